@@ -1,0 +1,43 @@
+package queens
+
+import (
+	"context"
+	"fmt"
+)
+
+// Heartbeat is what a worker says of itself every few seconds.
+type Heartbeat struct {
+	Worker  string
+	Version string // Version of the program the worker runs.
+	Kernel  string
+	Threads int
+	Leaving bool // Set in the last heartbeat of a worker that stops.
+}
+
+// maxThreads bounds what one worker may claim.
+const maxThreads = 1 << 16
+
+// Validate reports the first thing wrong with a heartbeat that came from outside.
+func (h *Heartbeat) Validate() error {
+	switch {
+	case h.Worker == "" || len(h.Worker) > maxName:
+		return fmt.Errorf("heartbeat with a worker name of %d bytes, not 1 to %d", len(h.Worker), maxName)
+	case len(h.Version) > maxName || len(h.Kernel) > maxName:
+		return fmt.Errorf("heartbeat of worker %q with a version or kernel name over %d bytes", h.Worker, maxName)
+	case h.Threads < 1 || h.Threads > maxThreads:
+		return fmt.Errorf("heartbeat of worker %q with %d threads, not 1 to %d", h.Worker, h.Threads, maxThreads)
+	}
+	return nil
+}
+
+// Lease is a worker's hold on one task. A task whose lease runs out is given to
+// another worker.
+type Lease interface {
+	// Extend asks for the whole length of the lease again, from now on.
+	Extend() error
+	// Done gives the task up for good, its result being stored, and waits for
+	// the confirmation.
+	Done(ctx context.Context) error
+	// Return hands the task back, for another worker to take at once.
+	Return() error
+}

@@ -1,0 +1,50 @@
+package queens
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sort"
+	"time"
+)
+
+// Manifest is all that determines a run's task set. Two manifests with the same
+// Hash have the same tasks, whatever machine split them.
+type Manifest struct {
+	// Splitter is the version of the splitting rules that made the task set.
+	Splitter int
+	N        int
+	Symmetry Symmetry
+	Classes  []ClassPlan
+	// Tasks is the number of tasks; their ids are 0..Tasks-1.
+	Tasks uint64
+	// Hash is SHA-256 over every task's hash (little endian) in order of id.
+	Hash [sha256.Size]byte
+}
+
+// ClassPlan says how one class is split.
+type ClassPlan struct {
+	Class
+	// Depth is the number of rows in the class's prefixes.
+	Depth int
+	// Batch is the number of prefixes in a task; the class's last may hold fewer.
+	Batch int
+	// First is the id of the class's first task. A class without a prefix has no
+	// task, and the same First as the next class.
+	First uint64
+}
+
+// ClassOf returns the index in Classes of the class that task id belongs to.
+// The id must be below Tasks.
+func (m *Manifest) ClassOf(id uint64) int {
+	return sort.Search(len(m.Classes), func(i int) bool { return m.Classes[i].First > id }) - 1
+}
+
+// NewRun returns a name for a run of board side n started at the given time, such
+// as n18-20261120-153012-ab12.
+func NewRun(n int, at time.Time) string {
+	var salt [2]byte
+	rand.Read(salt[:]) // never fails, see crypto/rand
+	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"), hex.EncodeToString(salt[:]))
+}

@@ -1,0 +1,133 @@
+// Package queens holds the words of the program: boards, prefixes, classes,
+// tasks, results and manifests, the known totals, and the errors that decide how
+// a run ends. It is plain data: it reads no file, opens no connection, starts no
+// goroutine, and every other package may import it.
+//
+// Conventions used everywhere: row 0 is the top row; bit i of a mask is column i.
+package queens
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// MaxN is the largest board side: a row is one 32-bit mask.
+const MaxN = 32
+
+// Board is a side and, for each row, the squares on which a queen may stand.
+// A full board allows every square; a class of a symmetry, or a board with
+// queens placed beforehand, allows fewer.
+type Board struct {
+	// N is the side of the board, 1..MaxN.
+	N int
+	// Allow[row] has bit i set when a queen may stand on column i of that row.
+	// Rows from N on are 0.
+	Allow [MaxN]uint32
+}
+
+// FullBoard returns the board of side n on which every square is allowed.
+// It panics unless 1 <= n <= MaxN: check input with [CheckN] first.
+func FullBoard(n int) Board {
+	if err := CheckN(n); err != nil {
+		panic(err)
+	}
+	b := Board{N: n}
+	for row := range n {
+		b.Allow[row] = b.Columns()
+	}
+	return b
+}
+
+// CheckN returns nil when n is a side that this program can count, and an error
+// that says so otherwise.
+func CheckN(n int) error {
+	if n < 1 || n > MaxN {
+		return fmt.Errorf("N must be a whole number from 1 to %d, not %d", MaxN, n)
+	}
+	return nil
+}
+
+// Columns returns the mask of all N columns.
+func (b *Board) Columns() uint32 {
+	return uint32(1<<uint(b.N) - 1)
+}
+
+// Validate reports the first thing wrong with a board that came from outside.
+func (b *Board) Validate() error {
+	if err := CheckN(b.N); err != nil {
+		return err
+	}
+	for row, allow := range b.Allow {
+		switch {
+		case row >= b.N && allow != 0:
+			return fmt.Errorf("board of side %d allows squares on row %d", b.N, row)
+		case allow&^b.Columns() != 0:
+			return fmt.Errorf("row %d allows columns %#x beyond a board of side %d", row, allow, b.N)
+		}
+	}
+	return nil
+}
+
+// Prefix is the state of a board after queens were placed on rows 0..Row-1: the
+// columns that those queens attack on row Row. The zero Prefix is the empty board.
+type Prefix struct {
+	// Row is the first row without a queen, 0..N. A prefix of N rows is a solution.
+	Row int
+	// Cols has a bit for each column that holds a queen.
+	Cols uint32
+	// Left has a bit for each column attacked along a diagonal that moves to the
+	// next higher column each row; Right for the next lower. Bits never pass N.
+	Left, Right uint32
+}
+
+// Free returns the squares of row Row on which the next queen may stand, and
+// must not be called on a prefix of all N rows.
+func (p Prefix) Free(b *Board) uint32 {
+	return b.Allow[p.Row] &^ (p.Cols | p.Left | p.Right)
+}
+
+// Place returns the prefix with one more queen, on the square (a mask of one bit)
+// of row Row.
+func (p Prefix) Place(b *Board, square uint32) Prefix {
+	return Prefix{
+		Row:   p.Row + 1,
+		Cols:  p.Cols | square,
+		Left:  (p.Left | square) << 1 & b.Columns(),
+		Right: (p.Right | square) >> 1,
+	}
+}
+
+// Validate reports the first thing wrong with a prefix of board b that came from
+// outside. It checks what kernels rely on; it can't know which queens made it.
+func (p Prefix) Validate(b *Board) error {
+	switch {
+	case p.Row < 0 || p.Row > b.N:
+		return fmt.Errorf("prefix of %d rows on a board of side %d", p.Row, b.N)
+	case bits.OnesCount32(p.Cols) != p.Row:
+		return fmt.Errorf("prefix of %d rows with %d columns taken", p.Row, bits.OnesCount32(p.Cols))
+	case (p.Cols|p.Left|p.Right)&^b.Columns() != 0:
+		return fmt.Errorf("prefix (%#x, %#x, %#x) passes a board of side %d", p.Cols, p.Left, p.Right, b.N)
+	}
+	return nil
+}
+
+// Class is a board and its weight: a solution found on it counts for 8/K
+// solutions of the whole count.
+type Class struct {
+	Board Board
+	// K is the number of images, of the eight of each solution, that the class
+	// sees: 8 where nothing is saved, 4 for mirror halving, 1..4 for the full
+	// symmetry of the square.
+	K int
+}
+
+// Symmetry names a way to cut a count into classes.
+type Symmetry string
+
+// The symmetries.
+const (
+	// None counts every solution: one class, K = 8.
+	None Symmetry = "none"
+	// Mirror counts one solution of each left-right pair: K = 4.
+	Mirror Symmetry = "mirror"
+)
