@@ -1,0 +1,93 @@
+// Package symmetry cuts a count into classes by the symmetries of the board, and
+// puts the total together from the sums of the classes.
+//
+// Rotations and reflections turn solutions into solutions, so it is enough to
+// count some of each solution's eight images. A class is a board whose allow masks
+// let k of the eight through; a solution found on it weighs 8/k. Which classes
+// there are is all that a symmetry is: neither the split nor the search know more.
+package symmetry
+
+import (
+	"fmt"
+	"math/big"
+
+	"nqueens/pkg/queens"
+)
+
+// Classes returns the classes of the full board of side n under symmetry s.
+//
+// Mirror: of a solution and its left-right image, one has its top queen in the
+// left half. On a board of odd side the top queen may stand in the middle column
+// instead; then the queen of row 1 does not, and the same choice is made there. A
+// board of side 1 is its own image, and is counted as it is.
+func Classes(n int, s queens.Symmetry) ([]queens.Class, error) {
+	if err := queens.CheckN(n); err != nil {
+		return nil, err
+	}
+	full := queens.FullBoard(n)
+	switch {
+	case s == queens.None || s == queens.Mirror && n == 1:
+		return []queens.Class{{Board: full, K: 8}}, nil
+	case s == queens.Mirror:
+		return mirror(full), nil
+	}
+	return nil, fmt.Errorf("symmetry must be %s or %s, not %q", queens.Mirror, queens.None, string(s))
+}
+
+func mirror(full queens.Board) []queens.Class {
+	leftHalf := uint32(1)<<(full.N/2) - 1
+	side := full
+	side.Allow[0] = leftHalf
+	classes := []queens.Class{{Board: side, K: 4}}
+	if full.N%2 == 1 {
+		middle := full
+		middle.Allow[0] = leftHalf + 1
+		middle.Allow[1] = leftHalf
+		classes = append(classes, queens.Class{Board: middle, K: 4})
+	}
+	return classes
+}
+
+// images is the number of images a solution has under the symmetries of the square.
+const images = 8
+
+// Sums holds, for each k, the number of solutions found on the classes of that k.
+// The zero value is no solution at all.
+type Sums [images + 1]big.Int
+
+// Add adds count solutions found on a class of the given k, 1..8.
+func (s *Sums) Add(k int, count uint64) {
+	s[k].Add(&s[k], new(big.Int).SetUint64(count))
+}
+
+// Total returns the sum over k of 8·s[k]/k: the number of solutions on the whole
+// board. Sums of a whole count leave no remainder; an error says that they do.
+func (s *Sums) Total() (*big.Int, error) {
+	total, remainder := s.divide()
+	if remainder.Sign() != 0 {
+		return nil, fmt.Errorf("%w: the class sums leave a remainder of %d/%d", queens.ErrContradiction, remainder, denominator)
+	}
+	return total, nil
+}
+
+// Floor returns what [Sums.Total] would, rounded down: the solutions that a count
+// has found so far.
+func (s *Sums) Floor() *big.Int {
+	total, _ := s.divide()
+	return total
+}
+
+// denominator is a multiple of every k.
+const denominator = 24
+
+func (s *Sums) divide() (quotient, remainder *big.Int) {
+	sum := new(big.Int)
+	for k := 1; k <= images; k++ {
+		if s[k].Sign() == 0 {
+			continue
+		}
+		weight := big.NewInt(int64(images * denominator / k))
+		sum.Add(sum, weight.Mul(weight, &s[k]))
+	}
+	return sum.QuoRem(sum, big.NewInt(denominator), new(big.Int))
+}
