@@ -1,0 +1,164 @@
+// Package embedded runs a NATS server with JetStream inside this process. It is
+// the only package that links the server; workers do not.
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rs/zerolog"
+)
+
+// Config says where the server keeps its files and whether others may connect.
+type Config struct {
+	// StoreDir is the folder of the server's streams. It must not be empty (the
+	// server would take a temporary folder instead) nor shared between servers.
+	StoreDir string
+	// Listen is the host:port to accept connections on; with none the server
+	// opens no port. Port 0 takes a free one.
+	Listen string
+	Log    zerolog.Logger
+}
+
+// Validate reports the first thing wrong with the configuration.
+func (c *Config) Validate() error {
+	if c.StoreDir == "" {
+		return errors.New("the embedded server needs a folder for its store")
+	}
+	if c.Listen == "" {
+		return nil
+	}
+	_, _, err := splitAddress(c.Listen)
+	return err
+}
+
+func splitAddress(address string) (host string, port int, err error) {
+	host, digits, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, fmt.Errorf("listen address must be host:port, such as 127.0.0.1:4222: %w", err)
+	}
+	port, err = strconv.Atoi(digits)
+	if err != nil || port < 0 || port > 65535 {
+		return "", 0, fmt.Errorf("listen address %s: the port must be a number from 0 to 65535", address)
+	}
+	return host, port, nil
+}
+
+// Server is a running server.
+type Server struct {
+	nats *server.Server
+}
+
+// startTimeout bounds the start; the server takes some tens of milliseconds.
+const startTimeout = 10 * time.Second
+
+// Start starts a server and waits until it accepts connections.
+func Start(cfg Config) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	options := &server.Options{
+		ServerName: "nqueens-embedded",
+		DontListen: cfg.Listen == "",
+		JetStream:  true,
+		StoreDir:   cfg.StoreDir,
+		NoSigs:     true, // signals belong to the command
+	}
+	if cfg.Listen != "" {
+		host, port, err := splitAddress(cfg.Listen)
+		if err != nil {
+			return nil, err
+		}
+		options.Host, options.Port = host, port
+		if port == 0 {
+			options.Port = server.RANDOM_PORT
+		}
+	}
+	nats, err := server.NewServer(options)
+	if err != nil {
+		return nil, fmt.Errorf("embedded server: %w", err)
+	}
+	fatal := &serverLog{log: cfg.Log}
+	nats.SetLoggerV2(fatal, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
+	nats.Start()
+	if !nats.ReadyForConnections(startTimeout) || fatal.reason() != nil {
+		nats.Shutdown()
+		nats.WaitForShutdown()
+		if reason := fatal.reason(); reason != nil {
+			return nil, fmt.Errorf("embedded server: %w", reason)
+		}
+		return nil, fmt.Errorf("embedded server: not ready after %v", startTimeout)
+	}
+	return &Server{nats: nats}, nil
+}
+
+// InProcessConn returns a connection to the server that uses no port.
+func (s *Server) InProcessConn() (net.Conn, error) {
+	return s.nats.InProcessConn()
+}
+
+// ClientURL returns the address that others connect to, if the server listens.
+func (s *Server) ClientURL() string {
+	return s.nats.ClientURL()
+}
+
+// Stop ends the server and waits for it to have written its state.
+func (s *Server) Stop() {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+}
+
+// serverLog passes the server's log on, and keeps its first fatal error: the
+// server reports those (a port in use, a store that can't be written) to its log
+// alone.
+type serverLog struct {
+	log zerolog.Logger
+
+	mu    sync.Mutex
+	first error
+}
+
+func (l *serverLog) reason() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first
+}
+
+// Fatalf keeps the first fatal error.
+func (l *serverLog) Fatalf(format string, v ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first == nil {
+		l.first = fmt.Errorf(format, v...)
+	}
+}
+
+const source = "nats-server"
+
+// Errorf logs an error of the server.
+func (l *serverLog) Errorf(format string, v ...any) {
+	l.log.Error().Str("from", source).Msgf(format, v...)
+}
+
+// Warnf logs a warning of the server.
+func (l *serverLog) Warnf(format string, v ...any) {
+	l.log.Warn().Str("from", source).Msgf(format, v...)
+}
+
+// Noticef logs what the server announces; it announces much at start.
+func (l *serverLog) Noticef(format string, v ...any) {
+	l.log.Debug().Str("from", source).Msgf(format, v...)
+}
+
+// Debugf logs the server's debug output.
+func (l *serverLog) Debugf(format string, v ...any) {
+	l.log.Debug().Str("from", source).Msgf(format, v...)
+}
+
+// Tracef drops the server's protocol trace.
+func (l *serverLog) Tracef(string, ...any) {}

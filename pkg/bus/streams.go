@@ -1,0 +1,141 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// maxQueued bounds the tasks of one run that lie on the server. Coordinators keep
+// a window that is smaller by far; this protects the server from one that errs.
+const maxQueued = 1 << 14
+
+// maxResultBytes bounds the results that lie on the server, of all runs together.
+// When they reach it, workers hold what they have and try again.
+const maxResultBytes = 256 << 20
+
+func tasksConfig() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:                 tasksStream,
+		Description:          "prefix subproblems waiting for a worker",
+		Subjects:             []string{taskSubjects},
+		Retention:            jetstream.WorkQueuePolicy,
+		Storage:              jetstream.FileStorage,
+		Discard:              jetstream.DiscardNew,
+		DiscardNewPerSubject: true,
+		MaxMsgsPerSubject:    maxQueued,
+	}
+}
+
+func resultsConfig() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:        resultsStream,
+		Description: "partial counts",
+		Subjects:    []string{resultSubjects},
+		Retention:   jetstream.LimitsPolicy,
+		Storage:     jetstream.FileStorage,
+		Discard:     jetstream.DiscardNew,
+		MaxBytes:    maxResultBytes,
+	}
+}
+
+// consumerConfig spells out what is not left to defaults: unlimited redeliveries
+// (a limit would leave a task stuck), unlimited unacknowledged tasks (else the
+// size of the cluster is capped), and room for every worker's waiting request,
+// which can't be raised later.
+func consumerConfig(lease time.Duration) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable:       workerConsumer,
+		Description:   "shared by all workers, for all runs",
+		DeliverPolicy: jetstream.DeliverAllPolicy,
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       lease,
+		MaxDeliver:    -1,
+		MaxAckPending: -1,
+		MaxWaiting:    1 << 16,
+	}
+}
+
+// Ensure makes the streams and the consumer where they are missing. Those that
+// are there are left as they are, so that what an operator raised stays raised;
+// but one that could lose or repeat work by its settings is an error.
+func (b *Bus) Ensure(ctx context.Context) error {
+	for _, want := range []jetstream.StreamConfig{tasksConfig(), resultsConfig()} {
+		stream, err := b.ensureStream(ctx, want)
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", want.Name, err)
+		}
+		if want.Name == tasksStream {
+			if err := b.ensureConsumer(ctx, stream); err != nil {
+				return fmt.Errorf("consumer %s of stream %s: %w", workerConsumer, want.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	stream, err := b.js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return b.js.CreateStream(ctx, want)
+	}
+	if err != nil {
+		return nil, err
+	}
+	have := stream.CachedInfo().Config
+	switch {
+	case have.Retention != want.Retention:
+		return nil, fmt.Errorf("its retention is %v, not %v: delete the stream, or use another server", have.Retention, want.Retention)
+	case have.Discard != want.Discard:
+		return nil, fmt.Errorf("its discard policy is %v, not %v: edit the stream, or use another server", have.Discard, want.Discard)
+	case have.MaxAge != 0:
+		return nil, fmt.Errorf("it drops messages older than %v: edit the stream, or use another server", have.MaxAge)
+	}
+	return stream, nil
+}
+
+func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	want := consumerConfig(b.lease)
+	consumer, err := stream.Consumer(ctx, workerConsumer)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		_, err = stream.CreateConsumer(ctx, want)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	have := consumer.CachedInfo().Config
+	switch {
+	case have.AckPolicy != want.AckPolicy:
+		return fmt.Errorf("its ack policy is %v, not %v: delete the consumer", have.AckPolicy, want.AckPolicy)
+	case have.MaxDeliver > 0:
+		return fmt.Errorf("it gives up a task after %d deliveries: delete the consumer", have.MaxDeliver)
+	}
+	return nil
+}
+
+// Forget removes a run's tasks and results from the server.
+func (b *Bus) Forget(ctx context.Context, run string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for stream, subject := range map[string]string{
+		tasksStream:   taskSubject(run),
+		resultsStream: resultSubject(run),
+	} {
+		s, err := b.js.Stream(ctx, stream)
+		if err == nil {
+			err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
+		}
+		if err != nil {
+			return fmt.Errorf("purge %s from stream %s: %w", subject, stream, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"nqueens/pkg/queens"
+)
+
+// PublishTask stores a task for the workers and returns its place in the queue.
+func (b *Bus) PublishTask(ctx context.Context, task *queens.Task) (place uint64, err error) {
+	data, err := encodeTask(task)
+	if err != nil {
+		return 0, err
+	}
+	return b.publish(ctx, tasksStream, taskSubject(task.Run), taskMessageID(task), data)
+}
+
+// Queued reports whether the task that was published at that place is still
+// there: waiting for a worker, or held by one. If it is not, either its result was
+// stored or the task is lost.
+func (b *Bus) Queued(ctx context.Context, task *queens.Task, place uint64) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	stream, err := b.js.Stream(ctx, tasksStream)
+	if err != nil {
+		return false, err
+	}
+	message, err := stream.GetMsg(ctx, place)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	// A stream that was made anew counts its places from 1 again.
+	return message.Header.Get(jetstream.MsgIDHeader) == taskMessageID(task), nil
+}
+
+// Queue is one worker's access to the tasks of all runs.
+type Queue struct {
+	bus  *Bus
+	iter jetstream.MessagesContext
+}
+
+// Queue returns an access to the tasks, for one goroutine.
+func (b *Bus) Queue() *Queue {
+	return &Queue{bus: b}
+}
+
+// Waiting for what is not there yet: how often to look, and how often to say so.
+const (
+	lookEvery = time.Second
+	sayEvery  = 30 * time.Second
+)
+
+// otherVersionDelay keeps a task that this program can't read away from it for a
+// while, so that a worker that can may take it.
+const otherVersionDelay = 5 * time.Second
+
+// Next waits for a task and takes it. It asks the server for no more than it
+// returns. When ctx ends, it hands back what was already on its way and returns
+// the cause; the queue must not be used again then.
+//
+// What can't be read is refused, counted, and never returned. Streams that do not
+// exist (yet, or any more) are waited for.
+func (q *Queue) Next(ctx context.Context) (queens.Task, queens.Lease, error) {
+	for {
+		message, err := q.next(ctx)
+		if err != nil {
+			return queens.Task{}, nil, err
+		}
+		task, err := decodeTask(message.Subject(), message.Data())
+		if err == nil {
+			return task, lease{message}, nil
+		}
+		q.bus.rejected.add(message.Subject(), message.Data(), err)
+		if errors.As(err, new(versionError)) {
+			_ = message.NakWithDelay(otherVersionDelay) // else the lease lapses
+		} else {
+			_ = message.TermWithReason("unreadable") // else it comes again, and is refused again
+		}
+	}
+}
+
+func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
+	var said time.Time
+	for {
+		err := q.open(ctx)
+		if err == nil {
+			var message jetstream.Msg
+			if message, err = q.iter.Next(jetstream.NextContext(ctx)); err == nil {
+				return message, nil
+			}
+		}
+		q.handBack()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if time.Since(said) > sayEvery {
+			said = time.Now()
+			q.bus.log.Info().AnErr("reason", err).Msg("waiting for a coordinator to set up the task queue")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lookEvery + rand.N(lookEvery/2)):
+		}
+	}
+}
+
+// open subscribes to the workers' consumer where that is not done yet. Its
+// iterator asks for one message at a time, and only when asked for one.
+func (q *Queue) open(ctx context.Context) error {
+	if q.iter != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	consumer, err := q.bus.js.Consumer(ctx, tasksStream, workerConsumer)
+	if err != nil {
+		return err
+	}
+	q.iter, err = consumer.Messages(jetstream.PullMaxMessages(1))
+	return err
+}
+
+// handBackWait bounds the time to end a subscription, which takes an exchange with
+// a server that may be gone.
+const handBackWait = 500 * time.Millisecond
+
+// handBack ends the subscription, and returns a message that the server sent
+// before it knew, so that nobody waits for its lease to lapse.
+func (q *Queue) handBack() {
+	if q.iter == nil {
+		return
+	}
+	q.iter.Drain()
+	for {
+		message, err := q.iter.Next(jetstream.NextMaxWait(handBackWait))
+		if err != nil {
+			break
+		}
+		_ = message.Nak() // else the lease lapses
+	}
+	q.iter = nil
+}
+
+// lease is a worker's hold on a task message.
+type lease struct{ message jetstream.Msg }
+
+func (l lease) Extend() error { return l.message.InProgress() }
+func (l lease) Return() error { return l.message.Nak() }
+
+func (l lease) Done(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return l.message.DoubleAck(ctx)
+}
