@@ -1,0 +1,62 @@
+// Package progress turns what a run has done so far into what people ask: how
+// fast, how far, how long yet, and who is at it. It prints nothing itself.
+package progress
+
+import (
+	"math/big"
+	"time"
+)
+
+// Snapshot is the state of a run at one moment.
+type Snapshot struct {
+	Done, Tasks uint64
+	Solutions   *big.Int // Found so far, weighted: grows up to the total.
+	Rate        float64  // Solutions a second, of late.
+	Elapsed     time.Duration
+	ETA         time.Duration // Time yet to go; 0 while it can't be told.
+	Workers     int           // Heard of within the last seconds.
+	Threads     int           // Of those workers together.
+}
+
+// window is the time over which rates are taken: long enough to be steady, short
+// enough that a worker that joins shows.
+const window = 30 * time.Second
+
+// Meter measures the rates of one run. It is not safe for concurrent use.
+type Meter struct {
+	tasks   uint64
+	start   time.Time
+	samples []sample // The oldest is the last one before the window, or the start.
+}
+
+type sample struct {
+	at        time.Time
+	done      uint64
+	solutions float64
+}
+
+// NewMeter returns a meter for a run of so many tasks that starts now.
+func NewMeter(tasks uint64) *Meter {
+	now := time.Now()
+	return &Meter{tasks: tasks, start: now, samples: []sample{{at: now}}}
+}
+
+// Measure notes what is done by now and returns the snapshot, without workers.
+func (m *Meter) Measure(done uint64, solutions *big.Int) Snapshot {
+	now := time.Now()
+	found, _ := new(big.Float).SetInt(solutions).Float64()
+	latest := sample{at: now, done: done, solutions: found}
+	m.samples = append(m.samples, latest)
+	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= window {
+		m.samples = m.samples[1:]
+	}
+	s := Snapshot{Done: done, Tasks: m.tasks, Solutions: solutions, Elapsed: now.Sub(m.start)}
+	oldest := m.samples[0]
+	if seconds := now.Sub(oldest.at).Seconds(); seconds > 0 {
+		s.Rate = (latest.solutions - oldest.solutions) / seconds
+		if rate := float64(done-oldest.done) / seconds; rate > 0 {
+			s.ETA = time.Duration(float64(m.tasks-done) / rate * float64(time.Second))
+		}
+	}
+	return s
+}

@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/queens"
+)
+
+// The stages of a task in a worker.
+const (
+	waiting int32 = iota
+	searching
+	reporting
+)
+
+// holding is a task that the worker holds.
+type holding struct {
+	task   queens.Task
+	lease  queens.Lease
+	stage  atomic.Int32
+	pulse  atomic.Uint64 // grows while the search advances
+	result queens.Result // set before the stage is reporting
+
+	lastPulse uint64 // used by keepLeases alone
+}
+
+// holdings are all the tasks that a worker holds.
+type holdings struct {
+	mu       sync.Mutex
+	all      map[*holding]struct{}
+	complained time.Time // when the last complaint was logged
+}
+
+func (s *holdings) add(task queens.Task, lease queens.Lease) *holding {
+	h := &holding{task: task, lease: lease}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = make(map[*holding]struct{})
+	}
+	s.all[h] = struct{}{}
+	return h
+}
+
+func (s *holdings) remove(h *holding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, h)
+}
+
+func (s *holdings) list() []*holding {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*holding, 0, len(s.all))
+	for h := range s.all {
+		list = append(list, h)
+	}
+	return list
+}
+
+// complainEvery is how often a fault that lasts is logged.
+const complainEvery = 30 * time.Second
+
+// complain logs that a result can't be stored, once in a while for all of them.
+func (s *holdings) complain(log *zerolog.Logger, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.complained) < complainEvery {
+		return
+	}
+	s.complained = time.Now()
+	log.Warn().Err(err).Int("held", len(s.all)).Msg("can't store results, holding them and trying again")
+}
+
+// keepLeases extends the leases of the tasks held, three times in the length of a
+// lease, as long as the worker really works: that of a search that stands still is
+// left to lapse, and those of tasks that wait behind such searches too.
+func (w *Worker) keepLeases(ctx context.Context) {
+	tick := time.NewTicker(w.cfg.Lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, h := range alive(w.held.list()) {
+			if err := h.lease.Extend(); err != nil {
+				w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("lease not extended")
+			}
+		}
+	}
+}
+
+// alive returns the holdings whose leases deserve to be extended, and notes how
+// far their searches are.
+func alive(held []*holding) []*holding {
+	searches, advanced := 0, 0
+	var keep, queued []*holding
+	for _, h := range held {
+		switch h.stage.Load() {
+		case waiting:
+			queued = append(queued, h)
+		case searching:
+			searches++
+			if pulse := h.pulse.Load(); pulse != h.lastPulse {
+				h.lastPulse = pulse
+				advanced++
+				keep = append(keep, h)
+			}
+		case reporting:
+			keep = append(keep, h)
+		}
+	}
+	if advanced > 0 || searches == 0 {
+		keep = append(keep, queued...)
+	}
+	return keep
+}

@@ -1,0 +1,235 @@
+// Package worker is the service that takes tasks, counts them and gives back the
+// results. It keeps no state beyond the tasks it holds: a worker may die at any
+// moment, and its tasks go to another when their leases lapse.
+//
+// Order is what makes that safe: the result is stored before the task is given up.
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Queue lends tasks. It is called from one goroutine.
+type Queue interface {
+	// Next waits for a task and takes it. When ctx ends it returns an error, and
+	// holds no task that it has not returned.
+	Next(ctx context.Context) (queens.Task, queens.Lease, error)
+}
+
+// Outbox takes what a worker has to say. Its methods are safe for concurrent use.
+type Outbox interface {
+	// PublishResult returns nil when the result is stored.
+	PublishResult(ctx context.Context, r *queens.Result) error
+	PublishHeartbeat(h queens.Heartbeat) error
+}
+
+// Config says who the worker is and how it counts.
+type Config struct {
+	Name    string // Unique among the workers of a cluster.
+	Version string
+	Kernel  kernel.Kernel
+	Threads int
+	// Lease is how long the queue lends a task without a word.
+	Lease time.Duration
+	// Grace is how long a search may go on when the worker is told to stop.
+	Grace time.Duration
+	Log   zerolog.Logger
+}
+
+// DefaultGrace lets short searches finish, and is short enough for a person who
+// waits for the prompt.
+const DefaultGrace = time.Second
+
+// Validate reports the first thing wrong with the configuration.
+func (c *Config) Validate() error {
+	switch {
+	case c.Name == "":
+		return errors.New("a worker needs a name")
+	case c.Kernel.New == nil:
+		return errors.New("a worker needs a kernel")
+	case c.Threads < 1:
+		return fmt.Errorf("a worker needs at least 1 thread, not %d", c.Threads)
+	case c.Lease <= 0 || c.Grace < 0:
+		return fmt.Errorf("lease (%v) and grace (%v) must be positive", c.Lease, c.Grace)
+	}
+	return nil
+}
+
+// Worker is the service.
+type Worker struct {
+	cfg    Config
+	queue  Queue
+	outbox Outbox
+	held   holdings
+}
+
+// New returns a worker that has not started.
+func New(cfg Config, queue Queue, outbox Outbox) (*Worker, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Worker{cfg: cfg, queue: queue, outbox: outbox}, nil
+}
+
+// NewName returns a name for a worker on this machine, such as laptop-3f9a21.
+func NewName() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "worker"
+	}
+	var salt [3]byte
+	rand.Read(salt[:]) // never fails, see crypto/rand
+	return fmt.Sprintf("%.64s-%x", host, salt)
+}
+
+// errStopping is why a search ends when the worker's grace is over.
+var errStopping = errors.New("the worker stops")
+
+// Run takes and counts tasks until ctx ends. Then it takes no more, hands back
+// what it has not begun, gives searches and reports the time of its grace to end,
+// hands back those that don't, and returns.
+//
+// A task passes three stages, each with goroutines of its own: taken from the
+// queue (one ahead of need, so that no thread waits for the network), counted (one
+// goroutine a thread), and reported.
+func (w *Worker) Run(ctx context.Context) {
+	// Two contexts: ctx ends the taking, work ends searches and reports.
+	work, abort := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abort(nil)
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(w.cfg.Grace, func() { abort(errStopping) })
+	})
+	defer stop()
+
+	taken, counted := make(chan *holding), make(chan *holding)
+	var taking, counting, reporting, keeping sync.WaitGroup
+	taking.Go(func() { w.take(ctx, taken) })
+	for range w.cfg.Threads {
+		counting.Go(func() { w.count(work, taken, counted) })
+		reporting.Go(func() { w.report(work, counted) })
+	}
+	kept, release := context.WithCancel(context.WithoutCancel(ctx))
+	keeping.Go(func() { w.keepLeases(kept) })
+	keeping.Go(func() { w.beat(kept) })
+
+	taking.Wait()
+	close(taken)
+	counting.Wait()
+	close(counted)
+	reporting.Wait()
+	release()
+	keeping.Wait()
+}
+
+// take brings tasks until ctx ends.
+func (w *Worker) take(ctx context.Context, taken chan<- *holding) {
+	for {
+		task, lease, err := w.queue.Next(ctx)
+		if err != nil {
+			return // ctx has ended: nothing else ends a queue
+		}
+		h := w.held.add(task, lease)
+		select {
+		case taken <- h:
+		case <-ctx.Done():
+			w.handBack(h)
+		}
+	}
+}
+
+// count searches what is taken, on one thread.
+func (w *Worker) count(work context.Context, taken <-chan *holding, counted chan<- *holding) {
+	counter := w.cfg.Kernel.New()
+	for h := range taken {
+		h.stage.Store(searching)
+		start := time.Now()
+		n, err := counter.Count(work, &h.task.Board, h.task.Prefixes, &h.pulse)
+		if err != nil {
+			w.handBack(h)
+			continue
+		}
+		h.result = queens.Result{
+			Run:     h.task.Run,
+			Task:    h.task.ID,
+			Hash:    h.task.Hash(),
+			Attempt: h.task.Attempt,
+			Count:   n,
+			Worker:  w.cfg.Name,
+			Kernel:  w.cfg.Kernel.Name,
+			Elapsed: time.Since(start),
+		}
+		h.stage.Store(reporting)
+		counted <- h
+	}
+}
+
+// retryEvery is the pause between tries to store a result.
+const retryEvery = time.Second
+
+// report stores the result of what is counted, and only then gives the task up. A
+// result that can't be stored is held and tried again while work goes on.
+func (w *Worker) report(work context.Context, counted <-chan *holding) {
+	for h := range counted {
+		err := w.outbox.PublishResult(work, &h.result)
+		for err != nil && work.Err() == nil {
+			w.held.complain(&w.cfg.Log, err)
+			select {
+			case <-work.Done():
+			case <-time.After(retryEvery):
+				err = w.outbox.PublishResult(work, &h.result)
+			}
+		}
+		if err != nil {
+			w.handBack(h)
+			continue
+		}
+		if err := h.lease.Done(work); err != nil {
+			// The lease lapses and the task is counted again: the accounts see a
+			// duplicate.
+			w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("task not given up")
+		}
+		w.held.remove(h)
+	}
+}
+
+func (w *Worker) handBack(h *holding) {
+	if err := h.lease.Return(); err != nil {
+		w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("task not handed back, its lease will lapse")
+	}
+	w.held.remove(h)
+}
+
+// beatEvery is the time between heartbeats.
+const beatEvery = 3 * time.Second
+
+// beat tells the coordinators that the worker lives, and at the end that it leaves.
+func (w *Worker) beat(ctx context.Context) {
+	beat := queens.Heartbeat{
+		Worker:  w.cfg.Name,
+		Version: w.cfg.Version,
+		Kernel:  w.cfg.Kernel.Name,
+		Threads: w.cfg.Threads,
+	}
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for !beat.Leaving {
+		_ = w.outbox.PublishHeartbeat(beat) // the next one tells as much
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			beat.Leaving = true
+		}
+	}
+	_ = w.outbox.PublishHeartbeat(beat) // silence tells as much
+}
