@@ -1,0 +1,168 @@
+// Package cli is what the two commands share at their edge: the log and the flags
+// that set it up, flags from the environment, signals, and exit codes. It knows
+// nothing of counting.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/queens"
+)
+
+// App is one command with its subcommands, and what they share.
+type App struct {
+	// Log is ready when a subcommand runs. It goes to stderr.
+	Log zerolog.Logger
+	// NoProgress says that the person wants no progress lines.
+	NoProgress bool
+
+	root          *cobra.Command
+	level, format string
+	started       bool // a subcommand has begun: its arguments were understood
+}
+
+// New adds to the root command what all commands have: flags for the log, the
+// environment behind every flag, and the version.
+func New(root *cobra.Command) *App {
+	a := &App{root: root, Log: zerolog.Nop()}
+	root.Version = Version()
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(negativeSide)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.level, "log-level", "info", "least level to log: debug, info, warn, error")
+	flags.StringVar(&a.format, "log-format", "auto", "json, console, or auto: console on a terminal")
+	flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := fromEnvironment(cmd.Flags()); err != nil {
+			return err
+		}
+		if err := a.openLog(cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+		a.started = true
+		return nil
+	}
+	return a
+}
+
+// Version is the version of this program: of its module, or of the revision that
+// it was built from, or "devel".
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// fromEnvironment sets each flag that was not given from NQUEENS_<NAME>.
+func fromEnvironment(flags *pflag.FlagSet) error {
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		variable := "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := os.LookupEnv(variable)
+		if !ok || f.Changed || failed != nil {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			failed = Usagef("%s=%q: %v", variable, value, err)
+		}
+	})
+	return failed
+}
+
+func (a *App) openLog(stderr io.Writer) error {
+	levels := []string{"debug", "info", "warn", "error"}
+	if !slices.Contains(levels, a.level) {
+		return Usagef("--log-level must be one of %s, not %q", strings.Join(levels, ", "), a.level)
+	}
+	level, err := zerolog.ParseLevel(a.level)
+	if err != nil {
+		return Usagef("--log-level: %v", err)
+	}
+	switch a.format {
+	case "json":
+	case "console":
+		stderr = console(stderr)
+	case "auto":
+		if f, ok := stderr.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+			stderr = console(stderr)
+		}
+	default:
+		return Usagef("--log-format must be json, console or auto, not %q", a.format)
+	}
+	a.Log = zerolog.New(stderr).Level(level).With().Timestamp().Logger()
+	return nil
+}
+
+func console(w io.Writer) io.Writer {
+	return zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+// Usagef returns an error that says what is wrong with the command line: exit 2.
+func Usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// Exit codes; see the README.
+const (
+	exitDone          = 0
+	exitFailed        = 1
+	exitUsage         = 2
+	exitContradiction = 3
+	exitIncomplete    = 4
+	exitNoConnection  = 5
+	exitSignal        = 128 // plus the signal's number
+)
+
+// Main runs the command line and returns the exit code. An error is told once,
+// here: as a plain line where the command line is at fault, in the log otherwise.
+func (a *App) Main() int {
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	cmd, err := a.root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	code := a.exitCode(err)
+	if code == exitUsage {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.CommandPath(), err)
+		return code
+	}
+	a.Log.Error().Int("exit", code).Msg(err.Error())
+	return code
+}
+
+func (a *App) exitCode(err error) int {
+	var signal Signal
+	switch {
+	case errors.As(err, new(usageError)), !a.started:
+		return exitUsage
+	case errors.As(err, &signal):
+		return exitSignal + int(signal.Number)
+	case errors.Is(err, queens.ErrContradiction):
+		return exitContradiction
+	case errors.Is(err, queens.ErrIncomplete):
+		return exitIncomplete
+	case errors.Is(err, queens.ErrNoConnection):
+		return exitNoConnection
+	}
+	return exitFailed
+}

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Signal is the cause of a context that a signal has ended.
+type Signal struct{ Number syscall.Signal }
+
+func (s Signal) Error() string {
+	return "stopped by signal: " + s.Number.String()
+}
+
+// withSignals returns a context that ends with a [Signal] as its cause at the first
+// interrupt or SIGTERM. The second ends the process at once.
+func withSignals(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		cancel(Signal{(<-signals).(syscall.Signal)})
+		os.Exit(exitSignal + int((<-signals).(syscall.Signal)))
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}

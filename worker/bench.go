@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/count"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// benchReport is what bench prints.
+type benchReport struct {
+	N     int    `json:"n"`
+	Total string `json:"total"`
+	// Seconds is the time of search and prefix generation, without process start.
+	Seconds  float64         `json:"seconds"`
+	Kernel   string          `json:"kernel"`
+	Threads  int             `json:"threads"`
+	Symmetry queens.Symmetry `json:"symmetry"`
+}
+
+func benchCommand(*cli.App) *cobra.Command {
+	var threads int
+	var kernelName, symmetry string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "bench N",
+		Short:   "Time a whole count in this process, without any server",
+		Example: "  worker bench 16 --kernel generic --threads 1 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := cli.Side(args)
+			if err != nil {
+				return err
+			}
+			chosen, err := chooseKernel(kernelName, threads)
+			if err != nil {
+				return err
+			}
+			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: chosen, Threads: threads}
+			if err := job.Validate(); err != nil {
+				return cli.Usagef("%v", err)
+			}
+			outcome, err := count.Run(cmd.Context(), job)
+			if err != nil {
+				return err
+			}
+			if known, ok := queens.KnownTotal(n); ok && outcome.Total.Cmp(known) != 0 {
+				return fmt.Errorf("%w: kernel %s counted %d, the published total is %d", queens.ErrContradiction, chosen.Name, outcome.Total, known)
+			}
+			r := benchReport{
+				N:        n,
+				Total:    outcome.Total.String(),
+				Seconds:  outcome.Elapsed.Seconds(),
+				Kernel:   chosen.Name,
+				Threads:  threads,
+				Symmetry: job.Symmetry,
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "n=%d total=%s seconds=%.3f kernel=%s threads=%d symmetry=%s\n",
+				r.N, r.Total, r.Seconds, r.Kernel, r.Threads, r.Symmetry)
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
+	flags.StringVar(&kernelName, "kernel", kernel.Auto, "search to use; see worker kernels")
+	flags.StringVar(&symmetry, "symmetry", string(queens.Mirror), "how to cut the count: mirror, or none")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}

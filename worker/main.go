@@ -1,0 +1,25 @@
+// Command worker is what a machine runs: it takes tasks from a NATS server, counts
+// them, and gives back the results.
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/cli"
+)
+
+func main() {
+	root := &cobra.Command{
+		Use:   "worker",
+		Short: "Count tasks of the N-queens runs on a NATS server",
+	}
+	app := cli.New(root)
+	run := runCommand(app)
+	// worker alone is worker run.
+	root.Long, root.Example, root.Args, root.RunE = run.Long, run.Example, cli.NoArguments, run.RunE
+	root.Flags().AddFlagSet(run.Flags())
+	root.AddCommand(run, benchCommand(app), kernelsCommand())
+	os.Exit(app.Main())
+}

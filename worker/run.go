@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/cli"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/worker"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	url     string
+	threads int
+	kernel  string
+}
+
+func runCommand(app *cli.App) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Take tasks and count them until stopped (the default)",
+		Long: `Take tasks from a NATS server and count them until stopped. A server, or a
+coordinator, that is not there yet is waited for. At the first Ctrl-C or SIGTERM
+the worker takes no more, finishes or hands back what it holds, and leaves; at the
+second it ends at once. Whatever way it ends, nothing is lost.`,
+		Example: `  worker --nats nats://127.0.0.1:4222
+  worker --nats nats://127.0.0.1:4222 --threads 4`,
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return run(cmd.Context(), app, &o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.url, "nats", "nats://127.0.0.1:4222", "URL of the NATS server, or several, separated by commas")
+	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
+	flags.StringVar(&o.kernel, "kernel", kernel.Auto, "search to use; see worker kernels")
+	return cmd
+}
+
+func run(ctx context.Context, app *cli.App, o *runOptions) error {
+	chosen, err := chooseKernel(o.kernel, o.threads)
+	if err != nil {
+		return err
+	}
+	name := worker.NewName()
+	b, err := bus.Connect(bus.Config{URL: o.url, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	w, err := worker.New(worker.Config{
+		Name:    name,
+		Version: cli.Version(),
+		Kernel:  chosen,
+		Threads: o.threads,
+		Lease:   bus.DefaultLease,
+		Grace:   worker.DefaultGrace,
+		Log:     app.Log,
+	}, b.Queue(), b)
+	if err != nil {
+		return err
+	}
+	app.Log.Info().Str("version", cli.Version()).Str("worker", name).Str("kernel", chosen.Name).
+		Int("threads", o.threads).Str("server", b.Server()).Msg("worker starts")
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group.Go(func() error { return b.Lost(ctx) })
+	group.Go(func() error { defer stop(); w.Run(ctx); return nil })
+	err = group.Wait()
+	app.Log.Info().Str("worker", name).Msg("worker leaves")
+	return err
+}
+
+// maxThreads is far beyond what any machine has: more is a slip of the keyboard.
+const maxThreads = 4096
+
+func chooseKernel(name string, threads int) (kernel.Kernel, error) {
+	if threads < 1 || threads > maxThreads {
+		return kernel.Kernel{}, cli.Usagef("--threads must be from 1 to %d, not %d", maxThreads, threads)
+	}
+	chosen, err := kernel.Choose(name)
+	if err != nil {
+		return kernel.Kernel{}, cli.Usagef("--kernel: %v", err)
+	}
+	return chosen, nil
+}
