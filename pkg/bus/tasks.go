@@ -112,6 +112,13 @@ func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 	}
 }
 
+// A request for a task that nobody answers (its consumer was deleted, say) is
+// noticed after two heartbeats missed, and made again.
+const (
+	pullExpiry    = 10 * time.Second
+	pullHeartbeat = 2 * time.Second
+)
+
 // open subscribes to the workers' consumer where that is not done yet. Its
 // iterator asks for one message at a time, and only when asked for one.
 func (q *Queue) open(ctx context.Context) error {
@@ -124,7 +131,8 @@ func (q *Queue) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q.iter, err = consumer.Messages(jetstream.PullMaxMessages(1))
+	q.iter, err = consumer.Messages(jetstream.PullMaxMessages(1),
+		jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
 	return err
 }
 

@@ -1,0 +1,84 @@
+package bustest
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Log keeps what is logged, for a test to read while others write.
+type Log struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Logger returns a logger that writes JSON lines, from level info on, into the log.
+func (l *Log) Logger() zerolog.Logger {
+	return zerolog.New(l).Level(zerolog.InfoLevel)
+}
+
+// Write takes one line.
+func (l *Log) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(line))
+	return len(line), nil
+}
+
+// Lines returns the lines that contain text, oldest first.
+func (l *Log) Lines(text string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found []string
+	for _, line := range l.lines {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// Eventually looks until the condition holds, and fails the test with what was
+// awaited when it does not within the given time. It is for what sends no event.
+func Eventually(t testing.TB, within time.Duration, awaited string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", within, awaited)
+		}
+	}
+}
+
+// Ended waits until no goroutine of this process runs code of the package (a part
+// of its import path is enough) or was started by it, and fails the test with those
+// that do not end. A test that calls it must not run in parallel with others.
+func Ended(t testing.TB, pkg string) {
+	t.Helper()
+	var left []string
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if left = goroutinesOf(pkg); len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines of %s have not ended:\n\n%s", len(left), pkg, strings.Join(left, "\n\n"))
+		}
+	}
+}
+
+// goroutinesOf returns the stacks, but for the caller's, that name the package.
+func goroutinesOf(pkg string) []string {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	stacks := strings.Split(string(buf), "\n\n")
+	var found []string
+	for _, stack := range stacks[1:] { // the first is this goroutine's
+		if strings.Contains(stack, pkg) {
+			found = append(found, stack)
+		}
+	}
+	return found
+}

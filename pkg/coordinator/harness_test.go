@@ -1,0 +1,234 @@
+package coordinator_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/coordinator"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// overdue and lease make in tests happen soon what takes seconds otherwise.
+const (
+	overdue = 300 * time.Millisecond
+	lease   = time.Second
+)
+
+var errStopped = errors.New("stopped by the test")
+
+// run is a coordinator at work through a real server, and a worker's hands to do
+// right or wrong by it.
+type run struct {
+	t      *testing.T
+	cfg    coordinator.Config
+	bus    *bus.Bus
+	admin  jetstream.JetStream
+	queue  *bus.Queue
+	cancel func()
+	log    *syncBuffer
+
+	latest atomic.Pointer[progress.Snapshot]
+	done   chan struct{}
+	got    coordinator.Outcome
+	err    error
+}
+
+// start starts a run of board side n.
+func start(t *testing.T, n int, change func(*coordinator.Config)) *run {
+	t.Helper()
+	server := bustest.Server(t)
+	log := new(syncBuffer)
+	logger := zerolog.New(log)
+	b := bustest.Connect(t, server, func(c *bus.Config) { c.Lease, c.Log = lease, logger })
+	_, admin := bustest.Admin(t, server)
+	if err := b.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	classes, err := symmetry.Classes(n, queens.Mirror)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(n, queens.Mirror, classes, split.DefaultDepth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, _ := queens.KnownTotal(n)
+	r := &run{t: t, bus: b, admin: admin, queue: b.Queue(), log: log, done: make(chan struct{})}
+	r.latest.Store(new(progress.Snapshot))
+	r.cfg = coordinator.Config{
+		Run:         queens.NewRun(n, time.Now()),
+		Manifest:    m,
+		Known:       known,
+		Roster:      progress.NewRoster(),
+		Overdue:     overdue,
+		Patience:    time.Hour,
+		Report:      func(s progress.Snapshot) { r.latest.Store(&s) },
+		ReportEvery: 10 * time.Millisecond,
+		Log:         logger,
+	}
+	if change != nil {
+		change(&r.cfg)
+	}
+	c, err := coordinator.New(r.cfg, b, ledger.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r.cancel = func() { cancel(errStopped) }
+	go func() {
+		defer close(r.done)
+		r.got, r.err = c.Run(ctx)
+	}()
+	t.Cleanup(func() { r.cancel(); <-r.done })
+	return r
+}
+
+func (r *run) tasks() int                  { return int(r.cfg.Manifest.Tasks) }
+func (r *run) progress() progress.Snapshot { return *r.latest.Load() }
+
+// delivery is a task taken, and the hold on it.
+type delivery struct {
+	task  queens.Task
+	lease queens.Lease
+}
+
+// patience bounds every wait of a test.
+const patience = 20 * time.Second
+
+// take takes so many tasks off the queue.
+func (r *run) take(number int) []delivery {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	var taken []delivery
+	for len(taken) < number {
+		task, lease, err := r.queue.Next(ctx)
+		if err != nil {
+			r.t.Fatalf("took %d of %d tasks: %v", len(taken), number, err)
+		}
+		taken = append(taken, delivery{task, lease})
+	}
+	return taken
+}
+
+// serve works as an honest worker until the run ends.
+func (r *run) serve(worker string) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	go func() { <-r.done; cancel() }()
+	for {
+		task, lease, err := r.queue.Next(ctx)
+		if err != nil {
+			return
+		}
+		r.publish(r.result(delivery{task, lease}, worker))
+	}
+}
+
+// lastTask returns the task of the highest id.
+func (r *run) lastTask() queens.Task {
+	var last queens.Task
+	for task := range split.Tasks(&r.cfg.Manifest) {
+		last = task
+	}
+	return last
+}
+
+// result counts a task and returns what a worker of that name would publish.
+func (r *run) result(d delivery, worker string) *queens.Result {
+	r.t.Helper()
+	k, err := kernel.Choose("generic")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	n, err := k.New().Count(r.t.Context(), &d.task.Board, d.task.Prefixes, new(atomic.Uint64))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return &queens.Result{
+		Run: d.task.Run, Task: d.task.ID, Hash: d.task.Hash(), Attempt: d.task.Attempt,
+		Count: n, Worker: worker, Kernel: k.Name,
+	}
+}
+
+func (r *run) publish(result *queens.Result) {
+	r.t.Helper()
+	if err := r.bus.PublishResult(r.t.Context(), result); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// until waits for a condition that the log or the progress will show.
+func (r *run) until(what string, holds func(log string) bool) {
+	r.t.Helper()
+	deadline := time.Now().Add(patience)
+	for !holds(r.log.String()) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("waited %v for %s; log:\n%s", patience, what, r.log)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// finished waits for the run to end, no longer than given.
+func (r *run) finished(within time.Duration) bool {
+	select {
+	case <-r.done:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
+// end waits for the run to end and returns what it came to.
+func (r *run) end() (coordinator.Outcome, error) {
+	r.t.Helper()
+	if !r.finished(patience) {
+		r.t.Fatalf("the run did not end in %v; log:\n%s", patience, r.log)
+	}
+	return r.got, r.err
+}
+
+// exact waits for the end and checks the total against the known one.
+func (r *run) exact() coordinator.Outcome {
+	r.t.Helper()
+	got, err := r.end()
+	if err != nil || got.Total == nil || got.Total.Cmp(r.cfg.Known) != 0 {
+		r.t.Fatalf("total %v, error %v, want %v; log:\n%s", got.Total, err, r.cfg.Known, r.log)
+	}
+	return got
+}
+
+// syncBuffer is a log that is read while it is written.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
