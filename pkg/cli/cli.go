@@ -143,7 +143,7 @@ func (a *App) Main() int {
 	}
 	code := a.exitCode(err)
 	if code == exitUsage {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", cmd.CommandPath(), err)
+		cmd.PrintErrf("%s: %v\n", cmd.CommandPath(), err)
 		return code
 	}
 	a.Log.Error().Int("exit", code).Msg(err.Error())

@@ -47,29 +47,47 @@ func (g *genericCounter) Count(ctx context.Context, b *queens.Board, prefixes []
 
 // upper searches from p, and gives up when the context ends.
 func (g *genericCounter) upper(p queens.Prefix) uint64 {
+	free := p.Free(&g.board)
 	if p.Row >= g.board.N-unchecked {
 		g.pulse.Add(1)
-		return lower(&g.board.Allow, p.Row, g.board.N-1, p.Cols, p.Left, p.Right)
+		return lower(g.board.Allow[p.Row+1:g.board.N], p.Cols, p.Left, p.Right, free)
 	}
 	var found uint64
-	for free := p.Free(&g.board); free != 0 && g.ctx.Err() == nil; free &= free - 1 {
+	for ; free != 0 && g.ctx.Err() == nil; free &= free - 1 {
 		found += g.upper(p.Place(&g.board, free&-free))
 	}
 	return found
 }
 
-// lower counts the completions of a state of the given row, at most last. Left
-// may keep bits beyond the board: the allow masks have none there.
-func lower(allow *[queens.MaxN]uint32, row, last int, cols, left, right uint32) uint64 {
-	free := allow[row%queens.MaxN] &^ (cols | left | right)
-	if row == last {
-		return uint64(bits.OnesCount32(free))
-	}
+// lower counts the completions of a state with the given free squares. Below are
+// the allow masks of the rows under its own. Left may keep bits beyond the board,
+// where the masks have none.
+//
+// Most children die young, so each is looked at before it is searched: it must
+// leave a free square on the next row, and on the one after it.
+func lower(below []uint32, cols, left, right, free uint32) uint64 {
 	var found uint64
-	for free != 0 {
+	switch len(below) {
+	case 0:
+		return uint64(bits.OnesCount32(free))
+	case 1:
+		for ; free != 0; free &= free - 1 {
+			queen := free & -free
+			c, l, r := cols|queen, (left|queen)<<1, (right|queen)>>1
+			found += uint64(bits.OnesCount32(below[0] &^ (c | l | r)))
+		}
+		return found
+	}
+	next, after := below[0], below[1]
+	for ; free != 0; free &= free - 1 {
 		queen := free & -free
-		free ^= queen
-		found += lower(allow, row+1, last, cols|queen, (left|queen)<<1, (right|queen)>>1)
+		c, l, r := cols|queen, (left|queen)<<1, (right|queen)>>1
+		if after&^(c|l<<1|r>>1) == 0 {
+			continue
+		}
+		if squares := next &^ (c | l | r); squares != 0 {
+			found += lower(below[1:], c, l, r, squares)
+		}
 	}
 	return found
 }

@@ -42,7 +42,7 @@ func FullBoard(n int) Board {
 // that says so otherwise.
 func CheckN(n int) error {
 	if n < 1 || n > MaxN {
-		return fmt.Errorf("N must be a whole number from 1 to %d, not %d", MaxN, n)
+		return fmt.Errorf("side of the board must be from 1 to %d, not %d", MaxN, n)
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ type holding struct {
 
 // holdings are all the tasks that a worker holds.
 type holdings struct {
-	mu       sync.Mutex
-	all      map[*holding]struct{}
+	mu         sync.Mutex
+	all        map[*holding]struct{}
 	complained time.Time // when the last complaint was logged
 }
 
