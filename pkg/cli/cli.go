@@ -69,13 +69,14 @@ func Version() string {
 	return "devel"
 }
 
-// fromEnvironment sets each flag that was not given from NQUEENS_<NAME>.
+// fromEnvironment sets each flag that was not given from NQUEENS_<NAME>; not help
+// and version, which are commands in the shape of flags.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		variable := "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := os.LookupEnv(variable)
-		if !ok || f.Changed || failed != nil {
+		if !ok || f.Changed || failed != nil || f.Name == "help" || f.Name == "version" {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {

@@ -27,6 +27,7 @@ type books struct {
 	duplicates uint64
 	refused    uint64
 	reasons    map[error]struct{} // of refusals, logged once each
+	told       int                // disputes logged
 }
 
 func newBooks(cfg *Config, l *ledger.Ledger, w *window) *books {
@@ -68,10 +69,11 @@ func (b *books) enter(batch []queens.Result) error {
 			b.workers[r.Worker] = struct{}{}
 		case ledger.Duplicate:
 			b.duplicates++
-		case ledger.Conflict:
-			disputes := b.ledger.Disputes()
-			b.log.Error().Msg("conflict: " + describe(&disputes[len(disputes)-1]))
+		case ledger.Conflict: // told below
 		}
+	}
+	for disputes := b.ledger.Disputes(); b.told < len(disputes); b.told++ {
+		b.log.Error().Msg("conflict: " + describe(&disputes[b.told]))
 	}
 	return b.alarm()
 }

@@ -52,11 +52,21 @@ func (l *Ledger) Accept(batch []queens.Result) ([]Verdict, error) {
 		case known.Count == r.Count:
 			verdicts[i] = Duplicate
 		default:
-			l.disputes = append(l.disputes, Dispute{Accepted: known, Other: r})
+			l.dispute(Dispute{Accepted: known, Other: r})
 			verdicts[i] = Conflict
 		}
 	}
 	return verdicts, nil
+}
+
+// dispute keeps a contradiction, unless the same worker said the same before.
+func (l *Ledger) dispute(d Dispute) {
+	for _, old := range l.disputes {
+		if old.Other.Task == d.Other.Task && old.Other.Worker == d.Other.Worker && old.Other.Count == d.Other.Count {
+			return
+		}
+	}
+	l.disputes = append(l.disputes, d)
 }
 
 // Result returns the accepted result of a task, and whether there is one.

@@ -22,6 +22,10 @@ type Snapshot struct {
 // enough that a worker that joins shows.
 const window = 30 * time.Second
 
+// maxETA is where a forecast ends: longer than anybody's patience, and far from
+// what a duration can't hold.
+const maxETA = 100 * 365 * 24 * time.Hour
+
 // Meter measures the rates of one run. It is not safe for concurrent use.
 type Meter struct {
 	tasks   uint64
@@ -55,7 +59,8 @@ func (m *Meter) Measure(done uint64, solutions *big.Int) Snapshot {
 	if seconds := now.Sub(oldest.at).Seconds(); seconds > 0 {
 		s.Rate = (latest.solutions - oldest.solutions) / seconds
 		if rate := float64(done-oldest.done) / seconds; rate > 0 {
-			s.ETA = time.Duration(float64(m.tasks-done) / rate * float64(time.Second))
+			left := float64(m.tasks-done) / rate
+			s.ETA = time.Duration(min(left, maxETA.Seconds()) * float64(time.Second))
 		}
 	}
 	return s

@@ -33,6 +33,9 @@ func Plan(n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.M
 	hash := sha256.New()
 	var hashed [8]byte
 	for _, class := range classes {
+		if class.Board.N != n {
+			return queens.Manifest{}, fmt.Errorf("class of side %d in a count of side %d", class.Board.N, n)
+		}
 		plan := queens.ClassPlan{Class: class, Depth: min(depth, n), Batch: 1, First: m.Tasks}
 		m.Classes = append(m.Classes, plan)
 		for task := range ClassTasks(plan) {

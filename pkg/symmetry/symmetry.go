@@ -77,8 +77,8 @@ func (s *Sums) Floor() *big.Int {
 	return total
 }
 
-// denominator is a multiple of every k.
-const denominator = 24
+// denominator is a multiple of every k from 1 to 8.
+const denominator = 840
 
 func (s *Sums) divide() (quotient, remainder *big.Int) {
 	sum := new(big.Int)

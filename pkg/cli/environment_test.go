@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+)
+
+// A flag that is not given has its value from NQUEENS_ and its name; one that is
+// given has that of the command line, whatever the environment says.
+func TestEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		environment string
+		args        []string
+		holds       func(p *program) bool
+	}{
+		{
+			"nothing is set", "", nil,
+			func(p *program) bool {
+				return p.threads == 1 && p.dataDir == "here" && !p.app.NoProgress && p.place == nil
+			},
+		},
+		{"a number", "NQUEENS_THREADS=4", nil, func(p *program) bool { return p.threads == 4 }},
+		{"a dash is an underscore", "NQUEENS_DATA_DIR=/there", nil, func(p *program) bool { return p.dataDir == "/there" }},
+		{"an empty text is a text", "NQUEENS_DATA_DIR=", nil, func(p *program) bool { return p.dataDir == "" }},
+		{"a list", "NQUEENS_PLACE=0,1", nil, func(p *program) bool { return slices.Equal(p.place, []string{"0,1"}) }},
+		{"a flag of all commands", "NQUEENS_NO_PROGRESS=true", nil, func(p *program) bool { return p.app.NoProgress }},
+		{
+			"the log", "NQUEENS_LOG_LEVEL=error", nil,
+			func(p *program) bool { return p.app.Log.GetLevel() == zerolog.ErrorLevel },
+		},
+		{"a flag wins", "NQUEENS_THREADS=4", []string{"--threads=2"}, func(p *program) bool { return p.threads == 2 }},
+		{"a flag set to its default wins", "NQUEENS_THREADS=4", []string{"--threads=1"}, func(p *program) bool { return p.threads == 1 }},
+		{"a flag wins over garbage", "NQUEENS_THREADS=many", []string{"--threads=2"}, func(p *program) bool { return p.threads == 2 }},
+		{
+			"a list of flags wins whole", "NQUEENS_PLACE=0,1", []string{"--place=1,3", "--place=2,0"},
+			func(p *program) bool { return slices.Equal(p.place, []string{"1,3", "2,0"}) },
+		},
+		{"other variables are not ours", "NQUEENS_FAST=1", nil, func(p *program) bool { return p.threads == 1 }},
+		{"names without prefix are not ours", "THREADS=4", nil, func(p *program) bool { return p.threads == 1 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newProgram(t, nothing)
+			if name, value, ok := strings.Cut(c.environment, "="); ok {
+				t.Setenv(name, value)
+			}
+			p.run(append([]string{"count"}, c.args...)...)
+			if p.code != 0 || !p.ran || !c.holds(p) {
+				t.Errorf("exit %d, threads %d, data-dir %q, place %q, no-progress %v, log level %v, stderr %q",
+					p.code, p.threads, p.dataDir, p.place, p.app.NoProgress, p.app.Log.GetLevel(), &p.stderr)
+			}
+		})
+	}
+}
+
+// A command may ask whether a flag was set, in whatever way.
+func TestEnvironmentCountsAsGiven(t *testing.T) {
+	for _, set := range []bool{true, false} {
+		p := newProgram(t, func(p *program, _ []string) error {
+			count, _, err := p.root.Find([]string{"count"})
+			if got := count.Flags().Changed("threads"); got != set {
+				t.Errorf("set by the environment: %v, and the flag says %v", set, got)
+			}
+			return err
+		})
+		if set {
+			t.Setenv("NQUEENS_THREADS", "1")
+		}
+		p.run("count")
+	}
+}
+
+// Garbage in the environment is a mistake like any other: it is told with the name
+// of the variable or the flag, and nothing is done.
+func TestGarbageInTheEnvironment(t *testing.T) {
+	for _, c := range []struct{ variable, value, says string }{
+		{"NQUEENS_THREADS", "many", "NQUEENS_THREADS"},
+		{"NQUEENS_THREADS", "", "NQUEENS_THREADS"},
+		{"NQUEENS_THREADS", "4\n5", "NQUEENS_THREADS"},
+		{"NQUEENS_THREADS", "99999999999999999999", "NQUEENS_THREADS"},
+		{"NQUEENS_NO_PROGRESS", "perhaps", "NQUEENS_NO_PROGRESS"},
+		{"NQUEENS_LOG_LEVEL", "loud", "loud"},
+		{"NQUEENS_LOG_FORMAT", "xml", "xml"},
+	} {
+		t.Run(c.variable+"="+c.value, func(t *testing.T) {
+			p := newProgram(t, nothing)
+			t.Setenv(c.variable, c.value)
+			p.run("count").wantUsage(t, c.says)
+			if p.ran {
+				t.Error("the command ran")
+			}
+		})
+	}
+}

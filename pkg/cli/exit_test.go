@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nqueens/pkg/queens"
+)
+
+// The exit code is what the error wraps, however deep, and a signal before all that
+// it may have led to. It is told once, in the log; stdout has nothing.
+func TestExitCodes(t *testing.T) {
+	interrupt, terminate := Signal{syscall.SIGINT}, Signal{syscall.SIGTERM}
+	for _, c := range []struct {
+		name string
+		err  error
+		want int
+	}{
+		{"anything", errors.New("disk on fire"), 1},
+		{"a context that ended by itself", context.Canceled, 1},
+		{"contradiction", queens.ErrContradiction, 3},
+		{"incomplete", queens.ErrIncomplete, 4},
+		{"no connection", queens.ErrNoConnection, 5},
+		{"interrupt", interrupt, 130},
+		{"SIGTERM", terminate, 143},
+		{"usage, found late", Usagef("no such kernel"), 2},
+		{"interrupt, and so incomplete", errors.Join(queens.ErrIncomplete, interrupt), 130},
+		{"SIGTERM, and so no connection", fmt.Errorf("%w: %w", queens.ErrNoConnection, terminate), 143},
+		{"contradiction, and so incomplete", errors.Join(queens.ErrIncomplete, queens.ErrContradiction), 3},
+	} {
+		for depth, err := range []error{
+			c.err,
+			fmt.Errorf("count: %w", c.err),
+			fmt.Errorf("run n8: %w", fmt.Errorf("task 5: %w", c.err)),
+			errors.Join(errors.New("close the store"), c.err),
+		} {
+			t.Run(fmt.Sprintf("%s, wrapped %d", c.name, depth), func(t *testing.T) {
+				p := newProgram(t, func(*program, []string) error { return err }).run("count")
+				if p.code != c.want {
+					t.Errorf("exit %d, want %d", p.code, c.want)
+				}
+				if c.want == 2 {
+					if !strings.HasPrefix(p.stderr.String(), "tool count: ") {
+						t.Errorf("stderr has %q, want a plain line", &p.stderr)
+					}
+					return
+				}
+				var logged struct {
+					Level, Message string
+					Exit           int
+				}
+				if bad := json.Unmarshal(p.stderr.Bytes(), &logged); bad != nil {
+					t.Fatalf("stderr has %q, want one line of JSON: %v", &p.stderr, bad)
+				}
+				if logged.Level != "error" || logged.Exit != c.want || logged.Message != err.Error() || p.stdout.Len() > 0 {
+					t.Errorf("stdout has %q and the log %+v, want %q", &p.stdout, logged, err)
+				}
+			})
+		}
+	}
+}
+
+// No error is exit 0, and nothing is said.
+func TestExitDone(t *testing.T) {
+	p := newProgram(t, nothing).run("count")
+	if p.code != 0 || !p.ran || p.stdout.Len()+p.stderr.Len() > 0 {
+		t.Errorf("exit %d, stdout %q, stderr %q", p.code, &p.stdout, &p.stderr)
+	}
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// speak logs a line of each level.
+func speak(p *program, _ []string) error {
+	p.app.Log.Debug().Msg("debug")
+	p.app.Log.Info().Int("n", 8).Msg("info")
+	p.app.Log.Warn().Msg("warn")
+	p.app.Log.Error().Msg("error")
+	return nil
+}
+
+// The log goes to stderr, from its least level on: as JSON with the time where
+// stderr is no terminal, and where asked.
+func TestLogLevels(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"info", "warn", "error"}},
+		{[]string{"--log-level=debug"}, []string{"debug", "info", "warn", "error"}},
+		{[]string{"--log-level=info"}, []string{"info", "warn", "error"}},
+		{[]string{"--log-level=warn"}, []string{"warn", "error"}},
+		{[]string{"--log-level=error"}, []string{"error"}},
+	} {
+		for _, format := range []string{"--log-format=json", "--log-format=auto"} {
+			p := newProgram(t, speak).run(append(c.args, "count", format)...)
+			var got []string
+			for lines := bufio.NewScanner(&p.stderr); lines.Scan(); {
+				var line struct{ Level, Message, Time string }
+				if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Level != line.Message {
+					t.Errorf("%v %s: line %q (error %v)", c.args, format, lines.Text(), err)
+				}
+				if _, err := time.Parse(time.RFC3339, line.Time); err != nil {
+					t.Errorf("%v %s: line %q: %v", c.args, format, lines.Text(), err)
+				}
+				got = append(got, line.Level)
+			}
+			if p.code != 0 || p.stdout.Len() > 0 || !slices.Equal(got, c.want) {
+				t.Errorf("%v %s: exit %d, stdout %q, levels %v, want %v", c.args, format, p.code, &p.stdout, got, c.want)
+			}
+		}
+	}
+}
+
+// For people a line is plain text, and without colour where NO_COLOR says so.
+func TestLogForPeople(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	p := newProgram(t, speak).run("count", "--log-format", "console", "--log-level", "info")
+	lines := strings.Split(strings.TrimSuffix(p.stderr.String(), "\n"), "\n")
+	if p.code != 0 || len(lines) != 3 || !strings.Contains(lines[0], "INF info n=8") {
+		t.Errorf("exit %d, log %q", p.code, lines)
+	}
+	if bytes.ContainsAny(p.stderr.Bytes(), "\x1b{}") {
+		t.Errorf("log %q has colours or JSON", &p.stderr)
+	}
+
+	t.Setenv("NO_COLOR", "")
+	p = newProgram(t, speak).run("count", "--log-format", "console")
+	if !bytes.Contains(p.stderr.Bytes(), []byte("\x1b[")) {
+		t.Errorf("log %q has no colours", &p.stderr)
+	}
+}
+
+// A level or format that there isn't is a mistake, also one that the log's library
+// would take.
+func TestLogSettings(t *testing.T) {
+	for _, args := range [][]string{
+		{"--log-level="}, {"--log-level=trace"}, {"--log-level=fatal"}, {"--log-level=panic"}, {"--log-level=disabled"},
+		{"--log-level=INFO"}, {"--log-level=1"}, {"--log-level=-1"}, {"--log-level=info,debug"},
+		{"--log-format="}, {"--log-format=JSON"}, {"--log-format=text"}, {"--log-format=logfmt"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			flag, value, _ := strings.Cut(args[0], "=")
+			p := newProgram(t, speak).run(append(args, "count")...)
+			p.wantUsage(t, flag, `"`+value+`"`)
+			if p.ran {
+				t.Error("the command ran")
+			}
+		})
+	}
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// childMode names, in the environment, what this test binary is to do as a program.
+const childMode = "CLI_TEST_CHILD"
+
+// patience is how long a test waits for what should take milliseconds.
+const patience = 20 * time.Second
+
+// child is a program that says ready, waits for its context to end and says by
+// which signal. Then, by mode: obey ends with the cause as its error, drain without
+// one, and ignore goes on.
+func child(mode string) int {
+	root := &cobra.Command{Use: "child", RunE: func(cmd *cobra.Command, _ []string) error {
+		fmt.Println("ready")
+		<-cmd.Context().Done()
+		cause := context.Cause(cmd.Context())
+		var signal Signal
+		fmt.Println("ended:", errors.As(cause, &signal), int(signal.Number))
+		switch mode {
+		case "obey":
+			return fmt.Errorf("wait: %w", cause)
+		case "drain":
+			return nil
+		}
+		time.Sleep(2 * patience)
+		return errors.New("nothing ended the program")
+	}}
+	return New(root).Main()
+}
+
+// The first interrupt or SIGTERM ends the context with the signal as its cause, and
+// the program as it likes: with that error it is exit 130 or 143. The second ends
+// the program at once, whatever it does.
+func TestSignals(t *testing.T) {
+	const interrupt, terminate = syscall.SIGINT, syscall.SIGTERM
+	for _, c := range []struct {
+		mode    string
+		signals []syscall.Signal
+		want    int
+	}{
+		{"obey", []syscall.Signal{interrupt}, 130},
+		{"obey", []syscall.Signal{terminate}, 143},
+		{"drain", []syscall.Signal{interrupt}, 0},
+		{"drain", []syscall.Signal{terminate}, 0},
+		{"ignore", []syscall.Signal{interrupt, interrupt}, 130},
+		{"ignore", []syscall.Signal{terminate, terminate}, 143},
+		{"ignore", []syscall.Signal{interrupt, terminate}, 143},
+		{"ignore", []syscall.Signal{terminate, interrupt}, 130},
+	} {
+		t.Run(fmt.Sprintf("%s %v", c.mode, c.signals), func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			program := exec.CommandContext(ctx, os.Args[0])
+			program.Env = append(os.Environ(), childMode+"="+c.mode)
+			var stderr strings.Builder
+			program.Stderr = &stderr
+			stdout, err := program.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := program.Start(); err != nil {
+				t.Fatal(err)
+			}
+			// After each line that it says it gets the next signal, if there is one.
+			signals := c.signals
+			want := []string{"ready", fmt.Sprintf("ended: true %d", int(c.signals[0]))}
+			var says []string
+			for lines := bufio.NewScanner(stdout); lines.Scan(); {
+				says = append(says, lines.Text())
+				if len(signals) == 0 {
+					continue
+				}
+				if err := program.Process.Signal(signals[0]); err != nil {
+					t.Error(err)
+				}
+				signals = signals[1:]
+			}
+			if !slices.Equal(says, want) {
+				t.Errorf("the program says %q, want %q", says, want)
+			}
+			err = program.Wait()
+			if got := program.ProcessState.ExitCode(); got != c.want {
+				t.Errorf("exit %d (%v), want %d; stderr %q", got, err, c.want, &stderr)
+			}
+			if told := strings.Contains(stderr.String(), "stopped by signal"); told != (c.mode == "obey") {
+				t.Errorf("stderr has %q", &stderr)
+			}
+		})
+	}
+}
+
+// When the program ends by itself, its context ends with it, and no signal is its
+// cause.
+func TestNoSignal(t *testing.T) {
+	ctx, stop := withSignals(t.Context())
+	if ctx.Err() != nil {
+		t.Errorf("the context ends before anything: %v", context.Cause(ctx))
+	}
+	stop()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		t.Errorf("the context ends with %v", cause)
+	}
+}

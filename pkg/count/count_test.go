@@ -1,0 +1,183 @@
+package count_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nqueens/pkg/count"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+var symmetries = []queens.Symmetry{queens.None, queens.Mirror}
+
+// patience is how long a test waits for what should take milliseconds.
+const patience = 20 * time.Second
+
+// The count is the published total, with any symmetry, any number of threads, more
+// than there are tasks too, and any kernel.
+func TestTotals(t *testing.T) {
+	for _, k := range kernel.Available() {
+		for n := 1; n <= 12; n++ {
+			known, _ := queens.KnownTotal(n)
+			for _, s := range symmetries {
+				for _, threads := range []int{1, 2, 3, 4, 200} {
+					job := count.Job{N: n, Symmetry: s, Kernel: k, Threads: threads}
+					got, err := count.Run(t.Context(), job)
+					if err != nil || got.Total.Cmp(known) != 0 {
+						t.Errorf("%s, n=%d %s, %d threads: %v (error %v), want %v", k.Name, n, s, threads, got.Total, err, known)
+					}
+					if got.Elapsed <= 0 {
+						t.Errorf("%s, n=%d: took %v", k.Name, n, got.Elapsed)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Each thread has a counter of its own, and every task is counted once: with one
+// solution to a prefix, the total is 8/k times their number.
+func TestEveryTaskIsCountedOnce(t *testing.T) {
+	for _, threads := range []int{1, 4, 50} {
+		var counters atomic.Int64
+		job := count.Job{N: 8, Symmetry: queens.Mirror, Threads: threads, Kernel: kernel.Kernel{New: func() kernel.Counter {
+			counters.Add(1)
+			return &fake{count: func(context.Context) (uint64, error) { return 1, nil }}
+		}}}
+		got, err := count.Run(t.Context(), job)
+		if err != nil || got.Total.Int64() != 2*21 {
+			t.Errorf("%d threads: total %v (error %v), want 2 for each of 21 prefixes", threads, got.Total, err)
+		}
+		if counters.Load() != int64(threads) {
+			t.Errorf("%d threads have %d counters", threads, counters.Load())
+		}
+	}
+}
+
+// A count whose context ends gives the cause and no total, at once: to its end it
+// would take many minutes.
+func TestCancelled(t *testing.T) {
+	errStop := errors.New("stopped by the test")
+	for _, threads := range []int{1, 4} {
+		for _, before := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d threads, before the start %v", threads, before), func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				started := make(chan struct{}, 1000)
+				k := kernel.Kernel{New: func() kernel.Counter {
+					started <- struct{}{}
+					return kernel.Available()[0].New()
+				}}
+				if before {
+					cancel(errStop)
+				} else {
+					go func() {
+						<-started
+						time.Sleep(5 * time.Millisecond)
+						cancel(errStop)
+					}()
+				}
+				start := time.Now()
+				got, err := count.Run(ctx, count.Job{N: 20, Symmetry: queens.Mirror, Kernel: k, Threads: threads})
+				if !errors.Is(err, errStop) || got.Total != nil {
+					t.Errorf("total %v (error %v), want the cause of the end", got.Total, err)
+				}
+				if took := time.Since(start); took > patience {
+					t.Errorf("stopped after %v", took)
+				}
+			})
+		}
+	}
+}
+
+// There is no total of a part of the tasks, though each search that began went to
+// its end.
+func TestCancelledBetweenSearches(t *testing.T) {
+	errStop := errors.New("stopped by the test")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	job := count.Job{N: 17, Symmetry: queens.Mirror, Threads: 2, Kernel: kernel.Kernel{New: func() kernel.Counter {
+		return &fake{count: func(context.Context) (uint64, error) {
+			cancel(errStop)
+			return 1, nil
+		}}
+	}}}
+	if got, err := count.Run(ctx, job); !errors.Is(err, errStop) || got.Total != nil {
+		t.Errorf("total %v (error %v), want the cause of the end", got.Total, err)
+	}
+}
+
+// A search that fails ends the count with its error and no total; the searches of
+// the other threads are stopped, and waited for.
+func TestFailedSearch(t *testing.T) {
+	errBroken := errors.New("broken")
+	var calls, running atomic.Int64
+	job := count.Job{N: 8, Symmetry: queens.None, Threads: 4, Kernel: kernel.Kernel{New: func() kernel.Counter {
+		return &fake{count: func(ctx context.Context) (uint64, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			if calls.Add(1) == 3 {
+				return 0, errBroken
+			}
+			<-ctx.Done()
+			return 0, context.Cause(ctx)
+		}}
+	}}}
+	got, err := count.Run(t.Context(), job)
+	if !errors.Is(err, errBroken) || got.Total != nil {
+		t.Errorf("total %v (error %v), want the error of the search", got.Total, err)
+	}
+	if running.Load() != 0 {
+		t.Errorf("%d searches go on", running.Load())
+	}
+}
+
+// What can't be counted is an error that says why, before any search.
+func TestInvalidJobs(t *testing.T) {
+	for _, c := range []struct {
+		n       int
+		s       queens.Symmetry
+		threads int
+		says    string
+	}{
+		{8, queens.Mirror, 0, "thread"},
+		{8, queens.Mirror, -1, "thread"},
+		{0, queens.Mirror, 1, "from 1 to 32"},
+		{-8, queens.None, 1, "from 1 to 32"},
+		{33, queens.None, 1, "from 1 to 32"},
+		{8, "", 1, "symmetry"},
+		{8, "Mirror", 1, "symmetry"},
+	} {
+		job := count.Job{N: c.n, Symmetry: c.s, Threads: c.threads, Kernel: kernel.Kernel{New: func() kernel.Counter {
+			t.Errorf("%+v: a search begins", c)
+			return new(fake)
+		}}}
+		if err := job.Validate(); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: Validate says %v", c, err)
+		}
+		if got, err := count.Run(t.Context(), job); err == nil || got.Total != nil {
+			t.Errorf("%+v: Run gives %v (error %v)", c, got.Total, err)
+		}
+	}
+}
+
+// fake is a counter that does not search, and must not be called by two threads.
+type fake struct {
+	busy  atomic.Bool
+	count func(ctx context.Context) (perPrefix uint64, err error)
+}
+
+func (f *fake) Count(ctx context.Context, _ *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
+	if !f.busy.CompareAndSwap(false, true) {
+		return 0, errors.New("one counter is called by two threads at once")
+	}
+	defer f.busy.Store(false)
+	n, err := f.count(ctx)
+	return n * uint64(len(prefixes)), err
+}

@@ -1,0 +1,89 @@
+// Package oracle counts and lists solutions by plain backtracking over arrays of
+// flags, one a column and one a diagonal. Tests hold the rest of the program to
+// it: it imports nothing of the project, shares no technique with it, and is too
+// slow for anything else.
+package oracle
+
+import (
+	"iter"
+	"slices"
+)
+
+// Everywhere allows every square.
+func Everywhere(row, col int) bool { return true }
+
+// Count returns the number of ways to place one queen on each row from
+// len(prefix) to n-1, on allowed squares, so that it attacks no other of them and
+// is attacked by no queen of the prefix.
+//
+// prefix[row] is the column of the queen that stands on that row already; a
+// negative one leaves the row empty. Those squares need not be allowed, and those
+// queens may attack each other.
+func Count(n int, allowed func(row, col int) bool, prefix []int) uint64 {
+	s := newSearch(n, allowed)
+	for row, col := range prefix {
+		if col >= 0 {
+			s.set(row, col, true)
+		}
+	}
+	var found uint64
+	s.from(len(prefix), func() bool { found++; return true })
+	return found
+}
+
+// Boards returns every solution of the full board of side n: the column of the
+// queen on each row, in lexicographic order. Each slice is the caller's to keep.
+func Boards(n int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		s := newSearch(n, Everywhere)
+		s.from(0, func() bool { return yield(slices.Clone(s.columns)) })
+	}
+}
+
+// search is a board with queens on it.
+type search struct {
+	n       int
+	allowed func(row, col int) bool
+	columns []int // of the queen on each row; stale below the last one placed
+
+	// Whether a queen stands on a column, on a diagonal of equal row+col, and on
+	// one of equal row-col (kept from 0 by adding n).
+	column, sum, difference []bool
+}
+
+func newSearch(n int, allowed func(row, col int) bool) *search {
+	return &search{
+		n: n, allowed: allowed, columns: make([]int, n),
+		column: make([]bool, n), sum: make([]bool, 2*n), difference: make([]bool, 2*n),
+	}
+}
+
+// from places queens on the given row and those below it in every way, calls
+// visit for each, and returns false as soon as visit does.
+func (s *search) from(row int, visit func() bool) bool {
+	if row == s.n {
+		return visit()
+	}
+	for col := range s.n {
+		if !s.allowed(row, col) || s.attacked(row, col) {
+			continue
+		}
+		s.columns[row] = col
+		s.set(row, col, true)
+		goOn := s.from(row+1, visit)
+		s.set(row, col, false)
+		if !goOn {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *search) attacked(row, col int) bool {
+	return s.column[col] || s.sum[row+col] || s.difference[row-col+s.n]
+}
+
+// set puts a queen on the square, or takes it away.
+func (s *search) set(row, col int, queen bool) {
+	s.column[col], s.sum[row+col], s.difference[row-col+s.n] = queen, queen, queen
+}

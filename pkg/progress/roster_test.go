@@ -1,0 +1,107 @@
+package progress_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+)
+
+// silence is how long a worker may be silent and still be present.
+const silence = 15 * time.Second
+
+func beat(worker string, threads int) queens.Heartbeat {
+	return queens.Heartbeat{Worker: worker, Kernel: "generic", Threads: threads}
+}
+
+func leave(worker string) queens.Heartbeat {
+	return queens.Heartbeat{Worker: worker, Kernel: "generic", Threads: 1, Leaving: true}
+}
+
+func wantPresent(t *testing.T, r *progress.Roster, when string, workers, threads int) {
+	t.Helper()
+	if w, th := r.Present(); w != workers || th != threads {
+		t.Errorf("%s: %d workers with %d threads, want %d with %d", when, w, th, workers, threads)
+	}
+}
+
+// Present are the workers of the last heartbeats, each once, with the threads that
+// it last said; not those that have said that they leave.
+func TestRoster(t *testing.T) {
+	r := progress.NewRoster()
+	wantPresent(t, r, "nobody", 0, 0)
+	for _, step := range []struct {
+		name             string
+		beat             queens.Heartbeat
+		workers, threads int
+	}{
+		{"a stranger leaves", leave("z"), 0, 0},
+		{"one", beat("a", 2), 1, 2},
+		{"the same", beat("a", 2), 1, 2},
+		{"another", beat("b", 3), 2, 5},
+		{"the first has other threads", beat("a", 64), 2, 67},
+		{"the first leaves", leave("a"), 1, 3},
+		{"it says so again", leave("a"), 1, 3},
+		{"it comes back", beat("a", 1), 2, 4},
+		{"both leave", leave("b"), 1, 1},
+		{"both have left", leave("a"), 0, 0},
+	} {
+		r.Saw(step.beat)
+		wantPresent(t, r, step.name, step.workers, step.threads)
+		wantPresent(t, r, step.name+", asked again", step.workers, step.threads)
+	}
+}
+
+// A worker is present for 15 seconds after each heartbeat, and no longer; it may
+// come back.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		r.Saw(beat("a", 2))
+		time.Sleep(10 * time.Second)
+		r.Saw(beat("b", 3))
+		wantPresent(t, r, "10 s", 2, 5)
+		time.Sleep(silence - 10*time.Second)
+		wantPresent(t, r, "15 s", 2, 5)
+		time.Sleep(time.Nanosecond)
+		wantPresent(t, r, "past 15 s", 1, 3)
+		r.Saw(beat("b", 3))
+		time.Sleep(silence)
+		wantPresent(t, r, "15 s after the last heartbeat", 1, 3)
+		time.Sleep(time.Nanosecond)
+		wantPresent(t, r, "past that", 0, 0)
+		r.Saw(beat("a", 4))
+		wantPresent(t, r, "back", 1, 4)
+	})
+}
+
+// Heartbeats may come while others ask, from anywhere. The race detector sees more
+// of it.
+func TestRosterIsSafeForAll(t *testing.T) {
+	const workers, beats = 8, 200
+	r := progress.NewRoster()
+	var wg sync.WaitGroup
+	for i := range workers {
+		name := fmt.Sprintf("worker-%d", i)
+		wg.Go(func() {
+			for range beats {
+				r.Saw(beat(name, 2))
+				r.Saw(leave(name))
+			}
+			r.Saw(beat(name, 2))
+		})
+		wg.Go(func() {
+			for range beats {
+				if w, th := r.Present(); w < 0 || w > workers || th != 2*w {
+					t.Errorf("%d workers with %d threads", w, th)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	wantPresent(t, r, "at the end", workers, 2*workers)
+}

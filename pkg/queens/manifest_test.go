@@ -1,0 +1,92 @@
+package queens_test
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// A task id leads to the class that has the task, past classes that have none.
+func TestClassOf(t *testing.T) {
+	for _, sizes := range [][]int{
+		{1}, {5}, {2, 3}, {0, 1}, {1, 0}, {0, 0, 4}, {4, 0, 0}, {2, 0, 3}, {2, 0, 0, 3}, {0, 2, 0, 0, 1, 0}, {1, 1, 1, 1},
+	} {
+		checkClassOf(t, sizes)
+	}
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		sizes := make([]int, 1+rng.IntN(9))
+		for i := range sizes {
+			sizes[i] = max(0, rng.IntN(12)-4)
+		}
+		checkClassOf(t, sizes)
+	}
+}
+
+// checkClassOf gives ids to classes of so many tasks each, and wants them back.
+func checkClassOf(t *testing.T, sizes []int) {
+	t.Helper()
+	var m queens.Manifest
+	var classOf []int
+	for class, size := range sizes {
+		m.Classes = append(m.Classes, queens.ClassPlan{First: m.Tasks})
+		m.Tasks += uint64(size)
+		for range size {
+			classOf = append(classOf, class)
+		}
+	}
+	for id, want := range classOf {
+		if got := m.ClassOf(uint64(id)); got != want {
+			t.Errorf("classes of %v tasks: task %d is of class %d, want %d", sizes, id, got, want)
+		}
+	}
+}
+
+// Task ids of the largest runs lead to their class too.
+func TestClassOfGreatIDs(t *testing.T) {
+	m := queens.Manifest{Classes: []queens.ClassPlan{{First: 0}, {First: 1 << 63}, {First: 1<<64 - 1}}, Tasks: 1<<64 - 1}
+	for id, want := range map[uint64]int{0: 0, 1<<63 - 1: 0, 1 << 63: 1, 1<<64 - 2: 1} {
+		if got := m.ClassOf(id); got != want {
+			t.Errorf("task %d is of class %d, want %d", id, got, want)
+		}
+	}
+}
+
+// A new run is named after its board and the second it started, in UTC, and its
+// name can be one.
+func TestNewRun(t *testing.T) {
+	east := time.FixedZone("east", 9*60*60+30*60)
+	for _, c := range []struct {
+		n    int
+		at   time.Time
+		want string
+	}{
+		{18, time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC), "n18-20261120-153012-"},
+		{1, time.Date(2026, 1, 2, 3, 4, 5, 999_999_999, time.UTC), "n1-20260102-030405-"},
+		{32, time.Date(2027, 1, 1, 9, 29, 59, 0, east), "n32-20261231-235959-"},
+	} {
+		name := queens.NewRun(c.n, c.at)
+		if !regexp.MustCompile("^" + c.want + "[0-9a-f]{4}$").MatchString(name) {
+			t.Errorf("NewRun(%d, %v) = %q, want %s and 4 hexadecimal digits", c.n, c.at, name, c.want)
+		}
+		if err := queens.CheckRun(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Runs that start in the same second have different names.
+func TestNewRunIsDistinct(t *testing.T) {
+	at := time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC)
+	names := map[string]bool{}
+	for range 20 {
+		names[queens.NewRun(18, at)] = true
+	}
+	// Chance may give two of them the same 16 bits, but hardly ever more.
+	if len(names) < 17 {
+		t.Errorf("20 runs have %d names", len(names))
+	}
+}

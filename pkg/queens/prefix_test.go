@@ -1,0 +1,180 @@
+package queens_test
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"nqueens/pkg/queens"
+)
+
+// A full board allows every square of its rows and no other, for every side.
+func TestFullBoard(t *testing.T) {
+	for n := 1; n <= queens.MaxN; n++ {
+		b := queens.FullBoard(n)
+		if b.N != n || bits.OnesCount32(b.Columns()) != n || bits.Len32(b.Columns()) != n {
+			t.Errorf("FullBoard(%d) has side %d and columns %#x", n, b.N, b.Columns())
+		}
+		for row, allow := range b.Allow {
+			for col := range queens.MaxN {
+				if want := row < n && col < n; has(allow, col) != want {
+					t.Errorf("FullBoard(%d): row %d, column %d allowed: %v, want %v", n, row, col, !want, want)
+				}
+			}
+		}
+	}
+}
+
+// A side that can't be counted is an error, and no board.
+func TestSides(t *testing.T) {
+	for n := 1; n <= queens.MaxN; n++ {
+		if err := queens.CheckN(n); err != nil {
+			t.Errorf("CheckN(%d): %v", n, err)
+		}
+	}
+	for _, n := range []int{math.MinInt, -32, -1, 0, 33, 64, math.MaxInt} {
+		if queens.CheckN(n) == nil {
+			t.Errorf("CheckN(%d) finds nothing wrong", n)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("FullBoard(%d) does not panic", n)
+				}
+			}()
+			queens.FullBoard(n)
+		}()
+	}
+}
+
+// After any queens, attacking each other or not, on any board, a prefix attacks
+// what plain flags of columns and diagonals attack, leaves free what they leave of
+// the allowed squares, and is valid.
+func TestPlace(t *testing.T) {
+	for n := 1; n <= queens.MaxN; n++ {
+		for seed := range uint64(20) {
+			rng := rand.New(rand.NewPCG(seed, uint64(n)))
+			b := randomBoard(rng, n, int(seed)%4)
+			columns := rng.Perm(n)
+			if seed%2 == 0 {
+				columns = peaceful(rng, &b)
+			}
+			var p queens.Prefix
+			flags := newFlags(n)
+			for row, col := range columns {
+				flags.compare(t, &b, p, row)
+				p = p.Place(&b, 1<<col)
+				flags.place(row, col)
+			}
+			flags.compare(t, &b, p, len(columns))
+			if t.Failed() {
+				t.Fatalf("n=%d, seed %d: columns %v", n, seed, columns)
+			}
+		}
+	}
+}
+
+// A queen at the edge attacks nothing beyond it, on the widest board too.
+func TestPlaceAtTheEdge(t *testing.T) {
+	for _, c := range []struct {
+		n, col int
+		want   queens.Prefix
+	}{
+		{n: 1, col: 0, want: queens.Prefix{Row: 1, Cols: 1}},
+		{n: 2, col: 0, want: queens.Prefix{Row: 1, Cols: 1, Left: 2}},
+		{n: 2, col: 1, want: queens.Prefix{Row: 1, Cols: 2, Right: 1}},
+		{n: 8, col: 7, want: queens.Prefix{Row: 1, Cols: 0x80, Right: 0x40}},
+		{n: 8, col: 3, want: queens.Prefix{Row: 1, Cols: 0x08, Left: 0x10, Right: 0x04}},
+		{n: 32, col: 30, want: queens.Prefix{Row: 1, Cols: 1 << 30, Left: 1 << 31, Right: 1 << 29}},
+		{n: 32, col: 31, want: queens.Prefix{Row: 1, Cols: 1 << 31, Right: 1 << 30}},
+	} {
+		b := queens.FullBoard(c.n)
+		if got := (queens.Prefix{}).Place(&b, 1<<c.col); got != c.want {
+			t.Errorf("n=%d: a queen on column %d leaves %+v, want %+v", c.n, c.col, got, c.want)
+		}
+	}
+}
+
+// flags are the attacked columns and diagonals of a board, one flag each.
+type flags struct {
+	n                       int
+	column, sum, difference []bool // of equal row+col, and row-col+n
+}
+
+func newFlags(n int) *flags {
+	return &flags{n: n, column: make([]bool, n), sum: make([]bool, 2*n), difference: make([]bool, 2*n)}
+}
+
+func (f *flags) place(row, col int) {
+	f.column[col], f.sum[row+col], f.difference[row-col+f.n] = true, true, true
+}
+
+// compare holds a prefix of so many rows to the flags.
+func (f *flags) compare(t *testing.T, b *queens.Board, p queens.Prefix, rows int) {
+	t.Helper()
+	if p.Row != rows {
+		t.Errorf("prefix %+v after %d queens", p, rows)
+	}
+	if err := p.Validate(b); err != nil {
+		t.Errorf("%+v: %v", p, err)
+	}
+	var cols, left, right, free uint32
+	for col := range f.n {
+		square := uint32(1) << col
+		if f.column[col] {
+			cols |= square
+		}
+		if rows == f.n {
+			continue // There is no such row: the diagonals end above it.
+		}
+		if f.difference[rows-col+f.n] {
+			left |= square
+		}
+		if f.sum[rows+col] {
+			right |= square
+		}
+		if has(b.Allow[rows], col) && !f.column[col] && !f.difference[rows-col+f.n] && !f.sum[rows+col] {
+			free |= square
+		}
+	}
+	if p.Cols != cols {
+		t.Errorf("%d rows: columns %#x, want %#x", rows, p.Cols, cols)
+	}
+	if rows == f.n {
+		return
+	}
+	if p.Left != left || p.Right != right {
+		t.Errorf("%d rows: diagonals %#x and %#x, want %#x and %#x", rows, p.Left, p.Right, left, right)
+	}
+	if got := p.Free(b); got != free {
+		t.Errorf("%d rows: free %#x, want %#x", rows, got, free)
+	}
+}
+
+// randomBoard returns a board that allows a quarter, half, or three quarters of
+// its squares, or all.
+func randomBoard(rng *rand.Rand, n, density int) queens.Board {
+	b := queens.FullBoard(n)
+	for row := range n {
+		x, y := rng.Uint32(), rng.Uint32()
+		b.Allow[row] &= [4]uint32{x & y, x, x | y, 0xffffffff}[density]
+	}
+	return b
+}
+
+// peaceful places queens on random free squares as long as there are any.
+func peaceful(rng *rand.Rand, b *queens.Board) []int {
+	var columns []int
+	var p queens.Prefix
+	for p.Row < b.N && p.Free(b) != 0 {
+		col := rng.IntN(b.N)
+		if has(p.Free(b), col) {
+			columns = append(columns, col)
+			p = p.Place(b, 1<<col)
+		}
+	}
+	return columns
+}
+
+func has(mask uint32, col int) bool { return mask>>col&1 == 1 }

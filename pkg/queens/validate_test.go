@@ -1,0 +1,236 @@
+package queens_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// validity is a value from outside, and a part of what must be said of it: nothing
+// of a valid one.
+type validity struct {
+	name string
+	err  error
+	says string
+}
+
+func checkAll(t *testing.T, cases []validity) {
+	t.Helper()
+	for _, c := range cases {
+		switch {
+		case c.says == "" && c.err != nil:
+			t.Errorf("%s: %v, want it valid", c.name, c.err)
+		case c.says != "" && c.err == nil:
+			t.Errorf("%s: found valid, want an error about %q", c.name, c.says)
+		case c.says != "" && !strings.Contains(c.err.Error(), c.says):
+			t.Errorf("%s: %v: says nothing of %q", c.name, c.err, c.says)
+		}
+	}
+}
+
+// A board is valid when its side can be counted and no square beyond it is allowed.
+func TestBoardValidate(t *testing.T) {
+	board := func(n int, change func(b *queens.Board)) error {
+		b := queens.FullBoard(max(1, min(n, queens.MaxN)))
+		b.N = n
+		change(&b)
+		return b.Validate()
+	}
+	as := func(*queens.Board) {}
+	allow := func(row int, mask uint32) func(b *queens.Board) {
+		return func(b *queens.Board) { b.Allow[row] |= mask }
+	}
+	empty := queens.Board{N: 8}
+	checkAll(t, []validity{
+		{"no side", board(0, as), "from 1 to 32"},
+		{"negative side", board(-1, as), "from 1 to 32"},
+		{"least side", board(math.MinInt, as), "from 1 to 32"},
+		{"side 33", board(33, as), "from 1 to 32"},
+		{"greatest side", board(math.MaxInt, as), "from 1 to 32"},
+		{"no square at all", empty.Validate(), ""},
+		{"column n", board(8, allow(0, 1<<8)), "row 0"},
+		{"column n of the last row", board(8, allow(7, 1<<8)), "row 7"},
+		{"column 31", board(31, allow(30, 1<<31)), "row 30"},
+		{"column 1 of side 1", board(1, allow(0, 2)), "row 0"},
+		{"row n", board(8, allow(8, 1)), "row 8"},
+		{"row 31", board(31, allow(31, 1)), "row 31"},
+		{"row 1 of side 1", board(1, allow(1, 1)), "row 1"},
+	})
+	for n := 1; n <= queens.MaxN; n++ {
+		if err := board(n, as); err != nil {
+			t.Errorf("full board of side %d: %v", n, err)
+		}
+	}
+}
+
+// A prefix is valid when its rows, columns and diagonals are on the board and it
+// has a column for each row.
+func TestPrefixValidate(t *testing.T) {
+	const all = math.MaxUint32
+	on := func(n int, p queens.Prefix) error {
+		b := queens.FullBoard(n)
+		return p.Validate(&b)
+	}
+	checkAll(t, []validity{
+		{"empty", on(8, queens.Prefix{}), ""},
+		{"a solution", on(1, queens.Prefix{Row: 1, Cols: 1}), ""},
+		{"all attacked", on(8, queens.Prefix{Row: 1, Cols: 0x80, Left: 0xff, Right: 0xff}), ""},
+		{"all 32 rows", on(32, queens.Prefix{Row: 32, Cols: all, Left: all, Right: all}), ""},
+		{"no row, but diagonals", on(32, queens.Prefix{Left: all, Right: all}), ""},
+		{"negative rows", on(8, queens.Prefix{Row: -1}), "-1 rows"},
+		{"least rows", on(8, queens.Prefix{Row: math.MinInt}), "rows"},
+		{"more rows than the board", on(8, queens.Prefix{Row: 9, Cols: 0x1ff}), "9 rows"},
+		{"more rows than any board", on(32, queens.Prefix{Row: 33, Cols: all}), "33 rows"},
+		{"a row without a column", on(8, queens.Prefix{Row: 1}), "0 columns"},
+		{"fewer columns than rows", on(8, queens.Prefix{Row: 3, Cols: 3}), "2 columns"},
+		{"more columns than rows", on(8, queens.Prefix{Row: 1, Cols: 3}), "2 columns"},
+		{"a column without a row", on(8, queens.Prefix{Cols: 1}), "1 columns"},
+		{"a column beyond", on(8, queens.Prefix{Row: 1, Cols: 1 << 8}), "passes"},
+		{"a left diagonal beyond", on(8, queens.Prefix{Row: 1, Cols: 1, Left: 1 << 8}), "passes"},
+		{"a right diagonal beyond", on(8, queens.Prefix{Row: 1, Cols: 1, Right: 1 << 8}), "passes"},
+		{"bit 31 of side 31", on(31, queens.Prefix{Left: 1 << 31}), "passes"},
+	})
+}
+
+// A task is valid when its run, attempt, board and every one of its prefixes are,
+// and it has prefixes, but not too many.
+func TestTaskValidate(t *testing.T) {
+	task := func(change func(t *queens.Task)) error {
+		task := queens.Task{
+			Run: "n8-20261120-153012-ab12", Attempt: 1, Board: queens.FullBoard(8),
+			Prefixes: []queens.Prefix{{}, {Row: 1, Cols: 1, Left: 2}},
+		}
+		change(&task)
+		return task.Validate()
+	}
+	prefixes := func(p ...queens.Prefix) func(*queens.Task) {
+		return func(t *queens.Task) { t.Prefixes = p }
+	}
+	many := func(n int) []queens.Prefix { return make([]queens.Prefix, n) }
+	checkAll(t, []validity{
+		{"plain", task(func(*queens.Task) {}), ""},
+		{"greatest numbers", task(func(t *queens.Task) { t.ID, t.Attempt = math.MaxUint64, math.MaxUint32 }), ""},
+		{"the largest batch", task(prefixes(many(queens.MaxBatch)...)), ""},
+		{"no run", task(func(t *queens.Task) { t.Run = "" }), "run name"},
+		{"a run that is a subject", task(func(t *queens.Task) { t.Run = "nq.task.>" }), "run name"},
+		{"no attempt", task(func(t *queens.Task) { t.Attempt = 0 }), "attempt"},
+		{"no board", task(func(t *queens.Task) { t.Board = queens.Board{} }), "from 1 to 32"},
+		{"side 33", task(func(t *queens.Task) { t.Board.N = 33 }), "from 1 to 32"},
+		{"negative side", task(func(t *queens.Task) { t.Board.N = -8 }), "from 1 to 32"},
+		{"squares beyond", task(func(t *queens.Task) { t.Board.Allow[3] = 1 << 8 }), "row 3"},
+		{"no prefixes", task(prefixes()), "0 prefixes"},
+		{"too many prefixes", task(prefixes(many(queens.MaxBatch + 1)...)), "16385 prefixes"},
+		{"a first prefix too long", task(prefixes(queens.Prefix{Row: 9, Cols: 0x1ff}, queens.Prefix{})), "9 rows"},
+		{"a last prefix too long", task(prefixes(append(many(40), queens.Prefix{Row: 9})...)), "9 rows"},
+		{"a prefix of another board", task(prefixes(queens.Prefix{Row: 1, Cols: 1 << 8})), "passes"},
+	})
+}
+
+// A result is valid when its run and attempt are, it names worker and kernel in at
+// most 128 bytes, and took no negative time. Any count may be right.
+func TestResultValidate(t *testing.T) {
+	result := func(change func(r *queens.Result)) error {
+		r := queens.Result{Run: "n8-20261120-153012-ab12", Attempt: 1, Worker: "w", Kernel: "generic", Elapsed: time.Second}
+		change(&r)
+		return r.Validate()
+	}
+	longest := strings.Repeat("w", 128)
+	checkAll(t, []validity{
+		{"plain", result(func(*queens.Result) {}), ""},
+		{"greatest numbers", result(func(r *queens.Result) {
+			r.Task, r.Hash, r.Attempt, r.Count = math.MaxUint64, math.MaxUint64, math.MaxUint32, math.MaxUint64
+			r.Elapsed = math.MaxInt64
+		}), ""},
+		{"in no time", result(func(r *queens.Result) { r.Elapsed = 0 }), ""},
+		{"longest names", result(func(r *queens.Result) { r.Worker, r.Kernel = longest, longest }), ""},
+		{"no run", result(func(r *queens.Result) { r.Run = "" }), "run name"},
+		{"a run of other letters", result(func(r *queens.Result) { r.Run = "N8" }), "run name"},
+		{"no attempt", result(func(r *queens.Result) { r.Attempt = 0 }), "attempt"},
+		{"no worker", result(func(r *queens.Result) { r.Worker = "" }), "worker name of 0 bytes"},
+		{"a long worker", result(func(r *queens.Result) { r.Worker = longest + "w" }), "worker name of 129 bytes"},
+		{"no kernel", result(func(r *queens.Result) { r.Kernel = "" }), "kernel name of 0 bytes"},
+		{"a long kernel", result(func(r *queens.Result) { r.Kernel = longest + "w" }), "kernel name of 129 bytes"},
+		{"negative time", result(func(r *queens.Result) { r.Elapsed = -1 }), "negative time"},
+		{"least time", result(func(r *queens.Result) { r.Elapsed = math.MinInt64 }), "negative time"},
+	})
+}
+
+// A heartbeat is valid when it names its worker, in at most 128 bytes like all
+// names, and claims at least one thread and no absurd number of them.
+func TestHeartbeatValidate(t *testing.T) {
+	heartbeat := func(change func(h *queens.Heartbeat)) error {
+		h := queens.Heartbeat{Worker: "w", Version: "devel", Kernel: "generic", Threads: 2}
+		change(&h)
+		return h.Validate()
+	}
+	longest := strings.Repeat("w", 128)
+	checkAll(t, []validity{
+		{"plain", heartbeat(func(*queens.Heartbeat) {}), ""},
+		{"leaving", heartbeat(func(h *queens.Heartbeat) { h.Leaving = true }), ""},
+		{"without version and kernel", heartbeat(func(h *queens.Heartbeat) { h.Version, h.Kernel = "", "" }), ""},
+		{"longest names", heartbeat(func(h *queens.Heartbeat) { h.Worker, h.Version, h.Kernel = longest, longest, longest }), ""},
+		{"one thread", heartbeat(func(h *queens.Heartbeat) { h.Threads = 1 }), ""},
+		{"most threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = 65536 }), ""},
+		{"no worker", heartbeat(func(h *queens.Heartbeat) { h.Worker = "" }), "worker name of 0 bytes"},
+		{"a long worker", heartbeat(func(h *queens.Heartbeat) { h.Worker = longest + "w" }), "worker name of 129 bytes"},
+		{"a long version", heartbeat(func(h *queens.Heartbeat) { h.Version = longest + "w" }), "over 128 bytes"},
+		{"a long kernel", heartbeat(func(h *queens.Heartbeat) { h.Kernel = longest + "w" }), "over 128 bytes"},
+		{"no thread", heartbeat(func(h *queens.Heartbeat) { h.Threads = 0 }), "0 threads"},
+		{"negative threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = -1 }), "-1 threads"},
+		{"too many threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = 65537 }), "65537 threads"},
+		{"most integers", heartbeat(func(h *queens.Heartbeat) { h.Threads = math.MaxInt }), "threads"},
+	})
+}
+
+// A run's name has 1 to 64 lower-case letters, digits and dashes, no dash first:
+// nothing that means anything in a subject, a path or a shell.
+func TestCheckRun(t *testing.T) {
+	for _, name := range []string{"a", "0", "n18-20261120-153012-ab12", "a-", "a--b", strings.Repeat("a", 64)} {
+		if err := queens.CheckRun(name); err != nil {
+			t.Errorf("CheckRun(%q): %v", name, err)
+		}
+	}
+	for _, name := range []string{
+		"", "-", "-a", "--help", strings.Repeat("a", 65), "A", "n18_a", "a.b", ".", "..", "../a", "a/b", `a\b`,
+		"*", ">", "a.>", "a b", " a", "a ", "a\n", "a\x00", "\x00", "é", "a\u0430", "\xff", "$JS.API", "a:b", "~",
+	} {
+		if queens.CheckRun(name) == nil {
+			t.Errorf("CheckRun(%q) finds nothing wrong", name)
+		}
+	}
+	const atFirst, atLast = "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz0123456789-"
+	for c := range 256 {
+		letter := string([]byte{byte(c)})
+		first, later := strings.Contains(atFirst, letter), strings.Contains(atLast, letter)
+		if got := queens.CheckRun(letter+"a") == nil; got != first {
+			t.Errorf("CheckRun(%q) is nil: %v, want %v", letter+"a", got, first)
+		}
+		if got := queens.CheckRun("a"+letter) == nil; got != later {
+			t.Errorf("CheckRun(%q) is nil: %v, want %v", "a"+letter, got, later)
+		}
+	}
+}
+
+// What is wrong with a value is one short line, however long the value.
+func TestErrorsAreShort(t *testing.T) {
+	huge := strings.Repeat("\x00\n", 1<<20)
+	task, result := queens.Task{Run: huge}, queens.Result{Run: huge}
+	anonymous := queens.Result{Run: "a", Attempt: 1, Worker: huge}
+	heartbeats := []queens.Heartbeat{{Worker: huge}, {Worker: "w", Version: huge}, {Worker: huge[:128], Threads: -1}}
+	errs := []error{queens.CheckRun(huge), task.Validate(), result.Validate(), anonymous.Validate()}
+	for _, h := range heartbeats {
+		errs = append(errs, h.Validate())
+	}
+	if slices.Contains(errs, nil) {
+		t.Fatalf("an error is missing among %v", errs)
+	}
+	for _, err := range errs {
+		if len(err.Error()) > 1000 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("an error of %d bytes: %.200q", len(err.Error()), err)
+		}
+	}
+}

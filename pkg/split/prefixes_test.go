@@ -1,0 +1,116 @@
+package split_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// The prefixes of any depth are the ways to place queens that a plain search
+// finds, in lexicographic order of their columns.
+func TestPrefixes(t *testing.T) {
+	for n := 1; n <= 8; n++ {
+		for seed := range uint64(8) {
+			rng := rand.New(rand.NewPCG(seed, uint64(n)))
+			b := randomBoard(rng, n, int(seed)%4)
+			for depth := range n + 1 {
+				want := placements(&b, depth)
+				if got := slices.Collect(split.Prefixes(b, depth)); !slices.Equal(got, want) {
+					t.Fatalf("n=%d, seed %d, depth %d: prefixes %+v, want %+v", n, seed, depth, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Prefixes come one by one: to hold those of a whole large board would take years.
+func TestPrefixesAreStreamed(t *testing.T) {
+	got := 0
+	for p := range split.Prefixes(queens.FullBoard(27), 27) {
+		if p.Row != 27 {
+			t.Errorf("a prefix of %d rows", p.Row)
+		}
+		if got++; got == 3 {
+			break
+		}
+	}
+	if got != 3 {
+		t.Errorf("%d prefixes came, want 3", got)
+	}
+}
+
+// A consumer may stop after any prefix, and gets no other.
+func TestPrefixesStop(t *testing.T) {
+	b := queens.FullBoard(6)
+	for depth := range 7 {
+		stopAnywhere(t, split.Prefixes(b, depth), func(a, b queens.Prefix) bool { return a == b })
+	}
+}
+
+// placements returns what Prefixes yields, by a search over arrays.
+func placements(b *queens.Board, depth int) []queens.Prefix {
+	var found []queens.Prefix
+	columns := make([]int, 0, depth)
+	var search func()
+	search = func() {
+		row := len(columns)
+		if row == depth {
+			found = append(found, state(b.N, columns))
+			return
+		}
+		for col := range b.N {
+			if has(b.Allow[row], col) && !attacked(columns, col) {
+				columns = append(columns, col)
+				search()
+				columns = columns[:row]
+			}
+		}
+	}
+	search()
+	return found
+}
+
+// attacked reports whether queens on the columns of the rows above attack a column
+// of the next row.
+func attacked(columns []int, col int) bool {
+	for row, above := range columns {
+		apart := len(columns) - row
+		if above == col || above == col-apart || above == col+apart {
+			return true
+		}
+	}
+	return false
+}
+
+// state returns the squares that queens on the columns of the first rows attack on
+// the next.
+func state(n int, columns []int) queens.Prefix {
+	p := queens.Prefix{Row: len(columns)}
+	for row, col := range columns {
+		apart := len(columns) - row
+		p.Cols |= 1 << col
+		if col+apart < n {
+			p.Left |= 1 << (col + apart)
+		}
+		if col-apart >= 0 {
+			p.Right |= 1 << (col - apart)
+		}
+	}
+	return p
+}
+
+// randomBoard returns a board that allows half or three quarters of its squares,
+// or more, or all.
+func randomBoard(rng *rand.Rand, n, density int) queens.Board {
+	b := queens.FullBoard(n)
+	for row := range n {
+		x, y, z := rng.Uint32(), rng.Uint32(), rng.Uint32()
+		b.Allow[row] &= [4]uint32{x, x | y, x | y | z, 0xffffffff}[density]
+	}
+	return b
+}
+
+func has(mask uint32, col int) bool { return col >= 0 && mask>>col&1 == 1 }

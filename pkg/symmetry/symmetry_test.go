@@ -1,0 +1,231 @@
+package symmetry_test
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+
+	"nqueens/pkg/oracle"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/symmetry"
+)
+
+var symmetries = []queens.Symmetry{queens.None, queens.Mirror}
+
+// What a plain search finds on the classes' boards makes, weighted, the published
+// total; found so far and total are the same at the end.
+func TestClassesMakeTheTotal(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		for _, s := range symmetries {
+			var sums symmetry.Sums
+			for _, class := range mustClasses(t, n, s) {
+				allowed := func(row, col int) bool { return class.Board.Allow[row]>>col&1 == 1 }
+				sums.Add(class.K, oracle.Count(n, allowed, nil))
+			}
+			total, err := sums.Total()
+			if err != nil {
+				t.Errorf("n=%d %s: %v", n, s, err)
+				continue
+			}
+			known, _ := queens.KnownTotal(n)
+			if total.Cmp(known) != 0 || sums.Floor().Cmp(known) != 0 {
+				t.Errorf("n=%d %s: total %d, found so far %d, want %d", n, s, total, sums.Floor(), known)
+			}
+		}
+	}
+}
+
+// A class of k sees k of the eight images of each solution that it sees: over all
+// classes the k-th parts of what is seen are one whole for every solution, so each
+// counts for exactly one in the total.
+func TestEverySolutionCountsOnce(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		for _, s := range symmetries {
+			classes := mustClasses(t, n, s)
+			for solution := range oracle.Boards(n) {
+				share := new(big.Rat)
+				for _, image := range images(solution) {
+					for _, class := range classes {
+						if stands(&class.Board, image) {
+							share.Add(share, big.NewRat(1, int64(class.K)))
+						}
+					}
+				}
+				if share.Cmp(big.NewRat(1, 1)) != 0 {
+					t.Errorf("n=%d %s: %v counts for %s solutions", n, s, solution, share.RatString())
+				}
+			}
+		}
+	}
+}
+
+// Mirror sees exactly one of each solution and its left-right image, on one class,
+// and counts it for two.
+func TestMirrorSeesOneOfEachPair(t *testing.T) {
+	for n := 2; n <= 9; n++ {
+		classes := mustClasses(t, n, queens.Mirror)
+		for solution := range oracle.Boards(n) {
+			seen := 0
+			for _, class := range classes {
+				for _, one := range [][]int{solution, mirrored(n, solution...)} {
+					if stands(&class.Board, one) {
+						seen++
+					}
+				}
+			}
+			if seen != 1 {
+				t.Errorf("n=%d: %v and its mirror image are seen %d times", n, solution, seen)
+			}
+		}
+		for _, class := range classes {
+			if class.K != 4 {
+				t.Errorf("n=%d: a class of k = %d, want 4", n, class.K)
+			}
+		}
+	}
+}
+
+// For every side that can be counted, mirror lets exactly one of each pair of first
+// two queens and their image through, on one class, and says nothing of the rows
+// below: so it is exact wherever it can't be counted out.
+func TestMirrorOfEverySide(t *testing.T) {
+	for n := 2; n <= queens.MaxN; n++ {
+		classes := mustClasses(t, n, queens.Mirror)
+		full := queens.FullBoard(n)
+		for _, class := range classes {
+			if !slices.Equal(class.Board.Allow[2:], full.Allow[2:]) {
+				t.Errorf("n=%d: rows below the second allow %#x", n, class.Board.Allow[2:])
+			}
+		}
+		for top := range n {
+			for second := range n {
+				if top == second {
+					continue
+				}
+				seen := 0
+				for _, class := range classes {
+					for _, two := range [][]int{{top, second}, mirrored(n, top, second)} {
+						if stands(&class.Board, two) {
+							seen++
+						}
+					}
+				}
+				if seen != 1 {
+					t.Errorf("n=%d: queens on columns %d and %d and their image are seen %d times", n, top, second, seen)
+				}
+			}
+		}
+	}
+}
+
+// None is the full board, once, counted as it is; and mirror of a single square is
+// none.
+func TestNone(t *testing.T) {
+	for n := 1; n <= queens.MaxN; n++ {
+		want := []queens.Class{{Board: queens.FullBoard(n), K: 8}}
+		if got := mustClasses(t, n, queens.None); !slices.Equal(got, want) {
+			t.Errorf("n=%d: classes %v, want %v", n, got, want)
+		}
+	}
+	if got := mustClasses(t, 1, queens.Mirror); !slices.Equal(got, mustClasses(t, 1, queens.None)) {
+		t.Errorf("mirror of n=1 is %v", got)
+	}
+}
+
+// Every class is a valid board of the side asked for.
+func TestClassesAreValid(t *testing.T) {
+	for n := 1; n <= queens.MaxN; n++ {
+		for _, s := range symmetries {
+			for i, class := range mustClasses(t, n, s) {
+				if err := class.Board.Validate(); err != nil || class.Board.N != n {
+					t.Errorf("n=%d %s: class %d has side %d: %v", n, s, i, class.Board.N, err)
+				}
+			}
+		}
+	}
+}
+
+// A side that can't be counted and a symmetry that there isn't are errors, with no
+// class.
+func TestClassesOfNothing(t *testing.T) {
+	for _, c := range []struct {
+		n int
+		s queens.Symmetry
+	}{
+		{0, queens.None}, {-1, queens.Mirror}, {33, queens.None}, {33, queens.Mirror}, {-1 << 31, queens.None},
+		{8, ""}, {8, "Mirror"}, {8, "NONE"}, {8, "mirror "}, {8, "left-right"}, {1, ""}, {1, "left-right"}, {0, ""},
+	} {
+		if classes, err := symmetry.Classes(c.n, c.s); err == nil || classes != nil {
+			t.Errorf("Classes(%d, %q) = %v (error %v), want an error", c.n, c.s, classes, err)
+		}
+	}
+}
+
+func ExampleClasses() {
+	classes, _ := symmetry.Classes(5, queens.Mirror)
+	for _, class := range classes {
+		fmt.Printf("%d/%d of\n", 8, class.K)
+		for _, allow := range class.Board.Allow[:class.Board.N] {
+			fmt.Printf("  %05b\n", allow)
+		}
+	}
+	// Output:
+	// 8/4 of
+	//   00011
+	//   11111
+	//   11111
+	//   11111
+	//   11111
+	// 8/4 of
+	//   00100
+	//   00011
+	//   11111
+	//   11111
+	//   11111
+}
+
+func mustClasses(t *testing.T, n int, s queens.Symmetry) []queens.Class {
+	t.Helper()
+	classes, err := symmetry.Classes(n, s)
+	if err != nil || len(classes) == 0 {
+		t.Fatalf("Classes(%d, %s) = %v (error %v)", n, s, classes, err)
+	}
+	return classes
+}
+
+// images returns the eight images of a board under the symmetries of the square,
+// itself among them, and some more than once where the board is symmetric.
+func images(columns []int) [][]int {
+	n := len(columns)
+	var all [][]int
+	for range 4 {
+		quarter := make([]int, n)
+		for row, col := range columns {
+			quarter[col] = n - 1 - row
+		}
+		columns = quarter
+		all = append(all, columns, mirrored(n, columns...))
+	}
+	return all
+}
+
+// mirrored returns the left-right image of queens on the first rows of a board of
+// side n.
+func mirrored(n int, columns ...int) []int {
+	image := make([]int, len(columns))
+	for row, col := range columns {
+		image[row] = n - 1 - col
+	}
+	return image
+}
+
+// stands reports whether the queens of the first rows are on allowed squares.
+func stands(b *queens.Board, columns []int) bool {
+	for row, col := range columns {
+		if b.Allow[row]>>col&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
