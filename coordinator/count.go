@@ -56,12 +56,15 @@ machines in. With --nats, the count uses a server that is there already.`,
 			if !cmd.Flags().Changed("workers") && o.server.url != "" {
 				o.workers = 0
 			}
+			if !cmd.Flags().Changed("depth") {
+				o.depth = min(split.DefaultDepth, n)
+			}
 			return count(cmd.Context(), app, n, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.symmetry, "symmetry", string(queens.Mirror), "how to cut the count: mirror, or none")
-	flags.IntVar(&o.depth, "depth", 0, "rows of queens in each task, 1 to N (default 2)")
+	flags.IntVar(&o.depth, "depth", split.DefaultDepth, "rows of queens in each task, 1 to N")
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each; with --nats the default is 0")
 	flags.StringVar(&o.kernel, "kernel", kernel.Auto, "search that the workers in this process use; see worker kernels")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -72,7 +75,7 @@ machines in. With --nats, the count uses a server that is there already.`,
 // check returns what is wrong with the options, or the kernel to use.
 func (o *countOptions) check(n int) (kernel.Kernel, error) {
 	switch {
-	case o.depth < 0 || o.depth > n:
+	case o.depth < 1 || o.depth > n:
 		return kernel.Kernel{}, cli.Usagef("--depth must be from 1 to N = %d, not %d", n, o.depth)
 	case o.workers < 0 || o.workers > maxWorkers:
 		return kernel.Kernel{}, cli.Usagef("--workers must be from 0 to %d, not %d", maxWorkers, o.workers)
@@ -137,11 +140,7 @@ func plan(n int, o *countOptions) (queens.Manifest, error) {
 	if err != nil {
 		return queens.Manifest{}, cli.Usagef("--symmetry: %v", err)
 	}
-	depth := o.depth
-	if depth == 0 {
-		depth = min(split.DefaultDepth, n)
-	}
-	return split.Plan(n, queens.Symmetry(o.symmetry), classes, depth)
+	return split.Plan(n, queens.Symmetry(o.symmetry), classes, o.depth)
 }
 
 // execute runs the coordinator, and the workers of this process, to the end.
