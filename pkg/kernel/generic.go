@@ -47,9 +47,9 @@ func (g *genericCounter) Count(ctx context.Context, b *queens.Board, prefixes []
 
 // upper searches from p, and gives up when the context ends.
 func (g *genericCounter) upper(p queens.Prefix) uint64 {
+	g.pulse.Add(1)
 	free := p.Free(&g.board)
 	if p.Row >= g.board.N-unchecked {
-		g.pulse.Add(1)
 		return lower(g.board.Allow[p.Row+1:g.board.N], p.Cols, p.Left, p.Right, free)
 	}
 	var found uint64

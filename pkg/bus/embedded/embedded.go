@@ -86,15 +86,26 @@ func Start(cfg Config) (*Server, error) {
 	fatal := &serverLog{log: cfg.Log}
 	nats.SetLoggerV2(fatal, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
 	nats.Start()
-	if !nats.ReadyForConnections(startTimeout) || fatal.reason() != nil {
+	if err := ready(nats, fatal); err != nil {
 		nats.Shutdown()
 		nats.WaitForShutdown()
-		if reason := fatal.reason(); reason != nil {
-			return nil, fmt.Errorf("embedded server: %w", reason)
-		}
-		return nil, fmt.Errorf("embedded server: not ready after %v", startTimeout)
+		return nil, fmt.Errorf("embedded server with its store in %s: %w", cfg.StoreDir, err)
 	}
 	return &Server{nats: nats}, nil
+}
+
+// ready waits until the server accepts connections, or says why it never will.
+func ready(nats *server.Server, fatal *serverLog) error {
+	const step = 50 * time.Millisecond
+	for deadline := time.Now().Add(startTimeout); ; {
+		accepts := nats.ReadyForConnections(step)
+		if err := fatal.reason(); err != nil || accepts {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not ready after %v", startTimeout)
+		}
+	}
 }
 
 // InProcessConn returns a connection to the server that uses no port.

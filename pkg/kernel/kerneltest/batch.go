@@ -1,0 +1,259 @@
+package kerneltest
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/oracle"
+	"nqueens/pkg/queens"
+)
+
+// batch is what a kernel is asked: prefixes of one board, and for each of them how
+// many completions there really are.
+type batch struct {
+	name     string // what a failure calls it
+	board    queens.Board
+	prefixes []queens.Prefix
+	wants    []uint64
+}
+
+func newBatch(name string, board queens.Board) *batch {
+	return &batch{name: name, board: board}
+}
+
+// add adds the prefix of queens on the given columns, and what the oracle, which
+// knows nothing of masks, counts for it.
+func (b *batch) add(columns []int) {
+	allowed := func(row, col int) bool { return has(b.board.Allow[row], col) }
+	b.append(b.prefix(columns), oracle.Count(b.board.N, allowed, columns))
+}
+
+// addShort adds the first prefix of at least the given number of rows from which
+// the search is short.
+func (b *batch) addShort(columns []int, rows int) {
+	for !short(&b.board, b.prefix(columns[:rows])) {
+		rows++
+	}
+	b.add(columns[:rows])
+}
+
+// addDepths adds the prefix of every depth from which the search is short.
+func (b *batch) addDepths(columns []int) {
+	for rows := range len(columns) + 1 {
+		if short(&b.board, b.prefix(columns[:rows])) {
+			b.add(columns[:rows])
+		}
+	}
+}
+
+// addState adds a prefix whose queens are not known. To the oracle, the squares
+// that the state attacks are not allowed, and its rows are empty.
+func (b *batch) addState(p queens.Prefix) {
+	allowed := func(row, col int) bool {
+		down := row - p.Row
+		return has(b.board.Allow[row], col) && !has(p.Cols, col) && !has(p.Left, col-down) && !has(p.Right, col+down)
+	}
+	b.append(p, oracle.Count(b.board.N, allowed, slices.Repeat([]int{-1}, p.Row)))
+}
+
+// addKnown adds the empty prefix of a full board, with the published total.
+func (b *batch) addKnown() {
+	known, ok := queens.KnownTotal(b.board.N)
+	if !ok || b.board != queens.FullBoard(b.board.N) {
+		panic(fmt.Sprintf("no published total for %v", b))
+	}
+	b.append(queens.Prefix{}, known.Uint64())
+}
+
+func (b *batch) append(p queens.Prefix, want uint64) {
+	if err := p.Validate(&b.board); err != nil {
+		panic(fmt.Sprintf("%v: %v", b, err))
+	}
+	b.prefixes, b.wants = append(b.prefixes, p), append(b.wants, want)
+}
+
+// prefix returns the state after queens on the given columns.
+func (b *batch) prefix(columns []int) queens.Prefix {
+	var p queens.Prefix
+	for _, col := range columns {
+		p = p.Place(&b.board, 1<<col)
+	}
+	return p
+}
+
+// only returns the batch of the i-th prefix alone.
+func (b *batch) only(i int) *batch {
+	return &batch{fmt.Sprintf("%s, prefix %d", b.name, i), b.board, b.prefixes[i : i+1], b.wants[i : i+1]}
+}
+
+// draw returns a batch of the given size, of prefixes picked at random, each any
+// number of times.
+func (b *batch) draw(rng *rand.Rand, size int) *batch {
+	drawn := newBatch(fmt.Sprintf("%s, %d drawn", b.name, size), b.board)
+	for range size {
+		i := rng.IntN(len(b.prefixes))
+		drawn.append(b.prefixes[i], b.wants[i])
+	}
+	return drawn
+}
+
+// want returns the right count of the whole batch.
+func (b *batch) want() uint64 {
+	var sum uint64
+	for _, want := range b.wants {
+		sum += want
+	}
+	return sum
+}
+
+func (b *batch) String() string {
+	shown := b.prefixes[:min(len(b.prefixes), 3)]
+	return fmt.Sprintf("%s: board of side %d allowing %#x, %d prefixes (first %+v)",
+		b.name, b.board.N, b.board.Allow[:b.board.N], len(b.prefixes), shown)
+}
+
+// check fails the test unless the counter counts the batch right.
+func check(t *testing.T, c kernel.Counter, b *batch) {
+	t.Helper()
+	if err := b.countedBy(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// countedBy returns nil when the counter counts the batch right and leaves its
+// input as it was.
+func (b *batch) countedBy(ctx context.Context, c kernel.Counter) error {
+	board, prefixes := b.board, slices.Clone(b.prefixes)
+	if err := board.Validate(); err != nil {
+		return fmt.Errorf("%v: %w", b, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var pulse atomic.Uint64
+	got, err := c.Count(ctx, &board, prefixes, &pulse)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%v: %w", b, err)
+	case got != b.want():
+		return fmt.Errorf("%v: counted %d, want %d; %s", b, got, b.want(), b.blame(ctx, c))
+	case board != b.board || !slices.Equal(prefixes, b.prefixes):
+		return fmt.Errorf("%v: Count changed its input", b)
+	}
+	return nil
+}
+
+// blame names the first prefix that is miscounted alone.
+func (b *batch) blame(ctx context.Context, c kernel.Counter) string {
+	var pulse atomic.Uint64
+	for i, want := range b.wants {
+		if got, err := c.Count(ctx, &b.board, b.prefixes[i:i+1], &pulse); got != want || err != nil {
+			return fmt.Sprintf("prefix %d %+v alone: %d (error %v), want %d", i, b.prefixes[i], got, err, want)
+		}
+	}
+	return "each prefix alone is counted right"
+}
+
+// every returns the batch of all prefixes, of every depth, of queens that do not
+// attack each other on the full board of side n.
+func every(n int) *batch {
+	b := newBatch(fmt.Sprintf("every prefix of n=%d", n), queens.FullBoard(n))
+	var extend func(columns []int)
+	extend = func(columns []int) {
+		b.add(columns)
+		if len(columns) == n {
+			return
+		}
+		p := b.prefix(columns)
+		for free := p.Free(&b.board); free != 0; free &= free - 1 {
+			extend(append(columns, bits.TrailingZeros32(free)))
+		}
+	}
+	extend(nil)
+	return b
+}
+
+// densities is the number of degrees in which a planted board allows squares: from
+// an eighth of them to all.
+const densities = 5
+
+// planted returns a board that allows a random part of its squares and has a
+// solution, and that solution. There is none for n = 2 and 3.
+func planted(rng *rand.Rand, name string, n, density int) (*batch, []int) {
+	b, columns := newBatch(name, queens.FullBoard(n)), solution(rng, n)
+	for row, col := range columns {
+		x, y, z := rng.Uint32(), rng.Uint32(), rng.Uint32()
+		noise := [densities]uint32{x & y & z, x & y, x, x | y, 0xffffffff}
+		b.board.Allow[row] &= noise[density] | 1<<col
+	}
+	return b, columns
+}
+
+// solution returns a random solution of the full board of side n, by swapping the
+// queens of two rows as long as that leaves fewer attacks.
+//
+// References: R. Sosič and J. Gu, "A polynomial time algorithm for the N-queens
+// problem", SIGART Bulletin 1(3), 1990.
+func solution(rng *rand.Rand, n int) []int {
+	for {
+		columns := rng.Perm(n)
+		for least, better := attacks(columns), true; better; {
+			better = false
+			for i := range columns {
+				for j := range i {
+					columns[i], columns[j] = columns[j], columns[i]
+					if now := attacks(columns); now < least {
+						least, better = now, true
+					} else {
+						columns[i], columns[j] = columns[j], columns[i]
+					}
+				}
+			}
+			if least == 0 {
+				return columns
+			}
+		}
+	}
+}
+
+// attacks returns the number of queens that share a diagonal with one above them,
+// once for each of the two directions.
+func attacks(columns []int) int {
+	var sum, difference [2 * queens.MaxN]int
+	count := 0
+	for row, col := range columns {
+		count += min(sum[row+col], 1) + min(difference[row-col+queens.MaxN], 1)
+		sum[row+col]++
+		difference[row-col+queens.MaxN]++
+	}
+	return count
+}
+
+// short reports whether a search from p visits few states: so few that the oracle
+// takes about a millisecond.
+func short(b *queens.Board, p queens.Prefix) bool {
+	left := 2000
+	var visit func(p queens.Prefix) bool
+	visit = func(p queens.Prefix) bool {
+		if left--; left < 0 || p.Row == b.N {
+			return left >= 0
+		}
+		for free := p.Free(b); free != 0; free &= free - 1 {
+			if !visit(p.Place(b, free&-free)) {
+				return false
+			}
+		}
+		return true
+	}
+	return visit(p)
+}
+
+// has reports whether a mask has a column, which may lie beyond it.
+func has(mask uint32, col int) bool {
+	return col >= 0 && mask>>col&1 == 1
+}

@@ -1,0 +1,63 @@
+package kerneltest
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"testing"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Fuzz holds kernels to the oracle, and so to each other, on batches made of the
+// fuzzer's bytes.
+func Fuzz(f *testing.F, kernels ...kernel.Kernel) {
+	f.Add([]byte(nil))
+	for seed := range uint64(8) {
+		rng := newRand(seed)
+		noise := make([]byte, 20*(seed+1))
+		for i := range noise {
+			noise[i] = byte(rng.Uint32() & rng.Uint32())
+		}
+		f.Add(noise)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := decode(data)
+		for _, k := range kernels {
+			if err := b.countedBy(t.Context(), k.New()); err != nil {
+				t.Errorf("kernel %s: %v", k.Name, err)
+			}
+		}
+	})
+}
+
+// decode makes a batch of any bytes: one for the side, a word a row for the squares
+// it does not allow, and a word each for the columns and diagonals of each prefix.
+// What is missing is 0, so that few bytes make a full board and its empty prefix.
+// Prefixes with a long search are replaced by one of their completions.
+func decode(data []byte) *batch {
+	word := func() uint32 {
+		var bytes [4]byte
+		data = data[copy(bytes[:], data):]
+		return binary.LittleEndian.Uint32(bytes[:])
+	}
+	side := 0
+	if len(data) > 0 {
+		side, data = int(data[0]), data[1:]
+	}
+	b := newBatch("decoded", queens.FullBoard(1+side%queens.MaxN))
+	for row := range b.board.N {
+		b.board.Allow[row] &^= word()
+	}
+	for len(b.prefixes) == 0 || len(data) > 0 && len(b.prefixes) < 16 {
+		columns := b.board.Columns()
+		p := queens.Prefix{Cols: word() & columns, Left: word() & columns, Right: word() & columns}
+		p.Row = bits.OnesCount32(p.Cols)
+		for !short(&b.board, p) {
+			free := p.Free(&b.board)
+			p = p.Place(&b.board, free&-free)
+		}
+		b.addState(p)
+	}
+	return b
+}

@@ -1,0 +1,199 @@
+// Package kerneltest holds every kernel to one suite: it counts exactly what a
+// plain array search counts, and keeps the rest of kernel.Counter's contract.
+// It says nothing about speed; benchmarks do.
+//
+// What is random has a fixed seed, named where a case fails.
+package kerneltest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Run holds a kernel to the whole suite, in a subtest of its name. Its subtests
+// must not run beside others: they count allocations.
+func Run(t *testing.T, k kernel.Kernel) {
+	properties := []struct {
+		name  string
+		holds func(t *testing.T, k kernel.Kernel)
+	}{
+		{"every prefix of small boards", everyPrefix},
+		{"whole totals", wholeTotals},
+		{"random boards and prefixes", randomBoards},
+		{"all 32 columns", allColumns},
+		{"states that no queens make", freeStates},
+		{"batches of any size", batchSizes},
+		{"complete prefixes", completePrefixes},
+		{"boards without a solution", barrenBoards},
+		{"rows without an allowed square", barredRows},
+		{"cancelled before", cancelledBefore},
+		{"cancelled during", cancelledDuring},
+		{"no allocation", noAllocation},
+		{"counters share nothing", countersShareNothing},
+	}
+	t.Run(k.Name, func(t *testing.T) {
+		t.Logf("kernel %s", k.Name)
+		for _, p := range properties {
+			t.Run(p.name, func(t *testing.T) { p.holds(t, k) })
+		}
+	})
+}
+
+// Each prefix of a small full board is counted right, alone and with all others.
+func everyPrefix(t *testing.T, k kernel.Kernel) {
+	c := k.New()
+	for n := 1; n <= 8; n++ {
+		all := every(n)
+		for i := range all.prefixes {
+			check(t, c, all.only(i))
+		}
+		check(t, c, all)
+	}
+}
+
+// The whole count from the empty board is the published one.
+func wholeTotals(t *testing.T, k kernel.Kernel) {
+	c := k.New()
+	for n := 1; n <= 12; n++ {
+		b := newBatch(fmt.Sprintf("n=%d", n), queens.FullBoard(n))
+		b.addKnown()
+		check(t, c, b)
+	}
+}
+
+// Boards of every side and density of allowed squares, with prefixes of every
+// depth, are counted right, one after the other by the same counter.
+func randomBoards(t *testing.T, k kernel.Kernel) {
+	c := k.New()
+	for seed := range uint64(400) {
+		rng := newRand(seed)
+		b, columns := planted(rng, fmt.Sprintf("seed %d", seed), 4+rng.IntN(queens.MaxN-3), rng.IntN(densities))
+		for range 1 + rng.IntN(4) {
+			b.addShort(columns, rng.IntN(b.board.N+1))
+			b.addShort(rng.Perm(b.board.N), rng.IntN(b.board.N+1))
+		}
+		check(t, c, b)
+	}
+}
+
+// Bit 31 is a column like any other: on the full board of side 32 below deep
+// prefixes, and from the empty board where only the first rows allow all squares.
+func allColumns(t *testing.T, k kernel.Kernel) {
+	c := k.New()
+	for seed := range uint64(10) {
+		rng := newRand(seed)
+		full, columns := planted(rng, fmt.Sprintf("full, seed %d", seed), queens.MaxN, densities-1)
+		full.addDepths(columns)
+		check(t, c, full)
+
+		early, columns := planted(rng, fmt.Sprintf("early rows full, seed %d", seed), queens.MaxN, 0)
+		early.board.Allow[0], early.board.Allow[1] = early.board.Columns(), early.board.Columns()
+		early.addShort(columns, 0)
+		check(t, c, early)
+	}
+}
+
+// A state is counted right whatever squares it says are attacked, even where no
+// queens attack just those: whatever passes queens.Prefix.Validate may come from
+// outside.
+func freeStates(t *testing.T, k kernel.Kernel) {
+	c := k.New()
+	for seed := range uint64(200) {
+		rng := newRand(seed)
+		noise := make([]byte, 200)
+		for i := range noise {
+			noise[i] = byte(rng.Uint32() & rng.Uint32())
+		}
+		b := decode(noise)
+		b.name = fmt.Sprintf("seed %d", seed)
+		check(t, c, b)
+	}
+}
+
+// A batch counts the sum of its prefixes: of any number of them, of different rows
+// and in any order, of the same one over and over, and of none.
+func batchSizes(t *testing.T, k kernel.Kernel) {
+	rng := newRand(1)
+	small := every(8)
+	same := every(6).only(0)
+	complete, columns := planted(rng, "complete", 20, 1)
+	complete.add(columns)
+	masked, columns := planted(rng, "masked", 17, 3)
+	wide, wideColumns := planted(rng, "wide", queens.MaxN, 2)
+	masked.addDepths(columns)
+	masked.addDepths(rng.Perm(17))
+	wide.addDepths(wideColumns)
+
+	c := k.New()
+	for _, from := range []*batch{small, same, complete, masked, wide} {
+		for _, size := range []int{0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000, 5000, queens.MaxBatch} {
+			check(t, c, from.draw(rng, size))
+		}
+	}
+	check(t, c, newBatch("nil", queens.FullBoard(8)))
+}
+
+// A prefix of all rows counts 1, whatever its board allows.
+func completePrefixes(t *testing.T, k kernel.Kernel) {
+	c := k.New()
+	for n := 1; n <= queens.MaxN; n++ {
+		for _, board := range []queens.Board{queens.FullBoard(n), {N: n}} {
+			b := newBatch(fmt.Sprintf("n=%d", n), board)
+			b.add(newRand(uint64(n)).Perm(n))
+			if b.want() != 1 {
+				t.Fatalf("%v: the oracle counts %d", b, b.want())
+			}
+			check(t, c, b)
+		}
+	}
+}
+
+// Boards without a solution count 0.
+func barrenBoards(t *testing.T, k kernel.Kernel) {
+	corner := queens.FullBoard(6)
+	corner.Allow[0] = 1
+	hole, diagonal := queens.FullBoard(9), queens.Board{N: queens.MaxN}
+	for row := range hole.N {
+		hole.Allow[row] &^= 1 << 4
+	}
+	for row := range diagonal.N {
+		diagonal.Allow[row] = 1 << row
+	}
+	c := k.New()
+	for _, b := range []*batch{
+		newBatch("n=2", queens.FullBoard(2)),
+		newBatch("n=3", queens.FullBoard(3)),
+		newBatch("only a corner of n=6", corner),
+		newBatch("a column not allowed", hole),
+		newBatch("one diagonal", diagonal),
+	} {
+		b.add(nil)
+		if b.want() != 0 {
+			t.Fatalf("%v: the oracle counts %d", b, b.want())
+		}
+		check(t, c, b)
+	}
+}
+
+// A row that allows nothing leaves no completion to prefixes above it, and changes
+// nothing for those that have passed it.
+func barredRows(t *testing.T, k kernel.Kernel) {
+	c := k.New()
+	for _, n := range []int{1, 4, 8, 11, 20, queens.MaxN} {
+		for row := range n {
+			b, columns := planted(newRand(uint64(row)), fmt.Sprintf("n=%d without row %d", n, row), n, densities-1)
+			b.board.Allow[row] = 0
+			b.addDepths(columns)
+			check(t, c, b)
+		}
+		none := newBatch(fmt.Sprintf("n=%d without any row", n), queens.Board{N: n})
+		none.add(nil)
+		check(t, c, none)
+	}
+}
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
