@@ -10,6 +10,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,6 +84,10 @@ func Connect(cfg Config) (*Bus, error) {
 		options = append(options, nats.InProcessServer(cfg.InProcess))
 	}
 	conn, err := nats.Connect(cfg.URL, options...)
+	if errors.As(err, new(*url.Error)) {
+		// Its text quotes the address, and so a password in it.
+		return nil, fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222", queens.ErrNoConnection, cfg.where())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", queens.ErrNoConnection, cfg.where(), err)
 	}
@@ -102,6 +108,24 @@ func (c *Config) where() string {
 		return "the embedded server"
 	}
 	return redact(c.URL)
+}
+
+// redact takes users, passwords and tokens out of a list of addresses, even of such
+// as are no URLs.
+func redact(addresses string) string {
+	list := strings.Split(addresses, ",")
+	for i, address := range list {
+		end := strings.LastIndex(address, "@")
+		if end < 0 {
+			continue
+		}
+		begin := 0
+		if scheme := strings.Index(address[:end], "://"); scheme >= 0 {
+			begin = scheme + len("://")
+		}
+		list[i] = address[:begin] + "***" + address[end:]
+	}
+	return strings.Join(list, ",")
 }
 
 // Close sends what is still buffered and ends the connection.

@@ -27,14 +27,18 @@ const (
 func taskSubject(run string) string   { return "nq.task." + run }
 func resultSubject(run string) string { return "nq.result." + run }
 
-// heartbeatSubject makes one token of a worker's name, which may hold any bytes.
+// heartbeatSubject makes one short token of a worker's name, which may be anything.
 func heartbeatSubject(worker string) string {
+	const most = 64
 	token := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_' {
 			return r
 		}
 		return '_'
-	}, worker)
+	}, worker[:min(len(worker), most)])
+	if token == "" {
+		token = "_"
+	}
 	return "nq.hb." + token
 }
 

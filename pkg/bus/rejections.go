@@ -3,8 +3,6 @@ package bus
 import (
 	"encoding/hex"
 	"errors"
-	"net/url"
-	"strings"
 	"sync"
 
 	"github.com/rs/zerolog"
@@ -50,21 +48,4 @@ func (r *rejections) total() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count
-}
-
-// redact removes passwords and tokens from a list of server addresses.
-func redact(urls string) string {
-	list := strings.Split(urls, ",")
-	for i, raw := range list {
-		u, err := url.Parse(strings.TrimSpace(raw))
-		if err != nil {
-			list[i] = "(an address that is no URL)"
-			continue
-		}
-		if u.User != nil {
-			u.User = url.User("***")
-		}
-		list[i] = u.String()
-	}
-	return strings.Join(list, ",")
 }

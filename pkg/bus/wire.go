@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +18,17 @@ type versionError struct{ theirs uint32 }
 
 func (e versionError) Error() string {
 	return fmt.Sprintf("message of protocol version %d, this program speaks version %d", e.theirs, Protocol)
+}
+
+// checkProtocol tells another version from none: what has none is garbage.
+func checkProtocol(version uint32) error {
+	switch version {
+	case Protocol:
+		return nil
+	case 0:
+		return errors.New("message without a protocol version")
+	}
+	return versionError{version}
 }
 
 func encodeTask(t *queens.Task) ([]byte, error) {
@@ -42,8 +54,8 @@ func decodeTask(subject string, data []byte) (queens.Task, error) {
 	if err := proto.Unmarshal(data, &m); err != nil {
 		return queens.Task{}, err
 	}
-	if m.GetProtocol() != Protocol {
-		return queens.Task{}, versionError{m.GetProtocol()}
+	if err := checkProtocol(m.GetProtocol()); err != nil {
+		return queens.Task{}, err
 	}
 	if m.GetN() > queens.MaxN || int(m.GetN()) != len(m.GetAllow()) {
 		return queens.Task{}, fmt.Errorf("task of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
@@ -87,8 +99,8 @@ func decodeResult(subject string, data []byte) (queens.Result, error) {
 	if err := proto.Unmarshal(data, &m); err != nil {
 		return queens.Result{}, err
 	}
-	if m.GetProtocol() != Protocol {
-		return queens.Result{}, versionError{m.GetProtocol()}
+	if err := checkProtocol(m.GetProtocol()); err != nil {
+		return queens.Result{}, err
 	}
 	r := queens.Result{
 		Run:     m.GetRun(),
@@ -125,8 +137,8 @@ func decodeHeartbeat(data []byte) (queens.Heartbeat, error) {
 	if err := proto.Unmarshal(data, &m); err != nil {
 		return queens.Heartbeat{}, err
 	}
-	if m.GetProtocol() != Protocol {
-		return queens.Heartbeat{}, versionError{m.GetProtocol()}
+	if err := checkProtocol(m.GetProtocol()); err != nil {
+		return queens.Heartbeat{}, err
 	}
 	h := queens.Heartbeat{
 		Worker:  m.GetWorker(),

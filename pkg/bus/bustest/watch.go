@@ -60,7 +60,7 @@ func Ended(t testing.TB, pkg string) {
 	t.Helper()
 	var left []string
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if left = goroutinesOf(pkg); len(left) == 0 {
+		if left = Goroutines(pkg); len(left) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -69,14 +69,14 @@ func Ended(t testing.TB, pkg string) {
 	}
 }
 
-// goroutinesOf returns the stacks, but for the caller's, that name the package.
-func goroutinesOf(pkg string) []string {
+// Goroutines returns the stacks, but for that of the caller, that contain text.
+func Goroutines(text string) []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
 	stacks := strings.Split(string(buf), "\n\n")
 	var found []string
 	for _, stack := range stacks[1:] { // the first is this goroutine's
-		if strings.Contains(stack, pkg) {
+		if strings.Contains(stack, text) {
 			found = append(found, stack)
 		}
 	}

@@ -1,0 +1,218 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/queens"
+)
+
+func TestConnectWithoutAServerFailsQuickly(t *testing.T) {
+	t.Parallel()
+	stopped := bustest.Server(t)
+	stopped.Stop()
+	for name, cfg := range map[string]bus.Config{
+		"nobody listens": {URL: "nats://" + freeAddress(t)},
+		"of several":     {URL: "nats://" + freeAddress(t) + ",nats://" + freeAddress(t)},
+		"no such host":   {URL: "nats://nqueens.invalid:4222"},
+		"no URL":         {URL: "nats://:port"},
+		"stopped":        {InProcess: stopped},
+	} {
+		start := time.Now()
+		b, err := bus.Connect(cfg)
+		if err == nil {
+			b.Close()
+		}
+		if !errors.Is(err, queens.ErrNoConnection) {
+			t.Errorf("%s: error %v, want one that wraps %v", name, err, queens.ErrNoConnection)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s: it takes %v to say so", name, took)
+		}
+	}
+}
+
+// The error says where no server was, and never what its password was, however
+// the address was miswritten.
+func TestPasswordsAreNotShown(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	for _, url := range []string{
+		"nats://queen:s3cret@" + address,
+		"nats://s3cret@" + address,
+		"queen:s3cret@" + address,
+		"s3cret@" + address,
+		"nats://queen:s3cret#@" + address,
+		"nats://queen:s3cret%zz@" + address,
+		"nats://queen:s3cret/@" + address,
+		"nats://queen:s3cret?@" + address,
+		"nats://queen:s3cret@" + address + ":x",
+		"nats://" + address + ",queen:s3cret@" + address,
+	} {
+		for _, wait := range []bool{false, true} {
+			var log bustest.Log
+			b, err := bus.Connect(bus.Config{URL: url, Wait: wait, Log: log.Logger()})
+			if err == nil {
+				_ = b.Lost(within(t, 50*time.Millisecond))
+				if strings.Contains(b.Server(), "s3cret") {
+					t.Errorf("%s: the server is called %s", url, b.Server())
+				}
+				b.Close()
+			} else if strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("%s: the error is %q", url, err)
+			}
+			if lines := log.Lines("s3cret"); len(lines) > 0 {
+				t.Errorf("%s: the log has %q", url, lines)
+			}
+		}
+	}
+}
+
+// The password of a server that takes it is not shown either.
+func TestPasswordsAreNotShownOnceConnected(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	guarded := guardedServer(t)
+	b, err := bus.Connect(bus.Config{URL: "nats://queen:s3cret@" + guarded.Addr().String(), Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	ensure(t, b)
+	if server := b.Server(); strings.Contains(server, "s3cret") || !strings.Contains(server, guarded.Addr().String()) {
+		t.Errorf("the server is called %s", server)
+	}
+	guarded.Shutdown()
+	bustest.Eventually(t, 5*time.Second, "a log line that says that the connection is lost", func() bool {
+		return len(log.Lines("connection lost")) == 1
+	})
+	if lines := log.Lines("s3cret"); len(lines) > 0 {
+		t.Errorf("the log has %q", lines)
+	}
+}
+
+func TestRefusedCredentialsAreNoConnection(t *testing.T) {
+	t.Parallel()
+	guarded := guardedServer(t)
+	for _, credentials := range []string{"", "queen:wr0ng@", "pawn:s3cret@", "t0ken@"} {
+		b, err := bus.Connect(bus.Config{URL: "nats://" + credentials + guarded.Addr().String()})
+		if err == nil {
+			b.Close()
+		}
+		if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "Authorization Violation") {
+			t.Errorf("with %q: error %v", credentials, err)
+		}
+	}
+}
+
+// A worker that waits for its server does not wait for one that refuses it.
+func TestLostWhenCredentialsAreRefused(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	guarded := guardedServer(t)
+	b, err := bus.Connect(bus.Config{URL: "nats://queen:wr0ng@" + guarded.Addr().String(), Wait: true, Log: log.Logger()})
+	if err == nil {
+		defer b.Close()
+		err = b.Lost(within(t, 15*time.Second))
+	}
+	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "Authorization Violation") {
+		t.Errorf("error %v, want one that wraps %v and says why", err, queens.ErrNoConnection)
+	}
+	if err != nil && strings.Contains(err.Error(), "wr0ng") || len(log.Lines("wr0ng")) > 0 {
+		t.Errorf("the password is shown: error %v, log %q", err, log.Lines(""))
+	}
+}
+
+// A server that comes back with other passwords is lost, though it was reached once.
+func TestLostWhenCredentialsAreNoLongerTaken(t *testing.T) {
+	t.Parallel()
+	guarded := guardedServer(t)
+	port := guarded.Addr().(*net.TCPAddr).Port
+	b, err := bus.Connect(bus.Config{URL: "nats://queen:s3cret@" + guarded.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	guarded.Shutdown()
+	guarded.WaitForShutdown()
+	startServer(t, &server.Options{Host: "127.0.0.1", Port: port, Username: "queen", Password: "changed", StoreDir: t.TempDir(), NoSigs: true})
+	if err := b.Lost(within(t, 20*time.Second)); !errors.Is(err, queens.ErrNoConnection) {
+		t.Errorf("error %v, want one that wraps %v", err, queens.ErrNoConnection)
+	}
+}
+
+// A server that is merely away is not lost.
+func TestNotLostWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	guarded := guardedServer(t)
+	var log bustest.Log
+	b, err := bus.Connect(bus.Config{URL: "nats://queen:s3cret@" + guarded.Addr().String(), Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	guarded.Shutdown()
+	bustest.Eventually(t, 5*time.Second, "the connection is lost", func() bool { return len(log.Lines("connection lost")) == 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := b.Lost(ctx); err != nil {
+		t.Errorf("error %v while the server is away", err)
+	}
+}
+
+func TestClosedBusLeavesNoGoroutine(t *testing.T) {
+	s := bustest.Server(t)
+	b := bustest.Connect(t, s)
+	ensure(t, b)
+	queue, ctx := b.Queue(), within(t, 20*time.Millisecond)
+	if _, _, err := queue.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	b.Close()
+	bustest.Ended(t, "nats.go")
+}
+
+// guardedServer takes the user queen with the password s3cret.
+func guardedServer(t *testing.T) *server.Server {
+	t.Helper()
+	return startServer(t, &server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "queen", Password: "s3cret",
+		JetStream: true, StoreDir: t.TempDir(), NoSigs: true,
+	})
+}
+
+func startServer(t *testing.T, options *server.Options) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(5 * time.Second) {
+		t.Fatal("the server is not ready")
+	}
+	return s
+}
+
+// freeAddress returns an address on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}

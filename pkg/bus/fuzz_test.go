@@ -1,0 +1,123 @@
+package bus
+
+import (
+	"reflect"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	nqueensv1 "nqueens/proto/nqueens/v1"
+
+	"nqueens/pkg/queens"
+)
+
+// Any bytes may come: none makes a reader panic, and what is read is valid, of the
+// subject's run, and the same when it is sent on.
+
+func FuzzDecodeTask(f *testing.F) {
+	rng := seeded(f)
+	for range 20 {
+		task := randomTask(rng)
+		f.Add(taskSubject(task.Run), must(encodeTask(&task)))
+	}
+	m := taskMessage()
+	m.Protocol++
+	f.Add("nq.task.n8-a", must(proto.Marshal(m)))
+	f.Add("nq.result.n8-a", must(proto.Marshal(resultMessage())))
+	f.Add("", []byte{})
+	f.Add("nq.task.>", []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Fuzz(func(t *testing.T, subject string, data []byte) {
+		checkTask(t, subject, data)
+		if subject, data, ok := mended(data); ok {
+			checkTask(t, subject, data)
+		}
+	})
+}
+
+func checkTask(t *testing.T, subject string, data []byte) {
+	task, err := decodeTask(subject, data)
+	if err != nil {
+		return
+	}
+	if err := task.Validate(); err != nil {
+		t.Fatalf("what is read is not valid: %v", err)
+	}
+	if taskSubject(task.Run) != subject {
+		t.Fatalf("a task of run %q is read on %q", task.Run, subject)
+	}
+	again, err := decodeTask(subject, must(encodeTask(&task)))
+	if err != nil || !reflect.DeepEqual(again, task) {
+		t.Fatalf("%+v sent on arrives as %+v (error %v)", task, again, err)
+	}
+}
+
+// mended gives a task message the subject, version and hash that belong to it, as a
+// liar would: random bytes would never come past the hash.
+func mended(data []byte) (subject string, _ []byte, ok bool) {
+	var m nqueensv1.Task
+	if proto.Unmarshal(data, &m) != nil || m.GetN() > queens.MaxN || len(m.GetAllow()) != int(m.GetN()) {
+		return "", nil, false
+	}
+	task := queens.Task{ID: m.GetId(), Board: queens.Board{N: int(m.GetN())}}
+	copy(task.Board.Allow[:], m.GetAllow())
+	for _, p := range m.GetPrefixes() {
+		task.Prefixes = append(task.Prefixes, queens.Prefix{Row: int(p.GetRow()), Cols: p.GetCols(), Left: p.GetLeft(), Right: p.GetRight()})
+	}
+	m.Protocol, m.Hash = Protocol, task.Hash()
+	data, err := proto.Marshal(&m)
+	return taskSubject(m.GetRun()), data, err == nil
+}
+
+func FuzzDecodeResult(f *testing.F) {
+	rng := seeded(f)
+	for range 20 {
+		r := randomResult(rng)
+		f.Add(resultSubject(r.Run), must(encodeResult(&r)))
+	}
+	m := resultMessage()
+	m.Protocol++
+	f.Add("nq.result.n8-a", must(proto.Marshal(m)))
+	f.Add("nq.task.n8-a", must(proto.Marshal(taskMessage())))
+	f.Add("", []byte{})
+	f.Fuzz(func(t *testing.T, subject string, data []byte) {
+		r, err := decodeResult(subject, data)
+		if err != nil {
+			return
+		}
+		if err := r.Validate(); err != nil {
+			t.Fatalf("what is read is not valid: %v", err)
+		}
+		if resultSubject(r.Run) != subject {
+			t.Fatalf("a result of run %q is read on %q", r.Run, subject)
+		}
+		again, err := decodeResult(subject, must(encodeResult(&r)))
+		if err != nil || again != r {
+			t.Fatalf("%+v sent on arrives as %+v (error %v)", r, again, err)
+		}
+	})
+}
+
+func FuzzDecodeHeartbeat(f *testing.F) {
+	rng := seeded(f)
+	for range 20 {
+		h := randomHeartbeat(rng)
+		f.Add(must(encodeHeartbeat(&h)))
+	}
+	m := heartbeatMessage()
+	m.Protocol++
+	f.Add(must(proto.Marshal(m)))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, err := decodeHeartbeat(data)
+		if err != nil {
+			return
+		}
+		if err := h.Validate(); err != nil {
+			t.Fatalf("what is read is not valid: %v", err)
+		}
+		again, err := decodeHeartbeat(must(encodeHeartbeat(&h)))
+		if err != nil || again != h {
+			t.Fatalf("%+v sent on arrives as %+v (error %v)", h, again, err)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package bus_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/queens"
+)
+
+// No streams are needed: a heartbeat goes to who listens.
+func TestHeartbeatsAreDelivered(t *testing.T) {
+	t.Parallel()
+	server := bustest.Server(t)
+	heard := listen(t, bustest.Connect(t, server))
+	from := bustest.Connect(t, server)
+	for _, want := range []queens.Heartbeat{
+		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2},
+		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2, Leaving: true},
+		{Worker: "other", Threads: 1 << 16},
+	} {
+		heard.await(t, from, want)
+	}
+}
+
+// A worker may be called anything: its heartbeats arrive under its name, and
+// neither its connection nor its listeners' suffers.
+func TestHostileWorkerNamesBreakNothing(t *testing.T) {
+	t.Parallel()
+	server := bustest.Server(t)
+	listener, from := bustest.Connect(t, server), bustest.Connect(t, server)
+	heard := listen(t, listener)
+	for _, name := range []string{
+		"host.example.org", "a b", "*", ">", "a.>", "..", "tab\tname", "line\r\nPUB nq.hb.x 1\r\nx\r\n", "\x00", "女王",
+		strings.Repeat("x", 128),
+	} {
+		heard.await(t, from, queens.Heartbeat{Worker: name, Threads: 1})
+	}
+	for _, name := range []string{"", strings.Repeat("x", 129), strings.Repeat("x", 1<<16), strings.Repeat("女", 1<<16)} {
+		_ = from.PublishHeartbeat(queens.Heartbeat{Worker: name, Threads: 1}) // an error is as well
+	}
+	// Sent on the same connection, so behind them.
+	heard.await(t, from, queens.Heartbeat{Worker: "after them", Threads: 1})
+	if err := from.Lost(within(t, 10*time.Millisecond)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHeartbeatsRefusesWhatItCantRead(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	server := bustest.Server(t)
+	listener, from := bustest.Connect(t, server, logTo(&log)), bustest.Connect(t, server)
+	heard := listen(t, listener)
+	heard.await(t, from, queens.Heartbeat{Worker: "first", Threads: 1})
+	conn, _ := bustest.Admin(t, server)
+	for range 3 {
+		if err := conn.Publish("nq.hb.garbage", []byte{0xff, 0xfe, 0xfd}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bustest.Eventually(t, 5*time.Second, "the garbage is counted", func() bool { return listener.Rejected() == 3 })
+	heard.await(t, from, queens.Heartbeat{Worker: "last", Threads: 1})
+	check(t, "messages refused", listener.Rejected(), 3)
+	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "nq.hb.garbage") || !strings.Contains(lines[0], "fffefd") {
+		t.Errorf("the log has %q, want one line with the subject and what came", lines)
+	}
+}
+
+func TestHeartbeatsEndsAndLeavesNoSubscription(t *testing.T) {
+	t.Parallel()
+	server := bustest.Server(t)
+	listener, from := bustest.Connect(t, server), bustest.Connect(t, server)
+	heard := listen(t, listener)
+	heard.await(t, from, queens.Heartbeat{Worker: "w", Threads: 1})
+	heard.end(t)
+	conn, _ := bustest.Admin(t, server)
+	bustest.Eventually(t, 5*time.Second, "nobody listens any more", func() bool {
+		_, err := conn.Request("nq.hb.w", nil, time.Second)
+		return err != nil && strings.Contains(err.Error(), "no responders")
+	})
+}
+
+// ears hear heartbeats until the test ends.
+type ears struct {
+	heard chan queens.Heartbeat
+	stop  context.CancelFunc
+	ended chan error
+}
+
+func listen(t *testing.T, b *bus.Bus) *ears {
+	ctx, stop := context.WithCancel(t.Context())
+	e := &ears{heard: make(chan queens.Heartbeat, 10_000), stop: stop, ended: make(chan error, 1)}
+	go func() {
+		e.ended <- b.Heartbeats(ctx, func(h queens.Heartbeat) { e.heard <- h })
+		close(e.ended)
+	}()
+	t.Cleanup(func() { e.end(t) })
+	return e
+}
+
+// await sends the heartbeat until it is heard: the first may come before there is
+// anyone to hear it, and those lost are nobody's loss.
+func (e *ears) await(t *testing.T, from *bus.Bus, want queens.Heartbeat) {
+	t.Helper()
+	for deadline := time.After(5 * time.Second); ; {
+		if err := from.PublishHeartbeat(want); err != nil {
+			t.Fatalf("heartbeat of worker %.40q: %v", want.Worker, err)
+		}
+		again := time.After(50 * time.Millisecond)
+		for waiting := true; waiting; {
+			select {
+			case got := <-e.heard:
+				if got == want {
+					return
+				}
+			case <-again:
+				waiting = false
+			case <-deadline:
+				t.Fatalf("the heartbeat of worker %.40q is not heard within 5 s", want.Worker)
+			}
+		}
+	}
+}
+
+func (e *ears) end(t *testing.T) {
+	t.Helper()
+	e.stop()
+	if err := receive(t, e.ended, 2*time.Second, "Heartbeats returns, having been told to"); err != nil {
+		t.Errorf("Heartbeats ends with the error %v", err)
+	}
+}

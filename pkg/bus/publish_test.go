@@ -1,0 +1,202 @@
+package bus_test
+
+import (
+	"testing"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+)
+
+// A message that is sent again because its acknowledgement was lost is stored
+// once, and its place is the first one's.
+func TestSameTaskIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	first := publishTask(t, s.bus, task("n8-a", 7))
+	check(t, "the place of the repetition", publishTask(t, s.other, task("n8-a", 7)), first)
+	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
+}
+
+// What is meant to arrive is never taken for a repetition.
+func TestOtherTasksAreStoredEach(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	places := map[uint64]bool{publishTask(t, s.bus, task("n8-a", 7)): true}
+	again := task("n8-a", 7)
+	again.Attempt = 2
+	places[publishTask(t, s.bus, again)] = true
+	places[publishTask(t, s.bus, task("n8-a", 8))] = true
+	places[publishTask(t, s.bus, task("n8-b", 7))] = true
+	check(t, "places", len(places), 4)
+	check(t, "messages of the run", s.stored(t, tasks, "nq.task.n8-a"), 3)
+	check(t, "messages of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
+}
+
+func TestSameResultIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	publishResult(t, s.bus, result("n8-a", 7))
+	publishResult(t, s.other, result("n8-a", 7))
+	check(t, "messages stored", s.stored(t, results, "nq.result.n8-a"), 1)
+}
+
+// Another worker's word on the same task is kept: the accounts compare them.
+func TestOtherResultsAreStoredEach(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	publishResult(t, s.bus, result("n8-a", 7))
+	other := result("n8-a", 7)
+	other.Worker = "other"
+	publishResult(t, s.bus, other)
+	again := result("n8-a", 7)
+	again.Attempt = 2
+	publishResult(t, s.bus, again)
+	publishResult(t, s.bus, result("n8-a", 8))
+	check(t, "messages of the run", s.stored(t, results, "nq.result.n8-a"), 4)
+}
+
+// A queue that is full refuses, and says so, rather than drop what it has.
+func TestFullQueueRefuses(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	limited := s.stream(t, tasks).Config
+	limited.MaxMsgsPerSubject = 2
+	update(t, s, limited)
+	publishTask(t, s.bus, task("n8-a", 0))
+	publishTask(t, s.bus, task("n8-a", 1))
+	third := task("n8-a", 2)
+	_, err := s.bus.PublishTask(t.Context(), &third)
+	says(t, "a task beyond its run's share", err, "nq.task.n8-a", "maximum messages per subject exceeded")
+	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 2)
+	publishTask(t, s.bus, task("n8-b", 0)) // another run has room of its own
+
+	// There is room again when one is done, for the message that was refused too.
+	_, lease := take(t, s.bus.Queue(), 5*time.Second)
+	if err := lease.Done(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	publishTask(t, s.bus, third)
+	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 2)
+
+	limited.MaxBytes = int64(s.stream(t, tasks).State.Bytes)
+	update(t, s, limited)
+	beyond := task("n8-c", 0)
+	_, err = s.bus.PublishTask(t.Context(), &beyond)
+	says(t, "a task beyond the stream's bytes", err, "nq.task.n8-c", "maximum bytes exceeded")
+	check(t, "tasks", s.stream(t, tasks).State.Msgs, 3)
+}
+
+func TestFullStreamOfResultsRefuses(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	publishResult(t, s.bus, result("n8-a", 0))
+	limited := s.stream(t, results).Config
+	limited.MaxBytes = int64(s.stream(t, results).State.Bytes) + 10
+	update(t, s, limited)
+	next := result("n8-a", 1)
+	says(t, "a result beyond the stream's bytes", s.bus.PublishResult(t.Context(), &next), "nq.result.n8-a", "maximum bytes exceeded")
+	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 1)
+
+	// The same result is taken once there is room.
+	if err := s.bus.Forget(t.Context(), "n8-a"); err != nil {
+		t.Fatal(err)
+	}
+	publishResult(t, s.bus, next)
+	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 1)
+}
+
+// Who is not answered is told so in time: there is no stream, or no server.
+func TestPublishWithoutAStreamFailsQuickly(t *testing.T) {
+	t.Parallel()
+	gone := bustest.Server(t)
+	lost := bustest.Connect(t, gone)
+	gone.Stop()
+	for name, b := range map[string]*bus.Bus{
+		"no stream": bustest.Connect(t, bustest.Server(t)),
+		"no server": lost,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			task, result := task("n8-a", 7), result("n8-a", 7)
+			_, err := b.PublishTask(t.Context(), &task)
+			says(t, "a task", err, "nq.task.n8-a")
+			says(t, "a result", b.PublishResult(within(t, 500*time.Millisecond), &result), "nq.result.n8-a")
+			if took := time.Since(start); took > 9*time.Second {
+				t.Errorf("it takes %v", took)
+			}
+		})
+	}
+}
+
+// A task is queued while it waits and while it is held, and not once it is done.
+func TestQueuedUntilDone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	task := task("n8-a", 7)
+	place := publishTask(t, s.bus, task)
+	queued := func() bool {
+		t.Helper()
+		is, err := s.other.Queued(t.Context(), &task, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is
+	}
+	check(t, "queued while it waits", queued(), true)
+	_, lease := take(t, s.bus.Queue(), 5*time.Second)
+	check(t, "queued while it is held", queued(), true)
+	if err := lease.Done(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "queued once it is done", queued(), false)
+
+	task.Attempt++
+	check(t, "queued before it is published again", queued(), false)
+	place = publishTask(t, s.bus, task)
+	check(t, "queued when it is published again", queued(), true)
+	if err := s.bus.Forget(t.Context(), "n8-a"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "queued when its run is forgotten", queued(), false)
+	place += 1000
+	check(t, "queued where nothing was ever", queued(), false)
+}
+
+// A stream that is made anew counts its places from the first: another message at
+// a task's place is not that task.
+func TestNotQueuedWhereAnotherMessageLies(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ours := task("n8-a", 7)
+	place := publishTask(t, s.bus, ours)
+	s.delete(t, tasks)
+	ensureAgain(t, s.bus)
+	others := task("n8-b", 7)
+	check(t, "the other's place", publishTask(t, s.bus, others), place)
+	if queued, err := s.bus.Queued(t.Context(), &ours, place); queued || err != nil {
+		t.Errorf("queued: %v (error %v)", queued, err)
+	}
+	if queued, err := s.bus.Queued(t.Context(), &others, place); !queued || err != nil {
+		t.Errorf("the other is queued: %v (error %v)", queued, err)
+	}
+	s.delete(t, tasks)
+	ensureAgain(t, s.bus)
+	s.raw(t, "nq.task.n8-a", []byte("no id"))
+	if queued, err := s.bus.Queued(t.Context(), &ours, place); queued || err != nil {
+		t.Errorf("with a message of no id at its place, queued: %v (error %v)", queued, err)
+	}
+}
+
+// Where there is no telling, Queued does not tell.
+func TestQueuedIsAnErrorWithoutAStream(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	task := task("n8-a", 7)
+	place := publishTask(t, s.bus, task)
+	s.delete(t, tasks)
+	if _, err := s.bus.Queued(t.Context(), &task, place); err == nil {
+		t.Error("no error, and no stream")
+	}
+}

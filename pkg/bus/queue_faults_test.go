@@ -1,0 +1,127 @@
+package bus_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/embedded"
+)
+
+// A worker may come before any coordinator: it waits, says so, and does not go on
+// saying so.
+func TestNextWaitsForTheStreams(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	server := bustest.Server(t)
+	early := bustest.Connect(t, server, logTo(&log))
+	conn, _ := bustest.Admin(t, server)
+	looks := make(chan *nats.Msg, 100)
+	if _, err := conn.ChanSubscribe("$JS.API.CONSUMER.INFO."+tasks+"."+workers, looks); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	taken := follow(t, early.Queue())
+	for range 3 {
+		receive(t, looks, 5*time.Second, "another look")
+	}
+	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "waiting") || !strings.Contains(lines[0], "stream not found") {
+		t.Errorf("after looking 3 times it has logged %q, want that it waits, and for what, once", lines)
+	}
+	late := bustest.Connect(t, server)
+	ensure(t, late)
+	publishTask(t, late, task("n8-a", 7))
+	check(t, "the task that comes", receive(t, taken, 5*time.Second, "a task").ID, 7)
+	check(t, "messages refused", early.Rejected(), 0)
+}
+
+// What an operator deletes and a coordinator makes anew is found again, whatever
+// the queue was doing.
+func TestNextSurvivesDeletion(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(*testing.T, *scene){
+		"consumer": func(t *testing.T, s *scene) {
+			if err := s.js.DeleteConsumer(t.Context(), tasks, workers); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"stream": func(t *testing.T, s *scene) { s.delete(t, tasks) },
+	} {
+		t.Run(name+" deleted while the queue waits", func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			taken := follow(t, s.bus.Queue())
+			s.waiting(t, 1)
+			remove(t, s)
+			ensureAgain(t, s.other)
+			publishTask(t, s.other, task("n8-a", 7))
+			check(t, "the task that comes", receive(t, taken, 10*time.Second, "a task").ID, 7)
+		})
+	}
+	t.Run("stream deleted while the queue rests", func(t *testing.T) {
+		t.Parallel()
+		var log bustest.Log
+		s := newScene(t, logTo(&log))
+		queue := s.bus.Queue()
+		publishTask(t, s.other, task("n8-a", 6))
+		_, lease := take(t, queue, 5*time.Second)
+		if err := lease.Done(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.delete(t, tasks)
+		taken := follow(t, queue) // asks where nobody answers
+		bustest.Eventually(t, 15*time.Second, "a log line that it waits", func() bool {
+			return len(log.Lines("waiting")) == 1
+		})
+		ensureAgain(t, s.other)
+		publishTask(t, s.other, task("n8-a", 7))
+		check(t, "the task that comes", receive(t, taken, 10*time.Second, "a task").ID, 7)
+		check(t, "log lines", len(log.Lines("")), 1)
+	})
+}
+
+// A server that dies and comes back finds its workers waiting, still has what was
+// stored, and knows who holds what.
+func TestNextSurvivesTheServersRestart(t *testing.T) {
+	t.Parallel()
+	server, restart := listeningServer(t)
+	b := connectTo(t, server)
+	ensure(t, b)
+	queue := b.Queue()
+	publishTask(t, b, task("n8-a", 6))
+	_, lease := take(t, queue, 5*time.Second)
+	publishTask(t, b, task("n8-a", 7))
+	restart()
+	taken := follow(t, queue)
+	check(t, "the task that comes", receive(t, taken, 20*time.Second, "the stored task").ID, 7)
+	if err := lease.Done(t.Context()); err != nil {
+		t.Errorf("the task taken before can't be given up: %v", err)
+	}
+	publishTask(t, b, task("n8-a", 8))
+	check(t, "the task that comes", receive(t, taken, 5*time.Second, "a new task").ID, 8)
+}
+
+// A worker that waits for its server takes tasks as soon as there is one.
+func TestNextWaitsForTheServer(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	address := freeAddress(t)
+	early, err := bus.Connect(bus.Config{URL: "nats://" + address, Wait: true, Lease: bus.DefaultLease, Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(early.Close)
+	check(t, "log lines that say so", len(log.Lines("no server there yet")), 1)
+	taken := follow(t, early.Queue())
+	late := bustest.Connect(t, bustest.Start(t, embedded.Config{StoreDir: t.TempDir(), Listen: address, Log: zerolog.Nop()}))
+	ensure(t, late)
+	publishTask(t, late, task("n8-a", 7))
+	check(t, "the task that comes", receive(t, taken, 20*time.Second, "a task").ID, 7)
+}

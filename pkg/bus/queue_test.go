@@ -1,0 +1,239 @@
+package bus_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/queens"
+)
+
+func TestNextTakesWhatWasPublished(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	queue := s.other.Queue()
+	for id := range uint64(3) {
+		want := task("n8-a", id)
+		publishTask(t, s.bus, want)
+		if got, _ := take(t, queue, 5*time.Second); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v arrives as %+v", want, got)
+		}
+	}
+}
+
+// Several workers share the tasks: none is lent to two of them.
+func TestQueuesShareTheTasks(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	const total = 60
+	type taken struct {
+		id    uint64
+		lease queens.Lease
+	}
+	all := make(chan taken, 2*total)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var queues sync.WaitGroup
+	for i := range 4 {
+		queue := []*bus.Bus{s.bus, s.other}[i%2].Queue()
+		queues.Go(func() {
+			for {
+				task, lease, err := queue.Next(ctx)
+				if err != nil {
+					return
+				}
+				all <- taken{task.ID, lease}
+			}
+		})
+	}
+	for id := range uint64(total) {
+		publishTask(t, s.bus, task("n8-a", id))
+	}
+	seen := make(map[uint64]bool)
+	for range total {
+		select {
+		case next := <-all:
+			if seen[next.id] {
+				t.Errorf("task %d is lent twice", next.id)
+			}
+			seen[next.id] = true
+			if err := next.lease.Done(t.Context()); err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%d of %d tasks came", len(seen), total)
+		}
+	}
+	stop()
+	queues.Wait()
+}
+
+// A queue asks for no more than it returns: what its owner does not take stays for
+// others.
+func TestNextHoldsNothingBack(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for id := range uint64(3) {
+		publishTask(t, s.bus, task("n8-a", id))
+	}
+	first, second := s.bus.Queue(), s.other.Queue()
+	take(t, first, 5*time.Second)
+	take(t, second, 5*time.Second)
+	take(t, second, 5*time.Second)
+	if held := s.consumer(t).NumAckPending; held != 3 {
+		t.Errorf("%d tasks are held, want 3", held)
+	}
+}
+
+func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	s := newScene(t, logTo(&log))
+	flood := append([]byte{0xff, 0xfe, 0xfd}, make([]byte, 5000)...)
+	for range 3 {
+		s.raw(t, "nq.task.n8-flood", flood)
+	}
+	s.raw(t, "nq.task.n8-drop", []byte("hello"))
+	s.raw(t, "nq.task.n8-empty", nil)
+	want := task("n8-a", 7)
+	publishTask(t, s.bus, want)
+
+	if got, _ := take(t, s.bus.Queue(), 5*time.Second); got.ID != want.ID {
+		t.Errorf("task %d comes, want %d", got.ID, want.ID)
+	}
+	check(t, "messages refused", s.bus.Rejected(), 5)
+	check(t, "messages the other bus refused", s.other.Rejected(), 0)
+	bustest.Eventually(t, 5*time.Second, "the garbage is gone from the stream", func() bool {
+		return s.stream(t, tasks).State.Msgs == 1
+	})
+	check(t, "log lines", len(log.Lines("")), 3)
+	for subject, data := range map[string][]byte{"nq.task.n8-flood": flood, "nq.task.n8-drop": []byte("hello"), "nq.task.n8-empty": nil} {
+		lines := log.Lines(subject)
+		if len(lines) != 1 {
+			t.Errorf("%d log lines name %s, want 1", len(lines), subject)
+			continue
+		}
+		if begin := hex.EncodeToString(data[:min(len(data), 8)]); !strings.Contains(lines[0], begin) || len(lines[0]) > 500 {
+			t.Errorf("the log line is %q, want one with %q and no more than the beginning", lines[0], begin)
+		}
+	}
+}
+
+// A task that this program can't read may be another worker's: it stays, but not
+// in the way of those that it can read.
+func TestTasksOfAnotherVersionStay(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	s := newScene(t, logTo(&log))
+	s.raw(t, "nq.task.n8-a", otherVersion(t))
+	publishTask(t, s.bus, task("n8-a", 7))
+	queue := s.bus.Queue()
+	got, lease := take(t, queue, 2*time.Second)
+	check(t, "the task that comes", got.ID, 7)
+	if err := lease.Done(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "messages refused", s.bus.Rejected(), 1)
+	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
+	if lines := log.Lines("version 2"); len(lines) != 1 || !strings.Contains(lines[0], "version 1") {
+		t.Errorf("log lines that name both versions: %q", lines)
+	}
+
+	// It is kept from this program for a while, not for ever and not in a loop.
+	refused := time.Now()
+	follow(t, queue)
+	bustest.Eventually(t, 15*time.Second, "the task comes again", func() bool { return s.bus.Rejected() == 2 })
+	if since := time.Since(refused); since < 2*time.Second {
+		t.Errorf("it comes again after %v", since)
+	}
+	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
+	check(t, "log lines", len(log.Lines("version")), 1)
+}
+
+func TestCancelledNextReturnsTheCausePromptly(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	bare := bustest.Connect(t, bustest.Server(t))
+	gone := bustest.Server(t)
+	lost := bustest.Connect(t, gone)
+	gone.Stop()
+	why := errors.New("the reason")
+	for name, queue := range map[string]*bus.Queue{
+		"waiting for a task":      s.bus.Queue(),
+		"waiting for the streams": bare.Queue(),
+		"waiting for the server":  lost.Queue(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			returned := make(chan error, 1)
+			go func() {
+				_, _, err := queue.Next(ctx)
+				returned <- err
+			}()
+			if name == "waiting for a task" {
+				s.waiting(t, 1)
+			}
+			cancel(why)
+			select {
+			case err := <-returned:
+				if !errors.Is(err, why) {
+					t.Errorf("it returns %v, want %v", err, why)
+				}
+			case <-time.After(2 * time.Second):
+				t.Error("it has not returned after 2 s")
+			}
+		})
+	}
+}
+
+// A task that is sent to a worker at the very moment that it leaves is another's at
+// once, long before the lease lapses.
+func TestTaskSentToALeavingWorkerIsNotStuck(t *testing.T) {
+	t.Parallel()
+	const seed, rounds = 8, 60
+	rng := rand.New(rand.NewPCG(seed, 0))
+	s := newScene(t) // with leases of 10 s
+	heir := s.other.Queue()
+	handedBack := 0
+	for round := range uint64(rounds) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, lease, err := s.bus.Queue().Next(ctx)
+			if err != nil {
+				return
+			}
+			handedBack++
+			if err := lease.Return(); err != nil {
+				t.Error(err)
+			}
+		}()
+		s.waiting(t, 1)
+		delay := time.Duration(rng.IntN(250)) * time.Microsecond
+		timer := time.AfterFunc(delay, cancel)
+		publishTask(t, s.other, task("n8-a", round))
+		<-ended
+		timer.Stop()
+		cancel()
+
+		got, lease, err := heir.Next(within(t, 2*time.Second))
+		if err != nil {
+			t.Fatalf("seed %d, round %d, cancelled after %v: no task within 2 s: %v", seed, round, delay, err)
+		}
+		check(t, "the task that comes", got.ID, round)
+		if err := lease.Done(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("in %d of %d rounds it was the leaving worker that returned the task", handedBack, rounds)
+}

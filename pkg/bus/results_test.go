@@ -1,0 +1,239 @@
+package bus_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/embedded"
+	"nqueens/pkg/queens"
+)
+
+func TestResultsDeliversStoredAndNewOnes(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	order := []uint64{5, 0, 3, 4, 1, 2}
+	for _, id := range order[:3] {
+		publishResult(t, s.bus, result("n8-a", id))
+		publishResult(t, s.bus, result("n8-b", id+100))
+	}
+	read := read(t, s.other, "n8-a")
+	for range 3 {
+		receive(t, read.results, 5*time.Second, "a stored result")
+	}
+	for _, id := range order[3:] {
+		publishResult(t, s.bus, result("n8-b", id+100))
+		publishResult(t, s.bus, result("n8-a", id))
+		if got := receive(t, read.results, 2*time.Second, "a new result"); got != result("n8-a", id) {
+			t.Errorf("%+v comes, want %+v", got, result("n8-a", id))
+		}
+	}
+	read.end(t)
+	check(t, "results that come besides", len(read.results), 0)
+}
+
+// Several readers of a run each have every result: none takes it from the others,
+// and what was read stays.
+func TestResultsAreThereForEachReader(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	first, second := read(t, s.bus, "n8-a"), read(t, s.other, "n8-a")
+	publishResult(t, s.bus, result("n8-a", 7))
+	third := read(t, s.bus, "n8-a")
+	for _, r := range []*reader{first, second, third} {
+		check(t, "the result that comes", receive(t, r.results, 5*time.Second, "the result").Task, 7)
+	}
+	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 1)
+}
+
+func TestResultsRefusesWhatItCantRead(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	s := newScene(t, logTo(&log))
+	flood := append([]byte{0xff, 0xfe}, make([]byte, 3000)...)
+	for range 3 {
+		s.raw(t, "nq.result.n8-a", flood)
+	}
+	s.raw(t, "nq.result.n8-a", otherVersion(t))
+	s.raw(t, "nq.result.n8-a", nil)
+	read := read(t, s.bus, "n8-a")
+	publishResult(t, s.other, result("n8-a", 7))
+	s.raw(t, "nq.result.n8-a", flood)
+	publishResult(t, s.other, result("n8-a", 8))
+	check(t, "the result that comes", receive(t, read.results, 5*time.Second, "a result").Task, 7)
+	check(t, "the result that comes", receive(t, read.results, 5*time.Second, "a result").Task, 8)
+	check(t, "messages refused", s.bus.Rejected(), 6)
+	check(t, "log lines of garbage", len(log.Lines("fffe0000")), 1)
+	check(t, "log lines of versions", len(log.Lines("version 2")), 1)
+	check(t, "log lines", len(log.Lines("")), 2)
+}
+
+// A stream that is deleted comes back by itself, and is read.
+func TestResultsSurvivesADeletedStream(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	read := read(t, s.bus, "n8-a")
+	publishResult(t, s.other, result("n8-a", 0))
+	read.await(t, 0)
+	s.delete(t, results)
+	s.delete(t, tasks)
+	bustest.Eventually(t, 10*time.Second, "both streams and the consumer are there", func() bool {
+		_, err := s.js.Stream(t.Context(), results)
+		_, noConsumer := s.js.Consumer(t.Context(), tasks, workers)
+		return err == nil && noConsumer == nil
+	})
+	publishResult(t, s.other, result("n8-a", 1))
+	read.await(t, 1)
+}
+
+// A server that comes back with nothing has streams that begin anew: their places
+// say nothing of the old ones'. All that is stored there is read, from the first.
+func TestResultsSurvivesAServerThatLostItsStore(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]uint64{"fewer results": 3, "more results": 9} {
+		t.Run(name+" before", func(t *testing.T) {
+			t.Parallel()
+			cfg := embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()}
+			first := bustest.Start(t, cfg)
+			b := connectTo(t, first)
+			read := read(t, b, "n8-a")
+			ensure(t, b)
+			for id := range before {
+				publishResult(t, b, result("n8-a", id))
+				read.await(t, id)
+			}
+			first.Stop()
+			cfg.StoreDir, cfg.Listen = t.TempDir(), strings.TrimPrefix(first.ClientURL(), "nats://")
+			other := bustest.Connect(t, bustest.Start(t, cfg))
+			ensure(t, other)
+			for id := range uint64(5) {
+				publishResult(t, other, result("n8-a", 100+id))
+			}
+			read.await(t, 100, 101, 102, 103, 104)
+			publishResult(t, other, result("n8-a", 105))
+			read.await(t, 105)
+		})
+	}
+}
+
+// A server that comes back is read on, and nothing published meanwhile is missed.
+func TestResultsSurvivesTheServersRestart(t *testing.T) {
+	t.Parallel()
+	server, restart := listeningServer(t)
+	b := connectTo(t, server)
+	read := read(t, b, "n8-a")
+	ensure(t, b)
+	publishResult(t, b, result("n8-a", 0))
+	receive(t, read.results, 5*time.Second, "a result")
+	restart()
+	publishResult(t, connectTo(t, server), result("n8-a", 1))
+	read.await(t, 1)
+}
+
+// Results on a server that has nothing sets it up first.
+func TestResultsSetsUpTheStreams(t *testing.T) {
+	t.Parallel()
+	server := bustest.Server(t)
+	read := read(t, bustest.Connect(t, server), "n8-a")
+	_, js := bustest.Admin(t, server)
+	bustest.Eventually(t, 5*time.Second, "streams and consumer are there", func() bool {
+		_, noStream := js.Stream(t.Context(), results)
+		_, noConsumer := js.Consumer(t.Context(), tasks, workers)
+		return noStream == nil && noConsumer == nil
+	})
+	publishResult(t, bustest.Connect(t, server), result("n8-a", 7))
+	check(t, "the result that comes", receive(t, read.results, 5*time.Second, "a result").Task, 7)
+}
+
+// Results that can't be read are waited for: it is said, not shouted.
+func TestResultsSaysOnceThatItWaits(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	s := newScene(t)
+	s.delete(t, results)
+	wrong := s.stream(t, tasks).Config
+	s.delete(t, tasks)
+	wrong.MaxAge = time.Hour
+	if _, err := s.js.CreateStream(t.Context(), wrong); err != nil {
+		t.Fatal(err)
+	}
+	b := bustest.Connect(t, s.server, logTo(&log))
+	read := read(t, b, "n8-a")
+	bustest.Eventually(t, 5*time.Second, "a log line", func() bool { return len(log.Lines("older than")) == 1 })
+	s.delete(t, tasks)
+	bustest.Eventually(t, 10*time.Second, "a result is stored", func() bool {
+		r := result("n8-a", 7)
+		return s.other.PublishResult(t.Context(), &r) == nil
+	})
+	check(t, "the result that comes", receive(t, read.results, 10*time.Second, "a result").Task, 7)
+	check(t, "log lines", len(log.Lines("")), 1)
+}
+
+// When it is told to end, it ends: at once, with no error, and leaves nothing.
+func TestResultsEndsAndLeavesNoGoroutine(t *testing.T) {
+	s := newScene(t)
+	publishResult(t, s.bus, result("n8-a", 7))
+	read := read(t, s.bus, "n8-a")
+	receive(t, read.results, 5*time.Second, "a result")
+	read.end(t)
+	bustest.Ended(t, "nats.go/jetstream")
+}
+
+// reader reads the results of a run until it is told to end, or the test ends.
+type reader struct {
+	results chan queens.Result
+	stop    context.CancelFunc
+	ended   chan error
+}
+
+func read(t *testing.T, b *bus.Bus, run string) *reader {
+	ctx, stop := context.WithCancel(t.Context())
+	r := &reader{results: make(chan queens.Result, 1000), stop: stop, ended: make(chan error, 1)}
+	var busy atomic.Bool
+	go func() {
+		r.ended <- b.Results(ctx, run, func(next queens.Result) {
+			if busy.Swap(true) {
+				t.Error("it calls again before it was answered")
+			}
+			r.results <- next
+			busy.Store(false)
+		})
+		close(r.ended)
+	}()
+	t.Cleanup(func() { r.end(t) })
+	return r
+}
+
+// await waits until the results of these tasks have come, among others perhaps.
+func (r *reader) await(t *testing.T, ids ...uint64) {
+	t.Helper()
+	missing := make(map[uint64]bool)
+	for _, id := range ids {
+		missing[id] = true
+	}
+	for len(missing) > 0 {
+		select {
+		case got := <-r.results:
+			delete(missing, got.Task)
+		case <-time.After(20 * time.Second):
+			t.Fatalf("nothing comes, and of the results %v those of tasks %v are missing", ids, slices.Collect(maps.Keys(missing)))
+		}
+	}
+}
+
+// end tells the reader to end, and waits for it.
+func (r *reader) end(t *testing.T) {
+	t.Helper()
+	r.stop()
+	if err := receive(t, r.ended, 2*time.Second, "Results returns, having been told to"); err != nil {
+		t.Errorf("Results ends with the error %v", err)
+	}
+}

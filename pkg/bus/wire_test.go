@@ -1,0 +1,296 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	nqueensv1 "nqueens/proto/nqueens/v1"
+
+	"nqueens/pkg/queens"
+)
+
+func TestTasksSurviveTheWire(t *testing.T) {
+	rng := seeded(t)
+	for range 500 {
+		want := randomTask(rng)
+		data := must(encodeTask(&want))
+		got, err := decodeTask(taskSubject(want.Run), data)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
+		}
+	}
+}
+
+func TestResultsSurviveTheWire(t *testing.T) {
+	rng := seeded(t)
+	for range 500 {
+		want := randomResult(rng)
+		data := must(encodeResult(&want))
+		got, err := decodeResult(resultSubject(want.Run), data)
+		if err != nil || got != want {
+			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
+		}
+	}
+}
+
+func TestHeartbeatsSurviveTheWire(t *testing.T) {
+	rng := seeded(t)
+	for range 500 {
+		want := randomHeartbeat(rng)
+		data := must(encodeHeartbeat(&want))
+		got, err := decodeHeartbeat(data)
+		if err != nil || got != want {
+			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
+		}
+	}
+}
+
+// Any bytes can name a worker; those that are no UTF-8 must not keep a result back.
+func TestWorkerNamesThatAreNoTextSurviveTheWire(t *testing.T) {
+	r, h := randomResult(seeded(t)), queens.Heartbeat{Worker: "rack\xff7", Threads: 1}
+	r.Worker = h.Worker
+	got, err := decodeResult(resultSubject(r.Run), must(encodeResult(&r)))
+	if err != nil || got.Worker != "rack?7" {
+		t.Errorf("the result's worker is %q (error %v)", got.Worker, err)
+	}
+	beat, err := decodeHeartbeat(must(encodeHeartbeat(&h)))
+	if err != nil || beat.Worker != "rack?7" {
+		t.Errorf("the heartbeat's worker is %q (error %v)", beat.Worker, err)
+	}
+}
+
+func TestMessagesAreReadOnTheirOwnSubjectAlone(t *testing.T) {
+	task, result := randomTask(seeded(t)), randomResult(seeded(t))
+	task.Run, result.Run = "n8-a", "n8-a"
+	taskData, resultData := must(encodeTask(&task)), must(encodeResult(&result))
+	for _, subject := range []string{
+		"", "n8-a", "nq.task.", "nq.result.", "nq.task.n8", "nq.result.n8-a-b",
+		"nq.task.*", "nq.result.>", "nq.task.n8-a.x", "nq.hb.n8-a", "nq.task.N8-A",
+	} {
+		if _, err := decodeTask(subject, taskData); err == nil {
+			t.Errorf("a task of run n8-a is read on subject %q", subject)
+		}
+		if _, err := decodeResult(subject, resultData); err == nil {
+			t.Errorf("a result of run n8-a is read on subject %q", subject)
+		}
+	}
+	if _, err := decodeTask(resultSubject("n8-a"), taskData); err == nil {
+		t.Error("a task is read on its run's subject of results")
+	}
+	if _, err := decodeResult(taskSubject("n8-a"), resultData); err == nil {
+		t.Error("a result is read on its run's subject of tasks")
+	}
+}
+
+// Whatever of a task is not what was hashed, the task is refused.
+func TestTasksOfAnotherHashAreRefused(t *testing.T) {
+	for name, change := range map[string]func(*nqueensv1.Task){
+		"hash":            func(m *nqueensv1.Task) { m.Hash++ },
+		"no hash":         func(m *nqueensv1.Task) { m.Hash = 0 },
+		"id":              func(m *nqueensv1.Task) { m.Id++ },
+		"side":            func(m *nqueensv1.Task) { m.N++; m.Allow = append(m.Allow, 0) },
+		"allowed squares": func(m *nqueensv1.Task) { m.Allow[7] ^= 1 },
+		"diagonal":        func(m *nqueensv1.Task) { m.Prefixes[1].Left ^= 1 },
+		"other diagonal":  func(m *nqueensv1.Task) { m.Prefixes[1].Right ^= 1 },
+		"column":          func(m *nqueensv1.Task) { m.Prefixes[0].Cols = 8 },
+		"order":           func(m *nqueensv1.Task) { m.Prefixes[0], m.Prefixes[1] = m.Prefixes[1], m.Prefixes[0] },
+		"a prefix less":   func(m *nqueensv1.Task) { m.Prefixes = m.Prefixes[1:] },
+		"a prefix twice":  func(m *nqueensv1.Task) { m.Prefixes = append(m.Prefixes, m.Prefixes[1]) },
+		"an empty prefix": func(m *nqueensv1.Task) { m.Prefixes = append(m.Prefixes, &nqueensv1.Prefix{}) },
+	} {
+		m := taskMessage()
+		change(m)
+		_, err := decodeTask(taskSubject(m.Run), must(proto.Marshal(m)))
+		if err == nil || !strings.Contains(err.Error(), "says hash") {
+			t.Errorf("a task with another %s than its hash is over: error %v", name, err)
+		}
+	}
+}
+
+// A version that this program does not know may mean other things by every other
+// field: the version is judged first, and the refusal names both.
+func TestOtherProtocolVersionsAreRefusedByName(t *testing.T) {
+	for _, version := range []uint32{Protocol + 1, 1 << 31} {
+		task, result, beat := hollowTask(), resultMessage(), heartbeatMessage()
+		task.Protocol, result.Protocol, beat.Protocol = version, version, version
+		result.Run, beat.Threads = "?", 0
+		_, taskErr := decodeTask("nq.task.x", must(proto.Marshal(task)))
+		_, resultErr := decodeResult("nq.result.x", must(proto.Marshal(result)))
+		_, beatErr := decodeHeartbeat(must(proto.Marshal(beat)))
+		for kind, err := range map[string]error{"task": taskErr, "result": resultErr, "heartbeat": beatErr} {
+			if !errors.As(err, new(versionError)) {
+				t.Errorf("a %s of version %d: error %v", kind, version, err)
+				continue
+			}
+			for _, named := range []string{fmt.Sprintf("version %d", version), fmt.Sprintf("version %d", Protocol)} {
+				if !strings.Contains(err.Error(), named) {
+					t.Errorf("a %s of version %d: error %q does not name %s", kind, version, err, named)
+				}
+			}
+		}
+	}
+}
+
+// hollowTask has nothing but a run: a reader that went on past the version would
+// find fault with something else.
+func hollowTask() *nqueensv1.Task { return &nqueensv1.Task{Run: "x"} }
+
+// No program writes version 0: it is what garbage has that happens to parse, and an
+// empty message. It must not be kept for a program that could read it.
+func TestMessagesWithoutAVersionAreGarbage(t *testing.T) {
+	task, result, beat := taskMessage(), resultMessage(), heartbeatMessage()
+	task.Protocol, result.Protocol, beat.Protocol = 0, 0, 0
+	_, taskErr := decodeTask(taskSubject(task.Run), must(proto.Marshal(task)))
+	_, resultErr := decodeResult(resultSubject(result.Run), must(proto.Marshal(result)))
+	_, beatErr := decodeHeartbeat(must(proto.Marshal(beat)))
+	_, emptyErr := decodeTask("nq.task.x", nil)
+	for kind, err := range map[string]error{"task": taskErr, "result": resultErr, "heartbeat": beatErr, "empty message": emptyErr} {
+		if err == nil || errors.As(err, new(versionError)) {
+			t.Errorf("a %s of no version: error %v", kind, err)
+		}
+	}
+}
+
+// A bit that flips on the way never changes what is counted.
+func TestFlippedBitsNeverChangeWhatIsCounted(t *testing.T) {
+	m := taskMessage()
+	subject, data := taskSubject(m.Run), must(proto.Marshal(m))
+	want, err := decodeTask(subject, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bit := range 8 * len(data) {
+		data[bit/8] ^= 1 << (bit % 8)
+		got, err := decodeTask(subject, data)
+		data[bit/8] ^= 1 << (bit % 8)
+		if err != nil {
+			continue
+		}
+		got.Attempt = want.Attempt
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("with bit %d flipped, %+v arrives as %+v", bit, want, got)
+		}
+	}
+}
+
+// A task that ends early is refused wherever it ends; of the others, what is read
+// is valid.
+func TestTruncatedMessages(t *testing.T) {
+	task := taskMessage()
+	data := must(proto.Marshal(task))
+	for end := range data {
+		if _, err := decodeTask(taskSubject(task.Run), data[:end]); err == nil {
+			t.Errorf("the first %d of a task's %d bytes are read as a task", end, len(data))
+		}
+	}
+	result := resultMessage()
+	data = must(proto.Marshal(result))
+	for end := range data {
+		if r, err := decodeResult(resultSubject(result.Run), data[:end]); err == nil && r.Validate() != nil {
+			t.Errorf("the first %d of a result's %d bytes: %v", end, len(data), r.Validate())
+		}
+	}
+	data = must(proto.Marshal(heartbeatMessage()))
+	for end := range data {
+		if h, err := decodeHeartbeat(data[:end]); err == nil && h.Validate() != nil {
+			t.Errorf("the first %d of a heartbeat's %d bytes: %v", end, len(data), h.Validate())
+		}
+	}
+}
+
+func TestGarbageIsRefused(t *testing.T) {
+	rng := seeded(t)
+	for length := range 300 {
+		data := make([]byte, length)
+		for i := range data {
+			data[i] = byte(rng.Uint32())
+		}
+		_, taskErr := decodeTask("nq.task.x", data)
+		_, resultErr := decodeResult("nq.result.x", data)
+		_, beatErr := decodeHeartbeat(data)
+		if taskErr == nil || resultErr == nil || beatErr == nil {
+			t.Errorf("garbage %x: errors %v, %v, %v", data, taskErr, resultErr, beatErr)
+		}
+	}
+}
+
+func seeded(t testing.TB) *rand.Rand {
+	const seed = 20261120
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func randomTask(rng *rand.Rand) queens.Task {
+	t := queens.Task{
+		Run:      randomRun(rng),
+		ID:       rng.Uint64() >> rng.IntN(64),
+		Attempt:  1 + rng.Uint32N(5),
+		Board:    queens.Board{N: 1 + rng.IntN(queens.MaxN)},
+		Prefixes: make([]queens.Prefix, 1+rng.IntN(40)),
+	}
+	for row := range t.Board.N {
+		t.Board.Allow[row] = rng.Uint32() & t.Board.Columns()
+	}
+	for i := range t.Prefixes {
+		p := queens.Prefix{
+			Row:   rng.IntN(t.Board.N + 1),
+			Left:  rng.Uint32() & t.Board.Columns(),
+			Right: rng.Uint32() & t.Board.Columns(),
+		}
+		for _, column := range rng.Perm(t.Board.N)[:p.Row] {
+			p.Cols |= 1 << column
+		}
+		t.Prefixes[i] = p
+	}
+	return t
+}
+
+func randomRun(rng *rand.Rand) string {
+	return queens.NewRun(1+rng.IntN(queens.MaxN), time.Unix(rng.Int64N(1<<32), 0))
+}
+
+func randomResult(rng *rand.Rand) queens.Result {
+	return queens.Result{
+		Run:     randomRun(rng),
+		Task:    rng.Uint64() >> rng.IntN(64),
+		Hash:    rng.Uint64(),
+		Attempt: 1 + rng.Uint32N(5),
+		Count:   rng.Uint64() >> rng.IntN(64),
+		Worker:  randomName(rng, 1),
+		Kernel:  randomName(rng, 1),
+		Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
+	}
+}
+
+func randomHeartbeat(rng *rand.Rand) queens.Heartbeat {
+	return queens.Heartbeat{
+		Worker:  randomName(rng, 1),
+		Version: randomName(rng, 0),
+		Kernel:  randomName(rng, 0),
+		Threads: 1 + rng.IntN(1<<16),
+		Leaving: rng.IntN(2) == 1,
+	}
+}
+
+// randomName returns up to 40 letters of one to three bytes.
+func randomName(rng *rand.Rand, atLeast int) string {
+	name := make([]rune, atLeast+rng.IntN(40))
+	for i := range name {
+		name[i] = []rune("aZ0-_. *>\n\"é女")[rng.IntN(13)]
+	}
+	return string(name)
+}
