@@ -123,7 +123,7 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 	if forgetErr := server.bus.Forget(context.WithoutCancel(ctx), run); forgetErr != nil {
 		app.Log.Warn().Err(forgetErr).Msg("messages of the run stay on the server")
 	}
-	summarize(app.Log, run, &outcome, server.bus.Rejected())
+	summarize(app.Log, run, &outcome, err, server.bus.Rejected())
 	r := report{
 		N:        n,
 		Run:      run,

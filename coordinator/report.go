@@ -54,13 +54,9 @@ func (r *report) print(stdout io.Writer, total *big.Int, err error, asJSON bool)
 }
 
 // summarize logs what a run came to, whatever its end.
-func summarize(log zerolog.Logger, run string, o *coordinator.Outcome, rejected uint64) {
+func summarize(log zerolog.Logger, run string, o *coordinator.Outcome, err error, rejected uint64) {
 	p := &o.Progress
-	end := "incomplete"
-	if p.Done == p.Tasks {
-		end = "complete"
-	}
-	event := log.Info().Str("run", run).Str("end", end).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
+	event := log.Info().Str("run", run).Str("end", ending(err)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
 		Str("elapsed", round(p.Elapsed)).Int("workers", o.Workers).Uint64("repeated", o.Repeated).
 		Int("conflicts", len(o.Disputes))
 	if extra := o.Duplicates; extra > 0 {
@@ -70,6 +66,21 @@ func summarize(log zerolog.Logger, run string, o *coordinator.Outcome, rejected 
 		event.Uint64("refused", extra)
 	}
 	event.Msg("run ended")
+}
+
+// ending names the way in which a run ended.
+func ending(err error) string {
+	switch {
+	case err == nil:
+		return "complete"
+	case errors.Is(err, queens.ErrContradiction):
+		return "contradicted"
+	case errors.Is(err, queens.ErrIncomplete):
+		return "incomplete"
+	case errors.As(err, new(cli.Signal)):
+		return "stopped"
+	}
+	return "failed"
 }
 
 // logProgress logs the progress line.

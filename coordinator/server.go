@@ -63,8 +63,11 @@ func (o *serverOptions) open(run string, log zerolog.Logger) (*connection, error
 		c.close()
 		return nil, err
 	}
-	if o.url != "" || o.listen != "" {
+	switch {
+	case o.url != "":
 		c.address = c.bus.Server()
+	case o.listen != "":
+		c.address = c.server.ClientURL()
 	}
 	return c, nil
 }

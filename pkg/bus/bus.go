@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -50,6 +51,7 @@ type Bus struct {
 	log      zerolog.Logger
 	rejected rejections
 	closed   chan struct{} // closed when the connection has ended for good
+	waited   atomic.Bool   // for a server that was not there at first
 
 	mu        sync.Mutex
 	lastError string // the last asynchronous error, so that none is logged twice in a row
@@ -67,7 +69,11 @@ func Connect(cfg Config) (*Bus, error) {
 		nats.ReconnectJitter(500*time.Millisecond, 500*time.Millisecond),
 		nats.RetryOnFailedConnect(cfg.Wait),
 		nats.ConnectHandler(func(c *nats.Conn) {
-			b.log.Debug().Str("server", c.ConnectedUrlRedacted()).Msg("connected")
+			event := b.log.Debug()
+			if b.waited.Load() {
+				event = b.log.Info()
+			}
+			event.Str("server", c.ConnectedUrlRedacted()).Msg("connected")
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -91,7 +97,8 @@ func Connect(cfg Config) (*Bus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", queens.ErrNoConnection, cfg.where(), err)
 	}
-	if !conn.IsConnected() {
+	if !conn.IsConnected() && !errors.Is(conn.LastError(), nats.ErrAuthorization) {
+		b.waited.Store(true)
 		b.log.Warn().Str("server", cfg.where()).Msg("no server there yet, waiting for it")
 	}
 	b.conn = conn

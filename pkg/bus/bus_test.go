@@ -223,10 +223,23 @@ func (s *scene) consumer(t *testing.T) *jetstream.ConsumerInfo {
 	return consumer.CachedInfo()
 }
 
-// waiting waits until that many queues wait at the server.
-func (s *scene) waiting(t *testing.T, queues int) {
+// watch returns what is sent on the subject from now on, requests to the server too.
+func (s *scene) watch(t *testing.T, subject string) <-chan *nats.Msg {
+	t.Helper()
+	sent := make(chan *nats.Msg, 1000)
+	if _, err := s.conn.ChanSubscribe(subject, sent); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return sent
+}
+
+// waiting waits until one queue waits at the server.
+func (s *scene) waiting(t *testing.T) {
 	t.Helper()
 	bustest.Eventually(t, 5*time.Second, "a queue waits at the server", func() bool {
-		return s.consumer(t).NumWaiting == queues
+		return s.consumer(t).NumWaiting == 1
 	})
 }

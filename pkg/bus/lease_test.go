@@ -15,7 +15,7 @@ func TestReturnGivesTheTaskToAnotherAtOnce(t *testing.T) {
 	publishTask(t, s.bus, task("n8-a", 7))
 	_, lease := take(t, s.bus.Queue(), 5*time.Second)
 	taken := follow(t, s.other.Queue())
-	s.waiting(t, 1)
+	s.waiting(t)
 	if err := lease.Return(); err != nil {
 		t.Fatal(err)
 	}

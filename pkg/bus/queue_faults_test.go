@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
@@ -18,16 +17,10 @@ import (
 func TestNextWaitsForTheStreams(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
-	server := bustest.Server(t)
-	early := bustest.Connect(t, server, logTo(&log))
-	conn, _ := bustest.Admin(t, server)
-	looks := make(chan *nats.Msg, 100)
-	if _, err := conn.ChanSubscribe("$JS.API.CONSUMER.INFO."+tasks+"."+workers, looks); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	s := &scene{server: bustest.Server(t)}
+	s.conn, s.js = bustest.Admin(t, s.server)
+	looks := s.watch(t, "$JS.API.CONSUMER.INFO."+tasks+"."+workers)
+	early := bustest.Connect(t, s.server, logTo(&log))
 	taken := follow(t, early.Queue())
 	for range 3 {
 		receive(t, looks, 5*time.Second, "another look")
@@ -35,7 +28,7 @@ func TestNextWaitsForTheStreams(t *testing.T) {
 	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "waiting") || !strings.Contains(lines[0], "stream not found") {
 		t.Errorf("after looking 3 times it has logged %q, want that it waits, and for what, once", lines)
 	}
-	late := bustest.Connect(t, server)
+	late := bustest.Connect(t, s.server)
 	ensure(t, late)
 	publishTask(t, late, task("n8-a", 7))
 	check(t, "the task that comes", receive(t, taken, 5*time.Second, "a task").ID, 7)
@@ -58,7 +51,7 @@ func TestNextSurvivesDeletion(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
 			taken := follow(t, s.bus.Queue())
-			s.waiting(t, 1)
+			s.waiting(t)
 			remove(t, s)
 			ensureAgain(t, s.other)
 			publishTask(t, s.other, task("n8-a", 7))

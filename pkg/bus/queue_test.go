@@ -180,7 +180,7 @@ func TestCancelledNextReturnsTheCausePromptly(t *testing.T) {
 				returned <- err
 			}()
 			if name == "waiting for a task" {
-				s.waiting(t, 1)
+				s.waiting(t)
 			}
 			cancel(why)
 			select {
@@ -218,7 +218,7 @@ func TestTaskSentToALeavingWorkerIsNotStuck(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		s.waiting(t, 1)
+		s.waiting(t)
 		delay := time.Duration(rng.IntN(250)) * time.Microsecond
 		timer := time.AfterFunc(delay, cancel)
 		publishTask(t, s.other, task("n8-a", round))

@@ -25,7 +25,7 @@ func TestResultsDeliversStoredAndNewOnes(t *testing.T) {
 		publishResult(t, s.bus, result("n8-a", id))
 		publishResult(t, s.bus, result("n8-b", id+100))
 	}
-	read := read(t, s.other, "n8-a")
+	read := read(t, s.other)
 	for range 3 {
 		receive(t, read.results, 5*time.Second, "a stored result")
 	}
@@ -45,9 +45,9 @@ func TestResultsDeliversStoredAndNewOnes(t *testing.T) {
 func TestResultsAreThereForEachReader(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	first, second := read(t, s.bus, "n8-a"), read(t, s.other, "n8-a")
+	first, second := read(t, s.bus), read(t, s.other)
 	publishResult(t, s.bus, result("n8-a", 7))
-	third := read(t, s.bus, "n8-a")
+	third := read(t, s.bus)
 	for _, r := range []*reader{first, second, third} {
 		check(t, "the result that comes", receive(t, r.results, 5*time.Second, "the result").Task, 7)
 	}
@@ -64,7 +64,7 @@ func TestResultsRefusesWhatItCantRead(t *testing.T) {
 	}
 	s.raw(t, "nq.result.n8-a", otherVersion(t))
 	s.raw(t, "nq.result.n8-a", nil)
-	read := read(t, s.bus, "n8-a")
+	read := read(t, s.bus)
 	publishResult(t, s.other, result("n8-a", 7))
 	s.raw(t, "nq.result.n8-a", flood)
 	publishResult(t, s.other, result("n8-a", 8))
@@ -80,7 +80,7 @@ func TestResultsRefusesWhatItCantRead(t *testing.T) {
 func TestResultsSurvivesADeletedStream(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	read := read(t, s.bus, "n8-a")
+	read := read(t, s.bus)
 	publishResult(t, s.other, result("n8-a", 0))
 	read.await(t, 0)
 	s.delete(t, results)
@@ -104,7 +104,7 @@ func TestResultsSurvivesAServerThatLostItsStore(t *testing.T) {
 			cfg := embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()}
 			first := bustest.Start(t, cfg)
 			b := connectTo(t, first)
-			read := read(t, b, "n8-a")
+			read := read(t, b)
 			ensure(t, b)
 			for id := range before {
 				publishResult(t, b, result("n8-a", id))
@@ -129,7 +129,7 @@ func TestResultsSurvivesTheServersRestart(t *testing.T) {
 	t.Parallel()
 	server, restart := listeningServer(t)
 	b := connectTo(t, server)
-	read := read(t, b, "n8-a")
+	read := read(t, b)
 	ensure(t, b)
 	publishResult(t, b, result("n8-a", 0))
 	receive(t, read.results, 5*time.Second, "a result")
@@ -142,7 +142,7 @@ func TestResultsSurvivesTheServersRestart(t *testing.T) {
 func TestResultsSetsUpTheStreams(t *testing.T) {
 	t.Parallel()
 	server := bustest.Server(t)
-	read := read(t, bustest.Connect(t, server), "n8-a")
+	read := read(t, bustest.Connect(t, server))
 	_, js := bustest.Admin(t, server)
 	bustest.Eventually(t, 5*time.Second, "streams and consumer are there", func() bool {
 		_, noStream := js.Stream(t.Context(), results)
@@ -158,21 +158,20 @@ func TestResultsSaysOnceThatItWaits(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t)
-	s.delete(t, results)
 	wrong := s.stream(t, tasks).Config
-	s.delete(t, tasks)
 	wrong.MaxAge = time.Hour
-	if _, err := s.js.CreateStream(t.Context(), wrong); err != nil {
-		t.Fatal(err)
+	update(t, s, wrong)
+	looks := s.watch(t, "$JS.API.STREAM.INFO."+tasks)
+	read := read(t, bustest.Connect(t, s.server, logTo(&log)))
+	for range 3 {
+		receive(t, looks, 5*time.Second, "another look")
 	}
-	b := bustest.Connect(t, s.server, logTo(&log))
-	read := read(t, b, "n8-a")
-	bustest.Eventually(t, 5*time.Second, "a log line", func() bool { return len(log.Lines("older than")) == 1 })
-	s.delete(t, tasks)
-	bustest.Eventually(t, 10*time.Second, "a result is stored", func() bool {
-		r := result("n8-a", 7)
-		return s.other.PublishResult(t.Context(), &r) == nil
-	})
+	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "older than") {
+		t.Errorf("after looking 3 times it has logged %q, want why it can't read, once", lines)
+	}
+	wrong.MaxAge = 0
+	update(t, s, wrong)
+	publishResult(t, s.other, result("n8-a", 7))
 	check(t, "the result that comes", receive(t, read.results, 10*time.Second, "a result").Task, 7)
 	check(t, "log lines", len(log.Lines("")), 1)
 }
@@ -181,25 +180,25 @@ func TestResultsSaysOnceThatItWaits(t *testing.T) {
 func TestResultsEndsAndLeavesNoGoroutine(t *testing.T) {
 	s := newScene(t)
 	publishResult(t, s.bus, result("n8-a", 7))
-	read := read(t, s.bus, "n8-a")
+	read := read(t, s.bus)
 	receive(t, read.results, 5*time.Second, "a result")
 	read.end(t)
 	bustest.Ended(t, "nats.go/jetstream")
 }
 
-// reader reads the results of a run until it is told to end, or the test ends.
+// reader reads the results of run n8-a until it is told to end, or the test ends.
 type reader struct {
 	results chan queens.Result
 	stop    context.CancelFunc
 	ended   chan error
 }
 
-func read(t *testing.T, b *bus.Bus, run string) *reader {
+func read(t *testing.T, b *bus.Bus) *reader {
 	ctx, stop := context.WithCancel(t.Context())
 	r := &reader{results: make(chan queens.Result, 1000), stop: stop, ended: make(chan error, 1)}
 	var busy atomic.Bool
 	go func() {
-		r.ended <- b.Results(ctx, run, func(next queens.Result) {
+		r.ended <- b.Results(ctx, "n8-a", func(next queens.Result) {
 			if busy.Swap(true) {
 				t.Error("it calls again before it was answered")
 			}

@@ -93,7 +93,7 @@ func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 		err := q.open(ctx)
 		if err == nil {
 			var message jetstream.Msg
-			if message, err = q.iter.Next(jetstream.NextContext(ctx)); err == nil {
+			if message, err = q.receive(ctx); err == nil {
 				return message, nil
 			}
 		}
@@ -101,7 +101,7 @@ func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if time.Since(said) > sayEvery {
+		if q.bus.conn.IsConnected() && time.Since(said) > sayEvery {
 			said = time.Now()
 			q.bus.log.Info().AnErr("reason", err).Msg("waiting for a coordinator to set up the task queue")
 		}
@@ -134,6 +134,23 @@ func (q *Queue) open(ctx context.Context) error {
 	q.iter, err = consumer.Messages(jetstream.PullMaxMessages(1),
 		jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
 	return err
+}
+
+// nudge is long for an exchange with a server nearby, and short for a person.
+const nudge = 20 * time.Millisecond
+
+// receive waits for a message, and calls Next a second time when none comes soon.
+// The iterator makes no request while it is still busy with the one before: an
+// answer that is quicker than that leaves Next waiting for what nobody was asked
+// for (nats.go 1.55, pullSubscription.checkPending). The second call asks.
+func (q *Queue) receive(ctx context.Context) (jetstream.Msg, error) {
+	soon, cancel := context.WithTimeout(ctx, nudge)
+	defer cancel()
+	message, err := q.iter.Next(jetstream.NextContext(soon))
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return q.iter.Next(jetstream.NextContext(ctx))
+	}
+	return message, err
 }
 
 // handBackWait bounds the time to end a subscription, which takes an exchange with

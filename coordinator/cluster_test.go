@@ -1,0 +1,349 @@
+//go:build unix
+
+// The cluster as it is used: processes of their own, on this machine's loopback,
+// that are killed, stopped, restarted and lied to. Whatever happens, the total is
+// exact or there is none.
+package main_test
+
+import (
+	"context"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Every total is exact when an outside server and a worker of another process are
+// between the tasks and the results.
+func TestEveryTotalAcrossProcesses(t *testing.T) {
+	t.Parallel()
+	server := startServer(t)
+	startWorker(t, server.url, "--threads", "2")
+	for n := 1; n <= 16; n++ {
+		total, _ := queens.KnownTotal(n)
+		startCount(t, strconv.Itoa(n), "--nats", server.url).expectTotal(total.String())
+	}
+}
+
+// A worker that is killed in the middle of a task costs time, and nothing else.
+func TestKilledWorker(t *testing.T) {
+	t.Parallel()
+	coordinator, url := startCluster(t, "15", "--depth", "1")
+	v := inspect(t, url)
+	const tasks = 8
+	victim, unreported := v.startFrozen(url, tasks)
+	victim.signal(syscall.SIGKILL)
+	startWorker(t, url)
+	startWorker(t, url)
+	v.eventually("all is done but what the victim held", func() bool { return v.results() >= tasks-unreported })
+	coordinator.expectTotal("2279184")
+}
+
+// A worker that is stopped for longer than its lease, and then let go, reports what
+// others have counted meanwhile: that changes nothing.
+func TestStoppedWorker(t *testing.T) {
+	t.Parallel()
+	coordinator, url := startCluster(t, "14", "--depth", "1")
+	v := inspect(t, url)
+	release := brake(t, join(t, url))
+	const tasks, braked = 7, 1
+	victim, _ := v.startFrozen(url, tasks-braked)
+	startWorker(t, url)
+	v.eventually("the victim's leases have lapsed and all its tasks are done", func() bool {
+		waiting, held := v.tasks()
+		return waiting == 0 && held == braked && v.results() >= tasks-braked
+	})
+	before := v.results()
+	victim.signal(syscall.SIGCONT)
+	v.eventually("the victim reports", func() bool { return v.results() > before })
+	release()
+	coordinator.expectTotal("365596")
+	if coordinator.lines(`"conflicts":0,"duplicates":[123],`) != 1 {
+		t.Error("the victim's late results were not noticed as duplicates")
+	}
+}
+
+// A worker that is told to stop leaves soon, and hands back what it can't finish: no
+// other has to wait for its leases to lapse.
+func TestLeavingWorkerHandsBack(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			_, url := startCluster(t, "20", "--depth", "1") // tasks of hours
+			v := inspect(t, url)
+			worker := startWorker(t, url)
+			v.eventually("the worker holds two tasks", func() bool { _, held := v.tasks(); return held == 2 })
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			queue, seen := join(t, url).Queue(), make(map[uint64]bool)
+			const tasks, heldByWorker = 10, 2
+			take := func(number int) {
+				for range number {
+					task, _, err := queue.Next(ctx)
+					if err != nil || seen[task.ID] {
+						t.Fatalf("task %d, %v, while those held by the worker are due", task.ID, err)
+					}
+					seen[task.ID] = true
+				}
+			}
+			take(tasks - heldByWorker)
+			told := time.Now()
+			worker.signal(signal)
+			take(heldByWorker)
+			// The leases, extended every third of their length, would have lapsed later.
+			if waited := time.Since(told); waited > bus.DefaultLease/2 {
+				t.Errorf("the tasks came back after %v", waited)
+			}
+			worker.expectEnd(0)
+			if waited := time.Since(told); waited > 4*time.Second {
+				t.Errorf("the worker left after %v", waited)
+			}
+		})
+	}
+}
+
+// The run does not wait for what a leaving worker held.
+func TestRunGoesOnWithoutLeavingWorker(t *testing.T) {
+	t.Parallel()
+	coordinator, url := startCluster(t, "14", "--depth", "1")
+	v := inspect(t, url)
+	const tasks = 7
+	leaving, unreported := v.startFrozen(url, tasks)
+	startWorker(t, url)
+	v.eventually("all is done but what the worker held", func() bool { return v.results() >= tasks-unreported })
+	told := time.Now()
+	leaving.signal(syscall.SIGTERM)
+	leaving.signal(syscall.SIGCONT)
+	coordinator.expectTotal("365596")
+	if waited := time.Since(told); waited > bus.DefaultLease/2 {
+		t.Errorf("the run ended %v after the worker was told to leave", waited)
+	}
+	leaving.expectEnd(0)
+}
+
+// A second signal ends a worker in the middle of its grace.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			_, url := startCluster(t, "20", "--depth", "1") // tasks of hours
+			v := inspect(t, url)
+			worker := startWorker(t, url)
+			v.eventually("the worker holds two tasks", func() bool { _, held := v.tasks(); return held == 2 })
+			worker.signal(signal)
+			// Two signals of a kind that come too soon after each other are one.
+			for again := time.NewTicker(100 * time.Millisecond); ; {
+				select {
+				case <-again.C:
+					_ = worker.cmd.Process.Signal(signal) // fails when it has ended just now
+					continue
+				case <-worker.ended:
+				}
+				again.Stop()
+				break
+			}
+			worker.expectEnd(128 + int(signal))
+		})
+	}
+}
+
+// A coordinator that is told to stop says how far it came, prints no total, and
+// leaves nothing of its run on the server.
+func TestStoppedCoordinator(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			server := startServer(t)
+			coordinator := startCount(t, "20", "--depth", "1", "--nats", server.url)
+			run := coordinator.await(`"run":"([^"]+)".*"counting"`)
+			v := inspect(t, server.url)
+			v.eventually("all tasks are published", func() bool { return v.messages("NQ_TASKS", "nq.task."+run) == 10 })
+			ctx, stop := context.WithCancel(t.Context())
+			work(ctx, t, join(t, server.url), func(queens.Task, func() uint64) []uint64 {
+				stop() // after this one
+				return []uint64{1}
+			})
+			coordinator.await(`("done":"1/10").*"progress"`)
+			told := time.Now()
+			coordinator.signal(signal)
+			if out := coordinator.expectEnd(128 + int(signal)); out != "" {
+				t.Errorf("it printed %q", out)
+			}
+			if waited := time.Since(told); waited > 3*time.Second {
+				t.Errorf("it left after %v", waited)
+			}
+			if coordinator.lines(`"end":"stopped","done":1,"tasks":10,.*"run ended"`) != 1 {
+				t.Error("it did not say what was done")
+			}
+			if tasks, results := v.messages("NQ_TASKS", "nq.task."+run), v.messages("NQ_RESULTS", "nq.result."+run); tasks != 0 || results != 0 {
+				t.Errorf("%d tasks and %d results of the run stay on the server", tasks, results)
+			}
+		})
+	}
+}
+
+// A worker may come before its server, and a server before its coordinator. The
+// worker says so, but not again and again.
+func TestWorkerFirst(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	worker := startWorker(t, "nats://"+address)
+	worker.await(`(no server there yet, waiting)`)
+	time.Sleep(5 * time.Second) // no event: nothing should happen
+	if said := worker.lines(`waiting`); said > 2 {
+		t.Errorf("without a server the worker said %d times that it waits", said)
+	}
+	server := startServerAt(t, address, t.TempDir())
+	worker.await(`(waiting for a coordinator)`)
+	time.Sleep(5 * time.Second) // the same
+	if said := worker.lines(`waiting for a coordinator`); said != 1 {
+		t.Errorf("without a coordinator the worker said %d times that it waits", said)
+	}
+	startCount(t, "10", "--nats", server.url).expectTotal("724")
+}
+
+// A worker that lies is found out where its lies don't happen to cancel, or another
+// has counted the same.
+func TestLyingWorker(t *testing.T) {
+	t.Parallel()
+	inOne := func(lie func(n uint64) []uint64) answer {
+		return func(task queens.Task, count func() uint64) []uint64 {
+			if task.ID == 5 {
+				return lie(count())
+			}
+			return []uint64{count()}
+		}
+	}
+	more := inOne(func(n uint64) []uint64 { return []uint64{n + 1} })
+	tooMuch := inOne(func(n uint64) []uint64 { return []uint64{n + 1000} })
+	both := inOne(func(n uint64) []uint64 { return []uint64{n, n + 1} })
+	nothing := func(queens.Task, func() uint64) []uint64 { return []uint64{0} }
+	const mismatch = `^{"n":8,"total":null,"known":"mismatch","run":"[^"]*","symmetry":"mirror","tasks":21,"seconds":[0-9.]+,"workers":1}\n$`
+	for _, c := range []struct {
+		name   string
+		answer answer
+		flags  []string
+		code   int
+		stdout string
+		reason string
+	}{
+		{"beyond the known total early", tooMuch, nil, 3, `^$`, `tasks sum to \d+ already, the known total is 92`},
+		{"beyond the known total early, JSON", tooMuch, []string{"--json"}, 3, mismatch, `already, the known total is 92`},
+		{"beyond the known total at last", more, nil, 3, `^$`, `21 of 21 tasks sum to 94 already, the known total is 92`},
+		{"below the known total", nothing, nil, 3, `^$`, `counted 0, .* is 92`},
+		{"below the known total, JSON", nothing, []string{"--json"}, 3, mismatch, `counted 0, .* is 92`},
+		{"two results for a task", both, nil, 4, `^$`, `task 5 was counted`},
+		{"two results for a task, JSON", both, []string{"--json"}, 4, `^$`, `task 5 was counted`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			coordinator, url := startCluster(t, append([]string{"8"}, c.flags...)...)
+			b := join(t, url)
+			ctx, stop := context.WithCancel(t.Context())
+			var working sync.WaitGroup
+			working.Go(func() { work(ctx, t, b, c.answer) })
+			stdout := coordinator.expectEnd(c.code)
+			stop()
+			working.Wait()
+			if !regexp.MustCompile(c.stdout).MatchString(stdout) {
+				t.Errorf("it printed %q, want %#q", stdout, c.stdout)
+			}
+			if coordinator.lines(`"exit":`+strconv.Itoa(c.code)+`,.*`+c.reason) != 1 {
+				t.Errorf("it did not say why: %s", c.reason)
+			}
+		})
+	}
+}
+
+// A server that is killed and started again on its store costs time, and nothing
+// else.
+func TestRestartedServer(t *testing.T) {
+	t.Parallel()
+	store := t.TempDir()
+	server := startServerAt(t, "127.0.0.1:-1", store)
+	coordinator := startCount(t, "14", "--depth", "3", "--nats", server.url)
+	run := coordinator.await(`"run":"([^"]+)".*"counting"`)
+	v := inspect(t, server.url)
+	release := brake(t, join(t, server.url))
+	startWorker(t, server.url, "--threads", "2")
+	v.eventually("some tasks are done", func() bool { return v.messages("NQ_RESULTS", "nq.result."+run) >= 20 })
+	server.signal(syscall.SIGKILL)
+	server.expectEnd(-1)
+	startServerAt(t, strings.TrimPrefix(server.url, "nats://"), store)
+	coordinator.await(`(connected again)`)
+	release()
+	coordinator.expectTotal("365596")
+}
+
+// Where the server refuses the credentials, waiting does not help.
+func TestRefusedCredentials(t *testing.T) {
+	t.Parallel()
+	server := startServer(t, "--user", "bell", "--pass", "s3cret")
+	for _, url := range []string{server.url, strings.Replace(server.url, "//", "//bell:wr0ng@", 1)} {
+		coordinator, worker := startCount(t, "8", "--nats", url), startWorker(t, url)
+		if out := coordinator.expectEnd(5); out != "" {
+			t.Errorf("the coordinator printed %q", out)
+		}
+		worker.expectEnd(5)
+	}
+	url := strings.Replace(server.url, "//", "//bell:s3cret@", 1)
+	worker := startWorker(t, url)
+	coordinator := startCount(t, "8", "--nats", url)
+	coordinator.expectTotal("92")
+	worker.signal(syscall.SIGTERM)
+	worker.expectEnd(0)
+	if coordinator.lines("s3cret")+worker.lines("s3cret") != 0 {
+		t.Error("the log has the password")
+	}
+}
+
+// answer returns the counts that a worker reports for a task.
+type answer func(task queens.Task, count func() uint64) []uint64
+
+// work plays a worker until ctx ends. What can't be stored any more is let be.
+func work(ctx context.Context, t *testing.T, b *bus.Bus, answer answer) {
+	generic, err := kernel.Choose("generic")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	counter, queue := generic.New(), b.Queue()
+	for ctx.Err() == nil {
+		task, lease, err := queue.Next(ctx)
+		if err != nil {
+			return
+		}
+		counts := answer(task, func() uint64 {
+			n, err := counter.Count(context.Background(), &task.Board, task.Prefixes, new(atomic.Uint64))
+			if err != nil {
+				t.Error(err)
+			}
+			return n
+		})
+		for i, n := range counts {
+			_ = b.PublishResult(context.Background(), &queens.Result{
+				Run: task.Run, Task: task.ID, Hash: task.Hash(), Attempt: task.Attempt + uint32(i),
+				Count: n, Worker: "test", Kernel: "generic",
+			})
+		}
+		_ = lease.Done(context.Background())
+	}
+}
