@@ -56,15 +56,15 @@ machines in. With --nats, the count uses a server that is there already.`,
 			if !cmd.Flags().Changed("workers") && o.server.url != "" {
 				o.workers = 0
 			}
-			if !cmd.Flags().Changed("depth") {
-				o.depth = min(split.DefaultDepth, n)
+			if cmd.Flags().Changed("depth") && (o.depth < 1 || o.depth > n) {
+				return cli.Usagef("--depth must be from 1 to N = %d, not %d", n, o.depth)
 			}
 			return count(cmd.Context(), app, n, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.symmetry, "symmetry", string(queens.Mirror), "how to cut the count: mirror, or none")
-	flags.IntVar(&o.depth, "depth", split.DefaultDepth, "rows of queens in each task, 1 to N")
+	flags.StringVar(&o.symmetry, "symmetry", string(queens.Full), "how to cut the count: full, mirror, or none")
+	flags.IntVar(&o.depth, "depth", 0, "one task for each way to place this many rows, 1 to N, instead of tasks of a good size")
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each; with --nats the default is 0")
 	flags.StringVar(&o.kernel, "kernel", kernel.Auto, "search that the workers in this process use; see worker kernels")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -73,10 +73,8 @@ machines in. With --nats, the count uses a server that is there already.`,
 }
 
 // check returns what is wrong with the options, or the kernel to use.
-func (o *countOptions) check(n int) (kernel.Kernel, error) {
+func (o *countOptions) check() (kernel.Kernel, error) {
 	switch {
-	case o.depth < 1 || o.depth > n:
-		return kernel.Kernel{}, cli.Usagef("--depth must be from 1 to N = %d, not %d", n, o.depth)
 	case o.workers < 0 || o.workers > maxWorkers:
 		return kernel.Kernel{}, cli.Usagef("--workers must be from 0 to %d, not %d", maxWorkers, o.workers)
 	case o.workers == 0 && o.server.url == "" && o.server.listen == "":
@@ -98,7 +96,7 @@ const maxWorkers = 4096
 
 func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.Writer) error {
 	start := time.Now()
-	chosen, err := o.check(n)
+	chosen, err := o.check()
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func benchCommand(*cli.App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
 	flags.StringVar(&kernelName, "kernel", kernel.Auto, "search to use; see worker kernels")
-	flags.StringVar(&symmetry, "symmetry", string(queens.Mirror), "how to cut the count: mirror, or none")
+	flags.StringVar(&symmetry, "symmetry", string(queens.Full), "how to cut the count: full, mirror, or none")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

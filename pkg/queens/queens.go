@@ -52,6 +52,18 @@ func (b *Board) Columns() uint32 {
 	return uint32(1<<uint(b.N) - 1)
 }
 
+// Fix puts a queen on a square of the board beforehand: its row allows that square
+// alone, and no other row a square that it attacks. The square itself need not have
+// been allowed.
+func (b *Board) Fix(row, column int) {
+	for other := range b.N {
+		distance := max(other-row, row-other)
+		attacked := uint64(1)<<column | uint64(1)<<(column+distance) | uint64(1)<<column>>distance
+		b.Allow[other] &^= uint32(attacked)
+	}
+	b.Allow[row] = 1 << column
+}
+
 // Validate reports the first thing wrong with a board that came from outside.
 func (b *Board) Validate() error {
 	if err := CheckN(b.N); err != nil {
@@ -126,6 +138,8 @@ type Symmetry string
 
 // The symmetries.
 const (
+	// Full counts one to four of the eight images of each solution: K = 1..4.
+	Full Symmetry = "full"
 	// None counts every solution: one class, K = 8.
 	None Symmetry = "none"
 	// Mirror counts one solution of each left-right pair: K = 4.

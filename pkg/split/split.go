@@ -12,33 +12,31 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Version is the version of the rules below. A manifest of another version may
-// have other tasks.
-const Version = 1
+// Version is the version of the rules below and in size.go. A manifest of another
+// version may have other tasks.
+const Version = 2
 
-// DefaultDepth is the number of rows in a prefix where nobody asks for another.
-const DefaultDepth = 2
-
-// Plan returns the manifest of a count of the given classes, each cut into
-// prefixes of depth rows, or of all its rows where it has fewer. It goes through
-// all tasks once, to number and hash them.
+// Plan returns the manifest of a count of the given classes. Where depth is 0, depth
+// and batch are chosen for tasks of a good size, class by class; else a task is one
+// prefix of depth rows. Plan goes through all tasks once, to number and hash them.
 func Plan(n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, error) {
 	if err := queens.CheckN(n); err != nil {
 		return queens.Manifest{}, err
 	}
-	if depth < 1 {
-		return queens.Manifest{}, fmt.Errorf("depth must be at least 1 row, not %d", depth)
+	if depth < 0 || depth > n {
+		return queens.Manifest{}, fmt.Errorf("depth must be from 1 to %d rows, or 0, not %d", n, depth)
 	}
-	m := queens.Manifest{Splitter: Version, N: n, Symmetry: s}
-	hash := sha256.New()
-	var hashed [8]byte
 	for _, class := range classes {
 		if class.Board.N != n {
 			return queens.Manifest{}, fmt.Errorf("class of side %d in a count of side %d", class.Board.N, n)
 		}
-		plan := queens.ClassPlan{Class: class, Depth: min(depth, n), Batch: 1, First: m.Tasks}
-		m.Classes = append(m.Classes, plan)
-		for task := range ClassTasks(plan) {
+	}
+	m := queens.Manifest{Splitter: Version, N: n, Symmetry: s, Classes: size(classes, depth)}
+	hash := sha256.New()
+	var hashed [8]byte
+	for i := range m.Classes {
+		m.Classes[i].First = m.Tasks
+		for task := range ClassTasks(m.Classes[i]) {
 			binary.LittleEndian.PutUint64(hashed[:], task.Hash())
 			hash.Write(hashed[:])
 			m.Tasks++

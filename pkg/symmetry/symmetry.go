@@ -16,6 +16,8 @@ import (
 
 // Classes returns the classes of the full board of side n under symmetry s.
 //
+// Full: see full.go and docs/symmetry.md.
+//
 // Mirror: of a solution and its left-right image, one has its top queen in the
 // left half. On a board of odd side the top queen may stand in the middle column
 // instead; then the queen of row 1 does not, and the same choice is made there. A
@@ -24,23 +26,25 @@ func Classes(n int, s queens.Symmetry) ([]queens.Class, error) {
 	if err := queens.CheckN(n); err != nil {
 		return nil, err
 	}
-	full := queens.FullBoard(n)
+	board := queens.FullBoard(n)
 	switch {
-	case s == queens.None || s == queens.Mirror && n == 1:
-		return []queens.Class{{Board: full, K: 8}}, nil
+	case s == queens.None || n == 1 && (s == queens.Mirror || s == queens.Full):
+		return []queens.Class{{Board: board, K: 8}}, nil
 	case s == queens.Mirror:
-		return mirror(full), nil
+		return mirror(board), nil
+	case s == queens.Full:
+		return full(board), nil
 	}
-	return nil, fmt.Errorf("symmetry must be %s or %s, not %q", queens.Mirror, queens.None, string(s))
+	return nil, fmt.Errorf("symmetry must be %s, %s or %s, not %q", queens.Full, queens.Mirror, queens.None, string(s))
 }
 
-func mirror(full queens.Board) []queens.Class {
-	leftHalf := uint32(1)<<(full.N/2) - 1
-	side := full
+func mirror(board queens.Board) []queens.Class {
+	leftHalf := uint32(1)<<(board.N/2) - 1
+	side := board
 	side.Allow[0] = leftHalf
 	classes := []queens.Class{{Board: side, K: 4}}
-	if full.N%2 == 1 {
-		middle := full
+	if board.N%2 == 1 {
+		middle := board
 		middle.Allow[0] = leftHalf + 1
 		middle.Allow[1] = leftHalf
 		classes = append(classes, queens.Class{Board: middle, K: 4})
