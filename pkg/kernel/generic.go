@@ -9,7 +9,8 @@ import (
 )
 
 // generic is the reference: a depth-first search over bitmasks, written to be
-// read, that runs on any machine.
+// read, that runs on any machine. A queen is placed only where it leaves the next
+// row a free square, and the one after it.
 //
 // References: [Richards] M. Richards, "Backtracking algorithms in MCPL using bit
 // patterns and recursion", University of Cambridge TR 433, 1997.
@@ -50,7 +51,7 @@ func (g *genericCounter) upper(p queens.Prefix) uint64 {
 	g.pulse.Add(1)
 	free := p.Free(&g.board)
 	if p.Row >= g.board.N-unchecked {
-		return lower(g.board.Allow[p.Row+1:g.board.N], p.Cols, p.Left, p.Right, free)
+		return lower(g.board.Allow[p.Row+1:g.board.N], free, p.Cols, p.Left, p.Right)
 	}
 	var found uint64
 	for ; free != 0 && g.ctx.Err() == nil; free &= free - 1 {
@@ -59,34 +60,22 @@ func (g *genericCounter) upper(p queens.Prefix) uint64 {
 	return found
 }
 
-// lower counts the completions of a state with the given free squares. Below are
-// the allow masks of the rows under its own. Left may keep bits beyond the board,
-// where the masks have none.
-//
-// Most children die young, so each is looked at before it is searched: it must
-// leave a free square on the next row, and on the one after it.
-func lower(below []uint32, cols, left, right, free uint32) uint64 {
-	var found uint64
-	switch len(below) {
-	case 0:
+// lower counts the completions of a state with those free squares in its row. Below
+// are the allow masks of the rows below it. Left may keep bits beyond the board:
+// the allow masks have none there.
+func lower(below []uint32, free, cols, left, right uint32) uint64 {
+	if len(below) == 0 {
 		return uint64(bits.OnesCount32(free))
-	case 1:
-		for ; free != 0; free &= free - 1 {
-			queen := free & -free
-			c, l, r := cols|queen, (left|queen)<<1, (right|queen)>>1
-			found += uint64(bits.OnesCount32(below[0] &^ (c | l | r)))
-		}
-		return found
 	}
-	next, after := below[0], below[1]
+	var found uint64
 	for ; free != 0; free &= free - 1 {
 		queen := free & -free
 		c, l, r := cols|queen, (left|queen)<<1, (right|queen)>>1
-		if after&^(c|l<<1|r>>1) == 0 {
-			continue
-		}
-		if squares := next &^ (c | l | r); squares != 0 {
-			found += lower(below[1:], c, l, r, squares)
+		next := below[0] &^ (c | l | r)
+		if len(below) == 1 {
+			found += uint64(bits.OnesCount32(next))
+		} else if next != 0 && below[1]&^(c|l<<1|r>>1) != 0 {
+			found += lower(below[1:], next, c, l, r)
 		}
 	}
 	return found

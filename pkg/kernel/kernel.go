@@ -41,7 +41,7 @@ const Auto = "auto"
 
 // Available returns the kernels that this machine can run, the fastest first.
 func Available() []Kernel {
-	return []Kernel{generic}
+	return append(vectorKernels(), generic)
 }
 
 // Choose returns the kernel of that name, or the fastest for [Auto]. The error

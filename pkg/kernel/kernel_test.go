@@ -69,7 +69,7 @@ func TestChooseUnknown(t *testing.T) {
 // BenchmarkKernel counts full boards from all prefixes of two rows, in one call.
 func BenchmarkKernel(b *testing.B) {
 	for _, k := range kernel.Available() {
-		for _, n := range []int{10, 12, 14} {
+		for _, n := range []int{10, 12, 14, 16} {
 			b.Run(fmt.Sprintf("%s/n=%d", k.Name, n), func(b *testing.B) {
 				board := queens.FullBoard(n)
 				known, _ := queens.KnownTotal(n)

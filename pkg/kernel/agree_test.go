@@ -1,0 +1,173 @@
+package kernel
+
+import (
+	"context"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+func count(t testing.TB, c Counter, b *queens.Board, ps []queens.Prefix) uint64 {
+	t.Helper()
+	got, err := c.Count(context.Background(), b, ps, new(atomic.Uint64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// randomBoard returns a board with some squares taken away at random, so many of a
+// large one that it can be searched.
+func randomBoard(rng *rand.Rand, n int) queens.Board {
+	b := queens.FullBoard(n)
+	keep := min(1, 9/float64(n)) + 0.15*rng.Float64()
+	if n <= 12 && rng.IntN(4) == 0 {
+		keep = 1
+	}
+	for row := range n {
+		for col := range n {
+			if rng.Float64() > keep {
+				b.Allow[row] &^= 1 << col
+			}
+		}
+	}
+	if rng.IntN(20) == 0 {
+		b.Allow[rng.IntN(n)] = 0
+	}
+	return b
+}
+
+// randomPrefix places queens at random on at most depth rows, and on fewer when
+// it gets stuck.
+func randomPrefix(rng *rand.Rand, b *queens.Board, depth int) queens.Prefix {
+	var p queens.Prefix
+	for p.Row < depth {
+		free := p.Free(b)
+		if free == 0 {
+			break
+		}
+		for range rng.IntN(bits.OnesCount32(free)) {
+			free &= free - 1
+		}
+		p = p.Place(b, free&-free)
+	}
+	return p
+}
+
+// wildPrefix is a valid prefix that no queens need have made.
+func wildPrefix(rng *rand.Rand, b *queens.Board, row int) queens.Prefix {
+	p := queens.Prefix{Row: row}
+	for _, c := range rng.Perm(b.N)[:row] {
+		p.Cols |= 1 << c
+	}
+	p.Left = rng.Uint32() & rng.Uint32() & b.Columns()
+	p.Right = rng.Uint32() & rng.Uint32() & b.Columns()
+	return p
+}
+
+// Random boards, and prefixes that queens made or that none could have made: every
+// kernel counts as the reference does, batch after batch with the same counter.
+func TestKernelsAgreeWithGeneric(t *testing.T) {
+	for _, k := range vectorKernels() {
+		t.Run(k.Name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			c, reference := k.New(), generic.New()
+			var solutions uint64
+			for range 3000 {
+				b := randomBoard(rng, 1+rng.IntN(queens.MaxN))
+				for _, size := range []int{0, 1, 2, 15, 16, 17, 63, 64, 65, 100 + rng.IntN(400)} {
+					batch := randomBatch(rng, &b, size)
+					want := count(t, reference, &b, batch)
+					if got := count(t, c, &b, batch); got != want {
+						t.Fatalf("board of side %d, %x, prefixes %x: %d, want %d", b.N, b.Allow[:b.N], batch, got, want)
+					}
+					solutions += want
+				}
+			}
+			if solutions < 1e6 {
+				t.Errorf("%d solutions in all: too few to tell", solutions)
+			}
+		})
+	}
+}
+
+// randomBatch returns valid prefixes of mixed rows, deep enough on large boards for
+// the search to be short.
+func randomBatch(rng *rand.Rand, b *queens.Board, size int) []queens.Prefix {
+	low := rng.IntN(b.N + 1)
+	if b.N > 12 {
+		low = max(low, b.N-9-rng.IntN(4))
+	}
+	batch := make([]queens.Prefix, size)
+	for i := range batch {
+		row := low + rng.IntN(b.N+1-low)
+		if p := randomPrefix(rng, b, row); rng.IntN(2) == 0 && p.Row >= low {
+			batch[i] = p
+		} else {
+			batch[i] = wildPrefix(rng, b, row)
+		}
+	}
+	return batch
+}
+
+// Batches around and beyond the size of a level's buffers.
+func TestBatchesLargerThanTheBuffers(t *testing.T) {
+	for _, k := range vectorKernels() {
+		rng := rand.New(rand.NewPCG(3, 4))
+		c, reference := k.New(), generic.New()
+		for _, n := range []int{10, 14, 20, 32} {
+			b := queens.FullBoard(n)
+			for _, size := range []int{3952, 3953, 4080, 8000, queens.MaxBatch} {
+				batch := make([]queens.Prefix, size)
+				for i := range batch {
+					batch[i] = wildPrefix(rng, &b, n-3-rng.IntN(5))
+				}
+				if got, want := count(t, c, &b, batch), count(t, reference, &b, batch); got != want {
+					t.Fatalf("%s, n=%d, %d prefixes: %d, want %d", k.Name, n, size, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Kernels that run flat out on every core let the runtime stop the world: garbage
+// is collected meanwhile, and quickly.
+func TestGarbageIsCollectedMeanwhile(t *testing.T) {
+	for _, k := range Available() {
+		t.Run(k.Name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			var searches sync.WaitGroup
+			pulses := make([]atomic.Uint64, runtime.GOMAXPROCS(0))
+			for i := range pulses {
+				searches.Go(func() {
+					b := queens.FullBoard(22)
+					_, _ = k.New().Count(ctx, &b, []queens.Prefix{{}}, &pulses[i]) // ends by ctx alone
+				})
+			}
+			for i := range pulses {
+				for pulses[i].Load() == 0 {
+					runtime.Gosched()
+				}
+			}
+			var longest time.Duration
+			for range 20 {
+				start := time.Now()
+				runtime.GC()
+				longest = max(longest, time.Since(start))
+			}
+			cancelled := time.Now()
+			cancel()
+			searches.Wait()
+			t.Logf("collected in at most %v, all searches ended %v after their contexts", longest, time.Since(cancelled))
+			if longest > time.Second || time.Since(cancelled) > time.Second {
+				t.Errorf("collecting took up to %v, ending %v", longest, time.Since(cancelled))
+			}
+		})
+	}
+}
