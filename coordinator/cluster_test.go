@@ -255,7 +255,7 @@ func TestLyingWorker(t *testing.T) {
 		{"two results for a task, JSON", both, []string{"--json"}, 4, `^$`, `task 5 was counted`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			coordinator, url := startCluster(t, append([]string{"8"}, c.flags...)...)
+			coordinator, url := startCluster(t, append([]string{"8", "--depth", "2"}, c.flags...)...)
 			b := join(t, url)
 			ctx, stop := context.WithCancel(t.Context())
 			var working sync.WaitGroup

@@ -105,23 +105,7 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 		return err
 	}
 	run := queens.NewRun(n, start)
-	server, err := o.server.open(run, app.Log)
-	if err != nil {
-		return err
-	}
-	defer server.close()
-	if err := server.bus.Ensure(ctx); err != nil {
-		return fmt.Errorf("set up the server: %w", err)
-	}
-	app.Log.Info().Str("run", run).Int("n", n).Str("symmetry", o.symmetry).Uint64("tasks", manifest.Tasks).
-		Int("workers", o.workers).Str("kernel", chosen.Name).Str("server", server.address).Msg("counting")
-
-	outcome, err := execute(ctx, app, o.workers, chosen, server.bus, run, manifest)
-	// The accounts end with this process, so the run's messages are of no more use.
-	if forgetErr := server.bus.Forget(context.WithoutCancel(ctx), run); forgetErr != nil {
-		app.Log.Warn().Err(forgetErr).Msg("messages of the run stay on the server")
-	}
-	summarize(app.Log, run, &outcome, err, server.bus.Rejected())
+	outcome, err := carry(ctx, app, o, chosen, run, manifest)
 	r := report{
 		N:        n,
 		Run:      run,
@@ -131,6 +115,35 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 		Workers:  outcome.Workers,
 	}
 	return errors.Join(err, r.print(stdout, outcome.Total, err, o.json))
+}
+
+// forgetWithin bounds the time that a run which was stopped takes to clean up.
+const forgetWithin = 2 * time.Second
+
+// carry opens the way to the workers, carries the run to its end, and leaves nothing
+// of it behind: the accounts end with this process, so its messages are of no use.
+func carry(ctx context.Context, app *cli.App, o *countOptions, chosen kernel.Kernel, run string, m queens.Manifest) (coordinator.Outcome, error) {
+	server, err := o.server.open(run, app.Log)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	defer server.close()
+	if err := server.bus.Ensure(ctx); err != nil {
+		if ctx.Err() != nil {
+			return coordinator.Outcome{}, context.Cause(ctx)
+		}
+		return coordinator.Outcome{}, fmt.Errorf("set up the server: %w", err)
+	}
+	app.Log.Info().Str("run", run).Int("n", m.N).Str("symmetry", string(m.Symmetry)).Uint64("tasks", m.Tasks).
+		Int("workers", o.workers).Str("kernel", chosen.Name).Str("server", server.address).Msg("counting")
+	outcome, err := execute(ctx, app, o.workers, chosen, server.bus, run, m)
+	summarize(app.Log, run, &outcome, err, server.bus.Rejected())
+	tidy, done := context.WithTimeout(context.WithoutCancel(ctx), forgetWithin)
+	defer done()
+	if err := server.bus.Forget(tidy, run); err != nil {
+		app.Log.Warn().Err(err).Msg("messages of the run stay on the server")
+	}
+	return outcome, err
 }
 
 func plan(n int, o *countOptions) (queens.Manifest, error) {

@@ -90,6 +90,8 @@ func start(t *testing.T, name string, args ...string) *process {
 	p.cmd = exec.Command(filepath.Join(folder, name), args...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.log
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NQUEENS_") })
+	// The slow road, on any machine, so that there is time to strike.
+	p.cmd.Env = append(p.cmd.Env, "NQUEENS_SYMMETRY=mirror", "NQUEENS_KERNEL=generic")
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (r *report) print(stdout io.Writer, total *big.Int, err error, asJSON bool)
 	if _, known := queens.KnownTotal(r.N); known {
 		r.Known = "match"
 	}
-	if mismatch {
+	if mismatch && r.Known == "match" {
 		r.Known = "mismatch"
 	}
 	if total != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -28,10 +30,9 @@ func (o *serverOptions) register(flags *pflag.FlagSet) {
 
 func (o *serverOptions) check() error {
 	if o.url != "" && o.listen != "" {
-		return cli.Usagef("--listen opens the embedded server, --nats uses another: give one of them")
+		return cli.Usagef("--listen opens the embedded server, --nats (or NQUEENS_NATS) names another: give one of them")
 	}
-	check := embedded.Config{StoreDir: "checked later", Listen: o.listen}
-	if err := check.Validate(); err != nil {
+	if err := embedded.CheckAddress(o.listen); err != nil {
 		return cli.Usagef("--listen: %v", err)
 	}
 	return nil
@@ -68,8 +69,17 @@ func (o *serverOptions) open(run string, log zerolog.Logger) (*connection, error
 		c.address = c.bus.Server()
 	case o.listen != "":
 		c.address = c.server.ClientURL()
+		if !loopback(c.address) {
+			log.Warn().Str("server", c.address).Msg("the embedded server is open to the network, and asks for no password")
+		}
 	}
 	return c, nil
+}
+
+// loopback reports whether an address is for this machine alone.
+func loopback(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
 // start starts the embedded server, with its store in the run's folder.

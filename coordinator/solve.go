@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os/signal"
 	"sync"
 	"syscall"
 	"time"
@@ -58,7 +57,6 @@ each row, counted from 0.`,
 // solve prints boards until there are no more, or enough, or whoever reads them has
 // seen enough and closed the pipe. It returns the number printed.
 func solve(ctx context.Context, n, limit int, write boardWriter, stdout io.Writer) (printed int, err error) {
-	signal.Ignore(syscall.SIGPIPE) // a closed pipe shall be an error of the write
 	out := newSteadyWriter(stdout)
 	for columns := range enumerate.Boards(ctx, queens.FullBoard(n)) {
 		if _, err = out.Write(write(columns, printed == 0)); err != nil {

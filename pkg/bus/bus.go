@@ -49,18 +49,21 @@ type Bus struct {
 	js       jetstream.JetStream
 	lease    time.Duration
 	log      zerolog.Logger
+	where    string // the servers of the configuration, for people
 	rejected rejections
 	closed   chan struct{} // closed when the connection has ended for good
 	waited   atomic.Bool   // for a server that was not there at first
 
-	mu        sync.Mutex
-	lastError string // the last asynchronous error, so that none is logged twice in a row
+	said seldom
+
+	mu    sync.Mutex
+	tasks jetstream.Stream // see tasksStream
 }
 
 // Connect connects to the server of the configuration. Once connected, it
 // reconnects for as long as it takes. An error wraps [queens.ErrNoConnection].
 func Connect(cfg Config) (*Bus, error) {
-	b := &Bus{lease: cfg.Lease, log: cfg.Log, closed: make(chan struct{})}
+	b := &Bus{lease: cfg.Lease, where: cfg.where(), log: cfg.Log, closed: make(chan struct{})}
 	b.rejected.log = cfg.Log
 	options := []nats.Option{
 		nats.Name(cfg.Name),
@@ -161,13 +164,9 @@ func (b *Bus) Rejected() uint64 {
 }
 
 // asyncError logs what the connection reports outside any call: a permission
-// denied, a slow subscriber. The same again and again is logged once.
+// denied, a slow subscriber. The same is logged once in a while.
 func (b *Bus) asyncError(_ *nats.Conn, _ *nats.Subscription, err error) {
-	b.mu.Lock()
-	repeated := b.lastError == err.Error()
-	b.lastError = err.Error()
-	b.mu.Unlock()
-	if !repeated {
+	if b.said.due(err.Error()) {
 		b.log.Warn().Err(err).Msg("the server or the connection reports an error")
 	}
 }
@@ -191,7 +190,11 @@ func (b *Bus) publish(ctx context.Context, stream, subject, id string, data []by
 	return ack.Sequence, nil
 }
 
-// Server returns the address of the server connected to, without its password.
+// Server returns the address of the server connected to, or else of those that
+// connections are tried to, without their passwords.
 func (b *Bus) Server() string {
-	return b.conn.ConnectedUrlRedacted()
+	if b.conn.IsConnected() {
+		return b.conn.ConnectedUrlRedacted()
+	}
+	return b.where
 }

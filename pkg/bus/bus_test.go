@@ -136,6 +136,21 @@ func publishResult(t *testing.T, b *bus.Bus, r queens.Result) {
 	}
 }
 
+// queue returns an access to the tasks that ends with the test, as a worker ends it.
+func queue(t *testing.T, b *bus.Bus) *bus.Queue {
+	q := b.Queue()
+	t.Cleanup(func() {
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		for {
+			if _, _, err := q.Next(over); err != nil {
+				return
+			}
+		}
+	})
+	return q
+}
+
 // take takes the next task, which must come within d.
 func take(t *testing.T, q *bus.Queue, d time.Duration) (queens.Task, queens.Lease) {
 	t.Helper()

@@ -13,8 +13,8 @@ func TestReturnGivesTheTaskToAnotherAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(t) // with leases of 10 s
 	publishTask(t, s.bus, task("n8-a", 7))
-	_, lease := take(t, s.bus.Queue(), 5*time.Second)
-	taken := follow(t, s.other.Queue())
+	_, lease := take(t, queue(t, s.bus), 5*time.Second)
+	taken := follow(t, queue(t, s.other))
 	s.waiting(t)
 	if err := lease.Return(); err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestDoneRemovesTheTask(t *testing.T) {
 	s := newScene(t)
 	publishTask(t, s.bus, task("n8-a", 7))
 	publishTask(t, s.bus, task("n8-a", 8))
-	_, lease := take(t, s.bus.Queue(), 5*time.Second)
+	_, lease := take(t, queue(t, s.bus), 5*time.Second)
 	if err := lease.Done(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,8 @@ func TestLeaseLapsesUnlessExtended(t *testing.T) {
 	const length = time.Second
 	s := newScene(t, lease(length))
 	publishTask(t, s.bus, task("n8-a", 7))
-	_, held := take(t, s.bus.Queue(), 5*time.Second)
-	taken := follow(t, s.other.Queue())
+	_, held := take(t, queue(t, s.bus), 5*time.Second)
+	taken := follow(t, queue(t, s.other))
 
 	extended := time.Now()
 	for deadline := extended.Add(2 * length); time.Now().Before(deadline); {
@@ -70,8 +70,8 @@ func TestLateDoneDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, lease(300*time.Millisecond))
 	publishTask(t, s.bus, task("n8-a", 7))
-	_, late := take(t, s.bus.Queue(), 5*time.Second)
-	_, second := take(t, s.other.Queue(), 5*time.Second)
+	_, late := take(t, queue(t, s.bus), 5*time.Second)
+	_, second := take(t, queue(t, s.other), 5*time.Second)
 	if err := late.Extend(); err != nil {
 		t.Errorf("the late one: %v", err)
 	}
@@ -85,7 +85,7 @@ func TestLateDoneDoesNoHarm(t *testing.T) {
 		return s.stored(t, tasks, "nq.task.n8-a") == 0
 	})
 	publishTask(t, s.bus, task("n8-a", 8))
-	got, _ := take(t, s.bus.Queue(), 5*time.Second)
+	got, _ := take(t, queue(t, s.bus), 5*time.Second)
 	check(t, "the task that comes", got.ID, 8)
 }
 
@@ -94,7 +94,7 @@ func TestDoneEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	publishTask(t, s.bus, task("n8-a", 7))
-	_, lease := take(t, s.bus.Queue(), 5*time.Second)
+	_, lease := take(t, queue(t, s.bus), 5*time.Second)
 	s.server.Stop()
 	start := time.Now()
 	if err := lease.Done(within(t, 100*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {

@@ -72,7 +72,7 @@ func TestFullQueueRefuses(t *testing.T) {
 	publishTask(t, s.bus, task("n8-b", 0)) // another run has room of its own
 
 	// There is room again when one is done, for the message that was refused too.
-	_, lease := take(t, s.bus.Queue(), 5*time.Second)
+	_, lease := take(t, queue(t, s.bus), 5*time.Second)
 	if err := lease.Done(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestQueuedUntilDone(t *testing.T) {
 		return is
 	}
 	check(t, "queued while it waits", queued(), true)
-	_, lease := take(t, s.bus.Queue(), 5*time.Second)
+	_, lease := take(t, queue(t, s.bus), 5*time.Second)
 	check(t, "queued while it is held", queued(), true)
 	if err := lease.Done(t.Context()); err != nil {
 		t.Fatal(err)

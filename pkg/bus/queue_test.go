@@ -19,7 +19,7 @@ import (
 func TestNextTakesWhatWasPublished(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	queue := s.other.Queue()
+	queue := queue(t, s.other)
 	for id := range uint64(3) {
 		want := task("n8-a", id)
 		publishTask(t, s.bus, want)
@@ -84,7 +84,7 @@ func TestNextHoldsNothingBack(t *testing.T) {
 	for id := range uint64(3) {
 		publishTask(t, s.bus, task("n8-a", id))
 	}
-	first, second := s.bus.Queue(), s.other.Queue()
+	first, second := queue(t, s.bus), queue(t, s.other)
 	take(t, first, 5*time.Second)
 	take(t, second, 5*time.Second)
 	take(t, second, 5*time.Second)
@@ -106,7 +106,7 @@ func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 	want := task("n8-a", 7)
 	publishTask(t, s.bus, want)
 
-	if got, _ := take(t, s.bus.Queue(), 5*time.Second); got.ID != want.ID {
+	if got, _ := take(t, queue(t, s.bus), 5*time.Second); got.ID != want.ID {
 		t.Errorf("task %d comes, want %d", got.ID, want.ID)
 	}
 	check(t, "messages refused", s.bus.Rejected(), 5)
@@ -135,7 +135,7 @@ func TestTasksOfAnotherVersionStay(t *testing.T) {
 	s := newScene(t, logTo(&log))
 	s.raw(t, "nq.task.n8-a", otherVersion(t))
 	publishTask(t, s.bus, task("n8-a", 7))
-	queue := s.bus.Queue()
+	queue := queue(t, s.bus)
 	got, lease := take(t, queue, 2*time.Second)
 	check(t, "the task that comes", got.ID, 7)
 	if err := lease.Done(t.Context()); err != nil {
@@ -167,9 +167,9 @@ func TestCancelledNextReturnsTheCausePromptly(t *testing.T) {
 	gone.Stop()
 	why := errors.New("the reason")
 	for name, queue := range map[string]*bus.Queue{
-		"waiting for a task":      s.bus.Queue(),
-		"waiting for the streams": bare.Queue(),
-		"waiting for the server":  lost.Queue(),
+		"waiting for a task":      queue(t, s.bus),
+		"waiting for the streams": queue(t, bare),
+		"waiting for the server":  queue(t, lost),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -202,29 +202,29 @@ func TestTaskSentToALeavingWorkerIsNotStuck(t *testing.T) {
 	const seed, rounds = 8, 60
 	rng := rand.New(rand.NewPCG(seed, 0))
 	s := newScene(t) // with leases of 10 s
-	heir := s.other.Queue()
+	heir := queue(t, s.other)
 	handedBack := 0
 	for round := range uint64(rounds) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_, lease, err := s.bus.Queue().Next(ctx)
-			if err != nil {
-				return
-			}
-			handedBack++
-			if err := lease.Return(); err != nil {
-				t.Error(err)
+			for leaving := s.bus.Queue(); ; handedBack++ {
+				_, lease, err := leaving.Next(ctx)
+				if err != nil {
+					return
+				}
+				<-ctx.Done()
+				if err := lease.Return(); err != nil {
+					t.Error(err)
+				}
 			}
 		}()
 		s.waiting(t)
 		delay := time.Duration(rng.IntN(250)) * time.Microsecond
-		timer := time.AfterFunc(delay, cancel)
+		time.AfterFunc(delay, cancel)
 		publishTask(t, s.other, task("n8-a", round))
 		<-ended
-		timer.Stop()
-		cancel()
 
 		got, lease, err := heir.Next(within(t, 2*time.Second))
 		if err != nil {

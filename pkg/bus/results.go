@@ -32,14 +32,12 @@ var errReplaced = errors.New("the stream of results was replaced")
 // A result may come more than once: after a fault it begins at the first again.
 // Streams that vanish are made anew. What can't be read is refused and counted.
 func (b *Bus) Results(ctx context.Context, run string, each func(queens.Result)) error {
-	var said time.Time
 	for {
 		err := b.readResults(ctx, run, each)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if time.Since(said) > sayEvery {
-			said = time.Now()
+		if b.said.due("results") {
 			b.log.Warn().Err(err).Msg("can't read results, trying again from the first")
 		}
 		select {
@@ -117,5 +115,18 @@ func (b *Bus) ensureResults(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("stream %s: %w", resultsStream, err)
 	}
-	return stream.CachedInfo().Created, nil
+	info := stream.CachedInfo()
+	if nearlyFull(info) && b.said.due("full") {
+		b.log.Warn().Uint64("bytes", info.State.Bytes).Int64("max_bytes", info.Config.MaxBytes).
+			Uint64("messages", info.State.Msgs).Int64("max_messages", info.Config.MaxMsgs).
+			Msg("the stream of results is full or nearly: workers hold theirs until it is purged or raised")
+	}
+	return info.Created, nil
+}
+
+// nearlyFull reports whether a stream has used nine tenths of what it may hold.
+func nearlyFull(info *jetstream.StreamInfo) bool {
+	have, most := &info.State, &info.Config
+	return most.MaxBytes > 0 && have.Bytes/9 >= uint64(most.MaxBytes)/10 ||
+		most.MaxMsgs > 0 && have.Msgs*10 >= uint64(most.MaxMsgs)*9
 }

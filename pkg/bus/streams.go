@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -59,6 +61,17 @@ func consumerConfig(lease time.Duration) jetstream.ConsumerConfig {
 	}
 }
 
+// advise adds to an error of the server what a person can do about it.
+func advise(err error) error {
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("the server has no JetStream, start it with --jetstream: %w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer within %v, the server is busy or does not permit it: %w", requestTimeout, err)
+	}
+	return err
+}
+
 // Ensure makes the streams and the consumer where they are missing. Those that
 // are there are left as they are, so that what an operator raised stays raised;
 // but one that could lose or repeat work by its settings is an error.
@@ -66,11 +79,11 @@ func (b *Bus) Ensure(ctx context.Context) error {
 	for _, want := range []jetstream.StreamConfig{tasksConfig(), resultsConfig()} {
 		stream, err := b.ensureStream(ctx, want)
 		if err != nil {
-			return fmt.Errorf("stream %s: %w", want.Name, err)
+			return fmt.Errorf("stream %s: %w", want.Name, advise(err))
 		}
 		if want.Name == tasksStream {
 			if err := b.ensureConsumer(ctx, stream); err != nil {
-				return fmt.Errorf("consumer %s of stream %s: %w", workerConsumer, want.Name, err)
+				return fmt.Errorf("consumer %s of stream %s: %w", workerConsumer, want.Name, advise(err))
 			}
 		}
 	}
@@ -89,6 +102,8 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) (je
 	}
 	have := stream.CachedInfo().Config
 	switch {
+	case !slices.Contains(have.Subjects, want.Subjects[0]):
+		return nil, fmt.Errorf("its subjects are %q, without %s: delete the stream, or use another server", have.Subjects, want.Subjects[0])
 	case have.Retention != want.Retention:
 		return nil, fmt.Errorf("its retention is %v, not %v: delete the stream, or use another server", have.Retention, want.Retention)
 	case have.Discard != want.Discard:
@@ -117,6 +132,10 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream) error
 		return fmt.Errorf("its ack policy is %v, not %v: delete the consumer", have.AckPolicy, want.AckPolicy)
 	case have.MaxDeliver > 0:
 		return fmt.Errorf("it gives up a task after %d deliveries: delete the consumer", have.MaxDeliver)
+	case have.FilterSubject != "" || len(have.FilterSubjects) > 0:
+		return fmt.Errorf("it is for the subjects %q alone: delete the consumer", append(have.FilterSubjects, have.FilterSubject))
+	case have.AckWait < want.AckWait:
+		return fmt.Errorf("it lends tasks for %v, less than the %v that workers count on: delete the consumer", have.AckWait, want.AckWait)
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func TestForgetRemovesOneRunAlone(t *testing.T) {
 			publishResult(t, s.bus, result(run, id))
 		}
 	}
-	held, _ := take(t, s.bus.Queue(), 5*time.Second) // of the first run: it is held, and goes as well
+	held, _ := take(t, queue(t, s.bus), 5*time.Second) // of the first run: it is held, and goes as well
 	run := held.Run
 	if err := s.other.Forget(t.Context(), run); err != nil {
 		t.Fatal(err)

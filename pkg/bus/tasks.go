@@ -26,7 +26,7 @@ func (b *Bus) PublishTask(ctx context.Context, task *queens.Task) (place uint64,
 func (b *Bus) Queued(ctx context.Context, task *queens.Task, place uint64) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	stream, err := b.js.Stream(ctx, tasksStream)
+	stream, err := b.tasksStream(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -41,10 +41,26 @@ func (b *Bus) Queued(ctx context.Context, task *queens.Task, place uint64) (bool
 	return message.Header.Get(jetstream.MsgIDHeader) == taskMessageID(task), nil
 }
 
+// tasksStream returns the stream of tasks. It is looked up once: its handle serves
+// a stream of the same name that takes its place as well.
+func (b *Bus) tasksStream(ctx context.Context) (jetstream.Stream, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tasks == nil {
+		stream, err := b.js.Stream(ctx, tasksStream)
+		if err != nil {
+			return nil, err
+		}
+		b.tasks = stream
+	}
+	return b.tasks, nil
+}
+
 // Queue is one worker's access to the tasks of all runs.
 type Queue struct {
 	bus  *Bus
 	iter jetstream.MessagesContext
+	said seldom
 }
 
 // Queue returns an access to the tasks, for one goroutine.
@@ -52,11 +68,8 @@ func (b *Bus) Queue() *Queue {
 	return &Queue{bus: b}
 }
 
-// Waiting for what is not there yet: how often to look, and how often to say so.
-const (
-	lookEvery = time.Second
-	sayEvery  = 30 * time.Second
-)
+// lookEvery is how often to look for what is not there yet.
+const lookEvery = time.Second
 
 // otherVersionDelay keeps a task that this program can't read away from it for a
 // while, so that a worker that can may take it.
@@ -88,7 +101,6 @@ func (q *Queue) Next(ctx context.Context) (queens.Task, queens.Lease, error) {
 }
 
 func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
-	var said time.Time
 	for {
 		err := q.open(ctx)
 		if err == nil {
@@ -101,15 +113,25 @@ func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if q.bus.conn.IsConnected() && time.Since(said) > sayEvery {
-			said = time.Now()
-			q.bus.log.Info().AnErr("reason", err).Msg("waiting for a coordinator to set up the task queue")
+		if text := q.waitingFor(err); q.said.due(text) {
+			q.bus.log.Info().AnErr("reason", err).Msg(text)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(lookEvery + rand.N(lookEvery/2)):
 		}
 	}
+}
+
+// waitingFor says what a queue waits for that got an error instead of a task.
+func (q *Queue) waitingFor(err error) string {
+	switch {
+	case !q.bus.conn.IsConnected():
+		return "waiting for the server"
+	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrConsumerNotFound):
+		return "waiting for a coordinator to set up the task queue"
+	}
+	return "the task queue does not answer, trying again"
 }
 
 // A request for a task that nobody answers (its consumer was deleted, say) is

@@ -18,6 +18,7 @@ func (s Signal) Error() string {
 // interrupt or SIGTERM. The second ends the process at once.
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
+	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {

@@ -94,6 +94,7 @@ type Coordinator struct {
 	books  *books
 	window *window
 	meter  *progress.Meter
+	missed time.Time // when it was last logged that no worker is there
 }
 
 // New returns a coordinator that has not started. The ledger is the run's own.
@@ -163,8 +164,7 @@ func (c *Coordinator) loop(ctx context.Context, results <-chan queens.Result, po
 	report := time.NewTicker(c.cfg.ReportEvery)
 	defer report.Stop()
 	for !c.books.complete() {
-		_, threads := c.cfg.Roster.Present()
-		next, ok := c.window.next(threads)
+		next, ok := c.window.next()
 		jobs := post.jobs
 		if !ok {
 			jobs = nil // blocks for ever: the window is full, or all tasks are out
@@ -181,12 +181,25 @@ func (c *Coordinator) loop(ctx context.Context, results <-chan queens.Result, po
 				return err
 			}
 		case <-sweep.C:
+			_, threads := c.cfg.Roster.Present()
+			c.window.resize(threads)
 			c.window.sweep()
 		case <-report.C:
-			c.cfg.Report(c.snapshot())
+			s := c.snapshot()
+			c.cfg.Report(s)
+			c.lonely(&s)
 		}
 	}
 	return nil
+}
+
+// lonely says once in a while that nobody counts.
+func (c *Coordinator) lonely(s *progress.Snapshot) {
+	if s.Workers > 0 || time.Since(c.missed) < sayEvery {
+		return
+	}
+	c.missed = time.Now()
+	c.cfg.Log.Warn().Msg("no worker is there to count: start one with worker --nats and the address of the server")
 }
 
 // group returns first and the results that are there already.

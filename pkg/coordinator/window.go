@@ -1,11 +1,8 @@
 package coordinator
 
 import (
-	"context"
 	"iter"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -27,8 +24,10 @@ const maxDoublings = 10
 type window struct {
 	overdue, patience time.Duration
 
+	size     int // of the window, as resize left it
 	out      map[uint64]*flight
-	again    []job // looks and repetitions to be sent, before any fresh task
+	again    []job // looks and repetitions to be sent, in turn with fresh tasks
+	turn     bool  // that of again
 	fresh    *queens.Task
 	pull     func() (queens.Task, bool)
 	close    func()
@@ -58,39 +57,51 @@ type job struct {
 func newWindow(cfg *Config) *window {
 	w := &window{overdue: cfg.Overdue, patience: cfg.Patience, run: cfg.Run, out: make(map[uint64]*flight)}
 	w.pull, w.close = iter.Pull(split.Tasks(&cfg.Manifest))
+	w.resize(0)
 	return w
 }
 
+// resize fits the window to the number of threads at work.
+func (w *window) resize(threads int) {
+	w.size = min(max(windowPerThread*threads, minWindow), maxWindow)
+}
+
 // next returns the next errand, and whether there is one.
-func (w *window) next(threads int) (job, bool) {
-	for len(w.again) > 0 {
-		if _, out := w.out[w.again[0].task.ID]; out {
-			return w.again[0], true
-		}
+func (w *window) next() (job, bool) {
+	for len(w.again) > 0 && w.out[w.again[0].task.ID] == nil {
 		w.again = w.again[1:] // accepted meanwhile
 	}
-	if len(w.out) >= min(max(windowPerThread*threads, minWindow), maxWindow) {
-		return job{}, false
+	w.fill()
+	w.turn = len(w.again) > 0 && (w.turn || w.fresh == nil)
+	switch {
+	case w.turn:
+		return w.again[0], true
+	case w.fresh != nil:
+		return job{task: *w.fresh}, true
 	}
-	if w.fresh == nil {
-		task, ok := w.pull()
-		if !ok {
-			return job{}, false
-		}
+	return job{}, false
+}
+
+// fill brings the next fresh task where the window has room for it.
+func (w *window) fill() {
+	if w.fresh != nil || len(w.out) >= w.size {
+		return
+	}
+	if task, ok := w.pull(); ok {
 		task.Run, task.Attempt = w.run, 1
 		w.fresh = &task
 	}
-	return job{task: *w.fresh}, true
 }
 
 // sent notes that the mail has taken the errand that next returned.
 func (w *window) sent(j job) {
-	if len(w.again) > 0 {
+	if w.turn {
 		w.again = w.again[1:]
-		return
+	} else {
+		w.out[j.task.ID] = &flight{task: j.task, hash: j.task.Hash(), busy: true}
+		w.fresh = nil
 	}
-	w.out[j.task.ID] = &flight{task: j.task, hash: j.task.Hash(), busy: true}
-	w.fresh = nil
+	w.turn = !w.turn
 }
 
 // placed notes where the mail has left a task.
@@ -141,71 +152,4 @@ func (w *window) expected(id uint64) (hash uint64, out bool) {
 		return 0, false
 	}
 	return f.hash, true
-}
-
-// mail runs the window's errands, one at a time, and tells where each task lies.
-type mail struct {
-	bus    Bus
-	log    zerolog.Logger
-	jobs   chan job
-	placed chan job
-	said   time.Time
-}
-
-func newMail(bus Bus, log zerolog.Logger) *mail {
-	return &mail{bus: bus, log: log, jobs: make(chan job), placed: make(chan job)}
-}
-
-// deliver runs errands until ctx ends.
-func (m *mail) deliver(ctx context.Context) {
-	for {
-		select {
-		case j := <-m.jobs:
-			j = m.run(ctx, j)
-			select {
-			case m.placed <- j:
-			case <-ctx.Done():
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// Faults of the queue: how often to try again, and how often to say so.
-const (
-	retryEvery = time.Second
-	sayEvery   = 30 * time.Second
-)
-
-func (m *mail) run(ctx context.Context, j job) job {
-	if j.look {
-		queued, err := m.bus.Queued(ctx, &j.task, j.place)
-		if queued || err != nil {
-			return j // it is there, or there is no telling: ask again later
-		}
-		j.task.Attempt++
-		m.log.Info().Uint64("task", j.task.ID).Uint32("attempt", j.task.Attempt).
-			Msg("task left the queue without a result, publishing it again")
-	}
-	for {
-		place, err := m.bus.PublishTask(ctx, &j.task)
-		if err == nil {
-			j.place = place
-			return j
-		}
-		if ctx.Err() != nil {
-			return j
-		}
-		if time.Since(m.said) > sayEvery {
-			m.said = time.Now()
-			m.log.Warn().Err(err).Uint64("task", j.task.ID).Msg("can't publish tasks, trying again")
-		}
-		select {
-		case <-ctx.Done():
-			return j
-		case <-time.After(retryEvery):
-		}
-	}
 }

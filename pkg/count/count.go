@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,7 +56,8 @@ func Run(ctx context.Context, job Job) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	counted := make([]uint64, len(classes))
+	var mu sync.Mutex
+	var sums symmetry.Sums
 	tasks := make(chan queens.Task, job.Threads)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -77,17 +79,15 @@ func Run(ctx context.Context, job Job) (Outcome, error) {
 				if err != nil {
 					return err
 				}
-				atomic.AddUint64(&counted[manifest.ClassOf(task.ID)], n)
+				mu.Lock()
+				sums.Add(manifest.Classes[manifest.ClassOf(task.ID)].K, n)
+				mu.Unlock()
 			}
 			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return Outcome{}, err
-	}
-	var sums symmetry.Sums
-	for i, class := range classes {
-		sums.Add(class.K, counted[i])
 	}
 	total, err := sums.Total()
 	return Outcome{Total: total, Elapsed: time.Since(start)}, err

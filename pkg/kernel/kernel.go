@@ -26,7 +26,8 @@ type Kernel struct {
 // Counter counts with one kernel, one call at a time.
 type Counter interface {
 	// Count returns the number of ways to complete the prefixes, all of board b,
-	// with one queen on each remaining row. It allocates nothing.
+	// with one queen on each remaining row. It allocates nothing. No batch that could
+	// be counted in a lifetime has 2^64 completions, so the sum is not checked.
 	//
 	// While it searches it adds to pulse, so that an observer can tell a search
 	// that advances from one that is stuck. It returns within 50 ms of ctx being

@@ -1,9 +1,6 @@
 package queens
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 // Heartbeat is what a worker says of itself every few seconds.
 type Heartbeat struct {
@@ -28,16 +25,4 @@ func (h *Heartbeat) Validate() error {
 		return fmt.Errorf("heartbeat of worker %q with %d threads, not 1 to %d", h.Worker, h.Threads, maxThreads)
 	}
 	return nil
-}
-
-// Lease is a worker's hold on one task. A task whose lease runs out is given to
-// another worker.
-type Lease interface {
-	// Extend asks for the whole length of the lease again, from now on.
-	Extend() error
-	// Done gives the task up for good, its result being stored, and waits for
-	// the confirmation.
-	Done(ctx context.Context) error
-	// Return hands the task back, for another worker to take at once.
-	Return() error
 }

@@ -1,7 +1,8 @@
 // Package queens holds the words of the program: boards, prefixes, classes,
 // tasks, results and manifests, the known totals, and the errors that decide how
-// a run ends. It is plain data: it reads no file, opens no connection, starts no
-// goroutine, and every other package may import it.
+// a run ends. It is plain data, and one interface ([Lease]) that others speak of: it
+// reads no file, opens no connection, starts no goroutine, and every other package
+// may import it.
 //
 // Conventions used everywhere: row 0 is the top row; bit i of a mask is column i.
 package queens

@@ -30,10 +30,15 @@ func (c *Config) Validate() error {
 	if c.StoreDir == "" {
 		return errors.New("the embedded server needs a folder for its store")
 	}
-	if c.Listen == "" {
+	return CheckAddress(c.Listen)
+}
+
+// CheckAddress reports what is wrong with an address to listen on; none is right.
+func CheckAddress(address string) error {
+	if address == "" {
 		return nil
 	}
-	_, _, err := splitAddress(c.Listen)
+	_, _, err := splitAddress(address)
 	return err
 }
 

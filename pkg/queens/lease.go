@@ -1,0 +1,15 @@
+package queens
+
+import "context"
+
+// Lease is a worker's hold on one task. A task whose lease runs out is given to
+// another worker.
+type Lease interface {
+	// Extend asks for the whole length of the lease again, from now on.
+	Extend() error
+	// Done gives the task up for good, its result being stored, and waits for
+	// the confirmation.
+	Done(ctx context.Context) error
+	// Return hands the task back, for another worker to take at once.
+	Return() error
+}
