@@ -100,7 +100,8 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 	if err != nil {
 		return err
 	}
-	manifest, err := plan(n, o)
+	app.Log.Debug().Int("n", n).Msg("splitting")
+	manifest, err := plan(ctx, n, o)
 	if err != nil {
 		return err
 	}
@@ -146,12 +147,12 @@ func carry(ctx context.Context, app *cli.App, o *countOptions, chosen kernel.Ker
 	return outcome, err
 }
 
-func plan(n int, o *countOptions) (queens.Manifest, error) {
+func plan(ctx context.Context, n int, o *countOptions) (queens.Manifest, error) {
 	classes, err := symmetry.Classes(n, queens.Symmetry(o.symmetry))
 	if err != nil {
 		return queens.Manifest{}, cli.Usagef("--symmetry: %v", err)
 	}
-	return split.Plan(n, queens.Symmetry(o.symmetry), classes, o.depth)
+	return split.Plan(ctx, n, queens.Symmetry(o.symmetry), classes, o.depth)
 }
 
 // execute runs the coordinator, and the workers of this process, to the end.

@@ -121,7 +121,7 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	}
 	var sum *big.Int
 	if err == nil {
-		sum, err = total(&c.cfg.Manifest, c.books.ledger, c.cfg.Known)
+		sum, err = total(ctx, &c.cfg.Manifest, c.books.ledger, c.cfg.Known)
 	}
 	return Outcome{
 		Total:      sum,

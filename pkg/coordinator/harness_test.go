@@ -63,7 +63,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := split.Plan(n, queens.Mirror, classes, 2)
+	m, err := split.Plan(t.Context(), n, queens.Mirror, classes, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

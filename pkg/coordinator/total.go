@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -14,12 +15,12 @@ import (
 
 // total computes the total of a complete ledger from zero, by two routes that must
 // agree with each other and with the known value.
-func total(m *queens.Manifest, l *ledger.Ledger, known *big.Int) (*big.Int, error) {
+func total(ctx context.Context, m *queens.Manifest, l *ledger.Ledger, known *big.Int) (*big.Int, error) {
 	first, err := totalByLedger(m, l)
 	if err != nil {
 		return nil, err
 	}
-	second, err := totalBySplit(m, l)
+	second, err := totalBySplit(ctx, m, l)
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +54,15 @@ func totalByLedger(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 // totalBySplit splits the count once more, class by class, looks up the result of
 // each task, and holds its hash against the task's and all hashes against the
 // manifest's.
-func totalBySplit(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
+func totalBySplit(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 	var sums symmetry.Sums
 	hash := sha256.New()
 	var hashed [8]byte
 	for _, plan := range m.Classes {
 		for task := range split.ClassTasks(plan) {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			r, ok := l.Result(task.ID)
 			if !ok {
 				return nil, fmt.Errorf("%w: task %d has no result", queens.ErrIncomplete, task.ID)

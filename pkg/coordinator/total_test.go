@@ -21,7 +21,7 @@ func books7(t *testing.T) (queens.Manifest, []queens.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := split.Plan(n, queens.Mirror, classes, 1)
+	m, err := split.Plan(t.Context(), n, queens.Mirror, classes, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,10 @@ func TestBothRoutesComeToTheTotal(t *testing.T) {
 	m, results := books7(t)
 	known, _ := queens.KnownTotal(7)
 	for name, route := range map[string]func(*queens.Manifest, *ledger.Ledger) (*big.Int, error){
-		"by ledger": totalByLedger, "by split": totalBySplit,
+		"by ledger": totalByLedger,
+		"by split": func(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
+			return totalBySplit(t.Context(), m, l)
+		},
 	} {
 		if got, err := route(&m, enter(t, results)); err != nil || got.Cmp(known) != 0 {
 			t.Errorf("%s: %v (error %v), want %d", name, got, err, known)
@@ -92,7 +95,7 @@ func TestNoTotalFromDoctoredBooks(t *testing.T) {
 			if test.name == "routes that disagree" {
 				known = nil // they must be enough
 			}
-			if got, err := total(&m, l, known); got != nil || !errors.Is(err, test.want) {
+			if got, err := total(t.Context(), &m, l, known); got != nil || !errors.Is(err, test.want) {
 				t.Errorf("total %v, error %v, want none and %v", got, err, test.want)
 			}
 		})
@@ -106,11 +109,11 @@ func TestEachRouteSeesForItself(t *testing.T) {
 	if _, err := totalByLedger(&m, enter(t, results)); err != nil {
 		t.Errorf("by ledger: %v", err)
 	}
-	if _, err := totalBySplit(&m, enter(t, results)); !errors.Is(err, queens.ErrContradiction) {
+	if _, err := totalBySplit(t.Context(), &m, enter(t, results)); !errors.Is(err, queens.ErrContradiction) {
 		t.Errorf("by split: error %v, want %v", err, queens.ErrContradiction)
 	}
 	m, results = books7(t)
-	if _, err := totalBySplit(&m, enter(t, results[:2])); !errors.Is(err, queens.ErrIncomplete) {
+	if _, err := totalBySplit(t.Context(), &m, enter(t, results[:2])); !errors.Is(err, queens.ErrIncomplete) {
 		t.Errorf("by split, of two results: error %v, want %v", err, queens.ErrIncomplete)
 	}
 }

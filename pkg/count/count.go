@@ -52,7 +52,7 @@ func Run(ctx context.Context, job Job) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	manifest, err := split.Plan(job.N, job.Symmetry, classes, 0)
+	manifest, err := split.Plan(ctx, job.N, job.Symmetry, classes, 0)
 	if err != nil {
 		return Outcome{}, err
 	}

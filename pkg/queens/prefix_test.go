@@ -96,6 +96,87 @@ func TestPlaceAtTheEdge(t *testing.T) {
 	}
 }
 
+// Queens put on a board beforehand, attacking each other or not, leave of every row
+// what no other queen attacks, and of their own row their square alone.
+func TestFix(t *testing.T) {
+	for n := 1; n <= queens.MaxN; n++ {
+		for seed := range uint64(20) {
+			rng := rand.New(rand.NewPCG(seed, uint64(n)))
+			b := randomBoard(rng, n, int(seed)%4)
+			squares := squaresOf(&b)
+			for range 1 + rng.IntN(4) {
+				row, col := rng.IntN(n), rng.IntN(n)
+				b.Fix(row, col)
+				fixOn(squares, row, col)
+			}
+			compareSquares(t, &b, squares)
+		}
+	}
+}
+
+// A queen on any square of a board, the corners of the widest too, takes what it
+// attacks and nothing else.
+func TestFixOfEverySquare(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8, 31, 32} {
+		for row := range n {
+			for col := range n {
+				b := queens.FullBoard(n)
+				squares := squaresOf(&b)
+				b.Fix(row, col)
+				fixOn(squares, row, col)
+				compareSquares(t, &b, squares)
+			}
+		}
+	}
+}
+
+// A fixed queen stands whether or not its square was allowed.
+func TestFixOfForbiddenSquare(t *testing.T) {
+	b := queens.Board{N: 32}
+	b.Fix(0, 31)
+	b.Fix(31, 0) // on the diagonal of the first, which leaves the board
+	if want := (queens.Board{N: 32, Allow: [queens.MaxN]uint32{31: 1}}); b != want {
+		t.Errorf("the board allows %#x", b.Allow)
+	}
+}
+
+// squaresOf returns the allowed squares as squares[row][col].
+func squaresOf(b *queens.Board) [][]bool {
+	squares := make([][]bool, b.N)
+	for row := range squares {
+		squares[row] = make([]bool, b.N)
+		for col := range squares[row] {
+			squares[row][col] = has(b.Allow[row], col)
+		}
+	}
+	return squares
+}
+
+// fixOn is Fix, one square at a time.
+func fixOn(squares [][]bool, row, col int) {
+	for r := range squares {
+		for c := range squares[r] {
+			if r == row || c == col || r-row == c-col || r-row == col-c {
+				squares[r][c] = r == row && c == col
+			}
+		}
+	}
+}
+
+func compareSquares(t *testing.T, b *queens.Board, squares [][]bool) {
+	t.Helper()
+	for row := range squares {
+		for col, want := range squares[row] {
+			if has(b.Allow[row], col) != want {
+				t.Fatalf("n=%d: row %d, column %d allowed: %v, want %v", b.N, row, col, !want, want)
+			}
+		}
+	}
+	if err := b.Validate(); err != nil {
+		t.Errorf("n=%d: %v", b.N, err)
+	}
+}
+
 // flags are the attacked columns and diagonals of a board, one flag each.
 type flags struct {
 	n                       int

@@ -29,9 +29,8 @@ const (
 	minDepth = 2
 )
 
-// size chooses depth and batch for each class; or, for a depth other than 0, takes
-// that, and a task for each prefix.
-func size(classes []queens.Class, depth int) []queens.ClassPlan {
+// size chooses depth and batch for each class.
+func size(classes []queens.Class) []queens.ClassPlan {
 	profiles := make([]Profile, len(classes))
 	var nodes float64
 	for i, class := range classes {
@@ -41,11 +40,17 @@ func size(classes []queens.Class, depth int) []queens.ClassPlan {
 	target := max(min(coreSecond, nodes/share), nodes/crowd, trifle)
 	plans := make([]queens.ClassPlan, len(classes))
 	for i, class := range classes {
+		depth := profiles[i].depth(class.Board.N, target/minBatch)
+		plans[i] = queens.ClassPlan{Class: class, Depth: depth, Batch: profiles[i].batch(depth, target)}
+	}
+	return plans
+}
+
+// single takes a depth as it is, and makes a task of each prefix.
+func single(classes []queens.Class, depth int) []queens.ClassPlan {
+	plans := make([]queens.ClassPlan, len(classes))
+	for i, class := range classes {
 		plans[i] = queens.ClassPlan{Class: class, Depth: depth, Batch: 1}
-		if depth == 0 {
-			plans[i].Depth = profiles[i].depth(class.Board.N, target/minBatch)
-			plans[i].Batch = profiles[i].batch(plans[i].Depth, target)
-		}
 	}
 	return plans
 }

@@ -4,6 +4,7 @@
 package split
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -18,8 +19,9 @@ const Version = 2
 
 // Plan returns the manifest of a count of the given classes. Where depth is 0, depth
 // and batch are chosen for tasks of a good size, class by class; else a task is one
-// prefix of depth rows. Plan goes through all tasks once, to number and hash them.
-func Plan(n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, error) {
+// prefix of depth rows. Plan goes through all tasks once, to number and hash them;
+// where there are very many, that takes a while, and ends early with the cause of ctx.
+func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, error) {
 	if err := queens.CheckN(n); err != nil {
 		return queens.Manifest{}, err
 	}
@@ -31,12 +33,20 @@ func Plan(n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.M
 			return queens.Manifest{}, fmt.Errorf("class of side %d in a count of side %d", class.Board.N, n)
 		}
 	}
-	m := queens.Manifest{Splitter: Version, N: n, Symmetry: s, Classes: size(classes, depth)}
+	m := queens.Manifest{Splitter: Version, N: n, Symmetry: s}
+	if depth == 0 {
+		m.Classes = size(classes)
+	} else {
+		m.Classes = single(classes, depth)
+	}
 	hash := sha256.New()
 	var hashed [8]byte
 	for i := range m.Classes {
 		m.Classes[i].First = m.Tasks
 		for task := range ClassTasks(m.Classes[i]) {
+			if ctx.Err() != nil {
+				return queens.Manifest{}, context.Cause(ctx)
+			}
 			binary.LittleEndian.PutUint64(hashed[:], task.Hash())
 			hash.Write(hashed[:])
 			m.Tasks++

@@ -1,13 +1,14 @@
 package split_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -16,6 +17,8 @@ import (
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
+
+var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
 // A manifest says which tasks there are, and the tasks are just those: ids from 0
 // without a gap, each of the class that its id leads to, with every prefix of every
@@ -59,7 +62,9 @@ func TestFirstTasks(t *testing.T) {
 		first []uint64
 		tasks uint64
 	}{
-		{1, queens.Mirror, 2, []uint64{0}, 1},
+		{1, queens.Mirror, 1, []uint64{0}, 1},
+		{1, queens.Full, 0, []uint64{0}, 1},
+		{2, queens.Full, 0, nil, 0},
 		{2, queens.None, 1, []uint64{0}, 2},
 		{2, queens.None, 2, []uint64{0}, 0},
 		{2, queens.Mirror, 1, []uint64{0}, 1},
@@ -67,7 +72,13 @@ func TestFirstTasks(t *testing.T) {
 		{3, queens.Mirror, 1, []uint64{0, 1}, 2},
 		{3, queens.Mirror, 2, []uint64{0, 1}, 1},
 		{3, queens.Mirror, 3, []uint64{0, 0}, 0},
+		{3, queens.Mirror, 0, []uint64{0, 1}, 1},
+		{3, queens.Full, 1, []uint64{0}, 1},
+		{3, queens.Full, 2, []uint64{0}, 0},
+		{3, queens.Full, 0, []uint64{0}, 0},
 		{4, queens.Mirror, 2, []uint64{0}, 3},
+		{4, queens.Mirror, 0, []uint64{0}, 1},
+		{4, queens.Full, 2, []uint64{0, 0, 1, 1, 2, 2, 3, 3}, 4},
 		{5, queens.Mirror, 2, []uint64{0, 5}, 6},
 		{5, queens.Mirror, 5, []uint64{0, 4}, 5},
 		{16, queens.None, 2, []uint64{0}, 210},
@@ -119,8 +130,8 @@ func TestBatches(t *testing.T) {
 // depth and in batches of any size.
 func TestTasksHaveAllSolutions(t *testing.T) {
 	for n := 1; n <= 7; n++ {
-		for _, s := range []queens.Symmetry{queens.None, queens.Mirror} {
-			for depth := 1; depth <= n; depth++ {
+		for _, s := range symmetries {
+			for depth := range n + 1 {
 				m := mustPlan(t, n, s, depth)
 				for i, plan := range m.Classes {
 					plan.Batch = 1 + (n+depth)%4
@@ -138,32 +149,35 @@ func TestTasksHaveAllSolutions(t *testing.T) {
 	}
 }
 
-// A manifest keeps what it was made from, and cuts a depth beyond the board to it.
+// A manifest keeps what it was made from. A depth that is asked for is every class's,
+// with a task for each prefix.
 func TestPlanKeepsItsInput(t *testing.T) {
-	for _, c := range []struct{ n, depth, want int }{
-		{8, 1, 1}, {8, 2, 2}, {8, 8, 8}, {8, 9, 8}, {5, math.MaxInt, 5}, {1, 2, 1}, {1, 1, 1},
-	} {
-		classes := mustClasses(t, c.n, queens.Mirror)
-		m := mustPlan(t, c.n, queens.Mirror, c.depth)
-		if m.Splitter != split.Version || m.N != c.n || m.Symmetry != queens.Mirror || len(m.Classes) != len(classes) {
-			t.Errorf("n=%d: manifest %+v", c.n, m)
-		}
-		for i, plan := range m.Classes {
-			if plan.Class != classes[i] || plan.Depth != c.want || plan.Batch < 1 {
-				t.Errorf("n=%d, depth %d: class %d is %+v, want depth %d", c.n, c.depth, i, plan, c.want)
+	for n := 1; n <= 9; n++ {
+		for _, s := range symmetries {
+			classes := mustClasses(t, n, s)
+			for depth := range n + 1 {
+				m := mustPlan(t, n, s, depth)
+				if m.Splitter != split.Version || m.N != n || m.Symmetry != s || len(m.Classes) != len(classes) {
+					t.Errorf("n=%d %s, depth %d: manifest %+v", n, s, depth, m)
+				}
+				for i, plan := range m.Classes {
+					if plan.Class != classes[i] || depth > 0 && (plan.Depth != depth || plan.Batch != 1) {
+						t.Errorf("n=%d %s, depth %d: class %d is %+v", n, s, depth, i, plan)
+					}
+				}
 			}
-		}
-		if cut := mustPlan(t, c.n, queens.Mirror, c.want); !reflect.DeepEqual(m, cut) {
-			t.Errorf("n=%d: depth %d gives %+v, depth %d gives %+v", c.n, c.depth, m, c.want, cut)
 		}
 	}
 }
 
-// A board that can't be counted and a depth below one row are errors.
+// A side that can't be counted, a depth that the board does not have and a class of
+// another side are errors.
 func TestPlanOfNothing(t *testing.T) {
 	classes := mustClasses(t, 8, queens.Mirror)
-	for _, c := range []struct{ n, depth int }{{8, 0}, {8, -1}, {8, math.MinInt}, {0, 2}, {-1, 2}, {33, 2}, {0, 0}} {
-		if m, err := split.Plan(c.n, queens.Mirror, classes, c.depth); err == nil || m.Tasks != 0 || m.Classes != nil {
+	for _, c := range []struct{ n, depth int }{
+		{8, -1}, {8, math.MinInt}, {8, 9}, {8, math.MaxInt}, {0, 2}, {-1, 2}, {33, 2}, {0, 0}, {7, 2}, {9, 0},
+	} {
+		if m, err := split.Plan(t.Context(), c.n, queens.Mirror, classes, c.depth); err == nil || m.Tasks != 0 || m.Classes != nil {
 			t.Errorf("Plan of n=%d, depth %d = %+v (error %v), want an error", c.n, c.depth, m, err)
 		}
 	}
@@ -174,7 +188,7 @@ func TestPlanOfNothing(t *testing.T) {
 func TestTasksStop(t *testing.T) {
 	same := func(a, b queens.Task) bool { return a.Hash() == b.Hash() }
 	for _, n := range []int{1, 2, 3, 5, 7} {
-		m := mustPlan(t, n, queens.Mirror, 2)
+		m := mustPlan(t, n, queens.Mirror, min(2, n))
 		stopAnywhere(t, split.Tasks(&m), same)
 		for _, plan := range m.Classes {
 			for _, batch := range []int{1, 2, 3, 7} {
@@ -212,8 +226,8 @@ func TestTasksKeepTheirPrefixes(t *testing.T) {
 func manifests(t *testing.T) iter.Seq2[string, queens.Manifest] {
 	return func(yield func(string, queens.Manifest) bool) {
 		for n := 1; n <= 7; n++ {
-			for _, s := range []queens.Symmetry{queens.None, queens.Mirror} {
-				for depth := 1; depth <= n; depth++ {
+			for _, s := range symmetries {
+				for depth := range n + 1 {
 					if !yield(fmt.Sprintf("n=%d %s, depth %d", n, s, depth), mustPlan(t, n, s, depth)) {
 						return
 					}
@@ -230,7 +244,7 @@ func manifests(t *testing.T) iter.Seq2[string, queens.Manifest] {
 					classes[i].Board.Allow[0] = 0
 				}
 			}
-			m, err := split.Plan(n, queens.None, classes, 1+rng.IntN(n))
+			m, err := split.Plan(t.Context(), n, queens.None, classes, rng.IntN(n+1))
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -241,7 +255,7 @@ func manifests(t *testing.T) iter.Seq2[string, queens.Manifest] {
 	}
 }
 
-func mustClasses(t *testing.T, n int, s queens.Symmetry) []queens.Class {
+func mustClasses(t testing.TB, n int, s queens.Symmetry) []queens.Class {
 	t.Helper()
 	classes, err := symmetry.Classes(n, s)
 	if err != nil {
@@ -252,7 +266,7 @@ func mustClasses(t *testing.T, n int, s queens.Symmetry) []queens.Class {
 
 func mustPlan(t *testing.T, n int, s queens.Symmetry, depth int) queens.Manifest {
 	t.Helper()
-	m, err := split.Plan(n, s, mustClasses(t, n, s), depth)
+	m, err := split.Plan(t.Context(), n, s, mustClasses(t, n, s), depth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,4 +301,14 @@ func completions(task *queens.Task) uint64 {
 		sum += oracle.Count(task.Board.N, allowed, slices.Repeat([]int{-1}, p.Row))
 	}
 	return sum
+}
+
+// A plan that is no longer wanted ends early, with the reason.
+func TestPlanEndsWithItsContext(t *testing.T) {
+	reason := errors.New("not wanted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(reason)
+	if _, err := split.Plan(ctx, 8, queens.None, mustClasses(t, 8, queens.None), 8); !errors.Is(err, reason) {
+		t.Errorf("error %v, want %v", err, reason)
+	}
 }

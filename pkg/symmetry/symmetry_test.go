@@ -11,7 +11,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-var symmetries = []queens.Symmetry{queens.None, queens.Mirror}
+var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
 // What a plain search finds on the classes' boards makes, weighted, the published
 // total; found so far and total are the same at the end.
@@ -119,8 +119,8 @@ func TestMirrorOfEverySide(t *testing.T) {
 	}
 }
 
-// None is the full board, once, counted as it is; and mirror of a single square is
-// none.
+// None is the full board, once, counted as it is; and of a single square every
+// symmetry is none.
 func TestNone(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		want := []queens.Class{{Board: queens.FullBoard(n), K: 8}}
@@ -128,8 +128,10 @@ func TestNone(t *testing.T) {
 			t.Errorf("n=%d: classes %v, want %v", n, got, want)
 		}
 	}
-	if got := mustClasses(t, 1, queens.Mirror); !slices.Equal(got, mustClasses(t, 1, queens.None)) {
-		t.Errorf("mirror of n=1 is %v", got)
+	for _, s := range symmetries {
+		if got := mustClasses(t, 1, s); !slices.Equal(got, mustClasses(t, 1, queens.None)) {
+			t.Errorf("%s of n=1 is %v", s, got)
+		}
 	}
 }
 
@@ -153,8 +155,8 @@ func TestClassesOfNothing(t *testing.T) {
 		n int
 		s queens.Symmetry
 	}{
-		{0, queens.None}, {-1, queens.Mirror}, {33, queens.None}, {33, queens.Mirror}, {-1 << 31, queens.None},
-		{8, ""}, {8, "Mirror"}, {8, "NONE"}, {8, "mirror "}, {8, "left-right"}, {1, ""}, {1, "left-right"}, {0, ""},
+		{0, queens.None}, {-1, queens.Mirror}, {33, queens.None}, {33, queens.Mirror}, {0, queens.Full}, {33, queens.Full}, {-1 << 31, queens.None},
+		{8, ""}, {8, "Mirror"}, {8, "Full"}, {8, "NONE"}, {8, "mirror "}, {8, "left-right"}, {1, ""}, {1, "left-right"}, {0, ""},
 	} {
 		if classes, err := symmetry.Classes(c.n, c.s); err == nil || classes != nil {
 			t.Errorf("Classes(%d, %q) = %v (error %v), want an error", c.n, c.s, classes, err)
@@ -188,7 +190,8 @@ func ExampleClasses() {
 func mustClasses(t *testing.T, n int, s queens.Symmetry) []queens.Class {
 	t.Helper()
 	classes, err := symmetry.Classes(n, s)
-	if err != nil || len(classes) == 0 {
+	// Full has no class of a board of side 2: any top queen is in a corner.
+	if err != nil || (len(classes) == 0) != (n == 2 && s == queens.Full) {
 		t.Fatalf("Classes(%d, %s) = %v (error %v)", n, s, classes, err)
 	}
 	return classes

@@ -1,0 +1,93 @@
+package split_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// Many descents come near the true profile, on boards of classes and on boards with
+// holes, and never find what there is not. The bound is some five times the mean
+// error of so many descents; the seed is fixed, so that chance plays no part here.
+func TestProbeNearsTheProfile(t *testing.T) {
+	const descents, bound = 100_000, 0.05
+	check := func(name string, b queens.Board) {
+		t.Helper()
+		got, want := split.Probe(b, descents), profile(&b)
+		for depth := range want {
+			if off := math.Abs(got[depth] - want[depth]); off > bound*want[depth] {
+				t.Errorf("%s: %v prefixes of %d rows by probes, %v by search", name, got[depth], depth, want[depth])
+			}
+		}
+	}
+	for n := 1; n <= 9; n++ {
+		check("full board", queens.FullBoard(n))
+	}
+	for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
+		for n := 7; n <= 9; n++ {
+			for _, class := range mustClasses(t, n, s) {
+				check(string(s), class.Board)
+			}
+		}
+	}
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		check("random board", randomBoard(rng, 8, int(seed)%4))
+	}
+}
+
+// The same probe twice is the same to the last bit, and every number is one that
+// costs can be reckoned with.
+func TestProbeIsDeterministic(t *testing.T) {
+	for n := 1; n <= queens.MaxN; n++ {
+		for _, class := range mustClasses(t, n, queens.Full) {
+			p := split.Probe(class.Board, 50)
+			if again := split.Probe(class.Board, 50); p != again {
+				t.Errorf("n=%d: %v, and %v the second time", n, p, again)
+			}
+			for depth, width := range p {
+				if width < 0 || math.IsNaN(width) || math.IsInf(width, 0) || depth > n && width != 0 {
+					t.Errorf("n=%d: %v prefixes of %d rows", n, width, depth)
+				}
+			}
+			if p[0] != 1 {
+				t.Errorf("n=%d: %v empty prefixes", n, p[0])
+			}
+		}
+	}
+}
+
+// Another machine rounds no differently: the bits are pinned, with no tolerance.
+func TestProbeIsPinned(t *testing.T) {
+	p := split.Probe(queens.FullBoard(16), 500)
+	for depth, want := range map[int]float64{1: 16, 2: 210.176, 5: 142772.928, 16: 10840724.992} {
+		if p[depth] != want {
+			t.Errorf("%v prefixes of %d rows, want %v", p[depth], depth, want)
+		}
+	}
+}
+
+// Nodes below a depth are the prefixes of that depth and of all greater ones.
+func TestBelow(t *testing.T) {
+	var p split.Profile
+	for depth := range p {
+		p[depth] = float64(uint64(1) << depth)
+	}
+	for depth := range p {
+		if got, want := p.Below(depth), float64(uint64(1)<<len(p)-uint64(1)<<depth); got != want {
+			t.Errorf("%v nodes below depth %d, want %v", got, depth, want)
+		}
+	}
+}
+
+// profile returns the true profile of a board.
+func profile(b *queens.Board) split.Profile {
+	var p split.Profile
+	for depth := range b.N + 1 {
+		p[depth] = float64(len(placements(b, depth)))
+	}
+	return p
+}
