@@ -24,9 +24,9 @@ const (
 	// capacity is the number of states in a level's buffers. It keeps a level's
 	// three buffers apart modulo 4096 bytes, and the levels in use in the L2 cache.
 	capacity = 4080
-	// full is the most states in a level that a step appends another round of
-	// children to: at most inFlight, of the states it holds in vectors. The other
-	// half of the room is for the dead states that a flush writes behind the last.
+	// full is the most states in a level for a step to append another round of
+	// children to it. A round makes inFlight at most; the other half of the room is
+	// for the dead states that a flush writes behind the last.
 	full = capacity - 2*inFlight
 	// enough is the number of states from which on a step is worth its start.
 	enough = 512
@@ -77,8 +77,9 @@ type sight struct {
 
 // step is a function in assembly. It takes states from one level and appends those
 // of their children that can have completions to the next, until few states are
-// left or the next level is full; with flush, until none is left or it is full. Or
-// else it returns the number of completions, and appends nothing.
+// left or the next level is full; with flush, until none is left or it is full. It
+// returns 0; but the step for a row with two below appends nothing, and returns the
+// number of completions.
 //
 // It takes some 0.1 ms at most: a level's states, and those in flight, have at most
 // 32 squares each, and every round of the loop tries one in each lane.

@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"context"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -84,11 +85,9 @@ func TestGuardPages(t *testing.T) {
 					to.clear()
 					from.n, to.n = n, m
 					for i := range n {
-						p := queens.Prefix{}
-						for p = wildPrefix(rng, &b, row); p.Free(&b) == 0; p = wildPrefix(rng, &b, row) {
-						}
-						if row < 3 { // the most children: none is dropped
-							p = queens.Prefix{}
+						p := queens.Prefix{} // above row 3: the most children, none of them dropped
+						for row >= 3 && (p.Row != row || p.Free(&b) == 0) {
+							p = wildPrefix(rng, &b, row)
 						}
 						from.cols[i], from.left[i], from.right[i] = p.Cols, p.Left, p.Right
 					}
@@ -105,6 +104,22 @@ func TestGuardPages(t *testing.T) {
 						}
 					}
 				}
+			}
+		}
+	}
+}
+
+// A vector packed and spread by the same mask of lanes has in these what it had
+// before, and the packed lanes lie in front.
+func TestOrdersOfLanes(t *testing.T) {
+	for m := range packs {
+		n := uint32(bits.OnesCount(uint(m)))
+		for lane := range uint32(8) {
+			if m>>lane&1 == 0 {
+				continue
+			}
+			if at := spreads[m][lane]; at >= n || packs[m][at] != lane {
+				t.Errorf("lanes %08b: lane %d is packed to %d", m, lane, at)
 			}
 		}
 	}
