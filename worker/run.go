@@ -48,6 +48,9 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.url == "" {
+		return cli.Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
+	}
 	name := worker.NewName()
 	b, err := bus.Connect(bus.Config{URL: o.url, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
 	if err != nil {
