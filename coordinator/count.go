@@ -100,8 +100,9 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 	if err != nil {
 		return err
 	}
-	app.Log.Debug().Int("n", n).Msg("splitting")
+	slow := time.AfterFunc(time.Second, func() { app.Log.Info().Int("n", n).Msg("planning the tasks, which takes a while") })
 	manifest, err := plan(ctx, n, o)
+	slow.Stop()
 	if err != nil {
 		return err
 	}
@@ -176,6 +177,7 @@ func execute(ctx context.Context, app *cli.App, workers int, chosen kernel.Kerne
 	if err != nil {
 		return coordinator.Outcome{}, err
 	}
+	var local []*worker.Worker
 	for range workers {
 		w, err := worker.New(worker.Config{
 			Name:    worker.NewName(),
@@ -188,6 +190,9 @@ func execute(ctx context.Context, app *cli.App, workers int, chosen kernel.Kerne
 		if err != nil {
 			return coordinator.Outcome{}, err
 		}
+		local = append(local, w)
+	}
+	for _, w := range local {
 		group.Go(func() error { w.Run(ctx); return nil })
 	}
 	group.Go(func() error { return b.Heartbeats(ctx, roster.Saw) })

@@ -15,7 +15,7 @@ const (
 	// trifle is what no task should be below: it is over in a millisecond.
 	trifle = 4e6
 	// crowd is about the greatest number of tasks, whatever the run: going through
-	// them all must remain a matter of seconds.
+	// them all must not take more than a minute.
 	crowd = 1e7
 )
 

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// stopBound is how long a cancelled Count may go on here. The contract says
-	// 50 ms; a busy test machine is given ten times that.
-	stopBound = 500 * time.Millisecond
+	// stopBound is how long a cancelled Count may go on. The best of stopTries is
+	// held to it: a busy test machine may be late now and then.
+	stopBound = 50 * time.Millisecond
+	stopTries = 3
 	// patience is how long a test waits for what should take milliseconds.
 	patience = 10 * time.Second
 )
@@ -60,24 +61,31 @@ func cancelledDuring(t *testing.T, k kernel.Kernel) {
 	next := every(6)
 	for _, b := range long() {
 		t.Run(b.name, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			defer cancel(nil)
-			c := k.New()
-			s := start(ctx, t, c, b)
-			for range 3 {
-				s.mustAdvance(t)
+			c, best := k.New(), patience
+			for range stopTries {
+				best = min(best, stopTime(t, c, b))
+				check(t, c, next)
 			}
-			cancelled := time.Now()
-			cancel(errStop)
-			s.mustStop(t)
-			took := time.Since(cancelled)
-			t.Logf("kernel %s stopped after %v", k.Name, took)
-			if took > stopBound {
-				t.Errorf("stopped %v after it was cancelled, want at most %v", took, stopBound)
+			t.Logf("kernel %s stopped after %v", k.Name, best)
+			if best > stopBound {
+				t.Errorf("stopped %v after it was cancelled, want at most %v", best, stopBound)
 			}
-			check(t, c, next)
 		})
 	}
+}
+
+// stopTime lets a search of b advance, cancels it, and returns how long it went on.
+func stopTime(t *testing.T, c kernel.Counter, b *batch) time.Duration {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	s := start(ctx, t, c, b)
+	for range 3 {
+		s.mustAdvance(t)
+	}
+	cancelled := time.Now()
+	cancel(errStop)
+	s.mustStop(t)
+	return time.Since(cancelled)
 }
 
 // Count allocates nothing.
