@@ -154,7 +154,10 @@ func (b *Bus) Lost(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-b.closed:
-		return fmt.Errorf("%w: %w", queens.ErrNoConnection, b.conn.LastError())
+		if err := b.conn.LastError(); err != nil {
+			return fmt.Errorf("%w: %w", queens.ErrNoConnection, err)
+		}
+		return fmt.Errorf("%w: it was closed", queens.ErrNoConnection)
 	}
 }
 

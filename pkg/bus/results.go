@@ -60,6 +60,8 @@ func (b *Bus) readResults(ctx context.Context, run string, each func(queens.Resu
 		FilterSubjects:   []string{resultSubject(run)},
 		DeliverPolicy:    jetstream.DeliverAllPolicy,
 		MaxResetAttempts: 1,
+		// The server drops the consumer so long after the reader has gone.
+		InactiveThreshold: 30 * time.Second,
 	})
 	if err != nil {
 		return err

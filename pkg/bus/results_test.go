@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
@@ -174,6 +175,36 @@ func TestResultsSaysOnceThatItWaits(t *testing.T) {
 	publishResult(t, s.other, result("n8-a", 7))
 	check(t, "the result that comes", receive(t, read.results, 10*time.Second, "a result").Task, 7)
 	check(t, "log lines", len(log.Lines("")), 1)
+}
+
+// A stream that fills up is told before workers must wait, once and with its limits.
+func TestResultsTellsOfAStreamNearlyFull(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]func(*jetstream.StreamConfig, jetstream.StreamState){
+		"bytes":    func(c *jetstream.StreamConfig, have jetstream.StreamState) { c.MaxBytes = int64(have.Bytes) + 8 },
+		"messages": func(c *jetstream.StreamConfig, have jetstream.StreamState) { c.MaxMsgs = int64(have.Msgs) + 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bustest.Log
+			s := newScene(t, logTo(&log))
+			for id := range uint64(12) {
+				publishResult(t, s.other, result("n8-b", id))
+			}
+			info := s.stream(t, results)
+			limit(&info.Config, info.State)
+			update(t, s, info.Config)
+			read(t, s.bus)
+			bustest.Eventually(t, 10*time.Second, "a log line that it is nearly full", func() bool {
+				return len(log.Lines("nearly")) == 1
+			})
+			looks := s.watch(t, "$JS.API.STREAM.INFO."+results)
+			for range 3 { // two at a time
+				receive(t, looks, 5*time.Second, "another look")
+			}
+			check(t, "log lines", len(log.Lines("")), 1)
+		})
+	}
 }
 
 // When it is told to end, it ends: at once, with no error, and leaves nothing.

@@ -108,6 +108,8 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) (je
 		return nil, fmt.Errorf("its retention is %v, not %v: delete the stream, or use another server", have.Retention, want.Retention)
 	case have.Discard != want.Discard:
 		return nil, fmt.Errorf("its discard policy is %v, not %v: edit the stream, or use another server", have.Discard, want.Discard)
+	case have.MaxMsgsPerSubject > 0 && !have.DiscardNewPerSubject:
+		return nil, fmt.Errorf("it drops the oldest message of a run that has %d: edit the stream, or use another server", have.MaxMsgsPerSubject)
 	case have.MaxAge != 0:
 		return nil, fmt.Errorf("it drops messages older than %v: edit the stream, or use another server", have.MaxAge)
 	}
@@ -140,21 +142,20 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream) error
 	return nil
 }
 
-// Forget removes a run's tasks and results from the server.
+// Forget removes a run's tasks and results from the server, as far as it can.
 func (b *Bus) Forget(ctx context.Context, run string) error {
+	return errors.Join(b.purge(ctx, tasksStream, taskSubject(run)), b.purge(ctx, resultsStream, resultSubject(run)))
+}
+
+func (b *Bus) purge(ctx context.Context, stream, subject string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	for stream, subject := range map[string]string{
-		tasksStream:   taskSubject(run),
-		resultsStream: resultSubject(run),
-	} {
-		s, err := b.js.Stream(ctx, stream)
-		if err == nil {
-			err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
-		}
-		if err != nil {
-			return fmt.Errorf("purge %s from stream %s: %w", subject, stream, err)
-		}
+	s, err := b.js.Stream(ctx, stream)
+	if err == nil {
+		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
+	}
+	if err != nil {
+		return fmt.Errorf("purge %s from stream %s: %w", subject, stream, err)
 	}
 	return nil
 }

@@ -153,9 +153,15 @@ func TestEnsureRefusesWhatWouldLoseWork(t *testing.T) {
 		"old tasks dropped": {taskConfig, func(c *jetstream.StreamConfig) {
 			c.Discard, c.DiscardNewPerSubject = jetstream.DiscardOld, false
 		}, []string{tasks, "discard", "DiscardOld", "DiscardNew"}},
-		"results taken once":  {resultConfig, func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, []string{results, "retention", "WorkQueue", "Limits"}},
-		"results that age":    {resultConfig, func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, []string{results, "older than 1h"}},
-		"old results dropped": {resultConfig, func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld }, []string{results, "discard", "DiscardOld", "DiscardNew"}},
+		"oldest tasks dropped": {taskConfig, func(c *jetstream.StreamConfig) {
+			c.MaxMsgsPerSubject, c.DiscardNewPerSubject = 2, false
+		}, []string{tasks, "oldest", "2"}},
+		"oldest results dropped": {resultConfig, func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 2 }, []string{results, "oldest", "2"}},
+		"other tasks":            {taskConfig, func(c *jetstream.StreamConfig) { c.Subjects = []string{"nq.task.n8-a"} }, []string{tasks, "subjects", "nq.task.n8-a", "nq.task.*"}},
+		"other results":          {resultConfig, func(c *jetstream.StreamConfig) { c.Subjects = []string{"results.>"} }, []string{results, "subjects", "results.>", "nq.result.*"}},
+		"results taken once":     {resultConfig, func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, []string{results, "retention", "WorkQueue", "Limits"}},
+		"results that age":       {resultConfig, func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, []string{results, "older than 1h"}},
+		"old results dropped":    {resultConfig, func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld }, []string{results, "discard", "DiscardOld", "DiscardNew"}},
 	} {
 		s := &scene{server: bustest.Server(t)}
 		_, s.js = bustest.Admin(t, s.server)
@@ -172,15 +178,27 @@ func TestEnsureRefusesWhatWouldLoseWork(t *testing.T) {
 	}
 }
 
-func TestEnsureRefusesAConsumerThatGivesUp(t *testing.T) {
+// So is a consumer that would keep tasks from the workers, or lend them too briefly.
+func TestEnsureRefusesAConsumerThatStarvesWorkers(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
-	cfg := s.consumer(t).Config
-	cfg.MaxDeliver = 5
-	if _, err := s.js.UpdateConsumer(t.Context(), tasks, cfg); err != nil {
-		t.Fatal(err)
+	for name, c := range map[string]struct {
+		change func(*jetstream.ConsumerConfig)
+		say    string
+	}{
+		"gives up":            {func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "after 5 deliveries"},
+		"of one run":          {func(c *jetstream.ConsumerConfig) { c.FilterSubject = "nq.task.n8-a" }, "nq.task.n8-a"},
+		"of two runs":         {func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"nq.task.n8-a", "nq.task.n8-b"} }, "nq.task.n8-b"},
+		"lends for a second":  {func(c *jetstream.ConsumerConfig) { c.AckWait = time.Second }, "for 1s"},
+		"of one run, briefly": {func(c *jetstream.ConsumerConfig) { c.FilterSubject, c.AckWait = "nq.task.n8-a", time.Second }, "nq.task.n8-a"},
+	} {
+		s := newScene(t)
+		cfg := s.consumer(t).Config
+		c.change(&cfg)
+		if _, err := s.js.UpdateConsumer(t.Context(), tasks, cfg); err != nil {
+			t.Fatal(err)
+		}
+		says(t, name, s.bus.Ensure(t.Context()), workers, tasks, c.say)
 	}
-	says(t, "max deliver", s.bus.Ensure(t.Context()), workers, tasks, "after 5 deliveries")
 }
 
 // Ensure relies on the server for this one: on a stream of tasks, it allows no
