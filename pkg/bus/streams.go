@@ -61,9 +61,16 @@ func consumerConfig(lease time.Duration) jetstream.ConsumerConfig {
 	}
 }
 
+// noRoom is the server's error code for a stream that is larger than what its disk or
+// its limits leave.
+const noRoom jetstream.ErrorCode = 10047
+
 // advise adds to an error of the server what a person can do about it.
 func advise(err error) error {
+	var api *jetstream.APIError
 	switch {
+	case errors.As(err, &api) && api.ErrorCode == noRoom:
+		return fmt.Errorf("the server has not the %d MiB of room that results may need, make some or give its store another disk: %w", maxResultBytes>>20, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("the server has no JetStream, start it with --jetstream: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -137,6 +137,30 @@ type serverLog struct {
 
 	mu    sync.Mutex
 	first error
+	said  map[string]time.Time // errors and warnings by their text
+}
+
+const (
+	// sayEvery is how often an error that lasts is logged: a full disk is one with
+	// each message.
+	sayEvery = 30 * time.Second
+	// maxTexts bounds the memory that their texts take.
+	maxTexts = 100
+)
+
+// due reports whether to log that text now.
+func (l *serverLog) due(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last, said := l.said[text]
+	if said && time.Since(last) < sayEvery || !said && len(l.said) >= maxTexts {
+		return false
+	}
+	if l.said == nil {
+		l.said = make(map[string]time.Time)
+	}
+	l.said[text] = time.Now()
+	return true
 }
 
 func (l *serverLog) reason() error {
@@ -158,12 +182,16 @@ const source = "nats-server"
 
 // Errorf logs an error of the server.
 func (l *serverLog) Errorf(format string, v ...any) {
-	l.log.Error().Str("from", source).Msgf(format, v...)
+	if text := fmt.Sprintf(format, v...); l.due(text) {
+		l.log.Error().Str("from", source).Msg(text)
+	}
 }
 
 // Warnf logs a warning of the server.
 func (l *serverLog) Warnf(format string, v ...any) {
-	l.log.Warn().Str("from", source).Msgf(format, v...)
+	if text := fmt.Sprintf(format, v...); l.due(text) {
+		l.log.Warn().Str("from", source).Msg(text)
+	}
 }
 
 // Noticef logs what the server announces; it announces much at start.
