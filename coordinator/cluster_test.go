@@ -158,8 +158,9 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// A coordinator that is told to stop says how far it came, prints no total, and
-// leaves nothing of its run on the server.
+// A coordinator that is told to stop says how far it came, prints no total, and takes
+// its tasks off the server; what was counted stays there for whoever resumes, until the
+// run is cancelled.
 func TestStoppedCoordinator(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
@@ -187,9 +188,25 @@ func TestStoppedCoordinator(t *testing.T) {
 			if coordinator.lines(`"end":"stopped","done":1,"tasks":10,.*"run ended"`) != 1 {
 				t.Error("it did not say what was done")
 			}
-			if tasks, results := v.messages("NQ_TASKS", "nq.task."+run), v.messages("NQ_RESULTS", "nq.result."+run); tasks != 0 || results != 0 {
-				t.Errorf("%d tasks and %d results of the run stay on the server", tasks, results)
+			expect := func(tasks, results, records int) {
+				t.Helper()
+				if got := [...]int{v.messages("NQ_TASKS", "nq.task."+run), v.messages("NQ_RESULTS", "nq.result."+run), v.messages("KV_nq_runs", "$KV.nq_runs."+run)}; got != [...]int{tasks, results, records} {
+					t.Errorf("%v tasks, results and records of the run stay on the server, want %d, %d, %d", got, tasks, results, records)
+				}
 			}
+			expect(0, 1, 1)
+			runs := start(t, "coordinator", "runs", "--json", "--data", t.TempDir(), "--nats", server.url)
+			if out := runs.expectEnd(0); !strings.Contains(out, `"run":"`+run+`"`) || !strings.Contains(out, `"state":"stopped","done":1,"tasks":10`) {
+				t.Errorf("runs printed %s", out)
+			}
+			start(t, "coordinator", "cancel", run, "--data", t.TempDir(), "--nats", server.url).expectEnd(0)
+			expect(0, 0, 1) // so that its coordinator learns it
+			resumed := start(t, "coordinator", "resume", run, "--data", coordinator.data(), "--nats", server.url)
+			resumed.expectEnd(1)
+			if resumed.lines("was cancelled") == 0 {
+				t.Error("a coordinator that came back did not learn of it")
+			}
+			expect(0, 0, 0)
 		})
 	}
 }

@@ -140,6 +140,16 @@ func raceDetector() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
+// data returns the folder of the runs of a coordinator.
+func (p *process) data() string {
+	p.t.Helper()
+	at := slices.Index(p.cmd.Args, "--data")
+	if at < 0 {
+		p.t.Fatalf("%q has no --data", p.cmd.Args)
+	}
+	return p.cmd.Args[at+1]
+}
+
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {

@@ -58,7 +58,10 @@ func summarize(log zerolog.Logger, run string, o *coordinator.Outcome, err error
 	p := &o.Progress
 	event := log.Info().Str("run", run).Str("end", ending(err)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
 		Str("elapsed", round(p.Elapsed)).Int("workers", o.Workers).Uint64("repeated", o.Repeated).
-		Int("conflicts", len(o.Disputes))
+		Int("conflicts", o.Disputes)
+	if o.Resumed > 0 {
+		event.Uint64("resumed_from", o.Resumed)
+	}
 	if extra := o.Duplicates; extra > 0 {
 		event.Uint64("duplicates", extra)
 	}

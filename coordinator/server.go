@@ -1,11 +1,10 @@
 package main
 
 import (
-	"fmt"
+	"context"
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
@@ -19,13 +18,11 @@ import (
 type serverOptions struct {
 	url    string
 	listen string
-	data   string
 }
 
 func (o *serverOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.url, "nats", "", "use the NATS server at this URL, or these, separated by commas")
 	flags.StringVar(&o.listen, "listen", "", "host:port on which the embedded server lets workers in")
-	flags.StringVar(&o.data, "data", "", "folder of runs on this machine (default $XDG_STATE_HOME/nqueens)")
 }
 
 func (o *serverOptions) check() error {
@@ -43,21 +40,21 @@ type connection struct {
 	bus     *bus.Bus
 	address string // for people
 	server  *embedded.Server
-	folder  string // of the run, with the server's store
 }
 
-// open connects to the server of the options, or starts one for the run.
-func (o *serverOptions) open(run string, log zerolog.Logger) (*connection, error) {
+// open connects to the server of the options, or starts one with its store in that
+// folder.
+func (o *serverOptions) open(run, store string, log zerolog.Logger) (*connection, error) {
 	c := &connection{address: "embedded"}
 	cfg := bus.Config{Name: "nqueens coordinator " + run, Lease: bus.DefaultLease, Log: log}
 	if o.url != "" {
 		cfg.URL = o.url
 	} else {
-		if err := o.start(c, run, log); err != nil {
-			c.close()
+		server, err := embedded.Start(embedded.Config{StoreDir: store, Listen: o.listen, Log: log})
+		if err != nil {
 			return nil, err
 		}
-		cfg.InProcess = c.server
+		c.server, cfg.InProcess = server, server
 	}
 	var err error
 	if c.bus, err = bus.Connect(cfg); err != nil {
@@ -82,40 +79,15 @@ func loopback(address string) bool {
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
-// start starts the embedded server, with its store in the run's folder.
-func (o *serverOptions) start(c *connection, run string, log zerolog.Logger) error {
-	data := o.data
-	if data == "" {
-		var err error
-		if data, err = defaultData(); err != nil {
-			return err
-		}
+// failure waits until ctx ends, or the server or the connection to it is beyond help.
+func (c *connection) failure(ctx context.Context) error {
+	if c.server == nil {
+		return c.bus.Lost(ctx)
 	}
-	folder := filepath.Join(data, run)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("make the run's folder (choose another with --data): %w", err)
-	}
-	c.folder = folder
-	var err error
-	c.server, err = embedded.Start(embedded.Config{StoreDir: filepath.Join(folder, "nats"), Listen: o.listen, Log: log})
-	return err
+	return c.server.Failure(ctx)
 }
 
-// defaultData is $XDG_STATE_HOME/nqueens, where the XDG Base Directory
-// Specification puts what should persist but is not worth a backup.
-func defaultData() (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if state == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("no folder for the run (choose one with --data): %w", err)
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(state, "nqueens"), nil
-}
-
-// close ends the connection, and the embedded server with all it stored.
+// close ends the connection, and the embedded server.
 func (c *connection) close() {
 	if c.bus != nil {
 		c.bus.Close()
@@ -123,7 +95,13 @@ func (c *connection) close() {
 	if c.server != nil {
 		c.server.Stop()
 	}
-	if c.folder != "" {
-		_ = os.RemoveAll(c.folder) // nothing in it is needed; the name tells what it was
+}
+
+// owner names this coordinator for those who look from elsewhere.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unnamed host"
 	}
+	return host
 }

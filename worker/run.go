@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -51,6 +52,9 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if o.url == "" {
 		return cli.Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
 	}
+	if err := kernel.Check(ctx, chosen); err != nil {
+		return err
+	}
 	name := worker.NewName()
 	b, err := bus.Connect(bus.Config{URL: o.url, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
 	if err != nil {
@@ -70,6 +74,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 		return err
 	}
 	app.Log.Info().Str("version", cli.Version()).Str("worker", name).Str("kernel", chosen.Name).
+		Str("checked", fmt.Sprintf("n=1..%d", kernel.CheckedN)).
 		Int("threads", o.threads).Str("server", b.Server()).Msg("worker starts")
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)

@@ -8,6 +8,7 @@ package bus
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
@@ -48,6 +49,7 @@ type Bus struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	lease    time.Duration
+	salt     string // begins the ids of this connection's messages, see taskMessageID
 	log      zerolog.Logger
 	where    string // the servers of the configuration, for people
 	rejected rejections
@@ -63,7 +65,7 @@ type Bus struct {
 // Connect connects to the server of the configuration. Once connected, it
 // reconnects for as long as it takes. An error wraps [queens.ErrNoConnection].
 func Connect(cfg Config) (*Bus, error) {
-	b := &Bus{lease: cfg.Lease, where: cfg.where(), log: cfg.Log, closed: make(chan struct{})}
+	b := &Bus{lease: cfg.Lease, salt: randomText(), where: cfg.where(), log: cfg.Log, closed: make(chan struct{})}
 	b.rejected.log = cfg.Log
 	options := []nats.Option{
 		nats.Name(cfg.Name),
@@ -111,6 +113,9 @@ func Connect(cfg Config) (*Bus, error) {
 	}
 	return b, nil
 }
+
+// randomText returns 8 letters and digits that no other call is likely to return.
+func randomText() string { return rand.Text()[:8] }
 
 // where names the server without its password.
 func (c *Config) where() string {

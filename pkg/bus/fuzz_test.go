@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"reflect"
 	"testing"
 
@@ -116,8 +117,36 @@ func FuzzDecodeHeartbeat(f *testing.F) {
 			t.Fatalf("what is read is not valid: %v", err)
 		}
 		again, err := decodeHeartbeat(must(encodeHeartbeat(&h)))
-		if err != nil || again != h {
+		if err != nil || !reflect.DeepEqual(again, h) {
 			t.Fatalf("%+v sent on arrives as %+v (error %v)", h, again, err)
+		}
+	})
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	board := queens.FullBoard(2)
+	seed := keptRecord{claim: "x", Record: queens.Record{Run: "n8-a", State: queens.Running, Epoch: 1, Manifest: queens.Manifest{
+		N: 2, Tasks: 1, Classes: []queens.ClassPlan{{Class: queens.Class{Board: board, K: 8}, Depth: 1, Batch: 2}},
+	}}}
+	data := must(encodeRecord(&seed))
+	f.Add("n8-a", data)
+	f.Add("n8-b", data)
+	f.Add("n8-a", bytes.Replace(data, []byte(`"protocol":1`), []byte(`"protocol":2`), 1))
+	f.Add("n8-a", bytes.Replace(data, []byte("running"), []byte("flying"), 1))
+	f.Add("n8-a", bytes.Replace(data, []byte(`"epoch":1`), []byte(`"epoch":0`), 1))
+	f.Add("", []byte("{}"))
+	f.Fuzz(func(t *testing.T, run string, data []byte) {
+		kept, err := decodeRecord(run, data)
+		if err != nil {
+			return
+		}
+		if err := kept.Manifest.Validate(); err != nil || kept.Run != run || kept.Epoch == 0 {
+			t.Fatalf("what is read is not valid: %+v (error %v)", kept, err)
+		}
+		again, err := decodeRecord(run, must(encodeRecord(&kept)))
+		if err != nil || again.Run != kept.Run || again.State != kept.State || again.Epoch != kept.Epoch || again.claim != kept.claim ||
+			!reflect.DeepEqual(again.Manifest, kept.Manifest) {
+			t.Fatalf("%+v kept again is %+v (error %v)", kept, again, err)
 		}
 	})
 }

@@ -2,19 +2,31 @@ package bus
 
 import (
 	"context"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"nqueens/pkg/queens"
 )
 
-// PublishHeartbeat tells whoever listens that a worker lives. It waits for nothing.
+// flushWait bounds how long a heartbeat may hold up the worker that sends it.
+const flushWait = 500 * time.Millisecond
+
+// PublishHeartbeat tells whoever listens that a worker lives. It waits, for half a
+// second at most, until the server has it: so it is known what a worker held that
+// dies the next moment.
 func (b *Bus) PublishHeartbeat(h queens.Heartbeat) error {
 	data, err := encodeHeartbeat(&h)
 	if err != nil {
 		return err
 	}
-	return b.conn.Publish(heartbeatSubject(h.Worker), data)
+	if err := b.conn.Publish(heartbeatSubject(h.Worker), data); err != nil {
+		return err
+	}
+	if b.conn.IsConnected() {
+		_ = b.conn.FlushTimeout(flushWait) // else it leaves a little later
+	}
+	return nil
 }
 
 // Heartbeats calls each, one at a time, with the heartbeats of all workers until

@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ func TestHeartbeatsAreDelivered(t *testing.T) {
 		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2},
 		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2, Leaving: true},
 		{Worker: "other", Threads: 1 << 16},
+		{Worker: "busy", Threads: 2, Held: []queens.Held{{Run: "n8-a", Task: 7, Since: time.Second}, {Run: "n9-b", Task: 0}}},
 	} {
 		heard.await(t, from, want)
 	}
@@ -114,7 +116,7 @@ func (e *ears) await(t *testing.T, from *bus.Bus, want queens.Heartbeat) {
 		for waiting := true; waiting; {
 			select {
 			case got := <-e.heard:
-				if got == want {
+				if reflect.DeepEqual(got, want) {
 					return
 				}
 			case <-again:

@@ -22,6 +22,27 @@ func TestReturnGivesTheTaskToAnotherAtOnce(t *testing.T) {
 	check(t, "the task that comes", receive(t, taken, 2*time.Second, "the task").ID, 7)
 }
 
+// Who takes a task learns whether another has had it before: one who handed it back, or
+// one who was not heard of again.
+func TestAgainTellsThatATaskWasLentBefore(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, lease(300*time.Millisecond))
+	publishTask(t, s.bus, task("n8-a", 7))
+	_, first := take(t, queue(t, s.bus), 5*time.Second)
+	check(t, "lent before, the first time", first.Again(), false)
+	if err := first.Return(); err != nil {
+		t.Fatal(err)
+	}
+	_, second := take(t, queue(t, s.other), 5*time.Second)
+	check(t, "lent before, having been handed back", second.Again(), true)
+	_, third := take(t, queue(t, s.bus), 5*time.Second)
+	check(t, "lent before, its lease being over", third.Again(), true)
+	publishTask(t, s.bus, task("n8-a", 8))
+	other, fourth := take(t, queue(t, s.other), 5*time.Second)
+	check(t, "the task that comes", other.ID, 8)
+	check(t, "another task lent before", fourth.Again(), false)
+}
+
 func TestDoneRemovesTheTask(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

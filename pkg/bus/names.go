@@ -17,6 +17,9 @@ const (
 	workerConsumer = "workers"
 )
 
+// runsBucket is the bucket of keys and values with the records of runs, by run.
+const runsBucket = "nq_runs"
+
 // Subjects.
 const (
 	taskSubjects      = "nq.task.*"
@@ -43,13 +46,15 @@ func heartbeatSubject(worker string) string {
 }
 
 // Message ids let the server drop a message that was sent twice because its
-// acknowledgement was lost. A task that is published anew has another attempt, so
-// another id: nothing that is meant to arrive is ever dropped.
+// acknowledgement was lost: for two minutes, as it is set up. They begin with the
+// salt of the connection, so nothing is taken for what another process has sent, such
+// as the same task by the run's coordinator before it was started again. A task that
+// this connection publishes anew must have another attempt.
 
-func taskMessageID(t *queens.Task) string {
-	return fmt.Sprintf("%s/%d/%d", t.Run, t.ID, t.Attempt)
+func (b *Bus) taskMessageID(t *queens.Task) string {
+	return fmt.Sprintf("%s/%s/%d/%d", b.salt, t.Run, t.ID, t.Attempt)
 }
 
-func resultMessageID(r *queens.Result) string {
-	return fmt.Sprintf("%s/%d/%d/%s", r.Run, r.Task, r.Attempt, r.Worker)
+func (b *Bus) resultMessageID(r *queens.Result) string {
+	return fmt.Sprintf("%s/%s/%d/%d/%s", b.salt, r.Run, r.Task, r.Attempt, r.Worker)
 }

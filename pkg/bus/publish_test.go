@@ -14,7 +14,7 @@ func TestSameTaskIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	first := publishTask(t, s.bus, task("n8-a", 7))
-	check(t, "the place of the repetition", publishTask(t, s.other, task("n8-a", 7)), first)
+	check(t, "the place of the repetition", publishTask(t, s.bus, task("n8-a", 7)), first)
 	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
 }
 
@@ -37,8 +37,23 @@ func TestSameResultIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	publishResult(t, s.bus, result("n8-a", 7))
-	publishResult(t, s.other, result("n8-a", 7))
+	publishResult(t, s.bus, result("n8-a", 7))
 	check(t, "messages stored", s.stored(t, results, "nq.result.n8-a"), 1)
+}
+
+// A coordinator that is started again, or a worker, must not have what it sends taken
+// for a repetition of what its predecessor sent: both are stored.
+func TestOthersRepetitionsAreStoredEach(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	first := publishTask(t, s.bus, task("n8-a", 7))
+	if second := publishTask(t, s.other, task("n8-a", 7)); second == first {
+		t.Errorf("the task of another connection has the same place %d", second)
+	}
+	publishResult(t, s.bus, result("n8-a", 7))
+	publishResult(t, s.other, result("n8-a", 7))
+	check(t, "tasks stored", s.stored(t, tasks, "nq.task.n8-a"), 2)
+	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 2)
 }
 
 // Another worker's word on the same task is kept: the accounts compare them.
@@ -138,7 +153,7 @@ func TestQueuedUntilDone(t *testing.T) {
 	place := publishTask(t, s.bus, task)
 	queued := func() bool {
 		t.Helper()
-		is, err := s.other.Queued(t.Context(), &task, place)
+		is, err := s.bus.Queued(t.Context(), &task, place)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // rejections counts messages that could not be read, and logs the first of each
-// subject: garbage comes in floods.
+// subject, and of each worker of another version: garbage comes in floods.
 type rejections struct {
 	log zerolog.Logger
 
@@ -29,8 +29,9 @@ func (r *rejections) add(subject string, data []byte, reason error) {
 	defer r.mu.Unlock()
 	r.count++
 	key := subject
-	if errors.As(reason, new(versionError)) {
-		key += " version"
+	var version versionError
+	if errors.As(reason, &version) {
+		key += " version " + version.worker
 	}
 	if _, seen := r.subject[key]; seen || len(r.subject) >= maxSubjects {
 		return
@@ -39,7 +40,11 @@ func (r *rejections) add(subject string, data []byte, reason error) {
 		r.subject = make(map[string]struct{})
 	}
 	r.subject[key] = struct{}{}
-	r.log.Warn().Err(reason).Str("subject", subject).Int("bytes", len(data)).
+	event := r.log.Warn().Err(reason)
+	if version.worker != "" {
+		event.Str("worker", version.worker)
+	}
+	event.Str("subject", subject).Int("bytes", len(data)).
 		Str("begins", hex.EncodeToString(data[:min(len(data), shownBytes)])).
 		Msg("refused a message; more of its kind are counted, not logged")
 }

@@ -219,23 +219,43 @@ func TestResultsEndsAndLeavesNoGoroutine(t *testing.T) {
 
 // reader reads the results of run n8-a until it is told to end, or the test ends.
 type reader struct {
-	results chan queens.Result
-	stop    context.CancelFunc
-	ended   chan error
+	results   chan queens.Result
+	positions chan queens.Position
+	caughtUp  chan int // how many results had come then
+	stop      context.CancelFunc
+	ended     chan error
 }
 
 func read(t *testing.T, b *bus.Bus) *reader {
+	t.Helper()
+	return readAfter(t, b, queens.Position{})
+}
+
+func readAfter(t *testing.T, b *bus.Bus, after queens.Position) *reader {
 	ctx, stop := context.WithCancel(t.Context())
-	r := &reader{results: make(chan queens.Result, 1000), stop: stop, ended: make(chan error, 1)}
+	r := &reader{
+		results:   make(chan queens.Result, 1000),
+		positions: make(chan queens.Position, 1000),
+		caughtUp:  make(chan int, 10),
+		stop:      stop, ended: make(chan error, 1),
+	}
 	var busy atomic.Bool
+	alone := func(do func()) {
+		if busy.Swap(true) {
+			t.Error("it calls again before it was answered")
+		}
+		do()
+		busy.Store(false)
+	}
+	come := 0
 	go func() {
-		r.ended <- b.Results(ctx, "n8-a", func(next queens.Result) {
-			if busy.Swap(true) {
-				t.Error("it calls again before it was answered")
-			}
-			r.results <- next
-			busy.Store(false)
-		})
+		r.ended <- b.Results(ctx, "n8-a", after, func(next queens.Result, at queens.Position) {
+			alone(func() {
+				come++
+				r.positions <- at
+				r.results <- next
+			})
+		}, func() { alone(func() { r.caughtUp <- come }) })
 		close(r.ended)
 	}()
 	t.Cleanup(func() { r.end(t) })

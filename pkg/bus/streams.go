@@ -148,21 +148,3 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream) error
 	}
 	return nil
 }
-
-// Forget removes a run's tasks and results from the server, as far as it can.
-func (b *Bus) Forget(ctx context.Context, run string) error {
-	return errors.Join(b.purge(ctx, tasksStream, taskSubject(run)), b.purge(ctx, resultsStream, resultSubject(run)))
-}
-
-func (b *Bus) purge(ctx context.Context, stream, subject string) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	s, err := b.js.Stream(ctx, stream)
-	if err == nil {
-		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
-	}
-	if err != nil {
-		return fmt.Errorf("purge %s from stream %s: %w", subject, stream, err)
-	}
-	return nil
-}

@@ -11,18 +11,20 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// PublishTask stores a task for the workers and returns its place in the queue.
+// PublishTask stores a task for the workers and returns its place in the queue. The
+// same attempt published again by the same connection is stored once; after
+// [Bus.PurgeTasks] or [Bus.Withdraw], a task needs a new attempt.
 func (b *Bus) PublishTask(ctx context.Context, task *queens.Task) (place uint64, err error) {
 	data, err := encodeTask(task)
 	if err != nil {
 		return 0, err
 	}
-	return b.publish(ctx, tasksStream, taskSubject(task.Run), taskMessageID(task), data)
+	return b.publish(ctx, tasksStream, taskSubject(task.Run), b.taskMessageID(task), data)
 }
 
 // Queued reports whether the task that was published at that place is still
 // there: waiting for a worker, or held by one. If it is not, either its result was
-// stored or the task is lost.
+// stored or the task is lost. It knows only tasks that this connection published.
 func (b *Bus) Queued(ctx context.Context, task *queens.Task, place uint64) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -38,7 +40,7 @@ func (b *Bus) Queued(ctx context.Context, task *queens.Task, place uint64) (bool
 		return false, err
 	}
 	// A stream that was made anew counts its places from 1 again.
-	return message.Header.Get(jetstream.MsgIDHeader) == taskMessageID(task), nil
+	return message.Header.Get(jetstream.MsgIDHeader) == b.taskMessageID(task), nil
 }
 
 // tasksStream returns the stream of tasks. It is looked up once: its handle serves
@@ -158,21 +160,28 @@ func (q *Queue) open(ctx context.Context) error {
 	return err
 }
 
-// nudge is long for an exchange with a server nearby, and short for a person.
-const nudge = 20 * time.Millisecond
+// nudges are how long to wait before Next is called again. To call it too early does
+// no harm; each call that is open-ended must be left alone, to notice missed heartbeats.
+var nudges = [...]time.Duration{5 * time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond}
 
-// receive waits for a message, and calls Next a second time when none comes soon.
-// The iterator makes no request while it is still busy with the one before: an
-// answer that is quicker than that leaves Next waiting for what nobody was asked
-// for (nats.go 1.55, pullSubscription.checkPending). The second call asks.
+// receive waits for a message, and calls Next again when none comes soon. The iterator
+// makes no request while it is still busy with the one before: an answer that is
+// quicker than that leaves Next waiting for what nobody was asked for (nats.go 1.55,
+// pullSubscription.checkPending). The next call asks.
 func (q *Queue) receive(ctx context.Context) (jetstream.Msg, error) {
-	soon, cancel := context.WithTimeout(ctx, nudge)
-	defer cancel()
-	message, err := q.iter.Next(jetstream.NextContext(soon))
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return q.iter.Next(jetstream.NextContext(ctx))
+	for _, nudge := range nudges {
+		message, err := q.receiveWithin(ctx, nudge)
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return message, err
+		}
 	}
-	return message, err
+	return q.iter.Next(jetstream.NextContext(ctx))
+}
+
+func (q *Queue) receiveWithin(ctx context.Context, d time.Duration) (jetstream.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	return q.iter.Next(jetstream.NextContext(ctx))
 }
 
 // handBackWait bounds the time to end a subscription, which takes an exchange with
@@ -198,6 +207,12 @@ func (q *Queue) handBack() {
 
 // lease is a worker's hold on a task message.
 type lease struct{ message jetstream.Msg }
+
+// Again goes by the server's count of deliveries.
+func (l lease) Again() bool {
+	metadata, err := l.message.Metadata()
+	return err == nil && metadata.NumDelivered > 1
+}
 
 func (l lease) Extend() error { return l.message.InProgress() }
 func (l lease) Return() error { return l.message.Nak() }

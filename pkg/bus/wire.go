@@ -14,22 +14,29 @@ import (
 )
 
 // versionError refuses a message of another protocol version.
-type versionError struct{ theirs uint32 }
+type versionError struct {
+	theirs uint32
+	worker string // that sent it, as far as it can be told; else empty
+}
 
 func (e versionError) Error() string {
 	return fmt.Sprintf("message of protocol version %d, this program speaks version %d", e.theirs, Protocol)
 }
 
-// checkProtocol tells another version from none: what has none is garbage.
-func checkProtocol(version uint32) error {
+// checkProtocol tells another version from none: what has none is garbage. The worker
+// is the sender's name, if the message has one where ours have it.
+func checkProtocol(version uint32, worker string) error {
 	switch version {
 	case Protocol:
 		return nil
 	case 0:
 		return errors.New("message without a protocol version")
 	}
-	return versionError{version}
+	return versionError{theirs: version, worker: worker[:min(len(worker), shownName)]}
 }
+
+// shownName is how much of a worker's name is kept that was not checked.
+const shownName = 128
 
 func encodeTask(t *queens.Task) ([]byte, error) {
 	prefixes := make([]*nqueensv1.Prefix, len(t.Prefixes))
@@ -45,6 +52,7 @@ func encodeTask(t *queens.Task) ([]byte, error) {
 		N:        uint32(t.Board.N),
 		Allow:    t.Board.Allow[:t.Board.N],
 		Prefixes: prefixes,
+		NotBy:    t.NotBy,
 	})
 }
 
@@ -54,13 +62,13 @@ func decodeTask(subject string, data []byte) (queens.Task, error) {
 	if err := proto.Unmarshal(data, &m); err != nil {
 		return queens.Task{}, err
 	}
-	if err := checkProtocol(m.GetProtocol()); err != nil {
+	if err := checkProtocol(m.GetProtocol(), ""); err != nil {
 		return queens.Task{}, err
 	}
 	if m.GetN() > queens.MaxN || int(m.GetN()) != len(m.GetAllow()) {
 		return queens.Task{}, fmt.Errorf("task of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
 	}
-	t := queens.Task{Run: m.GetRun(), ID: m.GetId(), Attempt: m.GetAttempt(), Board: queens.Board{N: int(m.GetN())}}
+	t := queens.Task{Run: m.GetRun(), ID: m.GetId(), Attempt: m.GetAttempt(), NotBy: m.GetNotBy(), Board: queens.Board{N: int(m.GetN())}}
 	copy(t.Board.Allow[:], m.GetAllow())
 	t.Prefixes = make([]queens.Prefix, len(m.GetPrefixes()))
 	for i, p := range m.GetPrefixes() {
@@ -99,7 +107,7 @@ func decodeResult(subject string, data []byte) (queens.Result, error) {
 	if err := proto.Unmarshal(data, &m); err != nil {
 		return queens.Result{}, err
 	}
-	if err := checkProtocol(m.GetProtocol()); err != nil {
+	if err := checkProtocol(m.GetProtocol(), m.GetWorker()); err != nil {
 		return queens.Result{}, err
 	}
 	r := queens.Result{
@@ -122,6 +130,10 @@ func decodeResult(subject string, data []byte) (queens.Result, error) {
 }
 
 func encodeHeartbeat(h *queens.Heartbeat) ([]byte, error) {
+	held := make([]*nqueensv1.Held, len(h.Held))
+	for i, task := range h.Held {
+		held[i] = &nqueensv1.Held{Run: task.Run, Task: task.Task, SinceNs: uint64(task.Since)}
+	}
 	return proto.Marshal(&nqueensv1.Heartbeat{
 		Protocol: Protocol,
 		Worker:   strings.ToValidUTF8(h.Worker, "?"),
@@ -129,6 +141,7 @@ func encodeHeartbeat(h *queens.Heartbeat) ([]byte, error) {
 		Kernel:   h.Kernel,
 		Threads:  uint32(h.Threads),
 		Leaving:  h.Leaving,
+		Held:     held,
 	})
 }
 
@@ -137,7 +150,7 @@ func decodeHeartbeat(data []byte) (queens.Heartbeat, error) {
 	if err := proto.Unmarshal(data, &m); err != nil {
 		return queens.Heartbeat{}, err
 	}
-	if err := checkProtocol(m.GetProtocol()); err != nil {
+	if err := checkProtocol(m.GetProtocol(), m.GetWorker()); err != nil {
 		return queens.Heartbeat{}, err
 	}
 	h := queens.Heartbeat{
@@ -146,6 +159,9 @@ func decodeHeartbeat(data []byte) (queens.Heartbeat, error) {
 		Kernel:  m.GetKernel(),
 		Threads: int(m.GetThreads()),
 		Leaving: m.GetLeaving(),
+	}
+	for _, task := range m.GetHeld() {
+		h.Held = append(h.Held, queens.Held{Run: task.GetRun(), Task: task.GetTask(), Since: time.Duration(task.GetSinceNs())})
 	}
 	return h, h.Validate()
 }

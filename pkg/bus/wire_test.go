@@ -46,7 +46,7 @@ func TestHeartbeatsSurviveTheWire(t *testing.T) {
 		want := randomHeartbeat(rng)
 		data := must(encodeHeartbeat(&want))
 		got, err := decodeHeartbeat(data)
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
 		}
 	}
@@ -245,6 +245,9 @@ func randomTask(rng *rand.Rand) queens.Task {
 	for row := range t.Board.N {
 		t.Board.Allow[row] = rng.Uint32() & t.Board.Columns()
 	}
+	for range rng.IntN(3) {
+		t.NotBy = append(t.NotBy, randomName(rng, 1))
+	}
 	for i := range t.Prefixes {
 		p := queens.Prefix{
 			Row:   rng.IntN(t.Board.N + 1),
@@ -277,13 +280,19 @@ func randomResult(rng *rand.Rand) queens.Result {
 }
 
 func randomHeartbeat(rng *rand.Rand) queens.Heartbeat {
-	return queens.Heartbeat{
+	h := queens.Heartbeat{
 		Worker:  randomName(rng, 1),
 		Version: randomName(rng, 0),
 		Kernel:  randomName(rng, 0),
 		Threads: 1 + rng.IntN(1<<16),
 		Leaving: rng.IntN(2) == 1,
 	}
+	for range rng.IntN(4) {
+		h.Held = append(h.Held, queens.Held{
+			Run: randomRun(rng), Task: rng.Uint64() >> rng.IntN(64), Since: time.Duration(rng.Int64() >> rng.IntN(63)),
+		})
+	}
+	return h
 }
 
 // randomName returns up to 40 letters of one to three bytes.

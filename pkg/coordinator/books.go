@@ -4,19 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
+	"slices"
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/symmetry"
 )
 
-// books enters results into the ledger, after checking that each is of a task of
-// the run that was really given out, and watches what comes together.
+// books enters results into the ledger, after checking that each counted the task
+// that it names, and watches what comes together.
 type books struct {
-	manifest *queens.Manifest
+	manifest queens.Manifest
 	known    *big.Int
 	ledger   *ledger.Ledger
 	window   *window
@@ -24,99 +25,199 @@ type books struct {
 
 	sums       symmetry.Sums // of what is accepted: for progress and alarm, never the total
 	workers    map[string]struct{}
+	open       map[uint64]*ledger.Dispute // those that are not settled
 	duplicates uint64
-	refused    uint64
+	dropped    uint64             // early results for which there was no room
 	reasons    map[error]struct{} // of refusals, logged once each
-	told       int                // disputes logged
+	told       bool               // that there was no room for early results
 }
 
 func newBooks(cfg *Config, l *ledger.Ledger, w *window) *books {
 	return &books{
-		manifest: &cfg.Manifest,
+		manifest: l.Header().Manifest,
 		known:    cfg.Known,
 		ledger:   l,
 		window:   w,
 		log:      cfg.Log,
 		workers:  make(map[string]struct{}),
+		open:     make(map[uint64]*ledger.Dispute),
 		reasons:  make(map[error]struct{}),
 	}
 }
 
-// complete reports whether every task has an accepted result.
-func (b *books) complete() bool {
-	return b.ledger.Len() == b.manifest.Tasks
-}
-
-// enter takes a batch of results. An error ends the run.
-func (b *books) enter(batch []queens.Result) error {
-	fitting := batch[:0]
-	for _, r := range batch {
-		if reason := b.misfit(&r); reason != nil {
-			b.refuse(&r, reason)
-			continue
+// read goes through what the ledger holds already.
+func (b *books) read() error {
+	for r, err := range b.ledger.All() {
+		if err != nil {
+			return err
 		}
-		fitting = append(fitting, r)
+		b.add(&r)
 	}
-	verdicts, err := b.ledger.Accept(fitting)
-	if err != nil {
-		return err
-	}
-	for i, r := range fitting {
-		switch verdicts[i] {
-		case ledger.Accepted:
-			b.window.accepted(r.Task)
-			b.sums.Add(b.manifest.Classes[b.manifest.ClassOf(r.Task)].K, r.Count)
-			b.workers[r.Worker] = struct{}{}
-		case ledger.Duplicate:
-			b.duplicates++
-		case ledger.Conflict: // told below
-		}
-	}
-	for disputes := b.ledger.Disputes(); b.told < len(disputes); b.told++ {
-		b.log.Error().Msg("conflict: " + describe(&disputes[b.told]))
-	}
+	b.reopen()
 	return b.alarm()
 }
 
-// Why a result is refused.
+func (b *books) add(r *queens.Result) {
+	b.sums.Add(b.manifest.Classes[b.manifest.ClassOf(r.Task)].K, r.Count)
+	b.workers[r.Worker] = struct{}{}
+}
+
+// reopen notes which disputes are not settled.
+func (b *books) reopen() {
+	clear(b.open)
+	for _, d := range b.ledger.Disputes() {
+		if !d.Settled {
+			b.open[d.Task] = &d
+		}
+	}
+}
+
+// complete reports whether every task has an accepted result that nothing contradicts.
+func (b *books) complete() bool {
+	return b.ledger.Len() == b.manifest.Tasks && len(b.open) == 0
+}
+
+// enter takes a batch of results. It returns the disputes that are to be settled by
+// further counts. An error ends the run.
+func (b *books) enter(batch []arrival) ([]*ledger.Dispute, error) {
+	var fitting []queens.Result
+	var refused []ledger.Refusal
+	for _, a := range batch {
+		reason, err := b.misfit(&a.result)
+		switch {
+		case err != nil:
+			return nil, err
+		case reason == errEarly:
+			b.hold(a)
+		case reason != nil:
+			b.tellRefused(&a.result, reason)
+			refused = append(refused, ledger.Refusal{Result: a.result, Reason: reason.Error()})
+		default:
+			fitting = append(fitting, a.result)
+		}
+	}
+	at := b.ledger.Position()
+	if b.window.early.held == 0 {
+		at = batch[len(batch)-1].at // else those held would be lost with this process
+	}
+	verdicts, err := b.ledger.Accept(fitting, refused, at)
+	if err != nil {
+		return nil, err
+	}
+	disputed := b.settle(fitting, verdicts)
+	return disputed, b.alarm()
+}
+
+// settle acts on the verdicts.
+func (b *books) settle(results []queens.Result, verdicts []ledger.Verdict) (disputed []*ledger.Dispute) {
+	var conflicts []uint64
+	settled := false
+	for i := range results {
+		r := &results[i]
+		switch verdicts[i] {
+		case ledger.Accepted:
+			b.window.accepted(r.Task, r.Elapsed)
+			b.add(r)
+		case ledger.Duplicate:
+			b.duplicates++
+		case ledger.Conflict, ledger.Settled:
+			conflicts = append(conflicts, r.Task)
+			settled = settled || verdicts[i] == ledger.Settled
+		}
+	}
+	if len(conflicts) == 0 {
+		return nil
+	}
+	if settled {
+		b.recount()
+	}
+	slices.Sort(conflicts)
+	before := b.open
+	b.open = make(map[uint64]*ledger.Dispute)
+	b.reopen()
+	for _, d := range b.ledger.Disputes() {
+		if _, now := slices.BinarySearch(conflicts, d.Task); !now {
+			continue
+		}
+		switch {
+		case !d.Settled:
+			b.log.Error().Uint64("task", d.Task).Msg("conflict: " + audit.Describe(&d) + "; it is given to others to count")
+			disputed = append(disputed, b.open[d.Task])
+		case before[d.Task] != nil:
+			b.window.accepted(d.Task, 0)
+			b.log.Warn().Uint64("task", d.Task).Msg("conflict settled: " + audit.Describe(&d))
+		default:
+			b.log.Error().Uint64("task", d.Task).Msg("conflict, outvoted: " + audit.Describe(&d))
+		}
+	}
+	return disputed
+}
+
+// recount makes the sums anew from the ledger: a dispute may have changed what is
+// accepted.
+func (b *books) recount() {
+	b.sums = symmetry.Sums{}
+	for r, err := range b.ledger.All() {
+		if err != nil {
+			return // the audit at the end reports it
+		}
+		b.add(&r)
+	}
+}
+
+// Why a result is refused, or not entered yet.
 var (
-	errUnknownTask  = errors.New("the run has no such task")
-	errOtherTask    = errors.New("its hash is not that of the task: something else was counted")
-	errNotPublished = errors.New("the task was never given out")
+	errUnknownTask = errors.New("the run has no such task")
+	errOtherTask   = errors.New("its hash is not that of the task: something else was counted")
+	errEarly       = errors.New("the task was not given out yet")
 )
 
-// misfit returns the reason why a result can't be one of the run's, or nil.
-func (b *books) misfit(r *queens.Result) error {
+// misfit returns the reason why a result can't be entered, or nil.
+func (b *books) misfit(r *queens.Result) (reason, err error) {
 	if r.Task >= b.manifest.Tasks {
-		return errUnknownTask
+		return errUnknownTask, nil
 	}
 	hash, out := b.window.expected(r.Task)
 	if !out {
-		accepted, ok := b.ledger.Result(r.Task)
+		accepted, ok, err := b.ledger.Result(r.Task)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
-			return errNotPublished
+			return errEarly, nil
 		}
 		hash = accepted.Hash
 	}
 	if r.Hash != hash {
-		return errOtherTask
+		return errOtherTask, nil
 	}
-	return nil
+	return nil, nil
 }
 
-func (b *books) refuse(r *queens.Result, reason error) {
-	b.refused++
+// hold keeps a result that came before its task was drawn.
+func (b *books) hold(a arrival) {
+	if b.window.early.hold(a) {
+		return
+	}
+	b.dropped++
+	if !b.told {
+		b.told = true
+		b.log.Warn().Int("held", maxEarly).Msg("results came for more tasks than can be held before their turn; the rest is counted again")
+	}
+}
+
+func (b *books) tellRefused(r *queens.Result, reason error) {
 	if _, said := b.reasons[reason]; said {
 		return
 	}
 	b.reasons[reason] = struct{}{}
 	b.log.Warn().Err(reason).Uint64("task", r.Task).Str("worker", r.Worker).Str("kernel", r.Kernel).
-		Msg("refused a result; more of its kind are counted, not logged")
+		Msg("refused a result; more of its kind are kept as evidence, not logged")
 }
 
 // alarm returns an error as soon as what is accepted exceeds the known total.
 func (b *books) alarm() error {
-	if b.known == nil {
+	if b.known == nil || len(b.open) > 0 {
 		return nil
 	}
 	if sum := b.sums.Floor(); sum.Cmp(b.known) > 0 {
@@ -124,24 +225,4 @@ func (b *books) alarm() error {
 			queens.ErrContradiction, b.ledger.Len(), b.manifest.Tasks, sum, b.known)
 	}
 	return nil
-}
-
-// undisputed returns an error that names the tasks with contradicting results, if
-// there are any.
-func (b *books) undisputed() error {
-	disputes := b.ledger.Disputes()
-	if len(disputes) == 0 {
-		return nil
-	}
-	lines := make([]string, len(disputes))
-	for i := range disputes {
-		lines[i] = describe(&disputes[i])
-	}
-	return fmt.Errorf("%w: no total while results contradict each other: %s", queens.ErrIncomplete, strings.Join(lines, "; "))
-}
-
-func describe(d *ledger.Dispute) string {
-	return fmt.Sprintf("task %d was counted %d by %s (%s, attempt %d) and %d by %s (%s, attempt %d)",
-		d.Accepted.Task, d.Accepted.Count, d.Accepted.Worker, d.Accepted.Kernel, d.Accepted.Attempt,
-		d.Other.Count, d.Other.Worker, d.Other.Kernel, d.Other.Attempt)
 }

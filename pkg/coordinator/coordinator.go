@@ -1,10 +1,10 @@
 // Package coordinator is the service that carries one run from its manifest to its
 // total: it publishes the tasks within a window, enters the results into the
-// ledger, publishes again what is expected and not accepted, and puts the total
-// together when nothing is missing.
+// ledger, publishes again what is expected and not accepted, has contradictions
+// settled by further counts, and has the ledger audited when nothing is missing.
 //
-// The transport may lose, repeat and reorder. Only the ledger counts: the total is
-// computed from it at the end, from zero.
+// The transport may lose, repeat and reorder; this process may die at any moment.
+// Only the ledger counts: the total is computed from it at the end, from zero.
 package coordinator
 
 import (
@@ -12,11 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
@@ -29,15 +31,28 @@ type Bus interface {
 	PublishTask(ctx context.Context, task *queens.Task) (place uint64, err error)
 	// Queued reports whether the task published at that place is still there.
 	Queued(ctx context.Context, task *queens.Task, place uint64) (bool, error)
-	// Results calls each with every result of the run, from the first stored, some
-	// perhaps more than once, until ctx ends.
-	Results(ctx context.Context, run string, each func(queens.Result)) error
+	// Withdraw takes the task published at that place off the queue.
+	Withdraw(ctx context.Context, task *queens.Task, place uint64) error
+	// PurgeTasks takes all the run's tasks off the queue.
+	PurgeTasks(ctx context.Context, run string) error
+	// Results calls each with every result of the run after a position, some perhaps
+	// more than once, until ctx ends; and caughtUp when it has passed all that were
+	// there at first.
+	Results(ctx context.Context, run string, after queens.Position, each func(queens.Result, queens.Position), caughtUp func()) error
+	// Accepted tells that all results of the run up to a position are safe elsewhere.
+	Accepted(ctx context.Context, run string, at queens.Position) error
 }
 
-// Config says what to count and how patient to be.
+// Claim is this coordinator's hold on the run, among all that reach the server.
+type Claim interface {
+	// Renew tells how far the run is. An error that wraps [queens.ErrIncomplete] or
+	// [queens.ErrCancelled] says that the run is this coordinator's no longer; others
+	// are of the moment.
+	Renew(ctx context.Context, state queens.State, done uint64) error
+}
+
+// Config says what to expect and how patient to be.
 type Config struct {
-	Run      string
-	Manifest queens.Manifest
 	// Known is the published total to compare with, or nil where there is none.
 	Known *big.Int
 	// Roster knows the workers present: the window grows with their threads.
@@ -45,9 +60,12 @@ type Config struct {
 	// Overdue is the age at which a task without a result is looked after: it is
 	// published again if the queue has it no more.
 	Overdue time.Duration
-	// Patience is the age at which it is published again whatever the queue says;
-	// it doubles with each attempt.
+	// Patience is the least age at which it is published again whatever the queue
+	// says; it doubles with each attempt.
 	Patience time.Duration
+	// Unsettled is how long to wait for a worker that can settle a dispute when
+	// nothing else is left to do.
+	Unsettled time.Duration
 	// Report is called with the progress every ReportEvery.
 	Report      func(progress.Snapshot)
 	ReportEvery time.Duration
@@ -57,18 +75,17 @@ type Config struct {
 // Defaults for the times of a [Config].
 const (
 	DefaultOverdue     = 15 * time.Second
-	DefaultPatience    = time.Hour
+	DefaultPatience    = 10 * time.Minute
+	DefaultUnsettled   = 20 * time.Second
 	DefaultReportEvery = 5 * time.Second
 )
 
 // Validate reports the first thing wrong with the configuration.
 func (c *Config) Validate() error {
-	if err := queens.CheckRun(c.Run); err != nil {
-		return err
-	}
 	switch {
-	case c.Overdue <= 0 || c.Patience <= 0 || c.ReportEvery <= 0:
-		return fmt.Errorf("overdue (%v), patience (%v) and report interval (%v) must be positive", c.Overdue, c.Patience, c.ReportEvery)
+	case c.Overdue <= 0 || c.Patience <= 0 || c.Unsettled <= 0 || c.ReportEvery <= 0:
+		return fmt.Errorf("overdue (%v), patience (%v), time to settle (%v) and report interval (%v) must be positive",
+			c.Overdue, c.Patience, c.Unsettled, c.ReportEvery)
 	case c.Roster == nil || c.Report == nil:
 		return errors.New("a coordinator needs a roster and a place to report to")
 	}
@@ -80,144 +97,124 @@ type Outcome struct {
 	// Total is nil unless the run is complete and its total beyond doubt.
 	Total      *big.Int
 	Progress   progress.Snapshot
+	Resumed    uint64 // Tasks that were accepted before this coordinator began.
 	Repeated   uint64 // Times that a task was published again.
 	Duplicates uint64 // Results that said again what was accepted.
-	Refused    uint64 // Results that fit no task of the run.
-	Disputes   []ledger.Dispute
-	Workers    int // Workers with an accepted result.
+	Refused    uint64 // Results that fit no task of the run, ever.
+	Disputes   int    // Tasks whose results contradicted each other, ever.
+	Workers    int    // Workers with an accepted result, ever.
 }
 
 // Coordinator is the service, for one run.
 type Coordinator struct {
 	cfg    Config
+	run    string
 	bus    Bus
+	claim  Claim
+	ledger *ledger.Ledger
 	books  *books
 	window *window
 	meter  *progress.Meter
+
+	before uint64        // tasks accepted before
+	done   atomic.Uint64 // tasks accepted, for those who renew the claim
+	safe   atomic.Pointer[queens.Position]
 	missed time.Time // when it was last logged that no worker is there
+	idle   time.Time // since when nothing is left but disputes that nobody here can settle
 }
 
-// New returns a coordinator that has not started. The ledger is the run's own.
-func New(cfg Config, bus Bus, l *ledger.Ledger) (*Coordinator, error) {
+// New returns a coordinator that has not started, of the run that the ledger is of.
+func New(cfg Config, bus Bus, claim Claim, l *ledger.Ledger) (*Coordinator, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Coordinator{cfg: cfg, bus: bus, meter: progress.NewMeter(cfg.Manifest.Tasks)}
-	c.window = newWindow(&c.cfg)
+	h := l.Header()
+	c := &Coordinator{cfg: cfg, run: h.Run, bus: bus, claim: claim, ledger: l, before: l.Len()}
+	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, l.Has)
 	c.books = newBooks(&c.cfg, l, c.window)
 	return c, nil
 }
 
-// maxGroup is how many results are entered into the ledger together.
-const maxGroup = 1024
-
 // Run carries the run to its end. The outcome says how far it came whatever the
-// error, which wraps [queens.ErrContradiction], [queens.ErrIncomplete] or the cause
-// of ctx's end.
+// error, which wraps [queens.ErrContradiction], [queens.ErrIncomplete],
+// [queens.ErrCancelled] or the cause of ctx's end.
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
-	err := c.collect(ctx)
-	if err == nil {
-		err = c.books.undisputed()
-	}
+	defer c.window.close()
 	var sum *big.Int
+	err := c.books.read()
+	c.measure()
 	if err == nil {
-		sum, err = total(ctx, &c.cfg.Manifest, c.books.ledger, c.cfg.Known)
+		err = c.collect(ctx)
+	}
+	if err == nil {
+		sum, err = audit.Total(ctx, c.ledger, c.cfg.Known)
 	}
 	return Outcome{
 		Total:      sum,
 		Progress:   c.snapshot(),
+		Resumed:    c.before,
 		Repeated:   c.window.repeated,
 		Duplicates: c.books.duplicates,
-		Refused:    c.books.refused,
-		Disputes:   c.books.ledger.Disputes(),
+		Refused:    c.ledger.Refused(),
+		Disputes:   len(c.ledger.Disputes()),
 		Workers:    len(c.books.workers),
 	}, err
 }
 
 // collect publishes tasks and enters results until every task has one.
 func (c *Coordinator) collect(ctx context.Context) error {
+	if c.books.complete() {
+		return nil
+	}
+	if err := c.bus.PurgeTasks(ctx, c.run); err != nil {
+		c.cfg.Log.Warn().Err(err).Msg("tasks of an earlier coordinator may be counted once more")
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
-	results := make(chan queens.Result, maxGroup)
-	group.Go(func() error {
-		return c.bus.Results(ctx, c.cfg.Run, func(r queens.Result) {
-			select {
-			case results <- r:
-			case <-ctx.Done():
-			}
-		})
-	})
+	defer stop()
+	in := newInbox()
+	group.Go(func() error { return in.receive(ctx, c.bus, c.run, c.ledger.Position()) })
 	post := newMail(c.bus, c.cfg.Log)
-	group.Go(func() error { post.deliver(ctx); return nil })
+	group.Go(func() error { return post.deliver(ctx) })
+	group.Go(func() error { return c.hold(ctx) })
+	search := newFinder(c.books.manifest)
+	group.Go(func() error { return search.find(ctx) })
 	group.Go(func() error {
 		defer stop()
-		return c.loop(ctx, results, post)
+		return c.loop(ctx, in, post, search)
 	})
 	return group.Wait()
 }
 
-// loop owns the window and the books: nothing else touches them while it runs.
-func (c *Coordinator) loop(ctx context.Context, results <-chan queens.Result, post *mail) error {
-	defer c.window.close()
-	sweep := time.NewTicker(c.cfg.Overdue / 4)
-	defer sweep.Stop()
-	report := time.NewTicker(c.cfg.ReportEvery)
-	defer report.Stop()
-	for !c.books.complete() {
-		next, ok := c.window.next()
-		jobs := post.jobs
-		if !ok {
-			jobs = nil // blocks for ever: the window is full, or all tasks are out
-		}
+// measure begins to measure the rate from what is done by now.
+func (c *Coordinator) measure() {
+	c.meter = progress.NewMeter(c.books.manifest.Tasks, c.ledger.Len(), c.books.sums.Floor())
+}
+
+// holdEvery is how often the claim is renewed, and results that are safe are told of.
+const holdEvery = 2 * time.Second
+
+// hold renews the claim until it is lost or ctx ends.
+func (c *Coordinator) hold(ctx context.Context) error {
+	tick := time.NewTicker(holdEvery)
+	defer tick.Stop()
+	for {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
-		case jobs <- next:
-			c.window.sent(next)
-		case placed := <-post.placed:
-			c.window.placed(placed)
-		case r := <-results:
-			if err := c.books.enter(group(r, results)); err != nil {
-				return err
+			return nil
+		case <-tick.C:
+		}
+		err := c.claim.Renew(ctx, queens.Running, c.done.Load())
+		if errors.Is(err, queens.ErrIncomplete) || errors.Is(err, queens.ErrCancelled) {
+			return err
+		}
+		if err == nil {
+			if at := c.safe.Load(); at != nil {
+				err = c.bus.Accepted(ctx, c.run, *at)
 			}
-		case <-sweep.C:
-			_, threads := c.cfg.Roster.Present()
-			c.window.resize(threads)
-			c.window.sweep()
-		case <-report.C:
-			s := c.snapshot()
-			c.cfg.Report(s)
-			c.lonely(&s)
+		}
+		if err != nil && ctx.Err() == nil {
+			c.cfg.Log.Debug().Err(err).Msg("record of the run not renewed")
 		}
 	}
-	return nil
-}
-
-// lonely says once in a while that nobody counts.
-func (c *Coordinator) lonely(s *progress.Snapshot) {
-	if s.Workers > 0 || time.Since(c.missed) < sayEvery {
-		return
-	}
-	c.missed = time.Now()
-	c.cfg.Log.Warn().Msg("no worker is there to count: start one with worker --nats and the address of the server")
-}
-
-// group returns first and the results that are there already.
-func group(first queens.Result, results <-chan queens.Result) []queens.Result {
-	batch := []queens.Result{first}
-	for len(batch) < maxGroup {
-		select {
-		case r := <-results:
-			batch = append(batch, r)
-		default:
-			return batch
-		}
-	}
-	return batch
-}
-
-func (c *Coordinator) snapshot() progress.Snapshot {
-	s := c.meter.Measure(c.books.ledger.Len(), c.books.sums.Floor())
-	s.Workers, s.Threads = c.cfg.Roster.Present()
-	return s
 }

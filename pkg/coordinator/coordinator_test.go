@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +15,9 @@ import (
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
+	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 )
 
@@ -142,17 +145,37 @@ func TestMisfitsAreRefused(t *testing.T) {
 	}
 }
 
-// A result of a task that is not out, and was never accepted, was not earned.
-func TestResultBeforeTaskIsRefused(t *testing.T) {
-	r := start(t, 16, nil) // has more tasks than the window
-	early := r.take(1)[0]
-	last := r.lastTask()
-	early.task.ID, early.task.Board, early.task.Prefixes = last.ID, last.Board, last.Prefixes
-	r.publish(r.result(early, "prophet"))
-	r.until("the refusal", func(string) bool { return strings.Contains(r.log.String(), "never given out") })
-	r.cancel()
-	if got, _ := r.end(); got.Refused != 1 {
-		t.Errorf("refused %d results, want 1", got.Refused)
+// A result that comes before its task is given out is held until the task's turn, and
+// spares it the road; one that counted something else is refused then, and the task is
+// counted as any other.
+func TestEarlyResults(t *testing.T) {
+	for name, change := range map[string]func(*queens.Result){
+		"right": func(*queens.Result) {},
+		"wrong": func(r *queens.Result) { r.Hash++; r.Count += 1000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, 14, func(c *coordinator.Config) { c.Roster = progress.NewRoster() })
+			last := r.lastTask() // beyond the window
+			last.Run, last.Attempt = r.name, 1
+			early := r.result(delivery{task: last}, "early")
+			change(early)
+			r.publish(early)
+			published := r.tasks()
+			if name == "right" {
+				published--
+			}
+			for range published {
+				d := r.take(1)[0]
+				if d.task.ID == last.ID && name == "right" {
+					t.Error("the task was published although it has a result")
+				}
+				r.publish(r.result(d, "w"))
+			}
+			got := r.exact()
+			if refused := name == "wrong"; (got.Refused == 1) != refused {
+				t.Errorf("refused %d results", got.Refused)
+			}
+		})
 	}
 }
 
@@ -162,7 +185,7 @@ func TestForeignMessagesAreIgnored(t *testing.T) {
 	tasks := r.take(r.tasks())
 	wrong := func(change func(*nqueensv1.Result)) []byte {
 		m := &nqueensv1.Result{
-			Protocol: 1, Run: r.cfg.Run, Task: tasks[0].task.ID, Attempt: 1, Hash: tasks[0].task.Hash(),
+			Protocol: 1, Run: r.name, Task: tasks[0].task.ID, Attempt: 1, Hash: tasks[0].task.Hash(),
 			Count: 1000, Worker: "wrong", Kernel: "wrong",
 		}
 		change(m)
@@ -172,7 +195,7 @@ func TestForeignMessagesAreIgnored(t *testing.T) {
 		}
 		return data
 	}
-	ours, theirs := "nq.result."+r.cfg.Run, "nq.result.other-run"
+	ours, theirs := "nq.result."+r.name, "nq.result.other-run"
 	for _, m := range []*nats.Msg{
 		{Subject: theirs, Data: wrong(func(m *nqueensv1.Result) { m.Run = "other-run" })},
 		{Subject: ours, Data: wrong(func(m *nqueensv1.Result) { m.Run = "other-run" })},
@@ -196,7 +219,8 @@ func TestForeignMessagesAreIgnored(t *testing.T) {
 	}
 }
 
-// Two counts of one task withhold the total, and are told with all that is known.
+// Two counts of one task withhold the total, and are told with all that is known, when
+// nobody is there to count a third time.
 func TestConflictWithholdsTheTotal(t *testing.T) {
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())
@@ -211,14 +235,179 @@ func TestConflictWithholdsTheTotal(t *testing.T) {
 	if !errors.Is(err, queens.ErrIncomplete) || got.Total != nil {
 		t.Fatalf("total %v, error %v, want no total and %v", got.Total, err, queens.ErrIncomplete)
 	}
-	for _, word := range []string{"task 0", "honest", "liar"} {
+	for _, word := range []string{fmt.Sprint("task ", tasks[0].task.ID), "honest", "liar"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("error %q does not name %s", err, word)
 		}
 	}
-	if len(got.Disputes) != 1 {
-		t.Errorf("%d disputes, want 1", len(got.Disputes))
+	if got.Disputes != 1 {
+		t.Errorf("%d disputes, want 1", got.Disputes)
 	}
+}
+
+// A task of which two counts contradict each other is given out again, but not to
+// those two; what a third counts settles it, whichever of them was accepted first. The
+// same holds when the coordinator dies in between.
+func TestConflictIsSettledByAnother(t *testing.T) {
+	for _, first := range []string{"honest", "liar"} {
+		for _, dies := range []bool{false, true} {
+			t.Run(fmt.Sprint("first the ", first, ", dies: ", dies), func(t *testing.T) {
+				r := start(t, 6, func(c *coordinator.Config) { c.Unsettled = patience })
+				tasks := r.take(r.tasks())
+				results := map[string]*queens.Result{"honest": r.result(tasks[0], "honest"), "liar": r.result(tasks[0], "liar")}
+				results["liar"].Count++
+				second := map[string]string{"honest": "liar", "liar": "honest"}[first]
+				r.publish(results[first])
+				r.publish(results[second])
+				for _, d := range tasks[1:] {
+					r.publish(r.result(d, "honest"))
+				}
+				if dies {
+					r.until("the conflict", func(log string) bool { return strings.Contains(log, "conflict: ") && r.progress().Done == r.m.Tasks })
+					r.again()
+				}
+				var again delivery
+				for again.task.ID != tasks[0].task.ID || len(again.task.NotBy) == 0 {
+					again = r.take(1)[0]
+				}
+				if want := []string{first, second}; !slices.Equal(again.task.NotBy, want) || again.task.Attempt < 2 {
+					t.Errorf("the task came with attempt %d, not by %q, want %q", again.task.Attempt, again.task.NotBy, want)
+				}
+				r.publish(r.result(again, "third"))
+				if got := r.exact(); got.Disputes != 1 {
+					t.Errorf("%d disputes, want 1", got.Disputes)
+				}
+			})
+		}
+	}
+}
+
+// A coordinator that takes up a ledger publishes what has no result, and nothing else:
+// what was stored on the server while nobody was there counts.
+func TestResume(t *testing.T) {
+	r := start(t, 10, nil)
+	tasks := r.take(r.tasks())
+	const before, between = 5, 7
+	for _, d := range tasks[:before] {
+		r.publish(r.result(d, "before"))
+	}
+	r.until("the first results", func(string) bool { return r.progress().Done == before })
+	r.cancel()
+	<-r.done
+	for _, d := range tasks[before : before+between] {
+		r.publish(r.result(d, "between"))
+	}
+	r.again()
+	rest := r.take(r.tasks() - before - between)
+	for _, d := range rest {
+		for _, old := range tasks[:before+between] {
+			if d.task.ID == old.task.ID {
+				t.Errorf("task %d was published again although it has a result", d.task.ID)
+			}
+		}
+		r.publish(r.result(d, "after"))
+	}
+	got := r.exact()
+	if got.Resumed != before || got.Workers != 3 {
+		t.Errorf("resumed from %d tasks, with %d workers in all, want %d and 3", got.Resumed, got.Workers, before)
+	}
+}
+
+// However often the coordinator dies, the total is exact, and it never publishes a
+// task that the ledger has.
+func TestTwentyDeaths(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	r := start(t, 12, nil)
+	var done uint64
+	for range 20 {
+		for range rng.IntN(2) {
+			r.publish(r.result(r.take(1)[0], "w"))
+		}
+		r.again()
+		if now := r.ledger.Len(); now < done {
+			t.Fatalf("%d tasks were accepted, and %d after the coordinator died", done, now)
+		} else {
+			done = now
+		}
+	}
+	r.serve("w")
+	r.exact()
+}
+
+// A coordinator whose run another has taken over says so and stops, and so does one
+// whose run was cancelled. Trouble with the server is no reason.
+func TestLostClaim(t *testing.T) {
+	for name, want := range map[string]error{"taken over": queens.ErrIncomplete, "cancelled": queens.ErrCancelled} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, 8, nil)
+			trouble := errors.New("no answer")
+			r.claim.lost.Store(&trouble)
+			if r.finished(3 * time.Second) { // longer than the interval of renewals
+				t.Fatalf("it ended: %v", r.err)
+			}
+			r.claim.lost.Store(&want)
+			if got, err := r.end(); !errors.Is(err, want) || got.Total != nil {
+				t.Errorf("total %v, error %v, want none and %v", got.Total, err, want)
+			}
+		})
+	}
+}
+
+// A task in whose search three workers have vanished is set aside, and taken off the
+// queue; the run ends without a total when all others are counted, and says which task
+// it was, whose, and how to count it alone.
+func TestDeadlyTaskIsSetAside(t *testing.T) {
+	t.Parallel()
+	r := start(t, 6, nil)
+	tasks := r.take(r.tasks())
+	deadly := tasks[3].task.ID
+	for _, name := range []string{"a", "b", "c"} {
+		r.cfg.Roster.Saw(queens.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []queens.Held{
+			{Run: r.name, Task: deadly}, {Run: "another", Task: tasks[4].task.ID},
+		}})
+	}
+	r.cfg.Roster.Saw(queens.Heartbeat{Worker: "d", Kernel: "k", Threads: 1, Held: []queens.Held{{Run: r.name, Task: tasks[5].task.ID}}})
+	for _, d := range tasks {
+		if d.task.ID != deadly {
+			r.publish(r.result(d, "w"))
+			if err := d.lease.Done(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !r.finished(40 * time.Second) { // workers are held to have vanished after 15
+		t.Fatalf("the run did not end; log:\n%s", r.log)
+	}
+	if !errors.Is(r.err, queens.ErrIncomplete) || r.got.Total != nil || r.got.Progress.Done != r.m.Tasks-1 {
+		t.Fatalf("total %v, %d tasks done, error %v", r.got.Total, r.got.Progress.Done, r.err)
+	}
+	for _, word := range []string{"a", "b", "c", fmt.Sprintf("coordinator ledger %s --task %d | worker task", r.name, deadly)} {
+		if !strings.Contains(r.err.Error(), word) {
+			t.Errorf("error %q does not say %s", r.err, word)
+		}
+	}
+	stream, err := r.admin.Stream(t.Context(), "NQ_TASKS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := stream.Info(t.Context()); err != nil || info.State.Msgs != 0 {
+		t.Errorf("%d tasks stay on the server (error %v)", info.State.Msgs, err)
+	}
+}
+
+// A run leaves no goroutine behind, however it ends.
+func TestNoGoroutineStays(t *testing.T) {
+	r := start(t, 6, nil)
+	r.serve("w")
+	r.exact()
+	bustest.Ended(t, "nqueens/pkg/coordinator.")
+	r = start(t, 6, nil)
+	r.take(1)
+	r.cancel()
+	<-r.done
+	bustest.Ended(t, "nqueens/pkg/coordinator.")
 }
 
 // A sum beyond the known total ends the run at once, one below it at the end.

@@ -35,7 +35,12 @@ var errStopped = errors.New("stopped by the test")
 // right or wrong by it.
 type run struct {
 	t      *testing.T
+	name   string
+	m      queens.Manifest
+	folder string // of the ledger
 	cfg    coordinator.Config
+	ledger *ledger.Ledger
+	claim  *claim
 	bus    *bus.Bus
 	admin  jetstream.JetStream
 	queue  *bus.Queue
@@ -68,15 +73,16 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *run {
 		t.Fatal(err)
 	}
 	known, _ := queens.KnownTotal(n)
-	r := &run{t: t, bus: b, admin: admin, queue: b.Queue(), log: log, done: make(chan struct{})}
-	r.latest.Store(new(progress.Snapshot))
+	r := &run{
+		t: t, name: queens.NewRun(n, time.Now()), m: m, folder: t.TempDir(), claim: new(claim),
+		bus: b, admin: admin, queue: b.Queue(), log: log,
+	}
 	r.cfg = coordinator.Config{
-		Run:         queens.NewRun(n, time.Now()),
-		Manifest:    m,
 		Known:       known,
 		Roster:      progress.NewRoster(),
 		Overdue:     overdue,
 		Patience:    time.Hour,
+		Unsettled:   overdue,
 		Report:      func(s progress.Snapshot) { r.latest.Store(&s) },
 		ReportEvery: 10 * time.Millisecond,
 		Log:         logger,
@@ -84,21 +90,56 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *run {
 	if change != nil {
 		change(&r.cfg)
 	}
-	c, err := coordinator.New(r.cfg, b, ledger.New())
-	if err != nil {
+	if r.ledger, err = ledger.Create(r.folder, ledger.Header{Run: r.name, Created: time.Now(), Manifest: m}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	r.cancel = func() { cancel(errStopped) }
-	go func() {
-		defer close(r.done)
-		r.got, r.err = c.Run(ctx)
-	}()
-	t.Cleanup(func() { r.cancel(); <-r.done })
+	r.begin()
 	return r
 }
 
-func (r *run) tasks() int                  { return int(r.cfg.Manifest.Tasks) }
+// begin starts a coordinator with the ledger as it is.
+func (r *run) begin() {
+	r.t.Helper()
+	r.latest.Store(new(progress.Snapshot))
+	r.done = make(chan struct{})
+	c, err := coordinator.New(r.cfg, r.bus, r.claim, r.ledger)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(r.t.Context())
+	r.cancel = func() { cancel(errStopped) }
+	done := r.done
+	go func() {
+		defer close(done)
+		r.got, r.err = c.Run(ctx)
+		r.err = errors.Join(r.err, r.ledger.Close())
+	}()
+	r.t.Cleanup(func() { cancel(errStopped); <-done })
+}
+
+// again stops the coordinator, as if it had died, and starts another on its ledger.
+func (r *run) again() {
+	r.t.Helper()
+	r.cancel()
+	<-r.done
+	var err error
+	if r.ledger, err = ledger.Open(r.folder); err != nil {
+		r.t.Fatal(err)
+	}
+	r.begin()
+}
+
+// claim is a hold on the run that is lost when the test says so.
+type claim struct{ lost atomic.Pointer[error] }
+
+func (c *claim) Renew(context.Context, queens.State, uint64) error {
+	if err := c.lost.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (r *run) tasks() int                  { return int(r.m.Tasks) }
 func (r *run) progress() progress.Snapshot { return *r.latest.Load() }
 
 // delivery is a task taken, and the hold on it.
@@ -144,7 +185,7 @@ func (r *run) serve(worker string) {
 // lastTask returns the task of the highest id.
 func (r *run) lastTask() queens.Task {
 	var last queens.Task
-	for task := range split.Tasks(&r.cfg.Manifest) {
+	for task := range split.Tasks(&r.m) {
 		last = task
 	}
 	return last

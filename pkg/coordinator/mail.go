@@ -2,31 +2,46 @@ package coordinator
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/queens"
 )
 
-// mail runs the window's errands, one at a time, and tells where each task lies.
+// mail runs the window's errands, some at a time, and tells where each task lies.
 type mail struct {
 	bus    Bus
 	log    zerolog.Logger
 	jobs   chan job
 	placed chan job
 
+	mu   sync.Mutex
 	said time.Time // when a fault of the queue was last logged
 	lost uint64    // tasks found lost, and
 	told time.Time // when that was last logged
 }
+
+// carriers is the number of errands under way at once: the road to the server and
+// back is longer than what is to be done at either end.
+const carriers = 16
 
 func newMail(bus Bus, log zerolog.Logger) *mail {
 	return &mail{bus: bus, log: log, jobs: make(chan job), placed: make(chan job)}
 }
 
 // deliver runs errands until ctx ends.
-func (m *mail) deliver(ctx context.Context) {
+func (m *mail) deliver(ctx context.Context) error {
+	var group errgroup.Group
+	for range carriers {
+		group.Go(func() error { m.carry(ctx); return nil })
+	}
+	return group.Wait()
+}
+
+func (m *mail) carry(ctx context.Context) {
 	for {
 		select {
 		case j := <-m.jobs:
@@ -49,42 +64,72 @@ const (
 )
 
 func (m *mail) run(ctx context.Context, j job) job {
-	if j.look {
+	switch j.errand {
+	case look:
 		queued, err := m.bus.Queued(ctx, &j.task, j.place)
 		if queued || err != nil {
 			return j // it is there, or there is no telling: ask again later
 		}
 		j.task.Attempt++
 		m.tellLost(&j.task)
+		m.publish(ctx, &j)
+	case publish:
+		m.publish(ctx, &j)
+	case withdraw:
+		m.insist(ctx, &j, "can't take a task off the queue, trying again", func() error {
+			return m.bus.Withdraw(ctx, &j.task, j.place)
+		})
 	}
-	for {
+	return j
+}
+
+func (m *mail) publish(ctx context.Context, j *job) {
+	m.insist(ctx, j, "can't publish tasks, trying again", func() error {
 		place, err := m.bus.PublishTask(ctx, &j.task)
 		if err == nil {
-			j.place = place
-			return j
+			j.place, j.published = place, true
 		}
-		if ctx.Err() != nil {
-			return j
+		return err
+	})
+}
+
+// insist tries until it is done, or ctx ends.
+func (m *mail) insist(ctx context.Context, j *job, complaint string, try func() error) {
+	for {
+		err := try()
+		if err == nil || ctx.Err() != nil {
+			return
 		}
-		if time.Since(m.said) > sayEvery {
-			m.said = time.Now()
-			m.log.Warn().Err(err).Uint64("task", j.task.ID).Msg("can't publish tasks, trying again")
+		if m.due(&m.said) {
+			m.log.Warn().Err(err).Uint64("task", j.task.ID).Msg(complaint)
 		}
 		select {
 		case <-ctx.Done():
-			return j
+			return
 		case <-time.After(retryEvery):
 		}
 	}
 }
 
+// due reports whether to say again what was said at that time, and notes it.
+func (m *mail) due(last *time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(*last) < sayEvery {
+		return false
+	}
+	*last = time.Now()
+	return true
+}
+
 // tellLost logs that a task was lost: the first, and then once in a while how many.
 func (m *mail) tellLost(task *queens.Task) {
+	m.mu.Lock()
 	m.lost++
-	if time.Since(m.told) < sayEvery {
-		return
+	lost := m.lost
+	m.mu.Unlock()
+	if m.due(&m.told) {
+		m.log.Info().Uint64("task", task.ID).Uint32("attempt", task.Attempt).Uint64("lost_so_far", lost).
+			Msg("tasks left the queue without a result, publishing them again")
 	}
-	m.told = time.Now()
-	m.log.Info().Uint64("task", task.ID).Uint32("attempt", task.Attempt).Uint64("lost_so_far", m.lost).
-		Msg("tasks left the queue without a result, publishing them again")
 }

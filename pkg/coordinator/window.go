@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -16,22 +17,39 @@ const (
 	maxWindow       = 8192
 )
 
-// maxDoublings bounds how far patience grows.
-const maxDoublings = 10
+// Bounds on patience: how often it may double, and how many times the longest search
+// so far it must at least be.
+const (
+	maxDoublings    = 10
+	longestSearches = 20
+)
+
+// deadly is how many workers that vanish with a task in their hands are enough for it
+// to be set aside.
+const deadly = 3
+
+// maxDrawn is how many tasks are drawn in one go: many may need no publishing.
+const maxDrawn = 1 << 12
 
 // window holds the tasks that are out: published, or about to be, and without an
-// accepted result. Tasks come in by order of id and leave when they are accepted.
+// accepted result or with one in dispute. Tasks come in by order of id and leave when
+// they are accepted.
 type window struct {
 	overdue, patience time.Duration
 
 	size     int // of the window, as resize left it
 	out      map[uint64]*flight
-	again    []job // looks and repetitions to be sent, in turn with fresh tasks
+	again    []job // looks, repetitions and withdrawals to be sent, in turn with fresh tasks
 	turn     bool  // that of again
 	fresh    *queens.Task
+	drawn    bool // all tasks
 	pull     func() (queens.Task, bool)
 	close    func()
 	run      string
+	has      func(id uint64) bool // whether the ledger has it
+	early    *early
+	longest  time.Duration // of the searches so far
+	aside    int           // flights that are set aside
 	repeated uint64
 }
 
@@ -41,22 +59,36 @@ type flight struct {
 	hash    uint64
 	place   uint64 // of that message in the queue
 	busy    bool   // with the mail
+	recount bool   // it is to be published again, kept from others than before
 	overdue time.Time
 	expires time.Time
+	widowed []string // workers that vanished with it in their hands
+	aside   bool     // for good: it was one of theirs too often
 }
+
+// errand says what the mail is to do with a task.
+type errand int
+
+const (
+	// publish it.
+	publish errand = iota
+	// look whether it lies at its place, and publish it with the next attempt if not.
+	look
+	// withdraw it from its place: nobody is to get it any more.
+	withdraw
+)
 
 // job is an errand for the mail.
 type job struct {
-	task  queens.Task
-	place uint64
-	// look says to look first whether the task lies at its place, and to publish
-	// it with the next attempt only if it does not.
-	look bool
+	errand    errand
+	task      queens.Task
+	place     uint64
+	published bool // by the mail
 }
 
-func newWindow(cfg *Config) *window {
-	w := &window{overdue: cfg.Overdue, patience: cfg.Patience, run: cfg.Run, out: make(map[uint64]*flight)}
-	w.pull, w.close = iter.Pull(split.Tasks(&cfg.Manifest))
+func newWindow(cfg *Config, run string, m *queens.Manifest, has func(id uint64) bool) *window {
+	w := &window{overdue: cfg.Overdue, patience: cfg.Patience, run: run, has: has, out: make(map[uint64]*flight), early: newEarly()}
+	w.pull, w.close = iter.Pull(split.Tasks(m))
 	w.resize(0)
 	return w
 }
@@ -71,7 +103,6 @@ func (w *window) next() (job, bool) {
 	for len(w.again) > 0 && w.out[w.again[0].task.ID] == nil {
 		w.again = w.again[1:] // accepted meanwhile
 	}
-	w.fill()
 	w.turn = len(w.again) > 0 && (w.turn || w.fresh == nil)
 	switch {
 	case w.turn:
@@ -82,15 +113,33 @@ func (w *window) next() (job, bool) {
 	return job{}, false
 }
 
-// fill brings the next fresh task where the window has room for it.
-func (w *window) fill() {
-	if w.fresh != nil || len(w.out) >= w.size {
-		return
-	}
-	if task, ok := w.pull(); ok {
+// draw brings the next fresh task where the window has room for it. Tasks that have
+// a result are passed over, and those whose result came early are not published. It
+// returns such results, to be entered now, and whether to draw again at once.
+func (w *window) draw() (ripe []arrival, more bool) {
+	for range maxDrawn {
+		if w.fresh != nil || w.drawn || len(w.out)-w.aside >= w.size {
+			return ripe, false
+		}
+		task, ok := w.pull()
+		if !ok {
+			w.drawn = true
+			return ripe, false
+		}
+		if w.has(task.ID) {
+			continue
+		}
 		task.Run, task.Attempt = w.run, 1
+		if came := w.early.take(task.ID); len(came) > 0 {
+			// Where they misfit, the sweeper publishes it.
+			task.Attempt = 0
+			w.out[task.ID] = &flight{task: task, hash: task.Hash()}
+			ripe = append(ripe, came...)
+			continue
+		}
 		w.fresh = &task
 	}
+	return ripe, true
 }
 
 // sent notes that the mail has taken the errand that next returned.
@@ -106,42 +155,121 @@ func (w *window) sent(j job) {
 
 // placed notes where the mail has left a task.
 func (w *window) placed(j job) {
+	if j.published && j.task.Attempt > 1 {
+		w.repeated++
+	}
 	f, out := w.out[j.task.ID]
 	if !out {
 		return
 	}
 	now := time.Now()
-	if repeated := j.task.Attempt > f.task.Attempt; repeated || f.expires.IsZero() {
-		f.expires = now.Add(w.patience << min(j.task.Attempt-1, maxDoublings))
-		if repeated {
-			w.repeated++
-		}
+	if j.published {
+		f.expires = now.Add(w.patient() << min(j.task.Attempt-1, maxDoublings))
 	}
-	f.task, f.place, f.busy = j.task, j.place, false
+	f.task.Attempt, f.place, f.busy = j.task.Attempt, j.place, false
 	f.overdue = now.Add(w.overdue)
+	switch {
+	case f.aside && j.errand != withdraw:
+		w.send(f, withdraw)
+	case f.recount:
+		f.recount = false
+		w.send(f, publish)
+	}
+}
+
+// patient is how long to wait for a result before the task is published again,
+// whatever the queue says: long beside the longest search so far.
+func (w *window) patient() time.Duration {
+	return max(w.patience, longestSearches*w.longest)
+}
+
+// send has the mail run an errand for a flight. What is published again has another
+// attempt.
+func (w *window) send(f *flight, e errand) {
+	j := job{errand: e, task: f.task, place: f.place}
+	if e == publish {
+		j.task.Attempt++
+	}
+	f.busy = true
+	w.again = append(w.again, j)
 }
 
 // sweep finds what is out for too long: expected, and not accepted. The queue is
-// asked about it; past all patience it is published again without asking.
-func (w *window) sweep() {
+// asked about it; past all patience it is published again without asking, and
+// returned, so that it can be told.
+func (w *window) sweep() (given []*flight) {
 	now := time.Now()
 	for _, f := range w.out {
 		switch {
-		case f.busy || now.Before(f.overdue):
-			continue
+		case f.busy || f.aside || now.Before(f.overdue):
+		case f.place == 0:
+			w.send(f, publish)
 		case now.Before(f.expires):
-			w.again = append(w.again, job{task: f.task, place: f.place, look: true})
+			w.send(f, look)
 		default:
-			again := f.task
-			again.Attempt++
-			w.again = append(w.again, job{task: again})
+			given = append(given, f)
+			w.send(f, publish)
 		}
-		f.busy = true
 	}
+	return given
 }
 
-// accepted notes that a task needs no more care.
-func (w *window) accepted(id uint64) {
+// recount has a task counted again whose results contradict each other, by others
+// than those that have counted it.
+func (w *window) recount(task *queens.Task, attempt uint32, notBy []string) {
+	f, out := w.out[task.ID]
+	if !out {
+		f = &flight{task: *task, hash: task.Hash()}
+		f.task.Run = w.run
+		w.out[task.ID] = f
+	}
+	f.task.Attempt = max(f.task.Attempt, attempt)
+	f.task.NotBy = notBy[max(0, len(notBy)-queens.MaxNotBy):]
+	if f.busy {
+		f.recount = true
+		return
+	}
+	w.send(f, publish)
+}
+
+// widow notes that a worker has vanished with a task in its hands, and reports whether
+// it was one too many: then the task is set aside.
+func (w *window) widow(id uint64, worker string) (f *flight, setAside bool) {
+	f, out := w.out[id]
+	if !out || f.aside || slices.Contains(f.widowed, worker) {
+		return f, false
+	}
+	f.widowed = append(f.widowed, worker)
+	if len(f.widowed) < deadly {
+		return f, false
+	}
+	f.aside = true
+	w.aside++
+	if !f.busy {
+		w.send(f, withdraw)
+	}
+	return f, true
+}
+
+// stuck reports whether all that has no result is set aside, and off the queue.
+func (w *window) stuck() bool {
+	if w.aside == 0 || !w.drawn || len(w.out) > w.aside {
+		return false
+	}
+	for _, f := range w.out {
+		if f.busy {
+			return false
+		}
+	}
+	return true
+}
+
+// accepted notes that a task needs no more care, and how long its search took.
+func (w *window) accepted(id uint64, search time.Duration) {
+	w.longest = max(w.longest, search)
+	if f, out := w.out[id]; out && f.aside {
+		w.aside--
+	}
 	delete(w.out, id)
 }
 

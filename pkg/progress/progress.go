@@ -39,17 +39,22 @@ type sample struct {
 	solutions float64
 }
 
-// NewMeter returns a meter for a run of so many tasks that starts now.
-func NewMeter(tasks uint64) *Meter {
+// NewMeter returns a meter for a run of so many tasks that starts now, or goes on now
+// from what is done.
+func NewMeter(tasks, done uint64, solutions *big.Int) *Meter {
 	now := time.Now()
-	return &Meter{tasks: tasks, start: now, samples: []sample{{at: now}}}
+	return &Meter{tasks: tasks, start: now, samples: []sample{{at: now, done: done, solutions: float(solutions)}}}
+}
+
+func float(i *big.Int) float64 {
+	f, _ := new(big.Float).SetInt(i).Float64()
+	return f
 }
 
 // Measure notes what is done by now and returns the snapshot, without workers.
 func (m *Meter) Measure(done uint64, solutions *big.Int) Snapshot {
 	now := time.Now()
-	found, _ := new(big.Float).SetInt(solutions).Float64()
-	latest := sample{at: now, done: done, solutions: found}
+	latest := sample{at: now, done: done, solutions: float(solutions)}
 	m.samples = append(m.samples, latest)
 	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= window {
 		m.samples = m.samples[1:]

@@ -23,7 +23,7 @@ type run struct {
 	latest    progress.Snapshot
 }
 
-func newRun(tasks uint64) *run { return &run{meter: progress.NewMeter(tasks)} }
+func newRun(tasks uint64) *run { return &run{meter: progress.NewMeter(tasks, 0, new(big.Int))} }
 
 // work does so many tasks of 10 solutions each, a second, for so long, and measures
 // after each second.
@@ -210,7 +210,7 @@ func TestAllDone(t *testing.T) {
 // Totals beyond 64 bits have a rate too.
 func TestHugeTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := progress.NewMeter(2)
+		m := progress.NewMeter(2, 0, new(big.Int))
 		time.Sleep(10 * time.Second)
 		huge := new(big.Int).Lsh(big.NewInt(10), 70)
 		s := m.Measure(1, huge)

@@ -1,6 +1,8 @@
 package progress
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,23 +13,27 @@ import (
 // several heartbeats.
 const silence = 15 * time.Second
 
-// Roster knows the workers by their heartbeats. It is safe for concurrent use.
+// Roster knows the workers by their heartbeats. A worker is present from its first
+// heartbeat until it says that it leaves, or is silent for too long. The roster is
+// safe for concurrent use.
 type Roster struct {
 	mu      sync.Mutex
 	workers map[string]entry
 }
 
 type entry struct {
-	threads int
-	last    time.Time
+	beat queens.Heartbeat // the last
+	at   time.Time
 }
+
+func (e entry) silent() bool { return time.Since(e.at) > silence }
 
 // NewRoster returns a roster that has heard of nobody.
 func NewRoster() *Roster {
 	return &Roster{workers: make(map[string]entry)}
 }
 
-// Saw notes a heartbeat.
+// Saw notes a heartbeat, and keeps it.
 func (r *Roster) Saw(h queens.Heartbeat) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,20 +41,50 @@ func (r *Roster) Saw(h queens.Heartbeat) {
 		delete(r.workers, h.Worker)
 		return
 	}
-	r.workers[h.Worker] = entry{threads: h.Threads, last: time.Now()}
+	r.workers[h.Worker] = entry{beat: h, at: time.Now()}
 }
 
-// Present returns the number of workers heard of lately, and of their threads.
+// Present returns the number of workers present, and of their threads.
 func (r *Roster) Present() (workers, threads int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for name, w := range r.workers {
-		if time.Since(w.last) > silence {
-			delete(r.workers, name)
-			continue
+	for _, e := range r.workers {
+		if !e.silent() {
+			workers++
+			threads += e.beat.Threads
 		}
-		workers++
-		threads += w.threads
 	}
 	return workers, threads
+}
+
+// Names returns the names of the workers present, in order.
+func (r *Roster) Names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for name, e := range r.workers {
+		if !e.silent() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Vanished returns the last heartbeats, in order of name, of the workers that have
+// been silent for too long and have not said that they leave: what they held may wait
+// for its lease to lapse. It forgets them, so that each is told once; one that is heard
+// of again later is a new one. Until it is called, the roster keeps them.
+func (r *Roster) Vanished() []queens.Heartbeat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var gone []queens.Heartbeat
+	for name, e := range r.workers {
+		if e.silent() {
+			gone = append(gone, e.beat)
+			delete(r.workers, name)
+		}
+	}
+	slices.SortFunc(gone, func(a, b queens.Heartbeat) int { return strings.Compare(a.Worker, b.Worker) })
+	return gone
 }

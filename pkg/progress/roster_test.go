@@ -2,6 +2,8 @@ package progress_test
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -79,6 +81,84 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// A worker that falls silent is told once, with its last heartbeat and what it held by
+// then, whoever looks in between; one that left is not. It may come back as a new one,
+// and vanish again.
+func TestVanished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		wantVanished(t, r, "nobody")
+		last := holding("b", 7, 8)
+		r.Saw(holding("b", 6))
+		r.Saw(beat("a", 2))
+		r.Saw(last)
+		r.Saw(holding("left", 9))
+		r.Saw(leave("left"))
+		time.Sleep(silence)
+		r.Saw(beat("here", 1))
+		wantVanished(t, r, "15 s")
+
+		time.Sleep(time.Nanosecond)
+		wantPresent(t, r, "past 15 s", 1, 1)
+		wantVanished(t, r, "past 15 s", beat("a", 2), last)
+		wantVanished(t, r, "asked again")
+
+		r.Saw(beat("b", 1))
+		wantPresent(t, r, "back", 2, 2)
+		time.Sleep(silence + time.Nanosecond)
+		wantVanished(t, r, "gone again", beat("b", 1), beat("here", 1))
+	})
+}
+
+// A worker that is heard of again, or leaves, before anybody asks has not vanished.
+func TestLateHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		r.Saw(holding("a", 1))
+		r.Saw(holding("b", 2))
+		time.Sleep(time.Minute)
+		r.Saw(holding("a", 3))
+		r.Saw(leave("b"))
+		wantVanished(t, r, "after a minute")
+		wantPresent(t, r, "after a minute", 1, 1)
+	})
+}
+
+// The names are those of the workers present, in order.
+func TestNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		for _, name := range []string{"d", "b", "a", "c"} {
+			r.Saw(beat(name, 1))
+		}
+		time.Sleep(silence)
+		r.Saw(beat("d", 1))
+		r.Saw(beat("a", 1))
+		r.Saw(leave("c"))
+		for _, want := range [][]string{{"a", "b", "d"}, {"a", "d"}} {
+			if got := r.Names(); !slices.Equal(got, want) {
+				t.Errorf("present are %q, want %q", got, want)
+			}
+			time.Sleep(time.Nanosecond)
+		}
+	})
+}
+
+func holding(worker string, tasks ...uint64) queens.Heartbeat {
+	h := beat(worker, 1)
+	for _, id := range tasks {
+		h.Held = append(h.Held, queens.Held{Run: "r", Task: id, Since: time.Second})
+	}
+	return h
+}
+
+func wantVanished(t *testing.T, r *progress.Roster, when string, want ...queens.Heartbeat) {
+	t.Helper()
+	if got := r.Vanished(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: vanished are %+v, want %+v", when, got, want)
+	}
+}
+
 // Heartbeats may come while others ask, from anywhere. The race detector sees more
 // of it.
 func TestRosterIsSafeForAll(t *testing.T) {
@@ -98,6 +178,9 @@ func TestRosterIsSafeForAll(t *testing.T) {
 			for range beats {
 				if w, th := r.Present(); w < 0 || w > workers || th != 2*w {
 					t.Errorf("%d workers with %d threads", w, th)
+				}
+				if names, gone := r.Names(), r.Vanished(); len(names) > workers || len(gone) > 0 {
+					t.Errorf("present are %q, vanished %+v", names, gone)
 				}
 			}
 		})

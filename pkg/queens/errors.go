@@ -7,8 +7,11 @@ import "errors"
 var (
 	// ErrContradiction: the sum contradicts the known value or another route to it.
 	ErrContradiction = errors.New("the total contradicts what is known")
-	// ErrIncomplete: the run stopped before every task had one accepted count.
+	// ErrIncomplete: the run stopped before every task had one accepted count. It can
+	// be resumed.
 	ErrIncomplete = errors.New("the run is incomplete")
+	// ErrCancelled: a person has ended the run for good.
+	ErrCancelled = errors.New("the run was cancelled")
 	// ErrNoConnection: no server could be reached, or it refused the credentials.
 	ErrNoConnection = errors.New("no connection to the server")
 )

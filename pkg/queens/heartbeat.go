@@ -1,6 +1,9 @@
 package queens
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Heartbeat is what a worker says of itself every few seconds.
 type Heartbeat struct {
@@ -9,7 +12,20 @@ type Heartbeat struct {
 	Kernel  string
 	Threads int
 	Leaving bool // Set in the last heartbeat of a worker that stops.
+	// Held are the tasks that the worker searches.
+	Held []Held
 }
+
+// Held is a task in a worker's hands.
+type Held struct {
+	Run  string
+	Task uint64
+	// Since is how long the worker has searched it.
+	Since time.Duration
+}
+
+// maxHeld bounds what one worker may claim: a task a thread.
+const maxHeld = maxThreads
 
 // maxThreads bounds what one worker may claim.
 const maxThreads = 1 << 16
@@ -23,6 +39,16 @@ func (h *Heartbeat) Validate() error {
 		return fmt.Errorf("heartbeat of worker %q with a version or kernel name over %d bytes", h.Worker, maxName)
 	case h.Threads < 1 || h.Threads > maxThreads:
 		return fmt.Errorf("heartbeat of worker %q with %d threads, not 1 to %d", h.Worker, h.Threads, maxThreads)
+	case len(h.Held) > maxHeld:
+		return fmt.Errorf("heartbeat of worker %q with %d tasks, more than %d", h.Worker, len(h.Held), maxHeld)
+	}
+	for _, held := range h.Held {
+		if err := CheckRun(held.Run); err != nil {
+			return fmt.Errorf("heartbeat of worker %q: %w", h.Worker, err)
+		}
+		if held.Since < 0 {
+			return fmt.Errorf("heartbeat of worker %q with task %d for a negative time", h.Worker, held.Task)
+		}
 	}
 	return nil
 }

@@ -5,6 +5,9 @@ import "context"
 // Lease is a worker's hold on one task. A task whose lease runs out is given to
 // another worker.
 type Lease interface {
+	// Again reports whether the queue has given out the task before: whoever took it
+	// then has handed it back, or has vanished.
+	Again() bool
 	// Extend asks for the whole length of the lease again, from now on.
 	Extend() error
 	// Done gives the task up for good, its result being stored, and waits for

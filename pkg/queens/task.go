@@ -19,6 +19,9 @@ type Task struct {
 	// Attempt is 1 when the task is first published and grows by 1 each time it
 	// is published again.
 	Attempt uint32
+	// NotBy names workers that are to leave the task to others: they have counted it
+	// already, and what they counted is in dispute.
+	NotBy []string
 	// Board and Prefixes say what to count: the completions of each prefix.
 	Board    Board
 	Prefixes []Prefix
@@ -67,8 +70,14 @@ func (t *Task) Validate() error {
 			return err
 		}
 	}
+	if len(t.NotBy) > MaxNotBy {
+		return fmt.Errorf("task %d is kept from %d workers, more than %d", t.ID, len(t.NotBy), MaxNotBy)
+	}
 	return nil
 }
+
+// MaxNotBy bounds [Task.NotBy].
+const MaxNotBy = 64
 
 // Result is one worker's count of one task.
 type Result struct {

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"slices"
 
 	"nqueens/pkg/queens"
 )
@@ -39,13 +40,20 @@ func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class,
 	} else {
 		m.Classes = single(classes, depth)
 	}
+	err := number(ctx, &m)
+	return m, err
+}
+
+// number gives the tasks of the manifest's classes their ids, counts them, and hashes
+// them.
+func number(ctx context.Context, m *queens.Manifest) error {
 	hash := sha256.New()
 	var hashed [8]byte
 	for i := range m.Classes {
 		m.Classes[i].First = m.Tasks
 		for task := range ClassTasks(m.Classes[i]) {
 			if ctx.Err() != nil {
-				return queens.Manifest{}, context.Cause(ctx)
+				return context.Cause(ctx)
 			}
 			binary.LittleEndian.PutUint64(hashed[:], task.Hash())
 			hash.Write(hashed[:])
@@ -53,7 +61,7 @@ func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class,
 		}
 	}
 	hash.Sum(m.Hash[:0])
-	return m, nil
+	return nil
 }
 
 // Tasks yields the tasks of a manifest in order of id, each with Run empty and
@@ -108,4 +116,54 @@ func descend(b *queens.Board, depth int, p queens.Prefix, yield func(queens.Pref
 		}
 	}
 	return true
+}
+
+// Find returns the task of that id. It goes through the
+// prefixes of the task's class, which takes a while where there are very many.
+func Find(ctx context.Context, m *queens.Manifest, id uint64) (queens.Task, error) {
+	if id >= m.Tasks {
+		return queens.Task{}, fmt.Errorf("the run has no task %d: it has %d", id, m.Tasks)
+	}
+	plan := m.Classes[m.ClassOf(id)]
+	skip := (id - plan.First) * uint64(plan.Batch)
+	task := queens.Task{ID: id, Board: plan.Board}
+	for prefix := range Prefixes(plan.Board, plan.Depth) {
+		if skip > 0 {
+			if skip--; skip%(1<<16) == 0 && ctx.Err() != nil {
+				return queens.Task{}, context.Cause(ctx)
+			}
+			continue
+		}
+		if task.Prefixes = append(task.Prefixes, prefix); len(task.Prefixes) == plan.Batch {
+			break
+		}
+	}
+	if len(task.Prefixes) == 0 {
+		return queens.Task{}, fmt.Errorf("class %d has no prefix for task %d: the manifest is not what this program would make", m.ClassOf(id), id)
+	}
+	return task, nil
+}
+
+// Check returns nil when the manifest's tasks are those that this program would give
+// out for it: as many, with the same hash. It goes through all of them.
+func Check(ctx context.Context, m *queens.Manifest) error {
+	if m.Splitter != Version {
+		return fmt.Errorf("the run was split by rules of version %d, this program has version %d: go on with the program that began it", m.Splitter, Version)
+	}
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	again := queens.Manifest{Classes: slices.Clone(m.Classes)}
+	if err := number(ctx, &again); err != nil {
+		return err
+	}
+	for i := range m.Classes {
+		if again.Classes[i].First != m.Classes[i].First {
+			return fmt.Errorf("class %d begins with task %d here, with task %d in the run's manifest: go on with the program that began it", i, again.Classes[i].First, m.Classes[i].First)
+		}
+	}
+	if again.Tasks != m.Tasks || again.Hash != m.Hash {
+		return fmt.Errorf("this program makes %d tasks with hash %x of the run's manifest, which says %d with hash %x: go on with the program that began it", again.Tasks, again.Hash, m.Tasks, m.Hash)
+	}
+	return nil
 }

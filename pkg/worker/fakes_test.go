@@ -42,6 +42,12 @@ func task(id uint64) queens.Task {
 	return queens.Task{Run: "r", ID: id, Attempt: 3, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}}}
 }
 
+// attempt is the task, published for the so many'th time.
+func attempt(number uint32, task queens.Task) queens.Task {
+	task.Attempt = number
+	return task
+}
+
 // fakeSearch stands for a kernel's Count.
 type fakeSearch func(ctx context.Context, pulse *atomic.Uint64) (uint64, error)
 
@@ -58,6 +64,18 @@ func counting(n uint64) fakeSearch {
 	return func(context.Context, *atomic.Uint64) (uint64, error) { return n, nil }
 }
 
+// lasting returns a search that takes so long.
+func lasting(d time.Duration) fakeSearch {
+	return func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(d):
+			return 1, nil
+		}
+	}
+}
+
 // fakeQueue lends what the test gives it.
 type fakeQueue struct {
 	ready chan loan
@@ -70,7 +88,10 @@ type loan struct {
 }
 
 func (q *fakeQueue) lend(task queens.Task) *fakeLease {
-	l := new(fakeLease)
+	return q.lendUnder(new(fakeLease), task)
+}
+
+func (q *fakeQueue) lendUnder(l *fakeLease, task queens.Task) *fakeLease {
 	q.ready <- loan{task, l}
 	return l
 }
@@ -87,6 +108,9 @@ func (q *fakeQueue) Next(ctx context.Context) (queens.Task, queens.Lease, error)
 
 // fakeLease notes what is done with it. The test reads it when nothing runs.
 type fakeLease struct {
+	again    bool
+	returned func() // Return calls it, where it is set
+
 	mu    sync.Mutex
 	deeds []string
 	at    time.Time // of the last deed
@@ -110,9 +134,17 @@ func (l *fakeLease) count(deed string) (n int) {
 	return n
 }
 
+func (l *fakeLease) Again() bool                { return l.again }
 func (l *fakeLease) Extend() error              { return l.note("extended") }
-func (l *fakeLease) Return() error              { return l.note("returned") }
 func (l *fakeLease) Done(context.Context) error { return l.note("done") }
+
+func (l *fakeLease) Return() error {
+	err := l.note("returned")
+	if l.returned != nil {
+		l.returned()
+	}
+	return err
+}
 
 // fakeOutbox keeps what it is given, or refuses it.
 type fakeOutbox struct {
@@ -141,8 +173,16 @@ func (o *fakeOutbox) PublishResult(_ context.Context, r *queens.Result) error {
 }
 
 func (o *fakeOutbox) PublishHeartbeat(h queens.Heartbeat) error {
+	time.Sleep(time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.beats = append(o.beats, h)
 	return nil
+}
+
+// last returns the tasks that the last heartbeat names, and the number of heartbeats.
+func (o *fakeOutbox) last() (held []queens.Held, beats int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.beats[len(o.beats)-1].Held, len(o.beats)
 }

@@ -16,6 +16,7 @@ const (
 	waiting int32 = iota
 	searching
 	reporting
+	declined
 )
 
 // holding is a task that the worker holds.
@@ -24,6 +25,7 @@ type holding struct {
 	lease  queens.Lease
 	stage  atomic.Int32
 	pulse  atomic.Uint64 // grows while the search advances
+	begun  time.Time     // set before the stage is searching
 	result queens.Result // set before the stage is reporting
 
 	lastPulse uint64 // used by keepLeases alone
@@ -113,7 +115,7 @@ func alive(held []*holding) []*holding {
 				advanced++
 				keep = append(keep, h)
 			}
-		case reporting:
+		case reporting, declined:
 			keep = append(keep, h)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,6 +73,8 @@ type Worker struct {
 	queue  Queue
 	outbox Outbox
 	held   holdings
+
+	announcements chan chan struct{} // each closed when a heartbeat is published
 }
 
 // New returns a worker that has not started.
@@ -79,7 +82,7 @@ func New(cfg Config, queue Queue, outbox Outbox) (*Worker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Worker{cfg: cfg, queue: queue, outbox: outbox}, nil
+	return &Worker{cfg: cfg, queue: queue, outbox: outbox, announcements: make(chan chan struct{})}, nil
 }
 
 // NewName returns a name for a worker on this machine, such as laptop-3f9a21.
@@ -134,12 +137,18 @@ func (w *Worker) Run(ctx context.Context) {
 
 // take brings tasks until ctx ends.
 func (w *Worker) take(ctx context.Context, taken chan<- *holding) {
+	var declining sync.WaitGroup
+	defer declining.Wait()
 	for {
 		task, lease, err := w.queue.Next(ctx)
 		if err != nil {
 			return // ctx has ended: nothing else ends a queue
 		}
 		h := w.held.add(task, lease)
+		if slices.Contains(task.NotBy, w.cfg.Name) {
+			declining.Go(func() { w.decline(ctx, h) })
+			continue
+		}
 		select {
 		case taken <- h:
 		case <-ctx.Done():
@@ -148,11 +157,29 @@ func (w *Worker) take(ctx context.Context, taken chan<- *holding) {
 	}
 }
 
+// declineAfter is how long a task that is for others is kept before it is handed back.
+const declineAfter = time.Second
+
+// decline hands back a task that this worker must not count. What is handed back is
+// given out at once, to this worker again where no other waits for a task: the pause
+// keeps the task from going back and forth without end.
+func (w *Worker) decline(ctx context.Context, h *holding) {
+	h.task.Prefixes = nil // they may be large, and such tasks many
+	h.stage.Store(declined)
+	select {
+	case <-ctx.Done():
+	case <-time.After(declineAfter):
+	}
+	w.handBack(h)
+}
+
 // count searches what is taken, on one thread.
 func (w *Worker) count(work context.Context, taken <-chan *holding, counted chan<- *holding) {
 	counter := w.cfg.Kernel.New()
 	for h := range taken {
+		h.begun = time.Now()
 		h.stage.Store(searching)
+		w.announce(h)
 		start := time.Now()
 		n, err := counter.Count(work, &h.task.Board, h.task.Prefixes, &h.pulse)
 		if err != nil {
@@ -208,28 +235,4 @@ func (w *Worker) handBack(h *holding) {
 		w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("task not handed back, its lease will lapse")
 	}
 	w.held.remove(h)
-}
-
-// beatEvery is the time between heartbeats.
-const beatEvery = 3 * time.Second
-
-// beat tells the coordinators that the worker lives, and at the end that it leaves.
-func (w *Worker) beat(ctx context.Context) {
-	beat := queens.Heartbeat{
-		Worker:  w.cfg.Name,
-		Version: w.cfg.Version,
-		Kernel:  w.cfg.Kernel.Name,
-		Threads: w.cfg.Threads,
-	}
-	tick := time.NewTicker(beatEvery)
-	defer tick.Stop()
-	for !beat.Leaving {
-		_ = w.outbox.PublishHeartbeat(beat) // the next one tells as much
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			beat.Leaving = true
-		}
-	}
-	_ = w.outbox.PublishHeartbeat(beat) // silence tells as much
 }

@@ -118,14 +118,7 @@ func TestStop(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := begin(t, 1, func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
-					select {
-					case <-ctx.Done():
-						return 0, context.Cause(ctx)
-					case <-time.After(test.search):
-						return 1, nil
-					}
-				})
+				w := begin(t, 1, lasting(test.search))
 				searched, waiting := w.queue.lend(task(1)), w.queue.lend(task(2))
 				synctest.Wait()
 				told := time.Now()
@@ -158,27 +151,6 @@ func TestStopWithUnstoredResult(t *testing.T) {
 	})
 }
 
-// A worker says that it lives every few seconds, and that it leaves.
-func TestHeartbeats(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 2, counting(0))
-		time.Sleep(10 * time.Second)
-		w.stop()
-		beats := w.outbox.beats
-		if len(beats) < 4 || len(beats) > 6 {
-			t.Errorf("%d heartbeats in 10 s", len(beats))
-		}
-		for i, beat := range beats {
-			if err := beat.Validate(); err != nil {
-				t.Error(err)
-			}
-			if beat.Leaving != (i == len(beats)-1) || beat.Threads != 2 {
-				t.Errorf("heartbeat %d of %d is %+v", i, len(beats), beat)
-			}
-		}
-	})
-}
-
 // Threads count side by side, and with one more task at hand.
 func TestThreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +163,7 @@ func TestThreads(t *testing.T) {
 		for id := range uint64(10) {
 			w.queue.lend(task(id))
 		}
-		synctest.Wait()
+		time.Sleep(time.Second)
 		if got := searching.Load(); got != 3 {
 			t.Errorf("%d searches at once, want 3", got)
 		}
@@ -240,15 +212,16 @@ func TestAgainstTheOracle(t *testing.T) {
 		workers.Go(func() { w.Run(ctx) })
 	}
 	got := make(map[uint64]uint64)
-	if err := b.Results(ctx, run, func(r queens.Result) {
+	if err := b.Results(ctx, run, queens.Position{}, func(r queens.Result, _ queens.Position) {
 		got[r.Task] = r.Count
 		if len(got) == len(want) {
 			stop()
 		}
-	}); err != nil {
+	}, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	workers.Wait()
+	bustest.Ended(t, "nqueens/pkg/worker.")
 	for id, count := range want {
 		if got[id] != count {
 			t.Errorf("task %d: counted %d, the oracle %d", id, got[id], count)

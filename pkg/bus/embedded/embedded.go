@@ -3,15 +3,17 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
+
+	"nqueens/pkg/queens"
 )
 
 // Config says where the server keeps its files and whether others may connect.
@@ -56,7 +58,9 @@ func splitAddress(address string) (host string, port int, err error) {
 
 // Server is a running server.
 type Server struct {
-	nats *server.Server
+	nats  *server.Server
+	store string
+	log   *serverLog
 }
 
 // startTimeout bounds the start; the server takes some tens of milliseconds.
@@ -88,23 +92,23 @@ func Start(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
-	fatal := &serverLog{log: cfg.Log}
-	nats.SetLoggerV2(fatal, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
+	log := newServerLog(cfg.Log)
+	nats.SetLoggerV2(log, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
 	nats.Start()
-	if err := ready(nats, fatal); err != nil {
+	if err := ready(nats, log); err != nil {
 		nats.Shutdown()
 		nats.WaitForShutdown()
 		return nil, fmt.Errorf("embedded server with its store in %s: %w", cfg.StoreDir, err)
 	}
-	return &Server{nats: nats}, nil
+	return &Server{nats: nats, store: cfg.StoreDir, log: log}, nil
 }
 
 // ready waits until the server accepts connections, or says why it never will.
-func ready(nats *server.Server, fatal *serverLog) error {
+func ready(nats *server.Server, log *serverLog) error {
 	const step = 50 * time.Millisecond
 	for deadline := time.Now().Add(startTimeout); ; {
 		accepts := nats.ReadyForConnections(step)
-		if err := fatal.reason(); err != nil || accepts {
+		if err := log.fatal(); err != nil || accepts {
 			return err
 		}
 		if time.Now().After(deadline) {
@@ -123,86 +127,21 @@ func (s *Server) ClientURL() string {
 	return s.nats.ClientURL()
 }
 
+// Failure waits until ctx ends, and then returns nil, or until the server has reported
+// that it can't write its store. It does not recover from that: streams refuse all
+// messages from then on, in silence. The error says why, and wraps
+// [queens.ErrIncomplete].
+func (s *Server) Failure(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.log.failed:
+		return fmt.Errorf("%w: %s", queens.ErrIncomplete, explain(s.store, s.log.failure()))
+	}
+}
+
 // Stop ends the server and waits for it to have written its state.
 func (s *Server) Stop() {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
 }
-
-// serverLog passes the server's log on, and keeps its first fatal error: the
-// server reports those (a port in use, a store that can't be written) to its log
-// alone.
-type serverLog struct {
-	log zerolog.Logger
-
-	mu    sync.Mutex
-	first error
-	said  map[string]time.Time // errors and warnings by their text
-}
-
-const (
-	// sayEvery is how often an error that lasts is logged: a full disk is one with
-	// each message.
-	sayEvery = 30 * time.Second
-	// maxTexts bounds the memory that their texts take.
-	maxTexts = 100
-)
-
-// due reports whether to log that text now.
-func (l *serverLog) due(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last, said := l.said[text]
-	if said && time.Since(last) < sayEvery || !said && len(l.said) >= maxTexts {
-		return false
-	}
-	if l.said == nil {
-		l.said = make(map[string]time.Time)
-	}
-	l.said[text] = time.Now()
-	return true
-}
-
-func (l *serverLog) reason() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.first
-}
-
-// Fatalf keeps the first fatal error.
-func (l *serverLog) Fatalf(format string, v ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.first == nil {
-		l.first = fmt.Errorf(format, v...)
-	}
-}
-
-const source = "nats-server"
-
-// Errorf logs an error of the server.
-func (l *serverLog) Errorf(format string, v ...any) {
-	if text := fmt.Sprintf(format, v...); l.due(text) {
-		l.log.Error().Str("from", source).Msg(text)
-	}
-}
-
-// Warnf logs a warning of the server.
-func (l *serverLog) Warnf(format string, v ...any) {
-	if text := fmt.Sprintf(format, v...); l.due(text) {
-		l.log.Warn().Str("from", source).Msg(text)
-	}
-}
-
-// Noticef logs what the server announces; it announces much at start.
-func (l *serverLog) Noticef(format string, v ...any) {
-	l.log.Debug().Str("from", source).Msgf(format, v...)
-}
-
-// Debugf logs the server's debug output.
-func (l *serverLog) Debugf(format string, v ...any) {
-	l.log.Debug().Str("from", source).Msgf(format, v...)
-}
-
-// Tracef drops the server's protocol trace.
-func (l *serverLog) Tracef(string, ...any) {}

@@ -42,8 +42,10 @@ type Task struct {
 	// Side of the board, 1..32.
 	N uint32 `protobuf:"varint,6,opt,name=n,proto3" json:"n,omitempty"`
 	// For each of the n rows, the columns on which a queen may stand.
-	Allow         []uint32  `protobuf:"fixed32,7,rep,packed,name=allow,proto3" json:"allow,omitempty"`
-	Prefixes      []*Prefix `protobuf:"bytes,8,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
+	Allow    []uint32  `protobuf:"fixed32,7,rep,packed,name=allow,proto3" json:"allow,omitempty"`
+	Prefixes []*Prefix `protobuf:"bytes,8,rep,name=prefixes,proto3" json:"prefixes,omitempty"`
+	// Workers that are to leave the task to others, by name.
+	NotBy         []string `protobuf:"bytes,9,rep,name=not_by,json=notBy,proto3" json:"not_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -130,6 +132,13 @@ func (x *Task) GetAllow() []uint32 {
 func (x *Task) GetPrefixes() []*Prefix {
 	if x != nil {
 		return x.Prefixes
+	}
+	return nil
+}
+
+func (x *Task) GetNotBy() []string {
+	if x != nil {
+		return x.NotBy
 	}
 	return nil
 }
@@ -328,7 +337,9 @@ type Heartbeat struct {
 	Kernel   string                 `protobuf:"bytes,4,opt,name=kernel,proto3" json:"kernel,omitempty"`
 	Threads  uint32                 `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
 	// Set in a worker's last heartbeat.
-	Leaving       bool `protobuf:"varint,6,opt,name=leaving,proto3" json:"leaving,omitempty"`
+	Leaving bool `protobuf:"varint,6,opt,name=leaving,proto3" json:"leaving,omitempty"`
+	// The tasks that the worker searches.
+	Held          []*Held `protobuf:"bytes,7,rep,name=held,proto3" json:"held,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -405,12 +416,81 @@ func (x *Heartbeat) GetLeaving() bool {
 	return false
 }
 
+func (x *Heartbeat) GetHeld() []*Held {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+// Held is a task in a worker's hands.
+type Held struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Run   string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	Task  uint64                 `protobuf:"varint,2,opt,name=task,proto3" json:"task,omitempty"`
+	// How long the worker has searched it, in nanoseconds.
+	SinceNs       uint64 `protobuf:"varint,3,opt,name=since_ns,json=sinceNs,proto3" json:"since_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Held) Reset() {
+	*x = Held{}
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Held) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Held) ProtoMessage() {}
+
+func (x *Held) ProtoReflect() protoreflect.Message {
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Held.ProtoReflect.Descriptor instead.
+func (*Held) Descriptor() ([]byte, []int) {
+	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Held) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
+func (x *Held) GetTask() uint64 {
+	if x != nil {
+		return x.Task
+	}
+	return 0
+}
+
+func (x *Held) GetSinceNs() uint64 {
+	if x != nil {
+		return x.SinceNs
+	}
+	return 0
+}
+
 var File_nqueens_v1_nqueens_proto protoreflect.FileDescriptor
 
 const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\n" +
 	"\x18nqueens/v1/nqueens.proto\x12\n" +
-	"nqueens.v1\"\xc6\x01\n" +
+	"nqueens.v1\"\xdd\x01\n" +
 	"\x04Task\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x0e\n" +
@@ -419,7 +499,8 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\x04hash\x18\x05 \x01(\x06R\x04hash\x12\f\n" +
 	"\x01n\x18\x06 \x01(\rR\x01n\x12\x14\n" +
 	"\x05allow\x18\a \x03(\aR\x05allow\x12.\n" +
-	"\bprefixes\x18\b \x03(\v2\x12.nqueens.v1.PrefixR\bprefixes\"X\n" +
+	"\bprefixes\x18\b \x03(\v2\x12.nqueens.v1.PrefixR\bprefixes\x12\x15\n" +
+	"\x06not_by\x18\t \x03(\tR\x05notBy\"X\n" +
 	"\x06Prefix\x12\x10\n" +
 	"\x03row\x18\x01 \x01(\rR\x03row\x12\x12\n" +
 	"\x04cols\x18\x02 \x01(\aR\x04cols\x12\x12\n" +
@@ -435,14 +516,19 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\x06worker\x18\a \x01(\tR\x06worker\x12\x16\n" +
 	"\x06kernel\x18\b \x01(\tR\x06kernel\x12\x1d\n" +
 	"\n" +
-	"elapsed_ns\x18\t \x01(\x04R\telapsedNs\"\xa5\x01\n" +
+	"elapsed_ns\x18\t \x01(\x04R\telapsedNs\"\xcb\x01\n" +
 	"\tHeartbeat\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x16\n" +
 	"\x06kernel\x18\x04 \x01(\tR\x06kernel\x12\x18\n" +
 	"\athreads\x18\x05 \x01(\rR\athreads\x12\x18\n" +
-	"\aleaving\x18\x06 \x01(\bR\aleavingB$Z\"nqueens/proto/nqueens/v1;nqueensv1b\x06proto3"
+	"\aleaving\x18\x06 \x01(\bR\aleaving\x12$\n" +
+	"\x04held\x18\a \x03(\v2\x10.nqueens.v1.HeldR\x04held\"G\n" +
+	"\x04Held\x12\x10\n" +
+	"\x03run\x18\x01 \x01(\tR\x03run\x12\x12\n" +
+	"\x04task\x18\x02 \x01(\x04R\x04task\x12\x19\n" +
+	"\bsince_ns\x18\x03 \x01(\x04R\asinceNsB$Z\"nqueens/proto/nqueens/v1;nqueensv1b\x06proto3"
 
 var (
 	file_nqueens_v1_nqueens_proto_rawDescOnce sync.Once
@@ -456,20 +542,22 @@ func file_nqueens_v1_nqueens_proto_rawDescGZIP() []byte {
 	return file_nqueens_v1_nqueens_proto_rawDescData
 }
 
-var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_nqueens_v1_nqueens_proto_goTypes = []any{
 	(*Task)(nil),      // 0: nqueens.v1.Task
 	(*Prefix)(nil),    // 1: nqueens.v1.Prefix
 	(*Result)(nil),    // 2: nqueens.v1.Result
 	(*Heartbeat)(nil), // 3: nqueens.v1.Heartbeat
+	(*Held)(nil),      // 4: nqueens.v1.Held
 }
 var file_nqueens_v1_nqueens_proto_depIdxs = []int32{
 	1, // 0: nqueens.v1.Task.prefixes:type_name -> nqueens.v1.Prefix
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	4, // 1: nqueens.v1.Heartbeat.held:type_name -> nqueens.v1.Held
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_nqueens_v1_nqueens_proto_init() }
@@ -483,7 +571,7 @@ func file_nqueens_v1_nqueens_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nqueens_v1_nqueens_proto_rawDesc), len(file_nqueens_v1_nqueens_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

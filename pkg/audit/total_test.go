@@ -1,9 +1,11 @@
-package coordinator
+package audit
 
 import (
 	"errors"
 	"math/big"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/oracle"
@@ -39,10 +41,15 @@ func books7(t *testing.T) (queens.Manifest, []queens.Result) {
 	return m, results
 }
 
-func enter(t *testing.T, results []queens.Result) *ledger.Ledger {
+// enter returns a ledger of that manifest that has accepted the results.
+func enter(t *testing.T, m queens.Manifest, results []queens.Result) *ledger.Ledger {
 	t.Helper()
-	l := ledger.New()
-	if _, err := l.Accept(results); err != nil {
+	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	if _, err := l.Accept(results, nil, queens.Position{}); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -53,12 +60,12 @@ func TestBothRoutesComeToTheTotal(t *testing.T) {
 	m, results := books7(t)
 	known, _ := queens.KnownTotal(7)
 	for name, route := range map[string]func(*queens.Manifest, *ledger.Ledger) (*big.Int, error){
-		"by ledger": totalByLedger,
-		"by split": func(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
-			return totalBySplit(t.Context(), m, l)
+		"by task": byTask,
+		"by class": func(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
+			return byClass(t.Context(), m, l)
 		},
 	} {
-		if got, err := route(&m, enter(t, results)); err != nil || got.Cmp(known) != 0 {
+		if got, err := route(&m, enter(t, m, results)); err != nil || got.Cmp(known) != 0 {
 			t.Errorf("%s: %v (error %v), want %d", name, got, err, known)
 		}
 	}
@@ -74,28 +81,34 @@ func TestNoTotalFromDoctoredBooks(t *testing.T) {
 	}{
 		{"a hole", func(_ *queens.Manifest, r []queens.Result) []queens.Result { return append(r[:1], r[2:]...) }, queens.ErrIncomplete},
 		{"the last missing", func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r[:len(r)-1] }, queens.ErrIncomplete},
-		{"a task too many", func(_ *queens.Manifest, r []queens.Result) []queens.Result {
-			more := r[0]
-			more.Task = uint64(len(r))
-			return append(r, more)
+		{"nothing", func(*queens.Manifest, []queens.Result) []queens.Result { return nil }, queens.ErrIncomplete},
+		{"a contradiction", func(_ *queens.Manifest, r []queens.Result) []queens.Result {
+			other := r[0]
+			other.Count, other.Worker = other.Count+1, "x"
+			return append(r, other)
 		}, queens.ErrIncomplete},
+		{"a class of another board", func(m *queens.Manifest, r []queens.Result) []queens.Result {
+			m.Classes[1].Board.Allow[3] &^= 1
+			return r
+		}, queens.ErrContradiction},
+		{"a class of another weight", func(m *queens.Manifest, r []queens.Result) []queens.Result { m.Classes[1].K = 2; return r }, queens.ErrContradiction},
+		{"another symmetry", func(m *queens.Manifest, r []queens.Result) []queens.Result { m.Symmetry = queens.Full; return r }, queens.ErrContradiction},
 		{"a result of another task", func(_ *queens.Manifest, r []queens.Result) []queens.Result { r[1].Hash++; return r }, queens.ErrContradiction},
 		{"another manifest", func(m *queens.Manifest, r []queens.Result) []queens.Result { m.Hash[0]++; return r }, queens.ErrContradiction},
 		{"a wrong count", func(_ *queens.Manifest, r []queens.Result) []queens.Result { r[1].Count++; return r }, queens.ErrContradiction},
 		{"routes that disagree", func(m *queens.Manifest, r []queens.Result) []queens.Result {
 			m.Classes[1].First-- // the last task of a class is taken for one of the next
-			m.Classes[1].K = 2
 			return r
 		}, queens.ErrContradiction},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m, results := books7(t)
 			known, _ := queens.KnownTotal(7)
-			l := enter(t, test.doctor(&m, results))
+			results = test.doctor(&m, results)
 			if test.name == "routes that disagree" {
 				known = nil // they must be enough
 			}
-			if got, err := total(t.Context(), &m, l, known); got != nil || !errors.Is(err, test.want) {
+			if got, err := Total(t.Context(), enter(t, m, results), known); got != nil || !errors.Is(err, test.want) {
 				t.Errorf("total %v, error %v, want none and %v", got, err, test.want)
 			}
 		})
@@ -106,14 +119,14 @@ func TestNoTotalFromDoctoredBooks(t *testing.T) {
 func TestEachRouteSeesForItself(t *testing.T) {
 	m, results := books7(t)
 	results[1].Hash++
-	if _, err := totalByLedger(&m, enter(t, results)); err != nil {
-		t.Errorf("by ledger: %v", err)
+	if _, err := byTask(&m, enter(t, m, results)); err != nil {
+		t.Errorf("by task: %v", err)
 	}
-	if _, err := totalBySplit(t.Context(), &m, enter(t, results)); !errors.Is(err, queens.ErrContradiction) {
-		t.Errorf("by split: error %v, want %v", err, queens.ErrContradiction)
+	if _, err := byClass(t.Context(), &m, enter(t, m, results)); !errors.Is(err, queens.ErrContradiction) {
+		t.Errorf("by class: error %v, want %v", err, queens.ErrContradiction)
 	}
 	m, results = books7(t)
-	if _, err := totalBySplit(t.Context(), &m, enter(t, results[:2])); !errors.Is(err, queens.ErrIncomplete) {
-		t.Errorf("by split, of two results: error %v, want %v", err, queens.ErrIncomplete)
+	if _, err := byClass(t.Context(), &m, enter(t, m, results[:2])); !errors.Is(err, queens.ErrIncomplete) {
+		t.Errorf("by class, of two results: error %v, want %v", err, queens.ErrIncomplete)
 	}
 }

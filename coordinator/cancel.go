@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/cli"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+func cancelCommand(app *cli.App) *cobra.Command {
+	var url string
+	var data dataFolder
+	cmd := &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "End a run for good",
+		Long: `End a run for good, also one that another process is at work on: with its ledger
+under --data, or, with --nats, on a server. Its tasks and results are removed from the
+server. What was counted stays in its ledger; delete the run's folder to be rid of it.`,
+		Example: `  coordinator cancel n18-20261120-153012-ab12
+  coordinator cancel n18-20261120-153012-ab12 --nats nats://127.0.0.1:4222`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := named(args)
+			if err != nil {
+				return err
+			}
+			if err := data.open(); err != nil {
+				return err
+			}
+			return cancelRun(cmd.Context(), app, run, &data, url)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&url, "nats", "", "the run is on the NATS server at this URL")
+	data.register(flags)
+	return cmd
+}
+
+func cancelRun(ctx context.Context, app *cli.App, run string, data *dataFolder, url string) error {
+	here := data.has(run)
+	onServer := false
+	if url != "" {
+		b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens cancel " + run, Lease: bus.DefaultLease, Log: app.Log})
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		err = b.CancelRun(ctx, run)
+		if err != nil && !errors.Is(err, bus.ErrNoRecord) {
+			return fmt.Errorf("cancel run %s on %s: %w", run, b.Server(), err)
+		}
+		onServer = err == nil
+	}
+	switch {
+	case here:
+		return cancelHere(ctx, app, run, data)
+	case onServer:
+		app.Log.Info().Str("run", run).Msg("cancelled")
+		return nil
+	case url == "":
+		return fmt.Errorf("there is no run %s in %s: see coordinator runs, or name its server with --nats", run, data.path)
+	}
+	return fmt.Errorf("there is no run %s in %s, nor on the server: see coordinator runs", run, data.path)
+}
+
+// Whoever has the run's ledger looks for its cancellation every second or so.
+const (
+	cancelWithin = 15 * time.Second
+	lookAgain    = 200 * time.Millisecond
+)
+
+// cancelHere cancels a run of this machine. One that another process is at work on is
+// told by a file, and waited for.
+func cancelHere(ctx context.Context, app *cli.App, run string, data *dataFolder) error {
+	file := data.cancelFile(run)
+	deadline := time.Now().Add(cancelWithin)
+	for {
+		l, err := ledger.Open(data.run(run))
+		if err == nil {
+			return errors.Join(finishCancelled(app, run, data, l), l.Close(), remove(file))
+		}
+		if !errors.As(err, new(*ledger.LockedError)) || time.Now().After(deadline) {
+			return errors.Join(fmt.Errorf("cancel run %s: %w", run, err), remove(file))
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			return fmt.Errorf("cancel run %s: %w", run, err)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), remove(file))
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+func finishCancelled(app *cli.App, run string, data *dataFolder, l *ledger.Ledger) error {
+	switch state := l.State(); state {
+	case queens.Complete, queens.Contradicted:
+		return fmt.Errorf("run %s is %s already: there is nothing to cancel", run, state)
+	default:
+		app.Log.Info().Str("run", run).Uint64("done", l.Len()).Msg("cancelled")
+		return errors.Join(l.SetState(queens.Cancelled), os.RemoveAll(data.store(run)))
+	}
+}
+
+// remove removes a file that need not be there.
+func remove(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

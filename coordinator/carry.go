@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/cli"
+	"nqueens/pkg/coordinator"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/worker"
+)
+
+// runOptions are the flags of the commands that carry a run to its end.
+type runOptions struct {
+	workers int
+	kernel  string
+	json    bool
+	server  serverOptions
+	data    dataFolder
+
+	flags *pflag.FlagSet
+}
+
+func (o *runOptions) register(flags *pflag.FlagSet) {
+	o.flags = flags
+	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each; with --nats the default is 0")
+	flags.StringVar(&o.kernel, "kernel", kernel.Auto, "search that the workers in this process use; see worker kernels")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	o.server.register(flags)
+	o.data.register(flags)
+}
+
+// maxWorkers bounds --workers: more than any machine has cores is a slip of the
+// keyboard.
+const maxWorkers = 4096
+
+// carriage carries one run to its end: it opens the way to the workers, serves the
+// run, and reports what it came to.
+type carriage struct {
+	app     *cli.App
+	options *runOptions
+	kernel  kernel.Kernel
+	ledger  *ledger.Ledger
+	fresh   bool // the ledger was made for this
+	begun   bool // the run is claimed
+	start   time.Time
+}
+
+// prepare checks the options, before anything is begun.
+func (c *carriage) prepare() error {
+	o := c.options
+	if !o.flags.Changed("workers") && o.server.url != "" {
+		o.workers = 0
+	}
+	switch {
+	case o.workers < 0 || o.workers > maxWorkers:
+		return cli.Usagef("--workers must be from 0 to %d, not %d", maxWorkers, o.workers)
+	case o.workers == 0 && o.server.url == "" && o.server.listen == "":
+		return cli.Usagef("--workers 0 leaves nobody to count: let workers in with --listen, or name their server with --nats")
+	}
+	if err := o.server.check(); err != nil {
+		return err
+	}
+	var err error
+	if c.kernel, err = kernel.Choose(o.kernel); err != nil {
+		return cli.Usagef("--kernel: %v", err)
+	}
+	return o.data.open()
+}
+
+// carry goes on with the run of the ledger, prints its total, and closes the ledger. A
+// new run that can't even be begun leaves nothing behind.
+func (c *carriage) carry(ctx context.Context, stdout io.Writer) error {
+	outcome, err := c.serve(ctx)
+	err = errors.Join(err, c.print(stdout, &outcome, err), c.ledger.Close())
+	if c.fresh && !c.begun {
+		_ = os.RemoveAll(c.options.data.run(c.ledger.Header().Run)) // nothing is in it
+	}
+	return err
+}
+
+// print writes what stdout is for.
+func (c *carriage) print(stdout io.Writer, outcome *coordinator.Outcome, err error) error {
+	h := c.ledger.Header()
+	r := report{
+		N:        h.Manifest.N,
+		Run:      h.Run,
+		Symmetry: h.Manifest.Symmetry,
+		Tasks:    h.Manifest.Tasks,
+		Seconds:  time.Since(c.start).Seconds(),
+		Workers:  outcome.Workers,
+	}
+	return r.print(stdout, outcome.Total, err, c.options.json)
+}
+
+// serve connects, carries the run to its end, and leaves of it on the server what a
+// resumed run needs, and nothing where there is nothing to resume.
+func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
+	h := c.ledger.Header()
+	data := &c.options.data
+	server, err := c.options.server.open(h.Run, data.store(h.Run), c.app.Log)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	defer func() {
+		server.close()
+		if c.ledger.State().Finished() {
+			_ = os.RemoveAll(data.store(h.Run)) // nothing in it is needed any more
+		}
+	}()
+	claim, err := c.claim(ctx, server.bus)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	if c.options.workers > 0 {
+		if err := kernel.Check(ctx, c.kernel); err != nil {
+			return coordinator.Outcome{}, err
+		}
+	}
+	c.begun = true
+	c.app.Log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
+		Uint64("tasks", h.Manifest.Tasks).Uint64("done", c.ledger.Len()).Int("workers", c.options.workers).
+		Str("kernel", c.kernel.Name).Str("server", server.address).Msg("counting")
+	outcome, err := c.execute(ctx, server, claim)
+	summarize(c.app.Log, h.Run, &outcome, err, server.bus.Rejected())
+	return outcome, errors.Join(err, c.leave(ctx, server.bus, claim, err))
+}
+
+// claim sets up the server and takes the run.
+func (c *carriage) claim(ctx context.Context, b *bus.Bus) (*bus.Claim, error) {
+	for _, id := range c.ledger.Damaged() {
+		c.app.Log.Warn().Uint64("task", id).Msg("the ledger's record of the task was damaged: it is counted again")
+	}
+	err := b.Ensure(ctx)
+	var claim *bus.Claim
+	if err == nil {
+		h := c.ledger.Header()
+		claim, err = b.Claim(ctx, queens.Record{
+			Run: h.Run, Manifest: h.Manifest, State: queens.Running, Owner: owner(), Done: c.ledger.Len(), Created: h.Created,
+		})
+	}
+	switch {
+	case err == nil:
+		return claim, c.ledger.SetState(queens.Running)
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, queens.ErrCancelled):
+		// Whoever cancelled it has left the record for this coordinator to learn it.
+		return nil, errors.Join(err, c.ledger.SetState(queens.Cancelled), b.Forget(ctx, c.ledger.Header().Run))
+	}
+	return nil, fmt.Errorf("set up the server: %w", err)
+}
+
+// execute runs the coordinator, and the workers of this process, to the end.
+func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	b, m := server.bus, c.ledger.Header().Manifest
+	roster := progress.NewRoster()
+	known, _ := queens.KnownTotal(m.N)
+	service, err := coordinator.New(coordinator.Config{
+		Known:       known,
+		Roster:      roster,
+		Overdue:     coordinator.DefaultOverdue,
+		Patience:    coordinator.DefaultPatience,
+		Unsettled:   coordinator.DefaultUnsettled,
+		Report:      func(s progress.Snapshot) { logProgress(c.app, s) },
+		ReportEvery: coordinator.DefaultReportEvery,
+		Log:         c.app.Log,
+	}, b, claim, c.ledger)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	for range c.options.workers {
+		w, err := worker.New(worker.Config{
+			Name:    worker.NewName(),
+			Version: cli.Version(),
+			Kernel:  c.kernel,
+			Threads: 1,
+			Lease:   bus.DefaultLease,
+			Log:     c.app.Log,
+		}, b.Queue(), b)
+		if err != nil {
+			return coordinator.Outcome{}, err
+		}
+		group.Go(func() error { w.Run(ctx); return nil })
+	}
+	group.Go(func() error { return b.Heartbeats(ctx, roster.Saw) })
+	group.Go(func() error { return server.failure(ctx) })
+	group.Go(func() error { return c.watchCancel(ctx) })
+	var outcome coordinator.Outcome
+	group.Go(func() error {
+		defer stop()
+		var err error
+		outcome, err = service.Run(ctx)
+		return err
+	})
+	err = group.Wait()
+	return outcome, err
+}
+
+// lookForCancel is how often to look whether somebody has cancelled the run.
+const lookForCancel = time.Second
+
+// watchCancel ends with an error when the run is cancelled by its file.
+func (c *carriage) watchCancel(ctx context.Context) error {
+	run := c.ledger.Header().Run
+	file := c.options.data.cancelFile(run)
+	tick := time.NewTicker(lookForCancel)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if _, err := os.Stat(file); err == nil {
+				return fmt.Errorf("%w: coordinator cancel %s", queens.ErrCancelled, run)
+			}
+		}
+	}
+}
+
+// leaveWithin bounds the time that a run takes to clean up on the server.
+const leaveWithin = 2 * time.Second
+
+// leave writes down how the run ended, and removes from the server what nobody will
+// need: of a run that can be resumed its tasks, of another everything.
+func (c *carriage) leave(ctx context.Context, b *bus.Bus, claim *bus.Claim, ended error) error {
+	run, state := c.ledger.Header().Run, final(ended)
+	if errors.Is(ended, bus.ErrTakenOver) {
+		return nil // what is on the server is the other's
+	}
+	saved := c.ledger.SetState(state)
+	if errors.Is(ended, saved) {
+		saved = nil // said already: the ledger can't be written
+	}
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	defer done()
+	err := claim.Renew(ctx, state, c.ledger.Len())
+	switch {
+	case errors.Is(err, bus.ErrTakenOver):
+		c.app.Log.Warn().Err(err).Msg("another coordinator has taken the run over: what is on the server is left to it")
+		return saved
+	case state.Finished():
+		err = b.Forget(ctx, run)
+	default:
+		err = errors.Join(err, b.PurgeTasks(ctx, run))
+		c.app.Log.Info().Str("run", run).Msg("to go on with it: coordinator resume " + run)
+	}
+	if err != nil {
+		c.app.Log.Warn().Err(err).Msg("messages of the run stay on the server")
+	}
+	return saved
+}
+
+// final is the state in which a run is left that ended so.
+func final(err error) queens.State {
+	switch {
+	case err == nil:
+		return queens.Complete
+	case errors.Is(err, queens.ErrContradiction):
+		return queens.Contradicted
+	case errors.Is(err, queens.ErrCancelled):
+		return queens.Cancelled
+	}
+	return queens.Stopped
+}

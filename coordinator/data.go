@@ -1,0 +1,150 @@
+package main
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// dataFolder is the folder of the runs on this machine. A run owns a folder in it,
+// named like the run, with its ledger and the embedded server's store.
+type dataFolder struct{ path string }
+
+func (d *dataFolder) register(flags *pflag.FlagSet) {
+	flags.StringVar(&d.path, "data", "", "folder of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
+}
+
+// open settles which folder it is. It need not exist.
+func (d *dataFolder) open() error {
+	if d.path != "" {
+		return nil
+	}
+	var err error
+	d.path, err = defaultData()
+	return err
+}
+
+// defaultData is $XDG_STATE_HOME/nqueens, where the XDG Base Directory
+// Specification puts what should persist but is not worth a backup.
+func defaultData() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("no folder for the run (choose one with --data): %w", err)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "nqueens"), nil
+}
+
+// run returns the folder of a run.
+func (d *dataFolder) run(name string) string { return filepath.Join(d.path, name) }
+
+// store returns the folder of the embedded server's files in that of a run.
+func (d *dataFolder) store(name string) string { return filepath.Join(d.run(name), "nats") }
+
+// cancelFile returns the file that tells the coordinator of a run that it is cancelled.
+func (d *dataFolder) cancelFile(name string) string { return filepath.Join(d.run(name), "cancel") }
+
+// has reports whether there is a ledger of that run.
+func (d *dataFolder) has(name string) bool {
+	_, err := os.Stat(filepath.Join(d.run(name), ledger.File))
+	return err == nil
+}
+
+// localRun is what a look at a run's ledger tells.
+type localRun struct {
+	run      string
+	created  time.Time
+	n        int
+	symmetry queens.Symmetry
+	state    queens.State
+	done     uint64
+	tasks    uint64
+	hash     string         // of the manifest, in hexadecimal digits
+	holder   *ledger.Holder // of a run at work in another process
+	err      error          // its ledger can't be read
+}
+
+// runs looks at all runs of the folder, the newest first.
+func (d *dataFolder) runs() ([]localRun, error) {
+	entries, err := os.ReadDir(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for runs (choose another folder with --data): %w", err)
+	}
+	var found []localRun
+	for _, e := range entries {
+		if e.IsDir() && d.has(e.Name()) {
+			found = append(found, d.look(e.Name()))
+		}
+	}
+	slices.SortFunc(found, func(a, b localRun) int {
+		return cmp.Or(b.created.Compare(a.created), strings.Compare(b.run, a.run))
+	})
+	return found, nil
+}
+
+// look looks at the ledger of one run.
+func (d *dataFolder) look(name string) localRun {
+	l, err := ledger.View(d.run(name))
+	var locked *ledger.LockedError
+	switch {
+	case errors.As(err, &locked):
+		h := &locked.Holder
+		return localRun{
+			run: name, created: h.Created, n: h.N, symmetry: h.Symmetry, state: queens.Running,
+			done: h.Done, tasks: h.Tasks, hash: h.Hash, holder: h,
+		}
+	case err != nil:
+		return localRun{run: name, err: err}
+	}
+	defer func() { _ = l.Close() }() // it was only read
+	h := l.Header()
+	return localRun{
+		run: name, created: h.Created, n: h.Manifest.N, symmetry: h.Manifest.Symmetry, state: l.State(),
+		done: l.Len(), tasks: h.Manifest.Tasks, hash: hex.EncodeToString(h.Manifest.Hash[:]),
+	}
+}
+
+// newest returns the name of the newest run that is to be gone on with: that is not
+// finished, and, where a manifest is given, has the same tasks. There may be none.
+func (d *dataFolder) newest(m *queens.Manifest) (string, error) {
+	runs, err := d.runs()
+	if err != nil {
+		return "", err
+	}
+	for _, r := range runs {
+		if r.err == nil && !r.state.Finished() && (m == nil || r.hash == hex.EncodeToString(m.Hash[:])) {
+			return r.run, nil
+		}
+	}
+	return "", nil
+}
+
+// named checks the one argument of a command that takes a run.
+func named(args []string) (string, error) {
+	if len(args) != 1 {
+		return "", cli.Usagef("takes one argument, the name of a run, not %d: see coordinator runs", len(args))
+	}
+	if err := queens.CheckRun(args[0]); err != nil {
+		return "", cli.Usagef("%v: see coordinator runs", err)
+	}
+	return args[0], nil
+}

@@ -1,0 +1,255 @@
+// What docs/ledger.md says of an export, held to by programs written from that page
+// alone: no code of the module counts, hashes or adds here.
+package main_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Whoever follows docs/ledger.md gets from the text of its example, line by line, the
+// counts and hashes that stand there, and from all lines the known total.
+func TestLedgerExample(t *testing.T) {
+	if total := recount(t, jsonLines(t, block(t, "json"))); total.String() != "10" {
+		t.Errorf("the example adds up to %v, want 10", total)
+	}
+}
+
+// The example is what the command prints today, but for names and times: in JSON, and,
+// for the task that is shown, in CSV.
+func TestLedgerExampleIsTheCommands(t *testing.T) {
+	data, run := countHere(t, "5", "--kernel", "generic")
+	want, got := jsonLines(t, block(t, "json")), jsonLines(t, coordinator(t, "ledger", run, "--data", data))
+	if len(got) != len(want) {
+		t.Fatalf("%d lines, the example has %d", len(got), len(want))
+	}
+	for i := range got {
+		got[i].Run, got[i].Worker, got[i].Seconds = want[i].Run, want[i].Worker, want[i].Seconds
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Errorf("line %d is\n%+v\nand in the example\n%+v", i, got[i], want[i])
+		}
+	}
+	shown, printed := csvLines(t, block(t, "csv")), csvLines(t, coordinator(t, "ledger", run, "--data", data, "--format", "csv"))
+	if !slices.Equal(printed[0], shown[0]) {
+		t.Errorf("headings %q, in the example %q", printed[0], shown[0])
+	}
+	last := printed[len(printed)-1]
+	for i, heading := range shown[0] {
+		if changes := slices.Contains([]string{"run", "worker", "seconds"}, heading); !changes && last[i] != shown[1][i] {
+			t.Errorf("%s is %q, in the example %q", heading, last[i], shown[1][i])
+		}
+	}
+}
+
+// The page leads to the known total of whole runs too, with every symmetry and with
+// tasks of one prefix or many.
+func TestLedgerOfARunIsCountedAgain(t *testing.T) {
+	for _, args := range [][]string{
+		{"8"}, {"8", "--symmetry", "mirror"}, {"8", "--symmetry", "none"}, {"8", "--depth", "8"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			data, run := countHere(t, args...)
+			export := coordinator(t, "ledger", run, "--data", data)
+			if total := recount(t, jsonLines(t, export)); total.String() != "92" {
+				t.Errorf("the lines add up to %v, want 92", total)
+			}
+			if total, err := addUp(t, export); err != nil || total != "92" {
+				t.Errorf("the script adds the lines up to %q (%v), want 92", total, err)
+			}
+		})
+	}
+}
+
+// The script of the page adds up the example, and what no floating-point number holds
+// exactly; lines that are not whole together make no total.
+func TestLedgerScript(t *testing.T) {
+	if total, err := addUp(t, block(t, "json")); err != nil || total != "10" {
+		t.Errorf("the example adds up to %q (%v), want 10", total, err)
+	}
+	counts := []struct {
+		k     int
+		count string
+	}{{1, "18446744073709551615"}, {2, "9007199254740993"}, {3, "999999999999"}, {3, "1000000002"}, {4, "1"}, {8, "0"}, {8, "123456789123456789"}}
+	var lines strings.Builder
+	want := new(big.Rat)
+	for i, c := range counts {
+		fmt.Fprintf(&lines, `{"run":"r","task":%d,"k":%d,"count":"%s","worker":"\"k\":7"}`+"\n", i, c.k, c.count)
+		count, _ := new(big.Int).SetString(c.count, 10)
+		want.Add(want, new(big.Rat).SetFrac(count.Mul(count, big.NewInt(8)), big.NewInt(int64(c.k))))
+	}
+	if total, err := addUp(t, lines.String()); err != nil || total != want.RatString() {
+		t.Errorf("large counts add up to %q (%v), want %s", total, err, want.RatString())
+	}
+	if said, err := addUp(t, `{"task":0,"k":3,"count":"1"}`+"\n"); !errors.As(err, new(*exec.ExitError)) {
+		t.Errorf("a third of eight is %q (%v), want exit 1", said, err)
+	}
+}
+
+// exported is a line of the export.
+type exported struct {
+	Run      string
+	Task     uint64
+	Hash     string
+	K        int64
+	Allow    []uint32
+	Prefixes [][4]uint32
+	Count    string
+	Worker   string
+	Kernel   string
+	Attempt  int
+	Seconds  float64
+}
+
+// recount checks every line, the ids, and returns the total.
+func recount(t *testing.T, lines []exported) *big.Int {
+	t.Helper()
+	byK := make(map[int64]*big.Int)
+	for i, line := range lines {
+		if line.Task != uint64(i) {
+			t.Fatalf("task %d in line %d", line.Task, i)
+		}
+		var count uint64
+		text := binary.LittleEndian.AppendUint64(nil, line.Task)
+		text = binary.LittleEndian.AppendUint32(text, uint32(len(line.Allow)))
+		for _, mask := range line.Allow {
+			text = binary.LittleEndian.AppendUint32(text, mask)
+		}
+		for _, p := range line.Prefixes {
+			count += solutions(line.Allow, int(p[0]), p[1], p[2], p[3])
+			for _, number := range p {
+				text = binary.LittleEndian.AppendUint32(text, number)
+			}
+		}
+		if strconv.FormatUint(count, 10) != line.Count {
+			t.Errorf("task %d has the count %s, and %d solutions", i, line.Count, count)
+		}
+		sum := sha256.Sum256(text)
+		if hash := fmt.Sprintf("%016x", binary.LittleEndian.Uint64(sum[:])); hash != line.Hash {
+			t.Errorf("task %d has the hash %s, and should have %s", i, line.Hash, hash)
+		}
+		if byK[line.K] == nil {
+			byK[line.K] = new(big.Int)
+		}
+		byK[line.K].Add(byK[line.K], new(big.Int).SetUint64(count))
+	}
+	total := new(big.Int)
+	for k, sum := range byK {
+		part, rest := new(big.Int).DivMod(sum.Mul(sum, big.NewInt(8)), big.NewInt(k), new(big.Int))
+		if rest.Sign() != 0 {
+			t.Errorf("the counts of k = %d leave a remainder", k)
+		}
+		total.Add(total, part)
+	}
+	return total
+}
+
+func solutions(allow []uint32, row int, cols, left, right uint32) uint64 {
+	n := len(allow)
+	if row == n {
+		return 1
+	}
+	var sum uint64
+	for column := range n {
+		q := uint32(1) << column
+		if allow[row]&^(cols|left|right)&q != 0 {
+			sum += solutions(allow, row+1, cols|q, (left|q)<<1&(1<<n-1), (right|q)>>1)
+		}
+	}
+	return sum
+}
+
+// block returns the one block of that language in docs/ledger.md.
+func block(t *testing.T, language string) string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/ledger.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(page), "\n```"+language+"\n")
+	if len(parts) != 2 {
+		t.Fatalf("docs/ledger.md has %d blocks of %s, not one", len(parts)-1, language)
+	}
+	text, _, _ := strings.Cut(parts[1], "```")
+	return text
+}
+
+func jsonLines(t *testing.T, text string) []exported {
+	t.Helper()
+	var lines []exported
+	for text := range strings.Lines(text) {
+		var line exported
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields() // the page would have to describe them
+		if err := decoder.Decode(&line); err != nil {
+			t.Fatalf("line %q: %v", text, err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func csvLines(t *testing.T, text string) [][]string {
+	t.Helper()
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(lines) < 2 {
+		t.Fatalf("%d lines of CSV, error %v", len(lines), err)
+	}
+	return lines
+}
+
+// addUp runs the script of the page.
+func addUp(t *testing.T, lines string) (total string, err error) {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "total.awk")
+	if err := os.WriteFile(script, []byte(block(t, "awk")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "awk", "-f", script)
+	cmd.Stdin = strings.NewReader(lines)
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// countHere counts in a folder of its own, and returns it with the run's name.
+func countHere(t *testing.T, args ...string) (data, run string) {
+	t.Helper()
+	data = t.TempDir()
+	coordinator(t, append([]string{"count", "--data", data, "--workers", "1"}, args...)...)
+	runs, err := os.ReadDir(data)
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%d runs, error %v", len(runs), err)
+	}
+	return data, runs[0].Name()
+}
+
+// coordinator runs the command to its end and returns what it printed.
+func coordinator(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "coordinator", args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NQUEENS_") })
+	var told strings.Builder
+	cmd.Stderr = &told
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("coordinator %q: %v\n%s", args, err, told.String())
+	}
+	return string(out)
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+func ledgerCommand(app *cli.App) *cobra.Command {
+	var data dataFolder
+	var format string
+	var task uint64
+	cmd := &cobra.Command{
+		Use:   "ledger RUN",
+		Short: "Print every subtotal of a run, with what is needed to count it again",
+		Long: `Print the ledger of a run, a line for each task that is counted: its prefixes, its
+board, and what was counted by whom. docs/ledger.md describes the lines. worker task
+counts them again; so can any other program.`,
+		Example: `  coordinator ledger n18-20261120-153012-ab12 > subtotals.jsonl
+  coordinator ledger n18-20261120-153012-ab12 --format csv
+  coordinator ledger n18-20261120-153012-ab12 --task 17 | worker task`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := named(args)
+			if err != nil {
+				return err
+			}
+			open, ok := exportFormats[format]
+			if !ok {
+				return cli.Usagef("--format must be jsonl or csv, not %q", format)
+			}
+			l, err := data.view(run)
+			if err != nil {
+				return err
+			}
+			out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
+			write := open(out)
+			if cmd.Flags().Changed("task") {
+				err = exportOne(cmd.Context(), l, task, write)
+			} else {
+				err = export(cmd.Context(), l, write)
+			}
+			err = errors.Join(err, write.flush(), out.Flush(), l.Close())
+			if errors.Is(err, syscall.EPIPE) {
+				return nil // whoever reads it has seen enough
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&format, "format", "jsonl", "jsonl or csv")
+	flags.Uint64Var(&task, "task", 0, "print this task alone, also where it has no count")
+	data.register(flags)
+	return cmd
+}
+
+// export writes every task that is counted, in order of id.
+func export(ctx context.Context, l *ledger.Ledger, out subtotalWriter) error {
+	m := l.Header().Manifest
+	if err := reproducible(ctx, &m); err != nil {
+		return err
+	}
+	for task := range split.Tasks(&m) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !l.Has(task.ID) {
+			continue
+		}
+		if err := exportTask(l, &m, task, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exportOne writes one task, whether it is counted or not.
+func exportOne(ctx context.Context, l *ledger.Ledger, id uint64, out subtotalWriter) error {
+	m := l.Header().Manifest
+	task, err := split.Find(ctx, &m, id)
+	if err != nil {
+		return err
+	}
+	return exportTask(l, &m, task, out)
+}
+
+func exportTask(l *ledger.Ledger, m *queens.Manifest, task queens.Task, out subtotalWriter) error {
+	task.Run = l.Header().Run
+	result, counted, err := l.Result(task.ID)
+	if err != nil {
+		return err
+	}
+	k := m.Classes[m.ClassOf(task.ID)].K
+	if !counted {
+		return out.write(queens.NewSubtotal(&task, k, nil))
+	}
+	if result.Hash != task.Hash() {
+		return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, task.ID, result.Worker)
+	}
+	return out.write(queens.NewSubtotal(&task, k, &result))
+}
+
+// subtotalWriter writes subtotals in one format.
+type subtotalWriter struct {
+	write func(s queens.Subtotal) error
+	flush func() error
+}
+
+var exportFormats = map[string]func(io.Writer) subtotalWriter{"jsonl": jsonLines, "csv": csvLines}
+
+func jsonLines(w io.Writer) subtotalWriter {
+	out := json.NewEncoder(w)
+	return subtotalWriter{
+		write: func(s queens.Subtotal) error { return out.Encode(s) },
+		flush: func() error { return nil },
+	}
+}
+
+// csvLines writes a line of headings, and then the fields of the JSON lines. Masks stand
+// in one field, separated by spaces; the numbers of a prefix by colons.
+func csvLines(w io.Writer) subtotalWriter {
+	out := csv.NewWriter(w)
+	headed := false
+	return subtotalWriter{
+		write: func(s queens.Subtotal) error {
+			if !headed {
+				headed = true
+				if err := out.Write([]string{"run", "task", "hash", "k", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds"}); err != nil {
+					return err
+				}
+			}
+			return out.Write(csvFields(&s))
+		},
+		flush: func() error { out.Flush(); return out.Error() },
+	}
+}
+
+func csvFields(s *queens.Subtotal) []string {
+	allow := make([]string, s.Board.N)
+	for row := range allow {
+		allow[row] = strconv.FormatUint(uint64(s.Board.Allow[row]), 10)
+	}
+	prefixes := make([]string, len(s.Prefixes))
+	for i, p := range s.Prefixes {
+		prefixes[i] = fmt.Sprintf("%d:%d:%d:%d", p.Row, p.Cols, p.Left, p.Right)
+	}
+	fields := []string{
+		s.Run, strconv.FormatUint(s.ID, 10), fmt.Sprintf("%016x", s.Hash), strconv.Itoa(s.K),
+		strings.Join(allow, " "), strings.Join(prefixes, " "),
+	}
+	if !s.Counted {
+		return append(fields, "", "", "", "", "")
+	}
+	return append(fields, strconv.FormatUint(s.Count, 10), s.Worker, s.Kernel,
+		strconv.FormatUint(uint64(s.Attempt), 10), strconv.FormatFloat(s.Seconds, 'g', -1, 64))
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/cli"
+	"nqueens/pkg/queens"
+)
+
+func runsCommand(app *cli.App) *cobra.Command {
+	var url string
+	var data dataFolder
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List the runs of this machine, and those on a server",
+		Long: `List the runs whose ledgers are under --data, the newest first, and with --nats those
+that the server knows as well. A run that is "interrupted" has lost its coordinator:
+coordinator resume goes on with it.`,
+		Example: `  coordinator runs
+  coordinator runs --nats nats://127.0.0.1:4222 --json`,
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := data.open(); err != nil {
+				return err
+			}
+			rows, err := listRuns(cmd.Context(), app, &data, url)
+			if err != nil {
+				return err
+			}
+			return printRuns(cmd.OutOrStdout(), rows, asJSON)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&url, "nats", "", "also list the runs on the NATS server at this URL")
+	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
+	data.register(flags)
+	return cmd
+}
+
+// runRow is a run as runs shows it, and the JSON object that it prints.
+type runRow struct {
+	Run      string          `json:"run"`
+	N        int             `json:"n"`
+	Symmetry queens.Symmetry `json:"symmetry"`
+	State    string          `json:"state"`
+	Done     uint64          `json:"done"`
+	Tasks    uint64          `json:"tasks"`
+	Created  time.Time       `json:"created"`
+	Ledger   string          `json:"ledger,omitempty"` // folder, of a run of this machine
+	Server   string          `json:"server,omitempty"`
+	Owner    string          `json:"owner,omitempty"` // of a run that is at work
+}
+
+// interrupted is the state of a run that says that it is running, where nobody is.
+const interrupted = "interrupted"
+
+// listRuns returns the runs of this machine and those of a server, if one is named.
+// A run that both know is listed for both.
+func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) ([]runRow, error) {
+	local, err := data.runs()
+	if err != nil {
+		return nil, err
+	}
+	var rows []runRow
+	for _, r := range local {
+		row := runRow{
+			Run: r.run, N: r.n, Symmetry: r.symmetry, State: string(r.state),
+			Done: r.done, Tasks: r.tasks, Created: r.created, Ledger: data.run(r.run),
+		}
+		switch {
+		case r.err != nil:
+			app.Log.Warn().Err(r.err).Str("run", r.run).Msg("the run's ledger can't be read")
+			row.State = "unreadable"
+		case r.holder != nil:
+			row.Owner = fmt.Sprintf("process %d on %s", r.holder.PID, r.holder.Host)
+		case r.state == queens.Running:
+			row.State = interrupted
+		}
+		rows = append(rows, row)
+	}
+	if url == "" {
+		return rows, nil
+	}
+	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens runs", Lease: bus.DefaultLease, Log: app.Log})
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	records, err := b.Runs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the runs on %s: %w", b.Server(), err)
+	}
+	for _, r := range records {
+		row := runRow{
+			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, State: string(r.State), Done: r.Done,
+			Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
+		}
+		if r.State == queens.Running && time.Since(r.Updated) > lostAfter {
+			row.State = interrupted
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// lostAfter is how long a coordinator may not have renewed its record before it is
+// held to be gone: several times the interval.
+const lostAfter = 15 * time.Second
+
+func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {
+	if asJSON {
+		out := json.NewEncoder(stdout)
+		for _, row := range rows {
+			if err := out.Encode(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	out := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
+	lines := []error{line(out, "RUN\tSTATE\tDONE\tTASKS\t%%\tAGE\tWHERE\n")}
+	for _, r := range rows {
+		where := r.Ledger
+		if r.Server != "" {
+			where = r.Server
+		}
+		if r.Owner != "" {
+			where += ", " + r.Owner
+		}
+		lines = append(lines, line(out, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
+			r.Run, r.State, r.Done, r.Tasks, percent(r.Done, r.Tasks), age(r.Created), where))
+	}
+	return errors.Join(append(lines, out.Flush())...)
+}
+
+func line(out io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprintf(out, format, args...)
+	return err
+}
+
+// percent rounds down: 100 means all.
+func percent(done, tasks uint64) string {
+	switch {
+	case done == tasks:
+		return "100"
+	case tasks == 0:
+		return "0"
+	}
+	return fmt.Sprintf("%.1f", min(float64(done)/float64(tasks)*100, 99.9))
+}
+
+func age(since time.Time) string {
+	if since.IsZero() {
+		return "?"
+	}
+	d := time.Since(since)
+	if d < 48*time.Hour {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/audit"
+	"nqueens/pkg/cli"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// verifyOptions are the flags of verify.
+type verifyOptions struct {
+	sample  string
+	seed    uint64
+	kernel  string
+	threads int
+	json    bool
+	data    dataFolder
+}
+
+func verifyCommand(app *cli.App) *cobra.Command {
+	var o verifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify RUN",
+		Short: "Go through a run's ledger again, and count a sample again",
+		Long: `Read a run's ledger from zero: the checksum of every record, whether the tasks are
+complete and are those of the manifest, the sum by task and by class, the published
+total. Then count a sample of the tasks again, at least one of each class, with the
+reference kernel, and a whole run of up to 16 queens by another symmetry.`,
+		Example: `  coordinator verify n18-20261120-153012-ab12
+  coordinator verify n18-20261120-153012-ab12 --sample 100% --kernel auto`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := named(args)
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("seed") {
+				o.seed = rand.Uint64()
+			}
+			return verify(cmd.Context(), app, run, &o, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.sample, "sample", "1%", "share of the tasks to count again, 0% to 100%")
+	flags.Uint64Var(&o.seed, "seed", 0, "take the sample that this number leads to (default a random one)")
+	flags.StringVar(&o.kernel, "kernel", "generic", "search to count with; see worker kernels")
+	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	o.data.register(flags)
+	return cmd
+}
+
+// verdict is what verify found, and the JSON object that it prints.
+type verdict struct {
+	Run       string          `json:"run"`
+	N         int             `json:"n"`
+	Verified  bool            `json:"verified"` // complete, and nothing contradicts
+	Total     *string         `json:"total"`    // null where no total can be given
+	Known     string          `json:"known"`    // "match", "mismatch" or "none"
+	Done      uint64          `json:"done"`
+	Tasks     uint64          `json:"tasks"`
+	Recounted uint64          `json:"recounted"`
+	Seed      string          `json:"seed"` // of the sample
+	Kernel    string          `json:"kernel"`
+	Whole     queens.Symmetry `json:"whole,omitempty"` // by which the whole was counted again
+	Seconds   float64         `json:"seconds"`
+}
+
+func verify(ctx context.Context, app *cli.App, run string, o *verifyOptions, stdout io.Writer) (err error) {
+	start := time.Now()
+	share, err := parseShare(o.sample)
+	if err != nil {
+		return err
+	}
+	if o.threads < 1 || o.threads > maxWorkers {
+		return cli.Usagef("--threads must be from 1 to %d, not %d", maxWorkers, o.threads)
+	}
+	k, err := kernel.Choose(o.kernel)
+	if err != nil {
+		return cli.Usagef("--kernel: %v", err)
+	}
+	l, err := o.data.view(run)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	m := l.Header().Manifest
+	v := verdict{Run: run, N: m.N, Known: "none", Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: strconv.FormatUint(o.seed, 10)}
+	if err := reproducible(ctx, &m); err != nil {
+		return fmt.Errorf("run %s: %w", run, err)
+	}
+	total, ended := audit.Total(ctx, l, knownTotal(&m))
+	if ended != nil && !errors.Is(ended, queens.ErrIncomplete) {
+		return errors.Join(v.print(stdout, start, nil, ended, o.json), ended)
+	}
+	v.Recounted, err = audit.Recount(ctx, l, audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads})
+	if err == nil && total != nil {
+		v.Whole, err = audit.Whole(ctx, &m, total, k, o.threads)
+	}
+	if err == nil {
+		err = ended
+	}
+	return errors.Join(v.print(stdout, start, total, err, o.json), err)
+}
+
+// print writes the verdict, unless something kept it from being reached.
+func (v *verdict) print(stdout io.Writer, start time.Time, total *big.Int, err error, asJSON bool) error {
+	contradicted := errors.Is(err, queens.ErrContradiction)
+	if err != nil && !contradicted && !errors.Is(err, queens.ErrIncomplete) {
+		return nil
+	}
+	v.Verified, v.Seconds = err == nil, time.Since(start).Seconds()
+	if _, known := queens.KnownTotal(v.N); known && err == nil {
+		v.Known = "match"
+	} else if known && contradicted {
+		v.Known = "mismatch"
+	}
+	if err == nil {
+		digits := total.String()
+		v.Total = &digits
+	}
+	if asJSON {
+		return json.NewEncoder(stdout).Encode(v)
+	}
+	if err != nil {
+		return nil // the log says what is wrong
+	}
+	lines := []string{
+		fmt.Sprintf("run %s: %d of %d tasks, every record's checksum right, the tasks those of the manifest", v.Run, v.Done, v.Tasks),
+		fmt.Sprintf("sum by task and by class: %s", *v.Total),
+		fmt.Sprintf("published total: %s", v.Known),
+		fmt.Sprintf("counted again: %d tasks with kernel %s (--seed %s), all agree", v.Recounted, v.Kernel, v.Seed),
+	}
+	if v.Whole != "" {
+		lines = append(lines, fmt.Sprintf("counted again: the whole, by symmetry %s, agrees", v.Whole))
+	}
+	_, failed := fmt.Fprintln(stdout, strings.Join(lines, "\n"))
+	return failed
+}
+
+// parseShare reads a percentage, such as 1% or 0.05%.
+func parseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if !percent || err != nil || !(share >= 0 && share <= 100) {
+		return 0, cli.Usagef("--sample must be from 0%% to 100%%, such as 1%%, not %q", text)
+	}
+	return share / 100, nil
+}
+
+// view opens the ledger of a run to read it.
+func (d *dataFolder) view(run string) (*ledger.Ledger, error) {
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	if !d.has(run) {
+		return nil, fmt.Errorf("there is no run %s in %s: see coordinator runs", run, d.path)
+	}
+	return ledger.View(d.run(run))
+}
+
+// knownTotal returns the published total of a run's board, or nil.
+func knownTotal(m *queens.Manifest) *big.Int {
+	known, _ := queens.KnownTotal(m.N)
+	return known
+}

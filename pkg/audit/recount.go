@@ -1,0 +1,147 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/count"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// Sample says which tasks of a ledger to count again, and with what.
+type Sample struct {
+	// Share of the counted tasks, 0 to 1: each is taken with that probability, and one
+	// of each class at any rate.
+	Share float64
+	// Seed of the choice: the same seed takes the same tasks.
+	Seed    uint64
+	Kernel  kernel.Kernel
+	Threads int // at least 1
+}
+
+// Recount counts a sample of the ledger's tasks again and returns their number. It
+// makes the tasks anew from the manifest, and holds each count against the ledger's.
+// An error wraps [queens.ErrContradiction] where they differ, and names task and
+// worker; or the cause of ctx's end.
+func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (uint64, error) {
+	m := l.Header().Manifest
+	rng := rand.New(rand.NewPCG(s.Seed, 0))
+	always := oneOfEach(l, &m, rng)
+	work := make(chan counted)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(work)
+		for task := range split.Tasks(&m) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			_, must := always[task.ID]
+			if taken := rng.Float64() < s.Share || must; !taken || !l.Has(task.ID) {
+				continue
+			}
+			r, _, err := l.Result(task.ID)
+			if err != nil {
+				return err
+			}
+			select {
+			case work <- counted{task, r}:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+	var recounted atomic.Uint64
+	for range s.Threads {
+		group.Go(func() error {
+			counter := s.Kernel.New()
+			for c := range work {
+				if err := c.check(ctx, counter, s.Kernel.Name); err != nil {
+					return err
+				}
+				recounted.Add(1)
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	return recounted.Load(), err
+}
+
+// oneOfEach chooses a counted task of each class that has any.
+func oneOfEach(l *ledger.Ledger, m *queens.Manifest, rng *rand.Rand) map[uint64]struct{} {
+	chosen := make(map[uint64]struct{})
+	for i, plan := range m.Classes {
+		end := m.Tasks
+		if i+1 < len(m.Classes) {
+			end = m.Classes[i+1].First
+		}
+		var one, seen uint64
+		for id := plan.First; id < end; id++ {
+			if !l.Has(id) {
+				continue
+			}
+			if seen++; rng.Uint64N(seen) == 0 {
+				one = id
+			}
+		}
+		if seen > 0 {
+			chosen[one] = struct{}{}
+		}
+	}
+	return chosen
+}
+
+// counted is a task and what the ledger says of it.
+type counted struct {
+	task   queens.Task
+	result queens.Result
+}
+
+// check counts the task again.
+func (c *counted) check(ctx context.Context, counter kernel.Counter, name string) error {
+	if c.result.Hash != c.task.Hash() {
+		return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, c.task.ID, c.result.Worker)
+	}
+	n, err := counter.Count(ctx, &c.task.Board, c.task.Prefixes, new(atomic.Uint64))
+	if err != nil {
+		return err
+	}
+	if n != c.result.Count {
+		return fmt.Errorf("%w: task %d was counted %d by %s (%s), kernel %s counts %d",
+			queens.ErrContradiction, c.task.ID, c.result.Count, c.result.Worker, c.result.Kernel, name, n)
+	}
+	return nil
+}
+
+// maxWhole is the largest side of which a whole count takes but seconds.
+const maxWhole = 16
+
+// Whole counts the board again by another symmetry than that of the run, and returns
+// which; it is empty where the board is too large for that. An error wraps
+// [queens.ErrContradiction] where the totals differ.
+func Whole(ctx context.Context, m *queens.Manifest, total *big.Int, k kernel.Kernel, threads int) (queens.Symmetry, error) {
+	if m.N > maxWhole {
+		return "", nil
+	}
+	other := queens.Mirror
+	if m.Symmetry == queens.Mirror {
+		other = queens.Full
+	}
+	outcome, err := count.Run(ctx, count.Job{N: m.N, Symmetry: other, Kernel: k, Threads: threads})
+	if err != nil {
+		return other, err
+	}
+	if outcome.Total.Cmp(total) != 0 {
+		return other, fmt.Errorf("%w: the ledger's total is %d, by symmetry %s it is %d", queens.ErrContradiction, total, other, outcome.Total)
+	}
+	return other, nil
+}

@@ -1,0 +1,213 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/queens"
+)
+
+// The epoch is one more than what the ledger and the server know of.
+func TestClaimTakesTheNextEpoch(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ ledger, server, want uint64 }{
+		{0, 0, 1}, {0, 1, 2}, {1, 1, 2}, {7, 1, 8}, {7, 0, 8}, {3, 9, 10},
+	} {
+		s := newScene(t)
+		if c.server > 0 {
+			before := record("n8-a")
+			before.Epoch = c.server - 1
+			claim(t, s.other, before)
+		}
+		mine := record("n8-a")
+		mine.Epoch = c.ledger
+		got := claim(t, s.bus, mine).Epoch()
+		check(t, fmt.Sprintf("epoch after %d in the ledger and %d on the server", c.ledger, c.server), got, c.want)
+		check(t, "epoch of the record", readRecord(t, s.bus, "n8-a", time.Time{}).Epoch, c.want)
+	}
+}
+
+// The newest coordinator has the run. The other learns it with the new one's name, and
+// changes nothing any more.
+func TestTheNewestClaimWins(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	first := claim(t, s.bus, record("n8-a"))
+	newer := record("n8-a")
+	newer.Owner = "host-b"
+	second := claim(t, s.other, newer)
+	takenOver(t, first, "host-b")
+	takenOver(t, first, "host-b")
+	if err := second.Renew(t.Context(), queens.Running, 2); err != nil {
+		t.Error(err)
+	}
+	got := readRecord(t, s.bus, "n8-a", time.Time{})
+	check(t, "owner", got.Owner, "host-b")
+	check(t, "done", got.Done, 2)
+}
+
+// Of many who claim at once, each gets an epoch of its own, and one has the run.
+func TestOneOfManyClaimsWins(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	const many = 8
+	claims := make(chan *bus.Claim, many)
+	var all sync.WaitGroup
+	for range many {
+		b := bustest.Connect(t, s.server)
+		all.Go(func() {
+			c, err := b.Claim(t.Context(), record("n8-a"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			claims <- c
+		})
+	}
+	all.Wait()
+	close(claims)
+	epochs := make(map[uint64]bool)
+	for c := range claims {
+		epochs[c.Epoch()] = true
+		if err := c.Renew(t.Context(), queens.Running, 0); (err == nil) != (c.Epoch() == many) {
+			t.Errorf("of %d claims, that of epoch %d renews with error %v", many, c.Epoch(), err)
+		}
+	}
+	check(t, "epochs", len(epochs), many)
+}
+
+// A record that somebody deleted, with its bucket or all of the server's store, is made
+// again by who has the run.
+func TestRenewMakesADeletedRecordAgain(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(*testing.T, *scene) error{
+		"deleted": func(t *testing.T, s *scene) error { return s.bucket(t).Delete(t.Context(), "n8-a") },
+		"purged":  func(t *testing.T, s *scene) error { return s.bucket(t).Purge(t.Context(), "n8-a") },
+		"no trace": func(t *testing.T, s *scene) error {
+			s.purge(t, "KV_"+bucket)
+			return nil
+		},
+		"bucket deleted": func(t *testing.T, s *scene) error { return s.js.DeleteKeyValue(t.Context(), bucket) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			before := record("n8-a")
+			before.Epoch = 4
+			c := claim(t, s.bus, before)
+			if err := remove(t, s); err != nil {
+				t.Fatal(err)
+			}
+			_, err := s.other.Record(t.Context(), "n8-a")
+			if !errors.Is(err, bus.ErrNoRecord) {
+				t.Fatalf("error %v, want %v", err, bus.ErrNoRecord)
+			}
+			for done := range uint64(3) {
+				if err := c.Renew(t.Context(), queens.Running, done); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := readRecord(t, s.other, "n8-a", time.Time{})
+			check(t, "epoch", got.Epoch, 5)
+			check(t, "done", got.Done, 2)
+		})
+	}
+}
+
+// Where a record was deleted, two coordinators may come to the same epoch: the one that
+// claimed first goes.
+func TestTheNewestClaimWinsWithTheSameEpoch(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	first := claim(t, s.bus, record("n8-a"))
+	s.purge(t, "KV_"+bucket)
+	newer := record("n8-a")
+	newer.Owner = "host-b"
+	second := claim(t, s.other, newer)
+	check(t, "epoch of the newer claim", second.Epoch(), first.Epoch())
+	takenOver(t, first, "host-b")
+	if err := second.Renew(t.Context(), queens.Running, 2); err != nil {
+		t.Error(err)
+	}
+}
+
+// Nor does it help the older one that it makes the deleted record again.
+func TestTheNewestClaimWinsOverARecordMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	first := claim(t, s.bus, record("n8-a"))
+	newer := record("n8-a")
+	newer.Owner = "host-b"
+	second := claim(t, s.other, newer)
+	s.purge(t, "KV_"+bucket)
+	for _, c := range []*bus.Claim{first, second, second} {
+		if err := c.Renew(t.Context(), queens.Running, 1); err != nil {
+			t.Errorf("epoch %d: %v", c.Epoch(), err)
+		}
+	}
+	takenOver(t, first, "host-b")
+}
+
+// A renewal of which the answer was lost, or a touch of the record by hand, does not
+// cost the run.
+func TestRenewGoesOnWithItsOwnRecord(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	c := claim(t, s.bus, record("n8-a"))
+	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.bucket(t).Put(t.Context(), "n8-a", entry.Value()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Renew(t.Context(), queens.Running, 3); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "done", readRecord(t, s.other, "n8-a", time.Time{}).Done, 3)
+}
+
+// A server that is away says nothing of who has the run: the claim outlives it.
+func TestAClaimOutlivesTheServer(t *testing.T) {
+	t.Parallel()
+	server, restart := listeningServer(t)
+	b := connectTo(t, server)
+	c := claim(t, b, record("n8-a"))
+	server.Stop()
+	err := c.Renew(within(t, 300*time.Millisecond), queens.Running, 1)
+	if err == nil || errors.Is(err, bus.ErrTakenOver) || errors.Is(err, bus.ErrCancelled) || !strings.Contains(err.Error(), bucket) {
+		t.Errorf("without a server the error is %v", err)
+	}
+	restart()
+	bustest.Eventually(t, 20*time.Second, "the claim is renewed", func() bool {
+		return c.Renew(within(t, time.Second), queens.Running, 2) == nil
+	})
+	check(t, "done", readRecord(t, b, "n8-a", time.Time{}).Done, 2)
+}
+
+func claim(t *testing.T, b *bus.Bus, r queens.Record) *bus.Claim {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	c, err := b.Claim(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// takenOver checks that the claim is lost to that owner, for good.
+func takenOver(t *testing.T, c *bus.Claim, owner string) {
+	t.Helper()
+	err := c.Renew(t.Context(), queens.Running, 99)
+	if !errors.Is(err, bus.ErrTakenOver) || !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), owner) {
+		t.Errorf("error %v, want one that wraps %v and %v and names %s", err, bus.ErrTakenOver, queens.ErrIncomplete, owner)
+	}
+}

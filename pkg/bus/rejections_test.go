@@ -1,0 +1,57 @@
+package bus_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	nqueensv1 "nqueens/proto/nqueens/v1"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/queens"
+)
+
+// A worker of another version is named in the log, once, by its results and by its
+// heartbeats, and so is each other one.
+func TestWorkersOfAnotherVersionAreNamed(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	s := newScene(t, logTo(&log))
+	long := strings.Repeat("x", 5000)
+	for _, worker := range []string{"old-1", "old-2", "old-1", long, ""} {
+		s.raw(t, "nq.result.n8-a", marshal(t, &nqueensv1.Result{Protocol: bus.Protocol + 1, Run: "n8-a", Worker: worker}))
+	}
+	read := read(t, s.bus)
+	publishResult(t, s.other, result("n8-a", 7))
+	read.await(t, 7)
+	check(t, "messages refused", s.bus.Rejected(), 5)
+	check(t, "log lines", len(log.Lines("")), 4)
+	for _, worker := range []string{"old-1", "old-2", long[:128]} {
+		lines := log.Lines(`"worker":"` + worker + `"`)
+		if len(lines) != 1 || !strings.Contains(lines[0], "version 2") || len(lines[0]) > 600 {
+			t.Errorf("lines that name worker %.20s are %q, want one with the version", worker, lines)
+		}
+	}
+
+	heard := listen(t, s.bus)
+	heard.await(t, s.other, queens.Heartbeat{Worker: "w", Threads: 1})
+	for range 3 {
+		if err := s.conn.Publish("nq.hb.old", marshal(t, &nqueensv1.Heartbeat{Protocol: bus.Protocol + 1, Worker: "old"})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bustest.Eventually(t, 5*time.Second, "the heartbeats are counted", func() bool { return s.bus.Rejected() == 8 })
+	check(t, "log lines that name the worker of the heartbeats", len(log.Lines(`"worker":"old"`)), 1)
+}
+
+func marshal(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	data, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,230 @@
+package bus_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/queens"
+)
+
+const bucket = "nq_runs"
+
+// The record of a claimed run is what was claimed and renewed, and others read it.
+func TestRecordsSayWhatWasClaimed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	begun := time.Now()
+	want := record("n8-a")
+	c := claim(t, s.bus, want)
+	want.State, want.Epoch = queens.Running, 1
+	got := readRecord(t, s.other, "n8-a", begun)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the record is\n%+v\nwant\n%+v", got, want)
+	}
+	if err := c.Renew(t.Context(), queens.Stopped, 3); err != nil {
+		t.Fatal(err)
+	}
+	want.State, want.Done = queens.Stopped, 3
+	if got := readRecord(t, s.other, "n8-a", begun); !reflect.DeepEqual(got, want) {
+		t.Errorf("the record is\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// A person can read a record with the tools of NATS: it is JSON, and one revision.
+func TestRecordsAreReadableByPeople(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	c := claim(t, s.bus, record("n8-a"))
+	if err := c.Renew(t.Context(), queens.Running, 3); err != nil {
+		t.Fatal(err)
+	}
+	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(entry.Value(), &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]any{
+		"protocol": 1.0, "run": "n8-a", "state": "running", "epoch": 1.0, "owner": "host-a", "done": 3.0, "created": "2026-11-20T15:30:12Z",
+	} {
+		check(t, name, fields[name], want)
+	}
+	manifest, _ := fields["manifest"].(map[string]any)
+	check(t, "manifest: tasks", manifest["tasks"], any(4.0))
+	check(t, "revisions stored", s.stream(t, "KV_"+bucket).State.Msgs, 1)
+}
+
+// A run that is cancelled is lost to its coordinator and to any other, and its tasks
+// and results go. Other runs' stay.
+func TestCancelledRunsEnd(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	c := claim(t, s.bus, record("n8-a"))
+	other := claim(t, s.bus, record("n8-b"))
+	for _, run := range []string{"n8-a", "n8-b"} {
+		publishTask(t, s.bus, task(run, 0))
+		publishResult(t, s.bus, result(run, 1))
+	}
+	renewed := make(chan error, 1)
+	go func() { // as a coordinator does, while another cancels
+		for {
+			if err := c.Renew(t.Context(), queens.Running, 1); err != nil {
+				renewed <- err
+				return
+			}
+		}
+	}()
+	if err := s.other.CancelRun(t.Context(), "n8-a"); err != nil {
+		t.Fatal(err)
+	}
+	err := receive(t, renewed, 5*time.Second, "the coordinator learns it")
+	cancelled := func(who string, err error) {
+		if !errors.Is(err, bus.ErrCancelled) || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "n8-a") {
+			t.Errorf("%s: error %v, want %v", who, err, bus.ErrCancelled)
+		}
+	}
+	cancelled("its coordinator", err)
+	cancelled("its coordinator, once more", c.Renew(t.Context(), queens.Running, 1))
+	_, err = s.other.Claim(t.Context(), record("n8-a"))
+	cancelled("another", err)
+	check(t, "state", readRecord(t, s.other, "n8-a", time.Time{}).State, queens.Cancelled)
+	for run, left := range map[string]uint64{"n8-a": 0, "n8-b": 1} {
+		check(t, "tasks of "+run, s.stored(t, tasks, "nq.task."+run), left)
+		check(t, "results of "+run, s.stored(t, results, "nq.result."+run), left)
+	}
+	if err := other.Renew(t.Context(), queens.Running, 1); err != nil {
+		t.Errorf("the other run: %v", err)
+	}
+}
+
+func TestRunsWithoutARecord(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for _, where := range []string{"no bucket", "no such record"} {
+		_, err := s.bus.Record(t.Context(), "n8-a")
+		for what, err := range map[string]error{"Record": err, "CancelRun": s.bus.CancelRun(t.Context(), "n8-a")} {
+			if !errors.Is(err, bus.ErrNoRecord) || !strings.Contains(err.Error(), "n8-a") {
+				t.Errorf("%s with %s: error %v, want one that wraps %v", what, where, err, bus.ErrNoRecord)
+			}
+		}
+		claim(t, s.bus, record("n8-b"))
+	}
+}
+
+// Runs lists what there is, in the order in which it was begun: nothing at first.
+func TestRunsListsTheRecords(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	names := func() (names []string) {
+		t.Helper()
+		records, err := s.other.Runs(within(t, 3*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			names = append(names, r.Run)
+		}
+		return names
+	}
+	check(t, "runs without a bucket", names(), nil)
+	for i, run := range []string{"n8-c", "n8-a", "n8-d", "n8-b"} {
+		r := record(run)
+		r.Created = r.Created.Add(time.Duration(i/2) * time.Hour)
+		claim(t, s.bus, r)
+	}
+	check(t, "runs", names(), []string{"n8-a", "n8-c", "n8-b", "n8-d"})
+	if err := s.bucket(t).Delete(t.Context(), "n8-c"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "runs without the deleted one", names(), []string{"n8-a", "n8-b", "n8-d"})
+	if _, err := s.bucket(t).Put(t.Context(), "n8-a", []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "runs without what can't be read", names(), []string{"n8-b", "n8-d"})
+	check(t, "records refused", s.other.Rejected(), 1)
+	for _, run := range []string{"n8-a", "n8-b", "n8-d"} {
+		if err := s.bus.Forget(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(t, "runs of an empty bucket", names(), nil)
+}
+
+// What is in a record's place and is none, or is another program's, is left alone, and
+// the error says what to do.
+func TestRecordsThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	c := claim(t, s.bus, record("n8-a"))
+	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := strings.Replace(string(entry.Value()), `"protocol":1`, `"protocol":2`, 1)
+	for name, value := range map[string]struct{ is, say string }{
+		"garbage":       {"hello", "invalid character"},
+		"other version": {later, "version 2"},
+	} {
+		if _, err := s.bucket(t).Put(t.Context(), "n8-a", []byte(value.is)); err != nil {
+			t.Fatal(err)
+		}
+		_, recordErr := s.other.Record(t.Context(), "n8-a")
+		_, claimErr := s.other.Claim(t.Context(), record("n8-a"))
+		for what, err := range map[string]error{
+			"Record": recordErr, "Claim": claimErr, "CancelRun": s.other.CancelRun(t.Context(), "n8-a"), "Renew": c.Renew(t.Context(), queens.Running, 1),
+		} {
+			says(t, what+" of "+name, err, "n8-a", bucket, value.say, "nats kv del")
+			if errors.Is(err, bus.ErrNoRecord) || errors.Is(err, bus.ErrTakenOver) {
+				t.Errorf("%s of %s: error %v", what, name, err)
+			}
+		}
+		left, err := s.bucket(t).Get(t.Context(), "n8-a")
+		if err != nil || string(left.Value()) != value.is {
+			t.Errorf("%s was replaced by %q (error %v)", name, left.Value(), err)
+		}
+	}
+}
+
+// record returns the record of a run as its ledger has it before any claim.
+func record(run string) queens.Record {
+	board := queens.FullBoard(8)
+	return queens.Record{
+		Run: run, Owner: "host-a", Created: time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC),
+		Manifest: queens.Manifest{Splitter: 1, N: 8, Symmetry: "none", Tasks: 4, Hash: [32]byte{1, 2, 3}, Classes: []queens.ClassPlan{
+			{Class: queens.Class{Board: board, K: 8}, Depth: 1, Batch: 2},
+		}},
+	}
+}
+
+// readRecord returns the record without the time of its update, which is not before
+// the given one.
+func readRecord(t *testing.T, b *bus.Bus, run string, since time.Time) queens.Record {
+	t.Helper()
+	got, err := b.Record(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Updated.Before(since) || got.Updated.After(time.Now()) {
+		t.Errorf("it was updated at %v, want after %v", got.Updated, since)
+	}
+	got.Updated = time.Time{}
+	return got
+}
+
+func (s *scene) bucket(t *testing.T) jetstream.KeyValue {
+	t.Helper()
+	kv, err := s.js.KeyValue(t.Context(), bucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kv
+}

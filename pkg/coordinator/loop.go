@@ -1,0 +1,224 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nqueens/pkg/audit"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+)
+
+// loop owns the window, the books and the ledger: nothing else touches them while it
+// runs.
+func (c *Coordinator) loop(ctx context.Context, in *inbox, post *mail, search *finder) error {
+	sweep := time.NewTicker(c.cfg.Overdue / 4)
+	defer sweep.Stop()
+	report := time.NewTicker(c.cfg.ReportEvery)
+	defer report.Stop()
+	always := make(chan struct{})
+	close(always)
+	caughtUp := in.caughtUp
+	search.want(c.books.disputes())
+	for !c.books.complete() {
+		var again <-chan struct{} // blocks for ever, unless there is more to draw
+		if caughtUp == nil {      // before, there may be results on the way of what would be drawn
+			ripe, more := c.window.draw()
+			if err := c.enter(ripe, search); err != nil {
+				return err
+			}
+			if more {
+				again = always
+			}
+		}
+		next, ok := c.window.next()
+		jobs := post.jobs
+		if !ok {
+			jobs = nil // blocks for ever: the window is full, or all tasks are out
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-again:
+		case jobs <- next:
+			c.window.sent(next)
+		case placed := <-post.placed:
+			c.window.placed(placed)
+		case a := <-in.arrivals:
+			if err := c.enter(in.more(a), search); err != nil {
+				return err
+			}
+		case <-caughtUp:
+			caughtUp = nil
+			if err := c.reconcile(in, search); err != nil {
+				return err
+			}
+		case found := <-search.found:
+			c.recount(&found)
+		case <-sweep.C:
+			if err := c.sweep(); err != nil {
+				return err
+			}
+		case <-report.C:
+			s := c.snapshot()
+			c.cfg.Report(s)
+			c.lonely(&s)
+		}
+	}
+	return nil
+}
+
+// enter takes a batch of results into the books.
+func (c *Coordinator) enter(batch []arrival, search *finder) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	disputed, err := c.books.enter(batch)
+	if err != nil {
+		return err
+	}
+	search.want(disputed)
+	at := c.ledger.Position()
+	c.safe.Store(&at)
+	c.done.Store(c.ledger.Len())
+	return nil
+}
+
+// reconcile enters what was on the server when the coordinator began, and tells what
+// the run goes on with.
+func (c *Coordinator) reconcile(in *inbox, search *finder) error {
+	for batch := in.rest(); len(batch) > 0; batch = in.rest() {
+		if err := c.enter(batch, search); err != nil {
+			return err
+		}
+	}
+	c.measure()
+	accepted, early := c.ledger.Len()-c.before, c.window.early.held
+	if c.before > 0 || accepted > 0 || early > 0 {
+		c.cfg.Log.Info().Uint64("in_ledger", c.before).Uint64("accepted_from_server", accepted).
+			Int("on_server_to_be_checked", early).Uint64("duplicates", c.books.duplicates).
+			Uint64("tasks", c.books.manifest.Tasks).Int("disputes", len(c.books.open)).
+			Msg("reconciled: what has no result is published now")
+	}
+	return nil
+}
+
+// recount has the task of a dispute counted again, by others than before.
+func (c *Coordinator) recount(task *queens.Task) {
+	d, open := c.books.open[task.ID]
+	if !open {
+		return // settled meanwhile
+	}
+	var attempt uint32
+	var voters []string
+	for _, v := range d.Votes {
+		attempt = max(attempt, v.Attempt)
+		voters = append(voters, v.Worker)
+	}
+	c.window.recount(task, attempt, voters)
+}
+
+// sweep looks after what should have come by now. An error ends the run: what is
+// left can't be counted.
+func (c *Coordinator) sweep() error {
+	_, threads := c.cfg.Roster.Present()
+	c.window.resize(threads)
+	for _, f := range c.window.sweep() {
+		c.cfg.Log.Warn().Uint64("task", f.task.ID).Uint32("attempt", f.task.Attempt).
+			Msg("no result for a long time although the task is in the queue or held: publishing it again")
+	}
+	for _, gone := range c.cfg.Roster.Vanished() {
+		c.bury(&gone)
+	}
+	if err := c.undone(); err != nil {
+		return err
+	}
+	return c.unsettled()
+}
+
+// bury notes a worker that has vanished, and with which tasks in its hands.
+func (c *Coordinator) bury(worker *queens.Heartbeat) {
+	var held []uint64
+	for _, h := range worker.Held {
+		if h.Run != c.run {
+			continue
+		}
+		held = append(held, h.Task)
+		if f, aside := c.window.widow(h.Task, worker.Worker); aside {
+			c.cfg.Log.Error().Uint64("task", h.Task).Strs("workers", f.widowed).
+				Msg("task set aside: workers that searched it have vanished")
+		}
+	}
+	c.cfg.Log.Warn().Str("worker", worker.Worker).Uints64("held", held).Msg("worker vanished")
+}
+
+// undone returns an error when all that has no result is set aside.
+func (c *Coordinator) undone() error {
+	if !c.window.stuck() {
+		return nil
+	}
+	var lines []string
+	for id, f := range c.window.out {
+		lines = append(lines, fmt.Sprintf("task %d was in the hands of %s when they vanished (to count it alone: coordinator ledger %s --task %d | worker task)",
+			id, strings.Join(f.widowed, ", "), c.run, id))
+	}
+	slices.Sort(lines)
+	return fmt.Errorf("%w: %d of %d tasks are counted; %s", queens.ErrIncomplete, c.ledger.Len(), c.books.manifest.Tasks, strings.Join(lines, "; "))
+}
+
+// unsettled returns an error when nothing is left to do but to settle disputes, and
+// no worker has been there for a while that could.
+func (c *Coordinator) unsettled() error {
+	if c.ledger.Len() < c.books.manifest.Tasks || c.judge() {
+		c.idle = time.Time{}
+		return nil
+	}
+	if c.idle.IsZero() {
+		c.idle = time.Now()
+	}
+	if time.Since(c.idle) < c.cfg.Unsettled {
+		return nil
+	}
+	return fmt.Errorf("%w (no other worker is there to count again: start one and resume)", audit.Undisputed(c.ledger))
+}
+
+// judge reports whether a worker is there that can settle one of the open disputes.
+func (c *Coordinator) judge() bool {
+	present := c.cfg.Roster.Names()
+	for _, d := range c.books.open {
+		for _, name := range present {
+			if !slices.ContainsFunc(d.Votes, func(v queens.Result) bool { return v.Worker == name }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lonely says once in a while that nobody counts.
+func (c *Coordinator) lonely(s *progress.Snapshot) {
+	if s.Workers > 0 || time.Since(c.missed) < sayEvery {
+		return
+	}
+	c.missed = time.Now()
+	c.cfg.Log.Warn().Msg("no worker is there to count: start one with worker --nats and the address of the server")
+}
+
+func (c *Coordinator) snapshot() progress.Snapshot {
+	s := c.meter.Measure(c.ledger.Len(), c.books.sums.Floor())
+	s.Workers, s.Threads = c.cfg.Roster.Present()
+	return s
+}
+
+// disputes returns those that are not settled.
+func (b *books) disputes() []*ledger.Dispute {
+	open := make([]*ledger.Dispute, 0, len(b.open))
+	for _, d := range b.open {
+		open = append(open, d)
+	}
+	return open
+}

@@ -1,0 +1,427 @@
+package ledger_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+const (
+	page   = 4096 // of the file
+	branch = 0x01
+)
+
+// sample is a ledger of some hundred results with branch pages, pages that overflow,
+// disputes and evidence, as it was after each of its transactions.
+type sample struct {
+	files  [][]byte
+	states []contents
+}
+
+func newSample(t testing.TB) *sample {
+	folder := t.TempDir()
+	l := create(t, folder, 4000)
+	s := &sample{}
+	rng := rand.New(rand.NewPCG(1, 2))
+	tasks := rng.Perm(600)
+	for i := range 6 {
+		var batch []queens.Result
+		for _, task := range tasks[i*100 : i*100+100] {
+			batch = append(batch, result(uint64(task)*3, rng.Uint64(), 1+rng.Uint32N(5)))
+		}
+		wrong, other := batch[0], batch[0]
+		wrong.Worker, wrong.Count = "wrong", 5
+		other.Worker, other.Count = "other", 5
+		batch = append(batch, wrong)
+		if i%2 == 0 {
+			batch = append(batch, other) // the accepted one goes
+		}
+		refused := []ledger.Refusal{{Result: result(1<<40, 1, 1), Reason: fmt.Sprintf("no such task, %d", i)}}
+		if _, err := l.Accept(batch, refused, at(uint64(i+1))); err != nil {
+			t.Fatal(err)
+		}
+		s.files = append(s.files, fileBytes(t, folder))
+		s.states = append(s.states, contentsOf(t, l))
+	}
+	closed(t, l)
+	return s
+}
+
+// last returns the file after the last transaction, and what it says.
+func (s *sample) last() ([]byte, contents) {
+	return s.files[len(s.files)-1], s.states[len(s.states)-1]
+}
+
+// fits returns an error unless what a ledger says is what it said after the last or the
+// last but one transaction, without the results that it names as damaged.
+func (s *sample) fits(l *ledger.Ledger, got *contents) error {
+	i := slices.IndexFunc(s.states, func(c contents) bool { return c.Position == got.Position })
+	if i < len(s.states)-2 {
+		return fmt.Errorf("it is at %v", got.Position)
+	}
+	want := s.states[i]
+	// A record whose key was hit is named by the task that it seems to be of.
+	var lacking, strange int
+	for _, task := range l.Damaged() {
+		if l.Has(task) {
+			return fmt.Errorf("task %d is damaged, and accepted", task)
+		}
+		if !slices.ContainsFunc(want.Results, func(r queens.Result) bool { return r.Task == task }) {
+			strange++
+		}
+	}
+	want.Results = slices.DeleteFunc(slices.Clone(want.Results), func(r queens.Result) bool {
+		if !l.Has(r.Task) && !slices.Contains(l.Damaged(), r.Task) {
+			lacking++
+		}
+		return !l.Has(r.Task)
+	})
+	if lacking != strange {
+		return fmt.Errorf("%d results are lacking that are not named, %d are named that were not there", lacking, strange)
+	}
+	if !got.equal(want) {
+		return fmt.Errorf("at %v it does not say what was written", got.Position)
+	}
+	return nil
+}
+
+// try opens a file that may be damaged, and returns what it says, or nil where it is
+// refused with a DamagedError. Any other error, and anything said that was not
+// written, is an error.
+func (s *sample) try(how func(string) (*ledger.Ledger, error), folder string) (*contents, error) {
+	l, err := how(folder)
+	if err != nil {
+		var damaged *ledger.DamagedError
+		if !errors.As(err, &damaged) || !errors.Is(err, queens.ErrIncomplete) || damaged.File != filepath.Join(folder, file) {
+			return nil, fmt.Errorf("the error is %w", err)
+		}
+		return nil, nil
+	}
+	defer func() { _ = l.Close() }()
+	got, err := read(l)
+	if err == nil {
+		err = s.fits(l, &got)
+	}
+	return &got, err
+}
+
+// tryDamaged opens a file that is not what was written, and returns what came of it:
+// "refused"; "same"; or "repaired", by a writer where a reader refuses it. It fails the
+// test where a file is trusted that should not be.
+func (s *sample) tryDamaged(t *testing.T, folder string, data []byte, what string) string {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	viewed, err := s.try(ledger.View, folder)
+	if err != nil {
+		t.Errorf("%s: the reader: %v", what, err)
+	}
+	if !bytes.Equal(fileBytes(t, folder), data) {
+		t.Errorf("%s: the reader has written", what)
+	}
+	opened, err := s.try(ledger.Open, folder)
+	if err != nil {
+		t.Errorf("%s: the writer: %v", what, err)
+	}
+	switch {
+	case opened == nil && viewed == nil:
+		return "refused"
+	case viewed != nil && opened != nil && opened.equal(*viewed):
+		return "same"
+	case viewed != nil || opened == nil:
+		t.Errorf("%s: the reader finds %v, the writer %v", what, viewed, opened)
+	}
+	l := open(t, ledger.View, folder)
+	if again := contentsOf(t, l); !again.equal(*opened) {
+		t.Errorf("%s: repaired, it is something else", what)
+	}
+	closed(t, l)
+	return "repaired"
+}
+
+// A bit that flips anywhere, or all that there are in the headers of the pages that
+// lead to others, never makes the ledger say what was not written: the file is
+// refused, or says what it said, or what it said one transaction ago where the newest
+// meta page was hit, or names the results that are lost.
+func TestBitFlips(t *testing.T) {
+	s := newSample(t)
+	data, _ := s.last()
+	folder := t.TempDir()
+	outcomes := make(map[string]int)
+	flip := func(bit int) {
+		t.Helper()
+		data[bit/8] ^= 1 << (bit % 8)
+		defer func() { data[bit/8] ^= 1 << (bit % 8) }()
+		outcomes[s.tryDamaged(t, folder, data, fmt.Sprintf("bit %d of byte %d, page %d", bit%8, bit/8%page, bit/8/page))]++
+	}
+	branches := 0
+	for start := 0; start < len(data); start += page {
+		end := 0
+		switch flags := binary.NativeEndian.Uint16(data[start+8:]); {
+		case start < 2*page:
+			end = 80 // the header of the page, and the meta page
+		case flags == branch:
+			branches++
+			end = 32 // the header, and the first element
+		}
+		for bit := range end * 8 {
+			flip(start*8 + bit)
+		}
+	}
+	if branches == 0 {
+		t.Error("the ledger has no branch page: it shows too little")
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 2000 {
+		flip(rng.IntN(len(data) * 8))
+	}
+	t.Logf("the outcomes are %v", outcomes)
+	for _, outcome := range []string{"same", "refused", "repaired"} {
+		if outcomes[outcome] == 0 {
+			t.Errorf("none was %s: the flips show too little", outcome)
+		}
+	}
+}
+
+// A file that was cut short anywhere is refused, unless what it lost was never used.
+func TestTruncation(t *testing.T) {
+	s := newSample(t)
+	data, _ := s.last()
+	folder := t.TempDir()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	lengths := []int{0, 1, 15, 16, 79, 80}
+	for length := page; length <= len(data); length += page {
+		lengths = append(lengths, length-1, length, min(length+1, len(data)), length-rng.IntN(page))
+	}
+	outcomes := make(map[string]int)
+	for _, length := range lengths {
+		outcomes[s.tryDamaged(t, folder, data[:length], fmt.Sprintf("cut to %d bytes", length))]++
+	}
+	if outcomes["refused"] == 0 || outcomes["same"] == 0 || outcomes["repaired"] > 0 {
+		t.Errorf("the outcomes are %v", outcomes)
+	}
+}
+
+// A page that became another, or zeros, or noise, is found.
+func TestPagesOverwritten(t *testing.T) {
+	s := newSample(t)
+	sound, _ := s.last()
+	folder := t.TempDir()
+	noise := make([]byte, page)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := range noise {
+		noise[i] = byte(rng.Uint32())
+	}
+	pages := len(sound) / page
+	for id := range pages {
+		for i, other := range [][]byte{make([]byte, page), noise, sound[(id+1)%pages*page:][:page], sound[rng.IntN(pages)*page:][:page]} {
+			data := slices.Clone(sound)
+			copy(data[id*page:], other)
+			if outcome := s.tryDamaged(t, folder, data, fmt.Sprintf("page %d, overwritten by the kind %d", id, i)); outcome == "repaired" {
+				t.Errorf("page %d, overwritten by the kind %d, is repaired", id, i)
+			}
+		}
+	}
+}
+
+// When the power fails in the middle of a transaction, the disk has any of its pages
+// and not its meta page, or half of that. What is there then is the transaction
+// before, with its position.
+func TestPowerCut(t *testing.T) {
+	s := newSample(t)
+	folder := t.TempDir()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 200 {
+		i := 1 + rng.IntN(len(s.files)-1)
+		data, after := slices.Clone(s.files[i-1]), s.files[i]
+		if len(after) > len(data) && rng.IntN(2) == 0 {
+			data = append(data, make([]byte, len(after)-len(data))...)
+		}
+		for start := 2 * page; start < min(len(data), len(after)); start += page {
+			if rng.IntN(2) == 0 {
+				copy(data[start:start+page], after[start:])
+			}
+		}
+		if rng.IntN(2) == 0 {
+			newest := page * (newestTransaction(after) % 2)
+			half := 16 + 48 + rng.IntN(8) // the transaction's number is there, the checksum is not
+			copy(data[newest:newest+half], after[newest:])
+		}
+		if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := ledger.Open(folder)
+		if err != nil {
+			t.Fatalf("before transaction %d: %v", i, err)
+		}
+		if got := contentsOf(t, l); !got.equal(s.states[i-1]) {
+			t.Fatalf("before transaction %d it is at %v with %d results, want %v with %d",
+				i, got.Position, len(got.Results), s.states[i-1].Position, len(s.states[i-1].Results))
+		}
+		closed(t, l)
+	}
+}
+
+func newestTransaction(data []byte) int {
+	number := func(at int) int { return int(binary.NativeEndian.Uint64(data[at+16+48:])) }
+	return max(number(0), number(page))
+}
+
+// What was taken out as damaged can be accepted again, and then nothing is lacking.
+func TestDamagedIsCountedAgain(t *testing.T) {
+	s := newSample(t)
+	data, want := s.last()
+	folder := t.TempDir()
+	lost := want.Results[400]
+	hit := recordOf(t, data, lost.Task)
+	data[hit+10] ^= 0x10
+	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.View(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("task %d:", lost.Task)) {
+		t.Errorf("the reader's error is %v, and does not name task %d", err, lost.Task)
+	}
+	l := open(t, ledger.Open, folder)
+	if !slices.Equal(l.Damaged(), []uint64{lost.Task}) || l.Has(lost.Task) || l.Len() != uint64(len(want.Results)-1) {
+		t.Errorf("tasks %d are damaged of %d, want %d", l.Damaged(), l.Len(), lost.Task)
+	}
+	if _, ok, err := l.Result(lost.Task); ok || err != nil {
+		t.Errorf("the lost task has a result: %v, %v", ok, err)
+	}
+	closed(t, l)
+	l = open(t, ledger.Open, folder)
+	if len(l.Damaged()) != 0 {
+		t.Errorf("opened again, tasks %d are damaged", l.Damaged())
+	}
+	if got := accept(t, l, want.Position, lost); got[0] != ledger.Accepted {
+		t.Errorf("the verdict is %v", got)
+	}
+	if got := contentsOf(t, l); !got.equal(want) {
+		t.Error("it does not say what was written")
+	}
+}
+
+// The result of a task in dispute that is damaged is put back from its votes.
+func TestDamagedInDispute(t *testing.T) {
+	s := newSample(t)
+	data, want := s.last()
+	for _, d := range want.Disputes {
+		folder := t.TempDir()
+		hit := recordOf(t, data, d.Task)
+		damaged := slices.Clone(data)
+		damaged[hit+9] ^= 0x01
+		if err := os.WriteFile(filepath.Join(folder, file), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := open(t, ledger.Open, folder)
+		if got := contentsOf(t, l); !got.equal(want) || len(l.Damaged()) != 0 {
+			t.Errorf("task %d: it does not say what was written; %d are damaged", d.Task, l.Damaged())
+		}
+	}
+}
+
+// recordOf returns where the record of a task begins in the newest of the pages that
+// hold it.
+func recordOf(t *testing.T, data []byte, task uint64) int {
+	t.Helper()
+	l := len(data)
+	folder := t.TempDir()
+	key := binary.BigEndian.AppendUint64(nil, task)
+	for at := range l - 16 {
+		if !bytes.Equal(data[at:at+8], key) {
+			continue
+		}
+		changed := slices.Clone(data)
+		changed[at+8] ^= 0x80
+		if err := os.WriteFile(filepath.Join(folder, file), changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := ledger.View(folder)
+		if err == nil {
+			closed(t, l)
+		} else if strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", task)) {
+			return at
+		}
+	}
+	t.Fatalf("task %d has no record", task)
+	return 0
+}
+
+// A file that is cut short, or damaged, while it is open ends its use with an error,
+// and can still be closed.
+func TestDamagedWhileOpen(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that is mapped can't be cut short on Windows")
+	}
+	s := newSample(t)
+	data, want := s.last()
+	for name, c := range map[string]struct {
+		length int64
+		use    func(*ledger.Ledger) error
+	}{
+		"Accept, nothing left": {0, func(l *ledger.Ledger) error {
+			_, err := l.Accept([]queens.Result{result(3001, 1, 1)}, nil, at(100))
+			return err
+		}},
+		"Accept, meta pages left": {2 * page, func(l *ledger.Ledger) error {
+			_, err := l.Accept([]queens.Result{result(3001, 1, 1)}, nil, at(100))
+			return err
+		}},
+		"All": {2 * page, func(l *ledger.Ledger) (err error) {
+			for _, err = range l.All() {
+			}
+			return err
+		}},
+		"Result, nothing left": {0, func(l *ledger.Ledger) error {
+			_, _, err := l.Result(want.Results[0].Task)
+			return err
+		}},
+		"Evidence":             {2 * page, func(l *ledger.Ledger) error { _, err := l.Evidence(); return err }},
+		"SetState, none left":  {0, func(l *ledger.Ledger) error { return l.SetState(queens.Stopped) }},
+		"SetState, metas left": {2 * page, func(l *ledger.Ledger) error { return l.SetState(queens.Stopped) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			l := open(t, ledger.Open, folder)
+			if err := os.Truncate(filepath.Join(folder, file), c.length); err != nil {
+				t.Fatal(err)
+			}
+			var damaged *ledger.DamagedError
+			err := c.use(l)
+			if !errors.As(err, &damaged) {
+				t.Fatalf("the error is %v", err)
+			}
+			if again := c.use(l); !errors.Is(again, err) {
+				t.Errorf("the error is %v, and later %v", err, again)
+			}
+			if !l.Has(want.Results[0].Task) || l.Len() != uint64(len(want.Results)) {
+				t.Error("what is held in memory is gone")
+			}
+			closed(t, l)
+			if _, err := ledger.Open(folder); !errors.As(err, &damaged) {
+				t.Errorf("opened again, the error is %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"nqueens/pkg/queens"
+)
+
+// LockedError says that another process has the ledger open, or this one twice.
+type LockedError struct {
+	Folder string
+	// Holder is the writer; zero where it is not known, or where readers have it open.
+	Holder Holder
+}
+
+// Error names the holder.
+func (e *LockedError) Error() string {
+	if e.Holder == (Holder{}) {
+		return fmt.Sprintf("the ledger in %s is in use by another process: wait until it has ended", e.Folder)
+	}
+	return fmt.Sprintf("the ledger in %s is in use by process %d on %s since %s: wait until it has ended, or end it",
+		e.Folder, e.Holder.PID, e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
+}
+
+// DamagedError says that a file is not what was written: cut short, bits flipped,
+// overwritten. It wraps [queens.ErrIncomplete].
+type DamagedError struct {
+	File string
+	Err  error
+}
+
+// Error says what is wrong and what to do.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the ledger %s is damaged: %v: put a sound copy in its place, or move it away and count again", e.File, e.Err)
+}
+
+// Unwrap returns the cause, and [queens.ErrIncomplete].
+func (e *DamagedError) Unwrap() []error { return []error{e.Err, queens.ErrIncomplete} }
+
+// diskError says that the file could not be read or written. The run can be resumed.
+type diskError struct {
+	file string
+	err  error
+}
+
+func (e *diskError) Error() string {
+	advice := "put that right"
+	if errors.Is(e.err, syscall.ENOSPC) {
+		advice = "make room"
+	}
+	return fmt.Sprintf("the ledger %s: %v: %s and resume, nothing that was accepted is lost", e.file, e.err, advice)
+}
+
+func (e *diskError) Unwrap() []error { return []error{e.err, queens.ErrIncomplete} }
+
+// diagnose takes an error that is no damage for one of the disk.
+func diagnose(path string, err error) error {
+	var damaged *DamagedError
+	if err == nil || errors.As(err, &damaged) {
+		return err
+	}
+	return &diskError{file: path, err: err}
+}
+
+// update writes in one transaction, which is on disk when update returns nil.
+func (l *Ledger) update(f func(*bbolt.Tx) error) error {
+	switch {
+	case l.failed != nil:
+		return l.failed
+	case l.readOnly:
+		return fmt.Errorf("the ledger %s was opened for reading", l.path)
+	case l.reading > 0:
+		return l.errReading()
+	}
+	l.failed = diagnose(l.path, l.guard(func() error { return l.db.Update(f) }))
+	return l.failed
+}
+
+// view reads in one transaction.
+func (l *Ledger) view(f func(*bbolt.Tx) error) error {
+	if l.failed != nil {
+		return l.failed
+	}
+	return l.guard(func() error { return l.db.View(f) })
+}
+
+// guard calls f, which calls bbolt. A panic of bbolt, and a fault of the memory that
+// it maps the file to, become a DamagedError, and the file is not used any more.
+func (l *Ledger) guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			l.broken = true
+			l.failed = l.damage(fmt.Errorf("it can't be read as it stands: %v", p))
+			err = l.failed
+		}
+	}()
+	return f()
+}
+
+func (l *Ledger) errReading() error { return fmt.Errorf("the ledger %s is being read", l.path) }
+
+func (l *Ledger) damage(err error) error { return &DamagedError{File: l.path, Err: err} }

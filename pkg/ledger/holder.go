@@ -1,0 +1,77 @@
+package ledger
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// Holder is the process that has a ledger open for writing, with what run, and how far
+// that has come: others can't read the ledger meanwhile.
+type Holder struct {
+	Run      string          `json:"run"`
+	Created  time.Time       `json:"created"`
+	N        int             `json:"n"`
+	Symmetry queens.Symmetry `json:"symmetry"`
+	Tasks    uint64          `json:"tasks"`
+	Hash     string          `json:"hash"` // of the manifest, in hexadecimal digits
+
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	Since   time.Time `json:"since"`
+	Updated time.Time `json:"updated"`
+	Done    uint64    `json:"done"` // Tasks with an accepted result, when it was updated.
+}
+
+const (
+	holderName   = "holder.json"
+	refreshEvery = 2 * time.Second
+)
+
+// takeHold says in the folder who has the ledger open.
+func (l *Ledger) takeHold() {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	m := &l.header.Manifest
+	l.holder = Holder{
+		Run: l.header.Run, Created: l.header.Created, N: m.N, Symmetry: m.Symmetry, Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:]),
+		PID: os.Getpid(), Host: host, Since: plain(time.Now()),
+	}
+	l.tellHolder()
+}
+
+// tellHolder writes holder.json. It is there for people, and an error that matters
+// shows in the ledger itself: here it changes nothing.
+func (l *Ledger) tellHolder() {
+	l.holder.Updated, l.holder.Done = plain(time.Now()), l.Len()
+	text, err := json.Marshal(l.holder)
+	if err != nil {
+		return
+	}
+	path := filepath.Join(filepath.Dir(l.path), holderName)
+	if os.WriteFile(path+".new", text, 0o600) == nil && os.Rename(path+".new", path) == nil {
+		return
+	}
+	_ = os.Remove(path + ".new")
+}
+
+// letGo removes holder.json, while the ledger is still locked.
+func (l *Ledger) letGo() {
+	_ = os.Remove(filepath.Join(filepath.Dir(l.path), holderName))
+}
+
+// readHolder returns who has the ledger of a folder open, as far as it can be read.
+func readHolder(folder string) Holder {
+	var h Holder
+	text, err := os.ReadFile(filepath.Join(folder, holderName))
+	if err != nil || json.Unmarshal(text, &h) != nil {
+		return Holder{}
+	}
+	return h
+}

@@ -1,0 +1,146 @@
+package queens_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/queens"
+)
+
+// sampleManifest is a manifest as it is kept, with all its fields.
+const sampleManifest = `{"splitter":2,"n":4,"symmetry":"mirror","tasks":5,` +
+	`"hash":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",` +
+	`"classes":[{"k":4,"allow":[3,15,15,15],"depth":2,"batch":1,"first":0},{"k":2,"allow":[4,3,15,15],"depth":4,"batch":16384,"first":3}]}`
+
+// The form in which a manifest is kept never changes: ledgers on disk have it.
+func TestManifestIsPinned(t *testing.T) {
+	var m queens.Manifest
+	if err := json.Unmarshal([]byte(sampleManifest), &m); err != nil {
+		t.Fatal(err)
+	}
+	want := queens.Manifest{Splitter: 2, N: 4, Symmetry: queens.Mirror, Tasks: 5}
+	for i := range want.Hash {
+		want.Hash[i] = byte(i)
+	}
+	first, second := queens.FullBoard(4), queens.FullBoard(4)
+	first.Allow[0], second.Allow[0], second.Allow[1] = 3, 4, 3
+	want.Classes = []queens.ClassPlan{
+		{Class: queens.Class{Board: first, K: 4}, Depth: 2, Batch: 1},
+		{Class: queens.Class{Board: second, K: 2}, Depth: 4, Batch: queens.MaxBatch, First: 3},
+	}
+	if !reflect.DeepEqual(m, want) {
+		t.Errorf("it is read as %+v, want %+v", m, want)
+	}
+	if kept, err := json.Marshal(want); string(kept) != sampleManifest || err != nil {
+		t.Errorf("it is kept as\n%s (error %v), want\n%s", kept, err, sampleManifest)
+	}
+}
+
+// Any manifest comes back as it was kept.
+func TestManifestsSurvive(t *testing.T) {
+	for seed := range uint64(200) {
+		m := randomManifest(rand.New(rand.NewPCG(seed, 0)))
+		kept, err := json.Marshal(m)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		var got queens.Manifest
+		if err := json.Unmarshal(kept, &got); err != nil || !reflect.DeepEqual(got, m) {
+			t.Fatalf("seed %d: %+v is read as %+v (error %v)", seed, m, got, err)
+		}
+	}
+}
+
+// What was kept otherwise, or has been damaged, is refused: the error says what is
+// wrong, and the manifest stays as it was.
+func TestManifestsThatAreNone(t *testing.T) {
+	with := func(before, after string) error {
+		if !strings.Contains(sampleManifest, before) {
+			t.Fatalf("%s is not in %s", before, sampleManifest)
+		}
+		var read queens.Manifest
+		err := json.Unmarshal([]byte(strings.Replace(sampleManifest, before, after, 1)), &read)
+		if err != nil && !reflect.DeepEqual(read, queens.Manifest{}) {
+			t.Errorf("%s instead of %s: read as %+v all the same", after, before, read)
+		}
+		return err
+	}
+	checkAll(t, []validity{
+		{"plain", with(`"n":4`, `"n":4`), ""},
+		{"nothing", with(sampleManifest, `{}`), "hash"},
+		{"null", with(sampleManifest, `null`), "hash"},
+		{"cut short", with(`}]}`, `}]`), "unexpected end"},
+		{"a short hash", with(`"0001`, `"00`), "hash"},
+		{"a long hash", with(`"0001`, `"000001`), "hash"},
+		{"a hash of other letters", with(`"0001`, `"000x`), "hash"},
+		{"no side", with(`"n":4`, `"n":0`), "class 0"},
+		{"another side", with(`"n":4`, `"n":5`), "class 0"},
+		{"a side of 33", with(`"n":4`, `"n":33`), "class 0"},
+		{"a negative side", with(`"n":4`, `"n":-4`), "class 0"},
+		{"33 rows on a side of 33", with(sampleManifest, manyRows(33)), "class 0"},
+		{"no class", with(sampleManifest[strings.Index(sampleManifest, `"classes"`):], `"classes":[]}`), "no class"},
+		{"a row less", with(`[3,15,15,15]`, `[3,15,15]`), "class 0"},
+		{"a mask beyond the board", with(`[4,3,15,15]`, `[4,3,16,15]`), "class 1 of the manifest: row 2"},
+		{"a mask beyond any board", with(`[4,3,15,15]`, `[4,3,4294967296,15]`), "allow"},
+		{"k = 0", with(`"k":2`, `"k":0`), "k = 0"},
+		{"k = 9", with(`"k":2`, `"k":9`), "k = 9"},
+		{"no depth to go", with(`"depth":2`, `"depth":-1`), "-1 rows"},
+		{"deeper than the board", with(`"depth":4`, `"depth":5`), "5 rows"},
+		{"no prefix a task", with(`"batch":1,`, `"batch":0,`), "0 prefixes"},
+		{"too many prefixes a task", with(`16384`, `16385`), "16385 prefixes"},
+		{"tasks before the first class", with(`"first":0`, `"first":1`), "task 1"},
+		{"a class beyond the tasks", with(`"first":3`, `"first":6`), "task 6"},
+		{"classes in another order", with(`"first":3}`, `"first":3},{"k":2,"allow":[4,3,15,15],"depth":4,"batch":1,"first":2}`), "class 2"},
+		{"a negative number of tasks", with(`"tasks":5`, `"tasks":-5`), "tasks"},
+	})
+}
+
+// manyRows is a manifest of side n, each of whose rows allows column 0.
+func manyRows(n int) string {
+	rows := "[1" + strings.Repeat(",1", n-1) + "]"
+	return strings.NewReplacer(`"n":4`, `"n":33`, `[3,15,15,15]`, rows, `[4,3,15,15]`, rows).Replace(sampleManifest)
+}
+
+// Any bytes may be on a damaged disk: none makes the reader panic, and what is read is
+// valid and the same when it is kept again.
+func FuzzManifest(f *testing.F) {
+	f.Add([]byte(sampleManifest))
+	f.Add([]byte(manyRows(33)))
+	f.Fuzz(func(t *testing.T, kept []byte) {
+		var read queens.Manifest
+		if json.Unmarshal(kept, &read) != nil {
+			return
+		}
+		if err := read.Validate(); err != nil {
+			t.Fatalf("what is read is not valid: %v", err)
+		}
+		again, err := json.Marshal(read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reread queens.Manifest
+		if err := json.Unmarshal(again, &reread); err != nil || !reflect.DeepEqual(reread, read) {
+			t.Fatalf("%+v kept again is read as %+v (error %v)", read, reread, err)
+		}
+	})
+}
+
+// randomManifest returns a valid manifest, though not one that the splitter would make.
+func randomManifest(rng *rand.Rand) queens.Manifest {
+	n := 1 + rng.IntN(queens.MaxN)
+	m := queens.Manifest{Splitter: rng.IntN(3), N: n, Symmetry: queens.Full}
+	for range 1 + rng.IntN(8) {
+		m.Classes = append(m.Classes, queens.ClassPlan{
+			Class: queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), K: 1 + rng.IntN(8)},
+			Depth: rng.IntN(n + 1), Batch: 1 + rng.IntN(queens.MaxBatch), First: m.Tasks,
+		})
+		m.Tasks += rng.Uint64() >> (4 + rng.IntN(60))
+	}
+	for i := range m.Hash {
+		m.Hash[i] = byte(rng.Uint32())
+	}
+	return m
+}

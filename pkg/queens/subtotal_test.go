@@ -1,0 +1,226 @@
+package queens_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// samplePlain and sampleCounted are the lines of the task of sample, whose class has
+// k = 3, without and with a count.
+const (
+	samplePlain = `{"run":"n8-20261120-153012-ab12","task":7,"hash":"e819903644114fbc","k":3,` +
+		`"allow":[255,255,255,255,255,255,255,255],"prefixes":[[1,1,2,0],[2,66,136,32],[2,40,96,18]]}`
+	sampleCounted = `{"run":"n8-20261120-153012-ab12","task":7,"hash":"e819903644114fbc","k":3,` +
+		`"allow":[255,255,255,255,255,255,255,255],"prefixes":[[1,1,2,0],[2,66,136,32],[2,40,96,18]],` +
+		`"count":"18446744073709551615","worker":"w","kernel":"generic","attempt":2,"seconds":1.5}`
+)
+
+func sampleResult() *queens.Result {
+	return &queens.Result{Attempt: 2, Count: math.MaxUint64, Worker: "w", Kernel: "generic", Elapsed: 1500 * time.Millisecond}
+}
+
+// The form of a line never changes: exports of years ago, and other programs, have it.
+func TestSubtotalIsPinned(t *testing.T) {
+	task := sample()
+	for want, subtotal := range map[string]queens.Subtotal{
+		samplePlain:   queens.NewSubtotal(&task, 3, nil),
+		sampleCounted: queens.NewSubtotal(&task, 3, sampleResult()),
+	} {
+		if got, err := json.Marshal(subtotal); string(got) != want || err != nil {
+			t.Errorf("the line is\n%s (error %v), want\n%s", got, err, want)
+		}
+	}
+}
+
+// What is written is read as it was, and leads to the task to count: of any board, with
+// prefixes of any depth, counted or not.
+func TestSubtotalsSurvive(t *testing.T) {
+	for seed := range uint64(200) {
+		subtotal, task := randomSubtotal(rand.New(rand.NewPCG(seed, 0)))
+		line, err := json.Marshal(subtotal)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		var got queens.Subtotal
+		if err := json.Unmarshal(line, &got); err != nil || !reflect.DeepEqual(got, subtotal) {
+			t.Fatalf("seed %d: %+v is read as %+v (error %v)", seed, subtotal, got, err)
+		}
+		task.Attempt = max(subtotal.Attempt, 1)
+		if again, err := got.Task(); err != nil || !reflect.DeepEqual(again, task) {
+			t.Fatalf("seed %d: the task to count is %+v (error %v), want %+v", seed, again, err, task)
+		}
+	}
+}
+
+// A line that is not what an export writes is refused, and the error says what is
+// wrong, in short.
+func TestSubtotalsThatAreNone(t *testing.T) {
+	const eightRows = `[255,255,255,255,255,255,255,255]`
+	const prefixes = `[[1,1,2,0],[2,66,136,32],[2,40,96,18]]`
+	with := func(line, before, after string) error {
+		if strings.Count(line, before) != 1 {
+			t.Fatalf("%s is not once in %s", before, line)
+		}
+		var read queens.Subtotal
+		err := json.Unmarshal([]byte(strings.Replace(line, before, after, 1)), &read)
+		if err != nil && (!reflect.DeepEqual(read, queens.Subtotal{}) || len(err.Error()) > 500) {
+			t.Errorf("%s instead of %s: read as %+v, with an error of %d bytes", after, before, read, len(err.Error()))
+		}
+		return err
+	}
+	checkAll(t, []validity{
+		{"plain", with(samplePlain, `"k":3`, `"k":3`), ""},
+		{"counted", with(sampleCounted, `"k":3`, `"k":3`), ""},
+		{"a field more", with(sampleCounted, `"k":3`, `"k":3,"note":[1]`), ""},
+		{"null", with("null", "null", "null"), "hash"},
+		{"an array", with("[]", "[]", "[]"), "array"},
+		{"cut short", with(samplePlain, `]]}`, `]]`), "unexpected end"},
+		{"a run that is a path", with(samplePlain, `"n8-`, `"../n8-`), "run name"},
+		{"another task", with(samplePlain, `"task":7`, `"task":8`), "task 8 has hash"},
+		{"a negative task", with(samplePlain, `"task":7`, `"task":-7`), "task"},
+		{"a long task", with(samplePlain, `"task":7`, `"task":7`+strings.Repeat("0", 1<<16)), "can't be read"},
+		{"another hash", with(samplePlain, `e819903644114fbc`, `e819903644114fbd`), "task 7 has hash e819903644114fbd"},
+		{"a hash of 15 digits", with(samplePlain, `e819903644114fbc`, `e819903644114fb`), "hash"},
+		{"a hash of other letters", with(samplePlain, `e819903644114fbc`, `e819903644114fbx`), "hash"},
+		{"no k", with(samplePlain, `"k":3,`, ``), "k = 0"},
+		{"k beyond 8", with(samplePlain, `"k":3`, `"k":9`), "k = 9"},
+		{"a mask beyond the board", with(samplePlain, eightRows, `[255,255,256,255,255,255,255,255]`), "row 2"},
+		{"a mask beyond any board", with(samplePlain, eightRows, `[4294967296]`), "allow"},
+		{"no row", with(samplePlain, eightRows, `[]`), "from 1 to 32, not 0"},
+		{"33 rows", with(samplePlain, eightRows, `[255`+strings.Repeat(`,255`, 32)+`]`), "from 1 to 32, not 33"},
+		{"a row less", with(samplePlain, eightRows, `[255,255,255,255,255,255,255]`), "row 0"},
+		{"no prefix", with(samplePlain, prefixes, `[]`), "0 prefixes"},
+		{"a prefix of three numbers", with(samplePlain, prefixes, `[[1,1,2]]`), "prefix 0"},
+		{"a prefix of five numbers", with(samplePlain, prefixes, `[[1,1,2,0],[1,1,2,0,0]]`), "prefix 1"},
+		{"a prefix of nothing", with(samplePlain, prefixes, `[null]`), "prefix 0"},
+		{"a prefix wider than the board", with(samplePlain, prefixes, `[[1,256,2,0]]`), "passes a board of side 8"},
+		{"a prefix wider than any board", with(samplePlain, prefixes, `[[1,1,4294967296,0]]`), "prefixes"},
+		{"more rows than the board", with(samplePlain, prefixes, `[[9,511,0,0]]`), "9 rows"},
+		{"a prefix of no queens", with(samplePlain, prefixes, `[[2,1,0,0]]`), "1 columns"},
+		{"a count that is a number", with(sampleCounted, `"18446744073709551615"`, `5`), "count"},
+		{"a count of 2^64", with(sampleCounted, `551615"`, `551616"`), "count"},
+		{"a negative count", with(sampleCounted, `"18446744073709551615"`, `"-1"`), "count"},
+		{"an empty count", with(sampleCounted, `"18446744073709551615"`, `""`), "count"},
+		{"a long count", with(sampleCounted, `"18446744073709551615"`, `"`+strings.Repeat("9", 1<<16)+`"`), "count"},
+		{"no count, but the rest", with(sampleCounted, `"count":"18446744073709551615",`, ``), "without a count"},
+		{"a count, but no worker", with(sampleCounted, `"worker":"w",`, ``), "worker"},
+		{"a long worker", with(sampleCounted, `"worker":"w"`, `"worker":"`+strings.Repeat("w", 129)+`"`), "worker"},
+		{"a count, but no kernel", with(sampleCounted, `"kernel":"generic",`, ``), "kernel"},
+		{"a count, but no attempt", with(sampleCounted, `"attempt":2,`, ``), "attempt"},
+		{"less than no time", with(sampleCounted, `1.5`, `-1.5`), "seconds"},
+		{"seconds beyond any number", with(sampleCounted, `1.5`, `1e999`), "seconds"},
+	})
+}
+
+// What can't be read back is not written.
+func TestInvalidSubtotalsAreNotWritten(t *testing.T) {
+	task := sample()
+	for name, spoil := range map[string]func(s *queens.Subtotal){
+		"hash":     func(s *queens.Subtotal) { s.Hash++ },
+		"prefixes": func(s *queens.Subtotal) { s.Prefixes = nil },
+		"k":        func(s *queens.Subtotal) { s.K = 0 },
+		"seconds":  func(s *queens.Subtotal) { s.Seconds = math.NaN() },
+		"counted":  func(s *queens.Subtotal) { s.Counted = false },
+	} {
+		bad := queens.NewSubtotal(&task, 3, sampleResult())
+		spoil(&bad)
+		if line, err := json.Marshal(bad); err == nil {
+			t.Errorf("with wrong %s it is written: %s", name, line)
+		}
+		if _, err := bad.Task(); err == nil {
+			t.Errorf("with wrong %s it leads to a task", name)
+		}
+	}
+}
+
+// Any bytes may come: none makes the reader panic, and what is read is valid, leads to
+// a valid task, and is the same when it is written again.
+func FuzzSubtotal(f *testing.F) {
+	f.Add([]byte(samplePlain))
+	f.Add([]byte(sampleCounted))
+	for seed := range uint64(10) {
+		subtotal, _ := randomSubtotal(rand.New(rand.NewPCG(seed, 1)))
+		line, err := json.Marshal(subtotal)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		checkSubtotal(t, line)
+		if mended, ok := mend(line); ok {
+			checkSubtotal(t, mended)
+		}
+	})
+}
+
+func checkSubtotal(t *testing.T, line []byte) {
+	var read queens.Subtotal
+	if json.Unmarshal(line, &read) != nil {
+		return
+	}
+	task, err := read.Task()
+	if err != nil || task.Validate() != nil {
+		t.Fatalf("what is read is not valid: %+v", read)
+	}
+	written, err := json.Marshal(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again queens.Subtotal
+	if err := json.Unmarshal(written, &again); err != nil || !reflect.DeepEqual(again, read) {
+		t.Fatalf("%+v written is read as %+v (error %v)", read, again, err)
+	}
+}
+
+// mend gives a line the hash that belongs to it: random bytes would never come past it.
+func mend(line []byte) (mended []byte, ok bool) {
+	var fields map[string]json.RawMessage
+	var parts struct {
+		Task     uint64
+		Allow    []uint32
+		Prefixes [][]uint32
+	}
+	if json.Unmarshal(line, &fields) != nil || json.Unmarshal(line, &parts) != nil || len(parts.Allow) > queens.MaxN {
+		return nil, false
+	}
+	task := queens.Task{ID: parts.Task, Board: queens.Board{N: len(parts.Allow)}}
+	copy(task.Board.Allow[:], parts.Allow)
+	for _, p := range parts.Prefixes {
+		if len(p) != 4 {
+			return nil, false
+		}
+		task.Prefixes = append(task.Prefixes, queens.Prefix{Row: int(p[0]), Cols: p[1], Left: p[2], Right: p[3]})
+	}
+	fields["hash"] = fmt.Appendf(nil, `"%016x"`, task.Hash())
+	mended, err := json.Marshal(fields)
+	return mended, err == nil
+}
+
+// randomSubtotal returns a line and the task that it is of, every other one counted.
+func randomSubtotal(rng *rand.Rand) (queens.Subtotal, queens.Task) {
+	n := 1 + rng.IntN(queens.MaxN)
+	task := queens.Task{Run: "r", ID: rng.Uint64(), Board: randomBoard(rng, n, rng.IntN(4))}
+	for range 1 + rng.IntN(20) {
+		var p queens.Prefix
+		for _, col := range rng.Perm(n)[:rng.IntN(n+1)] {
+			p = p.Place(&task.Board, 1<<col)
+		}
+		task.Prefixes = append(task.Prefixes, p)
+	}
+	var result *queens.Result
+	if rng.IntN(2) == 0 {
+		result = &queens.Result{
+			Count: rng.Uint64(), Worker: "w", Kernel: "generic", Attempt: max(rng.Uint32(), 1), Elapsed: time.Duration(rng.Int64()),
+		}
+	}
+	return queens.NewSubtotal(&task, 1+rng.IntN(8), result), task
+}

@@ -1,0 +1,128 @@
+package split_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// Find returns each task of a manifest as it is given out, and an error for an id that
+// no task has.
+func TestFind(t *testing.T) {
+	for name, m := range manifests(t) {
+		for want := range split.Tasks(&m) {
+			if got, err := split.Find(t.Context(), &m, want.ID); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s: task %d is found as %+v (error %v), want %+v", name, want.ID, got, err, want)
+			}
+		}
+		for _, id := range []uint64{m.Tasks, m.Tasks + 1, math.MaxUint64} {
+			if got, err := split.Find(t.Context(), &m, id); err == nil {
+				t.Errorf("%s: of %d tasks, task %d is found as %+v", name, m.Tasks, id, got)
+			}
+		}
+	}
+}
+
+// Find knows batches of any size, the last of a class with what is left.
+func TestFindInBatches(t *testing.T) {
+	for _, batch := range []int{1, 2, 5, queens.MaxBatch} {
+		m := renumbered(mustPlan(t, 8, queens.Mirror, 3), batch)
+		for want := range split.Tasks(&m) {
+			if got, err := split.Find(t.Context(), &m, want.ID); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("batch %d: task %d is found as %+v (error %v), want %+v", batch, want.ID, got, err, want)
+			}
+		}
+	}
+}
+
+// A manifest that claims more tasks than its classes have leads to an error, and to no
+// empty task.
+func TestFindBeyondTheClass(t *testing.T) {
+	m := mustPlan(t, 6, queens.None, 2)
+	m.Tasks++
+	if got, err := split.Find(t.Context(), &m, m.Tasks-1); err == nil {
+		t.Errorf("task %d, which the classes don't have, is found as %+v", m.Tasks-1, got)
+	}
+}
+
+// A manifest that this program has made is its own, whatever it is of.
+func TestCheckOfOwnManifests(t *testing.T) {
+	for name, m := range manifests(t) {
+		if err := split.Check(t.Context(), &m); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A manifest whose tasks this program would not make is refused, with the reason.
+func TestCheckRefusesOtherManifests(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(m *queens.Manifest)
+		says  string
+	}{
+		"other rules":         {func(m *queens.Manifest) { m.Splitter-- }, "rules of version"},
+		"newer rules":         {func(m *queens.Manifest) { m.Splitter++ }, "rules of version"},
+		"another hash":        {func(m *queens.Manifest) { m.Hash[31] ^= 1 }, "hash"},
+		"another depth":       {func(m *queens.Manifest) { m.Classes[1].Depth-- }, "class 2 begins"},
+		"a last, deeper one":  {func(m *queens.Manifest) { m.Classes[len(m.Classes)-1].Depth++ }, "hash"},
+		"another batch":       {func(m *queens.Manifest) { m.Classes[0].Batch = 2 }, "class 1 begins"},
+		"a task less":         {func(m *queens.Manifest) { m.Tasks-- }, "tasks"},
+		"a task more":         {func(m *queens.Manifest) { m.Tasks++ }, "tasks"},
+		"a class less":        {func(m *queens.Manifest) { m.Classes = m.Classes[:len(m.Classes)-1] }, "tasks"},
+		"another first task":  {func(m *queens.Manifest) { m.Classes[1].First++ }, "class 1 begins"},
+		"a square less":       {func(m *queens.Manifest) { m.Classes[0].Board.Allow[1] &^= 0x1f }, "class 1 begins"},
+		"a square beyond":     {func(m *queens.Manifest) { m.Classes[0].Board.Allow[8] |= 1 << 9 }, "class 0"},
+		"a batch of nothing":  {func(m *queens.Manifest) { m.Classes[0].Batch = 0 }, "class 0"},
+		"no class at all":     {func(m *queens.Manifest) { m.Classes = nil }, "no class"},
+		"a board of no side":  {func(m *queens.Manifest) { m.N = 0 }, "from 1 to 32"},
+		"deeper than a board": {func(m *queens.Manifest) { m.Classes[0].Depth = 10 }, "class 0"},
+	} {
+		m := mustPlan(t, 9, queens.Full, 3)
+		c.spoil(&m)
+		if err := split.Check(t.Context(), &m); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v, want one about %q", name, err, c.says)
+		}
+	}
+}
+
+// Check leaves the manifest as it is.
+func TestCheckChangesNothing(t *testing.T) {
+	m, want := mustPlan(t, 8, queens.Full, 0), mustPlan(t, 8, queens.Full, 0)
+	m.Classes[2].First++
+	want.Classes[2].First++
+	if err := split.Check(t.Context(), &m); err == nil || !reflect.DeepEqual(m, want) {
+		t.Errorf("after a check (error %v) the manifest is %+v, was %+v", err, m, want)
+	}
+}
+
+// What is no longer wanted ends early, with the reason.
+func TestFindAndCheckEndWithTheirContext(t *testing.T) {
+	reason := errors.New("not wanted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(reason)
+	m := mustPlan(t, 8, queens.None, 3)
+	if err := split.Check(ctx, &m); !errors.Is(err, reason) {
+		t.Errorf("Check: error %v, want %v", err, reason)
+	}
+	if _, err := split.Find(ctx, &m, m.Tasks-1); !errors.Is(err, reason) {
+		t.Errorf("Find: error %v, want %v", err, reason)
+	}
+}
+
+// renumbered is a manifest whose classes have batches of that size.
+func renumbered(m queens.Manifest, batch int) queens.Manifest {
+	m.Tasks = 0
+	for i := range m.Classes {
+		m.Classes[i].Batch, m.Classes[i].First = batch, m.Tasks
+		for range split.ClassTasks(m.Classes[i]) {
+			m.Tasks++
+		}
+	}
+	return m
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Reports come in the order of the lines, whichever is counted first.
+func TestReportsAreInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const tasks = 50
+		var in, out bytes.Buffer
+		for id := range uint64(tasks) {
+			in.WriteString(exported(t, id, nil))
+		}
+		var calls atomic.Int64
+		k := fakeKernel(func(context.Context) (uint64, error) {
+			// The first call takes the longest, those after it less and less.
+			time.Sleep(time.Hour / time.Duration(calls.Add(1)))
+			return 2, nil
+		})
+		if err := recount(t.Context(), &in, &out, k, 3); err != nil {
+			t.Fatal(err)
+		}
+		reports := json.NewDecoder(&out)
+		for id := range uint64(tasks) {
+			var r recountReport
+			if err := reports.Decode(&r); err != nil || r.Task != id || r.Count != "2" || r.Seconds == 0 {
+				t.Fatalf("report %d is %+v (error %v)", id, r, err)
+			}
+		}
+	})
+}
+
+// No more lines are read than a few a thread and a buffer, as long as the reports are
+// not taken; and it all ends with its context.
+func TestRecountStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const threads = 2
+		in := &endless{line: exported(t, 1, nil)}
+		from, to := io.Pipe()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan error)
+		go func() { ended <- recount(ctx, in, to, fakeKernel(instantly), threads) }()
+		synctest.Wait() // nobody reads the first report
+		if limit := 16*threads + 8192/len(in.line); in.given > limit {
+			t.Errorf("%d lines are read while no report is taken, want %d at most", in.given, limit)
+		}
+		reason := errors.New("not wanted")
+		cancel(reason)
+		from.Close()
+		if err := <-ended; !errors.Is(err, reason) && !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("error %v, want %v or %v", err, reason, io.ErrClosedPipe)
+		}
+	})
+}
+
+// Told to stop, it does not wait for input, nor for a search to end by itself.
+func TestRecountEndsWithItsContext(t *testing.T) {
+	for name, line := range map[string]string{"waiting": "", "searching": exported(t, 1, nil)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in, typed := io.Pipe()
+				reason := errors.New("not wanted")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				ended := make(chan error)
+				search := func(ctx context.Context) (uint64, error) {
+					<-ctx.Done()
+					return 0, context.Cause(ctx)
+				}
+				go func() { ended <- recount(ctx, in, io.Discard, fakeKernel(search), 2) }()
+				if _, err := io.WriteString(typed, line); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				cancel(reason)
+				if err := <-ended; !errors.Is(err, reason) {
+					t.Errorf("error %v, want %v", err, reason)
+				}
+				typed.Close() // lets go of the last reader
+			})
+		})
+	}
+}
+
+// However many counts differ, the error names a few, and says how many more there are.
+func TestManyDifferences(t *testing.T) {
+	var in, out bytes.Buffer
+	for id := range uint64(1000) {
+		in.WriteString(exported(t, id, &queens.Result{Count: 3, Worker: "w", Kernel: "k", Attempt: 1}))
+	}
+	err := recount(t.Context(), &in, &out, fakeKernel(instantly), 2)
+	if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), "; and 995 more") || len(err.Error()) > 1000 {
+		t.Errorf("error of %d bytes: %v", len(err.Error()), err)
+	}
+	if got := strings.Count(out.String(), `"agrees":false`); got != 1000 {
+		t.Errorf("%d tasks are reported not to agree, want 1000", got)
+	}
+}
+
+// A line that is longer than any task is refused, by its number.
+func TestLongLine(t *testing.T) {
+	in := io.MultiReader(strings.NewReader(exported(t, 1, nil)), &endless{line: strings.Repeat(" ", 1<<20)})
+	err := recount(t.Context(), in, io.Discard, fakeKernel(instantly), 2)
+	if err == nil || !strings.Contains(err.Error(), "line 2: ") {
+		t.Errorf("error %v, want one about line 2", err)
+	}
+}
+
+// exported returns the line of a task of the board of side 4, with its end.
+func exported(t *testing.T, id uint64, result *queens.Result) string {
+	t.Helper()
+	task := queens.Task{Run: "r", ID: id, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}}}
+	line, err := json.Marshal(queens.NewSubtotal(&task, 8, result))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s\n", line)
+}
+
+// endless reads as the same line again and again.
+type endless struct {
+	line  string
+	given int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.given++
+	return copy(p, e.line), nil
+}
+
+func instantly(context.Context) (uint64, error) { return 2, nil }
+
+// fakeSearch stands for a kernel's Count.
+type fakeSearch func(ctx context.Context) (uint64, error)
+
+func fakeKernel(search fakeSearch) kernel.Kernel {
+	return kernel.Kernel{Name: "fake", New: func() kernel.Counter { return search }}
+}
+
+func (s fakeSearch) Count(ctx context.Context, _ *queens.Board, _ []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
+	return s(ctx)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/kernel"
+)
+
+func taskCommand(*cli.App) *cobra.Command {
+	var threads int
+	var kernelName string
+	cmd := &cobra.Command{
+		Use:   "task [FILE]",
+		Short: "Count exported tasks again, without any server",
+		Long: `Count tasks again that coordinator ledger has exported as JSON lines, from FILE or,
+where it is - or missing, from standard input. For each line, in the same order, a
+JSON line says what was counted, and whether that agrees with the count of the line,
+where it has one. Exit code 3 says that a count does not agree.`,
+		Example: `  coordinator ledger n18-20261120-153012-ab12 | worker task --kernel generic
+  grep '"task":4711,' export.jsonl | worker task`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return cli.Usagef("takes one argument, the file to read, not %d: %q", len(args), args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			chosen, err := chooseKernel(kernelName, threads)
+			if err != nil {
+				return err
+			}
+			if err := kernel.Check(cmd.Context(), chosen); err != nil {
+				return err
+			}
+			name, in := "standard input", cmd.InOrStdin()
+			if len(args) > 0 && args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer file.Close()
+				name, in = args[0], file
+			}
+			if err := recount(cmd.Context(), in, cmd.OutOrStdout(), chosen, threads); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
+	flags.StringVar(&kernelName, "kernel", kernel.Auto, "search to use; see worker kernels; generic is the reference")
+	return cmd
+}
