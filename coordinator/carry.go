@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -15,6 +16,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/health"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
@@ -27,6 +29,7 @@ type runOptions struct {
 	workers int
 	kernel  string
 	json    bool
+	http    string
 	server  serverOptions
 	data    dataFolder
 
@@ -38,6 +41,7 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each; with --nats the default is 0")
 	flags.StringVar(&o.kernel, "kernel", kernel.Auto, "search that the workers in this process use; see worker kernels")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz and /readyz")
 	o.server.register(flags)
 	o.data.register(flags)
 }
@@ -56,6 +60,7 @@ type carriage struct {
 	fresh   bool // the ledger was made for this
 	begun   bool // the run is claimed
 	start   time.Time
+	beat    atomic.Int64 // when the run last reported, in Unix nanoseconds; 0 while it does not
 }
 
 // prepare checks the options, before anything is begun.
@@ -71,6 +76,9 @@ func (c *carriage) prepare() error {
 		return cli.Usagef("--workers 0 leaves nobody to count: let workers in with --listen, or name their server with --nats")
 	}
 	if err := o.server.check(); err != nil {
+		return err
+	}
+	if err := cli.CheckHTTP(o.http); err != nil {
 		return err
 	}
 	var err error
@@ -177,16 +185,27 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 		Overdue:     coordinator.DefaultOverdue,
 		Patience:    coordinator.DefaultPatience,
 		Unsettled:   coordinator.DefaultUnsettled,
-		Report:      func(s progress.Snapshot) { logProgress(c.app, s) },
+		Report:      func(s progress.Snapshot) { c.beat.Store(time.Now().UnixNano()); logProgress(c.app, s) },
 		ReportEvery: coordinator.DefaultReportEvery,
 		Log:         c.app.Log,
 	}, b, claim, c.ledger)
 	if err != nil {
 		return coordinator.Outcome{}, err
 	}
+	if c.options.http != "" {
+		answers, err := health.Listen(c.options.http, health.Checks{Live: c.live, Ready: b.Connected})
+		if err != nil {
+			return coordinator.Outcome{}, err
+		}
+		c.app.Log.Info().Str("http", answers.Address()).Msg("answering " + health.LivePath + " and " + health.ReadyPath)
+		group.Go(func() error { return answers.Serve(ctx) })
+	}
+	own := make(map[string]struct{})
 	for range c.options.workers {
+		name := worker.NewName()
+		own[name] = struct{}{}
 		w, err := worker.New(worker.Config{
-			Name:    worker.NewName(),
+			Name:    name,
 			Version: cli.Version(),
 			Kernel:  c.kernel,
 			Threads: 1,
@@ -198,9 +217,17 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 		}
 		group.Go(func() error { w.Run(ctx); return nil })
 	}
-	group.Go(func() error { return b.Heartbeats(ctx, roster.Saw) })
+	group.Go(func() error {
+		return b.Heartbeats(ctx, func(h queens.Heartbeat) {
+			change := roster.Saw(h)
+			if _, ours := own[h.Worker]; !ours {
+				logChange(c.app.Log, change, &h)
+			}
+		})
+	})
 	group.Go(func() error { return server.failure(ctx) })
 	group.Go(func() error { return c.watchCancel(ctx) })
+	c.beat.Store(time.Now().UnixNano())
 	var outcome coordinator.Outcome
 	group.Go(func() error {
 		defer stop()
@@ -210,6 +237,18 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 	})
 	err = group.Wait()
 	return outcome, err
+}
+
+// deadAfter is how long a run may not report before it is held to be stuck. It does not
+// report while it goes through all tasks of a large run at the end.
+const deadAfter = 5 * time.Minute
+
+// live returns nil while the run gets on.
+func (c *carriage) live() error {
+	if silent := time.Since(time.Unix(0, c.beat.Load())); silent > deadAfter {
+		return fmt.Errorf("the run has not reported for %v", silent.Round(time.Second))
+	}
+	return nil
 }
 
 // lookForCancel is how often to look whether somebody has cancelled the run.

@@ -7,7 +7,6 @@ package main_test
 
 import (
 	"context"
-	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -215,14 +214,7 @@ func TestStoppedCoordinator(t *testing.T) {
 // worker says so, but not again and again.
 func TestWorkerFirst(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := freeAddress(t)
 	worker := startWorker(t, "nats://"+address)
 	worker.await(`(no server there yet, waiting)`)
 	time.Sleep(5 * time.Second) // no event: nothing should happen
@@ -288,26 +280,6 @@ func TestLyingWorker(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A server that is killed and started again on its store costs time, and nothing
-// else.
-func TestRestartedServer(t *testing.T) {
-	t.Parallel()
-	store := t.TempDir()
-	server := startServerAt(t, "127.0.0.1:-1", store)
-	coordinator := startCount(t, "14", "--depth", "3", "--nats", server.url)
-	run := coordinator.await(`"run":"([^"]+)".*"counting"`)
-	v := inspect(t, server.url)
-	release := brake(t, join(t, server.url))
-	startWorker(t, server.url, "--threads", "2")
-	v.eventually("some tasks are done", func() bool { return v.messages("NQ_RESULTS", "nq.result."+run) >= 20 })
-	server.signal(syscall.SIGKILL)
-	server.expectEnd(-1)
-	startServerAt(t, strings.TrimPrefix(server.url, "nats://"), store)
-	coordinator.await(`(connected again)`)
-	release()
-	coordinator.expectTotal("365596")
 }
 
 // Where the server refuses the credentials, waiting does not help.

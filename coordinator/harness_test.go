@@ -4,30 +4,40 @@ package main_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/rs/zerolog"
-
-	"nqueens/pkg/bus"
 )
 
 // patience bounds each wait for what must happen. It is long, for busy machines
 // and the race detector: where nothing is wrong nobody waits for its end.
 const patience = time.Minute
+
+// seeded returns random numbers. Their seed is logged; the variable SEED sets it.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text, set := os.LookupEnv("SEED"); set {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("SEED=%q: it must be a number from 0 to 2^64-1", text)
+		}
+	}
+	t.Logf("SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
 
 // server is an outside nats-server.
 type server struct {
@@ -49,6 +59,26 @@ func startServerAt(t *testing.T, address, store string, args ...string) server {
 	url := "nats://" + p.await(`Listening for client connections on (\S+)`)
 	p.await(`(Server is ready)`)
 	return server{process: p, url: url}
+}
+
+// freeAddress returns an address of this machine on which nobody listens. It is out of
+// the range from which connections get theirs, so that nobody takes it meanwhile: a
+// server that is killed can come back to it.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+	t.Fatal("found no free port from 20000 to 29999")
+	return ""
 }
 
 // startCluster starts a coordinator that lets workers in and has none of its own.
@@ -86,8 +116,13 @@ func start(t *testing.T, name string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, name: name, ended: make(chan struct{})}
-	p.cmd = exec.Command(filepath.Join(folder, name), args...)
+	return startCommand(t, name, exec.Command(filepath.Join(folder, name), args...))
+}
+
+// startCommand starts a command that is called so in what the test says.
+func startCommand(t *testing.T, name string, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, name: name, cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.log
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NQUEENS_") })
 	// The slow road, on any machine, so that there is time to strike.
@@ -103,7 +138,7 @@ func start(t *testing.T, name string, args ...string) *process {
 		_ = p.cmd.Process.Kill() // fails where it has ended: as well
 		<-p.ended
 		if t.Failed() {
-			t.Logf("%s %q: %v\n%s%s", name, args, p.cmd.ProcessState, p.stdout.Bytes(), p.log.text())
+			t.Logf("%s %q: %v\n%s%s", name, cmd.Args[1:], p.cmd.ProcessState, p.stdout.Bytes(), p.log.text())
 		}
 	})
 	return p
@@ -155,6 +190,13 @@ func (p *process) signal(s syscall.Signal) {
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.t.Fatalf("%v to %s: %v", s, p.name, err)
 	}
+}
+
+// kill ends the process with SIGKILL, and checks that it had not ended by itself.
+func (p *process) kill() {
+	p.t.Helper()
+	p.signal(syscall.SIGKILL)
+	p.expectEnd(-1)
 }
 
 // await waits until the log matches the pattern and returns its first group.
@@ -238,152 +280,4 @@ func (s *transcript) grown() <-chan struct{} {
 		s.next = make(chan struct{})
 	}
 	return s.next
-}
-
-// view is what NATS's own client sees of a server.
-type view struct {
-	t  *testing.T
-	js jetstream.JetStream
-}
-
-func inspect(t *testing.T, url string) view {
-	t.Helper()
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return view{t: t, js: js}
-}
-
-// tasks returns the number of tasks that wait for a worker, and of those that
-// workers hold; negative numbers where the server does not say.
-func (v view) tasks() (waiting, held int) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	consumer, err := v.js.Consumer(ctx, "NQ_TASKS", "workers")
-	if err != nil {
-		return -1, -1
-	}
-	info := consumer.CachedInfo()
-	return int(info.NumPending), info.NumAckPending
-}
-
-// messages returns the number of messages on a subject of a stream, or -1.
-func (v view) messages(stream, subject string) int {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	s, err := v.js.Stream(ctx, stream)
-	if err != nil {
-		return -1
-	}
-	info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject))
-	if err != nil {
-		return -1
-	}
-	sum := 0
-	for _, n := range info.State.Subjects {
-		sum += int(n)
-	}
-	return sum
-}
-
-// results returns the number of results on the server, of all runs.
-func (v view) results() int { return v.messages("NQ_RESULTS", ">") }
-
-// startFrozen starts the first worker of a run of so many tasks, and stops it with
-// SIGSTOP in the middle of one. It returns the number of tasks that the worker has
-// taken and not reported: when it goes on, it will report the first of them.
-func (v view) startFrozen(url string, tasks int) (worker *process, unreported int) {
-	v.t.Helper()
-	v.eventually("all tasks are published", func() bool { waiting, _ := v.tasks(); return waiting == tasks })
-	worker = startWorker(v.t, url)
-	taken := func() int {
-		waiting, _ := v.tasks()
-		results := v.results()
-		if waiting < 0 || results < 0 {
-			return 0
-		}
-		return tasks - waiting - results
-	}
-	for {
-		// It asks for the second when it has the first.
-		v.eventually("the worker has taken two tasks", func() bool { return taken() >= 2 })
-		worker.signal(syscall.SIGSTOP)
-		// What it said last may still be on its way.
-		const quiet = 300 * time.Millisecond
-		unreported = taken()
-		for since := time.Now(); time.Since(since) < quiet; time.Sleep(quiet / 20) {
-			if now := taken(); now != unreported {
-				unreported, since = now, time.Now()
-			}
-		}
-		if unreported >= 2 {
-			return worker, unreported
-		}
-		if waiting, _ := v.tasks(); waiting == 0 {
-			v.t.Fatal("the worker was too fast to be stopped in the middle of a task")
-		}
-		worker.signal(syscall.SIGCONT)
-	}
-}
-
-// eventually waits until a condition of the server holds: it tells of no changes.
-func (v view) eventually(what string, condition func() bool) {
-	v.t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			waiting, held := v.tasks()
-			v.t.Fatalf("not within %v: %s (%d tasks wait, %d are held)", patience, what, waiting, held)
-		}
-	}
-}
-
-// join connects this process to a cluster's server, to play a worker.
-func join(t *testing.T, url string) *bus.Bus {
-	t.Helper()
-	b, err := bus.Connect(bus.Config{URL: url, Name: "test", Lease: bus.DefaultLease, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
-	return b
-}
-
-// brake takes one task and holds it, so that the run can't end before release is
-// called, which hands it back.
-func brake(t *testing.T, b *bus.Bus) (release func()) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	_, lease, err := b.Queue().Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	held, stop := context.WithCancel(t.Context())
-	var holding sync.WaitGroup
-	holding.Go(func() {
-		tick := time.NewTicker(bus.DefaultLease / 4)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				_ = lease.Extend() // fails while the server is away: the next one may do
-			case <-held.Done():
-				return
-			}
-		}
-	})
-	return func() {
-		t.Helper()
-		stop()
-		holding.Wait()
-		if err := lease.Return(); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

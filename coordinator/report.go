@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"time"
 
@@ -57,8 +58,9 @@ func (r *report) print(stdout io.Writer, total *big.Int, err error, asJSON bool)
 func summarize(log zerolog.Logger, run string, o *coordinator.Outcome, err error, rejected uint64) {
 	p := &o.Progress
 	event := log.Info().Str("run", run).Str("end", ending(err)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
-		Str("elapsed", round(p.Elapsed)).Int("workers", o.Workers).Uint64("repeated", o.Repeated).
-		Int("conflicts", o.Disputes)
+		Str("elapsed", round(p.Elapsed)).Float64(secondsField("elapsed"), p.Elapsed.Seconds()).
+		Str("core_time", round(o.Search)).Float64(secondsField("core_time"), o.Search.Seconds()).
+		Int("workers", o.Workers).Uint64("repeated", p.Repeated).Int("conflicts", p.Conflicts)
 	if o.Resumed > 0 {
 		event.Uint64("resumed_from", o.Resumed)
 	}
@@ -67,6 +69,9 @@ func summarize(log zerolog.Logger, run string, o *coordinator.Outcome, err error
 	}
 	if extra := o.Refused + rejected; extra > 0 {
 		event.Uint64("refused", extra)
+	}
+	if o.Total != nil {
+		event.Str("total", o.Total.String())
 	}
 	event.Msg("run ended")
 }
@@ -91,24 +96,60 @@ func logProgress(app *cli.App, s progress.Snapshot) {
 	if app.NoProgress {
 		return
 	}
-	event := app.Log.Info().Str("done", fmt.Sprintf("%d/%d", s.Done, s.Tasks)).
-		Str("solutions", s.Solutions.String()).Str("rate", fmt.Sprintf("%.3g/s", s.Rate)).
-		Str("elapsed", round(s.Elapsed))
-	if s.ETA > 0 {
-		event.Str("eta", round(s.ETA))
-	} else {
+	event := app.Log.Info().Float64("percent", math.Floor(s.Work*1000)/10).Uint64("done", s.Done).Uint64("tasks", s.Tasks).
+		Str("solutions", s.Solutions.String()).Float64("rate", math.Round(s.Rate)).
+		Str("elapsed", round(s.Elapsed)).Float64(secondsField("elapsed"), s.Elapsed.Seconds())
+	if s.ETA == (progress.Range{}) {
 		event.Str("eta", "estimating")
+	} else {
+		event.Str("eta", span(s.ETA)).Float64(secondsField("eta_least"), s.ETA.Least.Seconds()).Float64(secondsField("eta_most"), s.ETA.Most.Seconds())
 	}
-	event.Int("workers", s.Workers).Int("threads", s.Threads).Msg("progress")
+	event.Int("workers", s.Workers).Int("threads", s.Threads)
+	if s.Repeated > 0 {
+		event.Uint64("repeated", s.Repeated)
+	}
+	if s.Conflicts > 0 {
+		event.Int("conflicts", s.Conflicts)
+	}
+	event.Msg("progress")
 }
 
-// round makes a duration short: 1.24s, 4m12s, 3h20m0s.
+// logChange logs that a worker of another process joins or leaves.
+func logChange(log zerolog.Logger, change progress.Change, h *queens.Heartbeat) {
+	switch change {
+	case progress.Joins:
+		log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).Int("threads", h.Threads).Msg("worker joined")
+	case progress.Leaves:
+		log.Info().Str("worker", h.Worker).Msg("worker left")
+	case progress.Stays:
+	}
+}
+
+// secondsField names the field that has a duration as a number, for programs; the field of
+// the plain name has it for people.
+func secondsField(name string) string { return name + cli.SecondsSuffix }
+
+// span shows a range of durations: 17s to 21s.
+func span(r progress.Range) string {
+	least, most := round(r.Least), round(r.Most)
+	if least == most {
+		return least
+	}
+	return least + " to " + most
+}
+
+// round makes a duration short: 1.2s, 19s, 4m12s, 3h20m, 12d4h.
 func round(d time.Duration) string {
+	const day = 24 * time.Hour
 	switch {
-	case d < time.Minute:
+	case d < 10*time.Second:
 		return d.Round(10 * time.Millisecond).String()
 	case d < time.Hour:
 		return d.Round(time.Second).String()
+	case d < day:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
 	}
-	return d.Round(time.Minute).String()
+	d = d.Round(time.Hour)
+	return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
 }

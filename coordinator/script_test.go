@@ -17,7 +17,7 @@ import (
 // The cluster tests mostly wait, so more of them run at once than there are cores;
 // go test -parallel says otherwise.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "4") // fails where there is no such flag: as well
+	_ = flag.Set("test.parallel", "8") // fails where there is no such flag: as well
 	// A process under the race detector would sleep for a second before it ends.
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")) // fails on no system
 	testscript.Main(m, map[string]func(){"coordinator": main})

@@ -104,15 +104,19 @@ func verify(ctx context.Context, app *cli.App, run string, o *verifyOptions, std
 		return fmt.Errorf("run %s: %w", run, err)
 	}
 	total, ended := audit.Total(ctx, l, knownTotal(&m))
-	if ended != nil && !errors.Is(ended, queens.ErrIncomplete) {
-		return errors.Join(v.print(stdout, start, nil, ended, o.json), ended)
+	if ended != nil && !errors.Is(ended, queens.ErrIncomplete) && !errors.Is(ended, queens.ErrContradiction) {
+		return ended
 	}
+	// Where the total contradicts, the sample may tell whose count is wrong.
 	v.Recounted, err = audit.Recount(ctx, l, audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads})
 	if err == nil && total != nil {
 		v.Whole, err = audit.Whole(ctx, &m, total, k, o.threads)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		err = ended
+	case ended != nil:
+		err = fmt.Errorf("%w; %w", ended, err)
 	}
 	return errors.Join(v.print(stdout, start, total, err, o.json), err)
 }

@@ -20,6 +20,6 @@ func main() {
 	// worker alone is worker run.
 	root.Long, root.Example, root.Args, root.RunE = run.Long, run.Example, cli.NoArguments, run.RunE
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, taskCommand(app), benchCommand(app), kernelsCommand())
+	root.AddCommand(run, taskCommand(app), benchCommand(app), kernelsCommand(), cli.HealthCommand("worker"))
 	os.Exit(app.Main())
 }

@@ -41,7 +41,7 @@ func TestTaskEndsWithASignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stdin.Close()
+	defer func() { _ = stdin.Close() }()
 	stdout, err := worker.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

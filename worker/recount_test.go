@@ -60,7 +60,7 @@ func TestRecountStreams(t *testing.T) {
 		}
 		reason := errors.New("not wanted")
 		cancel(reason)
-		from.Close()
+		_ = from.Close() // never fails, see io.Pipe
 		if err := <-ended; !errors.Is(err, reason) && !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("error %v, want %v or %v", err, reason, io.ErrClosedPipe)
 		}
@@ -89,7 +89,7 @@ func TestRecountEndsWithItsContext(t *testing.T) {
 				if err := <-ended; !errors.Is(err, reason) {
 					t.Errorf("error %v, want %v", err, reason)
 				}
-				typed.Close() // lets go of the last reader
+				_ = typed.Close() // lets go of the last reader
 			})
 		})
 	}

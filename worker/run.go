@@ -10,6 +10,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/health"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/worker"
 )
@@ -19,6 +20,7 @@ type runOptions struct {
 	url     string
 	threads int
 	kernel  string
+	http    string
 }
 
 func runCommand(app *cli.App) *cobra.Command {
@@ -41,6 +43,7 @@ second it ends at once. Whatever way it ends, nothing is lost.`,
 	flags.StringVar(&o.url, "nats", "nats://127.0.0.1:4222", "URL of the NATS server, or several, separated by commas")
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
 	flags.StringVar(&o.kernel, "kernel", kernel.Auto, "search to use; see worker kernels")
+	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz and /readyz")
 	return cmd
 }
 
@@ -51,6 +54,9 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	}
 	if o.url == "" {
 		return cli.Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
+	}
+	if err := cli.CheckHTTP(o.http); err != nil {
+		return err
 	}
 	if err := kernel.Check(ctx, chosen); err != nil {
 		return err
@@ -79,6 +85,14 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	if o.http != "" {
+		answers, err := health.Listen(o.http, health.Checks{Live: w.Live, Ready: b.Connected})
+		if err != nil {
+			return err
+		}
+		app.Log.Info().Str("http", answers.Address()).Msg("answering " + health.LivePath + " and " + health.ReadyPath)
+		group.Go(func() error { return answers.Serve(ctx) })
+	}
 	group.Go(func() error { return b.Lost(ctx) })
 	group.Go(func() error { defer stop(); w.Run(ctx); return nil })
 	err = group.Wait()

@@ -198,6 +198,14 @@ func (b *Bus) publish(ctx context.Context, stream, subject, id string, data []by
 	return ack.Sequence, nil
 }
 
+// Connected returns nil while the server can be reached.
+func (b *Bus) Connected() error {
+	if b.conn.IsConnected() {
+		return nil
+	}
+	return fmt.Errorf("no connection to %s", b.where)
+}
+
 // Server returns the address of the server connected to, or else of those that
 // connections are tried to, without their passwords.
 func (b *Bus) Server() string {

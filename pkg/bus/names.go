@@ -46,7 +46,7 @@ func heartbeatSubject(worker string) string {
 }
 
 // Message ids let the server drop a message that was sent twice because its
-// acknowledgement was lost: for two minutes, as it is set up. They begin with the
+// acknowledgement was lost, for as long as it remembers the first. They begin with the
 // salt of the connection, so nothing is taken for what another process has sent, such
 // as the same task by the run's coordinator before it was started again. A task that
 // this connection publishes anew must have another attempt.

@@ -24,7 +24,7 @@ func TestRecordsSayWhatWasClaimed(t *testing.T) {
 	want := record("n8-a")
 	c := claim(t, s.bus, want)
 	want.State, want.Epoch = queens.Running, 1
-	got := readRecord(t, s.other, "n8-a", begun)
+	got := readRecord(t, s.other, begun)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the record is\n%+v\nwant\n%+v", got, want)
 	}
@@ -32,7 +32,7 @@ func TestRecordsSayWhatWasClaimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.State, want.Done = queens.Stopped, 3
-	if got := readRecord(t, s.other, "n8-a", begun); !reflect.DeepEqual(got, want) {
+	if got := readRecord(t, s.other, begun); !reflect.DeepEqual(got, want) {
 		t.Errorf("the record is\n%+v\nwant\n%+v", got, want)
 	}
 }
@@ -96,7 +96,7 @@ func TestCancelledRunsEnd(t *testing.T) {
 	cancelled("its coordinator, once more", c.Renew(t.Context(), queens.Running, 1))
 	_, err = s.other.Claim(t.Context(), record("n8-a"))
 	cancelled("another", err)
-	check(t, "state", readRecord(t, s.other, "n8-a", time.Time{}).State, queens.Cancelled)
+	check(t, "state", readRecord(t, s.other, time.Time{}).State, queens.Cancelled)
 	for run, left := range map[string]uint64{"n8-a": 0, "n8-b": 1} {
 		check(t, "tasks of "+run, s.stored(t, tasks, "nq.task."+run), left)
 		check(t, "results of "+run, s.stored(t, results, "nq.result."+run), left)
@@ -205,11 +205,11 @@ func record(run string) queens.Record {
 	}
 }
 
-// readRecord returns the record without the time of its update, which is not before
+// readRecord returns the record of run n8-a without the time of its update, which is not before
 // the given one.
-func readRecord(t *testing.T, b *bus.Bus, run string, since time.Time) queens.Record {
+func readRecord(t *testing.T, b *bus.Bus, since time.Time) queens.Record {
 	t.Helper()
-	got, err := b.Record(t.Context(), run)
+	got, err := b.Record(t.Context(), "n8-a")
 	if err != nil {
 		t.Fatal(err)
 	}

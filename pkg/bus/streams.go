@@ -19,6 +19,12 @@ const maxQueued = 1 << 14
 // When they reach it, workers hold what they have and try again.
 const maxResultBytes = 256 << 20
 
+// remembered is how long the server knows a message's id, to store it once: what got
+// no answer is published again within that time. It keeps the ids in memory, some 125
+// bytes each, so the two minutes that it takes by default would let it grow with the
+// rate of a run.
+const remembered = 2 * requestTimeout
+
 func tasksConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:                 tasksStream,
@@ -29,6 +35,7 @@ func tasksConfig() jetstream.StreamConfig {
 		Discard:              jetstream.DiscardNew,
 		DiscardNewPerSubject: true,
 		MaxMsgsPerSubject:    maxQueued,
+		Duplicates:           remembered,
 	}
 }
 
@@ -41,6 +48,7 @@ func resultsConfig() jetstream.StreamConfig {
 		Storage:     jetstream.FileStorage,
 		Discard:     jetstream.DiscardNew,
 		MaxBytes:    maxResultBytes,
+		Duplicates:  remembered,
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +38,7 @@ type App struct {
 // environment behind every flag, and the version.
 func New(root *cobra.Command) *App {
 	a := &App{root: root, Log: zerolog.Nop()}
-	root.Version = Version()
+	root.Version = described()
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(negativeSide)
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -57,16 +57,6 @@ func New(root *cobra.Command) *App {
 		return nil
 	}
 	return a
-}
-
-// Version is the version of this program: of its module, or of the revision that
-// it was built from, or "devel".
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
 }
 
 // fromEnvironment sets each flag that was not given from NQUEENS_<NAME>; not help
@@ -110,8 +100,18 @@ func (a *App) openLog(stderr io.Writer) error {
 	return nil
 }
 
+// SecondsSuffix ends the names of fields with a time in seconds, for programs that read
+// the log. People have the same time in a field without it.
+const SecondsSuffix = "_s"
+
+// console writes log lines for people.
 func console(w io.Writer) io.Writer {
-	return zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}
+	out := zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}
+	out.FormatPrepare = func(fields map[string]any) error {
+		maps.DeleteFunc(fields, func(name string, _ any) bool { return strings.HasSuffix(name, SecondsSuffix) })
+		return nil
+	}
+	return out
 }
 
 // usageError is a mistake in the command line.

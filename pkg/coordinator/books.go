@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
 
@@ -24,6 +26,9 @@ type books struct {
 	log      zerolog.Logger
 
 	sums       symmetry.Sums // of what is accepted: for progress and alarm, never the total
+	shares     []float64     // of the work, that a task of each class has
+	work       float64       // share of what is accepted
+	search     time.Duration // of what is accepted
 	workers    map[string]struct{}
 	open       map[uint64]*ledger.Dispute // those that are not settled
 	duplicates uint64
@@ -33,12 +38,14 @@ type books struct {
 }
 
 func newBooks(cfg *Config, l *ledger.Ledger, w *window) *books {
+	m := l.Header().Manifest
 	return &books{
-		manifest: l.Header().Manifest,
+		manifest: m,
 		known:    cfg.Known,
 		ledger:   l,
 		window:   w,
 		log:      cfg.Log,
+		shares:   split.Shares(&m),
 		workers:  make(map[string]struct{}),
 		open:     make(map[uint64]*ledger.Dispute),
 		reasons:  make(map[error]struct{}),
@@ -58,7 +65,10 @@ func (b *books) read() error {
 }
 
 func (b *books) add(r *queens.Result) {
-	b.sums.Add(b.manifest.Classes[b.manifest.ClassOf(r.Task)].K, r.Count)
+	class := b.manifest.ClassOf(r.Task)
+	b.sums.Add(b.manifest.Classes[class].K, r.Count)
+	b.work += b.shares[class]
+	b.search += r.Elapsed
 	b.workers[r.Worker] = struct{}{}
 }
 
@@ -156,7 +166,7 @@ func (b *books) settle(results []queens.Result, verdicts []ledger.Verdict) (disp
 // recount makes the sums anew from the ledger: a dispute may have changed what is
 // accepted.
 func (b *books) recount() {
-	b.sums = symmetry.Sums{}
+	b.sums, b.work, b.search = symmetry.Sums{}, 0, 0
 	for r, err := range b.ledger.All() {
 		if err != nil {
 			return // the audit at the end reports it

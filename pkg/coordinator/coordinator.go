@@ -77,7 +77,7 @@ const (
 	DefaultOverdue     = 15 * time.Second
 	DefaultPatience    = 10 * time.Minute
 	DefaultUnsettled   = 20 * time.Second
-	DefaultReportEvery = 5 * time.Second
+	DefaultReportEvery = 10 * time.Second
 )
 
 // Validate reports the first thing wrong with the configuration.
@@ -97,11 +97,10 @@ type Outcome struct {
 	// Total is nil unless the run is complete and its total beyond doubt.
 	Total      *big.Int
 	Progress   progress.Snapshot
-	Resumed    uint64 // Tasks that were accepted before this coordinator began.
-	Repeated   uint64 // Times that a task was published again.
+	Search     time.Duration // Time of all accepted searches together, ever.
+	Resumed    uint64        // Tasks that were accepted before this coordinator began.
 	Duplicates uint64 // Results that said again what was accepted.
 	Refused    uint64 // Results that fit no task of the run, ever.
-	Disputes   int    // Tasks whose results contradicted each other, ever.
 	Workers    int    // Workers with an accepted result, ever.
 }
 
@@ -152,11 +151,10 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	return Outcome{
 		Total:      sum,
 		Progress:   c.snapshot(),
+		Search:     c.books.search,
 		Resumed:    c.before,
-		Repeated:   c.window.repeated,
 		Duplicates: c.books.duplicates,
 		Refused:    c.ledger.Refused(),
-		Disputes:   len(c.ledger.Disputes()),
 		Workers:    len(c.books.workers),
 	}, err
 }
@@ -188,7 +186,7 @@ func (c *Coordinator) collect(ctx context.Context) error {
 
 // measure begins to measure the rate from what is done by now.
 func (c *Coordinator) measure() {
-	c.meter = progress.NewMeter(c.books.manifest.Tasks, c.ledger.Len(), c.books.sums.Floor())
+	c.meter = progress.NewMeter(c.books.manifest.Tasks, c.books.work, c.books.sums.Floor())
 }
 
 // holdEvery is how often the claim is renewed, and results that are safe are told of.

@@ -71,8 +71,8 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 		r.publish(r.result(d, "w"))
 	}
 	got := r.exact()
-	if repeated != len(first) || got.Repeated != uint64(len(first)) {
-		t.Errorf("%d tasks came again and %d were reported, want %d", repeated, got.Repeated, len(first))
+	if repeated != len(first) || got.Progress.Repeated != uint64(len(first)) {
+		t.Errorf("%d tasks came again and %d were reported, want %d", repeated, got.Progress.Repeated, len(first))
 	}
 }
 
@@ -83,8 +83,8 @@ func TestWaitingTaskIsNotRepeated(t *testing.T) {
 	for _, d := range r.take(r.tasks()) {
 		r.publish(r.result(d, "w"))
 	}
-	if got := r.exact(); got.Repeated != 0 {
-		t.Errorf("%d tasks were published again while they waited", got.Repeated)
+	if got := r.exact(); got.Progress.Repeated != 0 {
+		t.Errorf("%d tasks were published again while they waited", got.Progress.Repeated)
 	}
 }
 
@@ -179,6 +179,26 @@ func TestEarlyResults(t *testing.T) {
 	}
 }
 
+// The position in the stream does not pass results that are held: a coordinator that
+// dies with them in its hands leaves them to the next.
+func TestHeldResultsKeepThePosition(t *testing.T) {
+	r := start(t, 14, nil)
+	last := r.lastTask() // beyond the window
+	last.Run, last.Attempt = r.name, 1
+	r.publish(r.result(delivery{task: last}, "early"))
+	r.publish(r.result(r.take(1)[0], "w"))
+	r.until("the second result", func(string) bool { return r.progress().Done == 1 })
+	r.again()
+	for range r.tasks() - 2 {
+		d := r.take(1)[0]
+		if d.task.ID == last.ID {
+			t.Error("the task was published although it has a result")
+		}
+		r.publish(r.result(d, "w"))
+	}
+	r.exact()
+}
+
 // Messages of other runs, of another protocol version, and garbage pass by.
 func TestForeignMessagesAreIgnored(t *testing.T) {
 	r := start(t, 6, nil)
@@ -240,8 +260,8 @@ func TestConflictWithholdsTheTotal(t *testing.T) {
 			t.Errorf("error %q does not name %s", err, word)
 		}
 	}
-	if got.Disputes != 1 {
-		t.Errorf("%d disputes, want 1", got.Disputes)
+	if got.Progress.Conflicts != 1 {
+		t.Errorf("%d disputes, want 1", got.Progress.Conflicts)
 	}
 }
 
@@ -274,8 +294,8 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 					t.Errorf("the task came with attempt %d, not by %q, want %q", again.task.Attempt, again.task.NotBy, want)
 				}
 				r.publish(r.result(again, "third"))
-				if got := r.exact(); got.Disputes != 1 {
-					t.Errorf("%d disputes, want 1", got.Disputes)
+				if got := r.exact(); got.Progress.Conflicts != 1 {
+					t.Errorf("%d disputes, want 1", got.Progress.Conflicts)
 				}
 			})
 		}

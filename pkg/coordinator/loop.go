@@ -209,8 +209,9 @@ func (c *Coordinator) lonely(s *progress.Snapshot) {
 }
 
 func (c *Coordinator) snapshot() progress.Snapshot {
-	s := c.meter.Measure(c.ledger.Len(), c.books.sums.Floor())
+	s := c.meter.Measure(c.ledger.Len(), c.books.work, c.books.sums.Floor())
 	s.Workers, s.Threads = c.cfg.Roster.Present()
+	s.Repeated, s.Conflicts = c.window.repeated, len(c.ledger.Disputes())
 	return s
 }
 

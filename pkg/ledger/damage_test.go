@@ -34,10 +34,10 @@ func newSample(t testing.TB) *sample {
 	l := create(t, folder, 4000)
 	s := &sample{}
 	rng := rand.New(rand.NewPCG(1, 2))
-	tasks := rng.Perm(600)
+	tasks := rng.Perm(360)
 	for i := range 6 {
 		var batch []queens.Result
-		for _, task := range tasks[i*100 : i*100+100] {
+		for _, task := range tasks[i*60 : i*60+60] {
 			batch = append(batch, result(uint64(task)*3, rng.Uint64(), 1+rng.Uint32N(5)))
 		}
 		wrong, other := batch[0], batch[0]
@@ -290,7 +290,7 @@ func TestDamagedIsCountedAgain(t *testing.T) {
 	s := newSample(t)
 	data, want := s.last()
 	folder := t.TempDir()
-	lost := want.Results[400]
+	lost := want.Results[200]
 	hit := recordOf(t, data, lost.Task)
 	data[hit+10] ^= 0x10
 	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {

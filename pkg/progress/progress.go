@@ -10,63 +10,113 @@ import (
 // Snapshot is the state of a run at one moment.
 type Snapshot struct {
 	Done, Tasks uint64
+	Work        float64  // Share of the estimated work that is done, 0 to 1.
 	Solutions   *big.Int // Found so far, weighted: grows up to the total.
 	Rate        float64  // Solutions a second, of late.
 	Elapsed     time.Duration
-	ETA         time.Duration // Time yet to go; 0 while it can't be told.
-	Workers     int           // Heard of within the last seconds.
-	Threads     int           // Of those workers together.
+	ETA         Range // Time yet to go; zero while it can't be told.
+	Workers     int   // Heard of within the last seconds.
+	Threads     int   // Of those workers together.
+	Repeated    uint64
+	Conflicts   int // Tasks whose results contradicted each other, settled or not.
 }
 
-// window is the time over which rates are taken: long enough to be steady, short
-// enough that a worker that joins shows.
-const window = 30 * time.Second
+// Range is a time that can't be told exactly.
+type Range struct{ Least, Most time.Duration }
 
-// maxETA is where a forecast ends: longer than anybody's patience, and far from
-// what a duration can't hold.
-const maxETA = 100 * 365 * 24 * time.Hour
+// Rates are taken over two windows: a short one, in which a worker that joins soon
+// shows, and a long one, in which the chances of easy and hard tasks even out. The
+// forecast is what the two say, and what lies between.
+const (
+	short = 30 * time.Second
+	long  = 5 * time.Minute
+)
+
+const (
+	// firstForecast is how long a run is watched before a forecast is made.
+	firstForecast = 5 * time.Second
+	// margin widens the forecast at both ends: the work itself is an estimate.
+	margin = 0.05
+	// maxETA is where a forecast ends: longer than anybody's patience, and far from
+	// what a duration can't hold.
+	maxETA = 100 * 365 * 24 * time.Hour
+)
 
 // Meter measures the rates of one run. It is not safe for concurrent use.
 type Meter struct {
 	tasks   uint64
 	start   time.Time
-	samples []sample // The oldest is the last one before the window, or the start.
+	samples []sample // The oldest is the last one before the long window, or the start.
 }
 
 type sample struct {
 	at        time.Time
-	done      uint64
+	work      float64
 	solutions float64
 }
 
 // NewMeter returns a meter for a run of so many tasks that starts now, or goes on now
-// from what is done.
-func NewMeter(tasks, done uint64, solutions *big.Int) *Meter {
+// from a share of the work and from the solutions found.
+func NewMeter(tasks uint64, work float64, solutions *big.Int) *Meter {
 	now := time.Now()
-	return &Meter{tasks: tasks, start: now, samples: []sample{{at: now, done: done, solutions: float(solutions)}}}
+	return &Meter{tasks: tasks, start: now, samples: []sample{{at: now, work: work, solutions: float(solutions)}}}
+}
+
+// Measure notes what is done by now and returns the snapshot, without workers.
+func (m *Meter) Measure(done uint64, work float64, solutions *big.Int) Snapshot {
+	now := time.Now()
+	latest := sample{at: now, work: work, solutions: float(solutions)}
+	m.samples = append(m.samples, latest)
+	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= long {
+		m.samples = m.samples[1:]
+	}
+	s := Snapshot{Done: done, Tasks: m.tasks, Work: min(work, 1), Solutions: solutions, Elapsed: now.Sub(m.start)}
+	if done == m.tasks {
+		s.Work = 1
+	}
+	before := m.before(now.Add(-short))
+	if seconds := now.Sub(before.at).Seconds(); seconds > 0 {
+		s.Rate = max(0, latest.solutions-before.solutions) / seconds
+	}
+	if s.Elapsed >= firstForecast {
+		s.ETA = forecast(1-s.Work, speed(before, latest), speed(m.samples[0], latest))
+	}
+	return s
+}
+
+// before returns the last sample that is no younger than that, or the oldest.
+func (m *Meter) before(at time.Time) sample {
+	found := m.samples[0]
+	for _, s := range m.samples {
+		if s.at.After(at) {
+			break
+		}
+		found = s
+	}
+	return found
+}
+
+// speed is the share of the work that was done a second.
+func speed(from, to sample) float64 {
+	return max(0, to.work-from.work) / to.at.Sub(from.at).Seconds()
+}
+
+// forecast returns the time for the work that is left at two speeds.
+func forecast(left, one, other float64) Range {
+	if left <= 0 || min(one, other) <= 0 {
+		return Range{}
+	}
+	return Range{
+		Least: seconds(left / max(one, other) * (1 - margin)),
+		Most:  seconds(left / min(one, other) * (1 + margin)),
+	}
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, maxETA.Seconds()) * float64(time.Second))
 }
 
 func float(i *big.Int) float64 {
 	f, _ := new(big.Float).SetInt(i).Float64()
 	return f
-}
-
-// Measure notes what is done by now and returns the snapshot, without workers.
-func (m *Meter) Measure(done uint64, solutions *big.Int) Snapshot {
-	now := time.Now()
-	latest := sample{at: now, done: done, solutions: float(solutions)}
-	m.samples = append(m.samples, latest)
-	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= window {
-		m.samples = m.samples[1:]
-	}
-	s := Snapshot{Done: done, Tasks: m.tasks, Solutions: solutions, Elapsed: now.Sub(m.start)}
-	oldest := m.samples[0]
-	if seconds := now.Sub(oldest.at).Seconds(); seconds > 0 {
-		s.Rate = (latest.solutions - oldest.solutions) / seconds
-		if rate := float64(done-oldest.done) / seconds; rate > 0 {
-			left := float64(m.tasks-done) / rate
-			s.ETA = time.Duration(min(left, maxETA.Seconds()) * float64(time.Second))
-		}
-	}
-	return s
 }

@@ -33,15 +33,33 @@ func NewRoster() *Roster {
 	return &Roster{workers: make(map[string]entry)}
 }
 
-// Saw notes a heartbeat, and keeps it.
-func (r *Roster) Saw(h queens.Heartbeat) {
+// Change is what a heartbeat changes in a roster.
+type Change int
+
+// The changes.
+const (
+	Stays Change = iota // or is not known, and leaves
+	Joins
+	Leaves
+)
+
+// Saw notes a heartbeat, keeps it, and tells what it changes.
+func (r *Roster) Saw(h queens.Heartbeat) Change {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h.Leaving {
+	_, known := r.workers[h.Worker]
+	switch {
+	case h.Leaving && known:
 		delete(r.workers, h.Worker)
-		return
+		return Leaves
+	case h.Leaving:
+		return Stays
 	}
 	r.workers[h.Worker] = entry{beat: h, at: time.Now()}
+	if known {
+		return Stays
+	}
+	return Joins
 }
 
 // Present returns the number of workers present, and of their threads.

@@ -48,3 +48,12 @@ func NewRun(n int, at time.Time) string {
 	rand.Read(salt[:]) // never fails, see crypto/rand
 	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"), hex.EncodeToString(salt[:]))
 }
+
+// TasksOf returns the number of tasks of the class with that index in Classes.
+func (m *Manifest) TasksOf(class int) uint64 {
+	end := m.Tasks
+	if class+1 < len(m.Classes) {
+		end = m.Classes[class+1].First
+	}
+	return end - m.Classes[class].First
+}

@@ -73,6 +73,11 @@ func (t *Task) Validate() error {
 	if len(t.NotBy) > MaxNotBy {
 		return fmt.Errorf("task %d is kept from %d workers, more than %d", t.ID, len(t.NotBy), MaxNotBy)
 	}
+	for _, name := range t.NotBy {
+		if len(name) > maxName {
+			return fmt.Errorf("task %d is kept from a worker with a name of %d bytes, more than %d", t.ID, len(name), maxName)
+		}
+	}
 	return nil
 }
 

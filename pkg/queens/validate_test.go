@@ -3,6 +3,7 @@ package queens_test
 import (
 	"math"
 	"slices"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,9 @@ func TestTaskValidate(t *testing.T) {
 		{"too many prefixes", task(prefixes(many(queens.MaxBatch + 1)...)), "16385 prefixes"},
 		{"a first prefix too long", task(prefixes(queens.Prefix{Row: 9, Cols: 0x1ff}, queens.Prefix{})), "9 rows"},
 		{"a last prefix too long", task(prefixes(append(many(40), queens.Prefix{Row: 9})...)), "9 rows"},
+		{"kept from others", task(func(t *queens.Task) { t.NotBy = slices.Repeat([]string{strings.Repeat("w", 128)}, queens.MaxNotBy) }), ""},
+		{"kept from too many", task(func(t *queens.Task) { t.NotBy = make([]string, queens.MaxNotBy+1) }), "from 65 workers"},
+		{"kept from a long name", task(func(t *queens.Task) { t.NotBy = []string{"w", strings.Repeat("w", 129)} }), "name of 129 bytes"},
 		{"a prefix of another board", task(prefixes(queens.Prefix{Row: 1, Cols: 1 << 8})), "passes"},
 	})
 }
@@ -181,6 +185,10 @@ func TestHeartbeatValidate(t *testing.T) {
 		{"a long kernel", heartbeat(func(h *queens.Heartbeat) { h.Kernel = longest + "w" }), "over 128 bytes"},
 		{"no thread", heartbeat(func(h *queens.Heartbeat) { h.Threads = 0 }), "0 threads"},
 		{"negative threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = -1 }), "-1 threads"},
+		{"tasks", heartbeat(func(h *queens.Heartbeat) { h.Held = []queens.Held{{Run: "r", Task: math.MaxUint64, Since: time.Hour}, {Run: "s"}} }), ""},
+		{"a task of no run", heartbeat(func(h *queens.Heartbeat) { h.Held = []queens.Held{{Run: "r"}, {Task: 7}} }), "run name"},
+		{"a task for a negative time", heartbeat(func(h *queens.Heartbeat) { h.Held = []queens.Held{{Run: "r", Task: 7, Since: -1}} }), "task 7 for a negative time"},
+		{"too many tasks", heartbeat(func(h *queens.Heartbeat) { h.Held = slices.Repeat([]queens.Held{{Run: "r"}}, 65537) }), "65537 tasks"},
 		{"too many threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = 65537 }), "65537 threads"},
 		{"most integers", heartbeat(func(h *queens.Heartbeat) { h.Threads = math.MaxInt }), "threads"},
 	})

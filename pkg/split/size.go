@@ -74,3 +74,25 @@ func (p *Profile) batch(depth int, target float64) int {
 	}
 	return int(min(max(target/each, 1), queens.MaxBatch))
 }
+
+// Shares returns, for each class of the manifest, the share that one of its tasks has in
+// the work of the whole run, as far as random descents tell: all shares together are 1.
+// It is for people who wait; nothing else depends on it.
+func Shares(m *queens.Manifest) []float64 {
+	shares := make([]float64, len(m.Classes))
+	var all float64
+	for i, plan := range m.Classes {
+		tasks := m.TasksOf(i)
+		if tasks == 0 {
+			continue
+		}
+		profile := Probe(plan.Board, descents)
+		nodes := max(profile.Below(plan.Depth), 1)
+		all += nodes
+		shares[i] = nodes / float64(tasks)
+	}
+	for i := range shares {
+		shares[i] /= max(all, 1)
+	}
+	return shares
+}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,8 @@ type holding struct {
 type holdings struct {
 	mu         sync.Mutex
 	all        map[*holding]struct{}
+	looked     time.Time // when leases were last looked after
+	stalled    int       // searches that did not advance then
 	complained time.Time // when the last complaint was logged
 }
 
@@ -91,7 +94,9 @@ func (w *Worker) keepLeases(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, h := range alive(w.held.list()) {
+		keep, stalled := alive(w.held.list())
+		w.held.note(stalled)
+		for _, h := range keep {
 			if err := h.lease.Extend(); err != nil {
 				w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("lease not extended")
 			}
@@ -99,11 +104,37 @@ func (w *Worker) keepLeases(ctx context.Context) {
 	}
 }
 
-// alive returns the holdings whose leases deserve to be extended, and notes how
-// far their searches are.
-func alive(held []*holding) []*holding {
+func (s *holdings) note(stalled int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looked, s.stalled = time.Now(), stalled
+}
+
+// Live returns nil while the worker gets on: it looks after its leases, and its searches
+// advance. Before [Worker.Run] it does.
+func (w *Worker) Live() error {
+	s := &w.held
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.looked.IsZero():
+		return nil
+	case time.Since(s.looked) > w.cfg.Lease:
+		return fmt.Errorf("leases were not looked after for %v", time.Since(s.looked).Round(time.Second))
+	case s.stalled > 0:
+		return fmt.Errorf("%d searches stand still", s.stalled)
+	}
+	return nil
+}
+
+// soon is when a search that has begun should show that it advances.
+const soon = time.Second
+
+// alive returns the holdings whose leases deserve to be extended, and how many searches
+// stand still, and notes how far they are.
+func alive(held []*holding) (keep []*holding, stalled int) {
 	searches, advanced := 0, 0
-	var keep, queued []*holding
+	var queued []*holding
 	for _, h := range held {
 		switch h.stage.Load() {
 		case waiting:
@@ -114,6 +145,8 @@ func alive(held []*holding) []*holding {
 				h.lastPulse = pulse
 				advanced++
 				keep = append(keep, h)
+			} else if time.Since(h.begun) > soon {
+				stalled++
 			}
 		case reporting, declined:
 			keep = append(keep, h)
@@ -122,5 +155,5 @@ func alive(held []*holding) []*holding {
 	if advanced > 0 || searches == 0 {
 		keep = append(keep, queued...)
 	}
-	return keep
+	return keep, stalled
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"slices"
 	"sync"
 	"time"
@@ -93,7 +94,7 @@ func NewName() string {
 	}
 	var salt [3]byte
 	rand.Read(salt[:]) // never fails, see crypto/rand
-	return fmt.Sprintf("%.64s-%x", host, salt)
+	return fmt.Sprintf("%.64s-%x", strings.ToValidUTF8(host, "?"), salt)
 }
 
 // errStopping is why a search ends when the worker's grace is over.

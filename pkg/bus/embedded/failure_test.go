@@ -63,8 +63,9 @@ func TestFailureIsNotWhatTheServerLivesThrough(t *testing.T) {
 		s.log.Warnf("%s", line)
 		s.log.Noticef("a notice: no space left on device")
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		if err := s.Failure(ctx); err != nil {
+		err := s.Failure(ctx)
+		cancel()
+		if err != nil {
 			t.Errorf("%q: error %v", line, err)
 		}
 	}

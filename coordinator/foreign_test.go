@@ -1,0 +1,104 @@
+//go:build unix
+
+package main_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Messages that come twice, in another order, from another run, or are garbage, change
+// nothing.
+func TestForeignMessages(t *testing.T) {
+	t.Parallel()
+	const tasks, braked, garbage = 55, 1, 10
+	s := &scene{t: t, server: startServer(t)}
+	s.view = inspect(t, s.server.url)
+	heard := listen(t, s.view)
+	worker := startWorker(t, s.server.url)
+	s.count("12", "--depth", "2")
+	s.coordinator.expectTotal(known(12))
+	stale, staleRun := heard(), s.run
+
+	// The same count again: its tasks have the same ids and hashes.
+	worker.signal(syscall.SIGSTOP)
+	s.count("12", "--depth", "2")
+	release := brake(t, join(t, s.server.url))
+	worker.signal(syscall.SIGCONT)
+	s.view.eventually("all else is done", func() bool { return s.done() == tasks-braked })
+	var repeat []*nats.Msg
+	for _, m := range heard() {
+		if strings.HasPrefix(m.Subject, "nq.result.") {
+			repeat = append(repeat, m)
+		}
+	}
+	shuffle(seeded(t), repeat)
+	publish := func(subject string, data []byte) {
+		t.Helper()
+		if _, err := s.view.js.Publish(t.Context(), subject, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range append(repeat, repeat...) {
+		publish(m.Subject, m.Data)
+	}
+	for _, m := range stale {
+		publish(m.Subject, m.Data)                                      // as it was
+		publish(strings.Replace(m.Subject, staleRun, s.run, 1), m.Data) // as if of this run
+	}
+	for range garbage {
+		for _, subject := range []string{"nq.task.", "nq.result."} {
+			publish(subject+s.run, []byte("garbage"))
+		}
+		if err := s.view.conn.Publish("nq.hb.x", []byte("garbage")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release()
+	s.coordinator.expectTotal(known(12))
+	if n := s.coordinator.field("run ended", "duplicates"); n < 2*len(repeat) {
+		t.Errorf("%d duplicates, want %d", n, 2*len(repeat))
+	}
+	if n := s.coordinator.field("run ended", "refused"); n < tasks+garbage {
+		t.Errorf("%d messages were refused, want %d at least", n, tasks+garbage)
+	}
+	if n := s.coordinator.field("run ended", "conflicts"); n != 0 {
+		t.Errorf("%d conflicts", n)
+	}
+	if worker.lines("refused a message") == 0 {
+		t.Error("the worker did not refuse the garbage")
+	}
+}
+
+// listen keeps the tasks and results that are published from now on, for those who ask
+// for what has come since they asked last.
+func listen(t *testing.T, v view) (heard func() []*nats.Msg) {
+	t.Helper()
+	subscription, err := v.conn.SubscribeSync("nq.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() (list []*nats.Msg) {
+		t.Helper()
+		if err := v.conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		pending, _, err := subscription.Pending()
+		for range pending {
+			var m *nats.Msg
+			if m, err = subscription.NextMsg(patience); err != nil {
+				break
+			}
+			if !strings.HasPrefix(m.Subject, "nq.hb.") {
+				list = append(list, m)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+}

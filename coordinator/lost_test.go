@@ -1,0 +1,134 @@
+//go:build unix
+
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"nqueens/pkg/ledger"
+)
+
+// Where the ledger's machine is lost, another makes the ledger anew from what the
+// server has: what was counted is not counted again.
+func TestLostMachine(t *testing.T) {
+	t.Parallel()
+	const tasks = 882
+	s := startScene(t, "15", "--depth", "3")
+	worker := startWorker(t, s.server.url)
+	s.progress(100)
+	worker.signal(syscall.SIGTERM)
+	worker.expectEnd(0) // so that nothing more comes
+	s.coordinator.kill()
+	done := s.done()
+	if done >= tasks {
+		t.Fatal("the run was too fast to be stopped in the middle")
+	}
+	if err := os.RemoveAll(s.coordinator.data()); err != nil {
+		t.Fatal(err)
+	}
+	// The same, without a name: there is nothing to find it by.
+	start(t, "coordinator", "resume", "--data", s.coordinator.data(), "--nats", s.server.url).expectEnd(1)
+
+	results, err := s.view.conn.SubscribeSync("nq.result." + s.run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.resume()
+	startWorker(t, s.server.url)
+	s.coordinator.expectTotal(known(15))
+	if n := s.coordinator.field("reconciled", "on_server_to_be_checked"); n != done {
+		t.Errorf("%d results of the server were taken, it had %d", n, done)
+	}
+	again, _, err := results.Pending()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again != tasks-done {
+		t.Errorf("%d tasks were counted after the loss, want %d", again, tasks-done)
+	}
+}
+
+// Where only the ledger of a run with its own server is lost, the run is made anew from
+// that server's store.
+func TestLostLedger(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	coordinator := startCount(t, "15", "--depth", "3", "--workers", "0", "--listen", address)
+	run, url := coordinator.await(counting), "nats://"+address
+	s := scene{t: t, coordinator: coordinator, run: run, view: inspect(t, url)}
+	worker := startWorker(t, url)
+	s.progress(100)
+	worker.signal(syscall.SIGTERM)
+	worker.expectEnd(0)
+	done := s.done()
+	coordinator.kill()
+	if err := os.Remove(filepath.Join(coordinator.data(), run, ledger.File)); err != nil {
+		t.Fatal(err)
+	}
+	s.coordinator = start(t, "coordinator", "resume", run, "--data", coordinator.data(), "--workers", "0", "--listen", address)
+	s.coordinator.await(`("reconciled)`)
+	// The store may lack the last results, which the server had not written yet.
+	if n := s.coordinator.field("reconciled", "on_server_to_be_checked"); n == 0 || n > done {
+		t.Errorf("%d results of the store were taken, it had %d", n, done)
+	}
+	startWorker(t, url)
+	s.coordinator.expectTotal(known(15))
+}
+
+// Streams, the workers' consumer and the bucket of runs, deleted by hand in the middle,
+// cost time, and nothing else.
+func TestDeletedByHand(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(s *scene) error{
+		"stream of tasks":   func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_TASKS") },
+		"stream of results": func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_RESULTS") },
+		"consumer":          func(s *scene) error { return s.view.js.DeleteConsumer(s.t.Context(), "NQ_TASKS", "workers") },
+		"bucket":            func(s *scene) error { return s.view.js.DeleteKeyValue(s.t.Context(), "nq_runs") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startScene(t, "14", "--depth", "3")
+			release := brake(t, join(t, s.server.url))
+			startWorker(t, s.server.url)
+			s.progress(20)
+			if err := remove(s); err != nil {
+				t.Fatal(err)
+			}
+			s.view.eventually("all is there again", func() bool {
+				waiting, _ := s.view.tasks()
+				return waiting >= 0 && s.done() >= 0 && s.view.messages("KV_nq_runs", "$KV.nq_runs."+s.run) == 1
+			})
+			release()
+			s.coordinator.expectTotal(known(14))
+		})
+	}
+}
+
+// A stream of results that is full holds workers up until what is accepted is removed,
+// and loses nothing. How large the stream is may be an operator's choice.
+func TestFullStreamOfResults(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]jetstream.StreamConfig{
+		"messages": {MaxMsgs: 25},
+		"bytes":    {MaxBytes: 4000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := startServer(t)
+			v := inspect(t, server.url)
+			limit.Name, limit.Subjects, limit.Discard = "NQ_RESULTS", []string{"nq.result.*"}, jetstream.DiscardNew
+			if _, err := v.js.CreateStream(t.Context(), limit); err != nil {
+				t.Fatal(err)
+			}
+			coordinator := startCount(t, "14", "--depth", "2", "--nats", server.url)
+			worker := startWorker(t, server.url)
+			worker.await(`(maximum \w+ exceeded).*can't store results, holding them`)
+			coordinator.expectTotal(known(14))
+		})
+	}
+}

@@ -1,0 +1,149 @@
+//go:build unix
+
+package main_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// counting is what a coordinator logs when it has the run; the group is the run's name.
+const counting = `"run":"([^"]+)".*"counting"`
+
+// scene is a run with a coordinator, and a server of its own process.
+type scene struct {
+	t       *testing.T
+	address string
+	store   string
+	server  server
+	// coordinator is the one at work, or the last one.
+	coordinator *process
+	run         string
+	view        view
+}
+
+// startScene starts a server, and a coordinator that counts with it.
+func startScene(t *testing.T, count ...string) *scene {
+	t.Helper()
+	s := &scene{t: t, address: freeAddress(t), store: t.TempDir()}
+	s.server = startServerAt(t, s.address, s.store)
+	s.count(count...)
+	s.view = inspect(t, s.server.url)
+	return s
+}
+
+// count starts the scene's coordinator.
+func (s *scene) count(args ...string) {
+	s.t.Helper()
+	s.coordinator = startCount(s.t, append(args, "--nats", s.server.url)...)
+	s.run = s.coordinator.await(counting)
+}
+
+// restartServer starts the server again that was killed, on what it has stored.
+func (s *scene) restartServer() {
+	s.t.Helper()
+	s.server = startServerAt(s.t, s.address, s.store)
+}
+
+// wipe removes what the server, which must not be running, has stored.
+func (s *scene) wipe() {
+	s.t.Helper()
+	if err := os.RemoveAll(s.store); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// resume starts another coordinator on the run.
+func (s *scene) resume() {
+	s.t.Helper()
+	s.coordinator = start(s.t, "coordinator", "resume", s.run, "--data", s.coordinator.data(), "--nats", s.server.url)
+	s.coordinator.await(counting)
+}
+
+// done returns the number of the run's results on the server, or -1.
+func (s *scene) done() int { return s.view.messages("NQ_RESULTS", "nq.result."+s.run) }
+
+// progress waits until the server has so many results of the run more than now, and
+// returns how many it has.
+func (s *scene) progress(more int) (done int) {
+	s.t.Helper()
+	before := -1
+	s.view.eventually("the server tells what it has", func() bool { before = s.done(); return before >= 0 })
+	s.view.eventually("more tasks are done", func() bool { done = s.done(); return done >= before+more })
+	return done
+}
+
+// accepted returns the number of tasks that the run's ledger has a result of. Its
+// coordinator must have ended.
+func (s *scene) accepted() uint64 {
+	s.t.Helper()
+	l, err := ledger.View(filepath.Join(s.coordinator.data(), s.run))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	done := l.Len()
+	if err := l.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	return done
+}
+
+// field returns a number of the one line of the log that has that message.
+func (p *process) field(message, name string) int {
+	p.t.Helper()
+	lines := regexp.MustCompile(`(?m)^.*"`+message+`.*$`).FindAllString(p.log.text(), -1)
+	if len(lines) != 1 {
+		p.t.Fatalf("%s logged %q %d times", p.name, message, len(lines))
+	}
+	match := regexp.MustCompile(`"` + name + `":(\d+)`).FindStringSubmatch(lines[0])
+	if match == nil {
+		return 0 // as a field that is left out where there is nothing to tell
+	}
+	n, err := strconv.Atoi(match[1])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+// known returns the total of a board as coordinators print it.
+func known(n int) string {
+	total, _ := queens.KnownTotal(n)
+	return total.String()
+}
+
+// elapse waits for some of a test's time to pass, or for the test to end.
+func elapse(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
+
+// runIn returns the one run that a folder of runs has, once it has one.
+func runIn(t *testing.T, data string) string {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); elapse(t, 2*time.Millisecond) {
+		entries, err := os.ReadDir(data)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), "n") {
+				return e.Name()
+			}
+		}
+	}
+	t.Fatalf("no run in %s", data)
+	return ""
+}

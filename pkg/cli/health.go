@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/health"
+)
+
+// defaultHealth is where the health command asks.
+const defaultHealth = "127.0.0.1:8080"
+
+// CheckHTTP returns what is wrong with the address of --http; none is right.
+func CheckHTTP(address string) error {
+	if address == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return Usagef("--http must be host:port, such as %s: %v", defaultHealth, err)
+	}
+	return nil
+}
+
+// HealthCommand is the command that asks a process on this machine whether it is ready:
+// for health checks where there is neither shell nor curl.
+func HealthCommand(program string) *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:     "health",
+		Short:   "Ask a process that was started with --http whether it is ready",
+		Long:    "Ask a process that was started with --http whether it is ready. The exit code is 0 if\nit is, and 1 with the reason if not.",
+		Example: "  " + program + " health --http " + defaultHealth,
+		Args:    NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := CheckHTTP(address); err != nil {
+				return err
+			}
+			return health.Ask(cmd.Context(), address)
+		},
+	}
+	cmd.Flags().StringVar(&address, "http", defaultHealth, "host:port that the process was given by its --http")
+	return cmd
+}

@@ -1,0 +1,225 @@
+package coordinator_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/coordinator"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+	"nqueens/pkg/worker"
+)
+
+// A run of many tasks goes through the real server and the ledger in a stream: at no
+// moment are more tasks out than the window has room for, ten a thread, whatever the
+// number of tasks; and each is accepted.
+func TestStreamIsBounded(t *testing.T) {
+	const (
+		workers = 16
+		window  = 10 * workers
+	)
+	s := newStream(t, 15, 4)
+	if s.m.Tasks < 10_000 {
+		t.Fatalf("%d tasks are too few to fill anything", s.m.Tasks)
+	}
+	got := s.flow(workers)
+	if got.Total == nil || got.Total.Sign() != 0 || got.Progress.Done != s.m.Tasks {
+		t.Errorf("total %v after %d of %d tasks, want 0 after all", got.Total, got.Progress.Done, s.m.Tasks)
+	}
+	if most := s.bus.most.Load(); most > window {
+		t.Errorf("%d tasks were out at once, the window has room for %d", most, window)
+	}
+	// The message of a task goes when its worker gives it up, which may be after the
+	// result was accepted.
+	if s.queued > window+workers {
+		t.Errorf("%d tasks lay on the server at once, want at most %d", s.queued, window+workers)
+	}
+}
+
+// stream is a run of tasks that cost nothing, through all that is real: the embedded
+// server with its files, the ledger with its fsyncs, the services.
+type stream struct {
+	t      testing.TB
+	m      queens.Manifest
+	run    string
+	folder string // of the ledger
+	bus    *countedBus
+	admin  jetstream.JetStream
+	report func(progress.Snapshot)
+
+	heap, inUse uint64 // the most bytes seen: of objects, and of the spans that hold them
+	queued      uint64 // the most tasks seen on the server
+	size        int64  // of the ledger's file at the end, in bytes
+}
+
+// newStream plans a count of side n with full symmetry, a task for each prefix of
+// depth rows, and starts a server.
+func newStream(t testing.TB, n, depth int) *stream {
+	t.Helper()
+	classes, err := symmetry.Classes(n, queens.Full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), n, queens.Full, classes, depth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := bustest.Server(t)
+	_, admin := bustest.Admin(t, server)
+	s := &stream{
+		t: t, m: m, run: queens.NewRun(n, time.Now()), folder: t.TempDir(), admin: admin,
+		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(progress.Snapshot) {},
+	}
+	if err := s.bus.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// reportEvery is how often a stream reports what is accepted.
+const reportEvery = 10 * time.Second
+
+// flow carries the run to its end with so many workers, of one thread each.
+func (s *stream) flow(workers int) coordinator.Outcome {
+	s.t.Helper()
+	l, err := ledger.Create(s.folder, ledger.Header{Run: s.run, Created: time.Now(), Manifest: s.m})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	claim, err := s.bus.Claim(s.t.Context(), queens.Record{Run: s.run, Manifest: s.m, Owner: "a test", Created: time.Now()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	roster := progress.NewRoster()
+	service, err := coordinator.New(coordinator.Config{
+		Roster:      roster,
+		Overdue:     coordinator.DefaultOverdue,
+		Patience:    coordinator.DefaultPatience,
+		Unsettled:   coordinator.DefaultUnsettled,
+		Report:      s.report,
+		ReportEvery: reportEvery,
+		Log:         zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),
+	}, s.bus, claim, l)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	group, ctx := errgroup.WithContext(s.t.Context())
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for range workers {
+		w, err := worker.New(worker.Config{
+			Name:    worker.NewName(),
+			Kernel:  kernel.Kernel{Name: "noop", New: func() kernel.Counter { return noop{} }},
+			Threads: 1,
+			Lease:   bus.DefaultLease,
+			Log:     zerolog.Nop(),
+		}, s.bus.Queue(), s.bus)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		group.Go(func() error { w.Run(ctx); return nil })
+	}
+	group.Go(func() error { return s.bus.Heartbeats(ctx, func(h queens.Heartbeat) { roster.Saw(h) }) })
+	group.Go(func() error { return s.watch(ctx) })
+	var got coordinator.Outcome
+	group.Go(func() error {
+		defer stop()
+		var err error
+		got, err = service.Run(ctx)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	info, err := os.Stat(filepath.Join(s.folder, ledger.File))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.size = info.Size()
+	return got
+}
+
+// watch notes the most that it sees of memory and of tasks on the server, ten times
+// a second, until ctx ends.
+func (s *stream) watch(ctx context.Context) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		s.weigh()
+		tasks, err := s.admin.Stream(ctx, "NQ_TASKS")
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		s.queued = max(s.queued, tasks.CachedInfo().State.Msgs)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// weigh notes the size of the heap, without stopping the process for it.
+func (s *stream) weigh() {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+	metrics.Read(samples)
+	objects, unused := samples[0].Value.Uint64(), samples[1].Value.Uint64()
+	s.heap, s.inUse = max(s.heap, objects), max(s.inUse, objects+unused)
+}
+
+// noop is a kernel that finds nothing, at once.
+type noop struct{}
+
+func (noop) Count(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+	return 0, nil
+}
+
+// countedBus counts the tasks that are out: published for the first time, or about to
+// be, and their result not yet handed to the coordinator.
+type countedBus struct {
+	*bus.Bus
+	out, most atomic.Int64
+	took      time.Duration // in which results were handed over
+}
+
+func (c *countedBus) PublishTask(ctx context.Context, task *queens.Task) (uint64, error) {
+	if task.Attempt == 1 {
+		for out := c.out.Add(1); ; {
+			most := c.most.Load()
+			if out <= most || c.most.CompareAndSwap(most, out) {
+				break
+			}
+		}
+	}
+	return c.Bus.PublishTask(ctx, task)
+}
+
+func (c *countedBus) Results(ctx context.Context, run string, after queens.Position, each func(queens.Result, queens.Position), caughtUp func()) error {
+	start := time.Now()
+	defer func() { c.took = time.Since(start) }()
+	return c.Bus.Results(ctx, run, after, func(r queens.Result, at queens.Position) {
+		c.out.Add(-1)
+		each(r, at)
+	}, caughtUp)
+}

@@ -1,0 +1,71 @@
+package ledger_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// BenchmarkAccept accepts results in groups, each fsynced.
+func BenchmarkAccept(b *testing.B) {
+	for _, group := range []int{1, 64, 1024} {
+		b.Run(fmt.Sprintf("group=%d", group), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			l := create(b, b.TempDir(), manyTasks)
+			tasks := inWindow(rng, manyTasks, 1000)
+			batch := make([]queens.Result, group)
+			for b.Loop() {
+				for i := range batch {
+					batch[i] = typical(rng, tasks[i])
+				}
+				tasks = tasks[group:]
+				accept(b, l, at(l.Len()+1), batch...)
+			}
+			b.ReportMetric(float64(group*b.N)/b.Elapsed().Seconds(), "results/s")
+		})
+	}
+}
+
+// BenchmarkOpen opens a ledger with a million results, BenchmarkAll reads them again.
+func BenchmarkOpen(b *testing.B) {
+	folder := million(b)
+	for _, how := range []struct {
+		name string
+		open func(string) (*ledger.Ledger, error)
+	}{{"Open", ledger.Open}, {"View", ledger.View}} {
+		b.Run(how.name, func(b *testing.B) {
+			for b.Loop() {
+				l, err := how.open(folder)
+				if err != nil {
+					b.Fatal(err)
+				}
+				closed(b, l)
+			}
+		})
+	}
+}
+
+func BenchmarkAll(b *testing.B) {
+	l := open(b, ledger.View, million(b))
+	for b.Loop() {
+		for _, err := range l.All() {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// million makes a ledger with as many results, and returns its folder.
+func million(b *testing.B) string {
+	const tasks = 1_000_000
+	folder := b.TempDir()
+	rng := rand.New(rand.NewPCG(1, 2))
+	l := create(b, folder, tasks)
+	acceptMany(b, l, rng, inWindow(rng, tasks, 1000), 8192)
+	closed(b, l)
+	return folder
+}

@@ -1,0 +1,121 @@
+package ledger_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// The environment that makes this binary another program: it does as the value says
+// with the ledger in the folder.
+const (
+	childEnv  = "NQUEENS_LEDGER_CHILD"
+	folderEnv = "NQUEENS_LEDGER_FOLDER"
+)
+
+// children are what this binary can be as another program.
+var children = map[string]func(folder string) error{"accept": acceptForEver}
+
+// TestMain lets a test run this binary again, as a process that can be killed or that
+// has mounts of its own.
+func TestMain(m *testing.M) {
+	what, ok := os.LookupEnv(childEnv)
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := children[what](os.Getenv(folderEnv)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// child returns a process of this binary.
+func child(t *testing.T, what, folder string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+what, folderEnv+"="+folder)
+	cmd.Stderr = t.Output()
+	return cmd
+}
+
+const manyTasks = 10_000_000
+
+// acceptForEver accepts groups of results, in order of task from the first that is
+// lacking, and prints how many are accepted after each.
+func acceptForEver(folder string) error {
+	l, err := ledger.Open(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		l, err = ledger.Create(folder, header(manyTasks))
+	}
+	if err != nil {
+		return err
+	}
+	for {
+		batch := make([]queens.Result, 1+rand.IntN(300))
+		for i := range batch {
+			task := l.Len() + uint64(i)
+			batch[i] = result(task, task*task, 1)
+		}
+		if _, err := l.Accept(batch, nil, at(l.Len()+uint64(len(batch)))); err != nil {
+			return err
+		}
+		fmt.Println(l.Len())
+	}
+}
+
+// What Accept returned for is there after SIGKILL at any moment, with the position that
+// belongs to it, and the next process goes on with it.
+func TestKilled(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	folder := t.TempDir()
+	var last uint64
+	for round := range 10 {
+		cmd := child(t, "accept", folder)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		left := 1 + rng.IntN(40)
+		for lines.Scan() {
+			if last, err = strconv.ParseUint(lines.Text(), 10, 64); err != nil {
+				t.Fatal(err)
+			}
+			if left--; left == 0 {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := cmd.Wait(); left > 0 {
+			t.Fatalf("round %d: it ended by itself: %v", round, err)
+		}
+		l := open(t, ledger.Open, folder)
+		if l.Len() < last || l.Position() != at(l.Len()) || len(l.Damaged()) > 0 {
+			t.Fatalf("round %d: %d are accepted at %v, %d of them damaged, and %d were", round, l.Len(), l.Position(), len(l.Damaged()), last)
+		}
+		next := uint64(0)
+		for r, err := range l.All() {
+			if err != nil || r != result(next, next*next, 1) {
+				t.Fatalf("round %d: task %d is %v (%v)", round, next, r, err)
+			}
+			next++
+		}
+		last = l.Len()
+		closed(t, l)
+	}
+}

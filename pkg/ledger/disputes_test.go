@@ -1,0 +1,199 @@
+package ledger
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"nqueens/pkg/queens"
+)
+
+// The result of a task that stands is the first, until one count has the votes of two
+// workers and of more than any other; and that is settled for as long as it is so.
+func TestDecide(t *testing.T) {
+	for _, c := range []struct {
+		votes    string // worker and count, in order
+		accepted int
+		settled  bool
+	}{
+		{"a1", 0, false},
+		{"a1 b2", 0, false},
+		{"a1 b2 c3", 0, false},
+		{"a1 a2", 0, false},
+		{"a1 b2 c1", 0, true},
+		{"a1 b2 c2", 1, true},
+		{"a1 b2 a2", 1, true},
+		{"a1 b2 b1", 0, true},
+		{"a1 b2 c3 d3", 2, true},
+		{"a1 b2 c1 d2", 0, false},
+		{"a1 b2 c2 d1", 1, false},
+		{"a1 b2 c2 d1 e3", 1, false},
+		{"a1 b2 c2 d1 e1", 0, true},
+		{"a1 b2 c2 d1 e2", 1, true},
+		{"a1 b2 c2 d3", 1, true},
+		{"a1 b2 c2 d3 e3", 1, false},
+		{"a1 b2 c2 d3 e3 f3", 3, true},
+		{"a1 b2 c2 d3 e3 f1", 1, false},
+		{"a1 b2 c2 d3 e3 f1 g1", 0, true},
+	} {
+		if accepted, settled := decide(votes(c.votes)); accepted != c.accepted || settled != c.settled {
+			t.Errorf("%s: vote %d stands, settled %v; want %d, %v", c.votes, accepted, settled, c.accepted, c.settled)
+		}
+	}
+}
+
+// Whatever the votes, the dispute is settled exactly where one count has two workers
+// and more than any other, and then a vote for that count stands.
+func TestDecideAgainstCounting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		d := Dispute{Votes: votes("a1 b2")}
+		for range rng.IntN(12) {
+			d.vote(vote(string(rune('a'+rng.IntN(6))), uint64(rng.IntN(4))))
+		}
+		var best, most, second int
+		for count := range 4 {
+			n := 0
+			for _, v := range d.Votes {
+				if v.Count == uint64(count) {
+					n++
+				}
+			}
+			if n >= most {
+				best, most, second = count, n, most
+			} else if n > second {
+				second = n
+			}
+		}
+		accepted, settled := decide(d.Votes)
+		if want := most >= 2 && most > second; settled != want || d.Settled != want || settled && d.Votes[accepted].Count != uint64(best) {
+			t.Fatalf("votes %v: vote %d stands, settled %v", d.Votes, accepted, settled)
+		}
+	}
+}
+
+// What becomes of the result of a task with two results that contradict each other, by
+// way of a ledger that is closed after each and opened again. The verdicts are a
+// letter each.
+func TestDisputes(t *testing.T) {
+	letters := map[Verdict]string{Accepted: "A", Duplicate: "D", Conflict: "C", Settled: "S"}
+	for _, c := range []struct {
+		results, verdicts string
+		kept              string // the votes
+		accepted          string
+		settled           bool
+	}{
+		{"a1 b2", "AC", "a1 b2", "a1", false},
+		{"a1 a2", "AC", "a1 a2", "a1", false},
+		{"a1 b1 b2", "ADC", "a1 b2", "a1", false},
+		{"a1 b2 a1 b2", "ACDD", "a1 b2", "a1", false},
+		{"a1 b2 c1", "ACS", "a1 b2 c1", "a1", true},
+		{"a1 b2 c2", "ACS", "a1 b2 c2", "b2", true},
+		{"a1 b2 c3 d2", "ACCS", "a1 b2 c3 d2", "b2", true},
+		{"a1 b2 c2 d2 d2", "ACSDD", "a1 b2 c2 d2", "b2", true},
+		{"a1 b2 c2 d1", "ACSC", "a1 b2 c2 d1", "b2", false},
+		{"a1 b2 c2 d3", "ACSC", "a1 b2 c2 d3", "b2", true},
+		{"a1 b2 c2 d1 e1", "ACSCS", "a1 b2 c2 d1 e1", "a1", true},
+		{"a1 b2 c2 d1 e2", "ACSCS", "a1 b2 c2 d1 e2", "b2", true},
+		{"a0 b1 c0", "ACS", "a0 b1 c0", "a0", true},
+	} {
+		for _, batched := range []bool{true, false} {
+			folder := t.TempDir()
+			l, err := Create(folder, headerOf(100))
+			if err != nil {
+				t.Fatal(err)
+			}
+			batches := [][]queens.Result{votes(c.results)}
+			if !batched {
+				batches = slices.Collect(slices.Chunk(votes(c.results), 1))
+			}
+			verdicts := ""
+			for i, batch := range batches {
+				got, err := l.Accept(batch, nil, queens.Position{Sequence: uint64(i + 1)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range got {
+					verdicts += letters[v]
+				}
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if l, err = Open(folder); err != nil {
+					t.Fatal(err)
+				}
+			}
+			accepted, _, err := l.Result(7)
+			if err != nil || accepted != votes(c.accepted)[0] || verdicts != c.verdicts {
+				t.Errorf("%s: verdicts %s, %v stands (%v), want %s, %s", c.results, verdicts, accepted, err, c.verdicts, c.accepted)
+			}
+			if d := l.Disputes(); len(d) != 1 || d[0].Task != 7 || d[0].Settled != c.settled || !slices.Equal(d[0].Votes, votes(c.kept)) {
+				t.Errorf("%s: the disputes are %v", c.results, d)
+			}
+			if l.Len() != 1 {
+				t.Errorf("%s: %d are accepted", c.results, l.Len())
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// Disputes stand in the order in which they came, and what was returned before stays
+// as it was.
+func TestDisputesInOrder(t *testing.T) {
+	l, err := Create(t.TempDir(), headerOf(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	of := func(task uint64, r queens.Result) queens.Result {
+		r.Task = task
+		return r
+	}
+	for i, task := range []uint64{50, 3, 70} {
+		if _, err := l.Accept([]queens.Result{of(task, vote("a", 1)), of(task, vote("b", 2))}, nil, queens.Position{Sequence: uint64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := l.Disputes()
+	if _, err := l.Accept([]queens.Result{of(3, vote("c", 2)), of(1, vote("a", 1)), of(1, vote("b", 2))}, nil, queens.Position{}); err != nil {
+		t.Fatal(err)
+	}
+	var tasks []uint64
+	for _, d := range l.Disputes() {
+		tasks = append(tasks, d.Task)
+	}
+	if !slices.Equal(tasks, []uint64{50, 3, 70, 1}) || !l.Disputes()[1].Settled {
+		t.Errorf("the disputes are %v", l.Disputes())
+	}
+	if len(before) != 3 || before[1].Settled || len(before[1].Votes) != 2 {
+		t.Errorf("what was returned before is %v now", before)
+	}
+}
+
+// vote is a result of task 7.
+func vote(worker string, count uint64) queens.Result {
+	return queens.Result{Run: "run", Task: 7, Hash: 77, Attempt: 1, Count: count, Worker: worker, Kernel: "generic"}
+}
+
+// votes reads workers and counts such as "a1 b2".
+func votes(text string) []queens.Result {
+	var all []queens.Result
+	for i := 0; i < len(text); i += 3 {
+		count, err := strconv.ParseUint(text[i+1:i+2], 10, 64)
+		if err != nil {
+			panic(fmt.Sprintf("%q is no list of votes", text))
+		}
+		all = append(all, vote(text[i:i+1], count))
+	}
+	return all
+}
+
+func headerOf(tasks uint64) Header {
+	class := queens.ClassPlan{Class: queens.Class{Board: queens.FullBoard(8), K: 8}, Depth: 2, Batch: 1}
+	return Header{Run: "run", Manifest: queens.Manifest{Splitter: 1, N: 8, Symmetry: queens.None, Tasks: tasks, Classes: []queens.ClassPlan{class}}}
+}

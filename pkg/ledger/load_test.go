@@ -1,0 +1,230 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"nqueens/pkg/queens"
+)
+
+// made makes a ledger of 100 tasks with results 0 to 9, a dispute over task 7, and one
+// refused result, and returns its folder.
+func made(t testing.TB) string {
+	t.Helper()
+	folder := t.TempDir()
+	l, err := Create(folder, headerOf(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := votes("a1 b2")
+	for task := range uint64(10) {
+		r := vote("c", 5+task)
+		r.Task = task
+		if task != 7 {
+			batch = append(batch, r)
+		}
+	}
+	if _, err := l.Accept(batch, []Refusal{{Reason: "why"}}, queens.Position{Sequence: 9}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// edit changes a ledger behind its back, in a way that bbolt finds sound.
+func edit(t testing.TB, folder string, f func(*bbolt.Tx) error) {
+	t.Helper()
+	db, err := bbolt.Open(filepath.Join(folder, File), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(f), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// putSealed stores a value with a checksum that holds.
+func putSealed(tx *bbolt.Tx, bucket []byte, key uint64, value []byte) error {
+	return tx.Bucket(bucket).Put(number(key), seal(bucket, number(key), value))
+}
+
+func jsonOf(t testing.TB, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// What does not fit together is damage, though every page is sound, for a writer as
+// for a reader.
+func TestPartsThatDoNotAgree(t *testing.T) {
+	good := vote("a", 3)
+	for name, c := range map[string]struct {
+		edit func(*bbolt.Tx) error
+		says string
+	}{
+		"no ledger":         {func(tx *bbolt.Tx) error { return tx.DeleteBucket(headerBucket) }, "it is no ledger"},
+		"no results":        {func(tx *bbolt.Tx) error { return tx.DeleteBucket(resultsBucket) }, "no bucket results"},
+		"no format":         {func(tx *bbolt.Tx) error { return tx.Bucket(headerBucket).Delete(formatKey) }, "format of header: its checksum"},
+		"no header":         {func(tx *bbolt.Tx) error { return tx.Bucket(headerBucket).Delete(headerKey) }, "header of header: its checksum"},
+		"no position":       {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(positionKey) }, "position of progress: its checksum"},
+		"position unsealed": {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Put(positionKey, []byte("{}")) }, "position of progress: its checksum"},
+		"another's value": {func(tx *bbolt.Tx) error {
+			return tx.Bucket(progressBucket).Put(stateKey, slices.Clone(tx.Bucket(progressBucket).Get(refusedKey)))
+		}, "state of progress: its checksum"},
+		"another bucket's value": {func(tx *bbolt.Tx) error {
+			return tx.Bucket(namesBucket).Put(number(0), slices.Clone(tx.Bucket(evidenceBucket).Get(number(0))))
+		}, "names: number 0: its checksum"},
+		"header that is none": {func(tx *bbolt.Tx) error { return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, 5) }, "header of header: json"},
+		"header of no run": {func(tx *bbolt.Tx) error {
+			return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, keptHeader{Manifest: headerOf(1).Manifest})
+		}, "run name"},
+		"header of too many tasks": {func(tx *bbolt.Tx) error {
+			return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, keptHeader(headerOf(1<<60)))
+		}, "tasks are more than"},
+		"name lacking":    {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(number(0)) }, "names: number 0 is lacking"},
+		"name twice":      {func(tx *bbolt.Tx) error { return putSealed(tx, namesBucket, 4, []byte("generic")) }, `name "generic" stands in it twice`},
+		"vote lacking":    {func(tx *bbolt.Tx) error { return tx.Bucket(votesBucket).Delete(number(0)) }, "votes: number 0 is lacking"},
+		"vote too short":  {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, []byte("1234567")) }, "votes: number 2: it is too short"},
+		"vote of no task": {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, appendResult(number(100), &good, 0, 1)) }, "it is of task 100, of 100"},
+		"vote of no one":  {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, appendResult(number(7), &good, 0, 9)) }, "it has name 9 of"},
+		"vote not counted": {func(tx *bbolt.Tx) error {
+			return putSealed(tx, votesBucket, 2, appendResult(number(8), &good, 0, 1))
+		}, "result of task 8 is not the one that its votes chose"},
+		"evidence lacking":  {func(tx *bbolt.Tx) error { return tx.Bucket(evidenceBucket).Delete(number(0)) }, "0 refused results, and should have 1"},
+		"evidence too much": {func(tx *bbolt.Tx) error { return putSealed(tx, evidenceBucket, 1, jsonOf(t, keptRefusal{})) }, "2 refused results, and should have 1"},
+		"evidence not kept": {func(tx *bbolt.Tx) error { return putSealed(tx, evidenceBucket, 0, []byte("{")) }, "evidence: number 0: unexpected end"},
+		"key too short":     {func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Put([]byte("1234567"), []byte("x")) }, "a result has the key"},
+	} {
+		folder := made(t)
+		edit(t, folder, c.edit)
+		for _, how := range []func(string) (*Ledger, error){View, Open} {
+			l, err := how(folder)
+			if err == nil {
+				_ = l.Close()
+			}
+			var damaged *DamagedError
+			if !errors.As(err, &damaged) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: the error is %v, want %q", name, err, c.says)
+			}
+		}
+	}
+}
+
+// A record of a result that can't be believed is named and taken out, whatever is wrong
+// with it, and the others stay.
+func TestBadRecords(t *testing.T) {
+	good := vote("a", 3)
+	value := appendResult(nil, &good, 0, 1)
+	tooMany := appendResult(nil, &queens.Result{Count: 1}, 0, 1)
+	for name, c := range map[string]struct {
+		key   uint64
+		value []byte
+	}{
+		"not sealed":      {5, nil},
+		"of no task":      {100, value},
+		"of no such name": {5, appendResult(nil, &good, 99, 1)},
+		"too long":        {5, append(slices.Clone(value), 0)},
+		"too short":       {5, value[:len(value)-1]},
+		"no hash":         {5, value[:7]},
+		"attempt 2^35":    {5, slices.Replace(slices.Clone(tooMany), 9, 10, 0x80, 0x80, 0x80, 0x80, 0x80, 1)},
+		"number too long": {5, slices.Replace(slices.Clone(value), 8, 9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1)},
+	} {
+		folder := made(t)
+		edit(t, folder, func(tx *bbolt.Tx) error {
+			if c.value == nil {
+				return tx.Bucket(resultsBucket).Put(number(c.key), []byte("12345678901234567890"))
+			}
+			return putSealed(tx, resultsBucket, c.key, c.value)
+		})
+		if _, err := View(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", c.key)) {
+			t.Errorf("%s: the reader's error is %v", name, err)
+		}
+		for round, want := range [][]uint64{{c.key}, nil} {
+			l, err := Open(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(l.Damaged(), want) || l.Has(5) != (c.key != 5) || !l.Has(4) || !l.Has(6) {
+				t.Errorf("%s: opened %d times, tasks %d are damaged", name, round+1, l.Damaged())
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A file of another format is refused with both versions named, and is not taken for a
+// damaged one.
+func TestOtherVersion(t *testing.T) {
+	folder := made(t)
+	edit(t, folder, func(tx *bbolt.Tx) error {
+		return putJSON(tx.Bucket(headerBucket), headerBucket, formatKey, Version+1)
+	})
+	for _, how := range []func(string) (*Ledger, error){View, Open} {
+		_, err := how(folder)
+		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "of format 2, and this program reads format 1") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// When the file can't be written, Accept says why, and accepts nothing any more; what
+// was accepted before is there when the ledger is opened again.
+func TestWriteFails(t *testing.T) {
+	folder := made(t)
+	for round, use := range []func(*Ledger) error{
+		func(l *Ledger) error { return l.SetState(queens.Stopped) },
+		func(l *Ledger) error {
+			_, err := l.Accept([]queens.Result{vote("c", 2)}, []Refusal{{}}, queens.Position{Sequence: 10})
+			return err
+		},
+	} {
+		l, err := Open(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writing := l.file
+		if err := unlock(writing); err != nil {
+			t.Fatal(err)
+		}
+		if err := writing.Close(); err != nil {
+			t.Fatal(err)
+		}
+		err = use(l)
+		if !errors.Is(err, os.ErrClosed) || !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), filepath.Join(folder, File)) {
+			t.Errorf("round %d: the error is %v", round, err)
+		}
+		_, again := l.Accept(nil, nil, queens.Position{})
+		_, _, reading := l.Result(1)
+		if !errors.Is(again, err) || !errors.Is(reading, err) || !errors.Is(l.SetState(queens.Running), err) {
+			t.Errorf("round %d: the error is %v, and later %v, %v", round, err, again, reading)
+		}
+		if l.Len() != 10 || l.Position().Sequence != 9 || l.Refused() != 1 || l.State() != queens.Running || l.Disputes()[0].Settled {
+			t.Errorf("round %d: something of it was accepted", round)
+		}
+		_ = l.Close() // of a file that is closed already
+		if l, err = Open(folder); err != nil {
+			t.Fatal(err)
+		}
+		if l.Len() != 10 || l.Position().Sequence != 9 || l.State() != queens.Running {
+			t.Errorf("round %d: opened again, it has %d results", round, l.Len())
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

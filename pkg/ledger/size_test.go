@@ -1,0 +1,92 @@
+package ledger_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// inWindow returns the tasks 0..n-1 in an order in which a run may end them: the next
+// is any of those in its window.
+func inWindow(rng *rand.Rand, n, window int) []uint64 {
+	tasks := make([]uint64, n)
+	for i := range tasks {
+		tasks[i] = uint64(i)
+	}
+	for i := range tasks {
+		j := i + rng.IntN(min(window, n-i))
+		tasks[i], tasks[j] = tasks[j], tasks[i]
+	}
+	return tasks
+}
+
+// typical is a result as large runs have them.
+func typical(rng *rand.Rand, task uint64) queens.Result {
+	r := result(task, rng.Uint64N(1<<40), 1+rng.Uint32N(64))
+	r.Attempt, r.Elapsed = 1, 1e9+r.Elapsed
+	return r
+}
+
+// acceptMany enters tasks in groups.
+func acceptMany(t testing.TB, l *ledger.Ledger, rng *rand.Rand, tasks []uint64, group int) {
+	t.Helper()
+	batch := make([]queens.Result, 0, group)
+	for len(tasks) > 0 {
+		batch = batch[:0]
+		for _, task := range tasks[:min(group, len(tasks))] {
+			batch = append(batch, typical(rng, task))
+		}
+		accept(t, l, at(l.Len()+uint64(len(batch))), batch...)
+		tasks = tasks[len(batch):]
+	}
+}
+
+// A task takes at most 100 bytes on disk, where tasks end nearly in order and where
+// they end in any order within a large window.
+func TestSizeOnDisk(t *testing.T) {
+	const tasks = 200_000
+	for _, window := range []int{1, 1000, 16384} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		folder := t.TempDir()
+		l := create(t, folder, tasks)
+		acceptMany(t, l, rng, inWindow(rng, tasks, window), 256)
+		closed(t, l)
+		info, err := os.Stat(filepath.Join(folder, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes := float64(info.Size()) / tasks
+		t.Logf("window %d: %.1f bytes a task", window, bytes)
+		if bytes > 100 {
+			t.Errorf("window %d: %.1f bytes a task, more than 100", window, bytes)
+		}
+	}
+}
+
+// In memory a task takes a bit, whether it is accepted or not.
+func TestSizeInMemory(t *testing.T) {
+	const tasks = 10_000_000
+	folder := t.TempDir()
+	l := create(t, folder, tasks)
+	rng := rand.New(rand.NewPCG(1, 2))
+	acceptMany(t, l, rng, inWindow(rng, 100_000, 1000), 1000)
+	closed(t, l)
+	before := heap()
+	l = open(t, ledger.Open, folder)
+	if used := heap() - before; used > 4<<20 {
+		t.Errorf("it holds %d bytes", used)
+	}
+	runtime.KeepAlive(l)
+}
+
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
