@@ -11,17 +11,13 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
-	"nqueens/pkg/health"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/worker"
 )
 
 // runOptions are the flags of the commands that carry a run to its end.
@@ -60,7 +56,7 @@ type carriage struct {
 	fresh   bool // the ledger was made for this
 	begun   bool // the run is claimed
 	start   time.Time
-	beat    atomic.Int64 // when the run last reported, in Unix nanoseconds; 0 while it does not
+	beat    atomic.Int64 // when the run last reported, in Unix nanoseconds
 }
 
 // prepare checks the options, before anything is begun.
@@ -169,107 +165,6 @@ func (c *carriage) claim(ctx context.Context, b *bus.Bus) (*bus.Claim, error) {
 		return nil, errors.Join(err, c.ledger.SetState(queens.Cancelled), b.Forget(ctx, c.ledger.Header().Run))
 	}
 	return nil, fmt.Errorf("set up the server: %w", err)
-}
-
-// execute runs the coordinator, and the workers of this process, to the end.
-func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
-	group, ctx := errgroup.WithContext(ctx)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	b, m := server.bus, c.ledger.Header().Manifest
-	roster := progress.NewRoster()
-	known, _ := queens.KnownTotal(m.N)
-	service, err := coordinator.New(coordinator.Config{
-		Known:       known,
-		Roster:      roster,
-		Overdue:     coordinator.DefaultOverdue,
-		Patience:    coordinator.DefaultPatience,
-		Unsettled:   coordinator.DefaultUnsettled,
-		Report:      func(s progress.Snapshot) { c.beat.Store(time.Now().UnixNano()); logProgress(c.app, s) },
-		ReportEvery: coordinator.DefaultReportEvery,
-		Log:         c.app.Log,
-	}, b, claim, c.ledger)
-	if err != nil {
-		return coordinator.Outcome{}, err
-	}
-	if c.options.http != "" {
-		answers, err := health.Listen(c.options.http, health.Checks{Live: c.live, Ready: b.Connected})
-		if err != nil {
-			return coordinator.Outcome{}, err
-		}
-		c.app.Log.Info().Str("http", answers.Address()).Msg("answering " + health.LivePath + " and " + health.ReadyPath)
-		group.Go(func() error { return answers.Serve(ctx) })
-	}
-	own := make(map[string]struct{})
-	for range c.options.workers {
-		name := worker.NewName()
-		own[name] = struct{}{}
-		w, err := worker.New(worker.Config{
-			Name:    name,
-			Version: cli.Version(),
-			Kernel:  c.kernel,
-			Threads: 1,
-			Lease:   bus.DefaultLease,
-			Log:     c.app.Log,
-		}, b.Queue(), b)
-		if err != nil {
-			return coordinator.Outcome{}, err
-		}
-		group.Go(func() error { w.Run(ctx); return nil })
-	}
-	group.Go(func() error {
-		return b.Heartbeats(ctx, func(h queens.Heartbeat) {
-			change := roster.Saw(h)
-			if _, ours := own[h.Worker]; !ours {
-				logChange(c.app.Log, change, &h)
-			}
-		})
-	})
-	group.Go(func() error { return server.failure(ctx) })
-	group.Go(func() error { return c.watchCancel(ctx) })
-	c.beat.Store(time.Now().UnixNano())
-	var outcome coordinator.Outcome
-	group.Go(func() error {
-		defer stop()
-		var err error
-		outcome, err = service.Run(ctx)
-		return err
-	})
-	err = group.Wait()
-	return outcome, err
-}
-
-// deadAfter is how long a run may not report before it is held to be stuck. It does not
-// report while it goes through all tasks of a large run at the end.
-const deadAfter = 5 * time.Minute
-
-// live returns nil while the run gets on.
-func (c *carriage) live() error {
-	if silent := time.Since(time.Unix(0, c.beat.Load())); silent > deadAfter {
-		return fmt.Errorf("the run has not reported for %v", silent.Round(time.Second))
-	}
-	return nil
-}
-
-// lookForCancel is how often to look whether somebody has cancelled the run.
-const lookForCancel = time.Second
-
-// watchCancel ends with an error when the run is cancelled by its file.
-func (c *carriage) watchCancel(ctx context.Context) error {
-	run := c.ledger.Header().Run
-	file := c.options.data.cancelFile(run)
-	tick := time.NewTicker(lookForCancel)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			if _, err := os.Stat(file); err == nil {
-				return fmt.Errorf("%w: coordinator cancel %s", queens.ErrCancelled, run)
-			}
-		}
-	}
 }
 
 // leaveWithin bounds the time that a run takes to clean up on the server.

@@ -128,9 +128,9 @@ func (c *carriage) again(ctx context.Context, run string, stdout io.Writer) (err
 	if c.ledger.State() == queens.Cancelled {
 		return fmt.Errorf("run %s: %w", run, queens.ErrCancelled)
 	}
-	known, _ := queens.KnownTotal(c.ledger.Header().Manifest.N)
+	m := c.ledger.Header().Manifest
 	var outcome coordinator.Outcome
-	outcome.Total, err = audit.Total(ctx, c.ledger, known)
+	outcome.Total, err = audit.Total(ctx, c.ledger, knownTotal(&m))
 	outcome.Workers = audit.Workers(c.ledger)
 	return errors.Join(err, c.print(stdout, &outcome, err))
 }

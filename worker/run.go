@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	app.Log.Info().Str("version", cli.Version()).Str("worker", name).Str("kernel", chosen.Name).
+	app.Log.Info().Str("version", cli.Version()).Str("host", host()).Str("worker", name).Str("kernel", chosen.Name).
 		Str("checked", fmt.Sprintf("n=1..%d", kernel.CheckedN)).
 		Int("threads", o.threads).Str("server", b.Server()).Msg("worker starts")
 	group, ctx := errgroup.WithContext(ctx)
@@ -98,6 +99,15 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	err = group.Wait()
 	app.Log.Info().Str("worker", name).Msg("worker leaves")
 	return err
+}
+
+// host names this machine for people.
+func host() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unnamed"
+	}
+	return name
 }
 
 // maxThreads is far beyond what any machine has: more is a slip of the keyboard.

@@ -99,9 +99,9 @@ type Outcome struct {
 	Progress   progress.Snapshot
 	Search     time.Duration // Time of all accepted searches together, ever.
 	Resumed    uint64        // Tasks that were accepted before this coordinator began.
-	Duplicates uint64 // Results that said again what was accepted.
-	Refused    uint64 // Results that fit no task of the run, ever.
-	Workers    int    // Workers with an accepted result, ever.
+	Duplicates uint64        // Results that said again what was accepted.
+	Refused    uint64        // Results that fit no task of the run, ever.
+	Workers    int           // Workers with an accepted result, ever.
 }
 
 // Coordinator is the service, for one run.

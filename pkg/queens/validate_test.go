@@ -3,7 +3,6 @@ package queens_test
 import (
 	"math"
 	"slices"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,7 +184,9 @@ func TestHeartbeatValidate(t *testing.T) {
 		{"a long kernel", heartbeat(func(h *queens.Heartbeat) { h.Kernel = longest + "w" }), "over 128 bytes"},
 		{"no thread", heartbeat(func(h *queens.Heartbeat) { h.Threads = 0 }), "0 threads"},
 		{"negative threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = -1 }), "-1 threads"},
-		{"tasks", heartbeat(func(h *queens.Heartbeat) { h.Held = []queens.Held{{Run: "r", Task: math.MaxUint64, Since: time.Hour}, {Run: "s"}} }), ""},
+		{"tasks", heartbeat(func(h *queens.Heartbeat) {
+			h.Held = []queens.Held{{Run: "r", Task: math.MaxUint64, Since: time.Hour}, {Run: "s"}}
+		}), ""},
 		{"a task of no run", heartbeat(func(h *queens.Heartbeat) { h.Held = []queens.Held{{Run: "r"}, {Task: 7}} }), "run name"},
 		{"a task for a negative time", heartbeat(func(h *queens.Heartbeat) { h.Held = []queens.Held{{Run: "r", Task: 7, Since: -1}} }), "task 7 for a negative time"},
 		{"too many tasks", heartbeat(func(h *queens.Heartbeat) { h.Held = slices.Repeat([]queens.Held{{Run: "r"}}, 65537) }), "65537 tasks"},

@@ -11,8 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/cli"
+	"nqueens/pkg/coordinator"
+	"nqueens/pkg/health"
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/worker"
+)
+
+// execute runs the coordinator, and the workers of this process, to the end.
+func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
+	b := server.bus
+	roster := progress.NewRoster()
+	service, err := c.service(b, claim, roster)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	workers, own, err := c.workers(b)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	answers, err := c.answers(b)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if answers != nil {
+		group.Go(func() error { return answers.Serve(ctx) })
+	}
+	for _, w := range workers {
+		group.Go(func() error { w.Run(ctx); return nil })
+	}
+	group.Go(func() error {
+		return b.Heartbeats(ctx, func(h queens.Heartbeat) {
+			change := roster.Saw(h)
+			if !own[h.Worker] {
+				logChange(c.app.Log, change, &h)
+			}
+		})
+	})
+	group.Go(func() error { return server.failure(ctx) })
+	group.Go(func() error { return c.watchCancel(ctx) })
+	var outcome coordinator.Outcome
+	group.Go(func() error {
+		defer stop()
+		var err error
+		outcome, err = service.Run(ctx)
+		return err
+	})
+	err = group.Wait()
+	return outcome, err
+}
+
+func (c *carriage) service(b *bus.Bus, claim *bus.Claim, roster *progress.Roster) (*coordinator.Coordinator, error) {
+	m := c.ledger.Header().Manifest
+	return coordinator.New(coordinator.Config{
+		Known:       knownTotal(&m),
+		Roster:      roster,
+		Overdue:     coordinator.DefaultOverdue,
+		Patience:    coordinator.DefaultPatience,
+		Unsettled:   coordinator.DefaultUnsettled,
+		Report:      c.report,
+		ReportEvery: coordinator.DefaultReportEvery,
+		Log:         c.app.Log,
+	}, b, claim, c.ledger)
+}
+
+// workers returns those of this process, and their names.
+func (c *carriage) workers(b *bus.Bus) (workers []*worker.Worker, names map[string]bool, err error) {
+	names = make(map[string]bool)
+	for range c.options.workers {
+		name := worker.NewName()
+		w, err := worker.New(worker.Config{
+			Name:    name,
+			Version: cli.Version(),
+			Kernel:  c.kernel,
+			Threads: 1,
+			Lease:   bus.DefaultLease,
+			Log:     c.app.Log,
+		}, b.Queue(), b)
+		if err != nil {
+			return nil, nil, err
+		}
+		names[name] = true
+		workers = append(workers, w)
+	}
+	return workers, names, nil
+}
+
+// answers returns what answers for the health of the run, if that is asked for.
+func (c *carriage) answers(b *bus.Bus) (*health.Server, error) {
+	if c.options.http == "" {
+		return nil, nil
+	}
+	c.beat.Store(time.Now().UnixNano())
+	answers, err := health.Listen(c.options.http, health.Checks{Live: c.live, Ready: b.Connected})
+	if err == nil {
+		c.app.Log.Info().Str("http", answers.Address()).Msg("answering " + health.LivePath + " and " + health.ReadyPath)
+	}
+	return answers, err
+}
+
+func (c *carriage) report(s progress.Snapshot) {
+	c.beat.Store(time.Now().UnixNano())
+	logProgress(c.app, s)
+}
+
+// deadAfter is how long a run may not report before it is held to be stuck. It does not
+// report while it goes through all tasks of a large run at the end.
+const deadAfter = 5 * time.Minute
+
+// live returns nil while the run gets on.
+func (c *carriage) live() error {
+	if silent := time.Since(time.Unix(0, c.beat.Load())); silent > deadAfter {
+		return fmt.Errorf("the run has not reported for %v", silent.Round(time.Second))
+	}
+	return nil
+}
+
+// lookForCancel is how often to look whether somebody has cancelled the run.
+const lookForCancel = time.Second
+
+// watchCancel ends with an error when the run is cancelled by its file.
+func (c *carriage) watchCancel(ctx context.Context) error {
+	run := c.ledger.Header().Run
+	file := c.options.data.cancelFile(run)
+	tick := time.NewTicker(lookForCancel)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if _, err := os.Stat(file); err == nil {
+				return fmt.Errorf("%w: coordinator cancel %s", queens.ErrCancelled, run)
+			}
+		}
+	}
+}
