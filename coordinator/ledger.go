@@ -20,7 +20,7 @@ import (
 	"nqueens/pkg/split"
 )
 
-func ledgerCommand(app *cli.App) *cobra.Command {
+func ledgerCommand() *cobra.Command {
 	var data dataFolder
 	var format string
 	var task uint64

@@ -16,6 +16,6 @@ func main() {
 		Short: "Count the solutions of the N-queens problem, exactly, on one machine or many",
 	}
 	app := cli.New(root)
-	root.AddCommand(countCommand(app), resumeCommand(app), runsCommand(app), cancelCommand(app), verifyCommand(app), ledgerCommand(app), solveCommand(app), cli.HealthCommand("coordinator"))
+	root.AddCommand(countCommand(app), resumeCommand(app), runsCommand(app), cancelCommand(app), verifyCommand(), ledgerCommand(), solveCommand(app), cli.HealthCommand("coordinator"))
 	os.Exit(app.Main())
 }

@@ -53,7 +53,6 @@ func TestSecondCoordinatorElsewhere(t *testing.T) {
 	s.view.eventually("the tasks of the second are there", func() bool { waiting, _ := s.view.tasks(); return waiting >= 32 })
 	worker.signal(syscall.SIGCONT)
 	s.coordinator.expectTotal(known(15))
-	// Its ledger is that of a run which went on elsewhere: it is told to whom that is.
 	s.leftNothing()
 }
 

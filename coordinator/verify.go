@@ -32,7 +32,7 @@ type verifyOptions struct {
 	data    dataFolder
 }
 
-func verifyCommand(app *cli.App) *cobra.Command {
+func verifyCommand() *cobra.Command {
 	var o verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
@@ -51,7 +51,7 @@ reference kernel, and a whole run of up to 16 queens by another symmetry.`,
 			if !cmd.Flags().Changed("seed") {
 				o.seed = rand.Uint64()
 			}
-			return verify(cmd.Context(), app, run, &o, cmd.OutOrStdout())
+			return verify(cmd.Context(), run, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -80,7 +80,7 @@ type verdict struct {
 	Seconds   float64         `json:"seconds"`
 }
 
-func verify(ctx context.Context, app *cli.App, run string, o *verifyOptions, stdout io.Writer) (err error) {
+func verify(ctx context.Context, run string, o *verifyOptions, stdout io.Writer) (err error) {
 	start := time.Now()
 	share, err := parseShare(o.sample)
 	if err != nil {

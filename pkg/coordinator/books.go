@@ -97,7 +97,7 @@ func (b *books) enter(batch []arrival) ([]*ledger.Dispute, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case reason == errEarly:
+		case errors.Is(reason, errEarly):
 			b.hold(a)
 		case reason != nil:
 			b.tellRefused(&a.result, reason)

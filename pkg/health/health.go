@@ -89,7 +89,7 @@ func Ask(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("nobody answers for the health of a process (was it started with --http %s?): %w", address, err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // it was only read
 	const most = 1 << 10
 	text, err := io.ReadAll(io.LimitReader(response.Body, most))
 	if err != nil {

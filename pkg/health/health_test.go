@@ -36,7 +36,7 @@ func TestAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer response.Body.Close()
+		defer func() { _ = response.Body.Close() }() // it was only read
 		body, err := io.ReadAll(response.Body)
 		if err != nil || response.StatusCode != code || !strings.Contains(string(body), text) {
 			t.Errorf("%s: %d %q (error %v), want %d and %q", path, response.StatusCode, body, err, code, text)

@@ -3,6 +3,7 @@
 package progress
 
 import (
+	"math"
 	"math/big"
 	"time"
 )
@@ -10,7 +11,7 @@ import (
 // Snapshot is the state of a run at one moment.
 type Snapshot struct {
 	Done, Tasks uint64
-	Work        float64  // Share of the estimated work that is done, 0 to 1.
+	Work        float64  // Share of the estimated work that is done, 0 to 1; 1 when all is.
 	Solutions   *big.Int // Found so far, weighted: grows up to the total.
 	Rate        float64  // Solutions a second, of late.
 	Elapsed     time.Duration
@@ -67,19 +68,19 @@ func (m *Meter) Measure(done uint64, work float64, solutions *big.Int) Snapshot 
 	now := time.Now()
 	latest := sample{at: now, work: work, solutions: float(solutions)}
 	m.samples = append(m.samples, latest)
-	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= long {
+	for now.Sub(m.samples[1].at) >= long {
 		m.samples = m.samples[1:]
 	}
-	s := Snapshot{Done: done, Tasks: m.tasks, Work: min(work, 1), Solutions: solutions, Elapsed: now.Sub(m.start)}
-	if done == m.tasks {
-		s.Work = 1
+	s := Snapshot{Done: done, Tasks: m.tasks, Work: 1, Solutions: solutions, Elapsed: now.Sub(m.start)}
+	if done < m.tasks {
+		s.Work = max(0, min(work, math.Nextafter(1, 0))) // a sum of many shares is not exact
 	}
 	before := m.before(now.Add(-short))
 	if seconds := now.Sub(before.at).Seconds(); seconds > 0 {
 		s.Rate = max(0, latest.solutions-before.solutions) / seconds
 	}
 	if s.Elapsed >= firstForecast {
-		s.ETA = forecast(1-s.Work, speed(before, latest), speed(m.samples[0], latest))
+		s.ETA = forecast(1-s.Work, m.speed(before, latest), m.speed(m.samples[0], latest))
 	}
 	return s
 }
@@ -96,20 +97,29 @@ func (m *Meter) before(at time.Time) sample {
 	return found
 }
 
-// speed is the share of the work that was done a second.
-func speed(from, to sample) float64 {
-	return max(0, to.work-from.work) / to.at.Sub(from.at).Seconds()
+// speed is the share of the work that is done a second, as far as a window tells; zero
+// where nothing was done in it.
+type speed struct{ least, most float64 }
+
+// speed returns the speed between two samples. Tasks differ, and are seen only when they
+// are whole: of k tasks of the mean size, chance gives or takes the square root of k.
+func (m *Meter) speed(from, to sample) speed {
+	work := to.work - from.work
+	if work <= 0 {
+		return speed{}
+	}
+	mean := work / to.at.Sub(from.at).Seconds()
+	chance := 1 + 1/math.Sqrt(work*float64(m.tasks))
+	return speed{least: mean / chance, most: mean * chance}
 }
 
 // forecast returns the time for the work that is left at two speeds.
-func forecast(left, one, other float64) Range {
-	if left <= 0 || min(one, other) <= 0 {
+func forecast(left float64, one, other speed) Range {
+	least, most := min(one.least, other.least), max(one.most, other.most)
+	if left <= 0 || least <= 0 {
 		return Range{}
 	}
-	return Range{
-		Least: seconds(left / max(one, other) * (1 - margin)),
-		Most:  seconds(left / min(one, other) * (1 + margin)),
-	}
+	return Range{Least: seconds(left / most * (1 - margin)), Most: seconds(left / least * (1 + margin))}
 }
 
 func seconds(s float64) time.Duration {

@@ -1,0 +1,34 @@
+# The images of the two commands: a static binary and nothing else, no shell. Build
+# one with --target coordinator or --target worker; docker-compose.yml builds both.
+FROM golang:1.26.8-bookworm AS build
+WORKDIR /src
+# Modules stand in a layer of their own, which changes only with them.
+COPY go.mod go.sum ./
+RUN go mod download
+COPY proto ./proto
+COPY pkg ./pkg
+COPY coordinator ./coordinator
+COPY worker ./worker
+# What --version says: git describe --always --dirty, git rev-parse HEAD, date -u +%FT%TZ.
+ARG VERSION= COMMIT= DATE=
+RUN mkdir -p /image/bin /image/data && \
+    CGO_ENABLED=0 go build -trimpath -o /image/bin/ -ldflags "-s -w \
+      -X nqueens/pkg/cli.version=$VERSION -X nqueens/pkg/cli.commit=$COMMIT -X nqueens/pkg/cli.date=$DATE" \
+      ./coordinator ./worker
+
+# --http answers health checks inside the container; coordinator health and worker
+# health ask there.
+FROM scratch AS coordinator
+COPY --from=build /image/bin/coordinator /bin/coordinator
+# A fresh volume at /data gets the owner of this folder.
+COPY --from=build --chown=65532:65532 /image/data /data
+USER 65532:65532
+ENV NQUEENS_DATA=/data NQUEENS_HTTP=127.0.0.1:8080
+VOLUME /data
+ENTRYPOINT ["/bin/coordinator"]
+
+FROM scratch AS worker
+COPY --from=build /image/bin/worker /bin/worker
+USER 65532:65532
+ENV NQUEENS_HTTP=127.0.0.1:8080
+ENTRYPOINT ["/bin/worker"]
