@@ -24,7 +24,6 @@ COPY --from=build /image/bin/coordinator /bin/coordinator
 COPY --from=build --chown=65532:65532 /image/data /data
 USER 65532:65532
 ENV NQUEENS_DATA=/data NQUEENS_HTTP=127.0.0.1:8080
-VOLUME /data
 ENTRYPOINT ["/bin/coordinator"]
 
 FROM scratch AS worker

@@ -7,17 +7,13 @@ package main_test
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 )
 
@@ -175,7 +171,7 @@ func TestStoppedCoordinator(t *testing.T) {
 				stop() // after this one
 				return []uint64{1}
 			})
-			coordinator.await(`("done":"1/10").*"progress"`)
+			coordinator.await(`("done":1,"tasks":10).*"progress"`)
 			told := time.Now()
 			coordinator.signal(signal)
 			if out := coordinator.expectEnd(128 + int(signal)); out != "" {
@@ -230,58 +226,6 @@ func TestWorkerFirst(t *testing.T) {
 	startCount(t, "10", "--nats", server.url).expectTotal("724")
 }
 
-// A worker that lies is found out where its lies don't happen to cancel, or another
-// has counted the same.
-func TestLyingWorker(t *testing.T) {
-	t.Parallel()
-	inOne := func(lie func(n uint64) []uint64) answer {
-		return func(task queens.Task, count func() uint64) []uint64 {
-			if task.ID == 5 {
-				return lie(count())
-			}
-			return []uint64{count()}
-		}
-	}
-	more := inOne(func(n uint64) []uint64 { return []uint64{n + 1} })
-	tooMuch := inOne(func(n uint64) []uint64 { return []uint64{n + 1000} })
-	both := inOne(func(n uint64) []uint64 { return []uint64{n, n + 1} })
-	nothing := func(queens.Task, func() uint64) []uint64 { return []uint64{0} }
-	const mismatch = `^{"n":8,"total":null,"known":"mismatch","run":"[^"]*","symmetry":"mirror","tasks":21,"seconds":[0-9.]+,"workers":1}\n$`
-	for _, c := range []struct {
-		name   string
-		answer answer
-		flags  []string
-		code   int
-		stdout string
-		reason string
-	}{
-		{"beyond the known total early", tooMuch, nil, 3, `^$`, `tasks sum to \d+ already, the known total is 92`},
-		{"beyond the known total early, JSON", tooMuch, []string{"--json"}, 3, mismatch, `already, the known total is 92`},
-		{"beyond the known total at last", more, nil, 3, `^$`, `21 of 21 tasks sum to 94 already, the known total is 92`},
-		{"below the known total", nothing, nil, 3, `^$`, `counted 0, .* is 92`},
-		{"below the known total, JSON", nothing, []string{"--json"}, 3, mismatch, `counted 0, .* is 92`},
-		{"two results for a task", both, nil, 4, `^$`, `task 5 was counted`},
-		{"two results for a task, JSON", both, []string{"--json"}, 4, `^$`, `task 5 was counted`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			coordinator, url := startCluster(t, append([]string{"8", "--depth", "2"}, c.flags...)...)
-			b := join(t, url)
-			ctx, stop := context.WithCancel(t.Context())
-			var working sync.WaitGroup
-			working.Go(func() { work(ctx, t, b, c.answer) })
-			stdout := coordinator.expectEnd(c.code)
-			stop()
-			working.Wait()
-			if !regexp.MustCompile(c.stdout).MatchString(stdout) {
-				t.Errorf("it printed %q, want %#q", stdout, c.stdout)
-			}
-			if coordinator.lines(`"exit":`+strconv.Itoa(c.code)+`,.*`+c.reason) != 1 {
-				t.Errorf("it did not say why: %s", c.reason)
-			}
-		})
-	}
-}
-
 // Where the server refuses the credentials, waiting does not help.
 func TestRefusedCredentials(t *testing.T) {
 	t.Parallel()
@@ -301,38 +245,5 @@ func TestRefusedCredentials(t *testing.T) {
 	worker.expectEnd(0)
 	if coordinator.lines("s3cret")+worker.lines("s3cret") != 0 {
 		t.Error("the log has the password")
-	}
-}
-
-// answer returns the counts that a worker reports for a task.
-type answer func(task queens.Task, count func() uint64) []uint64
-
-// work plays a worker until ctx ends. What can't be stored any more is let be.
-func work(ctx context.Context, t *testing.T, b *bus.Bus, answer answer) {
-	generic, err := kernel.Choose("generic")
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	counter, queue := generic.New(), b.Queue()
-	for ctx.Err() == nil {
-		task, lease, err := queue.Next(ctx)
-		if err != nil {
-			return
-		}
-		counts := answer(task, func() uint64 {
-			n, err := counter.Count(context.Background(), &task.Board, task.Prefixes, new(atomic.Uint64))
-			if err != nil {
-				t.Error(err)
-			}
-			return n
-		})
-		for i, n := range counts {
-			_ = b.PublishResult(context.Background(), &queens.Result{
-				Run: task.Run, Task: task.ID, Hash: task.Hash(), Attempt: task.Attempt + uint32(i),
-				Count: n, Worker: "test", Kernel: "generic",
-			})
-		}
-		_ = lease.Done(context.Background())
 	}
 }

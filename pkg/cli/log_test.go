@@ -71,6 +71,25 @@ func TestLogForPeople(t *testing.T) {
 	}
 }
 
+// Times that programs read, in fields that end in _s, are in JSON and not shown to
+// people, who have them in other fields of the same line.
+func TestSecondsAreForPrograms(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	measure := func(p *program, _ []string) error {
+		p.app.Log.Info().Str("elapsed", "1m30s").Float64("elapsed"+SecondsSuffix, 90).Int("tasks", 3).Int("s", 4).Msg("progress")
+		return nil
+	}
+	p := newProgram(t, measure).run("count", "--log-format", "json")
+	var line map[string]any
+	if err := json.Unmarshal(p.stderr.Bytes(), &line); err != nil || line["elapsed"] != "1m30s" || line["elapsed_s"] != 90.0 || line["tasks"] != 3.0 || line["s"] != 4.0 {
+		t.Errorf("programs read %q (error %v)", &p.stderr, err)
+	}
+	p = newProgram(t, measure).run("count", "--log-format", "console")
+	if line := p.stderr.String(); !strings.HasSuffix(line, " INF progress elapsed=1m30s s=4 tasks=3\n") {
+		t.Errorf("people read %q", line)
+	}
+}
+
 // A level or format that there isn't is a mistake, also one that the log's library
 // would take.
 func TestLogSettings(t *testing.T) {

@@ -164,7 +164,7 @@ func open(folder string, readOnly bool) (*Ledger, error) {
 	}
 	l := &Ledger{path: path, file: file, readOnly: readOnly}
 	if err := l.start(); err != nil {
-		l.release()
+		_ = l.release()
 		if errors.Is(err, errLocked) {
 			return nil, &LockedError{Folder: folder, Holder: readHolder(folder)}
 		}

@@ -46,24 +46,27 @@ func acceptMany(t testing.TB, l *ledger.Ledger, rng *rand.Rand, tasks []uint64, 
 	}
 }
 
-// A task takes at most 100 bytes on disk, where tasks end nearly in order and where
-// they end in any order within a large window.
+// A task takes at most 100 bytes on disk, where tasks end in order, nearly in order,
+// and in any order within a large window.
 func TestSizeOnDisk(t *testing.T) {
-	const tasks = 200_000
-	for _, window := range []int{1, 1000, 16384} {
+	for _, c := range []struct{ tasks, window, group int }{
+		{100_000, 1, 1024},
+		{200_000, 1000, 256},
+		{200_000, 16384, 512},
+	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		folder := t.TempDir()
-		l := create(t, folder, tasks)
-		acceptMany(t, l, rng, inWindow(rng, tasks, window), 256)
+		l := create(t, folder, uint64(c.tasks))
+		acceptMany(t, l, rng, inWindow(rng, c.tasks, c.window), c.group)
 		closed(t, l)
 		info, err := os.Stat(filepath.Join(folder, file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		bytes := float64(info.Size()) / tasks
-		t.Logf("window %d: %.1f bytes a task", window, bytes)
+		bytes := float64(info.Size()) / float64(c.tasks)
+		t.Logf("window %d: %.1f bytes a task", c.window, bytes)
 		if bytes > 100 {
-			t.Errorf("window %d: %.1f bytes a task, more than 100", window, bytes)
+			t.Errorf("window %d: %.1f bytes a task, more than 100", c.window, bytes)
 		}
 	}
 }

@@ -3,12 +3,10 @@ package ledger
 import (
 	"bytes"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -77,109 +75,6 @@ func checkFile(t *testing.T, path, what string) {
 		t.Errorf("%s: %v", what, err)
 	}
 }
-
-// built is a file of pages that bbolt never wrote.
-type built struct {
-	pages map[uint64][]byte
-	high  uint64
-}
-
-// newBuilt has a root bucket on page 3 and the list of free pages on page 2.
-func newBuilt(high uint64) *built {
-	b := &built{pages: make(map[uint64][]byte), high: high}
-	b.set(2, freelistPage, 0)
-	b.set(3, leafPage, 0)
-	b.meta(0, 1, 3, 2, high)
-	return b
-}
-
-// meta writes a meta page whose checksum holds.
-func (b *built) meta(page, transaction, root, free, high uint64) []byte {
-	meta := make([]byte, metaSize)
-	order.PutUint32(meta, boltMagic)
-	order.PutUint32(meta[4:], boltVersion)
-	order.PutUint32(meta[8:], pageSize)
-	for i, v := range []uint64{root, 0, free, high, transaction} {
-		order.PutUint64(meta[16+8*i:], v)
-	}
-	b.pages[page] = append(make([]byte, headerSize), meta...)
-	b.sum(page)
-	return b.pages[page][headerSize:]
-}
-
-func (b *built) sum(page uint64) {
-	meta := b.pages[page][headerSize:]
-	sum := fnv.New64a()
-	sum.Write(meta[:metaSize-8])
-	order.PutUint64(meta[metaSize-8:], sum.Sum64())
-}
-
-// set writes the page of an id with elements, or with the ids of free pages.
-func (b *built) set(id uint64, flags uint16, overflow uint32, elements ...element) {
-	b.pages[id] = pageOf(id, flags, overflow, elements...)
-}
-
-func pageOf(id uint64, flags uint16, overflow uint32, all ...element) []byte {
-	page := make([]byte, headerSize+len(all)*elementSize)
-	order.PutUint64(page, id)
-	order.PutUint16(page[8:], flags)
-	order.PutUint16(page[10:], uint16(len(all)))
-	order.PutUint32(page[12:], overflow)
-	for i, e := range all {
-		at := headerSize + i*elementSize
-		position := uint32(len(page) - at)
-		if flags == branchPage {
-			order.PutUint32(page[at:], position)
-			order.PutUint32(page[at+4:], uint32(len(e.key)))
-			order.PutUint64(page[at+8:], e.page)
-		} else {
-			for j, v := range []uint32{e.flags, position, uint32(len(e.key)), uint32(len(e.value))} {
-				order.PutUint32(page[at+4*j:], v)
-			}
-		}
-		page = append(append(page, e.key...), e.value...)
-	}
-	return page
-}
-
-// free writes the list of free pages.
-func (b *built) free(ids ...uint64) {
-	page := pageOf(2, freelistPage, 0)
-	order.PutUint16(page[10:], uint16(min(len(ids), 0xFFFF)))
-	if len(ids) >= 0xFFFF {
-		page = order.AppendUint64(page, uint64(len(ids)))
-		order.PutUint32(page[12:], uint32((len(page)+8*len(ids))/pageSize))
-	}
-	for _, id := range ids {
-		page = order.AppendUint64(page, id)
-	}
-	b.pages[2] = page
-}
-
-func (b *built) ReadAt(p []byte, off int64) (int, error) {
-	if off >= int64(b.high)*pageSize {
-		return 0, io.EOF
-	}
-	clear(p)
-	for id, page := range b.pages {
-		if start := int64(id)*pageSize - off; start < int64(len(p)) && start+int64(len(page)) > 0 {
-			copy(p[max(start, 0):], page[max(-start, 0):])
-		}
-	}
-	return len(p), nil
-}
-
-func leaf(key string) element               { return element{key: []byte(key), value: []byte("v")} }
-func child(key string, page uint64) element { return element{key: []byte(key), page: page} }
-func bucket(key string, value []byte) element {
-	return element{flags: bucketElement, key: []byte(key), value: value}
-}
-
-// rooted is the value of a bucket with a tree of its own.
-func rooted(page uint64) []byte { return append(order.AppendUint64(nil, page), make([]byte, 8)...) }
-
-// inline is the value of a bucket with its page in it.
-func inline(page []byte) []byte { return append(make([]byte, bucketSize), page...) }
 
 // A file whose pages are not one tree and the free pages, each page once and each key
 // in its place, is refused with the reason, without an end to the walk being needed.
@@ -345,103 +240,4 @@ func TestStructureUnreadable(t *testing.T) {
 			t.Fatalf("with %d bytes the error is %v", length, err)
 		}
 	}
-}
-
-// FuzzOpen: a ledger with bytes changed anywhere, also where the checksums of its meta
-// pages are made to hold, is refused or says nothing that was not written.
-func FuzzOpen(f *testing.F) {
-	folder := made(f)
-	sound, err := os.ReadFile(filepath.Join(folder, File))
-	if err != nil {
-		f.Fatal(err)
-	}
-	l, err := View(folder)
-	if err != nil {
-		f.Fatal(err)
-	}
-	written := make(map[uint64]uint64) // count by task
-	for r, err := range l.All() {
-		if err != nil {
-			f.Fatal(err)
-		}
-		written[r.Task] = r.Count
-	}
-	_ = l.Close()
-	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 60 {
-		edits := make([]byte, 0, 12)
-		for range 1 + rng.IntN(3) {
-			at := rng.IntN(len(sound))
-			if i%2 == 0 {
-				at = rng.IntN(len(sound)/pageSize)*pageSize + rng.IntN(80)
-			}
-			edits = append(edits, byte(at>>16), byte(at>>8), byte(at), 1<<rng.IntN(8))
-		}
-		f.Add(edits, uint32(0), i%3 == 0)
-	}
-	for cut := range uint32(len(sound) / 1000) {
-		f.Add([]byte{}, cut*1000, false)
-	}
-	f.Fuzz(func(t *testing.T, edits []byte, cut uint32, resum bool) {
-		data := slices.Clone(sound)
-		for ; len(edits) >= 4; edits = edits[4:] {
-			at := int(edits[0])<<16 | int(edits[1])<<8 | int(edits[2])
-			data[at%len(data)] ^= edits[3]
-		}
-		for id := range uint64(metaPages) {
-			if resum {
-				b := built{pages: map[uint64][]byte{id: data[id*pageSize:][:pageSize]}}
-				b.sum(id)
-			}
-		}
-		data = data[:len(data)-int(cut%uint32(len(data)))]
-		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, File), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, how := range []func(string) (*Ledger, error){View, Open} {
-			l, err := how(folder)
-			if err != nil {
-				continue
-			}
-			for r, err := range l.All() {
-				if err != nil {
-					t.Errorf("it was opened, and then: %v", err)
-				} else if written[r.Task] != r.Count {
-					t.Errorf("the result of task %d is %v", r.Task, r)
-				}
-			}
-			if err := l.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-}
-
-// FuzzRecord: no value makes the decoder panic, and one that it takes is the one that
-// is written for what it says.
-func FuzzRecord(f *testing.F) {
-	names := dictionary{numbers: make(map[string]uint64)}
-	names.number("worker")
-	names.number("kernel")
-	good := vote("worker", 1<<60)
-	value := appendResult(nil, &good, 0, 1)
-	f.Add(value)
-	f.Add(value[:len(value)-1])
-	f.Add(append(slices.Clone(value), 0))
-	f.Add([]byte("1234567"))
-	f.Add(append(make([]byte, 8), 1, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 1, 1))
-	f.Add(append(make([]byte, 8), 0x80, 0x00, 1, 0, 1, 1))
-	f.Fuzz(func(t *testing.T, value []byte) {
-		r, err := parseResult(value, &names)
-		if err != nil {
-			return
-		}
-		worker, _ := names.number(r.Worker)
-		kernel, _ := names.number(r.Kernel)
-		again, err := parseResult(appendResult(nil, &r, worker, kernel), &names)
-		if err != nil || again != r || len(names.names) != 2 {
-			t.Errorf("%x is read as %v, and again as %v (%v)", value, r, again, err)
-		}
-	})
 }

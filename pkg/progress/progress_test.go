@@ -12,21 +12,35 @@ import (
 	"nqueens/pkg/progress"
 )
 
-// window is the time over which rates are taken.
-const window = 30 * time.Second
+// The windows over which rates are taken, and the time before there is a forecast.
+const (
+	window        = 30 * time.Second
+	longWindow    = 5 * time.Minute
+	firstForecast = 5 * time.Second
+)
 
-// run is a run whose work the test does, in fake time.
+// run is a run whose work the test does, in fake time: tasks that are as large as each
+// other, with 10 solutions each.
 type run struct {
 	meter     *progress.Meter
+	tasks     uint64
 	done      uint64
 	solutions int64
 	latest    progress.Snapshot
 }
 
-func newRun(tasks uint64) *run { return &run{meter: progress.NewMeter(tasks, 0, new(big.Int))} }
+func newRun(tasks uint64) *run { return resumed(tasks, 0) }
 
-// work does so many tasks of 10 solutions each, a second, for so long, and measures
-// after each second.
+// resumed is a run that goes on with so many tasks done.
+func resumed(tasks, done uint64) *run {
+	r := &run{tasks: tasks, done: done, solutions: 10 * int64(done)}
+	r.meter = progress.NewMeter(tasks, r.share(), big.NewInt(r.solutions))
+	return r
+}
+
+func (r *run) share() float64 { return float64(r.done) / float64(max(r.tasks, 1)) }
+
+// work does so many tasks a second, for so long, and measures after each second.
 func (r *run) work(tasksPerSecond uint64, long time.Duration) {
 	for range long / time.Second {
 		time.Sleep(time.Second)
@@ -36,50 +50,89 @@ func (r *run) work(tasksPerSecond uint64, long time.Duration) {
 	}
 }
 
-func (r *run) measure() { r.latest = r.meter.Measure(r.done, big.NewInt(r.solutions)) }
+func (r *run) measure() { r.latest = r.meter.Measure(r.done, r.share(), big.NewInt(r.solutions)) }
 
-// want holds the latest snapshot to a rate in solutions a second, and to a time yet
-// to go.
-func (r *run) want(t *testing.T, when string, rate float64, eta time.Duration) {
+// wantRate holds the latest snapshot to a rate in solutions a second.
+func (r *run) wantRate(t *testing.T, when string, rate float64) {
 	t.Helper()
 	if !near(r.latest.Rate, rate) {
 		t.Errorf("%s: rate %v, want %v", when, r.latest.Rate, rate)
 	}
-	if !near(r.latest.ETA.Seconds(), eta.Seconds()) {
-		t.Errorf("%s: ETA %v, want %v", when, r.latest.ETA, eta)
+}
+
+// wantNoETA holds the latest snapshot to have no forecast.
+func (r *run) wantNoETA(t *testing.T, when string) {
+	t.Helper()
+	if r.latest.ETA != (progress.Range{}) {
+		t.Errorf("%s: ETA %v, want none", when, r.latest.ETA)
 	}
+}
+
+// wantETA holds the forecast of the latest snapshot to contain a time, and to be no
+// wider than so many times that time.
+func (r *run) wantETA(t *testing.T, when string, truth time.Duration, width float64) {
+	t.Helper()
+	eta := r.latest.ETA
+	if eta.Least < 0 || eta.Least > truth || eta.Most < truth {
+		t.Errorf("%s: ETA %v, the truth is %v", when, eta, truth)
+	}
+	if got := (eta.Most - eta.Least).Seconds(); got > width*truth.Seconds() {
+		t.Errorf("%s: ETA %v is %.2f of %v wide, want %.2f at most", when, eta, got/truth.Seconds(), truth, width)
+	}
+}
+
+// left is the time that what is not done takes at a speed.
+func (r *run) left(tasksPerSecond float64) time.Duration {
+	return time.Duration(float64(r.tasks-r.done) / tasksPerSecond * float64(time.Second))
 }
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-6*math.Abs(want) }
 
-// Steady work shows its rate from the first second on, and when it will be done;
-// the snapshot says what was done, of how much, in how long.
+// Steady work shows its rate from the first second on; from 5 s on a range that holds
+// the true time to go, and narrows; the snapshot says what was done, of how much, in
+// how long.
 func TestSteadyWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRun(400)
-		for second := 1; second <= 200; second++ {
-			r.work(2, time.Second)
-			r.want(t, fmt.Sprintf("second %d", second), 20, time.Duration(200-second)*time.Second)
-			s := r.latest
-			if s.Done != uint64(2*second) || s.Tasks != 400 || s.Solutions.Int64() != int64(20*second) || s.Elapsed != time.Duration(second)*time.Second {
-				t.Errorf("second %d: %+v", second, s)
+	for _, speed := range []uint64{1, 2, 64, 5000} {
+		synctest.Test(t, func(t *testing.T) {
+			const seconds = 600
+			r := newRun(seconds * speed)
+			for second := 1; second <= seconds; second++ {
+				r.work(speed, time.Second)
+				when := fmt.Sprintf("%d a second, second %d", speed, second)
+				r.wantRate(t, when, 10*float64(speed))
+				s := r.latest
+				if s.Done != r.done || s.Tasks != r.tasks || s.Solutions.Int64() != r.solutions || s.Elapsed != time.Duration(second)*time.Second || !near(s.Work, r.share()) {
+					t.Errorf("%s: %+v", when, s)
+				}
+				switch {
+				case s.Elapsed < firstForecast || second == seconds:
+					r.wantNoETA(t, when)
+				case s.Elapsed < window:
+					r.wantETA(t, when, r.left(float64(speed)), 1.2)
+				default:
+					r.wantETA(t, when, r.left(float64(speed)), 0.1+2.2/math.Sqrt(30*float64(speed)))
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
-// While nothing is done there is no rate and no time to tell, from the very start.
+// Tasks that come when they come, some large, some small, have a range that holds the
+// While nothing is done there is no rate and no forecast, from the very start.
 func TestNothingDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRun(400)
 		r.measure()
-		r.want(t, "at the start", 0, 0)
+		r.wantRate(t, "at the start", 0)
+		r.wantNoETA(t, "at the start")
 		for second := 1; second <= 100; second++ {
 			r.work(0, time.Second)
-			r.want(t, fmt.Sprintf("second %d", second), 0, 0)
+			when := fmt.Sprintf("second %d", second)
+			r.wantRate(t, when, 0)
+			r.wantNoETA(t, when)
 		}
 		r.work(1, time.Second)
-		if r.latest.ETA <= 0 {
+		if r.latest.ETA.Least <= 0 {
 			t.Errorf("after the first task: ETA %v", r.latest.ETA)
 		}
 	})
@@ -91,82 +144,41 @@ func TestNoTime(t *testing.T) {
 		r := newRun(400)
 		r.done, r.solutions = 100, 1000
 		r.measure()
-		r.want(t, "at the start", 0, 0)
+		r.wantRate(t, "at the start", 0)
+		r.wantNoETA(t, "at the start")
 	})
 }
 
-// A worker that joins shows at once in the rate, and has all its weight after one
-// window; so has one that leaves.
-func TestRateFollowsTheWorkers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRun(100_000)
-		for _, change := range []struct {
-			name     string
-			from, to uint64 // tasks a second
-		}{{"one joins", 1, 2}, {"ten join", 2, 12}, {"most leave", 12, 3}} {
-			r.work(change.from, 3*window)
-			from, to := 10*float64(change.from), 10*float64(change.to)
-			r.want(t, change.name+": before", from, r.eta(change.from))
-			r.work(change.to, time.Second)
-			r.want(t, change.name+": a second later", (29*from+to)/30, r.etaAt((29*from+to)/300))
-			r.work(change.to, window/2-time.Second)
-			r.want(t, change.name+": half a window later", (from+to)/2, r.etaAt((from+to)/20))
-			r.work(change.to, window/2-time.Second)
-			r.want(t, change.name+": almost a window later", (from+29*to)/30, r.etaAt((from+29*to)/300))
-			r.work(change.to, time.Second)
-			r.want(t, change.name+": a window later", to, r.eta(change.to))
-		}
-	})
-}
-
-func (r *run) eta(tasksPerSecond uint64) time.Duration { return r.etaAt(float64(tasksPerSecond)) }
-
-// etaAt is the time that what is not done takes at a speed.
-func (r *run) etaAt(tasksPerSecond float64) time.Duration {
-	return time.Duration(float64(r.latest.Tasks-r.done) / tasksPerSecond * float64(time.Second))
-}
-
-// A burst weighs for one window and is forgotten; when nothing more comes, the time
-// yet to go can't be told again.
-func TestBurst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRun(1000)
-		r.work(0, 3*window)
-		r.work(60, time.Second)
-		r.want(t, "burst", 20, 470*time.Second)
-		r.work(0, window-time.Second)
-		r.want(t, "almost a window later", 20, 470*time.Second)
-		r.work(0, time.Second)
-		r.want(t, "a window later", 0, 0)
-	})
-}
-
+// A worker that joins shows at once in the rate, and has all its weight there after one
+// window; so has one that leaves. Meanwhile the forecast reaches from the time at one
+// When one worker of many joins, the forecast moves a little each second, and never
+// A burst weighs for one window in the rate; when nothing more comes, the time to go
 // Rates are right however seldom or often they are taken: over the whole time since
 // the last look where that is more than a window.
 func TestAnyInterval(t *testing.T) {
-	for _, interval := range []time.Duration{time.Millisecond, 70 * time.Millisecond, 7 * time.Second, window, 5 * time.Minute} {
+	for _, interval := range []time.Duration{10 * time.Millisecond, 70 * time.Millisecond, 7 * time.Second, window, 5 * time.Minute, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRun(1 << 40)
+			r := newRun(1 << 20)
 			for range max(5, 3*window/interval) {
 				time.Sleep(interval)
 				r.done += 3
 				r.solutions += 30
 				r.measure()
-				if want := 30 / interval.Seconds(); !near(r.latest.Rate, want) {
-					t.Fatalf("every %v: rate %v, want %v", interval, r.latest.Rate, want)
+				r.wantRate(t, fmt.Sprintf("every %v", interval), 30/interval.Seconds())
+				if r.latest.Elapsed >= firstForecast {
+					r.wantETA(t, fmt.Sprintf("every %v", interval), r.left(3/interval.Seconds()), 2)
 				}
 			}
 			time.Sleep(window)
 			r.measure()
-			if r.latest.Rate != 0 {
-				t.Errorf("every %v: rate %v after an idle window", interval, r.latest.Rate)
-			}
+			r.wantRate(t, fmt.Sprintf("every %v, after an idle window", interval), 0)
 		})
 	}
 }
 
-// Whatever the course of the work, rate and time yet to go are finite and never
-// negative. Under steady work the time falls, and it is 0 when all is done.
+// Whatever the course of the work, also where a settled conflict takes back what was
+// done, rate and forecast are finite, never negative and never reversed; when all is
+// done there is no time to go, and the share of the work is 1 then and only then.
 func TestAnyCourse(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {
@@ -175,19 +187,25 @@ func TestAnyCourse(t *testing.T) {
 			r := newRun(tasks)
 			for r.done < tasks {
 				time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
-				if rng.IntN(3) > 0 {
+				switch rng.IntN(10) {
+				case 0, 1, 2:
+				case 3:
+					r.done -= min(r.done, 1)
+					r.solutions -= rng.Int64N(r.solutions + 1)
+				default:
 					r.done += min(tasks-r.done, rng.Uint64N(tasks/20+2))
 					r.solutions += rng.Int64N(1 << 40)
 				}
-				r.measure()
+				r.latest = r.meter.Measure(r.done, r.share()*(1+1e-12), big.NewInt(r.solutions))
 				s := r.latest
-				if s.ETA < 0 || !(s.Rate >= 0) || math.IsInf(s.Rate, 0) {
+				if s.ETA.Least < 0 || s.ETA.Most < s.ETA.Least || !(s.Rate >= 0) || math.IsInf(s.Rate, 0) {
 					t.Fatalf("seed %d: %+v", seed, s)
 				}
+				if all := s.Done == tasks; s.Work < 0 || s.Work > 1 || all != (s.Work == 1) {
+					t.Fatalf("seed %d: %d of %d done, share %v", seed, s.Done, tasks, s.Work)
+				}
 			}
-			if r.latest.ETA != 0 {
-				t.Errorf("seed %d: all %d tasks done, ETA %v", seed, tasks, r.latest.ETA)
-			}
+			r.wantNoETA(t, fmt.Sprintf("seed %d, all %d tasks done", seed, tasks))
 		})
 	}
 }
@@ -197,11 +215,25 @@ func TestAllDone(t *testing.T) {
 	for _, tasks := range []uint64{0, 1, 105} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRun(tasks)
-			time.Sleep(time.Second)
+			time.Sleep(2 * firstForecast)
 			r.done = tasks
 			r.measure()
-			if s := r.latest; s.ETA != 0 || s.Done != s.Tasks {
+			r.wantNoETA(t, fmt.Sprintf("%d tasks", tasks))
+			if s := r.latest; s.Done != s.Tasks || s.Work != 1 {
 				t.Errorf("%d tasks: %+v", tasks, s)
+			}
+		})
+	}
+}
+
+// While a task is left not all work is done, whatever the shares of the others add up to.
+func TestLastTask(t *testing.T) {
+	for _, work := range []float64{1, 1 + 1e-9, 1.5} {
+		synctest.Test(t, func(t *testing.T) {
+			m := progress.NewMeter(100, 0, new(big.Int))
+			time.Sleep(2 * firstForecast)
+			if s := m.Measure(99, work, new(big.Int)); s.Work >= 1 || s.Work < 0.99 {
+				t.Errorf("99 of 100 tasks with the share %v: %+v", work, s)
 			}
 		})
 	}
@@ -213,24 +245,9 @@ func TestHugeTotals(t *testing.T) {
 		m := progress.NewMeter(2, 0, new(big.Int))
 		time.Sleep(10 * time.Second)
 		huge := new(big.Int).Lsh(big.NewInt(10), 70)
-		s := m.Measure(1, huge)
-		if !near(s.Rate, math.Ldexp(1, 70)) || s.Solutions.Cmp(huge) != 0 || s.ETA != 10*time.Second {
+		s := m.Measure(1, 0.5, huge)
+		if !near(s.Rate, math.Ldexp(1, 70)) || s.Solutions.Cmp(huge) != 0 || s.ETA.Least > 10*time.Second || s.ETA.Most < 10*time.Second {
 			t.Errorf("%+v", s)
 		}
 	})
-}
-
-// The time yet to go of the largest runs at the slowest pace is long, not negative.
-func TestCrawl(t *testing.T) {
-	for _, tasks := range []uint64{1e8, 1e10, math.MaxUint64} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRun(tasks)
-			time.Sleep(5 * time.Minute)
-			r.done, r.solutions = 1, 1
-			r.measure()
-			if r.latest.ETA < 50*365*24*time.Hour {
-				t.Errorf("one of %d tasks done in five minutes: ETA %v", tasks, r.latest.ETA)
-			}
-		})
-	}
 }

@@ -58,6 +58,43 @@ func TestRoster(t *testing.T) {
 	}
 }
 
+// A heartbeat tells who joins and who leaves, each once: not again while the worker is
+// known, nor of a stranger's leaving. One that was silent is known until it is told to
+// have vanished; after that it joins again.
+func TestChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		for _, step := range []struct {
+			name     string
+			beat     queens.Heartbeat
+			silent   time.Duration // before
+			vanished bool          // is asked for before
+			want     progress.Change
+		}{
+			{"a stranger leaves", leave("z"), 0, false, progress.Stays},
+			{"the first", beat("a", 1), 0, false, progress.Joins},
+			{"again", beat("a", 1), 0, false, progress.Stays},
+			{"with other threads", beat("a", 9), 0, false, progress.Stays},
+			{"another", beat("b", 1), 0, false, progress.Joins},
+			{"the first leaves", leave("a"), 0, false, progress.Leaves},
+			{"it says so again", leave("a"), 0, false, progress.Stays},
+			{"it comes back", beat("a", 1), 0, false, progress.Joins},
+			{"after a silence", beat("a", 1), time.Minute, false, progress.Stays},
+			{"vanished and back", beat("a", 1), time.Minute, true, progress.Joins},
+			{"leaves after a silence", leave("a"), time.Minute, false, progress.Leaves},
+			{"leaves when it has vanished", leave("b"), 0, true, progress.Stays},
+		} {
+			time.Sleep(step.silent)
+			if step.vanished {
+				r.Vanished()
+			}
+			if got := r.Saw(step.beat); got != step.want {
+				t.Errorf("%s: change %v, want %v", step.name, got, step.want)
+			}
+		}
+	})
+}
+
 // A worker is present for 15 seconds after each heartbeat, and no longer; it may
 // come back.
 func TestSilence(t *testing.T) {

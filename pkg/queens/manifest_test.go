@@ -9,7 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A task id leads to the class that has the task, past classes that have none.
+// A task id leads to the class that has the task, past classes that have none; and each
+// class has as many tasks as lead to it.
 func TestClassOf(t *testing.T) {
 	for _, sizes := range [][]int{
 		{1}, {5}, {2, 3}, {0, 1}, {1, 0}, {0, 0, 4}, {4, 0, 0}, {2, 0, 3}, {2, 0, 0, 3}, {0, 2, 0, 0, 1, 0}, {1, 1, 1, 1},
@@ -26,7 +27,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// checkClassOf gives ids to classes of so many tasks each, and wants them back.
+// checkClassOf gives ids to classes of so many tasks each, and wants both back.
 func checkClassOf(t *testing.T, sizes []int) {
 	t.Helper()
 	var m queens.Manifest
@@ -43,6 +44,11 @@ func checkClassOf(t *testing.T, sizes []int) {
 			t.Errorf("classes of %v tasks: task %d is of class %d, want %d", sizes, id, got, want)
 		}
 	}
+	for class, want := range sizes {
+		if got := m.TasksOf(class); got != uint64(want) {
+			t.Errorf("classes of %v tasks: class %d has %d tasks", sizes, class, got)
+		}
+	}
 }
 
 // Task ids of the largest runs lead to their class too.
@@ -51,6 +57,11 @@ func TestClassOfGreatIDs(t *testing.T) {
 	for id, want := range map[uint64]int{0: 0, 1<<63 - 1: 0, 1 << 63: 1, 1<<64 - 2: 1} {
 		if got := m.ClassOf(id); got != want {
 			t.Errorf("task %d is of class %d, want %d", id, got, want)
+		}
+	}
+	for class, want := range []uint64{1 << 63, 1<<63 - 1, 0} {
+		if got := m.TasksOf(class); got != want {
+			t.Errorf("class %d has %d tasks, want %d", class, got, want)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 type fixture struct {
 	queue  *fakeQueue
 	outbox *fakeOutbox
+	live   func() error
 	stop   func() // tells the worker to stop, and waits for it
 }
 
@@ -31,6 +32,7 @@ func begin(t *testing.T, threads int, search fakeSearch) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.live = w.Live
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx) }()
@@ -110,6 +112,7 @@ func (q *fakeQueue) Next(ctx context.Context) (queens.Task, queens.Lease, error)
 type fakeLease struct {
 	again    bool
 	returned func() // Return calls it, where it is set
+	extended func() // Extend does
 
 	mu    sync.Mutex
 	deeds []string
@@ -135,8 +138,15 @@ func (l *fakeLease) count(deed string) (n int) {
 }
 
 func (l *fakeLease) Again() bool                { return l.again }
-func (l *fakeLease) Extend() error              { return l.note("extended") }
 func (l *fakeLease) Done(context.Context) error { return l.note("done") }
+
+func (l *fakeLease) Extend() error {
+	err := l.note("extended")
+	if l.extended != nil {
+		l.extended()
+	}
+	return err
+}
 
 func (l *fakeLease) Return() error {
 	err := l.note("returned")

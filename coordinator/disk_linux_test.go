@@ -1,0 +1,182 @@
+package main_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A disk that is full ends the run with exit 4 and a line that says what to do. When
+// there is room again the run goes on: nothing that was accepted is lost. So it is with
+// the ledger alone on that disk, and with the embedded server's store too.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		own  bool
+		size string
+	}{
+		"ledger":           {false, "16m"},
+		"ledger and store": {true, "400m"}, // of which the server wants 256 MiB for results
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			disk := mountDisk(t, c.size)
+			address := freeAddress(t)
+			url := "nats://" + address
+			flags := []string{"--data", disk.path, "--nats", url}
+			if c.own {
+				flags = []string{"--data", disk.path, "--workers", "0", "--listen", address}
+			} else {
+				startServerAt(t, address, t.TempDir())
+			}
+			coordinator := disk.start("coordinator", append([]string{"count", "16", "--depth", "3"}, flags...)...)
+			s := &scene{t: t, coordinator: coordinator, run: coordinator.await(counting), view: inspect(t, url)}
+			worker := startWorker(t, url)
+			s.progress(50)
+			worker.signal(syscall.SIGSTOP)
+			disk.fill()
+			worker.signal(syscall.SIGCONT)
+			if out := coordinator.expectEnd(4); out != "" {
+				t.Errorf("it printed %q", out)
+			}
+			if coordinator.lines(`"exit":4,.*no space left on device`) != 1 {
+				t.Error("it did not say why")
+			}
+			done := coordinator.field("run ended", "done")
+			if done == 0 || done == coordinator.field("run ended", "tasks") {
+				t.Errorf("%d tasks were accepted when the disk was full", done)
+			}
+
+			disk.empty()
+			resumed := disk.start("coordinator", append([]string{"resume", s.run}, flags...)...)
+			resumed.await(counting)
+			if got := resumed.field("counting", "done"); got < done {
+				t.Errorf("it goes on with %d tasks, and had accepted %d", got, done)
+			}
+			startWorker(t, url, "--kernel", "auto")
+			resumed.expectTotal(known(16))
+		})
+	}
+}
+
+// A disk that can't be written to any more ends the run in the same way.
+func TestReadOnlyDisk(t *testing.T) {
+	t.Parallel()
+	disk := mountDisk(t, "64m")
+	server := startServer(t)
+	flags := []string{"--data", disk.path, "--nats", server.url}
+	coordinator := disk.start("coordinator", append([]string{"count", "14", "--depth", "3"}, flags...)...)
+	s := &scene{t: t, coordinator: coordinator, run: coordinator.await(counting), view: inspect(t, server.url)}
+	worker := startWorker(t, server.url)
+	s.progress(50)
+	worker.kill()
+	coordinator.kill()
+	disk.remount("ro")
+	resume := append([]string{"resume", s.run}, flags...)
+	stopped := disk.start("coordinator", resume...)
+	stopped.expectEnd(4)
+	if stopped.lines(`"exit":4,.*read-only file system`) != 1 {
+		t.Error("it did not say why")
+	}
+	disk.remount("rw")
+	resumed := disk.start("coordinator", resume...)
+	startWorker(t, server.url)
+	resumed.expectTotal(known(14))
+}
+
+// disk is a small file system that a process of its own has mounted, for that process
+// and those that are started with it: no other sees it.
+type disk struct {
+	t      *testing.T
+	path   string // to those who see it
+	holder *process
+}
+
+// withoutMount is the variable that lets tests of full disks be left out.
+const withoutMount = "NQUEENS_WITHOUT_MOUNT"
+
+func mountDisk(t *testing.T, size string) disk {
+	t.Helper()
+	if os.Getenv(withoutMount) == "1" {
+		t.Skip(withoutMount + "=1: no file systems are mounted")
+	}
+	private := []string{"--mount"}
+	if os.Geteuid() != 0 {
+		private = append(private, "--user", "--map-root-user")
+	}
+	path := t.TempDir()
+	script := `mount -t tmpfs -o size="$1" tmpfs "$2" && echo mounted >&2 && exec sleep infinity`
+	cmd := exec.Command("unshare", append(private, "sh", "-c", script, "sh", size, path)...)
+	d := disk{t: t, path: path, holder: startCommand(t, "unshare", cmd)}
+	grown := d.holder.log.grown()
+	for !strings.Contains(d.holder.log.text(), "mounted") {
+		select {
+		case <-grown:
+			grown = d.holder.log.grown()
+		case <-d.holder.ended:
+			t.Fatalf("can't mount a file system in a namespace of its own (%s=1 leaves this test out): %s", withoutMount, d.holder.log.text())
+		}
+	}
+	return d
+}
+
+// enter returns a command that sees the disk.
+func (d disk) enter(command ...string) *exec.Cmd {
+	flags := []string{"--target", fmt.Sprint(d.holder.cmd.Process.Pid), "--mount"}
+	if os.Geteuid() != 0 {
+		flags = append(flags, "--user", "--preserve-credentials")
+	}
+	return exec.Command("nsenter", append(flags, command...)...)
+}
+
+// start starts one of our commands that sees the disk.
+func (d disk) start(name string, args ...string) *process {
+	d.t.Helper()
+	folder, err := commands()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return startCommand(d.t, name, d.enter(append([]string{filepath.Join(folder, name)}, args...)...))
+}
+
+// inside returns the path of a file of the disk, for this process.
+func (d disk) inside(name string) string {
+	return filepath.Join("/proc", fmt.Sprint(d.holder.cmd.Process.Pid), "root", d.path, name)
+}
+
+// fill leaves no room on the disk.
+func (d disk) fill() {
+	d.t.Helper()
+	file, err := os.Create(d.inside("filler"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer file.Close()
+	for zeros := make([]byte, 1<<16); err == nil; {
+		_, err = file.Write(zeros)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		d.t.Fatal(err)
+	}
+}
+
+// empty makes room again.
+func (d disk) empty() {
+	d.t.Helper()
+	if err := os.Remove(d.inside("filler")); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// remount changes an option of the disk, which nobody uses.
+func (d disk) remount(option string) {
+	d.t.Helper()
+	if out, err := d.enter("mount", "-o", "remount,"+option, d.path).CombinedOutput(); err != nil {
+		d.t.Fatalf("remount %s: %v: %s", option, err, out)
+	}
+}

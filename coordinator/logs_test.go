@@ -1,0 +1,151 @@
+//go:build unix
+
+package main_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Every line of docs/logs.md but the seldom ones occurs when a cluster is made to log it,
+// on its level and with just the fields of its table; and no line of level info occurs that
+// is not there.
+func TestLogsAreAsDocumented(t *testing.T) {
+	t.Parallel()
+	page := readLogPage(t)
+	occurred := make(map[*logEntry]bool)
+	for _, p := range eventful(t) {
+		for text := range strings.Lines(p.log.text()) {
+			line, err := readLogLine(text)
+			if err != nil {
+				t.Errorf("%s logs %q: %v", p.name, text, err)
+				continue
+			}
+			entry := page.find(p.name, line)
+			switch {
+			case entry != nil:
+				occurred[entry] = true
+				if err := entry.check(line); err != nil {
+					t.Errorf("docs/logs.md, %s: %v: %s", entry.message, err, text)
+				}
+			case line["level"] == "info":
+				t.Errorf("docs/logs.md has nothing of the line %s", text)
+			}
+		}
+	}
+	for _, entry := range page {
+		if !occurred[entry] && entry.of != seldom {
+			t.Errorf("nobody has logged the line %q", entry.message)
+		}
+	}
+}
+
+// The examples of docs/logs.md have the fields of their tables, and what people read has
+// those of what programs read, but for times in seconds.
+func TestLogExamples(t *testing.T) {
+	levels := map[any]string{"info": "INF", "warn": "WRN", "error": "ERR"}
+	for _, entry := range readLogPage(t) {
+		if entry.of == seldom {
+			continue
+		}
+		line, err := readLogLine(entry.json)
+		if err != nil {
+			t.Errorf("the example of %q: %v", entry.message, err)
+			continue
+		}
+		if err := entry.check(line); err != nil || !entry.names(line) {
+			t.Errorf("the example of %q is of %v (%v)", entry.message, line["message"], err)
+		}
+		head := fmt.Sprintf(`^\d\d:\d\d:\d\d %s %s( |$)`, levels[line["level"]], regexp.QuoteMeta(fmt.Sprint(line["message"])))
+		if !regexp.MustCompile(head).MatchString(entry.console) {
+			t.Errorf("the example of %q for people does not match %s", entry.message, head)
+		}
+		var shown []string
+		for _, match := range regexp.MustCompile(` (\w+)=`).FindAllStringSubmatch(entry.console, -1) {
+			shown = append(shown, match[1])
+		}
+		maps.DeleteFunc(line, func(name string, _ any) bool { return slices.Contains(common, name) || strings.HasSuffix(name, "_s") })
+		if slices.Sort(shown); !slices.Equal(shown, slices.Sorted(maps.Keys(line))) {
+			t.Errorf("the example of %q shows people the fields %q, and programs %q", entry.message, shown, slices.Sorted(maps.Keys(line)))
+		}
+	}
+}
+
+// The seldom lines of docs/logs.md begin as some line of the program does.
+func TestSeldomLinesAreThere(t *testing.T) {
+	var source strings.Builder
+	for _, folder := range []string{".", "../worker", "../pkg"} {
+		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			source.Write(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, entry := range readLogPage(t) {
+		if entry.of == seldom && !strings.Contains(source.String(), `"`+strings.TrimSuffix(entry.message, "…")) {
+			t.Errorf("no line of the program begins with %q", entry.message)
+		}
+	}
+}
+
+// eventful lets a cluster log all that one logs when workers come, leave and die and a
+// coordinator is stopped and another goes on. It returns the processes, which have ended.
+func eventful(t *testing.T) []*process {
+	t.Helper()
+	inJSON := []string{"--log-format", "json", "--http", "127.0.0.1:0"}
+	address, data := freeAddress(t), t.TempDir()
+	url := "nats://" + address
+	count := func(n string) *process {
+		return start(t, "coordinator", append([]string{"count", n, "--depth", "2", "--data", data, "--workers", "0", "--listen", address}, inJSON...)...)
+	}
+	joined := func(c *process) *process {
+		w := startWorker(t, url, inJSON...)
+		c.await(`"worker":"(` + w.await(`"worker":"([^"]+)".*"worker starts"`) + `)".*"worker joined"`)
+		return w
+	}
+
+	early := startWorker(t, url, inJSON...)
+	early.await(`(no server there yet)`)
+	short := count("8")
+	short.expectTotal("92")
+	early.signal(syscall.SIGTERM)
+	early.expectEnd(0)
+
+	first := count("12")
+	first.await(`"(counting)"`)
+	release := brake(t, join(t, url))
+	first.await(`(no worker is there)`)
+	stays := joined(first)
+	leaves := joined(first)
+	leaves.signal(syscall.SIGTERM)
+	leaves.expectEnd(0)
+	first.await(`"(worker left)"`)
+	dies := joined(first)
+	dies.kill()
+	first.await(`(eta_least_s)`)
+	first.await(`"(worker vanished)"`)
+	first.signal(syscall.SIGINT)
+	first.expectEnd(128 + int(syscall.SIGINT))
+	release()
+	stays.await(`(connection lost)`)
+
+	second := count("12")
+	second.expectTotal("14200")
+	stays.signal(syscall.SIGTERM)
+	stays.expectEnd(0)
+	return []*process{early, short, first, stays, leaves, dies, second}
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// link sets what the linker would have set, until the test ends.
+func link(t *testing.T, v, c, d string) {
+	t.Helper()
+	wasVersion, wasCommit, wasDate := version, commit, date
+	t.Cleanup(func() { version, commit, date = wasVersion, wasCommit, wasDate })
+	version, commit, date = v, c, d
+}
+
+// The version is what the linker was told, with commit and date where it was told them;
+// --version prints just that, after the program's name.
+func TestVersionOfTheLinker(t *testing.T) {
+	for _, c := range []struct{ version, commit, date, described string }{
+		{"v1.2.3", "ab12cd3", "2026-11-20T15:30:12Z", "v1.2.3 (ab12cd3, 2026-11-20T15:30:12Z)"},
+		{"v1.2.3-4-gab12cd3-dirty", "ab12cd3", "2026-11-20T15:30:12Z", "v1.2.3-4-gab12cd3-dirty (ab12cd3, 2026-11-20T15:30:12Z)"},
+	} {
+		link(t, c.version, c.commit, c.date)
+		if Version() != c.version || described() != c.described {
+			t.Errorf("version %q, described as %q, want %q and %q", Version(), described(), c.version, c.described)
+		}
+		p := newProgram(t, nothing).run("--version")
+		if p.code != 0 || p.stdout.String() != "tool version "+c.described+"\n" {
+			t.Errorf("--version prints %q, exit %d, want %q", &p.stdout, p.code, c.described)
+		}
+	}
+}
+
+// What the linker was not told comes from the build, as far as it knows; a version there
+// is in any case, and nothing empty in brackets.
+func TestVersionOfTheBuild(t *testing.T) {
+	shape := regexp.MustCompile(`^[^ ()]+( \([^ (),]+(, [^ (),]+)?\))?$`)
+	for _, c := range []struct{ version, commit, date string }{
+		{"", "", ""}, {"v1.2.3", "", ""}, {"", "ab12cd3", ""}, {"", "", "2026-11-20"}, {"v1.2.3", "ab12cd3", ""}, {"v1.2.3", "", "2026-11-20"},
+	} {
+		link(t, c.version, c.commit, c.date)
+		if got := described(); !shape.MatchString(got) || !strings.HasPrefix(got, Version()) ||
+			!strings.Contains(got, c.commit) || !strings.Contains(got, c.date) {
+			t.Errorf("the linker said %q, and the version is described as %q", c, got)
+		}
+		if got := Version(); got == "" || c.version != "" && got != c.version {
+			t.Errorf("the linker said %q, and the version is %q", c.version, got)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package ledger_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+const (
+	run  = "n12-20261120-153012-ab12"
+	file = "ledger.db"
+)
+
+// result is one of attempt a, told from others by its worker.
+func result(task, count uint64, attempt uint32) queens.Result {
+	return queens.Result{
+		Run: run, Task: task, Hash: task * 0x9E3779B97F4A7C15, Attempt: attempt, Count: count,
+		Worker: fmt.Sprintf("worker-%d", attempt), Kernel: "generic", Elapsed: time.Duration(attempt) * time.Millisecond,
+	}
+}
+
+// header is of a run with the given number of tasks; its manifest does not fit on a
+// page of the file.
+func header(tasks uint64) ledger.Header {
+	m := queens.Manifest{Splitter: 3, N: 12, Symmetry: queens.Full, Tasks: tasks, Hash: [32]byte{1, 2, 3, 31: 4}}
+	for i := range uint64(40) {
+		board := queens.FullBoard(12)
+		board.Allow[3] = uint32(i)
+		m.Classes = append(m.Classes, queens.ClassPlan{
+			Class: queens.Class{Board: board, K: int(i%4) + 1}, Depth: 2, Batch: 16, First: i * tasks / 40,
+		})
+	}
+	return ledger.Header{Run: run, Created: time.Date(2026, 11, 20, 15, 30, 12, 345, time.UTC), Manifest: m}
+}
+
+// at is a position in a stream.
+func at(sequence uint64) queens.Position {
+	return queens.Position{Stream: time.Date(2026, 11, 20, 15, 0, 0, 987654321, time.UTC), Sequence: sequence}
+}
+
+func create(t testing.TB, folder string, tasks uint64) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Create(folder, header(tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closed(t, l) })
+	return l
+}
+
+func open(t testing.TB, how func(string) (*ledger.Ledger, error), folder string) *ledger.Ledger {
+	t.Helper()
+	l, err := how(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closed(t, l) })
+	return l
+}
+
+func closed(t testing.TB, l *ledger.Ledger) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func accept(t testing.TB, l *ledger.Ledger, to queens.Position, batch ...queens.Result) []ledger.Verdict {
+	t.Helper()
+	verdicts, err := l.Accept(batch, nil, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verdicts
+}
+
+// contents is all that a ledger says.
+type contents struct {
+	Header   ledger.Header
+	Results  []queens.Result
+	Disputes []ledger.Dispute
+	Evidence []ledger.Refusal
+	Refused  uint64
+	Position queens.Position
+	State    queens.State
+}
+
+// equal compares what matters most without reflection, which takes its time.
+func (c contents) equal(other contents) bool {
+	if !slices.Equal(c.Results, other.Results) || !slices.Equal(c.Header.Manifest.Classes, other.Header.Manifest.Classes) {
+		return false
+	}
+	c.Results, c.Header.Manifest.Classes = other.Results, other.Header.Manifest.Classes
+	return reflect.DeepEqual(c, other)
+}
+
+// read returns all that a ledger says.
+func read(l *ledger.Ledger) (contents, error) {
+	c := contents{Header: l.Header(), Disputes: slices.Clone(l.Disputes()), Refused: l.Refused(), Position: l.Position(), State: l.State()}
+	for r, err := range l.All() {
+		if err != nil {
+			return c, err
+		}
+		if !l.Has(r.Task) {
+			return c, fmt.Errorf("task %d is in All, and not there", r.Task)
+		}
+		c.Results = append(c.Results, r)
+	}
+	if l.Len() != uint64(len(c.Results)) {
+		return c, fmt.Errorf("%d are accepted, All has %d", l.Len(), len(c.Results))
+	}
+	var err error
+	c.Evidence, err = l.Evidence()
+	return c, err
+}
+
+// contentsOf returns all that a ledger says, having held All to what is said of single
+// tasks.
+func contentsOf(t testing.TB, l *ledger.Ledger) contents {
+	t.Helper()
+	c, err := read(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.Results {
+		if single, ok, err := l.Result(r.Task); single != r || !ok || err != nil {
+			t.Errorf("task %d is %v in All, and %v, %v, %v alone", r.Task, r, single, ok, err)
+		}
+	}
+	return c
+}
+
+func fileBytes(t testing.TB, folder string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// listing returns the names of a folder's files.
+func listing(t testing.TB, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}

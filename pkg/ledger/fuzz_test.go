@@ -1,0 +1,108 @@
+package ledger
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// FuzzOpen: a ledger with bytes changed anywhere, also where the checksums of its meta
+// pages are made to hold, is refused or says nothing that was not written.
+func FuzzOpen(f *testing.F) {
+	folder := made(f)
+	sound, err := os.ReadFile(filepath.Join(folder, File))
+	if err != nil {
+		f.Fatal(err)
+	}
+	l, err := View(folder)
+	if err != nil {
+		f.Fatal(err)
+	}
+	written := make(map[uint64]uint64) // count by task
+	for r, err := range l.All() {
+		if err != nil {
+			f.Fatal(err)
+		}
+		written[r.Task] = r.Count
+	}
+	_ = l.Close()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 60 {
+		edits := make([]byte, 0, 12)
+		for range 1 + rng.IntN(3) {
+			at := rng.IntN(len(sound))
+			if i%2 == 0 {
+				at = rng.IntN(len(sound)/pageSize)*pageSize + rng.IntN(80)
+			}
+			edits = append(edits, byte(at>>16), byte(at>>8), byte(at), 1<<rng.IntN(8))
+		}
+		f.Add(edits, uint32(0), i%3 == 0)
+	}
+	for cut := range uint32(len(sound) / 1000) {
+		f.Add([]byte{}, cut*1000, false)
+	}
+	f.Fuzz(func(t *testing.T, edits []byte, cut uint32, resum bool) {
+		data := slices.Clone(sound)
+		for ; len(edits) >= 4; edits = edits[4:] {
+			at := int(edits[0])<<16 | int(edits[1])<<8 | int(edits[2])
+			data[at%len(data)] ^= edits[3]
+		}
+		for id := range uint64(metaPages) {
+			if resum {
+				b := built{pages: map[uint64][]byte{id: data[id*pageSize:][:pageSize]}}
+				b.sum(id)
+			}
+		}
+		data = data[:len(data)-int(cut%uint32(len(data)))]
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, File), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, how := range []func(string) (*Ledger, error){View, Open} {
+			l, err := how(folder)
+			if err != nil {
+				continue
+			}
+			for r, err := range l.All() {
+				if err != nil {
+					t.Errorf("it was opened, and then: %v", err)
+				} else if written[r.Task] != r.Count {
+					t.Errorf("the result of task %d is %v", r.Task, r)
+				}
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// FuzzRecord: no value makes the decoder panic, and one that it takes is the one that
+// is written for what it says.
+func FuzzRecord(f *testing.F) {
+	names := dictionary{numbers: make(map[string]uint64)}
+	names.number("worker")
+	names.number("kernel")
+	good := vote("worker", 1<<60)
+	value := appendResult(nil, &good, 0, 1)
+	f.Add(value)
+	f.Add(value[:len(value)-1])
+	f.Add(append(slices.Clone(value), 0))
+	f.Add([]byte("1234567"))
+	f.Add(append(make([]byte, 8), 1, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 1, 1))
+	f.Add(append(make([]byte, 8), 0x80, 0x00, 1, 0, 1, 1))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		r, err := parseResult(value, &names)
+		if err != nil {
+			return
+		}
+		worker, _ := names.number(r.Worker)
+		kernel, _ := names.number(r.Kernel)
+		again, err := parseResult(appendResult(nil, &r, worker, kernel), &names)
+		if err != nil || again != r || len(names.names) != 2 {
+			t.Errorf("%x is read as %v, and again as %v (%v)", value, r, again, err)
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package ledger_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// A reader enters nothing, and changes no file.
+func TestViewWritesNothing(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 10)
+	accept(t, l, at(1), result(1, 1, 1))
+	closed(t, l)
+	names, before := listing(t, folder), fileBytes(t, folder)
+	l = open(t, ledger.View, folder)
+	if _, err := l.Accept([]queens.Result{result(2, 1, 1)}, nil, at(2)); err == nil || errors.Is(err, queens.ErrIncomplete) {
+		t.Errorf("it accepts: %v", err)
+	}
+	if err := l.SetState(queens.Complete); err == nil {
+		t.Error("it takes a state")
+	}
+	if got := contentsOf(t, l); len(got.Results) != 1 || got.State != queens.Running {
+		t.Errorf("it has %+v", got)
+	}
+	closed(t, l)
+	if !slices.Equal(listing(t, folder), names) || !bytes.Equal(fileBytes(t, folder), before) {
+		t.Errorf("there were %v, there are %v", names, listing(t, folder))
+	}
+}
+
+// A ledger is made once, for its owner alone; one that can't be made leaves nothing;
+// one that is not there can't be opened.
+func TestCreate(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a", "b")
+	for _, how := range []func(string) (*ledger.Ledger, error){ledger.Open, ledger.View} {
+		if _, err := how(folder); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, queens.ErrIncomplete) {
+			t.Errorf("with no ledger the error is %v", err)
+		}
+	}
+	for _, spoil := range []func(*ledger.Header){
+		func(h *ledger.Header) { h.Run = "Not A Run" },
+		func(h *ledger.Header) { h.Manifest.N = 0 },
+		func(h *ledger.Header) { h.Manifest.Tasks = 1<<32 + 1 },
+	} {
+		h := header(10)
+		spoil(&h)
+		if _, err := ledger.Create(folder, h); err == nil {
+			t.Errorf("a ledger of run %q with %d tasks is made", h.Run, h.Manifest.Tasks)
+		}
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a ledger that can't be made leaves a folder: %v", err)
+	}
+	l := create(t, folder, 10)
+	accept(t, l, at(1), result(1, 1, 1))
+	if _, err := ledger.Create(folder, header(10)); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("beside a ledger in use, the error is %v", err)
+	}
+	closed(t, l)
+	if _, err := ledger.Create(folder, header(10)); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("over a ledger, the error is %v", err)
+	}
+	if got := listing(t, folder); !slices.Equal(got, []string{file}) {
+		t.Errorf("there are %v", got)
+	}
+	for path, want := range map[string]fs.FileMode{folder: 0o700, filepath.Join(folder, file): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has %v (%v), want %v", path, info.Mode(), err, want)
+		}
+	}
+	if got := open(t, ledger.View, folder); got.Len() != 1 {
+		t.Errorf("it has %d results, want 1", got.Len())
+	}
+}
+
+// What is left of a ledger that was never finished is no ledger, and in nobody's way.
+func TestUnfinishedIsNotThere(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, file+".new"), make([]byte, 100_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.Open(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the error is %v", err)
+	}
+	create(t, folder, 10)
+}
+
+// After Close nothing can be asked of the file, and closing again is nothing.
+func TestClosed(t *testing.T) {
+	l := create(t, t.TempDir(), 10)
+	accept(t, l, at(1), result(1, 1, 1))
+	closed(t, l)
+	closed(t, l)
+	_, acceptErr := l.Accept(nil, nil, at(1))
+	_, _, resultErr := l.Result(1)
+	_, _, otherErr := l.Result(2)
+	_, evidenceErr := l.Evidence()
+	for what, err := range map[string]error{
+		"Accept": acceptErr, "SetState": l.SetState(queens.Running), "Result": resultErr,
+		"Result of another": otherErr, "Evidence": evidenceErr,
+	} {
+		if err == nil {
+			t.Errorf("%s gives no error", what)
+		}
+	}
+	for r, err := range l.All() {
+		if err == nil {
+			t.Errorf("All gives %v", r)
+		}
+	}
+	if !l.Has(1) || l.Len() != 1 {
+		t.Error("what is held in memory is gone")
+	}
+}

@@ -1,0 +1,147 @@
+package progress_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// true time to go almost always.
+func TestUnevenTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const tasks, perSecond = 4000, 8
+		rng := rand.New(rand.NewPCG(1, 2))
+		r := newRun(tasks)
+		var sum, total time.Duration
+		var pauses []time.Duration
+		for range tasks {
+			pauses = append(pauses, time.Duration(rng.ExpFloat64()*float64(time.Second)/perSecond))
+			total += pauses[len(pauses)-1]
+		}
+		forecasts, misses, next := 0, 0, 10*time.Second
+		for _, pause := range pauses {
+			time.Sleep(pause)
+			sum += pause
+			r.done++
+			if sum < next {
+				continue
+			}
+			next += 10 * time.Second
+			r.measure()
+			forecasts++
+			if eta, truth := r.latest.ETA, total-sum; eta.Least > truth || eta.Most < truth {
+				misses++
+			}
+		}
+		if forecasts < 40 || misses > forecasts/10 {
+			t.Errorf("%d of %d forecasts do not hold the true time to go", misses, forecasts)
+		}
+	})
+}
+
+// A run that goes on has the rates of what is done now, not of what was done before.
+func TestResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := resumed(100_000, 90_000)
+		r.measure()
+		r.wantRate(t, "at the start", 0)
+		r.wantNoETA(t, "at the start")
+		for second := 1; second <= 400; second++ {
+			r.work(20, time.Second)
+			when := fmt.Sprintf("second %d", second)
+			r.wantRate(t, when, 200)
+			if r.latest.Elapsed >= firstForecast {
+				r.wantETA(t, when, r.left(20), 0.35)
+			} else {
+				r.wantNoETA(t, when)
+			}
+		}
+		if s := r.latest; s.Elapsed != 400*time.Second || s.Done != 98_000 || !near(s.Work, 0.98) {
+			t.Errorf("at the end: %+v", s)
+		}
+	})
+}
+
+// speed to that at the other, and after the long window it knows the new one alone.
+func TestForecastFollowsTheWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRun(1_000_000)
+		for _, change := range []struct {
+			name     string
+			from, to uint64 // tasks a second
+		}{{"one joins", 10, 20}, {"ten join", 20, 120}, {"most leave", 120, 30}} {
+			r.work(change.from, longWindow)
+			from, to := 10*float64(change.from), 10*float64(change.to)
+			r.wantRate(t, change.name+": before", from)
+			r.wantETA(t, change.name+": before", r.left(float64(change.from)), 0.25)
+			r.work(change.to, time.Second)
+			r.wantRate(t, change.name+": a second later", (29*from+to)/30)
+			r.work(change.to, window/2-time.Second)
+			r.wantRate(t, change.name+": half a window later", (from+to)/2)
+			r.work(change.to, window/2)
+			r.wantRate(t, change.name+": a window later", to)
+			r.wantETA(t, change.name+": a window later, at the new speed", r.left(float64(change.to)), 10)
+			r.wantETA(t, change.name+": a window later, at the mean of the long window",
+				r.left((9*float64(change.from)+float64(change.to))/10), 10)
+			r.work(change.to, longWindow-window)
+			r.wantETA(t, change.name+": a long window later", r.left(float64(change.to)), 0.25)
+		}
+	})
+}
+
+// beyond what the two speeds and their margins explain.
+func TestForecastDoesNotJump(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const before, after = 40, 41 // tasks a second
+		r := newRun(1_000_000)
+		r.work(before, longWindow)
+		for second := 1; second <= 400; second++ {
+			was := r.latest
+			r.work(after, time.Second)
+			now := r.latest
+			for _, end := range [][2]time.Duration{{was.ETA.Least, now.ETA.Least}, {was.ETA.Most, now.ETA.Most}} {
+				if moved := (end[1] + time.Second - end[0]).Abs(); moved.Seconds() > 0.005*end[0].Seconds() {
+					t.Errorf("second %d: the forecast moves by %v, from %v to %v", second, moved, was.ETA, now.ETA)
+				}
+			}
+			if least, most := r.left(after), r.left(before); now.ETA.Least.Seconds() < 0.9*least.Seconds() || now.ETA.Most.Seconds() > 1.1*most.Seconds() {
+				t.Errorf("second %d: ETA %v, at the two speeds it is %v and %v", second, now.ETA, least, most)
+			}
+		}
+	})
+}
+
+// can't be told again.
+func TestBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRun(1000)
+		r.work(0, 3*window)
+		r.work(60, time.Second)
+		r.wantRate(t, "burst", 20)
+		r.wantETA(t, "burst, at the speed of the short window", r.left(2), 10)
+		r.wantETA(t, "burst, at the speed of all the time", r.left(60./91), 10)
+		r.work(0, window-time.Second)
+		r.wantRate(t, "almost a window later", 20)
+		r.work(0, time.Second)
+		r.wantRate(t, "a window later", 0)
+		r.wantNoETA(t, "a window later")
+	})
+}
+
+// The time to go of the largest runs at the slowest pace is long, not negative.
+func TestCrawl(t *testing.T) {
+	for _, tasks := range []uint64{1e8, 1e10, math.MaxUint64} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRun(tasks)
+			time.Sleep(5 * time.Minute)
+			r.done, r.solutions = 1, 1
+			r.measure()
+			if eta := r.latest.ETA; eta.Least < 50*365*24*time.Hour || eta.Most < eta.Least {
+				t.Errorf("one of %d tasks done in five minutes: ETA %v", tasks, eta)
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package split_test
+
+import (
+	"math"
+	"testing"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// The shares of all tasks together are 1, and each is a share, on boards of any side,
+// cut in any way, also where whole classes have no task or no solution.
+func TestSharesAreOne(t *testing.T) {
+	for n := 1; n <= 20; n++ {
+		for _, s := range symmetries {
+			checkShares(t, mustPlan(t, n, s, 0))
+		}
+	}
+	for _, m := range manifests(t) {
+		checkShares(t, m)
+	}
+}
+
+func checkShares(t *testing.T, m queens.Manifest) {
+	t.Helper()
+	var sum float64
+	shares := split.Shares(&m)
+	if len(shares) != len(m.Classes) {
+		t.Fatalf("%d shares for %d classes", len(shares), len(m.Classes))
+	}
+	for i, share := range shares {
+		if !(share >= 0 && share <= 1) || (share > 0) != (m.TasksOf(i) > 0) {
+			t.Errorf("n=%d %s: class %d of %d tasks has the share %v", m.N, m.Symmetry, i, m.TasksOf(i), share)
+		}
+		sum += share * float64(m.TasksOf(i))
+	}
+	want := 1.0
+	if m.Tasks == 0 {
+		want = 0
+	}
+	if !(math.Abs(sum-want) < 1e-9) {
+		t.Errorf("n=%d %s: the shares of %d tasks are %v together, want %v", m.N, m.Symmetry, m.Tasks, sum, want)
+	}
+}
+
+// The share of each class, counted to the last node, is not twice what was estimated,
+// nor half.
+func TestSharesFollowTheWork(t *testing.T) {
+	for _, n := range []int{8, 10, 12} {
+		for _, s := range symmetries {
+			m := mustPlan(t, n, s, 0)
+			var all float64
+			counted := make([]float64, len(m.Classes))
+			for task := range split.Tasks(&m) {
+				for _, p := range task.Prefixes {
+					cost := float64(nodes(&task.Board, p))
+					counted[m.ClassOf(task.ID)] += cost
+					all += cost
+				}
+			}
+			for i, share := range split.Shares(&m) {
+				estimate, truth := share*float64(m.TasksOf(i)), counted[i]/all
+				if estimate > 2*truth || estimate < truth/2 {
+					t.Errorf("n=%d %s: class %d is estimated to be %v of the work, and is %v", n, s, i, estimate, truth)
+				}
+			}
+		}
+	}
+}
