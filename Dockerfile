@@ -11,8 +11,8 @@ COPY coordinator ./coordinator
 COPY worker ./worker
 # What --version says: git describe --always --dirty, git rev-parse HEAD, date -u +%FT%TZ.
 ARG VERSION= COMMIT= DATE=
-RUN mkdir -p /image/bin /image/data && \
-    CGO_ENABLED=0 go build -trimpath -o /image/bin/ -ldflags "-s -w \
+RUN --mount=type=cache,target=/root/.cache/go-build \
+    mkdir -p /image/bin /image/data && CGO_ENABLED=0 go build -trimpath -o /image/bin/ -ldflags "-s -w \
       -X nqueens/pkg/cli.version=$VERSION -X nqueens/pkg/cli.commit=$COMMIT -X nqueens/pkg/cli.date=$DATE" \
       ./coordinator ./worker
 

@@ -44,23 +44,12 @@ server. What was counted stays in its ledger; delete the run's folder to be rid 
 }
 
 func cancelRun(ctx context.Context, app *cli.App, run string, data *dataFolder, url string) error {
-	here := data.has(run)
-	onServer := false
-	if url != "" {
-		b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens cancel " + run, Lease: bus.DefaultLease, Log: app.Log})
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		err = b.CancelRun(ctx, run)
-		if err != nil && !errors.Is(err, bus.ErrNoRecord) {
-			return fmt.Errorf("cancel run %s on %s: %w", run, b.Server(), err)
-		}
-		onServer = err == nil
-	}
+	onServer, err := cancelOnServer(ctx, app, run, url)
 	switch {
-	case here:
-		return cancelHere(ctx, app, run, data)
+	case data.has(run):
+		return errors.Join(err, cancelHere(ctx, app, run, data))
+	case err != nil:
+		return err
 	case onServer:
 		app.Log.Info().Str("run", run).Msg("cancelled")
 		return nil
@@ -68,6 +57,26 @@ func cancelRun(ctx context.Context, app *cli.App, run string, data *dataFolder, 
 		return fmt.Errorf("there is no run %s in %s: see coordinator runs, or name its server with --nats", run, data.path)
 	}
 	return fmt.Errorf("there is no run %s in %s, nor on the server: see coordinator runs", run, data.path)
+}
+
+// cancelOnServer cancels a run on a server, if one is named, and reports whether it knew
+// the run.
+func cancelOnServer(ctx context.Context, app *cli.App, run, url string) (known bool, err error) {
+	if url == "" {
+		return false, nil
+	}
+	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens cancel " + run, Lease: bus.DefaultLease, Log: app.Log})
+	if err != nil {
+		return false, err
+	}
+	defer b.Close()
+	switch err := b.CancelRun(ctx, run); {
+	case errors.Is(err, bus.ErrNoRecord):
+		return false, nil
+	case err != nil:
+		return true, fmt.Errorf("cancel run %s on %s: %w", run, b.Server(), err)
+	}
+	return true, nil
 }
 
 // Whoever has the run's ledger looks for its cancellation every second or so.
@@ -85,6 +94,9 @@ func cancelHere(ctx context.Context, app *cli.App, run string, data *dataFolder)
 		l, err := ledger.Open(data.run(run))
 		if err == nil {
 			return errors.Join(finishCancelled(app, run, data, l), l.Close(), remove(file))
+		}
+		if errors.As(err, new(*ledger.DamagedError)) {
+			err = fmt.Errorf("%w; to be rid of the run, delete the folder %s", err, data.run(run))
 		}
 		if !errors.As(err, new(*ledger.LockedError)) || time.Now().After(deadline) {
 			return errors.Join(fmt.Errorf("cancel run %s: %w", run, err), remove(file))

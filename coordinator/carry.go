@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/health"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -52,9 +53,11 @@ type carriage struct {
 	app     *cli.App
 	options *runOptions
 	kernel  kernel.Kernel
+	answers *health.Server // nil unless it is asked for
 	ledger  *ledger.Ledger
-	fresh   bool // the ledger was made for this
-	begun   bool // the run is claimed
+	bus     *bus.Bus // once there is a connection
+	fresh   bool     // the ledger was made for this
+	begun   bool     // the run is claimed
 	start   time.Time
 	beat    atomic.Int64 // when the run last reported, in Unix nanoseconds
 }
@@ -81,7 +84,10 @@ func (c *carriage) prepare() error {
 	if c.kernel, err = kernel.Choose(o.kernel); err != nil {
 		return cli.Usagef("--kernel: %v", err)
 	}
-	return o.data.open()
+	if err := o.data.open(); err != nil {
+		return err
+	}
+	return c.listen()
 }
 
 // carry goes on with the run of the ledger, prints its total, and closes the ledger. A
@@ -100,6 +106,7 @@ func (c *carriage) print(stdout io.Writer, outcome *coordinator.Outcome, err err
 	h := c.ledger.Header()
 	r := report{
 		N:        h.Manifest.N,
+		Known:    comparison(c.ledger, outcome.Total, err),
 		Run:      h.Run,
 		Symmetry: h.Manifest.Symmetry,
 		Tasks:    h.Manifest.Tasks,
@@ -114,6 +121,15 @@ func (c *carriage) print(stdout io.Writer, outcome *coordinator.Outcome, err err
 func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
 	h := c.ledger.Header()
 	data := &c.options.data
+	// It may be of an earlier time. Who cancels the run now makes it again.
+	if err := remove(data.cancelFile(h.Run)); err != nil {
+		return coordinator.Outcome{}, err
+	}
+	if c.options.workers > 0 {
+		if err := kernel.Check(ctx, c.kernel); err != nil {
+			return coordinator.Outcome{}, err
+		}
+	}
 	server, err := c.options.server.open(h.Run, data.store(h.Run), c.app.Log)
 	if err != nil {
 		return coordinator.Outcome{}, err
@@ -124,47 +140,63 @@ func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
 			_ = os.RemoveAll(data.store(h.Run)) // nothing in it is needed any more
 		}
 	}()
-	claim, err := c.claim(ctx, server.bus)
+	c.bus = server.bus
+	claim, err := c.claim(ctx)
 	if err != nil {
 		return coordinator.Outcome{}, err
 	}
-	if c.options.workers > 0 {
-		if err := kernel.Check(ctx, c.kernel); err != nil {
-			return coordinator.Outcome{}, err
-		}
-	}
 	c.begun = true
+	outcome, err := c.count(ctx, server, claim)
+	return outcome, errors.Join(err, c.leave(ctx, claim, err))
+}
+
+// claim sets up the server and takes the run.
+func (c *carriage) claim(ctx context.Context) (*bus.Claim, error) {
+	for _, id := range c.ledger.Damaged() {
+		c.app.Log.Warn().Uint64("task", id).Msg("the ledger's record of the task was damaged: it is counted again")
+	}
+	err := c.bus.Ensure(ctx)
+	if err != nil {
+		return nil, setUpError(ctx, err)
+	}
+	h := c.ledger.Header()
+	claim, err := c.bus.Claim(ctx, queens.Record{
+		Run: h.Run, Manifest: h.Manifest, State: queens.Running, Owner: owner(), Done: c.ledger.Len(), Created: h.Created,
+	})
+	switch {
+	case err == nil:
+		return claim, nil
+	case errors.Is(err, queens.ErrCancelled):
+		// Whoever cancelled it has left the record for this coordinator to learn it.
+		return nil, errors.Join(err, c.ledger.SetState(queens.Cancelled), c.bus.Forget(ctx, h.Run))
+	case c.fresh:
+		// The record may be there, although no answer came.
+		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+		defer done()
+		_ = c.bus.Forget(ctx, h.Run) // as far as that goes: err says why the run can't begin
+	}
+	return nil, setUpError(ctx, err)
+}
+
+func setUpError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("set up the server: %w", err)
+}
+
+// count goes on with the run that is claimed.
+func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
+	if err := c.ledger.SetState(queens.Running); err != nil {
+		return coordinator.Outcome{}, err
+	}
+	h := c.ledger.Header()
 	c.app.Log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
 		Uint64("tasks", h.Manifest.Tasks).Uint64("done", c.ledger.Len()).Int("workers", c.options.workers).
 		Str("kernel", c.kernel.Name).Str("server", server.address).Msg("counting")
 	outcome, err := c.execute(ctx, server, claim)
-	summarize(c.app.Log, h.Run, &outcome, err, server.bus.Rejected())
-	return outcome, errors.Join(err, c.leave(ctx, server.bus, claim, err))
-}
-
-// claim sets up the server and takes the run.
-func (c *carriage) claim(ctx context.Context, b *bus.Bus) (*bus.Claim, error) {
-	for _, id := range c.ledger.Damaged() {
-		c.app.Log.Warn().Uint64("task", id).Msg("the ledger's record of the task was damaged: it is counted again")
-	}
-	err := b.Ensure(ctx)
-	var claim *bus.Claim
-	if err == nil {
-		h := c.ledger.Header()
-		claim, err = b.Claim(ctx, queens.Record{
-			Run: h.Run, Manifest: h.Manifest, State: queens.Running, Owner: owner(), Done: c.ledger.Len(), Created: h.Created,
-		})
-	}
-	switch {
-	case err == nil:
-		return claim, c.ledger.SetState(queens.Running)
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case errors.Is(err, queens.ErrCancelled):
-		// Whoever cancelled it has left the record for this coordinator to learn it.
-		return nil, errors.Join(err, c.ledger.SetState(queens.Cancelled), b.Forget(ctx, c.ledger.Header().Run))
-	}
-	return nil, fmt.Errorf("set up the server: %w", err)
+	summarize(c.app.Log, h.Run, &outcome, err, c.bus.Rejected())
+	return outcome, err
 }
 
 // leaveWithin bounds the time that a run takes to clean up on the server.
@@ -172,30 +204,30 @@ const leaveWithin = 2 * time.Second
 
 // leave writes down how the run ended, and removes from the server what nobody will
 // need: of a run that can be resumed its tasks, of another everything.
-func (c *carriage) leave(ctx context.Context, b *bus.Bus, claim *bus.Claim, ended error) error {
+func (c *carriage) leave(ctx context.Context, claim *bus.Claim, ended error) error {
 	run, state := c.ledger.Header().Run, final(ended)
-	if errors.Is(ended, bus.ErrTakenOver) {
-		return nil // what is on the server is the other's
-	}
 	saved := c.ledger.SetState(state)
 	if errors.Is(ended, saved) {
 		saved = nil // said already: the ledger can't be written
+	}
+	if errors.Is(ended, bus.ErrTakenOver) {
+		return saved // what is on the server is the other's
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	defer done()
 	err := claim.Renew(ctx, state, c.ledger.Len())
 	switch {
 	case errors.Is(err, bus.ErrTakenOver):
-		c.app.Log.Warn().Err(err).Msg("another coordinator has taken the run over: what is on the server is left to it")
+		c.app.Log.Warn().Err(err).Msg("what is on the server is left to the other coordinator")
 		return saved
 	case state.Finished():
-		err = b.Forget(ctx, run)
+		err = c.bus.Forget(ctx, run)
 	default:
-		err = errors.Join(err, b.PurgeTasks(ctx, run))
+		err = errors.Join(err, c.bus.PurgeTasks(ctx, run))
 		c.app.Log.Info().Str("run", run).Msg("to go on with it: coordinator resume " + run)
 	}
 	if err != nil {
-		c.app.Log.Warn().Err(err).Msg("messages of the run stay on the server")
+		c.app.Log.Warn().Str("error", cli.OneLine(err)).Msg("messages of the run stay on the server")
 	}
 	return saved
 }

@@ -67,25 +67,26 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 	if err := c.prepare(); err != nil {
 		return err
 	}
-	slow := time.AfterFunc(time.Second, func() { app.Log.Info().Int("n", n).Msg("planning the tasks, which takes a while") })
+	stop := tellIfSlow(app.Log.With().Int("n", n).Logger(), "planning the tasks, which takes a while")
 	manifest, err := plan(ctx, n, o)
-	slow.Stop()
+	stop()
 	if err != nil {
 		return err
 	}
-	run := ""
+	var unfinished []localRun
 	if !o.anew {
-		if run, err = o.data.newest(&manifest); err != nil {
+		if unfinished, err = o.data.unfinished(app.Log, &manifest); err != nil {
 			return err
 		}
 	}
-	if run == "" {
-		run = queens.NewRun(n, start)
+	if len(unfinished) == 0 {
+		run := queens.NewRun(n, start)
 		c.fresh = true
 		c.ledger, err = ledger.Create(o.data.run(run), ledger.Header{Run: run, Created: start, Manifest: manifest})
 	} else {
+		run := unfinished[0].run
 		app.Log.Info().Str("run", run).Msg("going on with the run of the same count that was interrupted; --new would begin afresh")
-		c.ledger, err = ledger.Open(o.data.run(run))
+		c.ledger, err = o.data.goOn(app.Log, run)
 	}
 	var locked *ledger.LockedError
 	switch {

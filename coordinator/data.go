@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
@@ -75,9 +76,10 @@ type localRun struct {
 	state    queens.State
 	done     uint64
 	tasks    uint64
-	hash     string         // of the manifest, in hexadecimal digits
-	holder   *ledger.Holder // of a run at work in another process
-	err      error          // its ledger can't be read
+	hash     string              // of the manifest, in hexadecimal digits
+	damaged  int                 // records that are, of done and more
+	locked   *ledger.LockedError // the run is at work in another process
+	err      error               // its ledger can't be read
 }
 
 // runs looks at all runs of the folder, the newest first.
@@ -103,14 +105,14 @@ func (d *dataFolder) runs() ([]localRun, error) {
 
 // look looks at the ledger of one run.
 func (d *dataFolder) look(name string) localRun {
-	l, err := ledger.View(d.run(name))
+	l, err := ledger.Look(d.run(name))
 	var locked *ledger.LockedError
 	switch {
-	case errors.As(err, &locked):
+	case errors.As(err, &locked) && locked.Holder.Run == name:
 		h := &locked.Holder
 		return localRun{
 			run: name, created: h.Created, n: h.N, symmetry: h.Symmetry, state: queens.Running,
-			done: h.Done, tasks: h.Tasks, hash: h.Hash, holder: h,
+			done: h.Done, tasks: h.Tasks, hash: h.Hash, locked: locked,
 		}
 	case err != nil:
 		return localRun{run: name, err: err}
@@ -119,23 +121,36 @@ func (d *dataFolder) look(name string) localRun {
 	h := l.Header()
 	return localRun{
 		run: name, created: h.Created, n: h.Manifest.N, symmetry: h.Manifest.Symmetry, state: l.State(),
-		done: l.Len(), tasks: h.Manifest.Tasks, hash: hex.EncodeToString(h.Manifest.Hash[:]),
+		done: l.Len(), tasks: h.Manifest.Tasks, hash: hex.EncodeToString(h.Manifest.Hash[:]), damaged: len(l.Damaged()),
 	}
 }
 
-// newest returns the name of the newest run that is to be gone on with: that is not
-// finished, and, where a manifest is given, has the same tasks. There may be none.
-func (d *dataFolder) newest(m *queens.Manifest) (string, error) {
+// unfinished returns the runs that are to be gone on with, the newest first; where a
+// manifest is given, those that have its tasks. It logs which it can't tell of.
+func (d *dataFolder) unfinished(log zerolog.Logger, m *queens.Manifest) ([]localRun, error) {
+	defer tellIfSlow(log, "reading the ledgers, which takes a while")()
 	runs, err := d.runs()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	for _, r := range runs {
-		if r.err == nil && !r.state.Finished() && (m == nil || r.hash == hex.EncodeToString(m.Hash[:])) {
-			return r.run, nil
+	return slices.DeleteFunc(runs, func(r localRun) bool {
+		if r.err != nil {
+			log.Warn().Err(r.err).Str("run", r.run).Msg("passing over a run whose ledger can't be read")
+			return true
 		}
-	}
-	return "", nil
+		return r.state.Finished() || m != nil && r.hash != hex.EncodeToString(m.Hash[:])
+	}), nil
+}
+
+// goOn opens the ledger of a run for writing.
+func (d *dataFolder) goOn(log zerolog.Logger, run string) (*ledger.Ledger, error) {
+	defer tellIfSlow(log.With().Str("run", run).Logger(), "reading the ledger, which takes a while")()
+	return ledger.Open(d.run(run))
+}
+
+// tellIfSlow logs a message if stop is not called within a second.
+func tellIfSlow(log zerolog.Logger, message string) (stop func() bool) {
+	return time.AfterFunc(time.Second, func() { log.Info().Msg(message) }).Stop
 }
 
 // named checks the one argument of a command that takes a run.

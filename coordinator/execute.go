@@ -19,31 +19,28 @@ import (
 
 // execute runs the coordinator, and the workers of this process, to the end.
 func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
-	b := server.bus
 	roster := progress.NewRoster()
-	service, err := c.service(b, claim, roster)
+	service, err := c.service(claim, roster)
 	if err != nil {
 		return coordinator.Outcome{}, err
 	}
-	workers, own, err := c.workers(b)
-	if err != nil {
-		return coordinator.Outcome{}, err
-	}
-	answers, err := c.answers(b)
+	workers, own, err := c.workers()
 	if err != nil {
 		return coordinator.Outcome{}, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if answers != nil {
-		group.Go(func() error { return answers.Serve(ctx) })
+	if c.answers != nil {
+		c.beat.Store(time.Now().UnixNano())
+		c.app.Log.Info().Str("http", c.answers.Address()).Msg("answering " + health.LivePath + " and " + health.ReadyPath)
+		group.Go(func() error { return c.answers.Serve(ctx) })
 	}
 	for _, w := range workers {
 		group.Go(func() error { w.Run(ctx); return nil })
 	}
 	group.Go(func() error {
-		return b.Heartbeats(ctx, func(h queens.Heartbeat) {
+		return c.bus.Heartbeats(ctx, func(h queens.Heartbeat) {
 			change := roster.Saw(h)
 			if !own[h.Worker] {
 				logChange(c.app.Log, change, &h)
@@ -63,7 +60,7 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 	return outcome, err
 }
 
-func (c *carriage) service(b *bus.Bus, claim *bus.Claim, roster *progress.Roster) (*coordinator.Coordinator, error) {
+func (c *carriage) service(claim *bus.Claim, roster *progress.Roster) (*coordinator.Coordinator, error) {
 	m := c.ledger.Header().Manifest
 	return coordinator.New(coordinator.Config{
 		Known:       knownTotal(&m),
@@ -74,11 +71,11 @@ func (c *carriage) service(b *bus.Bus, claim *bus.Claim, roster *progress.Roster
 		Report:      c.report,
 		ReportEvery: coordinator.DefaultReportEvery,
 		Log:         c.app.Log,
-	}, b, claim, c.ledger)
+	}, c.bus, claim, c.ledger)
 }
 
 // workers returns those of this process, and their names.
-func (c *carriage) workers(b *bus.Bus) (workers []*worker.Worker, names map[string]bool, err error) {
+func (c *carriage) workers() (workers []*worker.Worker, names map[string]bool, err error) {
 	names = make(map[string]bool)
 	for range c.options.workers {
 		name := worker.NewName()
@@ -89,7 +86,7 @@ func (c *carriage) workers(b *bus.Bus) (workers []*worker.Worker, names map[stri
 			Threads: 1,
 			Lease:   bus.DefaultLease,
 			Log:     c.app.Log,
-		}, b.Queue(), b)
+		}, c.bus.Queue(), c.bus)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -99,17 +96,13 @@ func (c *carriage) workers(b *bus.Bus) (workers []*worker.Worker, names map[stri
 	return workers, names, nil
 }
 
-// answers returns what answers for the health of the run, if that is asked for.
-func (c *carriage) answers(b *bus.Bus) (*health.Server, error) {
-	if c.options.http == "" {
-		return nil, nil
+// listen takes the address on which to answer for the health of the run, if that is
+// asked for. Nobody is answered before the run is executed.
+func (c *carriage) listen() (err error) {
+	if c.options.http != "" {
+		c.answers, err = health.Listen(c.options.http, health.Checks{Live: c.live, Ready: func() error { return c.bus.Connected() }})
 	}
-	c.beat.Store(time.Now().UnixNano())
-	answers, err := health.Listen(c.options.http, health.Checks{Live: c.live, Ready: b.Connected})
-	if err == nil {
-		c.app.Log.Info().Str("http", answers.Address()).Msg("answering " + health.LivePath + " and " + health.ReadyPath)
-	}
-	return answers, err
+	return err
 }
 
 func (c *carriage) report(s progress.Snapshot) {

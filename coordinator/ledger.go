@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -53,11 +54,7 @@ counts them again; so can any other program.`,
 			} else {
 				err = export(cmd.Context(), l, write)
 			}
-			err = errors.Join(err, write.flush(), out.Flush(), l.Close())
-			if errors.Is(err, syscall.EPIPE) {
-				return nil // whoever reads it has seen enough
-			}
-			return err
+			return errors.Join(seenEnough(err), seenEnough(write.flush()), seenEnough(out.Flush()), l.Close())
 		},
 	}
 	flags := cmd.Flags()
@@ -67,20 +64,28 @@ counts them again; so can any other program.`,
 	return cmd
 }
 
+// seenEnough drops the one error that is none: whoever reads has closed the pipe.
+func seenEnough(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
+}
+
 // export writes every task that is counted, in order of id.
 func export(ctx context.Context, l *ledger.Ledger, out subtotalWriter) error {
-	m := l.Header().Manifest
-	if err := reproducible(ctx, &m); err != nil {
+	h := l.Header()
+	if err := reproducible(ctx, h.Run, &h.Manifest); err != nil {
 		return err
 	}
-	for task := range split.Tasks(&m) {
+	for task := range split.Tasks(&h.Manifest) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if !l.Has(task.ID) {
 			continue
 		}
-		if err := exportTask(l, &m, task, out); err != nil {
+		if err := exportTask(l, &h.Manifest, task, out); err != nil {
 			return err
 		}
 	}
@@ -89,12 +94,13 @@ func export(ctx context.Context, l *ledger.Ledger, out subtotalWriter) error {
 
 // exportOne writes one task, whether it is counted or not.
 func exportOne(ctx context.Context, l *ledger.Ledger, id uint64, out subtotalWriter) error {
-	m := l.Header().Manifest
-	task, err := split.Find(ctx, &m, id)
-	if err != nil {
+	h := l.Header()
+	if err := reproducible(ctx, h.Run, &h.Manifest); err != nil {
 		return err
 	}
-	return exportTask(l, &m, task, out)
+	var failed error
+	err := split.Find(ctx, &h.Manifest, []uint64{id}, func(task queens.Task) { failed = exportTask(l, &h.Manifest, task, out) })
+	return cmp.Or(err, failed)
 }
 
 func exportTask(l *ledger.Ledger, m *queens.Manifest, task queens.Task, out subtotalWriter) error {

@@ -38,7 +38,8 @@ func TestLostMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.resume()
+	s.coordinator = start(t, "coordinator", "resume", s.run, "--take-over", "--data", s.coordinator.data(), "--nats", s.server.url)
+	s.coordinator.await(counting)
 	startWorker(t, s.server.url)
 	s.coordinator.expectTotal(known(15))
 	if n := s.coordinator.field("reconciled", "on_server_to_be_checked"); n != done {

@@ -13,8 +13,10 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/symmetry"
 )
 
 // report is the JSON object that count prints.
@@ -32,26 +34,48 @@ type report struct {
 // print writes what stdout is for: the total, alone or in a JSON object. Without a
 // total it writes nothing; but a contradiction is reported as such in JSON.
 func (r *report) print(stdout io.Writer, total *big.Int, err error, asJSON bool) error {
-	mismatch := errors.Is(err, queens.ErrContradiction)
-	if total == nil && !(asJSON && mismatch) {
+	if total == nil && !(asJSON && errors.Is(err, queens.ErrContradiction)) {
 		return nil
 	}
 	if !asJSON {
 		_, err := fmt.Fprintln(stdout, total)
 		return err
 	}
-	r.Known = "none"
-	if _, known := queens.KnownTotal(r.N); known {
-		r.Known = "match"
-	}
-	if mismatch && r.Known == "match" {
-		r.Known = "mismatch"
-	}
 	if total != nil {
 		digits := total.String()
 		r.Total = &digits
 	}
 	return json.NewEncoder(stdout).Encode(r)
+}
+
+// comparison says how a run compares with the published total: "match", "mismatch", or
+// "none" where one of the two is lacking. A run that ended in a contradiction, without a
+// total, is a mismatch where its counts can't come to the published one any more: their
+// sum is beyond it, or below it and of all tasks.
+func comparison(l *ledger.Ledger, total *big.Int, ended error) string {
+	m := l.Header().Manifest
+	known, published := queens.KnownTotal(m.N)
+	if !published || total == nil && !errors.Is(ended, queens.ErrContradiction) {
+		return "none"
+	}
+	sum, all := total, true
+	if total == nil {
+		var sums symmetry.Sums
+		for r, err := range l.All() {
+			if err != nil {
+				return "none"
+			}
+			sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
+		}
+		sum, all = sums.Floor(), l.Len() == m.Tasks
+	}
+	switch difference := sum.Cmp(known); {
+	case difference == 0 && total != nil:
+		return "match"
+	case difference > 0 || difference < 0 && all:
+		return "mismatch"
+	}
+	return "none"
 }
 
 // summarize logs what a run came to, whatever its end.
@@ -83,6 +107,8 @@ func ending(err error) string {
 		return "complete"
 	case errors.Is(err, queens.ErrContradiction):
 		return "contradicted"
+	case errors.Is(err, queens.ErrCancelled):
+		return "cancelled"
 	case errors.Is(err, queens.ErrIncomplete):
 		return "incomplete"
 	case errors.As(err, new(cli.Signal)):

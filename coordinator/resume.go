@@ -19,8 +19,14 @@ import (
 	"nqueens/pkg/split"
 )
 
+// resumeOptions are the flags of resume.
+type resumeOptions struct {
+	takeOver bool
+	runOptions
+}
+
 func resumeCommand(app *cli.App) *cobra.Command {
-	var o runOptions
+	var o resumeOptions
 	cmd := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "Go on with a count that was interrupted",
@@ -29,7 +35,8 @@ named. What is in its ledger under --data is not counted again. Of a finished ru
 prints the total again.
 
 A run whose ledger is lost goes on from what the server has of it: name the run, and
-the server with --nats.`,
+the server with --nats. While a coordinator is at work on it elsewhere, that takes
+--take-over.`,
 		Example: `  coordinator resume
   coordinator resume n18-20261120-153012-ab12 --nats nats://127.0.0.1:4222`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,58 +50,105 @@ the server with --nats.`,
 			return resume(cmd.Context(), app, run, &o, cmd.OutOrStdout())
 		},
 	}
+	cmd.Flags().BoolVar(&o.takeOver, "take-over", false, "take the run over from a coordinator that is still at work elsewhere")
 	o.register(cmd.Flags())
 	return cmd
 }
 
-func resume(ctx context.Context, app *cli.App, run string, o *runOptions, stdout io.Writer) error {
-	c := carriage{app: app, options: o, start: time.Now()}
+func resume(ctx context.Context, app *cli.App, run string, o *resumeOptions, stdout io.Writer) error {
+	c := carriage{app: app, options: &o.runOptions, start: time.Now()}
 	if err := c.prepare(); err != nil {
 		return err
 	}
 	if run == "" {
 		var err error
-		if run, err = o.data.newest(nil); err != nil {
+		if run, err = nextRun(app, &o.data); err != nil {
 			return err
-		}
-		if run == "" {
-			return fmt.Errorf("there is nothing to resume in %s: see coordinator runs; a run whose ledger is elsewhere must be named", o.data.path)
 		}
 	}
 	if !o.data.has(run) {
 		if _, err := os.Stat(o.data.store(run)); err != nil && o.server.url == "" {
 			return fmt.Errorf("there is no run %s in %s: see coordinator runs; one whose ledger is lost can be made again from its server, named with --nats", run, o.data.path)
 		}
-		if err := c.rebuild(ctx, run); err != nil {
+		if err := c.rebuild(ctx, run, o.takeOver); err != nil {
 			return err
 		}
 		return c.carry(ctx, stdout)
 	}
-	if o.data.look(run).state.Finished() {
-		return c.again(ctx, run, stdout)
-	}
 	var err error
-	if c.ledger, err = ledger.Open(o.data.run(run)); err != nil {
+	if c.ledger, err = openRun(app, &o.data, run); err != nil {
 		return err
 	}
-	m := c.ledger.Header().Manifest
-	if err := reproducible(ctx, &m); err != nil {
-		return errors.Join(fmt.Errorf("run %s: %w", run, err), c.ledger.Close())
+	h := c.ledger.Header()
+	if c.ledger.State() == queens.Cancelled {
+		return errors.Join(fmt.Errorf("run %s: %w", run, queens.ErrCancelled), c.ledger.Close())
+	}
+	if err := reproducible(ctx, run, &h.Manifest); err != nil {
+		return errors.Join(err, c.ledger.Close())
+	}
+	if over(c.ledger) {
+		return errors.Join(c.again(ctx, stdout), c.ledger.Close())
 	}
 	return c.carry(ctx, stdout)
 }
 
-// reproducible returns nil when this program would give out the tasks of the manifest.
-func reproducible(ctx context.Context, m *queens.Manifest) error {
-	if err := split.Check(ctx, m); err != nil {
-		return err
+// nextRun returns the newest run that is to be gone on with and that no other process
+// has.
+func nextRun(app *cli.App, data *dataFolder) (string, error) {
+	runs, err := data.unfinished(app.Log, nil)
+	if err != nil {
+		return "", err
 	}
-	return audit.Classes(m)
+	var held []error
+	for _, r := range runs {
+		if r.locked == nil {
+			return r.run, nil
+		}
+		held = append(held, r.locked)
+	}
+	if len(held) > 0 {
+		return "", fmt.Errorf("there is nothing to resume in %s but what others are at work on: %w", data.path, errors.Join(held...))
+	}
+	return "", fmt.Errorf("there is nothing to resume in %s: see coordinator runs; a run whose ledger is elsewhere must be named", data.path)
+}
+
+// openRun opens the ledger of a run to go on with it. One that others are reading, or
+// that can't be written, is opened for reading if its run is over.
+func openRun(app *cli.App, data *dataFolder, run string) (*ledger.Ledger, error) {
+	l, err := data.goOn(app.Log, run)
+	if err == nil {
+		return l, nil
+	}
+	if viewed, failed := ledger.View(data.run(run)); failed == nil {
+		if over(viewed) {
+			return viewed, nil
+		}
+		err = errors.Join(err, viewed.Close())
+	}
+	return nil, err
+}
+
+// over reports whether there is nothing to go on with: not of a complete run of which
+// records were found damaged.
+func over(l *ledger.Ledger) bool {
+	return l.State().Finished() && (l.State() != queens.Complete || l.Len() == l.Header().Manifest.Tasks)
+}
+
+// reproducible returns nil when this program would give out the tasks of the manifest.
+func reproducible(ctx context.Context, run string, m *queens.Manifest) error {
+	err := split.Check(ctx, m)
+	if err == nil {
+		err = audit.Classes(m)
+	}
+	if err != nil {
+		return fmt.Errorf("run %s: %w", run, err)
+	}
+	return nil
 }
 
 // rebuild makes the ledger of a run anew from the record of it on the server. The
 // results that are there come in when the run is carried on.
-func (c *carriage) rebuild(ctx context.Context, run string) error {
+func (c *carriage) rebuild(ctx context.Context, run string, takeOver bool) error {
 	o := c.options
 	server, err := o.server.open(run, o.data.store(run), c.app.Log)
 	if err != nil {
@@ -109,9 +163,12 @@ func (c *carriage) rebuild(ctx context.Context, run string) error {
 		return fmt.Errorf("look for the record of run %s: %w", run, err)
 	case record.State == queens.Cancelled:
 		return fmt.Errorf("run %s: %w", run, queens.ErrCancelled)
+	case o.server.url != "" && !takeOver && atWork(&record):
+		return fmt.Errorf("run %s is at work: %s has it, and has said so within %v: resume it where its ledger is; or, if that coordinator has died, wait %[3]v and try again, or take the run over with --take-over",
+			run, record.Owner, lostAfter)
 	}
-	if err := reproducible(ctx, &record.Manifest); err != nil {
-		return fmt.Errorf("run %s: %w", run, err)
+	if err := reproducible(ctx, run, &record.Manifest); err != nil {
+		return err
 	}
 	c.app.Log.Warn().Str("run", run).Str("server", server.address).Str("last_owner", record.Owner).
 		Msg("the run has no ledger here: making it anew from what the server has")
@@ -119,18 +176,8 @@ func (c *carriage) rebuild(ctx context.Context, run string) error {
 	return err
 }
 
-// again goes through the ledger of a finished run and prints its total.
-func (c *carriage) again(ctx context.Context, run string, stdout io.Writer) (err error) {
-	if c.ledger, err = ledger.View(c.options.data.run(run)); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.ledger.Close()) }()
-	if c.ledger.State() == queens.Cancelled {
-		return fmt.Errorf("run %s: %w", run, queens.ErrCancelled)
-	}
-	m := c.ledger.Header().Manifest
-	var outcome coordinator.Outcome
-	outcome.Total, err = audit.Total(ctx, c.ledger, knownTotal(&m))
-	outcome.Workers = audit.Workers(c.ledger)
-	return errors.Join(err, c.print(stdout, &outcome, err))
+// again goes through the ledger of a run that is over and prints its total.
+func (c *carriage) again(ctx context.Context, stdout io.Writer) error {
+	total, err := auditRun(ctx, c.ledger)
+	return errors.Join(err, c.print(stdout, &coordinator.Outcome{Total: total, Workers: audit.Workers(c.ledger)}, err))
 }

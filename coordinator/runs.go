@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -50,19 +51,22 @@ coordinator resume goes on with it.`,
 // runRow is a run as runs shows it, and the JSON object that it prints.
 type runRow struct {
 	Run      string          `json:"run"`
-	N        int             `json:"n"`
-	Symmetry queens.Symmetry `json:"symmetry"`
+	N        int             `json:"n,omitempty"` // not of a run that can't be read
+	Symmetry queens.Symmetry `json:"symmetry,omitempty"`
 	State    string          `json:"state"`
 	Done     uint64          `json:"done"`
 	Tasks    uint64          `json:"tasks"`
-	Created  time.Time       `json:"created"`
+	Created  time.Time       `json:"created,omitzero"`
 	Ledger   string          `json:"ledger,omitempty"` // folder, of a run of this machine
 	Server   string          `json:"server,omitempty"`
 	Owner    string          `json:"owner,omitempty"` // of a run that is at work
 }
 
-// interrupted is the state of a run that says that it is running, where nobody is.
-const interrupted = "interrupted"
+// States that runs shows, and no run has written down.
+const (
+	interrupted = "interrupted" // it says that it is running, and nobody is
+	unreadable  = "unreadable"  // its ledger can't be read
+)
 
 // listRuns returns the runs of this machine and those of a server, if one is named.
 // A run that both know is listed for both.
@@ -80,11 +84,14 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 		switch {
 		case r.err != nil:
 			app.Log.Warn().Err(r.err).Str("run", r.run).Msg("the run's ledger can't be read")
-			row.State = "unreadable"
-		case r.holder != nil:
-			row.Owner = fmt.Sprintf("process %d on %s", r.holder.PID, r.holder.Host)
+			row.State = unreadable
+		case r.locked != nil:
+			row.Owner = fmt.Sprintf("%s, process %d", r.locked.Holder.Host, r.locked.Holder.PID)
 		case r.state == queens.Running:
 			row.State = interrupted
+		}
+		if r.damaged > 0 {
+			app.Log.Warn().Str("run", r.run).Int("records", r.damaged).Msg("records of the run's ledger are damaged: they count for nothing")
 		}
 		rows = append(rows, row)
 	}
@@ -105,7 +112,7 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, State: string(r.State), Done: r.Done,
 			Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
 		}
-		if r.State == queens.Running && time.Since(r.Updated) > lostAfter {
+		if r.State == queens.Running && !atWork(&r) {
 			row.State = interrupted
 		}
 		rows = append(rows, row)
@@ -116,6 +123,11 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 // lostAfter is how long a coordinator may not have renewed its record before it is
 // held to be gone: several times the interval.
 const lostAfter = 15 * time.Second
+
+// atWork reports whether a run's coordinator has renewed its record lately.
+func atWork(r *queens.Record) bool {
+	return r.State == queens.Running && time.Since(r.Updated) < lostAfter
+}
 
 func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {
 	if asJSON {
@@ -140,8 +152,11 @@ func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {
 		if r.Owner != "" {
 			where += ", " + r.Owner
 		}
-		lines = append(lines, line(out, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
-			r.Run, r.State, r.Done, r.Tasks, percent(r.Done, r.Tasks), age(r.Created), where))
+		done, tasks, share := "?", "?", "?"
+		if r.State != unreadable {
+			done, tasks, share = strconv.FormatUint(r.Done, 10), strconv.FormatUint(r.Tasks, 10), percent(r.Done, r.Tasks)
+		}
+		lines = append(lines, line(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Run, r.State, done, tasks, share, age(r.Created), where))
 	}
 	return errors.Join(append(lines, out.Flush())...)
 }

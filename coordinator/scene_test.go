@@ -3,12 +3,10 @@
 package main_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -128,22 +126,4 @@ func elapse(t *testing.T, d time.Duration) {
 	case <-time.After(d):
 	case <-t.Context().Done():
 	}
-}
-
-// runIn returns the one run that a folder of runs has, once it has one.
-func runIn(t *testing.T, data string) string {
-	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); elapse(t, 2*time.Millisecond) {
-		entries, err := os.ReadDir(data)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), "n") {
-				return e.Name()
-			}
-		}
-	}
-	t.Fatalf("no run in %s", data)
-	return ""
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -103,5 +104,5 @@ func owner() string {
 	if err != nil {
 		host = "an unnamed host"
 	}
-	return host
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }

@@ -38,7 +38,7 @@ func TestSecondCoordinatorElsewhere(t *testing.T) {
 	s.progress(100)
 	worker.signal(syscall.SIGSTOP)
 	first := s.coordinator
-	s.coordinator = start(t, "coordinator", "resume", s.run, "--data", t.TempDir(), "--nats", s.server.url)
+	s.coordinator = start(t, "coordinator", "resume", s.run, "--take-over", "--data", t.TempDir(), "--nats", s.server.url)
 	s.coordinator.await(`("reconciled)`)
 	if out := first.expectEnd(4); out != "" {
 		t.Errorf("the first printed %q", out)
@@ -47,7 +47,7 @@ func TestSecondCoordinatorElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.lines(`"exit":4,.*another coordinator has taken it over: run `+s.run+` is that of `+host+`, epoch 2 after 1`) != 1 {
+	if first.lines(`"exit":4,.*another coordinator has taken it over: run `+s.run+` is that of `+host+`, process \d+, epoch 2 after 1`) != 1 {
 		t.Error("the first did not say to whom it lost the run")
 	}
 	s.view.eventually("the tasks of the second are there", func() bool { waiting, _ := s.view.tasks(); return waiting >= 32 })

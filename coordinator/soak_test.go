@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -31,7 +30,7 @@ func TestSoak(t *testing.T) {
 			s.judge()
 		}
 	}
-	t.Logf("%d runs were exact by the end of %v of faults: %s", s.runs, *soakFor, s.tally())
+	t.Logf("exact runs by the end of %v of faults: %d; faults: %s", *soakFor, s.runs, s.tally())
 	if len(s.struck) == 0 {
 		t.Error("no fault struck")
 	}
@@ -48,7 +47,7 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	s.coordinator.kill() // that of a run more
-	t.Logf("%d runs were exact", s.runs)
+	t.Logf("exact runs in all: %d", s.runs)
 }
 
 // soak is a cluster, and what was done to it.
@@ -165,144 +164,6 @@ func (s *soak) calm() {
 		w.signal(syscall.SIGCONT)
 	}
 	startWorker(s.t, s.server.url, "--kernel", "auto")
-}
-
-// fault does one thing to the cluster.
-func (s *soak) fault() {
-	s.t.Helper()
-	faults := []struct {
-		name   string
-		weight int
-		do     func() (struck bool)
-	}{
-		{"worker killed", 4, s.killWorker},
-		{"worker stopped or let go", 4, s.stopWorker},
-		{"coordinator killed", 4, s.killCoordinator},
-		{"server killed", 2, func() bool { return s.killServer(false) }},
-		{"server killed, store wiped", 1, func() bool { return s.killServer(true) }},
-		{"deleted NQ_TASKS", 1, s.remove(func(ctx context.Context) error { return s.view.js.DeleteStream(ctx, "NQ_TASKS") })},
-		{"deleted NQ_RESULTS", 1, s.remove(func(ctx context.Context) error { return s.view.js.DeleteStream(ctx, "NQ_RESULTS") })},
-		{"deleted consumer", 1, s.remove(func(ctx context.Context) error { return s.view.js.DeleteConsumer(ctx, "NQ_TASKS", "workers") })},
-		{"deleted bucket", 1, s.remove(func(ctx context.Context) error { return s.view.js.DeleteKeyValue(ctx, "nq_runs") })},
-		{"garbage", 2, s.litter},
-		{"results repeated", 2, s.repeat},
-	}
-	sum := 0
-	for _, f := range faults {
-		sum += f.weight
-	}
-	pick := s.rng.IntN(sum)
-	for _, f := range faults {
-		if pick -= f.weight; pick < 0 {
-			if f.do() {
-				s.struck[f.name]++
-			}
-			return
-		}
-	}
-}
-
-func (s *soak) killWorker() bool {
-	s.t.Helper()
-	i := s.rng.IntN(len(s.workers))
-	s.workers[i].kill()
-	s.workers[i] = s.worker()
-	return true
-}
-
-func (s *soak) stopWorker() bool {
-	s.t.Helper()
-	w := s.workers[s.rng.IntN(len(s.workers))]
-	if w.stopped {
-		w.signal(syscall.SIGCONT)
-	} else {
-		w.signal(syscall.SIGSTOP)
-	}
-	w.stopped = !w.stopped
-	return true
-}
-
-// killCoordinator kills the coordinator, and its successors too, perhaps: in the middle
-// of their start. What is accepted never becomes less.
-func (s *soak) killCoordinator() bool {
-	s.t.Helper()
-	var before uint64
-	for {
-		_ = s.coordinator.cmd.Process.Kill() // it may have ended by itself
-		<-s.coordinator.ended
-		if s.coordinator.cmd.ProcessState.ExitCode() >= 0 {
-			return false // it is judged as it ended
-		}
-		if s.run != "" {
-			now := s.accepted()
-			if now < before {
-				s.t.Errorf("%d tasks were accepted, then %d", before, now)
-			}
-			before = now
-		}
-		s.goOn()
-		if s.rng.IntN(3) > 0 {
-			s.settle()
-			return true
-		}
-		elapse(s.t, time.Duration(s.rng.IntN(200))*time.Millisecond)
-	}
-}
-
-func (s *soak) killServer(wiped bool) bool {
-	s.t.Helper()
-	s.server.kill()
-	if wiped {
-		s.wipe()
-	}
-	elapse(s.t, time.Duration(s.rng.IntN(500))*time.Millisecond)
-	s.restartServer()
-	return true
-}
-
-// remove deletes something on the server, where it is there.
-func (s *soak) remove(remove func(ctx context.Context) error) func() bool {
-	return func() bool {
-		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
-		defer cancel()
-		return remove(ctx) == nil
-	}
-}
-
-// litter publishes what can't be read.
-func (s *soak) litter() bool {
-	garbage := make([]byte, s.rng.IntN(200))
-	for i := range garbage {
-		garbage[i] = byte(s.rng.Uint32())
-	}
-	for _, subject := range []string{"nq.task.", "nq.result.", "nq.hb.", "nq.ctl."} {
-		if s.view.conn.Publish(subject+"n14-garbage", garbage) != nil || s.run != "" && s.view.conn.Publish(subject+s.run, garbage) != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// repeat publishes some results again that this run and others had.
-func (s *soak) repeat() bool {
-	if !s.view.conn.IsConnected() {
-		return false
-	}
-	for _, m := range s.heard() {
-		if strings.HasPrefix(m.Subject, "nq.result.") {
-			s.results = append(s.results, m)
-		}
-	}
-	if len(s.results) == 0 {
-		return false
-	}
-	for range 100 {
-		m := s.results[s.rng.IntN(len(s.results))]
-		if s.view.conn.Publish(m.Subject, m.Data) != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // tally says how often each fault struck.

@@ -99,11 +99,11 @@ func verify(ctx context.Context, run string, o *verifyOptions, stdout io.Writer)
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	m := l.Header().Manifest
-	v := verdict{Run: run, N: m.N, Known: "none", Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: strconv.FormatUint(o.seed, 10)}
-	if err := reproducible(ctx, &m); err != nil {
-		return fmt.Errorf("run %s: %w", run, err)
+	v := verdict{Run: run, N: m.N, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: strconv.FormatUint(o.seed, 10)}
+	if err := reproducible(ctx, run, &m); err != nil {
+		return err
 	}
-	total, ended := audit.Total(ctx, l, knownTotal(&m))
+	total, ended := auditRun(ctx, l)
 	if ended != nil && !errors.Is(ended, queens.ErrIncomplete) && !errors.Is(ended, queens.ErrContradiction) {
 		return ended
 	}
@@ -118,21 +118,28 @@ func verify(ctx context.Context, run string, o *verifyOptions, stdout io.Writer)
 	case ended != nil:
 		err = fmt.Errorf("%w; %w", ended, err)
 	}
+	v.Known = comparison(l, total, err)
 	return errors.Join(v.print(stdout, start, total, err, o.json), err)
+}
+
+// auditRun computes the total of a run from its ledger. A run that ended contradicted
+// is a contradiction, also where it is not complete.
+func auditRun(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
+	h := l.Header()
+	total, err := audit.Total(ctx, l, knownTotal(&h.Manifest))
+	if l.State() == queens.Contradicted && errors.Is(err, queens.ErrIncomplete) {
+		return nil, fmt.Errorf("%w: run %s was contradicted before it was complete, at %d of %d tasks: only a new count helps: coordinator count %d --new",
+			queens.ErrContradiction, h.Run, l.Len(), h.Manifest.Tasks, h.Manifest.N)
+	}
+	return total, err
 }
 
 // print writes the verdict, unless something kept it from being reached.
 func (v *verdict) print(stdout io.Writer, start time.Time, total *big.Int, err error, asJSON bool) error {
-	contradicted := errors.Is(err, queens.ErrContradiction)
-	if err != nil && !contradicted && !errors.Is(err, queens.ErrIncomplete) {
+	if err != nil && !errors.Is(err, queens.ErrContradiction) && !errors.Is(err, queens.ErrIncomplete) {
 		return nil
 	}
 	v.Verified, v.Seconds = err == nil, time.Since(start).Seconds()
-	if _, known := queens.KnownTotal(v.N); known && err == nil {
-		v.Known = "match"
-	} else if known && contradicted {
-		v.Known = "mismatch"
-	}
 	if err == nil {
 		digits := total.String()
 		v.Total = &digits

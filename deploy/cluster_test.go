@@ -98,7 +98,7 @@ func (c *cluster) midRun(after string) queens.Record {
 func (c *cluster) expectTotal() {
 	c.t.Helper()
 	coordinator := c.containers("coordinator")[0]
-	if code := docker(c.t, "wait", coordinator); code != "0" {
+	if code := c.docker(patience, "wait", coordinator); code != "0" {
 		c.t.Fatalf("the coordinator ended with code %s", code)
 	}
 	log := strings.TrimSpace(c.compose("logs", "--no-log-prefix", "--no-color", "coordinator"))
@@ -124,7 +124,7 @@ func TestUp(t *testing.T) {
 		if !strings.Contains(out, c.total) || last != c.total {
 			t.Errorf("the coordinator's last line is %q, want %s:\n%s", last, c.total, out)
 		}
-		if l := inspect(t, c.containers("coordinator")[0]); l.State.Status != "exited" || l.RestartCount != 0 {
+		if l := c.inspect(c.containers("coordinator")[0]); l.State.Status != "exited" || l.RestartCount != 0 {
 			t.Errorf("the coordinator is %s, restarted %d times", l.State.Status, l.RestartCount)
 		}
 		c.say("%s: total %s, exit 0", strings.Join(args, " "), last)
@@ -169,7 +169,7 @@ func TestKilledCoordinator(t *testing.T) {
 	coordinator := c.containers("coordinator")[0]
 	c.crash(coordinator)
 	c.goesOn(2, "killed the coordinator, which came back")
-	docker(t, "kill", coordinator)
+	c.docker(patience, "kill", coordinator)
 	c.up(2)
 	c.goesOn(3, "killed the coordinator by hand, then up")
 	c.expectTotal()
@@ -193,13 +193,13 @@ func (c *cluster) goesOn(epoch uint64, after string) {
 // nothing; the run goes on with either.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, lasting(t, 60*time.Second))
+	c := newCluster(t, lasting(t, 50*time.Second))
 	c.up(2)
 	c.reach(5)
 	c.crash(c.containers("nats")[0])
 	c.midRun("killed the server, which came back with its volume")
-	docker(t, "rm", "--force", c.containers("nats")[0])
-	docker(t, "volume", "rm", c.project+"_nats")
+	c.docker(patience, "rm", "--force", c.containers("nats")[0])
+	c.docker(patience, "volume", "rm", c.project+"_nats")
 	c.compose("up", "--detach", "nats")
 	c.midRun("killed the server, then up without its volume")
 	c.expectTotal()
@@ -214,16 +214,16 @@ func TestCutOff(t *testing.T) {
 	c.reach(5)
 	victim, network := c.containers("worker")[0], c.project+"_default"
 	cut := time.Now()
-	docker(t, "network", "disconnect", network, victim)
+	c.docker(patience, "network", "disconnect", network, victim)
 	c.eventually("the worker has vanished", func() bool { return c.logged("worker vanished") == 1 })
 	if long := time.Since(cut); long < bus.DefaultLease {
 		t.Errorf("the worker was cut off for %v, less than a lease", long)
 	}
 	c.midRun("cut a worker off for longer than a lease")
-	docker(t, "network", "connect", network, victim)
+	c.docker(patience, "network", "connect", network, victim)
 	c.eventually("the worker has joined again", func() bool { return c.logged("worker joined") == 3 })
 	c.midRun("healed")
-	if l := inspect(t, victim); l.RestartCount != 0 {
+	if l := c.inspect(victim); l.RestartCount != 0 {
 		t.Errorf("the worker was restarted %d times", l.RestartCount)
 	}
 	c.expectTotal()
@@ -257,18 +257,18 @@ func TestDownAndUp(t *testing.T) {
 func TestContainers(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, size{n: 12, symmetry: "diagonal"})
-	c.set("VERSION=v0.0.0-test")
-	c.set("COMMIT=0123456789ab")
-	c.set("DATE=2026-01-02T03:04:05Z")
+	c.variables["VERSION"] = "v0.0.0-test"
+	c.variables["COMMIT"] = "0123456789ab"
+	c.variables["DATE"] = "2026-01-02T03:04:05Z"
 	c.up(2)
 	for _, service := range []string{"coordinator", "worker"} {
 		said := c.compose("run", "--rm", "--no-deps", service, "--version")
-		if want := service + " version v0.0.0-test (0123456789ab, 2026-01-02T03:04:05Z)\n"; said != want {
+		if want := service + " version v0.0.0-test (0123456789ab, 2026-01-02T03:04:05Z)"; said != want {
 			t.Errorf("%s --version says %q, want %q", service, said, want)
 		}
 	}
 	for _, id := range slices.Concat(c.containers("nats"), c.containers("coordinator"), c.containers("worker")) {
-		l := inspect(t, id)
+		l := c.inspect(id)
 		if h := l.HostConfig; !h.ReadonlyRootfs || !slices.Equal(h.CapDrop, []string{"ALL"}) || !slices.Equal(h.SecurityOpt, []string{"no-new-privileges:true"}) {
 			t.Errorf("container %s has the rights %+v", id, h)
 		}
@@ -281,7 +281,7 @@ func TestContainers(t *testing.T) {
 		}
 	}
 	for _, id := range slices.Concat(c.containers("coordinator"), c.containers("worker")) {
-		if user := inspect(t, id).Config.User; user != "65532:65532" {
+		if user := c.inspect(id).Config.User; user != "65532:65532" {
 			t.Errorf("container %s runs as %q", id, user)
 		}
 		if err := exec.Command("docker", "exec", id, "/bin/sh", "-c", "true").Run(); err == nil {
@@ -292,18 +292,19 @@ func TestContainers(t *testing.T) {
 	threads := fmt.Sprintf(" threads=%d ", min(2, runtime.NumCPU()))
 	worker := c.containers("worker")[0]
 	c.eventually("the worker says how many threads it has", func() bool {
-		return strings.Contains(docker(t, "logs", worker)+c.compose("logs", "worker"), threads)
+		return strings.Contains(c.docker(patience, "logs", worker)+c.compose("logs", "worker"), threads)
 	})
-	if cpus := inspect(t, worker).HostConfig.NanoCpus; cpus != 5e8 {
+	if cpus := c.inspect(worker).HostConfig.NanoCpus; cpus != 5e8 {
 		t.Errorf("a worker has %d billionths of a core, want half a core", cpus)
 	}
-	c.say("rights, ports, users, versions and CPU limits are as they should be")
+	c.eventually("the worker is healthy", func() bool { return c.inspect(worker).State.Health.Status == "healthy" })
+	c.say("rights, ports, users, versions, CPU limits and health are as they should be")
 	coordinator := c.containers("coordinator")[0]
 	c.eventually("the coordinator is given up", func() bool {
-		l := inspect(t, coordinator)
+		l := c.inspect(coordinator)
 		return l.State.Status == "exited" && l.RestartCount >= 10
 	})
-	if l := inspect(t, coordinator); l.State.ExitCode != 2 || l.RestartCount != 10 {
+	if l := c.inspect(coordinator); l.State.ExitCode != 2 || l.RestartCount != 10 {
 		t.Errorf("the coordinator is left with code %d after %d tries", l.State.ExitCode, l.RestartCount)
 	}
 	c.say("a coordinator with a wrong symmetry was given up after 10 tries")

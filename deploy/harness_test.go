@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,18 +27,22 @@ import (
 // nothing is wrong nobody waits for its end.
 const patience = 3 * time.Minute
 
+// patienceToBuild bounds the first build of the images, which compiles everything.
+const patienceToBuild = 10 * time.Minute
+
 // cluster is a Compose project of its own, which is gone with all that is its when the
 // test ends.
 type cluster struct {
-	t           *testing.T
-	folder      string // with docker-compose.yml
-	project     string
-	server      string // the address of the NATS server on this machine
-	total       string // what the run is to come to
-	environment []string
+	t         *testing.T
+	folder    string // with docker-compose.yml
+	project   string
+	server    string            // the address of the NATS server on this machine
+	total     string            // what the run is to come to
+	variables map[string]string // of docker-compose.yml
 }
 
 // newCluster returns a cluster that will count the size given, with half a core a worker.
+// Its images are built.
 func newCluster(t *testing.T, s size) *cluster {
 	t.Helper()
 	total, _ := queens.KnownTotal(s.n)
@@ -48,23 +53,26 @@ func newCluster(t *testing.T, s size) *cluster {
 		server:  freeAddress(t),
 		total:   total.String(),
 	}
-	c.set("COMPOSE_PROJECT_NAME=" + c.project)
-	c.set("NATS_LISTEN=" + c.server)
-	c.set(fmt.Sprintf("N=%d", s.n))
-	c.set("NQUEENS_SYMMETRY=" + string(s.symmetry))
-	c.set("NQUEENS_KERNEL=generic")
-	c.set("WORKER_CPUS=0.5")
+	c.variables = map[string]string{
+		"COMPOSE_PROJECT_NAME": c.project,
+		"NATS_LISTEN":          c.server,
+		"N":                    strconv.Itoa(s.n),
+		"NQUEENS_SYMMETRY":     string(s.symmetry),
+		"NQUEENS_KERNEL":       "generic",
+		"WORKER_CPUS":          "0.5",
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("%s\n%s", c.try("ps", "--all"), c.try("logs", "--timestamps"))
 		}
 		c.compose("down", "--volumes", "--rmi", "local", "--timeout", "20")
 		for _, kind := range []string{"container", "network", "volume"} {
-			if left := docker(t, kind, "ls", "-q", "--filter", "label=com.docker.compose.project="+c.project); left != "" {
+			if left := c.docker(patience, kind, "ls", "--quiet", "--filter", "label=com.docker.compose.project="+c.project); left != "" {
 				t.Errorf("a %s is left behind: %s", kind, left)
 			}
 		}
 	})
+	c.docker(patienceToBuild, "compose", "--progress", "plain", "build")
 	return c
 }
 
@@ -80,10 +88,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// set sets a variable of docker-compose.yml.
-func (c *cluster) set(variable string) { c.environment = append(c.environment, variable) }
-
-// command returns a command in the cluster's folder, with its variables.
+// command returns a command in the cluster's folder, with its variables and no others.
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = c.folder
@@ -92,7 +97,9 @@ func (c *cluster) command(ctx context.Context, name string, args ...string) *exe
 		return strings.HasPrefix(name, "NQUEENS_") || strings.HasPrefix(name, "COMPOSE_") ||
 			slices.Contains([]string{"N", "WORKERS", "WORKER_CPUS", "NATS_LISTEN", "VERSION", "COMMIT", "DATE"}, name)
 	})
-	cmd.Env = append(cmd.Env, c.environment...)
+	for name, value := range c.variables {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
 	cmd.WaitDelay = time.Second
 	return cmd
 }
@@ -100,17 +107,24 @@ func (c *cluster) command(ctx context.Context, name string, args ...string) *exe
 // compose runs docker compose, which must succeed, and returns its stdout.
 func (c *cluster) compose(args ...string) string {
 	c.t.Helper()
+	return c.docker(patience, append([]string{"compose", "--progress", "plain"}, args...)...)
+}
+
+// docker runs docker in the cluster's folder with its variables. It must succeed within
+// that time. What is returned is its stdout, without the last line break.
+func (c *cluster) docker(within time.Duration, args ...string) string {
+	c.t.Helper()
 	// Not the test's context: the cluster is removed when that has ended.
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	var told bytes.Buffer
-	cmd := c.command(ctx, "docker", append([]string{"compose", "--progress", "plain"}, args...)...)
+	cmd := c.command(ctx, "docker", args...)
 	cmd.Stderr = &told
 	out, err := cmd.Output()
 	if err != nil {
-		c.t.Errorf("docker compose %q: %v\n%s%s", args, err, out, told.Bytes())
+		c.t.Fatalf("docker %q: %v\n%s%s", args, err, out, told.Bytes())
 	}
-	return string(out)
+	return strings.TrimSuffix(string(out), "\n")
 }
 
 // try runs docker compose and returns what it prints, whatever comes of it.
@@ -127,20 +141,9 @@ func (c *cluster) try(args ...string) string {
 // up builds the images and starts the cluster with so many workers.
 func (c *cluster) up(workers int) {
 	c.t.Helper()
-	c.set(fmt.Sprintf("WORKERS=%d", workers))
+	c.variables["WORKERS"] = strconv.Itoa(workers)
 	c.compose("up", "--detach", "--build")
-	c.say("up: n = %s with %d workers", c.variable("N"), workers)
-}
-
-// variable returns the value of a variable that was set.
-func (c *cluster) variable(name string) string {
-	value := ""
-	for _, v := range c.environment {
-		if after, found := strings.CutPrefix(v, name+"="); found {
-			value = after
-		}
-	}
-	return value
+	c.say("up: n = %s with %d workers", c.variables["N"], workers)
 }
 
 // say tells whoever reads the test's output what it did.
@@ -159,28 +162,13 @@ func (c *cluster) containers(service string) []string {
 	return ids
 }
 
-// docker runs docker, which must succeed, and returns its stdout without the last line
-// break.
-func docker(t *testing.T, args ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	var told bytes.Buffer
-	cmd := exec.CommandContext(ctx, "docker", args...)
-	cmd.Stderr = &told
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("docker %q: %v\n%s%s", args, err, out, told.Bytes())
-	}
-	return strings.TrimSpace(string(out))
-}
-
 // look is what a test asks of a container.
 type look struct {
 	State struct {
 		Status   string
 		ExitCode int
 		Pid      int
+		Health   struct{ Status string }
 	}
 	RestartCount    int
 	Config          struct{ User string }
@@ -197,11 +185,11 @@ type hostConfig struct {
 	NanoCpus       int64
 }
 
-func inspect(t *testing.T, container string) look {
-	t.Helper()
+func (c *cluster) inspect(container string) look {
+	c.t.Helper()
 	var l look
-	if err := json.Unmarshal([]byte(docker(t, "container", "inspect", "--format", "{{json .}}", container)), &l); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal([]byte(c.docker(patience, "container", "inspect", "--format", "{{json .}}", container)), &l); err != nil {
+		c.t.Fatal(err)
 	}
 	return l
 }
@@ -210,11 +198,11 @@ func inspect(t *testing.T, container string) look {
 // docker kill no restart policy holds.
 func (c *cluster) crash(container string) {
 	c.t.Helper()
-	before := inspect(c.t, container)
-	docker(c.t, "run", "--rm", "--pid", "host", "--network", "none", "--entrypoint", "kill", natsImage(c.t),
-		"-9", fmt.Sprint(before.State.Pid))
+	before := c.inspect(container)
+	c.docker(patience, "run", "--rm", "--pid", "host", "--network", "none", "--entrypoint", "kill", natsImage(c.t),
+		"-9", strconv.Itoa(before.State.Pid))
 	c.eventually("the killed container is back", func() bool {
-		now := inspect(c.t, container)
+		now := c.inspect(container)
 		return now.RestartCount == before.RestartCount+1 && now.State.Status == "running"
 	})
 }

@@ -29,7 +29,8 @@ func (b *Bus) Accepted(ctx context.Context, run string, at queens.Position) erro
 	return nil
 }
 
-// PurgeTasks removes the run's tasks from the queue, those that workers hold too.
+// PurgeTasks removes the run's tasks from the queue, those that workers hold too. That
+// there is no queue is no error.
 func (b *Bus) PurgeTasks(ctx context.Context, run string) error {
 	return b.purge(ctx, tasksStream, taskSubject(run))
 }
@@ -61,7 +62,7 @@ func (b *Bus) deleteTask(ctx context.Context, place uint64) error {
 }
 
 // Forget removes a run's tasks, its results and its record from the server, as far as
-// it can.
+// it can. What is not there is no error.
 func (b *Bus) Forget(ctx context.Context, run string) error {
 	return errors.Join(b.PurgeTasks(ctx, run), b.purgeResults(ctx, run), b.removeRecord(ctx, run))
 }
@@ -70,6 +71,7 @@ func (b *Bus) purgeResults(ctx context.Context, run string) error {
 	return b.purge(ctx, resultsStream, resultSubject(run))
 }
 
+// purge removes the messages of a subject from a stream, if there is such a stream.
 func (b *Bus) purge(ctx context.Context, stream, subject string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -77,7 +79,7 @@ func (b *Bus) purge(ctx context.Context, stream, subject string) error {
 	if err == nil {
 		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("purge %s from stream %s: %w", subject, stream, err)
 	}
 	return nil

@@ -1,11 +1,14 @@
 package bus_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
 )
 
@@ -160,4 +163,47 @@ func TestForgetRemovesTheRecord(t *testing.T) {
 		t.Errorf("the runs are %+v (error %v), want n8-b alone", runs, err)
 	}
 	check(t, "epoch of a run that begins anew", claim(t, s.bus, record("n8-a")).Epoch(), 1)
+}
+
+// Where streams are missing there is nothing to remove: a run is cancelled and forgotten
+// all the same, and what other streams have of it goes.
+func TestPurgesWithoutStreams(t *testing.T) {
+	t.Parallel()
+	for _, missing := range [][]string{{tasks}, {results}, {tasks, results}, {tasks, results, "KV_nq_runs"}} {
+		s := newScene(t)
+		claim(t, s.bus, record("n8-a"))
+		publishTask(t, s.bus, task("n8-a", 0))
+		publishResult(t, s.bus, result("n8-a", 1))
+		for _, stream := range missing {
+			s.delete(t, stream)
+		}
+		if err := s.other.PurgeTasks(t.Context(), "n8-a"); err != nil {
+			t.Errorf("without %q: PurgeTasks: %v", missing, err)
+		}
+		err := s.other.CancelRun(t.Context(), "n8-a")
+		if len(missing) < 3 {
+			if err != nil {
+				t.Errorf("without %q: CancelRun: %v", missing, err)
+			}
+			check(t, "state", readRecord(t, s.bus, time.Time{}).State, queens.Cancelled)
+		} else if !errors.Is(err, bus.ErrNoRecord) {
+			t.Errorf("without %q: CancelRun: %v, want %v", missing, err, bus.ErrNoRecord)
+		}
+		for name, subject := range map[string]string{tasks: "nq.task.n8-a", results: "nq.result.n8-a"} {
+			if !slices.Contains(missing, name) {
+				check(t, name, s.stored(t, name, subject), 0)
+			}
+		}
+		if err := s.other.Forget(t.Context(), "n8-a"); err != nil {
+			t.Errorf("without %q: Forget: %v", missing, err)
+		}
+	}
+}
+
+// A purge that the server does not answer is an error that names what was to be removed.
+func TestPurgesSayWhatFailed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.other.Close()
+	says(t, "after the connection's end", s.other.Forget(t.Context(), "n8-a"), tasks, "nq.task.n8-a", results, "nq.result.n8-a", "KV_nq_runs")
 }

@@ -82,11 +82,7 @@ func (b *Bus) keep(ctx context.Context, kept *keptRecord) (stored bool, err erro
 
 // removeRecord removes a run's record and leaves no marker of it.
 func (b *Bus) removeRecord(ctx context.Context, run string) error {
-	err := b.purge(ctx, "KV_"+runsBucket, "$KV."+runsBucket+"."+run)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil
-	}
-	return err
+	return b.purge(ctx, "KV_"+runsBucket, "$KV."+runsBucket+"."+run)
 }
 
 func bucketError(err error) error {

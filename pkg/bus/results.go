@@ -85,12 +85,13 @@ func (r *reader) read(ctx context.Context) error {
 		DeliverPolicy:    jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:      r.at.Sequence + 1,
 		MaxResetAttempts: 1,
-		// The server drops the consumer so long after the reader has gone.
+		// The server drops the consumer of a reader that has died so long after.
 		InactiveThreshold: 30 * time.Second,
 	})
 	if err != nil {
 		return err
 	}
+	defer r.bus.drop(ctx, consumer)
 	messages, err := consumer.Messages()
 	if err != nil {
 		return err
@@ -113,6 +114,17 @@ func (r *reader) read(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// drop removes a reader's consumer, if the server is there to do it.
+func (b *Bus) drop(ctx context.Context, consumer jetstream.Consumer) {
+	info := consumer.CachedInfo()
+	if info == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackWait)
+	defer cancel()
+	_ = b.js.DeleteConsumer(ctx, info.Stream, info.Name) // else it goes by itself, in a while
 }
 
 // isMine reports whether the stream is the one that the reader reads: made at the same

@@ -46,7 +46,7 @@ func (b *Bus) Claim(ctx context.Context, r queens.Record) (*Claim, error) {
 		case err != nil:
 			return nil, err
 		case there.State == queens.Cancelled:
-			return nil, fmt.Errorf("%w: %s, at %s", ErrCancelled, r.Run, there.Updated.Format(time.DateTime))
+			return nil, there.cancelled()
 		}
 		c.kept.revision, c.kept.Epoch = there.revision, max(r.Epoch, there.Epoch)+1
 		stored, err := b.keep(ctx, &c.kept)
@@ -90,12 +90,17 @@ func (c *Claim) Renew(ctx context.Context, state queens.State, done uint64) erro
 func (c *Claim) lost(there *keptRecord) error {
 	switch {
 	case there.State == queens.Cancelled:
-		return fmt.Errorf("%w: %s, at %s", ErrCancelled, there.Run, there.Updated.Format(time.DateTime))
+		return there.cancelled()
 	// Two coordinators can have one epoch only where the record was deleted in between.
 	case there.Epoch > c.kept.Epoch, there.Epoch == c.kept.Epoch && there.claim != c.kept.claim:
-		return fmt.Errorf("%w: run %s is that of %s, epoch %d after %d", ErrTakenOver, there.Run, there.Owner, there.Epoch, c.kept.Epoch)
+		return fmt.Errorf("%w: run %s is that of %s, epoch %d after %d, and goes on there", ErrTakenOver, there.Run, there.Owner, there.Epoch, c.kept.Epoch)
 	}
 	return nil
+}
+
+// cancelled says that the run of a record is, and since when.
+func (k *keptRecord) cancelled() error {
+	return fmt.Errorf("%w: %s, at %s UTC", ErrCancelled, k.Run, k.Updated.UTC().Format(time.DateTime))
 }
 
 // Runs returns the records of all runs, in the order in which they were begun. Those
@@ -151,7 +156,7 @@ func (b *Bus) Record(ctx context.Context, run string) (queens.Record, error) {
 // CancelRun marks a run as cancelled, so that its coordinator ends it, and removes its
 // tasks and results. The record stays, so that a coordinator that is away learns it
 // when it comes back, until somebody calls [Bus.Forget]. The error wraps [ErrNoRecord]
-// if there is none.
+// if there is none; that the streams are missing is no error.
 func (b *Bus) CancelRun(ctx context.Context, run string) error {
 	marking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -239,13 +239,6 @@ func TestForgetRemovesOneRunAlone(t *testing.T) {
 	}
 }
 
-func TestForgetIsAnErrorWhereThereIsNothing(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	s.delete(t, results)
-	says(t, "without the stream", s.bus.Forget(t.Context(), "n8-a"), results, "nq.result.n8-a")
-}
-
 // says checks that there is an error and that it names all of that.
 func says(t *testing.T, name string, err error, named ...string) {
 	t.Helper()

@@ -106,7 +106,11 @@ const SecondsSuffix = "_s"
 
 // console writes log lines for people.
 func console(w io.Writer) io.Writer {
-	out := zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != ""}
+	out := zerolog.ConsoleWriter{
+		Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "",
+		// What people look for first; the rest follows in the order of the alphabet.
+		FieldsOrder: []string{"percent", "done", "tasks", "eta", "elapsed", "total"},
+	}
 	out.FormatPrepare = func(fields map[string]any) error {
 		maps.DeleteFunc(fields, func(name string, _ any) bool { return strings.HasSuffix(name, SecondsSuffix) })
 		return nil
@@ -144,12 +148,16 @@ func (a *App) Main() int {
 	}
 	code := a.exitCode(err)
 	if code == exitUsage {
-		cmd.PrintErrf("%s: %v\n", cmd.CommandPath(), err)
+		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), OneLine(err))
 		return code
 	}
-	a.Log.Error().Int("exit", code).Msg(err.Error())
+	a.Log.Error().Int("exit", code).Msg(OneLine(err))
 	return code
 }
+
+// OneLine returns the text of an error, which may be several that were joined, on one
+// line, for the log.
+func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (a *App) exitCode(err error) int {
 	var signal Signal

@@ -85,7 +85,7 @@ func TestSecondsAreForPrograms(t *testing.T) {
 		t.Errorf("programs read %q (error %v)", &p.stderr, err)
 	}
 	p = newProgram(t, measure).run("count", "--log-format", "console")
-	if line := p.stderr.String(); !strings.HasSuffix(line, " INF progress elapsed=1m30s s=4 tasks=3\n") {
+	if line := p.stderr.String(); !strings.HasSuffix(line, " INF progress tasks=3 elapsed=1m30s s=4\n") {
 		t.Errorf("people read %q", line)
 	}
 }

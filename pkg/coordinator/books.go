@@ -31,8 +31,8 @@ type books struct {
 	search     time.Duration // of what is accepted
 	workers    map[string]struct{}
 	open       map[uint64]*ledger.Dispute // those that are not settled
+	read       queens.Position            // of the last result that came
 	duplicates uint64
-	dropped    uint64             // early results for which there was no room
 	reasons    map[error]struct{} // of refusals, logged once each
 	told       bool               // that there was no room for early results
 }
@@ -47,13 +47,13 @@ func newBooks(cfg *Config, l *ledger.Ledger, w *window) *books {
 		log:      cfg.Log,
 		shares:   split.Shares(&m),
 		workers:  make(map[string]struct{}),
-		open:     make(map[uint64]*ledger.Dispute),
+		read:     l.Position(),
 		reasons:  make(map[error]struct{}),
 	}
 }
 
-// read goes through what the ledger holds already.
-func (b *books) read() error {
+// begin goes through what the ledger holds already.
+func (b *books) begin() error {
 	for r, err := range b.ledger.All() {
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (b *books) add(r *queens.Result) {
 
 // reopen notes which disputes are not settled.
 func (b *books) reopen() {
-	clear(b.open)
+	b.open = make(map[uint64]*ledger.Dispute)
 	for _, d := range b.ledger.Disputes() {
 		if !d.Settled {
 			b.open[d.Task] = &d
@@ -87,9 +87,9 @@ func (b *books) complete() bool {
 	return b.ledger.Len() == b.manifest.Tasks && len(b.open) == 0
 }
 
-// enter takes a batch of results. It returns the disputes that are to be settled by
-// further counts. An error ends the run.
-func (b *books) enter(batch []arrival) ([]*ledger.Dispute, error) {
+// enter takes a batch of results. It returns the tasks whose results are to be checked
+// or settled, for which the tasks are to be found. An error ends the run.
+func (b *books) enter(batch []arrival) (wanted []uint64, err error) {
 	var fitting []queens.Result
 	var refused []ledger.Refusal
 	for _, a := range batch {
@@ -98,7 +98,9 @@ func (b *books) enter(batch []arrival) ([]*ledger.Dispute, error) {
 		case err != nil:
 			return nil, err
 		case errors.Is(reason, errEarly):
-			b.hold(a)
+			if b.hold(a) {
+				wanted = append(wanted, a.result.Task)
+			}
 		case reason != nil:
 			b.tellRefused(&a.result, reason)
 			refused = append(refused, ledger.Refusal{Result: a.result, Reason: reason.Error()})
@@ -106,45 +108,73 @@ func (b *books) enter(batch []arrival) ([]*ledger.Dispute, error) {
 			fitting = append(fitting, a.result)
 		}
 	}
+	before, err := b.accepted(fitting)
+	if err != nil {
+		return nil, err
+	}
 	at := b.ledger.Position()
 	if b.window.early.held == 0 {
-		at = batch[len(batch)-1].at // else those held would be lost with this process
+		at = b.read // else those held would be lost with this process
 	}
 	verdicts, err := b.ledger.Accept(fitting, refused, at)
 	if err != nil {
 		return nil, err
 	}
-	disputed := b.settle(fitting, verdicts)
-	return disputed, b.alarm()
+	disputed, err := b.settle(fitting, verdicts, before)
+	if err != nil {
+		return nil, err
+	}
+	return append(wanted, disputed...), b.alarm()
 }
 
-// settle acts on the verdicts.
-func (b *books) settle(results []queens.Result, verdicts []ledger.Verdict) (disputed []*ledger.Dispute) {
+// accepted returns what the ledger has accepted of the tasks of these results.
+func (b *books) accepted(results []queens.Result) (map[uint64]queens.Result, error) {
+	have := make(map[uint64]queens.Result)
+	for i := range results {
+		r, ok, err := b.ledger.Result(results[i].Task)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			have[r.Task] = r
+		}
+	}
+	return have, nil
+}
+
+// settle acts on the verdicts on results, of whose tasks some had been accepted before.
+// It returns the tasks that are to be counted again.
+func (b *books) settle(results []queens.Result, verdicts []ledger.Verdict, accepted map[uint64]queens.Result) ([]uint64, error) {
 	var conflicts []uint64
-	settled := false
 	for i := range results {
 		r := &results[i]
 		switch verdicts[i] {
 		case ledger.Accepted:
 			b.window.accepted(r.Task, r.Elapsed)
 			b.add(r)
+			accepted[r.Task] = *r
 		case ledger.Duplicate:
 			b.duplicates++
-		case ledger.Conflict, ledger.Settled:
+		case ledger.Conflict:
 			conflicts = append(conflicts, r.Task)
-			settled = settled || verdicts[i] == ledger.Settled
+		case ledger.Settled:
+			conflicts = append(conflicts, r.Task)
+			now, _, err := b.ledger.Result(r.Task)
+			if err != nil {
+				return nil, err
+			}
+			k := b.manifest.Classes[b.manifest.ClassOf(r.Task)].K
+			b.sums.Replace(k, accepted[r.Task].Count, now.Count)
+			accepted[r.Task] = now
 		}
 	}
 	if len(conflicts) == 0 {
-		return nil
-	}
-	if settled {
-		b.recount()
+		return nil, nil
 	}
 	slices.Sort(conflicts)
 	before := b.open
-	b.open = make(map[uint64]*ledger.Dispute)
 	b.reopen()
+	var disputed []uint64
 	for _, d := range b.ledger.Disputes() {
 		if _, now := slices.BinarySearch(conflicts, d.Task); !now {
 			continue
@@ -152,7 +182,7 @@ func (b *books) settle(results []queens.Result, verdicts []ledger.Verdict) (disp
 		switch {
 		case !d.Settled:
 			b.log.Error().Uint64("task", d.Task).Msg("conflict: " + audit.Describe(&d) + "; it is given to others to count")
-			disputed = append(disputed, b.open[d.Task])
+			disputed = append(disputed, d.Task)
 		case before[d.Task] != nil:
 			b.window.accepted(d.Task, 0)
 			b.log.Warn().Uint64("task", d.Task).Msg("conflict settled: " + audit.Describe(&d))
@@ -160,19 +190,7 @@ func (b *books) settle(results []queens.Result, verdicts []ledger.Verdict) (disp
 			b.log.Error().Uint64("task", d.Task).Msg("conflict, outvoted: " + audit.Describe(&d))
 		}
 	}
-	return disputed
-}
-
-// recount makes the sums anew from the ledger: a dispute may have changed what is
-// accepted.
-func (b *books) recount() {
-	b.sums, b.work, b.search = symmetry.Sums{}, 0, 0
-	for r, err := range b.ledger.All() {
-		if err != nil {
-			return // the audit at the end reports it
-		}
-		b.add(&r)
-	}
+	return disputed, nil
 }
 
 // Why a result is refused, or not entered yet.
@@ -204,16 +222,16 @@ func (b *books) misfit(r *queens.Result) (reason, err error) {
 	return nil, nil
 }
 
-// hold keeps a result that came before its task was drawn.
-func (b *books) hold(a arrival) {
+// hold keeps a result that came before its task was drawn, and reports whether it could.
+func (b *books) hold(a arrival) bool {
 	if b.window.early.hold(a) {
-		return
+		return true
 	}
-	b.dropped++
 	if !b.told {
 		b.told = true
 		b.log.Warn().Int("held", maxEarly).Msg("results came for more tasks than can be held before their turn; the rest is counted again")
 	}
+	return false
 }
 
 func (b *books) tellRefused(r *queens.Result, reason error) {

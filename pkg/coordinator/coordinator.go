@@ -140,7 +140,7 @@ func New(cfg Config, bus Bus, claim Claim, l *ledger.Ledger) (*Coordinator, erro
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	defer c.window.close()
 	var sum *big.Int
-	err := c.books.read()
+	err := c.books.begin()
 	c.measure()
 	if err == nil {
 		err = c.collect(ctx)
@@ -164,6 +164,7 @@ func (c *Coordinator) collect(ctx context.Context) error {
 	if c.books.complete() {
 		return nil
 	}
+	c.note()
 	if err := c.bus.PurgeTasks(ctx, c.run); err != nil {
 		c.cfg.Log.Warn().Err(err).Msg("tasks of an earlier coordinator may be counted once more")
 	}

@@ -17,8 +17,10 @@ import (
 
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
 )
 
 // Whatever the transport repeats, loses, reorders or makes up, the total is exact
@@ -179,24 +181,79 @@ func TestEarlyResults(t *testing.T) {
 	}
 }
 
-// The position in the stream does not pass results that are held: a coordinator that
-// dies with them in its hands leaves them to the next.
-func TestHeldResultsKeepThePosition(t *testing.T) {
-	r := start(t, 14, nil)
-	last := r.lastTask() // beyond the window
-	last.Run, last.Attempt = r.name, 1
-	r.publish(r.result(delivery{task: last}, "early"))
-	r.publish(r.result(r.take(1)[0], "w"))
-	r.until("the second result", func(string) bool { return r.progress().Done == 1 })
-	r.again()
-	for range r.tasks() - 2 {
-		d := r.take(1)[0]
-		if d.task.ID == last.ID {
-			t.Error("the task was published although it has a result")
+// Results of more tasks than the window has room for, all there when the coordinator
+// begins, are entered at once, however far their tasks are, and in whatever order they
+// came; one that counted something else does not stop the position in the stream.
+func TestResultsOfALostLedger(t *testing.T) {
+	r := start(t, 32, func(c *coordinator.Config) { c.Overdue = time.Hour }) // sweeps help nobody here
+	r.cancel()
+	<-r.done
+	const stored = 300 // of tasks from the end on, and more than the window
+	var last []queens.Task
+	for task := range split.Tasks(&r.m) {
+		task.Run, task.Attempt = r.name, 1
+		last = append(last, task)
+	}
+	if len(last) < stored+minWindow {
+		t.Fatalf("the run has %d tasks only", len(last))
+	}
+	last = last[len(last)-stored:]
+	rand.Shuffle(stored, func(i, j int) { last[i], last[j] = last[j], last[i] })
+	for _, task := range last {
+		r.publish(&queens.Result{Run: r.name, Task: task.ID, Hash: task.Hash(), Attempt: 1, Worker: "lost", Kernel: "k"})
+	}
+	r.publish(&queens.Result{Run: r.name, Task: minWindow + 1, Hash: 1, Attempt: 1, Worker: "wrong", Kernel: "k"})
+	began := time.Now()
+	r.resume()
+	r.until("their results", func(string) bool { return r.progress().Done == stored })
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("they were entered after %v", took)
+	}
+	r.cancel()
+	<-r.done
+	l, err := ledger.View(r.folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }() // it was only read
+	stream, err := r.admin.Stream(t.Context(), "NQ_RESULTS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := l.Position().Sequence, stream.CachedInfo().State.LastSeq; got != want || l.Refused() != 1 {
+		t.Errorf("position %d of %d, %d refused, want the end and 1", got, want, l.Refused())
+	}
+}
+
+// Where both a deadly task and a dispute are left that nobody here can settle, the run
+// ends and names both.
+func TestBlockedByBoth(t *testing.T) {
+	t.Parallel()
+	r := start(t, 6, nil)
+	tasks := r.take(r.tasks())
+	deadly, disputed := tasks[3].task.ID, tasks[5].task.ID
+	for _, name := range []string{"a", "b", "c"} {
+		r.cfg.Roster.Saw(queens.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []queens.Held{{Run: r.name, Task: deadly}}})
+	}
+	for _, d := range tasks {
+		if d.task.ID == deadly {
+			continue
 		}
 		r.publish(r.result(d, "w"))
+		if d.task.ID == disputed {
+			liar := r.result(d, "liar")
+			liar.Count++
+			r.publish(liar)
+		}
 	}
-	r.exact()
+	if !r.finished(40 * time.Second) { // workers are held to have vanished after 15
+		t.Fatalf("the run did not end; log:\n%s", r.log)
+	}
+	for _, word := range []string{fmt.Sprintf("task %d was in the hands", deadly), fmt.Sprintf("task %d was counted", disputed)} {
+		if !errors.Is(r.err, queens.ErrIncomplete) || !strings.Contains(r.err.Error(), word) {
+			t.Errorf("error %v does not say %s", r.err, word)
+		}
+	}
 }
 
 // Messages of other runs, of another protocol version, and garbage pass by.

@@ -1,6 +1,11 @@
 package coordinator
 
-import "nqueens/pkg/queens"
+import (
+	"maps"
+	"slices"
+
+	"nqueens/pkg/queens"
+)
 
 // arrival is a result, and where it stands in the stream of results.
 type arrival struct {
@@ -14,7 +19,7 @@ const maxEarly = 1 << 20
 
 // early holds results of tasks that were not drawn yet: of those that another
 // coordinator has published. What a result must have counted is known when its task
-// is drawn.
+// is drawn, or found.
 type early struct {
 	results map[uint64][]arrival
 	held    int
@@ -43,6 +48,11 @@ func (e *early) one(name string) string {
 	}
 	e.names[name] = name
 	return name
+}
+
+// ids returns the tasks of the results that are held.
+func (e *early) ids() []uint64 {
+	return slices.Collect(maps.Keys(e.results))
 }
 
 // take gives up the results of a task.

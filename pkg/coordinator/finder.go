@@ -2,18 +2,18 @@ package coordinator
 
 import (
 	"context"
+	"slices"
 	"sync"
 
-	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 )
 
-// finder makes the tasks of disputes again, by their ids, beside the loop: in large
-// runs that takes a while.
+// finder makes tasks again by their ids, beside the loop: of disputes, and of results
+// that came before their tasks were drawn. In large runs that takes a while.
 type finder struct {
 	manifest queens.Manifest
-	found    chan queens.Task
+	found    chan []queens.Task
 
 	mu     sync.Mutex
 	wanted []uint64
@@ -21,18 +21,16 @@ type finder struct {
 }
 
 func newFinder(m queens.Manifest) *finder {
-	return &finder{manifest: m, found: make(chan queens.Task), woken: make(chan struct{}, 1)}
+	return &finder{manifest: m, found: make(chan []queens.Task), woken: make(chan struct{}, 1)}
 }
 
-// want asks for the tasks of these disputes.
-func (f *finder) want(disputes []*ledger.Dispute) {
-	if len(disputes) == 0 {
+// want asks for the tasks of these ids.
+func (f *finder) want(ids []uint64) {
+	if len(ids) == 0 {
 		return
 	}
 	f.mu.Lock()
-	for _, d := range disputes {
-		f.wanted = append(f.wanted, d.Task)
-	}
+	f.wanted = append(f.wanted, ids...)
 	f.mu.Unlock()
 	select {
 	case f.woken <- struct{}{}:
@@ -40,39 +38,46 @@ func (f *finder) want(disputes []*ledger.Dispute) {
 	}
 }
 
-func (f *finder) next() (id uint64, ok bool) {
+// take returns what is wanted, in order, and forgets it.
+func (f *finder) take() []uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.wanted) == 0 {
-		return 0, false
-	}
-	id, f.wanted = f.wanted[0], f.wanted[1:]
-	return id, true
+	ids := f.wanted
+	f.wanted = nil
+	slices.Sort(ids)
+	return ids
 }
 
-// find passes on what is wanted until ctx ends.
+// find passes on what is wanted, some at a time, until ctx ends.
 func (f *finder) find(ctx context.Context) error {
 	for {
-		id, ok := f.next()
-		if !ok {
-			select {
-			case <-f.woken:
-				continue
-			case <-ctx.Done():
-				return nil
-			}
+		select {
+		case <-f.woken:
+		case <-ctx.Done():
+			return nil
 		}
-		task, err := split.Find(ctx, &f.manifest, id)
+		var some []queens.Task
+		pass := func() {
+			if len(some) == 0 {
+				return
+			}
+			select {
+			case f.found <- some:
+			case <-ctx.Done():
+			}
+			some = nil
+		}
+		err := split.Find(ctx, &f.manifest, f.take(), func(task queens.Task) {
+			if some = append(some, task); len(some) == maxGroup {
+				pass()
+			}
+		})
+		pass()
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return err
-		}
-		select {
-		case f.found <- task:
-		case <-ctx.Done():
-			return nil
 		}
 	}
 }

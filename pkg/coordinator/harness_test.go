@@ -122,6 +122,12 @@ func (r *run) again() {
 	r.t.Helper()
 	r.cancel()
 	<-r.done
+	r.resume()
+}
+
+// resume starts a coordinator on the ledger that another has left.
+func (r *run) resume() {
+	r.t.Helper()
 	var err error
 	if r.ledger, err = ledger.Open(r.folder); err != nil {
 		r.t.Fatal(err)
@@ -150,6 +156,9 @@ type delivery struct {
 
 // patience bounds every wait of a test.
 const patience = 20 * time.Second
+
+// minWindow is the least number of tasks that are out at once.
+const minWindow = 64
 
 // take takes so many tasks off the queue.
 func (r *run) take(number int) []delivery {

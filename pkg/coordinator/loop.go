@@ -3,12 +3,12 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"nqueens/pkg/audit"
-	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 )
@@ -23,7 +23,6 @@ func (c *Coordinator) loop(ctx context.Context, in *inbox, post *mail, search *f
 	always := make(chan struct{})
 	close(always)
 	caughtUp := in.caughtUp
-	search.want(c.books.disputes())
 	for !c.books.complete() {
 		var again <-chan struct{} // blocks for ever, unless there is more to draw
 		if caughtUp == nil {      // before, there may be results on the way of what would be drawn
@@ -49,7 +48,7 @@ func (c *Coordinator) loop(ctx context.Context, in *inbox, post *mail, search *f
 		case placed := <-post.placed:
 			c.window.placed(placed)
 		case a := <-in.arrivals:
-			if err := c.enter(in.more(a), search); err != nil {
+			if err := c.receive(in.more(a), search, caughtUp == nil); err != nil {
 				return err
 			}
 		case <-caughtUp:
@@ -57,8 +56,10 @@ func (c *Coordinator) loop(ctx context.Context, in *inbox, post *mail, search *f
 			if err := c.reconcile(in, search); err != nil {
 				return err
 			}
-		case found := <-search.found:
-			c.recount(&found)
+		case tasks := <-search.found:
+			if err := c.found(tasks, search); err != nil {
+				return err
+			}
 		case <-sweep.C:
 			if err := c.sweep(); err != nil {
 				return err
@@ -72,30 +73,50 @@ func (c *Coordinator) loop(ctx context.Context, in *inbox, post *mail, search *f
 	return nil
 }
 
-// enter takes a batch of results into the books.
+// receive enters results that have come. Those of tasks that were not drawn yet are held;
+// their tasks are looked for once all has come that was there at first.
+func (c *Coordinator) receive(batch []arrival, search *finder, caughtUp bool) error {
+	c.books.read = batch[len(batch)-1].at
+	if !caughtUp {
+		search = nil
+	}
+	return c.enter(batch, search)
+}
+
+// enter takes a batch of results into the books, and has the tasks searched for that are
+// wanted then.
 func (c *Coordinator) enter(batch []arrival, search *finder) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	disputed, err := c.books.enter(batch)
+	wanted, err := c.books.enter(batch)
 	if err != nil {
 		return err
 	}
-	search.want(disputed)
+	if search != nil {
+		search.want(wanted)
+	}
+	c.note()
+	return nil
+}
+
+// note tells those who renew the claim how far the ledger is.
+func (c *Coordinator) note() {
 	at := c.ledger.Position()
 	c.safe.Store(&at)
 	c.done.Store(c.ledger.Len())
-	return nil
 }
 
 // reconcile enters what was on the server when the coordinator began, and tells what
 // the run goes on with.
 func (c *Coordinator) reconcile(in *inbox, search *finder) error {
 	for batch := in.rest(); len(batch) > 0; batch = in.rest() {
-		if err := c.enter(batch, search); err != nil {
+		if err := c.receive(batch, search, false); err != nil {
 			return err
 		}
 	}
+	search.want(c.window.early.ids())
+	search.want(slices.Collect(maps.Keys(c.books.open)))
 	c.measure()
 	accepted, early := c.ledger.Len()-c.before, c.window.early.held
 	if c.before > 0 || accepted > 0 || early > 0 {
@@ -105,6 +126,21 @@ func (c *Coordinator) reconcile(in *inbox, search *finder) error {
 			Msg("reconciled: what has no result is published now")
 	}
 	return nil
+}
+
+// found takes tasks that were searched for: of disputes, to be counted again, and of
+// results that are held, to be entered.
+func (c *Coordinator) found(tasks []queens.Task, search *finder) error {
+	var ripe []arrival
+	for i := range tasks {
+		task := &tasks[i]
+		if came := c.window.early.take(task.ID); len(came) > 0 {
+			c.window.known(task)
+			ripe = append(ripe, came...)
+		}
+		c.recount(task)
+	}
+	return c.enter(ripe, search)
 }
 
 // recount has the task of a dispute counted again, by others than before.
@@ -134,10 +170,7 @@ func (c *Coordinator) sweep() error {
 	for _, gone := range c.cfg.Roster.Vanished() {
 		c.bury(&gone)
 	}
-	if err := c.undone(); err != nil {
-		return err
-	}
-	return c.unsettled()
+	return c.blocked()
 }
 
 // bury notes a worker that has vanished, and with which tasks in its hands.
@@ -156,34 +189,32 @@ func (c *Coordinator) bury(worker *queens.Heartbeat) {
 	c.cfg.Log.Warn().Str("worker", worker.Worker).Uints64("held", held).Msg("worker vanished")
 }
 
-// undone returns an error when all that has no result is set aside.
-func (c *Coordinator) undone() error {
-	if !c.window.stuck() {
-		return nil
-	}
-	var lines []string
-	for id, f := range c.window.out {
-		lines = append(lines, fmt.Sprintf("task %d was in the hands of %s when they vanished (to count it alone: coordinator ledger %s --task %d | worker task)",
-			id, strings.Join(f.widowed, ", "), c.run, id))
-	}
-	slices.Sort(lines)
-	return fmt.Errorf("%w: %d of %d tasks are counted; %s", queens.ErrIncomplete, c.ledger.Len(), c.books.manifest.Tasks, strings.Join(lines, "; "))
-}
-
-// unsettled returns an error when nothing is left to do but to settle disputes, and
-// no worker has been there for a while that could.
-func (c *Coordinator) unsettled() error {
-	if c.ledger.Len() < c.books.manifest.Tasks || c.judge() {
+// blocked returns an error when nothing is left but what can't be done here: tasks set
+// aside, and disputes for which no worker has been there for a while that could settle
+// them.
+func (c *Coordinator) blocked() error {
+	if c.window.waits() || c.judge() {
 		c.idle = time.Time{}
 		return nil
 	}
 	if c.idle.IsZero() {
 		c.idle = time.Now()
 	}
-	if time.Since(c.idle) < c.cfg.Unsettled {
+	if len(c.books.open) > 0 && time.Since(c.idle) < c.cfg.Unsettled {
 		return nil
 	}
-	return fmt.Errorf("%w (no other worker is there to count again: start one and resume)", audit.Undisputed(c.ledger))
+	var lines []string
+	for id, f := range c.window.out {
+		if f.aside {
+			lines = append(lines, fmt.Sprintf("task %d was in the hands of %s when they vanished (to count it alone: coordinator ledger %s --task %d | worker task)",
+				id, strings.Join(f.widowed, ", "), c.run, id))
+		}
+	}
+	slices.Sort(lines)
+	for _, d := range c.books.open {
+		lines = append(lines, audit.Describe(d)+" (no other worker is there to count it again: start one and resume)")
+	}
+	return fmt.Errorf("%w: %d of %d tasks are counted; %s", queens.ErrIncomplete, c.ledger.Len(), c.books.manifest.Tasks, strings.Join(lines, "; "))
 }
 
 // judge reports whether a worker is there that can settle one of the open disputes.
@@ -213,13 +244,4 @@ func (c *Coordinator) snapshot() progress.Snapshot {
 	s.Workers, s.Threads = c.cfg.Roster.Present()
 	s.Repeated, s.Conflicts = c.window.repeated, len(c.ledger.Disputes())
 	return s
-}
-
-// disputes returns those that are not settled.
-func (b *books) disputes() []*ledger.Dispute {
-	open := make([]*ledger.Dispute, 0, len(b.open))
-	for _, d := range b.open {
-		open = append(open, d)
-	}
-	return open
 }

@@ -24,6 +24,26 @@ type mail struct {
 	told time.Time // when that was last logged
 }
 
+// errand says what the mail is to do with a task.
+type errand int
+
+const (
+	// publish it.
+	publish errand = iota
+	// look whether it lies at its place, and publish it with the next attempt if not.
+	look
+	// withdraw it from its place: nobody is to get it any more.
+	withdraw
+)
+
+// job is an errand for the mail.
+type job struct {
+	errand    errand
+	task      queens.Task
+	place     uint64
+	published bool // by the mail
+}
+
 // carriers is the number of errands under way at once: the road to the server and
 // back is longer than what is to be done at either end.
 const carriers = 16

@@ -39,10 +39,10 @@ type window struct {
 
 	size     int // of the window, as resize left it
 	out      map[uint64]*flight
-	again    []job // looks, repetitions and withdrawals to be sent, in turn with fresh tasks
-	turn     bool  // that of again
-	fresh    *queens.Task
-	drawn    bool // all tasks
+	again    []job   // looks, repetitions and withdrawals to be sent, in turn with fresh tasks
+	turn     bool    // that of again
+	fresh    *flight // drawn, and not sent yet
+	drawn    bool    // all tasks
 	pull     func() (queens.Task, bool)
 	close    func()
 	run      string
@@ -50,6 +50,7 @@ type window struct {
 	early    *early
 	longest  time.Duration // of the searches so far
 	aside    int           // flights that are set aside
+	disputed int           // flights of tasks in dispute
 	repeated uint64
 }
 
@@ -64,26 +65,7 @@ type flight struct {
 	expires time.Time
 	widowed []string // workers that vanished with it in their hands
 	aside   bool     // for good: it was one of theirs too often
-}
-
-// errand says what the mail is to do with a task.
-type errand int
-
-const (
-	// publish it.
-	publish errand = iota
-	// look whether it lies at its place, and publish it with the next attempt if not.
-	look
-	// withdraw it from its place: nobody is to get it any more.
-	withdraw
-)
-
-// job is an errand for the mail.
-type job struct {
-	errand    errand
-	task      queens.Task
-	place     uint64
-	published bool // by the mail
+	dispute bool     // it has results, which contradict each other
 }
 
 func newWindow(cfg *Config, run string, m *queens.Manifest, has func(id uint64) bool) *window {
@@ -108,7 +90,7 @@ func (w *window) next() (job, bool) {
 	case w.turn:
 		return w.again[0], true
 	case w.fresh != nil:
-		return job{task: *w.fresh}, true
+		return job{task: w.fresh.task}, true
 	}
 	return job{}, false
 }
@@ -118,36 +100,49 @@ func (w *window) next() (job, bool) {
 // returns such results, to be entered now, and whether to draw again at once.
 func (w *window) draw() (ripe []arrival, more bool) {
 	for range maxDrawn {
-		if w.fresh != nil || w.drawn || len(w.out)-w.aside >= w.size {
-			return ripe, false
+		if w.fresh != nil || w.drawn || len(w.out)-w.aside-w.disputed >= w.size {
+			return ripe, len(ripe) > 0
 		}
 		task, ok := w.pull()
 		if !ok {
 			w.drawn = true
-			return ripe, false
-		}
-		if w.has(task.ID) {
 			continue
 		}
-		task.Run, task.Attempt = w.run, 1
+		if w.has(task.ID) || w.out[task.ID] != nil {
+			continue
+		}
 		if came := w.early.take(task.ID); len(came) > 0 {
-			// Where they misfit, the sweeper publishes it.
-			task.Attempt = 0
-			w.out[task.ID] = &flight{task: task, hash: task.Hash()}
+			w.known(&task)
 			ripe = append(ripe, came...)
 			continue
 		}
-		w.fresh = &task
+		w.fresh = w.add(&task)
+		w.fresh.task.Attempt, w.fresh.busy = 1, true
 	}
 	return ripe, true
 }
 
+// add makes a flight of a task.
+func (w *window) add(task *queens.Task) *flight {
+	f := &flight{task: *task, hash: task.Hash()}
+	f.task.Run = w.run
+	w.out[task.ID] = f
+	return f
+}
+
+// known takes up a task whose results have come without it being given out. Where they
+// misfit, the sweeper publishes it.
+func (w *window) known(task *queens.Task) {
+	if w.out[task.ID] == nil && !w.has(task.ID) {
+		w.add(task)
+	}
+}
+
 // sent notes that the mail has taken the errand that next returned.
-func (w *window) sent(j job) {
+func (w *window) sent(job) {
 	if w.turn {
 		w.again = w.again[1:]
 	} else {
-		w.out[j.task.ID] = &flight{task: j.task, hash: j.task.Hash(), busy: true}
 		w.fresh = nil
 	}
 	w.turn = !w.turn
@@ -219,9 +214,11 @@ func (w *window) sweep() (given []*flight) {
 func (w *window) recount(task *queens.Task, attempt uint32, notBy []string) {
 	f, out := w.out[task.ID]
 	if !out {
-		f = &flight{task: *task, hash: task.Hash()}
-		f.task.Run = w.run
-		w.out[task.ID] = f
+		f = w.add(task)
+	}
+	if !f.dispute {
+		f.dispute = true
+		w.disputed++
 	}
 	f.task.Attempt = max(f.task.Attempt, attempt)
 	f.task.NotBy = notBy[max(0, len(notBy)-queens.MaxNotBy):]
@@ -251,24 +248,35 @@ func (w *window) widow(id uint64, worker string) (f *flight, setAside bool) {
 	return f, true
 }
 
-// stuck reports whether all that has no result is set aside, and off the queue.
-func (w *window) stuck() bool {
-	if w.aside == 0 || !w.drawn || len(w.out) > w.aside {
-		return false
+// waits reports whether there is a task that is not drawn yet, or out and neither set
+// aside nor in dispute.
+func (w *window) waits() bool {
+	if !w.drawn {
+		return true
 	}
 	for _, f := range w.out {
-		if f.busy {
-			return false
+		if !f.dispute && (!f.aside || f.busy) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // accepted notes that a task needs no more care, and how long its search took.
 func (w *window) accepted(id uint64, search time.Duration) {
 	w.longest = max(w.longest, search)
-	if f, out := w.out[id]; out && f.aside {
+	f, out := w.out[id]
+	if !out {
+		return
+	}
+	if f.aside {
 		w.aside--
+	}
+	if f.dispute {
+		w.disputed--
+	}
+	if f == w.fresh {
+		w.fresh = nil
 	}
 	delete(w.out, id)
 }

@@ -57,3 +57,33 @@ func TestLooksAndFreshTasksTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// A task is expected from the moment that it is drawn, also before the mail has taken it;
+// when its result comes first, it is not sent any more.
+func TestResultOfADrawnTask(t *testing.T) {
+	classes, err := symmetry.Classes(8, queens.None)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), 8, queens.None, classes, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := make(map[uint64]bool)
+	w := newWindow(&Config{Overdue: time.Second, Patience: time.Hour}, "r", &m, func(id uint64) bool { return accepted[id] })
+	defer w.close()
+	w.draw()
+	first, ok := w.next()
+	if hash, out := w.expected(first.task.ID); !ok || !out || hash != first.task.Hash() || first.task.Attempt != 1 {
+		t.Fatalf("errand %+v (%v), hash %x (%v)", first, ok, hash, out)
+	}
+	accepted[first.task.ID] = true
+	w.accepted(first.task.ID, 0)
+	if j, ok := w.next(); ok {
+		t.Errorf("errand %+v for a task that has its result", j)
+	}
+	w.draw()
+	if second, ok := w.next(); !ok || second.task.ID == first.task.ID {
+		t.Errorf("errand %+v (%v), want the next task", second, ok)
+	}
+}

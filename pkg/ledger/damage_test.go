@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"nqueens/pkg/ledger"
@@ -20,7 +18,8 @@ import (
 // A bit that flips anywhere, or all that there are in the headers of the pages that
 // lead to others, never makes the ledger say what was not written: the file is
 // refused, or says what it said, or what it said one transaction ago where the newest
-// meta page was hit, or names the results that are lost.
+// meta page was hit, or names the results that are lost. Under the race detector it is
+// a random fifth of those bits.
 func TestBitFlips(t *testing.T) {
 	s := newSample(t)
 	data, _ := s.last()
@@ -49,7 +48,10 @@ func TestBitFlips(t *testing.T) {
 		bits = append(bits, rng.IntN(len(data)*8))
 	}
 	rng.Shuffle(len(bits), func(i, j int) { bits[i], bits[j] = bits[j], bits[i] })
-	for part := range slices.Chunk(bits, len(bits)/4+1) {
+	if underRace {
+		bits = bits[:len(bits)/5]
+	}
+	for part := range slices.Chunk(bits, len(bits)/2+1) {
 		t.Run(fmt.Sprintf("%d bits from %d", len(part), part[0]), func(t *testing.T) {
 			t.Parallel()
 			folder, data := t.TempDir(), slices.Clone(data)
@@ -153,86 +155,6 @@ func TestPowerCut(t *testing.T) {
 func newestTransaction(data []byte) int {
 	number := func(at int) int { return int(binary.NativeEndian.Uint64(data[at+16+48:])) }
 	return max(number(0), number(page))
-}
-
-// What was taken out as damaged can be accepted again, and then nothing is lacking.
-func TestDamagedIsCountedAgain(t *testing.T) {
-	s := newSample(t)
-	data, want := s.last()
-	folder := t.TempDir()
-	lost := want.Results[200]
-	hit := recordOf(t, data, lost.Task)
-	data[hit+10] ^= 0x10
-	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ledger.View(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("task %d:", lost.Task)) {
-		t.Errorf("the reader's error is %v, and does not name task %d", err, lost.Task)
-	}
-	l := open(t, ledger.Open, folder)
-	if !slices.Equal(l.Damaged(), []uint64{lost.Task}) || l.Has(lost.Task) || l.Len() != uint64(len(want.Results)-1) {
-		t.Errorf("tasks %d are damaged of %d, want %d", l.Damaged(), l.Len(), lost.Task)
-	}
-	if _, ok, err := l.Result(lost.Task); ok || err != nil {
-		t.Errorf("the lost task has a result: %v, %v", ok, err)
-	}
-	closed(t, l)
-	l = open(t, ledger.Open, folder)
-	if len(l.Damaged()) != 0 {
-		t.Errorf("opened again, tasks %d are damaged", l.Damaged())
-	}
-	if got := accept(t, l, want.Position, lost); got[0] != ledger.Accepted {
-		t.Errorf("the verdict is %v", got)
-	}
-	if got := contentsOf(t, l); !got.equal(want) {
-		t.Error("it does not say what was written")
-	}
-}
-
-// The result of a task in dispute that is damaged is put back from its votes.
-func TestDamagedInDispute(t *testing.T) {
-	s := newSample(t)
-	data, want := s.last()
-	for _, d := range want.Disputes {
-		folder := t.TempDir()
-		hit := recordOf(t, data, d.Task)
-		damaged := slices.Clone(data)
-		damaged[hit+9] ^= 0x01
-		if err := os.WriteFile(filepath.Join(folder, file), damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		l := open(t, ledger.Open, folder)
-		if got := contentsOf(t, l); !got.equal(want) || len(l.Damaged()) != 0 {
-			t.Errorf("task %d: it does not say what was written; %d are damaged", d.Task, l.Damaged())
-		}
-	}
-}
-
-// recordOf returns where the record of a task begins in the newest of the pages that
-// hold it.
-func recordOf(t *testing.T, data []byte, task uint64) int {
-	t.Helper()
-	l := len(data)
-	folder := t.TempDir()
-	key := binary.BigEndian.AppendUint64(nil, task)
-	for at := range l - 16 {
-		if !bytes.Equal(data[at:at+8], key) {
-			continue
-		}
-		changed := slices.Clone(data)
-		changed[at+8] ^= 0x80
-		if err := os.WriteFile(filepath.Join(folder, file), changed, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		l, err := ledger.View(folder)
-		if err == nil {
-			closed(t, l)
-		} else if strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", task)) {
-			return at
-		}
-	}
-	t.Fatalf("task %d has no record", task)
-	return 0
 }
 
 // A file that is cut short, or damaged, while it is open ends its use with an error,

@@ -175,6 +175,29 @@ func TestDisputesInOrder(t *testing.T) {
 	}
 }
 
+// A batch that touches no dispute copies none of them.
+func TestDisputesAreNotCopied(t *testing.T) {
+	l, err := Create(t.TempDir(), headerOf(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	other := vote("a", 1)
+	other.Task = 8
+	for i, c := range []struct {
+		batch  []queens.Result
+		copies bool
+	}{{votes("a1 b2"), true}, {[]queens.Result{other}, false}, {[]queens.Result{other}, false}, {votes("c3"), true}} {
+		before := l.Disputes()
+		if _, err := l.Accept(c.batch, nil, queens.Position{Sequence: uint64(i + 1)}); err != nil {
+			t.Fatal(err)
+		}
+		if copied := len(before) == 0 || &before[0] != &l.Disputes()[0]; copied != c.copies {
+			t.Errorf("batch %d: copied is %v", i, copied)
+		}
+	}
+}
+
 // vote is a result of task 7.
 func vote(worker string, count uint64) queens.Result {
 	return queens.Result{Run: "run", Task: 7, Hash: 77, Attempt: 1, Count: count, Worker: worker, Kernel: "generic"}

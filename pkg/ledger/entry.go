@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -20,7 +21,8 @@ type entry struct {
 	results  *bbolt.Bucket
 	tx       *bbolt.Tx
 	accepted []uint64
-	disputes []Dispute
+	disputes []Dispute // the ledger's own until copied is set
+	copied   bool
 	votes    uint64
 	refused  uint64
 }
@@ -53,6 +55,7 @@ func (e *entry) enter(r queens.Result) (Verdict, error) {
 	if err := e.keepVote(known); err != nil {
 		return 0, err
 	}
+	e.copyDisputes()
 	e.disputes = append(e.disputes, Dispute{Task: r.Task, Votes: []queens.Result{known}})
 	e.ledger.disputed[r.Task] = len(e.disputes) - 1
 	return e.vote(len(e.disputes)-1, r)
@@ -60,6 +63,7 @@ func (e *entry) enter(r queens.Result) (Verdict, error) {
 
 // vote enters a result of a task that is in dispute.
 func (e *entry) vote(i int, r queens.Result) (Verdict, error) {
+	e.copyDisputes()
 	d := &e.disputes[i]
 	before, _ := decide(d.Votes)
 	verdict, kept := d.vote(r)
@@ -73,6 +77,14 @@ func (e *entry) vote(i int, r queens.Result) (Verdict, error) {
 		return verdict, e.accept(d.Votes[now])
 	}
 	return verdict, nil
+}
+
+// copyDisputes lets the disputes be changed: those of the ledger stay as they are until
+// all is on disk, and what it returned of them for good.
+func (e *entry) copyDisputes() {
+	if !e.copied {
+		e.disputes, e.copied = slices.Clone(e.disputes), true
+	}
 }
 
 // accept writes a result as the accepted one of its task.

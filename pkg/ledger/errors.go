@@ -15,17 +15,26 @@ import (
 // LockedError says that another process has the ledger open, or this one twice.
 type LockedError struct {
 	Folder string
-	// Holder is the writer; zero where it is not known, or where readers have it open.
+	// Readers is set where those who have it open only read it.
+	Readers bool
+	// Holder is the writer; zero where it is not known, or where Readers is set.
 	Holder Holder
 }
 
 // Error names the holder.
 func (e *LockedError) Error() string {
-	if e.Holder == (Holder{}) {
+	switch h := &e.Holder; {
+	case e.Readers:
+		return fmt.Sprintf("the ledger in %s is being read by another process (verify, ledger or runs): try again in a moment", e.Folder)
+	case *h == (Holder{}):
 		return fmt.Sprintf("the ledger in %s is in use by another process: wait until it has ended", e.Folder)
+	case h.Run == "":
+		return fmt.Sprintf("the ledger in %s is being opened by process %d on %s since %s: wait until it has ended, or end it",
+			e.Folder, h.PID, h.Host, h.Since.Format(time.RFC3339))
+	default:
+		return fmt.Sprintf("the ledger in %s is in use for run %s by process %d on %s since %s: wait until it has ended, or end it",
+			e.Folder, h.Run, h.PID, h.Host, h.Since.Format(time.RFC3339))
 	}
-	return fmt.Sprintf("the ledger in %s is in use by process %d on %s since %s: wait until it has ended, or end it",
-		e.Folder, e.Holder.PID, e.Holder.Host, e.Holder.Since.Format(time.RFC3339))
 }
 
 // DamagedError says that a file is not what was written: cut short, bits flipped,
@@ -73,7 +82,7 @@ func (l *Ledger) update(f func(*bbolt.Tx) error) error {
 	switch {
 	case l.failed != nil:
 		return l.failed
-	case l.readOnly:
+	case l.purpose != toWrite:
 		return fmt.Errorf("the ledger %s was opened for reading", l.path)
 	case l.reading > 0:
 		return l.errReading()

@@ -23,6 +23,20 @@ func lock(file *os.File, alone bool) error {
 	return err
 }
 
+// openUnfinished opens a file, or makes it, that will be renamed while it is open. It
+// goes by the name that it will have.
+func openUnfinished(path, name string) (*os.File, error) {
+	for {
+		fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_CREAT|syscall.O_CLOEXEC, 0o600)
+		switch {
+		case err == nil:
+			return os.NewFile(uintptr(fd), name), nil
+		case !errors.Is(err, syscall.EINTR):
+			return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
 // unlock ends the lock of a file. Closing it does not, while it is mapped.
 func unlock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }
 

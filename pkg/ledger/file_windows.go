@@ -22,6 +22,25 @@ func lock(file *os.File, alone bool) error {
 	return err
 }
 
+// openUnfinished opens a file, or makes it, that will be renamed while it is open,
+// which needs a mode of sharing that os.OpenFile does not ask for. It goes by the name
+// that it will have.
+func openUnfinished(path, name string) (*os.File, error) {
+	const (
+		access = windows.GENERIC_READ | windows.GENERIC_WRITE
+		share  = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
+	)
+	p, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	handle, err := windows.CreateFile(p, access, share, nil, windows.OPEN_ALWAYS, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(handle), name), nil
+}
+
 // unlock ends the lock of a file.
 func unlock(file *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, place())

@@ -60,12 +60,15 @@ func FuzzOpen(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(folder, File), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, how := range []func(string) (*Ledger, error){View, Open} {
+		for _, how := range []func(string) (*Ledger, error){View, Look, Open} {
 			l, err := how(folder)
 			if err != nil {
 				continue
 			}
 			for r, err := range l.All() {
+				if err != nil && l.purpose == toLook && len(l.Damaged()) > 0 {
+					break
+				}
 				if err != nil {
 					t.Errorf("it was opened, and then: %v", err)
 				} else if written[r.Task] != r.Count {

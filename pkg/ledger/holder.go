@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,7 +13,8 @@ import (
 )
 
 // Holder is the process that has a ledger open for writing, with what run, and how far
-// that has come: others can't read the ledger meanwhile.
+// that has come: others can't read the ledger meanwhile. Of one that is still opening
+// it Run to Hash are zero until it has read them, and Done until it has counted.
 type Holder struct {
 	Run      string          `json:"run"`
 	Created  time.Time       `json:"created"`
@@ -32,17 +35,62 @@ const (
 	refreshEvery = 2 * time.Second
 )
 
-// takeHold says in the folder who has the ledger open.
+// How long a writer waits for readers, which soon end, and how often it looks.
+const (
+	readersPatience = 2 * time.Second
+	readersRetry    = 20 * time.Millisecond
+)
+
+// take locks the file for what the ledger is opened for.
+func (l *Ledger) take() error {
+	folder := filepath.Dir(l.path)
+	for start := time.Now(); ; time.Sleep(readersRetry) {
+		err := lock(l.file, l.purpose == toWrite)
+		if err == nil && l.purpose == toWrite {
+			l.takeHold()
+		}
+		if !errors.Is(err, errLocked) {
+			return diagnose(l.path, err)
+		}
+		writer, err := l.writerHasIt()
+		switch {
+		case err != nil:
+			return diagnose(l.path, err)
+		case writer:
+			return &LockedError{Folder: folder, Holder: readHolder(folder)}
+		case time.Since(start) >= readersPatience:
+			return &LockedError{Folder: folder, Readers: true}
+		}
+	}
+}
+
+// writerHasIt reports whether others who have the file locked do so to write: then it
+// can't be locked together with them.
+func (l *Ledger) writerHasIt() (bool, error) {
+	err := lock(l.file, false)
+	if errors.Is(err, errLocked) {
+		return true, nil
+	}
+	return false, cmp.Or(err, unlock(l.file))
+}
+
+// takeHold says in the folder who has the ledger locked, in place of a writer that was
+// killed.
 func (l *Ledger) takeHold() {
+	_ = os.Remove(filepath.Join(filepath.Dir(l.path), holderName))
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this machine"
 	}
-	m := &l.header.Manifest
-	l.holder = Holder{
-		Run: l.header.Run, Created: l.header.Created, N: m.N, Symmetry: m.Symmetry, Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:]),
-		PID: os.Getpid(), Host: host, Since: plain(time.Now()),
-	}
+	l.holder = Holder{PID: os.Getpid(), Host: host, Since: plain(time.Now())}
+	l.tellHolder()
+}
+
+// tellRun says in the folder which run the holder has.
+func (l *Ledger) tellRun() {
+	h, m := &l.holder, &l.header.Manifest
+	h.Run, h.Created = l.header.Run, l.header.Created
+	h.N, h.Symmetry, h.Tasks, h.Hash = m.N, m.Symmetry, m.Tasks, hex.EncodeToString(m.Hash[:])
 	l.tellHolder()
 }
 
@@ -61,12 +109,16 @@ func (l *Ledger) tellHolder() {
 	_ = os.Remove(path + ".new")
 }
 
-// letGo removes holder.json, while the ledger is still locked.
+// letGo removes the holder.json of a writer, while the ledger is still locked.
 func (l *Ledger) letGo() {
+	if l.holder == (Holder{}) {
+		return
+	}
 	_ = os.Remove(filepath.Join(filepath.Dir(l.path), holderName))
 }
 
-// readHolder returns who has the ledger of a folder open, as far as it can be read.
+// readHolder returns who has the ledger of a folder open for writing, as far as it can
+// be read. It is to be asked only while a writer has the ledger locked.
 func readHolder(folder string) Holder {
 	var h Holder
 	text, err := os.ReadFile(filepath.Join(folder, holderName))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,13 +37,15 @@ func TestLocked(t *testing.T) {
 		}
 		return locked.Holder
 	}
-	for what, how := range map[string]func(string) (*ledger.Ledger, error){"another writer": ledger.Open, "a reader beside a writer": ledger.View} {
+	for what, how := range map[string]func(string) (*ledger.Ledger, error){
+		"another writer": ledger.Open, "a reader beside a writer": ledger.View, "a look beside a writer": ledger.Look,
+	} {
 		h := refused(what, how)
-		if h.PID != os.Getpid() || h.Host != host || h.Since.IsZero() || h.Updated.Before(h.Since) {
+		if h.Run != run || h.Tasks != 10 || h.PID != os.Getpid() || h.Host != host || h.Since.IsZero() || h.Updated.Before(h.Since) {
 			t.Errorf("%s: the holder is %+v", what, h)
 		}
 		text := (&ledger.LockedError{Folder: folder, Holder: h}).Error()
-		for _, part := range []string{folder, host, h.Since.Format(time.RFC3339)} {
+		for _, part := range []string{folder, run, strconv.Itoa(h.PID), host, h.Since.Format(time.RFC3339)} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%q does not say %s", text, part)
 			}
@@ -55,12 +58,92 @@ func TestLocked(t *testing.T) {
 		t.Errorf("the holder is %+v", h)
 	}
 	closed(t, l)
-	reader := open(t, ledger.View, folder)
-	if h := refused("a writer beside a reader", ledger.Open); h != (ledger.Holder{}) {
-		t.Errorf("a reader is named as the holder: %+v", h)
-	}
-	closed(t, reader)
 	open(t, ledger.Open, folder)
+}
+
+// A writer waits up to 2 s for readers. Then it says that they are reading, and names no
+// one, whatever a writer that was killed has left.
+func TestOpenWaitsForReaders(t *testing.T) {
+	folder := t.TempDir()
+	closed(t, create(t, folder, 10))
+	stale := []byte(`{"run":"other","pid":1,"host":"elsewhere"}`)
+	if err := os.WriteFile(filepath.Join(folder, "holder.json"), stale, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			reads time.Duration
+			waits time.Duration
+		}{{3 * time.Second, 2 * time.Second}, {1990 * time.Millisecond, 2 * time.Second}, {0, 0}, {time.Millisecond, 20 * time.Millisecond}} {
+			readers := []*ledger.Ledger{open(t, ledger.View, folder), open(t, ledger.Look, folder)}
+			ended := make(chan struct{})
+			if c.reads == 0 {
+				closed(t, readers[0])
+				closed(t, readers[1])
+			}
+			go func() {
+				defer close(ended)
+				time.Sleep(c.reads)
+				for _, r := range readers {
+					closed(t, r)
+				}
+			}()
+			start := time.Now()
+			l, err := ledger.Open(folder)
+			if waited := time.Since(start); waited != c.waits {
+				t.Errorf("readers read for %v, it waits for %v, want %v", c.reads, waited, c.waits)
+			}
+			var locked *ledger.LockedError
+			switch {
+			case err == nil:
+				closed(t, l)
+			case !errors.As(err, &locked) || !locked.Readers || locked.Holder != (ledger.Holder{}) || !strings.Contains(err.Error(), "being read"):
+				t.Errorf("readers read for %v, the error is %v", c.reads, err)
+			}
+			if (err == nil) != (c.reads < c.waits || c.reads == 0) {
+				t.Errorf("readers read for %v, the error is %v", c.reads, err)
+			}
+			<-ended
+		}
+	})
+}
+
+// Of writers that wait for the same reader one gets the ledger, and the others name it,
+// without waiting for it.
+func TestWritersBesideAReader(t *testing.T) {
+	folder := t.TempDir()
+	closed(t, create(t, folder, 10))
+	synctest.Test(t, func(t *testing.T) {
+		reader := open(t, ledger.View, folder)
+		type outcome struct {
+			ledger *ledger.Ledger
+			err    error
+		}
+		outcomes := make(chan outcome)
+		for range 5 {
+			go func() {
+				l, err := ledger.Open(folder)
+				outcomes <- outcome{l, err}
+			}()
+		}
+		start := time.Now()
+		time.Sleep(time.Second)
+		closed(t, reader)
+		var winner *ledger.Ledger
+		for range 5 {
+			o := <-outcomes
+			switch {
+			case o.err == nil && winner == nil:
+				winner = o.ledger
+			case !errors.As(o.err, new(*ledger.LockedError)) || time.Since(start) > 2*time.Second:
+				t.Errorf("after %v: %v", time.Since(start), o.err)
+			}
+		}
+		if winner == nil {
+			t.Fatal("none gets it")
+		}
+		closed(t, winner)
+	})
 }
 
 // holder.json says how far the writer has come, at most every 2 s, and is gone when the

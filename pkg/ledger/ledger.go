@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -41,12 +40,12 @@ const maxRefusals = 10_000
 // Ledger is the accounts of one run. It is for one goroutine at a time. In memory it
 // holds a bit a task, the names of workers and kernels, and the disputes.
 type Ledger struct {
-	path     string
-	header   Header
-	file     *os.File // Closing it ends the lock; db closes it, where db can still be closed.
-	db       *bbolt.DB
-	readOnly bool
-	holder   Holder
+	path    string
+	header  Header
+	file    *os.File // Closing it ends the lock; db closes it, where db can still be closed.
+	db      *bbolt.DB
+	purpose purpose
+	holder  Holder // as holder.json says it; zero where this is no writer
 
 	accepted bitmap
 	names    dictionary
@@ -81,7 +80,8 @@ func (l *Ledger) Len() uint64 { return l.accepted.count }
 func (l *Ledger) Refused() uint64 { return l.refused }
 
 // Damaged returns the tasks whose records failed their checksum when the ledger was
-// opened for writing: they were taken out and count as not accepted. A record whose
+// opened, and count as not accepted: [Open] has taken the records out, and put back
+// from the votes what is in dispute; [Look] has passed over them all. A record whose
 // task number itself was hit stands here under the number that it had then.
 func (l *Ledger) Damaged() []uint64 { return l.damaged }
 
@@ -122,7 +122,7 @@ func (l *Ledger) Accept(batch []queens.Result, refused []Refusal, at queens.Posi
 	if len(batch) == 0 && len(refused) == 0 && at == l.position && l.failed == nil {
 		return nil, nil
 	}
-	e := entry{ledger: l, votes: l.votes, disputes: slices.Clone(l.disputes), refused: l.refused}
+	e := entry{ledger: l, votes: l.votes, disputes: l.disputes, refused: l.refused}
 	verdicts := make([]Verdict, len(batch))
 	err := l.update(func(tx *bbolt.Tx) error {
 		e.begin(tx)

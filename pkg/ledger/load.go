@@ -15,8 +15,8 @@ import (
 )
 
 // load reads all that the file holds, checks it, and keeps what is held in memory. A
-// writer takes out the records of results that are damaged; any other damage, and that
-// too for a reader, is an error.
+// writer takes out the records of results that are damaged, and a look passes over
+// them; any other damage, and that too for a reader, is an error.
 func (l *Ledger) load() error {
 	var bad []uint64
 	err := l.view(func(tx *bbolt.Tx) error {
@@ -44,6 +44,10 @@ func (l *Ledger) load() error {
 	if err != nil {
 		return err
 	}
+	if l.purpose == toLook {
+		l.damaged = bad
+		return nil
+	}
 	return l.repair(bad)
 }
 
@@ -66,6 +70,9 @@ func (l *Ledger) loadHeader(tx *bbolt.Tx) error {
 	l.header = Header(kept)
 	if err := check(&l.header); err != nil {
 		return l.damage(err)
+	}
+	if l.purpose == toWrite {
+		l.tellRun()
 	}
 	return nil
 }
@@ -172,7 +179,7 @@ func (l *Ledger) loadResults(tx *bbolt.Tx) (bad []uint64, err error) {
 		r, err := l.record(key, sealed)
 		if err != nil {
 			bad = append(bad, r.Task)
-			if l.readOnly {
+			if l.purpose == toRead {
 				return err
 			}
 			return nil
@@ -217,8 +224,11 @@ func (l *Ledger) repair(bad []uint64) error {
 			lacking = append(lacking, d.Votes[stands])
 		}
 	}
-	if len(bad) == 0 && len(lacking) == 0 {
+	switch {
+	case len(bad) == 0 && len(lacking) == 0:
 		return nil
+	case l.purpose == toRead:
+		return l.damage(fmt.Errorf("task %d has votes and no result", lacking[0].Task))
 	}
 	err := l.update(func(tx *bbolt.Tx) error {
 		e := entry{ledger: l}

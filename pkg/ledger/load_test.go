@@ -68,7 +68,7 @@ func jsonOf(t testing.TB, v any) []byte {
 }
 
 // What does not fit together is damage, though every page is sound, for a writer as
-// for a reader.
+// for a reader and a look.
 func TestPartsThatDoNotAgree(t *testing.T) {
 	good := vote("a", 3)
 	for name, c := range map[string]struct {
@@ -110,7 +110,7 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 	} {
 		folder := made(t)
 		edit(t, folder, c.edit)
-		for _, how := range []func(string) (*Ledger, error){View, Open} {
+		for _, how := range []func(string) (*Ledger, error){View, Look, Open} {
 			l, err := how(folder)
 			if err == nil {
 				_ = l.Close()
@@ -152,17 +152,44 @@ func TestBadRecords(t *testing.T) {
 		if _, err := View(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", c.key)) {
 			t.Errorf("%s: the reader's error is %v", name, err)
 		}
-		for round, want := range [][]uint64{{c.key}, nil} {
-			l, err := Open(folder)
+		for i, opened := range []struct {
+			how  func(string) (*Ledger, error)
+			want []uint64
+		}{{Look, []uint64{c.key}}, {Open, []uint64{c.key}}, {Open, nil}, {Look, nil}} {
+			l, err := opened.how(folder)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(l.Damaged(), want) || l.Has(5) != (c.key != 5) || !l.Has(4) || !l.Has(6) {
-				t.Errorf("%s: opened %d times, tasks %d are damaged", name, round+1, l.Damaged())
+			if !slices.Equal(l.Damaged(), opened.want) || l.Has(5) != (c.key != 5) || !l.Has(4) || !l.Has(6) {
+				t.Errorf("%s: opened %d times, tasks %d are damaged", name, i+1, l.Damaged())
 			}
 			if err := l.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// A task with votes whose result is lacking gets it back from a writer. A reader takes
+// that for damage, and a look does not count the task.
+func TestResultOfVotesLacking(t *testing.T) {
+	folder := made(t)
+	edit(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Delete(number(7)) })
+	var damaged *DamagedError
+	if _, err := View(folder); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "task 7 has votes and no result") {
+		t.Errorf("the reader's error is %v", err)
+	}
+	for i, how := range []func(string) (*Ledger, error){Look, Open, View} {
+		l, err := how(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := uint64(9 + min(i, 1))
+		if r, ok, err := l.Result(7); l.Len() != want || len(l.Damaged()) != 0 || ok != (i > 0) || ok && r != vote("a", 1) || err != nil {
+			t.Errorf("opened %d times, it has %d results, of task 7 %v, %v, %v", i+1, l.Len(), r, ok, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -174,7 +201,7 @@ func TestOtherVersion(t *testing.T) {
 	edit(t, folder, func(tx *bbolt.Tx) error {
 		return putJSON(tx.Bucket(headerBucket), headerBucket, formatKey, Version+1)
 	})
-	for _, how := range []func(string) (*Ledger, error){View, Open} {
+	for _, how := range []func(string) (*Ledger, error){View, Look, Open} {
 		_, err := how(folder)
 		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "of format 2, and this program reads format 1") {
 			t.Errorf("the error is %v", err)

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
-
-	"nqueens/pkg/queens"
 )
 
 const (
@@ -28,132 +26,36 @@ var (
 	errClosed = errors.New("the ledger is closed")
 )
 
-// Create makes a ledger in a folder, and the folder where it is lacking, readable by
-// its owner alone. Both are on disk when it returns. An error wraps [fs.ErrExist] where
-// the folder has a ledger already.
-func Create(folder string, h Header) (*Ledger, error) {
-	path := filepath.Join(folder, File)
-	if err := check(&h); err != nil {
-		return nil, fmt.Errorf("the ledger %s can't be made: %w", path, err)
-	}
-	if err := makeFolder(folder); err != nil {
-		return nil, fmt.Errorf("the folder of the ledger %s can't be made: %w", path, err)
-	}
-	if err := build(path, h); err != nil {
-		if errors.Is(err, errLocked) {
-			return nil, &LockedError{Folder: folder}
-		}
-		return nil, fmt.Errorf("the ledger %s can't be made: %w", path, err)
-	}
-	return Open(folder)
-}
-
-func check(h *Header) error {
-	if err := queens.CheckRun(h.Run); err != nil {
-		return err
-	}
-	if h.Manifest.Tasks > maxTasks {
-		return fmt.Errorf("%d tasks are more than %d", h.Manifest.Tasks, uint64(maxTasks))
-	}
-	return h.Manifest.Validate()
-}
-
-// makeFolder makes a folder and those above it. They are on disk when it returns.
-func makeFolder(folder string) error {
-	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	parent := filepath.Dir(folder)
-	if err := makeFolder(parent); err != nil {
-		return err
-	}
-	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return syncFolder(parent)
-}
-
-// build makes the file under another name and renames it when it is whole, so that a
-// ledger is never there in part.
-func build(path string, h Header) error {
-	unfinished := path + ".new"
-	file, err := os.OpenFile(unfinished, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }() // write has closed it, unless it failed
-	if err := lock(file, true); err != nil {
-		return err
-	}
-	if err := write(file, path, h); err != nil {
-		_ = os.Remove(unfinished)
-		return err
-	}
-	if err := os.Rename(unfinished, path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// write fills the file of a new ledger, and closes it.
-func write(file *os.File, path string, h Header) error {
-	switch _, err := os.Lstat(path); {
-	case err == nil:
-		return fs.ErrExist
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	if err := file.Truncate(0); err != nil {
-		return err
-	}
-	db, err := bbolt.Open(file.Name(), 0o600, options(file, false))
-	if err != nil {
-		return err
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{headerBucket, progressBucket, namesBucket, resultsBucket, votesBucket, evidenceBucket} {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
-			}
-		}
-		header, progress := tx.Bucket(headerBucket), tx.Bucket(progressBucket)
-		h.Created = plain(h.Created)
-		return cmp.Or(
-			putJSON(header, headerBucket, formatKey, Version),
-			putJSON(header, headerBucket, headerKey, keptHeader(h)),
-			putJSON(progress, progressBucket, positionKey, keptPosition{}),
-			putJSON(progress, progressBucket, refusedKey, 0),
-			putJSON(progress, progressBucket, stateKey, queens.Running),
-		)
-	})
-	return cmp.Or(err, db.Close())
-}
-
 // Open opens the ledger in a folder for writing, once in the world, and checks all of
 // it: structure, checksums, and that its parts agree. Records of results that are
 // damaged are taken out, see [Ledger.Damaged]; any other damage is a [DamagedError].
-// Where it is open already the error is a [LockedError]; where there is none, it wraps
-// [fs.ErrNotExist].
-func Open(folder string) (*Ledger, error) {
-	l, err := open(folder, false)
-	if err != nil {
-		return nil, err
-	}
-	l.takeHold()
-	return l, nil
-}
+// Where it is open for writing already the error is a [LockedError], and where others
+// still read it after 2 s; where there is none, it wraps [fs.ErrNotExist].
+func Open(folder string) (*Ledger, error) { return open(folder, toWrite) }
 
 // View opens the ledger in a folder for reading, together with other readers, and
-// checks it as [Open] does; a damaged record is an error too. It writes nothing.
-func View(folder string) (*Ledger, error) {
-	return open(folder, true)
-}
+// checks it as [Open] does; a damaged record is an error too. It writes nothing. Where
+// it is open for writing the error is a [LockedError].
+func View(folder string) (*Ledger, error) { return open(folder, toRead) }
 
-func open(folder string, readOnly bool) (*Ledger, error) {
+// Look is a View that passes over damaged records, as [Open] would: they count as not
+// accepted, and [Ledger.Damaged] names them. [Ledger.All] ends at the first of them.
+func Look(folder string) (*Ledger, error) { return open(folder, toLook) }
+
+// purpose is what a ledger was opened for.
+type purpose int
+
+const (
+	toWrite purpose = iota
+	toRead
+	toLook
+)
+
+func open(folder string, what purpose) (*Ledger, error) {
 	path := filepath.Join(folder, File)
-	mode := os.O_RDWR
-	if readOnly {
-		mode = os.O_RDONLY
+	mode := os.O_RDONLY
+	if what == toWrite {
+		mode = os.O_RDWR
 	}
 	file, err := os.OpenFile(path, mode, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,12 +64,9 @@ func open(folder string, readOnly bool) (*Ledger, error) {
 	if err != nil {
 		return nil, diagnose(path, err)
 	}
-	l := &Ledger{path: path, file: file, readOnly: readOnly}
+	l := &Ledger{path: path, file: file, purpose: what}
 	if err := l.start(); err != nil {
 		_ = l.release()
-		if errors.Is(err, errLocked) {
-			return nil, &LockedError{Folder: folder, Holder: readHolder(folder)}
-		}
 		return nil, err
 	}
 	return l, nil
@@ -175,8 +74,8 @@ func open(folder string, readOnly bool) (*Ledger, error) {
 
 // start locks the file, checks it, and reads what is held in memory.
 func (l *Ledger) start() error {
-	if err := lock(l.file, !l.readOnly); err != nil {
-		return diagnose(l.path, err)
+	if err := l.take(); err != nil {
+		return err
 	}
 	info, err := l.file.Stat()
 	if err != nil {
@@ -185,15 +84,26 @@ func (l *Ledger) start() error {
 	if err := checkStructure(l.file, info.Size()); err != nil {
 		return l.damage(err)
 	}
-	err = l.guard(func() (err error) {
-		l.db, err = bbolt.Open(l.path, 0, options(l.file, l.readOnly))
-		return err
-	})
-	if err != nil {
+	if err := l.openFile(); err != nil {
 		return diagnose(l.path, err)
 	}
-	l.db.AllocSize = allocate
-	return l.load()
+	if err := l.load(); err != nil {
+		return err
+	}
+	if l.purpose == toWrite {
+		l.tellHolder()
+	}
+	return nil
+}
+
+// openFile lets bbolt open the file.
+func (l *Ledger) openFile() error {
+	return l.guard(func() (err error) {
+		if l.db, err = bbolt.Open(l.path, 0, options(l.file, l.purpose != toWrite)); err == nil {
+			l.db.AllocSize = allocate
+		}
+		return err
+	})
 }
 
 // options let bbolt use the file that is open and locked already.
@@ -217,17 +127,15 @@ func (l *Ledger) Close() error {
 	if l.reading > 0 {
 		return l.errReading()
 	}
-	if !l.readOnly {
-		l.letGo()
-	}
 	err := l.release()
 	l.failed = fmt.Errorf("%w: %s", errClosed, l.path)
 	return err
 }
 
-// release closes the file. Where bbolt has panicked its locks may be held, and closing
+// release ends the hold and closes the file. Where bbolt has panicked its locks may be held, and closing
 // it might wait for ever; then what it mapped stays until the process ends.
 func (l *Ledger) release() error {
+	l.letGo()
 	switch {
 	case l.db == nil:
 		return l.file.Close()

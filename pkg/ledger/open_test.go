@@ -40,7 +40,7 @@ func TestViewWritesNothing(t *testing.T) {
 // one that is not there can't be opened.
 func TestCreate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "b")
-	for _, how := range []func(string) (*ledger.Ledger, error){ledger.Open, ledger.View} {
+	for _, how := range []func(string) (*ledger.Ledger, error){ledger.Open, ledger.View, ledger.Look} {
 		if _, err := how(folder); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, queens.ErrIncomplete) {
 			t.Errorf("with no ledger the error is %v", err)
 		}
@@ -78,6 +78,38 @@ func TestCreate(t *testing.T) {
 	}
 	if got := open(t, ledger.View, folder); got.Len() != 1 {
 		t.Errorf("it has %d results, want 1", got.Len())
+	}
+}
+
+// Nobody else can open a new ledger for writing before Create returns it. Who tries is
+// told the run from the first.
+func TestCreateKeepsTheLedger(t *testing.T) {
+	for range 20 {
+		folder := t.TempDir()
+		refused := make(chan error, 1)
+		go func() {
+			for {
+				other, err := ledger.Open(folder)
+				if !errors.Is(err, fs.ErrNotExist) {
+					if err == nil {
+						err = other.Close()
+					}
+					refused <- err
+					return
+				}
+			}
+		}()
+		l, err := ledger.Create(folder, header(10))
+		if err != nil {
+			t.Error(err)
+		}
+		var locked *ledger.LockedError
+		if err := <-refused; !errors.As(err, &locked) || locked.Readers || locked.Holder.Run != run {
+			t.Errorf("the other's error is %v", err)
+		}
+		if l != nil {
+			closed(t, l)
+		}
 	}
 }
 

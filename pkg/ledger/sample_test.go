@@ -113,6 +113,28 @@ func (s *sample) try(how func(string) (*ledger.Ledger, error), folder string) (*
 	return &got, err
 }
 
+// lookAt looks at a file that may be damaged, and returns whether it is a ledger still.
+// Whatever its results are, each counts as accepted or as damaged.
+func (s *sample) lookAt(folder string) (bool, error) {
+	l, err := ledger.Look(folder)
+	if errors.As(err, new(*ledger.DamagedError)) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = l.Close() }()
+	i := slices.IndexFunc(s.states, func(c contents) bool { return c.Position == l.Position() })
+	if i < len(s.states)-2 {
+		return true, fmt.Errorf("it is at %v", l.Position())
+	}
+	want := &s.states[i]
+	if accepted, damaged := int(l.Len()), len(l.Damaged()); accepted+damaged != len(want.Results) || l.State() != want.State {
+		return true, fmt.Errorf("%d are accepted and %d damaged of %d", accepted, damaged, len(want.Results))
+	}
+	return true, nil
+}
+
 // tryDamaged opens a file that is not what was written, and returns what came of it:
 // "refused"; "same"; or "repaired", by a writer where a reader refuses it. It fails the
 // test where a file is trusted that should not be.
@@ -125,12 +147,19 @@ func (s *sample) tryDamaged(t *testing.T, folder string, data []byte, what strin
 	if err != nil {
 		t.Errorf("%s: the reader: %v", what, err)
 	}
+	looked, err := s.lookAt(folder)
+	if err != nil {
+		t.Errorf("%s: the look: %v", what, err)
+	}
 	if !bytes.Equal(fileBytes(t, folder), data) {
-		t.Errorf("%s: the reader has written", what)
+		t.Errorf("%s: a reader has written", what)
 	}
 	opened, err := s.try(ledger.Open, folder)
 	if err != nil {
 		t.Errorf("%s: the writer: %v", what, err)
+	}
+	if looked != (opened != nil) {
+		t.Errorf("%s: a look finds a ledger: %v; the writer finds %v", what, looked, opened)
 	}
 	switch {
 	case opened == nil && viewed == nil:

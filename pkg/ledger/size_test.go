@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+"time"
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -50,11 +51,15 @@ func acceptMany(t testing.TB, l *ledger.Ledger, rng *rand.Rand, tasks []uint64, 
 // and in any order within a large window.
 func TestSizeOnDisk(t *testing.T) {
 	for _, c := range []struct{ tasks, window, group int }{
-		{100_000, 1, 1024},
-		{200_000, 1000, 256},
-		{200_000, 16384, 512},
+		{50_000, 1, 512},
+		{50_000, 1000, 256},
+		{100_000, 16384, 4096},
+		{150_000, 16384, 2048},
+		{200_000, 16384, 2048},
+		{200_000, 16384, 4096},
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
+		start := time.Now()
 		folder := t.TempDir()
 		l := create(t, folder, uint64(c.tasks))
 		acceptMany(t, l, rng, inWindow(rng, c.tasks, c.window), c.group)
@@ -64,7 +69,7 @@ func TestSizeOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		bytes := float64(info.Size()) / float64(c.tasks)
-		t.Logf("window %d: %.1f bytes a task", c.window, bytes)
+		t.Logf("%v %v window %d: %.1f bytes a task", time.Since(start), c, c.window, bytes)
 		if bytes > 100 {
 			t.Errorf("window %d: %.1f bytes a task, more than 100", c.window, bytes)
 		}

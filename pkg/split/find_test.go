@@ -3,7 +3,9 @@ package split_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,12 +19,12 @@ import (
 func TestFind(t *testing.T) {
 	for name, m := range manifests(t) {
 		for want := range split.Tasks(&m) {
-			if got, err := split.Find(t.Context(), &m, want.ID); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := find(t.Context(), &m, want.ID); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s: task %d is found as %+v (error %v), want %+v", name, want.ID, got, err, want)
 			}
 		}
 		for _, id := range []uint64{m.Tasks, m.Tasks + 1, math.MaxUint64} {
-			if got, err := split.Find(t.Context(), &m, id); err == nil {
+			if got, err := find(t.Context(), &m, id); err == nil {
 				t.Errorf("%s: of %d tasks, task %d is found as %+v", name, m.Tasks, id, got)
 			}
 		}
@@ -34,11 +36,45 @@ func TestFindInBatches(t *testing.T) {
 	for _, batch := range []int{1, 2, 5, queens.MaxBatch} {
 		m := renumbered(mustPlan(t, 8, queens.Mirror, 3), batch)
 		for want := range split.Tasks(&m) {
-			if got, err := split.Find(t.Context(), &m, want.ID); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := find(t.Context(), &m, want.ID); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("batch %d: task %d is found as %+v (error %v), want %+v", batch, want.ID, got, err, want)
 			}
 		}
 	}
+}
+
+// Find gives many tasks in one pass, each once and in order, whatever classes they are of.
+func TestFindMany(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		for name, m := range manifests(t) {
+			var ids []uint64
+			var want []queens.Task
+			for task := range split.Tasks(&m) {
+				if rng.IntN(3) > 0 {
+					continue
+				}
+				want = append(want, task)
+				for range 1 + rng.IntN(2) { // an id may stand twice
+					ids = append(ids, task.ID)
+				}
+			}
+			var got []queens.Task
+			if err := split.Find(t.Context(), &m, ids, func(task queens.Task) { got = append(got, task) }); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d: %s: found %d tasks (error %v), want %d", seed, name, len(got), err, len(want))
+			}
+		}
+	}
+}
+
+// find finds one task.
+func find(ctx context.Context, m *queens.Manifest, id uint64) (queens.Task, error) {
+	var found []queens.Task
+	err := split.Find(ctx, m, []uint64{id}, func(task queens.Task) { found = append(found, task) })
+	if err != nil || len(found) != 1 {
+		return queens.Task{}, errors.Join(err, fmt.Errorf("%d tasks were found", len(found)))
+	}
+	return found[0], nil
 }
 
 // A manifest that claims more tasks than its classes have leads to an error, and to no
@@ -46,7 +82,7 @@ func TestFindInBatches(t *testing.T) {
 func TestFindBeyondTheClass(t *testing.T) {
 	m := mustPlan(t, 6, queens.None, 2)
 	m.Tasks++
-	if got, err := split.Find(t.Context(), &m, m.Tasks-1); err == nil {
+	if got, err := find(t.Context(), &m, m.Tasks-1); err == nil {
 		t.Errorf("task %d, which the classes don't have, is found as %+v", m.Tasks-1, got)
 	}
 }
@@ -110,7 +146,7 @@ func TestFindAndCheckEndWithTheirContext(t *testing.T) {
 	if err := split.Check(ctx, &m); !errors.Is(err, reason) {
 		t.Errorf("Check: error %v, want %v", err, reason)
 	}
-	if _, err := split.Find(ctx, &m, m.Tasks-1); !errors.Is(err, reason) {
+	if _, err := find(ctx, &m, m.Tasks-1); !errors.Is(err, reason) {
 		t.Errorf("Find: error %v, want %v", err, reason)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 
 	"nqueens/pkg/queens"
 )
@@ -118,30 +119,63 @@ func descend(b *queens.Board, depth int, p queens.Prefix, yield func(queens.Pref
 	return true
 }
 
-// Find returns the task of that id. It goes through the
-// prefixes of the task's class, which takes a while where there are very many.
-func Find(ctx context.Context, m *queens.Manifest, id uint64) (queens.Task, error) {
-	if id >= m.Tasks {
-		return queens.Task{}, fmt.Errorf("the run has no task %d: it has %d", id, m.Tasks)
+// Find calls each with the tasks of those ids, in order of id; ids must be sorted. It goes
+// through the prefixes of their classes, which takes a while where there are very many.
+func Find(ctx context.Context, m *queens.Manifest, ids []uint64, each func(queens.Task)) error {
+	for len(ids) > 0 {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if ids[0] >= m.Tasks {
+			return fmt.Errorf("the run has no task %d: it has %d", ids[0], m.Tasks)
+		}
+		class := m.ClassOf(ids[0])
+		end := m.Classes[class].First + m.TasksOf(class)
+		ours := sort.Search(len(ids), func(i int) bool { return ids[i] >= end })
+		if err := findIn(ctx, m.Classes[class], ids[:ours], each); err != nil {
+			return err
+		}
+		ids = ids[ours:]
 	}
-	plan := m.Classes[m.ClassOf(id)]
-	skip := (id - plan.First) * uint64(plan.Batch)
-	task := queens.Task{ID: id, Board: plan.Board}
+	return nil
+}
+
+// findIn is Find for tasks of one class.
+func findIn(ctx context.Context, plan queens.ClassPlan, ids []uint64, each func(queens.Task)) error {
+	id, batch := plan.First, uint64(plan.Batch)
+	var prefixes []queens.Prefix // of the task that is wanted next, as far as they have come
+	var at uint64                // number of the prefix within its task
+	emit := func() {
+		each(queens.Task{ID: ids[0], Board: plan.Board, Prefixes: prefixes})
+		for done := ids[0]; len(ids) > 0 && ids[0] == done; {
+			ids = ids[1:]
+		}
+		prefixes = nil
+	}
 	for prefix := range Prefixes(plan.Board, plan.Depth) {
-		if skip > 0 {
-			if skip--; skip%(1<<16) == 0 && ctx.Err() != nil {
-				return queens.Task{}, context.Cause(ctx)
+		if len(ids) == 0 {
+			return nil
+		}
+		if id == ids[0] {
+			prefixes = append(prefixes, prefix)
+		}
+		if at++; at == batch {
+			if id == ids[0] {
+				emit()
 			}
-			continue
-		}
-		if task.Prefixes = append(task.Prefixes, prefix); len(task.Prefixes) == plan.Batch {
-			break
+			id, at = id+1, 0
+			if id%(1<<12) == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 		}
 	}
-	if len(task.Prefixes) == 0 {
-		return queens.Task{}, fmt.Errorf("class %d has no prefix for task %d: the manifest is not what this program would make", m.ClassOf(id), id)
+	if len(prefixes) > 0 {
+		emit()
 	}
-	return task, nil
+	if len(ids) > 0 {
+		return fmt.Errorf("the class of task %d has no prefix for it: the manifest is not what this program would make", ids[0])
+	}
+	return nil
 }
 
 // Check returns nil when the manifest's tasks are those that this program would give

@@ -64,6 +64,12 @@ func (s *Sums) Add(k int, count uint64) {
 	s[k].Add(&s[k], new(big.Int).SetUint64(count))
 }
 
+// Replace takes out what was added for one count of a given k, and adds another.
+func (s *Sums) Replace(k int, old, count uint64) {
+	s[k].Sub(&s[k], new(big.Int).SetUint64(old))
+	s.Add(k, count)
+}
+
 // Total returns the sum over k of 8·s[k]/k: the number of solutions on the whole
 // board. Sums of a whole count leave no remainder; an error says that they do.
 func (s *Sums) Total() (*big.Int, error) {

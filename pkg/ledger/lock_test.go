@@ -1,0 +1,92 @@
+package ledger
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// staleHolder leaves in a folder what a writer that was killed leaves.
+func staleHolder(t *testing.T, folder string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(folder, holderName), []byte(`{"run":"other","pid":1,"host":"elsewhere"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holderOf returns who is told to have the ledger of a folder open.
+func holderOf(t *testing.T, folder string) (Holder, string) {
+	t.Helper()
+	l, err := View(folder)
+	if err == nil {
+		_ = l.Close()
+	}
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Readers {
+		t.Fatalf("the error is %v", err)
+	}
+	return locked.Holder, err.Error()
+}
+
+// A writer names itself as soon as it has the lock, and its run as soon as it has read
+// that; a writer that was killed before is not named again, even where nothing can be
+// written in its place.
+func TestHolderWhileOpening(t *testing.T) {
+	folder := made(t)
+	for _, inTheWay := range []bool{false, true} {
+		staleHolder(t, folder)
+		if inTheWay {
+			if err := os.MkdirAll(filepath.Join(folder, holderName+".new", "in the way"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file, err := os.OpenFile(filepath.Join(folder, File), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Ledger{path: file.Name(), file: file}
+		if err := l.take(); err != nil {
+			t.Fatal(err)
+		}
+		h, text := holderOf(t, folder)
+		if inTheWay && h != (Holder{}) || !inTheWay && (h.PID != os.Getpid() || h.Run != "" || !strings.Contains(text, "being opened by process")) {
+			t.Errorf("with the lock, the holder is %+v: %s", h, text)
+		}
+		if err := l.openFile(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.view(func(tx *bbolt.Tx) error { return l.loadHeader(tx) }); err != nil {
+			t.Fatal(err)
+		}
+		if h, _ = holderOf(t, folder); !inTheWay && (h.PID != os.Getpid() || h.Run != "run" || h.Tasks != 100 || len(h.Hash) != 64) {
+			t.Errorf("with the header, the holder is %+v", h)
+		}
+		if err := l.load(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A ledger that can't be opened has no holder.
+func TestNoHolderOfADamagedLedger(t *testing.T) {
+	folder := made(t)
+	staleHolder(t, folder)
+	edit(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(positionKey) })
+	var damaged *DamagedError
+	if _, err := Open(folder); !errors.As(err, &damaged) {
+		t.Fatalf("the error is %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, holderName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("holder.json is there: %v", err)
+	}
+	if _, err := View(folder); !errors.As(err, &damaged) {
+		t.Errorf("it is still locked: %v", err)
+	}
+}

@@ -1,0 +1,141 @@
+package ledger_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// A look at a ledger with damaged records says what the run is and how far it has
+// come, names what is damaged, and writes nothing; going through the results ends with
+// an error.
+func TestLook(t *testing.T) {
+	s := newSample(t)
+	sound, want := s.last()
+	data, folder := slices.Clone(sound), t.TempDir()
+	var lost []uint64
+	for _, i := range []int{3, 200, 201} {
+		lost = append(lost, want.Results[i].Task)
+		data[recordOf(t, sound, want.Results[i].Task)+10] ^= 0x10
+		if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := open(t, ledger.Look, folder)
+		got := contents{Header: l.Header(), Disputes: l.Disputes(), Refused: l.Refused(), Position: l.Position(), State: l.State()}
+		got.Results, got.Evidence = want.Results, want.Evidence
+		if !got.equal(want) || !slices.Equal(l.Damaged(), lost) || l.Len() != uint64(len(want.Results)-len(lost)) {
+			t.Errorf("tasks %d are damaged, want %d; it has %d results and says %+v", l.Damaged(), lost, l.Len(), got)
+		}
+		var damaged *ledger.DamagedError
+		if _, err := read(l); !errors.As(err, &damaged) {
+			t.Errorf("going through the results, the error is %v", err)
+		}
+		if l.SetState(queens.Complete) == nil {
+			t.Error("it takes a state")
+		}
+		closed(t, l)
+		if _, err := ledger.View(folder); !errors.As(err, &damaged) {
+			t.Errorf("the reader's error is %v", err)
+		}
+		if !bytes.Equal(fileBytes(t, folder), data) || !slices.Equal(listing(t, folder), []string{file}) {
+			t.Error("it has written")
+		}
+	}
+}
+
+// What was taken out as damaged can be accepted again, and then nothing is lacking.
+func TestDamagedIsCountedAgain(t *testing.T) {
+	s := newSample(t)
+	data, want := s.last()
+	folder := t.TempDir()
+	lost := want.Results[200]
+	hit := recordOf(t, data, lost.Task)
+	data[hit+10] ^= 0x10
+	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.View(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("task %d:", lost.Task)) {
+		t.Errorf("the reader's error is %v, and does not name task %d", err, lost.Task)
+	}
+	for _, how := range []func(string) (*ledger.Ledger, error){ledger.Look, ledger.Open} {
+		l := open(t, how, folder)
+		if !slices.Equal(l.Damaged(), []uint64{lost.Task}) || l.Has(lost.Task) || l.Len() != uint64(len(want.Results)-1) {
+			t.Errorf("tasks %d are damaged of %d, want %d", l.Damaged(), l.Len(), lost.Task)
+		}
+		if _, ok, err := l.Result(lost.Task); ok || err != nil {
+			t.Errorf("the lost task has a result: %v, %v", ok, err)
+		}
+		closed(t, l)
+	}
+	l := open(t, ledger.Open, folder)
+	if len(l.Damaged()) != 0 {
+		t.Errorf("opened again, tasks %d are damaged", l.Damaged())
+	}
+	if got := accept(t, l, want.Position, lost); got[0] != ledger.Accepted {
+		t.Errorf("the verdict is %v", got)
+	}
+	if got := contentsOf(t, l); !got.equal(want) {
+		t.Error("it does not say what was written")
+	}
+}
+
+// The result of a task in dispute that is damaged is put back from its votes; a look
+// writes nothing, and does not count it.
+func TestDamagedInDispute(t *testing.T) {
+	s := newSample(t)
+	data, want := s.last()
+	for _, d := range want.Disputes {
+		folder := t.TempDir()
+		hit := recordOf(t, data, d.Task)
+		damaged := slices.Clone(data)
+		damaged[hit+9] ^= 0x01
+		if err := os.WriteFile(filepath.Join(folder, file), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := open(t, ledger.Look, folder)
+		if !slices.Equal(l.Damaged(), []uint64{d.Task}) || l.Has(d.Task) || l.Len() != uint64(len(want.Results)-1) {
+			t.Errorf("task %d: a look finds %d damaged", d.Task, l.Damaged())
+		}
+		closed(t, l)
+		l = open(t, ledger.Open, folder)
+		if got := contentsOf(t, l); !got.equal(want) || len(l.Damaged()) != 0 {
+			t.Errorf("task %d: it does not say what was written; %d are damaged", d.Task, l.Damaged())
+		}
+	}
+}
+
+// recordOf returns where the record of a task begins in the newest of the pages that
+// hold it.
+func recordOf(t *testing.T, data []byte, task uint64) int {
+	t.Helper()
+	l := len(data)
+	folder := t.TempDir()
+	key := binary.BigEndian.AppendUint64(nil, task)
+	for at := range l - 16 {
+		if !bytes.Equal(data[at:at+8], key) {
+			continue
+		}
+		changed := slices.Clone(data)
+		changed[at+8] ^= 0x80
+		if err := os.WriteFile(filepath.Join(folder, file), changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := ledger.View(folder)
+		if err == nil {
+			closed(t, l)
+		} else if strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", task)) {
+			return at
+		}
+	}
+	t.Fatalf("task %d has no record", task)
+	return 0
+}
