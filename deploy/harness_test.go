@@ -66,8 +66,10 @@ func newCluster(t *testing.T, s size) *cluster {
 			t.Logf("%s\n%s", c.try("ps", "--all"), c.try("logs", "--timestamps"))
 		}
 		c.compose("down", "--volumes", "--rmi", "local", "--timeout", "20")
-		for _, kind := range []string{"container", "network", "volume"} {
-			if left := c.docker(patience, kind, "ls", "--quiet", "--filter", "label=com.docker.compose.project="+c.project); left != "" {
+		ours := "label=com.docker.compose.project=" + c.project
+		c.docker(patience, "image", "prune", "--force", "--filter", ours) // those that newer ones replaced
+		for _, kind := range []string{"container", "network", "volume", "image"} {
+			if left := c.docker(patience, kind, "ls", "--quiet", "--filter", ours); left != "" {
 				t.Errorf("a %s is left behind: %s", kind, left)
 			}
 		}

@@ -21,9 +21,9 @@ import (
 // checkout, has each of them succeed, and the total in the end.
 func TestOperations(t *testing.T) {
 	t.Parallel()
-	s := lasting(t, 40*time.Second)
-	c := newCluster(t, s)
-	c.folder = checkout(t)
+	folder := checkout(t) // it is removed after the cluster
+	c := newCluster(t, lasting(t, 40*time.Second))
+	c.folder = folder
 	// As a person would have it, but for an address that is free and a count of minutes.
 	stand := strings.NewReplacer("127.0.0.1:4222", c.server, "export N=20\n", "")
 	run := ""

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"nqueens/pkg/ledger"
@@ -86,9 +87,11 @@ func TestCreate(t *testing.T) {
 func TestCreateKeepsTheLedger(t *testing.T) {
 	for range 20 {
 		folder := t.TempDir()
+		var failed atomic.Bool
 		refused := make(chan error, 1)
 		go func() {
-			for {
+			defer close(refused)
+			for !failed.Load() {
 				other, err := ledger.Open(folder)
 				if !errors.Is(err, fs.ErrNotExist) {
 					if err == nil {
@@ -100,6 +103,7 @@ func TestCreateKeepsTheLedger(t *testing.T) {
 			}
 		}()
 		l, err := ledger.Create(folder, header(10))
+		failed.Store(err != nil)
 		if err != nil {
 			t.Error(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-"time"
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -48,18 +47,19 @@ func acceptMany(t testing.TB, l *ledger.Ledger, rng *rand.Rand, tasks []uint64, 
 }
 
 // A task takes at most 100 bytes on disk, where tasks end in order, nearly in order,
-// and in any order within a large window.
+// and in any order within a large window. The last, which takes long, is left out under
+// the race detector, to which it is nothing new.
 func TestSizeOnDisk(t *testing.T) {
-	for _, c := range []struct{ tasks, window, group int }{
-		{50_000, 1, 512},
+	cases := []struct{ tasks, window, group int }{
+		{100_000, 1, 1024},
 		{50_000, 1000, 256},
-		{100_000, 16384, 4096},
-		{150_000, 16384, 2048},
-		{200_000, 16384, 2048},
-		{200_000, 16384, 4096},
-	} {
+		{200_000, 16384, 512},
+	}
+	if underRace {
+		cases = cases[:2]
+	}
+	for _, c := range cases {
 		rng := rand.New(rand.NewPCG(1, 2))
-		start := time.Now()
 		folder := t.TempDir()
 		l := create(t, folder, uint64(c.tasks))
 		acceptMany(t, l, rng, inWindow(rng, c.tasks, c.window), c.group)
@@ -69,7 +69,7 @@ func TestSizeOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		bytes := float64(info.Size()) / float64(c.tasks)
-		t.Logf("%v %v window %d: %.1f bytes a task", time.Since(start), c, c.window, bytes)
+		t.Logf("window %d: %.1f bytes a task", c.window, bytes)
 		if bytes > 100 {
 			t.Errorf("window %d: %.1f bytes a task, more than 100", c.window, bytes)
 		}
