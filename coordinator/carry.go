@@ -157,7 +157,7 @@ func (c *carriage) claim(ctx context.Context) (*bus.Claim, error) {
 	}
 	err := c.bus.Ensure(ctx)
 	if err != nil {
-		return nil, setUpError(ctx, err)
+		return nil, c.setUpError(ctx, err)
 	}
 	h := c.ledger.Header()
 	claim, err := c.bus.Claim(ctx, queens.Record{
@@ -175,14 +175,17 @@ func (c *carriage) claim(ctx context.Context) (*bus.Claim, error) {
 		defer done()
 		_ = c.bus.Forget(ctx, h.Run) // as far as that goes: err says why the run can't begin
 	}
-	return nil, setUpError(ctx, err)
+	return nil, c.setUpError(ctx, err)
 }
 
-func setUpError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+func (c *carriage) setUpError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case c.fresh:
+		return fmt.Errorf("set up the server: %w", err)
 	}
-	return fmt.Errorf("set up the server: %w", err)
+	return fmt.Errorf("%w: set up the server: %w", queens.ErrIncomplete, err)
 }
 
 // count goes on with the run that is claimed.

@@ -73,18 +73,22 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 	if err != nil {
 		return err
 	}
-	var unfinished []localRun
+	var before *localRun
 	if !o.anew {
-		if unfinished, err = o.data.unfinished(app.Log, &manifest); err != nil {
+		if before, err = o.data.latest(app.Log, &manifest); err != nil {
 			return err
 		}
 	}
-	if len(unfinished) == 0 {
+	if before != nil && before.state == queens.Contradicted {
+		return fmt.Errorf("%w: so ended the last run of the same count, %s; coordinator verify %s may say whose count is wrong, --new begins another",
+			queens.ErrContradiction, before.run, before.run)
+	}
+	if before == nil || before.state.Finished() {
 		run := queens.NewRun(n, start)
 		c.fresh = true
 		c.ledger, err = ledger.Create(o.data.run(run), ledger.Header{Run: run, Created: start, Manifest: manifest})
 	} else {
-		run := unfinished[0].run
+		run := before.run
 		app.Log.Info().Str("run", run).Msg("going on with the run of the same count that was interrupted; --new would begin afresh")
 		c.ledger, err = o.data.goOn(app.Log, run)
 	}

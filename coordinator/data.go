@@ -125,9 +125,29 @@ func (d *dataFolder) look(name string) localRun {
 	}
 }
 
-// unfinished returns the runs that are to be gone on with, the newest first; where a
-// manifest is given, those that have its tasks. It logs which it can't tell of.
-func (d *dataFolder) unfinished(log zerolog.Logger, m *queens.Manifest) ([]localRun, error) {
+// unfinished returns the runs that are to be gone on with, the newest first. It logs
+// which it can't tell of.
+func (d *dataFolder) unfinished(log zerolog.Logger) ([]localRun, error) {
+	return d.readable(log, func(r *localRun) bool { return !r.state.Finished() })
+}
+
+// latest returns the run of the manifest's tasks that a count is to go on with, or else
+// the newest that was not cancelled, or nil. It logs which it can't tell of.
+func (d *dataFolder) latest(log zerolog.Logger, m *queens.Manifest) (*localRun, error) {
+	hash := hex.EncodeToString(m.Hash[:])
+	runs, err := d.readable(log, func(r *localRun) bool { return r.hash == hash && r.state != queens.Cancelled })
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	if i := slices.IndexFunc(runs, func(r localRun) bool { return !r.state.Finished() }); i >= 0 {
+		return &runs[i], nil
+	}
+	return &runs[0], nil
+}
+
+// readable returns the runs that are wanted, the newest first, and logs which can't be
+// read.
+func (d *dataFolder) readable(log zerolog.Logger, wanted func(r *localRun) bool) ([]localRun, error) {
 	defer tellIfSlow(log, "reading the ledgers, which takes a while")()
 	runs, err := d.runs()
 	if err != nil {
@@ -138,7 +158,7 @@ func (d *dataFolder) unfinished(log zerolog.Logger, m *queens.Manifest) ([]local
 			log.Warn().Err(r.err).Str("run", r.run).Msg("passing over a run whose ledger can't be read")
 			return true
 		}
-		return r.state.Finished() || m != nil && r.hash != hex.EncodeToString(m.Hash[:])
+		return !wanted(&r)
 	}), nil
 }
 

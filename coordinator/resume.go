@@ -95,7 +95,7 @@ func resume(ctx context.Context, app *cli.App, run string, o *resumeOptions, std
 // nextRun returns the newest run that is to be gone on with and that no other process
 // has.
 func nextRun(app *cli.App, data *dataFolder) (string, error) {
-	runs, err := data.unfinished(app.Log, nil)
+	runs, err := data.unfinished(app.Log)
 	if err != nil {
 		return "", err
 	}

@@ -86,7 +86,7 @@ func (c *cluster) reach(percent uint64) {
 
 // midRun waits for a sign of life that the coordinator gives from now on, and fails
 // where the run is over: then what was done to the cluster did not strike it.
-func (c *cluster) midRun(after string) queens.Record {
+func (c *cluster) midRun(after string) {
 	c.t.Helper()
 	var r queens.Record
 	since := time.Now()
@@ -102,7 +102,6 @@ func (c *cluster) midRun(after string) queens.Record {
 		c.t.Fatalf("all was counted before: %s", after)
 	}
 	c.say("%s: %d of %d tasks done", after, r.Done, r.Manifest.Tasks)
-	return r
 }
 
 // expectTotal waits for the coordinator to end, and holds its last line and its exit

@@ -64,7 +64,7 @@ func blocks(t *testing.T, page string) []block {
 		t.Fatal(err)
 	}
 	var found []block
-	for _, m := range regexp.MustCompile("(?ms)^```sh( watch)?\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("(?s)\n```sh( watch)?\n(.*?)```\n").FindAllStringSubmatch(string(text), -1) {
 		found = append(found, block{text: m[2], watch: m[1] != ""})
 	}
 	return found

@@ -86,7 +86,7 @@ func (b *Bus) removeRecord(ctx context.Context, run string) error {
 }
 
 func bucketError(err error) error {
-	return fmt.Errorf("bucket %s: %w", runsBucket, err)
+	return fmt.Errorf("bucket %s: %w", runsBucket, advise(err))
 }
 
 // recordJSON is the form in which a record is kept: JSON, for people with the tools of

@@ -69,16 +69,19 @@ func consumerConfig(lease time.Duration) jetstream.ConsumerConfig {
 	}
 }
 
-// noRoom is the server's error code for a stream that is larger than what its disk or
-// its limits leave.
-const noRoom jetstream.ErrorCode = 10047
+// The server's error codes for a stream that is larger than what its disk or its limits
+// leave.
+const (
+	noRoom      jetstream.ErrorCode = 10047
+	noResources jetstream.ErrorCode = 10023
+)
 
 // advise adds to an error of the server what a person can do about it.
 func advise(err error) error {
 	var api *jetstream.APIError
 	switch {
-	case errors.As(err, &api) && api.ErrorCode == noRoom:
-		return fmt.Errorf("the server has not the %d MiB of room that results may need, make some or give its store another disk: %w", maxResultBytes>>20, err)
+	case errors.As(err, &api) && (api.ErrorCode == noRoom || api.ErrorCode == noResources):
+		return fmt.Errorf("the server has too little room (results may need %d MiB): make some or give its store another disk: %w", maxResultBytes>>20, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("the server has no JetStream, start it with --jetstream: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):
