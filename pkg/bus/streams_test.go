@@ -26,6 +26,7 @@ func TestEnsureMakesWhatTheDesignSays(t *testing.T) {
 	check(t, "tasks: bounded by subject", have.MaxMsgsPerSubject > 0, true)
 	check(t, "tasks: max age", have.MaxAge, 0)
 	check(t, "tasks: max messages", have.MaxMsgs, -1)
+	check(t, "tasks: memory of message ids", have.Duplicates, 10*time.Second)
 
 	have = s.stream(t, results).Config
 	check(t, "results: subjects", have.Subjects, []string{"nq.result.*"})
@@ -36,6 +37,7 @@ func TestEnsureMakesWhatTheDesignSays(t *testing.T) {
 	check(t, "results: max age", have.MaxAge, 0)
 	check(t, "results: max messages", have.MaxMsgs, -1)
 	check(t, "results: max messages a subject", have.MaxMsgsPerSubject, -1)
+	check(t, "results: memory of message ids", have.Duplicates, 10*time.Second)
 	check(t, "results: deny delete", have.DenyDelete, false)
 	check(t, "results: deny purge", have.DenyPurge, false)
 
