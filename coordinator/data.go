@@ -73,6 +73,7 @@ type localRun struct {
 	created  time.Time
 	n        int
 	symmetry queens.Symmetry
+	splitter int // 0 where it can't be told
 	state    queens.State
 	done     uint64
 	tasks    uint64
@@ -120,7 +121,7 @@ func (d *dataFolder) look(name string) localRun {
 	defer func() { _ = l.Close() }() // it was only read
 	h := l.Header()
 	return localRun{
-		run: name, created: h.Created, n: h.Manifest.N, symmetry: h.Manifest.Symmetry, state: l.State(),
+		run: name, created: h.Created, n: h.Manifest.N, symmetry: h.Manifest.Symmetry, splitter: h.Manifest.Splitter, state: l.State(),
 		done: l.Len(), tasks: h.Manifest.Tasks, hash: hex.EncodeToString(h.Manifest.Hash[:]), damaged: len(l.Damaged()),
 	}
 }
@@ -128,14 +129,28 @@ func (d *dataFolder) look(name string) localRun {
 // unfinished returns the runs that are to be gone on with, the newest first. It logs
 // which it can't tell of.
 func (d *dataFolder) unfinished(log zerolog.Logger) ([]localRun, error) {
-	return d.readable(log, func(r *localRun) bool { return !r.state.Finished() })
+	return d.readable(log, func(r *localRun) bool { return r.err == nil && !r.state.Finished() })
 }
 
 // latest returns the run of the manifest's tasks that a count is to go on with, or else
-// the newest that was not cancelled, or nil. It logs which it can't tell of.
+// the newest that was not cancelled, or nil. It is an error where there may be a run to go
+// on with that this program can't: one that can't be read, or that was split otherwise.
 func (d *dataFolder) latest(log zerolog.Logger, m *queens.Manifest) (*localRun, error) {
 	hash := hex.EncodeToString(m.Hash[:])
-	runs, err := d.readable(log, func(r *localRun) bool { return r.hash == hash && r.state != queens.Cancelled })
+	var unknown error
+	runs, err := d.readable(log, func(r *localRun) bool {
+		switch {
+		case r.err != nil && strings.HasPrefix(r.run, fmt.Sprintf("n%d-", m.N)):
+			unknown = fmt.Errorf("%w: run %s may be of the same count, and its ledger can't be read (--new begins another count): %w", queens.ErrIncomplete, r.run, r.err)
+		case r.n == m.N && r.symmetry == m.Symmetry && !r.state.Finished() && r.splitter != 0 && r.splitter != m.Splitter:
+			unknown = fmt.Errorf("run %s of the same board was split by rules of version %d, this program has version %d: go on with the program that began it, or begin another count with --new",
+				r.run, r.splitter, m.Splitter)
+		}
+		return r.err == nil && r.hash == hash && r.state != queens.Cancelled
+	})
+	if err == nil {
+		err = unknown
+	}
 	if err != nil || len(runs) == 0 {
 		return nil, err
 	}
@@ -156,7 +171,6 @@ func (d *dataFolder) readable(log zerolog.Logger, wanted func(r *localRun) bool)
 	return slices.DeleteFunc(runs, func(r localRun) bool {
 		if r.err != nil {
 			log.Warn().Err(r.err).Str("run", r.run).Msg("passing over a run whose ledger can't be read")
-			return true
 		}
 		return !wanted(&r)
 	}), nil

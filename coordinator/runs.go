@@ -35,10 +35,8 @@ coordinator resume goes on with it.`,
 				return err
 			}
 			rows, err := listRuns(cmd.Context(), app, &data, url)
-			if err != nil {
-				return err
-			}
-			return printRuns(cmd.OutOrStdout(), rows, asJSON)
+			// Those of this machine are shown also where the server is away.
+			return errors.Join(printRuns(cmd.OutOrStdout(), rows, asJSON), err)
 		},
 	}
 	flags := cmd.Flags()
@@ -69,7 +67,7 @@ const (
 )
 
 // listRuns returns the runs of this machine and those of a server, if one is named.
-// A run that both know is listed for both.
+// A run that both know is listed for both. Beside an error there are those of this machine.
 func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) ([]runRow, error) {
 	local, err := data.runs()
 	if err != nil {
@@ -100,12 +98,12 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 	}
 	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens runs", Lease: bus.DefaultLease, Log: app.Log})
 	if err != nil {
-		return nil, err
+		return rows, err
 	}
 	defer b.Close()
 	records, err := b.Runs(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the runs on %s: %w", b.Server(), err)
+		return rows, fmt.Errorf("list the runs on %s: %w", b.Server(), err)
 	}
 	for _, r := range records {
 		row := runRow{

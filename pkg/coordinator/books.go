@@ -229,7 +229,7 @@ func (b *books) hold(a arrival) bool {
 	}
 	if !b.told {
 		b.told = true
-		b.log.Warn().Int("held", maxEarly).Msg("results came for more tasks than can be held before their turn; the rest is counted again")
+		b.log.Warn().Int("held", maxEarly).Msg("results came for more tasks than can be held until those are made; the rest is counted again")
 	}
 	return false
 }

@@ -13,7 +13,7 @@ type arrival struct {
 	at     queens.Position
 }
 
-// maxEarly bounds the results that are held until their task's turn. What comes
+// maxEarly bounds the results that are held until their tasks are made. What comes
 // beyond is let go, and its task counted again.
 const maxEarly = 1 << 20
 

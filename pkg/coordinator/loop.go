@@ -221,6 +221,9 @@ func (c *Coordinator) blocked() error {
 func (c *Coordinator) judge() bool {
 	present := c.cfg.Roster.Names()
 	for _, d := range c.books.open {
+		if f := c.window.out[d.Task]; f != nil && f.aside {
+			continue
+		}
 		for _, name := range present {
 			if !slices.ContainsFunc(d.Votes, func(v queens.Result) bool { return v.Worker == name }) {
 				return true

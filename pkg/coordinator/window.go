@@ -216,6 +216,9 @@ func (w *window) recount(task *queens.Task, attempt uint32, notBy []string) {
 	if !out {
 		f = w.add(task)
 	}
+	if f.aside {
+		return
+	}
 	if !f.dispute {
 		f.dispute = true
 		w.disputed++
@@ -242,6 +245,10 @@ func (w *window) widow(id uint64, worker string) (f *flight, setAside bool) {
 	}
 	f.aside = true
 	w.aside++
+	if f.dispute { // it is counted once
+		f.dispute = false
+		w.disputed--
+	}
 	if !f.busy {
 		w.send(f, withdraw)
 	}

@@ -77,11 +77,19 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Ask asks the process at that address whether it is ready. The error is what it says.
+// Ask asks the process at that address whether it gets on and is ready. The error is what
+// it says.
 func Ask(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+ReadyPath, nil)
+	if err := ask(ctx, address, LivePath); err != nil {
+		return err
+	}
+	return ask(ctx, address, ReadyPath)
+}
+
+func ask(ctx context.Context, address, path string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return fmt.Errorf("%s is not host:port: %w", address, err)
 	}
@@ -96,7 +104,7 @@ func Ask(ctx context.Context, address string) error {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s is not ready: %s", address, strings.TrimSpace(string(text)))
+		return fmt.Errorf("%s%s: %s", address, path, strings.TrimSpace(string(text)))
 	}
 	return nil
 }

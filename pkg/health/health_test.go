@@ -60,6 +60,9 @@ func TestAnswers(t *testing.T) {
 	expect(health.LivePath, 503, "a search stands still")
 	expect(health.ReadyPath, 200, "ok")
 	expect("/", 404, "")
+	if err := health.Ask(t.Context(), server.Address()); err == nil || !strings.Contains(err.Error(), "a search stands still") {
+		t.Errorf("not live: %v", err)
+	}
 	stop()
 	if err := <-done; err != nil {
 		t.Errorf("it ended with %v", err)
