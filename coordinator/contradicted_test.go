@@ -159,3 +159,26 @@ func TestCountAfterAContradiction(t *testing.T) {
 		}
 	}
 }
+
+// A count does not begin afresh over an interrupted one that another version of the program
+// has split otherwise; with --new it does.
+func TestCountAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
+	data, run := written(t, queens.Stopped, func(m *queens.Manifest, r []queens.Result) []queens.Result {
+		m.Splitter--
+		m.Hash[0]++
+		return r[:5]
+	})
+	for _, anew := range []bool{false, true} {
+		var out bytes.Buffer
+		o := countOptions{
+			symmetry: string(queens.Mirror), depth: 2, anew: anew,
+			runOptions: runOptions{workers: 1, kernel: "generic", flags: countCommand(&cli.App{}).Flags()},
+		}
+		o.data.path = data
+		err := count(t.Context(), &cli.App{Log: zerolog.Nop()}, 8, &o, &out)
+		if anew && (err != nil || out.String() != "92\n") || !anew && (err == nil || !strings.Contains(err.Error(), run+" of the same board was split by rules of version")) {
+			t.Errorf("new: %v: it printed %q, error %v", anew, &out, err)
+		}
+	}
+}
