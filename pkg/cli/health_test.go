@@ -16,11 +16,11 @@ func askHealth(t *testing.T, args ...string) *program {
 	return p.run(append([]string{"health", "--log-format", "json"}, args...)...)
 }
 
-// answering starts a process's side of it: /readyz answers so, nothing else is there.
+// answering starts a process's side of it: whatever is asked is answered so.
 func answering(t *testing.T, code int, text string) (address string) {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
 		_, _ = w.Write([]byte(text + "\n"))
 	})
@@ -38,7 +38,7 @@ func TestHealthCommand(t *testing.T) {
 		}
 	}
 	p := askHealth(t, "--http", answering(t, 503, "the server is away"))
-	if p.code != 1 || p.stdout.Len() > 0 || !strings.Contains(p.stderr.String(), "is not ready: the server is away") {
+	if p.code != 1 || p.stdout.Len() > 0 || !strings.Contains(p.stderr.String(), "/healthz: the server is away") {
 		t.Errorf("not ready: exit %d, stdout %q, stderr %q", p.code, &p.stdout, &p.stderr)
 	}
 }
