@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,9 +85,8 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 			queens.ErrContradiction, before.run, before.run)
 	}
 	if before == nil || before.state.Finished() {
-		run := queens.NewRun(n, start)
 		c.fresh = true
-		c.ledger, err = ledger.Create(o.data.run(run), ledger.Header{Run: run, Created: start, Manifest: manifest})
+		c.ledger, err = begin(&o.data, start, manifest)
 	} else {
 		run := before.run
 		app.Log.Info().Str("run", run).Msg("going on with the run of the same count that was interrupted; --new would begin afresh")
@@ -100,6 +100,18 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 		return fmt.Errorf("%w (another folder for runs: --data)", err)
 	}
 	return c.carry(ctx, stdout)
+}
+
+// begin makes the ledger of a new run. Two runs of one second may be given the same name:
+// the second is given another.
+func begin(data *dataFolder, start time.Time, m queens.Manifest) (*ledger.Ledger, error) {
+	for {
+		run := queens.NewRun(m.N, start)
+		l, err := ledger.Create(data.run(run), ledger.Header{Run: run, Created: start, Manifest: m})
+		if !errors.Is(err, fs.ErrExist) {
+			return l, err
+		}
+	}
 }
 
 func plan(ctx context.Context, n int, o *countOptions) (queens.Manifest, error) {
