@@ -94,12 +94,19 @@ func (c *carriage) prepare() error {
 // new run that can't even be begun leaves nothing behind.
 func (c *carriage) carry(ctx context.Context, stdout io.Writer) error {
 	outcome, err := c.serve(ctx)
+	if c.options.server.url != "" {
+		time.Sleep(lastLine)
+	}
 	err = errors.Join(err, c.print(stdout, &outcome, err), c.ledger.Close())
 	if c.fresh && !c.begun {
 		_ = os.RemoveAll(c.options.data.run(c.ledger.Header().Run)) // nothing is in it
 	}
 	return err
 }
+
+// lastLine is how long a cluster's coordinator waits between its last line of log and its
+// total: who copies both streams into one, as Docker does, has the total last.
+const lastLine = 100 * time.Millisecond
 
 // print writes what stdout is for.
 func (c *carriage) print(stdout io.Writer, outcome *coordinator.Outcome, err error) error {
