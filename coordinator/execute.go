@@ -105,7 +105,7 @@ func (c *carriage) listen() (err error) {
 	return err
 }
 
-func (c *carriage) report(s progress.Snapshot) {
+func (c *carriage) report(s queens.Snapshot) {
 	c.beat.Store(time.Now().UnixNano())
 	logProgress(c.app, s)
 }

@@ -118,14 +118,14 @@ func ending(err error) string {
 }
 
 // logProgress logs the progress line.
-func logProgress(app *cli.App, s progress.Snapshot) {
+func logProgress(app *cli.App, s queens.Snapshot) {
 	if app.NoProgress {
 		return
 	}
 	event := app.Log.Info().Float64("percent", math.Floor(s.Work*1000)/10).Uint64("done", s.Done).Uint64("tasks", s.Tasks).
 		Str("solutions", s.Solutions.String()).Float64("rate", math.Round(s.Rate)).
 		Str("elapsed", round(s.Elapsed)).Float64(secondsField("elapsed"), s.Elapsed.Seconds())
-	if s.ETA == (progress.Range{}) {
+	if s.ETA == (queens.Range{}) {
 		event.Str("eta", "estimating")
 	} else {
 		event.Str("eta", span(s.ETA)).Float64(secondsField("eta_least"), s.ETA.Least.Seconds()).Float64(secondsField("eta_most"), s.ETA.Most.Seconds())
@@ -156,7 +156,7 @@ func logChange(log zerolog.Logger, change progress.Change, h *queens.Heartbeat) 
 func secondsField(name string) string { return name + cli.SecondsSuffix }
 
 // span shows a range of durations: 17s to 21s.
-func span(r progress.Range) string {
+func span(r queens.Range) string {
 	least, most := round(r.Least), round(r.Most)
 	if least == most {
 		return least

@@ -10,14 +10,12 @@ import (
 	"io"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"nqueens/pkg/queens"
 )
@@ -30,6 +28,7 @@ type App struct {
 	NoProgress bool
 
 	root          *cobra.Command
+	relay         *relay
 	level, format string
 	started       bool // a subcommand has begun: its arguments were understood
 }
@@ -37,16 +36,24 @@ type App struct {
 // New adds to the root command what all commands have: flags for the log, the
 // environment behind every flag, and the version.
 func New(root *cobra.Command) *App {
-	a := &App{root: root, Log: zerolog.Nop()}
+	a := &App{root: root, relay: new(relay), Log: zerolog.Nop()}
 	root.Version = described()
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(negativeSide)
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(flagMistake)
+	if !root.Runnable() {
+		root.Args = NoArguments
+		root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	addHelp(root)
+	root.AddCommand(completionCommand(root))
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.level, "log-level", "info", "least level to log: debug, info, warn, error")
-	flags.StringVar(&a.format, "log-format", "auto", "json, console, or auto: console on a terminal")
+	flags.Var(NewChoice(&a.level, "info", "debug", "info", "warn", "error"), "log-level", "least level to log")
+	flags.Var(NewChoice(&a.format, "auto", "auto", "console", "json"), "log-format", "how to log; auto is console on a terminal, and else json")
 	flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Name() == cobra.ShellCompRequestCmd {
+			return nil // it is about another command
+		}
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
 		}
@@ -59,44 +66,25 @@ func New(root *cobra.Command) *App {
 	return a
 }
 
-// fromEnvironment sets each flag that was not given from NQUEENS_<NAME>; not help
-// and version, which are commands in the shape of flags.
-func fromEnvironment(flags *pflag.FlagSet) error {
-	var failed error
-	flags.VisitAll(func(f *pflag.Flag) {
-		variable := "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		value, ok := os.LookupEnv(variable)
-		if !ok || f.Changed || failed != nil || f.Name == "help" || f.Name == "version" {
-			return
-		}
-		if err := flags.Set(f.Name, value); err != nil {
-			failed = Usagef("%s=%q: %v", variable, value, err)
-		}
-	})
-	return failed
-}
-
 func (a *App) openLog(stderr io.Writer) error {
-	levels := []string{"debug", "info", "warn", "error"}
-	if !slices.Contains(levels, a.level) {
-		return Usagef("--log-level must be one of %s, not %q", strings.Join(levels, ", "), a.level)
-	}
 	level, err := zerolog.ParseLevel(a.level)
 	if err != nil {
 		return Usagef("--log-level: %v", err)
 	}
+	a.relay.stderr = stderr
+	var out io.Writer = a.relay
 	switch a.format {
 	case "json":
 	case "console":
-		stderr = console(stderr)
+		out = console(out)
 	case "auto":
 		if f, ok := stderr.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-			stderr = console(stderr)
+			out = console(out)
 		}
 	default:
 		return Usagef("--log-format must be json, console or auto, not %q", a.format)
 	}
-	a.Log = zerolog.New(stderr).Level(level).With().Timestamp().Logger()
+	a.Log = zerolog.New(out).Level(level).With().Timestamp().Logger()
 	return nil
 }
 
@@ -107,7 +95,7 @@ const SecondsSuffix = "_s"
 // console writes log lines for people.
 func console(w io.Writer) io.Writer {
 	out := zerolog.ConsoleWriter{
-		Out: w, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "",
+		Out: w, TimeFormat: time.TimeOnly, NoColor: !Colors(),
 		// What people look for first; the rest follows in the order of the alphabet.
 		FieldsOrder: []string{"percent", "done", "tasks", "eta", "elapsed", "total"},
 	}
@@ -142,13 +130,14 @@ const (
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
+	completeTree(a.root)
 	cmd, err := a.root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
 	code := a.exitCode(err)
 	if code == exitUsage {
-		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), OneLine(err))
+		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), blamed(cmd.Flags(), OneLine(err)))
 		return code
 	}
 	a.Log.Error().Int("exit", code).Msg(OneLine(err))

@@ -11,6 +11,7 @@ import (
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
@@ -23,6 +24,7 @@ type books struct {
 	known    *big.Int
 	ledger   *ledger.Ledger
 	window   *window
+	roster   *progress.Roster
 	log      zerolog.Logger
 
 	sums       symmetry.Sums // of what is accepted: for progress and alarm, never the total
@@ -44,6 +46,7 @@ func newBooks(cfg *Config, l *ledger.Ledger, w *window) *books {
 		known:    cfg.Known,
 		ledger:   l,
 		window:   w,
+		roster:   cfg.Roster,
 		log:      cfg.Log,
 		shares:   split.Shares(&m),
 		workers:  make(map[string]struct{}),
@@ -70,6 +73,12 @@ func (b *books) add(r *queens.Result) {
 	b.work += b.shares[class]
 	b.search += r.Elapsed
 	b.workers[r.Worker] = struct{}{}
+}
+
+// credit tells of a result who counted it, for people to see.
+func (b *books) credit(r *queens.Result) {
+	weight := 8 / float64(b.manifest.Classes[b.manifest.ClassOf(r.Task)].K)
+	b.roster.Counted(r.Worker, weight*float64(r.Count), r.Elapsed)
 }
 
 // reopen notes which disputes are not settled.
@@ -152,6 +161,7 @@ func (b *books) settle(results []queens.Result, verdicts []ledger.Verdict, accep
 		case ledger.Accepted:
 			b.window.accepted(r.Task, r.Elapsed)
 			b.add(r)
+			b.credit(r)
 			accepted[r.Task] = *r
 		case ledger.Duplicate:
 			b.duplicates++

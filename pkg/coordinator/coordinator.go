@@ -66,8 +66,8 @@ type Config struct {
 	// Unsettled is how long to wait for a worker that can settle a dispute when
 	// nothing else is left to do.
 	Unsettled time.Duration
-	// Report is called with the progress every ReportEvery.
-	Report      func(progress.Snapshot)
+	// Report is called with the progress every ReportEvery. It must not block.
+	Report      func(queens.Snapshot)
 	ReportEvery time.Duration
 	Log         zerolog.Logger
 }
@@ -77,7 +77,7 @@ const (
 	DefaultOverdue     = 15 * time.Second
 	DefaultPatience    = 10 * time.Minute
 	DefaultUnsettled   = 20 * time.Second
-	DefaultReportEvery = 10 * time.Second
+	DefaultReportEvery = 250 * time.Millisecond
 )
 
 // Validate reports the first thing wrong with the configuration.
@@ -96,7 +96,7 @@ func (c *Config) Validate() error {
 type Outcome struct {
 	// Total is nil unless the run is complete and its total beyond doubt.
 	Total      *big.Int
-	Progress   progress.Snapshot
+	Progress   queens.Snapshot
 	Search     time.Duration // Time of all accepted searches together, ever.
 	Resumed    uint64        // Tasks that were accepted before this coordinator began.
 	Duplicates uint64        // Results that said again what was accepted.

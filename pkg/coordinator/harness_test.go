@@ -47,7 +47,7 @@ type run struct {
 	cancel func()
 	log    *syncBuffer
 
-	latest atomic.Pointer[progress.Snapshot]
+	latest atomic.Pointer[queens.Snapshot]
 	done   chan struct{}
 	got    coordinator.Outcome
 	err    error
@@ -83,7 +83,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *run {
 		Overdue:     overdue,
 		Patience:    time.Hour,
 		Unsettled:   overdue,
-		Report:      func(s progress.Snapshot) { r.latest.Store(&s) },
+		Report:      func(s queens.Snapshot) { r.latest.Store(&s) },
 		ReportEvery: 10 * time.Millisecond,
 		Log:         logger,
 	}
@@ -100,7 +100,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *run {
 // begin starts a coordinator with the ledger as it is.
 func (r *run) begin() {
 	r.t.Helper()
-	r.latest.Store(new(progress.Snapshot))
+	r.latest.Store(new(queens.Snapshot))
 	r.done = make(chan struct{})
 	c, err := coordinator.New(r.cfg, r.bus, r.claim, r.ledger)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *claim) Renew(context.Context, queens.State, uint64) error {
 }
 
 func (r *run) tasks() int                  { return int(r.m.Tasks) }
-func (r *run) progress() progress.Snapshot { return *r.latest.Load() }
+func (r *run) progress() queens.Snapshot { return *r.latest.Load() }
 
 // delivery is a task taken, and the hold on it.
 type delivery struct {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"nqueens/pkg/audit"
-	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 )
 
@@ -234,7 +233,7 @@ func (c *Coordinator) judge() bool {
 }
 
 // lonely says once in a while that nobody counts.
-func (c *Coordinator) lonely(s *progress.Snapshot) {
+func (c *Coordinator) lonely(s *queens.Snapshot) {
 	if s.Workers > 0 || time.Since(c.missed) < sayEvery {
 		return
 	}
@@ -242,9 +241,12 @@ func (c *Coordinator) lonely(s *progress.Snapshot) {
 	c.cfg.Log.Warn().Msg("no worker is there to count: start one with worker --nats and the address of the server")
 }
 
-func (c *Coordinator) snapshot() progress.Snapshot {
+func (c *Coordinator) snapshot() queens.Snapshot {
 	s := c.meter.Measure(c.ledger.Len(), c.books.work, c.books.sums.Floor())
+	m := &c.books.manifest
+	s.Run, s.N, s.Symmetry, s.State = c.run, m.N, m.Symmetry, queens.Running
 	s.Workers, s.Threads = c.cfg.Roster.Present()
+	s.Crew = c.cfg.Roster.Crew()
 	s.Repeated, s.Conflicts = c.window.repeated, len(c.ledger.Disputes())
 	return s
 }

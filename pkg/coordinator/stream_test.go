@@ -60,7 +60,7 @@ type stream struct {
 	folder string // of the ledger
 	bus    *countedBus
 	admin  jetstream.JetStream
-	report func(progress.Snapshot)
+	report func(queens.Snapshot)
 
 	heap, inUse uint64 // the most bytes seen: of objects, and of the spans that hold them
 	queued      uint64 // the most tasks seen on the server
@@ -83,7 +83,7 @@ func newStream(t testing.TB, n, depth int) *stream {
 	_, admin := bustest.Admin(t, server)
 	s := &stream{
 		t: t, m: m, run: queens.NewRun(n, time.Now()), folder: t.TempDir(), admin: admin,
-		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(progress.Snapshot) {},
+		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(queens.Snapshot) {},
 	}
 	if err := s.bus.Ensure(t.Context()); err != nil {
 		t.Fatal(err)

@@ -83,9 +83,10 @@ func TestForecastFollowsTheWorkers(t *testing.T) {
 			r.wantRate(t, change.name+": half a window later", (from+to)/2)
 			r.work(change.to, window/2)
 			r.wantRate(t, change.name+": a window later", to)
+			r.work(change.to, settled)
 			r.wantETA(t, change.name+": a window later, at the new speed", r.left(float64(change.to)), 10)
 			r.wantETA(t, change.name+": a window later, at the mean of the long window",
-				r.left((9*float64(change.from)+float64(change.to))/10), 10)
+				r.left((8*float64(change.from)+2*float64(change.to))/10), 10)
 			r.work(change.to, longWindow-window)
 			r.wantETA(t, change.name+": a long window later", r.left(float64(change.to)), 0.25)
 		}

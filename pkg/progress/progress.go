@@ -6,28 +6,13 @@ import (
 	"math"
 	"math/big"
 	"time"
+
+	"nqueens/pkg/queens"
 )
-
-// Snapshot is the state of a run at one moment.
-type Snapshot struct {
-	Done, Tasks uint64
-	Work        float64  // Share of the estimated work that is done, 0 to 1; 1 when all is.
-	Solutions   *big.Int // Found so far, weighted: grows up to the total.
-	Rate        float64  // Solutions a second, of late.
-	Elapsed     time.Duration
-	ETA         Range // Time yet to go; zero while it can't be told.
-	Workers     int   // Heard of within the last seconds.
-	Threads     int   // Of those workers together.
-	Repeated    uint64
-	Conflicts   int // Tasks whose results contradicted each other, settled or not.
-}
-
-// Range is a time that can't be told exactly.
-type Range struct{ Least, Most time.Duration }
 
 // Rates are taken over two windows: a short one, in which a worker that joins soon
 // shows, and a long one, in which the chances of easy and hard tasks even out. The
-// forecast is what the two say, and what lies between.
+// forecast is what the two say, and what lies between, smoothed.
 const (
 	short = 30 * time.Second
 	long  = 5 * time.Minute
@@ -38,6 +23,9 @@ const (
 	firstForecast = 5 * time.Second
 	// margin widens the forecast at both ends: the work itself is an estimate.
 	margin = 0.05
+	// calm is the time in which the forecast follows what the rates say of late by some
+	// two thirds: each task that ends moves it a little, none makes it jump.
+	calm = 5 * time.Second
 	// maxETA is where a forecast ends: longer than anybody's patience, and far from
 	// what a duration can't hold.
 	maxETA = 100 * 365 * 24 * time.Hour
@@ -48,7 +36,11 @@ type Meter struct {
 	tasks   uint64
 	start   time.Time
 	samples []sample // The oldest is the last one before the long window, or the start.
+	end     forecast // as it was last told
 }
+
+// sampleEvery is the least time between two samples that are kept, but for the latest.
+const sampleEvery = time.Second
 
 type sample struct {
 	at        time.Time
@@ -64,14 +56,18 @@ func NewMeter(tasks uint64, work float64, solutions *big.Int) *Meter {
 }
 
 // Measure notes what is done by now and returns the snapshot, without workers.
-func (m *Meter) Measure(done uint64, work float64, solutions *big.Int) Snapshot {
+func (m *Meter) Measure(done uint64, work float64, solutions *big.Int) queens.Snapshot {
 	now := time.Now()
 	latest := sample{at: now, work: work, solutions: float(solutions)}
-	m.samples = append(m.samples, latest)
+	if last := len(m.samples) - 1; last > 0 && now.Sub(m.samples[last-1].at) < sampleEvery {
+		m.samples[last] = latest
+	} else {
+		m.samples = append(m.samples, latest)
+	}
 	for now.Sub(m.samples[1].at) >= long {
 		m.samples = m.samples[1:]
 	}
-	s := Snapshot{Done: done, Tasks: m.tasks, Work: 1, Solutions: solutions, Elapsed: now.Sub(m.start)}
+	s := queens.Snapshot{Done: done, Tasks: m.tasks, Work: 1, Solutions: solutions, Elapsed: now.Sub(m.start)}
 	if done < m.tasks {
 		s.Work = max(0, min(work, math.Nextafter(1, 0))) // a sum of many shares is not exact
 	}
@@ -80,7 +76,9 @@ func (m *Meter) Measure(done uint64, work float64, solutions *big.Int) Snapshot 
 		s.Rate = max(0, latest.solutions-before.solutions) / seconds
 	}
 	if s.Elapsed >= firstForecast {
-		s.ETA = forecast(1-s.Work, m.speed(before, latest), m.speed(m.samples[0], latest))
+		least, most := left(1-s.Work, m.speed(before, latest), m.speed(m.samples[0], latest))
+		m.end.follow(now, s.Elapsed, least, most)
+		s.ETA = m.end.eta(s.Elapsed)
 	}
 	return s
 }
@@ -113,17 +111,47 @@ func (m *Meter) speed(from, to sample) speed {
 	return speed{least: mean / chance, most: mean * chance}
 }
 
-// forecast returns the time for the work that is left at two speeds.
-func forecast(left float64, one, other speed) Range {
-	least, most := min(one.least, other.least), max(one.most, other.most)
-	if left <= 0 || least <= 0 {
-		return Range{}
+// left returns the time for the work that is left at two speeds, in seconds; zero where
+// there is none, or it can't be told.
+func left(work float64, one, other speed) (least, most float64) {
+	slow, fast := min(one.least, other.least), max(one.most, other.most)
+	if work <= 0 || slow <= 0 {
+		return 0, 0
 	}
-	return Range{Least: seconds(left / most * (1 - margin)), Most: seconds(left / least * (1 + margin))}
+	return min(work/fast*(1-margin), maxETA.Seconds()), min(work/slow*(1+margin), maxETA.Seconds())
+}
+
+// forecast is the time at which a run will end, in seconds from its start; zero while it
+// can't be told. It follows what is measured with some delay. Smoothed is the time of the
+// end, which stays where it is while all goes evenly, not the time to go, which would
+// always be told too late.
+type forecast struct {
+	least, most float64
+	at          time.Time // when it was last changed
+}
+
+// follow takes what is left to go by the rates of this moment.
+func (f *forecast) follow(now time.Time, elapsed time.Duration, least, most float64) {
+	weight := 1.0
+	switch {
+	case most == 0:
+		*f = forecast{}
+		return
+	case f.most > 0:
+		weight = 1 - math.Exp(-now.Sub(f.at).Seconds()/calm.Seconds())
+	}
+	f.least += weight * (elapsed.Seconds() + least - f.least)
+	f.most += weight * (elapsed.Seconds() + most - f.most)
+	f.at = now
+}
+
+// eta returns the time yet to go.
+func (f *forecast) eta(elapsed time.Duration) queens.Range {
+	return queens.Range{Least: seconds(f.least - elapsed.Seconds()), Most: seconds(f.most - elapsed.Seconds())}
 }
 
 func seconds(s float64) time.Duration {
-	return time.Duration(min(s, maxETA.Seconds()) * float64(time.Second))
+	return time.Duration(max(0, min(s, maxETA.Seconds())) * float64(time.Second))
 }
 
 func float(i *big.Int) float64 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
 )
 
 // The windows over which rates are taken, and the time before there is a forecast.
@@ -17,6 +18,9 @@ const (
 	window        = 30 * time.Second
 	longWindow    = 5 * time.Minute
 	firstForecast = 5 * time.Second
+	// calm is the delay with which the forecast follows, settled when it has.
+	calm    = 5 * time.Second
+	settled = 6 * calm
 )
 
 // run is a run whose work the test does, in fake time: tasks that are as large as each
@@ -26,7 +30,7 @@ type run struct {
 	tasks     uint64
 	done      uint64
 	solutions int64
-	latest    progress.Snapshot
+	latest    queens.Snapshot
 }
 
 func newRun(tasks uint64) *run { return resumed(tasks, 0) }
@@ -63,7 +67,7 @@ func (r *run) wantRate(t *testing.T, when string, rate float64) {
 // wantNoETA holds the latest snapshot to have no forecast.
 func (r *run) wantNoETA(t *testing.T, when string) {
 	t.Helper()
-	if r.latest.ETA != (progress.Range{}) {
+	if r.latest.ETA != (queens.Range{}) {
 		t.Errorf("%s: ETA %v, want none", when, r.latest.ETA)
 	}
 }
@@ -76,7 +80,7 @@ func (r *run) wantETA(t *testing.T, when string, truth time.Duration, width floa
 	if eta.Least < 0 || eta.Least > truth || eta.Most < truth {
 		t.Errorf("%s: ETA %v, the truth is %v", when, eta, truth)
 	}
-	if got := (eta.Most - eta.Least).Seconds(); got > width*truth.Seconds() {
+	if got := (eta.Most - eta.Least - calm/2).Seconds(); got > width*truth.Seconds() {
 		t.Errorf("%s: ETA %v is %.2f of %v wide, want %.2f at most", when, eta, got/truth.Seconds(), truth, width)
 	}
 }

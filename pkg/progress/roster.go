@@ -19,6 +19,7 @@ const silence = 15 * time.Second
 type Roster struct {
 	mu      sync.Mutex
 	workers map[string]entry
+	pace    map[string]pace // also of those that are not present
 }
 
 type entry struct {
@@ -30,7 +31,7 @@ func (e entry) silent() bool { return time.Since(e.at) > silence }
 
 // NewRoster returns a roster that has heard of nobody.
 func NewRoster() *Roster {
-	return &Roster{workers: make(map[string]entry)}
+	return &Roster{workers: make(map[string]entry), pace: make(map[string]pace)}
 }
 
 // Change is what a heartbeat changes in a roster.
@@ -51,6 +52,7 @@ func (r *Roster) Saw(h queens.Heartbeat) Change {
 	switch {
 	case h.Leaving && known:
 		delete(r.workers, h.Worker)
+		delete(r.pace, h.Worker)
 		return Leaves
 	case h.Leaving:
 		return Stays
@@ -101,6 +103,7 @@ func (r *Roster) Vanished() []queens.Heartbeat {
 		if e.silent() {
 			gone = append(gone, e.beat)
 			delete(r.workers, name)
+			delete(r.pace, name)
 		}
 	}
 	slices.SortFunc(gone, func(a, b queens.Heartbeat) int { return strings.Compare(a.Worker, b.Worker) })

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"sync"
+
+	"github.com/mattn/go-isatty"
+)
+
+// relay passes the lines of the log on to stderr, or to whoever shows them together with
+// something else there.
+type relay struct {
+	mu       sync.Mutex
+	stderr   io.Writer
+	diverted io.Writer // nil: to stderr
+}
+
+func (r *relay) Write(line []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.diverted != nil {
+		return r.diverted.Write(line)
+	}
+	return r.stderr.Write(line)
+}
+
+// Divert sends the log, a whole line a call, to a writer other than stderr; nil sends it
+// to stderr again.
+func (a *App) Divert(to io.Writer) {
+	a.relay.mu.Lock()
+	defer a.relay.mu.Unlock()
+	a.relay.diverted = to
+}
+
+// Screen returns the terminal on which a live display may be drawn, on stderr, or nil:
+// where stderr is no terminal or one that can't move its cursor, where the log is JSON, or
+// where the person wants no progress.
+func (a *App) Screen() *os.File {
+	f, ok := a.relay.stderr.(*os.File)
+	if !ok || !isatty.IsTerminal(f.Fd()) || a.format == "json" || a.NoProgress || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return f
+}
+
+// Colors reports whether colors are welcome; see https://no-color.org.
+func Colors() bool { return os.Getenv("NO_COLOR") == "" }
