@@ -97,6 +97,7 @@ type Outcome struct {
 	// Total is nil unless the run is complete and its total beyond doubt.
 	Total      *big.Int
 	Progress   queens.Snapshot
+	Rate       float64       // Solutions a second, since this coordinator began.
 	Search     time.Duration // Time of all accepted searches together, ever.
 	Resumed    uint64        // Tasks that were accepted before this coordinator began.
 	Duplicates uint64        // Results that said again what was accepted.
@@ -148,9 +149,11 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	if err == nil {
 		sum, err = audit.Total(ctx, c.ledger, c.cfg.Known)
 	}
+	last := c.snapshot()
 	return Outcome{
 		Total:      sum,
-		Progress:   c.snapshot(),
+		Progress:   last,
+		Rate:       c.meter.Mean(),
 		Search:     c.books.search,
 		Resumed:    c.before,
 		Duplicates: c.books.duplicates,

@@ -145,7 +145,7 @@ func (c *claim) Renew(context.Context, queens.State, uint64) error {
 	return nil
 }
 
-func (r *run) tasks() int                  { return int(r.m.Tasks) }
+func (r *run) tasks() int                { return int(r.m.Tasks) }
 func (r *run) progress() queens.Snapshot { return *r.latest.Load() }
 
 // delivery is a task taken, and the hold on it.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"nqueens/pkg/queens"
 )
 
 // true time to go almost always.
@@ -145,4 +147,46 @@ func TestCrawl(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run looked at four times a second, whose tasks take random times on many threads: the
+// end that is forecast moves little from one look to the next, and each end of the range
+// is told in the same order.
+func TestForecastIsCalm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const tasks, threads, look = 2000, 8, 250 * time.Millisecond
+		rng := rand.New(rand.NewPCG(3, 4))
+		r := newRun(tasks)
+		free := make([]time.Duration, threads) // when each thread is done with its task
+		for i := range free {
+			free[i] = time.Duration(rng.ExpFloat64() * float64(2*time.Second))
+		}
+		var moved, most float64
+		looks := 0
+		for now := look; r.done < tasks; now += look {
+			time.Sleep(look)
+			for i := range free {
+				for ; free[i] <= now && r.done < tasks; r.done++ {
+					free[i] += time.Duration(rng.ExpFloat64() * float64(2*time.Second))
+				}
+			}
+			was := r.latest
+			r.measure()
+			eta := r.latest.ETA
+			if eta.Least < 0 || eta.Most < eta.Least {
+				t.Fatalf("ETA %v", eta)
+			}
+			if was.ETA == (queens.Range{}) || eta == (queens.Range{}) || eta.Least < 20*time.Second {
+				continue
+			}
+			for _, end := range [][2]time.Duration{{was.ETA.Least, eta.Least}, {was.ETA.Most, eta.Most}} {
+				jump := (end[1] + look - end[0]).Abs().Seconds() / end[0].Seconds()
+				moved, most = moved+jump, max(most, jump)
+				looks++
+			}
+		}
+		if mean := moved / float64(looks); looks < 1000 || mean > 0.004 || most > 0.05 {
+			t.Errorf("of %d looks the mean moves the end by %.2f%%, the worst by %.2f%% of the time to go", looks, 100*mean, 100*most)
+		}
+	})
 }

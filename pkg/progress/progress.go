@@ -35,6 +35,7 @@ const (
 type Meter struct {
 	tasks   uint64
 	start   time.Time
+	before  float64  // solutions at the start
 	samples []sample // The oldest is the last one before the long window, or the start.
 	end     forecast // as it was last told
 }
@@ -52,7 +53,8 @@ type sample struct {
 // from a share of the work and from the solutions found.
 func NewMeter(tasks uint64, work float64, solutions *big.Int) *Meter {
 	now := time.Now()
-	return &Meter{tasks: tasks, start: now, samples: []sample{{at: now, work: work, solutions: float(solutions)}}}
+	first := sample{at: now, work: work, solutions: float(solutions)}
+	return &Meter{tasks: tasks, start: now, before: first.solutions, samples: []sample{first}}
 }
 
 // Measure notes what is done by now and returns the snapshot, without workers.
@@ -71,7 +73,7 @@ func (m *Meter) Measure(done uint64, work float64, solutions *big.Int) queens.Sn
 	if done < m.tasks {
 		s.Work = max(0, min(work, math.Nextafter(1, 0))) // a sum of many shares is not exact
 	}
-	before := m.before(now.Add(-short))
+	before := m.sampleBefore(now.Add(-short))
 	if seconds := now.Sub(before.at).Seconds(); seconds > 0 {
 		s.Rate = max(0, latest.solutions-before.solutions) / seconds
 	}
@@ -83,8 +85,17 @@ func (m *Meter) Measure(done uint64, work float64, solutions *big.Int) queens.Sn
 	return s
 }
 
-// before returns the last sample that is no younger than that, or the oldest.
-func (m *Meter) before(at time.Time) sample {
+// Mean returns the solutions a second over all the time of the meter, as last measured.
+func (m *Meter) Mean() float64 {
+	last := m.samples[len(m.samples)-1]
+	if seconds := last.at.Sub(m.start).Seconds(); seconds > 0 {
+		return max(0, last.solutions-m.before) / seconds
+	}
+	return 0
+}
+
+// sampleBefore returns the last sample that is no younger than that, or the oldest.
+func (m *Meter) sampleBefore(at time.Time) sample {
 	found := m.samples[0]
 	for _, s := range m.samples {
 		if s.at.After(at) {

@@ -1,0 +1,180 @@
+package coordinator_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/coordinator"
+	"nqueens/pkg/queens"
+)
+
+// Where both a deadly task and a dispute are left that nobody here can settle, the run
+// ends and names both.
+func TestBlockedByBoth(t *testing.T) {
+	t.Parallel()
+	r := start(t, 6, nil)
+	tasks := r.take(r.tasks())
+	deadly, disputed := tasks[3].task.ID, tasks[5].task.ID
+	for _, name := range []string{"a", "b", "c"} {
+		r.cfg.Roster.Saw(queens.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []queens.Held{{Run: r.name, Task: deadly}}})
+	}
+	for _, d := range tasks {
+		if d.task.ID == deadly {
+			continue
+		}
+		r.publish(r.result(d, "w"))
+		if d.task.ID == disputed {
+			liar := r.result(d, "liar")
+			liar.Count++
+			r.publish(liar)
+		}
+	}
+	if !r.finished(40 * time.Second) { // workers are held to have vanished after 15
+		t.Fatalf("the run did not end; log:\n%s", r.log)
+	}
+	for _, word := range []string{fmt.Sprintf("task %d was in the hands", deadly), fmt.Sprintf("task %d was counted", disputed)} {
+		if !errors.Is(r.err, queens.ErrIncomplete) || !strings.Contains(r.err.Error(), word) {
+			t.Errorf("error %v does not say %s", r.err, word)
+		}
+	}
+}
+
+// Two counts of one task withhold the total, and are told with all that is known, when
+// nobody is there to count a third time.
+func TestConflictWithholdsTheTotal(t *testing.T) {
+	r := start(t, 6, nil)
+	tasks := r.take(r.tasks())
+	r.publish(r.result(tasks[0], "honest"))
+	liar := r.result(tasks[0], "liar")
+	liar.Count++
+	r.publish(liar)
+	for _, d := range tasks[1:] {
+		r.publish(r.result(d, "honest"))
+	}
+	got, err := r.end()
+	if !errors.Is(err, queens.ErrIncomplete) || got.Total != nil {
+		t.Fatalf("total %v, error %v, want no total and %v", got.Total, err, queens.ErrIncomplete)
+	}
+	for _, word := range []string{fmt.Sprint("task ", tasks[0].task.ID), "honest", "liar"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("error %q does not name %s", err, word)
+		}
+	}
+	if got.Progress.Conflicts != 1 {
+		t.Errorf("%d disputes, want 1", got.Progress.Conflicts)
+	}
+}
+
+// A task of which two counts contradict each other is given out again, but not to
+// those two; what a third counts settles it, whichever of them was accepted first. The
+// same holds when the coordinator dies in between.
+func TestConflictIsSettledByAnother(t *testing.T) {
+	for _, first := range []string{"honest", "liar"} {
+		for _, dies := range []bool{false, true} {
+			t.Run(fmt.Sprint("first the ", first, ", dies: ", dies), func(t *testing.T) {
+				r := start(t, 6, func(c *coordinator.Config) { c.Unsettled = patience })
+				tasks := r.take(r.tasks())
+				results := map[string]*queens.Result{"honest": r.result(tasks[0], "honest"), "liar": r.result(tasks[0], "liar")}
+				results["liar"].Count++
+				second := map[string]string{"honest": "liar", "liar": "honest"}[first]
+				r.publish(results[first])
+				r.publish(results[second])
+				for _, d := range tasks[1:] {
+					r.publish(r.result(d, "honest"))
+				}
+				if dies {
+					r.until("the conflict", func(log string) bool { return strings.Contains(log, "conflict: ") && r.progress().Done == r.m.Tasks })
+					r.again()
+				}
+				var again delivery
+				for again.task.ID != tasks[0].task.ID || len(again.task.NotBy) == 0 {
+					again = r.take(1)[0]
+				}
+				if want := []string{first, second}; !slices.Equal(again.task.NotBy, want) || again.task.Attempt < 2 {
+					t.Errorf("the task came with attempt %d, not by %q, want %q", again.task.Attempt, again.task.NotBy, want)
+				}
+				r.publish(r.result(again, "third"))
+				if got := r.exact(); got.Progress.Conflicts != 1 {
+					t.Errorf("%d disputes, want 1", got.Progress.Conflicts)
+				}
+			})
+		}
+	}
+}
+
+// A task in whose search three workers have vanished is set aside, and taken off the
+// queue; the run ends without a total when all others are counted, and says which task
+// it was, whose, and how to count it alone.
+func TestDeadlyTaskIsSetAside(t *testing.T) {
+	t.Parallel()
+	r := start(t, 6, nil)
+	tasks := r.take(r.tasks())
+	deadly := tasks[3].task.ID
+	for _, name := range []string{"a", "b", "c"} {
+		r.cfg.Roster.Saw(queens.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []queens.Held{
+			{Run: r.name, Task: deadly}, {Run: "another", Task: tasks[4].task.ID},
+		}})
+	}
+	r.cfg.Roster.Saw(queens.Heartbeat{Worker: "d", Kernel: "k", Threads: 1, Held: []queens.Held{{Run: r.name, Task: tasks[5].task.ID}}})
+	for _, d := range tasks {
+		if d.task.ID != deadly {
+			r.publish(r.result(d, "w"))
+			if err := d.lease.Done(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !r.finished(40 * time.Second) { // workers are held to have vanished after 15
+		t.Fatalf("the run did not end; log:\n%s", r.log)
+	}
+	if !errors.Is(r.err, queens.ErrIncomplete) || r.got.Total != nil || r.got.Progress.Done != r.m.Tasks-1 {
+		t.Fatalf("total %v, %d tasks done, error %v", r.got.Total, r.got.Progress.Done, r.err)
+	}
+	for _, word := range []string{"a", "b", "c", fmt.Sprintf("coordinator ledger %s --task %d | worker task", r.name, deadly)} {
+		if !strings.Contains(r.err.Error(), word) {
+			t.Errorf("error %q does not say %s", r.err, word)
+		}
+	}
+	stream, err := r.admin.Stream(t.Context(), "NQ_TASKS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := stream.Info(t.Context()); err != nil || info.State.Msgs != 0 {
+		t.Errorf("%d tasks stay on the server (error %v)", info.State.Msgs, err)
+	}
+}
+
+// A sum beyond the known total ends the run at once, one below it at the end.
+func TestContradictionWithTheKnownTotal(t *testing.T) {
+	for name, wrong := range map[string]uint64{"beyond": 1 << 60, "below": 0} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, 6, nil)
+			tasks := r.take(r.tasks())
+			results := make([]*queens.Result, len(tasks))
+			changed := false
+			for i, d := range tasks {
+				results[i] = r.result(d, "w")
+				if !changed && results[i].Count > 0 {
+					results[i].Count, changed = wrong, true
+					if wrong > 0 {
+						r.publish(results[i]) // alone it must be enough
+						break
+					}
+				}
+			}
+			if wrong == 0 {
+				for _, result := range results {
+					r.publish(result)
+				}
+			}
+			got, err := r.end()
+			if !errors.Is(err, queens.ErrContradiction) || got.Total != nil {
+				t.Fatalf("total %v, error %v, want no total and %v", got.Total, err, queens.ErrContradiction)
+			}
+		})
+	}
+}
