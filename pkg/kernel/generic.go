@@ -10,7 +10,7 @@ import (
 
 // generic is the reference: a depth-first search over bitmasks, written to be
 // read, that runs on any machine. A queen is placed only where it leaves the next
-// row a free square, and the one after it.
+// row a free square, and the one after it. docs/bitmasks.md explains it, with a picture.
 //
 // References: [Richards] M. Richards, "Backtracking algorithms in MCPL using bit
 // patterns and recursion", University of Cambridge TR 433, 1997.
