@@ -125,23 +125,35 @@ func (c *counted) check(ctx context.Context, counter kernel.Counter, name string
 // maxWhole is the largest side of which a whole count takes but seconds.
 const maxWhole = 16
 
+// MirrorImage is how [Whole] counts a board with placed queens.
+const MirrorImage = "mirror-image"
+
 // Whole counts the board again by another symmetry than that of the run, and returns
-// which; it is empty where the board is too large for that. An error wraps
-// [queens.ErrContradiction] where the totals differ.
-func Whole(ctx context.Context, m *queens.Manifest, total *big.Int, k kernel.Kernel, threads int) (queens.Symmetry, error) {
+// which; or, where queens were placed beforehand, with those queens mirrored, left to
+// right, which is [MirrorImage]. It is empty where the board is too large for that. An
+// error wraps [queens.ErrContradiction] where the totals differ.
+func Whole(ctx context.Context, m *queens.Manifest, total *big.Int, k kernel.Kernel, threads int) (string, error) {
 	if m.N > maxWhole {
 		return "", nil
 	}
-	other := queens.Mirror
+	job := count.Job{N: m.N, Symmetry: queens.Mirror, Kernel: k, Threads: threads}
 	if m.Symmetry == queens.Mirror {
-		other = queens.Full
+		job.Symmetry = queens.Full
 	}
-	outcome, err := count.Run(ctx, count.Job{N: m.N, Symmetry: other, Kernel: k, Threads: threads})
+	by, how := string(job.Symmetry), "by symmetry "+string(job.Symmetry)
+	if len(m.Placed) > 0 {
+		by, how = MirrorImage, "with the placed queens mirrored"
+		job.Symmetry = queens.None
+		for _, s := range m.Placed {
+			job.Placed = append(job.Placed, s.Mirrored(m.N))
+		}
+	}
+	outcome, err := count.Run(ctx, job)
 	if err != nil {
-		return other, err
+		return by, err
 	}
 	if outcome.Total.Cmp(total) != 0 {
-		return other, fmt.Errorf("%w: the ledger's total is %d, by symmetry %s it is %d", queens.ErrContradiction, total, other, outcome.Total)
+		return by, fmt.Errorf("%w: the ledger's total is %d, %s it is %d", queens.ErrContradiction, total, how, outcome.Total)
 	}
-	return other, nil
+	return by, nil
 }

@@ -132,10 +132,10 @@ func TestWhole(t *testing.T) {
 	for _, s := range []queens.Symmetry{queens.None, queens.Mirror, queens.Full} {
 		m.Symmetry = s
 		by, err := Whole(t.Context(), &m, big.NewInt(40), reference(t), 2)
-		if err != nil || by == s {
+		if err != nil || by == "" || by == string(s) {
 			t.Errorf("of a run by %s: by %s, error %v", s, by, err)
 		}
-		if by, err = Whole(t.Context(), &m, big.NewInt(39), reference(t), 2); !errors.Is(err, queens.ErrContradiction) || by == s {
+		if by, err = Whole(t.Context(), &m, big.NewInt(39), reference(t), 2); !errors.Is(err, queens.ErrContradiction) || by == string(s) {
 			t.Errorf("of a wrong run by %s: by %s, error %v", s, by, err)
 		}
 	}

@@ -47,16 +47,21 @@ func Total(ctx context.Context, l *ledger.Ledger, known *big.Int) (*big.Int, err
 	return first, nil
 }
 
-// Classes checks that the manifest's classes are those of its symmetry: their tasks
-// are checked by their hashes, but the classes themselves are what makes the total.
+// Classes checks that the manifest's classes are those of its symmetry and its placed
+// queens: their tasks are checked by their hashes, but the classes themselves are what
+// makes the total.
 func Classes(m *queens.Manifest) error {
-	want, err := symmetry.Classes(m.N, m.Symmetry)
+	want, err := symmetry.Classes(m.N, m.Symmetry, m.Placed...)
 	if err != nil {
 		return fmt.Errorf("the manifest of the run: %w", err)
 	}
 	same := slices.EqualFunc(want, m.Classes, func(class queens.Class, plan queens.ClassPlan) bool { return class == plan.Class })
 	if !same {
-		return fmt.Errorf("%w: the classes of the run are not those of symmetry %s on a board of side %d", queens.ErrContradiction, m.Symmetry, m.N)
+		board := fmt.Sprintf("a board of side %d", m.N)
+		if len(m.Placed) > 0 {
+			board += fmt.Sprintf(" with queens placed on %v", m.Placed)
+		}
+		return fmt.Errorf("%w: the classes of the run are not those of symmetry %s on %s", queens.ErrContradiction, m.Symmetry, board)
 	}
 	return nil
 }

@@ -22,8 +22,10 @@ import (
 type Job struct {
 	N        int
 	Symmetry queens.Symmetry
-	Kernel   kernel.Kernel
-	Threads  int // at least 1
+	// Placed are queens that stand beforehand, if any; symmetry is then None.
+	Placed  []queens.Square
+	Kernel  kernel.Kernel
+	Threads int // at least 1
 }
 
 // Validate reports the first thing wrong with the job.
@@ -31,7 +33,7 @@ func (j *Job) Validate() error {
 	if j.Threads < 1 {
 		return fmt.Errorf("a count needs at least 1 thread, not %d", j.Threads)
 	}
-	_, err := symmetry.Classes(j.N, j.Symmetry)
+	_, err := symmetry.Classes(j.N, j.Symmetry, j.Placed...)
 	return err
 }
 
@@ -48,7 +50,7 @@ func Run(ctx context.Context, job Job) (Outcome, error) {
 	if err := job.Validate(); err != nil {
 		return Outcome{}, err
 	}
-	classes, err := symmetry.Classes(job.N, job.Symmetry)
+	classes, err := symmetry.Classes(job.N, job.Symmetry, job.Placed...)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -190,3 +190,19 @@ func TestForecastIsCalm(t *testing.T) {
 		}
 	})
 }
+
+// A run that is stuck shortly before its end has a time to go still, as long as the short
+// window has seen anything done.
+func TestStuckAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRun(55)
+		r.work(0, 10*time.Second)
+		r.work(54, time.Second)
+		for second := range window/time.Second - 1 {
+			r.work(0, time.Second)
+			if eta := r.latest.ETA; eta.Least < 0 || eta.Most <= 0 || eta.Most > time.Minute {
+				t.Errorf("stuck for %d s: ETA %v", second+1, eta)
+			}
+		}
+	})
+}

@@ -153,6 +153,9 @@ func (f *forecast) follow(now time.Time, elapsed time.Duration, least, most floa
 	}
 	f.least += weight * (elapsed.Seconds() + least - f.least)
 	f.most += weight * (elapsed.Seconds() + most - f.most)
+	if f.most <= elapsed.Seconds() { // the run is stuck, and should be over by now
+		f.least, f.most = elapsed.Seconds()+least, elapsed.Seconds()+most
+	}
 	f.at = now
 }
 

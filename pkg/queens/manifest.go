@@ -16,7 +16,9 @@ type Manifest struct {
 	Splitter int
 	N        int
 	Symmetry Symmetry
-	Classes  []ClassPlan
+	// Placed are the queens that stand beforehand, sorted by row; symmetry is then None.
+	Placed  []Square
+	Classes []ClassPlan
 	// Tasks is the number of tasks; their ids are 0..Tasks-1.
 	Tasks uint64
 	// Hash is SHA-256 over every task's hash (little endian) in order of id.

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // The form in which a manifest is kept, in ledgers and in the record of runs: JSON,
@@ -13,6 +14,7 @@ type (
 		Splitter int         `json:"splitter"`
 		N        int         `json:"n"`
 		Symmetry Symmetry    `json:"symmetry"`
+		Placed   []Square    `json:"placed,omitempty"` // each [row,column]
 		Tasks    uint64      `json:"tasks"`
 		Hash     string      `json:"hash"`
 		Classes  []classJSON `json:"classes"`
@@ -28,7 +30,7 @@ type (
 
 // MarshalJSON returns the manifest in the form in which it is kept.
 func (m Manifest) MarshalJSON() ([]byte, error) {
-	kept := manifestJSON{Splitter: m.Splitter, N: m.N, Symmetry: m.Symmetry, Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:])}
+	kept := manifestJSON{Splitter: m.Splitter, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:])}
 	for _, plan := range m.Classes {
 		kept.Classes = append(kept.Classes, classJSON{
 			K: plan.K, Allow: plan.Board.Allow[:plan.Board.N], Depth: plan.Depth, Batch: plan.Batch, First: plan.First,
@@ -44,6 +46,9 @@ func (m *Manifest) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	read := Manifest{Splitter: kept.Splitter, N: kept.N, Symmetry: kept.Symmetry, Tasks: kept.Tasks}
+	if len(kept.Placed) > 0 { // an empty list is none
+		read.Placed = kept.Placed
+	}
 	hash, err := hex.DecodeString(kept.Hash)
 	if err != nil || len(hash) != len(read.Hash) {
 		return fmt.Errorf("the hash of the manifest, %.80q, is not %d bytes in hexadecimal digits", kept.Hash, len(read.Hash))
@@ -70,6 +75,9 @@ func (m *Manifest) Validate() error {
 	if err := CheckN(m.N); err != nil {
 		return err
 	}
+	if err := m.validatePlaced(); err != nil {
+		return err
+	}
 	if len(m.Classes) == 0 && m.Tasks > 0 {
 		return fmt.Errorf("the manifest has %d tasks and no class", m.Tasks)
 	}
@@ -92,6 +100,19 @@ func (m *Manifest) Validate() error {
 			return fmt.Errorf("class %d of the manifest begins with task %d, after %d and of %d", i, plan.First, first, m.Tasks)
 		}
 		first = plan.First
+	}
+	return nil
+}
+
+func (m *Manifest) validatePlaced() error {
+	if err := CheckPlaced(m.N, m.Placed); err != nil {
+		return fmt.Errorf("the placed queens of the manifest: %w", err)
+	}
+	switch {
+	case len(m.Placed) > 0 && m.Symmetry != None:
+		return fmt.Errorf("the manifest has placed queens and symmetry %q, not %s", m.Symmetry, None)
+	case !slices.IsSortedFunc(m.Placed, compareSquares):
+		return fmt.Errorf("the placed queens of the manifest, %v, are not sorted by row", m.Placed)
 	}
 	return nil
 }

@@ -110,6 +110,8 @@ func manyRows(n int) string {
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(sampleManifest))
 	f.Add([]byte(manyRows(33)))
+	f.Add([]byte(strings.Replace(sampleManifest, `"mirror"`, `"none","placed":[[0,2],[3,1]]`, 1)))
+	f.Add([]byte(strings.Replace(sampleManifest, `"tasks"`, `"placed":[],"tasks"`, 1)))
 	f.Fuzz(func(t *testing.T, kept []byte) {
 		var read queens.Manifest
 		if json.Unmarshal(kept, &read) != nil {

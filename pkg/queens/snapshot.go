@@ -1,6 +1,8 @@
 package queens
 
 import (
+	"fmt"
+	"math"
 	"math/big"
 	"time"
 )
@@ -46,3 +48,84 @@ type CrewMember struct {
 
 // Range is a time that can't be told exactly.
 type Range struct{ Least, Most time.Duration }
+
+// maxBits bounds the numbers of solutions that a snapshot may have: those of a board of
+// side [MaxN] need some hundred bits.
+const maxBits = 256
+
+// Validate reports the first thing wrong with a snapshot that came from outside.
+func (s *Snapshot) Validate() error {
+	if err := CheckRun(s.Run); err != nil {
+		return err
+	}
+	err := s.check()
+	for i := 0; err == nil && i < len(s.Crew); i++ {
+		err = s.Crew[i].check()
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot of run %s: %w", s.Run, err)
+	}
+	return nil
+}
+
+// check reports the first thing wrong beside the run and the crew.
+func (s *Snapshot) check() error {
+	if err := CheckN(s.N); err != nil {
+		return err
+	}
+	switch s.Symmetry {
+	case Full, Mirror, None:
+	default:
+		return fmt.Errorf("no count has the symmetry %.80q", s.Symmetry)
+	}
+	switch s.State {
+	case Running, Stopped, Complete, Contradicted, Cancelled:
+	default:
+		return fmt.Errorf("no run has the state %.80q", s.State)
+	}
+	switch {
+	case (s.Total != nil) != (s.State == Complete):
+		return fmt.Errorf("the state %s, and a total: %v", s.State, s.Total != nil)
+	case s.Total != nil && !isCount(s.Total), !isCount(s.Solutions):
+		return fmt.Errorf("a number of solutions that is none, negative, or has more than %d bits", maxBits)
+	case s.Placed < 0 || s.Placed > s.N:
+		return fmt.Errorf("%d placed queens on a board of side %d", s.Placed, s.N)
+	case s.Done > s.Tasks:
+		return fmt.Errorf("%d of %d tasks are done", s.Done, s.Tasks)
+	case !(s.Work >= 0 && s.Work <= 1):
+		return fmt.Errorf("the share %v of the work is done, not 0 to 1", s.Work)
+	case !isRate(s.Rate):
+		return fmt.Errorf("the rate is %v", s.Rate)
+	case s.Elapsed < 0 || s.ETA.Least < 0 || s.ETA.Most < s.ETA.Least:
+		return fmt.Errorf("times that run backwards: %v elapsed, %v to %v to go", s.Elapsed, s.ETA.Least, s.ETA.Most)
+	case s.Workers < 0 || s.Threads < 0 || s.Conflicts < 0:
+		return fmt.Errorf("%d workers, %d threads, %d conflicts", s.Workers, s.Threads, s.Conflicts)
+	case len(s.Crew) > MaxCrew:
+		return fmt.Errorf("%d workers one by one, more than %d", len(s.Crew), MaxCrew)
+	}
+	return nil
+}
+
+func (m *CrewMember) check() error {
+	switch {
+	case m.Name == "" || len(m.Name) > maxName:
+		return fmt.Errorf("a worker name of %d bytes, not 1 to %d", len(m.Name), maxName)
+	case len(m.Kernel) > maxName:
+		return fmt.Errorf("worker %q with a kernel name of %d bytes, more than %d", m.Name, len(m.Kernel), maxName)
+	case m.Threads < 1 || m.Threads > maxThreads:
+		return fmt.Errorf("worker %q with %d threads, not 1 to %d", m.Name, m.Threads, maxThreads)
+	case !isRate(m.Rate):
+		return fmt.Errorf("worker %q with the rate %v", m.Name, m.Rate)
+	case m.Held < 0 || m.Held > maxHeld:
+		return fmt.Errorf("worker %q with %d tasks, not 0 to %d", m.Name, m.Held, maxHeld)
+	case m.Oldest < 0:
+		return fmt.Errorf("worker %q with a task for a negative time", m.Name)
+	}
+	return nil
+}
+
+// isCount reports whether x can be a number of solutions.
+func isCount(x *big.Int) bool { return x != nil && x.Sign() >= 0 && x.BitLen() <= maxBits }
+
+// isRate reports whether x can be a number a second.
+func isRate(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }

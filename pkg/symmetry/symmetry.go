@@ -14,7 +14,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Classes returns the classes of the full board of side n under symmetry s.
+// Classes returns the classes of the board of side n under symmetry s, with queens
+// placed beforehand, if any, on squares where they do not attack each other.
+//
+// Placed queens: one class, the board with those queens fixed. It has no symmetry to
+// rely on, so s must be None.
 //
 // Full: see full.go and docs/symmetry.md.
 //
@@ -22,12 +26,20 @@ import (
 // left half. On a board of odd side the top queen may stand in the middle column
 // instead; then the queen of row 1 does not, and the same choice is made there. A
 // board of side 1 is its own image, and is counted as it is.
-func Classes(n int, s queens.Symmetry) ([]queens.Class, error) {
+func Classes(n int, s queens.Symmetry, placed ...queens.Square) ([]queens.Class, error) {
 	if err := queens.CheckN(n); err != nil {
 		return nil, err
 	}
+	if err := queens.CheckPlaced(n, placed); err != nil {
+		return nil, err
+	}
 	board := queens.FullBoard(n)
+	for _, queen := range placed {
+		board.Fix(queen.Row, queen.Column)
+	}
 	switch {
+	case len(placed) > 0 && s != queens.None:
+		return nil, fmt.Errorf("symmetry of a board with queens placed beforehand must be %s, not %q", queens.None, string(s))
 	case s == queens.None || n == 1 && (s == queens.Mirror || s == queens.Full):
 		return []queens.Class{{Board: board, K: 8}}, nil
 	case s == queens.Mirror:

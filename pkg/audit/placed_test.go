@@ -1,0 +1,93 @@
+package audit
+
+import (
+	"errors"
+	"math/big"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"nqueens/pkg/oracle"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// placed8 returns the manifest of a count of n = 8 with two queens placed, and the
+// results of its tasks by the reference kernel, whose sum is 5.
+func placed8(t *testing.T) (queens.Manifest, []queens.Result) {
+	t.Helper()
+	placed := []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}
+	classes, err := symmetry.Classes(8, queens.None, placed...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), 8, queens.None, classes, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Placed = placed
+	return m, countAll(t, &m)
+}
+
+func countAll(t *testing.T, m *queens.Manifest) []queens.Result {
+	t.Helper()
+	var results []queens.Result
+	for task := range split.Tasks(m) {
+		count, err := reference(t).New().Count(t.Context(), &task.Board, task.Prefixes, new(atomic.Uint64))
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, queens.Result{Run: "r", Task: task.ID, Hash: task.Hash(), Attempt: 1, Count: count, Worker: "w", Kernel: "k"})
+	}
+	return results
+}
+
+// The total of placed queens is that of the plain search, and the whole counted again
+// with the queens mirrored agrees with it and with no other.
+func TestPlaced(t *testing.T) {
+	m, results := placed8(t)
+	want := new(big.Int)
+	for solution := range oracle.Boards(8) {
+		if solution[0] == 3 && solution[3] == 7 {
+			want.Add(want, big.NewInt(1))
+		}
+	}
+	total, err := Total(t.Context(), enter(t, m, results), nil)
+	if err != nil || total.Cmp(want) != 0 {
+		t.Fatalf("total %v (error %v), want %v", total, err, want)
+	}
+	if by, err := Whole(t.Context(), &m, total, reference(t), 2); by != MirrorImage || err != nil {
+		t.Errorf("counted again by %q, error %v", by, err)
+	}
+	wrong := new(big.Int).Add(total, big.NewInt(1))
+	if by, err := Whole(t.Context(), &m, wrong, reference(t), 2); by != MirrorImage || !errors.Is(err, queens.ErrContradiction) {
+		t.Errorf("a wrong total counted again by %q, error %v, want %v", by, err, queens.ErrContradiction)
+	}
+}
+
+// Classes that are not those of the placed queens make no total, whatever the tasks hash
+// to: neither with other queens in the manifest, nor without, nor with a symmetry.
+func TestPlacedClasses(t *testing.T) {
+	for name, doctor := range map[string]func(m *queens.Manifest){
+		"other queens": func(m *queens.Manifest) { m.Placed = []queens.Square{{Row: 0, Column: 4}, {Row: 3, Column: 0}} },
+		"fewer queens": func(m *queens.Manifest) { m.Placed = m.Placed[:1] },
+		"no queens":    func(m *queens.Manifest) { m.Placed = nil },
+		"another k":    func(m *queens.Manifest) { m.Classes[0].K = 4 },
+	} {
+		m, _ := placed8(t)
+		m.Placed, m.Classes = slices.Clone(m.Placed), slices.Clone(m.Classes)
+		doctor(&m)
+		if err := Classes(&m); !errors.Is(err, queens.ErrContradiction) {
+			t.Errorf("%s: error %v, want %v", name, err, queens.ErrContradiction)
+		}
+	}
+	m, _ := placed8(t)
+	m.Symmetry = queens.Full
+	if err := Classes(&m); err == nil {
+		t.Error("placed queens of symmetry full have classes")
+	}
+	if m.Symmetry = queens.None; Classes(&m) != nil {
+		t.Errorf("the true classes: %v", Classes(&m))
+	}
+}

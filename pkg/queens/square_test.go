@@ -1,0 +1,208 @@
+package queens_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/queens"
+)
+
+// Every square of every board is read from its numbers, and from its name where there
+// are letters for that, and no square is read from the name of another.
+func TestParseSquare(t *testing.T) {
+	for n := 1; n <= queens.MaxN; n++ {
+		named := make(map[string]bool)
+		for row := range n {
+			for column := range n {
+				want := queens.Square{Row: row, Column: column}
+				texts := []string{want.String()}
+				if chess := want.Chess(n); chess != "" {
+					texts = append(texts, chess)
+				}
+				if letters := n <= 26; letters != (len(texts) == 2) {
+					t.Fatalf("n=%d: the square %v has the names %q", n, want, texts)
+				}
+				for _, text := range texts {
+					if got, err := queens.ParseSquare(n, text); err != nil || got != want {
+						t.Errorf("n=%d: %q is read as %v (error %v), want %v", n, text, got, err, want)
+					}
+					if named[text] {
+						t.Errorf("n=%d: %q names two squares", n, text)
+					}
+					named[text] = true
+				}
+			}
+		}
+	}
+}
+
+// The corners of the board, as chess and as this program name them.
+func TestSquareNames(t *testing.T) {
+	for _, c := range []struct {
+		n             int
+		square, chess string
+	}{
+		{8, "7,0", "a1"}, {8, "0,0", "a8"}, {8, "7,7", "h1"}, {8, "0,7", "h8"}, {8, "0,3", "d8"},
+		{1, "0,0", "a1"}, {26, "0,25", "z26"}, {26, "25,0", "a1"}, {27, "26,0", ""}, {32, "0,31", ""},
+	} {
+		s, err := queens.ParseSquare(c.n, c.square)
+		if err != nil || s.Chess(c.n) != c.chess || s.String() != c.square {
+			t.Errorf("n=%d: %s is %v in numbers and %q in chess (error %v), want %q", c.n, c.square, s, s.Chess(c.n), err, c.chess)
+		}
+	}
+}
+
+// What is no square of the board is an error that says what would be.
+func TestParseNoSquare(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		text string
+	}{
+		{8, ""}, {8, "8,0"}, {8, "0,8"}, {8, "-1,0"}, {8, "0,-1"}, {8, "+1,0"}, {8, "1"}, {8, "1,"}, {8, ",1"}, {8, "1,2,3"}, {8, "1 2"}, {8, "1, 2"},
+		{8, "a0"}, {8, "a9"}, {8, "i1"}, {8, "A1"}, {8, "a"}, {8, "a-1"}, {8, "aa1"}, {8, "1a"}, {8, "a1 "}, {8, "0,0\n"}, {8, "é1"}, {8, "٣,٣"},
+		{8, "99999999999999999999,0"}, {8, "0,99999999999999999999"}, {8, "a99999999999999999999"}, {27, "a1"}, {32, "z27"},
+	} {
+		s, err := queens.ParseSquare(c.n, c.text)
+		if err == nil || s != (queens.Square{}) {
+			t.Errorf("n=%d: %q is read as %v", c.n, c.text, s)
+			continue
+		}
+		range0 := fmt.Sprintf("from 0 to %d", c.n-1)
+		if chess := strings.Contains(err.Error(), "file and rank, a1 to"); !strings.Contains(err.Error(), range0) || chess != (c.n <= 26) {
+			t.Errorf("n=%d: %q: %v", c.n, c.text, err)
+		}
+	}
+}
+
+// Two queens attack each other exactly where a board with one of them fixed does not
+// allow the other.
+func TestAttacks(t *testing.T) {
+	const n = 9
+	for i := range n * n {
+		s := queens.Square{Row: i / n, Column: i % n}
+		b := queens.FullBoard(n)
+		b.Fix(s.Row, s.Column)
+		for j := range n * n {
+			other := queens.Square{Row: j / n, Column: j % n}
+			if allowed := b.Allow[other.Row]>>other.Column&1 == 1; s != other && s.Attacks(other) == allowed {
+				t.Errorf("%v attacks %v: %v", s, other, s.Attacks(other))
+			}
+		}
+	}
+}
+
+// The mirror image of a square is as far from the right as the square is from the left.
+func TestMirrored(t *testing.T) {
+	s := queens.Square{Row: 2, Column: 1}
+	if got := s.Mirrored(8); got != (queens.Square{Row: 2, Column: 6}) || got.Mirrored(8) != s {
+		t.Errorf("%v mirrored is %v", s, got)
+	}
+}
+
+// Queens that can't stand together are named.
+func TestCheckPlaced(t *testing.T) {
+	at := func(n int, squares ...queens.Square) error { return queens.CheckPlaced(n, squares) }
+	checkAll(t, []validity{
+		{"none", at(8), ""},
+		{"one", at(8, queens.Square{Row: 7, Column: 7}), ""},
+		{"a solution", at(4, queens.Square{Row: 2, Column: 0}, queens.Square{Row: 0, Column: 1}, queens.Square{Row: 3, Column: 2}, queens.Square{Row: 1, Column: 3}), ""},
+		{"below the board", at(8, queens.Square{Row: 8}), "8,0 is not on a board of side 8"},
+		{"beside the board", at(8, queens.Square{Column: 8}), "0,8 is not on a board of side 8"},
+		{"above the board", at(8, queens.Square{Row: -1}), "-1,0 is not"},
+		{"left of the board", at(8, queens.Square{Column: -1}), "0,-1 is not"},
+		{"twice", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 4, Column: 3}, queens.Square{Row: 1, Column: 2}), "1,2 (c7) is given twice"},
+		{"a row", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 1, Column: 7}), "1,2 (c7) and 1,7 (h7) attack"},
+		{"a column", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 7, Column: 2}), "1,2 (c7) and 7,2 (c1) attack"},
+		{"a diagonal", at(30, queens.Square{Row: 9, Column: 2}, queens.Square{Row: 1, Column: 10}), "9,2 and 1,10 attack"},
+		{"the other diagonal", at(8, queens.Square{Row: 0, Column: 0}, queens.Square{Row: 4, Column: 1}, queens.Square{Row: 6, Column: 6}), "0,0 (a8) and 6,6 (g2) attack"},
+	})
+}
+
+// Squares are sorted by row, and those of a row by column.
+func TestSortSquares(t *testing.T) {
+	var want []queens.Square
+	for i := range 25 {
+		want = append(want, queens.Square{Row: i / 5, Column: i % 5})
+	}
+	got := slices.Clone(want)
+	rand.New(rand.NewPCG(1, 0)).Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
+	queens.SortSquares(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("sorted: %v", got)
+	}
+}
+
+// A square is kept as [row,column], and nothing else is read as one.
+func TestSquareJSON(t *testing.T) {
+	s := queens.Square{Row: 12, Column: 3}
+	kept, err := json.Marshal(s)
+	if string(kept) != "[12,3]" || err != nil {
+		t.Errorf("kept as %s (error %v)", kept, err)
+	}
+	var read queens.Square
+	if err := json.Unmarshal(kept, &read); err != nil || read != s {
+		t.Errorf("read as %v (error %v)", read, err)
+	}
+	for _, wrong := range []string{`[]`, `[1]`, `[1,2,3]`, `["1","2"]`, `{"row":1,"column":2}`, `"a1"`, `[1.5,2]`} {
+		if err := json.Unmarshal([]byte(wrong), new(queens.Square)); err == nil {
+			t.Errorf("%s is read as a square", wrong)
+		}
+	}
+}
+
+// A manifest keeps its placed queens after its symmetry; without any it is kept as it
+// always was (see TestManifestIsPinned).
+func TestPlacedManifest(t *testing.T) {
+	placed := strings.Replace(sampleManifest, `"mirror"`, `"none","placed":[[0,2],[3,1]]`, 1)
+	var m queens.Manifest
+	if err := json.Unmarshal([]byte(placed), &m); err != nil {
+		t.Fatal(err)
+	}
+	want := []queens.Square{{Row: 0, Column: 2}, {Row: 3, Column: 1}}
+	if kept, err := json.Marshal(m); !slices.Equal(m.Placed, want) || string(kept) != placed || err != nil {
+		t.Errorf("read with queens on %v, and kept as %s (error %v)", m.Placed, kept, err)
+	}
+	with := func(symmetry, squares string) error {
+		text := strings.Replace(sampleManifest, `"mirror"`, `"`+symmetry+`","placed":`+squares, 1)
+		return json.Unmarshal([]byte(text), new(queens.Manifest))
+	}
+	checkAll(t, []validity{
+		{"no queen", with("mirror", `[]`), ""},
+		{"null", with("none", `[[0,2],null]`), "not 0 numbers"},
+		{"one", with("none", `[[3,3]]`), ""},
+		{"of a symmetry", with("mirror", `[[0,2]]`), "symmetry"},
+		{"of all", with("full", `[[0,2]]`), "symmetry"},
+		{"of another side", with("none", `[[0,4]]`), "not on a board of side 4"},
+		{"negative", with("none", `[[-1,2]]`), "not on a board of side 4"},
+		{"twice", with("none", `[[0,2],[0,2]]`), "twice"},
+		{"that attack each other", with("none", `[[0,2],[2,0]]`), "attack"},
+		{"not sorted", with("none", `[[3,1],[0,2]]`), "sorted"},
+		{"of three numbers", with("none", `[[3,1,0]]`), "not 3 numbers"},
+		{"by name", with("none", `["a1"]`), "string"},
+	})
+}
+
+// Any text may be given for a square: what is read is on the board, and is read again
+// from its names.
+func FuzzParseSquare(f *testing.F) {
+	f.Add(8, "0,3")
+	f.Add(8, "d8")
+	f.Add(27, "26,26")
+	f.Fuzz(func(t *testing.T, n int, text string) {
+		n = 1 + int(uint(n)%queens.MaxN)
+		s, err := queens.ParseSquare(n, text)
+		if err != nil {
+			return
+		}
+		if err := queens.CheckPlaced(n, []queens.Square{s}); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := queens.ParseSquare(n, s.String()); err != nil || again != s {
+			t.Errorf("n=%d: %q is %v, which is read as %v (error %v)", n, text, s, again, err)
+		}
+	})
+}

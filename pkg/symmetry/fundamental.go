@@ -1,0 +1,53 @@
+package symmetry
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+
+	"nqueens/pkg/queens"
+)
+
+// Fundamental returns the number of solutions of side n that differ by more than a turn
+// or a mirror, given the total. It counts the symmetric ones for that, on so many
+// threads (at least 1): an instant up to n = 22, seconds for n = 27, and some four times
+// as long for each n beyond. An error wraps [queens.ErrContradiction] where the total
+// can't be right, or is the cause of ctx's end.
+func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.Int, error) {
+	if err := queens.CheckN(n); err != nil {
+		return nil, err
+	}
+	if n == 1 {
+		return new(big.Int).Set(total), nil // the only solution is its own mirror image
+	}
+	half, err := HalfTurn(ctx, n, threads)
+	if err != nil {
+		return nil, err
+	}
+	quarter, err := QuarterTurn(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return Unique(total, half, quarter)
+}
+
+// Unique returns the number of families of solutions under the eight symmetries of the
+// square, for a board of side 2 or more. It is the mean, over the symmetries, of the
+// number of solutions that each leaves as they are (Burnside's lemma): all for the
+// identity, half for the half turn, quarter for each of the two quarter turns, and
+// none for the four mirrors. docs/symmetry.md says why there are none.
+//
+// An error, which wraps [queens.ErrContradiction], says that the mean is no whole
+// number.
+func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {
+	sum := new(big.Int).SetUint64(quarter)
+	sum.Lsh(sum, 1)
+	sum.Add(sum, new(big.Int).SetUint64(half))
+	sum.Add(sum, total)
+	unique, remainder := sum.QuoRem(sum, big.NewInt(images), new(big.Int))
+	if remainder.Sign() != 0 {
+		return nil, fmt.Errorf("%w: %d solutions, %d of them fixed by a half turn and %d by a quarter turn, do not make whole families",
+			queens.ErrContradiction, total, half, quarter)
+	}
+	return unique, nil
+}
