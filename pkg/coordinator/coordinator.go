@@ -119,7 +119,7 @@ type Coordinator struct {
 	before uint64        // tasks accepted before
 	done   atomic.Uint64 // tasks accepted, for those who renew the claim
 	safe   atomic.Pointer[queens.Position]
-	missed time.Time // when it was last logged that no worker is there
+	alone  time.Time // when a worker was last there, or the lack of any was last logged
 	idle   time.Time // since when nothing is left but disputes that nobody here can settle
 }
 
@@ -140,6 +140,7 @@ func New(cfg Config, bus Bus, claim Claim, l *ledger.Ledger) (*Coordinator, erro
 // [queens.ErrCancelled] or the cause of ctx's end.
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	defer c.window.close()
+	c.alone = time.Now()
 	var sum *big.Int
 	err := c.books.begin()
 	c.measure()

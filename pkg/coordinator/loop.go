@@ -232,19 +232,26 @@ func (c *Coordinator) judge() bool {
 	return false
 }
 
-// lonely says once in a while that nobody counts.
+// aloneFor is how long nobody may be there to count before that is logged, and between two
+// times that it is.
+const aloneFor = 10 * time.Second
+
+// lonely logs once in a while that nobody counts.
 func (c *Coordinator) lonely(s *queens.Snapshot) {
-	if s.Workers > 0 || time.Since(c.missed) < sayEvery {
+	if s.Workers > 0 {
+		c.alone = time.Now()
+	}
+	if time.Since(c.alone) < aloneFor {
 		return
 	}
-	c.missed = time.Now()
+	c.alone = time.Now()
 	c.cfg.Log.Warn().Msg("no worker is there to count: start one with worker --nats and the address of the server")
 }
 
 func (c *Coordinator) snapshot() queens.Snapshot {
 	s := c.meter.Measure(c.ledger.Len(), c.books.work, c.books.sums.Floor())
 	m := &c.books.manifest
-	s.Run, s.N, s.Symmetry, s.State = c.run, m.N, m.Symmetry, queens.Running
+	s.Run, s.N, s.Symmetry, s.Placed, s.State = c.run, m.N, m.Symmetry, len(m.Placed), queens.Running
 	s.Workers, s.Threads = c.cfg.Roster.Present()
 	s.Crew = c.cfg.Roster.Crew()
 	s.Repeated, s.Conflicts = c.window.repeated, len(c.ledger.Disputes())

@@ -3,8 +3,10 @@ package ledger
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -18,6 +20,7 @@ type Holder struct {
 	Created  time.Time       `json:"created"`
 	N        int             `json:"n"`
 	Symmetry queens.Symmetry `json:"symmetry"`
+	Placed   string          `json:"placed,omitempty"` // queens placed beforehand, such as "0,3 5,7"
 	Tasks    uint64          `json:"tasks"`
 	Hash     string          `json:"hash"` // of the manifest, in hexadecimal digits
 
@@ -26,6 +29,9 @@ type Holder struct {
 	Since   time.Time `json:"since"`
 	Updated time.Time `json:"updated"`
 	Done    uint64    `json:"done"` // Tasks with an accepted result, when it was updated.
+	// Server is the URL at which the run's NATS server can be reached, without a password;
+	// empty where it lets nobody in, and before that is known.
+	Server string `json:"server,omitempty"`
 }
 
 const (
@@ -49,7 +55,19 @@ func (l *Ledger) takeHold() {
 func (l *Ledger) tellRun() {
 	h, m := &l.holder, &l.header.Manifest
 	h.Run, h.Created = l.header.Run, l.header.Created
+	h.Placed = strings.Trim(fmt.Sprint(m.Placed), "[]")
 	h.N, h.Symmetry, h.Tasks, h.Hash = m.N, m.Symmetry, m.Tasks, hex.EncodeToString(m.Hash[:])
+	l.tellHolder()
+}
+
+// ServedAt says in the folder at which URL others reach the run's server, for those who
+// look who has the ledger; see [Holder]. It does nothing where the ledger was opened for
+// reading.
+func (l *Ledger) ServedAt(url string) {
+	if l.holder == (Holder{}) {
+		return
+	}
+	l.holder.Server = url
 	l.tellHolder()
 }
 

@@ -202,3 +202,43 @@ func TestHolderInTheWay(t *testing.T) {
 	accept(t, l, at(1), result(1, 1, 1))
 	closed(t, l)
 }
+
+// Who finds the ledger locked learns at which server the run is, from when the writer has
+// said so, and of a writer that never does that there is none.
+func TestHolderNamesTheServer(t *testing.T) {
+	const url = "nats://127.0.0.1:4222"
+	folder := t.TempDir()
+	l := create(t, folder, 10)
+	server := func() string {
+		t.Helper()
+		_, err := ledger.Look(folder)
+		var locked *ledger.LockedError
+		if !errors.As(err, &locked) || locked.Holder.Run != run || locked.Holder.PID != os.Getpid() {
+			t.Fatalf("the error is %v", err)
+		}
+		return locked.Holder.Server
+	}
+	if got := server(); got != "" {
+		t.Errorf("the server is %q, before it is said", got)
+	}
+	l.ServedAt(url)
+	if got := server(); got != url {
+		t.Errorf("the server is %q, want %q", got, url)
+	}
+	accept(t, l, at(1), result(1, 1, 1))
+	if got := server(); got != url {
+		t.Errorf("a result later the server is %q", got)
+	}
+	closed(t, l)
+	l = open(t, ledger.Open, folder)
+	if got := server(); got != "" {
+		t.Errorf("the server of the next writer is %q, before it is said", got)
+	}
+	closed(t, l)
+
+	reader := open(t, ledger.View, folder)
+	reader.ServedAt(url)
+	if _, err := os.Stat(filepath.Join(folder, "holder.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a reader wrote holder.json: %v", err)
+	}
+}
