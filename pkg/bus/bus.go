@@ -78,7 +78,7 @@ func Connect(cfg Config) (*Bus, error) {
 			if b.waited.Load() {
 				event = b.log.Info()
 			}
-			event.Str("server", c.ConnectedUrlRedacted()).Msg("connected")
+			event.Str("server", redact(c.ConnectedUrl())).Msg("connected")
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
@@ -86,7 +86,7 @@ func Connect(cfg Config) (*Bus, error) {
 			}
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
-			b.log.Info().Str("server", c.ConnectedUrlRedacted()).Msg("connected again")
+			b.log.Info().Str("server", redact(c.ConnectedUrl())).Msg("connected again")
 		}),
 		nats.ErrorHandler(b.asyncError),
 		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
@@ -210,7 +210,7 @@ func (b *Bus) Connected() error {
 // connections are tried to, without their passwords.
 func (b *Bus) Server() string {
 	if b.conn.IsConnected() {
-		return b.conn.ConnectedUrlRedacted()
+		return redact(b.conn.ConnectedUrl())
 	}
 	return b.where
 }

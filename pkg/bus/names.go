@@ -25,10 +25,12 @@ const (
 	taskSubjects      = "nq.task.*"
 	resultSubjects    = "nq.result.*"
 	heartbeatSubjects = "nq.hb.*"
+	progressSubjects  = "nq.progress.*"
 )
 
-func taskSubject(run string) string   { return "nq.task." + run }
-func resultSubject(run string) string { return "nq.result." + run }
+func taskSubject(run string) string     { return "nq.task." + run }
+func resultSubject(run string) string   { return "nq.result." + run }
+func progressSubject(run string) string { return "nq.progress." + run }
 
 // heartbeatSubject makes one short token of a worker's name, which may be anything.
 func heartbeatSubject(worker string) string {

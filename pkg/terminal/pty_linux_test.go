@@ -4,49 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"nqueens/pkg/cli/clitest"
 )
-
-// openTerminal returns both ends of a pseudoterminal of that size: what a terminal
-// emulator holds, and what a process writes to.
-func openTerminal(t *testing.T, width, height uint16) (emulator, terminal *os.File) {
-	t.Helper()
-	// Without O_NONBLOCK a read would not end when the emulator's end is closed.
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	emulator = os.NewFile(uintptr(fd), "/dev/ptmx")
-	t.Cleanup(func() { _ = emulator.Close() })
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: height}); err != nil {
-		t.Fatal(err)
-	}
-	terminal, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return emulator, terminal
-}
 
 // On a real terminal: the log is whole and in order, the display is drawn at most four
 // times a second in the size that the terminal has, and nothing stays of it.
 func TestTerminal(t *testing.T) {
 	const writers, lines = 4, 200
-	master, terminal := openTerminal(t, 72, 20)
+	master, terminal := clitest.Terminal(t, 72, 20)
 	e := newEmulator(t, 72, 20, true)
 	shown := make(chan []byte)
 	go func() {

@@ -1,4 +1,4 @@
-// The wire between coordinator and workers.
+// The wire between coordinator, workers, and those who watch.
 //
 // Every message starts with the protocol version that wrote it. A reader that
 // finds another version refuses the message, says both versions, and goes on.
@@ -485,6 +485,305 @@ func (x *Held) GetSinceNs() uint64 {
 	return 0
 }
 
+// Progress is how far a run has come: its coordinator to whoever watches, on
+// nq.progress.<run>, every second and once more when the run ends. Never stored.
+type Progress struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Protocol uint32                 `protobuf:"varint,1,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	Run      string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// Side of the board, 1..32.
+	N uint32 `protobuf:"varint,3,opt,name=n,proto3" json:"n,omitempty"`
+	// "full", "mirror" or "none".
+	Symmetry string `protobuf:"bytes,4,opt,name=symmetry,proto3" json:"symmetry,omitempty"`
+	// Queens that were placed beforehand.
+	Placed uint32 `protobuf:"varint,5,opt,name=placed,proto3" json:"placed,omitempty"`
+	// "running", "stopped", "complete", "contradicted" or "cancelled".
+	State string `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
+	// Decimal digits; empty unless the run is complete.
+	Total string `protobuf:"bytes,7,opt,name=total,proto3" json:"total,omitempty"`
+	// Tasks with an accepted result, and all.
+	Done  uint64 `protobuf:"varint,8,opt,name=done,proto3" json:"done,omitempty"`
+	Tasks uint64 `protobuf:"varint,9,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	// Share of the estimated work that is done, 0 to 1.
+	Work float64 `protobuf:"fixed64,10,opt,name=work,proto3" json:"work,omitempty"`
+	// Found so far, weighted: decimal digits.
+	Solutions string `protobuf:"bytes,11,opt,name=solutions,proto3" json:"solutions,omitempty"`
+	// Solutions a second, of late.
+	Rate float64 `protobuf:"fixed64,12,opt,name=rate,proto3" json:"rate,omitempty"`
+	// Times in nanoseconds: since the coordinator began to count, and yet to go, both
+	// zero while that can't be told.
+	ElapsedNs  uint64 `protobuf:"varint,13,opt,name=elapsed_ns,json=elapsedNs,proto3" json:"elapsed_ns,omitempty"`
+	EtaLeastNs uint64 `protobuf:"varint,14,opt,name=eta_least_ns,json=etaLeastNs,proto3" json:"eta_least_ns,omitempty"`
+	EtaMostNs  uint64 `protobuf:"varint,15,opt,name=eta_most_ns,json=etaMostNs,proto3" json:"eta_most_ns,omitempty"`
+	// Workers present, and their threads.
+	Workers uint32 `protobuf:"varint,16,opt,name=workers,proto3" json:"workers,omitempty"`
+	Threads uint64 `protobuf:"varint,17,opt,name=threads,proto3" json:"threads,omitempty"`
+	// Tasks published again, and those whose results contradicted each other.
+	Repeated  uint64 `protobuf:"varint,18,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	Conflicts uint32 `protobuf:"varint,19,opt,name=conflicts,proto3" json:"conflicts,omitempty"`
+	// 256 at most.
+	Crew          []*CrewMember `protobuf:"bytes,20,rep,name=crew,proto3" json:"crew,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Progress) Reset() {
+	*x = Progress{}
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Progress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Progress) ProtoMessage() {}
+
+func (x *Progress) ProtoReflect() protoreflect.Message {
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Progress.ProtoReflect.Descriptor instead.
+func (*Progress) Descriptor() ([]byte, []int) {
+	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Progress) GetProtocol() uint32 {
+	if x != nil {
+		return x.Protocol
+	}
+	return 0
+}
+
+func (x *Progress) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
+func (x *Progress) GetN() uint32 {
+	if x != nil {
+		return x.N
+	}
+	return 0
+}
+
+func (x *Progress) GetSymmetry() string {
+	if x != nil {
+		return x.Symmetry
+	}
+	return ""
+}
+
+func (x *Progress) GetPlaced() uint32 {
+	if x != nil {
+		return x.Placed
+	}
+	return 0
+}
+
+func (x *Progress) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Progress) GetTotal() string {
+	if x != nil {
+		return x.Total
+	}
+	return ""
+}
+
+func (x *Progress) GetDone() uint64 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *Progress) GetTasks() uint64 {
+	if x != nil {
+		return x.Tasks
+	}
+	return 0
+}
+
+func (x *Progress) GetWork() float64 {
+	if x != nil {
+		return x.Work
+	}
+	return 0
+}
+
+func (x *Progress) GetSolutions() string {
+	if x != nil {
+		return x.Solutions
+	}
+	return ""
+}
+
+func (x *Progress) GetRate() float64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *Progress) GetElapsedNs() uint64 {
+	if x != nil {
+		return x.ElapsedNs
+	}
+	return 0
+}
+
+func (x *Progress) GetEtaLeastNs() uint64 {
+	if x != nil {
+		return x.EtaLeastNs
+	}
+	return 0
+}
+
+func (x *Progress) GetEtaMostNs() uint64 {
+	if x != nil {
+		return x.EtaMostNs
+	}
+	return 0
+}
+
+func (x *Progress) GetWorkers() uint32 {
+	if x != nil {
+		return x.Workers
+	}
+	return 0
+}
+
+func (x *Progress) GetThreads() uint64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *Progress) GetRepeated() uint64 {
+	if x != nil {
+		return x.Repeated
+	}
+	return 0
+}
+
+func (x *Progress) GetConflicts() uint32 {
+	if x != nil {
+		return x.Conflicts
+	}
+	return 0
+}
+
+func (x *Progress) GetCrew() []*CrewMember {
+	if x != nil {
+		return x.Crew
+	}
+	return nil
+}
+
+// CrewMember is a worker that counts for a run.
+type CrewMember struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Kernel  string                 `protobuf:"bytes,2,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	Threads uint32                 `protobuf:"varint,3,opt,name=threads,proto3" json:"threads,omitempty"`
+	// Solutions a second, in its last tasks.
+	Rate float64 `protobuf:"fixed64,4,opt,name=rate,proto3" json:"rate,omitempty"`
+	// Tasks that it searches, and how long it has searched the oldest, in nanoseconds.
+	Held          uint32 `protobuf:"varint,5,opt,name=held,proto3" json:"held,omitempty"`
+	OldestNs      uint64 `protobuf:"varint,6,opt,name=oldest_ns,json=oldestNs,proto3" json:"oldest_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CrewMember) Reset() {
+	*x = CrewMember{}
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CrewMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CrewMember) ProtoMessage() {}
+
+func (x *CrewMember) ProtoReflect() protoreflect.Message {
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CrewMember.ProtoReflect.Descriptor instead.
+func (*CrewMember) Descriptor() ([]byte, []int) {
+	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CrewMember) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CrewMember) GetKernel() string {
+	if x != nil {
+		return x.Kernel
+	}
+	return ""
+}
+
+func (x *CrewMember) GetThreads() uint32 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *CrewMember) GetRate() float64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *CrewMember) GetHeld() uint32 {
+	if x != nil {
+		return x.Held
+	}
+	return 0
+}
+
+func (x *CrewMember) GetOldestNs() uint64 {
+	if x != nil {
+		return x.OldestNs
+	}
+	return 0
+}
+
 var File_nqueens_v1_nqueens_proto protoreflect.FileDescriptor
 
 const file_nqueens_v1_nqueens_proto_rawDesc = "" +
@@ -528,7 +827,39 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\x04Held\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\x04R\x04task\x12\x19\n" +
-	"\bsince_ns\x18\x03 \x01(\x04R\asinceNsB$Z\"nqueens/proto/nqueens/v1;nqueensv1b\x06proto3"
+	"\bsince_ns\x18\x03 \x01(\x04R\asinceNs\"\x91\x04\n" +
+	"\bProgress\x12\x1a\n" +
+	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
+	"\x03run\x18\x02 \x01(\tR\x03run\x12\f\n" +
+	"\x01n\x18\x03 \x01(\rR\x01n\x12\x1a\n" +
+	"\bsymmetry\x18\x04 \x01(\tR\bsymmetry\x12\x16\n" +
+	"\x06placed\x18\x05 \x01(\rR\x06placed\x12\x14\n" +
+	"\x05state\x18\x06 \x01(\tR\x05state\x12\x14\n" +
+	"\x05total\x18\a \x01(\tR\x05total\x12\x12\n" +
+	"\x04done\x18\b \x01(\x04R\x04done\x12\x14\n" +
+	"\x05tasks\x18\t \x01(\x04R\x05tasks\x12\x12\n" +
+	"\x04work\x18\n" +
+	" \x01(\x01R\x04work\x12\x1c\n" +
+	"\tsolutions\x18\v \x01(\tR\tsolutions\x12\x12\n" +
+	"\x04rate\x18\f \x01(\x01R\x04rate\x12\x1d\n" +
+	"\n" +
+	"elapsed_ns\x18\r \x01(\x04R\telapsedNs\x12 \n" +
+	"\feta_least_ns\x18\x0e \x01(\x04R\n" +
+	"etaLeastNs\x12\x1e\n" +
+	"\veta_most_ns\x18\x0f \x01(\x04R\tetaMostNs\x12\x18\n" +
+	"\aworkers\x18\x10 \x01(\rR\aworkers\x12\x18\n" +
+	"\athreads\x18\x11 \x01(\x04R\athreads\x12\x1a\n" +
+	"\brepeated\x18\x12 \x01(\x04R\brepeated\x12\x1c\n" +
+	"\tconflicts\x18\x13 \x01(\rR\tconflicts\x12*\n" +
+	"\x04crew\x18\x14 \x03(\v2\x16.nqueens.v1.CrewMemberR\x04crew\"\x97\x01\n" +
+	"\n" +
+	"CrewMember\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06kernel\x18\x02 \x01(\tR\x06kernel\x12\x18\n" +
+	"\athreads\x18\x03 \x01(\rR\athreads\x12\x12\n" +
+	"\x04rate\x18\x04 \x01(\x01R\x04rate\x12\x12\n" +
+	"\x04held\x18\x05 \x01(\rR\x04held\x12\x1b\n" +
+	"\toldest_ns\x18\x06 \x01(\x04R\boldestNsB$Z\"nqueens/proto/nqueens/v1;nqueensv1b\x06proto3"
 
 var (
 	file_nqueens_v1_nqueens_proto_rawDescOnce sync.Once
@@ -542,22 +873,25 @@ func file_nqueens_v1_nqueens_proto_rawDescGZIP() []byte {
 	return file_nqueens_v1_nqueens_proto_rawDescData
 }
 
-var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_nqueens_v1_nqueens_proto_goTypes = []any{
-	(*Task)(nil),      // 0: nqueens.v1.Task
-	(*Prefix)(nil),    // 1: nqueens.v1.Prefix
-	(*Result)(nil),    // 2: nqueens.v1.Result
-	(*Heartbeat)(nil), // 3: nqueens.v1.Heartbeat
-	(*Held)(nil),      // 4: nqueens.v1.Held
+	(*Task)(nil),       // 0: nqueens.v1.Task
+	(*Prefix)(nil),     // 1: nqueens.v1.Prefix
+	(*Result)(nil),     // 2: nqueens.v1.Result
+	(*Heartbeat)(nil),  // 3: nqueens.v1.Heartbeat
+	(*Held)(nil),       // 4: nqueens.v1.Held
+	(*Progress)(nil),   // 5: nqueens.v1.Progress
+	(*CrewMember)(nil), // 6: nqueens.v1.CrewMember
 }
 var file_nqueens_v1_nqueens_proto_depIdxs = []int32{
 	1, // 0: nqueens.v1.Task.prefixes:type_name -> nqueens.v1.Prefix
 	4, // 1: nqueens.v1.Heartbeat.held:type_name -> nqueens.v1.Held
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	6, // 2: nqueens.v1.Progress.crew:type_name -> nqueens.v1.CrewMember
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_nqueens_v1_nqueens_proto_init() }
@@ -571,7 +905,7 @@ func file_nqueens_v1_nqueens_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nqueens_v1_nqueens_proto_rawDesc), len(file_nqueens_v1_nqueens_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,180 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/queens"
+)
+
+// fake is a run whose coordinator is the test.
+type fake struct {
+	t      *testing.T
+	server server
+	bus    *bus.Bus
+	run    string
+}
+
+func startFake(t *testing.T) *fake {
+	t.Helper()
+	f := &fake{t: t, server: startServer(t), run: "n8-fake"}
+	f.bus = join(t, f.server.url)
+	if err := f.bus.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.bus.Claim(t.Context(), queens.Record{
+		Run: f.run, Owner: "the test", Created: time.Now(),
+		Manifest: queens.Manifest{Splitter: 1, N: 8, Symmetry: queens.None, Tasks: 4, Classes: []queens.ClassPlan{
+			{Class: queens.Class{Board: queens.FullBoard(8), K: 8}, Depth: 1, Batch: 2},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *fake) snapshot(state queens.State) queens.Snapshot {
+	return queens.Snapshot{Run: f.run, N: 8, Symmetry: queens.None, State: state, Done: 3, Tasks: 4, Work: 0.7, Solutions: big.NewInt(60)}
+}
+
+// tell publishes a snapshot until who watches logs the pattern, or has ended.
+func (f *fake) tell(p *process, s queens.Snapshot, pattern string) {
+	f.t.Helper()
+	ctx, stop := context.WithCancel(f.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			_ = f.bus.PublishProgress(s) // the test ends in vain where that fails
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	p.await(pattern)
+	stop()
+	<-ended
+}
+
+// The objects have the fields that the help names, and no others.
+func TestWatchObject(t *testing.T) {
+	t.Parallel()
+	f := startFake(t)
+	p := startWatchJSON(t, f.run, "--nats", f.server.url)
+	s := f.snapshot(queens.Running)
+	s.ETA = queens.Range{Least: time.Second, Most: 2 * time.Second}
+	s.Crew = []queens.CrewMember{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, Oldest: 1500 * time.Millisecond}}
+	f.tell(p, s, `("oldest_s":1.5)`)
+	var object map[string]any
+	for line := range strings.Lines(p.log.text()) {
+		if strings.HasPrefix(line, `{"run":`) {
+			if err := json.Unmarshal([]byte(line), &object); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := "conflicts crew done elapsed_s eta_least_s eta_most_s n percent rate repeated run solutions state tasks threads total workers"
+	if got := strings.Join(slices.Sorted(maps.Keys(object)), " "); got != want {
+		t.Errorf("the fields are %s, want %s", got, want)
+	}
+	help := startWatch(t, "--help").expectEnd(0)
+	for field := range object {
+		if !strings.Contains(help, field) {
+			t.Errorf("the help does not name %s", field)
+		}
+	}
+}
+
+// The watch of a run that ends without a total ends with the exit code that says how, and
+// prints none; nor does it print one that is said to be the total and can't be.
+func TestWatchToOtherEnds(t *testing.T) {
+	t.Parallel()
+	wrong := big.NewInt(93)
+	for name, c := range map[string]struct {
+		last  func(f *fake) queens.Snapshot
+		exit  int
+		error string
+	}{
+		"contradicted": {func(f *fake) queens.Snapshot { return f.snapshot(queens.Contradicted) }, 3, `contradicts.*so ended run n8-fake; coordinator verify n8-fake`},
+		"cancelled":    {func(f *fake) queens.Snapshot { return f.snapshot(queens.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
+		"a wrong total": {func(f *fake) queens.Snapshot {
+			s := f.snapshot(queens.Complete)
+			s.Total = wrong
+			return s
+		}, 3, `run n8-fake has come to another total`},
+		"another board's total": {func(f *fake) queens.Snapshot {
+			s := f.snapshot(queens.Complete)
+			s.Total, s.Placed = wrong, 1
+			return s
+		}, 0, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := startFake(t)
+			p := startWatch(t, f.run, "--nats", f.server.url, "--log-level", "debug")
+			p.await(`("connected")`)
+			want := ""
+			if c.exit == 0 {
+				want = "93\n"
+			}
+			s := c.last(f)
+			for ended := false; !ended; {
+				_ = f.bus.PublishProgress(s) // the watch does not end where that fails
+				select {
+				case <-p.ended:
+					ended = true
+				case <-time.After(50 * time.Millisecond):
+				}
+			}
+			if out := p.expectEnd(c.exit); out != want {
+				t.Errorf("it printed %q, want %q", out, want)
+			}
+			if c.exit != 0 {
+				p.await(fmt.Sprintf(`"exit":%d,.*(%s)`, c.exit, c.error))
+			}
+		})
+	}
+}
+
+// The end of a run that was not heard is told as far as the server knows it: that it was
+// cancelled; or nothing, some time after its record has gone.
+func TestWatchMissesTheEnd(t *testing.T) {
+	t.Parallel()
+	f := startFake(t)
+	knowing, cancelled := startWatchJSON(t, f.run, "--nats", f.server.url), startWatch(t, f.run, "--nats", f.server.url)
+	f.tell(knowing, f.snapshot(queens.Running), `("done":3,)`)
+	if err := f.bus.CancelRun(t.Context(), f.run); err != nil {
+		t.Fatal(err)
+	}
+	cancelled.expectEnd(1)
+	cancelled.await(`"exit":1,.*(run n8-fake: the run was cancelled)`)
+	knowing.expectEnd(1)
+
+	f = startFake(t)
+	knowing = startWatchJSON(t, f.run, "--nats", f.server.url)
+	f.tell(knowing, f.snapshot(queens.Running), `("done":3,)`)
+	if err := f.bus.Forget(t.Context(), f.run); err != nil {
+		t.Fatal(err)
+	}
+	gone := time.Now()
+	unknown := startWatch(t, f.run, "--nats", f.server.url)
+	unknown.expectEnd(1)
+	unknown.await(`"exit":1,.*(has no run n8-fake at work)`)
+	knowing.expectEnd(1)
+	knowing.await(`"exit":1,.*(run n8-fake has ended, and how was not heard here)`)
+	if waited := time.Since(gone); waited < 10*time.Second {
+		t.Errorf("it gave the run up after %v", waited)
+	}
+	none := startWatch(t, "--nats", f.server.url)
+	none.expectEnd(1)
+	none.await(`"exit":1,.*(there is no run to watch on nats://)`)
+}

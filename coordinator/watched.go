@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/terminal"
+)
+
+// watchedJSON is the object that watch prints of a snapshot.
+type watchedJSON struct {
+	Run       string       `json:"run"`
+	N         int          `json:"n"`
+	State     queens.State `json:"state"`
+	Percent   float64      `json:"percent"` // of the estimated work
+	Done      uint64       `json:"done"`
+	Tasks     uint64       `json:"tasks"`
+	Solutions string       `json:"solutions"`
+	Rate      float64      `json:"rate"` // solutions a second
+	Elapsed   float64      `json:"elapsed_s"`
+	ETALeast  *float64     `json:"eta_least_s,omitempty"` // not while it can't be told
+	ETAMost   *float64     `json:"eta_most_s,omitempty"`
+	Workers   int          `json:"workers"`
+	Threads   int          `json:"threads"`
+	Repeated  uint64       `json:"repeated"`
+	Conflicts int          `json:"conflicts"`
+	Crew      []crewJSON   `json:"crew"`
+	Total     *string      `json:"total"` // null unless the run is complete
+}
+
+type crewJSON struct {
+	Name    string  `json:"name"`
+	Kernel  string  `json:"kernel"`
+	Threads int     `json:"threads"`
+	Rate    float64 `json:"rate"`
+	Held    int     `json:"held"`
+	Oldest  float64 `json:"oldest_s"`
+}
+
+func watched(s *queens.Snapshot) *watchedJSON {
+	w := watchedJSON{
+		Run: s.Run, N: s.N, State: s.State, Percent: percentage(s.Work), Done: s.Done, Tasks: s.Tasks,
+		Solutions: s.Solutions.String(), Rate: s.Rate, Elapsed: s.Elapsed.Seconds(),
+		Workers: s.Workers, Threads: s.Threads, Repeated: s.Repeated, Conflicts: s.Conflicts,
+		Crew: make([]crewJSON, len(s.Crew)),
+	}
+	if s.ETA != (queens.Range{}) {
+		least, most := s.ETA.Least.Seconds(), s.ETA.Most.Seconds()
+		w.ETALeast, w.ETAMost = &least, &most
+	}
+	for i, m := range s.Crew {
+		w.Crew[i] = crewJSON{Name: m.Name, Kernel: m.Kernel, Threads: m.Threads, Rate: m.Rate, Held: m.Held, Oldest: m.Oldest.Seconds()}
+	}
+	if s.Total != nil {
+		digits := s.Total.String()
+		w.Total = &digits
+	}
+	return &w
+}
+
+// watchedTable is the summary of a run that is complete, as far as the last snapshot
+// tells.
+func watchedTable(s *queens.Snapshot) []terminal.Line {
+	verdict := verdicts["none"]
+	if _, published := queens.KnownTotal(s.N); published && s.Placed == 0 {
+		verdict = verdicts["match"] // else it would be none of a complete run
+	}
+	return []terminal.Line{
+		{Label: "solutions", Value: terminal.Count(s.Total), Remark: verdict},
+		{Label: "time", Value: round(s.Elapsed), Remark: "of its last coordinator"},
+		{Label: "tasks", Value: fmt.Sprint(s.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", s.Repeated, s.Conflicts)},
+		{Label: "run", Value: s.Run, Remark: "coordinator verify goes through it again"},
+	}
+}
