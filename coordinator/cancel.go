@@ -24,11 +24,15 @@ func cancelCommand(app *cli.App) *cobra.Command {
 		Long: `End a run for good, also one that another process is at work on: with its ledger
 under --data, or, with --nats, on a server. Its tasks and results are removed from the
 server. What was counted stays in its ledger; delete the run's folder to be rid of it.`,
-		Example: `  coordinator cancel n18-20261120-153012-ab12
-  coordinator cancel n18-20261120-153012-ab12 --nats nats://127.0.0.1:4222`,
+		Example: `  coordinator cancel n15-20261120-170938-7274
+  coordinator cancel n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
+		ValidArgsFunction: cli.WithEnvironment(data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run, err := named(args)
 			if err != nil {
+				return err
+			}
+			if err := cli.CheckNATS(url); err != nil {
 				return err
 			}
 			if err := data.open(); err != nil {
@@ -38,7 +42,7 @@ server. What was counted stays in its ledger; delete the run's folder to be rid 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&url, "nats", "", "the run is on the NATS server at this URL")
+	flags.StringVar(&url, "nats", "", "the run is on the NATS server at this `URL`")
 	data.register(flags)
 	return cmd
 }

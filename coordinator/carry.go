@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -19,12 +20,14 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/symmetry"
 )
 
 // runOptions are the flags of the commands that carry a run to its end.
 type runOptions struct {
 	workers int
 	kernel  string
+	unique  bool
 	json    bool
 	http    string
 	server  serverOptions
@@ -36,7 +39,8 @@ type runOptions struct {
 func (o *runOptions) register(flags *pflag.FlagSet) {
 	o.flags = flags
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each; with --nats the default is 0")
-	flags.StringVar(&o.kernel, "kernel", kernel.Auto, "search that the workers in this process use; see worker kernels")
+	flags.Var(kernelChoice(&o.kernel, kernel.Auto), "kernel", "search that the workers in this process use; see worker kernels")
+	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more than a turn or a mirror: in the summary, and with --json")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz and /readyz")
 	o.server.register(flags)
@@ -54,10 +58,12 @@ type carriage struct {
 	options *runOptions
 	kernel  kernel.Kernel
 	answers *health.Server // nil unless it is asked for
+	show    *show
 	ledger  *ledger.Ledger
 	bus     *bus.Bus // once there is a connection
 	fresh   bool     // the ledger was made for this
 	begun   bool     // the run is claimed
+	unique  *big.Int // fundamental solutions; nil unless they are asked for, and there is a total
 	start   time.Time
 	beat    atomic.Int64 // when the run last reported, in Unix nanoseconds
 }
@@ -87,6 +93,7 @@ func (c *carriage) prepare() error {
 	if err := o.data.open(); err != nil {
 		return err
 	}
+	c.show = newShow(c.app)
 	return c.listen()
 }
 
@@ -94,7 +101,7 @@ func (c *carriage) prepare() error {
 // new run that can't even be begun leaves nothing behind.
 func (c *carriage) carry(ctx context.Context, stdout io.Writer) error {
 	outcome, err := c.serve(ctx)
-	if c.options.server.url != "" {
+	if outcome.Total != nil && c.options.server.url != "" {
 		time.Sleep(lastLine)
 	}
 	err = errors.Join(err, c.print(stdout, &outcome, err), c.ledger.Close())
@@ -119,6 +126,9 @@ func (c *carriage) print(stdout io.Writer, outcome *coordinator.Outcome, err err
 		Tasks:    h.Manifest.Tasks,
 		Seconds:  time.Since(c.start).Seconds(),
 		Workers:  outcome.Workers,
+	}
+	if c.unique != nil {
+		r.Unique = c.unique.String()
 	}
 	return r.print(stdout, outcome.Total, err, c.options.json)
 }
@@ -148,13 +158,14 @@ func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
 		}
 	}()
 	c.bus = server.bus
+	c.ledger.ServedAt(server.outside())
 	claim, err := c.claim(ctx)
 	if err != nil {
 		return coordinator.Outcome{}, err
 	}
 	c.begun = true
 	outcome, err := c.count(ctx, server, claim)
-	return outcome, errors.Join(err, c.leave(ctx, claim, err))
+	return outcome, errors.Join(err, c.leave(ctx, claim, &outcome, err))
 }
 
 // claim sets up the server and takes the run.
@@ -201,12 +212,35 @@ func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Cla
 		return coordinator.Outcome{}, err
 	}
 	h := c.ledger.Header()
-	c.app.Log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
+	event := c.app.Log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
 		Uint64("tasks", h.Manifest.Tasks).Uint64("done", c.ledger.Len()).Int("workers", c.options.workers).
-		Str("kernel", c.kernel.Name).Str("server", server.address).Msg("counting")
+		Str("kernel", c.kernel.Name).Str("server", server.address)
+	if len(h.Manifest.Placed) > 0 {
+		event.Str("placed", listed(h.Manifest.Placed))
+	}
+	event.Msg("counting")
+	c.show.begin()
 	outcome, err := c.execute(ctx, server, claim)
-	summarize(c.app.Log, h.Run, &outcome, err, c.bus.Rejected())
+	if err == nil {
+		err = c.countUnique(ctx, &outcome)
+	}
+	c.show.end()
+	c.summarize(&outcome, err)
 	return outcome, err
+}
+
+// countUnique counts the fundamental solutions, where they are asked for. Where that fails
+// there is no total either: they may not go together.
+func (c *carriage) countUnique(ctx context.Context, outcome *coordinator.Outcome) (err error) {
+	if !c.options.unique {
+		return nil
+	}
+	defer tellIfSlow(c.app.Log, "counting the symmetric solutions, for --unique, which takes a while")()
+	c.unique, err = symmetry.Fundamental(ctx, c.ledger.Header().Manifest.N, outcome.Total, runtime.GOMAXPROCS(0))
+	if err != nil {
+		outcome.Total = nil
+	}
+	return err
 }
 
 // leaveWithin bounds the time that a run takes to clean up on the server.
@@ -214,7 +248,7 @@ const leaveWithin = 2 * time.Second
 
 // leave writes down how the run ended, and removes from the server what nobody will
 // need: of a run that can be resumed its tasks, of another everything.
-func (c *carriage) leave(ctx context.Context, claim *bus.Claim, ended error) error {
+func (c *carriage) leave(ctx context.Context, claim *bus.Claim, outcome *coordinator.Outcome, ended error) error {
 	run, state := c.ledger.Header().Run, final(ended)
 	saved := c.ledger.SetState(state)
 	if errors.Is(ended, saved) {
@@ -226,13 +260,17 @@ func (c *carriage) leave(ctx context.Context, claim *bus.Claim, ended error) err
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	defer done()
 	err := claim.Renew(ctx, state, c.ledger.Len())
-	switch {
-	case errors.Is(err, bus.ErrTakenOver):
+	if errors.Is(err, bus.ErrTakenOver) {
 		c.app.Log.Warn().Err(err).Msg("what is on the server is left to the other coordinator")
 		return saved
-	case state.Finished():
+	}
+	if last := outcome.Progress; last.Run != "" {
+		last.State, last.Total = state, outcome.Total
+		c.publish(&last)
+	}
+	if state.Finished() {
 		err = c.bus.Forget(ctx, run)
-	default:
+	} else {
 		err = errors.Join(err, c.bus.PurgeTasks(ctx, run))
 		c.app.Log.Info().Str("run", run).Msg("to go on with it: coordinator resume " + run)
 	}

@@ -20,6 +20,8 @@ import (
 // countOptions are the flags of count.
 type countOptions struct {
 	symmetry string
+	place    placeFlag
+	placed   []queens.Square // of --place
 	depth    int
 	anew     bool
 	runOptions
@@ -38,11 +40,16 @@ worker a core. With --listen, that server lets workers of other processes and
 machines in. With --nats, the count uses a server that is there already.
 
 What is counted is kept in a ledger under --data. A count that was interrupted goes on
-where it stopped when it is started again, unless --new says to begin afresh.`,
+where it stopped when it is started again, unless --new says to begin afresh.
+
+With --place, count only the ways in which queens stand on those squares. Such a count
+uses no symmetry, and there is no published total to compare it with.`,
 		Example: `  coordinator count 16
-  coordinator count 17 --json
-  coordinator count 18 --listen 127.0.0.1:4222 --workers 0
-  coordinator count 18 --nats nats://127.0.0.1:4222`,
+  coordinator count 15 --json
+  coordinator count 16 --place 0,3 --place 5,7
+  coordinator count 8 --place d8
+  coordinator count 16 --listen 127.0.0.1:4222 --workers 0
+  coordinator count 16 --nats nats://127.0.0.1:4222`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := cli.Side(args)
 			if err != nil {
@@ -51,21 +58,43 @@ where it stopped when it is started again, unless --new says to begin afresh.`,
 			if cmd.Flags().Changed("depth") && (o.depth < 1 || o.depth > n) {
 				return cli.Usagef("--depth must be from 1 to N = %d, not %d", n, o.depth)
 			}
+			if err := o.takePlaced(n); err != nil {
+				return err
+			}
 			return count(cmd.Context(), app, n, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.symmetry, "symmetry", string(queens.Full), "how to cut the count: full, mirror, or none")
+	flags.Var(symmetryChoice(&o.symmetry), "symmetry", "how to cut the count")
 	flags.IntVar(&o.depth, "depth", 0, "one task for each way to place this many rows, 1 to N, instead of tasks of a good size")
 	flags.BoolVar(&o.anew, "new", false, "begin afresh, even where the same count was interrupted")
+	o.place.register(flags)
 	o.register(flags)
 	return cmd
+}
+
+// takePlaced takes the queens of --place. Where there are any, the symmetry is none.
+func (o *countOptions) takePlaced(n int) (err error) {
+	o.placed, err = o.place.squares(n)
+	switch {
+	case err != nil || len(o.placed) == 0:
+		return err
+	case o.unique:
+		return cli.Usagef("--unique and --place exclude each other: turns and mirrors move the placed queens: leave one of the two out")
+	case o.flags.Changed("symmetry") && o.symmetry != string(queens.None):
+		return cli.Usagef("--symmetry %s and --place exclude each other: placed queens leave the board no symmetry: leave one of the two out", o.symmetry)
+	}
+	o.symmetry = string(queens.None)
+	return nil
 }
 
 func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.Writer) error {
 	start := time.Now()
 	c := carriage{app: app, options: &o.runOptions, start: start}
 	if err := c.prepare(); err != nil {
+		return err
+	}
+	if err := o.data.writable(); err != nil {
 		return err
 	}
 	stop := tellIfSlow(app.Log.With().Int("n", n).Logger(), "planning the tasks, which takes a while")
@@ -115,9 +144,11 @@ func begin(data *dataFolder, start time.Time, m queens.Manifest) (*ledger.Ledger
 }
 
 func plan(ctx context.Context, n int, o *countOptions) (queens.Manifest, error) {
-	classes, err := symmetry.Classes(n, queens.Symmetry(o.symmetry))
+	classes, err := symmetry.Classes(n, queens.Symmetry(o.symmetry), o.placed...)
 	if err != nil {
 		return queens.Manifest{}, cli.Usagef("--symmetry: %v", err)
 	}
-	return split.Plan(ctx, n, queens.Symmetry(o.symmetry), classes, o.depth)
+	m, err := split.Plan(ctx, n, queens.Symmetry(o.symmetry), classes, o.depth)
+	m.Placed = o.placed
+	return m, err
 }

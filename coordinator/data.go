@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -25,17 +26,41 @@ import (
 type dataFolder struct{ path string }
 
 func (d *dataFolder) register(flags *pflag.FlagSet) {
-	flags.StringVar(&d.path, "data", "", "folder of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
+	flags.StringVar(&d.path, "data", "", "`folder` of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
+	cli.TakesFolder(flags, "data")
 }
 
 // open settles which folder it is. It need not exist.
-func (d *dataFolder) open() error {
-	if d.path != "" {
-		return nil
+func (d *dataFolder) open() (err error) {
+	if d.path == "" {
+		if d.path, err = defaultData(); err != nil {
+			return err
+		}
 	}
-	var err error
-	d.path, err = defaultData()
-	return err
+	info, err := os.Stat(d.path)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR), err == nil && !info.IsDir():
+		return cli.Usagef("--data: %s is not a folder, a file stands there: move that away, or name another folder", d.path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--data: %w: name another folder", err)
+	}
+	return nil
+}
+
+// writable makes the folder, and returns why no run can be begun in it: better before its
+// tasks are planned than after.
+func (d *dataFolder) writable() error {
+	err := os.MkdirAll(d.path, 0o700)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(d.path, ".probe"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("no run can be kept there (another folder for runs: --data): %w", err)
+	}
+	return nil
 }
 
 // defaultData is $XDG_STATE_HOME/nqueens, where the XDG Base Directory
@@ -73,7 +98,8 @@ type localRun struct {
 	created  time.Time
 	n        int
 	symmetry queens.Symmetry
-	splitter int // 0 where it can't be told
+	placed   []queens.Square // not known of a run that is at work
+	splitter int             // 0 where it can't be told
 	state    queens.State
 	done     uint64
 	tasks    uint64
@@ -111,8 +137,9 @@ func (d *dataFolder) look(name string) localRun {
 	switch {
 	case errors.As(err, &locked) && locked.Holder.Run == name:
 		h := &locked.Holder
+		placed, _ := placeFlag{h.Placed}.squares(h.N) // for people to see; none where there are none
 		return localRun{
-			run: name, created: h.Created, n: h.N, symmetry: h.Symmetry, state: queens.Running,
+			run: name, created: h.Created, n: h.N, symmetry: h.Symmetry, placed: placed, state: queens.Running,
 			done: h.Done, tasks: h.Tasks, hash: h.Hash, locked: locked,
 		}
 	case err != nil:
@@ -121,7 +148,7 @@ func (d *dataFolder) look(name string) localRun {
 	defer func() { _ = l.Close() }() // it was only read
 	h := l.Header()
 	return localRun{
-		run: name, created: h.Created, n: h.Manifest.N, symmetry: h.Manifest.Symmetry, splitter: h.Manifest.Splitter, state: l.State(),
+		run: name, created: h.Created, n: h.Manifest.N, symmetry: h.Manifest.Symmetry, placed: h.Manifest.Placed, splitter: h.Manifest.Splitter, state: l.State(),
 		done: l.Len(), tasks: h.Manifest.Tasks, hash: hex.EncodeToString(h.Manifest.Hash[:]), damaged: len(l.Damaged()),
 	}
 }
@@ -146,7 +173,7 @@ func (d *dataFolder) latest(log zerolog.Logger, m *queens.Manifest) (*localRun, 
 			unknown = fmt.Errorf("run %s of the same board was split by rules of version %d, this program has version %d: go on with the program that began it, or begin another count with --new",
 				r.run, r.splitter, m.Splitter)
 		}
-		return r.err == nil && r.hash == hash && r.state != queens.Cancelled
+		return r.err == nil && r.n == m.N && r.hash == hash && r.state != queens.Cancelled
 	})
 	if err == nil {
 		err = unknown

@@ -48,6 +48,8 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 		})
 	})
 	group.Go(func() error { return server.failure(ctx) })
+	group.Go(func() error { return c.show.answer(ctx) })
+	group.Go(func() error { return c.tell(ctx) })
 	group.Go(func() error { return c.watchCancel(ctx) })
 	var outcome coordinator.Outcome
 	group.Go(func() error {
@@ -107,7 +109,34 @@ func (c *carriage) listen() (err error) {
 
 func (c *carriage) report(s queens.Snapshot) {
 	c.beat.Store(time.Now().UnixNano())
-	logProgress(c.app, s)
+	c.show.snapshot(s)
+}
+
+// tellEvery is how often those who watch from elsewhere are told how far the run is.
+const tellEvery = time.Second
+
+// tell tells them until ctx ends.
+func (c *carriage) tell(ctx context.Context) error {
+	tick := time.NewTicker(tellEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if now := c.show.latest.Load(); now != nil {
+				c.publish(now)
+			}
+		}
+	}
+}
+
+// publish tells those who watch. That fails where there is no connection, which others
+// say: the next snapshot comes soon.
+func (c *carriage) publish(s *queens.Snapshot) {
+	if err := c.bus.PublishProgress(*s); err != nil {
+		c.app.Log.Debug().Err(err).Msg("progress not published")
+	}
 }
 
 // deadAfter is how long a run may not report before it is held to be stuck. It does not

@@ -31,24 +31,21 @@ func ledgerCommand() *cobra.Command {
 		Long: `Print the ledger of a run, a line for each task that is counted: its prefixes, its
 board, and what was counted by whom. docs/ledger.md describes the lines. worker task
 counts them again; so can any other program.`,
-		Example: `  coordinator ledger n18-20261120-153012-ab12 > subtotals.jsonl
-  coordinator ledger n18-20261120-153012-ab12 --format csv
-  coordinator ledger n18-20261120-153012-ab12 --task 17 | worker task`,
+		Example: `  coordinator ledger n14-20261120-153012-ab12 > subtotals.jsonl
+  coordinator ledger n14-20261120-153012-ab12 --format csv
+  coordinator ledger n14-20261120-153012-ab12 --task 17 | worker task`,
+		ValidArgsFunction: cli.WithEnvironment(data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run, err := named(args)
 			if err != nil {
 				return err
-			}
-			open, ok := exportFormats[format]
-			if !ok {
-				return cli.Usagef("--format must be jsonl or csv, not %q", format)
 			}
 			l, err := data.view(run)
 			if err != nil {
 				return err
 			}
 			out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-			write := open(out)
+			write := exportFormats[format](out)
 			if cmd.Flags().Changed("task") {
 				err = exportOne(cmd.Context(), l, task, write)
 			} else {
@@ -58,7 +55,7 @@ counts them again; so can any other program.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&format, "format", "jsonl", "jsonl or csv")
+	flags.Var(cli.NewChoice(&format, "jsonl", "jsonl", "csv"), "format", "form of the lines")
 	flags.Uint64Var(&task, "task", 0, "print this task alone, also where it has no count")
 	data.register(flags)
 	return cmd

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/big"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/cli"
-	"nqueens/pkg/coordinator"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
@@ -24,6 +22,7 @@ type report struct {
 	N        int             `json:"n"`
 	Total    *string         `json:"total"` // null where no total can be given
 	Known    string          `json:"known"` // "match", "mismatch" or "none"
+	Unique   string          `json:"unique,omitempty"`
 	Run      string          `json:"run"`
 	Symmetry queens.Symmetry `json:"symmetry"`
 	Tasks    uint64          `json:"tasks"`
@@ -54,8 +53,8 @@ func (r *report) print(stdout io.Writer, total *big.Int, err error, asJSON bool)
 // sum is beyond it, or below it and of all tasks.
 func comparison(l *ledger.Ledger, total *big.Int, ended error) string {
 	m := l.Header().Manifest
-	known, published := queens.KnownTotal(m.N)
-	if !published || total == nil && !errors.Is(ended, queens.ErrContradiction) {
+	known := knownTotal(&m)
+	if known == nil || total == nil && !errors.Is(ended, queens.ErrContradiction) {
 		return "none"
 	}
 	sum, all := total, true
@@ -78,28 +77,6 @@ func comparison(l *ledger.Ledger, total *big.Int, ended error) string {
 	return "none"
 }
 
-// summarize logs what a run came to, whatever its end.
-func summarize(log zerolog.Logger, run string, o *coordinator.Outcome, err error, rejected uint64) {
-	p := &o.Progress
-	event := log.Info().Str("run", run).Str("end", ending(err)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
-		Str("elapsed", round(p.Elapsed)).Float64(secondsField("elapsed"), p.Elapsed.Seconds()).
-		Str("core_time", round(o.Search)).Float64(secondsField("core_time"), o.Search.Seconds()).
-		Int("workers", o.Workers).Uint64("repeated", p.Repeated).Int("conflicts", p.Conflicts)
-	if o.Resumed > 0 {
-		event.Uint64("resumed_from", o.Resumed)
-	}
-	if extra := o.Duplicates; extra > 0 {
-		event.Uint64("duplicates", extra)
-	}
-	if extra := o.Refused + rejected; extra > 0 {
-		event.Uint64("refused", extra)
-	}
-	if o.Total != nil {
-		event.Str("total", o.Total.String())
-	}
-	event.Msg("run ended")
-}
-
 // ending names the way in which a run ended.
 func ending(err error) string {
 	switch {
@@ -115,29 +92,6 @@ func ending(err error) string {
 		return "stopped"
 	}
 	return "failed"
-}
-
-// logProgress logs the progress line.
-func logProgress(app *cli.App, s queens.Snapshot) {
-	if app.NoProgress {
-		return
-	}
-	event := app.Log.Info().Float64("percent", math.Floor(s.Work*1000)/10).Uint64("done", s.Done).Uint64("tasks", s.Tasks).
-		Str("solutions", s.Solutions.String()).Float64("rate", math.Round(s.Rate)).
-		Str("elapsed", round(s.Elapsed)).Float64(secondsField("elapsed"), s.Elapsed.Seconds())
-	if s.ETA == (queens.Range{}) {
-		event.Str("eta", "estimating")
-	} else {
-		event.Str("eta", span(s.ETA)).Float64(secondsField("eta_least"), s.ETA.Least.Seconds()).Float64(secondsField("eta_most"), s.ETA.Most.Seconds())
-	}
-	event.Int("workers", s.Workers).Int("threads", s.Threads)
-	if s.Repeated > 0 {
-		event.Uint64("repeated", s.Repeated)
-	}
-	if s.Conflicts > 0 {
-		event.Int("conflicts", s.Conflicts)
-	}
-	event.Msg("progress")
 }
 
 // logChange logs that a worker of another process joins or leaves.

@@ -38,7 +38,8 @@ A run whose ledger is lost goes on from what the server has of it: name the run,
 the server with --nats. While a coordinator is at work on it elsewhere, that takes
 --take-over.`,
 		Example: `  coordinator resume
-  coordinator resume n18-20261120-153012-ab12 --nats nats://127.0.0.1:4222`,
+  coordinator resume n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
+		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run := ""
 			if len(args) > 0 {
@@ -83,7 +84,7 @@ func resume(ctx context.Context, app *cli.App, run string, o *resumeOptions, std
 	if c.ledger.State() == queens.Cancelled {
 		return errors.Join(fmt.Errorf("run %s: %w", run, queens.ErrCancelled), c.ledger.Close())
 	}
-	if err := reproducible(ctx, run, &h.Manifest); err != nil {
+	if err := c.goesOn(ctx, run, &h.Manifest); err != nil {
 		return errors.Join(err, c.ledger.Close())
 	}
 	if over(c.ledger) {
@@ -146,6 +147,14 @@ func reproducible(ctx context.Context, run string, m *queens.Manifest) error {
 	return nil
 }
 
+// goesOn returns nil when this program can go on with the run as it is asked to.
+func (c *carriage) goesOn(ctx context.Context, run string, m *queens.Manifest) error {
+	if c.options.unique && len(m.Placed) > 0 {
+		return cli.Usagef("--unique: run %s has queens placed beforehand, which turns and mirrors move: leave it out", run)
+	}
+	return reproducible(ctx, run, m)
+}
+
 // rebuild makes the ledger of a run anew from the record of it on the server. The
 // results that are there come in when the run is carried on.
 func (c *carriage) rebuild(ctx context.Context, run string, takeOver bool) error {
@@ -167,7 +176,7 @@ func (c *carriage) rebuild(ctx context.Context, run string, takeOver bool) error
 		return fmt.Errorf("run %s is at work: %s has it, and has said so within %v: resume it where its ledger is; or, if that coordinator has died, wait %[3]v and try again, or take the run over with --take-over",
 			run, record.Owner, lostAfter)
 	}
-	if err := reproducible(ctx, run, &record.Manifest); err != nil {
+	if err := c.goesOn(ctx, run, &record.Manifest); err != nil {
 		return err
 	}
 	c.app.Log.Warn().Str("run", run).Str("server", server.address).Str("last_owner", record.Owner).
@@ -179,5 +188,9 @@ func (c *carriage) rebuild(ctx context.Context, run string, takeOver bool) error
 // again goes through the ledger of a run that is over and prints its total.
 func (c *carriage) again(ctx context.Context, stdout io.Writer) error {
 	total, err := auditRun(ctx, c.ledger)
-	return errors.Join(err, c.print(stdout, &coordinator.Outcome{Total: total, Workers: audit.Workers(c.ledger)}, err))
+	outcome := coordinator.Outcome{Total: total, Workers: audit.Workers(c.ledger)}
+	if err == nil {
+		err = c.countUnique(ctx, &outcome)
+	}
+	return errors.Join(err, c.print(stdout, &outcome, err))
 }

@@ -31,6 +31,9 @@ coordinator resume goes on with it.`,
   coordinator runs --nats nats://127.0.0.1:4222 --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.CheckNATS(url); err != nil {
+				return err
+			}
 			if err := data.open(); err != nil {
 				return err
 			}
@@ -40,7 +43,7 @@ coordinator resume goes on with it.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&url, "nats", "", "also list the runs on the NATS server at this URL")
+	flags.StringVar(&url, "nats", "", "also list the runs on the NATS server at this `URL`")
 	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
 	data.register(flags)
 	return cmd
@@ -51,6 +54,7 @@ type runRow struct {
 	Run      string          `json:"run"`
 	N        int             `json:"n,omitempty"` // not of a run that can't be read
 	Symmetry queens.Symmetry `json:"symmetry,omitempty"`
+	Placed   []queens.Square `json:"placed,omitempty"` // each [row,column]
 	State    string          `json:"state"`
 	Done     uint64          `json:"done"`
 	Tasks    uint64          `json:"tasks"`
@@ -66,6 +70,17 @@ const (
 	unreadable  = "unreadable"  // its ledger can't be read
 )
 
+// shown is the state of a run as people are shown it.
+func (r *localRun) shown() string {
+	switch {
+	case r.err != nil:
+		return unreadable
+	case r.locked == nil && r.state == queens.Running:
+		return interrupted
+	}
+	return string(r.state)
+}
+
 // listRuns returns the runs of this machine and those of a server, if one is named.
 // A run that both know is listed for both. Beside an error there are those of this machine.
 func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) ([]runRow, error) {
@@ -76,17 +91,14 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 	var rows []runRow
 	for _, r := range local {
 		row := runRow{
-			Run: r.run, N: r.n, Symmetry: r.symmetry, State: string(r.state),
+			Run: r.run, N: r.n, Symmetry: r.symmetry, Placed: r.placed, State: r.shown(),
 			Done: r.done, Tasks: r.tasks, Created: r.created, Ledger: data.run(r.run),
 		}
 		switch {
 		case r.err != nil:
 			app.Log.Warn().Err(r.err).Str("run", r.run).Msg("the run's ledger can't be read")
-			row.State = unreadable
 		case r.locked != nil:
 			row.Owner = fmt.Sprintf("%s, process %d", r.locked.Holder.Host, r.locked.Holder.PID)
-		case r.state == queens.Running:
-			row.State = interrupted
 		}
 		if r.damaged > 0 {
 			app.Log.Warn().Str("run", r.run).Int("records", r.damaged).Msg("records of the run's ledger are damaged: they count for nothing")
@@ -107,7 +119,7 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 	}
 	for _, r := range records {
 		row := runRow{
-			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, State: string(r.State), Done: r.Done,
+			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: string(r.State), Done: r.Done,
 			Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
 		}
 		if r.State == queens.Running && !atWork(&r) {
@@ -149,6 +161,9 @@ func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {
 		}
 		if r.Owner != "" {
 			where += ", " + r.Owner
+		}
+		if len(r.Placed) > 0 {
+			where += ", queens placed on " + listed(r.Placed)
 		}
 		done, tasks, share := "?", "?", "?"
 		if r.State != unreadable {

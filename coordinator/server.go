@@ -22,18 +22,18 @@ type serverOptions struct {
 }
 
 func (o *serverOptions) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.url, "nats", "", "use the NATS server at this URL, or these, separated by commas")
-	flags.StringVar(&o.listen, "listen", "", "host:port on which the embedded server lets workers in")
+	flags.StringVar(&o.url, "nats", "", "use the NATS server at this `URL`, or these, separated by commas")
+	flags.StringVar(&o.listen, "listen", "", "`host:port` on which the embedded server lets workers in")
 }
 
 func (o *serverOptions) check() error {
 	if o.url != "" && o.listen != "" {
 		return cli.Usagef("--listen opens the embedded server, --nats (or NQUEENS_NATS) names another: give one of them")
 	}
-	if err := embedded.CheckAddress(o.listen); err != nil {
-		return cli.Usagef("--listen: %v", err)
+	if err := cli.CheckNATS(o.url); err != nil {
+		return err
 	}
-	return nil
+	return cli.CheckAddress("listen", o.listen, "127.0.0.1:4222")
 }
 
 // connection is a bus, and the embedded server behind it if there is one.

@@ -40,9 +40,11 @@ func verifyCommand() *cobra.Command {
 		Long: `Read a run's ledger from zero: the checksum of every record, whether the tasks are
 complete and are those of the manifest, the sum by task and by class, the published
 total. Then count a sample of the tasks again, at least one of each class, with the
-reference kernel, and a whole run of up to 16 queens by another symmetry.`,
-		Example: `  coordinator verify n18-20261120-153012-ab12
-  coordinator verify n18-20261120-153012-ab12 --sample 100% --kernel auto`,
+reference kernel, and a whole run of up to 16 queens by another symmetry; where queens
+were placed beforehand, as its mirror image.`,
+		Example: `  coordinator verify n14-20261120-153012-ab12
+  coordinator verify n14-20261120-153012-ab12 --sample 100% --kernel auto`,
+		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			run, err := named(args)
 			if err != nil {
@@ -55,10 +57,10 @@ reference kernel, and a whole run of up to 16 queens by another symmetry.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.sample, "sample", "1%", "share of the tasks to count again, 0% to 100%")
-	flags.Uint64Var(&o.seed, "seed", 0, "take the sample that this number leads to (default a random one)")
-	flags.StringVar(&o.kernel, "kernel", "generic", "search to count with; see worker kernels")
-	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
+	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to count again, 0% to 100%")
+	flags.Uint64Var(&o.seed, "seed", 0, "take the sample that this `number` leads to (default a random one)")
+	flags.Var(kernelChoice(&o.kernel, "generic"), "kernel", "search to count with; see worker kernels")
+	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data.register(flags)
 	return cmd
@@ -66,18 +68,18 @@ reference kernel, and a whole run of up to 16 queens by another symmetry.`,
 
 // verdict is what verify found, and the JSON object that it prints.
 type verdict struct {
-	Run       string          `json:"run"`
-	N         int             `json:"n"`
-	Verified  bool            `json:"verified"` // complete, and nothing contradicts
-	Total     *string         `json:"total"`    // null where no total can be given
-	Known     string          `json:"known"`    // "match", "mismatch" or "none"
-	Done      uint64          `json:"done"`
-	Tasks     uint64          `json:"tasks"`
-	Recounted uint64          `json:"recounted"`
-	Seed      string          `json:"seed"` // of the sample
-	Kernel    string          `json:"kernel"`
-	Whole     queens.Symmetry `json:"whole,omitempty"` // by which the whole was counted again
-	Seconds   float64         `json:"seconds"`
+	Run       string  `json:"run"`
+	N         int     `json:"n"`
+	Verified  bool    `json:"verified"` // complete, and nothing contradicts
+	Total     *string `json:"total"`    // null where no total can be given
+	Known     string  `json:"known"`    // "match", "mismatch" or "none"
+	Done      uint64  `json:"done"`
+	Tasks     uint64  `json:"tasks"`
+	Recounted uint64  `json:"recounted"`
+	Seed      string  `json:"seed"` // of the sample
+	Kernel    string  `json:"kernel"`
+	Whole     string  `json:"whole,omitempty"` // by what symmetry the whole was counted again, or as what
+	Seconds   float64 `json:"seconds"`
 }
 
 func verify(ctx context.Context, run string, o *verifyOptions, stdout io.Writer) (err error) {
@@ -86,8 +88,8 @@ func verify(ctx context.Context, run string, o *verifyOptions, stdout io.Writer)
 	if err != nil {
 		return err
 	}
-	if o.threads < 1 || o.threads > maxWorkers {
-		return cli.Usagef("--threads must be from 1 to %d, not %d", maxWorkers, o.threads)
+	if err := cli.InRange("threads", o.threads, 1, maxWorkers); err != nil {
+		return err
 	}
 	k, err := kernel.Choose(o.kernel)
 	if err != nil {
@@ -128,8 +130,8 @@ func auditRun(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
 	h := l.Header()
 	total, err := audit.Total(ctx, l, knownTotal(&h.Manifest))
 	if l.State() == queens.Contradicted && errors.Is(err, queens.ErrIncomplete) {
-		return nil, fmt.Errorf("%w: run %s was contradicted before it was complete, at %d of %d tasks: only a new count helps: coordinator count %d --new",
-			queens.ErrContradiction, h.Run, l.Len(), h.Manifest.Tasks, h.Manifest.N)
+		return nil, fmt.Errorf("%w: run %s was contradicted before it was complete, at %d of %d tasks: only a new count helps: %s",
+			queens.ErrContradiction, h.Run, l.Len(), h.Manifest.Tasks, sameCount(&h.Manifest))
 	}
 	return total, err
 }
@@ -156,7 +158,11 @@ func (v *verdict) print(stdout io.Writer, start time.Time, total *big.Int, err e
 		fmt.Sprintf("published total: %s", v.Known),
 		fmt.Sprintf("counted again: %d tasks with kernel %s (--seed %s), all agree", v.Recounted, v.Kernel, v.Seed),
 	}
-	if v.Whole != "" {
+	switch v.Whole {
+	case "":
+	case audit.MirrorImage:
+		lines = append(lines, "counted again: the whole, with the placed queens mirrored, agrees")
+	default:
 		lines = append(lines, fmt.Sprintf("counted again: the whole, by symmetry %s, agrees", v.Whole))
 	}
 	_, failed := fmt.Fprintln(stdout, strings.Join(lines, "\n"))
@@ -184,8 +190,12 @@ func (d *dataFolder) view(run string) (*ledger.Ledger, error) {
 	return ledger.View(d.run(run))
 }
 
-// knownTotal returns the published total of a run's board, or nil.
+// knownTotal returns the published total of a run's board, or nil. There is none where
+// queens were placed beforehand.
 func knownTotal(m *queens.Manifest) *big.Int {
+	if len(m.Placed) > 0 {
+		return nil
+	}
 	known, _ := queens.KnownTotal(m.N)
 	return known
 }

@@ -9,7 +9,6 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/count"
-	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 )
 
@@ -29,9 +28,13 @@ func benchCommand(*cli.App) *cobra.Command {
 	var kernelName, symmetry string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "bench N",
-		Short:   "Time a whole count in this process, without any server",
-		Example: "  worker bench 16 --kernel generic --threads 1 --json",
+		Use:   "bench N",
+		Short: "Time a whole count in this process, without any server",
+		Long: `Count the ways to place N queens on a board of side N (1 to 32) in this process, without
+any server, and print the total and the time of the search. A total that is not the
+published one is exit code 3.`,
+		Example: `  worker bench 16
+  worker bench 14 --kernel generic --threads 1 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := cli.Side(args)
 			if err != nil {
@@ -69,9 +72,9 @@ func benchCommand(*cli.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
-	flags.StringVar(&kernelName, "kernel", kernel.Auto, "search to use; see worker kernels")
-	flags.StringVar(&symmetry, "symmetry", string(queens.Full), "how to cut the count: full, mirror, or none")
+	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
+	flags.Var(kernelChoice(&kernelName), "kernel", "search to use; see worker kernels")
+	flags.Var(cli.NewChoice(&symmetry, string(queens.Full), string(queens.Full), string(queens.Mirror), string(queens.None)), "symmetry", "how to cut the count")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,18 +10,38 @@ import (
 	"nqueens/pkg/kernel"
 )
 
+// kernelReport is what kernels prints of one.
+type kernelReport struct {
+	Kernel string `json:"kernel"`
+	Auto   bool   `json:"auto"` // it is the one that --kernel auto stands for
+}
+
 func kernelsCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "List the kernels that this machine can run, the fastest (auto) first",
-		Args:  cli.NoArguments,
+		Long: `List the kernels, the implementations of the search, that this machine can run: the
+fastest first, which is the one that --kernel auto stands for. generic runs anywhere.`,
+		Example: `  worker kernels
+  worker kernels --json`,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, k := range kernel.Available() {
-				if _, err := fmt.Fprintln(cmd.OutOrStdout(), k.Name); err != nil {
+			out := cmd.OutOrStdout()
+			for i, k := range kernel.Available() {
+				var err error
+				if asJSON {
+					err = json.NewEncoder(out).Encode(kernelReport{Kernel: k.Name, Auto: i == 0})
+				} else {
+					_, err = fmt.Fprintln(out, k.Name)
+				}
+				if err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object a line")
+	return cmd
 }

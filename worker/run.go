@@ -41,10 +41,10 @@ second it ends at once. Whatever way it ends, nothing is lost.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.url, "nats", "nats://127.0.0.1:4222", "URL of the NATS server, or several, separated by commas")
-	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
-	flags.StringVar(&o.kernel, "kernel", kernel.Auto, "search to use; see worker kernels")
-	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz and /readyz")
+	flags.StringVar(&o.url, "nats", "nats://127.0.0.1:4222", "`URL` of the NATS server, or several, separated by commas")
+	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
+	flags.Var(kernelChoice(&o.kernel), "kernel", "search to use; see worker kernels")
+	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz and /readyz")
 	return cmd
 }
 
@@ -55,6 +55,9 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	}
 	if o.url == "" {
 		return cli.Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
+	}
+	if err := cli.CheckNATS(o.url); err != nil {
+		return err
 	}
 	if err := cli.CheckHTTP(o.http); err != nil {
 		return err
@@ -113,9 +116,18 @@ func host() string {
 // maxThreads is far beyond what any machine has: more is a slip of the keyboard.
 const maxThreads = 4096
 
+// kernelChoice is the flag that chooses among the kernels of this machine.
+func kernelChoice(p *string) *cli.Choice {
+	names := []string{kernel.Auto}
+	for _, k := range kernel.Available() {
+		names = append(names, k.Name)
+	}
+	return cli.NewChoice(p, kernel.Auto, names...).On("this machine")
+}
+
 func chooseKernel(name string, threads int) (kernel.Kernel, error) {
-	if threads < 1 || threads > maxThreads {
-		return kernel.Kernel{}, cli.Usagef("--threads must be from 1 to %d, not %d", maxThreads, threads)
+	if err := cli.InRange("threads", threads, 1, maxThreads); err != nil {
+		return kernel.Kernel{}, err
 	}
 	chosen, err := kernel.Choose(name)
 	if err != nil {

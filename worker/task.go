@@ -21,8 +21,10 @@ func taskCommand(*cli.App) *cobra.Command {
 where it is - or missing, from standard input. For each line, in the same order, a
 JSON line says what was counted, and whether that agrees with the count of the line,
 where it has one. Exit code 3 says that a count does not agree.`,
-		Example: `  coordinator ledger n18-20261120-153012-ab12 | worker task --kernel generic
-  grep '"task":4711,' export.jsonl | worker task`,
+		Example: `  coordinator ledger n14-20261120-153012-ab12 | worker task --kernel generic
+  worker task subtotals.jsonl
+  grep '"task":17,' subtotals.jsonl | worker task`,
+		ValidArgsFunction: cli.FilesAreArguments,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return cli.Usagef("takes one argument, the file to read, not %d: %q", len(args), args)
@@ -53,7 +55,7 @@ where it has one. Exit code 3 says that a count does not agree.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once")
-	flags.StringVar(&kernelName, "kernel", kernel.Auto, "search to use; see worker kernels; generic is the reference")
+	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
+	flags.Var(kernelChoice(&kernelName), "kernel", "search to use; see worker kernels; generic is the reference")
 	return cmd
 }

@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"strconv"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"nqueens/pkg/queens"
 )
@@ -23,24 +19,4 @@ func Side(args []string) (int, error) {
 		return 0, Usagef("N must be a whole number from 1 to %d, not %q", queens.MaxN, args[0])
 	}
 	return n, nil
-}
-
-// NoArguments is for commands that take none.
-func NoArguments(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return Usagef("unknown command or argument %q", args[0])
-	}
-	return nil
-}
-
-// negativeSide turns the complaint about an unknown flag -5 into one about N: a
-// negative number looks like a flag.
-func negativeSide(_ *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
-		if _, notNumber := strconv.Atoi(unknown.GetSpecifiedShortnames()); notNumber == nil {
-			return Usagef("N must be a whole number from 1 to %d, not -%s", queens.MaxN, unknown.GetSpecifiedShortnames())
-		}
-	}
-	return err
 }

@@ -1,5 +1,6 @@
 // Package cli is what the two commands share at their edge: the log and the flags
-// that set it up, flags from the environment, signals, and exit codes. It knows
+// that set it up, flags from the environment, what is wrong with a command line and
+// what may have been meant, help, completions, signals, and exit codes. It knows
 // nothing of counting.
 package cli
 
@@ -73,16 +74,9 @@ func (a *App) openLog(stderr io.Writer) error {
 	}
 	a.relay.stderr = stderr
 	var out io.Writer = a.relay
-	switch a.format {
-	case "json":
-	case "console":
+	f, isFile := stderr.(*os.File)
+	if a.format == "console" || a.format == "auto" && isFile && isatty.IsTerminal(f.Fd()) {
 		out = console(out)
-	case "auto":
-		if f, ok := stderr.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-			out = console(out)
-		}
-	default:
-		return Usagef("--log-format must be json, console or auto, not %q", a.format)
 	}
 	a.Log = zerolog.New(out).Level(level).With().Timestamp().Logger()
 	return nil

@@ -176,10 +176,10 @@ func TestQuestions(t *testing.T) {
 
 // A command that takes no argument says so of the first it is given.
 func TestNoArguments(t *testing.T) {
-	if err := NoArguments(nil, nil); err != nil {
+	if err := NoArguments(&cobra.Command{}, nil); err != nil {
 		t.Error(err)
 	}
-	err := NoArguments(nil, []string{"seven", "eight"})
+	err := NoArguments(&cobra.Command{}, []string{"seven", "eight"})
 	if !errors.As(err, new(usageError)) || !strings.Contains(err.Error(), `"seven"`) {
 		t.Errorf("NoArguments says %v", err)
 	}

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"net"
-
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/health"
@@ -10,17 +8,6 @@ import (
 
 // defaultHealth is where the health command asks.
 const defaultHealth = "127.0.0.1:8080"
-
-// CheckHTTP returns what is wrong with the address of --http; none is right.
-func CheckHTTP(address string) error {
-	if address == "" {
-		return nil
-	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return Usagef("--http must be host:port, such as %s: %v", defaultHealth, err)
-	}
-	return nil
-}
 
 // HealthCommand is the command that asks a process on this machine whether it is ready:
 // for health checks where there is neither shell nor curl.
@@ -33,12 +20,15 @@ func HealthCommand(program string) *cobra.Command {
 		Example: "  " + program + " health --http " + defaultHealth,
 		Args:    NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if address == "" {
+				return Usagef("--http is empty: it must be the process's host:port, such as %s", defaultHealth)
+			}
 			if err := CheckHTTP(address); err != nil {
 				return err
 			}
 			return health.Ask(cmd.Context(), address)
 		},
 	}
-	cmd.Flags().StringVar(&address, "http", defaultHealth, "host:port that the process was given by its --http")
+	cmd.Flags().StringVar(&address, "http", defaultHealth, "`host:port` that the process was given by its --http")
 	return cmd
 }

@@ -1,0 +1,141 @@
+//go:build unix
+
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// completions asks the program for completions of a command line, as the scripts of the
+// shells do, and returns them with the directive that ends them.
+func completions(t *testing.T, data string, words ...string) (found []string, directive string) {
+	t.Helper()
+	got := tool(t, []string{"NQUEENS_DATA=" + data}, append([]string{words[0], "__complete"}, words[1:]...)...)
+	if got.code != 0 {
+		t.Fatalf("%q: exit %d\n%s", words, got.code, got.stderr)
+	}
+	found = strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
+	return found[:len(found)-1], found[len(found)-1]
+}
+
+// A run is completed by its name, with its state, the newest first; what can only be one of
+// a few words by these; a folder by folders, and a file where one is wanted alone.
+func TestCompletions(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "runs")
+	createRun(t, data, countedRun, 6)
+	createRun(t, data, interruptedRun, 7)
+	if got := tool(t, nil, "coordinator", "resume", countedRun, "--data", data); got.code != 0 {
+		t.Fatalf("resume: exit %d\n%s", got.code, got.stderr)
+	}
+	runs := []string{interruptedRun + "\tinterrupted", countedRun + "\tcomplete"}
+	const files, none, folders, runsInOrder = ":0", ":4", ":16", ":36"
+	for _, c := range []struct {
+		words     string // the last is to be completed, and may be empty
+		want      []string
+		directive string
+	}{
+		{"coordinator verify ", runs, runsInOrder},
+		{"coordinator resume ", runs, runsInOrder},
+		{"coordinator cancel n15", runs[:1], runsInOrder},
+		{"coordinator ledger n14", runs[1:], runsInOrder},
+		{"coordinator ledger n99", nil, runsInOrder},
+		{"coordinator verify " + countedRun + " ", nil, runsInOrder},
+		{"coordinator verify --data " + data + "/none ", nil, runsInOrder},
+		{"coordinator count --symmetry ", []string{"full", "mirror", "none"}, none},
+		{"coordinator count --kernel gen", []string{"generic"}, none},
+		{"coordinator verify --kernel a", nil, none}, // those of this machine: see below
+		{"coordinator ledger --format ", []string{"jsonl", "csv"}, none},
+		{"coordinator runs --log-level w", []string{"warn"}, none},
+		{"coordinator runs --log-format ", []string{"auto", "console", "json"}, none},
+		{"coordinator count --listen ", nil, none},
+		{"coordinator count --data ", nil, folders},
+		{"coordinator count ", nil, none},
+		{"coordinator runs ", nil, none},
+		{"coordinator completion ", []string{"bash", "fish", "powershell", "zsh"}, none},
+		{"worker task ", nil, files},
+		{"worker task --threads ", nil, none},
+		{"worker bench --symmetry m", []string{"mirror"}, none},
+		{"worker run --kernel g", []string{"generic"}, none},
+		{"worker --kernel g", []string{"generic"}, none},
+	} {
+		if c.words == "coordinator verify --kernel a" {
+			c.want = []string{"auto"}
+			for name := range strings.Lines(tool(t, nil, "worker", "kernels").stdout) {
+				if strings.HasPrefix(name, "a") {
+					c.want = append(c.want, strings.TrimSpace(name))
+				}
+			}
+		}
+		found, directive := completions(t, data, strings.Split(c.words, " ")...)
+		if !slices.Equal(found, c.want) || directive != c.directive {
+			t.Errorf("%q is completed with %q and %s, want %q and %s", c.words, found, directive, c.want, c.directive)
+		}
+	}
+}
+
+// bash completes with the script that the program prints: commands, flags, words and runs.
+func TestBashCompletes(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "runs")
+	createRun(t, data, countedRun, 6)
+	for _, c := range []struct {
+		line string
+		want []string
+	}{
+		{"coordinator ver", []string{"verify"}},
+		{"coordinator verify n1", []string{countedRun}},
+		{"coordinator count --symm", []string{"--symmetry"}},
+		{"coordinator count --symmetry mir", []string{"mirror"}},
+		{"coordinator count 8 --log-level d", []string{"debug"}},
+		{"worker ben", []string{"bench"}},
+		{"worker run --kernel gene", []string{"generic"}},
+	} {
+		// bash-completion's helper, as far as the script uses it; what follows is what bash
+		// does at a tab.
+		const script = `set -u
+_get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; prev=${words[cword-1]}; }
+source <("$1" completion bash)
+COMP_LINE=$2 COMP_POINT=${#2} COMP_TYPE=9 COMP_KEY=9
+read -ra COMP_WORDS <<<"$2"
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+"$(complete -p "$1" | sed 's/.*-F \([^ ]*\) .*/\1/')"
+printf '%s\n' "${COMPREPLY[@]}"`
+		program, _, _ := strings.Cut(c.line, " ")
+		got := shell(t, []string{"NQUEENS_DATA=" + data}, script, program, c.line)
+		if found := strings.Fields(got.stdout); got.code != 0 || !slices.Equal(found, c.want) {
+			t.Errorf("%s is completed with %q, want %q; exit %d, stderr\n%s", c.line, found, c.want, got.code, got.stderr)
+		}
+	}
+}
+
+// The scripts are ones that their shells can read; those of shells that are not here are
+// printed at least.
+func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"coordinator", "worker"} {
+		for _, shellName := range []string{"bash", "zsh", "fish", "powershell"} {
+			script := tool(t, nil, program, "completion", shellName)
+			if script.code != 0 || !strings.Contains(script.stdout, "__complete") || !strings.Contains(script.stdout, program) {
+				t.Errorf("%s completion %s: exit %d, %d bytes", program, shellName, script.code, len(script.stdout))
+			}
+			path, err := exec.LookPath(shellName)
+			if shellName == "powershell" || err != nil && shellName != "bash" {
+				t.Logf("%s reads no script here without running it, or is not here", shellName)
+				continue
+			}
+			file := filepath.Join(t.TempDir(), "script")
+			if err := os.WriteFile(file, []byte(script.stdout), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.CommandContext(t.Context(), path, "-n", file).CombinedOutput(); err != nil {
+				t.Errorf("%s -n on the script of %s: %v\n%s", shellName, program, err, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// commandHelp is what the help of a command says of it.
+type commandHelp struct {
+	words    []string // coordinator ledger
+	long     string
+	use      string // coordinator ledger RUN [flags]
+	examples []string
+	below    []string
+	flags    []string
+	last     string // line
+}
+
+// everyCommand returns all commands of both programs, as their own help lists them: one
+// that is added is among them by itself.
+func everyCommand(t *testing.T) []commandHelp {
+	t.Helper()
+	var all []commandHelp
+	for todo := [][]string{{"coordinator"}, {"worker"}}; len(todo) > 0; todo = todo[1:] {
+		h := readHelp(t, todo[0])
+		all = append(all, h)
+		for _, name := range h.below {
+			todo = append(todo, slices.Concat(h.words, []string{name}))
+		}
+	}
+	if len(all) < 15 {
+		t.Fatalf("found %d commands: the help is not read right", len(all))
+	}
+	return all
+}
+
+var (
+	commandLine = regexp.MustCompile(`^  (\S+)  +\S`)
+	flagLine    = regexp.MustCompile(`^ +(?:-\w, )?--([a-z-]+)`)
+)
+
+// readHelp reads what COMMAND --help prints: a text, and sections with a heading each.
+func readHelp(t *testing.T, words []string) commandHelp {
+	t.Helper()
+	text := tool(t, nil, slices.Concat(words, []string{"--help"})...).stdout
+	h := commandHelp{words: words}
+	section := "Long:"
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if line != "" {
+			h.last = line
+		}
+		if regexp.MustCompile(`^(Usage|Examples|Available Commands|Flags|Global Flags|Additional help topics):$`).MatchString(line) {
+			section = line
+			continue
+		}
+		switch {
+		case section == "Long:":
+			h.long += line + "\n"
+		case section == "Usage:" && h.use == "":
+			h.use = strings.TrimSpace(line)
+		case section == "Examples:" && strings.HasPrefix(line, "  "):
+			h.examples = append(h.examples, strings.TrimSpace(line))
+		case section == "Available Commands:":
+			if m := commandLine.FindStringSubmatch(line); m != nil {
+				h.below = append(h.below, m[1])
+			}
+		case strings.HasSuffix(section, "Flags:"):
+			if m := flagLine.FindStringSubmatch(line); m != nil {
+				h.flags = append(h.flags, m[1])
+			}
+		}
+	}
+	return h
+}
+
+func (h *commandHelp) name() string { return strings.Join(h.words, " ") }
+
+// Every command explains itself: what it does in more than a line, how it is used, at least
+// an example, and that flags are set by the environment too.
+func TestEveryCommandHasHelp(t *testing.T) {
+	for _, h := range everyCommand(t) {
+		if len(strings.Fields(h.long)) < 12 || strings.Count(h.long, "\n") > 25 {
+			t.Errorf("%s: its help begins with %q, which explains too little or too much", h.name(), h.long)
+		}
+		if !strings.HasPrefix(h.use, h.name()) || len(h.examples) == 0 || len(h.flags) == 0 {
+			t.Errorf("%s: usage %q, %d examples, %d flags", h.name(), h.use, len(h.examples), len(h.flags))
+		}
+		if h.last != "Every flag can be set by the environment: --log-level is NQUEENS_LOG_LEVEL." {
+			t.Errorf("%s: its help ends with %q", h.name(), h.last)
+		}
+	}
+}
+
+// Every flag of every command is really set by its variable, and its value is checked
+// before anything is begun: one that no flag takes is a mistake that names both.
+func TestEveryFlagFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	const wrong = "/dev/null/no such thing"
+	arguments := strings.NewReplacer(" [flags]", "", " [command]", "", " N", " 4", " RUN", " n4-none", " SHELL", " bash", " [RUN]", "", " [FILE]", "", " [COMMAND]", "")
+	for _, h := range everyCommand(t) {
+		if h.words[len(h.words)-1] == "help" {
+			continue // it is not to fail for what is set
+		}
+		command := strings.Fields(arguments.Replace(h.use))
+		for _, flag := range h.flags {
+			if flag == "help" || flag == "version" {
+				continue // questions, not settings
+			}
+			variable := "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+			got := tool(t, []string{variable + "=" + wrong}, command...)
+			if got.code != 2 || !strings.Contains(got.stderr, "--"+flag) || !strings.Contains(got.stderr, "(set by "+variable+")") || got.stdout != "" {
+				t.Errorf("%s=%q %q: exit %d, stdout %q, stderr %q, want exit 2 and a line with --%s and %s",
+					variable, wrong, command, got.code, got.stdout, got.stderr, flag, variable)
+			}
+		}
+	}
+}
+
+// Both programs say their version.
+func TestVersions(t *testing.T) {
+	for _, program := range []string{"coordinator", "worker"} {
+		got := tool(t, nil, program, "--version")
+		if !regexp.MustCompile(`^` + program + ` version \S+( \(.*\))?\n$`).MatchString(got.stdout) {
+			t.Errorf("%s --version prints %q", program, got.stdout)
+		}
+	}
+}
+
+// said is what a command came to.
+type said struct {
+	stdout, stderr string
+	code           int
+}
+
+// tool runs a program of ours to its end, in an empty folder, with nothing to read and no
+// variables but those given.
+func tool(t *testing.T, environment []string, words ...string) said {
+	t.Helper()
+	folder, err := commands()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runHere(t, environment, filepath.Join(folder, words[0]), words[1:]...)
+}
+
+// shell runs a script of bash so, with our programs on the path.
+func shell(t *testing.T, environment []string, script string, args ...string) said {
+	t.Helper()
+	folder, err := commands()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "PATH=" + folder + ":" + os.Getenv("PATH")
+	return runHere(t, append([]string{path}, environment...), "bash", append([]string{"-c", script, "bash"}, args...)...)
+}
+
+// startShell starts a line of bash in that folder, which is the person's home, in an
+// environment without what the cluster tests set.
+func startShell(t *testing.T, folder string, environment []string, line string) *process {
+	t.Helper()
+	programs, err := commands()
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := []string{
+		"-u", "NQUEENS_SYMMETRY", "-u", "NQUEENS_KERNEL",
+		"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + folder, "XDG_STATE_HOME=" + filepath.Join(folder, "state"),
+	}
+	words = append(append(words, environment...), "bash", "-euo", "pipefail", "-c", line)
+	cmd := exec.Command("env", words...)
+	cmd.Dir = folder
+	return startCommand(t, line, cmd)
+}
+
+// plainEnvironment is that of a person at home in that folder, who has set nothing.
+func plainEnvironment(home string) []string {
+	environment := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "NQUEENS_") || strings.HasPrefix(v, "XDG_STATE_HOME=") || strings.HasPrefix(v, "HOME=")
+	})
+	return append(environment, "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"))
+}
+
+func runHere(t *testing.T, environment []string, name string, args ...string) said {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(plainEnvironment(cmd.Dir), environment...)
+	cmd.WaitDelay = time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatalf("%s %q: %v", name, args, err)
+	}
+	return said{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
+}

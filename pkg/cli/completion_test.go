@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// newCompletions returns a program whose command open takes files and folders.
+func newCompletions(t *testing.T) *program {
+	p := newFlags(t)
+	open := &cobra.Command{Use: "open FILE", ValidArgsFunction: FilesAreArguments, RunE: func(*cobra.Command, []string) error { return nil }}
+	open.Flags().String("data", "", "")
+	open.Flags().String("report", "", "")
+	TakesFolder(open.Flags(), "data")
+	TakesFile(open.Flags(), "report")
+	shut := &cobra.Command{Use: "close NAME", RunE: func(*cobra.Command, []string) error { return nil }}
+	shut.Flags().String("place", "here", "")
+	shut.ValidArgsFunction = WithEnvironment(func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return []cobra.Completion{cmd.Flag("place").Value.String()}, cobra.ShellCompDirectiveNoFileComp
+	})
+	p.root.AddCommand(open, shut)
+	return p
+}
+
+// complete asks for completions as the scripts of the shells do.
+func complete(p *program, args ...string) (words []string, directive cobra.ShellCompDirective) {
+	p.run(append([]string{cobra.ShellCompNoDescRequestCmd}, args...)...)
+	words = strings.Split(strings.TrimSuffix(p.stdout.String(), "\n"), "\n")
+	last := words[len(words)-1]
+	for _, digit := range strings.TrimPrefix(last, ":") {
+		directive = directive*10 + cobra.ShellCompDirective(digit-'0')
+	}
+	return words[:len(words)-1], directive
+}
+
+// Words are completed where there are a few, files and folders where they are wanted, and
+// nothing else.
+func TestCompletions(t *testing.T) {
+	const none, files, folders = cobra.ShellCompDirectiveNoFileComp, cobra.ShellCompDirectiveDefault, cobra.ShellCompDirectiveFilterDirs
+	for _, c := range []struct {
+		args      []string
+		want      []string
+		directive cobra.ShellCompDirective
+	}{
+		{[]string{""}, []string{"close", "completion", "count", "help", "open", "try"}, none},
+		{[]string{"co"}, []string{"completion", "count"}, none},
+		{[]string{"try", "--symmetry", ""}, []string{"full", "mirror"}, none},
+		{[]string{"try", "--symmetry", "m"}, []string{"mirror"}, none},
+		{[]string{"try", "--symmetry=m"}, []string{"mirror"}, none},
+		{[]string{"try", "--log-level", ""}, []string{"debug", "info", "warn", "error"}, none},
+		{[]string{"--log-format", "c"}, []string{"console"}, none},
+		{[]string{"try", "--sy"}, []string{"--symmetry"}, none},
+		{[]string{"try", "--depth", ""}, nil, none},
+		{[]string{"try", "--data", ""}, nil, none},
+		{[]string{"try", ""}, nil, none},
+		{[]string{"count", ""}, nil, none},
+		{[]string{"open", ""}, nil, files},
+		{[]string{"open", "--data", ""}, nil, folders},
+		{[]string{"open", "--report", ""}, nil, files},
+		{[]string{"help", "co"}, []string{"completion", "count"}, none},
+		{[]string{"help", "count", ""}, nil, none},
+		{[]string{"completion", ""}, []string{"bash", "fish", "powershell", "zsh"}, none},
+		{[]string{"completion", "bash", ""}, nil, none},
+		{[]string{"completion", "z"}, []string{"zsh"}, none},
+		{[]string{"close", ""}, []string{"here"}, none},
+	} {
+		words, directive := complete(newCompletions(t), c.args...)
+		if !slices.Equal(words, c.want) || directive != c.directive {
+			t.Errorf("%q: %q with directive %d, want %q with %d", c.args, words, directive, c.want, c.directive)
+		}
+	}
+}
+
+// Values are completed with what the environment says of other flags; what it says wrongly
+// is no reason to complete nothing else.
+func TestCompletionsKnowTheEnvironment(t *testing.T) {
+	p := newCompletions(t)
+	t.Setenv("NQUEENS_PLACE", "there")
+	t.Setenv("NQUEENS_LOG_LEVEL", "info")
+	if words, _ := complete(p, "close", ""); !slices.Equal(words, []string{"there"}) {
+		t.Errorf("completed with %q", words)
+	}
+	p = newCompletions(t)
+	t.Setenv("NQUEENS_LOG_LEVEL", "loud")
+	if words, _ := complete(p, "try", "--symmetry", ""); len(words) != 2 {
+		t.Errorf("completed with %q", words)
+	}
+	p = newCompletions(t)
+	t.Setenv("NQUEENS_LOG_LEVEL", "loud")
+	if words, directive := complete(p, "close", ""); len(words) != 0 || directive != cobra.ShellCompDirectiveError {
+		t.Errorf("completed with %q and directive %d", words, directive)
+	}
+}
+
+// There is a script for each of the shells, which names the program; no other shell is
+// taken for one.
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		p := newProgram(t, nothing).run("completion", shell)
+		if script := p.stdout.String(); p.code != 0 || len(script) < 1000 || !strings.Contains(script, "tool") || p.stderr.Len() > 0 {
+			t.Errorf("%s: exit %d, a script of %d bytes, stderr %q", shell, p.code, len(script), &p.stderr)
+		}
+	}
+	newProgram(t, nothing).run("completion").wantUsage(t, "the shell: bash, fish, powershell or zsh")
+	newProgram(t, nothing).run("completion", "bash", "zsh").wantUsage(t, "one argument")
+	newProgram(t, nothing).run("completion", "bsh").wantUsage(t, `SHELL must be bash, fish, powershell or zsh, not "bsh": did you mean bash?`)
+}

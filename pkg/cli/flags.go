@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/queens"
+)
+
+// Variable is the variable of the environment that stands for a flag.
+func Variable(flag string) string {
+	return "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// fromVariable marks a flag that has its value from the environment.
+const fromVariable = "nqueens_from_variable"
+
+// fromEnvironment sets each flag that was not given from NQUEENS_<NAME>; not help
+// and version, which are commands in the shape of flags.
+func fromEnvironment(flags *pflag.FlagSet) error {
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		variable := Variable(f.Name)
+		value, ok := os.LookupEnv(variable)
+		if !ok || f.Changed || failed != nil || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		_ = flags.SetAnnotation(f.Name, fromVariable, []string{variable}) // the flag is there
+		if err := flags.Set(f.Name, value); err != nil {
+			failed = mistaken(err)
+		}
+	})
+	return failed
+}
+
+// blamed adds to what is said of flags from which variables they have their values.
+func blamed(flags *pflag.FlagSet, text string) string {
+	var variables []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		named := regexp.MustCompile(`--` + regexp.QuoteMeta(f.Name) + `([^a-z-]|$)`)
+		if variable, ok := f.Annotations[fromVariable]; ok && named.MatchString(text) {
+			variables = append(variables, variable...)
+		}
+	})
+	if len(variables) == 0 {
+		return text
+	}
+	return text + " (set by " + strings.Join(variables, " and ") + ")"
+}
+
+// flagMistake says of a flag what is wrong with it, and what may have been meant.
+func flagMistake(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return mistaken(err)
+	}
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		// A negative number looks like a flag.
+		if _, notNumber := strconv.Atoi(letters); notNumber == nil {
+			return Usagef("N must be a whole number from 1 to %d, not -%s", queens.MaxN, letters)
+		}
+		return Usagef("%v%s", err, didYouMean("--"+letters, flagNames(cmd)))
+	}
+	return Usagef("%v%s", err, didYouMean("--"+unknown.GetSpecifiedName(), flagNames(cmd)))
+}
+
+// flagNames returns the flags of a command as they are written.
+func flagNames(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return names
+}
+
+// mistaken says what a flag's value must be, where pflag says how its parser failed.
+func mistaken(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return usageError{err}
+	}
+	flag, must := invalid.GetFlag(), ""
+	switch flag.Value.Type() {
+	case "int":
+		must = "a whole number"
+	case "uint64":
+		must = "a whole number from 0"
+	case "float64":
+		must = "a number"
+	case "bool":
+		must = "true or false"
+	case "duration":
+		must = "a duration, such as 90s or 5m"
+	default:
+		return Usagef("--%s %w", flag.Name, errors.Unwrap(invalid))
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		must += " that is not so large"
+	}
+	return usageError{fmt.Errorf("--%s must be %s, not %q", flag.Name, must, invalid.GetValue())}
+}
