@@ -25,16 +25,11 @@ func Probe(b queens.Board, descents int) Profile {
 		p, weight := queens.Prefix{}, 1.0
 		sum[0]++
 		for p.Row < b.N {
-			free := p.Free(&b)
-			choices := bits.OnesCount32(free)
+			next, choices := Step(&b, p, source)
 			if choices == 0 {
 				break
 			}
-			pick, _ := bits.Mul64(source.Uint64(), uint64(choices))
-			for range pick {
-				free &= free - 1
-			}
-			p = p.Place(&b, free&-free)
+			p = next
 			// The conversions forbid fused operations, which round differently.
 			weight = float64(weight * float64(choices))
 			sum[p.Row] = float64(sum[p.Row] + weight)
@@ -44,6 +39,22 @@ func Probe(b queens.Board, descents int) Profile {
 		sum[depth] /= float64(descents)
 	}
 	return sum
+}
+
+// Step goes one row down in a random descent: it returns p with a queen on one of the
+// free squares of its row, each of which has the same chance, and their number. Where
+// there is none, it returns p and 0. A prefix of all N rows has no next row.
+func Step(b *queens.Board, p queens.Prefix, source *rand.PCG) (next queens.Prefix, choices int) {
+	free := p.Free(b)
+	choices = bits.OnesCount32(free)
+	if choices == 0 {
+		return p, 0
+	}
+	pick, _ := bits.Mul64(source.Uint64(), uint64(choices))
+	for range pick {
+		free &= free - 1
+	}
+	return p.Place(b, free&-free), choices
 }
 
 // Below returns the estimated number of nodes in the search trees of all prefixes of

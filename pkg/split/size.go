@@ -29,8 +29,9 @@ const (
 	minDepth = 2
 )
 
-// size chooses depth and batch for each class.
-func size(classes []queens.Class) []queens.ClassPlan {
+// Size chooses depth and batch for each class, as [Plan] does, and numbers no task: First
+// is 0 in each.
+func Size(classes []queens.Class) []queens.ClassPlan {
 	profiles := make([]Profile, len(classes))
 	var nodes float64
 	for i, class := range classes {

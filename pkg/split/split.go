@@ -37,7 +37,7 @@ func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class,
 	}
 	m := queens.Manifest{Splitter: Version, N: n, Symmetry: s}
 	if depth == 0 {
-		m.Classes = size(classes)
+		m.Classes = Size(classes)
 	} else {
 		m.Classes = single(classes, depth)
 	}

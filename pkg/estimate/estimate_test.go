@@ -1,0 +1,150 @@
+package estimate_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/estimate"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+func mustRun(t *testing.T, job estimate.Job) estimate.Estimate {
+	t.Helper()
+	e, err := estimate.Run(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// The numbers of tasks and rows are those of the plan that a count of that side makes.
+func TestTasksAreThoseOfThePlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, n := range []int{1, 3, 4, 12, 19} {
+			m, err := split.Plan(t.Context(), n, queens.Full, mustClasses(t, n), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			least, most := 0, 0
+			for i, plan := range m.Classes {
+				if m.TasksOf(i) == 0 {
+					continue
+				}
+				if least == 0 || plan.Depth < least {
+					least = plan.Depth
+				}
+				most = max(most, plan.Depth)
+			}
+			e := mustRun(t, estimate.Job{N: n, Kernel: simple, Workers: 1, Threads: 1})
+			if e.Tasks != m.Tasks || e.MinDepth != least || e.MaxDepth != most {
+				t.Errorf("n=%d: %d tasks of %d to %d rows, the plan has %d of %d to %d", n, e.Tasks, e.MinDepth, e.MaxDepth, m.Tasks, least, most)
+			}
+		}
+	})
+}
+
+// Where the tasks are too many to go through, their number is right to a few percent.
+func TestManyTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 23
+		m, err := split.Plan(t.Context(), n, queens.Full, mustClasses(t, n), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := mustRun(t, estimate.Job{N: n, Kernel: simple, Workers: 1, Threads: 1})
+		if off := float64(e.Tasks)/float64(m.Tasks) - 1; math.Abs(off) > 0.03 {
+			t.Errorf("%d tasks, the plan has %d", e.Tasks, m.Tasks)
+		}
+	})
+}
+
+// Every estimate is one that a person can do something with: finite, in order, the time of
+// the command at least that of its searches, shorter with more workers, but not below the
+// longest task.
+func TestTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, n := range []int{2, 18, 32} {
+			before := math.Inf(1)
+			for _, workers := range []int{1, 4096} {
+				e := mustRun(t, estimate.Job{N: n, Kernel: simple, Workers: workers, Threads: min(workers, 4)})
+				for _, r := range []estimate.Range{e.Seconds, e.CoreSeconds, e.Solutions} {
+					if !(r.Low >= 0 && r.Low <= r.Mid && r.Mid <= r.High && !math.IsInf(r.High, 0)) {
+						t.Errorf("n=%d, %d workers: range %+v", n, workers, r)
+					}
+				}
+				shortest := e.CoreSeconds.Mid / min(float64(workers), float64(max(e.Tasks, 1)))
+				if e.Seconds.Mid < shortest || e.Seconds.Mid > before {
+					t.Errorf("n=%d, %d workers: %v s, want %v to %v", n, workers, e.Seconds.Mid, shortest, before)
+				}
+				before = e.Seconds.Mid * 1.05 // each has a sample of its own
+			}
+		}
+	})
+}
+
+// An estimate ends when it is no longer wanted, with the reason: before it begins, and in
+// the middle of a kernel's call.
+func TestCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		enough := errors.New("enough")
+		endless := sleeper{func(*queens.Board, queens.Prefix) time.Duration { return 1000 * time.Hour }}
+		for _, n := range []int{1, 18} {
+			for _, after := range []time.Duration{0, time.Second} {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				if after > 0 {
+					time.AfterFunc(after, func() { cancel(enough) })
+				} else {
+					cancel(enough)
+				}
+				start := time.Now()
+				_, err := estimate.Run(ctx, estimate.Job{N: n, Kernel: endless.kernel(), Workers: 3, Threads: 3})
+				if took := time.Since(start); !errors.Is(err, enough) || took > after {
+					t.Errorf("n=%d, cancelled after %v: error %v after %v", n, after, err, took)
+				}
+			}
+		}
+	})
+}
+
+// broken is a kernel that fails on its third call.
+type broken struct{ calls *atomic.Int64 }
+
+var errBroken = errors.New("broken")
+
+func (b broken) Count(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+	if b.calls.Add(1) == 3 {
+		return 0, errBroken
+	}
+	return 0, nil
+}
+
+// The error of a kernel is the estimate's.
+func TestKernelFails(t *testing.T) {
+	b := broken{new(atomic.Int64)}
+	k := kernel.Kernel{Name: "broken", New: func() kernel.Counter { return b }}
+	if _, err := estimate.Run(t.Context(), estimate.Job{N: 10, Kernel: k, Workers: 2, Threads: 2}); !errors.Is(err, errBroken) {
+		t.Errorf("error %v, want the kernel's", err)
+	}
+}
+
+// A job that makes no sense is refused.
+func TestValidate(t *testing.T) {
+	for _, job := range []estimate.Job{
+		{N: 0, Workers: 1, Threads: 1}, {N: 33, Workers: 1, Threads: 1}, {N: 8, Workers: 0, Threads: 1},
+		{N: 8, Workers: 2, Threads: 0}, {N: 8, Workers: 2, Threads: 3},
+	} {
+		if err := job.Validate(); err == nil {
+			t.Errorf("%+v is taken for a job", job)
+		}
+	}
+	if err := (&estimate.Job{N: 8, Workers: 2, Threads: 2}).Validate(); err != nil {
+		t.Error(err)
+	}
+}

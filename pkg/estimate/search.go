@@ -1,0 +1,264 @@
+package estimate
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+const (
+	// budget is how long the sample is counted at most.
+	budget = 1300 * time.Millisecond
+	// batchTime is about what a batch of the sample takes: long for a call of a kernel,
+	// short beside the budget.
+	batchTime = 8 * time.Millisecond
+	// enough is the share of all work after which the sample is large enough, however
+	// short that took. It has at least manyBatches by then.
+	enough      = 1. / 3
+	manyBatches = 128
+	// parts is the number of equal parts in which the sample is compared with itself. They
+	// are consecutive in time, so the ups and downs of the machine show as well.
+	parts = 16
+	// strata is the number of equal parts into which all work is divided.
+	strata = 16
+)
+
+// Cost is what the searches of a count take on one thread while the others are busy.
+type Cost struct {
+	// Seconds is the time of all searches, added up.
+	Seconds float64
+	// Error is its standard error, as far as the sample tells: a share of Seconds.
+	Error float64
+	// Ran is the share of that time for which the threads of the sample had a core: 1
+	// where nothing else ran on the machine, or where that is not known.
+	Ran float64
+}
+
+// Search estimates the cost of the searches of a count, whose tasks are planned, with a
+// kernel: it counts a sample of prefixes, in batches as tasks are, on so many threads at
+// once.
+//
+// A batch has prefixes of one class, and classes have batches by their share in the work.
+// So the time of a batch, over the share of the class's prefixes that are in it and over
+// the class's share in the work, estimates the time of all; and Seconds is the mean.
+// Classes that are alike are put together, for strata of equal shares, each of which has
+// about as many batches.
+//
+// References: M. H. Hansen, W. N. Hurwitz, "On the theory of sampling from finite
+// populations", Annals of Mathematical Statistics 14 (1943), 333-362.
+func (t *Trees) Search(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan, threads int) (Cost, error) {
+	if len(t.classes) == 0 {
+		return Cost{Ran: 1}, nil
+	}
+	pools, err := t.pools(ctx, threads)
+	if err != nil {
+		return Cost{}, err
+	}
+	s := sampler{trees: t, pools: pools, order: t.byWeight(), batch: make([]int, len(pools)), batches: manyBatches}
+	if err := s.calibrate(ctx, k, plans); err != nil {
+		return Cost{}, err
+	}
+	deadline := time.Now().Add(budget)
+	before, _ := processTime()
+	var mu sync.Mutex
+	var found []observation
+	group, ctx := errgroup.WithContext(ctx)
+	for range threads {
+		group.Go(func() error {
+			own, err := s.observe(ctx, k, deadline)
+			mu.Lock()
+			found = append(found, own...)
+			mu.Unlock()
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Cost{}, err
+	}
+	cost := mean(found)
+	cost.Error = math.Hypot(cost.Error, s.poolError())
+	cost.Ran = 1
+	if after, known := processTime(); known && cost.Seconds > 0 {
+		cost.Ran = min(1, float64(after-before)/float64(s.counted.Load()))
+	}
+	return cost, nil
+}
+
+// sampler hands out the batches of the sample. Which prefixes are in a batch depends on
+// its number alone.
+type sampler struct {
+	trees   *Trees
+	pools   []pool
+	order   []int // of the classes: those that are alike lie together
+	batch   []int // number of prefixes in a batch of each class
+	batches int64 // after which it is enough
+	next    atomic.Int64
+	counted atomic.Int64 // time that went by while batches were counted, added up, in ns
+}
+
+// byWeight returns the classes by weight. Those of one weight are in the order in which
+// their boards are more and more open.
+func (t *Trees) byWeight() []int {
+	order := make([]int, len(t.classes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.classes[i].K, t.classes[j].K) })
+	return order
+}
+
+// calibrate chooses the sizes of the batches, and how many are enough. It counts batches
+// of the largest class, each larger than the one before, until one takes long enough to
+// tell the kernel's speed.
+func (s *sampler) calibrate(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan) error {
+	largest := slices.Index(s.trees.shares, slices.Max(s.trees.shares))
+	counter, rng := k.New(), rand.New(rand.NewPCG(0, 0))
+	nodes := grain
+	for {
+		number := s.pools[largest].fit(nodes)
+		elapsed, err := s.time(ctx, counter, largest, s.pools[largest].batch(number, rng))
+		if err != nil {
+			return err
+		}
+		if elapsed >= batchTime/2 || nodes >= s.trees.taskNodes(largest, &plans[largest]) {
+			nodes *= float64(batchTime) / max(float64(elapsed), 1)
+			break
+		}
+		nodes *= 4
+	}
+	var all float64
+	for i := range s.pools {
+		s.batch[i] = s.pools[i].fit(min(nodes, s.trees.taskNodes(i, &plans[i])))
+		all += s.pools[i].size / float64(s.batch[i])
+	}
+	s.batches = max(s.batches, int64(min(all*enough, math.MaxInt64/2)))
+	return nil
+}
+
+// taskNodes returns the nodes of a class's task, about.
+func (t *Trees) taskNodes(class int, plan *queens.ClassPlan) float64 {
+	profile := &t.Profiles[class]
+	return float64(plan.Batch) * profile.Below(plan.Depth) / max(profile[plan.Depth], 1)
+}
+
+// fit returns the number of prefixes that have so many nodes together, within the limits
+// of a task.
+func (p *pool) fit(nodes float64) int {
+	return int(min(max(math.Round(nodes/max(p.nodes, 1)), 1), queens.MaxBatch))
+}
+
+// time counts a batch and returns how long that took.
+func (s *sampler) time(ctx context.Context, c kernel.Counter, class int, batch []queens.Prefix) (time.Duration, error) {
+	var pulse atomic.Uint64
+	start := time.Now()
+	_, err := c.Count(ctx, s.pools[class].board, batch, &pulse)
+	return time.Since(start), err
+}
+
+// observation is what one batch says of the time of all searches.
+type observation struct {
+	batch   int64   // its number
+	place   float64 // in all work, 0 to 1
+	seconds float64
+}
+
+// observe counts batches on one thread until there are enough, or the deadline has passed
+// and there are some for each part.
+func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Time) ([]observation, error) {
+	var found []observation
+	counter := k.New()
+	for {
+		batch := s.next.Add(1) - 1
+		if batch >= s.batches || batch >= 2*parts && !time.Now().Before(deadline) {
+			return found, nil
+		}
+		place := place(batch)
+		class := s.class(place)
+		pool := &s.pools[class]
+		if len(pool.prefixes) == 0 {
+			found = append(found, observation{batch, place, 0})
+			continue
+		}
+		prefixes := pool.batch(s.batch[class], rand.New(rand.NewPCG(1, uint64(batch))))
+		elapsed, err := s.time(ctx, counter, class, prefixes)
+		if err != nil {
+			return nil, err
+		}
+		s.counted.Add(int64(elapsed))
+		inAll := pool.size / float64(len(prefixes)) / s.trees.shares[class]
+		found = append(found, observation{batch, place, elapsed.Seconds() * inAll})
+	}
+}
+
+// place returns where in all work a batch lies, from 0 to 1: those of any stretch of
+// numbers are evenly spread, as the multiples of the golden ratio are, modulo 1.
+func place(batch int64) float64 {
+	_, place := math.Modf(float64(batch) * math.Phi)
+	return place
+}
+
+// class returns the class that lies at a place of all work.
+func (s *sampler) class(place float64) int {
+	for _, i := range s.order {
+		if place < s.trees.shares[i] {
+			return i
+		}
+		place -= s.trees.shares[i]
+	}
+	return s.order[len(s.order)-1]
+}
+
+// poolError returns the relative standard error that all batches share because they are
+// drawn from the same pools.
+func (s *sampler) poolError() float64 {
+	var variance float64
+	for i, share := range s.trees.shares {
+		variance += share * share * s.pools[i].variance
+	}
+	return math.Sqrt(variance)
+}
+
+// mean returns the mean of the observations over the strata. Its error is from the
+// differences between parts of the sample, of what sets observations apart from others of
+// their strata.
+func mean(found []observation) Cost {
+	slices.SortFunc(found, func(a, b observation) int { return cmp.Compare(a.batch, b.batch) })
+	var sums, numbers [strata]float64
+	for _, o := range found {
+		sums[o.stratum()] += o.seconds
+		numbers[o.stratum()]++
+	}
+	var seconds float64
+	for i := range sums {
+		sums[i] /= numbers[i]
+		seconds += sums[i] / strata
+	}
+	if seconds == 0 {
+		return Cost{}
+	}
+	var squares float64
+	for i := range parts {
+		var apart float64
+		members := found[i*len(found)/parts : (i+1)*len(found)/parts]
+		for _, o := range members {
+			apart += (o.seconds - sums[o.stratum()]) / float64(len(members))
+		}
+		squares += apart * apart
+	}
+	// A stratum's mean is drawn towards each of its observations.
+	n := float64(len(found))
+	variance := squares / (parts * parts) * n / (n - strata)
+	return Cost{Seconds: seconds, Error: math.Sqrt(variance) / seconds}
+}
+
+func (o *observation) stratum() int { return int(o.place * strata) }
