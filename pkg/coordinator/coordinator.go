@@ -66,6 +66,9 @@ type Config struct {
 	// Unsettled is how long to wait for a worker that can settle a dispute when
 	// nothing else is left to do.
 	Unsettled time.Duration
+	// Finish, if there is one, is called with the total of a complete run, while the claim
+	// is still renewed. Its error is that of the run, which has no total then.
+	Finish func(ctx context.Context, total *big.Int) error
 	// Report is called with the progress every ReportEvery. It must not block.
 	Report      func(queens.Snapshot)
 	ReportEvery time.Duration
@@ -119,7 +122,7 @@ type Coordinator struct {
 	before uint64        // tasks accepted before
 	done   atomic.Uint64 // tasks accepted, for those who renew the claim
 	safe   atomic.Pointer[queens.Position]
-	alone  time.Time // when a worker was last there, or the lack of any was last logged
+	lonely time.Time // when it is to be logged next that no worker is there
 	idle   time.Time // since when nothing is left but disputes that nobody here can settle
 }
 
@@ -140,15 +143,12 @@ func New(cfg Config, bus Bus, claim Claim, l *ledger.Ledger) (*Coordinator, erro
 // [queens.ErrCancelled] or the cause of ctx's end.
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	defer c.window.close()
-	c.alone = time.Now()
+	c.lonely = time.Now().Add(lonelyAfter)
 	var sum *big.Int
 	err := c.books.begin()
 	c.measure()
 	if err == nil {
-		err = c.collect(ctx)
-	}
-	if err == nil {
-		sum, err = audit.Total(ctx, c.ledger, c.cfg.Known)
+		sum, err = c.complete(ctx)
 	}
 	last := c.snapshot()
 	return Outcome{
@@ -161,6 +161,31 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 		Refused:    c.ledger.Refused(),
 		Workers:    len(c.books.workers),
 	}, err
+}
+
+// complete carries the run on until there is a total. It renews the claim all the while.
+func (c *Coordinator) complete(ctx context.Context) (*big.Int, error) {
+	var sum *big.Int
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group.Go(func() error { return c.hold(ctx) })
+	group.Go(func() error {
+		defer stop()
+		err := c.collect(ctx)
+		if err != nil {
+			return err
+		}
+		c.cfg.Report(c.snapshot())
+		if sum, err = audit.Total(ctx, c.ledger, c.cfg.Known); err == nil && c.cfg.Finish != nil {
+			err = c.cfg.Finish(ctx, sum)
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return sum, nil
 }
 
 // collect publishes tasks and enters results until every task has one.
@@ -179,7 +204,6 @@ func (c *Coordinator) collect(ctx context.Context) error {
 	group.Go(func() error { return in.receive(ctx, c.bus, c.run, c.ledger.Position()) })
 	post := newMail(c.bus, c.cfg.Log)
 	group.Go(func() error { return post.deliver(ctx) })
-	group.Go(func() error { return c.hold(ctx) })
 	search := newFinder(c.books.manifest)
 	group.Go(func() error { return search.find(ctx) })
 	group.Go(func() error {

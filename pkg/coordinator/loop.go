@@ -66,7 +66,7 @@ func (c *Coordinator) loop(ctx context.Context, in *inbox, post *mail, search *f
 		case <-report.C:
 			s := c.snapshot()
 			c.cfg.Report(s)
-			c.lonely(&s)
+			c.lament(&s)
 		}
 	}
 	return nil
@@ -232,27 +232,29 @@ func (c *Coordinator) judge() bool {
 	return false
 }
 
-// aloneFor is how long nobody may be there to count before that is logged, and between two
-// times that it is.
-const aloneFor = 10 * time.Second
+// How long nobody may be there to count before that is logged, and until it is again.
+const (
+	lonelyAfter = 10 * time.Second
+	lonelyAgain = 5 * time.Minute
+)
 
-// lonely logs once in a while that nobody counts.
-func (c *Coordinator) lonely(s *queens.Snapshot) {
-	if s.Workers > 0 {
-		c.alone = time.Now()
+// lament logs once in a while that nobody counts.
+func (c *Coordinator) lament(s *queens.Snapshot) {
+	switch {
+	case s.Workers > 0:
+		c.lonely = time.Now().Add(lonelyAfter)
+	case !time.Now().Before(c.lonely):
+		c.lonely = time.Now().Add(lonelyAgain)
+		c.cfg.Log.Warn().Msg("no worker is there to count: start one with worker --nats and the address of the server")
 	}
-	if time.Since(c.alone) < aloneFor {
-		return
-	}
-	c.alone = time.Now()
-	c.cfg.Log.Warn().Msg("no worker is there to count: start one with worker --nats and the address of the server")
 }
 
 func (c *Coordinator) snapshot() queens.Snapshot {
-	s := c.meter.Measure(c.ledger.Len(), c.books.work, c.books.sums.Floor())
+	workers, threads := c.cfg.Roster.Present()
+	s := c.meter.Measure(c.ledger.Len(), c.books.work, c.books.sums.Floor(), workers > 0)
 	m := &c.books.manifest
 	s.Run, s.N, s.Symmetry, s.Placed, s.State = c.run, m.N, m.Symmetry, len(m.Placed), queens.Running
-	s.Workers, s.Threads = c.cfg.Roster.Present()
+	s.Workers, s.Threads = workers, threads
 	s.Crew = c.cfg.Roster.Crew()
 	s.Repeated, s.Conflicts = c.window.repeated, len(c.ledger.Disputes())
 	return s

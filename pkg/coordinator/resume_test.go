@@ -1,7 +1,9 @@
 package coordinator_test
 
 import (
+	"context"
 	"errors"
+	"math/big"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -178,5 +180,38 @@ func TestStoppedRunHasNoTotal(t *testing.T) {
 	got, err := r.end()
 	if !errors.Is(err, errStopped) || got.Total != nil || got.Progress.Done != 3 {
 		t.Errorf("total %v, %d tasks done, error %v, want none, 3, %v", got.Total, got.Progress.Done, err, errStopped)
+	}
+}
+
+// What is to be done with the total is done while the claim is still held: when it is lost
+// meanwhile, or that fails, there is no total.
+func TestFinish(t *testing.T) {
+	ours := errors.New("not to be had")
+	for name, want := range map[string]error{"done": nil, "failed": ours, "taken over": queens.ErrIncomplete} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var given *big.Int
+			r := start(t, 8, func(c *coordinator.Config) {
+				c.Finish = func(ctx context.Context, total *big.Int) error {
+					given = total
+					if name == "taken over" {
+						<-ctx.Done()
+						return context.Cause(ctx)
+					}
+					return want
+				}
+			})
+			for _, d := range r.take(r.tasks()) {
+				r.publish(r.result(d, "w"))
+			}
+			if errors.Is(want, queens.ErrIncomplete) {
+				r.until("the end of the tasks", func(string) bool { return r.progress().Done == r.progress().Tasks })
+				r.claim.lost.Store(&want)
+			}
+			got, err := r.end()
+			if !errors.Is(err, want) || (got.Total != nil) != (want == nil) || given == nil || given.Int64() != 92 {
+				t.Errorf("total %v, error %v, finished with %v; want error %v", got.Total, err, given, want)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package progress_test
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -203,6 +204,27 @@ func TestStuckAtTheEnd(t *testing.T) {
 			if eta := r.latest.ETA; eta.Least < 0 || eta.Most <= 0 || eta.Most > time.Minute {
 				t.Errorf("stuck for %d s: ETA %v", second+1, eta)
 			}
+		}
+	})
+}
+
+// Time in which no worker is there does not count: a run whose worker comes late, or comes
+// back, is forecast by what that worker does.
+func TestWaitingForWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRun(10_000)
+		for range 2 {
+			for range 1000 {
+				time.Sleep(time.Second)
+				r.latest = r.meter.Measure(r.done, r.share(), big.NewInt(r.solutions), false)
+			}
+			r.wantNoETA(t, "while nobody is there")
+			r.wantRate(t, "while nobody is there", 0)
+			r.work(10, firstForecast-time.Second)
+			r.wantNoETA(t, "at first")
+			r.work(10, 10*time.Second)
+			r.wantETA(t, "soon", r.left(10), 0.5)
+			r.wantRate(t, "soon", 100)
 		}
 	})
 }

@@ -35,8 +35,9 @@ const (
 type Meter struct {
 	tasks   uint64
 	start   time.Time
-	before  float64  // solutions at the start
-	samples []sample // The oldest is the last one before the long window, or the start.
+	before  float64   // solutions at the start
+	since   time.Time // workers are there; the start, before any was
+	samples []sample  // The oldest is the last one before the long window, or since then.
 	end     forecast // as it was last told
 }
 
@@ -54,35 +55,46 @@ type sample struct {
 func NewMeter(tasks uint64, work float64, solutions *big.Int) *Meter {
 	now := time.Now()
 	first := sample{at: now, work: work, solutions: float(solutions)}
-	return &Meter{tasks: tasks, start: now, before: first.solutions, samples: []sample{first}}
+	return &Meter{tasks: tasks, start: now, before: first.solutions, since: now, samples: []sample{first}}
 }
 
-// Measure notes what is done by now and returns the snapshot, without workers.
-func (m *Meter) Measure(done uint64, work float64, solutions *big.Int) queens.Snapshot {
+// Measure notes what is done by now, and whether workers are there, and returns the
+// snapshot, without workers. Time in which there are none says nothing of how long the
+// rest takes: the windows begin after it.
+func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working bool) queens.Snapshot {
 	now := time.Now()
 	latest := sample{at: now, work: work, solutions: float(solutions)}
-	if last := len(m.samples) - 1; last > 0 && now.Sub(m.samples[last-1].at) < sampleEvery {
-		m.samples[last] = latest
-	} else {
-		m.samples = append(m.samples, latest)
-	}
-	for now.Sub(m.samples[1].at) >= long {
-		m.samples = m.samples[1:]
-	}
 	s := queens.Snapshot{Done: done, Tasks: m.tasks, Work: 1, Solutions: solutions, Elapsed: now.Sub(m.start)}
 	if done < m.tasks {
 		s.Work = max(0, min(work, math.Nextafter(1, 0))) // a sum of many shares is not exact
 	}
+	if !working {
+		m.since, m.samples, m.end = now, []sample{latest}, forecast{}
+		return s
+	}
+	m.keep(latest)
 	before := m.sampleBefore(now.Add(-short))
 	if seconds := now.Sub(before.at).Seconds(); seconds > 0 {
 		s.Rate = max(0, latest.solutions-before.solutions) / seconds
 	}
-	if s.Elapsed >= firstForecast {
+	if now.Sub(m.since) >= firstForecast {
 		least, most := left(1-s.Work, m.speed(before, latest), m.speed(m.samples[0], latest))
 		m.end.follow(now, s.Elapsed, least, most)
 		s.ETA = m.end.eta(s.Elapsed)
 	}
 	return s
+}
+
+// keep adds a sample, and drops those that are too old.
+func (m *Meter) keep(latest sample) {
+	if last := len(m.samples) - 1; last > 0 && latest.at.Sub(m.samples[last-1].at) < sampleEvery {
+		m.samples[last] = latest
+	} else {
+		m.samples = append(m.samples, latest)
+	}
+	for latest.at.Sub(m.samples[1].at) >= long {
+		m.samples = m.samples[1:]
+	}
 }
 
 // Mean returns the solutions a second over all the time of the meter, as last measured.

@@ -54,7 +54,7 @@ func (r *run) work(tasksPerSecond uint64, long time.Duration) {
 	}
 }
 
-func (r *run) measure() { r.latest = r.meter.Measure(r.done, r.share(), big.NewInt(r.solutions)) }
+func (r *run) measure() { r.latest = r.meter.Measure(r.done, r.share(), big.NewInt(r.solutions), true) }
 
 // wantRate holds the latest snapshot to a rate in solutions a second.
 func (r *run) wantRate(t *testing.T, when string, rate float64) {
@@ -200,7 +200,7 @@ func TestAnyCourse(t *testing.T) {
 					r.done += min(tasks-r.done, rng.Uint64N(tasks/20+2))
 					r.solutions += rng.Int64N(1 << 40)
 				}
-				r.latest = r.meter.Measure(r.done, r.share()*(1+1e-12), big.NewInt(r.solutions))
+				r.latest = r.meter.Measure(r.done, r.share()*(1+1e-12), big.NewInt(r.solutions), true)
 				s := r.latest
 				if s.ETA.Least < 0 || s.ETA.Most < s.ETA.Least || !(s.Rate >= 0) || math.IsInf(s.Rate, 0) {
 					t.Fatalf("seed %d: %+v", seed, s)
@@ -236,7 +236,7 @@ func TestLastTask(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := progress.NewMeter(100, 0, new(big.Int))
 			time.Sleep(2 * firstForecast)
-			if s := m.Measure(99, work, new(big.Int)); s.Work >= 1 || s.Work < 0.99 {
+			if s := m.Measure(99, work, new(big.Int), true); s.Work >= 1 || s.Work < 0.99 {
 				t.Errorf("99 of 100 tasks with the share %v: %+v", work, s)
 			}
 		})
@@ -249,7 +249,7 @@ func TestHugeTotals(t *testing.T) {
 		m := progress.NewMeter(2, 0, new(big.Int))
 		time.Sleep(10 * time.Second)
 		huge := new(big.Int).Lsh(big.NewInt(10), 70)
-		s := m.Measure(1, 0.5, huge)
+		s := m.Measure(1, 0.5, huge, true)
 		if !near(s.Rate, math.Ldexp(1, 70)) || s.Solutions.Cmp(huge) != 0 || s.ETA.Least > 10*time.Second || s.ETA.Most < 10*time.Second {
 			t.Errorf("%+v", s)
 		}

@@ -23,6 +23,8 @@ type Display struct {
 	stop   func() // ends the loop, once
 	ended  chan struct{}
 
+	drawn time.Time // when it was last drawn; zero before
+
 	mu     sync.Mutex
 	log    []byte // lines that are not on the screen yet
 	shown  *queens.Snapshot
@@ -32,6 +34,10 @@ type Display struct {
 
 // between is the least time from one drawing to the next.
 const between = 250 * time.Millisecond
+
+// slept is how long nothing may be drawn before this process was stopped meanwhile, by
+// Ctrl-Z, and the shell had the terminal.
+const slept = 3 * time.Second
 
 // New returns a display at the end of a terminal, which draws nothing before the first
 // Show. Where the terminal can't be drawn on, it passes on the log alone.
@@ -46,7 +52,7 @@ func New(out *os.File, color bool) *Display {
 		}
 		return width, height
 	}
-	return begin(&screen{out: out, size: size, reflows: reflows(os.Getenv)}, look{color: color, ascii: ascii(os.Getenv)})
+	return begin(&screen{out: out, size: size, ours: func() bool { return foreground(out) }, reflows: reflows(os.Getenv)}, look{color: color, ascii: ascii(os.Getenv)})
 }
 
 func begin(s *screen, l look) *Display {
@@ -91,18 +97,40 @@ func (d *Display) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Close removes the display. The whole log is on the screen then.
-func (d *Display) Close() {
+// stopped is how long a terminal may take to be drawn on before it is given up: a person has
+// stopped it, with Ctrl-S.
+const stopped = 2 * time.Second
+
+// Close removes the display, and reports whether it could: the whole log is on the screen
+// then. Where the terminal is stopped, the display is left as it is, and what is written
+// from then on is not seen.
+func (d *Display) Close() bool {
 	if d.stop == nil {
-		return
+		return true
 	}
 	d.stop()
-	<-d.ended
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	width, _ := d.screen.size()
-	d.screen.draw(d.log, nil, width, d.look)
-	d.log, d.closed = nil, true
+	select {
+	case <-d.ended:
+		return true
+	case <-time.After(stopped):
+		return false
+	}
+}
+
+// erase removes the display for good.
+func (d *Display) erase() {
+	for done := false; !done; {
+		d.mu.Lock()
+		log := d.log
+		d.log = nil
+		d.mu.Unlock()
+		width, _ := d.screen.size()
+		d.screen.draw(log, nil, width, d.look)
+		d.mu.Lock()
+		done = len(d.log) == 0
+		d.closed = done
+		d.mu.Unlock()
+	}
 }
 
 // loop draws until closing is closed. The pause begins when a drawing is done, so that a
@@ -114,6 +142,7 @@ func (d *Display) loop(closing <-chan struct{}) {
 	for {
 		select {
 		case <-closing:
+			d.erase()
 			return
 		case <-pause.C:
 			d.draw()
@@ -130,10 +159,15 @@ func (d *Display) draw() {
 	d.mu.Unlock()
 	width, height := d.screen.size()
 	var lines []line
-	if shown != nil {
+	away := !d.screen.ours()
+	if away || !d.drawn.IsZero() && time.Since(d.drawn) > slept {
+		d.screen.forget() // others have written where the display was
+	}
+	if shown != nil && !away {
 		lines = d.look.render(shown, note, width, height)
 	}
 	d.screen.draw(log, lines, width, d.look)
+	d.drawn = time.Now()
 }
 
 var _ io.Writer = (*Display)(nil)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,7 +54,7 @@ func fixedSize(width, height int) func() (int, int) {
 func TestFourTimesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &drawings{slow: 5}
-		d := begin(&screen{out: out, size: fixedSize(80, 24)}, look{})
+		d := begin(&screen{out: out, ours: always, size: fixedSize(80, 24)}, look{})
 		const seconds = 10
 		s := *underWay()
 		for i := range seconds * 100 {
@@ -88,7 +89,7 @@ func TestFollowsTheSize(t *testing.T) {
 			width = to
 		}
 		out := new(drawings)
-		d := begin(&screen{out: out, size: func() (int, int) {
+		d := begin(&screen{out: out, ours: always, size: func() (int, int) {
 			mu.Lock()
 			defer mu.Unlock()
 			return width, 24
@@ -115,7 +116,7 @@ func TestLogAroundClose(t *testing.T) {
 	const writers, lines = 8, 300
 	e := newEmulator(t, 80, 24, true)
 	out := &lockedWriter{w: e}
-	d := begin(&screen{out: out, size: fixedSize(80, 24), reflows: true}, look{color: true})
+	d := begin(&screen{out: out, ours: always, size: fixedSize(80, 24), reflows: true}, look{color: true})
 	var started, ended sync.WaitGroup
 	for w := range writers {
 		started.Add(1)
@@ -185,7 +186,7 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 func TestStoppedTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
-		d := begin(&screen{out: out, size: fixedSize(80, 24)}, look{})
+		d := begin(&screen{out: out, ours: always, size: fixedSize(80, 24)}, look{})
 		var want strings.Builder
 		for i := range 1000 {
 			d.Note("it takes nothing")
@@ -210,3 +211,75 @@ func TestStoppedTerminal(t *testing.T) {
 		}
 	})
 }
+
+// A terminal that stays stopped is given up when the display is closed.
+func TestTerminalStaysStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		taken, out := io.Pipe()
+		d := begin(&screen{out: out, ours: always, size: fixedSize(80, 24)}, look{})
+		d.Show(*underWay())
+		time.Sleep(time.Second)
+		begun := time.Now()
+		if d.Close() {
+			t.Error("the display is gone, says Close")
+		}
+		if took := time.Since(begun); took != stopped {
+			t.Errorf("Close took %v", took)
+		}
+		logLine(t, d, "nobody sees it\n")
+		if err := taken.Close(); err != nil { // lets go of the writer
+			t.Error(err)
+		}
+	})
+}
+
+// While the terminal is somebody else's, the log is written there and nothing else is, the
+// cursor stays where it is; and what was written there meanwhile stays when the display
+// comes back. So it does where this process itself was stopped.
+func TestInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEmulator(t, 80, 24, true)
+		out := &lockedWriter{w: e}
+		var ours, stop atomic.Bool
+		ours.Store(true)
+		size := func() (int, int) {
+			if stop.CompareAndSwap(true, false) {
+				time.Sleep(time.Hour) // as a process does that is stopped
+			}
+			return 80, 24
+		}
+		d := begin(&screen{out: out, ours: ours.Load, size: size}, look{})
+		show := func() {
+			s := *underWay()
+			s.Elapsed = time.Since(time.Time{}) // always another
+			d.Show(s)
+			time.Sleep(time.Second)
+		}
+		show()
+		ours.Store(false)
+		fmt.Fprintln(out, "typed in the shell")
+		show()
+		logLine(t, d, "logged meanwhile\n")
+		show()
+		fmt.Fprintln(out, "typed again")
+		ours.Store(true)
+		show()
+		stop.Store(true)
+		show()
+		fmt.Fprintln(out, "typed while it was stopped")
+		time.Sleep(2 * time.Hour)
+		show()
+		d.Close()
+		shown := strings.Join(e.lines(), "\n")
+		var at int
+		for _, line := range []string{"typed in the shell", "logged meanwhile", "typed again", "typed while it was stopped"} {
+			found := strings.Index(shown[at:], line)
+			if found < 0 {
+				t.Fatalf("%q is lost, or not in order:\n%s", line, shown)
+			}
+			at += found
+		}
+	})
+}
+
+func always() bool { return true }

@@ -15,3 +15,7 @@ func prepare(out *os.File) bool {
 	}
 	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
+
+// foreground reports whether the terminal is this process's to draw on: consoles have no
+// background.
+func foreground(*os.File) bool { return true }

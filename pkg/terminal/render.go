@@ -3,6 +3,7 @@ package terminal
 import (
 	"math"
 	"strings"
+	"time"
 
 	"nqueens/pkg/queens"
 )
@@ -158,9 +159,15 @@ func (l look) row(parts []part, width int) line {
 	return join(parts, choose(parts, width, cells(l.gap())), piece{l.gap(), faint})
 }
 
+// greeting is the time in which the workers that are there have said so.
+const greeting = 5 * time.Second
+
 // strength is the line with how many are at it.
 func (l look) strength(s *queens.Snapshot) line {
-	if s.Workers == 0 {
+	switch {
+	case s.Workers == 0 && s.Elapsed < greeting:
+		return line{{"no workers yet", faint}}
+	case s.Workers == 0:
 		return line{{"no workers", notice}}
 	}
 	return line{{plural(s.Workers, "worker"), plain}, {l.gap(), faint}, {plural(s.Threads, "thread"), plain}}

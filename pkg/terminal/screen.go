@@ -13,6 +13,7 @@ import (
 type screen struct {
 	out     io.Writer
 	size    func() (width, height int) // in cells
+	ours    func() bool                // this process is the one that may draw: it is in the foreground
 	reflows bool                       // a line that has become too long goes on in the next row
 
 	drawn  []string // the display as it was last written
@@ -64,6 +65,9 @@ func (s *screen) draw(log []byte, lines []line, width int, l look) {
 	}
 }
 
+// forget leaves the display that was drawn where it is.
+func (s *screen) forget() { s.drawn, s.widths = nil, nil }
+
 // rows returns how many rows the display takes up by now. Where the terminal has become
 // narrower and reflows, that is more than its lines.
 func (s *screen) rows(width int) int {
@@ -83,13 +87,14 @@ func reflows(getenv func(string) string) bool {
 	return getenv("TMUX") != "" || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
 }
 
-// ascii reports whether the locale is of a character set that has no block elements. One
-// that names no set is taken for UTF-8: containers have none, the terminals around them do.
+// ascii reports whether the locale is of a character set that has no block elements. Where
+// none is named that is taken for UTF-8: containers have no locale, the terminals around
+// them do.
 func ascii(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if locale := getenv(name); locale != "" {
-			_, set, named := strings.Cut(strings.ToLower(locale), ".")
-			return named && !strings.HasPrefix(set, "utf-8") && !strings.HasPrefix(set, "utf8")
+		if locale := strings.ToLower(getenv(name)); locale != "" {
+			_, set, named := strings.Cut(locale, ".")
+			return locale == "c" || locale == "posix" || named && !strings.HasPrefix(set, "utf-8") && !strings.HasPrefix(set, "utf8")
 		}
 	}
 	return false

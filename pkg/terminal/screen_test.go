@@ -94,7 +94,7 @@ func TestEnvironment(t *testing.T) {
 	}{
 		{nil, true, false},
 		{map[string]string{"LANG": "C.UTF-8"}, true, false},
-		{map[string]string{"LANG": "C", "STY": "1.pts"}, false, false},
+		{map[string]string{"LANG": "C", "STY": "1.pts"}, false, true},
 		{map[string]string{"LANG": "de_DE.utf8", "XTERM_VERSION": "XTerm(390)"}, false, false},
 		{map[string]string{"LANG": "de_DE.ISO-8859-1@euro", "XTERM_VERSION": "XTerm(390)", "TMUX": "/tmp/tmux,1,0"}, true, true},
 		{map[string]string{"LANG": "en_US.UTF-8", "LC_ALL": "en_US.ISO-8859-1"}, true, true},
