@@ -7,21 +7,11 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
-	"nqueens/pkg/queens"
 )
 
 // kernelChoice is the flag that chooses among the kernels of this machine.
 func kernelChoice(p *string, value string) *cli.Choice {
-	names := []string{kernel.Auto}
-	for _, k := range kernel.Available() {
-		names = append(names, k.Name)
-	}
-	return cli.NewChoice(p, value, names...).On("this machine")
-}
-
-// symmetryChoice is the flag that chooses how a count is cut.
-func symmetryChoice(p *string) *cli.Choice {
-	return cli.NewChoice(p, string(queens.Full), string(queens.Full), string(queens.Mirror), string(queens.None))
+	return cli.NewChoice(p, value, kernel.Names()...).On("this machine")
 }
 
 // completeRun completes the name of a run of this machine, the newest first, with its state.

@@ -79,6 +79,15 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
+// What is said of a flag has none of the quotes that mark the name of its value.
+func TestFlagsAreExplained(t *testing.T) {
+	t.Parallel()
+	found, _ := completions(t, t.TempDir(), "coordinator", "solve", "4", "--limit")
+	if len(found) != 1 || !strings.HasPrefix(found[0], "--limit\tprint no more than this number of boards") {
+		t.Errorf("--limit is completed with %q", found)
+	}
+}
+
 // bash completes with the script that the program prints: commands, flags, words and runs.
 func TestBashCompletes(t *testing.T) {
 	t.Parallel()

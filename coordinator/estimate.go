@@ -48,7 +48,7 @@ this machine, here or elsewhere.`,
 			if err != nil {
 				return err
 			}
-			if err := cli.InRange("workers", o.workers, 1, maxWorkers); err != nil {
+			if err := cli.InRange("workers", o.workers, 1, cli.MaxThreads); err != nil {
 				return err
 			}
 			return runEstimate(cmd.Context(), n, &o, cmd.OutOrStdout())

@@ -96,7 +96,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if !strings.HasPrefix(h.use, h.name()) || len(h.examples) == 0 || len(h.flags) == 0 {
 			t.Errorf("%s: usage %q, %d examples, %d flags", h.name(), h.use, len(h.examples), len(h.flags))
 		}
-		if h.last != "Every flag can be set by the environment: --log-level is NQUEENS_LOG_LEVEL." {
+		if h.last != "Every flag can be set by the environment: --log-level is NQUEENS_LOG_LEVEL, unless empty." {
 			t.Errorf("%s: its help ends with %q", h.name(), h.last)
 		}
 	}

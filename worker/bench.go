@@ -74,7 +74,7 @@ published one is exit code 3.`,
 	flags := cmd.Flags()
 	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
 	flags.Var(kernelChoice(&kernelName), "kernel", "search to use; see worker kernels")
-	flags.Var(cli.NewChoice(&symmetry, string(queens.Full), string(queens.Full), string(queens.Mirror), string(queens.None)), "symmetry", "how to cut the count")
+	flags.Var(cli.SymmetryChoice(&symmetry), "symmetry", "how to cut the count")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

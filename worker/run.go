@@ -113,20 +113,13 @@ func host() string {
 	return name
 }
 
-// maxThreads is far beyond what any machine has: more is a slip of the keyboard.
-const maxThreads = 4096
-
 // kernelChoice is the flag that chooses among the kernels of this machine.
 func kernelChoice(p *string) *cli.Choice {
-	names := []string{kernel.Auto}
-	for _, k := range kernel.Available() {
-		names = append(names, k.Name)
-	}
-	return cli.NewChoice(p, kernel.Auto, names...).On("this machine")
+	return cli.NewChoice(p, kernel.Auto, kernel.Names()...).On("this machine")
 }
 
 func chooseKernel(name string, threads int) (kernel.Kernel, error) {
-	if err := cli.InRange("threads", threads, 1, maxThreads); err != nil {
+	if err := cli.InRange("threads", threads, 1, cli.MaxThreads); err != nil {
 		return kernel.Kernel{}, err
 	}
 	chosen, err := kernel.Choose(name)

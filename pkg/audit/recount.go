@@ -80,12 +80,8 @@ func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (uint64, error) {
 func oneOfEach(l *ledger.Ledger, m *queens.Manifest, rng *rand.Rand) map[uint64]struct{} {
 	chosen := make(map[uint64]struct{})
 	for i, plan := range m.Classes {
-		end := m.Tasks
-		if i+1 < len(m.Classes) {
-			end = m.Classes[i+1].First
-		}
 		var one, seen uint64
-		for id := plan.First; id < end; id++ {
+		for id := plan.First; id < plan.First+m.TasksOf(i); id++ {
 			if !l.Has(id) {
 				continue
 			}

@@ -55,6 +55,21 @@ func enter(t *testing.T, m queens.Manifest, results []queens.Result) *ledger.Led
 	return l
 }
 
+// What an old ledger holds counts, also by workers with names that are refused today.
+func TestNamesOfOldLedgers(t *testing.T) {
+	m, results := books7(t)
+	for i := range results {
+		results[i].Worker, results[i].Kernel = "a\x1b[2J", "\u202ek"
+	}
+	if err := results[0].Validate(); err == nil {
+		t.Error("such names are taken from the network")
+	}
+	total, err := Total(t.Context(), enter(t, m, results), big.NewInt(40))
+	if err != nil || total.Cmp(big.NewInt(40)) != 0 {
+		t.Errorf("the total is %v (error %v)", total, err)
+	}
+}
+
 // Both routes, each by itself, come to the known total from an honest ledger.
 func TestBothRoutesComeToTheTotal(t *testing.T) {
 	m, results := books7(t)

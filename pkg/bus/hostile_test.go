@@ -79,10 +79,10 @@ func TestHostileResultsAreRefused(t *testing.T) {
 		"every run":             {func(m *nqueensv1.Result) { m.Run = ">" }, "run name"},
 		"a giant run":           {func(m *nqueensv1.Result) { m.Run = giant }, "run name"},
 		"no attempt":            {func(m *nqueensv1.Result) { m.Attempt = 0 }, "no attempt number"},
-		"no worker":             {func(m *nqueensv1.Result) { m.Worker = "" }, "worker name of 0 bytes"},
+		"no worker":             {func(m *nqueensv1.Result) { m.Worker = "" }, "does not name its worker"},
 		"a worker of 129 bytes": {func(m *nqueensv1.Result) { m.Worker = giant[:129] }, "worker name of 129 bytes"},
 		"a giant worker":        {func(m *nqueensv1.Result) { m.Worker = giant }, "worker name of 1048576 bytes"},
-		"no kernel":             {func(m *nqueensv1.Result) { m.Kernel = "" }, "kernel name of 0 bytes"},
+		"no kernel":             {func(m *nqueensv1.Result) { m.Kernel = "" }, "does not name its worker and kernel"},
 		"a giant kernel":        {func(m *nqueensv1.Result) { m.Kernel = giant }, "kernel name of 1048576 bytes"},
 		"negative time":         {func(m *nqueensv1.Result) { m.ElapsedNs = 1 << 63 }, "negative time"},
 		"all bits of time":      {func(m *nqueensv1.Result) { m.ElapsedNs = math.MaxUint64 }, "negative time"},
@@ -100,10 +100,10 @@ func TestHostileHeartbeatsAreRefused(t *testing.T) {
 		change func(*nqueensv1.Heartbeat)
 		want   string
 	}{
-		"no worker":             {func(m *nqueensv1.Heartbeat) { m.Worker = "" }, "worker name of 0 bytes"},
+		"no worker":             {func(m *nqueensv1.Heartbeat) { m.Worker = "" }, "without a name"},
 		"a worker of 129 bytes": {func(m *nqueensv1.Heartbeat) { m.Worker = giant[:129] }, "worker name of 129 bytes"},
-		"a giant version":       {func(m *nqueensv1.Heartbeat) { m.Version = giant }, "version or kernel name"},
-		"a giant kernel":        {func(m *nqueensv1.Heartbeat) { m.Kernel = giant }, "version or kernel name"},
+		"a giant version":       {func(m *nqueensv1.Heartbeat) { m.Version = giant }, "version of 1048576 bytes"},
+		"a giant kernel":        {func(m *nqueensv1.Heartbeat) { m.Kernel = giant }, "kernel name of 1048576 bytes"},
 		"no threads":            {func(m *nqueensv1.Heartbeat) { m.Threads = 0 }, "with 0 threads"},
 		"65537 threads":         {func(m *nqueensv1.Heartbeat) { m.Threads = 1<<16 + 1 }, "with 65537 threads"},
 		"a task of no run":      {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.Held{{}} }, "run name"},

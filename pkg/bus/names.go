@@ -25,7 +25,6 @@ const (
 	taskSubjects      = "nq.task.*"
 	resultSubjects    = "nq.result.*"
 	heartbeatSubjects = "nq.hb.*"
-	progressSubjects  = "nq.progress.*"
 )
 
 func taskSubject(run string) string     { return "nq.task." + run }

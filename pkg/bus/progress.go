@@ -30,18 +30,13 @@ func (b *Bus) PublishProgress(s queens.Snapshot) error {
 	return b.conn.Publish(progressSubject(s.Run), data)
 }
 
-// WatchProgress calls each, one at a time, with the snapshots of a run, or with those of
-// all runs if the run is "", until ctx ends; then it returns nil. While the server is
-// away there are none.
+// WatchProgress calls each, one at a time, with the snapshots of a run until ctx ends;
+// then it returns nil. While the server is away there are none.
 func (b *Bus) WatchProgress(ctx context.Context, run string, each func(queens.Snapshot)) error {
-	subject := progressSubjects
-	if run != "" {
-		if err := queens.CheckRun(run); err != nil {
-			return err
-		}
-		subject = progressSubject(run)
+	if err := queens.CheckRun(run); err != nil {
+		return err
 	}
-	subscription, err := b.conn.Subscribe(subject, func(m *nats.Msg) {
+	subscription, err := b.conn.Subscribe(progressSubject(run), func(m *nats.Msg) {
 		s, err := decodeProgress(m.Subject, m.Data)
 		if err != nil {
 			b.rejected.add(m.Subject, m.Data, err)
@@ -87,7 +82,7 @@ func encodeProgress(s *queens.Snapshot) ([]byte, error) {
 	crew := make([]*nqueensv1.CrewMember, len(s.Crew))
 	for i, m := range s.Crew {
 		crew[i] = &nqueensv1.CrewMember{
-			Name: strings.ToValidUTF8(m.Name, "?"), Kernel: strings.ToValidUTF8(m.Kernel, "?"), Threads: uint32(m.Threads),
+			Name: queens.Printable(m.Name), Kernel: queens.Printable(m.Kernel), Threads: uint32(m.Threads),
 			Rate: m.Rate, Held: uint32(m.Held), OldestNs: uint64(m.Oldest),
 		}
 	}

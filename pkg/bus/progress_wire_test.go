@@ -48,9 +48,9 @@ func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 // Any bytes can name a worker; those that are no UTF-8 must not keep a snapshot back.
 func TestProgressOfWorkersWhoseNamesAreNoText(t *testing.T) {
 	s := randomSnapshot(seeded(t))
-	s.Crew = []queens.CrewMember{{Name: "rack\xff7", Kernel: "\xfe", Threads: 1}}
+	s.Crew = []queens.CrewMember{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
 	got, err := decodeProgress(progressSubject(s.Run), must(encodeProgress(&s)))
-	if err != nil || got.Crew[0].Name != "rack?7" || got.Crew[0].Kernel != "?" {
+	if err != nil || got.Crew[0].Name != "rack?7?" || got.Crew[0].Kernel != "?" {
 		t.Errorf("the crew is %+v (error %v)", got.Crew, err)
 	}
 }
@@ -108,9 +108,11 @@ func TestHostileProgressIsRefused(t *testing.T) {
 		"2^64-1 threads":          {func(m *nqueensv1.Progress) { m.Threads = math.MaxUint64 }, "beyond reason"},
 		"2^32-1 conflicts":        {func(m *nqueensv1.Progress) { m.Conflicts = math.MaxUint32 }, "beyond reason"},
 		"a crew too large":        {func(m *nqueensv1.Progress) { m.Crew = make([]*nqueensv1.CrewMember, queens.MaxCrew+1) }, "257 workers one by one"},
-		"a worker without name":   {member(func(m *nqueensv1.CrewMember) { m.Name = "" }), "name of 0 bytes"},
+		"a worker without name":   {member(func(m *nqueensv1.CrewMember) { m.Name = "" }), "without a name"},
 		"a giant worker":          {member(func(m *nqueensv1.CrewMember) { m.Name = giant }), "name of 1048576 bytes"},
 		"a giant kernel":          {member(func(m *nqueensv1.CrewMember) { m.Kernel = giant }), "kernel name of 1048576 bytes"},
+		"a worker that commands":  {member(func(m *nqueensv1.CrewMember) { m.Name = "w\x1b[2J" }), "can't be shown"},
+		"a kernel that commands":  {member(func(m *nqueensv1.CrewMember) { m.Kernel = "k\u202e" }), "can't be shown"},
 		"no threads":              {member(func(m *nqueensv1.CrewMember) { m.Threads = 0 }), "with 0 threads"},
 		"2^32-1 threads of one":   {member(func(m *nqueensv1.CrewMember) { m.Threads = math.MaxUint32 }), "threads, not 1 to"},
 		"a worker's bad rate":     {member(func(m *nqueensv1.CrewMember) { m.Rate = math.NaN() }), "the rate NaN"},

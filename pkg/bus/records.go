@@ -106,7 +106,7 @@ type recordJSON struct {
 
 func encodeRecord(kept *keptRecord) ([]byte, error) {
 	return json.Marshal(recordJSON{
-		Protocol: Protocol, Run: kept.Run, State: kept.State, Epoch: kept.Epoch, Claim: kept.claim, Owner: kept.Owner,
+		Protocol: Protocol, Run: kept.Run, State: kept.State, Epoch: kept.Epoch, Claim: kept.claim, Owner: queens.CleanName(kept.Owner),
 		Done: kept.Done, Created: kept.Created.UTC(), Updated: kept.Updated.UTC(), Manifest: kept.Manifest,
 	})
 }
@@ -138,6 +138,9 @@ func decodeRecord(run string, data []byte) (keptRecord, error) {
 		return keptRecord{}, errors.New("it has no epoch")
 	case kept.Manifest.N == 0:
 		return keptRecord{}, errors.New("it has no manifest")
+	}
+	if err := queens.CheckName("an owner", kept.Owner); err != nil {
+		return keptRecord{}, fmt.Errorf("it has %w", err)
 	}
 	return keptRecord{
 		Record: queens.Record{

@@ -63,6 +63,17 @@ func TestRecordsAreReadableByPeople(t *testing.T) {
 	check(t, "revisions stored", s.stream(t, "KV_"+bucket).State.Msgs, 1)
 }
 
+// The machine of a coordinator may have any name: what others read of it is printable, and
+// not too long.
+func TestOwnersArePrintable(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	r := record("n8-a")
+	r.Owner = "a\x1b[2J" + strings.Repeat("x", 200)
+	claim(t, s.bus, r)
+	check(t, "owner", readRecord(t, s.other, time.Time{}).Owner, "a?[2J"+strings.Repeat("x", 123))
+}
+
 // A run that is cancelled is lost to its coordinator and to any other, and its tasks
 // and results go. Other runs' stay.
 func TestCancelledRunsEnd(t *testing.T) {
@@ -171,9 +182,11 @@ func TestRecordsThatCantBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := strings.Replace(string(entry.Value()), `"protocol":1`, `"protocol":2`, 1)
+	commanding := strings.Replace(string(entry.Value()), `"owner":"host-a"`, `"owner":"a\u001b[2J"`, 1)
 	for name, value := range map[string]struct{ is, say string }{
-		"garbage":       {"hello", "invalid character"},
-		"other version": {later, "version 2"},
+		"garbage":                           {"hello", "invalid character"},
+		"other version":                     {later, "version 2"},
+		"an owner that commands a terminal": {commanding, "can't be shown"},
 	} {
 		if _, err := s.bucket(t).Put(t.Context(), "n8-a", []byte(value.is)); err != nil {
 			t.Fatal(err)

@@ -3,7 +3,6 @@ package bus
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -32,11 +31,8 @@ func checkProtocol(version uint32, worker string) error {
 	case 0:
 		return errors.New("message without a protocol version")
 	}
-	return versionError{theirs: version, worker: worker[:min(len(worker), shownName)]}
+	return versionError{theirs: version, worker: queens.CleanName(worker)}
 }
-
-// shownName is how much of a worker's name is kept that was not checked.
-const shownName = 128
 
 func encodeTask(t *queens.Task) ([]byte, error) {
 	prefixes := make([]*nqueensv1.Prefix, len(t.Prefixes))
@@ -94,7 +90,7 @@ func encodeResult(r *queens.Result) ([]byte, error) {
 		Attempt:   r.Attempt,
 		Hash:      r.Hash,
 		Count:     r.Count,
-		Worker:    strings.ToValidUTF8(r.Worker, "?"),
+		Worker:    queens.Printable(r.Worker),
 		Kernel:    r.Kernel,
 		ElapsedNs: uint64(r.Elapsed),
 	})
@@ -136,7 +132,7 @@ func encodeHeartbeat(h *queens.Heartbeat) ([]byte, error) {
 	}
 	return proto.Marshal(&nqueensv1.Heartbeat{
 		Protocol: Protocol,
-		Worker:   strings.ToValidUTF8(h.Worker, "?"),
+		Worker:   queens.Printable(h.Worker),
 		Version:  h.Version,
 		Kernel:   h.Kernel,
 		Threads:  uint32(h.Threads),

@@ -52,16 +52,17 @@ func TestHeartbeatsSurviveTheWire(t *testing.T) {
 	}
 }
 
-// Any bytes can name a worker; those that are no UTF-8 must not keep a result back.
+// Any bytes can name a worker; those that are no UTF-8 or command a terminal must not keep
+// a result back.
 func TestWorkerNamesThatAreNoTextSurviveTheWire(t *testing.T) {
-	r, h := randomResult(seeded(t)), queens.Heartbeat{Worker: "rack\xff7", Threads: 1}
+	r, h := randomResult(seeded(t)), queens.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1}
 	r.Worker = h.Worker
 	got, err := decodeResult(resultSubject(r.Run), must(encodeResult(&r)))
-	if err != nil || got.Worker != "rack?7" {
+	if err != nil || got.Worker != "rack?7?[2J" {
 		t.Errorf("the result's worker is %q (error %v)", got.Worker, err)
 	}
 	beat, err := decodeHeartbeat(must(encodeHeartbeat(&h)))
-	if err != nil || beat.Worker != "rack?7" {
+	if err != nil || beat.Worker != "rack?7?[2J" {
 		t.Errorf("the heartbeat's worker is %q (error %v)", beat.Worker, err)
 	}
 }
@@ -299,7 +300,7 @@ func randomHeartbeat(rng *rand.Rand) queens.Heartbeat {
 func randomName(rng *rand.Rand, atLeast int) string {
 	name := make([]rune, atLeast+rng.IntN(40))
 	for i := range name {
-		name[i] = []rune("aZ0-_. *>\n\"é女")[rng.IntN(13)]
+		name[i] = []rune("aZ0-_. *>\"é女")[rng.IntN(12)]
 	}
 	return string(name)
 }

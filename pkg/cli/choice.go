@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"nqueens/pkg/queens"
 )
 
 // Choice is a flag that takes one of a few words. Its help lists them, a shell completes
@@ -50,6 +52,15 @@ func OneOf(what, value string, allowed ...string) error {
 	}
 	return nil
 }
+
+// SymmetryChoice is the flag that chooses how a count is cut.
+func SymmetryChoice(p *string) *Choice {
+	return NewChoice(p, string(queens.Full), string(queens.Full), string(queens.Mirror), string(queens.None))
+}
+
+// MaxThreads bounds the threads, and the workers of one thread each, that a person may ask
+// for. It is far beyond what any machine has: more is a slip of the keyboard.
+const MaxThreads = 4096
 
 // InRange returns what is wrong with the number of a flag that must be from least to most.
 func InRange(flag string, value, least, most int) error {

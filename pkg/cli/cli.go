@@ -75,8 +75,9 @@ func (a *App) openLog(stderr io.Writer) error {
 	a.relay.stderr = stderr
 	var out io.Writer = a.relay
 	f, isFile := stderr.(*os.File)
-	if a.format == "console" || a.format == "auto" && isFile && isatty.IsTerminal(f.Fd()) {
-		out = console(out)
+	onTerminal := isFile && isatty.IsTerminal(f.Fd())
+	if a.format == "console" || a.format == "auto" && onTerminal {
+		out = console(out, onTerminal && Colors())
 	}
 	a.Log = zerolog.New(out).Level(level).With().Timestamp().Logger()
 	return nil
@@ -86,15 +87,19 @@ func (a *App) openLog(stderr io.Writer) error {
 // the log. People have the same time in a field without it.
 const SecondsSuffix = "_s"
 
-// console writes log lines for people.
-func console(w io.Writer) io.Writer {
+// console writes log lines for people. The values of fields are quoted where they have
+// anything but ASCII; the message is not, and may repeat what came over the network.
+func console(w io.Writer, color bool) io.Writer {
 	out := zerolog.ConsoleWriter{
-		Out: w, TimeFormat: time.TimeOnly, NoColor: !Colors(),
+		Out: w, TimeFormat: time.TimeOnly, NoColor: !color,
 		// What people look for first; the rest follows in the order of the alphabet.
 		FieldsOrder: []string{"percent", "done", "tasks", "eta", "elapsed", "total"},
 	}
 	out.FormatPrepare = func(fields map[string]any) error {
 		maps.DeleteFunc(fields, func(name string, _ any) bool { return strings.HasSuffix(name, SecondsSuffix) })
+		if message, ok := fields[zerolog.MessageFieldName].(string); ok {
+			fields[zerolog.MessageFieldName] = Printable(message)
+		}
 		return nil
 	}
 	return out
@@ -131,10 +136,14 @@ func (a *App) Main() int {
 	}
 	code := a.exitCode(err)
 	if code == exitUsage {
-		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), blamed(cmd.Flags(), OneLine(err)))
+		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), Printable(blamed(cmd.Flags(), OneLine(err))))
 		return code
 	}
-	a.Log.Error().Int("exit", code).Msg(OneLine(err))
+	level := zerolog.ErrorLevel
+	if code > exitSignal {
+		level = zerolog.InfoLevel // a person wanted it so
+	}
+	a.Log.WithLevel(level).Int("exit", code).Msg(OneLine(err))
 	return code
 }
 

@@ -47,7 +47,7 @@ func newProgram(t *testing.T, count func(p *program, args []string) error) *prog
 	}
 	p := &program{root: &cobra.Command{Use: "tool"}}
 	p.app = New(p.root)
-	sub := &cobra.Command{Use: "count", RunE: func(_ *cobra.Command, args []string) error {
+	sub := &cobra.Command{Use: "count", SuggestFor: []string{"start"}, RunE: func(_ *cobra.Command, args []string) error {
 		p.ran = true
 		return count(p, args)
 	}}

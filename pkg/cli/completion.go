@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -99,6 +100,10 @@ func WithEnvironment(f cobra.CompletionFunc) cobra.CompletionFunc {
 // completeTree has shells complete the words of every [Choice] of a command and those
 // below it, and no names of files where nobody has said that files are wanted.
 func completeTree(cmd *cobra.Command) {
+	if len(os.Args) > 1 && os.Args[1] == cobra.ShellCompRequestCmd {
+		// Quotes in a flag's usage mark the name of its value, for the help.
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) })
+	}
 	if cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}

@@ -25,7 +25,12 @@ func TestEnvironment(t *testing.T) {
 		},
 		{"a number", "NQUEENS_THREADS=4", nil, func(p *program) bool { return p.threads == 4 }},
 		{"a dash is an underscore", "NQUEENS_DATA_DIR=/there", nil, func(p *program) bool { return p.dataDir == "/there" }},
-		{"an empty text is a text", "NQUEENS_DATA_DIR=", nil, func(p *program) bool { return p.dataDir == "" }},
+		// Docker Compose passes a variable that is not set as one that is empty.
+		{"an empty text is none", "NQUEENS_DATA_DIR=", nil, func(p *program) bool { return p.dataDir == "here" }},
+		{"an empty number is none", "NQUEENS_THREADS=", nil, func(p *program) bool { return p.threads == 1 }},
+		{"an empty word is none", "NQUEENS_LOG_LEVEL=", nil, func(p *program) bool { return p.app.Log.GetLevel() == zerolog.InfoLevel }},
+		{"an empty list is none", "NQUEENS_PLACE=", nil, func(p *program) bool { return p.place == nil }},
+		{"an empty text is a text on the command line", "", []string{"--data-dir="}, func(p *program) bool { return p.dataDir == "" }},
 		{"a list", "NQUEENS_PLACE=0,1", nil, func(p *program) bool { return slices.Equal(p.place, []string{"0,1"}) }},
 		{"a flag of all commands", "NQUEENS_NO_PROGRESS=true", nil, func(p *program) bool { return p.app.NoProgress }},
 		{
@@ -78,7 +83,7 @@ func TestEnvironmentCountsAsGiven(t *testing.T) {
 func TestGarbageInTheEnvironment(t *testing.T) {
 	for _, c := range []struct{ variable, value, says string }{
 		{"NQUEENS_THREADS", "many", "NQUEENS_THREADS"},
-		{"NQUEENS_THREADS", "", "NQUEENS_THREADS"},
+		{"NQUEENS_THREADS", " ", "NQUEENS_THREADS"},
 		{"NQUEENS_THREADS", "4\n5", "NQUEENS_THREADS"},
 		{"NQUEENS_THREADS", "99999999999999999999", "NQUEENS_THREADS"},
 		{"NQUEENS_NO_PROGRESS", "perhaps", "NQUEENS_NO_PROGRESS"},

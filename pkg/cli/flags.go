@@ -23,13 +23,14 @@ func Variable(flag string) string {
 const fromVariable = "nqueens_from_variable"
 
 // fromEnvironment sets each flag that was not given from NQUEENS_<NAME>; not help
-// and version, which are commands in the shape of flags.
+// and version, which are commands in the shape of flags. An empty variable is none: so
+// those who start containers pass on what is not set.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		variable := Variable(f.Name)
-		value, ok := os.LookupEnv(variable)
-		if !ok || f.Changed || failed != nil || f.Name == "help" || f.Name == "version" {
+		value := os.Getenv(variable)
+		if value == "" || f.Changed || failed != nil || f.Name == "help" || f.Name == "version" {
 			return
 		}
 		_ = flags.SetAnnotation(f.Name, fromVariable, []string{variable}) // the flag is there

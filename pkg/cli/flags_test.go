@@ -51,10 +51,11 @@ func TestFlagMistakes(t *testing.T) {
 		{"try --=1", `bad flag syntax: --=1`},
 		{"cuont 8", `unknown command or argument "cuont": did you mean count?`},
 		{"helpp", `unknown command or argument "helpp": did you mean help?`},
-		{"frobnicate", `unknown command or argument "frobnicate"`},
-		{"try count", `unknown command or argument "count"`},
+		{"frobnicate", `unknown command or argument "frobnicate": see tool --help`},
+		{"start", `unknown command or argument "start": did you mean count?`},
+		{"try count", `unknown command or argument "count": see tool try --help`},
 		{"help cuont", `unknown command or argument "cuont": did you mean count?`},
-		{"help count 8", `unknown command or argument "8"`},
+		{"help count 8", `unknown command or argument "8": see tool count --help`},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			p := newFlags(t).run(strings.Split(c.args, " ")...)
@@ -71,7 +72,7 @@ func TestFlagMistakes(t *testing.T) {
 func TestVariablesAreNamed(t *testing.T) {
 	for _, c := range []struct{ variable, value, says string }{
 		{"NQUEENS_DEPTH", "two", `--depth must be a whole number, not "two" (set by NQUEENS_DEPTH)`},
-		{"NQUEENS_DEPTH", "", `--depth must be a whole number, not "" (set by NQUEENS_DEPTH)`},
+		{"NQUEENS_DEPTH", " ", `--depth must be a whole number, not " " (set by NQUEENS_DEPTH)`},
 		{"NQUEENS_SYMMETRY", "miror", `--symmetry must be full or mirror, not "miror": did you mean mirror? (set by NQUEENS_SYMMETRY)`},
 		{"NQUEENS_LOG_LEVEL", "loud", `--log-level must be debug, info, warn or error, not "loud" (set by NQUEENS_LOG_LEVEL)`},
 	} {

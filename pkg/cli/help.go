@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,10 +11,11 @@ import (
 // addHelp says at the end of every help how flags are set by the environment, and gives
 // the program a command help that knows a mistake from a question.
 func addHelp(root *cobra.Command) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)
-		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "\nEvery flag can be set by the environment: --log-level is %s.\n", Variable("log-level"))
+		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "\nEvery flag can be set by the environment: --log-level is %s, unless empty.\n", Variable("log-level"))
 	})
 	root.SetHelpCommand(&cobra.Command{
 		Use:     "help [COMMAND]",
@@ -64,9 +66,16 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 func unknownCommand(cmd *cobra.Command, word string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
+		if slices.Contains(c.SuggestFor, word) {
+			return Usagef("unknown command or argument %q: did you mean %s?", word, c.Name())
+		}
 		if c.IsAvailableCommand() || c.Name() == "help" {
 			names = append(names, c.Name())
 		}
 	}
-	return Usagef("unknown command or argument %q%s", word, didYouMean(word, names))
+	hint := didYouMean(word, names)
+	if hint == "" {
+		hint = ": see " + cmd.CommandPath() + " --help"
+	}
+	return Usagef("unknown command or argument %q%s", word, hint)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"runtime"
 	"sync"
 
 	"github.com/mattn/go-isatty"
@@ -38,10 +39,17 @@ func (a *App) Divert(to io.Writer) {
 // where the person wants no progress.
 func (a *App) Screen() *os.File {
 	f, ok := a.relay.stderr.(*os.File)
-	if !ok || !isatty.IsTerminal(f.Fd()) || a.format == "json" || a.NoProgress || os.Getenv("TERM") == "dumb" {
+	if !ok || !isatty.IsTerminal(f.Fd()) || a.format == "json" || a.NoProgress || dumb() {
 		return nil
 	}
 	return f
+}
+
+// dumb reports whether the terminal can't move its cursor, as far as it says what it is:
+// the console of Windows does not.
+func dumb() bool {
+	kind := os.Getenv("TERM")
+	return kind == "dumb" || kind == "" && runtime.GOOS != "windows"
 }
 
 // Colors reports whether colors are welcome; see https://no-color.org.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -27,7 +28,13 @@ type Job struct {
 	// Threads is the number of threads of the estimate itself, 1 to Workers. It should
 	// be as many as there are cores, for what these share to show.
 	Threads int
+	// Ran is the clock of the threads of this process; nil is that of the system.
+	Ran RanClock
 }
+
+// RanClock returns the time for which the threads of a process have run so far, all
+// together, and whether that is known.
+type RanClock func() (ran time.Duration, known bool)
 
 // Validate reports the first thing wrong with the job.
 func (j *Job) Validate() error {
@@ -76,6 +83,9 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
+	if job.Ran == nil {
+		job.Ran = processTime
+	}
 	plans := split.Size(classes)
 	trees, err := Probe(ctx, classes, Descents, 0, job.Threads)
 	if err != nil {
@@ -85,7 +95,7 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	cost, err := trees.Search(ctx, job.Kernel, plans, job.Threads)
+	cost, err := trees.Search(ctx, job.Kernel, plans, job.Threads, job.Ran)
 	if err != nil {
 		return Estimate{}, err
 	}

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// processTime returns the time for which the threads of this process have run so far, all
-// together, and whether that is known.
+// processTime is the [RanClock] of this process, as the system tells it.
 func processTime() (ran time.Duration, known bool) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

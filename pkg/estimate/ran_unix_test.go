@@ -1,21 +1,22 @@
 //go:build unix
 
-package estimate_test
+package estimate
 
 import (
 	"testing"
-	"testing/synctest"
-
-	"nqueens/pkg/estimate"
+	"time"
 )
 
-// Time for which the threads of the sample have no core, here because they sleep, is in the
-// middle of the range and not at its low end: it may be free when the count is made.
-func TestLowEndIsOfAFreeMachine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := mustRun(t, estimate.Job{N: 16, Kernel: simple, Workers: 2, Threads: 2})
-		if e.CoreSeconds.Low > e.CoreSeconds.Mid/2 {
-			t.Errorf("core time %+v: the low end is not below half of the middle", e.CoreSeconds)
+// The clock of this process goes on while it works.
+func TestProcessTime(t *testing.T) {
+	before, known := processTime()
+	if !known {
+		t.Fatal("the time of this process is not known")
+	}
+	for start := time.Now(); time.Since(start) < 10*time.Second; {
+		if now, _ := processTime(); now-before >= 20*time.Millisecond {
+			return
 		}
-	})
+	}
+	t.Error("in ten seconds of work the clock does not go on by 20 ms")
 }

@@ -46,7 +46,7 @@ type Cost struct {
 
 // Search estimates the cost of the searches of a count, whose tasks are planned, with a
 // kernel: it counts a sample of prefixes, in batches as tasks are, on so many threads at
-// once.
+// once. The clock tells for how much of that time they had a core.
 //
 // A batch has prefixes of one class, and classes have batches by their share in the work.
 // So the time of a batch, over the share of the class's prefixes that are in it and over
@@ -56,7 +56,7 @@ type Cost struct {
 //
 // References: M. H. Hansen, W. N. Hurwitz, "On the theory of sampling from finite
 // populations", Annals of Mathematical Statistics 14 (1943), 333-362.
-func (t *Trees) Search(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan, threads int) (Cost, error) {
+func (t *Trees) Search(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan, threads int, ran RanClock) (Cost, error) {
 	if len(t.classes) == 0 {
 		return Cost{Ran: 1}, nil
 	}
@@ -69,7 +69,7 @@ func (t *Trees) Search(ctx context.Context, k kernel.Kernel, plans []queens.Clas
 		return Cost{}, err
 	}
 	deadline := time.Now().Add(budget)
-	before, _ := processTime()
+	before, _ := ran()
 	var mu sync.Mutex
 	var found []observation
 	group, ctx := errgroup.WithContext(ctx)
@@ -88,7 +88,7 @@ func (t *Trees) Search(ctx context.Context, k kernel.Kernel, plans []queens.Clas
 	cost := mean(found)
 	cost.Error = math.Hypot(cost.Error, s.poolError())
 	cost.Ran = 1
-	if after, known := processTime(); known && cost.Seconds > 0 {
+	if after, known := ran(); known && cost.Seconds > 0 {
 		cost.Ran = min(1, float64(after-before)/float64(s.counted.Load()))
 	}
 	return cost, nil

@@ -47,6 +47,9 @@ func descendants(rows int, each func(b *queens.Board) time.Duration) sleeper {
 // a prefix of five rows takes a microsecond, on any board.
 var simple = descendants(5, func(*queens.Board) time.Duration { return time.Microsecond }).kernel()
 
+// unknown is the clock where it is not known for how long the threads have run.
+func unknown() (time.Duration, bool) { return 0, false }
+
 func below(b *queens.Board, p queens.Prefix, rows int) (found int) {
 	if p.Row >= rows {
 		return 1
@@ -82,7 +85,7 @@ func TestSearchTime(t *testing.T) {
 		k := descendants(rows, func(b *queens.Board) time.Duration { return each[*b] }).kernel()
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			cost, err := trees.Search(t.Context(), k, split.Size(classes), c.threads)
+			cost, err := trees.Search(t.Context(), k, split.Size(classes), c.threads, unknown)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,6 +45,16 @@ func Available() []Kernel {
 	return append(vectorKernels(), generic)
 }
 
+// Names returns the names that [Choose] takes on this machine: Auto, and the kernels from
+// the fastest on.
+func Names() []string {
+	names := []string{Auto}
+	for _, k := range Available() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
 // Choose returns the kernel of that name, or the fastest for [Auto]. The error
 // for a kernel that this machine lacks lists those it has.
 func Choose(name string) (Kernel, error) {
@@ -52,12 +62,10 @@ func Choose(name string) (Kernel, error) {
 	if name == Auto {
 		return available[0], nil
 	}
-	var names []string
 	for _, k := range available {
 		if k.Name == name {
 			return k, nil
 		}
-		names = append(names, k.Name)
 	}
-	return Kernel{}, fmt.Errorf("no kernel %q on this machine: it has %s", name, strings.Join(names, ", "))
+	return Kernel{}, fmt.Errorf("no kernel %q on this machine: it has %s", name, strings.Join(Names()[1:], ", "))
 }

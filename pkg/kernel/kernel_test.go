@@ -52,6 +52,13 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// The names to choose from are auto and those of the kernels, in their order.
+func TestNames(t *testing.T) {
+	if got, want := kernel.Names(), append([]string{kernel.Auto}, names()...); !slices.Equal(got, want) {
+		t.Errorf("the names are %q, want %q", got, want)
+	}
+}
+
 // The error for a kernel that is not there names it and those that are.
 func TestChooseUnknown(t *testing.T) {
 	for _, name := range []string{"abacus", "", "Generic"} {

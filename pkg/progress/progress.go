@@ -38,7 +38,7 @@ type Meter struct {
 	before  float64   // solutions at the start
 	since   time.Time // workers are there; the start, before any was
 	samples []sample  // The oldest is the last one before the long window, or since then.
-	end     forecast // as it was last told
+	end     forecast  // as it was last told
 }
 
 // sampleEvery is the least time between two samples that are kept, but for the latest.

@@ -1,6 +1,7 @@
 package queens
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -32,11 +33,19 @@ const maxThreads = 1 << 16
 
 // Validate reports the first thing wrong with a heartbeat that came from outside.
 func (h *Heartbeat) Validate() error {
+	if h.Worker == "" {
+		return errors.New("heartbeat of a worker without a name")
+	}
+	if err := CheckName("a worker name", h.Worker); err != nil {
+		return fmt.Errorf("heartbeat with %w", err)
+	}
+	err := CheckName("a version", h.Version)
+	if err == nil {
+		err = CheckName("a kernel name", h.Kernel)
+	}
 	switch {
-	case h.Worker == "" || len(h.Worker) > maxName:
-		return fmt.Errorf("heartbeat with a worker name of %d bytes, not 1 to %d", len(h.Worker), maxName)
-	case len(h.Version) > maxName || len(h.Kernel) > maxName:
-		return fmt.Errorf("heartbeat of worker %q with a version or kernel name over %d bytes", h.Worker, maxName)
+	case err != nil:
+		return fmt.Errorf("heartbeat of worker %q with %w", h.Worker, err)
 	case h.Threads < 1 || h.Threads > maxThreads:
 		return fmt.Errorf("heartbeat of worker %q with %d threads, not 1 to %d", h.Worker, h.Threads, maxThreads)
 	case len(h.Held) > maxHeld:

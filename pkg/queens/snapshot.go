@@ -1,6 +1,7 @@
 package queens
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -107,11 +108,16 @@ func (s *Snapshot) check() error {
 }
 
 func (m *CrewMember) check() error {
+	if m.Name == "" {
+		return errors.New("a worker without a name")
+	}
+	if err := CheckName("a worker name", m.Name); err != nil {
+		return err
+	}
+	err := CheckName("a kernel name", m.Kernel)
 	switch {
-	case m.Name == "" || len(m.Name) > maxName:
-		return fmt.Errorf("a worker name of %d bytes, not 1 to %d", len(m.Name), maxName)
-	case len(m.Kernel) > maxName:
-		return fmt.Errorf("worker %q with a kernel name of %d bytes, more than %d", m.Name, len(m.Kernel), maxName)
+	case err != nil:
+		return fmt.Errorf("worker %q with %w", m.Name, err)
 	case m.Threads < 1 || m.Threads > maxThreads:
 		return fmt.Errorf("worker %q with %d threads, not 1 to %d", m.Name, m.Threads, maxThreads)
 	case !isRate(m.Rate):

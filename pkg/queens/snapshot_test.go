@@ -57,6 +57,8 @@ func TestSnapshotValidate(t *testing.T) {
 		"too long a name":     {member(func(m *queens.CrewMember) { m.Name = strings.Repeat("x", 129) }), false},
 		"a worker of no name": {member(func(m *queens.CrewMember) { m.Name = "" }), false},
 		"too long a kernel":   {member(func(m *queens.CrewMember) { m.Kernel = strings.Repeat("x", 129) }), false},
+		"a commanding name":   {member(func(m *queens.CrewMember) { m.Name = owned }), false},
+		"a commanding kernel": {member(func(m *queens.CrewMember) { m.Kernel = owned }), false},
 		"no threads":          {member(func(m *queens.CrewMember) { m.Threads = 0 }), false},
 		"a rate of no number": {member(func(m *queens.CrewMember) { m.Rate = math.NaN() }), false},
 		"nothing held":        {member(func(m *queens.CrewMember) { m.Held, m.Oldest = 0, 0 }), true},

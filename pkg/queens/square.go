@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Square is a place on the board. Rows and columns count from 0 at the top left.
@@ -17,12 +18,12 @@ const maxLettered = 26
 
 var (
 	byNumbers = regexp.MustCompile(`^([0-9]+),([0-9]+)$`)
-	byLetter  = regexp.MustCompile(`^([a-z])([0-9]+)$`)
+	byLetter  = regexp.MustCompile(`^([a-zA-Z])([0-9]+)$`)
 )
 
 // ParseSquare reads a square of a board of side n: row and column, such as 0,3, or up
-// to side 26 in the notation of chess, such as d8, where file a is column 0 and rank 1
-// the bottom row.
+// to side 26 in the notation of chess, such as d8 or D8, where file a is column 0 and
+// rank 1 the bottom row.
 func ParseSquare(n int, text string) (Square, error) {
 	s, ok := parseSquare(n, text)
 	if !ok {
@@ -43,7 +44,7 @@ func parseSquare(n int, text string) (s Square, ok bool) {
 		return s, ok && within
 	}
 	if m := byLetter.FindStringSubmatch(text); m != nil && n <= maxLettered {
-		s.Column = int(m[1][0] - 'a')
+		s.Column = int(strings.ToLower(m[1])[0] - 'a')
 		rank, err := strconv.Atoi(m[2])
 		s.Row = n - rank
 		return s, err == nil && s.within(n)

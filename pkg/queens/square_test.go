@@ -12,7 +12,7 @@ import (
 )
 
 // Every square of every board is read from its numbers, and from its name where there
-// are letters for that, and no square is read from the name of another.
+// are letters for that, small or capital, and no square is read from the name of another.
 func TestParseSquare(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		named := make(map[string]bool)
@@ -21,9 +21,9 @@ func TestParseSquare(t *testing.T) {
 				want := queens.Square{Row: row, Column: column}
 				texts := []string{want.String()}
 				if chess := want.Chess(n); chess != "" {
-					texts = append(texts, chess)
+					texts = append(texts, chess, strings.ToUpper(chess))
 				}
-				if letters := n <= 26; letters != (len(texts) == 2) {
+				if letters := n <= 26; letters != (len(texts) == 3) {
 					t.Fatalf("n=%d: the square %v has the names %q", n, want, texts)
 				}
 				for _, text := range texts {
@@ -63,7 +63,7 @@ func TestParseNoSquare(t *testing.T) {
 		text string
 	}{
 		{8, ""}, {8, "8,0"}, {8, "0,8"}, {8, "-1,0"}, {8, "0,-1"}, {8, "+1,0"}, {8, "1"}, {8, "1,"}, {8, ",1"}, {8, "1,2,3"}, {8, "1 2"}, {8, "1, 2"},
-		{8, "a0"}, {8, "a9"}, {8, "i1"}, {8, "A1"}, {8, "a"}, {8, "a-1"}, {8, "aa1"}, {8, "1a"}, {8, "a1 "}, {8, "0,0\n"}, {8, "é1"}, {8, "٣,٣"},
+		{8, "a0"}, {8, "a9"}, {8, "i1"}, {8, "A9"}, {8, "I1"}, {8, "Ａ1"}, {8, "a"}, {8, "a-1"}, {8, "aa1"}, {8, "1a"}, {8, "a1 "}, {8, "0,0\n"}, {8, "é1"}, {8, "٣,٣"},
 		{8, "99999999999999999999,0"}, {8, "0,99999999999999999999"}, {8, "a99999999999999999999"}, {27, "a1"}, {32, "z27"},
 	} {
 		s, err := queens.ParseSquare(c.n, c.text)

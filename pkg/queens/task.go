@@ -74,6 +74,7 @@ func (t *Task) Validate() error {
 		return fmt.Errorf("task %d is kept from %d workers, more than %d", t.ID, len(t.NotBy), MaxNotBy)
 	}
 	for _, name := range t.NotBy {
+		// No more is asked of a name: it may be from a ledger of old, and is not shown.
 		if len(name) > maxName {
 			return fmt.Errorf("task %d is kept from a worker with a name of %d bytes, more than %d", t.ID, len(name), maxName)
 		}
@@ -96,9 +97,6 @@ type Result struct {
 	Elapsed time.Duration // Time of the search alone.
 }
 
-// Limits on the names that a result carries.
-const maxName = 128
-
 // Validate reports the first thing wrong with a result that came from outside.
 func (r *Result) Validate() error {
 	if err := CheckRun(r.Run); err != nil {
@@ -107,12 +105,17 @@ func (r *Result) Validate() error {
 	switch {
 	case r.Attempt == 0:
 		return fmt.Errorf("result of task %d has no attempt number", r.Task)
-	case r.Worker == "" || len(r.Worker) > maxName:
-		return fmt.Errorf("result of task %d has a worker name of %d bytes, not 1 to %d", r.Task, len(r.Worker), maxName)
-	case r.Kernel == "" || len(r.Kernel) > maxName:
-		return fmt.Errorf("result of task %d has a kernel name of %d bytes, not 1 to %d", r.Task, len(r.Kernel), maxName)
+	case r.Worker == "" || r.Kernel == "":
+		return fmt.Errorf("result of task %d does not name its worker and kernel", r.Task)
 	case r.Elapsed < 0:
 		return fmt.Errorf("result of task %d took a negative time", r.Task)
+	}
+	err := CheckName("a worker name", r.Worker)
+	if err == nil {
+		err = CheckName("a kernel name", r.Kernel)
+	}
+	if err != nil {
+		return fmt.Errorf("result of task %d has %w", r.Task, err)
 	}
 	return nil
 }

@@ -129,6 +129,7 @@ func TestTaskValidate(t *testing.T) {
 		{"kept from others", task(func(t *queens.Task) { t.NotBy = slices.Repeat([]string{strings.Repeat("w", 128)}, queens.MaxNotBy) }), ""},
 		{"kept from too many", task(func(t *queens.Task) { t.NotBy = make([]string, queens.MaxNotBy+1) }), "from 65 workers"},
 		{"kept from a long name", task(func(t *queens.Task) { t.NotBy = []string{"w", strings.Repeat("w", 129)} }), "name of 129 bytes"},
+		{"kept from an old name", task(func(t *queens.Task) { t.NotBy = []string{owned} }), ""},
 		{"a prefix of another board", task(prefixes(queens.Prefix{Row: 1, Cols: 1 << 8})), "passes"},
 	})
 }
@@ -153,10 +154,12 @@ func TestResultValidate(t *testing.T) {
 		{"no run", result(func(r *queens.Result) { r.Run = "" }), "run name"},
 		{"a run of other letters", result(func(r *queens.Result) { r.Run = "N8" }), "run name"},
 		{"no attempt", result(func(r *queens.Result) { r.Attempt = 0 }), "attempt"},
-		{"no worker", result(func(r *queens.Result) { r.Worker = "" }), "worker name of 0 bytes"},
+		{"no worker", result(func(r *queens.Result) { r.Worker = "" }), "does not name its worker"},
 		{"a long worker", result(func(r *queens.Result) { r.Worker = longest + "w" }), "worker name of 129 bytes"},
-		{"no kernel", result(func(r *queens.Result) { r.Kernel = "" }), "kernel name of 0 bytes"},
+		{"no kernel", result(func(r *queens.Result) { r.Kernel = "" }), "does not name its worker and kernel"},
 		{"a long kernel", result(func(r *queens.Result) { r.Kernel = longest + "w" }), "kernel name of 129 bytes"},
+		{"a worker that commands", result(func(r *queens.Result) { r.Worker = owned }), shownOwned},
+		{"a kernel that commands", result(func(r *queens.Result) { r.Kernel = owned }), shownOwned},
 		{"negative time", result(func(r *queens.Result) { r.Elapsed = -1 }), "negative time"},
 		{"least time", result(func(r *queens.Result) { r.Elapsed = math.MinInt64 }), "negative time"},
 	})
@@ -178,10 +181,13 @@ func TestHeartbeatValidate(t *testing.T) {
 		{"longest names", heartbeat(func(h *queens.Heartbeat) { h.Worker, h.Version, h.Kernel = longest, longest, longest }), ""},
 		{"one thread", heartbeat(func(h *queens.Heartbeat) { h.Threads = 1 }), ""},
 		{"most threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = 65536 }), ""},
-		{"no worker", heartbeat(func(h *queens.Heartbeat) { h.Worker = "" }), "worker name of 0 bytes"},
+		{"no worker", heartbeat(func(h *queens.Heartbeat) { h.Worker = "" }), "without a name"},
 		{"a long worker", heartbeat(func(h *queens.Heartbeat) { h.Worker = longest + "w" }), "worker name of 129 bytes"},
-		{"a long version", heartbeat(func(h *queens.Heartbeat) { h.Version = longest + "w" }), "over 128 bytes"},
-		{"a long kernel", heartbeat(func(h *queens.Heartbeat) { h.Kernel = longest + "w" }), "over 128 bytes"},
+		{"a long version", heartbeat(func(h *queens.Heartbeat) { h.Version = longest + "w" }), "version of 129 bytes"},
+		{"a long kernel", heartbeat(func(h *queens.Heartbeat) { h.Kernel = longest + "w" }), "kernel name of 129 bytes"},
+		{"a worker that commands", heartbeat(func(h *queens.Heartbeat) { h.Worker = owned }), shownOwned},
+		{"a version that commands", heartbeat(func(h *queens.Heartbeat) { h.Version = owned }), shownOwned},
+		{"a kernel that commands", heartbeat(func(h *queens.Heartbeat) { h.Kernel = owned }), shownOwned},
 		{"no thread", heartbeat(func(h *queens.Heartbeat) { h.Threads = 0 }), "0 threads"},
 		{"negative threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = -1 }), "-1 threads"},
 		{"tasks", heartbeat(func(h *queens.Heartbeat) {
@@ -228,8 +234,8 @@ func TestCheckRun(t *testing.T) {
 func TestErrorsAreShort(t *testing.T) {
 	huge := strings.Repeat("\x00\n", 1<<20)
 	task, result := queens.Task{Run: huge}, queens.Result{Run: huge}
-	anonymous := queens.Result{Run: "a", Attempt: 1, Worker: huge}
-	heartbeats := []queens.Heartbeat{{Worker: huge}, {Worker: "w", Version: huge}, {Worker: huge[:128], Threads: -1}}
+	anonymous := queens.Result{Run: "a", Attempt: 1, Worker: huge, Kernel: "k"}
+	heartbeats := []queens.Heartbeat{{Worker: huge}, {Worker: "w", Version: huge}, {Worker: huge[:128], Threads: -1}, {Worker: strings.Repeat("\u202e", 42)}}
 	errs := []error{queens.CheckRun(huge), task.Validate(), result.Validate(), anonymous.Validate()}
 	for _, h := range heartbeats {
 		errs = append(errs, h.Validate())

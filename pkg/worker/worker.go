@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -94,7 +93,7 @@ func NewName() string {
 	}
 	var salt [3]byte
 	rand.Read(salt[:]) // never fails, see crypto/rand
-	return fmt.Sprintf("%.64s-%x", strings.ToValidUTF8(host, "?"), salt)
+	return fmt.Sprintf("%.64s-%x", queens.Printable(host), salt)
 }
 
 // errStopping is why a search ends when the worker's grace is over.

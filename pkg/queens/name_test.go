@@ -1,0 +1,63 @@
+package queens_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"nqueens/pkg/queens"
+)
+
+// owned is a name that commands the terminal on which it is shown: it changes the window's
+// title and clears the screen. shownOwned is how errors quote it.
+const (
+	owned      = "a\x1b]0;owned\x07\x1b[2J"
+	shownOwned = `"a\x1b]0;owned\a\x1b[2J"`
+)
+
+// texts are some, with what a terminal may be given of them.
+var texts = map[string]string{
+	"":                                     "",
+	"worker zürich-3 · 76–80 s ♛":          "worker zürich-3 · 76–80 s ♛",
+	owned:                                  "a?]0;owned??[2J",
+	"one\ntwo\r\tthree\x00\x7f":            "one?two??three??",
+	"C1: \u009b2J \u0085":                  "C1: ?2J ?",
+	"bare C1 \x9b2J, half a rune \xe2\x82": "bare C1 ?2J, half a rune ??",
+	"turned \u202egnp.\u202c \u2066\u2069 \u200f\u061c": "turned ?gnp.? ?? ??",
+	"lines \u2028\u2029":     "lines ??",
+	"no longer UTF-8 \ufffd": "no longer UTF-8 ?",
+}
+
+// What a terminal would obey becomes a question mark, and all else stays as it is.
+func TestPrintable(t *testing.T) {
+	for text, want := range texts {
+		if got := queens.Printable(text); got != want {
+			t.Errorf("%+q is shown as %+q, want %+q", text, got, want)
+		}
+	}
+}
+
+// Names are valid if they are printable as they are, and not too long; a clean name always
+// is, and a valid name is clean.
+func TestNames(t *testing.T) {
+	for text, shown := range texts {
+		if err := queens.CheckName("a name", text); (err == nil) != (text == shown) {
+			t.Errorf("%+q: %v", text, err)
+		}
+		if got := queens.CleanName(text); got != shown {
+			t.Errorf("%+q is cleaned to %+q, want %+q", text, got, shown)
+		}
+	}
+	for length, text := range map[int]string{
+		127: strings.Repeat("x", 127), 128: strings.Repeat("x", 300), 126: strings.Repeat("女", 43),
+	} {
+		clean := queens.CleanName(text)
+		if err := queens.CheckName("a name", clean); err != nil || len(clean) != length || !strings.HasPrefix(text, clean) {
+			t.Errorf("%q is cleaned to %q, of %d bytes (%v), want %d", text, clean, len(clean), err, length)
+		}
+	}
+	err := queens.CheckName("an owner", strings.Repeat("\x00", utf8.RuneSelf))
+	if err == nil || !strings.HasPrefix(err.Error(), "an owner ") || strings.ContainsRune(err.Error(), 0) {
+		t.Errorf("error %q, want one about an owner, without the characters themselves", err)
+	}
+}
