@@ -118,6 +118,9 @@ func cancelHere(ctx context.Context, app *cli.App, run string, data *dataFolder)
 
 func finishCancelled(app *cli.App, run string, data *dataFolder, l *ledger.Ledger) error {
 	switch state := l.State(); state {
+	case queens.Cancelled:
+		app.Log.Info().Str("run", run).Msg("was cancelled already")
+		return nil
 	case queens.Complete, queens.Contradicted:
 		return fmt.Errorf("run %s is %s already: there is nothing to cancel", run, state)
 	default:

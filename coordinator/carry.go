@@ -38,7 +38,7 @@ type runOptions struct {
 
 func (o *runOptions) register(flags *pflag.FlagSet) {
 	o.flags = flags
-	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each; with --nats the default is 0")
+	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each, 0 to 4096; with --nats the default is 0")
 	flags.Var(kernelChoice(&o.kernel, kernel.Auto), "kernel", "search that the workers in this process use; see worker kernels")
 	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more than a turn or a mirror: in the summary, and with --json")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -46,10 +46,6 @@ func (o *runOptions) register(flags *pflag.FlagSet) {
 	o.server.register(flags)
 	o.data.register(flags)
 }
-
-// maxWorkers bounds --workers: more than any machine has cores is a slip of the
-// keyboard.
-const maxWorkers = 4096
 
 // carriage carries one run to its end: it opens the way to the workers, serves the
 // run, and reports what it came to.
@@ -75,8 +71,8 @@ func (c *carriage) prepare() error {
 		o.workers = 0
 	}
 	switch {
-	case o.workers < 0 || o.workers > maxWorkers:
-		return cli.Usagef("--workers must be from 0 to %d, not %d", maxWorkers, o.workers)
+	case o.workers < 0 || o.workers > cli.MaxThreads:
+		return cli.Usagef("--workers must be from 0 to %d, not %d", cli.MaxThreads, o.workers)
 	case o.workers == 0 && o.server.url == "" && o.server.listen == "":
 		return cli.Usagef("--workers 0 leaves nobody to count: let workers in with --listen, or name their server with --nats")
 	}
@@ -100,6 +96,7 @@ func (c *carriage) prepare() error {
 // carry goes on with the run of the ledger, prints its total, and closes the ledger. A
 // new run that can't even be begun leaves nothing behind.
 func (c *carriage) carry(ctx context.Context, stdout io.Writer) error {
+	defer c.show.listen()()
 	outcome, err := c.serve(ctx)
 	if outcome.Total != nil && c.options.server.url != "" {
 		time.Sleep(lastLine)
@@ -123,6 +120,7 @@ func (c *carriage) print(stdout io.Writer, outcome *coordinator.Outcome, err err
 		Known:    comparison(c.ledger, outcome.Total, err),
 		Run:      h.Run,
 		Symmetry: h.Manifest.Symmetry,
+		Placed:   h.Manifest.Placed,
 		Tasks:    h.Manifest.Tasks,
 		Seconds:  time.Since(c.start).Seconds(),
 		Workers:  outcome.Workers,
@@ -164,8 +162,7 @@ func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
 		return coordinator.Outcome{}, err
 	}
 	c.begun = true
-	outcome, err := c.count(ctx, server, claim)
-	return outcome, errors.Join(err, c.leave(ctx, claim, &outcome, err))
+	return c.count(ctx, server, claim)
 }
 
 // claim sets up the server and takes the run.
@@ -206,7 +203,8 @@ func (c *carriage) setUpError(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: set up the server: %w", queens.ErrIncomplete, err)
 }
 
-// count goes on with the run that is claimed.
+// count goes on with the run that is claimed, to its end. All is written down and told to
+// others before this process says a word: its terminal may be stopped.
 func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
 	if err := c.ledger.SetState(queens.Running); err != nil {
 		return coordinator.Outcome{}, err
@@ -221,25 +219,25 @@ func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Cla
 	event.Msg("counting")
 	c.show.begin()
 	outcome, err := c.execute(ctx, server, claim)
-	if err == nil {
-		err = c.countUnique(ctx, &outcome)
-	}
+	resumable, failed := c.leave(ctx, claim, &outcome, err)
 	c.show.end()
-	c.summarize(&outcome, err)
-	return outcome, err
+	if !c.show.stuck {
+		c.summarize(&outcome, err)
+	}
+	if resumable {
+		c.app.Log.Info().Str("run", h.Run).Msg("to go on with it: coordinator resume " + h.Run)
+	}
+	return outcome, errors.Join(err, failed)
 }
 
-// countUnique counts the fundamental solutions, where they are asked for. Where that fails
-// there is no total either: they may not go together.
-func (c *carriage) countUnique(ctx context.Context, outcome *coordinator.Outcome) (err error) {
+// countUnique counts the fundamental solutions, where they are asked for. An error says
+// that there is no total either: they may not go together.
+func (c *carriage) countUnique(ctx context.Context, total *big.Int) (err error) {
 	if !c.options.unique {
 		return nil
 	}
 	defer tellIfSlow(c.app.Log, "counting the symmetric solutions, for --unique, which takes a while")()
-	c.unique, err = symmetry.Fundamental(ctx, c.ledger.Header().Manifest.N, outcome.Total, runtime.GOMAXPROCS(0))
-	if err != nil {
-		outcome.Total = nil
-	}
+	c.unique, err = symmetry.Fundamental(ctx, c.ledger.Header().Manifest.N, total, runtime.GOMAXPROCS(0))
 	return err
 }
 
@@ -247,37 +245,47 @@ func (c *carriage) countUnique(ctx context.Context, outcome *coordinator.Outcome
 const leaveWithin = 2 * time.Second
 
 // leave writes down how the run ended, and removes from the server what nobody will
-// need: of a run that can be resumed its tasks, of another everything.
-func (c *carriage) leave(ctx context.Context, claim *bus.Claim, outcome *coordinator.Outcome, ended error) error {
+// need: of a run that can be resumed its tasks, of another everything. It reports whether
+// it is for this coordinator to be resumed.
+func (c *carriage) leave(ctx context.Context, claim *bus.Claim, outcome *coordinator.Outcome, ended error) (resumable bool, failed error) {
 	run, state := c.ledger.Header().Run, final(ended)
 	saved := c.ledger.SetState(state)
 	if errors.Is(ended, saved) {
 		saved = nil // said already: the ledger can't be written
 	}
 	if errors.Is(ended, bus.ErrTakenOver) {
-		return saved // what is on the server is the other's
+		return false, saved // what is on the server is the other's
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 	defer done()
 	err := claim.Renew(ctx, state, c.ledger.Len())
 	if errors.Is(err, bus.ErrTakenOver) {
 		c.app.Log.Warn().Err(err).Msg("what is on the server is left to the other coordinator")
-		return saved
+		return false, saved
 	}
-	if last := outcome.Progress; last.Run != "" {
-		last.State, last.Total = state, outcome.Total
-		c.publish(&last)
-	}
+	c.publishEnd(outcome, state)
 	if state.Finished() {
 		err = c.bus.Forget(ctx, run)
 	} else {
 		err = errors.Join(err, c.bus.PurgeTasks(ctx, run))
-		c.app.Log.Info().Str("run", run).Msg("to go on with it: coordinator resume " + run)
 	}
 	if err != nil {
 		c.app.Log.Warn().Str("error", cli.OneLine(err)).Msg("messages of the run stay on the server")
 	}
-	return saved
+	return !state.Finished(), saved
+}
+
+// publishEnd tells those who watch how the run ended.
+func (c *carriage) publishEnd(outcome *coordinator.Outcome, state queens.State) {
+	last := outcome.Progress
+	if last.Run == "" {
+		return // it was over before it began
+	}
+	last.State, last.Rate, last.ETA, last.Crew = state, 0, queens.Range{}, nil
+	if state == queens.Complete {
+		last.Total = outcome.Total
+	}
+	c.publish(&last)
 }
 
 // final is the state in which a run is left that ended so.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
@@ -73,7 +73,7 @@ func TestRunsThatAreOver(t *testing.T) {
 		"contradicted early, by something else": {
 			queens.Contradicted,
 			func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r[:15] },
-			queens.ErrContradiction, queens.ErrIncomplete, "none", "coordinator count 8 --new",
+			queens.ErrContradiction, queens.ErrIncomplete, "none", "coordinator count 8 --symmetry mirror --depth 2 --new",
 		},
 		"a sum too small": {
 			queens.Contradicted,
@@ -107,8 +107,8 @@ func TestRunsThatAreOver(t *testing.T) {
 			var out bytes.Buffer
 			o := resumeOptions{runOptions: runOptions{workers: 1, kernel: "generic", json: true, flags: resumeCommand(&cli.App{}).Flags()}}
 			o.data.path = data
-			resumed := resume(t.Context(), &cli.App{Log: zerolog.Nop()}, run, &o, &out)
-			verified := verify(t.Context(), run, &verifyOptions{sample: "100%", kernel: "generic", threads: 1, json: true, data: o.data}, &bytes.Buffer{})
+			resumed := resume(t.Context(), cli.New(&cobra.Command{}), run, &o, &out)
+			verified := verify(t.Context(), cli.New(&cobra.Command{}), run, &verifyOptions{sample: "100%", kernel: "generic", threads: 1, json: true, data: o.data}, &bytes.Buffer{})
 			l, err := ledger.View(filepath.Join(data, run))
 			if err != nil {
 				t.Fatal(err)
@@ -147,7 +147,7 @@ func TestCountAfterAContradiction(t *testing.T) {
 			runOptions: runOptions{workers: 1, kernel: "generic", flags: countCommand(&cli.App{}).Flags()},
 		}
 		o.data.path = data
-		err := count(t.Context(), &cli.App{Log: zerolog.Nop()}, 8, &o, &out)
+		err := count(t.Context(), cli.New(&cobra.Command{}), 8, &o, &out)
 		return out.String(), err
 	}
 	if out, err := again(false); out != "" || !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), run) {
@@ -176,7 +176,7 @@ func TestCountAfterAnUpgrade(t *testing.T) {
 			runOptions: runOptions{workers: 1, kernel: "generic", flags: countCommand(&cli.App{}).Flags()},
 		}
 		o.data.path = data
-		err := count(t.Context(), &cli.App{Log: zerolog.Nop()}, 8, &o, &out)
+		err := count(t.Context(), cli.New(&cobra.Command{}), 8, &o, &out)
 		if anew && (err != nil || out.String() != "92\n") || !anew && (err == nil || !strings.Contains(err.Error(), run+" of the same board was split by rules of version")) {
 			t.Errorf("new: %v: it printed %q, error %v", anew, &out, err)
 		}

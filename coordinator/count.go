@@ -65,7 +65,7 @@ uses no symmetry, and there is no published total to compare it with.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(symmetryChoice(&o.symmetry), "symmetry", "how to cut the count")
+	flags.Var(cli.SymmetryChoice(&o.symmetry), "symmetry", "how to cut the count")
 	flags.IntVar(&o.depth, "depth", 0, "one task for each way to place this many rows, 1 to N, instead of tasks of a good size")
 	flags.BoolVar(&o.anew, "new", false, "begin afresh, even where the same count was interrupted")
 	o.place.register(flags)
@@ -118,13 +118,14 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 		c.ledger, err = begin(&o.data, start, manifest)
 	} else {
 		run := before.run
-		app.Log.Info().Str("run", run).Msg("going on with the run of the same count that was interrupted; --new would begin afresh")
-		c.ledger, err = o.data.goOn(app.Log, run)
+		if c.ledger, err = o.data.goOn(app.Log, run); err == nil {
+			app.Log.Info().Str("run", run).Msg("going on with the run of the same count that was interrupted; --new would begin afresh")
+		}
 	}
 	var locked *ledger.LockedError
 	switch {
 	case errors.As(err, &locked):
-		return fmt.Errorf("%w; --new begins another count", err)
+		return fmt.Errorf("%w; coordinator watch shows how it gets on, --new begins another count", err)
 	case err != nil:
 		return fmt.Errorf("%w (another folder for runs: --data)", err)
 	}

@@ -98,7 +98,7 @@ type localRun struct {
 	created  time.Time
 	n        int
 	symmetry queens.Symmetry
-	placed   []queens.Square // not known of a run that is at work
+	placed   []queens.Square // beforehand
 	splitter int             // 0 where it can't be told
 	state    queens.State
 	done     uint64
@@ -169,11 +169,11 @@ func (d *dataFolder) latest(log zerolog.Logger, m *queens.Manifest) (*localRun, 
 		switch {
 		case r.err != nil && strings.HasPrefix(r.run, fmt.Sprintf("n%d-", m.N)):
 			unknown = fmt.Errorf("%w: run %s may be of the same count, and its ledger can't be read (--new begins another count): %w", queens.ErrIncomplete, r.run, r.err)
-		case r.n == m.N && r.symmetry == m.Symmetry && !r.state.Finished() && r.splitter != 0 && r.splitter != m.Splitter:
+		case sameBoard(r, m) && !r.state.Finished() && r.splitter != 0 && r.splitter != m.Splitter:
 			unknown = fmt.Errorf("run %s of the same board was split by rules of version %d, this program has version %d: go on with the program that began it, or begin another count with --new",
 				r.run, r.splitter, m.Splitter)
 		}
-		return r.err == nil && r.n == m.N && r.hash == hash && r.state != queens.Cancelled
+		return r.err == nil && sameBoard(r, m) && r.hash == hash && r.state != queens.Cancelled
 	})
 	if err == nil {
 		err = unknown
@@ -185,6 +185,12 @@ func (d *dataFolder) latest(log zerolog.Logger, m *queens.Manifest) (*localRun, 
 		return &runs[i], nil
 	}
 	return &runs[0], nil
+}
+
+// sameBoard reports whether a run is of the manifest's board, cut by the same symmetry.
+// The hash does not tell it of boards without a task.
+func sameBoard(r *localRun, m *queens.Manifest) bool {
+	return r.n == m.N && r.symmetry == m.Symmetry && slices.Equal(r.placed, m.Placed)
 }
 
 // readable returns the runs that are wanted, the newest first, and logs which can't be

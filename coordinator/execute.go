@@ -36,6 +36,9 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 		c.app.Log.Info().Str("http", c.answers.Address()).Msg("answering " + health.LivePath + " and " + health.ReadyPath)
 		group.Go(func() error { return c.answers.Serve(ctx) })
 	}
+	for name := range own { // whose first heartbeats nobody may hear yet
+		roster.Saw(queens.Heartbeat{Worker: name, Version: cli.Version(), Kernel: c.kernel.Name, Threads: 1})
+	}
 	for _, w := range workers {
 		group.Go(func() error { w.Run(ctx); return nil })
 	}
@@ -48,7 +51,6 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 		})
 	})
 	group.Go(func() error { return server.failure(ctx) })
-	group.Go(func() error { return c.show.answer(ctx) })
 	group.Go(func() error { return c.tell(ctx) })
 	group.Go(func() error { return c.watchCancel(ctx) })
 	var outcome coordinator.Outcome
@@ -70,6 +72,7 @@ func (c *carriage) service(claim *bus.Claim, roster *progress.Roster) (*coordina
 		Overdue:     coordinator.DefaultOverdue,
 		Patience:    coordinator.DefaultPatience,
 		Unsettled:   coordinator.DefaultUnsettled,
+		Finish:      c.countUnique,
 		Report:      c.report,
 		ReportEvery: coordinator.DefaultReportEvery,
 		Log:         c.app.Log,
@@ -124,6 +127,7 @@ func (c *carriage) tell(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			c.show.serverAway(c.bus.Connected() != nil)
 			if now := c.show.latest.Load(); now != nil {
 				c.publish(now)
 			}
@@ -166,7 +170,7 @@ func (c *carriage) watchCancel(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 			if _, err := os.Stat(file); err == nil {
-				return fmt.Errorf("%w: coordinator cancel %s", queens.ErrCancelled, run)
+				return fmt.Errorf("%w, by coordinator cancel: coordinator count begins another", queens.ErrCancelled)
 			}
 		}
 	}

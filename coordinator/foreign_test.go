@@ -92,7 +92,7 @@ func listen(t *testing.T, v view) (heard func() []*nats.Msg) {
 			if m, err = subscription.NextMsg(patience); err != nil {
 				break
 			}
-			if !strings.HasPrefix(m.Subject, "nq.hb.") {
+			if !strings.HasPrefix(m.Subject, "nq.hb.") && !strings.HasPrefix(m.Subject, "nq.progress.") {
 				list = append(list, m)
 			}
 		}

@@ -25,6 +25,7 @@ type report struct {
 	Unique   string          `json:"unique,omitempty"`
 	Run      string          `json:"run"`
 	Symmetry queens.Symmetry `json:"symmetry"`
+	Placed   []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
 	Tasks    uint64          `json:"tasks"`
 	Seconds  float64         `json:"seconds"`
 	Workers  int             `json:"workers"`

@@ -187,10 +187,21 @@ func (c *carriage) rebuild(ctx context.Context, run string, takeOver bool) error
 
 // again goes through the ledger of a run that is over and prints its total.
 func (c *carriage) again(ctx context.Context, stdout io.Writer) error {
+	defer c.show.listen()()
+	workers, search := audit.Workers(c.ledger)
+	outcome := coordinator.Outcome{Workers: workers, Search: search}
 	total, err := auditRun(ctx, c.ledger)
-	outcome := coordinator.Outcome{Total: total, Workers: audit.Workers(c.ledger)}
 	if err == nil {
-		err = c.countUnique(ctx, &outcome)
+		err = c.countUnique(ctx, total)
+	}
+	if err == nil {
+		outcome.Total = total
+	}
+	switch {
+	case err != nil:
+	case c.showTable(c.tableOfOld(&outcome, comparison(c.ledger, total, nil))):
+	case c.unique != nil:
+		c.app.Log.Info().Str("unique", c.unique.String()).Msg("fundamental solutions")
 	}
 	return errors.Join(err, c.print(stdout, &outcome, err))
 }

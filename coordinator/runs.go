@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -22,8 +24,9 @@ func runsCommand(app *cli.App) *cobra.Command {
 	var data dataFolder
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "runs",
-		Short: "List the runs of this machine, and those on a server",
+		Use:        "runs",
+		SuggestFor: []string{"list", "ls", "status"},
+		Short:      "List the runs of this machine, and those on a server",
 		Long: `List the runs whose ledgers are under --data, the newest first, and with --nats those
 that the server knows as well. A run that is "interrupted" has lost its coordinator:
 coordinator resume goes on with it.`,
@@ -39,7 +42,10 @@ coordinator resume goes on with it.`,
 			}
 			rows, err := listRuns(cmd.Context(), app, &data, url)
 			// Those of this machine are shown also where the server is away.
-			return errors.Join(printRuns(cmd.OutOrStdout(), rows, asJSON), err)
+			if len(rows) == 0 && err == nil {
+				app.Log.Info().Str("data", data.path).Msg("there are no runs")
+			}
+			return errors.Join(seenEnough(printRuns(cmd.OutOrStdout(), rows, asJSON)), err)
 		},
 	}
 	flags := cmd.Flags()
@@ -60,8 +66,8 @@ type runRow struct {
 	Tasks    uint64          `json:"tasks"`
 	Created  time.Time       `json:"created,omitzero"`
 	Ledger   string          `json:"ledger,omitempty"` // folder, of a run of this machine
-	Server   string          `json:"server,omitempty"`
-	Owner    string          `json:"owner,omitempty"` // of a run that is at work
+	Server   string          `json:"server,omitempty"` // that has the run, or on which this machine is at work on it
+	Owner    string          `json:"owner,omitempty"`  // of a run that is at work
 }
 
 // States that runs shows, and no run has written down.
@@ -98,7 +104,8 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 		case r.err != nil:
 			app.Log.Warn().Err(r.err).Str("run", r.run).Msg("the run's ledger can't be read")
 		case r.locked != nil:
-			row.Owner = fmt.Sprintf("%s, process %d", r.locked.Holder.Host, r.locked.Holder.PID)
+			h := &r.locked.Holder
+			row.Owner, row.Server = fmt.Sprintf("%s, process %d", h.Host, h.PID), h.Server
 		}
 		if r.damaged > 0 {
 			app.Log.Warn().Str("run", r.run).Int("records", r.damaged).Msg("records of the run's ledger are damaged: they count for nothing")
@@ -155,23 +162,23 @@ func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {
 	out := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
 	lines := []error{line(out, "RUN\tSTATE\tDONE\tTASKS\t%%\tAGE\tWHERE\n")}
 	for _, r := range rows {
-		where := r.Ledger
-		if r.Server != "" {
-			where = r.Server
-		}
-		if r.Owner != "" {
-			where += ", " + r.Owner
-		}
-		if len(r.Placed) > 0 {
-			where += ", queens placed on " + listed(r.Placed)
-		}
 		done, tasks, share := "?", "?", "?"
 		if r.State != unreadable {
 			done, tasks, share = strconv.FormatUint(r.Done, 10), strconv.FormatUint(r.Tasks, 10), percent(r.Done, r.Tasks)
 		}
-		lines = append(lines, line(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Run, r.State, done, tasks, share, age(r.Created), where))
+		lines = append(lines, line(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Run, r.State, done, tasks, share, age(r.Created), r.where()))
 	}
 	return errors.Join(append(lines, out.Flush())...)
+}
+
+// where says for people where a run is, and who is at work on it. That comes from others,
+// on the server or in the folder.
+func (r *runRow) where() string {
+	words := slices.DeleteFunc([]string{r.Ledger, r.Server, r.Owner}, func(word string) bool { return word == "" })
+	if len(r.Placed) > 0 {
+		words = append(words, "queens placed on "+listed(r.Placed))
+	}
+	return cli.Printable(strings.Join(words, ", "))
 }
 
 func line(out io.Writer, format string, args ...any) error {

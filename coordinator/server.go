@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
+	"syscall"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
@@ -51,6 +53,9 @@ func (o *serverOptions) open(run, store string, log zerolog.Logger) (*connection
 	if o.url != "" {
 		cfg.URL = o.url
 	} else {
+		if err := o.free(); err != nil {
+			return nil, err
+		}
 		server, err := embedded.Start(embedded.Config{StoreDir: store, Listen: o.listen, Log: log})
 		if err != nil {
 			return nil, err
@@ -72,6 +77,22 @@ func (o *serverOptions) open(run, store string, log zerolog.Logger) (*connection
 		}
 	}
 	return c, nil
+}
+
+// free returns nil when the embedded server can listen where it is to, which it would say
+// in its own words.
+func (o *serverOptions) free() error {
+	if o.listen == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("--listen %s is in use by another process: stop that one, or choose another port, such as 0 for a free one", o.listen)
+	}
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", o.listen, err)
+	}
+	return listener.Close()
 }
 
 // loopback reports whether an address is for this machine alone.

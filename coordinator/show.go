@@ -1,10 +1,11 @@
 package main
 
 import (
-	"context"
+	"fmt"
 	"math"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,20 +15,25 @@ import (
 )
 
 // show is what a person sees of a run while it goes: on a terminal a live display, below
-// the log; elsewhere a line of the log from time to time; and such a line on a signal.
+// the log; elsewhere a line of the log from time to time; and such a line on a signal. Who
+// has a snapshot shown never waits for those who look.
 type show struct {
-	app     *cli.App
+	app    *cli.App
+	asked  chan os.Signal
+	latest atomic.Pointer[queens.Snapshot] // nil before the first
+	away   atomic.Pointer[time.Time]       // since when the server is; nil while it is there
+
+	// From begin to end:
 	display *terminal.Display // nil where there is no screen
-	asked   chan os.Signal
-	latest  atomic.Pointer[queens.Snapshot] // nil before the first
-	logged  time.Time                       // when a line of progress was last due
+	quiet   func()            // ends the lines of the log; nil where there are none
+	stuck   bool              // the terminal takes nothing any more
 }
 
 // logEvery is how often progress is logged where it is not displayed.
 const logEvery = 10 * time.Second
 
-// newShow begins to listen for the signal that asks for a line; else it would end the
-// process. Nothing is displayed before a run begins.
+// newShow begins to take note of the signal that asks for a line; else it would end the
+// process.
 func newShow(app *cli.App) *show {
 	s := &show{app: app, asked: make(chan os.Signal, 1)}
 	if len(statusSignals) > 0 {
@@ -36,19 +42,73 @@ func newShow(app *cli.App) *show {
 	return s
 }
 
-// begin opens the display, if there is a screen for it. The log is shown above it.
+// listen answers the signal until it is told to stop.
+func (s *show) listen() (stop func()) {
+	return background(func(over <-chan struct{}) {
+		for {
+			select {
+			case <-over:
+				signal.Stop(s.asked)
+				return
+			case <-s.asked:
+				if now := s.latest.Load(); now != nil {
+					s.logProgress(now)
+				} else {
+					s.app.Log.Info().Msg("nothing is counted yet")
+				}
+			}
+		}
+	})
+}
+
+// begin opens the display, if there is a screen for it, with the log above it; else it has
+// progress logged, unless that is not wanted.
 func (s *show) begin() {
-	s.logged = time.Now()
 	if screen := s.app.Screen(); screen != nil {
 		s.display = terminal.New(screen, cli.Colors())
 		s.app.Divert(s.display)
+		return
+	}
+	if s.app.NoProgress {
+		return
+	}
+	s.quiet = background(func(over <-chan struct{}) {
+		tick := time.NewTicker(logEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				if now := s.latest.Load(); now != nil {
+					s.logProgress(now)
+				}
+			}
+		}
+	})
+}
+
+// background runs a loop beside others, until it is told to stop.
+func background(loop func(over <-chan struct{})) (stop func()) {
+	over := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() { loop(over) })
+	return func() {
+		close(over)
+		running.Wait()
 	}
 }
 
-// end takes the display away.
+// end takes the display away. Where the terminal is stopped, it is left alone, with what
+// would be logged from now on.
 func (s *show) end() {
-	if s.display != nil {
-		s.display.Close()
+	if s.quiet != nil {
+		s.quiet()
+	}
+	if s.display == nil {
+		return
+	}
+	if s.stuck = !s.display.Close(); !s.stuck {
 		s.app.Divert(nil)
 	}
 }
@@ -56,29 +116,38 @@ func (s *show) end() {
 // snapshot shows the state of the run. It is called one at a time.
 func (s *show) snapshot(now queens.Snapshot) {
 	s.latest.Store(&now)
-	switch {
-	case s.display != nil:
-		s.display.Show(now)
-	case !s.app.NoProgress && time.Since(s.logged) >= logEvery:
-		s.logged = time.Now()
-		s.logProgress(&now)
+	if s.display == nil {
+		return
 	}
+	s.display.Show(now)
+	s.note()
 }
 
-// answer logs a line of progress whenever a signal asks for one, until ctx ends.
-func (s *show) answer(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.asked:
-			if now := s.latest.Load(); now != nil {
-				s.logProgress(now)
-			} else {
-				s.app.Log.Info().Msg("nothing is counted yet")
-			}
-		}
+// serverAway tells whether there is no connection to the server.
+func (s *show) serverAway(away bool) {
+	since := s.away.Load()
+	switch {
+	case !away:
+		s.away.Store(nil)
+	case since == nil:
+		now := time.Now()
+		s.away.Store(&now)
 	}
+	s.note()
+}
+
+// note says on the display what the snapshot can't tell.
+func (s *show) note() {
+	if s.display == nil {
+		return
+	}
+	text := ""
+	if now := s.latest.Load(); now != nil && now.State == queens.Running && now.Done == now.Tasks {
+		text = "all tasks are counted: the ledger is gone through once more"
+	} else if since := s.away.Load(); since != nil {
+		text = fmt.Sprintf("server away since %s, waiting for it", since.Format(time.TimeOnly))
+	}
+	s.display.Note(text)
 }
 
 func (s *show) logProgress(now *queens.Snapshot) {

@@ -45,8 +45,9 @@ With --any, one solution by a known construction, in an instant, for N up to 100
 above 1000 as JSON alone.
 
 With --output, each board goes to a file of its own in that folder, such as
-solve-n8-01.svg. What is there already is not written over: where it differs, the
-command fails.`,
+solve-n8-01.svg or solve-n8-unique-01.svg. What is there already is not written over:
+where it differs, the command fails. Where there would be more than a million files,
+it asks for --limit.`,
 		Example: `  coordinator solve 4
   coordinator solve 8 --limit 1 --format json
   coordinator solve 8 --place 0,3 --place 1,0
@@ -55,6 +56,9 @@ command fails.`,
   coordinator solve 1000000 --any --format json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source, err := o.source(cmd.Flags(), args)
+			if err == nil {
+				err = o.checkFiles(&source)
+			}
 			if err != nil {
 				return err
 			}
@@ -184,7 +188,7 @@ func (o *solveOptions) solve(ctx context.Context, app *cli.App, source boardSour
 	if o.output == "" {
 		out = newBoardStream(stdout, o.format, app.Log)
 	} else {
-		folder, err := newBoardFolder(o, source.n, app.Log)
+		folder, err := newBoardFolder(o, &source, app.Log)
 		if err != nil {
 			return err
 		}

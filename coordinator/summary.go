@@ -15,21 +15,33 @@ import (
 // that is complete gets a table, else there is a line of log.
 func (c *carriage) summarize(o *coordinator.Outcome, ended error) {
 	known := comparison(c.ledger, o.Total, ended)
-	screen := c.app.Screen()
-	if ended != nil || screen == nil || c.app.Log.GetLevel() > zerolog.InfoLevel {
+	if ended != nil || !c.showTable(c.table(o, known)) {
 		c.logEnd(o, known, ended)
-		return
 	}
-	_, _ = fmt.Fprint(screen, terminal.Summary(c.table(o, known), cli.Colors())) // who closed it does not look
+}
+
+// showTable shows a table where there is a screen for it, and reports whether there is.
+func (c *carriage) showTable(lines []terminal.Line) bool {
+	screen := c.app.Screen()
+	if screen == nil || c.app.Log.GetLevel() > zerolog.InfoLevel {
+		return false
+	}
+	_, _ = fmt.Fprint(screen, terminal.Summary(lines, cli.Colors())) // who closed it does not look
+	return true
 }
 
 // logEnd logs the line that ends a run.
 func (c *carriage) logEnd(o *coordinator.Outcome, known string, ended error) {
 	p := &o.Progress
-	event := c.app.Log.Info().Str("run", c.ledger.Header().Run).Str("end", ending(ended)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
+	h := c.ledger.Header()
+	event := c.app.Log.Info().Str("run", h.Run).Str("end", ending(ended)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
 		Str("elapsed", round(p.Elapsed)).Float64(secondsField("elapsed"), p.Elapsed.Seconds()).
 		Str("core_time", round(o.Search)).Float64(secondsField("core_time"), o.Search.Seconds()).
+		Float64("percent", percentage(p.Work)).Str("solutions", p.Solutions.String()).
 		Float64("rate", math.Round(o.Rate)).Int("workers", o.Workers).Uint64("repeated", p.Repeated).Int("conflicts", p.Conflicts)
+	if len(h.Manifest.Placed) > 0 {
+		event.Str("placed", listed(h.Manifest.Placed))
+	}
 	if o.Resumed > 0 {
 		event.Uint64("resumed_from", o.Resumed)
 	}
@@ -57,19 +69,53 @@ var verdicts = map[string]string{
 // table is the summary of a complete run.
 func (c *carriage) table(o *coordinator.Outcome, known string) []terminal.Line {
 	p := &o.Progress
+	lines := append(c.totals(o, known), terminal.Line{Label: "time", Value: round(p.Elapsed), Remark: resumed(o)})
+	if o.Rate > 0 {
+		lines = append(lines, terminal.Line{Label: "rate", Value: terminal.Rate(o.Rate), Remark: "solutions"})
+	}
+	return append(lines,
+		coreTime(o),
+		terminal.Line{Label: "workers", Value: fmt.Sprint(o.Workers), Remark: "that counted"},
+		terminal.Line{Label: "tasks", Value: fmt.Sprint(p.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", p.Repeated, p.Conflicts)},
+		c.origin(),
+	)
+}
+
+// tableOfOld is that of a run that was complete already.
+func (c *carriage) tableOfOld(o *coordinator.Outcome, known string) []terminal.Line {
+	return append(c.totals(o, known),
+		coreTime(o),
+		terminal.Line{Label: "workers", Value: fmt.Sprint(o.Workers), Remark: "that counted"},
+		terminal.Line{Label: "tasks", Value: fmt.Sprint(c.ledger.Header().Manifest.Tasks)},
+		c.origin(),
+	)
+}
+
+// totals are the lines that a table begins with.
+func (c *carriage) totals(o *coordinator.Outcome, known string) []terminal.Line {
+	h := c.ledger.Header()
 	lines := []terminal.Line{{Label: "solutions", Value: terminal.Count(o.Total), Remark: verdicts[known]}}
+	if placed := h.Manifest.Placed; len(placed) > 0 {
+		lines = append(lines, terminal.Line{Label: "placed", Value: fmt.Sprint(len(placed)), Remark: "beforehand, on " + listed(placed)})
+	}
 	if c.unique != nil {
 		lines = append(lines, terminal.Line{Label: "fundamental", Value: terminal.Count(c.unique), Remark: "apart from turns and mirrors"})
 	}
-	lines = append(lines,
-		terminal.Line{Label: "time", Value: round(p.Elapsed), Remark: resumed(o)},
-		terminal.Line{Label: "search", Value: round(o.Search), Remark: fmt.Sprintf("%.3g core-hours", o.Search.Hours())},
-		terminal.Line{Label: "rate", Value: terminal.Rate(o.Rate), Remark: "solutions"},
-		terminal.Line{Label: "workers", Value: fmt.Sprint(o.Workers)},
-		terminal.Line{Label: "tasks", Value: fmt.Sprint(p.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", p.Repeated, p.Conflicts)},
-		terminal.Line{Label: "run", Value: c.ledger.Header().Run, Remark: "coordinator verify goes through it again"},
-	)
 	return lines
+}
+
+// coreTime is the line with the time of all searches, whoever had them made.
+func coreTime(o *coordinator.Outcome) terminal.Line {
+	l := terminal.Line{Label: "core time", Value: round(o.Search), Remark: "all searches together"}
+	if hours := o.Search.Hours(); hours >= 0.01 {
+		l.Remark = fmt.Sprintf("%.3g core-hours", hours)
+	}
+	return l
+}
+
+// origin is the line with the name of the run.
+func (c *carriage) origin() terminal.Line {
+	return terminal.Line{Label: "run", Value: c.ledger.Header().Run, Remark: "coordinator verify goes through it again"}
 }
 
 // resumed says of which part of the run the time is.

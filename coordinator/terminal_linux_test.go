@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"nqueens/pkg/cli/clitest"
 )
@@ -44,8 +48,11 @@ func TestCountOnATerminal(t *testing.T) {
 			moves := slices.ContainsFunc(sequences, func(s []string) bool { return s[1] != "m" })
 			colors := slices.ContainsFunc(sequences, func(s []string) bool { return s[1] == "m" })
 			text := escapes.ReplaceAllString(shown, "")
-			if bar := strings.Contains(text, "elapsed") && strings.Contains(text, " left"); moves != c.displays || colors != c.colors || bar && !c.displays {
+			if bar := strings.Contains(text, " elapsed "); moves != c.displays || colors != c.colors || bar != c.displays {
 				t.Errorf("moves the cursor: %v, want %v; has colors: %v, want %v; a bar: %v", moves, c.displays, colors, c.colors, bar)
+			}
+			if strings.Contains(text, "no workers") || strings.Contains(text, "1 worker") != c.displays {
+				t.Errorf("the worker is not shown: %q", text)
 			}
 			if table := strings.Contains(text, "is the published total"); table != c.displays || strings.Contains(text, "run ended") == c.displays {
 				t.Errorf("a table is there: %v, want %v; shown is %q", table, c.displays, text)
@@ -58,16 +65,8 @@ func TestCountOnATerminal(t *testing.T) {
 func onTerminal(t *testing.T, environment []string, args ...string) (shown, stdout string) {
 	t.Helper()
 	emulator, terminal := clitest.Terminal(t, 80, 24)
-	folder, err := commands()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(folder, "coordinator"),
-		append([]string{"count", "--data", t.TempDir(), "--workers", "1", "--kernel", "generic", "--symmetry", "none"}, args...)...)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "NQUEENS_") || strings.HasPrefix(v, "NO_COLOR=")
-	}), append([]string{"TERM=xterm-256color", "LC_ALL=C.UTF-8"}, environment...)...)
-	cmd.Stderr = terminal
+	cmd := countOn(t, terminal, t.TempDir(), args...)
+	cmd.Env = append(cmd.Env, environment...)
 	var all strings.Builder
 	var reader sync.WaitGroup
 	reader.Go(func() { _, _ = io.Copy(&all, emulator) }) // ends with EIO when the process's end is closed
@@ -80,17 +79,63 @@ func onTerminal(t *testing.T, environment []string, args ...string) (shown, stdo
 	return all.String(), string(out)
 }
 
-// A coordinator that is killed leaves the cursor visible, and the prompt below the display.
-func TestKilledOnATerminal(t *testing.T) {
-	t.Parallel()
-	emulator, terminal := clitest.Terminal(t, 80, 24)
+// countOn returns a slow count whose stderr is a terminal.
+func countOn(t *testing.T, terminal *os.File, data string, args ...string) *exec.Cmd {
+	t.Helper()
 	folder, err := commands()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(folder, "coordinator"), "count", "19", "--data", t.TempDir(), "--kernel", "generic", "--workers", "1")
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+	cmd := exec.CommandContext(t.Context(), filepath.Join(folder, "coordinator"),
+		append([]string{"count", "--data", data, "--workers", "1", "--kernel", "generic", "--symmetry", "none"}, args...)...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "NQUEENS_") || strings.HasPrefix(v, "NO_COLOR=")
+	}), "TERM=xterm-256color", "LC_ALL=C.UTF-8")
 	cmd.Stderr = terminal
+	return cmd
+}
+
+// A person has stopped the terminal with Ctrl-S and gone: the count ends all the same, its
+// total is on stdout, and the run is complete.
+func TestCountOnAStoppedTerminal(t *testing.T) {
+	t.Parallel()
+	emulator, terminal := clitest.Terminal(t, 80, 24)
+	data := t.TempDir()
+	cmd := countOn(t, terminal, data, "15", "--depth", "1")
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	seen := make([]byte, 1<<12)
+	if _, err := emulator.Read(seen); err != nil { // it counts
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetInt(int(terminal.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil || stdout.String() != known(15)+"\n" {
+			t.Errorf("stdout is %q, error %v", stdout.String(), err)
+		}
+	case <-time.After(patience):
+		t.Error("the count waits for its terminal")
+		_ = cmd.Process.Kill() // fails where it has ended: as well
+		<-ended
+	}
+	if listed := coordinator(t, "runs", "--data", data); !strings.Contains(listed, " complete ") {
+		t.Errorf("the run is not complete:\n%s", listed)
+	}
+}
+
+// A coordinator that is killed leaves the cursor visible, and the prompt below the display.
+func TestKilledOnATerminal(t *testing.T) {
+	t.Parallel()
+	emulator, terminal := clitest.Terminal(t, 80, 24)
+	cmd := countOn(t, terminal, t.TempDir(), "19")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

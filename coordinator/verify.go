@@ -9,8 +9,10 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +34,7 @@ type verifyOptions struct {
 	data    dataFolder
 }
 
-func verifyCommand() *cobra.Command {
+func verifyCommand(app *cli.App) *cobra.Command {
 	var o verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
@@ -53,11 +55,11 @@ were placed beforehand, as its mirror image.`,
 			if !cmd.Flags().Changed("seed") {
 				o.seed = rand.Uint64()
 			}
-			return verify(cmd.Context(), run, &o, cmd.OutOrStdout())
+			return verify(cmd.Context(), app, run, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to count again, 0% to 100%")
+	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to count again, 0% to 100%; one of each class is at any rate")
 	flags.Uint64Var(&o.seed, "seed", 0, "take the sample that this `number` leads to (default a random one)")
 	flags.Var(kernelChoice(&o.kernel, "generic"), "kernel", "search to count with; see worker kernels")
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
@@ -68,27 +70,28 @@ were placed beforehand, as its mirror image.`,
 
 // verdict is what verify found, and the JSON object that it prints.
 type verdict struct {
-	Run       string  `json:"run"`
-	N         int     `json:"n"`
-	Verified  bool    `json:"verified"` // complete, and nothing contradicts
-	Total     *string `json:"total"`    // null where no total can be given
-	Known     string  `json:"known"`    // "match", "mismatch" or "none"
-	Done      uint64  `json:"done"`
-	Tasks     uint64  `json:"tasks"`
-	Recounted uint64  `json:"recounted"`
-	Seed      string  `json:"seed"` // of the sample
-	Kernel    string  `json:"kernel"`
-	Whole     string  `json:"whole,omitempty"` // by what symmetry the whole was counted again, or as what
-	Seconds   float64 `json:"seconds"`
+	Run       string          `json:"run"`
+	N         int             `json:"n"`
+	Placed    []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
+	Verified  bool            `json:"verified"`         // complete, and nothing contradicts
+	Total     *string         `json:"total"`            // null where no total can be given
+	Known     string          `json:"known"`            // "match", "mismatch" or "none"
+	Done      uint64          `json:"done"`
+	Tasks     uint64          `json:"tasks"`
+	Recounted uint64          `json:"recounted"`
+	Seed      string          `json:"seed"` // of the sample
+	Kernel    string          `json:"kernel"`
+	Whole     string          `json:"whole,omitempty"` // by what symmetry the whole was counted again, or as what
+	Seconds   float64         `json:"seconds"`
 }
 
-func verify(ctx context.Context, run string, o *verifyOptions, stdout io.Writer) (err error) {
+func verify(ctx context.Context, app *cli.App, run string, o *verifyOptions, stdout io.Writer) (err error) {
 	start := time.Now()
 	share, err := parseShare(o.sample)
 	if err != nil {
 		return err
 	}
-	if err := cli.InRange("threads", o.threads, 1, maxWorkers); err != nil {
+	if err := cli.InRange("threads", o.threads, 1, cli.MaxThreads); err != nil {
 		return err
 	}
 	k, err := kernel.Choose(o.kernel)
@@ -101,7 +104,7 @@ func verify(ctx context.Context, run string, o *verifyOptions, stdout io.Writer)
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	m := l.Header().Manifest
-	v := verdict{Run: run, N: m.N, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: strconv.FormatUint(o.seed, 10)}
+	v := verdict{Run: run, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: strconv.FormatUint(o.seed, 10)}
 	if err := reproducible(ctx, run, &m); err != nil {
 		return err
 	}
@@ -109,8 +112,14 @@ func verify(ctx context.Context, run string, o *verifyOptions, stdout io.Writer)
 	if ended != nil && !errors.Is(ended, queens.ErrIncomplete) && !errors.Is(ended, queens.ErrContradiction) {
 		return ended
 	}
+	if ended != nil {
+		app.Log.Warn().Err(ended).Msg("there is no total; what is counted is looked at all the same")
+	}
 	// Where the total contradicts, the sample may tell whose count is wrong.
-	v.Recounted, err = audit.Recount(ctx, l, audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads})
+	var recounted atomic.Uint64
+	quiet := tellRecounts(app, &recounted)
+	v.Recounted, err = audit.Recount(ctx, l, audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads, Recounted: &recounted})
+	quiet()
 	if err == nil && total != nil {
 		v.Whole, err = audit.Whole(ctx, &m, total, k, o.threads)
 	}
@@ -122,6 +131,26 @@ func verify(ctx context.Context, run string, o *verifyOptions, stdout io.Writer)
 	}
 	v.Known = comparison(l, total, err)
 	return errors.Join(v.print(stdout, start, total, err, o.json), err)
+}
+
+// tellRecounts logs from time to time how many tasks have been counted again, until it is
+// told to stop.
+func tellRecounts(app *cli.App, recounted *atomic.Uint64) (stop func()) {
+	if app.NoProgress {
+		return func() {}
+	}
+	return background(func(over <-chan struct{}) {
+		tick := time.NewTicker(logEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				app.Log.Info().Uint64("recounted", recounted.Load()).Msg("counting a sample again")
+			}
+		}
+	})
 }
 
 // auditRun computes the total of a run from its ledger. A run that ended contradicted
@@ -157,6 +186,9 @@ func (v *verdict) print(stdout io.Writer, start time.Time, total *big.Int, err e
 		fmt.Sprintf("sum by task and by class: %s", *v.Total),
 		fmt.Sprintf("published total: %s", v.Known),
 		fmt.Sprintf("counted again: %d tasks with kernel %s (--seed %s), all agree", v.Recounted, v.Kernel, v.Seed),
+	}
+	if len(v.Placed) > 0 {
+		lines = slices.Insert(lines, 1, "queens placed beforehand: "+listed(v.Placed))
 	}
 	switch v.Whole {
 	case "":

@@ -37,12 +37,12 @@ prints the total.
 Without --nats it looks under --data for who is at work on this machine. A count whose
 embedded server lets nobody in can't be watched: start it with --listen.
 
-With --json it prints an object a second: run, n, state ("running", "stopped",
-"complete", "contradicted" or "cancelled"), percent (of the estimated work), done and
-tasks, solutions (text), rate (solutions a second), elapsed_s, eta_least_s and
-eta_most_s (not while that can't be told), workers, threads, repeated, conflicts, crew
-(of each worker name, kernel, threads, rate, held, oldest_s), and total (text, or null
-unless the run is complete).`,
+With --json it prints an object a second: run, n, placed (queens placed beforehand,
+where there are any), state ("running", "stopped", "complete", "contradicted" or "cancelled"),
+percent (of the estimated work), done and tasks, solutions (text), rate (solutions a
+second), elapsed_s, eta_least_s and eta_most_s (not while that can't be told), workers,
+threads, repeated, conflicts, crew (of each worker name, kernel, threads, rate, held,
+oldest_s), and total (text, or null unless the run is complete).`,
 		Example: `  coordinator watch
   coordinator watch --nats nats://127.0.0.1:4222
   coordinator watch n15-20261120-170938-7274 --nats nats://127.0.0.1:4222 --json`,
@@ -69,6 +69,8 @@ unless the run is complete).`,
 }
 
 func watch(ctx context.Context, app *cli.App, run string, o *watchOptions, stdout io.Writer) error {
+	shown := newShow(app)
+	defer shown.listen()()
 	hint := ""
 	if o.url == "" {
 		var err error
@@ -82,12 +84,11 @@ func watch(ctx context.Context, app *cli.App, run string, o *watchOptions, stdou
 		return err
 	}
 	defer b.Close()
-	w := watcher{app: app, bus: b, run: run, show: newShow(app), arrived: make(chan queens.Snapshot, 1), stdout: stdout, json: o.json}
+	w := watcher{app: app, bus: b, run: run, show: shown, arrived: make(chan queens.Snapshot, 1), stdout: stdout, json: o.json}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() error { return b.Lost(ctx) })
-	group.Go(func() error { return w.show.answer(ctx) })
 	group.Go(func() error {
 		defer stop()
 		if err := w.choose(ctx); err != nil {
@@ -103,7 +104,7 @@ func watch(ctx context.Context, app *cli.App, run string, o *watchOptions, stdou
 	case err != nil || o.json:
 		return seenEnough(err)
 	}
-	if screen := app.Screen(); screen != nil {
+	if screen := app.Screen(); screen != nil && !shown.stuck {
 		_, _ = fmt.Fprint(screen, terminal.Summary(watchedTable(&w.latest), cli.Colors())) // who closed it does not look
 	}
 	_, err = fmt.Fprintln(stdout, w.latest.Total)

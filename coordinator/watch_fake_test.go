@@ -71,6 +71,7 @@ func TestWatchObject(t *testing.T) {
 	f := startFake(t)
 	p := startWatchJSON(t, f.run, "--nats", f.server.url)
 	s := f.snapshot(queens.Running)
+	s.Placed = 2
 	s.ETA = queens.Range{Least: time.Second, Most: 2 * time.Second}
 	s.Crew = []queens.CrewMember{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, Oldest: 1500 * time.Millisecond}}
 	f.tell(p, s, `("oldest_s":1.5)`)
@@ -82,7 +83,7 @@ func TestWatchObject(t *testing.T) {
 			}
 		}
 	}
-	want := "conflicts crew done elapsed_s eta_least_s eta_most_s n percent rate repeated run solutions state tasks threads total workers"
+	want := "conflicts crew done elapsed_s eta_least_s eta_most_s n percent placed rate repeated run solutions state tasks threads total workers"
 	if got := strings.Join(slices.Sorted(maps.Keys(object)), " "); got != want {
 		t.Errorf("the fields are %s, want %s", got, want)
 	}

@@ -11,6 +11,7 @@ import (
 type watchedJSON struct {
 	Run       string       `json:"run"`
 	N         int          `json:"n"`
+	Placed    int          `json:"placed,omitempty"` // queens beforehand
 	State     queens.State `json:"state"`
 	Percent   float64      `json:"percent"` // of the estimated work
 	Done      uint64       `json:"done"`
@@ -39,7 +40,7 @@ type crewJSON struct {
 
 func watched(s *queens.Snapshot) *watchedJSON {
 	w := watchedJSON{
-		Run: s.Run, N: s.N, State: s.State, Percent: percentage(s.Work), Done: s.Done, Tasks: s.Tasks,
+		Run: s.Run, N: s.N, Placed: s.Placed, State: s.State, Percent: percentage(s.Work), Done: s.Done, Tasks: s.Tasks,
 		Solutions: s.Solutions.String(), Rate: s.Rate, Elapsed: s.Elapsed.Seconds(),
 		Workers: s.Workers, Threads: s.Threads, Repeated: s.Repeated, Conflicts: s.Conflicts,
 		Crew: make([]crewJSON, len(s.Crew)),
@@ -65,10 +66,13 @@ func watchedTable(s *queens.Snapshot) []terminal.Line {
 	if _, published := queens.KnownTotal(s.N); published && s.Placed == 0 {
 		verdict = verdicts["match"] // else it would be none of a complete run
 	}
-	return []terminal.Line{
-		{Label: "solutions", Value: terminal.Count(s.Total), Remark: verdict},
-		{Label: "time", Value: round(s.Elapsed), Remark: "of its last coordinator"},
-		{Label: "tasks", Value: fmt.Sprint(s.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", s.Repeated, s.Conflicts)},
-		{Label: "run", Value: s.Run, Remark: "coordinator verify goes through it again"},
+	lines := []terminal.Line{{Label: "solutions", Value: terminal.Count(s.Total), Remark: verdict}}
+	if s.Placed > 0 {
+		lines = append(lines, terminal.Line{Label: "placed", Value: fmt.Sprint(s.Placed), Remark: "beforehand; coordinator runs says where"})
 	}
+	return append(lines,
+		terminal.Line{Label: "time", Value: round(s.Elapsed), Remark: "of its last coordinator"},
+		terminal.Line{Label: "tasks", Value: fmt.Sprint(s.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", s.Repeated, s.Conflicts)},
+		terminal.Line{Label: "run", Value: s.Run, Remark: "coordinator verify goes through it again"},
+	)
 }

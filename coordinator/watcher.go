@@ -98,12 +98,11 @@ func (w *watcher) take(s *queens.Snapshot) error {
 		return ended // nobody is to see that total
 	}
 	w.latest, w.heard, w.lacking = *s, time.Now(), time.Time{}
+	w.show.snapshot(*s)
 	w.sayHeard()
 	if !w.json {
-		w.show.snapshot(*s)
 		return ended
 	}
-	w.show.latest.Store(s)
 	if err := json.NewEncoder(w.stdout).Encode(watched(s)); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/big"
@@ -25,6 +26,9 @@ type Sample struct {
 	Seed    uint64
 	Kernel  kernel.Kernel
 	Threads int // at least 1
+	// Recounted, if it is there, is how many tasks have been counted again so far, for
+	// those who wait.
+	Recounted *atomic.Uint64
 }
 
 // Recount counts a sample of the ledger's tasks again and returns their number. It
@@ -59,7 +63,7 @@ func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (uint64, error) {
 		}
 		return nil
 	})
-	var recounted atomic.Uint64
+	recounted := cmp.Or(s.Recounted, new(atomic.Uint64))
 	for range s.Threads {
 		group.Go(func() error {
 			counter := s.Kernel.New()

@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -143,13 +144,15 @@ func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.In
 	return sums.Total()
 }
 
-// Workers returns the number of workers with an accepted result.
-func Workers(l *ledger.Ledger) int {
+// Workers returns the number of workers with an accepted result, and the time of all
+// their searches together.
+func Workers(l *ledger.Ledger) (workers int, search time.Duration) {
 	names := make(map[string]struct{})
 	for r, err := range l.All() {
 		if err == nil {
 			names[r.Worker] = struct{}{}
+			search += r.Elapsed
 		}
 	}
-	return len(names)
+	return len(names), search
 }

@@ -139,11 +139,7 @@ func (a *App) Main() int {
 		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), Printable(blamed(cmd.Flags(), OneLine(err))))
 		return code
 	}
-	level := zerolog.ErrorLevel
-	if code > exitSignal {
-		level = zerolog.InfoLevel // a person wanted it so
-	}
-	a.Log.WithLevel(level).Int("exit", code).Msg(OneLine(err))
+	a.Log.Error().Int("exit", code).Msg(OneLine(err))
 	return code
 }
 

@@ -58,11 +58,7 @@ func TestExitCodes(t *testing.T) {
 					t.Fatalf("stderr has %q, want one line of JSON: %v", &p.stderr, bad)
 				}
 				said := strings.ReplaceAll(err.Error(), "\n", "; ")
-				level := "error"
-				if c.want > 128 {
-					level = "info" // a person has stopped it
-				}
-				if logged.Level != level || logged.Exit != c.want || logged.Message != said || p.stdout.Len() > 0 {
+				if logged.Level != "error" || logged.Exit != c.want || logged.Message != said || p.stdout.Len() > 0 {
 					t.Errorf("stdout has %q and the log %+v, want %q", &p.stdout, logged, said)
 				}
 			})
