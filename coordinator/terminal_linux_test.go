@@ -122,9 +122,8 @@ func TestCountOnAStoppedTerminal(t *testing.T) {
 			t.Errorf("stdout is %q, error %v", stdout.String(), err)
 		}
 	case <-time.After(patience):
-		t.Error("the count waits for its terminal")
 		_ = cmd.Process.Kill() // fails where it has ended: as well
-		<-ended
+		t.Errorf("the count waits for its terminal, until it is killed: %v", <-ended)
 	}
 	if listed := coordinator(t, "runs", "--data", data); !strings.Contains(listed, " complete ") {
 		t.Errorf("the run is not complete:\n%s", listed)

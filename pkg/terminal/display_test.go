@@ -38,23 +38,21 @@ func (d *drawings) times() []time.Time {
 	return slices.Clone(d.at)
 }
 
-// logLine writes a line of the log.
-func logLine(t *testing.T, d *Display, line string) {
+// logLine writes a line of the log, or of something else.
+func logLine(t *testing.T, out io.Writer, line string) {
 	t.Helper()
-	if n, err := d.Write([]byte(line)); err != nil || n != len(line) {
+	if n, err := out.Write([]byte(line)); err != nil || n != len(line) {
 		t.Errorf("%d of %d bytes of a line are written: %v", n, len(line), err)
 	}
 }
 
-func fixedSize(width, height int) func() (int, int) {
-	return func() (int, int) { return width, height }
-}
+func usualSize() (width, height int) { return 80, 24 }
 
 // However often there is something new to show or to log, it is drawn four times a second.
 func TestFourTimesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &drawings{slow: 5}
-		d := begin(&screen{out: out, ours: always, size: fixedSize(80, 24)}, look{})
+		d := begin(&screen{out: out, ours: always, size: usualSize}, look{})
 		const seconds = 10
 		s := *underWay()
 		for i := range seconds * 100 {
@@ -116,7 +114,7 @@ func TestLogAroundClose(t *testing.T) {
 	const writers, lines = 8, 300
 	e := newEmulator(t, 80, 24, true)
 	out := &lockedWriter{w: e}
-	d := begin(&screen{out: out, ours: always, size: fixedSize(80, 24), reflows: true}, look{color: true})
+	d := begin(&screen{out: out, ours: always, size: usualSize, reflows: true}, look{color: true})
 	var started, ended sync.WaitGroup
 	for w := range writers {
 		started.Add(1)
@@ -186,7 +184,7 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 func TestStoppedTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
-		d := begin(&screen{out: out, ours: always, size: fixedSize(80, 24)}, look{})
+		d := begin(&screen{out: out, ours: always, size: usualSize}, look{})
 		var want strings.Builder
 		for i := range 1000 {
 			d.Note("it takes nothing")
@@ -216,7 +214,7 @@ func TestStoppedTerminal(t *testing.T) {
 func TestTerminalStaysStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
-		d := begin(&screen{out: out, ours: always, size: fixedSize(80, 24)}, look{})
+		d := begin(&screen{out: out, ours: always, size: usualSize}, look{})
 		d.Show(*underWay())
 		time.Sleep(time.Second)
 		begun := time.Now()
@@ -257,16 +255,16 @@ func TestInTheBackground(t *testing.T) {
 		}
 		show()
 		ours.Store(false)
-		fmt.Fprintln(out, "typed in the shell")
+		logLine(t, out, "typed in the shell\n")
 		show()
 		logLine(t, d, "logged meanwhile\n")
 		show()
-		fmt.Fprintln(out, "typed again")
+		logLine(t, out, "typed again\n")
 		ours.Store(true)
 		show()
 		stop.Store(true)
 		show()
-		fmt.Fprintln(out, "typed while it was stopped")
+		logLine(t, out, "typed while it was stopped\n")
 		time.Sleep(2 * time.Hour)
 		show()
 		d.Close()
