@@ -63,6 +63,10 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 		if d.task.Attempt == 2 {
 			repeated++
 		}
+	}
+	// The coordinator may learn later than the workers that what it published is there.
+	r.until("the repeats are noted", func(string) bool { return r.progress().Repeated >= uint64(len(first)) })
+	for _, d := range again {
 		r.publish(r.result(d, "w"))
 	}
 	got := r.exact()
