@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -154,8 +155,9 @@ type delivery struct {
 	lease queens.Lease
 }
 
-// patience bounds every wait of a test.
-const patience = 20 * time.Second
+// patience bounds every wait of a test. It is long, for busy machines and the race detector:
+// where nothing is wrong nobody waits for its end.
+const patience = time.Minute
 
 // minWindow is the least number of tasks that are out at once.
 const minWindow = 64
@@ -171,7 +173,10 @@ func (r *run) take(number int) []delivery {
 		if err != nil {
 			r.t.Fatalf("took %d of %d tasks: %v", len(taken), number, err)
 		}
-		taken = append(taken, delivery{task, lease})
+		// On a slow machine the first leases lapse before the last task is taken.
+		if !slices.ContainsFunc(taken, func(d delivery) bool { return d.task.ID == task.ID && d.task.Attempt == task.Attempt }) {
+			taken = append(taken, delivery{task, lease})
+		}
 	}
 	return taken
 }
@@ -250,7 +255,7 @@ func (r *run) finished(within time.Duration) bool {
 func (r *run) end() (coordinator.Outcome, error) {
 	r.t.Helper()
 	if !r.finished(patience) {
-		r.t.Fatalf("the run did not end in %v; log:\n%s", patience, r.log)
+		r.t.Fatalf("the run did not end in %v: %d of %d tasks are done; log:\n%s", patience, r.progress().Done, r.tasks(), r.log)
 	}
 	return r.got, r.err
 }
