@@ -194,6 +194,9 @@ func (c *carriage) claim(ctx context.Context) (*bus.Claim, error) {
 }
 
 func (c *carriage) setUpError(ctx context.Context, err error) error {
+	if c.options.server.url == "" {
+		err = fmt.Errorf("%w (its store is under %s: another folder with --data)", err, c.options.data.path)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -230,3 +230,11 @@ func named(args []string) (string, error) {
 	}
 	return args[0], nil
 }
+
+// perhapsNamed checks the argument of a command that takes a run or none; then it is "".
+func perhapsNamed(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	return named(args)
+}

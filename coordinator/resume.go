@@ -41,12 +41,9 @@ the server with --nats. While a coordinator is at work on it elsewhere, that tak
   coordinator resume n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run := ""
-			if len(args) > 0 {
-				var err error
-				if run, err = named(args); err != nil {
-					return err
-				}
+			run, err := perhapsNamed(args)
+			if err != nil {
+				return err
 			}
 			return resume(cmd.Context(), app, run, &o, cmd.OutOrStdout())
 		},

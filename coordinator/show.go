@@ -72,7 +72,16 @@ func (s *show) begin() {
 	if s.app.NoProgress {
 		return
 	}
-	s.quiet = background(func(over <-chan struct{}) {
+	s.quiet = repeatedly(func() {
+		if now := s.latest.Load(); now != nil {
+			s.logProgress(now)
+		}
+	})
+}
+
+// repeatedly has progress logged from time to time, until it is told to stop.
+func repeatedly(log func()) (stop func()) {
+	return background(func(over <-chan struct{}) {
 		tick := time.NewTicker(logEvery)
 		defer tick.Stop()
 		for {
@@ -80,9 +89,7 @@ func (s *show) begin() {
 			case <-over:
 				return
 			case <-tick.C:
-				if now := s.latest.Load(); now != nil {
-					s.logProgress(now)
-				}
+				log()
 			}
 		}
 	})

@@ -139,17 +139,8 @@ func tellRecounts(app *cli.App, recounted *atomic.Uint64) (stop func()) {
 	if app.NoProgress {
 		return func() {}
 	}
-	return background(func(over <-chan struct{}) {
-		tick := time.NewTicker(logEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-over:
-				return
-			case <-tick.C:
-				app.Log.Info().Uint64("recounted", recounted.Load()).Msg("counting a sample again")
-			}
-		}
+	return repeatedly(func() {
+		app.Log.Info().Uint64("recounted", recounted.Load()).Msg("counting a sample again")
 	})
 }
 

@@ -48,12 +48,9 @@ oldest_s), and total (text, or null unless the run is complete).`,
   coordinator watch n15-20261120-170938-7274 --nats nats://127.0.0.1:4222 --json`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run := ""
-			if len(args) > 0 {
-				var err error
-				if run, err = named(args); err != nil {
-					return err
-				}
+			run, err := perhapsNamed(args)
+			if err != nil {
+				return err
 			}
 			if err := cli.CheckNATS(o.url); err != nil {
 				return err

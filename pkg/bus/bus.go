@@ -100,7 +100,11 @@ func Connect(cfg Config) (*Bus, error) {
 		return nil, fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222", queens.ErrNoConnection, cfg.where())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", queens.ErrNoConnection, cfg.where(), err)
+		advice := "is a server running there, and is the address right?"
+		if errors.Is(err, nats.ErrAuthorization) {
+			advice = "are the user and password in the address right?"
+		}
+		return nil, fmt.Errorf("%w: %s: %w: %s", queens.ErrNoConnection, cfg.where(), err, advice)
 	}
 	if !conn.IsConnected() && !errors.Is(conn.LastError(), nats.ErrAuthorization) {
 		b.waited.Store(true)
