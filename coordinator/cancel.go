@@ -12,7 +12,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 func cancelCommand(app *cli.App) *cobra.Command {
@@ -28,7 +28,7 @@ server. What was counted stays in its ledger; delete the run's folder to be rid 
   coordinator cancel n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
 		ValidArgsFunction: cli.WithEnvironment(data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := named(args)
+			name, err := named(args)
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ server. What was counted stays in its ledger; delete the run's folder to be rid 
 			if err := data.open(); err != nil {
 				return err
 			}
-			return cancelRun(cmd.Context(), app, run, &data, url)
+			return cancelRun(cmd.Context(), app, name, &data, url)
 		},
 	}
 	flags := cmd.Flags()
@@ -47,38 +47,38 @@ server. What was counted stays in its ledger; delete the run's folder to be rid 
 	return cmd
 }
 
-func cancelRun(ctx context.Context, app *cli.App, run string, data *dataFolder, url string) error {
-	onServer, err := cancelOnServer(ctx, app, run, url)
+func cancelRun(ctx context.Context, app *cli.App, name string, data *dataFolder, url string) error {
+	onServer, err := cancelOnServer(ctx, app, name, url)
 	switch {
-	case data.has(run):
-		return errors.Join(err, cancelHere(ctx, app, run, data))
+	case data.has(name):
+		return errors.Join(err, cancelHere(ctx, app, name, data))
 	case err != nil:
 		return err
 	case onServer:
-		app.Log.Info().Str("run", run).Msg("cancelled")
+		app.Log.Info().Str("run", name).Msg("cancelled")
 		return nil
 	case url == "":
-		return fmt.Errorf("there is no run %s in %s: see coordinator runs, or name its server with --nats", run, data.path)
+		return fmt.Errorf("there is no run %s in %s: see coordinator runs, or name its server with --nats", name, data.path)
 	}
-	return fmt.Errorf("there is no run %s in %s, nor on the server: see coordinator runs", run, data.path)
+	return fmt.Errorf("there is no run %s in %s, nor on the server: see coordinator runs", name, data.path)
 }
 
 // cancelOnServer cancels a run on a server, if one is named, and reports whether it knew
 // the run.
-func cancelOnServer(ctx context.Context, app *cli.App, run, url string) (known bool, err error) {
+func cancelOnServer(ctx context.Context, app *cli.App, name, url string) (known bool, err error) {
 	if url == "" {
 		return false, nil
 	}
-	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens cancel " + run, Lease: bus.DefaultLease, Log: app.Log})
+	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens cancel " + name, Lease: bus.DefaultLease, Log: app.Log})
 	if err != nil {
 		return false, err
 	}
 	defer b.Close()
-	switch err := b.CancelRun(ctx, run); {
+	switch err := b.CancelRun(ctx, name); {
 	case errors.Is(err, bus.ErrNoRecord):
 		return false, nil
 	case err != nil:
-		return true, fmt.Errorf("cancel run %s on %s: %w", run, b.Server(), err)
+		return true, fmt.Errorf("cancel run %s on %s: %w", name, b.Server(), err)
 	}
 	return true, nil
 }
@@ -91,22 +91,22 @@ const (
 
 // cancelHere cancels a run of this machine. One that another process is at work on is
 // told by a file, and waited for.
-func cancelHere(ctx context.Context, app *cli.App, run string, data *dataFolder) error {
-	file := data.cancelFile(run)
+func cancelHere(ctx context.Context, app *cli.App, name string, data *dataFolder) error {
+	file := data.cancelFile(name)
 	deadline := time.Now().Add(cancelWithin)
 	for {
-		l, err := ledger.Open(data.run(run))
+		l, err := ledger.Open(data.run(name))
 		if err == nil {
-			return errors.Join(finishCancelled(app, run, data, l), l.Close(), remove(file))
+			return errors.Join(finishCancelled(app, name, data, l), l.Close(), remove(file))
 		}
 		if errors.As(err, new(*ledger.DamagedError)) {
-			err = fmt.Errorf("%w; to be rid of the run, delete the folder %s", err, data.run(run))
+			err = fmt.Errorf("%w; to be rid of the run, delete the folder %s", err, data.run(name))
 		}
 		if !errors.As(err, new(*ledger.LockedError)) || time.Now().After(deadline) {
-			return errors.Join(fmt.Errorf("cancel run %s: %w", run, err), remove(file))
+			return errors.Join(fmt.Errorf("cancel run %s: %w", name, err), remove(file))
 		}
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			return fmt.Errorf("cancel run %s: %w", run, err)
+			return fmt.Errorf("cancel run %s: %w", name, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -116,16 +116,16 @@ func cancelHere(ctx context.Context, app *cli.App, run string, data *dataFolder)
 	}
 }
 
-func finishCancelled(app *cli.App, run string, data *dataFolder, l *ledger.Ledger) error {
+func finishCancelled(app *cli.App, name string, data *dataFolder, l *ledger.Ledger) error {
 	switch state := l.State(); state {
-	case queens.Cancelled:
-		app.Log.Info().Str("run", run).Msg("was cancelled already")
+	case run.Cancelled:
+		app.Log.Info().Str("run", name).Msg("was cancelled already")
 		return nil
-	case queens.Complete, queens.Contradicted:
-		return fmt.Errorf("run %s is %s already: there is nothing to cancel", run, state)
+	case run.Complete, run.Contradicted:
+		return fmt.Errorf("run %s is %s already: there is nothing to cancel", name, state)
 	default:
-		app.Log.Info().Str("run", run).Uint64("done", l.Len()).Msg("cancelled")
-		return errors.Join(l.SetState(queens.Cancelled), os.RemoveAll(data.store(run)))
+		app.Log.Info().Str("run", name).Uint64("done", l.Len()).Msg("cancelled")
+		return errors.Join(l.SetState(run.Cancelled), os.RemoveAll(data.store(name)))
 	}
 }
 

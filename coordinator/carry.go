@@ -16,10 +16,11 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
-	"nqueens/pkg/health"
+	"nqueens/pkg/httpserver"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/symmetry"
 )
 
@@ -53,7 +54,7 @@ type carriage struct {
 	app     *cli.App
 	options *runOptions
 	kernel  kernel.Kernel
-	answers *health.Server // nil unless it is asked for
+	answers *httpserver.Server // nil unless it is asked for
 	show    *show
 	ledger  *ledger.Ledger
 	bus     *bus.Bus // once there is a connection
@@ -141,7 +142,7 @@ func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
 		return coordinator.Outcome{}, err
 	}
 	if c.options.workers > 0 {
-		if err := kernel.Check(ctx, c.kernel); err != nil {
+		if err := kernel.SelfTest(ctx, c.kernel); err != nil {
 			return coordinator.Outcome{}, err
 		}
 	}
@@ -156,7 +157,7 @@ func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
 		}
 	}()
 	c.bus = server.bus
-	c.ledger.ServedAt(server.outside())
+	c.ledger.SetServerURL(server.outside())
 	claim, err := c.claim(ctx)
 	if err != nil {
 		return coordinator.Outcome{}, err
@@ -175,20 +176,20 @@ func (c *carriage) claim(ctx context.Context) (*bus.Claim, error) {
 		return nil, c.setUpError(ctx, err)
 	}
 	h := c.ledger.Header()
-	claim, err := c.bus.Claim(ctx, queens.Record{
-		Run: h.Run, Manifest: h.Manifest, State: queens.Running, Owner: owner(), Done: c.ledger.Len(), Created: h.Created,
+	claim, err := c.bus.Claim(ctx, run.Record{
+		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: owner(), Done: c.ledger.Len(), Created: h.Created,
 	})
 	switch {
 	case err == nil:
 		return claim, nil
 	case errors.Is(err, queens.ErrCancelled):
 		// Whoever cancelled it has left the record for this coordinator to learn it.
-		return nil, errors.Join(err, c.ledger.SetState(queens.Cancelled), c.bus.Forget(ctx, h.Run))
+		return nil, errors.Join(err, c.ledger.SetState(run.Cancelled), c.bus.DeleteRun(ctx, h.Run))
 	case c.fresh:
 		// The record may be there, although no answer came.
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 		defer done()
-		_ = c.bus.Forget(ctx, h.Run) // as far as that goes: err says why the run can't begin
+		_ = c.bus.DeleteRun(ctx, h.Run) // as far as that goes: err says why the run can't begin
 	}
 	return nil, c.setUpError(ctx, err)
 }
@@ -209,7 +210,7 @@ func (c *carriage) setUpError(ctx context.Context, err error) error {
 // count goes on with the run that is claimed, to its end. All is written down and told to
 // others before this process says a word: its terminal may be stopped.
 func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
-	if err := c.ledger.SetState(queens.Running); err != nil {
+	if err := c.ledger.SetState(run.Running); err != nil {
 		return coordinator.Outcome{}, err
 	}
 	h := c.ledger.Header()
@@ -268,7 +269,7 @@ func (c *carriage) leave(ctx context.Context, claim *bus.Claim, outcome *coordin
 	}
 	c.publishEnd(outcome, state)
 	if state.Finished() {
-		err = c.bus.Forget(ctx, run)
+		err = c.bus.DeleteRun(ctx, run)
 	} else {
 		err = errors.Join(err, c.bus.PurgeTasks(ctx, run))
 	}
@@ -279,27 +280,27 @@ func (c *carriage) leave(ctx context.Context, claim *bus.Claim, outcome *coordin
 }
 
 // publishEnd tells those who watch how the run ended.
-func (c *carriage) publishEnd(outcome *coordinator.Outcome, state queens.State) {
+func (c *carriage) publishEnd(outcome *coordinator.Outcome, state run.State) {
 	last := outcome.Progress
 	if last.Run == "" {
 		return // it was over before it began
 	}
-	last.State, last.Rate, last.ETA, last.Crew = state, 0, queens.Range{}, nil
-	if state == queens.Complete {
+	last.State, last.Rate, last.ETA, last.Workers = state, 0, run.Range{}, nil
+	if state == run.Complete {
 		last.Total = outcome.Total
 	}
 	c.publish(&last)
 }
 
 // final is the state in which a run is left that ended so.
-func final(err error) queens.State {
+func final(err error) run.State {
 	switch {
 	case err == nil:
-		return queens.Complete
+		return run.Complete
 	case errors.Is(err, queens.ErrContradiction):
-		return queens.Contradicted
+		return run.Contradicted
 	case errors.Is(err, queens.ErrCancelled):
-		return queens.Cancelled
+		return run.Cancelled
 	}
-	return queens.Stopped
+	return run.Stopped
 }

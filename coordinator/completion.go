@@ -11,7 +11,7 @@ import (
 
 // kernelChoice is the flag that chooses among the kernels of this machine.
 func kernelChoice(p *string, value string) *cli.Choice {
-	return cli.NewChoice(p, value, kernel.Names()...).On("this machine")
+	return cli.NewChoice(p, value, kernel.Names()...).WithScope("this machine")
 }
 
 // completeRun completes the name of a run of this machine, the newest first, with its state.

@@ -15,12 +15,13 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 )
 
 // written makes the ledger of a run of n = 8 by mirror in a state, with the true counts
 // as they are doctored; it returns the folder of runs and the run's name.
-func written(t *testing.T, state queens.State, doctor func(m *queens.Manifest, results []queens.Result) []queens.Result) (data, run string) {
+func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, results []queens.Result) []queens.Result) (data, name string) {
 	t.Helper()
 	o := countOptions{symmetry: string(queens.Mirror), depth: 2}
 	m, err := plan(t.Context(), 8, &o)
@@ -31,25 +32,25 @@ func written(t *testing.T, state queens.State, doctor func(m *queens.Manifest, r
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, run = t.TempDir(), "n8-a"
+	data, name = t.TempDir(), "n8-a"
 	var results []queens.Result
 	for task := range split.Tasks(&m) {
 		count, err := k.New().Count(t.Context(), &task.Board, task.Prefixes, new(atomic.Uint64))
 		if err != nil {
 			t.Fatal(err)
 		}
-		results = append(results, queens.Result{Run: run, Task: task.ID, Hash: task.Hash(), Attempt: 1, Count: count, Worker: "w", Kernel: "generic"})
+		results = append(results, queens.Result{Run: name, Task: task.ID, Hash: task.Hash(), Attempt: 1, Count: count, Worker: "w", Kernel: "generic"})
 	}
 	results = doctor(&m, results)
-	l, err := ledger.Create(filepath.Join(data, run), ledger.Header{Run: run, Created: time.Now(), Manifest: m})
+	l, err := ledger.Create(filepath.Join(data, name), ledger.Header{Run: name, Created: time.Now(), Manifest: m})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.Accept(results, nil, queens.Position{})
+	_, err = l.Accept(results, nil, run.StreamPosition{})
 	if err := errors.Join(err, l.SetState(state), l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return data, run
+	return data, name
 }
 
 // What resume and verify say of a run that is over is what its ledger holds: a
@@ -58,7 +59,7 @@ func written(t *testing.T, state queens.State, doctor func(m *queens.Manifest, r
 func TestRunsThatAreOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		state  queens.State
+		state  run.State
 		doctor func(m *queens.Manifest, results []queens.Result) []queens.Result
 		is     error
 		not    error
@@ -66,17 +67,17 @@ func TestRunsThatAreOver(t *testing.T) {
 		says   string
 	}{
 		"contradicted early, by a sum too large": {
-			queens.Contradicted,
+			run.Contradicted,
 			func(_ *queens.Manifest, r []queens.Result) []queens.Result { r[5].Count += 1000; return r[:15] },
 			queens.ErrContradiction, queens.ErrIncomplete, "mismatch", "contradicted before it was complete, at 15 of 21 tasks",
 		},
 		"contradicted early, by something else": {
-			queens.Contradicted,
+			run.Contradicted,
 			func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r[:15] },
 			queens.ErrContradiction, queens.ErrIncomplete, "none", "coordinator count 8 --symmetry mirror --depth 2 --new",
 		},
 		"a sum too small": {
-			queens.Contradicted,
+			run.Contradicted,
 			func(_ *queens.Manifest, r []queens.Result) []queens.Result {
 				for i := range r {
 					r[i].Count = 0
@@ -86,17 +87,17 @@ func TestRunsThatAreOver(t *testing.T) {
 			queens.ErrContradiction, queens.ErrIncomplete, "mismatch", "counted 0",
 		},
 		"a result of another task": {
-			queens.Contradicted,
+			run.Contradicted,
 			func(_ *queens.Manifest, r []queens.Result) []queens.Result { r[5].Hash++; return r },
 			queens.ErrContradiction, queens.ErrIncomplete, "none", "the result of task 5 by w is of another task",
 		},
 		"another splitter": {
-			queens.Complete,
-			func(m *queens.Manifest, r []queens.Result) []queens.Result { m.Splitter++; return r },
+			run.Complete,
+			func(m *queens.Manifest, r []queens.Result) []queens.Result { m.SplitVersion++; return r },
 			nil, queens.ErrContradiction, "", "run n8-a: the run was split by rules of version",
 		},
 		"complete": {
-			queens.Complete,
+			run.Complete,
 			func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r },
 			nil, queens.ErrContradiction, "match", "",
 		},
@@ -109,7 +110,7 @@ func TestRunsThatAreOver(t *testing.T) {
 			o.data.path = data
 			resumed := resume(t.Context(), cli.New(&cobra.Command{}), run, &o, &out)
 			verified := verify(t.Context(), cli.New(&cobra.Command{}), run, &verifyOptions{sample: "100%", kernel: "generic", threads: 1, json: true, data: o.data}, &bytes.Buffer{})
-			l, err := ledger.View(filepath.Join(data, run))
+			l, err := ledger.OpenReadOnly(filepath.Join(data, run))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +140,7 @@ func TestRunsThatAreOver(t *testing.T) {
 // starts again; with --new it is.
 func TestCountAfterAContradiction(t *testing.T) {
 	t.Parallel()
-	data, run := written(t, queens.Contradicted, func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r })
+	data, run := written(t, run.Contradicted, func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r })
 	again := func(anew bool) (string, error) {
 		var out bytes.Buffer
 		o := countOptions{
@@ -164,8 +165,8 @@ func TestCountAfterAContradiction(t *testing.T) {
 // has split otherwise; with --new it does.
 func TestCountAfterAnUpgrade(t *testing.T) {
 	t.Parallel()
-	data, run := written(t, queens.Stopped, func(m *queens.Manifest, r []queens.Result) []queens.Result {
-		m.Splitter--
+	data, run := written(t, run.Stopped, func(m *queens.Manifest, r []queens.Result) []queens.Result {
+		m.SplitVersion--
 		m.Hash[0]++
 		return r[:5]
 	})

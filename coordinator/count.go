@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -51,7 +52,7 @@ uses no symmetry, and there is no published total to compare it with.`,
   coordinator count 16 --listen 127.0.0.1:4222 --workers 0
   coordinator count 16 --nats nats://127.0.0.1:4222`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := cli.Side(args)
+			n, err := cli.ParseN(args)
 			if err != nil {
 				return err
 			}
@@ -109,7 +110,7 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 			return err
 		}
 	}
-	if before != nil && before.state == queens.Contradicted {
+	if before != nil && before.state == run.Contradicted {
 		return fmt.Errorf("%w: so ended the last run of the same count, %s; coordinator verify %s may say whose count is wrong, --new begins another",
 			queens.ErrContradiction, before.run, before.run)
 	}
@@ -117,9 +118,9 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 		c.fresh = true
 		c.ledger, err = begin(&o.data, start, manifest)
 	} else {
-		run := before.run
-		if c.ledger, err = o.data.goOn(app.Log, run); err == nil {
-			app.Log.Info().Str("run", run).Msg("going on with the run of the same count that was interrupted; --new would begin afresh")
+		name := before.run
+		if c.ledger, err = o.data.goOn(app.Log, name); err == nil {
+			app.Log.Info().Str("run", name).Msg("going on with the run of the same count that was interrupted; --new would begin afresh")
 		}
 	}
 	var locked *ledger.LockedError
@@ -136,8 +137,8 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 // the second is given another.
 func begin(data *dataFolder, start time.Time, m queens.Manifest) (*ledger.Ledger, error) {
 	for {
-		run := queens.NewRun(m.N, start)
-		l, err := ledger.Create(data.run(run), ledger.Header{Run: run, Created: start, Manifest: m})
+		name := run.NewName(m.N, start)
+		l, err := ledger.Create(data.run(name), ledger.Header{Run: name, Created: start, Manifest: m})
 		if !errors.Is(err, fs.ErrExist) {
 			return l, err
 		}

@@ -19,6 +19,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // dataFolder is the folder of the runs on this machine. A run owns a folder in it,
@@ -27,7 +28,7 @@ type dataFolder struct{ path string }
 
 func (d *dataFolder) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.path, "data", "", "`folder` of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
-	cli.TakesFolder(flags, "data")
+	cli.CompleteDirs(flags, "data")
 }
 
 // open settles which folder it is. It need not exist.
@@ -100,7 +101,7 @@ type localRun struct {
 	symmetry queens.Symmetry
 	placed   []queens.Square // beforehand
 	splitter int             // 0 where it can't be told
-	state    queens.State
+	state    run.State
 	done     uint64
 	tasks    uint64
 	hash     string              // of the manifest, in hexadecimal digits
@@ -132,14 +133,14 @@ func (d *dataFolder) runs() ([]localRun, error) {
 
 // look looks at the ledger of one run.
 func (d *dataFolder) look(name string) localRun {
-	l, err := ledger.Look(d.run(name))
+	l, err := ledger.OpenTolerant(d.run(name))
 	var locked *ledger.LockedError
 	switch {
 	case errors.As(err, &locked) && locked.Holder.Run == name:
 		h := &locked.Holder
 		placed, _ := placeFlag{h.Placed}.squares(h.N) // for people to see; none where there are none
 		return localRun{
-			run: name, created: h.Created, n: h.N, symmetry: h.Symmetry, placed: placed, state: queens.Running,
+			run: name, created: h.Created, n: h.N, symmetry: h.Symmetry, placed: placed, state: run.Running,
 			done: h.Done, tasks: h.Tasks, hash: h.Hash, locked: locked,
 		}
 	case err != nil:
@@ -148,7 +149,7 @@ func (d *dataFolder) look(name string) localRun {
 	defer func() { _ = l.Close() }() // it was only read
 	h := l.Header()
 	return localRun{
-		run: name, created: h.Created, n: h.Manifest.N, symmetry: h.Manifest.Symmetry, placed: h.Manifest.Placed, splitter: h.Manifest.Splitter, state: l.State(),
+		run: name, created: h.Created, n: h.Manifest.N, symmetry: h.Manifest.Symmetry, placed: h.Manifest.Placed, splitter: h.Manifest.SplitVersion, state: l.State(),
 		done: l.Len(), tasks: h.Manifest.Tasks, hash: hex.EncodeToString(h.Manifest.Hash[:]), damaged: len(l.Damaged()),
 	}
 }
@@ -169,11 +170,11 @@ func (d *dataFolder) latest(log zerolog.Logger, m *queens.Manifest) (*localRun, 
 		switch {
 		case r.err != nil && strings.HasPrefix(r.run, fmt.Sprintf("n%d-", m.N)):
 			unknown = fmt.Errorf("%w: run %s may be of the same count, and its ledger can't be read (--new begins another count): %w", queens.ErrIncomplete, r.run, r.err)
-		case sameBoard(r, m) && !r.state.Finished() && r.splitter != 0 && r.splitter != m.Splitter:
+		case sameBoard(r, m) && !r.state.Finished() && r.splitter != 0 && r.splitter != m.SplitVersion:
 			unknown = fmt.Errorf("run %s of the same board was split by rules of version %d, this program has version %d: go on with the program that began it, or begin another count with --new",
-				r.run, r.splitter, m.Splitter)
+				r.run, r.splitter, m.SplitVersion)
 		}
-		return r.err == nil && sameBoard(r, m) && r.hash == hash && r.state != queens.Cancelled
+		return r.err == nil && sameBoard(r, m) && r.hash == hash && r.state != run.Cancelled
 	})
 	if err == nil {
 		err = unknown
@@ -210,9 +211,9 @@ func (d *dataFolder) readable(log zerolog.Logger, wanted func(r *localRun) bool)
 }
 
 // goOn opens the ledger of a run for writing.
-func (d *dataFolder) goOn(log zerolog.Logger, run string) (*ledger.Ledger, error) {
-	defer tellIfSlow(log.With().Str("run", run).Logger(), "reading the ledger, which takes a while")()
-	return ledger.Open(d.run(run))
+func (d *dataFolder) goOn(log zerolog.Logger, name string) (*ledger.Ledger, error) {
+	defer tellIfSlow(log.With().Str("run", name).Logger(), "reading the ledger, which takes a while")()
+	return ledger.Open(d.run(name))
 }
 
 // tellIfSlow logs a message if stop is not called within a second.
@@ -225,7 +226,7 @@ func named(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", cli.Usagef("takes one argument, the name of a run, not %d: see coordinator runs", len(args))
 	}
-	if err := queens.CheckRun(args[0]); err != nil {
+	if err := queens.ValidateRun(args[0]); err != nil {
 		return "", cli.Usagef("%v: see coordinator runs", err)
 	}
 	return args[0], nil

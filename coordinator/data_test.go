@@ -10,6 +10,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A count goes on with a run of the same placed queens, and of no others: neither where no
@@ -49,13 +50,13 @@ func TestLatestIsOfTheSameQueens(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			data := dataFolder{path: t.TempDir()}
 			if c.upgrade {
-				c.before.Splitter--
+				c.before.SplitVersion--
 			}
 			l, err := ledger.Create(filepath.Join(data.path, stopped), ledger.Header{Run: stopped, Created: time.Now(), Manifest: c.before})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(l.SetState(queens.Stopped), l.Close()); err != nil {
+			if err := errors.Join(l.SetState(run.Stopped), l.Close()); err != nil {
 				t.Fatal(err)
 			}
 			found, err := data.latest(zerolog.Nop(), &c.wanted)

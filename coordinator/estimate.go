@@ -44,11 +44,11 @@ this machine, here or elsewhere.`,
   coordinator estimate 18 --json`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := cli.Side(args)
+			n, err := cli.ParseN(args)
 			if err != nil {
 				return err
 			}
-			if err := cli.InRange("workers", o.workers, 1, cli.MaxThreads); err != nil {
+			if err := cli.CheckRange("workers", o.workers, 1, cli.MaxThreads); err != nil {
 				return err
 			}
 			return runEstimate(cmd.Context(), n, &o, cmd.OutOrStdout())

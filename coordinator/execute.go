@@ -11,9 +11,10 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
-	"nqueens/pkg/health"
+	"nqueens/pkg/httpserver"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/worker"
 )
 
@@ -33,18 +34,18 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 	defer stop()
 	if c.answers != nil {
 		c.beat.Store(time.Now().UnixNano())
-		c.app.Log.Info().Str("http", c.answers.Address()).Msg("answering " + health.LivePath + " and " + health.ReadyPath)
+		c.app.Log.Info().Str("http", c.answers.Address()).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
 		group.Go(func() error { return c.answers.Serve(ctx) })
 	}
 	for name := range own { // whose first heartbeats nobody may hear yet
-		roster.Saw(queens.Heartbeat{Worker: name, Version: cli.Version(), Kernel: c.kernel.Name, Threads: 1})
+		roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Version: cli.Version(), Kernel: c.kernel.Name, Threads: 1})
 	}
 	for _, w := range workers {
 		group.Go(func() error { w.Run(ctx); return nil })
 	}
 	group.Go(func() error {
-		return c.bus.Heartbeats(ctx, func(h queens.Heartbeat) {
-			change := roster.Saw(h)
+		return c.bus.Heartbeats(ctx, func(h run.Heartbeat) {
+			change := roster.ObserveHeartbeat(h)
 			if !own[h.Worker] {
 				logChange(c.app.Log, change, &h)
 			}
@@ -67,15 +68,15 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 func (c *carriage) service(claim *bus.Claim, roster *progress.Roster) (*coordinator.Coordinator, error) {
 	m := c.ledger.Header().Manifest
 	return coordinator.New(coordinator.Config{
-		Known:       knownTotal(&m),
-		Roster:      roster,
-		Overdue:     coordinator.DefaultOverdue,
-		Patience:    coordinator.DefaultPatience,
-		Unsettled:   coordinator.DefaultUnsettled,
-		Finish:      c.countUnique,
-		Report:      c.report,
-		ReportEvery: coordinator.DefaultReportEvery,
-		Log:         c.app.Log,
+		Known:          knownTotal(&m),
+		Roster:         roster,
+		CheckAfter:     coordinator.DefaultOverdue,
+		RepublishAfter: coordinator.DefaultPatience,
+		DisputeTimeout: coordinator.DefaultUnsettled,
+		OnComplete:     c.countUnique,
+		OnProgress:     c.report,
+		ReportEvery:    coordinator.DefaultReportEvery,
+		Log:            c.app.Log,
 	}, c.bus, claim, c.ledger)
 }
 
@@ -105,12 +106,12 @@ func (c *carriage) workers() (workers []*worker.Worker, names map[string]bool, e
 // asked for. Nobody is answered before the run is executed.
 func (c *carriage) listen() (err error) {
 	if c.options.http != "" {
-		c.answers, err = health.Listen(c.options.http, health.Checks{Live: c.live, Ready: func() error { return c.bus.Connected() }})
+		c.answers, err = httpserver.Listen(c.options.http, httpserver.Checks{Live: c.live, Ready: func() error { return c.bus.Connected() }})
 	}
 	return err
 }
 
-func (c *carriage) report(s queens.Snapshot) {
+func (c *carriage) report(s run.Progress) {
 	c.beat.Store(time.Now().UnixNano())
 	c.show.snapshot(s)
 }
@@ -137,7 +138,7 @@ func (c *carriage) tell(ctx context.Context) error {
 
 // publish tells those who watch. That fails where there is no connection, which others
 // say: the next snapshot comes soon.
-func (c *carriage) publish(s *queens.Snapshot) {
+func (c *carriage) publish(s *run.Progress) {
 	if err := c.bus.PublishProgress(*s); err != nil {
 		c.app.Log.Debug().Err(err).Msg("progress not published")
 	}
@@ -160,8 +161,8 @@ const lookForCancel = time.Second
 
 // watchCancel ends with an error when the run is cancelled by its file.
 func (c *carriage) watchCancel(ctx context.Context) error {
-	run := c.ledger.Header().Run
-	file := c.options.data.cancelFile(run)
+	name := c.ledger.Header().Run
+	file := c.options.data.cancelFile(name)
 	tick := time.NewTicker(lookForCancel)
 	defer tick.Stop()
 	for {

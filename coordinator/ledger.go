@@ -108,17 +108,17 @@ func exportTask(l *ledger.Ledger, m *queens.Manifest, task queens.Task, out subt
 	}
 	k := m.Classes[m.ClassOf(task.ID)].K
 	if !counted {
-		return out.write(queens.NewSubtotal(&task, k, nil))
+		return out.write(queens.NewExportedTask(&task, k, nil))
 	}
 	if result.Hash != task.Hash() {
 		return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, task.ID, result.Worker)
 	}
-	return out.write(queens.NewSubtotal(&task, k, &result))
+	return out.write(queens.NewExportedTask(&task, k, &result))
 }
 
 // subtotalWriter writes subtotals in one format.
 type subtotalWriter struct {
-	write func(s queens.Subtotal) error
+	write func(s queens.ExportedTask) error
 	flush func() error
 }
 
@@ -127,7 +127,7 @@ var exportFormats = map[string]func(io.Writer) subtotalWriter{"jsonl": jsonLines
 func jsonLines(w io.Writer) subtotalWriter {
 	out := json.NewEncoder(w)
 	return subtotalWriter{
-		write: func(s queens.Subtotal) error { return out.Encode(s) },
+		write: func(s queens.ExportedTask) error { return out.Encode(s) },
 		flush: func() error { return nil },
 	}
 }
@@ -138,7 +138,7 @@ func csvLines(w io.Writer) subtotalWriter {
 	out := csv.NewWriter(w)
 	headed := false
 	return subtotalWriter{
-		write: func(s queens.Subtotal) error {
+		write: func(s queens.ExportedTask) error {
 			if !headed {
 				headed = true
 				if err := out.Write([]string{"run", "task", "hash", "k", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds"}); err != nil {
@@ -151,7 +151,7 @@ func csvLines(w io.Writer) subtotalWriter {
 	}
 }
 
-func csvFields(s *queens.Subtotal) []string {
+func csvFields(s *queens.ExportedTask) []string {
 	allow := make([]string, s.Board.N)
 	for row := range allow {
 		allow[row] = strconv.FormatUint(uint64(s.Board.Allow[row]), 10)

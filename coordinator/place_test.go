@@ -44,7 +44,7 @@ func planned(t *testing.T, line string) queens.Manifest {
 	if err := flags.Parse(strings.Fields(line)); err != nil {
 		t.Fatal(err)
 	}
-	n, err := cli.Side(flags.Args())
+	n, err := cli.ParseN(flags.Args())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/symmetry"
 )
 
@@ -67,7 +68,7 @@ func comparison(l *ledger.Ledger, total *big.Int, ended error) string {
 			}
 			sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
 		}
-		sum, all = sums.Floor(), l.Len() == m.Tasks
+		sum, all = sums.Partial(), l.Len() == m.Tasks
 	}
 	switch difference := sum.Cmp(known); {
 	case difference == 0 && total != nil:
@@ -96,7 +97,7 @@ func ending(err error) string {
 }
 
 // logChange logs that a worker of another process joins or leaves.
-func logChange(log zerolog.Logger, change progress.Change, h *queens.Heartbeat) {
+func logChange(log zerolog.Logger, change progress.Change, h *run.Heartbeat) {
 	switch change {
 	case progress.Joins:
 		log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).Int("threads", h.Threads).Msg("worker joined")
@@ -111,8 +112,8 @@ func logChange(log zerolog.Logger, change progress.Change, h *queens.Heartbeat) 
 func secondsField(name string) string { return name + cli.SecondsSuffix }
 
 // span shows a range of durations: 17s to 21s.
-func span(r queens.Range) string {
-	least, most := round(r.Least), round(r.Most)
+func span(r run.Range) string {
+	least, most := round(r.Min), round(r.Max)
 	if least == most {
 		return least
 	}

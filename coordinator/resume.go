@@ -16,6 +16,7 @@ import (
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 )
 
@@ -41,11 +42,11 @@ the server with --nats. While a coordinator is at work on it elsewhere, that tak
   coordinator resume n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := perhapsNamed(args)
+			name, err := perhapsNamed(args)
 			if err != nil {
 				return err
 			}
-			return resume(cmd.Context(), app, run, &o, cmd.OutOrStdout())
+			return resume(cmd.Context(), app, name, &o, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&o.takeOver, "take-over", false, "take the run over from a coordinator that is still at work elsewhere")
@@ -53,35 +54,35 @@ the server with --nats. While a coordinator is at work on it elsewhere, that tak
 	return cmd
 }
 
-func resume(ctx context.Context, app *cli.App, run string, o *resumeOptions, stdout io.Writer) error {
+func resume(ctx context.Context, app *cli.App, name string, o *resumeOptions, stdout io.Writer) error {
 	c := carriage{app: app, options: &o.runOptions, start: time.Now()}
 	if err := c.prepare(); err != nil {
 		return err
 	}
-	if run == "" {
+	if name == "" {
 		var err error
-		if run, err = nextRun(app, &o.data); err != nil {
+		if name, err = nextRun(app, &o.data); err != nil {
 			return err
 		}
 	}
-	if !o.data.has(run) {
-		if _, err := os.Stat(o.data.store(run)); err != nil && o.server.url == "" {
-			return fmt.Errorf("there is no run %s in %s: see coordinator runs; one whose ledger is lost can be made again from its server, named with --nats", run, o.data.path)
+	if !o.data.has(name) {
+		if _, err := os.Stat(o.data.store(name)); err != nil && o.server.url == "" {
+			return fmt.Errorf("there is no run %s in %s: see coordinator runs; one whose ledger is lost can be made again from its server, named with --nats", name, o.data.path)
 		}
-		if err := c.rebuild(ctx, run, o.takeOver); err != nil {
+		if err := c.rebuild(ctx, name, o.takeOver); err != nil {
 			return err
 		}
 		return c.carry(ctx, stdout)
 	}
 	var err error
-	if c.ledger, err = openRun(app, &o.data, run); err != nil {
+	if c.ledger, err = openRun(app, &o.data, name); err != nil {
 		return err
 	}
 	h := c.ledger.Header()
-	if c.ledger.State() == queens.Cancelled {
-		return errors.Join(fmt.Errorf("run %s: %w", run, queens.ErrCancelled), c.ledger.Close())
+	if c.ledger.State() == run.Cancelled {
+		return errors.Join(fmt.Errorf("run %s: %w", name, queens.ErrCancelled), c.ledger.Close())
 	}
-	if err := c.goesOn(ctx, run, &h.Manifest); err != nil {
+	if err := c.goesOn(ctx, name, &h.Manifest); err != nil {
 		return errors.Join(err, c.ledger.Close())
 	}
 	if over(c.ledger) {
@@ -112,12 +113,12 @@ func nextRun(app *cli.App, data *dataFolder) (string, error) {
 
 // openRun opens the ledger of a run to go on with it. One that others are reading, or
 // that can't be written, is opened for reading if its run is over.
-func openRun(app *cli.App, data *dataFolder, run string) (*ledger.Ledger, error) {
-	l, err := data.goOn(app.Log, run)
+func openRun(app *cli.App, data *dataFolder, name string) (*ledger.Ledger, error) {
+	l, err := data.goOn(app.Log, name)
 	if err == nil {
 		return l, nil
 	}
-	if viewed, failed := ledger.View(data.run(run)); failed == nil {
+	if viewed, failed := ledger.OpenReadOnly(data.run(name)); failed == nil {
 		if over(viewed) {
 			return viewed, nil
 		}
@@ -129,56 +130,56 @@ func openRun(app *cli.App, data *dataFolder, run string) (*ledger.Ledger, error)
 // over reports whether there is nothing to go on with: not of a complete run of which
 // records were found damaged.
 func over(l *ledger.Ledger) bool {
-	return l.State().Finished() && (l.State() != queens.Complete || l.Len() == l.Header().Manifest.Tasks)
+	return l.State().Finished() && (l.State() != run.Complete || l.Len() == l.Header().Manifest.Tasks)
 }
 
 // reproducible returns nil when this program would give out the tasks of the manifest.
-func reproducible(ctx context.Context, run string, m *queens.Manifest) error {
+func reproducible(ctx context.Context, name string, m *queens.Manifest) error {
 	err := split.Check(ctx, m)
 	if err == nil {
 		err = audit.Classes(m)
 	}
 	if err != nil {
-		return fmt.Errorf("run %s: %w", run, err)
+		return fmt.Errorf("run %s: %w", name, err)
 	}
 	return nil
 }
 
 // goesOn returns nil when this program can go on with the run as it is asked to.
-func (c *carriage) goesOn(ctx context.Context, run string, m *queens.Manifest) error {
+func (c *carriage) goesOn(ctx context.Context, name string, m *queens.Manifest) error {
 	if c.options.unique && len(m.Placed) > 0 {
-		return cli.Usagef("--unique: run %s has queens placed beforehand, which turns and mirrors move: leave it out", run)
+		return cli.Usagef("--unique: run %s has queens placed beforehand, which turns and mirrors move: leave it out", name)
 	}
-	return reproducible(ctx, run, m)
+	return reproducible(ctx, name, m)
 }
 
 // rebuild makes the ledger of a run anew from the record of it on the server. The
 // results that are there come in when the run is carried on.
-func (c *carriage) rebuild(ctx context.Context, run string, takeOver bool) error {
+func (c *carriage) rebuild(ctx context.Context, name string, takeOver bool) error {
 	o := c.options
-	server, err := o.server.open(run, o.data.store(run), c.app.Log)
+	server, err := o.server.open(name, o.data.store(name), c.app.Log)
 	if err != nil {
 		return err
 	}
 	defer server.close()
-	record, err := server.bus.Record(ctx, run)
+	record, err := server.bus.Record(ctx, name)
 	switch {
 	case errors.Is(err, bus.ErrNoRecord):
-		return fmt.Errorf("run %s has no ledger in %s, and server %s has no record of it: see coordinator runs", run, o.data.path, server.address)
+		return fmt.Errorf("run %s has no ledger in %s, and server %s has no record of it: see coordinator runs", name, o.data.path, server.address)
 	case err != nil:
-		return fmt.Errorf("look for the record of run %s: %w", run, err)
-	case record.State == queens.Cancelled:
-		return fmt.Errorf("run %s: %w", run, queens.ErrCancelled)
+		return fmt.Errorf("look for the record of run %s: %w", name, err)
+	case record.State == run.Cancelled:
+		return fmt.Errorf("run %s: %w", name, queens.ErrCancelled)
 	case o.server.url != "" && !takeOver && atWork(&record):
 		return fmt.Errorf("run %s is at work: %s has it, and has said so within %v: resume it where its ledger is; or, if that coordinator has died, wait %[3]v and try again, or take the run over with --take-over",
-			run, record.Owner, lostAfter)
+			name, record.Owner, lostAfter)
 	}
-	if err := c.goesOn(ctx, run, &record.Manifest); err != nil {
+	if err := c.goesOn(ctx, name, &record.Manifest); err != nil {
 		return err
 	}
-	c.app.Log.Warn().Str("run", run).Str("server", server.address).Str("last_owner", record.Owner).
+	c.app.Log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
 		Msg("the run has no ledger here: making it anew from what the server has")
-	c.ledger, err = ledger.Create(o.data.run(run), ledger.Header{Run: run, Created: record.Created, Manifest: record.Manifest})
+	c.ledger, err = ledger.Create(o.data.run(name), ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest})
 	return err
 }
 
@@ -186,7 +187,7 @@ func (c *carriage) rebuild(ctx context.Context, run string, takeOver bool) error
 func (c *carriage) again(ctx context.Context, stdout io.Writer) error {
 	defer c.show.listen()()
 	workers, search := audit.Workers(c.ledger)
-	outcome := coordinator.Outcome{Workers: workers, Search: search}
+	outcome := coordinator.Outcome{Workers: workers, CoreTime: search}
 	total, err := auditRun(ctx, c.ledger)
 	if err == nil {
 		err = c.countUnique(ctx, total)

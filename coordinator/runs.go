@@ -17,6 +17,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 func runsCommand(app *cli.App) *cobra.Command {
@@ -81,7 +82,7 @@ func (r *localRun) shown() string {
 	switch {
 	case r.err != nil:
 		return unreadable
-	case r.locked == nil && r.state == queens.Running:
+	case r.locked == nil && r.state == run.Running:
 		return interrupted
 	}
 	return string(r.state)
@@ -129,7 +130,7 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: string(r.State), Done: r.Done,
 			Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
 		}
-		if r.State == queens.Running && !atWork(&r) {
+		if r.State == run.Running && !atWork(&r) {
 			row.State = interrupted
 		}
 		rows = append(rows, row)
@@ -142,8 +143,8 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 const lostAfter = 15 * time.Second
 
 // atWork reports whether a run's coordinator has renewed its record lately.
-func atWork(r *queens.Record) bool {
-	return r.State == queens.Running && time.Since(r.Updated) < lostAfter
+func atWork(r *run.Record) bool {
+	return r.State == run.Running && time.Since(r.Updated) < lostAfter
 }
 
 func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {

@@ -84,7 +84,7 @@ func (s *scene) progress(more int) (done int) {
 // coordinator must have ended.
 func (s *scene) accepted() uint64 {
 	s.t.Helper()
-	l, err := ledger.View(filepath.Join(s.coordinator.data(), s.run))
+	l, err := ledger.OpenReadOnly(filepath.Join(s.coordinator.data(), s.run))
 	if err != nil {
 		s.t.Fatal(err)
 	}

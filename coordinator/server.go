@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/bus/embedded"
+	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/cli"
 )
 
@@ -42,7 +42,7 @@ func (o *serverOptions) check() error {
 type connection struct {
 	bus     *bus.Bus
 	address string // for people
-	server  *embedded.Server
+	server  *natsserver.Server
 }
 
 // open connects to the server of the options, or starts one with its store in that
@@ -56,7 +56,7 @@ func (o *serverOptions) open(run, store string, log zerolog.Logger) (*connection
 		if err := o.free(); err != nil {
 			return nil, err
 		}
-		server, err := embedded.Start(embedded.Config{StoreDir: store, Listen: o.listen, Log: log})
+		server, err := natsserver.Start(natsserver.Config{StoreDir: store, Listen: o.listen, Log: log})
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func loopback(address string) bool {
 // failure waits until ctx ends, or the server or the connection to it is beyond help.
 func (c *connection) failure(ctx context.Context) error {
 	if c.server == nil {
-		return c.bus.Lost(ctx)
+		return c.bus.WaitClosed(ctx)
 	}
 	return c.server.Failure(ctx)
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"nqueens/pkg/cli"
-	"nqueens/pkg/queens"
-	"nqueens/pkg/terminal"
+	"nqueens/pkg/display"
+	"nqueens/pkg/run"
 )
 
 // show is what a person sees of a run while it goes: on a terminal a live display, below
@@ -20,13 +20,13 @@ import (
 type show struct {
 	app    *cli.App
 	asked  chan os.Signal
-	latest atomic.Pointer[queens.Snapshot] // nil before the first
-	away   atomic.Pointer[time.Time]       // since when the server is; nil while it is there
+	latest atomic.Pointer[run.Progress] // nil before the first
+	away   atomic.Pointer[time.Time]    // since when the server is; nil while it is there
 
 	// From begin to end:
-	display *terminal.Display // nil where there is no screen
-	quiet   func()            // ends the lines of the log; nil where there are none
-	stuck   bool              // the terminal takes nothing any more
+	display *display.Display // nil where there is no screen
+	quiet   func()           // ends the lines of the log; nil where there are none
+	stuck   bool             // the terminal takes nothing any more
 }
 
 // logEvery is how often progress is logged where it is not displayed.
@@ -64,9 +64,9 @@ func (s *show) listen() (stop func()) {
 // begin opens the display, if there is a screen for it, with the log above it; else it has
 // progress logged, unless that is not wanted.
 func (s *show) begin() {
-	if screen := s.app.Screen(); screen != nil {
-		s.display = terminal.New(screen, cli.Colors())
-		s.app.Divert(s.display)
+	if screen := s.app.TTY(); screen != nil {
+		s.display = display.New(screen, cli.Colors())
+		s.app.RedirectLog(s.display)
 		return
 	}
 	if s.app.NoProgress {
@@ -116,12 +116,12 @@ func (s *show) end() {
 		return
 	}
 	if s.stuck = !s.display.Close(); !s.stuck {
-		s.app.Divert(nil)
+		s.app.RedirectLog(nil)
 	}
 }
 
 // snapshot shows the state of the run. It is called one at a time.
-func (s *show) snapshot(now queens.Snapshot) {
+func (s *show) snapshot(now run.Progress) {
 	s.latest.Store(&now)
 	if s.display == nil {
 		return
@@ -149,26 +149,26 @@ func (s *show) note() {
 		return
 	}
 	text := ""
-	if now := s.latest.Load(); now != nil && now.State == queens.Running && now.Done == now.Tasks {
+	if now := s.latest.Load(); now != nil && now.State == run.Running && now.Done == now.Tasks {
 		text = "all tasks are counted: the ledger is gone through once more"
 	} else if since := s.away.Load(); since != nil {
 		text = fmt.Sprintf("server away since %s, waiting for it", since.Format(time.TimeOnly))
 	}
-	s.display.Note(text)
+	s.display.SetStatus(text)
 }
 
-func (s *show) logProgress(now *queens.Snapshot) {
-	event := s.app.Log.Info().Float64("percent", percentage(now.Work)).Uint64("done", now.Done).Uint64("tasks", now.Tasks).
+func (s *show) logProgress(now *run.Progress) {
+	event := s.app.Log.Info().Float64("percent", percentage(now.WorkDone)).Uint64("done", now.Done).Uint64("tasks", now.Tasks).
 		Str("solutions", now.Solutions.String()).Float64("rate", math.Round(now.Rate)).
 		Str("elapsed", round(now.Elapsed)).Float64(secondsField("elapsed"), now.Elapsed.Seconds())
-	if now.ETA == (queens.Range{}) {
+	if now.ETA == (run.Range{}) {
 		event.Str("eta", "estimating")
 	} else {
-		event.Str("eta", span(now.ETA)).Float64(secondsField("eta_least"), now.ETA.Least.Seconds()).Float64(secondsField("eta_most"), now.ETA.Most.Seconds())
+		event.Str("eta", span(now.ETA)).Float64(secondsField("eta_least"), now.ETA.Min.Seconds()).Float64(secondsField("eta_most"), now.ETA.Max.Seconds())
 	}
-	event.Int("workers", now.Workers).Int("threads", now.Threads)
-	if now.Repeated > 0 {
-		event.Uint64("repeated", now.Repeated)
+	event.Int("workers", now.WorkerCount).Int("threads", now.Threads)
+	if now.Republished > 0 {
+		event.Uint64("repeated", now.Republished)
 	}
 	if now.Conflicts > 0 {
 		event.Int("conflicts", now.Conflicts)

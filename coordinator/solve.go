@@ -69,7 +69,7 @@ it asks for --limit.`,
 	flags.IntVar(&o.limit, "limit", 0, "print no more than this `number` of boards; 0 prints all")
 	flags.Var(cli.NewChoice(&o.format, "text", "text", "json", "svg"), "format", "form of the boards")
 	flags.StringVar(&o.output, "output", "", "write each board to a file of its own in this `folder`, which is made where it is missing")
-	cli.TakesFolder(flags, "output")
+	cli.CompleteDirs(flags, "output")
 	flags.BoolVar(&o.unique, "unique", false, "print one board of each family of turns and mirrors, and how many images it has")
 	flags.BoolVar(&o.any, "any", false, "print one solution by a known construction, for N up to 1000000")
 	o.place.register(flags)
@@ -100,7 +100,7 @@ func (o *solveOptions) source(flags *pflag.FlagSet, args []string) (boardSource,
 	if o.any {
 		return o.anySource(flags, args)
 	}
-	n, err := cli.Side(args)
+	n, err := cli.ParseN(args)
 	if err != nil {
 		if _, large := anySide(args); large == nil {
 			err = cli.Usagef("%w; for one solution of a larger board there is --any", err)
@@ -146,13 +146,13 @@ func anySide(args []string) (int, error) {
 		}
 		return n, nil
 	}
-	return cli.Side(args)
+	return cli.ParseN(args)
 }
 
 func allBoards(ctx context.Context, n int, placed []queens.Square) iter.Seq[board] {
 	empty := queens.FullBoard(n)
 	for _, s := range placed {
-		empty.Fix(s.Row, s.Column)
+		empty.Preplace(s.Row, s.Column)
 	}
 	return func(yield func(board) bool) {
 		for columns := range enumerate.Boards(ctx, empty) {
@@ -175,7 +175,7 @@ func uniqueBoards(ctx context.Context, n int) iter.Seq[board] {
 
 func anyBoard(n int) iter.Seq[board] {
 	return func(yield func(board) bool) {
-		if columns := enumerate.Any(n); columns != nil {
+		if columns := enumerate.Construct(n); columns != nil {
 			yield(board{columns: columns})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
-	"nqueens/pkg/terminal"
+	"nqueens/pkg/display"
 )
 
 // summarize tells what the run came to, whatever its end: where there is a screen, a run
@@ -21,12 +21,12 @@ func (c *carriage) summarize(o *coordinator.Outcome, ended error) {
 }
 
 // showTable shows a table where there is a screen for it, and reports whether there is.
-func (c *carriage) showTable(lines []terminal.Line) bool {
-	screen := c.app.Screen()
+func (c *carriage) showTable(lines []display.Line) bool {
+	screen := c.app.TTY()
 	if screen == nil || c.app.Log.GetLevel() > zerolog.InfoLevel {
 		return false
 	}
-	_, _ = fmt.Fprint(screen, terminal.Summary(lines, cli.Colors())) // who closed it does not look
+	_, _ = fmt.Fprint(screen, display.Summary(lines, cli.Colors())) // who closed it does not look
 	return true
 }
 
@@ -36,9 +36,9 @@ func (c *carriage) logEnd(o *coordinator.Outcome, known string, ended error) {
 	h := c.ledger.Header()
 	event := c.app.Log.Info().Str("run", h.Run).Str("end", ending(ended)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
 		Str("elapsed", round(p.Elapsed)).Float64(secondsField("elapsed"), p.Elapsed.Seconds()).
-		Str("core_time", round(o.Search)).Float64(secondsField("core_time"), o.Search.Seconds()).
-		Float64("percent", percentage(p.Work)).Str("solutions", p.Solutions.String()).
-		Float64("rate", math.Round(o.Rate)).Int("workers", o.Workers).Uint64("repeated", p.Repeated).Int("conflicts", p.Conflicts)
+		Str("core_time", round(o.CoreTime)).Float64(secondsField("core_time"), o.CoreTime.Seconds()).
+		Float64("percent", percentage(p.WorkDone)).Str("solutions", p.Solutions.String()).
+		Float64("rate", math.Round(o.Rate)).Int("workers", o.Workers).Uint64("repeated", p.Republished).Int("conflicts", p.Conflicts)
 	if len(h.Manifest.Placed) > 0 {
 		event.Str("placed", listed(h.Manifest.Placed))
 	}
@@ -67,55 +67,55 @@ var verdicts = map[string]string{
 }
 
 // table is the summary of a complete run.
-func (c *carriage) table(o *coordinator.Outcome, known string) []terminal.Line {
+func (c *carriage) table(o *coordinator.Outcome, known string) []display.Line {
 	p := &o.Progress
-	lines := append(c.totals(o, known), terminal.Line{Label: "time", Value: round(p.Elapsed), Remark: resumed(o)})
+	lines := append(c.totals(o, known), display.Line{Label: "time", Value: round(p.Elapsed), Remark: resumed(o)})
 	if o.Rate > 0 {
-		lines = append(lines, terminal.Line{Label: "rate", Value: terminal.Rate(o.Rate), Remark: "solutions"})
+		lines = append(lines, display.Line{Label: "rate", Value: display.Rate(o.Rate), Remark: "solutions"})
 	}
 	return append(lines,
 		coreTime(o),
-		terminal.Line{Label: "workers", Value: fmt.Sprint(o.Workers), Remark: "that counted"},
-		terminal.Line{Label: "tasks", Value: fmt.Sprint(p.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", p.Repeated, p.Conflicts)},
+		display.Line{Label: "workers", Value: fmt.Sprint(o.Workers), Remark: "that counted"},
+		display.Line{Label: "tasks", Value: fmt.Sprint(p.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", p.Republished, p.Conflicts)},
 		c.origin(),
 	)
 }
 
 // tableOfOld is that of a run that was complete already.
-func (c *carriage) tableOfOld(o *coordinator.Outcome, known string) []terminal.Line {
+func (c *carriage) tableOfOld(o *coordinator.Outcome, known string) []display.Line {
 	return append(c.totals(o, known),
 		coreTime(o),
-		terminal.Line{Label: "workers", Value: fmt.Sprint(o.Workers), Remark: "that counted"},
-		terminal.Line{Label: "tasks", Value: fmt.Sprint(c.ledger.Header().Manifest.Tasks)},
+		display.Line{Label: "workers", Value: fmt.Sprint(o.Workers), Remark: "that counted"},
+		display.Line{Label: "tasks", Value: fmt.Sprint(c.ledger.Header().Manifest.Tasks)},
 		c.origin(),
 	)
 }
 
 // totals are the lines that a table begins with.
-func (c *carriage) totals(o *coordinator.Outcome, known string) []terminal.Line {
+func (c *carriage) totals(o *coordinator.Outcome, known string) []display.Line {
 	h := c.ledger.Header()
-	lines := []terminal.Line{{Label: "solutions", Value: terminal.Count(o.Total), Remark: verdicts[known]}}
+	lines := []display.Line{{Label: "solutions", Value: display.Count(o.Total), Remark: verdicts[known]}}
 	if placed := h.Manifest.Placed; len(placed) > 0 {
-		lines = append(lines, terminal.Line{Label: "placed", Value: fmt.Sprint(len(placed)), Remark: "beforehand, on " + listed(placed)})
+		lines = append(lines, display.Line{Label: "placed", Value: fmt.Sprint(len(placed)), Remark: "beforehand, on " + listed(placed)})
 	}
 	if c.unique != nil {
-		lines = append(lines, terminal.Line{Label: "fundamental", Value: terminal.Count(c.unique), Remark: "apart from turns and mirrors"})
+		lines = append(lines, display.Line{Label: "fundamental", Value: display.Count(c.unique), Remark: "apart from turns and mirrors"})
 	}
 	return lines
 }
 
 // coreTime is the line with the time of all searches, whoever had them made.
-func coreTime(o *coordinator.Outcome) terminal.Line {
-	l := terminal.Line{Label: "core time", Value: round(o.Search), Remark: "all searches together"}
-	if hours := o.Search.Hours(); hours >= 0.01 {
+func coreTime(o *coordinator.Outcome) display.Line {
+	l := display.Line{Label: "core time", Value: round(o.CoreTime), Remark: "all searches together"}
+	if hours := o.CoreTime.Hours(); hours >= 0.01 {
 		l.Remark = fmt.Sprintf("%.3g core-hours", hours)
 	}
 	return l
 }
 
 // origin is the line with the name of the run.
-func (c *carriage) origin() terminal.Line {
-	return terminal.Line{Label: "run", Value: c.ledger.Header().Run, Remark: "coordinator verify goes through it again"}
+func (c *carriage) origin() display.Line {
+	return display.Line{Label: "run", Value: c.ledger.Header().Run, Remark: "coordinator verify goes through it again"}
 }
 
 // resumed says of which part of the run the time is.

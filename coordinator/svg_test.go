@@ -55,7 +55,7 @@ func parseSVG(t *testing.T, text []byte) drawn {
 // with a queen on each square of the board and nowhere else.
 func TestPictures(t *testing.T) {
 	for _, n := range []int{1, 4, 5, 8, 9, 26, 27, 32, 79, 80, 81, 99, 100, 101, 480, 481, 999, 1000} {
-		b := board{columns: enumerate.Any(n)}
+		b := board{columns: enumerate.Construct(n)}
 		text := svgBoard(&b)
 		if again := svgBoard(&board{columns: slices.Clone(b.columns)}); !bytes.Equal(again, text) {
 			t.Errorf("n=%d: two pictures of one board differ", n)
@@ -128,7 +128,7 @@ func TestSquaresTakeTurns(t *testing.T) {
 // numbers, from 0, as many as there is room for, and 0 among them.
 func TestCoordinates(t *testing.T) {
 	for _, n := range []int{1, 8, 26, 27, 32, 100, 1000} {
-		b := board{columns: enumerate.Any(n)}
+		b := board{columns: enumerate.Construct(n)}
 		measures := newDrawing(&b)
 		labels := make(map[string]int)
 		for _, text := range parseSVG(t, svgBoard(&b)).Groups[2].Texts {

@@ -22,6 +22,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // verifyOptions are the flags of verify.
@@ -48,14 +49,14 @@ were placed beforehand, as its mirror image.`,
   coordinator verify n14-20261120-153012-ab12 --sample 100% --kernel auto`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := named(args)
+			name, err := named(args)
 			if err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("seed") {
 				o.seed = rand.Uint64()
 			}
-			return verify(cmd.Context(), app, run, &o, cmd.OutOrStdout())
+			return verify(cmd.Context(), app, name, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -85,27 +86,27 @@ type verdict struct {
 	Seconds   float64         `json:"seconds"`
 }
 
-func verify(ctx context.Context, app *cli.App, run string, o *verifyOptions, stdout io.Writer) (err error) {
+func verify(ctx context.Context, app *cli.App, name string, o *verifyOptions, stdout io.Writer) (err error) {
 	start := time.Now()
 	share, err := parseShare(o.sample)
 	if err != nil {
 		return err
 	}
-	if err := cli.InRange("threads", o.threads, 1, cli.MaxThreads); err != nil {
+	if err := cli.CheckRange("threads", o.threads, 1, cli.MaxThreads); err != nil {
 		return err
 	}
 	k, err := kernel.Choose(o.kernel)
 	if err != nil {
 		return cli.Usagef("--kernel: %v", err)
 	}
-	l, err := o.data.view(run)
+	l, err := o.data.view(name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	m := l.Header().Manifest
-	v := verdict{Run: run, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: strconv.FormatUint(o.seed, 10)}
-	if err := reproducible(ctx, run, &m); err != nil {
+	v := verdict{Run: name, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: strconv.FormatUint(o.seed, 10)}
+	if err := reproducible(ctx, name, &m); err != nil {
 		return err
 	}
 	total, ended := auditRun(ctx, l)
@@ -121,7 +122,7 @@ func verify(ctx context.Context, app *cli.App, run string, o *verifyOptions, std
 	v.Recounted, err = audit.Recount(ctx, l, audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads, Recounted: &recounted})
 	quiet()
 	if err == nil && total != nil {
-		v.Whole, err = audit.Whole(ctx, &m, total, k, o.threads)
+		v.Whole, err = audit.RecountAll(ctx, &m, total, k, o.threads)
 	}
 	switch {
 	case err == nil:
@@ -149,7 +150,7 @@ func tellRecounts(app *cli.App, recounted *atomic.Uint64) (stop func()) {
 func auditRun(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
 	h := l.Header()
 	total, err := audit.Total(ctx, l, knownTotal(&h.Manifest))
-	if l.State() == queens.Contradicted && errors.Is(err, queens.ErrIncomplete) {
+	if l.State() == run.Contradicted && errors.Is(err, queens.ErrIncomplete) {
 		return nil, fmt.Errorf("%w: run %s was contradicted before it was complete, at %d of %d tasks: only a new count helps: %s",
 			queens.ErrContradiction, h.Run, l.Len(), h.Manifest.Tasks, sameCount(&h.Manifest))
 	}
@@ -203,14 +204,14 @@ func parseShare(text string) (float64, error) {
 }
 
 // view opens the ledger of a run to read it.
-func (d *dataFolder) view(run string) (*ledger.Ledger, error) {
+func (d *dataFolder) view(name string) (*ledger.Ledger, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	if !d.has(run) {
-		return nil, fmt.Errorf("there is no run %s in %s: see coordinator runs", run, d.path)
+	if !d.has(name) {
+		return nil, fmt.Errorf("there is no run %s in %s: see coordinator runs", name, d.path)
 	}
-	return ledger.View(d.run(run))
+	return ledger.OpenReadOnly(d.run(name))
 }
 
 // knownTotal returns the published total of a run's board, or nil. There is none where

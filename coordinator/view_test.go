@@ -159,7 +159,7 @@ func brake(t *testing.T, b *bus.Bus) (release func()) {
 		t.Helper()
 		stop()
 		holding.Wait()
-		if err := lease.Return(); err != nil {
+		if err := lease.Release(); err != nil {
 			t.Fatal(err)
 		}
 	}

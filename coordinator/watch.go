@@ -13,8 +13,9 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/display"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/terminal"
+	"nqueens/pkg/run"
 )
 
 // watchOptions are the flags of watch.
@@ -48,14 +49,14 @@ oldest_s), and total (text, or null unless the run is complete).`,
   coordinator watch n15-20261120-170938-7274 --nats nats://127.0.0.1:4222 --json`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := perhapsNamed(args)
+			name, err := perhapsNamed(args)
 			if err != nil {
 				return err
 			}
 			if err := cli.CheckNATS(o.url); err != nil {
 				return err
 			}
-			return watch(cmd.Context(), app, run, &o, cmd.OutOrStdout())
+			return watch(cmd.Context(), app, name, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -65,13 +66,13 @@ oldest_s), and total (text, or null unless the run is complete).`,
 	return cmd
 }
 
-func watch(ctx context.Context, app *cli.App, run string, o *watchOptions, stdout io.Writer) error {
+func watch(ctx context.Context, app *cli.App, name string, o *watchOptions, stdout io.Writer) error {
 	shown := newShow(app)
 	defer shown.listen()()
 	hint := ""
 	if o.url == "" {
 		var err error
-		if run, o.url, err = o.here(app, run); err != nil {
+		if name, o.url, err = o.here(app, name); err != nil {
 			return err
 		}
 		hint = ": if it asks for a password, give it with --nats"
@@ -81,11 +82,11 @@ func watch(ctx context.Context, app *cli.App, run string, o *watchOptions, stdou
 		return err
 	}
 	defer b.Close()
-	w := watcher{app: app, bus: b, run: run, show: shown, arrived: make(chan queens.Snapshot, 1), stdout: stdout, json: o.json}
+	w := watcher{app: app, bus: b, run: name, show: shown, arrived: make(chan run.Progress, 1), stdout: stdout, json: o.json}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	group.Go(func() error { return b.Lost(ctx) })
+	group.Go(func() error { return b.WaitClosed(ctx) })
 	group.Go(func() error {
 		defer stop()
 		if err := w.choose(ctx); err != nil {
@@ -101,8 +102,8 @@ func watch(ctx context.Context, app *cli.App, run string, o *watchOptions, stdou
 	case err != nil || o.json:
 		return seenEnough(err)
 	}
-	if screen := app.Screen(); screen != nil && !shown.stuck {
-		_, _ = fmt.Fprint(screen, terminal.Summary(watchedTable(&w.latest), cli.Colors())) // who closed it does not look
+	if screen := app.TTY(); screen != nil && !shown.stuck {
+		_, _ = fmt.Fprint(screen, display.Summary(watchedTable(&w.latest), cli.Colors())) // who closed it does not look
 	}
 	_, err = fmt.Fprintln(stdout, w.latest.Total)
 	return err
@@ -110,7 +111,7 @@ func watch(ctx context.Context, app *cli.App, run string, o *watchOptions, stdou
 
 // here returns the run of this machine to watch, which may be named, and the URL of its
 // server.
-func (o *watchOptions) here(app *cli.App, name string) (run, server string, err error) {
+func (o *watchOptions) here(app *cli.App, name string) (found, server string, err error) {
 	if err := o.data.open(); err != nil {
 		return "", "", err
 	}
@@ -182,9 +183,9 @@ func (w *watcher) choose(ctx context.Context) error {
 		if w.bus.Connected() != nil {
 			start, waited = time.Now(), true
 		} else {
-			run, err := newestRun(ctx, w.bus)
+			name, err := newestRun(ctx, w.bus)
 			if err == nil {
-				w.run = run
+				w.run = name
 			}
 			if err == nil || errors.Is(err, errNothing) && !waited || time.Since(start) > goneAfter {
 				return err
@@ -206,7 +207,7 @@ func newestRun(ctx context.Context, b *bus.Bus) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var newest queens.Record
+	var newest run.Record
 	var unread error
 	for _, name := range names {
 		r, err := b.Record(ctx, name)

@@ -15,6 +15,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // fake is a run whose coordinator is the test.
@@ -32,9 +33,9 @@ func startFake(t *testing.T) *fake {
 	if err := f.bus.Ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, err := f.bus.Claim(t.Context(), queens.Record{
+	_, err := f.bus.Claim(t.Context(), run.Record{
 		Run: f.run, Owner: "the test", Created: time.Now(),
-		Manifest: queens.Manifest{Splitter: 1, N: 8, Symmetry: queens.None, Tasks: 4, Classes: []queens.ClassPlan{
+		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: queens.None, Tasks: 4, Classes: []queens.ClassPlan{
 			{Class: queens.Class{Board: queens.FullBoard(8), K: 8}, Depth: 1, Batch: 2},
 		}},
 	})
@@ -44,12 +45,12 @@ func startFake(t *testing.T) *fake {
 	return f
 }
 
-func (f *fake) snapshot(state queens.State) queens.Snapshot {
-	return queens.Snapshot{Run: f.run, N: 8, Symmetry: queens.None, State: state, Done: 3, Tasks: 4, Work: 0.7, Solutions: big.NewInt(60)}
+func (f *fake) snapshot(state run.State) run.Progress {
+	return run.Progress{Run: f.run, N: 8, Symmetry: queens.None, State: state, Done: 3, Tasks: 4, WorkDone: 0.7, Solutions: big.NewInt(60)}
 }
 
 // tell publishes a snapshot until who watches logs the pattern, or has ended.
-func (f *fake) tell(p *process, s queens.Snapshot, pattern string) {
+func (f *fake) tell(p *process, s run.Progress, pattern string) {
 	f.t.Helper()
 	ctx, stop := context.WithCancel(f.t.Context())
 	ended := make(chan struct{})
@@ -70,10 +71,10 @@ func TestWatchObject(t *testing.T) {
 	t.Parallel()
 	f := startFake(t)
 	p := startWatchJSON(t, f.run, "--nats", f.server.url)
-	s := f.snapshot(queens.Running)
+	s := f.snapshot(run.Running)
 	s.Placed = 2
-	s.ETA = queens.Range{Least: time.Second, Most: 2 * time.Second}
-	s.Crew = []queens.CrewMember{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, Oldest: 1500 * time.Millisecond}}
+	s.ETA = run.Range{Min: time.Second, Max: 2 * time.Second}
+	s.Workers = []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, LongestTask: 1500 * time.Millisecond}}
 	f.tell(p, s, `("oldest_s":1.5)`)
 	var object map[string]any
 	for line := range strings.Lines(p.log.text()) {
@@ -101,19 +102,19 @@ func TestWatchToOtherEnds(t *testing.T) {
 	t.Parallel()
 	wrong := big.NewInt(93)
 	for name, c := range map[string]struct {
-		last  func(f *fake) queens.Snapshot
+		last  func(f *fake) run.Progress
 		exit  int
 		error string
 	}{
-		"contradicted": {func(f *fake) queens.Snapshot { return f.snapshot(queens.Contradicted) }, 3, `contradicts.*so ended run n8-fake; coordinator verify n8-fake`},
-		"cancelled":    {func(f *fake) queens.Snapshot { return f.snapshot(queens.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
-		"a wrong total": {func(f *fake) queens.Snapshot {
-			s := f.snapshot(queens.Complete)
+		"contradicted": {func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, 3, `contradicts.*so ended run n8-fake; coordinator verify n8-fake`},
+		"cancelled":    {func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
+		"a wrong total": {func(f *fake) run.Progress {
+			s := f.snapshot(run.Complete)
 			s.Total = wrong
 			return s
 		}, 3, `run n8-fake has come to another total`},
-		"another board's total": {func(f *fake) queens.Snapshot {
-			s := f.snapshot(queens.Complete)
+		"another board's total": {func(f *fake) run.Progress {
+			s := f.snapshot(run.Complete)
 			s.Total, s.Placed = wrong, 1
 			return s
 		}, 0, ``},
@@ -152,7 +153,7 @@ func TestWatchMissesTheEnd(t *testing.T) {
 	t.Parallel()
 	f := startFake(t)
 	knowing, cancelled := startWatchJSON(t, f.run, "--nats", f.server.url), startWatch(t, f.run, "--nats", f.server.url)
-	f.tell(knowing, f.snapshot(queens.Running), `("done":3,)`)
+	f.tell(knowing, f.snapshot(run.Running), `("done":3,)`)
 	if err := f.bus.CancelRun(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +163,8 @@ func TestWatchMissesTheEnd(t *testing.T) {
 
 	f = startFake(t)
 	knowing = startWatchJSON(t, f.run, "--nats", f.server.url)
-	f.tell(knowing, f.snapshot(queens.Running), `("done":3,)`)
-	if err := f.bus.Forget(t.Context(), f.run); err != nil {
+	f.tell(knowing, f.snapshot(run.Running), `("done":3,)`)
+	if err := f.bus.DeleteRun(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
 	gone := time.Now()

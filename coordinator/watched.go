@@ -3,30 +3,31 @@ package main
 import (
 	"fmt"
 
+	"nqueens/pkg/display"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/terminal"
+	"nqueens/pkg/run"
 )
 
 // watchedJSON is the object that watch prints of a snapshot.
 type watchedJSON struct {
-	Run       string       `json:"run"`
-	N         int          `json:"n"`
-	Placed    int          `json:"placed,omitempty"` // queens beforehand
-	State     queens.State `json:"state"`
-	Percent   float64      `json:"percent"` // of the estimated work
-	Done      uint64       `json:"done"`
-	Tasks     uint64       `json:"tasks"`
-	Solutions string       `json:"solutions"`
-	Rate      float64      `json:"rate"` // solutions a second
-	Elapsed   float64      `json:"elapsed_s"`
-	ETALeast  *float64     `json:"eta_least_s,omitempty"` // not while it can't be told
-	ETAMost   *float64     `json:"eta_most_s,omitempty"`
-	Workers   int          `json:"workers"`
-	Threads   int          `json:"threads"`
-	Repeated  uint64       `json:"repeated"`
-	Conflicts int          `json:"conflicts"`
-	Crew      []crewJSON   `json:"crew"`
-	Total     *string      `json:"total"` // null unless the run is complete
+	Run       string     `json:"run"`
+	N         int        `json:"n"`
+	Placed    int        `json:"placed,omitempty"` // queens beforehand
+	State     run.State  `json:"state"`
+	Percent   float64    `json:"percent"` // of the estimated work
+	Done      uint64     `json:"done"`
+	Tasks     uint64     `json:"tasks"`
+	Solutions string     `json:"solutions"`
+	Rate      float64    `json:"rate"` // solutions a second
+	Elapsed   float64    `json:"elapsed_s"`
+	ETALeast  *float64   `json:"eta_least_s,omitempty"` // not while it can't be told
+	ETAMost   *float64   `json:"eta_most_s,omitempty"`
+	Workers   int        `json:"workers"`
+	Threads   int        `json:"threads"`
+	Repeated  uint64     `json:"repeated"`
+	Conflicts int        `json:"conflicts"`
+	Crew      []crewJSON `json:"crew"`
+	Total     *string    `json:"total"` // null unless the run is complete
 }
 
 type crewJSON struct {
@@ -38,19 +39,19 @@ type crewJSON struct {
 	Oldest  float64 `json:"oldest_s"`
 }
 
-func watched(s *queens.Snapshot) *watchedJSON {
+func watched(s *run.Progress) *watchedJSON {
 	w := watchedJSON{
-		Run: s.Run, N: s.N, Placed: s.Placed, State: s.State, Percent: percentage(s.Work), Done: s.Done, Tasks: s.Tasks,
+		Run: s.Run, N: s.N, Placed: s.Placed, State: s.State, Percent: percentage(s.WorkDone), Done: s.Done, Tasks: s.Tasks,
 		Solutions: s.Solutions.String(), Rate: s.Rate, Elapsed: s.Elapsed.Seconds(),
-		Workers: s.Workers, Threads: s.Threads, Repeated: s.Repeated, Conflicts: s.Conflicts,
-		Crew: make([]crewJSON, len(s.Crew)),
+		Workers: s.WorkerCount, Threads: s.Threads, Repeated: s.Republished, Conflicts: s.Conflicts,
+		Crew: make([]crewJSON, len(s.Workers)),
 	}
-	if s.ETA != (queens.Range{}) {
-		least, most := s.ETA.Least.Seconds(), s.ETA.Most.Seconds()
+	if s.ETA != (run.Range{}) {
+		least, most := s.ETA.Min.Seconds(), s.ETA.Max.Seconds()
 		w.ETALeast, w.ETAMost = &least, &most
 	}
-	for i, m := range s.Crew {
-		w.Crew[i] = crewJSON{Name: m.Name, Kernel: m.Kernel, Threads: m.Threads, Rate: m.Rate, Held: m.Held, Oldest: m.Oldest.Seconds()}
+	for i, m := range s.Workers {
+		w.Crew[i] = crewJSON{Name: m.Name, Kernel: m.Kernel, Threads: m.Threads, Rate: m.Rate, Held: m.Held, Oldest: m.LongestTask.Seconds()}
 	}
 	if s.Total != nil {
 		digits := s.Total.String()
@@ -61,18 +62,18 @@ func watched(s *queens.Snapshot) *watchedJSON {
 
 // watchedTable is the summary of a run that is complete, as far as the last snapshot
 // tells.
-func watchedTable(s *queens.Snapshot) []terminal.Line {
+func watchedTable(s *run.Progress) []display.Line {
 	verdict := verdicts["none"]
 	if _, published := queens.KnownTotal(s.N); published && s.Placed == 0 {
 		verdict = verdicts["match"] // else it would be none of a complete run
 	}
-	lines := []terminal.Line{{Label: "solutions", Value: terminal.Count(s.Total), Remark: verdict}}
+	lines := []display.Line{{Label: "solutions", Value: display.Count(s.Total), Remark: verdict}}
 	if s.Placed > 0 {
-		lines = append(lines, terminal.Line{Label: "placed", Value: fmt.Sprint(s.Placed), Remark: "beforehand; coordinator runs says where"})
+		lines = append(lines, display.Line{Label: "placed", Value: fmt.Sprint(s.Placed), Remark: "beforehand; coordinator runs says where"})
 	}
 	return append(lines,
-		terminal.Line{Label: "time", Value: round(s.Elapsed), Remark: "of its last coordinator"},
-		terminal.Line{Label: "tasks", Value: fmt.Sprint(s.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", s.Repeated, s.Conflicts)},
-		terminal.Line{Label: "run", Value: s.Run, Remark: "coordinator verify goes through it again"},
+		display.Line{Label: "time", Value: round(s.Elapsed), Remark: "of its last coordinator"},
+		display.Line{Label: "tasks", Value: fmt.Sprint(s.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", s.Republished, s.Conflicts)},
+		display.Line{Label: "run", Value: s.Run, Remark: "coordinator verify goes through it again"},
 	)
 }

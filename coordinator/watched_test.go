@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"nqueens/pkg/queens"
-	"nqueens/pkg/terminal"
+	"nqueens/pkg/display"
+	"nqueens/pkg/run"
 )
 
 // The total of a board with placed queens is told as one, and that of a whole board has no
 // word of them.
 func TestWatchedPlaced(t *testing.T) {
 	for placed, says := range map[int]string{0: "", 3: "placed 3 beforehand; coordinator runs says where"} {
-		s := queens.Snapshot{Run: "n8-a", N: 8, Placed: placed, State: queens.Complete, Total: big.NewInt(5), Solutions: big.NewInt(5)}
-		table := strings.Join(strings.Fields(terminal.Summary(watchedTable(&s), false)), " ")
+		s := run.Progress{Run: "n8-a", N: 8, Placed: placed, State: run.Complete, Total: big.NewInt(5), Solutions: big.NewInt(5)}
+		table := strings.Join(strings.Fields(display.Summary(watchedTable(&s), false)), " ")
 		if marked := strings.Contains(table, "placed"); marked != (placed > 0) || !strings.Contains(table, says) {
 			t.Errorf("%d placed: the table is %q", placed, table)
 		}

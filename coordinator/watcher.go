@@ -11,6 +11,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // watcher shows one run until that ends. It asks the server for nothing while the run's
@@ -22,13 +23,13 @@ type watcher struct {
 	show    *show
 	stdout  io.Writer
 	json    bool
-	arrived chan queens.Snapshot // the latest, until it is taken
+	arrived chan run.Progress // the latest, until it is taken
 
-	latest    queens.Snapshot // of no run before the first
-	heard     time.Time       // when that came, or else when the watch began
-	connected time.Time       // since when there is a connection; zero while there is none
-	away      time.Time       // since when there is none
-	lacking   time.Time       // since when the server has no record; zero while it has one
+	latest    run.Progress // of no run before the first
+	heard     time.Time    // when that came, or else when the watch began
+	connected time.Time    // since when there is a connection; zero while there is none
+	away      time.Time    // since when there is none
+	lacking   time.Time    // since when the server has no record; zero while it has one
 	said      condition
 }
 
@@ -57,7 +58,7 @@ const (
 
 // put leaves a snapshot for follow, in place of one that it has not taken. It is called
 // one at a time.
-func (w *watcher) put(s queens.Snapshot) {
+func (w *watcher) put(s run.Progress) {
 	select {
 	case <-w.arrived:
 	default:
@@ -92,7 +93,7 @@ func (w *watcher) follow(ctx context.Context) error {
 }
 
 // take shows a snapshot.
-func (w *watcher) take(s *queens.Snapshot) error {
+func (w *watcher) take(s *run.Progress) error {
 	ended := failed(s)
 	if ended != nil && s.Total != nil {
 		return ended // nobody is to see that total
@@ -110,18 +111,18 @@ func (w *watcher) take(s *queens.Snapshot) error {
 }
 
 // failed says how a run ended that has no total to be believed.
-func failed(s *queens.Snapshot) error {
+func failed(s *run.Progress) error {
 	switch s.State {
-	case queens.Contradicted:
+	case run.Contradicted:
 		return fmt.Errorf("%w: so ended run %s; coordinator verify %s, where its ledger is, may say whose count is wrong", queens.ErrContradiction, s.Run, s.Run)
-	case queens.Cancelled:
+	case run.Cancelled:
 		return fmt.Errorf("run %s: %w", s.Run, queens.ErrCancelled)
-	case queens.Complete:
+	case run.Complete:
 		known, published := queens.KnownTotal(s.N)
 		if published && s.Placed == 0 && known.Cmp(s.Total) != 0 {
 			return fmt.Errorf("%w: somebody says that run %s has come to another total; coordinator verify %s goes through its ledger", queens.ErrContradiction, s.Run, s.Run)
 		}
-	case queens.Running, queens.Stopped:
+	case run.Running, run.Stopped:
 	}
 	return nil
 }
@@ -147,14 +148,14 @@ func (w *watcher) look(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return nil // as follow will see
-	case errors.Is(err, bus.ErrNoRecord), err == nil && record.State == queens.Complete:
+	case errors.Is(err, bus.ErrNoRecord), err == nil && record.State == run.Complete:
 		return w.lost()
 	case err != nil:
 		w.say(serverIsSilent, "the server does not answer: %s", cli.OneLine(err))
 		return nil
 	}
 	w.lacking = time.Time{}
-	if err := failed(&queens.Snapshot{Run: w.run, State: record.State}); err != nil {
+	if err := failed(&run.Progress{Run: w.run, State: record.State}); err != nil {
 		return err
 	}
 	w.sayRecord(&record)
@@ -178,7 +179,7 @@ func (w *watcher) lost() error {
 
 // sayHeard says what the latest snapshot says.
 func (w *watcher) sayHeard() {
-	if w.latest.State == queens.Stopped {
+	if w.latest.State == run.Stopped {
 		w.say(isStopped, "stopped: coordinator resume %s goes on with it", w.run)
 		return
 	}
@@ -190,9 +191,9 @@ func (w *watcher) sayHeard() {
 }
 
 // sayRecord says what the record of a run says whose coordinator is not heard.
-func (w *watcher) sayRecord(r *queens.Record) {
+func (w *watcher) sayRecord(r *run.Record) {
 	switch {
-	case r.State == queens.Stopped:
+	case r.State == run.Stopped:
 		w.say(isStopped, "stopped with %d of %d tasks done: coordinator resume %s goes on with it", r.Done, r.Manifest.Tasks, w.run)
 	case atWork(r):
 		w.say(isAwaited, "waiting for word of its coordinator (%q)", r.Owner)
@@ -210,6 +211,6 @@ func (w *watcher) say(what condition, format string, args ...any) {
 	}
 	w.said = what
 	if w.show.display != nil {
-		w.show.display.Note(text)
+		w.show.display.SetStatus(text)
 	}
 }

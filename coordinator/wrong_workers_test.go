@@ -20,6 +20,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	nqueensv1 "nqueens/proto/nqueens/v1"
 )
 
@@ -113,7 +114,7 @@ func TestWrongWorkerAmongOthers(t *testing.T) {
 			if err := publish(s.view, m); err != nil {
 				t.Fatal(err)
 			}
-			if err := lease.Return(); err != nil {
+			if err := lease.Release(); err != nil {
 				t.Fatal(err)
 			}
 			startWorker(t, s.server.url)
@@ -146,7 +147,7 @@ func TestDeadlyTask(t *testing.T) {
 	held := make(chan string)
 	var listening sync.WaitGroup
 	listening.Go(func() {
-		err := b.Heartbeats(ctx, func(h queens.Heartbeat) {
+		err := b.Heartbeats(ctx, func(h run.Heartbeat) {
 			if len(h.Held) == 1 && h.Held[0].Task == task.ID {
 				select {
 				case held <- h.Worker:
@@ -159,7 +160,7 @@ func TestDeadlyTask(t *testing.T) {
 		}
 	})
 	// It has been given out before: who takes it says so.
-	if err := lease.Return(); err != nil {
+	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}
 	var victims []string
@@ -240,6 +241,6 @@ func work(ctx context.Context, t *testing.T, b *bus.Bus, answer answer) {
 				Count: n, Worker: "test", Kernel: "generic",
 			})
 		}
-		_ = lease.Done(context.Background())
+		_ = lease.Ack(context.Background())
 	}
 }

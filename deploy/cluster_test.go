@@ -18,6 +18,7 @@ import (
 	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // size is a count of which the total is known.
@@ -75,7 +76,7 @@ var small = size{n: 12, symmetry: queens.Full}
 // reach waits until the run has so many tasks done, in percent of all, and not all.
 func (c *cluster) reach(percent uint64) {
 	c.t.Helper()
-	var r queens.Record
+	var r run.Record
 	c.eventually(fmt.Sprintf("%d%% of the tasks are done", percent), func() bool {
 		var known bool
 		r, known = c.record()
@@ -88,7 +89,7 @@ func (c *cluster) reach(percent uint64) {
 // where the run is over: then what was done to the cluster did not strike it.
 func (c *cluster) midRun(after string) {
 	c.t.Helper()
-	var r queens.Record
+	var r run.Record
 	since := time.Now()
 	c.eventually("the coordinator is at work after: "+after, func() bool {
 		if c.logged("run ended") > 0 {
@@ -96,7 +97,7 @@ func (c *cluster) midRun(after string) {
 		}
 		var known bool
 		r, known = c.record()
-		return known && r.State == queens.Running && r.Updated.After(since)
+		return known && r.State == run.Running && r.Updated.After(since)
 	})
 	if r.Done == r.Manifest.Tasks {
 		c.t.Fatalf("all was counted before: %s", after)

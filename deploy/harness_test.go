@@ -21,6 +21,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // patience bounds each wait for what must happen. It is long, for busy machines: where
@@ -242,18 +243,18 @@ func (c *cluster) logged(pattern string) int {
 }
 
 // record returns what the server knows of the run now, and whether it knows a run.
-func (c *cluster) record() (queens.Record, bool) {
+func (c *cluster) record() (run.Record, bool) {
 	c.t.Helper()
 	b, err := bus.Connect(bus.Config{URL: "nats://" + c.server, Name: "test", Lease: bus.DefaultLease, Log: zerolog.Nop()})
 	if err != nil {
-		return queens.Record{}, false
+		return run.Record{}, false
 	}
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	records, err := b.Runs(ctx)
 	if err != nil || len(records) == 0 {
-		return queens.Record{}, false
+		return run.Record{}, false
 	}
 	return records[len(records)-1], true
 }

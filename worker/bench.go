@@ -36,7 +36,7 @@ published one is exit code 3.`,
 		Example: `  worker bench 16
   worker bench 14 --kernel generic --threads 1 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := cli.Side(args)
+			n, err := cli.ParseN(args)
 			if err != nil {
 				return err
 			}

@@ -29,7 +29,7 @@ type recountReport struct {
 
 // line is a line of the input on its way through recount.
 type line struct {
-	subtotal queens.Subtotal
+	subtotal queens.ExportedTask
 	count    uint64
 	elapsed  time.Duration
 	// counted gets one value: nil when count and elapsed are set, or why not.

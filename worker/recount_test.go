@@ -123,7 +123,7 @@ func TestLongLine(t *testing.T) {
 func exported(t *testing.T, id uint64, result *queens.Result) string {
 	t.Helper()
 	task := queens.Task{Run: "r", ID: id, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}}}
-	line, err := json.Marshal(queens.NewSubtotal(&task, 8, result))
+	line, err := json.Marshal(queens.NewExportedTask(&task, 8, result))
 	if err != nil {
 		t.Fatal(err)
 	}

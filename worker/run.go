@@ -11,7 +11,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/health"
+	"nqueens/pkg/httpserver"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/worker"
 )
@@ -62,7 +62,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if err := cli.CheckHTTP(o.http); err != nil {
 		return err
 	}
-	if err := kernel.Check(ctx, chosen); err != nil {
+	if err := kernel.SelfTest(ctx, chosen); err != nil {
 		return err
 	}
 	name := worker.NewName()
@@ -84,20 +84,20 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 		return err
 	}
 	app.Log.Info().Str("version", cli.Version()).Str("host", host()).Str("worker", name).Str("kernel", chosen.Name).
-		Str("checked", fmt.Sprintf("n=1..%d", kernel.CheckedN)).
+		Str("checked", fmt.Sprintf("n=1..%d", kernel.SelfTestN)).
 		Int("threads", o.threads).Str("server", b.Server()).Msg("worker starts")
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.http != "" {
-		answers, err := health.Listen(o.http, health.Checks{Live: w.Live, Ready: b.Connected})
+		answers, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected})
 		if err != nil {
 			return err
 		}
-		app.Log.Info().Str("http", answers.Address()).Msg("answering " + health.LivePath + " and " + health.ReadyPath)
+		app.Log.Info().Str("http", answers.Address()).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
 		group.Go(func() error { return answers.Serve(ctx) })
 	}
-	group.Go(func() error { return b.Lost(ctx) })
+	group.Go(func() error { return b.WaitClosed(ctx) })
 	group.Go(func() error { defer stop(); w.Run(ctx); return nil })
 	err = group.Wait()
 	app.Log.Info().Str("worker", name).Msg("worker leaves")
@@ -115,11 +115,11 @@ func host() string {
 
 // kernelChoice is the flag that chooses among the kernels of this machine.
 func kernelChoice(p *string) *cli.Choice {
-	return cli.NewChoice(p, kernel.Auto, kernel.Names()...).On("this machine")
+	return cli.NewChoice(p, kernel.Auto, kernel.Names()...).WithScope("this machine")
 }
 
 func chooseKernel(name string, threads int) (kernel.Kernel, error) {
-	if err := cli.InRange("threads", threads, 1, cli.MaxThreads); err != nil {
+	if err := cli.CheckRange("threads", threads, 1, cli.MaxThreads); err != nil {
 		return kernel.Kernel{}, err
 	}
 	chosen, err := kernel.Choose(name)

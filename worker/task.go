@@ -36,7 +36,7 @@ where it has one. Exit code 3 says that a count does not agree.`,
 			if err != nil {
 				return err
 			}
-			if err := kernel.Check(cmd.Context(), chosen); err != nil {
+			if err := kernel.SelfTest(cmd.Context(), chosen); err != nil {
 				return err
 			}
 			name, in := "standard input", cmd.InOrStdin()

@@ -57,11 +57,11 @@ func TestPlaced(t *testing.T) {
 	if err != nil || total.Cmp(want) != 0 {
 		t.Fatalf("total %v (error %v), want %v", total, err, want)
 	}
-	if by, err := Whole(t.Context(), &m, total, reference(t), 2); by != MirrorImage || err != nil {
+	if by, err := RecountAll(t.Context(), &m, total, reference(t), 2); by != MirrorImage || err != nil {
 		t.Errorf("counted again by %q, error %v", by, err)
 	}
 	wrong := new(big.Int).Add(total, big.NewInt(1))
-	if by, err := Whole(t.Context(), &m, wrong, reference(t), 2); by != MirrorImage || !errors.Is(err, queens.ErrContradiction) {
+	if by, err := RecountAll(t.Context(), &m, wrong, reference(t), 2); by != MirrorImage || !errors.Is(err, queens.ErrContradiction) {
 		t.Errorf("a wrong total counted again by %q, error %v, want %v", by, err, queens.ErrContradiction)
 	}
 }

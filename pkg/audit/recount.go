@@ -128,11 +128,11 @@ const maxWhole = 16
 // MirrorImage is how [Whole] counts a board with placed queens.
 const MirrorImage = "mirror-image"
 
-// Whole counts the board again by another symmetry than that of the run, and returns
+// RecountAll counts the board again by another symmetry than that of the run, and returns
 // which; or, where queens were placed beforehand, with those queens mirrored, left to
 // right, which is [MirrorImage]. It is empty where the board is too large for that. An
 // error wraps [queens.ErrContradiction] where the totals differ.
-func Whole(ctx context.Context, m *queens.Manifest, total *big.Int, k kernel.Kernel, threads int) (string, error) {
+func RecountAll(ctx context.Context, m *queens.Manifest, total *big.Int, k kernel.Kernel, threads int) (string, error) {
 	if m.N > maxWhole {
 		return "", nil
 	}

@@ -131,16 +131,16 @@ func TestWhole(t *testing.T) {
 	m, _ := books7(t)
 	for _, s := range []queens.Symmetry{queens.None, queens.Mirror, queens.Full} {
 		m.Symmetry = s
-		by, err := Whole(t.Context(), &m, big.NewInt(40), reference(t), 2)
+		by, err := RecountAll(t.Context(), &m, big.NewInt(40), reference(t), 2)
 		if err != nil || by == "" || by == string(s) {
 			t.Errorf("of a run by %s: by %s, error %v", s, by, err)
 		}
-		if by, err = Whole(t.Context(), &m, big.NewInt(39), reference(t), 2); !errors.Is(err, queens.ErrContradiction) || by == string(s) {
+		if by, err = RecountAll(t.Context(), &m, big.NewInt(39), reference(t), 2); !errors.Is(err, queens.ErrContradiction) || by == string(s) {
 			t.Errorf("of a wrong run by %s: by %s, error %v", s, by, err)
 		}
 	}
 	m.N = maxWhole + 1
-	if by, err := Whole(t.Context(), &m, big.NewInt(1), reference(t), 2); by != "" || err != nil {
+	if by, err := RecountAll(t.Context(), &m, big.NewInt(1), reference(t), 2); by != "" || err != nil {
 		t.Errorf("of a large board: by %q, error %v", by, err)
 	}
 }

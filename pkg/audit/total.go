@@ -28,7 +28,7 @@ func Total(ctx context.Context, l *ledger.Ledger, known *big.Int) (*big.Int, err
 	if err := Classes(&m); err != nil {
 		return nil, err
 	}
-	if err := Undisputed(l); err != nil {
+	if err := CheckDisputes(l); err != nil {
 		return nil, err
 	}
 	first, err := byTask(&m, l)
@@ -67,14 +67,14 @@ func Classes(m *queens.Manifest) error {
 	return nil
 }
 
-// Undisputed returns nil when no two results of the ledger contradict each other, or
+// CheckDisputes returns nil when no two results of the ledger contradict each other, or
 // each dispute is settled. Else the error, which wraps [queens.ErrIncomplete], names
 // the tasks.
-func Undisputed(l *ledger.Ledger) error {
+func CheckDisputes(l *ledger.Ledger) error {
 	var lines []string
 	for _, d := range l.Disputes() {
 		if !d.Settled {
-			lines = append(lines, Describe(&d))
+			lines = append(lines, DescribeDispute(&d))
 		}
 	}
 	if len(lines) == 0 {
@@ -83,8 +83,8 @@ func Undisputed(l *ledger.Ledger) error {
 	return fmt.Errorf("%w: no total while results contradict each other: %s", queens.ErrIncomplete, strings.Join(lines, "; "))
 }
 
-// Describe says who counted what in a dispute.
-func Describe(d *ledger.Dispute) string {
+// DescribeDispute says who counted what in a dispute.
+func DescribeDispute(d *ledger.Dispute) string {
 	votes := make([]string, len(d.Votes))
 	for i, v := range d.Votes {
 		votes[i] = fmt.Sprintf("%d by %s (%s, attempt %d)", v.Count, v.Worker, v.Kernel, v.Attempt)

@@ -10,6 +10,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/oracle"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -49,7 +50,7 @@ func enter(t *testing.T, m queens.Manifest, results []queens.Result) *ledger.Led
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	if _, err := l.Accept(results, nil, queens.Position{}); err != nil {
+	if _, err := l.Accept(results, nil, run.StreamPosition{}); err != nil {
 		t.Fatal(err)
 	}
 	return l

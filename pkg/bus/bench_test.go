@@ -9,6 +9,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // What the wire carries where nothing is counted. A run's queue holds 16384 tasks, so
@@ -72,7 +73,7 @@ func (w *worker) cycle(b *testing.B) error {
 	if err := w.bus.PublishResult(b.Context(), &r); err != nil {
 		return err
 	}
-	return lease.Done(b.Context())
+	return lease.Ack(b.Context())
 }
 
 // BenchmarkResults reads what is stored.
@@ -84,7 +85,7 @@ func BenchmarkResults(b *testing.B) {
 	})
 	b.ResetTimer()
 	ctx, stop := context.WithCancel(b.Context())
-	err := connection.Results(ctx, "n8-a", queens.Position{}, func(queens.Result, queens.Position) {}, stop)
+	err := connection.Results(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {}, stop)
 	if err != nil {
 		b.Fatal(err)
 	}

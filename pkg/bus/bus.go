@@ -155,10 +155,10 @@ func (b *Bus) Close() {
 	b.conn.Close()
 }
 
-// Lost waits until ctx ends, and then returns nil, or until the connection has
+// WaitClosed waits until ctx ends, and then returns nil, or until the connection has
 // ended for good, because the server refuses the credentials: then the error says
 // so and wraps [queens.ErrNoConnection].
-func (b *Bus) Lost(ctx context.Context) error {
+func (b *Bus) WaitClosed(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil

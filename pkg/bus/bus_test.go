@@ -15,8 +15,9 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/bus/embedded"
+	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // The names on the server, as others know them.
@@ -29,7 +30,7 @@ const (
 // scene is a server whose streams are set up, with a bus on it, a second one that
 // stands for another process, and an operator's tools.
 type scene struct {
-	server     *embedded.Server
+	server     *natsserver.Server
 	bus, other *bus.Bus
 	conn       *nats.Conn
 	js         jetstream.JetStream
@@ -46,9 +47,9 @@ func newScene(t *testing.T, changes ...func(*bus.Config)) *scene {
 
 // listeningServer starts a server that others can connect to, and returns with it
 // what stops it and starts it again where it was.
-func listeningServer(t *testing.T) (server *embedded.Server, restart func()) {
+func listeningServer(t *testing.T) (server *natsserver.Server, restart func()) {
 	t.Helper()
-	cfg := embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()}
+	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()}
 	server = bustest.Start(t, cfg)
 	cfg.Listen = strings.TrimPrefix(server.ClientURL(), "nats://")
 	return server, func() {
@@ -58,7 +59,7 @@ func listeningServer(t *testing.T) (server *embedded.Server, restart func()) {
 }
 
 // connectTo connects to a server as another process would.
-func connectTo(t *testing.T, server *embedded.Server) *bus.Bus {
+func connectTo(t *testing.T, server *natsserver.Server) *bus.Bus {
 	t.Helper()
 	b, err := bus.Connect(bus.Config{URL: server.ClientURL(), Lease: bus.DefaultLease, Log: zerolog.Nop()})
 	if err != nil {
@@ -152,7 +153,7 @@ func queue(t *testing.T, b *bus.Bus) *bus.Queue {
 }
 
 // take takes the next task, which must come within d.
-func take(t *testing.T, q *bus.Queue, d time.Duration) (queens.Task, queens.Lease) {
+func take(t *testing.T, q *bus.Queue, d time.Duration) (queens.Task, run.Lease) {
 	t.Helper()
 	task, lease, err := q.Next(within(t, d))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // The epoch is one more than what the ledger and the server know of.
@@ -45,7 +46,7 @@ func TestTheNewestClaimWins(t *testing.T) {
 	second := claim(t, s.other, newer)
 	takenOver(t, first)
 	takenOver(t, first)
-	if err := second.Renew(t.Context(), queens.Running, 2); err != nil {
+	if err := second.Renew(t.Context(), run.Running, 2); err != nil {
 		t.Error(err)
 	}
 	got := readRecord(t, s.bus, time.Time{})
@@ -76,7 +77,7 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 	epochs := make(map[uint64]bool)
 	for c := range claims {
 		epochs[c.Epoch()] = true
-		if err := c.Renew(t.Context(), queens.Running, 0); (err == nil) != (c.Epoch() == many) {
+		if err := c.Renew(t.Context(), run.Running, 0); (err == nil) != (c.Epoch() == many) {
 			t.Errorf("of %d claims, that of epoch %d renews with error %v", many, c.Epoch(), err)
 		}
 	}
@@ -110,7 +111,7 @@ func TestRenewMakesADeletedRecordAgain(t *testing.T) {
 				t.Fatalf("error %v, want %v", err, bus.ErrNoRecord)
 			}
 			for done := range uint64(3) {
-				if err := c.Renew(t.Context(), queens.Running, done); err != nil {
+				if err := c.Renew(t.Context(), run.Running, done); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -133,7 +134,7 @@ func TestTheNewestClaimWinsWithTheSameEpoch(t *testing.T) {
 	second := claim(t, s.other, newer)
 	check(t, "epoch of the newer claim", second.Epoch(), first.Epoch())
 	takenOver(t, first)
-	if err := second.Renew(t.Context(), queens.Running, 2); err != nil {
+	if err := second.Renew(t.Context(), run.Running, 2); err != nil {
 		t.Error(err)
 	}
 }
@@ -148,7 +149,7 @@ func TestTheNewestClaimWinsOverARecordMadeAgain(t *testing.T) {
 	second := claim(t, s.other, newer)
 	s.purge(t, "KV_"+bucket)
 	for _, c := range []*bus.Claim{first, second, second} {
-		if err := c.Renew(t.Context(), queens.Running, 1); err != nil {
+		if err := c.Renew(t.Context(), run.Running, 1); err != nil {
 			t.Errorf("epoch %d: %v", c.Epoch(), err)
 		}
 	}
@@ -168,7 +169,7 @@ func TestRenewGoesOnWithItsOwnRecord(t *testing.T) {
 	if _, err := s.bucket(t).Put(t.Context(), "n8-a", entry.Value()); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Renew(t.Context(), queens.Running, 3); err != nil {
+	if err := c.Renew(t.Context(), run.Running, 3); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "done", readRecord(t, s.other, time.Time{}).Done, 3)
@@ -181,18 +182,18 @@ func TestAClaimOutlivesTheServer(t *testing.T) {
 	b := connectTo(t, server)
 	c := claim(t, b, record("n8-a"))
 	server.Stop()
-	err := c.Renew(within(t, 300*time.Millisecond), queens.Running, 1)
+	err := c.Renew(within(t, 300*time.Millisecond), run.Running, 1)
 	if err == nil || errors.Is(err, bus.ErrTakenOver) || errors.Is(err, bus.ErrCancelled) || !strings.Contains(err.Error(), bucket) {
 		t.Errorf("without a server the error is %v", err)
 	}
 	restart()
 	bustest.Eventually(t, 20*time.Second, "the claim is renewed", func() bool {
-		return c.Renew(within(t, time.Second), queens.Running, 2) == nil
+		return c.Renew(within(t, time.Second), run.Running, 2) == nil
 	})
 	check(t, "done", readRecord(t, b, time.Time{}).Done, 2)
 }
 
-func claim(t *testing.T, b *bus.Bus, r queens.Record) *bus.Claim {
+func claim(t *testing.T, b *bus.Bus, r run.Record) *bus.Claim {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -206,7 +207,7 @@ func claim(t *testing.T, b *bus.Bus, r queens.Record) *bus.Claim {
 // takenOver checks that the claim is lost to host-b.
 func takenOver(t *testing.T, c *bus.Claim) {
 	t.Helper()
-	err := c.Renew(t.Context(), queens.Running, 99)
+	err := c.Renew(t.Context(), run.Running, 99)
 	if !errors.Is(err, bus.ErrTakenOver) || !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "host-b") {
 		t.Errorf("error %v, want one that wraps %v and %v and names host-b", err, bus.ErrTakenOver, queens.ErrIncomplete)
 	}

@@ -61,7 +61,7 @@ func TestPasswordsAreNotShown(t *testing.T) {
 			var log bustest.Log
 			b, err := bus.Connect(bus.Config{URL: url, Wait: wait, Log: log.Logger()})
 			if err == nil {
-				_ = b.Lost(within(t, 50*time.Millisecond))
+				_ = b.WaitClosed(within(t, 50*time.Millisecond))
 				if strings.Contains(b.Server(), "s3cret") {
 					t.Errorf("%s: the server is called %s", url, b.Server())
 				}
@@ -121,7 +121,7 @@ func TestLostWhenCredentialsAreRefused(t *testing.T) {
 	b, err := bus.Connect(bus.Config{URL: "nats://queen:wr0ng@" + guarded.Addr().String(), Wait: true, Log: log.Logger()})
 	if err == nil {
 		defer b.Close()
-		err = b.Lost(within(t, 15*time.Second))
+		err = b.WaitClosed(within(t, 15*time.Second))
 	}
 	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "Authorization Violation") {
 		t.Errorf("error %v, want one that wraps %v and says why", err, queens.ErrNoConnection)
@@ -144,7 +144,7 @@ func TestLostWhenCredentialsAreNoLongerTaken(t *testing.T) {
 	guarded.Shutdown()
 	guarded.WaitForShutdown()
 	startServer(t, &server.Options{Host: "127.0.0.1", Port: port, Username: "queen", Password: "changed", StoreDir: t.TempDir(), NoSigs: true})
-	if err := b.Lost(within(t, 20*time.Second)); !errors.Is(err, queens.ErrNoConnection) {
+	if err := b.WaitClosed(within(t, 20*time.Second)); !errors.Is(err, queens.ErrNoConnection) {
 		t.Errorf("error %v, want one that wraps %v", err, queens.ErrNoConnection)
 	}
 }
@@ -163,7 +163,7 @@ func TestNotLostWhileTheServerIsAway(t *testing.T) {
 	bustest.Eventually(t, 5*time.Second, "the connection is lost", func() bool { return len(log.Lines("connection lost")) == 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if err := b.Lost(ctx); err != nil {
+	if err := b.WaitClosed(ctx); err != nil {
 		t.Errorf("error %v while the server is away", err)
 	}
 }
@@ -177,7 +177,7 @@ func TestClosedBusLeavesNoGoroutine(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Close()
-	bustest.Ended(t, "nats.go")
+	bustest.NoGoroutines(t, "nats.go")
 }
 
 // guardedServer takes the user queen with the password s3cret.

@@ -10,6 +10,7 @@ import (
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Any bytes may come: none makes a reader panic, and what is read is valid, of the
@@ -125,7 +126,7 @@ func FuzzDecodeHeartbeat(f *testing.F) {
 
 func FuzzDecodeRecord(f *testing.F) {
 	board := queens.FullBoard(2)
-	seed := keptRecord{claim: "x", Record: queens.Record{Run: "n8-a", State: queens.Running, Epoch: 1, Manifest: queens.Manifest{
+	seed := keptRecord{claim: "x", Record: run.Record{Run: "n8-a", State: run.Running, Epoch: 1, Manifest: queens.Manifest{
 		N: 2, Tasks: 1, Classes: []queens.ClassPlan{{Class: queens.Class{Board: board, K: 8}, Depth: 1, Batch: 2}},
 	}}}
 	data := must(encodeRecord(&seed))

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/nats-io/nats.go"
+	"nqueens/pkg/run"
 
-	"nqueens/pkg/queens"
+	"github.com/nats-io/nats.go"
 )
 
 // flushWait bounds how long a heartbeat may hold up the worker that sends it.
@@ -15,7 +15,7 @@ const flushWait = 500 * time.Millisecond
 // PublishHeartbeat tells whoever listens that a worker lives. It waits, for half a
 // second at most, until the server has it: so it is known what a worker held that
 // dies the next moment.
-func (b *Bus) PublishHeartbeat(h queens.Heartbeat) error {
+func (b *Bus) PublishHeartbeat(h run.Heartbeat) error {
 	data, err := encodeHeartbeat(&h)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (b *Bus) PublishHeartbeat(h queens.Heartbeat) error {
 
 // Heartbeats calls each, one at a time, with the heartbeats of all workers until
 // ctx ends; then it returns nil.
-func (b *Bus) Heartbeats(ctx context.Context, each func(queens.Heartbeat)) error {
+func (b *Bus) Heartbeats(ctx context.Context, each func(run.Heartbeat)) error {
 	subscription, err := b.conn.Subscribe(heartbeatSubjects, func(m *nats.Msg) {
 		h, err := decodeHeartbeat(m.Data)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Well-formed messages with impossible content are refused for what is wrong with
@@ -46,7 +47,7 @@ func TestHostileTasksAreRefused(t *testing.T) {
 				m.Prefixes[i] = &nqueensv1.Prefix{}
 			}
 		}, "16385 prefixes"},
-		"kept from too many":     {func(m *nqueensv1.Task) { m.NotBy = make([]string, queens.MaxNotBy+1) }, "kept from 65 workers"},
+		"kept from too many":     {func(m *nqueensv1.Task) { m.NotBy = make([]string, queens.MaxExcludedWorkers+1) }, "kept from 65 workers"},
 		"no attempt":             {func(m *nqueensv1.Task) { m.Attempt = 0 }, "no attempt number"},
 		"no run":                 {func(m *nqueensv1.Task) { m.Run = "" }, "run name"},
 		"a run of two tokens":    {func(m *nqueensv1.Task) { m.Run = "n8.a" }, "run name"},
@@ -147,7 +148,7 @@ func resultMessage() *nqueensv1.Result {
 }
 
 func heartbeatMessage() *nqueensv1.Heartbeat {
-	h := queens.Heartbeat{Worker: "w", Version: "1.0", Kernel: "generic", Threads: 2, Leaving: true}
+	h := run.Heartbeat{Worker: "w", Version: "1.0", Kernel: "generic", Threads: 2, Leaving: true}
 	return reread(must(encodeHeartbeat(&h)), new(nqueensv1.Heartbeat))
 }
 

@@ -16,7 +16,7 @@ func TestReturnGivesTheTaskToAnotherAtOnce(t *testing.T) {
 	_, lease := take(t, queue(t, s.bus), 5*time.Second)
 	taken := follow(t, queue(t, s.other))
 	s.waiting(t)
-	if err := lease.Return(); err != nil {
+	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "the task that comes", receive(t, taken, 2*time.Second, "the task").ID, 7)
@@ -29,18 +29,18 @@ func TestAgainTellsThatATaskWasLentBefore(t *testing.T) {
 	s := newScene(t, lease(300*time.Millisecond))
 	publishTask(t, s.bus, task("n8-a", 7))
 	_, first := take(t, queue(t, s.bus), 5*time.Second)
-	check(t, "lent before, the first time", first.Again(), false)
-	if err := first.Return(); err != nil {
+	check(t, "lent before, the first time", first.Redelivered(), false)
+	if err := first.Release(); err != nil {
 		t.Fatal(err)
 	}
 	_, second := take(t, queue(t, s.other), 5*time.Second)
-	check(t, "lent before, having been handed back", second.Again(), true)
+	check(t, "lent before, having been handed back", second.Redelivered(), true)
 	_, third := take(t, queue(t, s.bus), 5*time.Second)
-	check(t, "lent before, its lease being over", third.Again(), true)
+	check(t, "lent before, its lease being over", third.Redelivered(), true)
 	publishTask(t, s.bus, task("n8-a", 8))
 	other, fourth := take(t, queue(t, s.other), 5*time.Second)
 	check(t, "the task that comes", other.ID, 8)
-	check(t, "another task lent before", fourth.Again(), false)
+	check(t, "another task lent before", fourth.Redelivered(), false)
 }
 
 func TestDoneRemovesTheTask(t *testing.T) {
@@ -49,7 +49,7 @@ func TestDoneRemovesTheTask(t *testing.T) {
 	publishTask(t, s.bus, task("n8-a", 7))
 	publishTask(t, s.bus, task("n8-a", 8))
 	_, lease := take(t, queue(t, s.bus), 5*time.Second)
-	if err := lease.Done(t.Context()); err != nil {
+	if err := lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	// No waiting: Done has had the server's word for it.
@@ -96,10 +96,10 @@ func TestLateDoneDoesNoHarm(t *testing.T) {
 	if err := late.Extend(); err != nil {
 		t.Errorf("the late one: %v", err)
 	}
-	if err := late.Done(t.Context()); err != nil {
+	if err := late.Ack(t.Context()); err != nil {
 		t.Errorf("the late one: %v", err)
 	}
-	if err := second.Done(t.Context()); err != nil {
+	if err := second.Ack(t.Context()); err != nil {
 		t.Errorf("the second one: %v", err)
 	}
 	bustest.Eventually(t, 5*time.Second, "the task is gone", func() bool {
@@ -110,7 +110,7 @@ func TestLateDoneDoesNoHarm(t *testing.T) {
 	check(t, "the task that comes", got.ID, 8)
 }
 
-// Done does not wait for ever for a server that is gone, nor past its context.
+// Ack does not wait for ever for a server that is gone, nor past its context.
 func TestDoneEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -118,7 +118,7 @@ func TestDoneEndsWithItsContext(t *testing.T) {
 	_, lease := take(t, queue(t, s.bus), 5*time.Second)
 	s.server.Stop()
 	start := time.Now()
-	if err := lease.Done(within(t, 100*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+	if err := lease.Ack(within(t, 100*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
 	}
 	if took := time.Since(start); took > 3*time.Second {

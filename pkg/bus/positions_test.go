@@ -9,6 +9,7 @@ import (
 
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Each result comes with its place in the stream, and who begins after a place gets
@@ -21,12 +22,12 @@ func TestResultsBeginAfterAPosition(t *testing.T) {
 		publishResult(t, s.bus, result("n8-a", id))
 	}
 	first := read(t, s.bus)
-	var positions []queens.Position
+	var positions []run.StreamPosition
 	for id := range uint64(5) {
 		check(t, "the result that comes", receive(t, first.results, 5*time.Second, "a result").Task, id)
 		positions = append(positions, <-first.positions)
 		check(t, "its place", positions[id].Sequence, 2*id+2)
-		check(t, "its stream's age", positions[id].Stream.Equal(s.stream(t, results).Created), true)
+		check(t, "its stream's age", positions[id].Created.Equal(s.stream(t, results).Created), true)
 	}
 	first.end(t)
 	for id, after := range positions {
@@ -51,10 +52,10 @@ func TestResultsBeginAtTheFirstOfAnotherStream(t *testing.T) {
 	for id := range uint64(3) {
 		publishResult(t, s.bus, result("n8-a", id+1))
 	}
-	for name, after := range map[string]queens.Position{
+	for name, after := range map[string]run.StreamPosition{
 		"of a stream that was replaced": old,
 		"of no stream":                  {Sequence: 2},
-		"beyond the stream's end":       {Stream: s.stream(t, results).Created, Sequence: 4},
+		"beyond the stream's end":       {Created: s.stream(t, results).Created, Sequence: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			again := readAfter(t, s.other, after)
@@ -178,7 +179,7 @@ func TestResultsCatchUpWithWhatVanishes(t *testing.T) {
 			begun, goOn := make(chan struct{}, 10_000), make(chan struct{})
 			caughtUp, ended := make(chan struct{}, 10), make(chan error, 1)
 			go func() {
-				ended <- s.other.Results(ctx, "n8-a", queens.Position{}, func(queens.Result, queens.Position) {
+				ended <- s.other.Results(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {
 					begun <- struct{}{}
 					<-goOn
 				}, func() { caughtUp <- struct{}{} })

@@ -15,11 +15,12 @@ import (
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // PublishProgress shows a run to whoever watches. Nobody is waited for: a snapshot that
 // nobody watches, or for which there is no connection, is dropped.
-func (b *Bus) PublishProgress(s queens.Snapshot) error {
+func (b *Bus) PublishProgress(s run.Progress) error {
 	if !b.conn.IsConnected() {
 		return nil // when it is again, there are newer ones
 	}
@@ -32,8 +33,8 @@ func (b *Bus) PublishProgress(s queens.Snapshot) error {
 
 // WatchProgress calls each, one at a time, with the snapshots of a run until ctx ends;
 // then it returns nil. While the server is away there are none.
-func (b *Bus) WatchProgress(ctx context.Context, run string, each func(queens.Snapshot)) error {
-	if err := queens.CheckRun(run); err != nil {
+func (b *Bus) WatchProgress(ctx context.Context, run string, each func(run.Progress)) error {
+	if err := queens.ValidateRun(run); err != nil {
 		return err
 	}
 	subscription, err := b.conn.Subscribe(progressSubject(run), func(m *nats.Msg) {
@@ -71,27 +72,27 @@ func (b *Bus) RunNames(ctx context.Context) ([]string, error) {
 	}
 	var names []string
 	for subject := range info.State.Subjects {
-		if name := strings.TrimPrefix(subject, prefix); queens.CheckRun(name) == nil {
+		if name := strings.TrimPrefix(subject, prefix); queens.ValidateRun(name) == nil {
 			names = append(names, name)
 		}
 	}
 	return names, nil
 }
 
-func encodeProgress(s *queens.Snapshot) ([]byte, error) {
-	crew := make([]*nqueensv1.CrewMember, len(s.Crew))
-	for i, m := range s.Crew {
+func encodeProgress(s *run.Progress) ([]byte, error) {
+	crew := make([]*nqueensv1.CrewMember, len(s.Workers))
+	for i, m := range s.Workers {
 		crew[i] = &nqueensv1.CrewMember{
-			Name: queens.Printable(m.Name), Kernel: queens.Printable(m.Kernel), Threads: uint32(m.Threads),
-			Rate: m.Rate, Held: uint32(m.Held), OldestNs: uint64(m.Oldest),
+			Name: queens.Sanitize(m.Name), Kernel: queens.Sanitize(m.Kernel), Threads: uint32(m.Threads),
+			Rate: m.Rate, Held: uint32(m.Held), OldestNs: uint64(m.LongestTask),
 		}
 	}
 	m := nqueensv1.Progress{
 		Protocol: Protocol,
 		Run:      s.Run, N: uint32(s.N), Symmetry: string(s.Symmetry), Placed: uint32(s.Placed),
-		State: string(s.State), Done: s.Done, Tasks: s.Tasks, Work: s.Work, Solutions: s.Solutions.String(), Rate: s.Rate,
-		ElapsedNs: uint64(s.Elapsed), EtaLeastNs: uint64(s.ETA.Least), EtaMostNs: uint64(s.ETA.Most),
-		Workers: uint32(s.Workers), Threads: uint64(s.Threads), Repeated: s.Repeated, Conflicts: uint32(s.Conflicts),
+		State: string(s.State), Done: s.Done, Tasks: s.Tasks, Work: s.WorkDone, Solutions: s.Solutions.String(), Rate: s.Rate,
+		ElapsedNs: uint64(s.Elapsed), EtaLeastNs: uint64(s.ETA.Min), EtaMostNs: uint64(s.ETA.Max),
+		Workers: uint32(s.WorkerCount), Threads: uint64(s.Threads), Repeated: s.Republished, Conflicts: uint32(s.Conflicts),
 		Crew: crew,
 	}
 	if s.Total != nil {
@@ -101,44 +102,44 @@ func encodeProgress(s *queens.Snapshot) ([]byte, error) {
 }
 
 // decodeProgress returns the valid snapshot of the subject's run.
-func decodeProgress(subject string, data []byte) (queens.Snapshot, error) {
+func decodeProgress(subject string, data []byte) (run.Progress, error) {
 	var m nqueensv1.Progress
 	if err := proto.Unmarshal(data, &m); err != nil {
-		return queens.Snapshot{}, err
+		return run.Progress{}, err
 	}
 	if err := checkProtocol(m.GetProtocol(), ""); err != nil {
-		return queens.Snapshot{}, err
+		return run.Progress{}, err
 	}
 	if m.GetThreads() > maxInt || uint64(max(m.GetWorkers(), m.GetConflicts(), m.GetN(), m.GetPlaced())) > maxInt {
-		return queens.Snapshot{}, errors.New("progress with a number beyond reason")
+		return run.Progress{}, errors.New("progress with a number beyond reason")
 	}
-	s := queens.Snapshot{
+	s := run.Progress{
 		Run: m.GetRun(), N: int(m.GetN()), Symmetry: queens.Symmetry(m.GetSymmetry()), Placed: int(m.GetPlaced()),
-		State: queens.State(m.GetState()), Done: m.GetDone(), Tasks: m.GetTasks(), Work: m.GetWork(), Rate: m.GetRate(),
-		Elapsed: time.Duration(m.GetElapsedNs()),
-		ETA:     queens.Range{Least: time.Duration(m.GetEtaLeastNs()), Most: time.Duration(m.GetEtaMostNs())},
-		Workers: int(m.GetWorkers()), Threads: int(m.GetThreads()), Repeated: m.GetRepeated(), Conflicts: int(m.GetConflicts()),
+		State: run.State(m.GetState()), Done: m.GetDone(), Tasks: m.GetTasks(), WorkDone: m.GetWork(), Rate: m.GetRate(),
+		Elapsed:     time.Duration(m.GetElapsedNs()),
+		ETA:         run.Range{Min: time.Duration(m.GetEtaLeastNs()), Max: time.Duration(m.GetEtaMostNs())},
+		WorkerCount: int(m.GetWorkers()), Threads: int(m.GetThreads()), Republished: m.GetRepeated(), Conflicts: int(m.GetConflicts()),
 	}
 	var err error
 	if s.Solutions, err = whole(m.GetSolutions()); err != nil {
-		return queens.Snapshot{}, err
+		return run.Progress{}, err
 	}
 	if m.GetTotal() != "" {
 		if s.Total, err = whole(m.GetTotal()); err != nil {
-			return queens.Snapshot{}, err
+			return run.Progress{}, err
 		}
 	}
 	for _, w := range m.GetCrew() {
-		s.Crew = append(s.Crew, queens.CrewMember{
+		s.Workers = append(s.Workers, run.WorkerStatus{
 			Name: w.GetName(), Kernel: w.GetKernel(), Threads: int(w.GetThreads()),
-			Rate: w.GetRate(), Held: int(w.GetHeld()), Oldest: time.Duration(w.GetOldestNs()),
+			Rate: w.GetRate(), Held: int(w.GetHeld()), LongestTask: time.Duration(w.GetOldestNs()),
 		})
 	}
 	if err := s.Validate(); err != nil {
-		return queens.Snapshot{}, err
+		return run.Progress{}, err
 	}
 	if progressSubject(s.Run) != subject {
-		return queens.Snapshot{}, fmt.Errorf("progress of run %s on another run's subject", s.Run)
+		return run.Progress{}, fmt.Errorf("progress of run %s on another run's subject", s.Run)
 	}
 	return s, nil
 }

@@ -12,14 +12,15 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/bus/embedded"
+	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
-func snapshot(run string, done uint64) queens.Snapshot {
-	return queens.Snapshot{
-		Run: run, N: 8, Symmetry: queens.Full, State: queens.Running, Done: done, Tasks: 1000,
-		Solutions: new(big.Int).SetUint64(done), Crew: []queens.CrewMember{{Name: "w", Kernel: "generic", Threads: 2}},
+func snapshot(name string, done uint64) run.Progress {
+	return run.Progress{
+		Run: name, N: 8, Symmetry: queens.Full, State: run.Running, Done: done, Tasks: 1000,
+		Solutions: new(big.Int).SetUint64(done), Workers: []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2}},
 	}
 }
 
@@ -64,7 +65,7 @@ func TestProgressIsDelivered(t *testing.T) {
 // is dropped, and holds nobody up.
 func TestProgressAfterARestart(t *testing.T) {
 	t.Parallel()
-	cfg := embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0"}
+	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0"}
 	server := bustest.Start(t, cfg)
 	cfg.Listen = strings.TrimPrefix(server.ClientURL(), "nats://")
 	outside := func(c *bus.Config) { c.InProcess, c.URL = nil, server.ClientURL() }
@@ -126,7 +127,7 @@ func TestRunNamesChangeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.Forget(t.Context(), "n8-gone"); err != nil {
+	if err := b.DeleteRun(t.Context(), "n8-gone"); err != nil {
 		t.Fatal(err)
 	}
 	var asked []string
@@ -177,17 +178,17 @@ func streamStates(t *testing.T, js jetstream.JetStream) string {
 
 // watching is somebody who watches until the test ends.
 type watching struct {
-	seen    chan queens.Snapshot
+	seen    chan run.Progress
 	counted map[uint64]int // by done
 	stop    context.CancelFunc
 	ended   chan error
 }
 
-func watchProgress(t *testing.T, b *bus.Bus, run string) *watching {
+func watchProgress(t *testing.T, b *bus.Bus, name string) *watching {
 	ctx, stop := context.WithCancel(t.Context())
-	w := &watching{seen: make(chan queens.Snapshot, 10_000), counted: make(map[uint64]int), stop: stop, ended: make(chan error, 1)}
+	w := &watching{seen: make(chan run.Progress, 10_000), counted: make(map[uint64]int), stop: stop, ended: make(chan error, 1)}
 	go func() {
-		w.ended <- b.WatchProgress(ctx, run, func(s queens.Snapshot) { w.seen <- s })
+		w.ended <- b.WatchProgress(ctx, name, func(s run.Progress) { w.seen <- s })
 		close(w.ended)
 	}()
 	t.Cleanup(func() { w.end(t) })
@@ -195,7 +196,7 @@ func watchProgress(t *testing.T, b *bus.Bus, run string) *watching {
 }
 
 // await publishes the snapshot until it is seen: the first may come before anyone watches.
-func (w *watching) await(t *testing.T, from *bus.Bus, want queens.Snapshot) {
+func (w *watching) await(t *testing.T, from *bus.Bus, want run.Progress) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		if err := from.PublishProgress(want); err != nil {
@@ -224,10 +225,10 @@ func (w *watching) drain() {
 	}
 }
 
-func (w *watching) expect(t *testing.T, want queens.Snapshot) {
+func (w *watching) expect(t *testing.T, want run.Progress) {
 	t.Helper()
 	got := receive(t, w.seen, 5*time.Second, "a snapshot")
-	if got.Run != want.Run || got.Done != want.Done || got.Solutions.Cmp(want.Solutions) != 0 || !slices.Equal(got.Crew, want.Crew) {
+	if got.Run != want.Run || got.Done != want.Done || got.Solutions.Cmp(want.Solutions) != 0 || !slices.Equal(got.Workers, want.Workers) {
 		t.Fatalf("the next snapshot is %+v, want %+v", got, want)
 	}
 }

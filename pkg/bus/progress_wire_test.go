@@ -16,6 +16,7 @@ import (
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 func TestProgressSurvivesTheWire(t *testing.T) {
@@ -33,10 +34,10 @@ func TestProgressSurvivesTheWire(t *testing.T) {
 // its workers are called.
 func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 	s := randomSnapshot(seeded(t))
-	s.Crew = nil
-	for range queens.MaxCrew {
-		s.Crew = append(s.Crew, queens.CrewMember{
-			Name: strings.Repeat("x", 128), Kernel: strings.Repeat("k", 128), Threads: 1 << 16, Rate: 1e12, Held: 1 << 16, Oldest: math.MaxInt64,
+	s.Workers = nil
+	for range run.MaxWorkers {
+		s.Workers = append(s.Workers, run.WorkerStatus{
+			Name: strings.Repeat("x", 128), Kernel: strings.Repeat("k", 128), Threads: 1 << 16, Rate: 1e12, Held: 1 << 16, LongestTask: math.MaxInt64,
 		})
 	}
 	data := must(encodeProgress(&s))
@@ -48,10 +49,10 @@ func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 // Any bytes can name a worker; those that are no UTF-8 must not keep a snapshot back.
 func TestProgressOfWorkersWhoseNamesAreNoText(t *testing.T) {
 	s := randomSnapshot(seeded(t))
-	s.Crew = []queens.CrewMember{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
+	s.Workers = []run.WorkerStatus{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
 	got, err := decodeProgress(progressSubject(s.Run), must(encodeProgress(&s)))
-	if err != nil || got.Crew[0].Name != "rack?7?" || got.Crew[0].Kernel != "?" {
-		t.Errorf("the crew is %+v (error %v)", got.Crew, err)
+	if err != nil || got.Workers[0].Name != "rack?7?" || got.Workers[0].Kernel != "?" {
+		t.Errorf("the crew is %+v (error %v)", got.Workers, err)
 	}
 }
 
@@ -107,7 +108,7 @@ func TestHostileProgressIsRefused(t *testing.T) {
 		"2^32-1 workers":          {func(m *nqueensv1.Progress) { m.Workers = math.MaxUint32 }, "beyond reason"},
 		"2^64-1 threads":          {func(m *nqueensv1.Progress) { m.Threads = math.MaxUint64 }, "beyond reason"},
 		"2^32-1 conflicts":        {func(m *nqueensv1.Progress) { m.Conflicts = math.MaxUint32 }, "beyond reason"},
-		"a crew too large":        {func(m *nqueensv1.Progress) { m.Crew = make([]*nqueensv1.CrewMember, queens.MaxCrew+1) }, "257 workers one by one"},
+		"a crew too large":        {func(m *nqueensv1.Progress) { m.Crew = make([]*nqueensv1.CrewMember, run.MaxWorkers+1) }, "257 workers one by one"},
 		"a worker without name":   {member(func(m *nqueensv1.CrewMember) { m.Name = "" }), "without a name"},
 		"a giant worker":          {member(func(m *nqueensv1.CrewMember) { m.Name = giant }), "name of 1048576 bytes"},
 		"a giant kernel":          {member(func(m *nqueensv1.CrewMember) { m.Kernel = giant }), "kernel name of 1048576 bytes"},
@@ -164,32 +165,32 @@ func FuzzDecodeProgress(f *testing.F) {
 }
 
 // same compares snapshots, numbers by value.
-func same(a, b queens.Snapshot) bool {
+func same(a, b run.Progress) bool {
 	numbers := fmt.Sprint(a.Solutions, a.Total) == fmt.Sprint(b.Solutions, b.Total)
 	a.Solutions, a.Total, b.Solutions, b.Total = nil, nil, nil, nil
 	return numbers && reflect.DeepEqual(a, b)
 }
 
-func randomSnapshot(rng *rand.Rand) queens.Snapshot {
-	states := []queens.State{queens.Running, queens.Stopped, queens.Complete, queens.Contradicted, queens.Cancelled}
+func randomSnapshot(rng *rand.Rand) run.Progress {
+	states := []run.State{run.Running, run.Stopped, run.Complete, run.Contradicted, run.Cancelled}
 	huge := func() *big.Int { return new(big.Int).Lsh(new(big.Int).SetUint64(rng.Uint64()), uint(rng.IntN(193))) }
 	tasks := rng.Uint64() >> rng.IntN(64)
-	s := queens.Snapshot{
+	s := run.Progress{
 		Run: randomRun(rng), N: 1 + rng.IntN(queens.MaxN), Symmetry: []queens.Symmetry{queens.Full, queens.Mirror, queens.None}[rng.IntN(3)],
-		State: states[rng.IntN(len(states))], Done: tasks >> rng.IntN(64), Tasks: tasks, Work: rng.Float64(), Solutions: huge(),
-		Rate: math.Exp(100 * rng.Float64()), Elapsed: time.Duration(rng.Int64()), Workers: rng.IntN(1 << 31), Threads: rng.IntN(1 << 31),
-		Repeated: rng.Uint64() >> rng.IntN(64), Conflicts: rng.IntN(1 << 31),
+		State: states[rng.IntN(len(states))], Done: tasks >> rng.IntN(64), Tasks: tasks, WorkDone: rng.Float64(), Solutions: huge(),
+		Rate: math.Exp(100 * rng.Float64()), Elapsed: time.Duration(rng.Int64()), WorkerCount: rng.IntN(1 << 31), Threads: rng.IntN(1 << 31),
+		Republished: rng.Uint64() >> rng.IntN(64), Conflicts: rng.IntN(1 << 31),
 	}
 	s.Placed = rng.IntN(s.N + 1)
-	s.ETA.Most = time.Duration(rng.Int64() >> rng.IntN(63))
-	s.ETA.Least = s.ETA.Most >> rng.IntN(64)
-	if s.State == queens.Complete {
+	s.ETA.Max = time.Duration(rng.Int64() >> rng.IntN(63))
+	s.ETA.Min = s.ETA.Max >> rng.IntN(64)
+	if s.State == run.Complete {
 		s.Total = huge()
 	}
 	for range rng.IntN(4) {
-		s.Crew = append(s.Crew, queens.CrewMember{
+		s.Workers = append(s.Workers, run.WorkerStatus{
 			Name: randomName(rng, 1), Kernel: randomName(rng, 0), Threads: 1 + rng.IntN(1<<16), Rate: rng.Float64(),
-			Held: rng.IntN(1<<16 + 1), Oldest: time.Duration(rng.Int64() >> rng.IntN(63)),
+			Held: rng.IntN(1<<16 + 1), LongestTask: time.Duration(rng.Int64() >> rng.IntN(63)),
 		})
 	}
 	return s
@@ -197,9 +198,9 @@ func randomSnapshot(rng *rand.Rand) queens.Snapshot {
 
 // progressMessage returns valid progress with a crew of two, for a test to spoil.
 func progressMessage() *nqueensv1.Progress {
-	s := queens.Snapshot{
-		Run: "n8-a", N: 8, Symmetry: queens.Full, State: queens.Running, Done: 3, Tasks: 7, Work: 0.5, Solutions: big.NewInt(40),
-		Crew: []queens.CrewMember{{Name: "v", Threads: 1}, {Name: "w", Kernel: "generic", Threads: 2}},
+	s := run.Progress{
+		Run: "n8-a", N: 8, Symmetry: queens.Full, State: run.Running, Done: 3, Tasks: 7, WorkDone: 0.5, Solutions: big.NewInt(40),
+		Workers: []run.WorkerStatus{{Name: "v", Threads: 1}, {Name: "w", Kernel: "generic", Threads: 2}},
 	}
 	return reread(must(encodeProgress(&s)), new(nqueensv1.Progress))
 }

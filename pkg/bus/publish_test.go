@@ -88,7 +88,7 @@ func TestFullQueueRefuses(t *testing.T) {
 
 	// There is room again when one is done, for the message that was refused too.
 	_, lease := take(t, queue(t, s.bus), 5*time.Second)
-	if err := lease.Done(t.Context()); err != nil {
+	if err := lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	publishTask(t, s.bus, third)
@@ -114,7 +114,7 @@ func TestFullStreamOfResultsRefuses(t *testing.T) {
 	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 1)
 
 	// The same result is taken once there is room.
-	if err := s.bus.Forget(t.Context(), "n8-a"); err != nil {
+	if err := s.bus.DeleteRun(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
 	publishResult(t, s.bus, next)
@@ -153,7 +153,7 @@ func TestQueuedUntilDone(t *testing.T) {
 	place := publishTask(t, s.bus, task)
 	queued := func() bool {
 		t.Helper()
-		is, err := s.bus.Queued(t.Context(), &task, place)
+		is, err := s.bus.HasTask(t.Context(), &task, place)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestQueuedUntilDone(t *testing.T) {
 	check(t, "queued while it waits", queued(), true)
 	_, lease := take(t, queue(t, s.bus), 5*time.Second)
 	check(t, "queued while it is held", queued(), true)
-	if err := lease.Done(t.Context()); err != nil {
+	if err := lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "queued once it is done", queued(), false)
@@ -171,7 +171,7 @@ func TestQueuedUntilDone(t *testing.T) {
 	check(t, "queued before it is published again", queued(), false)
 	place = publishTask(t, s.bus, task)
 	check(t, "queued when it is published again", queued(), true)
-	if err := s.bus.Forget(t.Context(), "n8-a"); err != nil {
+	if err := s.bus.DeleteRun(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "queued when its run is forgotten", queued(), false)
@@ -190,16 +190,16 @@ func TestNotQueuedWhereAnotherMessageLies(t *testing.T) {
 	ensureAgain(t, s.bus)
 	others := task("n8-b", 7)
 	check(t, "the other's place", publishTask(t, s.bus, others), place)
-	if queued, err := s.bus.Queued(t.Context(), &ours, place); queued || err != nil {
+	if queued, err := s.bus.HasTask(t.Context(), &ours, place); queued || err != nil {
 		t.Errorf("queued: %v (error %v)", queued, err)
 	}
-	if queued, err := s.bus.Queued(t.Context(), &others, place); !queued || err != nil {
+	if queued, err := s.bus.HasTask(t.Context(), &others, place); !queued || err != nil {
 		t.Errorf("the other is queued: %v (error %v)", queued, err)
 	}
 	s.delete(t, tasks)
 	ensureAgain(t, s.bus)
 	s.raw(t, "nq.task.n8-a", []byte("no id"))
-	if queued, err := s.bus.Queued(t.Context(), &ours, place); queued || err != nil {
+	if queued, err := s.bus.HasTask(t.Context(), &ours, place); queued || err != nil {
 		t.Errorf("with a message of no id at its place, queued: %v (error %v)", queued, err)
 	}
 }
@@ -211,7 +211,7 @@ func TestQueuedIsAnErrorWithoutAStream(t *testing.T) {
 	task := task("n8-a", 7)
 	place := publishTask(t, s.bus, task)
 	s.delete(t, tasks)
-	if _, err := s.bus.Queued(t.Context(), &task, place); err == nil {
+	if _, err := s.bus.HasTask(t.Context(), &task, place); err == nil {
 		t.Error("no error, and no stream")
 	}
 }

@@ -8,19 +8,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
-// Accepted makes room for new results: those of the run up to that position, being in
+// TrimResults makes room for new results: those of the run up to that position, being in
 // the ledger for good, are removed if the stream has used more than half of what it
 // may hold. It does nothing where the stream is not the one of the position.
-func (b *Bus) Accepted(ctx context.Context, run string, at queens.Position) error {
+func (b *Bus) TrimResults(ctx context.Context, run string, at run.StreamPosition) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	stream, err := b.js.Stream(ctx, resultsStream)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", resultsStream, err)
 	}
-	if info := stream.CachedInfo(); !info.Created.Equal(at.Stream) || used(info) <= 0.5 {
+	if info := stream.CachedInfo(); !info.Created.Equal(at.Created) || used(info) <= 0.5 {
 		return nil
 	}
 	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(resultSubject(run)), jetstream.WithPurgeSequence(at.Sequence+1)); err != nil {
@@ -35,12 +36,12 @@ func (b *Bus) PurgeTasks(ctx context.Context, run string) error {
 	return b.purge(ctx, tasksStream, taskSubject(run))
 }
 
-// Withdraw removes the task that this connection published at that place: nobody gets
+// DeleteTask removes the task that this connection published at that place: nobody gets
 // it, or gets it again, from then on. That it is not there any more is no error.
-func (b *Bus) Withdraw(ctx context.Context, task *queens.Task, place uint64) error {
-	queued, err := b.Queued(ctx, task, place)
+func (b *Bus) DeleteTask(ctx context.Context, task *queens.Task, place uint64) error {
+	queued, err := b.HasTask(ctx, task, place)
 	if err == nil && queued {
-		err = b.deleteTask(ctx, place)
+		err = b.deleteMessage(ctx, place)
 	}
 	if err != nil {
 		return fmt.Errorf("withdraw task %d of run %s: %w", task.ID, task.Run, err)
@@ -48,7 +49,7 @@ func (b *Bus) Withdraw(ctx context.Context, task *queens.Task, place uint64) err
 	return nil
 }
 
-func (b *Bus) deleteTask(ctx context.Context, place uint64) error {
+func (b *Bus) deleteMessage(ctx context.Context, place uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	stream, err := b.tasksStream(ctx)
@@ -61,9 +62,9 @@ func (b *Bus) deleteTask(ctx context.Context, place uint64) error {
 	return nil // a worker was done with it in between
 }
 
-// Forget removes a run's tasks, its results and its record from the server, as far as
+// DeleteRun removes a run's tasks, its results and its record from the server, as far as
 // it can. What is not there is no error.
-func (b *Bus) Forget(ctx context.Context, run string) error {
+func (b *Bus) DeleteRun(ctx context.Context, run string) error {
 	return errors.Join(b.PurgeTasks(ctx, run), b.purgeResults(ctx, run), b.removeRecord(ctx, run))
 }
 

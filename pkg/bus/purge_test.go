@@ -10,6 +10,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // What is accepted makes room once the stream is half full, up to its position and for
@@ -44,14 +45,14 @@ func TestAcceptedMakesRoom(t *testing.T) {
 			info := s.stream(t, results)
 			c.limit(info)
 			update(t, s, info.Config)
-			at := queens.Position{Stream: info.Created.Add(-c.age), Sequence: 14}
-			if err := s.other.Accepted(t.Context(), "n8-a", at); err != nil {
+			at := run.StreamPosition{Created: info.Created.Add(-c.age), Sequence: 14}
+			if err := s.other.TrimResults(t.Context(), "n8-a", at); err != nil {
 				t.Fatal(err)
 			}
 			check(t, "results of the run", s.stored(t, results, "nq.result.n8-a"), c.left)
 			check(t, "results of the other run", s.stored(t, results, "nq.result.n8-b"), 10)
 			// Those after the position are there still.
-			read := readAfter(t, s.other, queens.Position{Stream: info.Created, Sequence: 14})
+			read := readAfter(t, s.other, run.StreamPosition{Created: info.Created, Sequence: 14})
 			read.await(t, 7, 8, 9)
 		})
 	}
@@ -61,7 +62,7 @@ func TestAcceptedIsAnErrorWithoutAStream(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.delete(t, results)
-	says(t, "without the stream", s.bus.Accepted(t.Context(), "n8-a", queens.Position{Sequence: 1}), results)
+	says(t, "without the stream", s.bus.TrimResults(t.Context(), "n8-a", run.StreamPosition{Sequence: 1}), results)
 }
 
 // Purged tasks are gone, those that a worker holds too, and nothing else is.
@@ -96,7 +97,7 @@ func TestWithdrawnTasksAreNotDelivered(t *testing.T) {
 	check(t, "the task that is held", taken.ID, 0)
 	for i, task := range []queens.Task{held, waiting} {
 		for range 2 { // the second time it is gone
-			if err := s.bus.Withdraw(t.Context(), &task, places[i]); err != nil {
+			if err := s.bus.DeleteTask(t.Context(), &task, places[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -104,7 +105,7 @@ func TestWithdrawnTasksAreNotDelivered(t *testing.T) {
 	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 0)
 	others := follow(t, queue(t, s.other))
 	isQuiet(t, others, 4*length, "n8-b")
-	if err := late.Done(t.Context()); err != nil {
+	if err := late.Ack(t.Context()); err != nil {
 		t.Errorf("who held the task: %v", err)
 	}
 	publishTask(t, s.bus, task("n8-a", 2))
@@ -134,12 +135,12 @@ func TestWithdrawLeavesOtherMessages(t *testing.T) {
 	ours, others := task("n8-a", 7), task("n8-b", 7)
 	place := publishTask(t, s.bus, ours)
 	s.delete(t, tasks)
-	if err := s.bus.Withdraw(t.Context(), &ours, place); err == nil {
+	if err := s.bus.DeleteTask(t.Context(), &ours, place); err == nil {
 		t.Error("no error, and no stream")
 	}
 	ensureAgain(t, s.bus)
 	check(t, "the other's place", publishTask(t, s.bus, others), place)
-	if err := s.bus.Withdraw(t.Context(), &ours, place); err != nil {
+	if err := s.bus.DeleteTask(t.Context(), &ours, place); err != nil {
 		t.Error(err)
 	}
 	check(t, "tasks of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
@@ -149,12 +150,12 @@ func TestWithdrawLeavesOtherMessages(t *testing.T) {
 func TestForgetRemovesTheRecord(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	if err := s.bus.Forget(t.Context(), "n8-a"); err != nil {
+	if err := s.bus.DeleteRun(t.Context(), "n8-a"); err != nil {
 		t.Errorf("where there never was a record: %v", err)
 	}
 	claim(t, s.bus, record("n8-a"))
 	claim(t, s.bus, record("n8-b"))
-	if err := s.other.Forget(t.Context(), "n8-a"); err != nil {
+	if err := s.other.DeleteRun(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "records stored", s.stream(t, "KV_nq_runs").State.Msgs, 1)
@@ -185,7 +186,7 @@ func TestPurgesWithoutStreams(t *testing.T) {
 			if err != nil {
 				t.Errorf("without %q: CancelRun: %v", missing, err)
 			}
-			check(t, "state", readRecord(t, s.bus, time.Time{}).State, queens.Cancelled)
+			check(t, "state", readRecord(t, s.bus, time.Time{}).State, run.Cancelled)
 		} else if !errors.Is(err, bus.ErrNoRecord) {
 			t.Errorf("without %q: CancelRun: %v, want %v", missing, err, bus.ErrNoRecord)
 		}
@@ -194,7 +195,7 @@ func TestPurgesWithoutStreams(t *testing.T) {
 				check(t, name, s.stored(t, name, subject), 0)
 			}
 		}
-		if err := s.other.Forget(t.Context(), "n8-a"); err != nil {
+		if err := s.other.DeleteRun(t.Context(), "n8-a"); err != nil {
 			t.Errorf("without %q: Forget: %v", missing, err)
 		}
 	}
@@ -205,5 +206,5 @@ func TestPurgesSayWhatFailed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.other.Close()
-	says(t, "after the connection's end", s.other.Forget(t.Context(), "n8-a"), tasks, "nq.task.n8-a", results, "nq.result.n8-a", "KV_nq_runs")
+	says(t, "after the connection's end", s.other.DeleteRun(t.Context(), "n8-a"), tasks, "nq.task.n8-a", results, "nq.result.n8-a", "KV_nq_runs")
 }

@@ -9,7 +9,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/bus/embedded"
+	"nqueens/pkg/bus/natsserver"
 )
 
 // A worker may come before any coordinator: it waits, says so, and does not go on
@@ -65,7 +65,7 @@ func TestNextSurvivesDeletion(t *testing.T) {
 		queue := queue(t, s.bus)
 		publishTask(t, s.other, task("n8-a", 6))
 		_, lease := take(t, queue, 5*time.Second)
-		if err := lease.Done(t.Context()); err != nil {
+		if err := lease.Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s.delete(t, tasks)
@@ -94,7 +94,7 @@ func TestNextSurvivesTheServersRestart(t *testing.T) {
 	restart()
 	taken := follow(t, queue)
 	check(t, "the task that comes", receive(t, taken, 20*time.Second, "the stored task").ID, 7)
-	if err := lease.Done(t.Context()); err != nil {
+	if err := lease.Ack(t.Context()); err != nil {
 		t.Errorf("the task taken before can't be given up: %v", err)
 	}
 	publishTask(t, b, task("n8-a", 8))
@@ -113,7 +113,7 @@ func TestNextWaitsForTheServer(t *testing.T) {
 	t.Cleanup(early.Close)
 	check(t, "log lines that say so", len(log.Lines("no server there yet")), 1)
 	taken := follow(t, queue(t, early))
-	late := bustest.Connect(t, bustest.Start(t, embedded.Config{StoreDir: t.TempDir(), Listen: address, Log: zerolog.Nop()}))
+	late := bustest.Connect(t, bustest.Start(t, natsserver.Config{StoreDir: t.TempDir(), Listen: address, Log: zerolog.Nop()}))
 	ensure(t, late)
 	publishTask(t, late, task("n8-a", 7))
 	check(t, "the task that comes", receive(t, taken, 20*time.Second, "a task").ID, 7)

@@ -13,7 +13,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 func TestNextTakesWhatWasPublished(t *testing.T) {
@@ -36,7 +36,7 @@ func TestQueuesShareTheTasks(t *testing.T) {
 	const total = 60
 	type taken struct {
 		id    uint64
-		lease queens.Lease
+		lease run.Lease
 	}
 	all := make(chan taken, 2*total)
 	ctx, stop := context.WithCancel(t.Context())
@@ -65,7 +65,7 @@ func TestQueuesShareTheTasks(t *testing.T) {
 				t.Errorf("task %d is lent twice", next.id)
 			}
 			seen[next.id] = true
-			if err := next.lease.Done(t.Context()); err != nil {
+			if err := next.lease.Ack(t.Context()); err != nil {
 				t.Error(err)
 			}
 		case <-time.After(10 * time.Second):
@@ -138,7 +138,7 @@ func TestTasksOfAnotherVersionStay(t *testing.T) {
 	queue := queue(t, s.bus)
 	got, lease := take(t, queue, 2*time.Second)
 	check(t, "the task that comes", got.ID, 7)
-	if err := lease.Done(t.Context()); err != nil {
+	if err := lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "messages refused", s.bus.Rejected(), 1)
@@ -215,7 +215,7 @@ func TestTaskSentToALeavingWorkerIsNotStuck(t *testing.T) {
 					return
 				}
 				<-ctx.Done()
-				if err := lease.Return(); err != nil {
+				if err := lease.Release(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -231,7 +231,7 @@ func TestTaskSentToALeavingWorkerIsNotStuck(t *testing.T) {
 			t.Fatalf("seed %d, round %d, cancelled after %v: no task within 2 s: %v", seed, round, delay, err)
 		}
 		check(t, "the task that comes", got.ID, round)
-		if err := lease.Done(t.Context()); err != nil {
+		if err := lease.Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,11 +10,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // keptRecord is a record as it lies in the bucket.
 type keptRecord struct {
-	queens.Record
+	run.Record
 	claim    string // tells claims of the same epoch apart
 	revision uint64 // 0 where there is none
 }
@@ -22,7 +23,7 @@ type keptRecord struct {
 // record returns what the bucket has of a run, with revision 0 and an error that wraps
 // ErrNoRecord where it has nothing.
 func (b *Bus) record(ctx context.Context, run string) (keptRecord, error) {
-	if err := queens.CheckRun(run); err != nil {
+	if err := queens.ValidateRun(run); err != nil {
 		return keptRecord{}, err
 	}
 	bucket, err := b.js.KeyValue(ctx, runsBucket)
@@ -94,7 +95,7 @@ func bucketError(err error) error {
 type recordJSON struct {
 	Protocol uint32          `json:"protocol"`
 	Run      string          `json:"run"`
-	State    queens.State    `json:"state"`
+	State    run.State       `json:"state"`
 	Epoch    uint64          `json:"epoch"`
 	Claim    string          `json:"claim"`
 	Owner    string          `json:"owner"`
@@ -106,13 +107,13 @@ type recordJSON struct {
 
 func encodeRecord(kept *keptRecord) ([]byte, error) {
 	return json.Marshal(recordJSON{
-		Protocol: Protocol, Run: kept.Run, State: kept.State, Epoch: kept.Epoch, Claim: kept.claim, Owner: queens.CleanName(kept.Owner),
+		Protocol: Protocol, Run: kept.Run, State: kept.State, Epoch: kept.Epoch, Claim: kept.claim, Owner: queens.SanitizeName(kept.Owner),
 		Done: kept.Done, Created: kept.Created.UTC(), Updated: kept.Updated.UTC(), Manifest: kept.Manifest,
 	})
 }
 
 // decodeRecord returns the valid record of that run.
-func decodeRecord(run string, data []byte) (keptRecord, error) {
+func decodeRecord(name string, data []byte) (keptRecord, error) {
 	var version struct {
 		Protocol uint32 `json:"protocol"`
 	}
@@ -127,23 +128,23 @@ func decodeRecord(run string, data []byte) (keptRecord, error) {
 		return keptRecord{}, err
 	}
 	switch kept.State {
-	case queens.Running, queens.Stopped, queens.Complete, queens.Contradicted, queens.Cancelled:
+	case run.Running, run.Stopped, run.Complete, run.Contradicted, run.Cancelled:
 	default:
 		return keptRecord{}, fmt.Errorf("no run has the state %.80q", kept.State)
 	}
 	switch {
-	case kept.Run != run:
+	case kept.Run != name:
 		return keptRecord{}, fmt.Errorf("it is of run %.80q", kept.Run)
 	case kept.Epoch == 0:
 		return keptRecord{}, errors.New("it has no epoch")
 	case kept.Manifest.N == 0:
 		return keptRecord{}, errors.New("it has no manifest")
 	}
-	if err := queens.CheckName("an owner", kept.Owner); err != nil {
+	if err := queens.ValidateName("an owner", kept.Owner); err != nil {
 		return keptRecord{}, fmt.Errorf("it has %w", err)
 	}
 	return keptRecord{
-		Record: queens.Record{
+		Record: run.Record{
 			Run: kept.Run, Manifest: kept.Manifest, State: kept.State, Epoch: kept.Epoch, Owner: kept.Owner,
 			Done: kept.Done, Created: kept.Created, Updated: kept.Updated,
 		},

@@ -11,7 +11,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A worker of another version is named in the log, once, by its results and by its
@@ -37,7 +37,7 @@ func TestWorkersOfAnotherVersionAreNamed(t *testing.T) {
 	}
 
 	heard := listen(t, s.bus)
-	heard.await(t, s.other, queens.Heartbeat{Worker: "w", Threads: 1})
+	heard.await(t, s.other, run.Heartbeat{Worker: "w", Threads: 1})
 	for range 3 {
 		if err := s.conn.Publish("nq.hb.old", marshal(t, &nqueensv1.Heartbeat{Protocol: bus.Protocol + 1, Worker: "old"})); err != nil {
 			t.Fatal(err)

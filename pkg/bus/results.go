@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // PublishResult stores a result, and returns when the server has confirmed it.
@@ -31,7 +32,7 @@ func (b *Bus) PublishResult(ctx context.Context, r *queens.Result) error {
 // or is gone. Both functions are called one at a time.
 //
 // Streams that vanish are made anew. What can't be read is refused and counted.
-func (b *Bus) Results(ctx context.Context, run string, after queens.Position, each func(r queens.Result, at queens.Position), caughtUp func()) error {
+func (b *Bus) Results(ctx context.Context, run string, after run.StreamPosition, each func(r queens.Result, at run.StreamPosition), caughtUp func()) error {
 	r := reader{bus: b, run: run, at: after, each: each, caughtUp: caughtUp}
 	for {
 		err := r.read(ctx)
@@ -53,8 +54,8 @@ func (b *Bus) Results(ctx context.Context, run string, after queens.Position, ea
 type reader struct {
 	bus      *Bus
 	run      string
-	at       queens.Position // of the last message read, whether it was a result or not
-	each     func(queens.Result, queens.Position)
+	at       run.StreamPosition // of the last message read, whether it was a result or not
+	each     func(queens.Result, run.StreamPosition)
 	caughtUp func() // nil once it was called
 	last     uint64 // the run's last message when the reader began, for caughtUp
 	full     bool   // the stream was nearly full at the last look
@@ -75,7 +76,7 @@ func (r *reader) read(ctx context.Context) error {
 		return err
 	}
 	if info := stream.CachedInfo(); !r.isMine(info) {
-		r.at = queens.Position{Stream: info.Created}
+		r.at = run.StreamPosition{Created: info.Created}
 	}
 	if err := r.begin(ctx, stream); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (b *Bus) drop(ctx context.Context, consumer jetstream.Consumer) {
 // isMine reports whether the stream is the one that the reader reads: made at the same
 // time, and not shorter than what was read of it, as after a crash of its server.
 func (r *reader) isMine(info *jetstream.StreamInfo) bool {
-	return info.Created.Equal(r.at.Stream) && info.State.LastSeq >= r.at.Sequence
+	return info.Created.Equal(r.at.Created) && info.State.LastSeq >= r.at.Sequence
 }
 
 // begin notes up to where the reader has to catch up.

@@ -14,8 +14,9 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/bus/embedded"
+	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 func TestResultsDeliversStoredAndNewOnes(t *testing.T) {
@@ -102,7 +103,7 @@ func TestResultsSurvivesAServerThatLostItsStore(t *testing.T) {
 	for name, before := range map[string]uint64{"fewer results": 3, "more results": 9} {
 		t.Run(name+" before", func(t *testing.T) {
 			t.Parallel()
-			cfg := embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()}
+			cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()}
 			first := bustest.Start(t, cfg)
 			b := connectTo(t, first)
 			read := read(t, b)
@@ -214,13 +215,13 @@ func TestResultsEndsAndLeavesNoGoroutine(t *testing.T) {
 	read := read(t, s.bus)
 	receive(t, read.results, 5*time.Second, "a result")
 	read.end(t)
-	bustest.Ended(t, "nats.go/jetstream")
+	bustest.NoGoroutines(t, "nats.go/jetstream")
 }
 
 // reader reads the results of run n8-a until it is told to end, or the test ends.
 type reader struct {
 	results   chan queens.Result
-	positions chan queens.Position
+	positions chan run.StreamPosition
 	caughtUp  chan int // how many results had come then
 	stop      context.CancelFunc
 	ended     chan error
@@ -228,14 +229,14 @@ type reader struct {
 
 func read(t *testing.T, b *bus.Bus) *reader {
 	t.Helper()
-	return readAfter(t, b, queens.Position{})
+	return readAfter(t, b, run.StreamPosition{})
 }
 
-func readAfter(t *testing.T, b *bus.Bus, after queens.Position) *reader {
+func readAfter(t *testing.T, b *bus.Bus, after run.StreamPosition) *reader {
 	ctx, stop := context.WithCancel(t.Context())
 	r := &reader{
 		results:   make(chan queens.Result, 1000),
-		positions: make(chan queens.Position, 1000),
+		positions: make(chan run.StreamPosition, 1000),
 		caughtUp:  make(chan int, 10),
 		stop:      stop, ended: make(chan error, 1),
 	}
@@ -249,7 +250,7 @@ func readAfter(t *testing.T, b *bus.Bus, after queens.Position) *reader {
 	}
 	come := 0
 	go func() {
-		r.ended <- b.Results(ctx, "n8-a", after, func(next queens.Result, at queens.Position) {
+		r.ended <- b.Results(ctx, "n8-a", after, func(next queens.Result, at run.StreamPosition) {
 			alone(func() {
 				come++
 				r.positions <- at

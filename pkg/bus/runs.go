@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // How a coordinator loses its run, or does not find one. Errors wrap these.
@@ -31,13 +32,13 @@ type Claim struct {
 }
 
 // Claim takes a run over from whoever has it, or makes its record: with the next epoch
-// after that of r and that of the record, as [queens.Running], updated now. The other
+// after that of r and that of the record, as [run.Running], updated now. The other
 // coordinator learns it when it renews. The error wraps [ErrCancelled] where the
 // record says so.
-func (b *Bus) Claim(ctx context.Context, r queens.Record) (*Claim, error) {
+func (b *Bus) Claim(ctx context.Context, r run.Record) (*Claim, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	r.State = queens.Running
+	r.State = run.Running
 	c := &Claim{bus: b, kept: keptRecord{Record: r, claim: randomText()}}
 	for {
 		there, err := b.record(ctx, r.Run)
@@ -45,7 +46,7 @@ func (b *Bus) Claim(ctx context.Context, r queens.Record) (*Claim, error) {
 		case errors.Is(err, ErrNoRecord):
 		case err != nil:
 			return nil, err
-		case there.State == queens.Cancelled:
+		case there.State == run.Cancelled:
 			return nil, there.cancelled()
 		}
 		c.kept.revision, c.kept.Epoch = there.revision, max(r.Epoch, there.Epoch)+1
@@ -66,7 +67,7 @@ func (c *Claim) Epoch() uint64 { return c.kept.Epoch }
 // [ErrTakenOver], with the name of the new owner, or [ErrCancelled] if the run is this
 // coordinator's no more. After any other error, such as of the network, it still is as
 // far as can be told. A record that was deleted is made again.
-func (c *Claim) Renew(ctx context.Context, state queens.State, done uint64) error {
+func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	c.kept.State, c.kept.Done = state, done
@@ -89,7 +90,7 @@ func (c *Claim) Renew(ctx context.Context, state queens.State, done uint64) erro
 // lost says why a record with that content means that the run is another's now.
 func (c *Claim) lost(there *keptRecord) error {
 	switch {
-	case there.State == queens.Cancelled:
+	case there.State == run.Cancelled:
 		return there.cancelled()
 	// Two coordinators can have one epoch only where the record was deleted in between.
 	case there.Epoch > c.kept.Epoch, there.Epoch == c.kept.Epoch && there.claim != c.kept.claim:
@@ -105,7 +106,7 @@ func (k *keptRecord) cancelled() error {
 
 // Runs returns the records of all runs, in the order in which they were begun. Those
 // that can't be read are left out, and counted as refused.
-func (b *Bus) Runs(ctx context.Context) ([]queens.Record, error) {
+func (b *Bus) Runs(ctx context.Context) ([]run.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	bucket, err := b.js.KeyValue(ctx, runsBucket)
@@ -120,7 +121,7 @@ func (b *Bus) Runs(ctx context.Context) ([]queens.Record, error) {
 		return nil, bucketError(err)
 	}
 	defer func() { _ = watcher.Stop() }() // fails when the connection ended first: as well
-	var records []queens.Record
+	var records []run.Record
 	for {
 		select {
 		case entry, open := <-watcher.Updates():
@@ -128,7 +129,7 @@ func (b *Bus) Runs(ctx context.Context) ([]queens.Record, error) {
 			case !open:
 				return nil, bucketError(errors.New("the connection has ended"))
 			case entry == nil: // that was all
-				slices.SortFunc(records, func(a, b queens.Record) int {
+				slices.SortFunc(records, func(a, b run.Record) int {
 					return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Run, b.Run))
 				})
 				return records, nil
@@ -146,7 +147,7 @@ func (b *Bus) Runs(ctx context.Context) ([]queens.Record, error) {
 }
 
 // Record returns the record of a run. The error wraps [ErrNoRecord] if there is none.
-func (b *Bus) Record(ctx context.Context, run string) (queens.Record, error) {
+func (b *Bus) Record(ctx context.Context, run string) (run.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	kept, err := b.record(ctx, run)
@@ -157,18 +158,18 @@ func (b *Bus) Record(ctx context.Context, run string) (queens.Record, error) {
 // tasks and results. The record stays, so that a coordinator that is away learns it
 // when it comes back, until somebody calls [Bus.Forget]. The error wraps [ErrNoRecord]
 // if there is none; that the streams are missing is no error.
-func (b *Bus) CancelRun(ctx context.Context, run string) error {
+func (b *Bus) CancelRun(ctx context.Context, name string) error {
 	marking, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	for stored := false; !stored; {
-		kept, err := b.record(marking, run)
+		kept, err := b.record(marking, name)
 		if err != nil {
 			return err
 		}
-		kept.State = queens.Cancelled
+		kept.State = run.Cancelled
 		if stored, err = b.keep(marking, &kept); err != nil {
 			return err
 		}
 	}
-	return errors.Join(b.PurgeTasks(ctx, run), b.purgeResults(ctx, run))
+	return errors.Join(b.PurgeTasks(ctx, name), b.purgeResults(ctx, name))
 }

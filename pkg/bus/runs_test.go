@@ -12,6 +12,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 const bucket = "nq_runs"
@@ -23,15 +24,15 @@ func TestRecordsSayWhatWasClaimed(t *testing.T) {
 	begun := time.Now()
 	want := record("n8-a")
 	c := claim(t, s.bus, want)
-	want.State, want.Epoch = queens.Running, 1
+	want.State, want.Epoch = run.Running, 1
 	got := readRecord(t, s.other, begun)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the record is\n%+v\nwant\n%+v", got, want)
 	}
-	if err := c.Renew(t.Context(), queens.Stopped, 3); err != nil {
+	if err := c.Renew(t.Context(), run.Stopped, 3); err != nil {
 		t.Fatal(err)
 	}
-	want.State, want.Done = queens.Stopped, 3
+	want.State, want.Done = run.Stopped, 3
 	if got := readRecord(t, s.other, begun); !reflect.DeepEqual(got, want) {
 		t.Errorf("the record is\n%+v\nwant\n%+v", got, want)
 	}
@@ -42,7 +43,7 @@ func TestRecordsAreReadableByPeople(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
-	if err := c.Renew(t.Context(), queens.Running, 3); err != nil {
+	if err := c.Renew(t.Context(), run.Running, 3); err != nil {
 		t.Fatal(err)
 	}
 	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
@@ -88,7 +89,7 @@ func TestCancelledRunsEnd(t *testing.T) {
 	renewed := make(chan error, 1)
 	go func() { // as a coordinator does, while another cancels
 		for {
-			if err := c.Renew(t.Context(), queens.Running, 1); err != nil {
+			if err := c.Renew(t.Context(), run.Running, 1); err != nil {
 				renewed <- err
 				return
 			}
@@ -105,15 +106,15 @@ func TestCancelledRunsEnd(t *testing.T) {
 		says(t, who, err, "n8-a", " UTC")
 	}
 	cancelled("its coordinator", err)
-	cancelled("its coordinator, once more", c.Renew(t.Context(), queens.Running, 1))
+	cancelled("its coordinator, once more", c.Renew(t.Context(), run.Running, 1))
 	_, err = s.other.Claim(t.Context(), record("n8-a"))
 	cancelled("another", err)
-	check(t, "state", readRecord(t, s.other, time.Time{}).State, queens.Cancelled)
+	check(t, "state", readRecord(t, s.other, time.Time{}).State, run.Cancelled)
 	for run, left := range map[string]uint64{"n8-a": 0, "n8-b": 1} {
 		check(t, "tasks of "+run, s.stored(t, tasks, "nq.task."+run), left)
 		check(t, "results of "+run, s.stored(t, results, "nq.result."+run), left)
 	}
-	if err := other.Renew(t.Context(), queens.Running, 1); err != nil {
+	if err := other.Renew(t.Context(), run.Running, 1); err != nil {
 		t.Errorf("the other run: %v", err)
 	}
 }
@@ -164,7 +165,7 @@ func TestRunsListsTheRecords(t *testing.T) {
 	check(t, "runs without what can't be read", names(), []string{"n8-b", "n8-d"})
 	check(t, "records refused", s.other.Rejected(), 1)
 	for _, run := range []string{"n8-a", "n8-b", "n8-d"} {
-		if err := s.bus.Forget(t.Context(), run); err != nil {
+		if err := s.bus.DeleteRun(t.Context(), run); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -194,7 +195,7 @@ func TestRecordsThatCantBeRead(t *testing.T) {
 		_, recordErr := s.other.Record(t.Context(), "n8-a")
 		_, claimErr := s.other.Claim(t.Context(), record("n8-a"))
 		for what, err := range map[string]error{
-			"Record": recordErr, "Claim": claimErr, "CancelRun": s.other.CancelRun(t.Context(), "n8-a"), "Renew": c.Renew(t.Context(), queens.Running, 1),
+			"Record": recordErr, "Claim": claimErr, "CancelRun": s.other.CancelRun(t.Context(), "n8-a"), "Renew": c.Renew(t.Context(), run.Running, 1),
 		} {
 			says(t, what+" of "+name, err, "n8-a", bucket, value.say, "nats kv del")
 			if errors.Is(err, bus.ErrNoRecord) || errors.Is(err, bus.ErrTakenOver) {
@@ -209,11 +210,11 @@ func TestRecordsThatCantBeRead(t *testing.T) {
 }
 
 // record returns the record of a run as its ledger has it before any claim.
-func record(run string) queens.Record {
+func record(name string) run.Record {
 	board := queens.FullBoard(8)
-	return queens.Record{
-		Run: run, Owner: "host-a", Created: time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC),
-		Manifest: queens.Manifest{Splitter: 1, N: 8, Symmetry: "none", Tasks: 4, Hash: [32]byte{1, 2, 3}, Classes: []queens.ClassPlan{
+	return run.Record{
+		Run: name, Owner: "host-a", Created: time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC),
+		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: "none", Tasks: 4, Hash: [32]byte{1, 2, 3}, Classes: []queens.ClassPlan{
 			{Class: queens.Class{Board: board, K: 8}, Depth: 1, Batch: 2},
 		}},
 	}
@@ -221,7 +222,7 @@ func record(run string) queens.Record {
 
 // readRecord returns the record of run n8-a without the time of its update, which is not before
 // the given one.
-func readRecord(t *testing.T, b *bus.Bus, since time.Time) queens.Record {
+func readRecord(t *testing.T, b *bus.Bus, since time.Time) run.Record {
 	t.Helper()
 	got, err := b.Record(t.Context(), "n8-a")
 	if err != nil {

@@ -230,7 +230,7 @@ func TestForgetRemovesOneRunAlone(t *testing.T) {
 	}
 	held, _ := take(t, queue(t, s.bus), 5*time.Second) // of the first run: it is held, and goes as well
 	run := held.Run
-	if err := s.other.Forget(t.Context(), run); err != nil {
+	if err := s.other.DeleteRun(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
 	for _, stream := range []struct{ name, subjects string }{{tasks, "nq.task."}, {results, "nq.result."}} {

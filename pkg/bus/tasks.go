@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // PublishTask stores a task for the workers and returns its place in the queue. The
@@ -22,10 +23,10 @@ func (b *Bus) PublishTask(ctx context.Context, task *queens.Task) (place uint64,
 	return b.publish(ctx, tasksStream, taskSubject(task.Run), b.taskMessageID(task), data)
 }
 
-// Queued reports whether the task that was published at that place is still
+// HasTask reports whether the task that was published at that place is still
 // there: waiting for a worker, or held by one. If it is not, either its result was
 // stored or the task is lost. It knows only tasks that this connection published.
-func (b *Bus) Queued(ctx context.Context, task *queens.Task, place uint64) (bool, error) {
+func (b *Bus) HasTask(ctx context.Context, task *queens.Task, place uint64) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	stream, err := b.tasksStream(ctx)
@@ -83,7 +84,7 @@ const otherVersionDelay = 5 * time.Second
 //
 // What can't be read is refused, counted, and never returned. Streams that do not
 // exist (yet, or any more) are waited for.
-func (q *Queue) Next(ctx context.Context) (queens.Task, queens.Lease, error) {
+func (q *Queue) Next(ctx context.Context) (queens.Task, run.Lease, error) {
 	for {
 		message, err := q.next(ctx)
 		if err != nil {
@@ -208,16 +209,16 @@ func (q *Queue) handBack() {
 // lease is a worker's hold on a task message.
 type lease struct{ message jetstream.Msg }
 
-// Again goes by the server's count of deliveries.
-func (l lease) Again() bool {
+// Redelivered goes by the server's count of deliveries.
+func (l lease) Redelivered() bool {
 	metadata, err := l.message.Metadata()
 	return err == nil && metadata.NumDelivered > 1
 }
 
-func (l lease) Extend() error { return l.message.InProgress() }
-func (l lease) Return() error { return l.message.Nak() }
+func (l lease) Extend() error  { return l.message.InProgress() }
+func (l lease) Release() error { return l.message.Nak() }
 
-func (l lease) Done(ctx context.Context) error {
+func (l lease) Ack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return l.message.DoubleAck(ctx)

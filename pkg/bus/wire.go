@@ -10,6 +10,7 @@ import (
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // versionError refuses a message of another protocol version.
@@ -31,7 +32,7 @@ func checkProtocol(version uint32, worker string) error {
 	case 0:
 		return errors.New("message without a protocol version")
 	}
-	return versionError{theirs: version, worker: queens.CleanName(worker)}
+	return versionError{theirs: version, worker: queens.SanitizeName(worker)}
 }
 
 func encodeTask(t *queens.Task) ([]byte, error) {
@@ -48,7 +49,7 @@ func encodeTask(t *queens.Task) ([]byte, error) {
 		N:        uint32(t.Board.N),
 		Allow:    t.Board.Allow[:t.Board.N],
 		Prefixes: prefixes,
-		NotBy:    t.NotBy,
+		NotBy:    t.ExcludedWorkers,
 	})
 }
 
@@ -64,7 +65,7 @@ func decodeTask(subject string, data []byte) (queens.Task, error) {
 	if m.GetN() > queens.MaxN || int(m.GetN()) != len(m.GetAllow()) {
 		return queens.Task{}, fmt.Errorf("task of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
 	}
-	t := queens.Task{Run: m.GetRun(), ID: m.GetId(), Attempt: m.GetAttempt(), NotBy: m.GetNotBy(), Board: queens.Board{N: int(m.GetN())}}
+	t := queens.Task{Run: m.GetRun(), ID: m.GetId(), Attempt: m.GetAttempt(), ExcludedWorkers: m.GetNotBy(), Board: queens.Board{N: int(m.GetN())}}
 	copy(t.Board.Allow[:], m.GetAllow())
 	t.Prefixes = make([]queens.Prefix, len(m.GetPrefixes()))
 	for i, p := range m.GetPrefixes() {
@@ -90,7 +91,7 @@ func encodeResult(r *queens.Result) ([]byte, error) {
 		Attempt:   r.Attempt,
 		Hash:      r.Hash,
 		Count:     r.Count,
-		Worker:    queens.Printable(r.Worker),
+		Worker:    queens.Sanitize(r.Worker),
 		Kernel:    r.Kernel,
 		ElapsedNs: uint64(r.Elapsed),
 	})
@@ -125,14 +126,14 @@ func decodeResult(subject string, data []byte) (queens.Result, error) {
 	return r, nil
 }
 
-func encodeHeartbeat(h *queens.Heartbeat) ([]byte, error) {
+func encodeHeartbeat(h *run.Heartbeat) ([]byte, error) {
 	held := make([]*nqueensv1.Held, len(h.Held))
 	for i, task := range h.Held {
-		held[i] = &nqueensv1.Held{Run: task.Run, Task: task.Task, SinceNs: uint64(task.Since)}
+		held[i] = &nqueensv1.Held{Run: task.Run, Task: task.Task, SinceNs: uint64(task.Elapsed)}
 	}
 	return proto.Marshal(&nqueensv1.Heartbeat{
 		Protocol: Protocol,
-		Worker:   queens.Printable(h.Worker),
+		Worker:   queens.Sanitize(h.Worker),
 		Version:  h.Version,
 		Kernel:   h.Kernel,
 		Threads:  uint32(h.Threads),
@@ -141,15 +142,15 @@ func encodeHeartbeat(h *queens.Heartbeat) ([]byte, error) {
 	})
 }
 
-func decodeHeartbeat(data []byte) (queens.Heartbeat, error) {
+func decodeHeartbeat(data []byte) (run.Heartbeat, error) {
 	var m nqueensv1.Heartbeat
 	if err := proto.Unmarshal(data, &m); err != nil {
-		return queens.Heartbeat{}, err
+		return run.Heartbeat{}, err
 	}
 	if err := checkProtocol(m.GetProtocol(), m.GetWorker()); err != nil {
-		return queens.Heartbeat{}, err
+		return run.Heartbeat{}, err
 	}
-	h := queens.Heartbeat{
+	h := run.Heartbeat{
 		Worker:  m.GetWorker(),
 		Version: m.GetVersion(),
 		Kernel:  m.GetKernel(),
@@ -157,7 +158,7 @@ func decodeHeartbeat(data []byte) (queens.Heartbeat, error) {
 		Leaving: m.GetLeaving(),
 	}
 	for _, task := range m.GetHeld() {
-		h.Held = append(h.Held, queens.Held{Run: task.GetRun(), Task: task.GetTask(), Since: time.Duration(task.GetSinceNs())})
+		h.Held = append(h.Held, run.ActiveTask{Run: task.GetRun(), Task: task.GetTask(), Elapsed: time.Duration(task.GetSinceNs())})
 	}
 	return h, h.Validate()
 }

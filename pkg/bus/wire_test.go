@@ -14,6 +14,7 @@ import (
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 func TestTasksSurviveTheWire(t *testing.T) {
@@ -55,7 +56,7 @@ func TestHeartbeatsSurviveTheWire(t *testing.T) {
 // Any bytes can name a worker; those that are no UTF-8 or command a terminal must not keep
 // a result back.
 func TestWorkerNamesThatAreNoTextSurviveTheWire(t *testing.T) {
-	r, h := randomResult(seeded(t)), queens.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1}
+	r, h := randomResult(seeded(t)), run.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1}
 	r.Worker = h.Worker
 	got, err := decodeResult(resultSubject(r.Run), must(encodeResult(&r)))
 	if err != nil || got.Worker != "rack?7?[2J" {
@@ -247,7 +248,7 @@ func randomTask(rng *rand.Rand) queens.Task {
 		t.Board.Allow[row] = rng.Uint32() & t.Board.Columns()
 	}
 	for range rng.IntN(3) {
-		t.NotBy = append(t.NotBy, randomName(rng, 1))
+		t.ExcludedWorkers = append(t.ExcludedWorkers, randomName(rng, 1))
 	}
 	for i := range t.Prefixes {
 		p := queens.Prefix{
@@ -264,7 +265,7 @@ func randomTask(rng *rand.Rand) queens.Task {
 }
 
 func randomRun(rng *rand.Rand) string {
-	return queens.NewRun(1+rng.IntN(queens.MaxN), time.Unix(rng.Int64N(1<<32), 0))
+	return run.NewName(1+rng.IntN(queens.MaxN), time.Unix(rng.Int64N(1<<32), 0))
 }
 
 func randomResult(rng *rand.Rand) queens.Result {
@@ -280,8 +281,8 @@ func randomResult(rng *rand.Rand) queens.Result {
 	}
 }
 
-func randomHeartbeat(rng *rand.Rand) queens.Heartbeat {
-	h := queens.Heartbeat{
+func randomHeartbeat(rng *rand.Rand) run.Heartbeat {
+	h := run.Heartbeat{
 		Worker:  randomName(rng, 1),
 		Version: randomName(rng, 0),
 		Kernel:  randomName(rng, 0),
@@ -289,8 +290,8 @@ func randomHeartbeat(rng *rand.Rand) queens.Heartbeat {
 		Leaving: rng.IntN(2) == 1,
 	}
 	for range rng.IntN(4) {
-		h.Held = append(h.Held, queens.Held{
-			Run: randomRun(rng), Task: rng.Uint64() >> rng.IntN(64), Since: time.Duration(rng.Int64() >> rng.IntN(63)),
+		h.Held = append(h.Held, run.ActiveTask{
+			Run: randomRun(rng), Task: rng.Uint64() >> rng.IntN(64), Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
 		})
 	}
 	return h

@@ -23,8 +23,8 @@ func NewChoice(p *string, value string, allowed ...string) *Choice {
 	return &Choice{value: p, allowed: allowed}
 }
 
-// On says where these are the words, where they are others elsewhere.
-func (c *Choice) On(where string) *Choice {
+// WithScope says where these are the words, where they are others elsewhere.
+func (c *Choice) WithScope(where string) *Choice {
 	c.where = " on " + where
 	return c
 }
@@ -62,8 +62,8 @@ func SymmetryChoice(p *string) *Choice {
 // for. It is far beyond what any machine has: more is a slip of the keyboard.
 const MaxThreads = 4096
 
-// InRange returns what is wrong with the number of a flag that must be from least to most.
-func InRange(flag string, value, least, most int) error {
+// CheckRange returns what is wrong with the number of a flag that must be from least to most.
+func CheckRange(flag string, value, least, most int) error {
 	if value < least || value > most {
 		return Usagef("--%s must be from %d to %d, not %d", flag, least, most, value)
 	}

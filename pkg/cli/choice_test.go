@@ -67,7 +67,7 @@ func TestChoice(t *testing.T) {
 			t.Errorf("%q: %v, chosen %q, want %s", c.word, err, chosen, c.says)
 		}
 	}
-	err := NewChoice(&chosen, "a", "a", "b").On("this machine").Set("c")
+	err := NewChoice(&chosen, "a", "a", "b").WithScope("this machine").Set("c")
 	if want := `must be a or b on this machine, not "c"`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -87,7 +87,7 @@ func TestOneOf(t *testing.T) {
 // Both ends of a range belong to it.
 func TestInRange(t *testing.T) {
 	for value := -1; value <= 6; value++ {
-		err := InRange("threads", value, 1, 4)
+		err := CheckRange("threads", value, 1, 4)
 		if inside := value >= 1 && value <= 4; inside != (err == nil) {
 			t.Errorf("%d: %v", value, err)
 		} else if !inside && (!errors.As(err, new(usageError)) || !strings.HasPrefix(err.Error(), "--threads must be from 1 to 4, not ")) {

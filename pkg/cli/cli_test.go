@@ -70,7 +70,7 @@ func nothing(*program, []string) error { return nil }
 
 // sideArgument is what every command with a board does with its arguments.
 func sideArgument(_ *program, args []string) error {
-	_, err := Side(args)
+	_, err := ParseN(args)
 	return err
 }
 
@@ -95,7 +95,7 @@ func (p *program) wantUsage(t *testing.T, says ...string) {
 // The side of a board is one argument, a whole number from 1 to 32.
 func TestSide(t *testing.T) {
 	for n := 1; n <= 32; n++ {
-		if got, err := Side([]string{fmt.Sprint(n)}); got != n || err != nil {
+		if got, err := ParseN([]string{fmt.Sprint(n)}); got != n || err != nil {
 			t.Errorf("Side(%d) = %d, %v", n, got, err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestSide(t *testing.T) {
 		{[]string{"８"}, `"８"`},
 		{[]string{"NaN"}, `"NaN"`},
 	} {
-		n, err := Side(c.args)
+		n, err := ParseN(c.args)
 		if n != 0 || !errors.As(err, new(usageError)) {
 			t.Errorf("Side(%q) = %d, %v, want a usage error", c.args, n, err)
 			continue

@@ -69,11 +69,11 @@ func beginning(words []string, begin string) []string {
 // takesFile marks a flag whose value is a file.
 const takesFile = "nqueens_takes_file"
 
-// TakesFile has shells complete the names of files for a flag.
-func TakesFile(flags *pflag.FlagSet, flag string) { mark(flags, flag, takesFile) }
+// CompleteFiles has shells complete the names of files for a flag.
+func CompleteFiles(flags *pflag.FlagSet, flag string) { mark(flags, flag, takesFile) }
 
-// TakesFolder has shells complete the names of folders for a flag.
-func TakesFolder(flags *pflag.FlagSet, flag string) { mark(flags, flag, cobra.BashCompSubdirsInDir) }
+// CompleteDirs has shells complete the names of folders for a flag.
+func CompleteDirs(flags *pflag.FlagSet, flag string) { mark(flags, flag, cobra.BashCompSubdirsInDir) }
 
 func mark(flags *pflag.FlagSet, flag, as string) {
 	if err := flags.SetAnnotation(flag, as, []string{}); err != nil {

@@ -14,8 +14,8 @@ func newCompletions(t *testing.T) *program {
 	open := &cobra.Command{Use: "open FILE", ValidArgsFunction: FilesAreArguments, RunE: func(*cobra.Command, []string) error { return nil }}
 	open.Flags().String("data", "", "")
 	open.Flags().String("report", "", "")
-	TakesFolder(open.Flags(), "data")
-	TakesFile(open.Flags(), "report")
+	CompleteDirs(open.Flags(), "data")
+	CompleteFiles(open.Flags(), "report")
 	shut := &cobra.Command{Use: "close NAME", RunE: func(*cobra.Command, []string) error { return nil }}
 	shut.Flags().String("place", "here", "")
 	shut.ValidArgsFunction = WithEnvironment(func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

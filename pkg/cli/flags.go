@@ -14,8 +14,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Variable is the variable of the environment that stands for a flag.
-func Variable(flag string) string {
+// EnvVar is the variable of the environment that stands for a flag.
+func EnvVar(flag string) string {
 	return "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
@@ -28,7 +28,7 @@ const fromVariable = "nqueens_from_variable"
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
-		variable := Variable(f.Name)
+		variable := EnvVar(f.Name)
 		value := os.Getenv(variable)
 		if value == "" || f.Changed || failed != nil || f.Name == "help" || f.Name == "version" {
 			return

@@ -82,10 +82,10 @@ func TestVariablesAreNamed(t *testing.T) {
 		p.run("try").wantUsage(t, "tool try: "+c.says)
 	}
 	// A range is checked by the command itself.
-	p := newProgram(t, func(p *program, _ []string) error { return InRange("threads", p.threads, 1, 4) })
+	p := newProgram(t, func(p *program, _ []string) error { return CheckRange("threads", p.threads, 1, 4) })
 	t.Setenv("NQUEENS_THREADS", "9")
 	p.run("count").wantUsage(t, "--threads must be from 1 to 4, not 9 (set by NQUEENS_THREADS)")
-	p = newProgram(t, func(p *program, _ []string) error { return InRange("threads", p.threads, 1, 4) })
+	p = newProgram(t, func(p *program, _ []string) error { return CheckRange("threads", p.threads, 1, 4) })
 	p.run("count", "--threads=8").wantUsage(t, "--threads must be from 1 to 4, not 8\n")
 	// --data-dir is another flag than --data.
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)

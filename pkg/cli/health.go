@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"nqueens/pkg/health"
+	"nqueens/pkg/httpserver"
 )
 
 // defaultHealth is where the health command asks.
@@ -26,7 +26,7 @@ func HealthCommand(program string) *cobra.Command {
 			if err := CheckHTTP(address); err != nil {
 				return err
 			}
-			return health.Ask(cmd.Context(), address)
+			return httpserver.Probe(cmd.Context(), address)
 		},
 	}
 	cmd.Flags().StringVar(&address, "http", defaultHealth, "`host:port` that the process was given by its --http")

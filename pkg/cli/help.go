@@ -15,7 +15,7 @@ func addHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		help(cmd, args)
-		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "\nEvery flag can be set by the environment: --log-level is %s, unless empty.\n", Variable("log-level"))
+		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "\nEvery flag can be set by the environment: --log-level is %s, unless empty.\n", EnvVar("log-level"))
 	})
 	root.SetHelpCommand(&cobra.Command{
 		Use:     "help [COMMAND]",

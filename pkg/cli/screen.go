@@ -26,18 +26,18 @@ func (r *relay) Write(line []byte) (int, error) {
 	return r.stderr.Write(line)
 }
 
-// Divert sends the log, a whole line a call, to a writer other than stderr; nil sends it
+// RedirectLog sends the log, a whole line a call, to a writer other than stderr; nil sends it
 // to stderr again.
-func (a *App) Divert(to io.Writer) {
+func (a *App) RedirectLog(to io.Writer) {
 	a.relay.mu.Lock()
 	defer a.relay.mu.Unlock()
 	a.relay.diverted = to
 }
 
-// Screen returns the terminal on which a live display may be drawn, on stderr, or nil:
+// TTY returns the terminal on which a live display may be drawn, on stderr, or nil:
 // where stderr is no terminal or one that can't move its cursor, where the log is JSON, or
 // where the person wants no progress.
-func (a *App) Screen() *os.File {
+func (a *App) TTY() *os.File {
 	f, ok := a.relay.stderr.(*os.File)
 	if !ok || !isatty.IsTerminal(f.Fd()) || a.format == "json" || a.NoProgress || dumb() {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -33,7 +34,7 @@ type books struct {
 	search     time.Duration // of what is accepted
 	workers    map[string]struct{}
 	open       map[uint64]*ledger.Dispute // those that are not settled
-	read       queens.Position            // of the last result that came
+	read       run.StreamPosition         // of the last result that came
 	duplicates uint64
 	reasons    map[error]struct{} // of refusals, logged once each
 	told       bool               // that there was no room for early results
@@ -78,7 +79,7 @@ func (b *books) add(r *queens.Result) {
 // credit tells of a result who counted it, for people to see.
 func (b *books) credit(r *queens.Result) {
 	weight := 8 / float64(b.manifest.Classes[b.manifest.ClassOf(r.Task)].K)
-	b.roster.Counted(r.Worker, weight*float64(r.Count), r.Elapsed)
+	b.roster.ObserveResult(r.Worker, weight*float64(r.Count), r.Elapsed)
 }
 
 // reopen notes which disputes are not settled.
@@ -100,7 +101,7 @@ func (b *books) complete() bool {
 // or settled, for which the tasks are to be found. An error ends the run.
 func (b *books) enter(batch []arrival) (wanted []uint64, err error) {
 	var fitting []queens.Result
-	var refused []ledger.Refusal
+	var refused []ledger.Rejection
 	for _, a := range batch {
 		reason, err := b.misfit(&a.result)
 		switch {
@@ -112,7 +113,7 @@ func (b *books) enter(batch []arrival) (wanted []uint64, err error) {
 			}
 		case reason != nil:
 			b.tellRefused(&a.result, reason)
-			refused = append(refused, ledger.Refusal{Result: a.result, Reason: reason.Error()})
+			refused = append(refused, ledger.Rejection{Result: a.result, Reason: reason.Error()})
 		default:
 			fitting = append(fitting, a.result)
 		}
@@ -191,13 +192,13 @@ func (b *books) settle(results []queens.Result, verdicts []ledger.Verdict, accep
 		}
 		switch {
 		case !d.Settled:
-			b.log.Error().Uint64("task", d.Task).Msg("conflict: " + audit.Describe(&d) + "; it is given to others to count")
+			b.log.Error().Uint64("task", d.Task).Msg("conflict: " + audit.DescribeDispute(&d) + "; it is given to others to count")
 			disputed = append(disputed, d.Task)
 		case before[d.Task] != nil:
 			b.window.accepted(d.Task, 0)
-			b.log.Warn().Uint64("task", d.Task).Msg("conflict settled: " + audit.Describe(&d))
+			b.log.Warn().Uint64("task", d.Task).Msg("conflict settled: " + audit.DescribeDispute(&d))
 		default:
-			b.log.Error().Uint64("task", d.Task).Msg("conflict, outvoted: " + audit.Describe(&d))
+			b.log.Error().Uint64("task", d.Task).Msg("conflict, outvoted: " + audit.DescribeDispute(&d))
 		}
 	}
 	return disputed, nil
@@ -258,7 +259,7 @@ func (b *books) alarm() error {
 	if b.known == nil || len(b.open) > 0 {
 		return nil
 	}
-	if sum := b.sums.Floor(); sum.Cmp(b.known) > 0 {
+	if sum := b.sums.Partial(); sum.Cmp(b.known) > 0 {
 		return fmt.Errorf("%w: %d of %d tasks sum to %d already, the known total is %d",
 			queens.ErrContradiction, b.ledger.Len(), b.manifest.Tasks, sum, b.known)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Where both a deadly task and a dispute are left that nobody here can settle, the run
@@ -20,7 +21,7 @@ func TestBlockedByBoth(t *testing.T) {
 	tasks := r.take(r.tasks())
 	deadly, disputed := tasks[3].task.ID, tasks[5].task.ID
 	for _, name := range []string{"a", "b", "c"} {
-		r.cfg.Roster.Saw(queens.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []queens.Held{{Run: r.name, Task: deadly}}})
+		r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []run.ActiveTask{{Run: r.name, Task: deadly}}})
 	}
 	for _, d := range tasks {
 		if d.task.ID == deadly {
@@ -76,7 +77,7 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 	for _, first := range []string{"honest", "liar"} {
 		for _, dies := range []bool{false, true} {
 			t.Run(fmt.Sprint("first the ", first, ", dies: ", dies), func(t *testing.T) {
-				r := start(t, 6, func(c *coordinator.Config) { c.Unsettled = patience })
+				r := start(t, 6, func(c *coordinator.Config) { c.DisputeTimeout = patience })
 				tasks := r.take(r.tasks())
 				results := map[string]*queens.Result{"honest": r.result(tasks[0], "honest"), "liar": r.result(tasks[0], "liar")}
 				results["liar"].Count++
@@ -91,11 +92,11 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 					r.again()
 				}
 				var again delivery
-				for again.task.ID != tasks[0].task.ID || len(again.task.NotBy) == 0 {
+				for again.task.ID != tasks[0].task.ID || len(again.task.ExcludedWorkers) == 0 {
 					again = r.take(1)[0]
 				}
-				if want := []string{first, second}; !slices.Equal(again.task.NotBy, want) || again.task.Attempt < 2 {
-					t.Errorf("the task came with attempt %d, not by %q, want %q", again.task.Attempt, again.task.NotBy, want)
+				if want := []string{first, second}; !slices.Equal(again.task.ExcludedWorkers, want) || again.task.Attempt < 2 {
+					t.Errorf("the task came with attempt %d, not by %q, want %q", again.task.Attempt, again.task.ExcludedWorkers, want)
 				}
 				r.publish(r.result(again, "third"))
 				if got := r.exact(); got.Progress.Conflicts != 1 {
@@ -115,15 +116,15 @@ func TestDeadlyTaskIsSetAside(t *testing.T) {
 	tasks := r.take(r.tasks())
 	deadly := tasks[3].task.ID
 	for _, name := range []string{"a", "b", "c"} {
-		r.cfg.Roster.Saw(queens.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []queens.Held{
+		r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []run.ActiveTask{
 			{Run: r.name, Task: deadly}, {Run: "another", Task: tasks[4].task.ID},
 		}})
 	}
-	r.cfg.Roster.Saw(queens.Heartbeat{Worker: "d", Kernel: "k", Threads: 1, Held: []queens.Held{{Run: r.name, Task: tasks[5].task.ID}}})
+	r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: "d", Kernel: "k", Threads: 1, Held: []run.ActiveTask{{Run: r.name, Task: tasks[5].task.ID}}})
 	for _, d := range tasks {
 		if d.task.ID != deadly {
 			r.publish(r.result(d, "w"))
-			if err := d.lease.Done(t.Context()); err != nil {
+			if err := d.lease.Ack(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

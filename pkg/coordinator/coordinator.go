@@ -22,6 +22,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Bus carries tasks to the workers and results back. Its methods are safe for
@@ -29,18 +30,18 @@ import (
 type Bus interface {
 	// PublishTask stores a task for the workers and returns its place.
 	PublishTask(ctx context.Context, task *queens.Task) (place uint64, err error)
-	// Queued reports whether the task published at that place is still there.
-	Queued(ctx context.Context, task *queens.Task, place uint64) (bool, error)
-	// Withdraw takes the task published at that place off the queue.
-	Withdraw(ctx context.Context, task *queens.Task, place uint64) error
+	// HasTask reports whether the task published at that place is still there.
+	HasTask(ctx context.Context, task *queens.Task, place uint64) (bool, error)
+	// DeleteTask takes the task published at that place off the queue.
+	DeleteTask(ctx context.Context, task *queens.Task, place uint64) error
 	// PurgeTasks takes all the run's tasks off the queue.
 	PurgeTasks(ctx context.Context, run string) error
 	// Results calls each with every result of the run after a position, some perhaps
 	// more than once, until ctx ends; and caughtUp when it has passed all that were
 	// there at first.
-	Results(ctx context.Context, run string, after queens.Position, each func(queens.Result, queens.Position), caughtUp func()) error
-	// Accepted tells that all results of the run up to a position are safe elsewhere.
-	Accepted(ctx context.Context, run string, at queens.Position) error
+	Results(ctx context.Context, run string, after run.StreamPosition, each func(queens.Result, run.StreamPosition), caughtUp func()) error
+	// TrimResults tells that all results of the run up to a position are safe elsewhere.
+	TrimResults(ctx context.Context, run string, at run.StreamPosition) error
 }
 
 // Claim is this coordinator's hold on the run, among all that reach the server.
@@ -48,7 +49,7 @@ type Claim interface {
 	// Renew tells how far the run is. An error that wraps [queens.ErrIncomplete] or
 	// [queens.ErrCancelled] says that the run is this coordinator's no longer; others
 	// are of the moment.
-	Renew(ctx context.Context, state queens.State, done uint64) error
+	Renew(ctx context.Context, state run.State, done uint64) error
 }
 
 // Config says what to expect and how patient to be.
@@ -57,20 +58,20 @@ type Config struct {
 	Known *big.Int
 	// Roster knows the workers present: the window grows with their threads.
 	Roster *progress.Roster
-	// Overdue is the age at which a task without a result is looked after: it is
+	// CheckAfter is the age at which a task without a result is looked after: it is
 	// published again if the queue has it no more.
-	Overdue time.Duration
-	// Patience is the least age at which it is published again whatever the queue
+	CheckAfter time.Duration
+	// RepublishAfter is the least age at which it is published again whatever the queue
 	// says; it doubles with each attempt.
-	Patience time.Duration
-	// Unsettled is how long to wait for a worker that can settle a dispute when
+	RepublishAfter time.Duration
+	// DisputeTimeout is how long to wait for a worker that can settle a dispute when
 	// nothing else is left to do.
-	Unsettled time.Duration
-	// Finish, if there is one, is called with the total of a complete run, while the claim
+	DisputeTimeout time.Duration
+	// OnComplete, if there is one, is called with the total of a complete run, while the claim
 	// is still renewed. Its error is that of the run, which has no total then.
-	Finish func(ctx context.Context, total *big.Int) error
-	// Report is called with the progress every ReportEvery. It must not block.
-	Report      func(queens.Snapshot)
+	OnComplete func(ctx context.Context, total *big.Int) error
+	// OnProgress is called with the progress every ReportEvery. It must not block.
+	OnProgress  func(run.Progress)
 	ReportEvery time.Duration
 	Log         zerolog.Logger
 }
@@ -86,10 +87,10 @@ const (
 // Validate reports the first thing wrong with the configuration.
 func (c *Config) Validate() error {
 	switch {
-	case c.Overdue <= 0 || c.Patience <= 0 || c.Unsettled <= 0 || c.ReportEvery <= 0:
+	case c.CheckAfter <= 0 || c.RepublishAfter <= 0 || c.DisputeTimeout <= 0 || c.ReportEvery <= 0:
 		return fmt.Errorf("overdue (%v), patience (%v), time to settle (%v) and report interval (%v) must be positive",
-			c.Overdue, c.Patience, c.Unsettled, c.ReportEvery)
-	case c.Roster == nil || c.Report == nil:
+			c.CheckAfter, c.RepublishAfter, c.DisputeTimeout, c.ReportEvery)
+	case c.Roster == nil || c.OnProgress == nil:
 		return errors.New("a coordinator needs a roster and a place to report to")
 	}
 	return nil
@@ -99,9 +100,9 @@ func (c *Config) Validate() error {
 type Outcome struct {
 	// Total is nil unless the run is complete and its total beyond doubt.
 	Total      *big.Int
-	Progress   queens.Snapshot
+	Progress   run.Progress
 	Rate       float64       // Solutions a second, since this coordinator began.
-	Search     time.Duration // Time of all accepted searches together, ever.
+	CoreTime   time.Duration // Time of all accepted searches together, ever.
 	Resumed    uint64        // Tasks that were accepted before this coordinator began.
 	Duplicates uint64        // Results that said again what was accepted.
 	Refused    uint64        // Results that fit no task of the run, ever.
@@ -121,7 +122,7 @@ type Coordinator struct {
 
 	before uint64        // tasks accepted before
 	done   atomic.Uint64 // tasks accepted, for those who renew the claim
-	safe   atomic.Pointer[queens.Position]
+	safe   atomic.Pointer[run.StreamPosition]
 	lonely time.Time // when it is to be logged next that no worker is there
 	idle   time.Time // since when nothing is left but disputes that nobody here can settle
 }
@@ -154,8 +155,8 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	return Outcome{
 		Total:      sum,
 		Progress:   last,
-		Rate:       c.meter.Mean(),
-		Search:     c.books.search,
+		Rate:       c.meter.MeanRate(),
+		CoreTime:   c.books.search,
 		Resumed:    c.before,
 		Duplicates: c.books.duplicates,
 		Refused:    c.ledger.Refused(),
@@ -176,9 +177,9 @@ func (c *Coordinator) complete(ctx context.Context) (*big.Int, error) {
 		if err != nil {
 			return err
 		}
-		c.cfg.Report(c.snapshot())
-		if sum, err = audit.Total(ctx, c.ledger, c.cfg.Known); err == nil && c.cfg.Finish != nil {
-			err = c.cfg.Finish(ctx, sum)
+		c.cfg.OnProgress(c.snapshot())
+		if sum, err = audit.Total(ctx, c.ledger, c.cfg.Known); err == nil && c.cfg.OnComplete != nil {
+			err = c.cfg.OnComplete(ctx, sum)
 		}
 		return err
 	})
@@ -215,7 +216,7 @@ func (c *Coordinator) collect(ctx context.Context) error {
 
 // measure begins to measure the rate from what is done by now.
 func (c *Coordinator) measure() {
-	c.meter = progress.NewMeter(c.books.manifest.Tasks, c.books.work, c.books.sums.Floor())
+	c.meter = progress.NewMeter(c.books.manifest.Tasks, c.books.work, c.books.sums.Partial())
 }
 
 // holdEvery is how often the claim is renewed, and results that are safe are told of.
@@ -231,13 +232,13 @@ func (c *Coordinator) hold(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		err := c.claim.Renew(ctx, queens.Running, c.done.Load())
+		err := c.claim.Renew(ctx, run.Running, c.done.Load())
 		if errors.Is(err, queens.ErrIncomplete) || errors.Is(err, queens.ErrCancelled) {
 			return err
 		}
 		if err == nil {
 			if at := c.safe.Load(); at != nil {
-				err = c.bus.Accepted(ctx, c.run, *at)
+				err = c.bus.TrimResults(ctx, c.run, *at)
 			}
 		}
 		if err != nil && ctx.Err() == nil {

@@ -53,7 +53,7 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 	r := start(t, 6, nil)
 	first := r.take(3)
 	for _, d := range first {
-		if err := d.lease.Done(t.Context()); err != nil { // given up, and no result stored
+		if err := d.lease.Ack(t.Context()); err != nil { // given up, and no result stored
 			t.Fatal(err)
 		}
 	}
@@ -65,13 +65,13 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 		}
 	}
 	// The coordinator may learn later than the workers that what it published is there.
-	r.until("the repeats are noted", func(string) bool { return r.progress().Repeated >= uint64(len(first)) })
+	r.until("the repeats are noted", func(string) bool { return r.progress().Republished >= uint64(len(first)) })
 	for _, d := range again {
 		r.publish(r.result(d, "w"))
 	}
 	got := r.exact()
-	if repeated != len(first) || got.Progress.Repeated != uint64(len(first)) {
-		t.Errorf("%d tasks came again and %d were reported, want %d", repeated, got.Progress.Repeated, len(first))
+	if repeated != len(first) || got.Progress.Republished != uint64(len(first)) {
+		t.Errorf("%d tasks came again and %d were reported, want %d", repeated, got.Progress.Republished, len(first))
 	}
 }
 
@@ -82,14 +82,14 @@ func TestWaitingTaskIsNotRepeated(t *testing.T) {
 	for _, d := range r.take(r.tasks()) {
 		r.publish(r.result(d, "w"))
 	}
-	if got := r.exact(); got.Progress.Repeated != 0 {
-		t.Errorf("%d tasks were published again while they waited", got.Progress.Repeated)
+	if got := r.exact(); got.Progress.Republished != 0 {
+		t.Errorf("%d tasks were published again while they waited", got.Progress.Republished)
 	}
 }
 
 // Past all patience a task is published again although the queue says it has it.
 func TestPatienceEnds(t *testing.T) {
-	r := start(t, 5, func(c *coordinator.Config) { c.Patience = 2 * overdue })
+	r := start(t, 5, func(c *coordinator.Config) { c.RepublishAfter = 2 * overdue })
 	held := r.take(r.tasks()) // and kept, each
 	for _, d := range r.take(len(held)) {
 		if d.task.Attempt < 2 {
@@ -189,12 +189,12 @@ func TestNoGoroutineStays(t *testing.T) {
 	r := start(t, 6, nil)
 	r.serve("w")
 	r.exact()
-	bustest.Ended(t, "nqueens/pkg/coordinator.")
+	bustest.NoGoroutines(t, "nqueens/pkg/coordinator.")
 	r = start(t, 6, nil)
 	r.take(1)
 	r.cancel()
 	<-r.done
-	bustest.Ended(t, "nqueens/pkg/coordinator.")
+	bustest.NoGoroutines(t, "nqueens/pkg/coordinator.")
 }
 
 // Streams that an operator deletes under a run come back, and the run with them.

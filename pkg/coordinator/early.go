@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // arrival is a result, and where it stands in the stream of results.
 type arrival struct {
 	result queens.Result
-	at     queens.Position
+	at     run.StreamPosition
 }
 
 // maxEarly bounds the results that are held until their tasks are made. What comes

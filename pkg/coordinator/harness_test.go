@@ -20,6 +20,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -32,9 +33,9 @@ const (
 
 var errStopped = errors.New("stopped by the test")
 
-// run is a coordinator at work through a real server, and a worker's hands to do
+// testRun is a coordinator at work through a real server, and a worker's hands to do
 // right or wrong by it.
-type run struct {
+type testRun struct {
 	t      *testing.T
 	name   string
 	m      queens.Manifest
@@ -48,14 +49,14 @@ type run struct {
 	cancel func()
 	log    *syncBuffer
 
-	latest atomic.Pointer[queens.Snapshot]
+	latest atomic.Pointer[run.Progress]
 	done   chan struct{}
 	got    coordinator.Outcome
 	err    error
 }
 
 // start starts a run of board side n.
-func start(t *testing.T, n int, change func(*coordinator.Config)) *run {
+func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	t.Helper()
 	server := bustest.Server(t)
 	log := new(syncBuffer)
@@ -74,19 +75,19 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *run {
 		t.Fatal(err)
 	}
 	known, _ := queens.KnownTotal(n)
-	r := &run{
-		t: t, name: queens.NewRun(n, time.Now()), m: m, folder: t.TempDir(), claim: new(claim),
+	r := &testRun{
+		t: t, name: run.NewName(n, time.Now()), m: m, folder: t.TempDir(), claim: new(claim),
 		bus: b, admin: admin, queue: b.Queue(), log: log,
 	}
 	r.cfg = coordinator.Config{
-		Known:       known,
-		Roster:      progress.NewRoster(),
-		Overdue:     overdue,
-		Patience:    time.Hour,
-		Unsettled:   overdue,
-		Report:      func(s queens.Snapshot) { r.latest.Store(&s) },
-		ReportEvery: 10 * time.Millisecond,
-		Log:         logger,
+		Known:          known,
+		Roster:         progress.NewRoster(),
+		CheckAfter:     overdue,
+		RepublishAfter: time.Hour,
+		DisputeTimeout: overdue,
+		OnProgress:     func(s run.Progress) { r.latest.Store(&s) },
+		ReportEvery:    10 * time.Millisecond,
+		Log:            logger,
 	}
 	if change != nil {
 		change(&r.cfg)
@@ -99,9 +100,9 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *run {
 }
 
 // begin starts a coordinator with the ledger as it is.
-func (r *run) begin() {
+func (r *testRun) begin() {
 	r.t.Helper()
-	r.latest.Store(new(queens.Snapshot))
+	r.latest.Store(new(run.Progress))
 	r.done = make(chan struct{})
 	c, err := coordinator.New(r.cfg, r.bus, r.claim, r.ledger)
 	if err != nil {
@@ -119,7 +120,7 @@ func (r *run) begin() {
 }
 
 // again stops the coordinator, as if it had died, and starts another on its ledger.
-func (r *run) again() {
+func (r *testRun) again() {
 	r.t.Helper()
 	r.cancel()
 	<-r.done
@@ -127,7 +128,7 @@ func (r *run) again() {
 }
 
 // resume starts a coordinator on the ledger that another has left.
-func (r *run) resume() {
+func (r *testRun) resume() {
 	r.t.Helper()
 	var err error
 	if r.ledger, err = ledger.Open(r.folder); err != nil {
@@ -139,20 +140,20 @@ func (r *run) resume() {
 // claim is a hold on the run that is lost when the test says so.
 type claim struct{ lost atomic.Pointer[error] }
 
-func (c *claim) Renew(context.Context, queens.State, uint64) error {
+func (c *claim) Renew(context.Context, run.State, uint64) error {
 	if err := c.lost.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-func (r *run) tasks() int                { return int(r.m.Tasks) }
-func (r *run) progress() queens.Snapshot { return *r.latest.Load() }
+func (r *testRun) tasks() int             { return int(r.m.Tasks) }
+func (r *testRun) progress() run.Progress { return *r.latest.Load() }
 
 // delivery is a task taken, and the hold on it.
 type delivery struct {
 	task  queens.Task
-	lease queens.Lease
+	lease run.Lease
 }
 
 // patience bounds every wait of a test. It is long, for busy machines and the race detector:
@@ -163,7 +164,7 @@ const patience = time.Minute
 const minWindow = 64
 
 // take takes so many tasks off the queue.
-func (r *run) take(number int) []delivery {
+func (r *testRun) take(number int) []delivery {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
@@ -182,7 +183,7 @@ func (r *run) take(number int) []delivery {
 }
 
 // serve works as an honest worker until the run ends.
-func (r *run) serve(worker string) {
+func (r *testRun) serve(worker string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
@@ -197,7 +198,7 @@ func (r *run) serve(worker string) {
 }
 
 // lastTask returns the task of the highest id.
-func (r *run) lastTask() queens.Task {
+func (r *testRun) lastTask() queens.Task {
 	var last queens.Task
 	for task := range split.Tasks(&r.m) {
 		last = task
@@ -206,7 +207,7 @@ func (r *run) lastTask() queens.Task {
 }
 
 // result counts a task and returns what a worker of that name would publish.
-func (r *run) result(d delivery, worker string) *queens.Result {
+func (r *testRun) result(d delivery, worker string) *queens.Result {
 	r.t.Helper()
 	k, err := kernel.Choose("generic")
 	if err != nil {
@@ -222,7 +223,7 @@ func (r *run) result(d delivery, worker string) *queens.Result {
 	}
 }
 
-func (r *run) publish(result *queens.Result) {
+func (r *testRun) publish(result *queens.Result) {
 	r.t.Helper()
 	if err := r.bus.PublishResult(r.t.Context(), result); err != nil {
 		r.t.Fatal(err)
@@ -230,7 +231,7 @@ func (r *run) publish(result *queens.Result) {
 }
 
 // until waits for a condition that the log or the progress will show.
-func (r *run) until(what string, holds func(log string) bool) {
+func (r *testRun) until(what string, holds func(log string) bool) {
 	r.t.Helper()
 	deadline := time.Now().Add(patience)
 	for !holds(r.log.String()) {
@@ -242,7 +243,7 @@ func (r *run) until(what string, holds func(log string) bool) {
 }
 
 // finished waits for the run to end, no longer than given.
-func (r *run) finished(within time.Duration) bool {
+func (r *testRun) finished(within time.Duration) bool {
 	select {
 	case <-r.done:
 		return true
@@ -252,7 +253,7 @@ func (r *run) finished(within time.Duration) bool {
 }
 
 // end waits for the run to end and returns what it came to.
-func (r *run) end() (coordinator.Outcome, error) {
+func (r *testRun) end() (coordinator.Outcome, error) {
 	r.t.Helper()
 	if !r.finished(patience) {
 		r.t.Fatalf("the run did not end in %v: %d of %d tasks are done; log:\n%s", patience, r.progress().Done, r.tasks(), r.log)
@@ -261,7 +262,7 @@ func (r *run) end() (coordinator.Outcome, error) {
 }
 
 // exact waits for the end and checks the total against the known one.
-func (r *run) exact() coordinator.Outcome {
+func (r *testRun) exact() coordinator.Outcome {
 	r.t.Helper()
 	got, err := r.end()
 	if err != nil || got.Total == nil || got.Total.Cmp(r.cfg.Known) != 0 {

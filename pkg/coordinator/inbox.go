@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // inbox takes the results that come from the bus, for the loop to enter in groups.
@@ -20,8 +21,8 @@ func newInbox() *inbox {
 }
 
 // receive takes results until ctx ends.
-func (in *inbox) receive(ctx context.Context, bus Bus, run string, after queens.Position) error {
-	return bus.Results(ctx, run, after, func(r queens.Result, at queens.Position) {
+func (in *inbox) receive(ctx context.Context, bus Bus, name string, after run.StreamPosition) error {
+	return bus.Results(ctx, name, after, func(r queens.Result, at run.StreamPosition) {
 		select {
 		case in.arrivals <- arrival{r, at}:
 		case <-ctx.Done():

@@ -10,12 +10,13 @@ import (
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // loop owns the window, the books and the ledger: nothing else touches them while it
 // runs.
 func (c *Coordinator) loop(ctx context.Context, in *inbox, post *mail, search *finder) error {
-	sweep := time.NewTicker(c.cfg.Overdue / 4)
+	sweep := time.NewTicker(c.cfg.CheckAfter / 4)
 	defer sweep.Stop()
 	report := time.NewTicker(c.cfg.ReportEvery)
 	defer report.Stop()
@@ -65,7 +66,7 @@ func (c *Coordinator) loop(ctx context.Context, in *inbox, post *mail, search *f
 			}
 		case <-report.C:
 			s := c.snapshot()
-			c.cfg.Report(s)
+			c.cfg.OnProgress(s)
 			c.lament(&s)
 		}
 	}
@@ -166,14 +167,14 @@ func (c *Coordinator) sweep() error {
 		c.cfg.Log.Warn().Uint64("task", f.task.ID).Uint32("attempt", f.task.Attempt).
 			Msg("no result for a long time although the task is in the queue or held: publishing it again")
 	}
-	for _, gone := range c.cfg.Roster.Vanished() {
+	for _, gone := range c.cfg.Roster.Expire() {
 		c.bury(&gone)
 	}
 	return c.blocked()
 }
 
 // bury notes a worker that has vanished, and with which tasks in its hands.
-func (c *Coordinator) bury(worker *queens.Heartbeat) {
+func (c *Coordinator) bury(worker *run.Heartbeat) {
 	var held []uint64
 	for _, h := range worker.Held {
 		if h.Run != c.run {
@@ -199,7 +200,7 @@ func (c *Coordinator) blocked() error {
 	if c.idle.IsZero() {
 		c.idle = time.Now()
 	}
-	if len(c.books.open) > 0 && time.Since(c.idle) < c.cfg.Unsettled {
+	if len(c.books.open) > 0 && time.Since(c.idle) < c.cfg.DisputeTimeout {
 		return nil
 	}
 	var lines []string
@@ -211,7 +212,7 @@ func (c *Coordinator) blocked() error {
 	}
 	slices.Sort(lines)
 	for _, d := range c.books.open {
-		lines = append(lines, audit.Describe(d)+" (no other worker is there to count it again: start one and resume)")
+		lines = append(lines, audit.DescribeDispute(d)+" (no other worker is there to count it again: start one and resume)")
 	}
 	return fmt.Errorf("%w: %d of %d tasks are counted; %s", queens.ErrIncomplete, c.ledger.Len(), c.books.manifest.Tasks, strings.Join(lines, "; "))
 }
@@ -239,9 +240,9 @@ const (
 )
 
 // lament logs once in a while that nobody counts.
-func (c *Coordinator) lament(s *queens.Snapshot) {
+func (c *Coordinator) lament(s *run.Progress) {
 	switch {
-	case s.Workers > 0:
+	case s.WorkerCount > 0:
 		c.lonely = time.Now().Add(lonelyAfter)
 	case !time.Now().Before(c.lonely):
 		c.lonely = time.Now().Add(lonelyAgain)
@@ -249,13 +250,13 @@ func (c *Coordinator) lament(s *queens.Snapshot) {
 	}
 }
 
-func (c *Coordinator) snapshot() queens.Snapshot {
+func (c *Coordinator) snapshot() run.Progress {
 	workers, threads := c.cfg.Roster.Present()
-	s := c.meter.Measure(c.ledger.Len(), c.books.work, c.books.sums.Floor(), workers > 0)
+	s := c.meter.Measure(c.ledger.Len(), c.books.work, c.books.sums.Partial(), workers > 0)
 	m := &c.books.manifest
-	s.Run, s.N, s.Symmetry, s.Placed, s.State = c.run, m.N, m.Symmetry, len(m.Placed), queens.Running
-	s.Workers, s.Threads = workers, threads
-	s.Crew = c.cfg.Roster.Crew()
-	s.Repeated, s.Conflicts = c.window.repeated, len(c.ledger.Disputes())
+	s.Run, s.N, s.Symmetry, s.Placed, s.State = c.run, m.N, m.Symmetry, len(m.Placed), run.Running
+	s.WorkerCount, s.Threads = workers, threads
+	s.Workers = c.cfg.Roster.Workers()
+	s.Republished, s.Conflicts = c.window.repeated, len(c.ledger.Disputes())
 	return s
 }

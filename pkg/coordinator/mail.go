@@ -86,7 +86,7 @@ const (
 func (m *mail) run(ctx context.Context, j job) job {
 	switch j.errand {
 	case look:
-		queued, err := m.bus.Queued(ctx, &j.task, j.place)
+		queued, err := m.bus.HasTask(ctx, &j.task, j.place)
 		if queued || err != nil {
 			return j // it is there, or there is no telling: ask again later
 		}
@@ -97,7 +97,7 @@ func (m *mail) run(ctx context.Context, j job) job {
 		m.publish(ctx, &j)
 	case withdraw:
 		m.insist(ctx, &j, "can't take a task off the queue, trying again", func() error {
-			return m.bus.Withdraw(ctx, &j.task, j.place)
+			return m.bus.DeleteTask(ctx, &j.task, j.place)
 		})
 	}
 	return j

@@ -41,7 +41,7 @@ func TestEarlyResults(t *testing.T) {
 					t.Error("the task was published although it has a result")
 				}
 				r.publish(r.result(d, "w"))
-				if err := d.lease.Done(t.Context()); err != nil { // else it comes again on a slow machine
+				if err := d.lease.Ack(t.Context()); err != nil { // else it comes again on a slow machine
 					t.Fatal(err)
 				}
 			}
@@ -57,7 +57,7 @@ func TestEarlyResults(t *testing.T) {
 // begins, are entered at once, however far their tasks are, and in whatever order they
 // came; one that counted something else does not stop the position in the stream.
 func TestResultsOfALostLedger(t *testing.T) {
-	r := start(t, 32, func(c *coordinator.Config) { c.Overdue = time.Hour }) // sweeps help nobody here
+	r := start(t, 32, func(c *coordinator.Config) { c.CheckAfter = time.Hour }) // sweeps help nobody here
 	r.cancel()
 	<-r.done
 	const stored = 300 // of tasks from the end on, and more than the window
@@ -83,7 +83,7 @@ func TestResultsOfALostLedger(t *testing.T) {
 	}
 	r.cancel()
 	<-r.done
-	l, err := ledger.View(r.folder)
+	l, err := ledger.OpenReadOnly(r.folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestFinish(t *testing.T) {
 			t.Parallel()
 			var given *big.Int
 			r := start(t, 8, func(c *coordinator.Config) {
-				c.Finish = func(ctx context.Context, total *big.Int) error {
+				c.OnComplete = func(ctx context.Context, total *big.Int) error {
 					given = total
 					if name == "taken over" {
 						<-ctx.Done()

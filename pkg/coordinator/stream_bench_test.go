@@ -9,7 +9,7 @@ import (
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // BenchmarkStream carries runs of n = 18 whose tasks cost nothing through the server
@@ -36,7 +36,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	}
 	var rates []float64
 	var before uint64
-	s.report = func(p queens.Snapshot) {
+	s.report = func(p run.Progress) {
 		rate := float64(p.Done-before) / reportEvery.Seconds()
 		before, rates = p.Done, append(rates, rate)
 		b.Logf("%v: %d accepted, %.0f a second; heap at most %d MiB", p.Elapsed.Round(time.Second), p.Done, rate, s.heap>>20)
@@ -57,7 +57,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	b.ReportMetric(float64(inUse)/(1<<20), "heap-in-use-MiB")
 	b.ReportMetric(float64(s.queued), "queued")
 	b.ReportMetric(float64(s.size)/float64(tasks), "ledger-B/task")
-	b.ReportMetric(float64(got.Progress.Repeated), "repeated")
+	b.ReportMetric(float64(got.Progress.Republished), "repeated")
 	s.reopen(b)
 }
 

@@ -20,6 +20,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 	"nqueens/pkg/worker"
@@ -60,7 +61,7 @@ type stream struct {
 	folder string // of the ledger
 	bus    *countedBus
 	admin  jetstream.JetStream
-	report func(queens.Snapshot)
+	report func(run.Progress)
 
 	heap, inUse uint64 // the most bytes seen: of objects, and of the spans that hold them
 	queued      uint64 // the most tasks seen on the server
@@ -82,8 +83,8 @@ func newStream(t testing.TB, n, depth int) *stream {
 	server := bustest.Server(t)
 	_, admin := bustest.Admin(t, server)
 	s := &stream{
-		t: t, m: m, run: queens.NewRun(n, time.Now()), folder: t.TempDir(), admin: admin,
-		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(queens.Snapshot) {},
+		t: t, m: m, run: run.NewName(n, time.Now()), folder: t.TempDir(), admin: admin,
+		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(run.Progress) {},
 	}
 	if err := s.bus.Ensure(t.Context()); err != nil {
 		t.Fatal(err)
@@ -101,19 +102,19 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	claim, err := s.bus.Claim(s.t.Context(), queens.Record{Run: s.run, Manifest: s.m, Owner: "a test", Created: time.Now()})
+	claim, err := s.bus.Claim(s.t.Context(), run.Record{Run: s.run, Manifest: s.m, Owner: "a test", Created: time.Now()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	roster := progress.NewRoster()
 	service, err := coordinator.New(coordinator.Config{
-		Roster:      roster,
-		Overdue:     coordinator.DefaultOverdue,
-		Patience:    coordinator.DefaultPatience,
-		Unsettled:   coordinator.DefaultUnsettled,
-		Report:      s.report,
-		ReportEvery: reportEvery,
-		Log:         zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),
+		Roster:         roster,
+		CheckAfter:     coordinator.DefaultOverdue,
+		RepublishAfter: coordinator.DefaultPatience,
+		DisputeTimeout: coordinator.DefaultUnsettled,
+		OnProgress:     s.report,
+		ReportEvery:    reportEvery,
+		Log:            zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),
 	}, s.bus, claim, l)
 	if err != nil {
 		s.t.Fatal(err)
@@ -134,7 +135,7 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 		}
 		group.Go(func() error { w.Run(ctx); return nil })
 	}
-	group.Go(func() error { return s.bus.Heartbeats(ctx, func(h queens.Heartbeat) { roster.Saw(h) }) })
+	group.Go(func() error { return s.bus.Heartbeats(ctx, func(h run.Heartbeat) { roster.ObserveHeartbeat(h) }) })
 	group.Go(func() error { return s.watch(ctx) })
 	var got coordinator.Outcome
 	group.Go(func() error {
@@ -215,10 +216,10 @@ func (c *countedBus) PublishTask(ctx context.Context, task *queens.Task) (uint64
 	return c.Bus.PublishTask(ctx, task)
 }
 
-func (c *countedBus) Results(ctx context.Context, run string, after queens.Position, each func(queens.Result, queens.Position), caughtUp func()) error {
+func (c *countedBus) Results(ctx context.Context, name string, after run.StreamPosition, each func(queens.Result, run.StreamPosition), caughtUp func()) error {
 	start := time.Now()
 	defer func() { c.took = time.Since(start) }()
-	return c.Bus.Results(ctx, run, after, func(r queens.Result, at queens.Position) {
+	return c.Bus.Results(ctx, name, after, func(r queens.Result, at run.StreamPosition) {
 		c.out.Add(-1)
 		each(r, at)
 	}, caughtUp)

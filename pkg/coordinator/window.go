@@ -69,7 +69,7 @@ type flight struct {
 }
 
 func newWindow(cfg *Config, run string, m *queens.Manifest, has func(id uint64) bool) *window {
-	w := &window{overdue: cfg.Overdue, patience: cfg.Patience, run: run, has: has, out: make(map[uint64]*flight), early: newEarly()}
+	w := &window{overdue: cfg.CheckAfter, patience: cfg.RepublishAfter, run: run, has: has, out: make(map[uint64]*flight), early: newEarly()}
 	w.pull, w.close = iter.Pull(split.Tasks(m))
 	w.resize(0)
 	return w
@@ -224,7 +224,7 @@ func (w *window) recount(task *queens.Task, attempt uint32, notBy []string) {
 		w.disputed++
 	}
 	f.task.Attempt = max(f.task.Attempt, attempt)
-	f.task.NotBy = notBy[max(0, len(notBy)-queens.MaxNotBy):]
+	f.task.ExcludedWorkers = notBy[max(0, len(notBy)-queens.MaxExcludedWorkers):]
 	if f.busy {
 		f.recount = true
 		return

@@ -23,7 +23,7 @@ func TestLooksAndFreshTasksTakeTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWindow(&Config{Overdue: time.Second, Patience: time.Hour}, "r", &m, func(uint64) bool { return false })
+		w := newWindow(&Config{CheckAfter: time.Second, RepublishAfter: time.Hour}, "r", &m, func(uint64) bool { return false })
 		defer w.close()
 		const out = 20
 		next := func() (job, bool) { w.draw(); return w.next() }
@@ -70,7 +70,7 @@ func TestResultOfADrawnTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	accepted := make(map[uint64]bool)
-	w := newWindow(&Config{Overdue: time.Second, Patience: time.Hour}, "r", &m, func(id uint64) bool { return accepted[id] })
+	w := newWindow(&Config{CheckAfter: time.Second, RepublishAfter: time.Hour}, "r", &m, func(id uint64) bool { return accepted[id] })
 	defer w.close()
 	w.draw()
 	first, ok := w.next()

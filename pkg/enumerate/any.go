@@ -1,6 +1,6 @@
 package enumerate
 
-// Any returns one solution for any side n from 1 on, the column of the queen on each
+// Construct returns one solution for any side n from 1 on, the column of the queen on each
 // row, without a search; or nil for n = 2 and n = 3, which have none.
 //
 // For even n there are two patterns of knight's moves: one fails where n leaves the
@@ -17,7 +17,7 @@ package enumerate
 //	               pp. 66-72. The two patterns in this form, with proofs.
 //	[bernhardsson] Bernhardsson, B., Explicit solutions to the n-queens problem for all
 //	               n, ACM SIGART Bulletin 2 (1991), p. 7. A summary.
-func Any(n int) []int {
+func Construct(n int) []int {
 	if n == 2 || n == 3 {
 		return nil
 	}

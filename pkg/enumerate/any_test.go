@@ -18,7 +18,7 @@ func TestAny(t *testing.T) {
 		sides = append(sides, n)
 	}
 	for _, n := range sides {
-		columns := enumerate.Any(n)
+		columns := enumerate.Construct(n)
 		switch none := n == 2 || n == 3; {
 		case none && columns != nil:
 			t.Errorf("n=%d has the board %v, want none", n, columns)
@@ -62,6 +62,6 @@ func TestAttack(t *testing.T) {
 
 func BenchmarkAny(b *testing.B) {
 	for b.Loop() {
-		enumerate.Any(1_000_000)
+		enumerate.Construct(1_000_000)
 	}
 }

@@ -29,16 +29,16 @@ type Job struct {
 	// be as many as there are cores, for what these share to show.
 	Threads int
 	// Ran is the clock of the threads of this process; nil is that of the system.
-	Ran RanClock
+	Ran CPUClock
 }
 
-// RanClock returns the time for which the threads of a process have run so far, all
+// CPUClock returns the time for which the threads of a process have run so far, all
 // together, and whether that is known.
-type RanClock func() (ran time.Duration, known bool)
+type CPUClock func() (ran time.Duration, known bool)
 
 // Validate reports the first thing wrong with the job.
 func (j *Job) Validate() error {
-	if err := queens.CheckN(j.N); err != nil {
+	if err := queens.ValidateN(j.N); err != nil {
 		return err
 	}
 	if j.Workers < 1 {
@@ -63,7 +63,7 @@ type Estimate struct {
 	// Solutions is the number of solutions, from random descents alone; Low and High are
 	// the bounds of the 95% confidence interval.
 	Solutions Range
-	// Descents is their number.
+	// DefaultProbes is their number.
 	Descents int
 	// Tasks is the number of tasks: exact where it is quickly counted, up to n = 22 or
 	// so, and else within a few percent.
@@ -86,8 +86,8 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	if job.Ran == nil {
 		job.Ran = processTime
 	}
-	plans := split.Size(classes)
-	trees, err := Probe(ctx, classes, Descents, 0, job.Threads)
+	plans := split.PlanSizes(classes)
+	trees, err := Probe(ctx, classes, DefaultProbes, 0, job.Threads)
 	if err != nil {
 		return Estimate{}, err
 	}
@@ -130,7 +130,7 @@ type taskSet struct {
 }
 
 // tasks counts the tasks of a plan.
-func (t *Trees) tasks(ctx context.Context, plans []queens.ClassPlan) (taskSet, error) {
+func (t *TreeEstimate) tasks(ctx context.Context, plans []queens.ClassPlan) (taskSet, error) {
 	var set taskSet
 	for i, plan := range plans {
 		set.prefixes += t.Profiles[i][plan.Depth]

@@ -34,7 +34,7 @@ func TestPage(t *testing.T) {
 		if n > 8 {
 			continue
 		}
-		trees := mustProbe(t, n, estimate.Descents, 0)
+		trees := mustProbe(t, n, estimate.DefaultProbes, 0)
 		want := []string{strconv.Itoa(trees.Descents), shown(trees.Solutions.Mid)}
 		if cells[2] != want[0] || cells[3] != want[1] {
 			t.Errorf("line %q: the program makes %s descents, and estimates %s", row, want[0], want[1])

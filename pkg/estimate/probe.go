@@ -11,15 +11,15 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Trees is what random descents tell of the search trees of a count's classes.
+// TreeEstimate is what random descents tell of the search trees of a count's classes.
 //
 // References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs",
 // Mathematics of Computation 29 (1975), 121-136.
-type Trees struct {
+type TreeEstimate struct {
 	// Solutions is the number of solutions on the whole board, with the 95% confidence
 	// interval.
 	Solutions Range
-	// Descents is the number of descents made, on all classes together.
+	// DefaultProbes is the number of descents made, on all classes together.
 	Descents int
 
 	// Profiles are those of the classes, in their order.
@@ -29,9 +29,9 @@ type Trees struct {
 	shares  []float64 // of each class in the work of all; together they are 1
 }
 
-// Descents is about how many descents make an estimate. The mean error of the solutions
+// DefaultProbes is about how many descents make an estimate. The mean error of the solutions
 // is then 0.3% for n = 8 and 2% for n = 32, and they take half a core-second.
-const Descents = 1 << 20
+const DefaultProbes = 1 << 20
 
 const (
 	// pilot is the number of descents by which those that follow are shared out among
@@ -51,16 +51,16 @@ const (
 // many solutions as the product of its choices, times 8/k. The classes are the strata of
 // one estimate, and have descents by what they weigh. The same seed makes the same
 // estimate on every machine, whatever the number of threads.
-func Probe(ctx context.Context, classes []queens.Class, descents int, seed uint64, threads int) (*Trees, error) {
-	t := &Trees{classes: classes, Profiles: make([]split.Profile, len(classes)), shares: make([]float64, len(classes))}
+func Probe(ctx context.Context, classes []queens.Class, descents int, seed uint64, threads int) (*TreeEstimate, error) {
+	t := &TreeEstimate{classes: classes, Profiles: make([]split.Profile, len(classes)), shares: make([]float64, len(classes))}
 	var nodes, weights float64
 	for i, class := range classes {
 		t.Profiles[i] = split.Probe(class.Board, pilot)
-		weights += weight(class) * t.Profiles[i].Below(0)
+		weights += weight(class) * t.Profiles[i].NodesBelow(0)
 	}
 	each := make([]int, len(classes))
 	for i, class := range classes {
-		each[i] = fewest + int(float64(descents)*(weight(class)*t.Profiles[i].Below(0)/weights))
+		each[i] = fewest + int(float64(descents)*(weight(class)*t.Profiles[i].NodesBelow(0)/weights))
 		t.Descents += each[i]
 	}
 	variances := make([]float64, len(classes))
@@ -78,7 +78,7 @@ func Probe(ctx context.Context, classes []queens.Class, descents int, seed uint6
 		w := weight(class)
 		mean += float64(w * t.Profiles[i][class.Board.N])
 		variance += float64(w * w * variances[i])
-		t.shares[i] = t.Profiles[i].Below(0) + idle
+		t.shares[i] = t.Profiles[i].NodesBelow(0) + idle
 		nodes += t.shares[i]
 	}
 	for i := range t.shares {

@@ -20,7 +20,7 @@ func mustClasses(t testing.TB, n int) []queens.Class {
 	return classes
 }
 
-func mustProbe(t testing.TB, n, descents int, seed uint64) *estimate.Trees {
+func mustProbe(t testing.TB, n, descents int, seed uint64) *estimate.TreeEstimate {
 	t.Helper()
 	trees, err := estimate.Probe(t.Context(), mustClasses(t, n), descents, seed, 1)
 	if err != nil {
@@ -127,9 +127,9 @@ func TestMoreDescentsAreSurer(t *testing.T) {
 func BenchmarkPublished(b *testing.B) {
 	for n := 4; n <= 27; n++ {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			var trees *estimate.Trees
+			var trees *estimate.TreeEstimate
 			for b.Loop() {
-				trees = mustProbe(b, n, estimate.Descents, 0)
+				trees = mustProbe(b, n, estimate.DefaultProbes, 0)
 			}
 			b.ReportMetric(trees.Solutions.Mid, "mean")
 			b.ReportMetric(trees.Solutions.Low, "low")

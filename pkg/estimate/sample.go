@@ -39,13 +39,13 @@ type pool struct {
 }
 
 // pools makes the pool of each class.
-func (t *Trees) pools(ctx context.Context, threads int) ([]pool, error) {
+func (t *TreeEstimate) pools(ctx context.Context, threads int) ([]pool, error) {
 	pools := make([]pool, len(t.classes))
 	depths := make([]int, len(t.classes))
 	var sizes float64
 	for i, class := range t.classes {
 		profile := &t.Profiles[i]
-		for depths[i] < class.Board.N && profile[depths[i]+1] > 0 && profile.Below(depths[i]) > grain*profile[depths[i]] {
+		for depths[i] < class.Board.N && profile[depths[i]+1] > 0 && profile.NodesBelow(depths[i]) > grain*profile[depths[i]] {
 			depths[i]++
 		}
 		sizes += profile[depths[i]]
@@ -54,7 +54,7 @@ func (t *Trees) pools(ctx context.Context, threads int) ([]pool, error) {
 	err := inParallel(ctx, threads, len(pools), func(ctx context.Context, i int) error {
 		p := &pools[i]
 		p.board = &t.classes[i].Board
-		p.nodes = t.Profiles[i].Below(depths[i]) / max(t.Profiles[i][depths[i]], 1)
+		p.nodes = t.Profiles[i].NodesBelow(depths[i]) / max(t.Profiles[i][depths[i]], 1)
 		if all {
 			p.enumerate(depths[i])
 			return nil

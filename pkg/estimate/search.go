@@ -56,7 +56,7 @@ type Cost struct {
 //
 // References: M. H. Hansen, W. N. Hurwitz, "On the theory of sampling from finite
 // populations", Annals of Mathematical Statistics 14 (1943), 333-362.
-func (t *Trees) Search(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan, threads int, ran RanClock) (Cost, error) {
+func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan, threads int, ran CPUClock) (Cost, error) {
 	if len(t.classes) == 0 {
 		return Cost{Ran: 1}, nil
 	}
@@ -97,7 +97,7 @@ func (t *Trees) Search(ctx context.Context, k kernel.Kernel, plans []queens.Clas
 // sampler hands out the batches of the sample. Which prefixes are in a batch depends on
 // its number alone.
 type sampler struct {
-	trees   *Trees
+	trees   *TreeEstimate
 	pools   []pool
 	order   []int // of the classes: those that are alike lie together
 	batch   []int // number of prefixes in a batch of each class
@@ -108,7 +108,7 @@ type sampler struct {
 
 // byWeight returns the classes by weight. Those of one weight are in the order in which
 // their boards are more and more open.
-func (t *Trees) byWeight() []int {
+func (t *TreeEstimate) byWeight() []int {
 	order := make([]int, len(t.classes))
 	for i := range order {
 		order[i] = i
@@ -146,9 +146,9 @@ func (s *sampler) calibrate(ctx context.Context, k kernel.Kernel, plans []queens
 }
 
 // taskNodes returns the nodes of a class's task, about.
-func (t *Trees) taskNodes(class int, plan *queens.ClassPlan) float64 {
+func (t *TreeEstimate) taskNodes(class int, plan *queens.ClassPlan) float64 {
 	profile := &t.Profiles[class]
-	return float64(plan.Batch) * profile.Below(plan.Depth) / max(profile[plan.Depth], 1)
+	return float64(plan.Batch) * profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1)
 }
 
 // fit returns the number of prefixes that have so many nodes together, within the limits

@@ -79,13 +79,13 @@ func TestSearchTime(t *testing.T) {
 		var truth time.Duration
 		for i := range classes {
 			b := &classes[i].Board
-			each[*b] = time.Duration(trees.Profiles[i].Below(0) / max(trees.Profiles[i][rows], 1))
+			each[*b] = time.Duration(trees.Profiles[i].NodesBelow(0) / max(trees.Profiles[i][rows], 1))
 			truth += each[*b] * time.Duration(below(b, queens.Prefix{}, rows))
 		}
 		k := descendants(rows, func(b *queens.Board) time.Duration { return each[*b] }).kernel()
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			cost, err := trees.Search(t.Context(), k, split.Size(classes), c.threads, unknown)
+			cost, err := trees.Search(t.Context(), k, split.PlanSizes(classes), c.threads, unknown)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,17 +8,17 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// CheckedN is the side of the largest board that [Check] counts.
-const CheckedN = 12
+// SelfTestN is the side of the largest board that [Check] counts.
+const SelfTestN = 12
 
-// Check counts the full boards of side 1 to [CheckedN] with a counter of the kernel,
+// SelfTest counts the full boards of side 1 to [CheckedN] with a counter of the kernel,
 // and compares with the published totals; that takes milliseconds. It is for a process
 // that is about to count: a machine or a build may be broken where the suite passed.
 // The error names the kernel, the side, and both numbers, or is the cause of ctx.
-func Check(ctx context.Context, k Kernel) error {
+func SelfTest(ctx context.Context, k Kernel) error {
 	counter := k.New()
 	var pulse atomic.Uint64
-	for n := 1; n <= CheckedN; n++ {
+	for n := 1; n <= SelfTestN; n++ {
 		board := queens.FullBoard(n)
 		got, err := counter.Count(ctx, &board, firstRows(&board), &pulse)
 		if err != nil {

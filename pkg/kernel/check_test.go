@@ -15,7 +15,7 @@ import (
 // Every kernel of this machine passes its check.
 func TestCheck(t *testing.T) {
 	for _, k := range kernel.Available() {
-		if err := kernel.Check(t.Context(), k); err != nil {
+		if err := kernel.SelfTest(t.Context(), k); err != nil {
 			t.Error(err)
 		}
 	}
@@ -24,9 +24,9 @@ func TestCheck(t *testing.T) {
 // A kernel that is wrong for any one side does not pass: the error names it, the side
 // and both numbers.
 func TestCheckOfAWrongKernel(t *testing.T) {
-	for n := 1; n <= kernel.CheckedN; n++ {
+	for n := 1; n <= kernel.SelfTestN; n++ {
 		known, _ := queens.KnownTotal(n)
-		err := kernel.Check(t.Context(), offByOne(n))
+		err := kernel.SelfTest(t.Context(), offByOne(n))
 		if err == nil {
 			t.Errorf("a kernel that is wrong for n = %d passes", n)
 			continue
@@ -45,7 +45,7 @@ func TestCheckEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(reason)
 	for _, k := range kernel.Available() {
-		if err := kernel.Check(ctx, k); !errors.Is(err, reason) {
+		if err := kernel.SelfTest(ctx, k); !errors.Is(err, reason) {
 			t.Errorf("kernel %s: error %v, want %v", k.Name, err, reason)
 		}
 	}

@@ -35,7 +35,7 @@ func BenchmarkOpen(b *testing.B) {
 	for _, how := range []struct {
 		name string
 		open func(string) (*ledger.Ledger, error)
-	}{{"Open", ledger.Open}, {"View", ledger.View}} {
+	}{{"Open", ledger.Open}, {"View", ledger.OpenReadOnly}} {
 		b.Run(how.name, func(b *testing.B) {
 			for b.Loop() {
 				l, err := how.open(folder)
@@ -49,7 +49,7 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 func BenchmarkAll(b *testing.B) {
-	l := open(b, ledger.View, million(b))
+	l := open(b, ledger.OpenReadOnly, million(b))
 	for b.Loop() {
 		for _, err := range l.All() {
 			if err != nil {

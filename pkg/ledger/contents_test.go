@@ -11,17 +11,18 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 const (
-	run  = "n12-20261120-153012-ab12"
-	file = "ledger.db"
+	runName = "n12-20261120-153012-ab12"
+	file    = "ledger.db"
 )
 
 // result is one of attempt a, told from others by its worker.
 func result(task, count uint64, attempt uint32) queens.Result {
 	return queens.Result{
-		Run: run, Task: task, Hash: task * 0x9E3779B97F4A7C15, Attempt: attempt, Count: count,
+		Run: runName, Task: task, Hash: task * 0x9E3779B97F4A7C15, Attempt: attempt, Count: count,
 		Worker: fmt.Sprintf("worker-%d", attempt), Kernel: "generic", Elapsed: time.Duration(attempt) * time.Millisecond,
 	}
 }
@@ -29,7 +30,7 @@ func result(task, count uint64, attempt uint32) queens.Result {
 // header is of a run with the given number of tasks; its manifest does not fit on a
 // page of the file.
 func header(tasks uint64) ledger.Header {
-	m := queens.Manifest{Splitter: 3, N: 12, Symmetry: queens.Full, Tasks: tasks, Hash: [32]byte{1, 2, 3, 31: 4}}
+	m := queens.Manifest{SplitVersion: 3, N: 12, Symmetry: queens.Full, Tasks: tasks, Hash: [32]byte{1, 2, 3, 31: 4}}
 	for i := range uint64(40) {
 		board := queens.FullBoard(12)
 		board.Allow[3] = uint32(i)
@@ -37,12 +38,12 @@ func header(tasks uint64) ledger.Header {
 			Class: queens.Class{Board: board, K: int(i%4) + 1}, Depth: 2, Batch: 16, First: i * tasks / 40,
 		})
 	}
-	return ledger.Header{Run: run, Created: time.Date(2026, 11, 20, 15, 30, 12, 345, time.UTC), Manifest: m}
+	return ledger.Header{Run: runName, Created: time.Date(2026, 11, 20, 15, 30, 12, 345, time.UTC), Manifest: m}
 }
 
 // at is a position in a stream.
-func at(sequence uint64) queens.Position {
-	return queens.Position{Stream: time.Date(2026, 11, 20, 15, 0, 0, 987654321, time.UTC), Sequence: sequence}
+func at(sequence uint64) run.StreamPosition {
+	return run.StreamPosition{Created: time.Date(2026, 11, 20, 15, 0, 0, 987654321, time.UTC), Sequence: sequence}
 }
 
 func create(t testing.TB, folder string, tasks uint64) *ledger.Ledger {
@@ -72,7 +73,7 @@ func closed(t testing.TB, l *ledger.Ledger) {
 	}
 }
 
-func accept(t testing.TB, l *ledger.Ledger, to queens.Position, batch ...queens.Result) []ledger.Verdict {
+func accept(t testing.TB, l *ledger.Ledger, to run.StreamPosition, batch ...queens.Result) []ledger.Verdict {
 	t.Helper()
 	verdicts, err := l.Accept(batch, nil, to)
 	if err != nil {
@@ -86,10 +87,10 @@ type contents struct {
 	Header   ledger.Header
 	Results  []queens.Result
 	Disputes []ledger.Dispute
-	Evidence []ledger.Refusal
+	Evidence []ledger.Rejection
 	Refused  uint64
-	Position queens.Position
-	State    queens.State
+	Position run.StreamPosition
+	State    run.State
 }
 
 // equal compares what matters most without reflection, which takes its time.

@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Create makes a ledger in a folder, and the folder where it is lacking, readable by
@@ -36,7 +37,7 @@ func Create(folder string, h Header) (*Ledger, error) {
 }
 
 func check(h *Header) error {
-	if err := queens.CheckRun(h.Run); err != nil {
+	if err := queens.ValidateRun(h.Run); err != nil {
 		return err
 	}
 	if h.Manifest.Tasks > maxTasks {
@@ -116,7 +117,7 @@ func (l *Ledger) fill(h Header) error {
 			putJSON(header, headerBucket, headerKey, keptHeader(h)),
 			putJSON(progress, progressBucket, positionKey, keptPosition{}),
 			putJSON(progress, progressBucket, refusedKey, 0),
-			putJSON(progress, progressBucket, stateKey, queens.Running),
+			putJSON(progress, progressBucket, stateKey, run.Running),
 		)
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A bit that flips anywhere, or all that there are in the headers of the pages that
@@ -190,8 +191,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 			return err
 		}},
 		"Evidence":             {2 * page, func(l *ledger.Ledger) error { _, err := l.Evidence(); return err }},
-		"SetState, none left":  {0, func(l *ledger.Ledger) error { return l.SetState(queens.Stopped) }},
-		"SetState, metas left": {2 * page, func(l *ledger.Ledger) error { return l.SetState(queens.Stopped) }},
+		"SetState, none left":  {0, func(l *ledger.Ledger) error { return l.SetState(run.Stopped) }},
+		"SetState, metas left": {2 * page, func(l *ledger.Ledger) error { return l.SetState(run.Stopped) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

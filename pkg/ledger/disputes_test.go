@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // The result of a task that stands is the first, until one count has the votes of two
@@ -111,7 +112,7 @@ func TestDisputes(t *testing.T) {
 			}
 			verdicts := ""
 			for i, batch := range batches {
-				got, err := l.Accept(batch, nil, queens.Position{Sequence: uint64(i + 1)})
+				got, err := l.Accept(batch, nil, run.StreamPosition{Sequence: uint64(i + 1)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -155,12 +156,12 @@ func TestDisputesInOrder(t *testing.T) {
 		return r
 	}
 	for i, task := range []uint64{50, 3, 70} {
-		if _, err := l.Accept([]queens.Result{of(task, vote("a", 1)), of(task, vote("b", 2))}, nil, queens.Position{Sequence: uint64(i)}); err != nil {
+		if _, err := l.Accept([]queens.Result{of(task, vote("a", 1)), of(task, vote("b", 2))}, nil, run.StreamPosition{Sequence: uint64(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := l.Disputes()
-	if _, err := l.Accept([]queens.Result{of(3, vote("c", 2)), of(1, vote("a", 1)), of(1, vote("b", 2))}, nil, queens.Position{}); err != nil {
+	if _, err := l.Accept([]queens.Result{of(3, vote("c", 2)), of(1, vote("a", 1)), of(1, vote("b", 2))}, nil, run.StreamPosition{}); err != nil {
 		t.Fatal(err)
 	}
 	var tasks []uint64
@@ -189,7 +190,7 @@ func TestDisputesAreNotCopied(t *testing.T) {
 		copies bool
 	}{{votes("a1 b2"), true}, {[]queens.Result{other}, false}, {[]queens.Result{other}, false}, {votes("c3"), true}} {
 		before := l.Disputes()
-		if _, err := l.Accept(c.batch, nil, queens.Position{Sequence: uint64(i + 1)}); err != nil {
+		if _, err := l.Accept(c.batch, nil, run.StreamPosition{Sequence: uint64(i + 1)}); err != nil {
 			t.Fatal(err)
 		}
 		if copied := len(before) == 0 || &before[0] != &l.Disputes()[0]; copied != c.copies {
@@ -218,5 +219,5 @@ func votes(text string) []queens.Result {
 
 func headerOf(tasks uint64) Header {
 	class := queens.ClassPlan{Class: queens.Class{Board: queens.FullBoard(8), K: 8}, Depth: 2, Batch: 1}
-	return Header{Run: "run", Manifest: queens.Manifest{Splitter: 1, N: 8, Symmetry: queens.None, Tasks: tasks, Classes: []queens.ClassPlan{class}}}
+	return Header{Run: "run", Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: queens.None, Tasks: tasks, Classes: []queens.ClassPlan{class}}}
 }

@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // fill is how far pages of results are filled when they split. Full ones waste the
@@ -132,7 +133,7 @@ func (e *entry) name(name string) (uint64, error) {
 }
 
 // finish enters what is not about single tasks.
-func (e *entry) finish(refused []Refusal, at queens.Position) error {
+func (e *entry) finish(refused []Rejection, at run.StreamPosition) error {
 	evidence, progress := e.tx.Bucket(evidenceBucket), e.tx.Bucket(progressBucket)
 	for i := range refused {
 		if e.refused < maxRefusals {

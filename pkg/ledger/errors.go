@@ -17,8 +17,8 @@ type LockedError struct {
 	Folder string
 	// Readers is set where those who have it open only read it.
 	Readers bool
-	// Holder is the writer; zero where it is not known, or where Readers is set.
-	Holder Holder
+	// LockInfo is the writer; zero where it is not known, or where Readers is set.
+	Holder LockInfo
 }
 
 // Error names the holder.
@@ -26,7 +26,7 @@ func (e *LockedError) Error() string {
 	switch h := &e.Holder; {
 	case e.Readers:
 		return fmt.Sprintf("the ledger in %s is being read by another process (verify, ledger or runs): try again in a moment", e.Folder)
-	case *h == (Holder{}):
+	case *h == (LockInfo{}):
 		return fmt.Sprintf("the ledger in %s is in use by another process: wait until it has ended", e.Folder)
 	case h.Run == "":
 		return fmt.Sprintf("the ledger in %s is being opened by process %d on %s since %s: wait until it has ended, or end it",

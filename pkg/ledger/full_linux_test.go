@@ -12,6 +12,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 func init() { children["full disk"] = fillDisk }
@@ -54,7 +55,7 @@ func fillDisk(folder string) error {
 	if err := os.WriteFile(ballast, make([]byte, 600<<10), 0o600); err != nil {
 		return err
 	}
-	folder = filepath.Join(folder, run)
+	folder = filepath.Join(folder, runName)
 	l, err := ledger.Create(folder, header(manyTasks))
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func untilFull(l *ledger.Ledger) (accepted []queens.Result, err error) {
 	if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, queens.ErrIncomplete) {
 		return nil, fmt.Errorf("on a full disk the error is %w", err)
 	}
-	for _, part := range []string{"the ledger ", filepath.Join(run, file), "no space left", "make room and resume"} {
+	for _, part := range []string{"the ledger ", filepath.Join(runName, file), "no space left", "make room and resume"} {
 		if !strings.Contains(err.Error(), part) {
 			return nil, fmt.Errorf("on a full disk the error does not say %q: %w", part, err)
 		}
@@ -109,7 +110,7 @@ func untilFull(l *ledger.Ledger) (accepted []queens.Result, err error) {
 		return nil, fmt.Errorf("on a full disk %d are accepted, want %d", l.Len(), len(accepted))
 	}
 	_, again := l.Accept([]queens.Result{result(0, 1, 1)}, nil, at(1))
-	if !errors.Is(again, err) || !errors.Is(l.SetState(queens.Stopped), err) {
+	if !errors.Is(again, err) || !errors.Is(l.SetState(run.Stopped), err) {
 		return nil, fmt.Errorf("after that the error is %w, not the same", again)
 	}
 	return accepted, nil
@@ -122,7 +123,7 @@ func onReadOnlyDisk(folder string, want []queens.Result) error {
 	if _, err := ledger.Open(folder); !errors.Is(err, syscall.EROFS) || !errors.Is(err, queens.ErrIncomplete) {
 		return fmt.Errorf("on a read-only disk the writer's error is %w", err)
 	}
-	l, err := ledger.View(folder)
+	l, err := ledger.OpenReadOnly(folder)
 	if err != nil {
 		return fmt.Errorf("on a read-only disk: %w", err)
 	}

@@ -16,7 +16,7 @@ func FuzzOpen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	l, err := View(folder)
+	l, err := OpenReadOnly(folder)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func FuzzOpen(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(folder, File), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, how := range []func(string) (*Ledger, error){View, Look, Open} {
+		for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, Open} {
 			l, err := how(folder)
 			if err != nil {
 				continue

@@ -12,10 +12,10 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Holder is the process that has a ledger open for writing, with what run, and how far
+// LockInfo is the process that has a ledger open for writing, with what run, and how far
 // that has come: others can't read the ledger meanwhile. Of one that is still opening
 // it Run to Hash are zero until it has read them, and Done until it has counted.
-type Holder struct {
+type LockInfo struct {
 	Run      string          `json:"run"`
 	Created  time.Time       `json:"created"`
 	N        int             `json:"n"`
@@ -47,7 +47,7 @@ func (l *Ledger) takeHold() {
 	if err != nil {
 		host = "this machine"
 	}
-	l.holder = Holder{PID: os.Getpid(), Host: host, Since: plain(time.Now())}
+	l.holder = LockInfo{PID: os.Getpid(), Host: host, Since: plain(time.Now())}
 	l.tellHolder()
 }
 
@@ -60,11 +60,11 @@ func (l *Ledger) tellRun() {
 	l.tellHolder()
 }
 
-// ServedAt says in the folder at which URL others reach the run's server, for those who
+// SetServerURL says in the folder at which URL others reach the run's server, for those who
 // look who has the ledger; see [Holder]. It does nothing where the ledger was opened for
 // reading.
-func (l *Ledger) ServedAt(url string) {
-	if l.holder == (Holder{}) {
+func (l *Ledger) SetServerURL(url string) {
+	if l.holder == (LockInfo{}) {
 		return
 	}
 	l.holder.Server = url
@@ -88,7 +88,7 @@ func (l *Ledger) tellHolder() {
 
 // letGo removes the holder.json of a writer, while the ledger is still locked.
 func (l *Ledger) letGo() {
-	if l.holder == (Holder{}) {
+	if l.holder == (LockInfo{}) {
 		return
 	}
 	_ = os.Remove(filepath.Join(filepath.Dir(l.path), holderName))
@@ -96,11 +96,11 @@ func (l *Ledger) letGo() {
 
 // readHolder returns who has the ledger of a folder open for writing, as far as it can
 // be read. It is to be asked only while a writer has the ledger locked.
-func readHolder(folder string) Holder {
-	var h Holder
+func readHolder(folder string) LockInfo {
+	var h LockInfo
 	text, err := os.ReadFile(filepath.Join(folder, holderName))
 	if err != nil || json.Unmarshal(text, &h) != nil {
-		return Holder{}
+		return LockInfo{}
 	}
 	return h
 }

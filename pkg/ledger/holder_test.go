@@ -25,7 +25,7 @@ func TestLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := func(what string, how func(string) (*ledger.Ledger, error)) ledger.Holder {
+	refused := func(what string, how func(string) (*ledger.Ledger, error)) ledger.LockInfo {
 		t.Helper()
 		l, err := how(folder)
 		if err == nil {
@@ -38,14 +38,14 @@ func TestLocked(t *testing.T) {
 		return locked.Holder
 	}
 	for what, how := range map[string]func(string) (*ledger.Ledger, error){
-		"another writer": ledger.Open, "a reader beside a writer": ledger.View, "a look beside a writer": ledger.Look,
+		"another writer": ledger.Open, "a reader beside a writer": ledger.OpenReadOnly, "a look beside a writer": ledger.OpenTolerant,
 	} {
 		h := refused(what, how)
-		if h.Run != run || h.Tasks != 10 || h.PID != os.Getpid() || h.Host != host || h.Since.IsZero() || h.Updated.Before(h.Since) {
+		if h.Run != runName || h.Tasks != 10 || h.PID != os.Getpid() || h.Host != host || h.Since.IsZero() || h.Updated.Before(h.Since) {
 			t.Errorf("%s: the holder is %+v", what, h)
 		}
 		text := (&ledger.LockedError{Folder: folder, Holder: h}).Error()
-		for _, part := range []string{folder, run, strconv.Itoa(h.PID), host, h.Since.Format(time.RFC3339)} {
+		for _, part := range []string{folder, runName, strconv.Itoa(h.PID), host, h.Since.Format(time.RFC3339)} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%q does not say %s", text, part)
 			}
@@ -54,7 +54,7 @@ func TestLocked(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "holder.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if h := refused("beside an unreadable holder.json", ledger.Open); h != (ledger.Holder{}) {
+	if h := refused("beside an unreadable holder.json", ledger.Open); h != (ledger.LockInfo{}) {
 		t.Errorf("the holder is %+v", h)
 	}
 	closed(t, l)
@@ -75,7 +75,7 @@ func TestOpenWaitsForReaders(t *testing.T) {
 			reads time.Duration
 			waits time.Duration
 		}{{3 * time.Second, 2 * time.Second}, {1990 * time.Millisecond, 2 * time.Second}, {0, 0}, {time.Millisecond, 20 * time.Millisecond}} {
-			readers := []*ledger.Ledger{open(t, ledger.View, folder), open(t, ledger.Look, folder)}
+			readers := []*ledger.Ledger{open(t, ledger.OpenReadOnly, folder), open(t, ledger.OpenTolerant, folder)}
 			ended := make(chan struct{})
 			if c.reads == 0 {
 				closed(t, readers[0])
@@ -97,7 +97,7 @@ func TestOpenWaitsForReaders(t *testing.T) {
 			switch {
 			case err == nil:
 				closed(t, l)
-			case !errors.As(err, &locked) || !locked.Readers || locked.Holder != (ledger.Holder{}) || !strings.Contains(err.Error(), "being read"):
+			case !errors.As(err, &locked) || !locked.Readers || locked.Holder != (ledger.LockInfo{}) || !strings.Contains(err.Error(), "being read"):
 				t.Errorf("readers read for %v, the error is %v", c.reads, err)
 			}
 			if (err == nil) != (c.reads < c.waits || c.reads == 0) {
@@ -114,7 +114,7 @@ func TestWritersBesideAReader(t *testing.T) {
 	folder := t.TempDir()
 	closed(t, create(t, folder, 10))
 	synctest.Test(t, func(t *testing.T) {
-		reader := open(t, ledger.View, folder)
+		reader := open(t, ledger.OpenReadOnly, folder)
 		type outcome struct {
 			ledger *ledger.Ledger
 			err    error
@@ -151,9 +151,9 @@ func TestWritersBesideAReader(t *testing.T) {
 func TestHolderIsRefreshed(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "holder.json")
-	holder := func() ledger.Holder {
+	holder := func() ledger.LockInfo {
 		t.Helper()
-		var h ledger.Holder
+		var h ledger.LockInfo
 		text, err := os.ReadFile(path)
 		if err == nil {
 			err = json.Unmarshal(text, &h)
@@ -211,9 +211,9 @@ func TestHolderNamesTheServer(t *testing.T) {
 	l := create(t, folder, 10)
 	server := func() string {
 		t.Helper()
-		_, err := ledger.Look(folder)
+		_, err := ledger.OpenTolerant(folder)
 		var locked *ledger.LockedError
-		if !errors.As(err, &locked) || locked.Holder.Run != run || locked.Holder.PID != os.Getpid() {
+		if !errors.As(err, &locked) || locked.Holder.Run != runName || locked.Holder.PID != os.Getpid() {
 			t.Fatalf("the error is %v", err)
 		}
 		return locked.Holder.Server
@@ -221,7 +221,7 @@ func TestHolderNamesTheServer(t *testing.T) {
 	if got := server(); got != "" {
 		t.Errorf("the server is %q, before it is said", got)
 	}
-	l.ServedAt(url)
+	l.SetServerURL(url)
 	if got := server(); got != url {
 		t.Errorf("the server is %q, want %q", got, url)
 	}
@@ -236,8 +236,8 @@ func TestHolderNamesTheServer(t *testing.T) {
 	}
 	closed(t, l)
 
-	reader := open(t, ledger.View, folder)
-	reader.ServedAt(url)
+	reader := open(t, ledger.OpenReadOnly, folder)
+	reader.SetServerURL(url)
 	if _, err := os.Stat(filepath.Join(folder, "holder.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a reader wrote holder.json: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Version is that of the format. The file says its own; another is refused.
@@ -28,8 +29,8 @@ type Header struct {
 	Manifest queens.Manifest
 }
 
-// Refusal is a result that can't be one of the run's, and why.
-type Refusal struct {
+// Rejection is a result that can't be one of the run's, and why.
+type Rejection struct {
 	Result queens.Result
 	Reason string
 }
@@ -45,16 +46,16 @@ type Ledger struct {
 	file    *os.File // Closing it ends the lock; db closes it, where db can still be closed.
 	db      *bbolt.DB
 	purpose purpose
-	holder  Holder // as holder.json says it; zero where this is no writer
+	holder  LockInfo // as holder.json says it; zero where this is no writer
 
 	accepted bitmap
 	names    dictionary
 	disputes []Dispute
 	disputed map[uint64]int // by task: index in disputes
 	votes    uint64         // in the file, of all disputes
-	position queens.Position
+	position run.StreamPosition
 	refused  uint64
-	state    queens.State
+	state    run.State
 	damaged  []uint64
 
 	reading int   // iterations of All that are under way
@@ -66,7 +67,7 @@ type Ledger struct {
 func (l *Ledger) Header() Header { return l.header }
 
 // Position returns the place in the stream of results up to which all is entered.
-func (l *Ledger) Position() queens.Position { return l.position }
+func (l *Ledger) Position() run.StreamPosition { return l.position }
 
 // Has reports whether a task has an accepted result.
 func (l *Ledger) Has(task uint64) bool {
@@ -85,12 +86,12 @@ func (l *Ledger) Refused() uint64 { return l.refused }
 // task number itself was hit stands here under the number that it had then.
 func (l *Ledger) Damaged() []uint64 { return l.damaged }
 
-// State says how far the run has come: [queens.Running] at first.
-func (l *Ledger) State() queens.State { return l.state }
+// State says how far the run has come: [run.Running] at first.
+func (l *Ledger) State() run.State { return l.state }
 
 // SetState enters the state of the run; it is on disk when SetState returns nil. An
 // error is as one of [Ledger.Accept].
-func (l *Ledger) SetState(s queens.State) error {
+func (l *Ledger) SetState(s run.State) error {
 	if s == l.state && l.failed == nil {
 		return nil
 	}
@@ -112,13 +113,13 @@ func (l *Ledger) SetState(s queens.State) error {
 // [queens.ErrIncomplete], and is what every later call that needs the file returns.
 // Where the last fsync failed nobody can know what the disk holds, and a ledger opened
 // later may have the batch.
-func (l *Ledger) Accept(batch []queens.Result, refused []Refusal, at queens.Position) ([]Verdict, error) {
+func (l *Ledger) Accept(batch []queens.Result, refused []Rejection, at run.StreamPosition) ([]Verdict, error) {
 	for i := range batch {
 		if batch[i].Task >= l.header.Manifest.Tasks {
 			return nil, fmt.Errorf("the ledger %s: a result of task %d, of a run of %d tasks", l.path, batch[i].Task, l.header.Manifest.Tasks)
 		}
 	}
-	at.Stream = plain(at.Stream)
+	at.Created = plain(at.Created)
 	if len(batch) == 0 && len(refused) == 0 && at == l.position && l.failed == nil {
 		return nil, nil
 	}
@@ -202,8 +203,8 @@ func (l *Ledger) Disputes() []Dispute { return l.disputes }
 
 // Evidence returns the refused results that were kept, in the order in which they
 // came.
-func (l *Ledger) Evidence() ([]Refusal, error) {
-	var kept []Refusal
+func (l *Ledger) Evidence() ([]Rejection, error) {
+	var kept []Rejection
 	err := l.view(func(tx *bbolt.Tx) (err error) {
 		kept, err = l.evidence(tx)
 		return err

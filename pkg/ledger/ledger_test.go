@@ -15,33 +15,34 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A ledger says what it was made with, what was entered into it, and nothing else: the
 // one that entered it, the next writer, and a reader.
 func TestRoundTrip(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "runs", run)
+	folder := filepath.Join(t.TempDir(), "runs", runName)
 	l := create(t, folder, 1000)
-	want := contents{Header: header(1000), State: queens.Running}
+	want := contents{Header: header(1000), State: run.Running}
 	if got := contentsOf(t, l); !got.equal(want) {
 		t.Errorf("new, it has\n%+v, want\n%+v", got, want)
 	}
 	zone := time.FixedZone("elsewhere", 3600)
 	extreme := queens.Result{
-		Run: run, Task: 999, Hash: math.MaxUint64, Attempt: math.MaxUint32, Count: math.MaxUint64,
+		Run: runName, Task: 999, Hash: math.MaxUint64, Attempt: math.MaxUint32, Count: math.MaxUint64,
 		Worker: strings.Repeat("ü", 64), Kernel: "k\x00\xff", Elapsed: math.MaxInt64,
 	}
 	want.Results = []queens.Result{result(0, 0, 1), result(7, 92, 2), extreme}
-	want.Evidence = []ledger.Refusal{
+	want.Evidence = []ledger.Rejection{
 		{Result: result(math.MaxUint64, math.MaxUint64, 9), Reason: "the run has no such task"},
 		{Reason: "it is empty"},
 	}
-	want.Refused, want.Position, want.State = 2, at(math.MaxUint64), queens.Complete
-	position := queens.Position{Stream: at(0).Stream.In(zone), Sequence: math.MaxUint64}
+	want.Refused, want.Position, want.State = 2, at(math.MaxUint64), run.Complete
+	position := run.StreamPosition{Created: at(0).Created.In(zone), Sequence: math.MaxUint64}
 	if _, err := l.Accept([]queens.Result{extreme, result(7, 92, 2), result(0, 0, 1)}, want.Evidence, position); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.SetState(queens.Complete); err != nil {
+	if err := l.SetState(run.Complete); err != nil {
 		t.Fatal(err)
 	}
 	check := func(who string, l *ledger.Ledger) {
@@ -64,8 +65,8 @@ func TestRoundTrip(t *testing.T) {
 		check("the next writer", l)
 		closed(t, l)
 	}
-	check("a reader", open(t, ledger.View, folder))
-	check("another beside it", open(t, ledger.View, folder))
+	check("a reader", open(t, ledger.OpenReadOnly, folder))
+	check("another beside it", open(t, ledger.OpenReadOnly, folder))
 }
 
 // The first result of a task is accepted and stays; the same count again is a
@@ -96,7 +97,7 @@ func TestAccept(t *testing.T) {
 func TestUnknownTask(t *testing.T) {
 	l := create(t, t.TempDir(), 100)
 	before := contentsOf(t, l)
-	_, err := l.Accept([]queens.Result{result(1, 1, 1), result(100, 1, 1)}, []ledger.Refusal{{Reason: "x"}}, at(9))
+	_, err := l.Accept([]queens.Result{result(1, 1, 1), result(100, 1, 1)}, []ledger.Rejection{{Reason: "x"}}, at(9))
 	if err == nil || !strings.Contains(err.Error(), "task 100") || errors.Is(err, queens.ErrIncomplete) {
 		t.Errorf("the error is %v", err)
 	}
@@ -153,7 +154,7 @@ func TestNothingToAccept(t *testing.T) {
 	accept(t, l, at(3), result(1, 1, 1))
 	before := fileBytes(t, folder)
 	accept(t, l, at(3))
-	if err := l.SetState(queens.Running); err != nil {
+	if err := l.SetState(run.Running); err != nil {
 		t.Error(err)
 	}
 	if !bytes.Equal(fileBytes(t, folder), before) {
@@ -161,7 +162,7 @@ func TestNothingToAccept(t *testing.T) {
 	}
 	accept(t, l, at(4))
 	closed(t, l)
-	if got := open(t, ledger.View, folder).Position(); got != at(4) {
+	if got := open(t, ledger.OpenReadOnly, folder).Position(); got != at(4) {
 		t.Errorf("it is at %v, want %v", got, at(4))
 	}
 }
@@ -171,12 +172,12 @@ func TestEvidenceIsBounded(t *testing.T) {
 	const bound = 10_000
 	folder := t.TempDir()
 	l := create(t, folder, 10)
-	refused := make([]ledger.Refusal, bound-1)
+	refused := make([]ledger.Rejection, bound-1)
 	for i := range refused {
-		refused[i] = ledger.Refusal{Result: result(uint64(i), 1, 1), Reason: "no such task"}
+		refused[i] = ledger.Rejection{Result: result(uint64(i), 1, 1), Reason: "no such task"}
 	}
-	last := []ledger.Refusal{{Reason: "the last kept"}, {Reason: "one too many"}}
-	for i, part := range [][]ledger.Refusal{refused, last, last} {
+	last := []ledger.Rejection{{Reason: "the last kept"}, {Reason: "one too many"}}
+	for i, part := range [][]ledger.Rejection{refused, last, last} {
 		if _, err := l.Accept(nil, part, at(uint64(i))); err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +191,7 @@ func TestEvidenceIsBounded(t *testing.T) {
 			t.Errorf("%d were refused, want %d", l.Refused(), bound+3)
 		}
 		closed(t, l)
-		l = open(t, ledger.View, folder)
+		l = open(t, ledger.OpenReadOnly, folder)
 	}
 }
 
@@ -229,7 +230,7 @@ func TestAllStops(t *testing.T) {
 			break
 		}
 		_, acceptErr := l.Accept([]queens.Result{result(1, 1, 1)}, nil, at(2))
-		if acceptErr == nil || l.SetState(queens.Stopped) == nil || l.Close() == nil {
+		if acceptErr == nil || l.SetState(run.Stopped) == nil || l.Close() == nil {
 			t.Fatal("written or closed while it is read")
 		}
 	}

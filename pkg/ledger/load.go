@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // load reads all that the file holds, checks it, and keeps what is held in memory. A
@@ -85,7 +86,7 @@ func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
 		getJSON(bucket, progressBucket, refusedKey, &l.refused),
 		getJSON(bucket, progressBucket, stateKey, &l.state),
 	)
-	l.position = queens.Position(position)
+	l.position = run.StreamPosition(position)
 	return err
 }
 
@@ -130,14 +131,14 @@ func (l *Ledger) loadVotes(tx *bbolt.Tx) error {
 }
 
 // evidence returns the refused results that are kept.
-func (l *Ledger) evidence(tx *bbolt.Tx) ([]Refusal, error) {
-	var kept []Refusal
+func (l *Ledger) evidence(tx *bbolt.Tx) ([]Rejection, error) {
+	var kept []Rejection
 	err := eachNumbered(tx, evidenceBucket, func(value []byte) error {
 		var r keptRefusal
 		if err := json.Unmarshal(value, &r); err != nil {
 			return err
 		}
-		kept = append(kept, Refusal(r))
+		kept = append(kept, Rejection(r))
 		return nil
 	})
 	if want := min(l.refused, maxRefusals); err == nil && uint64(len(kept)) != want {

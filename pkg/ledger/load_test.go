@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // made makes a ledger of 100 tasks with results 0 to 9, a dispute over task 7, and one
@@ -32,7 +33,7 @@ func made(t testing.TB) string {
 			batch = append(batch, r)
 		}
 	}
-	if _, err := l.Accept(batch, []Refusal{{Reason: "why"}}, queens.Position{Sequence: 9}); err != nil {
+	if _, err := l.Accept(batch, []Rejection{{Reason: "why"}}, run.StreamPosition{Sequence: 9}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -110,7 +111,7 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 	} {
 		folder := made(t)
 		edit(t, folder, c.edit)
-		for _, how := range []func(string) (*Ledger, error){View, Look, Open} {
+		for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, Open} {
 			l, err := how(folder)
 			if err == nil {
 				_ = l.Close()
@@ -149,13 +150,13 @@ func TestBadRecords(t *testing.T) {
 			}
 			return putSealed(tx, resultsBucket, c.key, c.value)
 		})
-		if _, err := View(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", c.key)) {
+		if _, err := OpenReadOnly(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", c.key)) {
 			t.Errorf("%s: the reader's error is %v", name, err)
 		}
 		for i, opened := range []struct {
 			how  func(string) (*Ledger, error)
 			want []uint64
-		}{{Look, []uint64{c.key}}, {Open, []uint64{c.key}}, {Open, nil}, {Look, nil}} {
+		}{{OpenTolerant, []uint64{c.key}}, {Open, []uint64{c.key}}, {Open, nil}, {OpenTolerant, nil}} {
 			l, err := opened.how(folder)
 			if err != nil {
 				t.Fatal(err)
@@ -176,10 +177,10 @@ func TestResultOfVotesLacking(t *testing.T) {
 	folder := made(t)
 	edit(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Delete(number(7)) })
 	var damaged *DamagedError
-	if _, err := View(folder); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "task 7 has votes and no result") {
+	if _, err := OpenReadOnly(folder); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "task 7 has votes and no result") {
 		t.Errorf("the reader's error is %v", err)
 	}
-	for i, how := range []func(string) (*Ledger, error){Look, Open, View} {
+	for i, how := range []func(string) (*Ledger, error){OpenTolerant, Open, OpenReadOnly} {
 		l, err := how(folder)
 		if err != nil {
 			t.Fatal(err)
@@ -201,7 +202,7 @@ func TestOtherVersion(t *testing.T) {
 	edit(t, folder, func(tx *bbolt.Tx) error {
 		return putJSON(tx.Bucket(headerBucket), headerBucket, formatKey, Version+1)
 	})
-	for _, how := range []func(string) (*Ledger, error){View, Look, Open} {
+	for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, Open} {
 		_, err := how(folder)
 		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "of format 2, and this program reads format 1") {
 			t.Errorf("the error is %v", err)
@@ -214,9 +215,9 @@ func TestOtherVersion(t *testing.T) {
 func TestWriteFails(t *testing.T) {
 	folder := made(t)
 	for round, use := range []func(*Ledger) error{
-		func(l *Ledger) error { return l.SetState(queens.Stopped) },
+		func(l *Ledger) error { return l.SetState(run.Stopped) },
 		func(l *Ledger) error {
-			_, err := l.Accept([]queens.Result{vote("c", 2)}, []Refusal{{}}, queens.Position{Sequence: 10})
+			_, err := l.Accept([]queens.Result{vote("c", 2)}, []Rejection{{}}, run.StreamPosition{Sequence: 10})
 			return err
 		},
 	} {
@@ -235,19 +236,19 @@ func TestWriteFails(t *testing.T) {
 		if !errors.Is(err, os.ErrClosed) || !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), filepath.Join(folder, File)) {
 			t.Errorf("round %d: the error is %v", round, err)
 		}
-		_, again := l.Accept(nil, nil, queens.Position{})
+		_, again := l.Accept(nil, nil, run.StreamPosition{})
 		_, _, reading := l.Result(1)
-		if !errors.Is(again, err) || !errors.Is(reading, err) || !errors.Is(l.SetState(queens.Running), err) {
+		if !errors.Is(again, err) || !errors.Is(reading, err) || !errors.Is(l.SetState(run.Running), err) {
 			t.Errorf("round %d: the error is %v, and later %v, %v", round, err, again, reading)
 		}
-		if l.Len() != 10 || l.Position().Sequence != 9 || l.Refused() != 1 || l.State() != queens.Running || l.Disputes()[0].Settled {
+		if l.Len() != 10 || l.Position().Sequence != 9 || l.Refused() != 1 || l.State() != run.Running || l.Disputes()[0].Settled {
 			t.Errorf("round %d: something of it was accepted", round)
 		}
 		_ = l.Close() // of a file that is closed already
 		if l, err = Open(folder); err != nil {
 			t.Fatal(err)
 		}
-		if l.Len() != 10 || l.Position().Sequence != 9 || l.State() != queens.Running {
+		if l.Len() != 10 || l.Position().Sequence != 9 || l.State() != run.Running {
 			t.Errorf("round %d: opened again, it has %d results", round, l.Len())
 		}
 		if err := l.Close(); err != nil {

@@ -19,9 +19,9 @@ func staleHolder(t *testing.T, folder string) {
 }
 
 // holderOf returns who is told to have the ledger of a folder open.
-func holderOf(t *testing.T, folder string) (Holder, string) {
+func holderOf(t *testing.T, folder string) (LockInfo, string) {
 	t.Helper()
-	l, err := View(folder)
+	l, err := OpenReadOnly(folder)
 	if err == nil {
 		_ = l.Close()
 	}
@@ -53,7 +53,7 @@ func TestHolderWhileOpening(t *testing.T) {
 			t.Fatal(err)
 		}
 		h, text := holderOf(t, folder)
-		if inTheWay && h != (Holder{}) || !inTheWay && (h.PID != os.Getpid() || h.Run != "" || !strings.Contains(text, "being opened by process")) {
+		if inTheWay && h != (LockInfo{}) || !inTheWay && (h.PID != os.Getpid() || h.Run != "" || !strings.Contains(text, "being opened by process")) {
 			t.Errorf("with the lock, the holder is %+v: %s", h, text)
 		}
 		if err := l.openFile(); err != nil {
@@ -86,7 +86,7 @@ func TestNoHolderOfADamagedLedger(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(folder, holderName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("holder.json is there: %v", err)
 	}
-	if _, err := View(folder); !errors.As(err, &damaged) {
+	if _, err := OpenReadOnly(folder); !errors.As(err, &damaged) {
 		t.Errorf("it is still locked: %v", err)
 	}
 }

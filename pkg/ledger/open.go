@@ -33,14 +33,14 @@ var (
 // still read it after 2 s; where there is none, it wraps [fs.ErrNotExist].
 func Open(folder string) (*Ledger, error) { return open(folder, toWrite) }
 
-// View opens the ledger in a folder for reading, together with other readers, and
+// OpenReadOnly opens the ledger in a folder for reading, together with other readers, and
 // checks it as [Open] does; a damaged record is an error too. It writes nothing. Where
 // it is open for writing the error is a [LockedError].
-func View(folder string) (*Ledger, error) { return open(folder, toRead) }
+func OpenReadOnly(folder string) (*Ledger, error) { return open(folder, toRead) }
 
-// Look is a View that passes over damaged records, as [Open] would: they count as not
+// OpenTolerant is a View that passes over damaged records, as [Open] would: they count as not
 // accepted, and [Ledger.Damaged] names them. [Ledger.All] ends at the first of them.
-func Look(folder string) (*Ledger, error) { return open(folder, toLook) }
+func OpenTolerant(folder string) (*Ledger, error) { return open(folder, toLook) }
 
 // purpose is what a ledger was opened for.
 type purpose int

@@ -12,6 +12,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A reader enters nothing, and changes no file.
@@ -21,14 +22,14 @@ func TestViewWritesNothing(t *testing.T) {
 	accept(t, l, at(1), result(1, 1, 1))
 	closed(t, l)
 	names, before := listing(t, folder), fileBytes(t, folder)
-	l = open(t, ledger.View, folder)
+	l = open(t, ledger.OpenReadOnly, folder)
 	if _, err := l.Accept([]queens.Result{result(2, 1, 1)}, nil, at(2)); err == nil || errors.Is(err, queens.ErrIncomplete) {
 		t.Errorf("it accepts: %v", err)
 	}
-	if err := l.SetState(queens.Complete); err == nil {
+	if err := l.SetState(run.Complete); err == nil {
 		t.Error("it takes a state")
 	}
-	if got := contentsOf(t, l); len(got.Results) != 1 || got.State != queens.Running {
+	if got := contentsOf(t, l); len(got.Results) != 1 || got.State != run.Running {
 		t.Errorf("it has %+v", got)
 	}
 	closed(t, l)
@@ -41,7 +42,7 @@ func TestViewWritesNothing(t *testing.T) {
 // one that is not there can't be opened.
 func TestCreate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "b")
-	for _, how := range []func(string) (*ledger.Ledger, error){ledger.Open, ledger.View, ledger.Look} {
+	for _, how := range []func(string) (*ledger.Ledger, error){ledger.Open, ledger.OpenReadOnly, ledger.OpenTolerant} {
 		if _, err := how(folder); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, queens.ErrIncomplete) {
 			t.Errorf("with no ledger the error is %v", err)
 		}
@@ -77,7 +78,7 @@ func TestCreate(t *testing.T) {
 			t.Errorf("%s has %v (%v), want %v", path, info.Mode(), err, want)
 		}
 	}
-	if got := open(t, ledger.View, folder); got.Len() != 1 {
+	if got := open(t, ledger.OpenReadOnly, folder); got.Len() != 1 {
 		t.Errorf("it has %d results, want 1", got.Len())
 	}
 }
@@ -108,7 +109,7 @@ func TestCreateKeepsTheLedger(t *testing.T) {
 			t.Error(err)
 		}
 		var locked *ledger.LockedError
-		if err := <-refused; !errors.As(err, &locked) || locked.Readers || locked.Holder.Run != run {
+		if err := <-refused; !errors.As(err, &locked) || locked.Readers || locked.Holder.Run != runName {
 			t.Errorf("the other's error is %v", err)
 		}
 		if l != nil {
@@ -140,7 +141,7 @@ func TestClosed(t *testing.T) {
 	_, _, otherErr := l.Result(2)
 	_, evidenceErr := l.Evidence()
 	for what, err := range map[string]error{
-		"Accept": acceptErr, "SetState": l.SetState(queens.Running), "Result": resultErr,
+		"Accept": acceptErr, "SetState": l.SetState(run.Running), "Result": resultErr,
 		"Result of another": otherErr, "Evidence": evidenceErr,
 	} {
 		if err == nil {

@@ -46,7 +46,7 @@ type (
 		Manifest queens.Manifest `json:"manifest"`
 	}
 	keptPosition struct {
-		Stream   time.Time `json:"stream"`
+		Created  time.Time `json:"stream"`
 		Sequence uint64    `json:"sequence"`
 	}
 	keptRefusal struct {

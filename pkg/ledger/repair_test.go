@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A look at a ledger with damaged records says what the run is and how far it has
@@ -29,7 +29,7 @@ func TestLook(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l := open(t, ledger.Look, folder)
+		l := open(t, ledger.OpenTolerant, folder)
 		got := contents{Header: l.Header(), Disputes: l.Disputes(), Refused: l.Refused(), Position: l.Position(), State: l.State()}
 		got.Results, got.Evidence = want.Results, want.Evidence
 		if !got.equal(want) || !slices.Equal(l.Damaged(), lost) || l.Len() != uint64(len(want.Results)-len(lost)) {
@@ -39,11 +39,11 @@ func TestLook(t *testing.T) {
 		if _, err := read(l); !errors.As(err, &damaged) {
 			t.Errorf("going through the results, the error is %v", err)
 		}
-		if l.SetState(queens.Complete) == nil {
+		if l.SetState(run.Complete) == nil {
 			t.Error("it takes a state")
 		}
 		closed(t, l)
-		if _, err := ledger.View(folder); !errors.As(err, &damaged) {
+		if _, err := ledger.OpenReadOnly(folder); !errors.As(err, &damaged) {
 			t.Errorf("the reader's error is %v", err)
 		}
 		if !bytes.Equal(fileBytes(t, folder), data) || !slices.Equal(listing(t, folder), []string{file}) {
@@ -63,10 +63,10 @@ func TestDamagedIsCountedAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.View(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("task %d:", lost.Task)) {
+	if _, err := ledger.OpenReadOnly(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("task %d:", lost.Task)) {
 		t.Errorf("the reader's error is %v, and does not name task %d", err, lost.Task)
 	}
-	for _, how := range []func(string) (*ledger.Ledger, error){ledger.Look, ledger.Open} {
+	for _, how := range []func(string) (*ledger.Ledger, error){ledger.OpenTolerant, ledger.Open} {
 		l := open(t, how, folder)
 		if !slices.Equal(l.Damaged(), []uint64{lost.Task}) || l.Has(lost.Task) || l.Len() != uint64(len(want.Results)-1) {
 			t.Errorf("tasks %d are damaged of %d, want %d", l.Damaged(), l.Len(), lost.Task)
@@ -101,7 +101,7 @@ func TestDamagedInDispute(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, file), damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l := open(t, ledger.Look, folder)
+		l := open(t, ledger.OpenTolerant, folder)
 		if !slices.Equal(l.Damaged(), []uint64{d.Task}) || l.Has(d.Task) || l.Len() != uint64(len(want.Results)-1) {
 			t.Errorf("task %d: a look finds %d damaged", d.Task, l.Damaged())
 		}
@@ -129,7 +129,7 @@ func recordOf(t *testing.T, data []byte, task uint64) int {
 		if err := os.WriteFile(filepath.Join(folder, file), changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := ledger.View(folder)
+		l, err := ledger.OpenReadOnly(folder)
 		if err == nil {
 			closed(t, l)
 		} else if strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", task)) {

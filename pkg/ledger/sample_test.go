@@ -44,7 +44,7 @@ func newSample(t testing.TB) *sample {
 		if i%2 == 0 {
 			batch = append(batch, other) // the accepted one goes
 		}
-		refused := []ledger.Refusal{{Result: result(1<<40, 1, 1), Reason: fmt.Sprintf("no such task, %d", i)}}
+		refused := []ledger.Rejection{{Result: result(1<<40, 1, 1), Reason: fmt.Sprintf("no such task, %d", i)}}
 		if _, err := l.Accept(batch, refused, at(uint64(i+1))); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func (s *sample) try(how func(string) (*ledger.Ledger, error), folder string) (*
 // lookAt looks at a file that may be damaged, and returns whether it is a ledger still.
 // Whatever its results are, each counts as accepted or as damaged.
 func (s *sample) lookAt(folder string) (bool, error) {
-	l, err := ledger.Look(folder)
+	l, err := ledger.OpenTolerant(folder)
 	if errors.As(err, new(*ledger.DamagedError)) {
 		return false, nil
 	}
@@ -143,7 +143,7 @@ func (s *sample) tryDamaged(t *testing.T, folder string, data []byte, what strin
 	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	viewed, err := s.try(ledger.View, folder)
+	viewed, err := s.try(ledger.OpenReadOnly, folder)
 	if err != nil {
 		t.Errorf("%s: the reader: %v", what, err)
 	}
@@ -169,7 +169,7 @@ func (s *sample) tryDamaged(t *testing.T, folder string, data []byte, what strin
 	case viewed != nil || opened == nil:
 		t.Errorf("%s: the reader finds %v, the writer %v", what, viewed, opened)
 	}
-	l := open(t, ledger.View, folder)
+	l := open(t, ledger.OpenReadOnly, folder)
 	if again := contentsOf(t, l); !again.equal(*opened) {
 		t.Errorf("%s: repaired, it is something else", what)
 	}

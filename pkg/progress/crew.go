@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // pace is what a worker has counted in its last tasks: each task halves the weight of
@@ -18,9 +18,9 @@ type pace struct {
 
 const fade = 0.9
 
-// Counted notes that a worker has counted a task with so many solutions, weighted, in
+// ObserveResult notes that a worker has counted a task with so many solutions, weighted, in
 // that time of one of its threads.
-func (r *Roster) Counted(worker string, solutions float64, search time.Duration) {
+func (r *Roster) ObserveResult(worker string, solutions float64, search time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, present := r.workers[worker]; !present && len(r.pace) >= maxPaces {
@@ -37,31 +37,31 @@ func (r *Roster) Counted(worker string, solutions float64, search time.Duration)
 // name anybody.
 const maxPaces = 1 << 16
 
-// Crew returns the workers present, by name, with what they hold and how fast they are;
+// Workers returns the workers present, by name, with what they hold and how fast they are;
 // of more than [queens.MaxCrew] those that have held a task the longest.
-func (r *Roster) Crew() []queens.CrewMember {
+func (r *Roster) Workers() []run.WorkerStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	crew := make([]queens.CrewMember, 0, len(r.workers))
+	crew := make([]run.WorkerStatus, 0, len(r.workers))
 	for name, e := range r.workers {
 		if e.silent() {
 			continue
 		}
-		member := queens.CrewMember{Name: name, Kernel: e.beat.Kernel, Threads: e.beat.Threads, Held: len(e.beat.Held)}
+		member := run.WorkerStatus{Name: name, Kernel: e.beat.Kernel, Threads: e.beat.Threads, Held: len(e.beat.Held)}
 		if p := r.pace[name]; p.search > 0 {
 			member.Rate = p.solutions / p.search.Seconds() * float64(member.Threads)
 		}
 		for _, held := range e.beat.Held {
-			member.Oldest = max(member.Oldest, held.Since+time.Since(e.at))
+			member.LongestTask = max(member.LongestTask, held.Elapsed+time.Since(e.at))
 		}
 		crew = append(crew, member)
 	}
-	if len(crew) > queens.MaxCrew {
-		slices.SortFunc(crew, func(a, b queens.CrewMember) int {
-			return cmp.Or(cmp.Compare(b.Oldest, a.Oldest), strings.Compare(a.Name, b.Name))
+	if len(crew) > run.MaxWorkers {
+		slices.SortFunc(crew, func(a, b run.WorkerStatus) int {
+			return cmp.Or(cmp.Compare(b.LongestTask, a.LongestTask), strings.Compare(a.Name, b.Name))
 		})
-		crew = crew[:queens.MaxCrew]
+		crew = crew[:run.MaxWorkers]
 	}
-	slices.SortFunc(crew, func(a, b queens.CrewMember) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(crew, func(a, b run.WorkerStatus) int { return strings.Compare(a.Name, b.Name) })
 	return crew
 }

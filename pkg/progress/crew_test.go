@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"nqueens/pkg/progress"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A crew has the workers present by name, with the time for which each has searched the
@@ -15,22 +15,22 @@ import (
 func TestCrew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
-		r.Saw(queens.Heartbeat{Worker: "b", Kernel: "avx2", Threads: 3, Held: []queens.Held{
-			{Run: "r", Task: 1, Since: 4 * time.Second}, {Run: "r", Task: 2, Since: 9 * time.Second},
+		r.ObserveHeartbeat(run.Heartbeat{Worker: "b", Kernel: "avx2", Threads: 3, Held: []run.ActiveTask{
+			{Run: "r", Task: 1, Elapsed: 4 * time.Second}, {Run: "r", Task: 2, Elapsed: 9 * time.Second},
 		}})
-		r.Saw(queens.Heartbeat{Worker: "a", Kernel: "generic", Threads: 1})
-		r.Counted("b", 300, 2*time.Second)
-		r.Counted("c", 1, time.Second) // has never sent a heartbeat
+		r.ObserveHeartbeat(run.Heartbeat{Worker: "a", Kernel: "generic", Threads: 1})
+		r.ObserveResult("b", 300, 2*time.Second)
+		r.ObserveResult("c", 1, time.Second) // has never sent a heartbeat
 		time.Sleep(2 * time.Second)
-		want := []queens.CrewMember{
+		want := []run.WorkerStatus{
 			{Name: "a", Kernel: "generic", Threads: 1},
-			{Name: "b", Kernel: "avx2", Threads: 3, Rate: 450, Held: 2, Oldest: 11 * time.Second},
+			{Name: "b", Kernel: "avx2", Threads: 3, Rate: 450, Held: 2, LongestTask: 11 * time.Second},
 		}
-		if got := r.Crew(); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := r.Workers(); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("crew %v, want %v", got, want)
 		}
 		time.Sleep(time.Minute)
-		if got := r.Crew(); len(got) != 0 {
+		if got := r.Workers(); len(got) != 0 {
 			t.Errorf("crew %v, all were silent for a minute", got)
 		}
 	})
@@ -39,23 +39,23 @@ func TestCrew(t *testing.T) {
 // A worker's rate follows what it counts, not each single task.
 func TestPace(t *testing.T) {
 	r := progress.NewRoster()
-	r.Saw(queens.Heartbeat{Worker: "a", Kernel: "k", Threads: 1})
-	rate := func() float64 { return r.Crew()[0].Rate }
+	r.ObserveHeartbeat(run.Heartbeat{Worker: "a", Kernel: "k", Threads: 1})
+	rate := func() float64 { return r.Workers()[0].Rate }
 	if rate() != 0 {
 		t.Errorf("rate %v before the first task", rate())
 	}
 	for range 100 {
-		r.Counted("a", 1000, time.Second)
+		r.ObserveResult("a", 1000, time.Second)
 	}
 	if !near(rate(), 1000) {
 		t.Errorf("rate %v after tasks of 1000 solutions a second", rate())
 	}
-	r.Counted("a", 0, time.Second)
+	r.ObserveResult("a", 0, time.Second)
 	if rate() < 850 || rate() > 950 {
 		t.Errorf("one task without solutions makes a rate of 1000 %v", rate())
 	}
 	for range 100 {
-		r.Counted("a", 10, time.Second)
+		r.ObserveResult("a", 10, time.Second)
 	}
 	if !near(rate(), 10) && (rate() < 9.9 || rate() > 10.1) {
 		t.Errorf("rate %v after 100 tasks of 10 solutions a second", rate())
@@ -65,14 +65,14 @@ func TestPace(t *testing.T) {
 // Of a great crew there are those that have held a task the longest, and still by name.
 func TestGreatCrew(t *testing.T) {
 	r := progress.NewRoster()
-	const many = queens.MaxCrew + 100
+	const many = run.MaxWorkers + 100
 	for i := range many {
-		r.Saw(queens.Heartbeat{Worker: fmt.Sprintf("w%04d", many-i), Kernel: "k", Threads: 1, Held: []queens.Held{
-			{Run: "r", Task: uint64(i), Since: time.Duration(i) * time.Second},
+		r.ObserveHeartbeat(run.Heartbeat{Worker: fmt.Sprintf("w%04d", many-i), Kernel: "k", Threads: 1, Held: []run.ActiveTask{
+			{Run: "r", Task: uint64(i), Elapsed: time.Duration(i) * time.Second},
 		}})
 	}
-	crew := r.Crew()
-	if len(crew) != queens.MaxCrew || crew[0].Name != "w0001" || crew[len(crew)-1].Name != fmt.Sprintf("w%04d", queens.MaxCrew) {
+	crew := r.Workers()
+	if len(crew) != run.MaxWorkers || crew[0].Name != "w0001" || crew[len(crew)-1].Name != fmt.Sprintf("w%04d", run.MaxWorkers) {
 		t.Errorf("%d of %d, from %s to %s", len(crew), many, crew[0].Name, crew[len(crew)-1].Name)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // true time to go almost always.
@@ -35,7 +35,7 @@ func TestUnevenTasks(t *testing.T) {
 			next += 10 * time.Second
 			r.measure()
 			forecasts++
-			if eta, truth := r.latest.ETA, total-sum; eta.Least > truth || eta.Most < truth {
+			if eta, truth := r.latest.ETA, total-sum; eta.Min > truth || eta.Max < truth {
 				misses++
 			}
 		}
@@ -62,7 +62,7 @@ func TestResumed(t *testing.T) {
 				r.wantNoETA(t, when)
 			}
 		}
-		if s := r.latest; s.Elapsed != 400*time.Second || s.Done != 98_000 || !near(s.Work, 0.98) {
+		if s := r.latest; s.Elapsed != 400*time.Second || s.Done != 98_000 || !near(s.WorkDone, 0.98) {
 			t.Errorf("at the end: %+v", s)
 		}
 	})
@@ -106,12 +106,12 @@ func TestForecastDoesNotJump(t *testing.T) {
 			was := r.latest
 			r.work(after, time.Second)
 			now := r.latest
-			for _, end := range [][2]time.Duration{{was.ETA.Least, now.ETA.Least}, {was.ETA.Most, now.ETA.Most}} {
+			for _, end := range [][2]time.Duration{{was.ETA.Min, now.ETA.Min}, {was.ETA.Max, now.ETA.Max}} {
 				if moved := (end[1] + time.Second - end[0]).Abs(); moved.Seconds() > 0.005*end[0].Seconds() {
 					t.Errorf("second %d: the forecast moves by %v, from %v to %v", second, moved, was.ETA, now.ETA)
 				}
 			}
-			if least, most := r.left(after), r.left(before); now.ETA.Least.Seconds() < 0.9*least.Seconds() || now.ETA.Most.Seconds() > 1.1*most.Seconds() {
+			if least, most := r.left(after), r.left(before); now.ETA.Min.Seconds() < 0.9*least.Seconds() || now.ETA.Max.Seconds() > 1.1*most.Seconds() {
 				t.Errorf("second %d: ETA %v, at the two speeds it is %v and %v", second, now.ETA, least, most)
 			}
 		}
@@ -143,7 +143,7 @@ func TestCrawl(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			r.done, r.solutions = 1, 1
 			r.measure()
-			if eta := r.latest.ETA; eta.Least < 50*365*24*time.Hour || eta.Most < eta.Least {
+			if eta := r.latest.ETA; eta.Min < 50*365*24*time.Hour || eta.Max < eta.Min {
 				t.Errorf("one of %d tasks done in five minutes: ETA %v", tasks, eta)
 			}
 		})
@@ -174,13 +174,13 @@ func TestForecastIsCalm(t *testing.T) {
 			was := r.latest
 			r.measure()
 			eta := r.latest.ETA
-			if eta.Least < 0 || eta.Most < eta.Least {
+			if eta.Min < 0 || eta.Max < eta.Min {
 				t.Fatalf("ETA %v", eta)
 			}
-			if was.ETA == (queens.Range{}) || eta == (queens.Range{}) || eta.Least < 20*time.Second {
+			if was.ETA == (run.Range{}) || eta == (run.Range{}) || eta.Min < 20*time.Second {
 				continue
 			}
-			for _, end := range [][2]time.Duration{{was.ETA.Least, eta.Least}, {was.ETA.Most, eta.Most}} {
+			for _, end := range [][2]time.Duration{{was.ETA.Min, eta.Min}, {was.ETA.Max, eta.Max}} {
 				jump := (end[1] + look - end[0]).Abs().Seconds() / end[0].Seconds()
 				moved, most = moved+jump, max(most, jump)
 				looks++
@@ -201,7 +201,7 @@ func TestStuckAtTheEnd(t *testing.T) {
 		r.work(54, time.Second)
 		for second := range window/time.Second - 1 {
 			r.work(0, time.Second)
-			if eta := r.latest.ETA; eta.Least < 0 || eta.Most <= 0 || eta.Most > time.Minute {
+			if eta := r.latest.ETA; eta.Min < 0 || eta.Max <= 0 || eta.Max > time.Minute {
 				t.Errorf("stuck for %d s: ETA %v", second+1, eta)
 			}
 		}

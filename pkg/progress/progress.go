@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Rates are taken over two windows: a short one, in which a worker that joins soon
@@ -61,12 +61,12 @@ func NewMeter(tasks uint64, work float64, solutions *big.Int) *Meter {
 // Measure notes what is done by now, and whether workers are there, and returns the
 // snapshot, without workers. Time in which there are none says nothing of how long the
 // rest takes: the windows begin after it.
-func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working bool) queens.Snapshot {
+func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working bool) run.Progress {
 	now := time.Now()
 	latest := sample{at: now, work: work, solutions: float(solutions)}
-	s := queens.Snapshot{Done: done, Tasks: m.tasks, Work: 1, Solutions: solutions, Elapsed: now.Sub(m.start)}
+	s := run.Progress{Done: done, Tasks: m.tasks, WorkDone: 1, Solutions: solutions, Elapsed: now.Sub(m.start)}
 	if done < m.tasks {
-		s.Work = max(0, min(work, math.Nextafter(1, 0))) // a sum of many shares is not exact
+		s.WorkDone = max(0, min(work, math.Nextafter(1, 0))) // a sum of many shares is not exact
 	}
 	if !working {
 		m.since, m.samples, m.end = now, []sample{latest}, forecast{}
@@ -78,7 +78,7 @@ func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working b
 		s.Rate = max(0, latest.solutions-before.solutions) / seconds
 	}
 	if now.Sub(m.since) >= firstForecast {
-		least, most := left(1-s.Work, m.speed(before, latest), m.speed(m.samples[0], latest))
+		least, most := left(1-s.WorkDone, m.speed(before, latest), m.speed(m.samples[0], latest))
 		m.end.follow(now, s.Elapsed, least, most)
 		s.ETA = m.end.eta(s.Elapsed)
 	}
@@ -97,8 +97,8 @@ func (m *Meter) keep(latest sample) {
 	}
 }
 
-// Mean returns the solutions a second over all the time of the meter, as last measured.
-func (m *Meter) Mean() float64 {
+// MeanRate returns the solutions a second over all the time of the meter, as last measured.
+func (m *Meter) MeanRate() float64 {
 	last := m.samples[len(m.samples)-1]
 	if seconds := last.at.Sub(m.start).Seconds(); seconds > 0 {
 		return max(0, last.solutions-m.before) / seconds
@@ -172,8 +172,8 @@ func (f *forecast) follow(now time.Time, elapsed time.Duration, least, most floa
 }
 
 // eta returns the time yet to go.
-func (f *forecast) eta(elapsed time.Duration) queens.Range {
-	return queens.Range{Least: seconds(f.least - elapsed.Seconds()), Most: seconds(f.most - elapsed.Seconds())}
+func (f *forecast) eta(elapsed time.Duration) run.Range {
+	return run.Range{Min: seconds(f.least - elapsed.Seconds()), Max: seconds(f.most - elapsed.Seconds())}
 }
 
 func seconds(s float64) time.Duration {

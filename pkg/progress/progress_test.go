@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"nqueens/pkg/progress"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // The windows over which rates are taken, and the time before there is a forecast.
@@ -23,29 +23,29 @@ const (
 	settled = 6 * calm
 )
 
-// run is a run whose work the test does, in fake time: tasks that are as large as each
+// testRun is a run whose work the test does, in fake time: tasks that are as large as each
 // other, with 10 solutions each.
-type run struct {
+type testRun struct {
 	meter     *progress.Meter
 	tasks     uint64
 	done      uint64
 	solutions int64
-	latest    queens.Snapshot
+	latest    run.Progress
 }
 
-func newRun(tasks uint64) *run { return resumed(tasks, 0) }
+func newRun(tasks uint64) *testRun { return resumed(tasks, 0) }
 
 // resumed is a run that goes on with so many tasks done.
-func resumed(tasks, done uint64) *run {
-	r := &run{tasks: tasks, done: done, solutions: 10 * int64(done)}
+func resumed(tasks, done uint64) *testRun {
+	r := &testRun{tasks: tasks, done: done, solutions: 10 * int64(done)}
 	r.meter = progress.NewMeter(tasks, r.share(), big.NewInt(r.solutions))
 	return r
 }
 
-func (r *run) share() float64 { return float64(r.done) / float64(max(r.tasks, 1)) }
+func (r *testRun) share() float64 { return float64(r.done) / float64(max(r.tasks, 1)) }
 
 // work does so many tasks a second, for so long, and measures after each second.
-func (r *run) work(tasksPerSecond uint64, long time.Duration) {
+func (r *testRun) work(tasksPerSecond uint64, long time.Duration) {
 	for range long / time.Second {
 		time.Sleep(time.Second)
 		r.done += tasksPerSecond
@@ -54,10 +54,12 @@ func (r *run) work(tasksPerSecond uint64, long time.Duration) {
 	}
 }
 
-func (r *run) measure() { r.latest = r.meter.Measure(r.done, r.share(), big.NewInt(r.solutions), true) }
+func (r *testRun) measure() {
+	r.latest = r.meter.Measure(r.done, r.share(), big.NewInt(r.solutions), true)
+}
 
 // wantRate holds the latest snapshot to a rate in solutions a second.
-func (r *run) wantRate(t *testing.T, when string, rate float64) {
+func (r *testRun) wantRate(t *testing.T, when string, rate float64) {
 	t.Helper()
 	if !near(r.latest.Rate, rate) {
 		t.Errorf("%s: rate %v, want %v", when, r.latest.Rate, rate)
@@ -65,28 +67,28 @@ func (r *run) wantRate(t *testing.T, when string, rate float64) {
 }
 
 // wantNoETA holds the latest snapshot to have no forecast.
-func (r *run) wantNoETA(t *testing.T, when string) {
+func (r *testRun) wantNoETA(t *testing.T, when string) {
 	t.Helper()
-	if r.latest.ETA != (queens.Range{}) {
+	if r.latest.ETA != (run.Range{}) {
 		t.Errorf("%s: ETA %v, want none", when, r.latest.ETA)
 	}
 }
 
 // wantETA holds the forecast of the latest snapshot to contain a time, and to be no
 // wider than so many times that time.
-func (r *run) wantETA(t *testing.T, when string, truth time.Duration, width float64) {
+func (r *testRun) wantETA(t *testing.T, when string, truth time.Duration, width float64) {
 	t.Helper()
 	eta := r.latest.ETA
-	if eta.Least < 0 || eta.Least > truth || eta.Most < truth {
+	if eta.Min < 0 || eta.Min > truth || eta.Max < truth {
 		t.Errorf("%s: ETA %v, the truth is %v", when, eta, truth)
 	}
-	if got := (eta.Most - eta.Least - calm/2).Seconds(); got > width*truth.Seconds() {
+	if got := (eta.Max - eta.Min - calm/2).Seconds(); got > width*truth.Seconds() {
 		t.Errorf("%s: ETA %v is %.2f of %v wide, want %.2f at most", when, eta, got/truth.Seconds(), truth, width)
 	}
 }
 
 // left is the time that what is not done takes at a speed.
-func (r *run) left(tasksPerSecond float64) time.Duration {
+func (r *testRun) left(tasksPerSecond float64) time.Duration {
 	return time.Duration(float64(r.tasks-r.done) / tasksPerSecond * float64(time.Second))
 }
 
@@ -105,7 +107,7 @@ func TestSteadyWork(t *testing.T) {
 				when := fmt.Sprintf("%d a second, second %d", speed, second)
 				r.wantRate(t, when, 10*float64(speed))
 				s := r.latest
-				if s.Done != r.done || s.Tasks != r.tasks || s.Solutions.Int64() != r.solutions || s.Elapsed != time.Duration(second)*time.Second || !near(s.Work, r.share()) {
+				if s.Done != r.done || s.Tasks != r.tasks || s.Solutions.Int64() != r.solutions || s.Elapsed != time.Duration(second)*time.Second || !near(s.WorkDone, r.share()) {
 					t.Errorf("%s: %+v", when, s)
 				}
 				switch {
@@ -136,7 +138,7 @@ func TestNothingDone(t *testing.T) {
 			r.wantNoETA(t, when)
 		}
 		r.work(1, time.Second)
-		if r.latest.ETA.Least <= 0 {
+		if r.latest.ETA.Min <= 0 {
 			t.Errorf("after the first task: ETA %v", r.latest.ETA)
 		}
 	})
@@ -202,11 +204,11 @@ func TestAnyCourse(t *testing.T) {
 				}
 				r.latest = r.meter.Measure(r.done, r.share()*(1+1e-12), big.NewInt(r.solutions), true)
 				s := r.latest
-				if s.ETA.Least < 0 || s.ETA.Most < s.ETA.Least || !(s.Rate >= 0) || math.IsInf(s.Rate, 0) {
+				if s.ETA.Min < 0 || s.ETA.Max < s.ETA.Min || !(s.Rate >= 0) || math.IsInf(s.Rate, 0) {
 					t.Fatalf("seed %d: %+v", seed, s)
 				}
-				if all := s.Done == tasks; s.Work < 0 || s.Work > 1 || all != (s.Work == 1) {
-					t.Fatalf("seed %d: %d of %d done, share %v", seed, s.Done, tasks, s.Work)
+				if all := s.Done == tasks; s.WorkDone < 0 || s.WorkDone > 1 || all != (s.WorkDone == 1) {
+					t.Fatalf("seed %d: %d of %d done, share %v", seed, s.Done, tasks, s.WorkDone)
 				}
 			}
 			r.wantNoETA(t, fmt.Sprintf("seed %d, all %d tasks done", seed, tasks))
@@ -223,7 +225,7 @@ func TestAllDone(t *testing.T) {
 			r.done = tasks
 			r.measure()
 			r.wantNoETA(t, fmt.Sprintf("%d tasks", tasks))
-			if s := r.latest; s.Done != s.Tasks || s.Work != 1 {
+			if s := r.latest; s.Done != s.Tasks || s.WorkDone != 1 {
 				t.Errorf("%d tasks: %+v", tasks, s)
 			}
 		})
@@ -236,7 +238,7 @@ func TestLastTask(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := progress.NewMeter(100, 0, new(big.Int))
 			time.Sleep(2 * firstForecast)
-			if s := m.Measure(99, work, new(big.Int), true); s.Work >= 1 || s.Work < 0.99 {
+			if s := m.Measure(99, work, new(big.Int), true); s.WorkDone >= 1 || s.WorkDone < 0.99 {
 				t.Errorf("99 of 100 tasks with the share %v: %+v", work, s)
 			}
 		})
@@ -250,7 +252,7 @@ func TestHugeTotals(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		huge := new(big.Int).Lsh(big.NewInt(10), 70)
 		s := m.Measure(1, 0.5, huge, true)
-		if !near(s.Rate, math.Ldexp(1, 70)) || s.Solutions.Cmp(huge) != 0 || s.ETA.Least > 10*time.Second || s.ETA.Most < 10*time.Second {
+		if !near(s.Rate, math.Ldexp(1, 70)) || s.Solutions.Cmp(huge) != 0 || s.ETA.Min > 10*time.Second || s.ETA.Max < 10*time.Second {
 			t.Errorf("%+v", s)
 		}
 	})

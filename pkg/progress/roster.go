@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // silence is how long a worker may be silent before it is held to be gone:
@@ -23,7 +23,7 @@ type Roster struct {
 }
 
 type entry struct {
-	beat queens.Heartbeat // the last
+	beat run.Heartbeat // the last
 	at   time.Time
 }
 
@@ -44,8 +44,8 @@ const (
 	Leaves
 )
 
-// Saw notes a heartbeat, keeps it, and tells what it changes.
-func (r *Roster) Saw(h queens.Heartbeat) Change {
+// ObserveHeartbeat notes a heartbeat, keeps it, and tells what it changes.
+func (r *Roster) ObserveHeartbeat(h run.Heartbeat) Change {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, known := r.workers[h.Worker]
@@ -91,14 +91,14 @@ func (r *Roster) Names() []string {
 	return names
 }
 
-// Vanished returns the last heartbeats, in order of name, of the workers that have
+// Expire returns the last heartbeats, in order of name, of the workers that have
 // been silent for too long and have not said that they leave: what they held may wait
 // for its lease to lapse. It forgets them, so that each is told once; one that is heard
 // of again later is a new one. Until it is called, the roster keeps them.
-func (r *Roster) Vanished() []queens.Heartbeat {
+func (r *Roster) Expire() []run.Heartbeat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var gone []queens.Heartbeat
+	var gone []run.Heartbeat
 	for name, e := range r.workers {
 		if e.silent() {
 			gone = append(gone, e.beat)
@@ -106,6 +106,6 @@ func (r *Roster) Vanished() []queens.Heartbeat {
 			delete(r.pace, name)
 		}
 	}
-	slices.SortFunc(gone, func(a, b queens.Heartbeat) int { return strings.Compare(a.Worker, b.Worker) })
+	slices.SortFunc(gone, func(a, b run.Heartbeat) int { return strings.Compare(a.Worker, b.Worker) })
 	return gone
 }

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"nqueens/pkg/progress"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // silence is how long a worker may be silent and still be present.
 const silence = 15 * time.Second
 
-func beat(worker string, threads int) queens.Heartbeat {
-	return queens.Heartbeat{Worker: worker, Kernel: "generic", Threads: threads}
+func beat(worker string, threads int) run.Heartbeat {
+	return run.Heartbeat{Worker: worker, Kernel: "generic", Threads: threads}
 }
 
-func leave(worker string) queens.Heartbeat {
-	return queens.Heartbeat{Worker: worker, Kernel: "generic", Threads: 1, Leaving: true}
+func leave(worker string) run.Heartbeat {
+	return run.Heartbeat{Worker: worker, Kernel: "generic", Threads: 1, Leaving: true}
 }
 
 func wantPresent(t *testing.T, r *progress.Roster, when string, workers, threads int) {
@@ -38,7 +38,7 @@ func TestRoster(t *testing.T) {
 	wantPresent(t, r, "nobody", 0, 0)
 	for _, step := range []struct {
 		name             string
-		beat             queens.Heartbeat
+		beat             run.Heartbeat
 		workers, threads int
 	}{
 		{"a stranger leaves", leave("z"), 0, 0},
@@ -52,7 +52,7 @@ func TestRoster(t *testing.T) {
 		{"both leave", leave("b"), 1, 1},
 		{"both have left", leave("a"), 0, 0},
 	} {
-		r.Saw(step.beat)
+		r.ObserveHeartbeat(step.beat)
 		wantPresent(t, r, step.name, step.workers, step.threads)
 		wantPresent(t, r, step.name+", asked again", step.workers, step.threads)
 	}
@@ -66,7 +66,7 @@ func TestChanges(t *testing.T) {
 		r := progress.NewRoster()
 		for _, step := range []struct {
 			name     string
-			beat     queens.Heartbeat
+			beat     run.Heartbeat
 			silent   time.Duration // before
 			vanished bool          // is asked for before
 			want     progress.Change
@@ -86,9 +86,9 @@ func TestChanges(t *testing.T) {
 		} {
 			time.Sleep(step.silent)
 			if step.vanished {
-				r.Vanished()
+				r.Expire()
 			}
-			if got := r.Saw(step.beat); got != step.want {
+			if got := r.ObserveHeartbeat(step.beat); got != step.want {
 				t.Errorf("%s: change %v, want %v", step.name, got, step.want)
 			}
 		}
@@ -100,20 +100,20 @@ func TestChanges(t *testing.T) {
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
-		r.Saw(beat("a", 2))
+		r.ObserveHeartbeat(beat("a", 2))
 		time.Sleep(10 * time.Second)
-		r.Saw(beat("b", 3))
+		r.ObserveHeartbeat(beat("b", 3))
 		wantPresent(t, r, "10 s", 2, 5)
 		time.Sleep(silence - 10*time.Second)
 		wantPresent(t, r, "15 s", 2, 5)
 		time.Sleep(time.Nanosecond)
 		wantPresent(t, r, "past 15 s", 1, 3)
-		r.Saw(beat("b", 3))
+		r.ObserveHeartbeat(beat("b", 3))
 		time.Sleep(silence)
 		wantPresent(t, r, "15 s after the last heartbeat", 1, 3)
 		time.Sleep(time.Nanosecond)
 		wantPresent(t, r, "past that", 0, 0)
-		r.Saw(beat("a", 4))
+		r.ObserveHeartbeat(beat("a", 4))
 		wantPresent(t, r, "back", 1, 4)
 	})
 }
@@ -126,13 +126,13 @@ func TestVanished(t *testing.T) {
 		r := progress.NewRoster()
 		wantVanished(t, r, "nobody")
 		last := holding("b", 7, 8)
-		r.Saw(holding("b", 6))
-		r.Saw(beat("a", 2))
-		r.Saw(last)
-		r.Saw(holding("left", 9))
-		r.Saw(leave("left"))
+		r.ObserveHeartbeat(holding("b", 6))
+		r.ObserveHeartbeat(beat("a", 2))
+		r.ObserveHeartbeat(last)
+		r.ObserveHeartbeat(holding("left", 9))
+		r.ObserveHeartbeat(leave("left"))
 		time.Sleep(silence)
-		r.Saw(beat("here", 1))
+		r.ObserveHeartbeat(beat("here", 1))
 		wantVanished(t, r, "15 s")
 
 		time.Sleep(time.Nanosecond)
@@ -140,7 +140,7 @@ func TestVanished(t *testing.T) {
 		wantVanished(t, r, "past 15 s", beat("a", 2), last)
 		wantVanished(t, r, "asked again")
 
-		r.Saw(beat("b", 1))
+		r.ObserveHeartbeat(beat("b", 1))
 		wantPresent(t, r, "back", 2, 2)
 		time.Sleep(silence + time.Nanosecond)
 		wantVanished(t, r, "gone again", beat("b", 1), beat("here", 1))
@@ -151,11 +151,11 @@ func TestVanished(t *testing.T) {
 func TestLateHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
-		r.Saw(holding("a", 1))
-		r.Saw(holding("b", 2))
+		r.ObserveHeartbeat(holding("a", 1))
+		r.ObserveHeartbeat(holding("b", 2))
 		time.Sleep(time.Minute)
-		r.Saw(holding("a", 3))
-		r.Saw(leave("b"))
+		r.ObserveHeartbeat(holding("a", 3))
+		r.ObserveHeartbeat(leave("b"))
 		wantVanished(t, r, "after a minute")
 		wantPresent(t, r, "after a minute", 1, 1)
 	})
@@ -166,12 +166,12 @@ func TestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
 		for _, name := range []string{"d", "b", "a", "c"} {
-			r.Saw(beat(name, 1))
+			r.ObserveHeartbeat(beat(name, 1))
 		}
 		time.Sleep(silence)
-		r.Saw(beat("d", 1))
-		r.Saw(beat("a", 1))
-		r.Saw(leave("c"))
+		r.ObserveHeartbeat(beat("d", 1))
+		r.ObserveHeartbeat(beat("a", 1))
+		r.ObserveHeartbeat(leave("c"))
 		for _, want := range [][]string{{"a", "b", "d"}, {"a", "d"}} {
 			if got := r.Names(); !slices.Equal(got, want) {
 				t.Errorf("present are %q, want %q", got, want)
@@ -181,17 +181,17 @@ func TestNames(t *testing.T) {
 	})
 }
 
-func holding(worker string, tasks ...uint64) queens.Heartbeat {
+func holding(worker string, tasks ...uint64) run.Heartbeat {
 	h := beat(worker, 1)
 	for _, id := range tasks {
-		h.Held = append(h.Held, queens.Held{Run: "r", Task: id, Since: time.Second})
+		h.Held = append(h.Held, run.ActiveTask{Run: "r", Task: id, Elapsed: time.Second})
 	}
 	return h
 }
 
-func wantVanished(t *testing.T, r *progress.Roster, when string, want ...queens.Heartbeat) {
+func wantVanished(t *testing.T, r *progress.Roster, when string, want ...run.Heartbeat) {
 	t.Helper()
-	if got := r.Vanished(); !reflect.DeepEqual(got, want) {
+	if got := r.Expire(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: vanished are %+v, want %+v", when, got, want)
 	}
 }
@@ -206,17 +206,17 @@ func TestRosterIsSafeForAll(t *testing.T) {
 		name := fmt.Sprintf("worker-%d", i)
 		wg.Go(func() {
 			for range beats {
-				r.Saw(beat(name, 2))
-				r.Saw(leave(name))
+				r.ObserveHeartbeat(beat(name, 2))
+				r.ObserveHeartbeat(leave(name))
 			}
-			r.Saw(beat(name, 2))
+			r.ObserveHeartbeat(beat(name, 2))
 		})
 		wg.Go(func() {
 			for range beats {
 				if w, th := r.Present(); w < 0 || w > workers || th != 2*w {
 					t.Errorf("%d workers with %d threads", w, th)
 				}
-				if names, gone := r.Names(), r.Vanished(); len(names) > workers || len(gone) > 0 {
+				if names, gone := r.Names(), r.Expire(); len(names) > workers || len(gone) > 0 {
 					t.Errorf("present are %q, vanished %+v", names, gone)
 				}
 			}

@@ -1,21 +1,17 @@
 package queens
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"sort"
-	"time"
 )
 
 // Manifest is all that determines a run's task set. Two manifests with the same
 // Hash have the same tasks, whatever machine split them.
 type Manifest struct {
-	// Splitter is the version of the splitting rules that made the task set.
-	Splitter int
-	N        int
-	Symmetry Symmetry
+	// SplitVersion is the version of the splitting rules that made the task set.
+	SplitVersion int
+	N            int
+	Symmetry     Symmetry
 	// Placed are the queens that stand beforehand, sorted by row; symmetry is then None.
 	Placed  []Square
 	Classes []ClassPlan
@@ -41,14 +37,6 @@ type ClassPlan struct {
 // The id must be below Tasks.
 func (m *Manifest) ClassOf(id uint64) int {
 	return sort.Search(len(m.Classes), func(i int) bool { return m.Classes[i].First > id }) - 1
-}
-
-// NewRun returns a name for a run of board side n started at the given time, such
-// as n18-20261120-153012-ab12.
-func NewRun(n int, at time.Time) string {
-	var salt [2]byte
-	rand.Read(salt[:]) // never fails, see crypto/rand
-	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"), hex.EncodeToString(salt[:]))
 }
 
 // TasksOf returns the number of tasks of the class with that index in Classes.

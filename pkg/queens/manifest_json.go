@@ -30,7 +30,7 @@ type (
 
 // MarshalJSON returns the manifest in the form in which it is kept.
 func (m Manifest) MarshalJSON() ([]byte, error) {
-	kept := manifestJSON{Splitter: m.Splitter, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:])}
+	kept := manifestJSON{Splitter: m.SplitVersion, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:])}
 	for _, plan := range m.Classes {
 		kept.Classes = append(kept.Classes, classJSON{
 			K: plan.K, Allow: plan.Board.Allow[:plan.Board.N], Depth: plan.Depth, Batch: plan.Batch, First: plan.First,
@@ -45,7 +45,7 @@ func (m *Manifest) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &kept); err != nil {
 		return err
 	}
-	read := Manifest{Splitter: kept.Splitter, N: kept.N, Symmetry: kept.Symmetry, Tasks: kept.Tasks}
+	read := Manifest{SplitVersion: kept.Splitter, N: kept.N, Symmetry: kept.Symmetry, Tasks: kept.Tasks}
 	if len(kept.Placed) > 0 { // an empty list is none
 		read.Placed = kept.Placed
 	}
@@ -72,7 +72,7 @@ func (m *Manifest) UnmarshalJSON(data []byte) error {
 // Validate reports the first thing wrong with a manifest that was read from outside.
 // Whether its tasks are those that it says is for package split to say.
 func (m *Manifest) Validate() error {
-	if err := CheckN(m.N); err != nil {
+	if err := ValidateN(m.N); err != nil {
 		return err
 	}
 	if err := m.validatePlaced(); err != nil {

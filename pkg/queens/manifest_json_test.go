@@ -21,7 +21,7 @@ func TestManifestIsPinned(t *testing.T) {
 	if err := json.Unmarshal([]byte(sampleManifest), &m); err != nil {
 		t.Fatal(err)
 	}
-	want := queens.Manifest{Splitter: 2, N: 4, Symmetry: queens.Mirror, Tasks: 5}
+	want := queens.Manifest{SplitVersion: 2, N: 4, Symmetry: queens.Mirror, Tasks: 5}
 	for i := range want.Hash {
 		want.Hash[i] = byte(i)
 	}
@@ -134,7 +134,7 @@ func FuzzManifest(f *testing.F) {
 // randomManifest returns a valid manifest, though not one that the splitter would make.
 func randomManifest(rng *rand.Rand) queens.Manifest {
 	n := 1 + rng.IntN(queens.MaxN)
-	m := queens.Manifest{Splitter: rng.IntN(3), N: n, Symmetry: queens.Full}
+	m := queens.Manifest{SplitVersion: rng.IntN(3), N: n, Symmetry: queens.Full}
 	for range 1 + rng.IntN(8) {
 		m.Classes = append(m.Classes, queens.ClassPlan{
 			Class: queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), K: 1 + rng.IntN(8)},

@@ -2,9 +2,7 @@ package queens_test
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"testing"
-	"time"
 
 	"nqueens/pkg/queens"
 )
@@ -63,41 +61,5 @@ func TestClassOfGreatIDs(t *testing.T) {
 		if got := m.TasksOf(class); got != want {
 			t.Errorf("class %d has %d tasks, want %d", class, got, want)
 		}
-	}
-}
-
-// A new run is named after its board and the second it started, in UTC, and its
-// name can be one.
-func TestNewRun(t *testing.T) {
-	east := time.FixedZone("east", 9*60*60+30*60)
-	for _, c := range []struct {
-		n    int
-		at   time.Time
-		want string
-	}{
-		{18, time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC), "n18-20261120-153012-"},
-		{1, time.Date(2026, 1, 2, 3, 4, 5, 999_999_999, time.UTC), "n1-20260102-030405-"},
-		{32, time.Date(2027, 1, 1, 9, 29, 59, 0, east), "n32-20261231-235959-"},
-	} {
-		name := queens.NewRun(c.n, c.at)
-		if !regexp.MustCompile("^" + c.want + "[0-9a-f]{4}$").MatchString(name) {
-			t.Errorf("NewRun(%d, %v) = %q, want %s and 4 hexadecimal digits", c.n, c.at, name, c.want)
-		}
-		if err := queens.CheckRun(name); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// Runs that start in the same second have different names.
-func TestNewRunIsDistinct(t *testing.T) {
-	at := time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC)
-	names := map[string]bool{}
-	for range 20 {
-		names[queens.NewRun(18, at)] = true
-	}
-	// Chance may give two of them the same 16 bits, but hardly ever more.
-	if len(names) < 17 {
-		t.Errorf("20 runs have %d names", len(names))
 	}
 }

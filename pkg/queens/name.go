@@ -10,9 +10,9 @@ import (
 // maxName bounds the names of workers, kernels, versions and owners, in bytes.
 const maxName = 128
 
-// CheckName returns nil when name, which came from outside, can be shown to people: it has
+// ValidateName returns nil when name, which came from outside, can be shown to people: it has
 // at most 128 bytes, and all of it is printable. It may be empty. What says whose it is.
-func CheckName(what, name string) error {
+func ValidateName(what, name string) error {
 	if len(name) > maxName {
 		return fmt.Errorf("%s of %d bytes, more than %d", what, len(name), maxName)
 	}
@@ -22,10 +22,10 @@ func CheckName(what, name string) error {
 	return nil
 }
 
-// CleanName returns the name in a form that [CheckName] takes: at most 128 bytes of it, and
+// SanitizeName returns the name in a form that [CheckName] takes: at most 128 bytes of it, and
 // printable.
-func CleanName(name string) string {
-	clean := Printable(name)
+func SanitizeName(name string) string {
+	clean := Sanitize(name)
 	if len(clean) <= maxName {
 		return clean
 	}
@@ -36,10 +36,10 @@ func CleanName(name string) string {
 	return clean[:end]
 }
 
-// Printable returns a text for a terminal, on one line, with "?" for all that would command
+// Sanitize returns a text for a terminal, on one line, with "?" for all that would command
 // the terminal rather than be shown by it: control characters, the marks that turn the
 // direction of writing, the separators of lines, and what is not UTF-8.
-func Printable(text string) string {
+func Sanitize(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unprintable(r) {
 			return '?'

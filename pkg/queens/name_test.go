@@ -31,7 +31,7 @@ var texts = map[string]string{
 // What a terminal would obey becomes a question mark, and all else stays as it is.
 func TestPrintable(t *testing.T) {
 	for text, want := range texts {
-		if got := queens.Printable(text); got != want {
+		if got := queens.Sanitize(text); got != want {
 			t.Errorf("%+q is shown as %+q, want %+q", text, got, want)
 		}
 	}
@@ -41,22 +41,22 @@ func TestPrintable(t *testing.T) {
 // is, and a valid name is clean.
 func TestNames(t *testing.T) {
 	for text, shown := range texts {
-		if err := queens.CheckName("a name", text); (err == nil) != (text == shown) {
+		if err := queens.ValidateName("a name", text); (err == nil) != (text == shown) {
 			t.Errorf("%+q: %v", text, err)
 		}
-		if got := queens.CleanName(text); got != shown {
+		if got := queens.SanitizeName(text); got != shown {
 			t.Errorf("%+q is cleaned to %+q, want %+q", text, got, shown)
 		}
 	}
 	for length, text := range map[int]string{
 		127: strings.Repeat("x", 127), 128: strings.Repeat("x", 300), 126: strings.Repeat("女", 43),
 	} {
-		clean := queens.CleanName(text)
-		if err := queens.CheckName("a name", clean); err != nil || len(clean) != length || !strings.HasPrefix(text, clean) {
+		clean := queens.SanitizeName(text)
+		if err := queens.ValidateName("a name", clean); err != nil || len(clean) != length || !strings.HasPrefix(text, clean) {
 			t.Errorf("%q is cleaned to %q, of %d bytes (%v), want %d", text, clean, len(clean), err, length)
 		}
 	}
-	err := queens.CheckName("an owner", strings.Repeat("\x00", utf8.RuneSelf))
+	err := queens.ValidateName("an owner", strings.Repeat("\x00", utf8.RuneSelf))
 	if err == nil || !strings.HasPrefix(err.Error(), "an owner ") || strings.ContainsRune(err.Error(), 0) {
 		t.Errorf("error %q, want one about an owner, without the characters themselves", err)
 	}

@@ -29,12 +29,12 @@ func TestFullBoard(t *testing.T) {
 // A side that can't be counted is an error, and no board.
 func TestSides(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
-		if err := queens.CheckN(n); err != nil {
+		if err := queens.ValidateN(n); err != nil {
 			t.Errorf("CheckN(%d): %v", n, err)
 		}
 	}
 	for _, n := range []int{math.MinInt, -32, -1, 0, 33, 64, math.MaxInt} {
-		if queens.CheckN(n) == nil {
+		if queens.ValidateN(n) == nil {
 			t.Errorf("CheckN(%d) finds nothing wrong", n)
 		}
 		func() {
@@ -106,7 +106,7 @@ func TestFix(t *testing.T) {
 			squares := squaresOf(&b)
 			for range 1 + rng.IntN(4) {
 				row, col := rng.IntN(n), rng.IntN(n)
-				b.Fix(row, col)
+				b.Preplace(row, col)
 				fixOn(squares, row, col)
 			}
 			compareSquares(t, &b, squares)
@@ -122,7 +122,7 @@ func TestFixOfEverySquare(t *testing.T) {
 			for col := range n {
 				b := queens.FullBoard(n)
 				squares := squaresOf(&b)
-				b.Fix(row, col)
+				b.Preplace(row, col)
 				fixOn(squares, row, col)
 				compareSquares(t, &b, squares)
 			}
@@ -133,8 +133,8 @@ func TestFixOfEverySquare(t *testing.T) {
 // A fixed queen stands whether or not its square was allowed.
 func TestFixOfForbiddenSquare(t *testing.T) {
 	b := queens.Board{N: 32}
-	b.Fix(0, 31)
-	b.Fix(31, 0) // on the diagonal of the first, which leaves the board
+	b.Preplace(0, 31)
+	b.Preplace(31, 0) // on the diagonal of the first, which leaves the board
 	if want := (queens.Board{N: 32, Allow: [queens.MaxN]uint32{31: 1}}); b != want {
 		t.Errorf("the board allows %#x", b.Allow)
 	}

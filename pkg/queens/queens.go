@@ -29,7 +29,7 @@ type Board struct {
 // FullBoard returns the board of side n on which every square is allowed.
 // It panics unless 1 <= n <= MaxN: check input with [CheckN] first.
 func FullBoard(n int) Board {
-	if err := CheckN(n); err != nil {
+	if err := ValidateN(n); err != nil {
 		panic(err)
 	}
 	b := Board{N: n}
@@ -39,9 +39,9 @@ func FullBoard(n int) Board {
 	return b
 }
 
-// CheckN returns nil when n is a side that this program can count, and an error
+// ValidateN returns nil when n is a side that this program can count, and an error
 // that says so otherwise.
-func CheckN(n int) error {
+func ValidateN(n int) error {
 	if n < 1 || n > MaxN {
 		return fmt.Errorf("side of the board must be from 1 to %d, not %d", MaxN, n)
 	}
@@ -53,10 +53,10 @@ func (b *Board) Columns() uint32 {
 	return uint32(1<<uint(b.N) - 1)
 }
 
-// Fix puts a queen on a square of the board beforehand: its row allows that square
+// Preplace puts a queen on a square of the board beforehand: its row allows that square
 // alone, and no other row a square that it attacks. The square itself need not have
 // been allowed.
-func (b *Board) Fix(row, column int) {
+func (b *Board) Preplace(row, column int) {
 	for other := range b.N {
 		distance := max(other-row, row-other)
 		attacked := uint64(1)<<column | uint64(1)<<(column+distance) | uint64(1)<<column>>distance
@@ -67,7 +67,7 @@ func (b *Board) Fix(row, column int) {
 
 // Validate reports the first thing wrong with a board that came from outside.
 func (b *Board) Validate() error {
-	if err := CheckN(b.N); err != nil {
+	if err := ValidateN(b.N); err != nil {
 		return err
 	}
 	for row, allow := range b.Allow {

@@ -85,7 +85,7 @@ func TestAttacks(t *testing.T) {
 	for i := range n * n {
 		s := queens.Square{Row: i / n, Column: i % n}
 		b := queens.FullBoard(n)
-		b.Fix(s.Row, s.Column)
+		b.Preplace(s.Row, s.Column)
 		for j := range n * n {
 			other := queens.Square{Row: j / n, Column: j % n}
 			if allowed := b.Allow[other.Row]>>other.Column&1 == 1; s != other && s.Attacks(other) == allowed {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Subtotal is a task with what is needed to count it again, and its accepted count
+// ExportedTask is a task with what is needed to count it again, and its accepted count
 // where it has one: a line of a ledger's export. It is written as one JSON object.
-type Subtotal struct {
+type ExportedTask struct {
 	Run string
 	ID  uint64 // Of the task.
 	// Hash is that of the task.
@@ -29,10 +29,10 @@ type Subtotal struct {
 	Seconds float64 // Time of the search alone.
 }
 
-// NewSubtotal returns the line of a task, whose class has that k, and of its accepted
+// NewExportedTask returns the line of a task, whose class has that k, and of its accepted
 // result, or nil.
-func NewSubtotal(task *Task, k int, result *Result) Subtotal {
-	s := Subtotal{Run: task.Run, ID: task.ID, Hash: task.Hash(), K: k, Board: task.Board, Prefixes: task.Prefixes}
+func NewExportedTask(task *Task, k int, result *Result) ExportedTask {
+	s := ExportedTask{Run: task.Run, ID: task.ID, Hash: task.Hash(), K: k, Board: task.Board, Prefixes: task.Prefixes}
 	if result != nil {
 		s.Counted, s.Count, s.Worker, s.Kernel = true, result.Count, result.Worker, result.Kernel
 		s.Attempt, s.Seconds = result.Attempt, result.Elapsed.Seconds()
@@ -42,20 +42,20 @@ func NewSubtotal(task *Task, k int, result *Result) Subtotal {
 
 // Task returns the task to count again. Its attempt is that of the accepted result, or
 // 1. The error is that of [Subtotal.Validate].
-func (s *Subtotal) Task() (Task, error) {
+func (s *ExportedTask) Task() (Task, error) {
 	if err := s.Validate(); err != nil {
 		return Task{}, err
 	}
 	return s.task(), nil
 }
 
-func (s *Subtotal) task() Task {
+func (s *ExportedTask) task() Task {
 	return Task{Run: s.Run, ID: s.ID, Attempt: max(s.Attempt, 1), Board: s.Board, Prefixes: s.Prefixes}
 }
 
 // Validate reports the first thing wrong with a subtotal that came from outside: also
 // a hash that is not that of its task.
-func (s *Subtotal) Validate() error {
+func (s *ExportedTask) Validate() error {
 	task := s.task()
 	if err := task.Validate(); err != nil {
 		return fmt.Errorf("subtotal of task %d: %w", s.ID, err)
@@ -75,7 +75,7 @@ func (s *Subtotal) Validate() error {
 	return nil
 }
 
-func (s *Subtotal) validateCount() error {
+func (s *ExportedTask) validateCount() error {
 	switch {
 	case s.Worker == "" || len(s.Worker) > maxName:
 		return fmt.Errorf("subtotal of task %d has a worker name of %d bytes, not 1 to %d", s.ID, len(s.Worker), maxName)
@@ -89,9 +89,9 @@ func (s *Subtotal) validateCount() error {
 	return nil
 }
 
-// subtotalJSON is the form of an exported line. A count is a string of digits: it may
+// exportedTaskJSON is the form of an exported line. A count is a string of digits: it may
 // pass what other programs' numbers hold exactly.
-type subtotalJSON struct {
+type exportedTaskJSON struct {
 	Run      string     `json:"run"`
 	Task     uint64     `json:"task"`
 	Hash     string     `json:"hash"`
@@ -107,11 +107,11 @@ type subtotalJSON struct {
 
 // MarshalJSON returns the exported line, without an end of line, or the error of
 // [Subtotal.Validate].
-func (s Subtotal) MarshalJSON() ([]byte, error) {
+func (s ExportedTask) MarshalJSON() ([]byte, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	line := subtotalJSON{
+	line := exportedTaskJSON{
 		Run: s.Run, Task: s.ID, Hash: fmt.Sprintf("%016x", s.Hash), K: s.K,
 		Allow: s.Board.Allow[:s.Board.N], Prefixes: make([][]uint32, len(s.Prefixes)),
 	}
@@ -128,12 +128,12 @@ func (s Subtotal) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads an exported line, and refuses one that is not valid. Fields that
 // it does not know are passed over.
-func (s *Subtotal) UnmarshalJSON(data []byte) error {
-	var line subtotalJSON
+func (s *ExportedTask) UnmarshalJSON(data []byte) error {
+	var line exportedTaskJSON
 	if err := json.Unmarshal(data, &line); err != nil {
 		return fmt.Errorf("subtotal that can't be read: %.200w", err) // a literal in it may be of any length
 	}
-	read := Subtotal{
+	read := ExportedTask{
 		Run: line.Run, ID: line.Task, K: line.K, Board: Board{N: len(line.Allow)},
 		Worker: line.Worker, Kernel: line.Kernel, Attempt: line.Attempt,
 	}

@@ -30,9 +30,9 @@ func sampleResult() *queens.Result {
 // The form of a line never changes: exports of years ago, and other programs, have it.
 func TestSubtotalIsPinned(t *testing.T) {
 	task := sample()
-	for want, subtotal := range map[string]queens.Subtotal{
-		samplePlain:   queens.NewSubtotal(&task, 3, nil),
-		sampleCounted: queens.NewSubtotal(&task, 3, sampleResult()),
+	for want, subtotal := range map[string]queens.ExportedTask{
+		samplePlain:   queens.NewExportedTask(&task, 3, nil),
+		sampleCounted: queens.NewExportedTask(&task, 3, sampleResult()),
 	} {
 		if got, err := json.Marshal(subtotal); string(got) != want || err != nil {
 			t.Errorf("the line is\n%s (error %v), want\n%s", got, err, want)
@@ -49,7 +49,7 @@ func TestSubtotalsSurvive(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		var got queens.Subtotal
+		var got queens.ExportedTask
 		if err := json.Unmarshal(line, &got); err != nil || !reflect.DeepEqual(got, subtotal) {
 			t.Fatalf("seed %d: %+v is read as %+v (error %v)", seed, subtotal, got, err)
 		}
@@ -69,9 +69,9 @@ func TestSubtotalsThatAreNone(t *testing.T) {
 		if strings.Count(line, before) != 1 {
 			t.Fatalf("%s is not once in %s", before, line)
 		}
-		var read queens.Subtotal
+		var read queens.ExportedTask
 		err := json.Unmarshal([]byte(strings.Replace(line, before, after, 1)), &read)
-		if err != nil && (!reflect.DeepEqual(read, queens.Subtotal{}) || len(err.Error()) > 500) {
+		if err != nil && (!reflect.DeepEqual(read, queens.ExportedTask{}) || len(err.Error()) > 500) {
 			t.Errorf("%s instead of %s: read as %+v, with an error of %d bytes", after, before, read, len(err.Error()))
 		}
 		return err
@@ -123,14 +123,14 @@ func TestSubtotalsThatAreNone(t *testing.T) {
 // What can't be read back is not written.
 func TestInvalidSubtotalsAreNotWritten(t *testing.T) {
 	task := sample()
-	for name, spoil := range map[string]func(s *queens.Subtotal){
-		"hash":     func(s *queens.Subtotal) { s.Hash++ },
-		"prefixes": func(s *queens.Subtotal) { s.Prefixes = nil },
-		"k":        func(s *queens.Subtotal) { s.K = 0 },
-		"seconds":  func(s *queens.Subtotal) { s.Seconds = math.NaN() },
-		"counted":  func(s *queens.Subtotal) { s.Counted = false },
+	for name, spoil := range map[string]func(s *queens.ExportedTask){
+		"hash":     func(s *queens.ExportedTask) { s.Hash++ },
+		"prefixes": func(s *queens.ExportedTask) { s.Prefixes = nil },
+		"k":        func(s *queens.ExportedTask) { s.K = 0 },
+		"seconds":  func(s *queens.ExportedTask) { s.Seconds = math.NaN() },
+		"counted":  func(s *queens.ExportedTask) { s.Counted = false },
 	} {
-		bad := queens.NewSubtotal(&task, 3, sampleResult())
+		bad := queens.NewExportedTask(&task, 3, sampleResult())
 		spoil(&bad)
 		if line, err := json.Marshal(bad); err == nil {
 			t.Errorf("with wrong %s it is written: %s", name, line)
@@ -163,7 +163,7 @@ func FuzzSubtotal(f *testing.F) {
 }
 
 func checkSubtotal(t *testing.T, line []byte) {
-	var read queens.Subtotal
+	var read queens.ExportedTask
 	if json.Unmarshal(line, &read) != nil {
 		return
 	}
@@ -175,7 +175,7 @@ func checkSubtotal(t *testing.T, line []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var again queens.Subtotal
+	var again queens.ExportedTask
 	if err := json.Unmarshal(written, &again); err != nil || !reflect.DeepEqual(again, read) {
 		t.Fatalf("%+v written is read as %+v (error %v)", read, again, err)
 	}
@@ -206,7 +206,7 @@ func mend(line []byte) (mended []byte, ok bool) {
 }
 
 // randomSubtotal returns a line and the task that it is of, every other one counted.
-func randomSubtotal(rng *rand.Rand) (queens.Subtotal, queens.Task) {
+func randomSubtotal(rng *rand.Rand) (queens.ExportedTask, queens.Task) {
 	n := 1 + rng.IntN(queens.MaxN)
 	task := queens.Task{Run: "r", ID: rng.Uint64(), Board: randomBoard(rng, n, rng.IntN(4))}
 	for range 1 + rng.IntN(20) {
@@ -222,5 +222,5 @@ func randomSubtotal(rng *rand.Rand) (queens.Subtotal, queens.Task) {
 			Count: rng.Uint64(), Worker: "w", Kernel: "generic", Attempt: max(rng.Uint32(), 1), Elapsed: time.Duration(rng.Int64()),
 		}
 	}
-	return queens.NewSubtotal(&task, 1+rng.IntN(8), result), task
+	return queens.NewExportedTask(&task, 1+rng.IntN(8), result), task
 }

@@ -19,9 +19,9 @@ type Task struct {
 	// Attempt is 1 when the task is first published and grows by 1 each time it
 	// is published again.
 	Attempt uint32
-	// NotBy names workers that are to leave the task to others: they have counted it
+	// ExcludedWorkers names workers that are to leave the task to others: they have counted it
 	// already, and what they counted is in dispute.
-	NotBy []string
+	ExcludedWorkers []string
 	// Board and Prefixes say what to count: the completions of each prefix.
 	Board    Board
 	Prefixes []Prefix
@@ -53,7 +53,7 @@ func (t *Task) Hash() uint64 {
 
 // Validate reports the first thing wrong with a task that came from outside.
 func (t *Task) Validate() error {
-	if err := CheckRun(t.Run); err != nil {
+	if err := ValidateRun(t.Run); err != nil {
 		return err
 	}
 	if t.Attempt == 0 {
@@ -70,10 +70,10 @@ func (t *Task) Validate() error {
 			return err
 		}
 	}
-	if len(t.NotBy) > MaxNotBy {
-		return fmt.Errorf("task %d is kept from %d workers, more than %d", t.ID, len(t.NotBy), MaxNotBy)
+	if len(t.ExcludedWorkers) > MaxExcludedWorkers {
+		return fmt.Errorf("task %d is kept from %d workers, more than %d", t.ID, len(t.ExcludedWorkers), MaxExcludedWorkers)
 	}
-	for _, name := range t.NotBy {
+	for _, name := range t.ExcludedWorkers {
 		// No more is asked of a name: it may be from a ledger of old, and is not shown.
 		if len(name) > maxName {
 			return fmt.Errorf("task %d is kept from a worker with a name of %d bytes, more than %d", t.ID, len(name), maxName)
@@ -82,8 +82,8 @@ func (t *Task) Validate() error {
 	return nil
 }
 
-// MaxNotBy bounds [Task.NotBy].
-const MaxNotBy = 64
+// MaxExcludedWorkers bounds [Task.NotBy].
+const MaxExcludedWorkers = 64
 
 // Result is one worker's count of one task.
 type Result struct {
@@ -99,7 +99,7 @@ type Result struct {
 
 // Validate reports the first thing wrong with a result that came from outside.
 func (r *Result) Validate() error {
-	if err := CheckRun(r.Run); err != nil {
+	if err := ValidateRun(r.Run); err != nil {
 		return err
 	}
 	switch {
@@ -110,9 +110,9 @@ func (r *Result) Validate() error {
 	case r.Elapsed < 0:
 		return fmt.Errorf("result of task %d took a negative time", r.Task)
 	}
-	err := CheckName("a worker name", r.Worker)
+	err := ValidateName("a worker name", r.Worker)
 	if err == nil {
-		err = CheckName("a kernel name", r.Kernel)
+		err = ValidateName("a kernel name", r.Kernel)
 	}
 	if err != nil {
 		return fmt.Errorf("result of task %d has %w", r.Task, err)
@@ -123,9 +123,9 @@ func (r *Result) Validate() error {
 // maxRun bounds a run's name: it becomes part of subjects and folders.
 const maxRun = 64
 
-// CheckRun returns nil when name can name a run: 1 to 64 lower-case letters,
+// ValidateRun returns nil when name can name a run: 1 to 64 lower-case letters,
 // digits and dashes, starting with a letter or digit.
-func CheckRun(name string) error {
+func ValidateRun(name string) error {
 	ok := len(name) >= 1 && len(name) <= maxRun && name[0] != '-'
 	for _, c := range []byte(name) {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-')

@@ -126,10 +126,12 @@ func TestTaskValidate(t *testing.T) {
 		{"too many prefixes", task(prefixes(many(queens.MaxBatch + 1)...)), "16385 prefixes"},
 		{"a first prefix too long", task(prefixes(queens.Prefix{Row: 9, Cols: 0x1ff}, queens.Prefix{})), "9 rows"},
 		{"a last prefix too long", task(prefixes(append(many(40), queens.Prefix{Row: 9})...)), "9 rows"},
-		{"kept from others", task(func(t *queens.Task) { t.NotBy = slices.Repeat([]string{strings.Repeat("w", 128)}, queens.MaxNotBy) }), ""},
-		{"kept from too many", task(func(t *queens.Task) { t.NotBy = make([]string, queens.MaxNotBy+1) }), "from 65 workers"},
-		{"kept from a long name", task(func(t *queens.Task) { t.NotBy = []string{"w", strings.Repeat("w", 129)} }), "name of 129 bytes"},
-		{"kept from an old name", task(func(t *queens.Task) { t.NotBy = []string{owned} }), ""},
+		{"kept from others", task(func(t *queens.Task) {
+			t.ExcludedWorkers = slices.Repeat([]string{strings.Repeat("w", 128)}, queens.MaxExcludedWorkers)
+		}), ""},
+		{"kept from too many", task(func(t *queens.Task) { t.ExcludedWorkers = make([]string, queens.MaxExcludedWorkers+1) }), "from 65 workers"},
+		{"kept from a long name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{"w", strings.Repeat("w", 129)} }), "name of 129 bytes"},
+		{"kept from an old name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{owned} }), ""},
 		{"a prefix of another board", task(prefixes(queens.Prefix{Row: 1, Cols: 1 << 8})), "passes"},
 	})
 }
@@ -165,47 +167,11 @@ func TestResultValidate(t *testing.T) {
 	})
 }
 
-// A heartbeat is valid when it names its worker, in at most 128 bytes like all
-// names, and claims at least one thread and no absurd number of them.
-func TestHeartbeatValidate(t *testing.T) {
-	heartbeat := func(change func(h *queens.Heartbeat)) error {
-		h := queens.Heartbeat{Worker: "w", Version: "devel", Kernel: "generic", Threads: 2}
-		change(&h)
-		return h.Validate()
-	}
-	longest := strings.Repeat("w", 128)
-	checkAll(t, []validity{
-		{"plain", heartbeat(func(*queens.Heartbeat) {}), ""},
-		{"leaving", heartbeat(func(h *queens.Heartbeat) { h.Leaving = true }), ""},
-		{"without version and kernel", heartbeat(func(h *queens.Heartbeat) { h.Version, h.Kernel = "", "" }), ""},
-		{"longest names", heartbeat(func(h *queens.Heartbeat) { h.Worker, h.Version, h.Kernel = longest, longest, longest }), ""},
-		{"one thread", heartbeat(func(h *queens.Heartbeat) { h.Threads = 1 }), ""},
-		{"most threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = 65536 }), ""},
-		{"no worker", heartbeat(func(h *queens.Heartbeat) { h.Worker = "" }), "without a name"},
-		{"a long worker", heartbeat(func(h *queens.Heartbeat) { h.Worker = longest + "w" }), "worker name of 129 bytes"},
-		{"a long version", heartbeat(func(h *queens.Heartbeat) { h.Version = longest + "w" }), "version of 129 bytes"},
-		{"a long kernel", heartbeat(func(h *queens.Heartbeat) { h.Kernel = longest + "w" }), "kernel name of 129 bytes"},
-		{"a worker that commands", heartbeat(func(h *queens.Heartbeat) { h.Worker = owned }), shownOwned},
-		{"a version that commands", heartbeat(func(h *queens.Heartbeat) { h.Version = owned }), shownOwned},
-		{"a kernel that commands", heartbeat(func(h *queens.Heartbeat) { h.Kernel = owned }), shownOwned},
-		{"no thread", heartbeat(func(h *queens.Heartbeat) { h.Threads = 0 }), "0 threads"},
-		{"negative threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = -1 }), "-1 threads"},
-		{"tasks", heartbeat(func(h *queens.Heartbeat) {
-			h.Held = []queens.Held{{Run: "r", Task: math.MaxUint64, Since: time.Hour}, {Run: "s"}}
-		}), ""},
-		{"a task of no run", heartbeat(func(h *queens.Heartbeat) { h.Held = []queens.Held{{Run: "r"}, {Task: 7}} }), "run name"},
-		{"a task for a negative time", heartbeat(func(h *queens.Heartbeat) { h.Held = []queens.Held{{Run: "r", Task: 7, Since: -1}} }), "task 7 for a negative time"},
-		{"too many tasks", heartbeat(func(h *queens.Heartbeat) { h.Held = slices.Repeat([]queens.Held{{Run: "r"}}, 65537) }), "65537 tasks"},
-		{"too many threads", heartbeat(func(h *queens.Heartbeat) { h.Threads = 65537 }), "65537 threads"},
-		{"most integers", heartbeat(func(h *queens.Heartbeat) { h.Threads = math.MaxInt }), "threads"},
-	})
-}
-
 // A run's name has 1 to 64 lower-case letters, digits and dashes, no dash first:
 // nothing that means anything in a subject, a path or a shell.
 func TestCheckRun(t *testing.T) {
 	for _, name := range []string{"a", "0", "n18-20261120-153012-ab12", "a-", "a--b", strings.Repeat("a", 64)} {
-		if err := queens.CheckRun(name); err != nil {
+		if err := queens.ValidateRun(name); err != nil {
 			t.Errorf("CheckRun(%q): %v", name, err)
 		}
 	}
@@ -213,7 +179,7 @@ func TestCheckRun(t *testing.T) {
 		"", "-", "-a", "--help", strings.Repeat("a", 65), "A", "n18_a", "a.b", ".", "..", "../a", "a/b", `a\b`,
 		"*", ">", "a.>", "a b", " a", "a ", "a\n", "a\x00", "\x00", "é", "a\u0430", "\xff", "$JS.API", "a:b", "~",
 	} {
-		if queens.CheckRun(name) == nil {
+		if queens.ValidateRun(name) == nil {
 			t.Errorf("CheckRun(%q) finds nothing wrong", name)
 		}
 	}
@@ -221,10 +187,10 @@ func TestCheckRun(t *testing.T) {
 	for c := range 256 {
 		letter := string([]byte{byte(c)})
 		first, later := strings.Contains(atFirst, letter), strings.Contains(atLast, letter)
-		if got := queens.CheckRun(letter+"a") == nil; got != first {
+		if got := queens.ValidateRun(letter+"a") == nil; got != first {
 			t.Errorf("CheckRun(%q) is nil: %v, want %v", letter+"a", got, first)
 		}
-		if got := queens.CheckRun("a"+letter) == nil; got != later {
+		if got := queens.ValidateRun("a"+letter) == nil; got != later {
 			t.Errorf("CheckRun(%q) is nil: %v, want %v", "a"+letter, got, later)
 		}
 	}
@@ -235,11 +201,7 @@ func TestErrorsAreShort(t *testing.T) {
 	huge := strings.Repeat("\x00\n", 1<<20)
 	task, result := queens.Task{Run: huge}, queens.Result{Run: huge}
 	anonymous := queens.Result{Run: "a", Attempt: 1, Worker: huge, Kernel: "k"}
-	heartbeats := []queens.Heartbeat{{Worker: huge}, {Worker: "w", Version: huge}, {Worker: huge[:128], Threads: -1}, {Worker: strings.Repeat("\u202e", 42)}}
-	errs := []error{queens.CheckRun(huge), task.Validate(), result.Validate(), anonymous.Validate()}
-	for _, h := range heartbeats {
-		errs = append(errs, h.Validate())
-	}
+	errs := []error{queens.ValidateRun(huge), task.Validate(), result.Validate(), anonymous.Validate()}
 	if slices.Contains(errs, nil) {
 		t.Fatalf("an error is missing among %v", errs)
 	}

@@ -102,8 +102,8 @@ func TestCheckRefusesOtherManifests(t *testing.T) {
 		spoil func(m *queens.Manifest)
 		says  string
 	}{
-		"other rules":         {func(m *queens.Manifest) { m.Splitter-- }, "rules of version"},
-		"newer rules":         {func(m *queens.Manifest) { m.Splitter++ }, "rules of version"},
+		"other rules":         {func(m *queens.Manifest) { m.SplitVersion-- }, "rules of version"},
+		"newer rules":         {func(m *queens.Manifest) { m.SplitVersion++ }, "rules of version"},
 		"another hash":        {func(m *queens.Manifest) { m.Hash[31] ^= 1 }, "hash"},
 		"another depth":       {func(m *queens.Manifest) { m.Classes[1].Depth-- }, "class 2 begins"},
 		"a last, deeper one":  {func(m *queens.Manifest) { m.Classes[len(m.Classes)-1].Depth++ }, "hash"},

@@ -57,9 +57,9 @@ func Step(b *queens.Board, p queens.Prefix, source *rand.PCG) (next queens.Prefi
 	return p.Place(b, free&-free), choices
 }
 
-// Below returns the estimated number of nodes in the search trees of all prefixes of
+// NodesBelow returns the estimated number of nodes in the search trees of all prefixes of
 // that depth, the prefixes themselves included.
-func (p *Profile) Below(depth int) float64 {
+func (p *Profile) NodesBelow(depth int) float64 {
 	var nodes float64
 	for _, width := range p[depth:] {
 		nodes += width

@@ -77,7 +77,7 @@ func TestBelow(t *testing.T) {
 		p[depth] = float64(uint64(1) << depth)
 	}
 	for depth := range p {
-		if got, want := p.Below(depth), float64(uint64(1)<<len(p)-uint64(1)<<depth); got != want {
+		if got, want := p.NodesBelow(depth), float64(uint64(1)<<len(p)-uint64(1)<<depth); got != want {
 			t.Errorf("%v nodes below depth %d, want %v", got, depth, want)
 		}
 	}

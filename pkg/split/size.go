@@ -29,14 +29,14 @@ const (
 	minDepth = 2
 )
 
-// Size chooses depth and batch for each class, as [Plan] does, and numbers no task: First
+// PlanSizes chooses depth and batch for each class, as [Plan] does, and numbers no task: First
 // is 0 in each.
-func Size(classes []queens.Class) []queens.ClassPlan {
+func PlanSizes(classes []queens.Class) []queens.ClassPlan {
 	profiles := make([]Profile, len(classes))
 	var nodes float64
 	for i, class := range classes {
 		profiles[i] = Probe(class.Board, descents)
-		nodes += profiles[i].Below(0)
+		nodes += profiles[i].NodesBelow(0)
 	}
 	target := max(min(coreSecond, nodes/share), nodes/crowd, trifle)
 	plans := make([]queens.ClassPlan, len(classes))
@@ -61,7 +61,7 @@ func single(classes []queens.Class, depth int) []queens.ClassPlan {
 // it is the deepest that they reached.
 func (p *Profile) depth(n int, target float64) int {
 	depth := min(minDepth, n)
-	for depth < n && p[depth+1] > 0 && p.Below(depth) > target*p[depth] {
+	for depth < n && p[depth+1] > 0 && p.NodesBelow(depth) > target*p[depth] {
 		depth++
 	}
 	return depth
@@ -71,7 +71,7 @@ func (p *Profile) depth(n int, target float64) int {
 func (p *Profile) batch(depth int, target float64) int {
 	each := 1.0
 	if p[depth] > 0 {
-		each = p.Below(depth) / p[depth]
+		each = p.NodesBelow(depth) / p[depth]
 	}
 	return int(min(max(target/each, 1), queens.MaxBatch))
 }
@@ -88,7 +88,7 @@ func Shares(m *queens.Manifest) []float64 {
 			continue
 		}
 		profile := Probe(plan.Board, descents)
-		nodes := max(profile.Below(plan.Depth), 1)
+		nodes := max(profile.NodesBelow(plan.Depth), 1)
 		all += nodes
 		shares[i] = nodes / float64(tasks)
 	}

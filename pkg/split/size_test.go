@@ -29,7 +29,7 @@ func TestSizes(t *testing.T) {
 			var nodes float64
 			for i, plan := range m.Classes {
 				profiles[i] = split.Probe(plan.Board, 5000)
-				nodes += profiles[i].Below(0)
+				nodes += profiles[i].NodesBelow(0)
 			}
 			target := max(min(largest, nodes/fewest), smallest)
 			var worst float64
@@ -40,7 +40,7 @@ func TestSizes(t *testing.T) {
 				if profiles[i][plan.Depth] == 0 {
 					continue
 				}
-				task := min(profiles[i].Below(plan.Depth)/profiles[i][plan.Depth]*float64(plan.Batch), profiles[i].Below(0))
+				task := min(profiles[i].NodesBelow(plan.Depth)/profiles[i][plan.Depth]*float64(plan.Batch), profiles[i].NodesBelow(0))
 				worst = max(worst, task/target)
 			}
 			if worst > 1.25 {

@@ -24,7 +24,7 @@ const Version = 2
 // prefix of depth rows. Plan goes through all tasks once, to number and hash them;
 // where there are very many, that takes a while, and ends early with the cause of ctx.
 func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, error) {
-	if err := queens.CheckN(n); err != nil {
+	if err := queens.ValidateN(n); err != nil {
 		return queens.Manifest{}, err
 	}
 	if depth < 0 || depth > n {
@@ -35,9 +35,9 @@ func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class,
 			return queens.Manifest{}, fmt.Errorf("class of side %d in a count of side %d", class.Board.N, n)
 		}
 	}
-	m := queens.Manifest{Splitter: Version, N: n, Symmetry: s}
+	m := queens.Manifest{SplitVersion: Version, N: n, Symmetry: s}
 	if depth == 0 {
-		m.Classes = Size(classes)
+		m.Classes = PlanSizes(classes)
 	} else {
 		m.Classes = single(classes, depth)
 	}
@@ -181,8 +181,8 @@ func findIn(ctx context.Context, plan queens.ClassPlan, ids []uint64, each func(
 // Check returns nil when the manifest's tasks are those that this program would give
 // out for it: as many, with the same hash. It goes through all of them.
 func Check(ctx context.Context, m *queens.Manifest) error {
-	if m.Splitter != Version {
-		return fmt.Errorf("the run was split by rules of version %d, this program has version %d: go on with the program that began it", m.Splitter, Version)
+	if m.SplitVersion != Version {
+		return fmt.Errorf("the run was split by rules of version %d, this program has version %d: go on with the program that began it", m.SplitVersion, Version)
 	}
 	if err := m.Validate(); err != nil {
 		return err

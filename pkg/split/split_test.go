@@ -157,7 +157,7 @@ func TestPlanKeepsItsInput(t *testing.T) {
 			classes := mustClasses(t, n, s)
 			for depth := range n + 1 {
 				m := mustPlan(t, n, s, depth)
-				if m.Splitter != split.Version || m.N != n || m.Symmetry != s || len(m.Classes) != len(classes) {
+				if m.SplitVersion != split.Version || m.N != n || m.Symmetry != s || len(m.Classes) != len(classes) {
 					t.Errorf("n=%d %s, depth %d: manifest %+v", n, s, depth, m)
 				}
 				for i, plan := range m.Classes {

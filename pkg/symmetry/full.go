@@ -30,7 +30,7 @@ func full(board queens.Board) []queens.Class {
 			class := queens.Class{Board: strict(board, a), K: 1 + bits.OnesCount(tied)}
 			for side, queen := range pinwheel {
 				if (tied<<1|1)>>side&1 == 1 {
-					class.Board.Fix(queen.row, queen.column)
+					class.Board.Preplace(queen.row, queen.column)
 				}
 			}
 			classes = append(classes, class)
@@ -39,7 +39,7 @@ func full(board queens.Board) []queens.Class {
 	if board.N%2 == 1 {
 		// The middle of one side: the top queen attacks the middles of the others.
 		class := queens.Class{Board: strict(board, last/2), K: 2}
-		class.Board.Fix(0, last/2)
+		class.Board.Preplace(0, last/2)
 		classes = append(classes, class)
 	}
 	return classes

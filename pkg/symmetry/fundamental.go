@@ -14,7 +14,7 @@ import (
 // as long for each n beyond. An error wraps [queens.ErrContradiction] where the total
 // can't be right, or is the cause of ctx's end.
 func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.Int, error) {
-	if err := queens.CheckN(n); err != nil {
+	if err := queens.ValidateN(n); err != nil {
 		return nil, err
 	}
 	if n == 1 {

@@ -32,7 +32,7 @@ import (
 //   - those with b = a count twice, and row a has a queen on column n-1: column 0 is
 //     attacked by the top queen.
 func HalfTurn(ctx context.Context, n, threads int) (uint64, error) {
-	switch err := queens.CheckN(n); {
+	switch err := queens.ValidateN(n); {
 	case err != nil:
 		return 0, err
 	case threads < 1:

@@ -27,7 +27,7 @@ import (
 // The left-right mirror takes such solutions to such, and moves the top queen to the
 // other half: the search looks in the left half, and each solution counts twice.
 func QuarterTurn(ctx context.Context, n int) (uint64, error) {
-	switch err := queens.CheckN(n); {
+	switch err := queens.ValidateN(n); {
 	case err != nil:
 		return 0, err
 	case n == 1:

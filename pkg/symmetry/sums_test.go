@@ -58,7 +58,7 @@ func TestSums(t *testing.T) {
 			case c.total != "" && (err != nil || total.String() != c.total):
 				t.Errorf("%s: total %v (error %v), want %s", c.name, total, err, c.total)
 			}
-			if got := sums.Floor(); got.String() != c.floor {
+			if got := sums.Partial(); got.String() != c.floor {
 				t.Errorf("%s: found so far %v, want %s", c.name, got, c.floor)
 			}
 		}
@@ -85,7 +85,7 @@ func TestSumsAreExact(t *testing.T) {
 			t.Errorf("seed %d: total %v (error %v), want an error for the remainder of %s", seed, total, err, want)
 		}
 		floor := new(big.Int).Div(want.Num(), want.Denom())
-		if got := sums.Floor(); got.Cmp(floor) != 0 {
+		if got := sums.Partial(); got.Cmp(floor) != 0 {
 			t.Errorf("seed %d: found so far %v, want %v", seed, got, floor)
 		}
 	}
@@ -96,7 +96,7 @@ func TestSumsKeepTheirOwn(t *testing.T) {
 	var sums symmetry.Sums
 	sums.Add(8, 5)
 	total, _ := sums.Total()
-	for _, got := range []*big.Int{total, sums.Floor()} {
+	for _, got := range []*big.Int{total, sums.Partial()} {
 		got.SetInt64(1 << 40)
 	}
 	if total, err := sums.Total(); err != nil || total.Int64() != 5 {

@@ -27,7 +27,7 @@ import (
 // instead; then the queen of row 1 does not, and the same choice is made there. A
 // board of side 1 is its own image, and is counted as it is.
 func Classes(n int, s queens.Symmetry, placed ...queens.Square) ([]queens.Class, error) {
-	if err := queens.CheckN(n); err != nil {
+	if err := queens.ValidateN(n); err != nil {
 		return nil, err
 	}
 	if err := queens.CheckPlaced(n, placed); err != nil {
@@ -35,7 +35,7 @@ func Classes(n int, s queens.Symmetry, placed ...queens.Square) ([]queens.Class,
 	}
 	board := queens.FullBoard(n)
 	for _, queen := range placed {
-		board.Fix(queen.Row, queen.Column)
+		board.Preplace(queen.Row, queen.Column)
 	}
 	switch {
 	case len(placed) > 0 && s != queens.None:
@@ -92,9 +92,9 @@ func (s *Sums) Total() (*big.Int, error) {
 	return total, nil
 }
 
-// Floor returns what [Sums.Total] would, rounded down: the solutions that a count
+// Partial returns what [Sums.Total] would, rounded down: the solutions that a count
 // has found so far.
-func (s *Sums) Floor() *big.Int {
+func (s *Sums) Partial() *big.Int {
 	total, _ := s.divide()
 	return total
 }

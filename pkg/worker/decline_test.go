@@ -60,7 +60,7 @@ func TestTaskKeptFromOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t, 1, counting(5))
 		mine := task(1)
-		mine.NotBy = []string{"v", "ww", ""}
+		mine.ExcludedWorkers = []string{"v", "ww", ""}
 		l := w.queue.lend(mine)
 		time.Sleep(time.Second)
 		w.stop()
@@ -101,6 +101,6 @@ func TestStopWithATaskForOthers(t *testing.T) {
 // forOthers is a task that the fixture's worker must not count.
 func forOthers(id uint64) queens.Task {
 	t := task(id)
-	t.NotBy = []string{"v", "w"}
+	t.ExcludedWorkers = []string{"v", "w"}
 	return t
 }

@@ -11,6 +11,7 @@ import (
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/worker"
 )
 
@@ -98,7 +99,7 @@ func (q *fakeQueue) lendUnder(l *fakeLease, task queens.Task) *fakeLease {
 	return l
 }
 
-func (q *fakeQueue) Next(ctx context.Context) (queens.Task, queens.Lease, error) {
+func (q *fakeQueue) Next(ctx context.Context) (queens.Task, run.Lease, error) {
 	select {
 	case l := <-q.ready:
 		q.taken.Add(1)
@@ -137,8 +138,8 @@ func (l *fakeLease) count(deed string) (n int) {
 	return n
 }
 
-func (l *fakeLease) Again() bool                { return l.again }
-func (l *fakeLease) Done(context.Context) error { return l.note("done") }
+func (l *fakeLease) Redelivered() bool         { return l.again }
+func (l *fakeLease) Ack(context.Context) error { return l.note("done") }
 
 func (l *fakeLease) Extend() error {
 	err := l.note("extended")
@@ -148,7 +149,7 @@ func (l *fakeLease) Extend() error {
 	return err
 }
 
-func (l *fakeLease) Return() error {
+func (l *fakeLease) Release() error {
 	err := l.note("returned")
 	if l.returned != nil {
 		l.returned()
@@ -162,7 +163,7 @@ type fakeOutbox struct {
 	refusal  error
 	results  []queens.Result
 	storedAt time.Time
-	beats    []queens.Heartbeat
+	beats    []run.Heartbeat
 }
 
 func (o *fakeOutbox) refuse(err error) {
@@ -182,7 +183,7 @@ func (o *fakeOutbox) PublishResult(_ context.Context, r *queens.Result) error {
 	return nil
 }
 
-func (o *fakeOutbox) PublishHeartbeat(h queens.Heartbeat) error {
+func (o *fakeOutbox) PublishHeartbeat(h run.Heartbeat) error {
 	time.Sleep(time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -191,7 +192,7 @@ func (o *fakeOutbox) PublishHeartbeat(h queens.Heartbeat) error {
 }
 
 // last returns the tasks that the last heartbeat names, and the number of heartbeats.
-func (o *fakeOutbox) last() (held []queens.Held, beats int) {
+func (o *fakeOutbox) last() (held []run.ActiveTask, beats int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.beats[len(o.beats)-1].Held, len(o.beats)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // beatEvery is the time between heartbeats.
@@ -40,7 +40,7 @@ func (w *Worker) beat(ctx context.Context) {
 // before: whoever had it may have died of it, and so may this worker. Its last
 // heartbeat then names the task.
 func (w *Worker) announce(h *holding) {
-	if h.lease.Again() || h.task.Attempt > 1 {
+	if h.lease.Redelivered() || h.task.Attempt > 1 {
 		said := make(chan struct{})
 		w.announcements <- said
 		<-said
@@ -62,7 +62,7 @@ func (w *Worker) alsoAsked(first chan struct{}) []chan struct{} {
 }
 
 func (w *Worker) say(leaving bool) {
-	_ = w.outbox.PublishHeartbeat(queens.Heartbeat{ // the next one, or silence, tells as much
+	_ = w.outbox.PublishHeartbeat(run.Heartbeat{ // the next one, or silence, tells as much
 		Worker:  w.cfg.Name,
 		Version: w.cfg.Version,
 		Kernel:  w.cfg.Kernel.Name,
@@ -73,13 +73,13 @@ func (w *Worker) say(leaving bool) {
 }
 
 // searched returns those of the tasks held that are being searched, the longest first.
-func searched(held []*holding) []queens.Held {
-	var list []queens.Held
+func searched(held []*holding) []run.ActiveTask {
+	var list []run.ActiveTask
 	for _, h := range held {
 		if h.stage.Load() == searching {
-			list = append(list, queens.Held{Run: h.task.Run, Task: h.task.ID, Since: time.Since(h.begun)})
+			list = append(list, run.ActiveTask{Run: h.task.Run, Task: h.task.ID, Elapsed: time.Since(h.begun)})
 		}
 	}
-	slices.SortFunc(list, func(a, b queens.Held) int { return cmp.Compare(b.Since, a.Since) })
+	slices.SortFunc(list, func(a, b run.ActiveTask) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
 	return list
 }

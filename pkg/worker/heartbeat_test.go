@@ -16,7 +16,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/worker"
 )
 
@@ -54,17 +54,17 @@ func TestHeartbeatsNameTheSearches(t *testing.T) {
 		w.queue.lend(attempt(1, task(3)))
 		time.Sleep(8 * time.Second)
 		w.stop()
-		held := func(id uint64, since time.Duration) queens.Held {
-			return queens.Held{Run: "r", Task: id, Since: since}
+		held := func(id uint64, since time.Duration) run.ActiveTask {
+			return run.ActiveTask{Run: "r", Task: id, Elapsed: since}
 		}
-		want := [][]queens.Held{
+		want := [][]run.ActiveTask{
 			nil, // at the start
 			{held(1, 3*time.Second), held(2, time.Second)}, // 3 waits
 			{held(1, 6*time.Second), held(2, 4*time.Second)},
 			{held(3, 2500*time.Millisecond)}, // 1 and 2 are counted, and held still
 			nil,                              // the worker leaves
 		}
-		var got [][]queens.Held
+		var got [][]run.ActiveTask
 		for _, beat := range w.outbox.beats {
 			got = append(got, beat.Held)
 			if err := beat.Validate(); err != nil {
@@ -145,7 +145,7 @@ func TestHeldIsHeard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := lease.Return(); err != nil {
+	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}
 	w, err := worker.New(worker.Config{
@@ -156,8 +156,8 @@ func TestHeldIsHeard(t *testing.T) {
 	}
 	var group sync.WaitGroup
 	group.Go(func() { w.Run(ctx) })
-	var heard queens.Heartbeat
-	if err := b.Heartbeats(ctx, func(h queens.Heartbeat) {
+	var heard run.Heartbeat
+	if err := b.Heartbeats(ctx, func(h run.Heartbeat) {
 		if len(h.Held) > 0 && heard.Worker == "" {
 			heard = h
 			stop()
@@ -166,7 +166,7 @@ func TestHeldIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	group.Wait()
-	bustest.Ended(t, "nqueens/pkg/worker.")
+	bustest.NoGoroutines(t, "nqueens/pkg/worker.")
 	if len(heard.Held) != 1 || heard.Worker != "w" || heard.Held[0].Run != want.Run || heard.Held[0].Task != want.ID {
 		t.Errorf("heard %+v, want worker w with task %d of run %q", heard, want.ID, want.Run)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // The stages of a task in a worker.
@@ -23,7 +24,7 @@ const (
 // holding is a task that the worker holds.
 type holding struct {
 	task   queens.Task
-	lease  queens.Lease
+	lease  run.Lease
 	stage  atomic.Int32
 	pulse  atomic.Uint64 // grows while the search advances
 	begun  time.Time     // set before the stage is searching
@@ -41,7 +42,7 @@ type holdings struct {
 	complained time.Time // when the last complaint was logged
 }
 
-func (s *holdings) add(task queens.Task, lease queens.Lease) *holding {
+func (s *holdings) add(task queens.Task, lease run.Lease) *holding {
 	h := &holding{task: task, lease: lease}
 	s.mu.Lock()
 	defer s.mu.Unlock()

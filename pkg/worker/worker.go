@@ -19,20 +19,21 @@ import (
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Queue lends tasks. It is called from one goroutine.
 type Queue interface {
 	// Next waits for a task and takes it. When ctx ends it returns an error, and
 	// holds no task that it has not returned.
-	Next(ctx context.Context) (queens.Task, queens.Lease, error)
+	Next(ctx context.Context) (queens.Task, run.Lease, error)
 }
 
-// Outbox takes what a worker has to say. Its methods are safe for concurrent use.
-type Outbox interface {
+// Publisher takes what a worker has to say. Its methods are safe for concurrent use.
+type Publisher interface {
 	// PublishResult returns nil when the result is stored.
 	PublishResult(ctx context.Context, r *queens.Result) error
-	PublishHeartbeat(h queens.Heartbeat) error
+	PublishHeartbeat(h run.Heartbeat) error
 }
 
 // Config says who the worker is and how it counts.
@@ -71,14 +72,14 @@ func (c *Config) Validate() error {
 type Worker struct {
 	cfg    Config
 	queue  Queue
-	outbox Outbox
+	outbox Publisher
 	held   holdings
 
 	announcements chan chan struct{} // each closed when a heartbeat is published
 }
 
 // New returns a worker that has not started.
-func New(cfg Config, queue Queue, outbox Outbox) (*Worker, error) {
+func New(cfg Config, queue Queue, outbox Publisher) (*Worker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func NewName() string {
 	}
 	var salt [3]byte
 	rand.Read(salt[:]) // never fails, see crypto/rand
-	return fmt.Sprintf("%.64s-%x", queens.Printable(host), salt)
+	return fmt.Sprintf("%.64s-%x", queens.Sanitize(host), salt)
 }
 
 // errStopping is why a search ends when the worker's grace is over.
@@ -145,7 +146,7 @@ func (w *Worker) take(ctx context.Context, taken chan<- *holding) {
 			return // ctx has ended: nothing else ends a queue
 		}
 		h := w.held.add(task, lease)
-		if slices.Contains(task.NotBy, w.cfg.Name) {
+		if slices.Contains(task.ExcludedWorkers, w.cfg.Name) {
 			declining.Go(func() { w.decline(ctx, h) })
 			continue
 		}
@@ -221,7 +222,7 @@ func (w *Worker) report(work context.Context, counted <-chan *holding) {
 			w.handBack(h)
 			continue
 		}
-		if err := h.lease.Done(work); err != nil {
+		if err := h.lease.Ack(work); err != nil {
 			// The lease lapses and the task is counted again: the accounts see a
 			// duplicate.
 			w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("task not given up")
@@ -231,7 +232,7 @@ func (w *Worker) report(work context.Context, counted <-chan *holding) {
 }
 
 func (w *Worker) handBack(h *holding) {
-	if err := h.lease.Return(); err != nil {
+	if err := h.lease.Release(); err != nil {
 		w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("task not handed back, its lease will lapse")
 	}
 	w.held.remove(h)

@@ -16,6 +16,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/oracle"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/worker"
 )
 
@@ -182,12 +183,12 @@ func TestAgainstTheOracle(t *testing.T) {
 	if err := b.Ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	const n, run = 8, "oracle"
+	const n, runName = 8, "oracle"
 	want := make(map[uint64]uint64)
 	board := queens.FullBoard(n)
 	for column := range n {
 		task := queens.Task{
-			Run: run, ID: uint64(column), Attempt: 1, Board: board,
+			Run: runName, ID: uint64(column), Attempt: 1, Board: board,
 			Prefixes: []queens.Prefix{queens.Prefix{}.Place(&board, 1<<column)},
 		}
 		want[task.ID] = oracle.Count(n, func(int, int) bool { return true }, []int{column})
@@ -212,7 +213,7 @@ func TestAgainstTheOracle(t *testing.T) {
 		workers.Go(func() { w.Run(ctx) })
 	}
 	got := make(map[uint64]uint64)
-	if err := b.Results(ctx, run, queens.Position{}, func(r queens.Result, _ queens.Position) {
+	if err := b.Results(ctx, runName, run.StreamPosition{}, func(r queens.Result, _ run.StreamPosition) {
 		got[r.Task] = r.Count
 		if len(got) == len(want) {
 			stop()
@@ -221,7 +222,7 @@ func TestAgainstTheOracle(t *testing.T) {
 		t.Fatal(err)
 	}
 	workers.Wait()
-	bustest.Ended(t, "nqueens/pkg/worker.")
+	bustest.NoGoroutines(t, "nqueens/pkg/worker.")
 	for id, count := range want {
 		if got[id] != count {
 			t.Errorf("task %d: counted %d, the oracle %d", id, got[id], count)

@@ -10,21 +10,21 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/bus/embedded"
+	"nqueens/pkg/bus/natsserver"
 )
 
 // Server starts a server that opens no port and keeps its files in a folder of the
 // test's own. It stops when the test ends.
-func Server(t testing.TB) *embedded.Server {
+func Server(t testing.TB) *natsserver.Server {
 	t.Helper()
-	return Start(t, embedded.Config{StoreDir: t.TempDir(), Log: zerolog.Nop()})
+	return Start(t, natsserver.Config{StoreDir: t.TempDir(), Log: zerolog.Nop()})
 }
 
 // Start starts a server of that configuration. It stops when the test ends;
 // stopping it before does no harm.
-func Start(t testing.TB, cfg embedded.Config) *embedded.Server {
+func Start(t testing.TB, cfg natsserver.Config) *natsserver.Server {
 	t.Helper()
-	server, err := embedded.Start(cfg)
+	server, err := natsserver.Start(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func Start(t testing.TB, cfg embedded.Config) *embedded.Server {
 // Connect connects to the server as the program does, with the default lease and
 // no log, unless changes make the configuration another. The connection is closed
 // when the test ends.
-func Connect(t testing.TB, server *embedded.Server, changes ...func(*bus.Config)) *bus.Bus {
+func Connect(t testing.TB, server *natsserver.Server, changes ...func(*bus.Config)) *bus.Bus {
 	t.Helper()
 	cfg := bus.Config{InProcess: server, Name: t.Name(), Lease: bus.DefaultLease, Log: zerolog.Nop()}
 	for _, change := range changes {

@@ -53,10 +53,10 @@ func Eventually(t testing.TB, within time.Duration, awaited string, holds func()
 	}
 }
 
-// Ended waits until no goroutine of this process runs code of the package (a part
+// NoGoroutines waits until no goroutine of this process runs code of the package (a part
 // of its import path is enough) or was started by it, and fails the test with those
 // that do not end. A test that calls it must not run in parallel with others.
-func Ended(t testing.TB, pkg string) {
+func NoGoroutines(t testing.TB, pkg string) {
 	t.Helper()
 	var left []string
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {

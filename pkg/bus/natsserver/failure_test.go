@@ -1,0 +1,72 @@
+package natsserver
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/queens"
+)
+
+// What the server says when a store is lost ends the wait, with what it means and what
+// to do. The lines are those of nats-server 2.15.
+func TestFailureExplainsTheServersWords(t *testing.T) {
+	t.Parallel()
+	const block = "write /data/n8-a/nats/jetstream/$G/streams/NQ_RESULTS/msgs/1.blk: "
+	for line, want := range map[string]string{
+		"Filestore [NQ_RESULTS] Critical write error: " + block + "no space left on device":                   "the disk of DIR is full: make room and resume",
+		"JetStream failed to store a msg on stream '$G > NQ_TASKS': " + block + "no space left on device":     "the disk of DIR is full",
+		"Filestore [NQ_RESULTS] Critical write error: " + block + "disk quota exceeded":                       "quota for DIR",
+		"Filestore [NQ_RESULTS] Critical write error: " + block + "input/output error":                        "the disk of DIR fails",
+		"Filestore [NQ_RESULTS] Critical write error: " + block + "read-only file system":                     "the disk of DIR can't be written any more",
+		"Filestore [NQ_RESULTS] Critical write error: " + block + "file too large":                            "can't write to DIR",
+		"Filesystem permission denied while writing msg, disabling JetStream: " + block + "permission denied": "can't write to DIR",
+		"JetStream stream '$G > NQ_TASKS' critical write error: no message cache":                             "can't write to DIR",
+		"File system permission denied while writing, disabling JetStream":                                    "can't write to DIR",
+		"JetStream out of File resources, will be DISABLED":                                                   "can't write to DIR",
+	} {
+		for level, say := range map[string]func(*serverLog, string, ...any){"error": (*serverLog).Errorf, "warning": (*serverLog).Warnf} {
+			s := &Server{store: "DIR", log: newServerLog(zerolog.Nop())}
+			say(s.log, "%s", line)
+			say(s.log, "another: no space left on device")
+			err := s.Failure(t.Context())
+			if !errors.Is(err, queens.ErrIncomplete) {
+				t.Errorf("%s %q: error %v, want one that wraps %v", level, line, err, queens.ErrIncomplete)
+				continue
+			}
+			for _, words := range []string{want, "resume", line} {
+				if !strings.Contains(err.Error(), words) {
+					t.Errorf("%s %q: error %q does not say %q", level, line, err, words)
+				}
+			}
+		}
+	}
+}
+
+// What the server lives through is no failure, and the wait ends with its context.
+func TestFailureIsNotWhatTheServerLivesThrough(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"JetStream failed to store a msg on stream '$G > NQ_TASKS': maximum messages per subject exceeded",
+		"JetStream file resource limits exceeded for account: \"$G\"",
+		"Filestore [NQ_TASKS] Resource not found: open 1.blk: no such file or directory",
+		"JetStream API queue limit reached, dropping 10000 requests",
+		"127.0.0.1:38210 - cid:7 - Slow Consumer Detected: WriteDeadline of 10s exceeded",
+		"Critical",
+	} {
+		s := &Server{store: "DIR", log: newServerLog(zerolog.Nop())}
+		s.log.Errorf("%s", line)
+		s.log.Warnf("%s", line)
+		s.log.Noticef("a notice: no space left on device")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		err := s.Failure(ctx)
+		cancel()
+		if err != nil {
+			t.Errorf("%q: error %v", line, err)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package natsserver_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/queens"
+)
+
+// A disk that takes nothing more ends the wait for a failure, whatever the server makes
+// of it. The disk is /dev/full, in the place of the second file of a stream's messages.
+func TestFullDiskIsAFailure(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	server := bustest.Start(t, natsserver.Config{StoreDir: folder, Log: zerolog.Nop()})
+	conn, js := bustest.Admin(t, server)
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "LETTERS", Subjects: []string{"letter"}, MaxBytes: 100_000}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(folder, "jetstream", "*", "streams", "LETTERS", "msgs"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the stream's messages are in %q (error %v)", found, err)
+	}
+	if err := os.Symlink("/dev/full", filepath.Join(found[0], "2.blk")); err != nil {
+		t.Fatal(err)
+	}
+
+	failed := make(chan error, 1)
+	go func() { failed <- server.Failure(t.Context()) }()
+	for range 10 {
+		if err := conn.Publish("letter", make([]byte, 10_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case err := <-failed:
+		if !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), folder) {
+			t.Errorf("error %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("no failure within 10 s")
+	}
+}

@@ -1,0 +1,283 @@
+package display
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// drawings is a terminal that notes when something is sent to it, and takes some time
+// for one of them.
+type drawings struct {
+	slow int // which one
+
+	mu sync.Mutex
+	at []time.Time
+}
+
+func (d *drawings) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.at = append(d.at, time.Now())
+	if len(d.at) == d.slow {
+		time.Sleep(between * 3 / 2)
+	}
+	return len(b), nil
+}
+
+// times returns when something was sent.
+func (d *drawings) times() []time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.at)
+}
+
+// logLine writes a line of the log, or of something else.
+func logLine(t *testing.T, out io.Writer, line string) {
+	t.Helper()
+	if n, err := out.Write([]byte(line)); err != nil || n != len(line) {
+		t.Errorf("%d of %d bytes of a line are written: %v", n, len(line), err)
+	}
+}
+
+func usualSize() (width, height int) { return 80, 24 }
+
+// However often there is something new to show or to log, it is drawn four times a second.
+func TestFourTimesASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &drawings{slow: 5}
+		d := begin(&screen{out: out, ours: always, size: usualSize}, look{})
+		const seconds = 10
+		s := *underWay()
+		for i := range seconds * 100 {
+			s.Elapsed += time.Second
+			d.Show(s)
+			d.SetStatus(fmt.Sprint("note ", i))
+			logLine(t, d, fmt.Sprintf("line %d\n", i))
+			time.Sleep(10 * time.Millisecond)
+		}
+		at := out.times()
+		if len(at) < seconds*4-3 || len(at) > seconds*4 {
+			t.Errorf("%d drawings in %d s", len(at), seconds)
+		}
+		for i := 1; i < len(at); i++ {
+			if pause := at[i].Sub(at[i-1]); pause < 250*time.Millisecond {
+				t.Errorf("drawing %d follows the one before it after %v", i, pause)
+			}
+		}
+		d.Close()
+	})
+}
+
+// A terminal that is resized is drawn on again without anything new to show, and one
+// that nothing was shown on yet is not.
+func TestFollowsTheSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		width := 80
+		resize := func(to int) {
+			mu.Lock()
+			defer mu.Unlock()
+			width = to
+		}
+		out := new(drawings)
+		d := begin(&screen{out: out, ours: always, size: func() (int, int) {
+			mu.Lock()
+			defer mu.Unlock()
+			return width, 24
+		}}, look{})
+		defer d.Close()
+		resize(60)
+		time.Sleep(time.Minute)
+		if drawn := len(out.times()); drawn != 0 {
+			t.Errorf("%d drawings before there is a snapshot", drawn)
+		}
+		d.Show(*underWay())
+		time.Sleep(time.Minute)
+		resize(40)
+		time.Sleep(time.Minute)
+		if drawn := len(out.times()); drawn != 2 {
+			t.Errorf("%d drawings of a snapshot on a terminal that was resized once", drawn)
+		}
+	})
+}
+
+// The log is whole and in order, also while the display is closed, and nothing of the
+// display stays.
+func TestLogAroundClose(t *testing.T) {
+	const writers, lines = 8, 300
+	e := newEmulator(t, 80, 24, true)
+	out := &lockedWriter{w: e}
+	d := begin(&screen{out: out, ours: always, size: usualSize, reflows: true}, look{color: true})
+	var started, ended sync.WaitGroup
+	for w := range writers {
+		started.Add(1)
+		ended.Go(func() {
+			started.Done()
+			for i := range lines {
+				d.Show(*underWay())
+				logLine(t, d, fmt.Sprintf("writer %d line %d\n", w, i))
+				time.Sleep(time.Duration(w) * 100 * time.Microsecond)
+			}
+		})
+	}
+	started.Wait()
+	logLine(t, d, "no end of line") // is a line all the same
+	time.Sleep(between + between/2)
+	d.Close()
+	d.Close()
+	ended.Wait()
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	wantLog(t, e, writers, lines, "no end of line")
+}
+
+// wantLog checks that a terminal shows so many lines of each writer, in order, and others,
+// and no more.
+func wantLog(t *testing.T, e *emulator, writers, lines int, others ...string) {
+	t.Helper()
+	next := make([]int, writers)
+	rest := strings.Join(others, "\n")
+	for _, got := range e.lines() {
+		var w, i int
+		if _, err := fmt.Sscanf(got, "writer %d line %d", &w, &i); err != nil {
+			if !strings.Contains(rest, got) {
+				t.Errorf("the terminal shows %q", got)
+			}
+			rest = strings.Replace(rest, got, "", 1)
+			continue
+		}
+		if i != next[w] {
+			t.Fatalf("writer %d: line %d comes where line %d should", w, i, next[w])
+		}
+		next[w]++
+	}
+	for w, n := range next {
+		if n != lines {
+			t.Errorf("writer %d: %d lines of %d", w, n, lines)
+		}
+	}
+	if rest := strings.TrimSpace(rest); rest != "" {
+		t.Errorf("the terminal does not show %q", rest)
+	}
+}
+
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}
+
+// A terminal that takes nothing, as after Ctrl-S, holds up neither the run nor its log;
+// all of the log is there when it takes something again.
+func TestStoppedTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		taken, out := io.Pipe()
+		d := begin(&screen{out: out, ours: always, size: usualSize}, look{})
+		var want strings.Builder
+		for i := range 1000 {
+			d.SetStatus("it takes nothing")
+			logLine(t, d, fmt.Sprintf("line %d\n", i))
+			fmt.Fprintln(&want, "line", i)
+			time.Sleep(10 * time.Millisecond)
+		}
+		got := make(chan string)
+		go func() {
+			all, err := io.ReadAll(taken)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- string(all)
+		}()
+		d.Close()
+		if err := out.Close(); err != nil {
+			t.Error(err)
+		}
+		if all := <-got; all != want.String() {
+			t.Errorf("%d bytes of the log come, want %d", len(all), want.Len())
+		}
+	})
+}
+
+// A terminal that stays stopped is given up when the display is closed.
+func TestTerminalStaysStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		taken, out := io.Pipe()
+		d := begin(&screen{out: out, ours: always, size: usualSize}, look{})
+		d.Show(*underWay())
+		time.Sleep(time.Second)
+		begun := time.Now()
+		if d.Close() {
+			t.Error("the display is gone, says Close")
+		}
+		if took := time.Since(begun); took != stopped {
+			t.Errorf("Close took %v", took)
+		}
+		logLine(t, d, "nobody sees it\n")
+		if err := taken.Close(); err != nil { // lets go of the writer
+			t.Error(err)
+		}
+	})
+}
+
+// While the terminal is somebody else's, the log is written there and nothing else is, the
+// cursor stays where it is; and what was written there meanwhile stays when the display
+// comes back. So it does where this process itself was stopped.
+func TestInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEmulator(t, 80, 24, true)
+		out := &lockedWriter{w: e}
+		var ours, stop atomic.Bool
+		ours.Store(true)
+		size := func() (int, int) {
+			if stop.CompareAndSwap(true, false) {
+				time.Sleep(time.Hour) // as a process does that is stopped
+			}
+			return 80, 24
+		}
+		d := begin(&screen{out: out, ours: ours.Load, size: size}, look{})
+		show := func() {
+			s := *underWay()
+			s.Elapsed = time.Since(time.Time{}) // always another
+			d.Show(s)
+			time.Sleep(time.Second)
+		}
+		show()
+		ours.Store(false)
+		logLine(t, out, "typed in the shell\n")
+		show()
+		logLine(t, d, "logged meanwhile\n")
+		show()
+		logLine(t, out, "typed again\n")
+		ours.Store(true)
+		show()
+		stop.Store(true)
+		show()
+		logLine(t, out, "typed while it was stopped\n")
+		time.Sleep(2 * time.Hour)
+		show()
+		d.Close()
+		shown := strings.Join(e.lines(), "\n")
+		var at int
+		for _, line := range []string{"typed in the shell", "logged meanwhile", "typed again", "typed while it was stopped"} {
+			found := strings.Index(shown[at:], line)
+			if found < 0 {
+				t.Fatalf("%q is lost, or not in order:\n%s", line, shown)
+			}
+			at += found
+		}
+	})
+}
+
+func always() bool { return true }

@@ -1,0 +1,259 @@
+package display
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// text returns lines as they are sent to a terminal.
+func text(lines []line, l look) string {
+	var b strings.Builder
+	for _, t := range lines {
+		b.WriteString(t.paint(l) + "\n")
+	}
+	return b.String()
+}
+
+// underWay is a run of n = 20 with a small crew, of which one is slow and one idle.
+func underWay() *run.Progress {
+	s := &run.Progress{
+		Run: "n20-20261120-170938-7274", N: 20, Symmetry: queens.Full, State: run.Running,
+		Done: 104, Tasks: 308, WorkDone: 0.264, Solutions: big.NewInt(4130085116), Rate: 206435540,
+		Elapsed: 20 * time.Second, ETA: run.Range{Min: 48 * time.Second, Max: 65 * time.Second},
+		WorkerCount: 4, Threads: 20,
+		Workers: []run.WorkerStatus{
+			{Name: "attic-3f02", Kernel: "generic", Threads: 1, Held: 0},
+			{Name: "node-17-a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, LongestTask: 2 * time.Second},
+			{Name: "node-18-0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8, LongestTask: 1500 * time.Millisecond},
+			{Name: "old-laptop-77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1, LongestTask: 95 * time.Second},
+		},
+	}
+	return s
+}
+
+// troubled is the same run with all that is seldom seen.
+func troubled() *run.Progress {
+	s := underWay()
+	s.Republished, s.Conflicts, s.Placed = 3, 1, 2
+	return s
+}
+
+// ended is the same run when all is done.
+func ended() *run.Progress {
+	s := underWay()
+	s.State, s.Done, s.WorkDone, s.Total = run.Complete, s.Tasks, 1, big.NewInt(39029188884)
+	s.Solutions, s.Workers, s.WorkerCount, s.ETA = s.Total, nil, 0, run.Range{}
+	s.Elapsed = 4*time.Minute + 12*time.Second
+	return s
+}
+
+// crowd is the same run with so many workers, of which it knows as many one by one as a
+// snapshot may.
+func crowd(workers int) *run.Progress {
+	s := underWay()
+	s.WorkerCount, s.Threads, s.Workers = workers, 64*workers, nil
+	for i := range min(workers, run.MaxWorkers) {
+		s.Workers = append(s.Workers, run.WorkerStatus{
+			Name: fmt.Sprintf("node-%04d", i), Kernel: "avx512", Threads: 64, Rate: 8e9, Held: 64, LongestTask: time.Second,
+		})
+	}
+	s.Workers[len(s.Workers)-1].LongestTask = time.Hour
+	return s
+}
+
+// The display looks as it was last looked at, in terminals of 80 and 200 columns, and in
+// narrow ones. With -update the files are written anew, to be looked at.
+func TestGolden(t *testing.T) {
+	usual := []int{80, 200}
+	for _, tt := range []struct {
+		name   string
+		s      *run.Progress
+		note   string
+		look   look
+		height int
+		widths []int
+	}{
+		{"under-way", underWay(), "", look{}, 24, usual},
+		{"colors", troubled(), "", look{color: true}, 24, usual},
+		{"ascii", underWay(), "", look{ascii: true}, 24, usual},
+		{"troubled", troubled(), "server away since 12s", look{}, 24, []int{20, 40, 80, 120, 200}},
+		{"ended", ended(), "", look{}, 24, usual},
+		{"beginning", &run.Progress{Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: run.Running, Tasks: 12345678, Solutions: new(big.Int)}, "", look{}, 24, usual},
+		{"crowd", crowd(1000), "", look{}, 24, usual},
+		{"low", crowd(12), "", look{}, 8, usual},
+	} {
+		for _, width := range tt.widths {
+			file := filepath.Join("testdata", fmt.Sprintf("%s-%d.txt", tt.name, width))
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				got := text(tt.look.render(tt.s, tt.note, width, tt.height), tt.look)
+				if *update {
+					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got != string(want) {
+					t.Errorf("got\n%s\nwant\n%s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// The bar never passes for full, nor the percentage for 100, before all is done.
+func TestOnlyDoneIsFull(t *testing.T) {
+	for _, tt := range []struct {
+		work        float64
+		done, tasks uint64
+		full        bool
+	}{
+		{0, 0, 10, false},
+		{0.99999, 9, 10, false},
+		{math.Nextafter(1, 0), 10, 10, false},
+		{1, 9, 10, false},
+		{7, 9, 10, false},
+		{math.NaN(), 9, 10, false},
+		{math.Inf(1), 9, 10, false},
+		{-1, 0, 10, false},
+		{1, 10, 10, true},
+	} {
+		s := &run.Progress{State: run.Running, WorkDone: tt.work, Done: tt.done, Tasks: tt.tasks}
+		for _, l := range []look{{}, {ascii: true}} {
+			bar := text([]line{l.advance(s, 80)}, l)
+			full := strings.Contains(bar, strings.Repeat("█", 36)) || strings.Contains(bar, strings.Repeat("#", 36))
+			if full != tt.full || strings.Contains(bar, "100.0%") != tt.full {
+				t.Errorf("%v of the work, %d of %d tasks: %s", tt.work, tt.done, tt.tasks, bar)
+			}
+		}
+	}
+}
+
+// The bar grows by eighths of a cell and keeps its length.
+func TestBarGrows(t *testing.T) {
+	const width = 10
+	seen := make(map[string]bool)
+	for i := range 8*width + 1 {
+		bar := text([]line{look{}.bar(float64(i)/(8*width), i == 8*width, width)}, look{})
+		if seen[bar] || cells(strings.TrimSuffix(bar, "\n")) != width {
+			t.Errorf("%d eighths of %d cells: %q", i, width, bar)
+		}
+		seen[bar] = true
+	}
+}
+
+// Half of the terminal is left to the log; what does not fit is counted.
+func TestHeight(t *testing.T) {
+	more := regexp.MustCompile(`and ([0-9,]+) more workers?`)
+	for _, workers := range []int{1, 2, 12, 256, 1000} {
+		for height := 1; height < 100; height++ {
+			lines := look{}.render(crowd(workers), "", 80, height)
+			if limit := max(1, min(max(3, height/2), height-1)); len(lines) > limit {
+				t.Errorf("%d lines of %d, at most %d", len(lines), height, limit)
+			}
+			shown := text(lines, look{})
+			named := strings.Count(shown, "  node-")
+			hidden := 0
+			if m := more.FindStringSubmatch(shown); m != nil {
+				if _, err := fmt.Sscan(strings.ReplaceAll(m[1], ",", ""), &hidden); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if named > 0 && named+hidden != workers {
+				t.Errorf("%d rows: %d workers named and %d counted of %d:\n%s", height, named, hidden, workers, shown)
+			}
+			if slow := fmt.Sprintf("node-%04d", min(workers, run.MaxWorkers)-1); named > 0 && !strings.Contains(shown, slow) {
+				t.Errorf("%d rows: the slow worker %s of %d is not among those shown:\n%s", height, slow, workers, shown)
+			}
+		}
+	}
+}
+
+// A worker is marked as slow when it holds a task for long, and much longer than others.
+func TestSlow(t *testing.T) {
+	held := func(ages ...time.Duration) (crew []run.WorkerStatus) {
+		for _, age := range ages {
+			crew = append(crew, run.WorkerStatus{Name: "w", Held: 1, LongestTask: age})
+		}
+		return append(crew, run.WorkerStatus{Name: "idle"}, run.WorkerStatus{Name: "idle"}, run.WorkerStatus{Name: "idle"})
+	}
+	const s = time.Second
+	for _, tt := range []struct {
+		name string
+		crew []run.WorkerStatus
+		slow int
+	}{
+		{"none holds anything", held(), 0},
+		{"quick tasks", held(s, s, 29*s), 0},
+		{"one is slow", held(s, s, 31*s), 1},
+		{"all hold for long", held(40*s, 50*s, 100*s), 0},
+		{"one for much longer", held(40*s, 50*s, 251*s), 1},
+	} {
+		progress := &run.Progress{Workers: tt.crew, WorkerCount: len(tt.crew)}
+		if got := strings.Count(text(look{}.crew(progress, 80, 99), look{}), "! for "); got != tt.slow {
+			t.Errorf("%s: %d slow, want %d", tt.name, got, tt.slow)
+		}
+	}
+}
+
+// Whatever a snapshot holds, and however small the terminal: no line is wider, there are
+// not too many, and nothing from outside is obeyed by the terminal.
+func FuzzRender(f *testing.F) {
+	f.Add("n20-20261120-170938-7274", "node-1", "", 0.5, 1e8, uint64(104), int64(time.Minute), 80, 24, 3, byte(0))
+	f.Add("\x1b]0;title\a\x1b[2J\x9b5A", "\r\n\t\x00\u202e\u200b", "\x1b[?25l", -1.0, math.Inf(1), uint64(math.MaxUint64), int64(-1), 20, 5, 300, byte(1))
+	f.Add(strings.Repeat("名前", 300), "👩‍👩‍👧🏽é\ufe0f\xff\xfe", strings.Repeat("\u0301", 500), math.NaN(), math.NaN(), uint64(0), int64(math.MaxInt64), 200, 60, 40, byte(2))
+	f.Add("", "", "", 0.0, 0.0, uint64(0), int64(0), 1, 1, 0, byte(3))
+	f.Add("🇩🇪🇫", "a\u0301", "1\ufe0f\u20e3", 1.0, 1e300, uint64(9), int64(math.MinInt64), 40, 30, 9, byte(7))
+	sequence := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	f.Fuzz(func(t *testing.T, id, name, note string, work, rate float64, number uint64, age int64, width, height, workers int, kind byte) {
+		width, height, workers = 1+abs(width)%250, 1+abs(height)%100, abs(workers)%400
+		s := &run.Progress{
+			Run: id, N: int(number % 33), Symmetry: queens.Symmetry(name), State: run.State(note), Placed: int(kind),
+			Done: number, Tasks: number / 3, WorkDone: work, Rate: rate, Elapsed: time.Duration(age),
+			ETA: run.Range{Min: time.Duration(age / 2), Max: time.Duration(age)}, WorkerCount: workers, Threads: int(number % 1e9),
+			Republished: number, Conflicts: int(kind),
+		}
+		if kind&1 == 0 {
+			s.Solutions = new(big.Int).Lsh(big.NewInt(age), uint(kind))
+		}
+		for i := range min(workers, run.MaxWorkers) {
+			s.Workers = append(s.Workers, run.WorkerStatus{
+				Name: name[min(i, len(name)):], Kernel: id, Threads: i * i, Rate: rate / float64(i), Held: i % 3, LongestTask: time.Duration(age / int64(i+1)),
+			})
+		}
+		l := look{color: kind&2 != 0, ascii: kind&4 != 0}
+		lines := l.render(s, note, width, height)
+		if limit := max(1, min(max(3, height/2), height-1)); len(lines) > limit {
+			t.Errorf("%d lines in a terminal of %d rows", len(lines), height)
+		}
+		for _, painted := range strings.SplitAfter(text(lines, l), "\n") {
+			shown := sequence.ReplaceAllString(strings.TrimSuffix(painted, "\n"), "")
+			if cells(shown) > width {
+				t.Errorf("%q takes up %d cells of %d", shown, cells(shown), width)
+			}
+			for _, r := range shown {
+				if !unicode.IsPrint(r) || l.ascii && r > unicode.MaxASCII {
+					t.Errorf("%q has %q", shown, r)
+				}
+			}
+		}
+	})
+}
+
+func abs(i int) int { return max(i, -max(i, -math.MaxInt)) }

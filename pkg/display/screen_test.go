@@ -1,0 +1,108 @@
+package display
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Whatever is shown and logged while the terminal changes its width: the log is there
+// whole and in order, the display is below it once, and nothing else.
+func TestScreen(t *testing.T) {
+	for _, reflows := range []bool{true, false} {
+		for seed := range uint64(30) {
+			t.Run(fmt.Sprintf("reflows=%v/%d", reflows, seed), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(seed, 6))
+				widths := []int{50, 64, 80, 81, 100, 120, 200}
+				const height = 60
+				e := newEmulator(t, widths[rng.IntN(len(widths))], height, reflows)
+				s := &screen{out: e, reflows: reflows}
+				longest := 300
+				if !reflows {
+					longest = 20 // longer ones would be cut off for good
+				}
+				var log []string
+				for range 60 {
+					if rng.IntN(3) == 0 {
+						e.resize(widths[rng.IntN(len(widths))])
+					}
+					var lines []line
+					var display []string
+					if rng.IntN(10) > 0 {
+						run := crowd(1 + rng.IntN(12))
+						run.Elapsed = time.Duration(rng.IntN(3)) * time.Second
+						lines = look{}.render(run, strings.Repeat("?", rng.IntN(2)), e.width, height)
+						display = strings.Split(strings.TrimSuffix(text(lines, look{}), "\n"), "\n")
+					}
+					var news strings.Builder
+					for range rng.IntN(3) {
+						log = append(log, fmt.Sprintf("line %d %s", len(log), strings.Repeat("x", 1+rng.IntN(longest-10))))
+						news.WriteString(log[len(log)-1] + "\n")
+					}
+					s.draw([]byte(news.String()), lines, e.width, look{})
+					wantLines(t, e, append(slices.Clone(log), display...))
+				}
+			})
+		}
+	}
+}
+
+// wantLines fails the test at the first line that differs.
+func wantLines(t *testing.T, e *emulator, want []string) {
+	t.Helper()
+	got := e.lines()
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(want):
+			t.Fatalf("%d lines on a terminal of %d columns, want %d; then comes\n%s", len(got), e.width, len(want), got[i])
+		case i >= len(got):
+			t.Fatalf("%d lines on a terminal of %d columns, want %d; the next is\n%s", len(got), e.width, len(want), want[i])
+		case got[i] != want[i]:
+			t.Fatalf("line %d on a terminal of %d columns is\n%s\nwant\n%s", i, e.width, got[i], want[i])
+		}
+	}
+}
+
+// What has not changed is not drawn again.
+func TestNothingNew(t *testing.T) {
+	var out strings.Builder
+	s := &screen{out: &out}
+	lines := look{}.render(underWay(), "", 80, 24)
+	s.draw(nil, nil, 80, look{})
+	if out.Len() > 0 {
+		t.Errorf("%q is sent for nothing", out.String())
+	}
+	s.draw(nil, lines, 80, look{})
+	drawn := out.Len()
+	s.draw(nil, lines, 80, look{})
+	if drawn == 0 || out.Len() > drawn {
+		t.Errorf("%d bytes are sent, and for the same again %d more", drawn, out.Len()-drawn)
+	}
+	s.draw(nil, lines, 81, look{})
+	if out.Len() == drawn {
+		t.Error("nothing is sent to a terminal that was resized")
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	for _, tt := range []struct {
+		env            map[string]string
+		reflows, ascii bool
+	}{
+		{nil, true, false},
+		{map[string]string{"LANG": "C.UTF-8"}, true, false},
+		{map[string]string{"LANG": "C", "STY": "1.pts"}, false, true},
+		{map[string]string{"LANG": "de_DE.utf8", "XTERM_VERSION": "XTerm(390)"}, false, false},
+		{map[string]string{"LANG": "de_DE.ISO-8859-1@euro", "XTERM_VERSION": "XTerm(390)", "TMUX": "/tmp/tmux,1,0"}, true, true},
+		{map[string]string{"LANG": "en_US.UTF-8", "LC_ALL": "en_US.ISO-8859-1"}, true, true},
+		{map[string]string{"LANG": "en_US.ISO-8859-1", "LC_CTYPE": "en_US.UTF-8"}, true, false},
+	} {
+		getenv := func(name string) string { return tt.env[name] }
+		if reflows(getenv) != tt.reflows || ascii(getenv) != tt.ascii {
+			t.Errorf("%v: reflows %v, ascii %v", tt.env, reflows(getenv), ascii(getenv))
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package httpserver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"nqueens/pkg/httpserver"
+)
+
+// Each path says what its own check says, at the time of asking.
+func TestAnswers(t *testing.T) {
+	var live, ready atomic.Pointer[error]
+	state := func(p *atomic.Pointer[error]) func() error {
+		return func() error {
+			if err := p.Load(); err != nil {
+				return *err
+			}
+			return nil
+		}
+	}
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: state(&live), Ready: state(&ready)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- server.Serve(ctx) }()
+	expect := func(path string, code int, text string) {
+		t.Helper()
+		response, err := http.Get("http://" + server.Address() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }() // it was only read
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != code || !strings.Contains(string(body), text) {
+			t.Errorf("%s: %d %q (error %v), want %d and %q", path, response.StatusCode, body, err, code, text)
+		}
+	}
+	expect(httpserver.LivePath, 200, "ok")
+	expect(httpserver.ReadyPath, 200, "ok")
+	if err := httpserver.Probe(t.Context(), server.Address()); err != nil {
+		t.Errorf("ready: %v", err)
+	}
+	away := errors.New("the server is away")
+	ready.Store(&away)
+	expect(httpserver.LivePath, 200, "ok")
+	expect(httpserver.ReadyPath, 503, "the server is away")
+	if err := httpserver.Probe(t.Context(), server.Address()); err == nil || !strings.Contains(err.Error(), "the server is away") {
+		t.Errorf("not ready: %v", err)
+	}
+	stuck := errors.New("a search stands still")
+	live.Store(&stuck)
+	ready.Store(nil)
+	expect(httpserver.LivePath, 503, "a search stands still")
+	expect(httpserver.ReadyPath, 200, "ok")
+	expect("/", 404, "")
+	if err := httpserver.Probe(t.Context(), server.Address()); err == nil || !strings.Contains(err.Error(), "a search stands still") {
+		t.Errorf("not live: %v", err)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	if err := httpserver.Probe(t.Context(), server.Address()); err == nil || !strings.Contains(err.Error(), "nobody answers") {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+// An address in use, or that is none, is an error at once.
+func TestAddress(t *testing.T) {
+	well := func() error { return nil }
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: well, Ready: well})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { _ = server.Serve(ctx) }()
+	for _, address := range []string{server.Address(), "nowhere", "127.0.0.1:99999"} {
+		if _, err := httpserver.Listen(address, httpserver.Checks{Live: well, Ready: well}); err == nil {
+			t.Errorf("it listens on %s", address)
+		}
+	}
+}

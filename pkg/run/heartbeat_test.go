@@ -1,0 +1,90 @@
+package run_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/run"
+)
+
+// validity is a value from outside, and a part of what must be said of it: nothing
+// of a valid one.
+type validity struct {
+	name string
+	err  error
+	says string
+}
+
+func checkAll(t *testing.T, cases []validity) {
+	t.Helper()
+	for _, c := range cases {
+		switch {
+		case c.says == "" && c.err != nil:
+			t.Errorf("%s: %v, want it valid", c.name, c.err)
+		case c.says != "" && c.err == nil:
+			t.Errorf("%s: found valid, want an error about %q", c.name, c.says)
+		case c.says != "" && !strings.Contains(c.err.Error(), c.says):
+			t.Errorf("%s: %v: says nothing of %q", c.name, c.err, c.says)
+		}
+	}
+}
+
+// A heartbeat is valid when it names its worker, in at most 128 bytes like all
+// names, and claims at least one thread and no absurd number of them.
+func TestHeartbeatValidate(t *testing.T) {
+	heartbeat := func(change func(h *run.Heartbeat)) error {
+		h := run.Heartbeat{Worker: "w", Version: "devel", Kernel: "generic", Threads: 2}
+		change(&h)
+		return h.Validate()
+	}
+	longest := strings.Repeat("w", 128)
+	checkAll(t, []validity{
+		{"plain", heartbeat(func(*run.Heartbeat) {}), ""},
+		{"leaving", heartbeat(func(h *run.Heartbeat) { h.Leaving = true }), ""},
+		{"without version and kernel", heartbeat(func(h *run.Heartbeat) { h.Version, h.Kernel = "", "" }), ""},
+		{"longest names", heartbeat(func(h *run.Heartbeat) { h.Worker, h.Version, h.Kernel = longest, longest, longest }), ""},
+		{"one thread", heartbeat(func(h *run.Heartbeat) { h.Threads = 1 }), ""},
+		{"most threads", heartbeat(func(h *run.Heartbeat) { h.Threads = 65536 }), ""},
+		{"no worker", heartbeat(func(h *run.Heartbeat) { h.Worker = "" }), "without a name"},
+		{"a long worker", heartbeat(func(h *run.Heartbeat) { h.Worker = longest + "w" }), "worker name of 129 bytes"},
+		{"a long version", heartbeat(func(h *run.Heartbeat) { h.Version = longest + "w" }), "version of 129 bytes"},
+		{"a long kernel", heartbeat(func(h *run.Heartbeat) { h.Kernel = longest + "w" }), "kernel name of 129 bytes"},
+		{"a worker that commands", heartbeat(func(h *run.Heartbeat) { h.Worker = owned }), shownOwned},
+		{"a version that commands", heartbeat(func(h *run.Heartbeat) { h.Version = owned }), shownOwned},
+		{"a kernel that commands", heartbeat(func(h *run.Heartbeat) { h.Kernel = owned }), shownOwned},
+		{"no thread", heartbeat(func(h *run.Heartbeat) { h.Threads = 0 }), "0 threads"},
+		{"negative threads", heartbeat(func(h *run.Heartbeat) { h.Threads = -1 }), "-1 threads"},
+		{"tasks", heartbeat(func(h *run.Heartbeat) {
+			h.Held = []run.ActiveTask{{Run: "r", Task: math.MaxUint64, Elapsed: time.Hour}, {Run: "s"}}
+		}), ""},
+		{"a task of no run", heartbeat(func(h *run.Heartbeat) { h.Held = []run.ActiveTask{{Run: "r"}, {Task: 7}} }), "run name"},
+		{"a task for a negative time", heartbeat(func(h *run.Heartbeat) { h.Held = []run.ActiveTask{{Run: "r", Task: 7, Elapsed: -1}} }), "task 7 for a negative time"},
+		{"too many tasks", heartbeat(func(h *run.Heartbeat) { h.Held = slices.Repeat([]run.ActiveTask{{Run: "r"}}, 65537) }), "65537 tasks"},
+		{"too many threads", heartbeat(func(h *run.Heartbeat) { h.Threads = 65537 }), "65537 threads"},
+		{"most integers", heartbeat(func(h *run.Heartbeat) { h.Threads = math.MaxInt }), "threads"},
+	})
+}
+
+// An error about a heartbeat is one short line, however long its fields.
+func TestErrorsAreShort(t *testing.T) {
+	huge := strings.Repeat("\x00\n", 1<<20)
+	heartbeats := []run.Heartbeat{{Worker: huge}, {Worker: "w", Version: huge}, {Worker: huge[:128], Threads: -1}, {Worker: strings.Repeat("\u202e", 42)}}
+	for _, h := range heartbeats {
+		err := h.Validate()
+		if err == nil {
+			t.Fatalf("a heartbeat of worker %.80q is valid", h.Worker)
+		}
+		if len(err.Error()) > 1000 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("an error of %d bytes: %.200q", len(err.Error()), err)
+		}
+	}
+}
+
+// owned is a name that commands the terminal on which it is shown, and shownOwned its quoted form.
+const (
+	owned      = "a\x1b]0;owned\x07\x1b[2J"
+	shownOwned = `"a\x1b]0;owned\a\x1b[2J"`
+)

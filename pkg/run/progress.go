@@ -1,0 +1,139 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// Progress is the state of a run at one moment, for people to look at, here and from
+// elsewhere. Nothing is decided by it.
+type Progress struct {
+	Run      string
+	N        int
+	Symmetry queens.Symmetry
+	Placed   int // Queens that were placed beforehand.
+	State    State
+	Total    *big.Int // nil unless State is Complete.
+
+	Done, Tasks uint64
+	WorkDone    float64  // Share of the estimated work that is done, 0 to 1; 1 when all is.
+	Solutions   *big.Int // Found so far, weighted: grows up to the total. Not nil.
+	Rate        float64  // Solutions a second, of late.
+	Elapsed     time.Duration
+	ETA         Range // Time yet to go; zero while it can't be told.
+	WorkerCount int   // Heard of within the last seconds.
+	Threads     int   // Of those workers together.
+	Republished uint64
+	Conflicts   int // Tasks whose results contradicted each other, settled or not.
+
+	// WorkerCount are the workers, by name; where there are more than [MaxCrew], those that have
+	// held a task the longest.
+	Workers []WorkerStatus
+}
+
+// MaxWorkers is the greatest number of workers that a snapshot has one by one.
+const MaxWorkers = 256
+
+// WorkerStatus is a worker in a [Snapshot].
+type WorkerStatus struct {
+	Name        string
+	Kernel      string
+	Threads     int
+	Rate        float64       // Solutions a second, in its last tasks; zero before the first.
+	Held        int           // Tasks that it searches.
+	LongestTask time.Duration // How long it has searched the oldest of those.
+}
+
+// Range is a time that can't be told exactly.
+type Range struct{ Min, Max time.Duration }
+
+// maxBits bounds the numbers of solutions that a snapshot may have: those of a board of
+// side [queens.MaxN] need some hundred bits.
+const maxBits = 256
+
+// Validate reports the first thing wrong with a snapshot that came from outside.
+func (s *Progress) Validate() error {
+	if err := queens.ValidateRun(s.Run); err != nil {
+		return err
+	}
+	err := s.check()
+	for i := 0; err == nil && i < len(s.Workers); i++ {
+		err = s.Workers[i].check()
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot of run %s: %w", s.Run, err)
+	}
+	return nil
+}
+
+// check reports the first thing wrong beside the run and the crew.
+func (s *Progress) check() error {
+	if err := queens.ValidateN(s.N); err != nil {
+		return err
+	}
+	switch s.Symmetry {
+	case queens.Full, queens.Mirror, queens.None:
+	default:
+		return fmt.Errorf("no count has the symmetry %.80q", s.Symmetry)
+	}
+	switch s.State {
+	case Running, Stopped, Complete, Contradicted, Cancelled:
+	default:
+		return fmt.Errorf("no run has the state %.80q", s.State)
+	}
+	switch {
+	case (s.Total != nil) != (s.State == Complete):
+		return fmt.Errorf("the state %s, and a total: %v", s.State, s.Total != nil)
+	case s.Total != nil && !isCount(s.Total), !isCount(s.Solutions):
+		return fmt.Errorf("a number of solutions that is none, negative, or has more than %d bits", maxBits)
+	case s.Placed < 0 || s.Placed > s.N:
+		return fmt.Errorf("%d placed queens on a board of side %d", s.Placed, s.N)
+	case s.Done > s.Tasks:
+		return fmt.Errorf("%d of %d tasks are done", s.Done, s.Tasks)
+	case !(s.WorkDone >= 0 && s.WorkDone <= 1):
+		return fmt.Errorf("the share %v of the work is done, not 0 to 1", s.WorkDone)
+	case !isRate(s.Rate):
+		return fmt.Errorf("the rate is %v", s.Rate)
+	case s.Elapsed < 0 || s.ETA.Min < 0 || s.ETA.Max < s.ETA.Min:
+		return fmt.Errorf("times that run backwards: %v elapsed, %v to %v to go", s.Elapsed, s.ETA.Min, s.ETA.Max)
+	case s.WorkerCount < 0 || s.Threads < 0 || s.Conflicts < 0:
+		return fmt.Errorf("%d workers, %d threads, %d conflicts", s.WorkerCount, s.Threads, s.Conflicts)
+	case len(s.Workers) > MaxWorkers:
+		return fmt.Errorf("%d workers one by one, more than %d", len(s.Workers), MaxWorkers)
+	}
+	return nil
+}
+
+func (m *WorkerStatus) check() error {
+	if m.Name == "" {
+		return errors.New("a worker without a name")
+	}
+	if err := queens.ValidateName("a worker name", m.Name); err != nil {
+		return err
+	}
+	err := queens.ValidateName("a kernel name", m.Kernel)
+	switch {
+	case err != nil:
+		return fmt.Errorf("worker %q with %w", m.Name, err)
+	case m.Threads < 1 || m.Threads > maxThreads:
+		return fmt.Errorf("worker %q with %d threads, not 1 to %d", m.Name, m.Threads, maxThreads)
+	case !isRate(m.Rate):
+		return fmt.Errorf("worker %q with the rate %v", m.Name, m.Rate)
+	case m.Held < 0 || m.Held > maxHeld:
+		return fmt.Errorf("worker %q with %d tasks, not 0 to %d", m.Name, m.Held, maxHeld)
+	case m.LongestTask < 0:
+		return fmt.Errorf("worker %q with a task for a negative time", m.Name)
+	}
+	return nil
+}
+
+// isCount reports whether x can be a number of solutions.
+func isCount(x *big.Int) bool { return x != nil && x.Sign() >= 0 && x.BitLen() <= maxBits }
+
+// isRate reports whether x can be a number a second.
+func isRate(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }

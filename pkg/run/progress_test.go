@@ -1,0 +1,90 @@
+package run_test
+
+import (
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// A snapshot is valid at the edges of what a run can be, and not beyond them.
+func TestSnapshotValidate(t *testing.T) {
+	type change = func(s *run.Progress)
+	member := func(f func(m *run.WorkerStatus)) change { return func(s *run.Progress) { f(&s.Workers[0]) } }
+	for name, c := range map[string]struct {
+		change change
+		valid  bool
+	}{
+		"as it is":            {func(*run.Progress) {}, true},
+		"a run of no name":    {func(s *run.Progress) { s.Run = "" }, false},
+		"a path for a name":   {func(s *run.Progress) { s.Run = "../x" }, false},
+		"side 32":             {func(s *run.Progress) { s.N = 32 }, true},
+		"side 33":             {func(s *run.Progress) { s.N = 33 }, false},
+		"no symmetry":         {func(s *run.Progress) { s.Symmetry = "" }, false},
+		"all placed":          {func(s *run.Progress) { s.Placed = 8 }, true},
+		"too many placed":     {func(s *run.Progress) { s.Placed = 9 }, false},
+		"no state":            {func(s *run.Progress) { s.State = "" }, false},
+		"cancelled":           {func(s *run.Progress) { s.State = run.Cancelled }, true},
+		"a total too early":   {func(s *run.Progress) { s.Total = big.NewInt(92) }, false},
+		"complete":            {func(s *run.Progress) { s.State, s.Total = run.Complete, big.NewInt(92) }, true},
+		"no total":            {func(s *run.Progress) { s.State = run.Complete }, false},
+		"a negative total":    {func(s *run.Progress) { s.State, s.Total = run.Complete, big.NewInt(-92) }, false},
+		"no solutions":        {func(s *run.Progress) { s.Solutions = nil }, false},
+		"many solutions":      {func(s *run.Progress) { s.Solutions = new(big.Int).Lsh(big.NewInt(1), 255) }, true},
+		"too many solutions":  {func(s *run.Progress) { s.Solutions = new(big.Int).Lsh(big.NewInt(1), 256) }, false},
+		"all done":            {func(s *run.Progress) { s.Done, s.WorkDone = 7, 1 }, true},
+		"more than all done":  {func(s *run.Progress) { s.Done = 8 }, false},
+		"more than all work":  {func(s *run.Progress) { s.WorkDone = math.Nextafter(1, 2) }, false},
+		"negative work":       {func(s *run.Progress) { s.WorkDone = -math.SmallestNonzeroFloat64 }, false},
+		"work of no number":   {func(s *run.Progress) { s.WorkDone = math.NaN() }, false},
+		"a large rate":        {func(s *run.Progress) { s.Rate = math.MaxFloat64 }, true},
+		"an infinite rate":    {func(s *run.Progress) { s.Rate = math.Inf(1) }, false},
+		"a negative rate":     {func(s *run.Progress) { s.Rate = -1 }, false},
+		"an instant to go":    {func(s *run.Progress) { s.ETA = run.Range{Min: 1, Max: 1} }, true},
+		"a reversed range":    {func(s *run.Progress) { s.ETA = run.Range{Min: 2, Max: 1} }, false},
+		"a negative range":    {func(s *run.Progress) { s.ETA = run.Range{Min: -2, Max: -1} }, false},
+		"negative time":       {func(s *run.Progress) { s.Elapsed = -1 }, false},
+		"negative workers":    {func(s *run.Progress) { s.WorkerCount = -1 }, false},
+		"negative threads":    {func(s *run.Progress) { s.Threads = -1 }, false},
+		"negative conflicts":  {func(s *run.Progress) { s.Conflicts = -1 }, false},
+		"nobody":              {func(s *run.Progress) { s.Workers = nil }, true},
+		"a full crew":         {func(s *run.Progress) { s.Workers = crew(run.MaxWorkers) }, true},
+		"too large a crew":    {func(s *run.Progress) { s.Workers = crew(run.MaxWorkers + 1) }, false},
+		"a long name":         {member(func(m *run.WorkerStatus) { m.Name = strings.Repeat("x", 128) }), true},
+		"too long a name":     {member(func(m *run.WorkerStatus) { m.Name = strings.Repeat("x", 129) }), false},
+		"a worker of no name": {member(func(m *run.WorkerStatus) { m.Name = "" }), false},
+		"too long a kernel":   {member(func(m *run.WorkerStatus) { m.Kernel = strings.Repeat("x", 129) }), false},
+		"a commanding name":   {member(func(m *run.WorkerStatus) { m.Name = owned }), false},
+		"a commanding kernel": {member(func(m *run.WorkerStatus) { m.Kernel = owned }), false},
+		"no threads":          {member(func(m *run.WorkerStatus) { m.Threads = 0 }), false},
+		"a rate of no number": {member(func(m *run.WorkerStatus) { m.Rate = math.NaN() }), false},
+		"nothing held":        {member(func(m *run.WorkerStatus) { m.Held, m.LongestTask = 0, 0 }), true},
+		"less than nothing":   {member(func(m *run.WorkerStatus) { m.Held = -1 }), false},
+		"held backwards":      {member(func(m *run.WorkerStatus) { m.LongestTask = -1 }), false},
+	} {
+		s := run.Progress{
+			Run: "n8-a", N: 8, Symmetry: queens.Full, State: run.Running, Done: 3, Tasks: 7, WorkDone: 0.4, Solutions: big.NewInt(40),
+			Rate: 3, Elapsed: time.Second, WorkerCount: 1, Threads: 2, Workers: crew(1),
+		}
+		c.change(&s)
+		err := s.Validate()
+		if (err == nil) != c.valid {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && len(err.Error()) > 1000 {
+			t.Errorf("%s: the error has %d bytes", name, len(err.Error()))
+		}
+	}
+}
+
+// crew returns so many workers.
+func crew(number int) (all []run.WorkerStatus) {
+	for range number {
+		all = append(all, run.WorkerStatus{Name: "w", Kernel: "generic", Threads: 2, Rate: 1, Held: 1, LongestTask: time.Second})
+	}
+	return all
+}
