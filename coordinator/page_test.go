@@ -161,13 +161,13 @@ func looksLike(printed, shown string) bool {
 // What a page's blocks are, and which need nobody's word.
 func TestPageBlocks(t *testing.T) {
 	const text = "# Title\n\n    go run ./coordinator count 18\n\n    more\n\ntext\n    not a block\n\n" +
-		"```sh\nworker kernels\n```\n<!-- by hand: it takes hours -->\n```bash\nscripts/performance\n```\n\n<!-- by hand: lost -->\ntext\n\n" +
+		"```sh\nworker kernels\n```\n<!-- by hand: it takes hours -->\n```bash\nscripts/bench table\n```\n\n<!-- by hand: lost -->\ntext\n\n" +
 		"```console\n$ worker kernels\ngeneric\n```\n```text\n    coordinator/   a folder\n```\n<!-- run by coordinator/page_test.go -->\n\n    worker task\n"
 	blocks := pageBlocks(text)
 	want := []pageBlock{
 		{3, "indented", "go run ./coordinator count 18\n\nmore\n\n", ""},
 		{10, "sh", "worker kernels\n", ""},
-		{14, "bash", "scripts/performance\n", "by hand: it takes hours"},
+		{14, "bash", "scripts/bench table\n", "by hand: it takes hours"},
 		{21, "console", "$ worker kernels\ngeneric\n", ""},
 		{25, "text", "    coordinator/   a folder\n", ""},
 		{30, "indented", "worker task\n\n", "run by coordinator/page_test.go"},

@@ -15,7 +15,7 @@ import (
 // BenchmarkStream carries runs of n = 18 whose tasks cost nothing through the server
 // and the ledger. It tells how many results a second are accepted, what that takes of
 // memory and disk, and how long it takes to open such a ledger again and to audit it.
-// See scripts/bench-stream.
+// See scripts/bench stream.
 func BenchmarkStream(b *testing.B) {
 	for i, tasks := range []uint64{62_045, 424_889, 2_439_251, 11_439_435} {
 		depth := 4 + i

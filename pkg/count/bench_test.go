@@ -12,7 +12,7 @@ import (
 
 // BenchmarkCount counts whole boards on one thread, with every kernel and symmetry,
 // and with two searches to compare them with: over arrays, and the textbook one over
-// bitmasks. scripts/performance makes its table of this.
+// bitmasks. scripts/bench table makes its table of this.
 func BenchmarkCount(b *testing.B) {
 	benchmark(b, "array", queens.None, 15, func(n int) uint64 { return oracle.Count(n, oracle.Everywhere, nil) })
 	benchmark(b, "bitmask", queens.None, 16, func(n int) uint64 { return bitmask(1<<n-1, 0, 0, 0) })

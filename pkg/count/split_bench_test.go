@@ -17,7 +17,7 @@ import (
 // time in all tasks of the default split over the time in one call for each whole
 // class, on one thread. Each class is searched both ways in turn, so that both meet
 // the same machine. An iteration is a count both ways, and the ratio the median of
-// the iterations'. See scripts/bench-split.
+// the iterations'. See scripts/bench split.
 func BenchmarkSplit(b *testing.B) {
 	for _, n := range []int{17, 18, 19} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
