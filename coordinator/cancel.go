@@ -16,7 +16,7 @@ import (
 )
 
 func cancelCommand(app *cli.App) *cobra.Command {
-	var url string
+	var server *cli.Connection
 	var data dataFolder
 	cmd := &cobra.Command{
 		Use:   "cancel RUN",
@@ -32,17 +32,17 @@ server. What was counted stays in its ledger; delete the run's folder to be rid 
 			if err != nil {
 				return err
 			}
-			if err := cli.CheckNATS(url); err != nil {
+			if err := server.Check(); err != nil {
 				return err
 			}
 			if err := data.open(); err != nil {
 				return err
 			}
-			return cancelRun(cmd.Context(), app, name, &data, url)
+			return cancelRun(cmd.Context(), app, name, &data, server.URL)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&url, "nats", "", "the run is on the NATS server at this `URL`")
+	server = cli.ConnectionFlags(flags, "", "cancel the run on")
 	data.register(flags)
 	return cmd
 }

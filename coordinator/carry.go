@@ -68,13 +68,13 @@ type carriage struct {
 // prepare checks the options, before anything is begun.
 func (c *carriage) prepare() error {
 	o := c.options
-	if !o.flags.Changed("workers") && o.server.url != "" {
+	if !o.flags.Changed("workers") && o.server.nats.URL != "" {
 		o.workers = 0
 	}
 	switch {
 	case o.workers < 0 || o.workers > cli.MaxThreads:
 		return cli.Usagef("--workers must be from 0 to %d, not %d", cli.MaxThreads, o.workers)
-	case o.workers == 0 && o.server.url == "" && o.server.listen == "":
+	case o.workers == 0 && o.server.nats.URL == "" && o.server.listen == "":
 		return cli.Usagef("--workers 0 leaves nobody to count: let workers in with --listen, or name their server with --nats")
 	}
 	if err := o.server.check(); err != nil {
@@ -99,7 +99,7 @@ func (c *carriage) prepare() error {
 func (c *carriage) carry(ctx context.Context, stdout io.Writer) error {
 	defer c.show.listen()()
 	outcome, err := c.serve(ctx)
-	if outcome.Total != nil && c.options.server.url != "" {
+	if outcome.Total != nil && c.options.server.nats.URL != "" {
 		time.Sleep(lastLine)
 	}
 	err = errors.Join(err, c.print(stdout, &outcome, err), c.ledger.Close())
@@ -195,7 +195,7 @@ func (c *carriage) claim(ctx context.Context) (*bus.Claim, error) {
 }
 
 func (c *carriage) setUpError(ctx context.Context, err error) error {
-	if c.options.server.url == "" {
+	if c.options.server.nats.URL == "" {
 		err = fmt.Errorf("%w (its store is under %s: another folder with --data)", err, c.options.data.path)
 	}
 	switch {

@@ -66,7 +66,7 @@ func resume(ctx context.Context, app *cli.App, name string, o *resumeOptions, st
 		}
 	}
 	if !o.data.has(name) {
-		if _, err := os.Stat(o.data.store(name)); err != nil && o.server.url == "" {
+		if _, err := os.Stat(o.data.store(name)); err != nil && o.server.nats.URL == "" {
 			return fmt.Errorf("there is no run %s in %s: see coordinator runs; one whose ledger is lost can be made again from its server, named with --nats", name, o.data.path)
 		}
 		if err := c.rebuild(ctx, name, o.takeOver); err != nil {
@@ -170,7 +170,7 @@ func (c *carriage) rebuild(ctx context.Context, name string, takeOver bool) erro
 		return fmt.Errorf("look for the record of run %s: %w", name, err)
 	case record.State == run.Cancelled:
 		return fmt.Errorf("run %s: %w", name, queens.ErrCancelled)
-	case o.server.url != "" && !takeOver && atWork(&record):
+	case o.server.nats.URL != "" && !takeOver && atWork(&record):
 		return fmt.Errorf("run %s is at work: %s has it, and has said so within %v: resume it where its ledger is; or, if that coordinator has died, wait %[3]v and try again, or take the run over with --take-over",
 			name, record.Owner, lostAfter)
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 func runsCommand(app *cli.App) *cobra.Command {
-	var url string
+	var server *cli.Connection
 	var data dataFolder
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -35,13 +35,13 @@ coordinator resume goes on with it.`,
   coordinator runs --nats nats://127.0.0.1:4222 --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.CheckNATS(url); err != nil {
+			if err := server.Check(); err != nil {
 				return err
 			}
 			if err := data.open(); err != nil {
 				return err
 			}
-			rows, err := listRuns(cmd.Context(), app, &data, url)
+			rows, err := listRuns(cmd.Context(), app, &data, server.URL)
 			// Those of this machine are shown also where the server is away.
 			if len(rows) == 0 && err == nil {
 				app.Log.Info().Str("data", data.path).Msg("there are no runs")
@@ -50,7 +50,7 @@ coordinator resume goes on with it.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&url, "nats", "", "also list the runs on the NATS server at this `URL`")
+	server = cli.ConnectionFlags(flags, "", "also list the runs on")
 	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
 	data.register(flags)
 	return cmd

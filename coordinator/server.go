@@ -19,20 +19,20 @@ import (
 
 // serverOptions are the flags that say which NATS server a run uses.
 type serverOptions struct {
-	url    string
+	nats   *cli.Connection
 	listen string
 }
 
 func (o *serverOptions) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.url, "nats", "", "use the NATS server at this `URL`, or these, separated by commas")
+	o.nats = cli.ConnectionFlags(flags, "", "use")
 	flags.StringVar(&o.listen, "listen", "", "`host:port` on which the embedded server lets workers in")
 }
 
 func (o *serverOptions) check() error {
-	if o.url != "" && o.listen != "" {
+	if o.nats.URL != "" && o.listen != "" {
 		return cli.Usagef("--listen opens the embedded server, --nats (or NQUEENS_NATS) names another: give one of them")
 	}
-	if err := cli.CheckNATS(o.url); err != nil {
+	if err := o.nats.Check(); err != nil {
 		return err
 	}
 	return cli.CheckAddress("listen", o.listen, "127.0.0.1:4222")
@@ -50,8 +50,8 @@ type connection struct {
 func (o *serverOptions) open(run, store string, log zerolog.Logger) (*connection, error) {
 	c := &connection{address: "embedded"}
 	cfg := bus.Config{Name: "nqueens coordinator " + run, Lease: bus.DefaultLease, Log: log}
-	if o.url != "" {
-		cfg.URL = o.url
+	if o.nats.URL != "" {
+		cfg.URL = o.nats.URL
 	} else {
 		if err := o.free(); err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (o *serverOptions) open(run, store string, log zerolog.Logger) (*connection
 		return nil, err
 	}
 	switch {
-	case o.url != "":
+	case o.nats.URL != "":
 		c.address = c.bus.Server()
 	case o.listen != "":
 		c.address = c.server.ClientURL()

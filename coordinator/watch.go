@@ -20,7 +20,7 @@ import (
 
 // watchOptions are the flags of watch.
 type watchOptions struct {
-	url  string
+	nats *cli.Connection
 	json bool
 	data dataFolder
 }
@@ -53,14 +53,14 @@ oldest_s), and total (text, or null unless the run is complete).`,
 			if err != nil {
 				return err
 			}
-			if err := cli.CheckNATS(o.url); err != nil {
+			if err := o.nats.Check(); err != nil {
 				return err
 			}
 			return watch(cmd.Context(), app, name, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.url, "nats", "", "the run is on the NATS server at this URL, or these, separated by commas")
+	o.nats = cli.ConnectionFlags(flags, "", "watch a run on")
 	flags.BoolVar(&o.json, "json", false, "print a JSON object a second")
 	o.data.register(flags)
 	return cmd
@@ -70,14 +70,14 @@ func watch(ctx context.Context, app *cli.App, name string, o *watchOptions, stdo
 	shown := newShow(app)
 	defer shown.listen()()
 	hint := ""
-	if o.url == "" {
+	if o.nats.URL == "" {
 		var err error
-		if name, o.url, err = o.here(app, name); err != nil {
+		if name, o.nats.URL, err = o.here(app, name); err != nil {
 			return err
 		}
 		hint = ": if it asks for a password, give it with --nats"
 	}
-	b, err := bus.Connect(bus.Config{URL: o.url, Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: app.Log})
+	b, err := bus.Connect(bus.Config{URL: o.nats.URL, Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: app.Log})
 	if err != nil {
 		return err
 	}

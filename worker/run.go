@@ -18,7 +18,7 @@ import (
 
 // runOptions are the flags of run.
 type runOptions struct {
-	url     string
+	nats    *cli.Connection
 	threads int
 	kernel  string
 	http    string
@@ -41,7 +41,7 @@ second it ends at once. Whatever way it ends, nothing is lost.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.url, "nats", "nats://127.0.0.1:4222", "`URL` of the NATS server, or several, separated by commas")
+	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
 	flags.Var(kernelChoice(&o.kernel), "kernel", "search to use; see worker kernels")
 	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz and /readyz")
@@ -53,10 +53,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.url == "" {
-		return cli.Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
-	}
-	if err := cli.CheckNATS(o.url); err != nil {
+	if err := o.nats.Check(); err != nil {
 		return err
 	}
 	if err := cli.CheckHTTP(o.http); err != nil {
@@ -66,7 +63,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 		return err
 	}
 	name := worker.NewName()
-	b, err := bus.Connect(bus.Config{URL: o.url, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
+	b, err := bus.Connect(bus.Config{URL: o.nats.URL, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
 	if err != nil {
 		return err
 	}

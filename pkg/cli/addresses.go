@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // CheckAddress returns what is wrong with the host:port of a flag on which to listen; such
@@ -23,13 +25,29 @@ func CheckAddress(flag, address, such string) error {
 // CheckHTTP returns what is wrong with the address of --http; none is right.
 func CheckHTTP(address string) error { return CheckAddress("http", address, defaultHealth) }
 
-// CheckNATS returns what is wrong with the URLs of --nats; none is right. It does not
-// repeat a user or password.
-func CheckNATS(urls string) error {
-	if urls == "" {
+// Connection is how a command reaches its NATS server, as the person wrote it.
+type Connection struct {
+	URL      string // one or several, separated by commas; empty without --nats
+	required bool
+}
+
+// ConnectionFlags registers the flags of a connection to a NATS server. The usage begins
+// with what the command uses the server for. A connection with a default URL is required.
+func ConnectionFlags(flags *pflag.FlagSet, defaultURL, purpose string) *Connection {
+	c := &Connection{required: defaultURL != ""}
+	flags.StringVar(&c.URL, "nats", defaultURL, purpose+" the NATS server at this `URL`, or these, separated by commas")
+	return c
+}
+
+// Check validates the flags. Its error does not repeat a user or password.
+func (c *Connection) Check() error {
+	if c.URL == "" {
+		if c.required {
+			return Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
+		}
 		return nil
 	}
-	for one := range strings.SplitSeq(urls, ",") {
+	for one := range strings.SplitSeq(c.URL, ",") {
 		one = strings.TrimSpace(one)
 		if !isServer(one) {
 			return Usagef("--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not %q",

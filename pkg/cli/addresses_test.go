@@ -26,12 +26,12 @@ func TestCheckAddress(t *testing.T) {
 }
 
 // A server is a URL, whose scheme may be left out, or several.
-func TestCheckNATS(t *testing.T) {
+func TestConnectionCheck(t *testing.T) {
 	for _, urls := range []string{
 		"", "nats://127.0.0.1:4222", "127.0.0.1:4222", "localhost", "nats://host", "tls://host:4222", "ws://host:80", "wss://host",
 		"nats://[::1]:4222", "nats://me:secret@host:4222", "nats://token@host", "nats://a:1,nats://b:2", "a:1, b:2", "nats://host:4222/", "wss://host/nats", " nats://host:4222\n",
 	} {
-		if err := CheckNATS(urls); err != nil {
+		if err := (&Connection{URL: urls}).Check(); err != nil {
 			t.Errorf("%q: %v", urls, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestCheckNATS(t *testing.T) {
 		"http://host:4222", "nat://host", "two words", "nats://two words", ",", "a,", ",a", "a,,b", "%zz", "nats//host:4222",
 		"nats://a:1,nats://b:what", "nats://me:secret@host:what", "nats://me:secret@", "me:secret@ho st",
 	} {
-		err := CheckNATS(urls)
+		err := (&Connection{URL: urls}).Check()
 		if !errors.As(err, new(usageError)) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") ||
 			!strings.HasPrefix(err.Error(), "--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not ") {
 			t.Errorf("%q: %v, want a usage error that says what is right", urls, err)
