@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/testkit"
 )
 
 // Workers that are killed again and again, in the middle of tasks, cost time, and
@@ -16,7 +17,7 @@ import (
 func TestWorkersKilledAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	const tasks, deaths = 1118, 12
-	rng := seeded(t)
+	rng := testkit.Rand(t)
 	s := startScene(t, "16", "--depth", "3")
 	workers := []*process{startWorker(t, s.server.url), startWorker(t, s.server.url)}
 	for range deaths {
@@ -54,7 +55,7 @@ func TestCoordinatorKilledTwentyTimes(t *testing.T) {
 
 func killTwentyTimes(t *testing.T, url string, flags ...string) {
 	const deaths = 20
-	rng := seeded(t)
+	rng := testkit.Rand(t)
 	count := append([]string{"16", "--depth", "3", "--symmetry", "none"}, flags...)
 	coordinator := startCount(t, count...)
 	data := coordinator.data()
@@ -107,7 +108,7 @@ func TestKilledServer(t *testing.T) {
 	t.Run("store kept", func(t *testing.T) {
 		t.Parallel()
 		const tasks = 1118
-		rng := seeded(t)
+		rng := testkit.Rand(t)
 		s := startScene(t, "16", "--depth", "3")
 		startWorker(t, s.server.url, "--threads", "2")
 		for range 3 {
@@ -122,7 +123,7 @@ func TestKilledServer(t *testing.T) {
 	})
 	t.Run("store wiped", func(t *testing.T) {
 		t.Parallel()
-		rng := seeded(t)
+		rng := testkit.Rand(t)
 		s := startScene(t, "15", "--depth", "3")
 		startWorker(t, s.server.url, "--threads", "2")
 		done := s.progress(100 + rng.IntN(100))
@@ -153,7 +154,7 @@ func TestEverythingKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const tasks = 1118
-			rng := seeded(t)
+			rng := testkit.Rand(t)
 			s := startScene(t, "16", "--depth", "3")
 			workers := []*process{startWorker(t, s.server.url), startWorker(t, s.server.url)}
 			if done := s.progress(100 + rng.IntN(200)); done >= tasks {

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"nqueens/pkg/testkit"
+
 	"github.com/nats-io/nats.go"
 )
 
@@ -35,7 +37,7 @@ func TestForeignMessages(t *testing.T) {
 			repeat = append(repeat, m)
 		}
 	}
-	shuffle(seeded(t), repeat)
+	shuffle(testkit.Rand(t), repeat)
 	publish := func(subject string, data []byte) {
 		t.Helper()
 		if _, err := s.view.js.Publish(t.Context(), subject, data); err != nil {

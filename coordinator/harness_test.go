@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,20 +23,6 @@ import (
 // patience bounds each wait for what must happen. It is long, for busy machines
 // and the race detector: where nothing is wrong nobody waits for its end.
 const patience = time.Minute
-
-// seeded returns random numbers. Their seed is logged; the variable SEED sets it.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text, set := os.LookupEnv("SEED"); set {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("SEED=%q: it must be a number from 0 to 2^64-1", text)
-		}
-	}
-	t.Logf("SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // server is an outside nats-server.
 type server struct {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"nqueens/pkg/testkit"
+
 	"github.com/nats-io/nats.go"
 )
 
@@ -70,7 +72,7 @@ type soakWorker struct {
 
 func startSoak(t *testing.T) *soak {
 	t.Helper()
-	s := &soak{rng: seeded(t), struck: make(map[string]int)}
+	s := &soak{rng: testkit.Rand(t), struck: make(map[string]int)}
 	s.scene = scene{t: t, address: freeAddress(t), store: t.TempDir()}
 	s.restartServer()
 	s.view = inspect(t, s.server.url)

@@ -18,6 +18,7 @@ import (
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // The names on the server, as others know them.
@@ -96,7 +97,7 @@ func (s *scene) delete(t *testing.T, stream string) {
 // (2.15) is still clearing the old files away, and refuses.
 func ensureAgain(t *testing.T, b *bus.Bus) {
 	t.Helper()
-	bustest.Eventually(t, 5*time.Second, "what was deleted can be set up again", func() bool {
+	testkit.Eventually(t, "what was deleted can be set up again", func() bool {
 		return b.Ensure(t.Context()) == nil
 	})
 }
@@ -255,7 +256,7 @@ func (s *scene) watch(t *testing.T, subject string) <-chan *nats.Msg {
 // waiting waits until one queue waits at the server.
 func (s *scene) waiting(t *testing.T) {
 	t.Helper()
-	bustest.Eventually(t, 5*time.Second, "a queue waits at the server", func() bool {
+	testkit.Eventually(t, "a queue waits at the server", func() bool {
 		return s.consumer(t).NumWaiting == 1
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // The epoch is one more than what the ledger and the server know of.
@@ -187,7 +188,7 @@ func TestAClaimOutlivesTheServer(t *testing.T) {
 		t.Errorf("without a server the error is %v", err)
 	}
 	restart()
-	bustest.Eventually(t, 20*time.Second, "the claim is renewed", func() bool {
+	testkit.Eventually(t, "the claim is renewed", func() bool {
 		return c.Renew(within(t, time.Second), run.Running, 2) == nil
 	})
 	check(t, "done", readRecord(t, b, time.Time{}).Done, 2)

@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 func TestConnectWithoutAServerFailsQuickly(t *testing.T) {
@@ -91,7 +92,7 @@ func TestPasswordsAreNotShownOnceConnected(t *testing.T) {
 		t.Errorf("the server is called %s", server)
 	}
 	guarded.Shutdown()
-	bustest.Eventually(t, 5*time.Second, "a log line that says that the connection is lost", func() bool {
+	testkit.Eventually(t, "a log line that says that the connection is lost", func() bool {
 		return len(log.Lines("connection lost")) == 1
 	})
 	if lines := log.Lines("s3cret"); len(lines) > 0 {
@@ -160,7 +161,7 @@ func TestNotLostWhileTheServerIsAway(t *testing.T) {
 	}
 	defer b.Close()
 	guarded.Shutdown()
-	bustest.Eventually(t, 5*time.Second, "the connection is lost", func() bool { return len(log.Lines("connection lost")) == 1 })
+	testkit.Eventually(t, "the connection is lost", func() bool { return len(log.Lines("connection lost")) == 1 })
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := b.WaitClosed(ctx); err != nil {

@@ -11,13 +11,14 @@ import (
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // Any bytes may come: none makes a reader panic, and what is read is valid, of the
 // subject's run, and the same when it is sent on.
 
 func FuzzDecodeTask(f *testing.F) {
-	rng := seeded(f)
+	rng := testkit.Rand(f)
 	for range 20 {
 		task := randomTask(rng)
 		f.Add(taskSubject(task.Run), must(encodeTask(&task)))
@@ -71,7 +72,7 @@ func mended(data []byte) (subject string, _ []byte, ok bool) {
 }
 
 func FuzzDecodeResult(f *testing.F) {
-	rng := seeded(f)
+	rng := testkit.Rand(f)
 	for range 20 {
 		r := randomResult(rng)
 		f.Add(resultSubject(r.Run), must(encodeResult(&r)))
@@ -100,7 +101,7 @@ func FuzzDecodeResult(f *testing.F) {
 }
 
 func FuzzDecodeHeartbeat(f *testing.F) {
-	rng := seeded(f)
+	rng := testkit.Rand(f)
 	for range 20 {
 		h := randomHeartbeat(rng)
 		f.Add(must(encodeHeartbeat(&h)))

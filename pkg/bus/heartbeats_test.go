@@ -11,6 +11,7 @@ import (
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // No streams are needed: a heartbeat goes to who listens.
@@ -65,7 +66,7 @@ func TestHeartbeatsRefusesWhatItCantRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bustest.Eventually(t, 5*time.Second, "the garbage is counted", func() bool { return listener.Rejected() == 3 })
+	testkit.Eventually(t, "the garbage is counted", func() bool { return listener.Rejected() == 3 })
 	heard.await(t, from, run.Heartbeat{Worker: "last", Threads: 1})
 	check(t, "messages refused", listener.Rejected(), 3)
 	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "nq.hb.garbage") || !strings.Contains(lines[0], "fffefd") {
@@ -81,7 +82,7 @@ func TestHeartbeatsEndsAndLeavesNoSubscription(t *testing.T) {
 	heard.await(t, from, run.Heartbeat{Worker: "w", Threads: 1})
 	heard.end(t)
 	conn, _ := bustest.Admin(t, server)
-	bustest.Eventually(t, 5*time.Second, "nobody listens any more", func() bool {
+	testkit.Eventually(t, "nobody listens any more", func() bool {
 		_, err := conn.Request("nq.hb.w", nil, time.Second)
 		return err != nil && strings.Contains(err.Error(), "no responders")
 	})

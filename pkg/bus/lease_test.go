@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/testkit"
 )
 
 func TestReturnGivesTheTaskToAnotherAtOnce(t *testing.T) {
@@ -102,7 +102,7 @@ func TestLateDoneDoesNoHarm(t *testing.T) {
 	if err := second.Ack(t.Context()); err != nil {
 		t.Errorf("the second one: %v", err)
 	}
-	bustest.Eventually(t, 5*time.Second, "the task is gone", func() bool {
+	testkit.Eventually(t, "the task is gone", func() bool {
 		return s.stored(t, tasks, "nq.task.n8-a") == 0
 	})
 	publishTask(t, s.bus, task("n8-a", 8))

@@ -10,6 +10,7 @@ import (
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // Each result comes with its place in the stream, and who begins after a place gets
@@ -99,7 +100,7 @@ func TestResultsRepeatNothingAfterAFault(t *testing.T) {
 	faulty := s.stream(t, tasks).Config
 	faulty.MaxAge = time.Hour
 	update(t, s, faulty)
-	bustest.Eventually(t, 10*time.Second, "a log line that it can't read", func() bool { return len(log.Lines("can't read results")) == 1 })
+	testkit.Eventually(t, "a log line that it can't read", func() bool { return len(log.Lines("can't read results")) == 1 })
 	publishResult(t, s.other, result("n8-a", 1))
 	faulty.MaxAge = 0
 	update(t, s, faulty)

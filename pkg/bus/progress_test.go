@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 func snapshot(name string, done uint64) run.Progress {
@@ -73,7 +74,7 @@ func TestProgressAfterARestart(t *testing.T) {
 	w := watchProgress(t, bustest.Connect(t, nil, outside), "n8-a")
 	w.await(t, from, snapshot("n8-a", 1))
 	server.Stop()
-	bustest.Eventually(t, 10*time.Second, "the connection is lost", func() bool { return from.Connected() != nil })
+	testkit.Eventually(t, "the connection is lost", func() bool { return from.Connected() != nil })
 	start := time.Now()
 	for range 1000 {
 		if err := from.PublishProgress(snapshot("n8-a", 2)); err != nil {
@@ -84,7 +85,7 @@ func TestProgressAfterARestart(t *testing.T) {
 		t.Errorf("while the server is away, 1000 snapshots take %v", took)
 	}
 	bustest.Start(t, cfg)
-	bustest.Eventually(t, 10*time.Second, "the connection is there again", func() bool { return from.Connected() == nil })
+	testkit.Eventually(t, "the connection is there again", func() bool { return from.Connected() == nil })
 	w.await(t, from, snapshot("n8-a", 3))
 	if n := w.counted[2]; n != 0 {
 		t.Errorf("%d of the snapshots of meanwhile arrive", n)
@@ -104,7 +105,7 @@ func TestProgressRefusesWhatItCantRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bustest.Eventually(t, 5*time.Second, "the garbage is counted", func() bool { return watcher.Rejected() == 3 })
+	testkit.Eventually(t, "the garbage is counted", func() bool { return watcher.Rejected() == 3 })
 	w.await(t, from, snapshot("n8-a", 2))
 }
 

@@ -17,10 +17,11 @@ import (
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 func TestProgressSurvivesTheWire(t *testing.T) {
-	rng := seeded(t)
+	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomSnapshot(rng)
 		got, err := decodeProgress(progressSubject(want.Run), must(encodeProgress(&want)))
@@ -33,7 +34,7 @@ func TestProgressSurvivesTheWire(t *testing.T) {
 // The snapshot of a large cluster stays far below the megabyte that servers take, whatever
 // its workers are called.
 func TestProgressOfALargeClusterIsSmall(t *testing.T) {
-	s := randomSnapshot(seeded(t))
+	s := randomSnapshot(testkit.Rand(t))
 	s.Workers = nil
 	for range run.MaxWorkers {
 		s.Workers = append(s.Workers, run.WorkerStatus{
@@ -48,7 +49,7 @@ func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 
 // Any bytes can name a worker; those that are no UTF-8 must not keep a snapshot back.
 func TestProgressOfWorkersWhoseNamesAreNoText(t *testing.T) {
-	s := randomSnapshot(seeded(t))
+	s := randomSnapshot(testkit.Rand(t))
 	s.Workers = []run.WorkerStatus{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
 	got, err := decodeProgress(progressSubject(s.Run), must(encodeProgress(&s)))
 	if err != nil || got.Workers[0].Name != "rack?7?" || got.Workers[0].Kernel != "?" {
@@ -136,7 +137,7 @@ func TestHostileProgressIsRefused(t *testing.T) {
 }
 
 func FuzzDecodeProgress(f *testing.F) {
-	rng := seeded(f)
+	rng := testkit.Rand(f)
 	for range 20 {
 		s := randomSnapshot(rng)
 		f.Add(progressSubject(s.Run), must(encodeProgress(&s)))

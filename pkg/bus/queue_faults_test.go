@@ -10,6 +10,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/testkit"
 )
 
 // A worker may come before any coordinator: it waits, says so, and does not go on
@@ -70,7 +71,7 @@ func TestNextSurvivesDeletion(t *testing.T) {
 		}
 		s.delete(t, tasks)
 		taken := follow(t, queue) // asks where nobody answers
-		bustest.Eventually(t, 15*time.Second, "a log line that it waits", func() bool {
+		testkit.Eventually(t, "a log line that it waits", func() bool {
 			return len(log.Lines("waiting")) == 1
 		})
 		ensureAgain(t, s.other)

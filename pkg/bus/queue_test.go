@@ -14,6 +14,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 func TestNextTakesWhatWasPublished(t *testing.T) {
@@ -111,7 +112,7 @@ func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 	}
 	check(t, "messages refused", s.bus.Rejected(), 5)
 	check(t, "messages the other bus refused", s.other.Rejected(), 0)
-	bustest.Eventually(t, 5*time.Second, "the garbage is gone from the stream", func() bool {
+	testkit.Eventually(t, "the garbage is gone from the stream", func() bool {
 		return s.stream(t, tasks).State.Msgs == 1
 	})
 	check(t, "log lines", len(log.Lines("")), 3)
@@ -150,7 +151,7 @@ func TestTasksOfAnotherVersionStay(t *testing.T) {
 	// It is kept from this program for a while, not for ever and not in a loop.
 	refused := time.Now()
 	follow(t, queue)
-	bustest.Eventually(t, 15*time.Second, "the task comes again", func() bool { return s.bus.Rejected() == 2 })
+	testkit.Eventually(t, "the task comes again", func() bool { return s.bus.Rejected() == 2 })
 	if since := time.Since(refused); since < 2*time.Second {
 		t.Errorf("it comes again after %v", since)
 	}

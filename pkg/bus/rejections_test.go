@@ -3,7 +3,6 @@ package bus_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -12,6 +11,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // A worker of another version is named in the log, once, by its results and by its
@@ -43,7 +43,7 @@ func TestWorkersOfAnotherVersionAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bustest.Eventually(t, 5*time.Second, "the heartbeats are counted", func() bool { return s.bus.Rejected() == 8 })
+	testkit.Eventually(t, "the heartbeats are counted", func() bool { return s.bus.Rejected() == 8 })
 	check(t, "log lines that name the worker of the heartbeats", len(log.Lines(`"worker":"old"`)), 1)
 }
 

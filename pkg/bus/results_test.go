@@ -17,6 +17,7 @@ import (
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 func TestResultsDeliversStoredAndNewOnes(t *testing.T) {
@@ -87,7 +88,7 @@ func TestResultsSurvivesADeletedStream(t *testing.T) {
 	read.await(t, 0)
 	s.delete(t, results)
 	s.delete(t, tasks)
-	bustest.Eventually(t, 10*time.Second, "both streams and the consumer are there", func() bool {
+	testkit.Eventually(t, "both streams and the consumer are there", func() bool {
 		_, err := s.js.Stream(t.Context(), results)
 		_, noConsumer := s.js.Consumer(t.Context(), tasks, workers)
 		return err == nil && noConsumer == nil
@@ -146,7 +147,7 @@ func TestResultsSetsUpTheStreams(t *testing.T) {
 	server := bustest.Server(t)
 	read := read(t, bustest.Connect(t, server))
 	_, js := bustest.Admin(t, server)
-	bustest.Eventually(t, 5*time.Second, "streams and consumer are there", func() bool {
+	testkit.Eventually(t, "streams and consumer are there", func() bool {
 		_, noStream := js.Stream(t.Context(), results)
 		_, noConsumer := js.Consumer(t.Context(), tasks, workers)
 		return noStream == nil && noConsumer == nil
@@ -196,7 +197,7 @@ func TestResultsTellsOfAStreamNearlyFull(t *testing.T) {
 			limit(&info.Config, info.State)
 			update(t, s, info.Config)
 			read(t, s.bus)
-			bustest.Eventually(t, 10*time.Second, "a log line that it is nearly full", func() bool {
+			testkit.Eventually(t, "a log line that it is nearly full", func() bool {
 				return len(log.Lines("nearly")) == 1
 			})
 			looks := s.watch(t, "$JS.API.STREAM.INFO."+results)

@@ -15,10 +15,11 @@ import (
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 func TestTasksSurviveTheWire(t *testing.T) {
-	rng := seeded(t)
+	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomTask(rng)
 		data := must(encodeTask(&want))
@@ -30,7 +31,7 @@ func TestTasksSurviveTheWire(t *testing.T) {
 }
 
 func TestResultsSurviveTheWire(t *testing.T) {
-	rng := seeded(t)
+	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomResult(rng)
 		data := must(encodeResult(&want))
@@ -42,7 +43,7 @@ func TestResultsSurviveTheWire(t *testing.T) {
 }
 
 func TestHeartbeatsSurviveTheWire(t *testing.T) {
-	rng := seeded(t)
+	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomHeartbeat(rng)
 		data := must(encodeHeartbeat(&want))
@@ -56,7 +57,7 @@ func TestHeartbeatsSurviveTheWire(t *testing.T) {
 // Any bytes can name a worker; those that are no UTF-8 or command a terminal must not keep
 // a result back.
 func TestWorkerNamesThatAreNoTextSurviveTheWire(t *testing.T) {
-	r, h := randomResult(seeded(t)), run.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1}
+	r, h := randomResult(testkit.Rand(t)), run.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1}
 	r.Worker = h.Worker
 	got, err := decodeResult(resultSubject(r.Run), must(encodeResult(&r)))
 	if err != nil || got.Worker != "rack?7?[2J" {
@@ -69,7 +70,7 @@ func TestWorkerNamesThatAreNoTextSurviveTheWire(t *testing.T) {
 }
 
 func TestMessagesAreReadOnTheirOwnSubjectAlone(t *testing.T) {
-	task, result := randomTask(seeded(t)), randomResult(seeded(t))
+	task, result := randomTask(testkit.Rand(t)), randomResult(testkit.Rand(t))
 	task.Run, result.Run = "n8-a", "n8-a"
 	taskData, resultData := must(encodeTask(&task)), must(encodeResult(&result))
 	for _, subject := range []string{
@@ -208,7 +209,7 @@ func TestTruncatedMessages(t *testing.T) {
 }
 
 func TestGarbageIsRefused(t *testing.T) {
-	rng := seeded(t)
+	rng := testkit.Rand(t)
 	for length := range 300 {
 		data := make([]byte, length)
 		for i := range data {
@@ -221,12 +222,6 @@ func TestGarbageIsRefused(t *testing.T) {
 			t.Errorf("garbage %x: errors %v, %v, %v", data, taskErr, resultErr, beatErr)
 		}
 	}
-}
-
-func seeded(t testing.TB) *rand.Rand {
-	const seed = 20261120
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 func must[T any](value T, err error) T {

@@ -42,17 +42,6 @@ func (l *Log) Lines(text string) []string {
 	return found
 }
 
-// Eventually looks until the condition holds, and fails the test with what was
-// awaited when it does not within the given time. It is for what sends no event.
-func Eventually(t testing.TB, within time.Duration, awaited string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(within); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", within, awaited)
-		}
-	}
-}
-
 // NoGoroutines waits until no goroutine of this process runs code of the package (a part
 // of its import path is enough) or was started by it, and fails the test with those
 // that do not end. A test that calls it must not run in parallel with others.

@@ -1,0 +1,63 @@
+// Package testkit helps tests to wait, to choose at random and to sample. It knows
+// nothing of this project; only tests import it.
+package testkit
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Stall is how long a test waits without any progress before it fails. It is long
+// because machines are busy and the race detector is slow: a test that passes never
+// waits this long.
+const Stall = 3 * time.Minute
+
+// Eventually polls until holds returns true. If it does not within Stall, the test fails
+// with what it waited for. It is for conditions that send no event.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(Stall); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", Stall, what)
+		}
+	}
+}
+
+// Rand returns a random number generator. It logs its seed; the environment variable
+// SEED repeats a seed.
+func Rand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text, set := os.LookupEnv("SEED"); set {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("SEED=%q: it must be a number from 0 to 2^64-1", text)
+		}
+	}
+	t.Logf("SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// Full reports whether the environment variable NQUEENS_TEST_FULL is 1: tests then run
+// their whole matrices, not samples of them.
+func Full() bool { return os.Getenv("NQUEENS_TEST_FULL") == "1" }
+
+// Sample returns n of the cases, chosen by Rand, in their order; all of them if there are
+// no more than n, or if Full.
+func Sample[T any](t testing.TB, n int, cases []T) []T {
+	t.Helper()
+	if Full() || n >= len(cases) {
+		return cases
+	}
+	chosen := Rand(t).Perm(len(cases))[:n]
+	slices.Sort(chosen)
+	sample := make([]T, n)
+	for i, index := range chosen {
+		sample[i] = cases[index]
+	}
+	return sample
+}
