@@ -22,6 +22,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 )
 
 // Config says which server to connect to, and how.
@@ -52,11 +53,11 @@ type Bus struct {
 	salt     string // begins the ids of this connection's messages, see taskMessageID
 	log      zerolog.Logger
 	where    string // the servers of the configuration, for people
-	rejected rejections
+	rejected *rejections
 	closed   chan struct{} // closed when the connection has ended for good
 	waited   atomic.Bool   // for a server that was not there at first
 
-	said seldom
+	limiter ratelimit.Limiter // of log messages
 
 	mu    sync.Mutex
 	tasks jetstream.Stream // see tasksStream
@@ -65,8 +66,7 @@ type Bus struct {
 // Connect connects to the server of the configuration. Once connected, it
 // reconnects for as long as it takes. An error wraps [queens.ErrNoConnection].
 func Connect(cfg Config) (*Bus, error) {
-	b := &Bus{lease: cfg.Lease, salt: randomText(), where: cfg.where(), log: cfg.Log, closed: make(chan struct{})}
-	b.rejected.log = cfg.Log
+	b := &Bus{lease: cfg.Lease, salt: randomText(), where: cfg.where(), log: cfg.Log, rejected: newRejections(cfg.Log), closed: make(chan struct{})}
 	options := []nats.Option{
 		nats.Name(cfg.Name),
 		nats.MaxReconnects(-1),
@@ -172,13 +172,13 @@ func (b *Bus) WaitClosed(ctx context.Context) error {
 
 // Rejected returns the number of messages refused because they could not be read.
 func (b *Bus) Rejected() uint64 {
-	return b.rejected.total()
+	return b.rejected.count.Load()
 }
 
 // asyncError logs what the connection reports outside any call: a permission
 // denied, a slow subscriber. The same is logged once in a while.
 func (b *Bus) asyncError(_ *nats.Conn, _ *nats.Subscription, err error) {
-	if b.said.due(err.Error()) {
+	if b.limiter.Allow(err.Error()) {
 		b.log.Warn().Err(err).Msg("the server or the connection reports an error")
 	}
 }

@@ -3,9 +3,11 @@ package bus
 import (
 	"encoding/hex"
 	"errors"
-	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
+
+	"nqueens/pkg/ratelimit"
 )
 
 // rejections counts messages that could not be read, and logs the first of each
@@ -13,33 +15,28 @@ import (
 type rejections struct {
 	log zerolog.Logger
 
-	mu      sync.Mutex
-	count   uint64
-	subject map[string]struct{}
+	count   atomic.Uint64
+	limiter ratelimit.Limiter
 }
 
-// maxSubjects bounds the memory that foreign subjects can take.
-const maxSubjects = 1000
+// newRejections returns a log of each subject's first message, of 1000 subjects at most.
+func newRejections(log zerolog.Logger) *rejections {
+	return &rejections{log: log, limiter: ratelimit.Limiter{Interval: ratelimit.Forever, MaxKeys: 1000}}
+}
 
 // shownBytes is how much of a refused message goes to the log.
 const shownBytes = 16
 
 func (r *rejections) add(subject string, data []byte, reason error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.count++
+	r.count.Add(1)
 	key := subject
 	var version versionError
 	if errors.As(reason, &version) {
 		key += " version " + version.worker
 	}
-	if _, seen := r.subject[key]; seen || len(r.subject) >= maxSubjects {
+	if !r.limiter.Allow(key) {
 		return
 	}
-	if r.subject == nil {
-		r.subject = make(map[string]struct{})
-	}
-	r.subject[key] = struct{}{}
 	event := r.log.Warn().Err(reason)
 	if version.worker != "" {
 		event.Str("worker", version.worker)
@@ -47,10 +44,4 @@ func (r *rejections) add(subject string, data []byte, reason error) {
 	event.Str("subject", subject).Int("bytes", len(data)).
 		Str("begins", hex.EncodeToString(data[:min(len(data), shownBytes)])).
 		Msg("refused a message; more of its kind are counted, not logged")
-}
-
-func (r *rejections) total() uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.count
 }

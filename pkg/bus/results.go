@@ -39,7 +39,7 @@ func (b *Bus) Results(ctx context.Context, run string, after run.StreamPosition,
 		if ctx.Err() != nil {
 			return nil
 		}
-		if b.said.due("results") {
+		if b.limiter.Allow("results") {
 			b.log.Warn().Err(err).Msg("can't read results, trying again")
 		}
 		select {
@@ -220,7 +220,7 @@ func (r *reader) look(ctx context.Context) (jetstream.Stream, error) {
 	}
 	info := stream.CachedInfo()
 	full := used(info) >= 0.9
-	if full && r.full && r.bus.said.due("full") {
+	if full && r.full && r.bus.limiter.Allow("full") {
 		r.bus.log.Warn().Uint64("bytes", info.State.Bytes).Int64("max_bytes", info.Config.MaxBytes).
 			Uint64("messages", info.State.Msgs).Int64("max_messages", info.Config.MaxMsgs).
 			Msg("the stream of results is full or nearly: workers hold theirs until it is purged or raised")

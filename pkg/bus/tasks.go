@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
 )
 
@@ -61,9 +62,9 @@ func (b *Bus) tasksStream(ctx context.Context) (jetstream.Stream, error) {
 
 // Queue is one worker's access to the tasks of all runs.
 type Queue struct {
-	bus  *Bus
-	iter jetstream.MessagesContext
-	said seldom
+	bus     *Bus
+	iter    jetstream.MessagesContext
+	limiter ratelimit.Limiter // of log messages
 }
 
 // Queue returns an access to the tasks, for one goroutine.
@@ -116,7 +117,7 @@ func (q *Queue) next(ctx context.Context) (jetstream.Msg, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if text := q.waitingFor(err); q.said.due(text) {
+		if text := q.waitingFor(err); q.limiter.Allow(text) {
 			q.bus.log.Info().AnErr("reason", err).Msg(text)
 		}
 		select {

@@ -2,13 +2,14 @@ package coordinator
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 )
 
 // mail runs the window's errands, some at a time, and tells where each task lies.
@@ -18,10 +19,8 @@ type mail struct {
 	jobs   chan job
 	placed chan job
 
-	mu   sync.Mutex
-	said time.Time // when a fault of the queue was last logged
-	lost uint64    // tasks found lost, and
-	told time.Time // when that was last logged
+	limiter ratelimit.Limiter
+	lost    atomic.Uint64 // tasks found lost
 }
 
 // errand says what the mail is to do with a task.
@@ -77,11 +76,8 @@ func (m *mail) carry(ctx context.Context) {
 	}
 }
 
-// Faults of the queue: how often to try again, and how often to say so.
-const (
-	retryEvery = time.Second
-	sayEvery   = 30 * time.Second
-)
+// retryEvery is how often to try again after a fault of the queue.
+const retryEvery = time.Second
 
 func (m *mail) run(ctx context.Context, j job) job {
 	switch j.errand {
@@ -120,7 +116,7 @@ func (m *mail) insist(ctx context.Context, j *job, complaint string, try func() 
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if m.due(&m.said) {
+		if m.limiter.Allow("fault") {
 			m.log.Warn().Err(err).Uint64("task", j.task.ID).Msg(complaint)
 		}
 		select {
@@ -131,24 +127,10 @@ func (m *mail) insist(ctx context.Context, j *job, complaint string, try func() 
 	}
 }
 
-// due reports whether to say again what was said at that time, and notes it.
-func (m *mail) due(last *time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if time.Since(*last) < sayEvery {
-		return false
-	}
-	*last = time.Now()
-	return true
-}
-
 // tellLost logs that a task was lost: the first, and then once in a while how many.
 func (m *mail) tellLost(task *queens.Task) {
-	m.mu.Lock()
-	m.lost++
-	lost := m.lost
-	m.mu.Unlock()
-	if m.due(&m.told) {
+	lost := m.lost.Add(1)
+	if m.limiter.Allow("lost") {
 		m.log.Info().Uint64("task", task.ID).Uint32("attempt", task.Attempt).Uint64("lost_so_far", lost).
 			Msg("tasks left the queue without a result, publishing them again")
 	}

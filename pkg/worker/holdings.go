@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
 )
 
@@ -35,11 +36,11 @@ type holding struct {
 
 // holdings are all the tasks that a worker holds.
 type holdings struct {
-	mu         sync.Mutex
-	all        map[*holding]struct{}
-	looked     time.Time // when leases were last looked after
-	stalled    int       // searches that did not advance then
-	complained time.Time // when the last complaint was logged
+	mu      sync.Mutex
+	all     map[*holding]struct{}
+	looked  time.Time         // when leases were last looked after
+	stalled int               // searches that did not advance then
+	limiter ratelimit.Limiter // of complaints
 }
 
 func (s *holdings) add(task queens.Task, lease run.Lease) *holding {
@@ -69,18 +70,12 @@ func (s *holdings) list() []*holding {
 	return list
 }
 
-// complainEvery is how often a fault that lasts is logged.
-const complainEvery = 30 * time.Second
-
 // complain logs that a result can't be stored, once in a while for all of them.
 func (s *holdings) complain(log *zerolog.Logger, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if time.Since(s.complained) < complainEvery {
+	if !s.limiter.Allow("") {
 		return
 	}
-	s.complained = time.Now()
-	log.Warn().Err(err).Int("held", len(s.all)).Msg("can't store results, holding them and trying again")
+	log.Warn().Err(err).Int("held", len(s.list())).Msg("can't store results, holding them and trying again")
 }
 
 // keepLeases extends the leases of the tasks held, three times in the length of a

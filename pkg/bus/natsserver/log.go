@@ -3,48 +3,26 @@ package natsserver
 import (
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/rs/zerolog"
+
+	"nqueens/pkg/ratelimit"
 )
 
 // serverLog passes the server's log on. It keeps the first fatal error and the first
 // failure to write the store: the server reports those to its log alone.
 type serverLog struct {
-	log    zerolog.Logger
-	failed chan struct{} // closed when there is a failure
+	log     zerolog.Logger
+	limiter ratelimit.Limiter // by text: a full disk is an error with each message
+	failed  chan struct{}     // closed when there is a failure
 
 	mu    sync.Mutex
 	first error
-	cause string               // of the failure, in the server's words
-	said  map[string]time.Time // errors and warnings by their text
+	cause string // of the failure, in the server's words
 }
 
 func newServerLog(log zerolog.Logger) *serverLog {
 	return &serverLog{log: log, failed: make(chan struct{})}
-}
-
-const (
-	// sayEvery is how often an error that lasts is logged: a full disk is one with
-	// each message.
-	sayEvery = 30 * time.Second
-	// maxTexts bounds the memory that their texts take.
-	maxTexts = 100
-)
-
-// due reports whether to log that text now.
-func (l *serverLog) due(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last, said := l.said[text]
-	if said && time.Since(last) < sayEvery || !said && len(l.said) >= maxTexts {
-		return false
-	}
-	if l.said == nil {
-		l.said = make(map[string]time.Time)
-	}
-	l.said[text] = time.Now()
-	return true
 }
 
 // fatal returns the first fatal error: a port in use, a store that can't be made.
@@ -89,7 +67,7 @@ const source = "nats-server"
 func (l *serverLog) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	l.watch(text)
-	if l.due(text) {
+	if l.limiter.Allow(text) {
 		l.log.Error().Str("from", source).Msg(text)
 	}
 }
@@ -98,7 +76,7 @@ func (l *serverLog) Errorf(format string, v ...any) {
 func (l *serverLog) Warnf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	l.watch(text)
-	if l.due(text) {
+	if l.limiter.Allow(text) {
 		l.log.Warn().Str("from", source).Msg(text)
 	}
 }
