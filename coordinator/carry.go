@@ -17,6 +17,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/httpserver"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -218,7 +219,7 @@ func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Cla
 		Uint64("tasks", h.Manifest.Tasks).Uint64("done", c.ledger.Len()).Int("workers", c.options.workers).
 		Str("kernel", c.kernel.Name).Str("server", server.address)
 	if len(h.Manifest.Placed) > 0 {
-		event.Str("placed", listed(h.Manifest.Placed))
+		event.Str("placed", humanize.Squares(h.Manifest.Placed))
 	}
 	event.Msg("counting")
 	c.show.begin()

@@ -6,16 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"runtime"
-	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/estimate"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 )
@@ -124,83 +122,26 @@ func newEstimateReport(job *estimate.Job, e *estimate.Estimate) estimateReport {
 
 // print shows the estimate to a person, in columns.
 func (r *estimateReport) print(stdout io.Writer) error {
-	rows := plural(r.Depth.Max, "row")
+	rows := humanize.Plural(r.Depth.Max, "row")
 	if r.Depth.Min < r.Depth.Max {
 		rows = fmt.Sprintf("%d to %s", r.Depth.Min, rows)
 	}
 	out := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
 	return errors.Join(
-		line(out, "time\t%s\t%s\t%s, %s\n", longTime(r.Seconds.Mid), between(r.Seconds, longTime), plural(r.Workers, "worker"), r.Kernel),
-		line(out, "core time\t%s\t%s\tsearches alone\n", longTime(r.CoreSeconds.Mid), between(r.CoreSeconds, longTime)),
-		line(out, "solutions\t%s\t%s\t95%% confidence, %s\n", large(r.Solutions.Mean),
-			between(secondsReport{Low: r.Solutions.Low, High: r.Solutions.High}, large), plural(r.Solutions.Descents, "random descent")),
-		line(out, "tasks\t%s\t\tprefixes of %s\n", large(float64(r.Tasks)), rows),
-		line(out, "ledger\t%s\n", size(r.LedgerBytes)),
+		line(out, "time\t%s\t%s\t%s, %s\n", humanize.Seconds(r.Seconds.Mid), between(r.Seconds, humanize.Seconds), humanize.Plural(r.Workers, "worker"), r.Kernel),
+		line(out, "core time\t%s\t%s\tsearches alone\n", humanize.Seconds(r.CoreSeconds.Mid), between(r.CoreSeconds, humanize.Seconds)),
+		line(out, "solutions\t%s\t%s\t95%% confidence, %s\n", humanize.Approx(r.Solutions.Mean),
+			between(secondsReport{Low: r.Solutions.Low, High: r.Solutions.High}, humanize.Approx), humanize.Plural(r.Solutions.Descents, "random probe")),
+		line(out, "tasks\t%s\t\tprefixes of %s\n", humanize.Approx(float64(r.Tasks)), rows),
+		line(out, "ledger\t%s\n", humanize.Bytes(r.LedgerBytes)),
 		out.Flush(),
 	)
 }
 
 // between shows a range, or nothing where its ends look the same.
 func between(r secondsReport, show func(float64) string) string {
-	low, high := show(r.Low), show(r.High)
-	if low == high {
+	if show(r.Low) == show(r.High) {
 		return ""
 	}
-	return low + " to " + high
-}
-
-// longTime shows any time in seconds: <0.1s, 1.6s, 4m12s, 3h20m, 12d4h, 3.1 years,
-// 15 million years.
-func longTime(seconds float64) string {
-	const year = 365.25 * 24 * 3600
-	switch {
-	case seconds < 0.05:
-		return "<0.1s"
-	case seconds < 9.95:
-		return fmt.Sprintf("%.1fs", seconds)
-	case seconds < year:
-		return round(time.Duration(math.Round(seconds)) * time.Second)
-	}
-	years, unit := seconds/year, " years"
-	for _, larger := range []string{" thousand years", " million years", " billion years"} {
-		if years < 999.5 {
-			break
-		}
-		years, unit = years/1000, larger
-	}
-	return threeDigits(years) + unit
-}
-
-// large shows a number of anything: 724, 365596, 3.93e10.
-func large(x float64) string {
-	if x < 999999.5 {
-		return fmt.Sprintf("%.0f", x)
-	}
-	digits, exponent, _ := strings.Cut(fmt.Sprintf("%.2e", x), "e+")
-	return digits + "e" + strings.TrimLeft(exponent, "0")
-}
-
-// size shows a number of bytes: 128 KiB, 676 MiB.
-func size(bytes uint64) string {
-	const kib = 1 << 10
-	if bytes < kib*kib {
-		return fmt.Sprintf("%d KiB", bytes/kib)
-	}
-	return threeDigits(float64(bytes)/kib/kib) + " MiB"
-}
-
-// threeDigits shows a number of at least 1: 3.1, 31.4, 314.
-func threeDigits(x float64) string {
-	if x < 99.95 {
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.0f", x)
-}
-
-// plural names how many there are of something.
-func plural(number int, what string) string {
-	if number == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", number, what)
+	return humanize.Range(r.Low, r.High, show)
 }

@@ -40,15 +40,6 @@ func (p placeFlag) squares(n int) ([]queens.Square, error) {
 	return squares, nil
 }
 
-// listed shows squares to a person: 0,3 2,0.
-func listed(squares []queens.Square) string {
-	words := make([]string, len(squares))
-	for i, s := range squares {
-		words[i] = s.String()
-	}
-	return strings.Join(words, " ")
-}
-
 // sameCount is the command line that begins the count of a manifest once more.
 func sameCount(m *queens.Manifest) string {
 	line := fmt.Sprintf("coordinator count %d", m.N)

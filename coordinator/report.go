@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -110,28 +109,3 @@ func logChange(log zerolog.Logger, change progress.Change, h *run.Heartbeat) {
 // secondsField names the field that has a duration as a number, for programs; the field of
 // the plain name has it for people.
 func secondsField(name string) string { return name + cli.SecondsSuffix }
-
-// span shows a range of durations: 17s to 21s.
-func span(r run.Range) string {
-	least, most := round(r.Min), round(r.Max)
-	if least == most {
-		return least
-	}
-	return least + " to " + most
-}
-
-// round makes a duration short: 1.2s, 19s, 4m12s, 3h20m, 12d4h.
-func round(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d < 10*time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	case d < time.Hour:
-		return d.Round(time.Second).String()
-	case d < day:
-		d = d.Round(time.Minute)
-		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	d = d.Round(time.Hour)
-	return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
-}

@@ -16,6 +16,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -167,7 +168,7 @@ func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {
 		if r.State != unreadable {
 			done, tasks, share = strconv.FormatUint(r.Done, 10), strconv.FormatUint(r.Tasks, 10), percent(r.Done, r.Tasks)
 		}
-		lines = append(lines, line(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Run, r.State, done, tasks, share, age(r.Created), r.where()))
+		lines = append(lines, line(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Run, r.State, done, tasks, share, humanize.Age(r.Created), r.where()))
 	}
 	return errors.Join(append(lines, out.Flush())...)
 }
@@ -177,7 +178,7 @@ func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {
 func (r *runRow) where() string {
 	words := slices.DeleteFunc([]string{r.Ledger, r.Server, r.Owner}, func(word string) bool { return word == "" })
 	if len(r.Placed) > 0 {
-		words = append(words, "queens placed on "+listed(r.Placed))
+		words = append(words, "queens placed on "+humanize.Squares(r.Placed))
 	}
 	return cli.Printable(strings.Join(words, ", "))
 }
@@ -195,16 +196,5 @@ func percent(done, tasks uint64) string {
 	case tasks == 0:
 		return "0"
 	}
-	return fmt.Sprintf("%.1f", min(float64(done)/float64(tasks)*100, 99.9))
-}
-
-func age(since time.Time) string {
-	if since.IsZero() {
-		return "?"
-	}
-	d := time.Since(since)
-	if d < 48*time.Hour {
-		return d.Round(time.Second).String()
-	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
+	return strings.TrimSuffix(humanize.Percent(float64(done)/float64(tasks), false), "%")
 }

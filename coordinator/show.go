@@ -11,6 +11,7 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/display"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/run"
 )
 
@@ -158,13 +159,13 @@ func (s *show) note() {
 }
 
 func (s *show) logProgress(now *run.Progress) {
-	event := s.app.Log.Info().Float64("percent", percentage(now.WorkDone)).Uint64("done", now.Done).Uint64("tasks", now.Tasks).
+	event := s.app.Log.Info().Float64("percent", humanize.Percentage(now.WorkDone)).Uint64("done", now.Done).Uint64("tasks", now.Tasks).
 		Str("solutions", now.Solutions.String()).Float64("rate", math.Round(now.Rate)).
-		Str("elapsed", round(now.Elapsed)).Float64(secondsField("elapsed"), now.Elapsed.Seconds())
+		Str("elapsed", humanize.Duration(now.Elapsed)).Float64(secondsField("elapsed"), now.Elapsed.Seconds())
 	if now.ETA == (run.Range{}) {
 		event.Str("eta", "estimating")
 	} else {
-		event.Str("eta", span(now.ETA)).Float64(secondsField("eta_least"), now.ETA.Min.Seconds()).Float64(secondsField("eta_most"), now.ETA.Max.Seconds())
+		event.Str("eta", humanize.Range(now.ETA.Min, now.ETA.Max, humanize.Duration)).Float64(secondsField("eta_least"), now.ETA.Min.Seconds()).Float64(secondsField("eta_most"), now.ETA.Max.Seconds())
 	}
 	event.Int("workers", now.WorkerCount).Int("threads", now.Threads)
 	if now.Republished > 0 {
@@ -175,6 +176,3 @@ func (s *show) logProgress(now *run.Progress) {
 	}
 	event.Msg("progress")
 }
-
-// percentage is a share in percent, in steps of 0.1, rounded down: 100 means all.
-func percentage(share float64) float64 { return math.Floor(share*1000) / 10 }

@@ -13,6 +13,7 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/enumerate"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 )
 
@@ -214,7 +215,7 @@ func (o *solveOptions) solve(ctx context.Context, app *cli.App, source boardSour
 	if err == nil && printed == 0 {
 		event := app.Log.Info().Int("n", source.n)
 		if len(source.placed) > 0 {
-			event.Str("placed", listed(source.placed))
+			event.Str("placed", humanize.Squares(source.placed))
 		}
 		event.Msg("there is no solution")
 	}

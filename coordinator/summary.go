@@ -9,6 +9,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/display"
+	"nqueens/pkg/humanize"
 )
 
 // summarize tells what the run came to, whatever its end: where there is a screen, a run
@@ -35,12 +36,12 @@ func (c *carriage) logEnd(o *coordinator.Outcome, known string, ended error) {
 	p := &o.Progress
 	h := c.ledger.Header()
 	event := c.app.Log.Info().Str("run", h.Run).Str("end", ending(ended)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
-		Str("elapsed", round(p.Elapsed)).Float64(secondsField("elapsed"), p.Elapsed.Seconds()).
-		Str("core_time", round(o.CoreTime)).Float64(secondsField("core_time"), o.CoreTime.Seconds()).
-		Float64("percent", percentage(p.WorkDone)).Str("solutions", p.Solutions.String()).
+		Str("elapsed", humanize.Duration(p.Elapsed)).Float64(secondsField("elapsed"), p.Elapsed.Seconds()).
+		Str("core_time", humanize.Duration(o.CoreTime)).Float64(secondsField("core_time"), o.CoreTime.Seconds()).
+		Float64("percent", humanize.Percentage(p.WorkDone)).Str("solutions", p.Solutions.String()).
 		Float64("rate", math.Round(o.Rate)).Int("workers", o.Workers).Uint64("repeated", p.Republished).Int("conflicts", p.Conflicts)
 	if len(h.Manifest.Placed) > 0 {
-		event.Str("placed", listed(h.Manifest.Placed))
+		event.Str("placed", humanize.Squares(h.Manifest.Placed))
 	}
 	if o.Resumed > 0 {
 		event.Uint64("resumed_from", o.Resumed)
@@ -69,9 +70,9 @@ var verdicts = map[string]string{
 // table is the summary of a complete run.
 func (c *carriage) table(o *coordinator.Outcome, known string) []display.Line {
 	p := &o.Progress
-	lines := append(c.totals(o, known), display.Line{Label: "time", Value: round(p.Elapsed), Remark: resumed(o)})
+	lines := append(c.totals(o, known), display.Line{Label: "time", Value: humanize.Duration(p.Elapsed), Remark: resumed(o)})
 	if o.Rate > 0 {
-		lines = append(lines, display.Line{Label: "rate", Value: display.Rate(o.Rate), Remark: "solutions"})
+		lines = append(lines, display.Line{Label: "rate", Value: humanize.Rate(o.Rate), Remark: "solutions"})
 	}
 	return append(lines,
 		coreTime(o),
@@ -94,19 +95,19 @@ func (c *carriage) tableOfOld(o *coordinator.Outcome, known string) []display.Li
 // totals are the lines that a table begins with.
 func (c *carriage) totals(o *coordinator.Outcome, known string) []display.Line {
 	h := c.ledger.Header()
-	lines := []display.Line{{Label: "solutions", Value: display.Count(o.Total), Remark: verdicts[known]}}
+	lines := []display.Line{{Label: "solutions", Value: humanize.Big(o.Total), Remark: verdicts[known]}}
 	if placed := h.Manifest.Placed; len(placed) > 0 {
-		lines = append(lines, display.Line{Label: "placed", Value: fmt.Sprint(len(placed)), Remark: "beforehand, on " + listed(placed)})
+		lines = append(lines, display.Line{Label: "placed", Value: fmt.Sprint(len(placed)), Remark: "beforehand, on " + humanize.Squares(placed)})
 	}
 	if c.unique != nil {
-		lines = append(lines, display.Line{Label: "fundamental", Value: display.Count(c.unique), Remark: "apart from turns and mirrors"})
+		lines = append(lines, display.Line{Label: "fundamental", Value: humanize.Big(c.unique), Remark: "apart from turns and mirrors"})
 	}
 	return lines
 }
 
 // coreTime is the line with the time of all searches, whoever had them made.
 func coreTime(o *coordinator.Outcome) display.Line {
-	l := display.Line{Label: "core time", Value: round(o.CoreTime), Remark: "all searches together"}
+	l := display.Line{Label: "core time", Value: humanize.Duration(o.CoreTime), Remark: "all searches together"}
 	if hours := o.CoreTime.Hours(); hours >= 0.01 {
 		l.Remark = fmt.Sprintf("%.3g core-hours", hours)
 	}

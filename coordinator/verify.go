@@ -19,6 +19,7 @@ import (
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -180,7 +181,7 @@ func (v *verdict) print(stdout io.Writer, start time.Time, total *big.Int, err e
 		fmt.Sprintf("counted again: %d tasks with kernel %s (--seed %s), all agree", v.Recounted, v.Kernel, v.Seed),
 	}
 	if len(v.Placed) > 0 {
-		lines = slices.Insert(lines, 1, "queens placed beforehand: "+listed(v.Placed))
+		lines = slices.Insert(lines, 1, "queens placed beforehand: "+humanize.Squares(v.Placed))
 	}
 	switch v.Whole {
 	case "":

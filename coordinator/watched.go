@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nqueens/pkg/display"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -41,7 +42,7 @@ type crewJSON struct {
 
 func watched(s *run.Progress) *watchedJSON {
 	w := watchedJSON{
-		Run: s.Run, N: s.N, Placed: s.Placed, State: s.State, Percent: percentage(s.WorkDone), Done: s.Done, Tasks: s.Tasks,
+		Run: s.Run, N: s.N, Placed: s.Placed, State: s.State, Percent: humanize.Percentage(s.WorkDone), Done: s.Done, Tasks: s.Tasks,
 		Solutions: s.Solutions.String(), Rate: s.Rate, Elapsed: s.Elapsed.Seconds(),
 		Workers: s.WorkerCount, Threads: s.Threads, Repeated: s.Republished, Conflicts: s.Conflicts,
 		Crew: make([]crewJSON, len(s.Workers)),
@@ -67,12 +68,12 @@ func watchedTable(s *run.Progress) []display.Line {
 	if _, published := queens.KnownTotal(s.N); published && s.Placed == 0 {
 		verdict = verdicts["match"] // else it would be none of a complete run
 	}
-	lines := []display.Line{{Label: "solutions", Value: display.Count(s.Total), Remark: verdict}}
+	lines := []display.Line{{Label: "solutions", Value: humanize.Big(s.Total), Remark: verdict}}
 	if s.Placed > 0 {
 		lines = append(lines, display.Line{Label: "placed", Value: fmt.Sprint(s.Placed), Remark: "beforehand; coordinator runs says where"})
 	}
 	return append(lines,
-		display.Line{Label: "time", Value: round(s.Elapsed), Remark: "of its last coordinator"},
+		display.Line{Label: "time", Value: humanize.Duration(s.Elapsed), Remark: "of its last coordinator"},
 		display.Line{Label: "tasks", Value: fmt.Sprint(s.Tasks), Remark: fmt.Sprintf("%d repeated, %d in conflict", s.Republished, s.Conflicts)},
 		display.Line{Label: "run", Value: s.Run, Remark: "coordinator verify goes through it again"},
 	)

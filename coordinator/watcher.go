@@ -10,6 +10,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -199,7 +200,7 @@ func (w *watcher) sayRecord(r *run.Record) {
 		w.say(isAwaited, "waiting for word of its coordinator (%q)", r.Owner)
 	default:
 		w.say(hasNoWord, "its coordinator has not been heard of for %v: if it has died, coordinator resume %s goes on with it",
-			round(time.Since(r.Updated).Truncate(time.Second)), w.run)
+			humanize.Duration(time.Since(r.Updated).Truncate(time.Second)), w.run)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/run"
 )
 
@@ -49,7 +50,7 @@ func (l look) crew(s *run.Progress, width, room int) []line {
 	}
 	lines := columns(rows, width, l)
 	if more := all - len(members); more > 0 {
-		lines = append(lines, line{spaces(indent), {l.ellipsis() + " and " + plural(more, "more worker"), faint}})
+		lines = append(lines, line{spaces(indent), {l.ellipsis() + " and " + humanize.Plural(more, "more worker"), faint}})
 	}
 	return lines
 }
@@ -101,23 +102,23 @@ func (l look) member(m run.WorkerStatus, slow time.Duration) []part {
 		kernelColumn:  {4, line{{cut(l.clean(m.Kernel), shortName, l), faint}}},
 		rateColumn:    {2, line{{"-", faint}}},
 		heldColumn:    {5, line{{inColumn(m.Held, "task"), faint}}},
-		ageColumn:     {1, line{{"for ", faint}, {brief(m.LongestTask), plain}}},
+		ageColumn:     {1, line{{"for ", faint}, {humanize.Clock(m.LongestTask), plain}}},
 	}
 	if m.Rate > 0 {
-		row[rateColumn].text = line{{Rate(m.Rate), plain}}
+		row[rateColumn].text = line{{humanize.Rate(m.Rate), plain}}
 	}
 	switch {
 	case m.Held == 0:
 		row[heldColumn].text, row[ageColumn].text = nil, line{{"idle", faint}}
 	case m.LongestTask > slow:
-		row[ageColumn].text = line{{"! for " + brief(m.LongestTask), notice}} // seen without colors too
+		row[ageColumn].text = line{{"! for " + humanize.Clock(m.LongestTask), notice}} // seen without colors too
 	}
 	return row
 }
 
 // inColumn is plural for numbers below each other.
 func inColumn(number int, what string) string {
-	text := plural(number, what)
+	text := humanize.Plural(number, what)
 	if !strings.HasSuffix(text, "s") {
 		text += " "
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/run"
 )
 
@@ -47,11 +48,11 @@ func (l look) render(s *run.Progress, note string, width, height int) []line {
 // title is the line that says which run it is, and its state.
 func (l look) title(s *run.Progress, width int) line {
 	parts := []part{
-		{0, line{{"n = " + count(s.N), bold}}},
+		{0, line{{"n = " + humanize.Int(s.N), bold}}},
 		{3, line{{l.clean(string(s.Symmetry)) + " symmetry", faint}}},
 	}
 	if s.Placed > 0 {
-		parts = append(parts, part{4, line{{plural(s.Placed, "queen") + " placed", faint}}})
+		parts = append(parts, part{4, line{{humanize.Plural(s.Placed, "queen") + " placed", faint}}})
 	}
 	parts = append(parts,
 		part{2, line{{l.clean(s.Run), plain}}},
@@ -84,17 +85,17 @@ const (
 func (l look) advance(s *run.Progress, width int) line {
 	const gap = 2
 	done := s.WorkDone >= 1 && s.Done >= s.Tasks
-	share := percent(s.WorkDone, done)
+	share := humanize.Percent(s.WorkDone, done)
 	parts := []part{
 		{0, line{spaces(len("99.9%") - len(share)), {share, bold}}},
-		{2, line{{brief(s.Elapsed), plain}, {" elapsed", faint}}},
+		{2, line{{humanize.Clock(s.Elapsed), plain}, {" elapsed", faint}}},
 	}
 	switch {
 	case done || s.State.Finished() || s.State == run.Stopped:
 	case s.ETA == (run.Range{}):
 		parts = append(parts, part{1, line{{"estimating", faint}}})
 	default:
-		parts = append(parts, part{1, line{{Coarse(s.ETA), plain}, {" left", faint}}})
+		parts = append(parts, part{1, line{{humanize.Remaining(s.ETA), plain}, {" left", faint}}})
 	}
 	beside := join(parts, choose(parts, width-leastBar-gap, gap), spaces(gap))
 	bar := min(int(barShare*float64(width)), width-gap-beside.width())
@@ -141,15 +142,15 @@ func (l look) results(s *run.Progress, width int) line {
 		solutions = " solution"
 	}
 	parts := []part{
-		{1, line{{Count(s.Solutions), bold}, {solutions, plain}}},
-		{2, line{{Rate(s.Rate), plain}}},
-		{3, line{{count(s.Done) + " of " + plural(s.Tasks, "task"), plain}}},
+		{1, line{{humanize.Big(s.Solutions), bold}, {solutions, plain}}},
+		{2, line{{humanize.Rate(s.Rate), plain}}},
+		{3, line{{humanize.Int(s.Done) + " of " + humanize.Plural(s.Tasks, "task"), plain}}},
 	}
 	if s.Republished > 0 {
-		parts = append(parts, part{4, line{{count(s.Republished) + " repeated", notice}}})
+		parts = append(parts, part{4, line{{humanize.Int(s.Republished) + " repeated", notice}}})
 	}
 	if s.Conflicts > 0 {
-		parts = append(parts, part{0, line{{plural(s.Conflicts, "conflict"), alarm}}})
+		parts = append(parts, part{0, line{{humanize.Plural(s.Conflicts, "conflict"), alarm}}})
 	}
 	return l.row(parts, width)
 }
@@ -170,5 +171,5 @@ func (l look) strength(s *run.Progress) line {
 	case s.WorkerCount == 0:
 		return line{{"no workers", notice}}
 	}
-	return line{{plural(s.WorkerCount, "worker"), plain}, {l.gap(), faint}, {plural(s.Threads, "thread"), plain}}
+	return line{{humanize.Plural(s.WorkerCount, "worker"), plain}, {l.gap(), faint}, {humanize.Plural(s.Threads, "thread"), plain}}
 }

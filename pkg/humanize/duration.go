@@ -1,0 +1,129 @@
+package humanize
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"nqueens/pkg/run"
+)
+
+const (
+	day  = 24 * time.Hour
+	year = 365 * day
+)
+
+// Duration formats a duration, rounded to two units: 1.2s, 19s, 4m12s, 3h20m, 12d4h.
+func Duration(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	case d < day:
+		d = d.Round(time.Minute)
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	d = d.Round(time.Hour)
+	return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
+}
+
+// Seconds formats a duration in seconds, which may exceed a [time.Duration]: <0.1s, 1.6s,
+// 4m12s, 3h20m, 12d4h, 3.1 years, 15.0 million years.
+func Seconds(seconds float64) string {
+	const julianYear = 365.25 * 24 * 3600
+	switch {
+	case seconds < 0.05:
+		return "<0.1s"
+	case seconds < 9.95:
+		return fmt.Sprintf("%.1fs", seconds)
+	case seconds < julianYear:
+		return Duration(time.Duration(math.Round(seconds)) * time.Second)
+	}
+	years, unit, _ := scale(seconds/julianYear, " years", " thousand years", " million years", " billion years")
+	return threeDigits(years, 1) + unit
+}
+
+// Clock formats a running time, rounded down to one or two units: 19s, 4m12s, 3h, 12d4h,
+// 100y. It formats a negative duration as 0s.
+func Clock(d time.Duration) string {
+	switch d = max(0, d); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return twoUnits(d, time.Minute, "m", time.Second, "s")
+	case d < day:
+		return twoUnits(d, time.Hour, "h", time.Minute, "m")
+	case d < 100*day:
+		return twoUnits(d, day, "d", time.Hour, "h")
+	case d < 2*year:
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return fmt.Sprintf("%dy", d/year)
+}
+
+// twoUnits formats a duration, without the smaller unit if that is 0.
+func twoUnits(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
+	text := fmt.Sprintf("%d%s", d/large, largeName)
+	if rest := d % large / small; rest > 0 {
+		text += fmt.Sprintf("%d%s", rest, smallName)
+	}
+	return text
+}
+
+// Age formats the time since a moment: 1h2m3s, or from 48 hours on 3 days. It formats the
+// zero time as a question mark.
+func Age(since time.Time) string {
+	if since.IsZero() {
+		return "?"
+	}
+	d := time.Since(since)
+	if d < 2*day {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%d days", d/day)
+}
+
+// Remaining formats the time that a run still takes: 4m10s to 5m. It rounds both ends
+// outwards, so that the text covers the range, to multiples of a step that grows with
+// them: a step is at least a thirtieth of the time, so that a forecast that moves by one
+// percent rarely changes the text. It formats negative times as 0.
+func Remaining(r run.Range) string {
+	low, high := max(0, r.Min), max(0, r.Min, r.Max)
+	low = low.Truncate(step(low))
+	unit := step(high)
+	if rest := high % unit; rest > 0 && high < math.MaxInt64-unit {
+		high += unit - rest
+	}
+	switch {
+	case high < time.Second:
+		return "0s"
+	case low == 0:
+		return "up to " + Clock(high)
+	}
+	return Range(low, high, Clock)
+}
+
+// step returns the step to which [Remaining] rounds a duration.
+func step(d time.Duration) time.Duration {
+	for _, s := range []struct{ below, step time.Duration }{
+		{10 * time.Second, time.Second},
+		{time.Minute, 5 * time.Second},
+		{5 * time.Minute, 10 * time.Second},
+		{15 * time.Minute, 30 * time.Second},
+		{30 * time.Minute, time.Minute},
+		{2 * time.Hour, 5 * time.Minute},
+		{5 * time.Hour, 10 * time.Minute},
+		{15 * time.Hour, 30 * time.Minute},
+		{30 * time.Hour, time.Hour},
+		{90 * time.Hour, 3 * time.Hour},
+		{30 * day, day},
+		{100 * day, 5 * day},
+		{2 * year, 25 * day},
+	} {
+		if d < s.below {
+			return s.step
+		}
+	}
+	return year
+}
