@@ -75,7 +75,7 @@ func TestContainers(t *testing.T) {
 func TestUnit(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	unit := replaced(t, "nqueens-worker.service", "/usr/local/bin/worker", "/bin/true")
+	unit := replaced(t, "nqueens-worker.service", "/usr/local/bin/nqueens-worker", "/bin/true")
 	out, err := exec.CommandContext(ctx, "systemd-analyze", "verify", unit).CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
 		t.Fatal("systemd-analyze is missing: install systemd")
