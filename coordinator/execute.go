@@ -70,9 +70,9 @@ func (c *carriage) service(claim *bus.Claim, roster *progress.Roster) (*coordina
 	return coordinator.New(coordinator.Config{
 		Known:          knownTotal(&m),
 		Roster:         roster,
-		CheckAfter:     coordinator.DefaultOverdue,
-		RepublishAfter: coordinator.DefaultPatience,
-		DisputeTimeout: coordinator.DefaultUnsettled,
+		CheckAfter:     coordinator.DefaultCheckAfter,
+		RepublishAfter: coordinator.DefaultRepublishAfter,
+		DisputeTimeout: coordinator.DefaultDisputeTimeout,
 		OnComplete:     c.countUnique,
 		OnProgress:     c.report,
 		ReportEvery:    coordinator.DefaultReportEvery,

@@ -78,10 +78,10 @@ type Config struct {
 
 // Defaults for the times of a [Config].
 const (
-	DefaultOverdue     = 15 * time.Second
-	DefaultPatience    = 10 * time.Minute
-	DefaultUnsettled   = 20 * time.Second
-	DefaultReportEvery = 250 * time.Millisecond
+	DefaultCheckAfter     = 15 * time.Second
+	DefaultRepublishAfter = 10 * time.Minute
+	DefaultDisputeTimeout = 20 * time.Second
+	DefaultReportEvery    = 250 * time.Millisecond
 )
 
 // Validate reports the first thing wrong with the configuration.
@@ -111,20 +111,20 @@ type Outcome struct {
 
 // Coordinator is the service, for one run.
 type Coordinator struct {
-	cfg    Config
-	run    string
-	bus    Bus
-	claim  Claim
-	ledger *ledger.Ledger
-	books  *books
-	window *window
-	meter  *progress.Meter
+	cfg       Config
+	run       string
+	bus       Bus
+	claim     Claim
+	ledger    *ledger.Ledger
+	collector *collector
+	window    *window
+	meter     *progress.Meter
 
-	before uint64        // tasks accepted before
-	done   atomic.Uint64 // tasks accepted, for those who renew the claim
-	safe   atomic.Pointer[run.StreamPosition]
-	lonely time.Time // when it is to be logged next that no worker is there
-	idle   time.Time // since when nothing is left but disputes that nobody here can settle
+	resumed         uint64        // tasks accepted before
+	done            atomic.Uint64 // tasks accepted, for those who renew the claim
+	ackedPosition   atomic.Pointer[run.StreamPosition]
+	warnNoWorkersAt time.Time // when it is to be logged next that no worker is there
+	blockedSince    time.Time // since when nothing is left but disputes that nobody here can settle
 }
 
 // New returns a coordinator that has not started, of the run that the ledger is of.
@@ -133,9 +133,9 @@ func New(cfg Config, bus Bus, claim Claim, l *ledger.Ledger) (*Coordinator, erro
 		return nil, err
 	}
 	h := l.Header()
-	c := &Coordinator{cfg: cfg, run: h.Run, bus: bus, claim: claim, ledger: l, before: l.Len()}
+	c := &Coordinator{cfg: cfg, run: h.Run, bus: bus, claim: claim, ledger: l, resumed: l.Len()}
 	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, l.Has)
-	c.books = newBooks(&c.cfg, l, c.window)
+	c.collector = newCollector(&c.cfg, l, c.window)
 	return c, nil
 }
 
@@ -144,33 +144,33 @@ func New(cfg Config, bus Bus, claim Claim, l *ledger.Ledger) (*Coordinator, erro
 // [queens.ErrCancelled] or the cause of ctx's end.
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	defer c.window.close()
-	c.lonely = time.Now().Add(lonelyAfter)
+	c.warnNoWorkersAt = time.Now().Add(noWorkersDelay)
 	var sum *big.Int
-	err := c.books.begin()
-	c.measure()
+	err := c.collector.load()
+	c.resetMeter()
 	if err == nil {
-		sum, err = c.complete(ctx)
+		sum, err = c.runToTotal(ctx)
 	}
 	last := c.snapshot()
 	return Outcome{
 		Total:      sum,
 		Progress:   last,
 		Rate:       c.meter.MeanRate(),
-		CoreTime:   c.books.search,
-		Resumed:    c.before,
-		Duplicates: c.books.duplicates,
+		CoreTime:   c.collector.coreTime,
+		Resumed:    c.resumed,
+		Duplicates: c.collector.duplicates,
 		Refused:    c.ledger.Refused(),
-		Workers:    len(c.books.workers),
+		Workers:    len(c.collector.workers),
 	}, err
 }
 
-// complete carries the run on until there is a total. It renews the claim all the while.
-func (c *Coordinator) complete(ctx context.Context) (*big.Int, error) {
+// runToTotal carries the run on until there is a total. It renews the claim all the while.
+func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
 	var sum *big.Int
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	group.Go(func() error { return c.hold(ctx) })
+	group.Go(func() error { return c.renewLoop(ctx) })
 	group.Go(func() error {
 		defer stop()
 		err := c.collect(ctx)
@@ -191,40 +191,40 @@ func (c *Coordinator) complete(ctx context.Context) (*big.Int, error) {
 
 // collect publishes tasks and enters results until every task has one.
 func (c *Coordinator) collect(ctx context.Context) error {
-	if c.books.complete() {
+	if c.collector.complete() {
 		return nil
 	}
-	c.note()
+	c.publishPosition()
 	if err := c.bus.PurgeTasks(ctx, c.run); err != nil {
 		c.cfg.Log.Warn().Err(err).Msg("tasks of an earlier coordinator may be counted once more")
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	in := newInbox()
-	group.Go(func() error { return in.receive(ctx, c.bus, c.run, c.ledger.Position()) })
-	post := newMail(c.bus, c.cfg.Log)
-	group.Go(func() error { return post.deliver(ctx) })
-	search := newFinder(c.books.manifest)
-	group.Go(func() error { return search.find(ctx) })
+	in := newReceiver()
+	group.Go(func() error { return in.run(ctx, c.bus, c.run, c.ledger.Position()) })
+	post := newDispatcher(c.bus, c.cfg.Log)
+	group.Go(func() error { return post.run(ctx) })
+	search := newTaskLookup(c.collector.manifest)
+	group.Go(func() error { return search.run(ctx) })
 	group.Go(func() error {
 		defer stop()
-		return c.loop(ctx, in, post, search)
+		return c.eventLoop(ctx, in, post, search)
 	})
 	return group.Wait()
 }
 
-// measure begins to measure the rate from what is done by now.
-func (c *Coordinator) measure() {
-	c.meter = progress.NewMeter(c.books.manifest.Tasks, c.books.work, c.books.sums.Partial())
+// resetMeter begins to measure the rate from what is done by now.
+func (c *Coordinator) resetMeter() {
+	c.meter = progress.NewMeter(c.collector.manifest.Tasks, c.collector.work, c.collector.sums.Partial())
 }
 
-// holdEvery is how often the claim is renewed, and results that are safe are told of.
-const holdEvery = 2 * time.Second
+// renewInterval is how often the claim is renewed, and results that are safe are told of.
+const renewInterval = 2 * time.Second
 
-// hold renews the claim until it is lost or ctx ends.
-func (c *Coordinator) hold(ctx context.Context) error {
-	tick := time.NewTicker(holdEvery)
+// renewLoop renews the claim until it is lost or ctx ends.
+func (c *Coordinator) renewLoop(ctx context.Context) error {
+	tick := time.NewTicker(renewInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -237,7 +237,7 @@ func (c *Coordinator) hold(ctx context.Context) error {
 			return err
 		}
 		if err == nil {
-			if at := c.safe.Load(); at != nil {
+			if at := c.ackedPosition.Load(); at != nil {
 				err = c.bus.TrimResults(ctx, c.run, *at)
 			}
 		}

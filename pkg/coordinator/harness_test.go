@@ -25,7 +25,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// overdue and lease make in tests happen soon what takes seconds otherwise.
+// checkAfter and lease make in tests happen soon what takes seconds otherwise.
 const (
 	overdue = 300 * time.Millisecond
 	lease   = time.Second
@@ -99,7 +99,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	return r
 }
 
-// begin starts a coordinator with the ledger as it is.
+// load starts a coordinator with the ledger as it is.
 func (r *testRun) begin() {
 	r.t.Helper()
 	r.latest.Store(new(run.Progress))
@@ -119,7 +119,7 @@ func (r *testRun) begin() {
 	r.t.Cleanup(func() { cancel(errStopped); <-done })
 }
 
-// again stops the coordinator, as if it had died, and starts another on its ledger.
+// retryQueue stops the coordinator, as if it had died, and starts another on its ledger.
 func (r *testRun) again() {
 	r.t.Helper()
 	r.cancel()
@@ -156,7 +156,7 @@ type delivery struct {
 	lease run.Lease
 }
 
-// patience bounds every wait of a test. It is long, for busy machines and the race detector:
+// republishAfter bounds every wait of a test. It is long, for busy machines and the race detector:
 // where nothing is wrong nobody waits for its end.
 const patience = time.Minute
 

@@ -61,7 +61,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	s.reopen(b)
 }
 
-// reopen times what a later command does with the ledger.
+// loadOpenDisputes times what a later command does with the ledger.
 func (s *stream) reopen(b *testing.B) {
 	b.Helper()
 	start := time.Now()

@@ -109,9 +109,9 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 	roster := progress.NewRoster()
 	service, err := coordinator.New(coordinator.Config{
 		Roster:         roster,
-		CheckAfter:     coordinator.DefaultOverdue,
-		RepublishAfter: coordinator.DefaultPatience,
-		DisputeTimeout: coordinator.DefaultUnsettled,
+		CheckAfter:     coordinator.DefaultCheckAfter,
+		RepublishAfter: coordinator.DefaultRepublishAfter,
+		DisputeTimeout: coordinator.DefaultDisputeTimeout,
 		OnProgress:     s.report,
 		ReportEvery:    reportEvery,
 		Log:            zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),

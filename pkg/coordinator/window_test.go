@@ -26,15 +26,15 @@ func TestLooksAndFreshTasksTakeTurns(t *testing.T) {
 		w := newWindow(&Config{CheckAfter: time.Second, RepublishAfter: time.Hour}, "r", &m, func(uint64) bool { return false })
 		defer w.close()
 		const out = 20
-		next := func() (job, bool) { w.draw(); return w.next() }
+		next := func() (request, bool) { w.fill(); return w.nextRequest() }
 		for range out {
 			j, ok := next()
-			if !ok || j.errand == look {
+			if !ok || j.op == opCheck {
 				t.Fatalf("errand %+v (%v), want a fresh task", j, ok)
 			}
 			w.sent(j)
-			j.place, j.published = 1, true
-			w.placed(j)
+			j.streamSeq, j.published = 1, true
+			w.completed(j)
 		}
 		time.Sleep(time.Second)
 		w.sweep()
@@ -43,16 +43,16 @@ func TestLooksAndFreshTasksTakeTurns(t *testing.T) {
 		looked := make(map[uint64]bool)
 		for i := range 2 * (out - 1) {
 			j, ok := next()
-			if !ok || (j.errand == look) != (i%2 == 0) {
+			if !ok || (j.op == opCheck) != (i%2 == 0) {
 				t.Fatalf("errand %d is %+v (%v)", i, j, ok)
 			}
-			if j.errand == look && (looked[j.task.ID] || j.task.ID == 3) {
+			if j.op == opCheck && (looked[j.task.ID] || j.task.ID == 3) {
 				t.Errorf("a second look, or one too many, after task %d", j.task.ID)
 			}
 			looked[j.task.ID] = true
 			w.sent(j)
 		}
-		if j, ok := next(); !ok || j.errand == look {
+		if j, ok := next(); !ok || j.op == opCheck {
 			t.Errorf("errand %+v (%v), want a fresh task after all looks", j, ok)
 		}
 	})
@@ -72,18 +72,18 @@ func TestResultOfADrawnTask(t *testing.T) {
 	accepted := make(map[uint64]bool)
 	w := newWindow(&Config{CheckAfter: time.Second, RepublishAfter: time.Hour}, "r", &m, func(id uint64) bool { return accepted[id] })
 	defer w.close()
-	w.draw()
-	first, ok := w.next()
+	w.fill()
+	first, ok := w.nextRequest()
 	if hash, out := w.expected(first.task.ID); !ok || !out || hash != first.task.Hash() || first.task.Attempt != 1 {
 		t.Fatalf("errand %+v (%v), hash %x (%v)", first, ok, hash, out)
 	}
 	accepted[first.task.ID] = true
 	w.accepted(first.task.ID, 0)
-	if j, ok := w.next(); ok {
+	if j, ok := w.nextRequest(); ok {
 		t.Errorf("errand %+v for a task that has its result", j)
 	}
-	w.draw()
-	if second, ok := w.next(); !ok || second.task.ID == first.task.ID {
+	w.fill()
+	if second, ok := w.nextRequest(); !ok || second.task.ID == first.task.ID {
 		t.Errorf("errand %+v (%v), want the next task", second, ok)
 	}
 }

@@ -9,51 +9,51 @@ import (
 	"nqueens/pkg/run"
 )
 
-// beatEvery is the time between heartbeats.
-const beatEvery = 3 * time.Second
+// heartbeatInterval is the time between heartbeats.
+const heartbeatInterval = 3 * time.Second
 
-// beat tells the coordinators that the worker lives and what it searches: every few
+// heartbeatLoop tells the coordinators that the worker lives and what it searches: every few
 // seconds, when it is asked to, and at the end, that the worker leaves. It makes all
 // heartbeats, one after the other, so that the last to be published is the last made.
-func (w *Worker) beat(ctx context.Context) {
-	tick := time.NewTicker(beatEvery)
+func (w *Worker) heartbeatLoop(ctx context.Context) {
+	tick := time.NewTicker(heartbeatInterval)
 	defer tick.Stop()
-	w.say(false)
+	w.publishHeartbeat(false)
 	for {
 		select {
 		case <-tick.C:
-			w.say(false)
-		case first := <-w.announcements:
-			asked := w.alsoAsked(first)
-			w.say(false)
+			w.publishHeartbeat(false)
+		case first := <-w.flushes:
+			asked := w.drainFlushes(first)
+			w.publishHeartbeat(false)
 			for _, said := range asked {
 				close(said)
 			}
 		case <-ctx.Done():
-			w.say(true)
+			w.publishHeartbeat(true)
 			return
 		}
 	}
 }
 
-// announce publishes a heartbeat before a search begins, where the task was given out
+// flushHeartbeat publishes a heartbeat before a search begins, where the task was given out
 // before: whoever had it may have died of it, and so may this worker. Its last
 // heartbeat then names the task.
-func (w *Worker) announce(h *holding) {
+func (w *Worker) flushHeartbeat(h *heldTask) {
 	if h.lease.Redelivered() || h.task.Attempt > 1 {
 		said := make(chan struct{})
-		w.announcements <- said
+		w.flushes <- said
 		<-said
 	}
 }
 
-// alsoAsked returns an announcement and all others that wait: one heartbeat, which may
-// take an exchange with the server, serves them all.
-func (w *Worker) alsoAsked(first chan struct{}) []chan struct{} {
+// drainFlushes returns an announcement and all others that wait: one heartbeat, which may
+// fetchLoop an exchange with the server, serves them all.
+func (w *Worker) drainFlushes(first chan struct{}) []chan struct{} {
 	asked := []chan struct{}{first}
 	for {
 		select {
-		case next := <-w.announcements:
+		case next := <-w.flushes:
 			asked = append(asked, next)
 		default:
 			return asked
@@ -61,23 +61,23 @@ func (w *Worker) alsoAsked(first chan struct{}) []chan struct{} {
 	}
 }
 
-func (w *Worker) say(leaving bool) {
-	_ = w.outbox.PublishHeartbeat(run.Heartbeat{ // the next one, or silence, tells as much
+func (w *Worker) publishHeartbeat(leaving bool) {
+	_ = w.publisher.PublishHeartbeat(run.Heartbeat{ // the next one, or silence, tells as much
 		Worker:  w.cfg.Name,
 		Version: w.cfg.Version,
 		Kernel:  w.cfg.Kernel.Name,
 		Threads: w.cfg.Threads,
 		Leaving: leaving,
-		Held:    searched(w.held.list()),
+		Held:    activeTasks(w.leases.list()),
 	})
 }
 
-// searched returns those of the tasks held that are being searched, the longest first.
-func searched(held []*holding) []run.ActiveTask {
+// activeTasks returns those of the tasks held that are being searched, the longest first.
+func activeTasks(held []*heldTask) []run.ActiveTask {
 	var list []run.ActiveTask
 	for _, h := range held {
 		if h.stage.Load() == searching {
-			list = append(list, run.ActiveTask{Run: h.task.Run, Task: h.task.ID, Elapsed: time.Since(h.begun)})
+			list = append(list, run.ActiveTask{Run: h.task.Run, Task: h.task.ID, Elapsed: time.Since(h.startedAt)})
 		}
 	}
 	slices.SortFunc(list, func(a, b run.ActiveTask) int { return cmp.Compare(b.Elapsed, a.Elapsed) })

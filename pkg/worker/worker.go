@@ -70,12 +70,12 @@ func (c *Config) Validate() error {
 
 // Worker is the service.
 type Worker struct {
-	cfg    Config
-	queue  Queue
-	outbox Publisher
-	held   holdings
+	cfg       Config
+	queue     Queue
+	publisher Publisher
+	leases    leases
 
-	announcements chan chan struct{} // each closed when a heartbeat is published
+	flushes chan chan struct{} // each closed when a heartbeat is published
 }
 
 // New returns a worker that has not started.
@@ -83,7 +83,7 @@ func New(cfg Config, queue Queue, outbox Publisher) (*Worker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Worker{cfg: cfg, queue: queue, outbox: outbox, announcements: make(chan chan struct{})}, nil
+	return &Worker{cfg: cfg, queue: queue, publisher: outbox, flushes: make(chan chan struct{})}, nil
 }
 
 // NewName returns a name for a worker on this machine, such as laptop-3f9a21.
@@ -116,16 +116,16 @@ func (w *Worker) Run(ctx context.Context) {
 	})
 	defer stop()
 
-	taken, counted := make(chan *holding), make(chan *holding)
+	taken, counted := make(chan *heldTask), make(chan *heldTask)
 	var taking, counting, reporting, keeping sync.WaitGroup
-	taking.Go(func() { w.take(ctx, taken) })
+	taking.Go(func() { w.fetchLoop(ctx, taken) })
 	for range w.cfg.Threads {
-		counting.Go(func() { w.count(work, taken, counted) })
-		reporting.Go(func() { w.report(work, counted) })
+		counting.Go(func() { w.searchLoop(work, taken, counted) })
+		reporting.Go(func() { w.reportLoop(work, counted) })
 	}
 	kept, release := context.WithCancel(context.WithoutCancel(ctx))
-	keeping.Go(func() { w.keepLeases(kept) })
-	keeping.Go(func() { w.beat(kept) })
+	keeping.Go(func() { w.renewLoop(kept) })
+	keeping.Go(func() { w.heartbeatLoop(kept) })
 
 	taking.Wait()
 	close(taken)
@@ -136,8 +136,8 @@ func (w *Worker) Run(ctx context.Context) {
 	keeping.Wait()
 }
 
-// take brings tasks until ctx ends.
-func (w *Worker) take(ctx context.Context, taken chan<- *holding) {
+// fetchLoop brings tasks until ctx ends.
+func (w *Worker) fetchLoop(ctx context.Context, taken chan<- *heldTask) {
 	var declining sync.WaitGroup
 	defer declining.Wait()
 	for {
@@ -145,7 +145,7 @@ func (w *Worker) take(ctx context.Context, taken chan<- *holding) {
 		if err != nil {
 			return // ctx has ended: nothing else ends a queue
 		}
-		h := w.held.add(task, lease)
+		h := w.leases.add(task, lease)
 		if slices.Contains(task.ExcludedWorkers, w.cfg.Name) {
 			declining.Go(func() { w.decline(ctx, h) })
 			continue
@@ -153,38 +153,38 @@ func (w *Worker) take(ctx context.Context, taken chan<- *holding) {
 		select {
 		case taken <- h:
 		case <-ctx.Done():
-			w.handBack(h)
+			w.release(h)
 		}
 	}
 }
 
-// declineAfter is how long a task that is for others is kept before it is handed back.
-const declineAfter = time.Second
+// declineDelay is how long a task that is for others is kept before it is handed back.
+const declineDelay = time.Second
 
 // decline hands back a task that this worker must not count. What is handed back is
 // given out at once, to this worker again where no other waits for a task: the pause
 // keeps the task from going back and forth without end.
-func (w *Worker) decline(ctx context.Context, h *holding) {
+func (w *Worker) decline(ctx context.Context, h *heldTask) {
 	h.task.Prefixes = nil // they may be large, and such tasks many
 	h.stage.Store(declined)
 	select {
 	case <-ctx.Done():
-	case <-time.After(declineAfter):
+	case <-time.After(declineDelay):
 	}
-	w.handBack(h)
+	w.release(h)
 }
 
-// count searches what is taken, on one thread.
-func (w *Worker) count(work context.Context, taken <-chan *holding, counted chan<- *holding) {
+// searchLoop searches what is taken, on one thread.
+func (w *Worker) searchLoop(work context.Context, taken <-chan *heldTask, counted chan<- *heldTask) {
 	counter := w.cfg.Kernel.New()
 	for h := range taken {
-		h.begun = time.Now()
+		h.startedAt = time.Now()
 		h.stage.Store(searching)
-		w.announce(h)
+		w.flushHeartbeat(h)
 		start := time.Now()
 		n, err := counter.Count(work, &h.task.Board, h.task.Prefixes, &h.pulse)
 		if err != nil {
-			w.handBack(h)
+			w.release(h)
 			continue
 		}
 		h.result = queens.Result{
@@ -202,24 +202,24 @@ func (w *Worker) count(work context.Context, taken <-chan *holding, counted chan
 	}
 }
 
-// retryEvery is the pause between tries to store a result.
-const retryEvery = time.Second
+// retryInterval is the pause between tries to store a result.
+const retryInterval = time.Second
 
-// report stores the result of what is counted, and only then gives the task up. A
+// reportLoop stores the result of what is counted, and only then gives the task up. A
 // result that can't be stored is held and tried again while work goes on.
-func (w *Worker) report(work context.Context, counted <-chan *holding) {
+func (w *Worker) reportLoop(work context.Context, counted <-chan *heldTask) {
 	for h := range counted {
-		err := w.outbox.PublishResult(work, &h.result)
+		err := w.publisher.PublishResult(work, &h.result)
 		for err != nil && work.Err() == nil {
-			w.held.complain(&w.cfg.Log, err)
+			w.leases.logStoreError(&w.cfg.Log, err)
 			select {
 			case <-work.Done():
-			case <-time.After(retryEvery):
-				err = w.outbox.PublishResult(work, &h.result)
+			case <-time.After(retryInterval):
+				err = w.publisher.PublishResult(work, &h.result)
 			}
 		}
 		if err != nil {
-			w.handBack(h)
+			w.release(h)
 			continue
 		}
 		if err := h.lease.Ack(work); err != nil {
@@ -227,13 +227,13 @@ func (w *Worker) report(work context.Context, counted <-chan *holding) {
 			// duplicate.
 			w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("task not given up")
 		}
-		w.held.remove(h)
+		w.leases.remove(h)
 	}
 }
 
-func (w *Worker) handBack(h *holding) {
+func (w *Worker) release(h *heldTask) {
 	if err := h.lease.Release(); err != nil {
 		w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("task not handed back, its lease will lapse")
 	}
-	w.held.remove(h)
+	w.leases.remove(h)
 }

@@ -9,50 +9,50 @@ import (
 	"nqueens/pkg/split"
 )
 
-// finder makes tasks again by their ids, beside the loop: of disputes, and of results
+// taskLookup makes tasks again by their ids, beside the loop: of disputes, and of results
 // that came before their tasks were drawn. In large runs that takes a while.
-type finder struct {
+type taskLookup struct {
 	manifest queens.Manifest
 	found    chan []queens.Task
 
-	mu     sync.Mutex
-	wanted []uint64
-	woken  chan struct{}
+	mu        sync.Mutex
+	requested []uint64
+	wake      chan struct{}
 }
 
-func newFinder(m queens.Manifest) *finder {
-	return &finder{manifest: m, found: make(chan []queens.Task), woken: make(chan struct{}, 1)}
+func newTaskLookup(m queens.Manifest) *taskLookup {
+	return &taskLookup{manifest: m, found: make(chan []queens.Task), wake: make(chan struct{}, 1)}
 }
 
-// want asks for the tasks of these ids.
-func (f *finder) want(ids []uint64) {
+// request asks for the tasks of these ids.
+func (f *taskLookup) request(ids []uint64) {
 	if len(ids) == 0 {
 		return
 	}
 	f.mu.Lock()
-	f.wanted = append(f.wanted, ids...)
+	f.requested = append(f.requested, ids...)
 	f.mu.Unlock()
 	select {
-	case f.woken <- struct{}{}:
+	case f.wake <- struct{}{}:
 	default:
 	}
 }
 
 // take returns what is wanted, in order, and forgets it.
-func (f *finder) take() []uint64 {
+func (f *taskLookup) take() []uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ids := f.wanted
-	f.wanted = nil
+	ids := f.requested
+	f.requested = nil
 	slices.Sort(ids)
 	return ids
 }
 
-// find passes on what is wanted, some at a time, until ctx ends.
-func (f *finder) find(ctx context.Context) error {
+// execute passes on what is wanted, some at a time, until ctx ends.
+func (f *taskLookup) run(ctx context.Context) error {
 	for {
 		select {
-		case <-f.woken:
+		case <-f.wake:
 		case <-ctx.Done():
 			return nil
 		}
@@ -68,7 +68,7 @@ func (f *finder) find(ctx context.Context) error {
 			some = nil
 		}
 		err := split.Find(ctx, &f.manifest, f.take(), func(task queens.Task) {
-			if some = append(some, task); len(some) == maxGroup {
+			if some = append(some, task); len(some) == maxBatch {
 				pass()
 			}
 		})

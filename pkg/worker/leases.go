@@ -22,66 +22,66 @@ const (
 	declined
 )
 
-// holding is a task that the worker holds.
-type holding struct {
-	task   queens.Task
-	lease  run.Lease
-	stage  atomic.Int32
-	pulse  atomic.Uint64 // grows while the search advances
-	begun  time.Time     // set before the stage is searching
-	result queens.Result // set before the stage is reporting
+// heldTask is a task that the worker holds.
+type heldTask struct {
+	task      queens.Task
+	lease     run.Lease
+	stage     atomic.Int32
+	pulse     atomic.Uint64 // grows while the search advances
+	startedAt time.Time     // set before the stage is searching
+	result    queens.Result // set before the stage is reporting
 
 	lastPulse uint64 // used by keepLeases alone
 }
 
-// holdings are all the tasks that a worker holds.
-type holdings struct {
-	mu      sync.Mutex
-	all     map[*holding]struct{}
-	looked  time.Time         // when leases were last looked after
-	stalled int               // searches that did not advance then
-	limiter ratelimit.Limiter // of complaints
+// leases are all the tasks that a worker holds.
+type leases struct {
+	mu        sync.Mutex
+	all       map[*heldTask]struct{}
+	renewedAt time.Time         // when leases were last looked after
+	stalled   int               // searches that did not advance then
+	limiter   ratelimit.Limiter // of store errors
 }
 
-func (s *holdings) add(task queens.Task, lease run.Lease) *holding {
-	h := &holding{task: task, lease: lease}
+func (s *leases) add(task queens.Task, lease run.Lease) *heldTask {
+	h := &heldTask{task: task, lease: lease}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
-		s.all = make(map[*holding]struct{})
+		s.all = make(map[*heldTask]struct{})
 	}
 	s.all[h] = struct{}{}
 	return h
 }
 
-func (s *holdings) remove(h *holding) {
+func (s *leases) remove(h *heldTask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, h)
 }
 
-func (s *holdings) list() []*holding {
+func (s *leases) list() []*heldTask {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]*holding, 0, len(s.all))
+	list := make([]*heldTask, 0, len(s.all))
 	for h := range s.all {
 		list = append(list, h)
 	}
 	return list
 }
 
-// complain logs that a result can't be stored, once in a while for all of them.
-func (s *holdings) complain(log *zerolog.Logger, err error) {
+// logStoreError logs that a result can't be stored, once in a while for all of them.
+func (s *leases) logStoreError(log *zerolog.Logger, err error) {
 	if !s.limiter.Allow("") {
 		return
 	}
 	log.Warn().Err(err).Int("held", len(s.list())).Msg("can't store results, holding them and trying again")
 }
 
-// keepLeases extends the leases of the tasks held, three times in the length of a
+// renewLoop extends the leases of the tasks held, three times in the length of a
 // lease, as long as the worker really works: that of a search that stands still is
 // left to lapse, and those of tasks that wait behind such searches too.
-func (w *Worker) keepLeases(ctx context.Context) {
+func (w *Worker) renewLoop(ctx context.Context) {
 	tick := time.NewTicker(w.cfg.Lease / 3)
 	defer tick.Stop()
 	for {
@@ -90,8 +90,8 @@ func (w *Worker) keepLeases(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		keep, stalled := alive(w.held.list())
-		w.held.note(stalled)
+		keep, stalled := renewable(w.leases.list())
+		w.leases.noteRenewal(stalled)
 		for _, h := range keep {
 			if err := h.lease.Extend(); err != nil {
 				w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("lease not extended")
@@ -100,37 +100,37 @@ func (w *Worker) keepLeases(ctx context.Context) {
 	}
 }
 
-func (s *holdings) note(stalled int) {
+func (s *leases) noteRenewal(stalled int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.looked, s.stalled = time.Now(), stalled
+	s.renewedAt, s.stalled = time.Now(), stalled
 }
 
 // Live returns nil while the worker gets on: it looks after its leases, and its searches
 // advance. Before [Worker.Run] it does.
 func (w *Worker) Live() error {
-	s := &w.held
+	s := &w.leases
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.looked.IsZero():
+	case s.renewedAt.IsZero():
 		return nil
-	case time.Since(s.looked) > w.cfg.Lease:
-		return fmt.Errorf("leases were not looked after for %v", time.Since(s.looked).Round(time.Second))
+	case time.Since(s.renewedAt) > w.cfg.Lease:
+		return fmt.Errorf("leases were not looked after for %v", time.Since(s.renewedAt).Round(time.Second))
 	case s.stalled > 0:
 		return fmt.Errorf("%d searches stand still", s.stalled)
 	}
 	return nil
 }
 
-// soon is when a search that has begun should show that it advances.
-const soon = time.Second
+// progressGrace is when a search that has begun should show that it advances.
+const progressGrace = time.Second
 
-// alive returns the holdings whose leases deserve to be extended, and how many searches
+// renewable returns the holdings whose leases deserve to be extended, and how many searches
 // stand still, and notes how far they are.
-func alive(held []*holding) (keep []*holding, stalled int) {
+func renewable(held []*heldTask) (keep []*heldTask, stalled int) {
 	searches, advanced := 0, 0
-	var queued []*holding
+	var queued []*heldTask
 	for _, h := range held {
 		switch h.stage.Load() {
 		case waiting:
@@ -141,7 +141,7 @@ func alive(held []*holding) (keep []*holding, stalled int) {
 				h.lastPulse = pulse
 				advanced++
 				keep = append(keep, h)
-			} else if time.Since(h.begun) > soon {
+			} else if time.Since(h.startedAt) > progressGrace {
 				stalled++
 			}
 		case reporting, declined:
