@@ -113,7 +113,7 @@ func newEstimateReport(job *estimate.Job, e *estimate.Estimate) estimateReport {
 	return estimateReport{
 		N: job.N, Kernel: job.Kernel.Name, Workers: job.Workers,
 		Seconds: secondsReport(e.Seconds), CoreSeconds: secondsReport(e.CoreSeconds),
-		Solutions:   solutionsReport{Mean: e.Solutions.Mid, Low: e.Solutions.Low, High: e.Solutions.High, Descents: e.Descents},
+		Solutions:   solutionsReport{Mean: e.Solutions.Mid, Low: e.Solutions.Low, High: e.Solutions.High, Descents: e.Probes},
 		Tasks:       e.Tasks,
 		Depth:       depthReport{Min: e.MinDepth, Max: e.MaxDepth},
 		LedgerBytes: ledger.ExpectedSize(e.Tasks),

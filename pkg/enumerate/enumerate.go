@@ -1,5 +1,5 @@
-// Package enumerate lists the boards themselves: every solution, in a fixed order,
-// one at a time. To count solutions, use a kernel.
+// Package enumerate lists the solutions themselves, in a fixed order, one at a time. To count
+// solutions, use a kernel.
 package enumerate
 
 import (
@@ -10,16 +10,15 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Boards returns every solution of a valid board: the column of the queen on each
-// row, in lexicographic order, so that boards with the top queen farthest left
-// come first. It holds one board at a time, and searches no further than its
-// consumer asks.
+// Boards yields every solution of a valid board, as the column of the queen on each row, in
+// lexicographic order. It holds one solution at a time, and searches no further than its consumer
+// asks.
 //
-// The yielded slice is the same each time: it must not be changed, and holds the
-// board only until the next one. Use [slices.Clone] to keep it.
+// The yielded slice is reused: the consumer must not change it, and uses [slices.Clone] to keep it
+// beyond the next solution.
 //
-// There may be hours between two boards. The sequence therefore also ends, early
-// and within milliseconds, when ctx does; ctx.Err() tells which end it was.
+// Two solutions may be hours apart, so the sequence also ends early, within milliseconds, when ctx
+// ends; ctx.Err() tells the difference.
 func Boards(ctx context.Context, b queens.Board) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		s := search{ctx: ctx, board: b, columns: make([]int, b.N), yield: yield}
@@ -27,8 +26,8 @@ func Boards(ctx context.Context, b queens.Board) iter.Seq[[]int] {
 	}
 }
 
-// unchecked is the number of last rows searched without a look at the context.
-const unchecked = 10
+// pollFreeRows is the number of last rows that are searched without polling the context.
+const pollFreeRows = 10
 
 type search struct {
 	ctx     context.Context
@@ -37,13 +36,13 @@ type search struct {
 	yield   func([]int) bool
 }
 
-// from yields the completions of a prefix, the lowest column first, and returns
-// false when no more are wanted.
+// from yields the completions of a prefix, the lowest column first. It returns false if the consumer
+// wants no more.
 func (s *search) from(p queens.Prefix) bool {
 	if p.Row == s.board.N {
 		return s.yield(s.columns)
 	}
-	if p.Row < s.board.N-unchecked && s.ctx.Err() != nil {
+	if p.Row < s.board.N-pollFreeRows && s.ctx.Err() != nil {
 		return false
 	}
 	for free := p.Free(&s.board); free != 0; free &= free - 1 {

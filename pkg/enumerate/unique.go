@@ -8,22 +8,22 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Unique returns one of each family of solutions of the full board of side n, 1 to
-// [queens.MaxN], and its number of different images under the eight symmetries of the
-// square: 8, 4, 2 or, for n = 1, 1. Of each family it is the board that comes first in
-// lexicographic order, and so do the families. It yields, and ends, as [Boards] does.
+// Unique yields one solution of each equivalence class under the eight symmetries of the square, for
+// the full board of side n, 1 to [queens.MaxN], and the number of its distinct images: 8, 4, 2 or,
+// for n = 1, 1. It yields the lexicographically least solution of each class, in lexicographic
+// order. It yields and ends as [Boards] does.
 //
-// The queens on the four sides of a board stand at some distance from the nearer corner.
-// A symmetry swaps the sides and keeps the distances, and every side comes to the top
-// with its queen in the left half. So on the first board of a family the top queen
-// stands at the least of the four distances, a, and it is enough to search the boards
-// on which no side has a queen nearer to a corner than that.
+// The queens on the four sides of a board have distances from the nearer corner. A symmetry permutes
+// the sides and keeps the distances, and some symmetry brings each side to the top with its queen in
+// the left half. So on the least solution of a class the top queen has the least of the four
+// distances, a, and it is enough to search the boards on which no side has a queen nearer to a
+// corner than a.
 func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	return func(yield func([]int, int) bool) {
 		orbit := newOrbit(n)
 		for a := 0; 2*a < n-1 || a == 0; a++ { // the middles of two sides attack each other
-			for columns := range Boards(ctx, noNearer(n, a)) {
-				images, first := orbit.of(columns)
+			for columns := range Boards(ctx, boundedBoard(n, a)) {
+				images, first := orbit.images(columns)
 				if first && !yield(columns, images) {
 					return
 				}
@@ -32,9 +32,9 @@ func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	}
 }
 
-// noNearer returns the board with the top queen on column a and without the squares of
-// the other sides that are nearer to a corner.
-func noNearer(n, a int) queens.Board {
+// boundedBoard returns the board with the top queen on column a and without the squares of the other
+// sides that are nearer to a corner.
+func boundedBoard(n, a int) queens.Board {
 	board := queens.FullBoard(n)
 	last := n - 1
 	board.Allow[0] = 1 << a
@@ -47,16 +47,16 @@ func noNearer(n, a int) queens.Board {
 	return board
 }
 
-// orbit finds the images of boards of one side.
+// orbit computes the images of solutions of one side. It reuses its buffers.
 type orbit struct{ turned, next, mirrored []int }
 
 func newOrbit(n int) *orbit {
 	return &orbit{turned: make([]int, n), next: make([]int, n), mirrored: make([]int, n)}
 }
 
-// of returns the number of different images of a board, and whether none comes before it
-// in lexicographic order.
-func (o *orbit) of(columns []int) (images int, first bool) {
+// images returns the number of distinct images of a solution, and whether the solution is the
+// lexicographically least of them.
+func (o *orbit) images(columns []int) (images int, first bool) {
 	last, same := len(columns)-1, 0
 	copy(o.turned, columns)
 	for range 4 {

@@ -28,8 +28,8 @@ type Job struct {
 	// Threads is the number of threads of the estimate itself, 1 to Workers. It should
 	// be as many as there are cores, for what these share to show.
 	Threads int
-	// Ran is the clock of the threads of this process; nil is that of the system.
-	Ran CPUClock
+	// CPUClock is the clock of the threads of this process; nil is that of the system.
+	CPUClock CPUClock
 }
 
 // CPUClock returns the time for which the threads of a process have run so far, all
@@ -64,7 +64,7 @@ type Estimate struct {
 	// the bounds of the 95% confidence interval.
 	Solutions Range
 	// DefaultProbes is their number.
-	Descents int
+	Probes int
 	// Tasks is the number of tasks: exact where it is quickly counted, up to n = 22 or
 	// so, and else within a few percent.
 	Tasks uint64
@@ -83,8 +83,8 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	if job.Ran == nil {
-		job.Ran = processTime
+	if job.CPUClock == nil {
+		job.CPUClock = processTime
 	}
 	plans := split.PlanSizes(classes)
 	trees, err := Probe(ctx, classes, DefaultProbes, 0, job.Threads)
@@ -95,15 +95,15 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	cost, err := trees.Search(ctx, job.Kernel, plans, job.Threads, job.Ran)
+	cost, err := trees.Search(ctx, job.Kernel, plans, job.Threads, job.CPUClock)
 	if err != nil {
 		return Estimate{}, err
 	}
 	e := Estimate{
-		Seconds:     tasks.wall(cost, job.Workers),
-		CoreSeconds: cost.between(),
+		Seconds:     tasks.wallTime(cost, job.Workers),
+		CoreSeconds: cost.interval(),
 		Solutions:   trees.Solutions,
-		Descents:    trees.Descents,
+		Probes:      trees.Probes,
 		Tasks:       tasks.number,
 	}
 	for i := range plans {
@@ -117,9 +117,9 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	return e, nil
 }
 
-// enumerable is the number of prefixes up to which they are gone through to be counted;
+// maxEnumerated is the number of prefixes up to which they are gone through to be counted;
 // where there are more, the profile says how many. It takes some 30 ms.
-const enumerable = 2 << 20
+const maxEnumerated = 2 << 20
 
 // taskSet is what is known of the tasks of a count.
 type taskSet struct {
@@ -135,7 +135,7 @@ func (t *TreeEstimate) tasks(ctx context.Context, plans []queens.ClassPlan) (tas
 	for i, plan := range plans {
 		set.prefixes += t.Profiles[i][plan.Depth]
 	}
-	exact := set.prefixes <= enumerable
+	exact := set.prefixes <= maxEnumerated
 	for i, plan := range plans {
 		if ctx.Err() != nil {
 			return taskSet{}, context.Cause(ctx)
@@ -152,7 +152,7 @@ func (t *TreeEstimate) tasks(ctx context.Context, plans []queens.ClassPlan) (tas
 		}
 		batches := math.Ceil(prefixes / float64(plan.Batch))
 		set.number += uint64(batches)
-		set.longest = max(set.longest, t.shares[i]*min(1, float64(plan.Batch)/prefixes))
+		set.longest = max(set.longest, t.workShares[i]*min(1, float64(plan.Batch)/prefixes))
 	}
 	return set, nil
 }

@@ -35,7 +35,7 @@ func TestPage(t *testing.T) {
 			continue
 		}
 		trees := mustProbe(t, n, estimate.DefaultProbes, 0)
-		want := []string{strconv.Itoa(trees.Descents), shown(trees.Solutions.Mid)}
+		want := []string{strconv.Itoa(trees.Probes), shown(trees.Solutions.Mid)}
 		if cells[2] != want[0] || cells[3] != want[1] {
 			t.Errorf("line %q: the program makes %s descents, and estimates %s", row, want[0], want[1])
 		}

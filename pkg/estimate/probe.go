@@ -20,13 +20,13 @@ type TreeEstimate struct {
 	// interval.
 	Solutions Range
 	// DefaultProbes is the number of descents made, on all classes together.
-	Descents int
+	Probes int
 
 	// Profiles are those of the classes, in their order.
 	Profiles []split.Profile
 
-	classes []queens.Class
-	shares  []float64 // of each class in the work of all; together they are 1
+	classes    []queens.Class
+	workShares []float64 // of each class in the work of all; together they are 1
 }
 
 // DefaultProbes is about how many descents make an estimate. The mean error of the solutions
@@ -34,16 +34,16 @@ type TreeEstimate struct {
 const DefaultProbes = 1 << 20
 
 const (
-	// pilot is the number of descents by which those that follow are shared out among
+	// pilotProbes is the number of descents by which those that follow are shared out among
 	// the classes.
-	pilot = 200
-	// fewest is the number of descents that each class has at least.
-	fewest = 1000
+	pilotProbes = 200
+	// minProbes is the number of descents that each class has at least.
+	minProbes = 1000
 	// confidence is the number of standard errors on either side of an estimate within
 	// which the truth lies with a chance of 95%.
 	confidence = 1.96
-	// idle is what a class costs besides its search, in nodes: a call of the kernel.
-	idle = 5e5
+	// classOverhead is what a class costs besides its search, in nodes: a call of the kernel.
+	classOverhead = 5e5
 )
 
 // Probe estimates the trees of the classes with about so many random descents, as in
@@ -52,16 +52,16 @@ const (
 // one estimate, and have descents by what they weigh. The same seed makes the same
 // estimate on every machine, whatever the number of threads.
 func Probe(ctx context.Context, classes []queens.Class, descents int, seed uint64, threads int) (*TreeEstimate, error) {
-	t := &TreeEstimate{classes: classes, Profiles: make([]split.Profile, len(classes)), shares: make([]float64, len(classes))}
+	t := &TreeEstimate{classes: classes, Profiles: make([]split.Profile, len(classes)), workShares: make([]float64, len(classes))}
 	var nodes, weights float64
 	for i, class := range classes {
-		t.Profiles[i] = split.Probe(class.Board, pilot)
+		t.Profiles[i] = split.Probe(class.Board, pilotProbes)
 		weights += weight(class) * t.Profiles[i].NodesBelow(0)
 	}
 	each := make([]int, len(classes))
 	for i, class := range classes {
-		each[i] = fewest + int(float64(descents)*(weight(class)*t.Profiles[i].NodesBelow(0)/weights))
-		t.Descents += each[i]
+		each[i] = minProbes + int(float64(descents)*(weight(class)*t.Profiles[i].NodesBelow(0)/weights))
+		t.Probes += each[i]
 	}
 	variances := make([]float64, len(classes))
 	err := inParallel(ctx, threads, len(classes), func(ctx context.Context, i int) error {
@@ -78,11 +78,11 @@ func Probe(ctx context.Context, classes []queens.Class, descents int, seed uint6
 		w := weight(class)
 		mean += float64(w * t.Profiles[i][class.Board.N])
 		variance += float64(w * w * variances[i])
-		t.shares[i] = t.Profiles[i].NodesBelow(0) + idle
-		nodes += t.shares[i]
+		t.workShares[i] = t.Profiles[i].NodesBelow(0) + classOverhead
+		nodes += t.workShares[i]
 	}
-	for i := range t.shares {
-		t.shares[i] /= nodes
+	for i := range t.workShares {
+		t.workShares[i] /= nodes
 	}
 	margin := confidence * math.Sqrt(variance)
 	t.Solutions = Range{Low: max(mean-margin, 0), Mid: mean, High: mean + margin}
@@ -92,16 +92,16 @@ func Probe(ctx context.Context, classes []queens.Class, descents int, seed uint6
 // weight returns the number of solutions that one on the class's board stands for.
 func weight(c queens.Class) float64 { return 8 / float64(c.K) }
 
-// patience is the number of descents, of a microsecond at most, between two looks at the
+// pollInterval is the number of descents, of a microsecond at most, between two looks at the
 // context.
-const patience = 1 << 12
+const pollInterval = 1 << 12
 
 // probe returns the profile of a board from so many descents, and the variance of its last
 // element, the number of solutions: the square of its standard error.
 func probe(ctx context.Context, b *queens.Board, descents int, source *rand.PCG) (mean split.Profile, variance float64, err error) {
 	var squares float64
 	for i := range descents {
-		if i%patience == 0 && ctx.Err() != nil {
+		if i%pollInterval == 0 && ctx.Err() != nil {
 			return mean, 0, context.Cause(ctx)
 		}
 		last, product := descend(b, b.N, source, func(row int, product float64) { mean[row] += product })

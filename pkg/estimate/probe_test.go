@@ -114,7 +114,7 @@ func TestProbeIsDeterministic(t *testing.T) {
 func TestMoreDescentsAreSurer(t *testing.T) {
 	width := func(descents int) (width, mean float64) {
 		trees := mustProbe(t, 16, descents, 0)
-		return trees.Solutions.High - trees.Solutions.Low, float64(trees.Descents)
+		return trees.Solutions.High - trees.Solutions.Low, float64(trees.Probes)
 	}
 	few, fewer := width(200_000)
 	many, more := width(1_000_000)
@@ -134,7 +134,7 @@ func BenchmarkPublished(b *testing.B) {
 			b.ReportMetric(trees.Solutions.Mid, "mean")
 			b.ReportMetric(trees.Solutions.Low, "low")
 			b.ReportMetric(trees.Solutions.High, "high")
-			b.ReportMetric(float64(trees.Descents), "descents")
+			b.ReportMetric(float64(trees.Probes), "descents")
 			b.ReportMetric(known(b, n), "published")
 		})
 	}

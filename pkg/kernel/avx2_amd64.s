@@ -4,17 +4,17 @@
 
 #include "textflag.h"
 
-// func avx2Leaf(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx2Rows2(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Leaf(SB), NOSPLIT, $0-40
+TEXT ·avx2Rows2(SB), NOSPLIT, $0-40
 	MOVQ    from+0(FP), AX
 	MOVQ    to+8(FP), CX
-	MOVQ    sight+16(FP), DX
+	MOVQ    masks+16(FP), DX
 	XORL    BX, BX
 	MOVQ    49984(AX), SI
 	MOVQ    49984(CX), CX
 	VPXOR   Y0, Y0, Y0
-	LEAQ    ·spreads+0(SB), CX
+	LEAQ    ·expandPerm+0(SB), CX
 	VPXOR   Y1, Y1, Y1
 	VMOVDQU (AX), Y2
 	VMOVDQU 256(AX), Y3
@@ -139,7 +139,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VPCMPEQD Y10, Y10, Y10
 	VMOVDQU  Y10, 1024(AX)(SI*4)
@@ -296,18 +296,18 @@ moved:
 	MOVQ         AX, ret+32(FP)
 	RET
 
-// func avx2Three(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx2Rows3(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Three(SB), NOSPLIT, $0-40
+TEXT ·avx2Rows3(SB), NOSPLIT, $0-40
 	MOVQ    from+0(FP), AX
 	MOVQ    to+8(FP), CX
-	MOVQ    sight+16(FP), DX
+	MOVQ    masks+16(FP), DX
 	XORL    BX, BX
 	MOVQ    49984(AX), DI
 	MOVQ    49984(CX), SI
 	VPXOR   Y0, Y0, Y0
-	LEAQ    ·spreads+0(SB), R8
-	LEAQ    ·packs+0(SB), R9
+	LEAQ    ·expandPerm+0(SB), R8
+	LEAQ    ·compressPerm+0(SB), R9
 	VMOVDQU (AX), Y1
 	VMOVDQU 256(AX), Y2
 	VMOVDQU 512(AX), Y3
@@ -443,7 +443,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VPCMPEQD Y9, Y9, Y9
 	VMOVDQU  Y9, 1024(AX)(DI*4)
@@ -607,18 +607,18 @@ moved:
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx2Four(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx2Rows4(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Four(SB), NOSPLIT, $0-40
+TEXT ·avx2Rows4(SB), NOSPLIT, $0-40
 	MOVQ    from+0(FP), AX
 	MOVQ    to+8(FP), CX
-	MOVQ    sight+16(FP), DX
+	MOVQ    masks+16(FP), DX
 	XORL    BX, BX
 	MOVQ    49984(AX), DI
 	MOVQ    49984(CX), SI
 	VPXOR   Y0, Y0, Y0
-	LEAQ    ·spreads+0(SB), R8
-	LEAQ    ·packs+0(SB), R9
+	LEAQ    ·expandPerm+0(SB), R8
+	LEAQ    ·compressPerm+0(SB), R9
 	VMOVDQU (AX), Y1
 	VMOVDQU 256(AX), Y2
 	VMOVDQU 512(AX), Y3
@@ -774,7 +774,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VPCMPEQD Y9, Y9, Y9
 	VMOVDQU  Y9, 1024(AX)(DI*4)
@@ -958,18 +958,18 @@ moved:
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx2Five(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx2Rows5(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Five(SB), NOSPLIT, $0-40
+TEXT ·avx2Rows5(SB), NOSPLIT, $0-40
 	MOVQ    from+0(FP), AX
 	MOVQ    to+8(FP), CX
-	MOVQ    sight+16(FP), DX
+	MOVQ    masks+16(FP), DX
 	XORL    BX, BX
 	MOVQ    49984(AX), DI
 	MOVQ    49984(CX), SI
 	VPXOR   Y0, Y0, Y0
-	LEAQ    ·spreads+0(SB), R8
-	LEAQ    ·packs+0(SB), R9
+	LEAQ    ·expandPerm+0(SB), R8
+	LEAQ    ·compressPerm+0(SB), R9
 	VMOVDQU (AX), Y1
 	VMOVDQU 256(AX), Y2
 	VMOVDQU 512(AX), Y3
@@ -1129,7 +1129,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VPCMPEQD Y9, Y9, Y9
 	VMOVDQU  Y9, 1024(AX)(DI*4)
@@ -1317,18 +1317,18 @@ moved:
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx2Last(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx2Rows6(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Last(SB), NOSPLIT, $0-40
+TEXT ·avx2Rows6(SB), NOSPLIT, $0-40
 	MOVQ    from+0(FP), AX
 	MOVQ    to+8(FP), CX
-	MOVQ    sight+16(FP), DX
+	MOVQ    masks+16(FP), DX
 	XORL    BX, BX
 	MOVQ    49984(AX), DI
 	MOVQ    49984(CX), SI
 	VPXOR   Y0, Y0, Y0
-	LEAQ    ·spreads+0(SB), R8
-	LEAQ    ·packs+0(SB), R9
+	LEAQ    ·expandPerm+0(SB), R8
+	LEAQ    ·compressPerm+0(SB), R9
 	VMOVDQU (AX), Y1
 	VMOVDQU 256(AX), Y2
 	VMOVDQU 512(AX), Y3
@@ -1466,7 +1466,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VPCMPEQD Y9, Y9, Y9
 	VMOVDQU  Y9, 1024(AX)(DI*4)
@@ -1632,18 +1632,18 @@ moved:
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx2Near(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx2Rows10(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Near(SB), NOSPLIT, $0-40
+TEXT ·avx2Rows10(SB), NOSPLIT, $0-40
 	MOVQ    from+0(FP), AX
 	MOVQ    to+8(FP), CX
-	MOVQ    sight+16(FP), DX
+	MOVQ    masks+16(FP), DX
 	XORL    BX, BX
 	MOVQ    49984(AX), DI
 	MOVQ    49984(CX), SI
 	VPXOR   Y0, Y0, Y0
-	LEAQ    ·spreads+0(SB), R8
-	LEAQ    ·packs+0(SB), R9
+	LEAQ    ·expandPerm+0(SB), R8
+	LEAQ    ·compressPerm+0(SB), R9
 	VMOVDQU (AX), Y1
 	VMOVDQU 256(AX), Y2
 	VMOVDQU 512(AX), Y3
@@ -1767,7 +1767,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VPCMPEQD Y9, Y9, Y9
 	VMOVDQU  Y9, 1024(AX)(DI*4)

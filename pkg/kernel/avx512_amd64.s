@@ -4,12 +4,12 @@
 
 #include "textflag.h"
 
-// func avx512Leaf(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx512Rows2(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, AVX512F, CMOV, POPCNT
-TEXT ·avx512Leaf(SB), NOSPLIT, $0-40
+TEXT ·avx512Rows2(SB), NOSPLIT, $0-40
 	MOVQ         from+0(FP), AX
 	MOVQ         to+8(FP), CX
-	MOVQ         sight+16(FP), DX
+	MOVQ         masks+16(FP), DX
 	XORL         BX, BX
 	MOVQ         49984(AX), SI
 	MOVQ         49984(CX), CX
@@ -196,7 +196,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VMOVDQU32 Z0, 1024(AX)(SI*4)
 	VMOVDQU32 Z0, 1088(AX)(SI*4)
@@ -412,12 +412,12 @@ moved:
 	MOVQ          AX, ret+32(FP)
 	RET
 
-// func avx512Three(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx512Rows3(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX512F, CMOV, POPCNT
-TEXT ·avx512Three(SB), NOSPLIT, $0-40
+TEXT ·avx512Rows3(SB), NOSPLIT, $0-40
 	MOVQ         from+0(FP), AX
 	MOVQ         to+8(FP), CX
-	MOVQ         sight+16(FP), DX
+	MOVQ         masks+16(FP), DX
 	XORL         BX, BX
 	MOVQ         49984(AX), DI
 	MOVQ         49984(CX), SI
@@ -609,7 +609,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VMOVDQU32 Z0, 1024(AX)(DI*4)
 	VMOVDQU32 Z0, 1088(AX)(DI*4)
@@ -824,12 +824,12 @@ moved:
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx512Four(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx512Rows4(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX512F, CMOV, POPCNT
-TEXT ·avx512Four(SB), NOSPLIT, $0-40
+TEXT ·avx512Rows4(SB), NOSPLIT, $0-40
 	MOVQ         from+0(FP), AX
 	MOVQ         to+8(FP), CX
-	MOVQ         sight+16(FP), DX
+	MOVQ         masks+16(FP), DX
 	XORL         BX, BX
 	MOVQ         49984(AX), DI
 	MOVQ         49984(CX), SI
@@ -1059,7 +1059,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VMOVDQU32 Z0, 1024(AX)(DI*4)
 	VMOVDQU32 Z0, 1088(AX)(DI*4)
@@ -1310,12 +1310,12 @@ moved:
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx512Five(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx512Rows5(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX512F, CMOV, POPCNT
-TEXT ·avx512Five(SB), NOSPLIT, $0-40
+TEXT ·avx512Rows5(SB), NOSPLIT, $0-40
 	MOVQ         from+0(FP), AX
 	MOVQ         to+8(FP), CX
-	MOVQ         sight+16(FP), DX
+	MOVQ         masks+16(FP), DX
 	XORL         BX, BX
 	MOVQ         49984(AX), DI
 	MOVQ         49984(CX), SI
@@ -1541,7 +1541,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VMOVDQU32 Z0, 1024(AX)(DI*4)
 	VMOVDQU32 Z0, 1088(AX)(DI*4)
@@ -1788,12 +1788,12 @@ moved:
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx512Last(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx512Rows6(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX512F, CMOV, POPCNT
-TEXT ·avx512Last(SB), NOSPLIT, $0-40
+TEXT ·avx512Rows6(SB), NOSPLIT, $0-40
 	MOVQ         from+0(FP), AX
 	MOVQ         to+8(FP), CX
-	MOVQ         sight+16(FP), DX
+	MOVQ         masks+16(FP), DX
 	XORL         BX, BX
 	MOVQ         49984(AX), DI
 	MOVQ         49984(CX), SI
@@ -1986,7 +1986,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VMOVDQU32 Z0, 1024(AX)(DI*4)
 	VMOVDQU32 Z0, 1088(AX)(DI*4)
@@ -2201,12 +2201,12 @@ moved:
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx512Near(from *uint32, to *uint32, sight *uint32, flush bool) uint64
+// func avx512Rows10(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX512F, CMOV, POPCNT
-TEXT ·avx512Near(SB), NOSPLIT, $0-40
+TEXT ·avx512Rows10(SB), NOSPLIT, $0-40
 	MOVQ         from+0(FP), AX
 	MOVQ         to+8(FP), CX
-	MOVQ         sight+16(FP), DX
+	MOVQ         masks+16(FP), DX
 	XORL         BX, BX
 	MOVQ         49984(AX), DI
 	MOVQ         49984(CX), SI
@@ -2381,7 +2381,7 @@ check:
 	JLE  more
 	JMP  done
 
-	// Behind the last state come dead ones, for lanes that find no other.
+	// Idle states follow the last state, for lanes that find no other.
 flush:
 	VMOVDQU32 Z0, 1024(AX)(DI*4)
 	VMOVDQU32 Z0, 1088(AX)(DI*4)

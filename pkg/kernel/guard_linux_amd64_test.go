@@ -16,8 +16,8 @@ import (
 // room for.
 func TestGuardPages(t *testing.T) {
 	const page = 4096
-	size := (int(unsafe.Sizeof(level{})) + page - 1) / page * page
-	place := func() *level {
+	size := (int(unsafe.Sizeof(queue{})) + page - 1) / page * page
+	place := func() *queue {
 		mem, err := syscall.Mmap(-1, 0, size+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 		if err != nil {
 			t.Fatal(err)
@@ -28,7 +28,7 @@ func TestGuardPages(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l := (*level)(unsafe.Pointer(&mem[page+size-int(unsafe.Sizeof(level{}))]))
+		l := (*queue)(unsafe.Pointer(&mem[page+size-int(unsafe.Sizeof(queue{}))]))
 		l.clear()
 		return l
 	}
@@ -38,9 +38,9 @@ func TestGuardPages(t *testing.T) {
 		c := k.New().(*vectorCounter)
 		b := queens.FullBoard(32)
 		for row := range 30 {
-			c.look(&b)
-			for _, n := range []int{0, 1, 63, 64, 65, full, full + 1, full + inFlight, capacity - inFlight} {
-				for _, m := range []int{0, full, full + 1} {
+			c.prepare(&b)
+			for _, n := range []int{0, 1, 63, 64, 65, highWater, highWater + 1, highWater + laneCount, capacity - laneCount} {
+				for _, m := range []int{0, highWater, highWater + 1} {
 					from.clear()
 					to.clear()
 					from.n, to.n = n, m
@@ -54,11 +54,11 @@ func TestGuardPages(t *testing.T) {
 					for _, flush := range []bool{false, true} {
 						for to.n = m; ; to.n = m {
 							held := from.n
-							c.steps[min(c.sights[row].below(), len(c.steps)-1)](from, to, &c.sights[row], flush)
-							if to.n > full+inFlight {
+							c.steps[min(c.masks[row].rowsBelow(), len(c.steps)-1)](from, to, &c.masks[row], flush)
+							if to.n > highWater+laneCount {
 								t.Fatalf("%s row %d: %d states", k.Name, row, to.n)
 							}
-							if m > full || from.n == held {
+							if m > highWater || from.n == held {
 								break
 							}
 						}

@@ -1,8 +1,8 @@
-// Package kernel counts the completions of prefixes: the search itself, and the
-// choice between its implementations. It knows boards and prefixes, and nothing
-// of symmetry, tasks or transport.
+// Package kernel counts the completions of prefixes: it holds the implementations of the
+// search and the choice between them. It knows boards and prefixes, but nothing of symmetry,
+// tasks or transport.
 //
-// Every kernel is held to the same suite, package kerneltest.
+// Every kernel passes the suite of package kerneltest.
 package kernel
 
 import (
@@ -16,28 +16,28 @@ import (
 
 // Kernel is an implementation of the search.
 type Kernel struct {
-	// Name is what --kernel takes and every result carries.
+	// Name selects the kernel, and every result carries it.
 	Name string
-	// New returns a Counter with whatever buffers the kernel needs. Each thread
-	// has its own.
+	// New returns a Counter with the buffers that the kernel needs. Each thread uses a
+	// Counter of its own.
 	New func() Counter
 }
 
 // Counter counts with one kernel, one call at a time.
 type Counter interface {
-	// Count returns the number of ways to complete the prefixes, all of board b,
-	// with one queen on each remaining row. It allocates nothing. No batch that could
-	// be counted in a lifetime has 2^64 completions, so the sum is not checked.
+	// Count returns the number of ways to complete the prefixes of board b with one queen
+	// on each remaining row. It does not allocate. It does not check the sum for overflow:
+	// no batch that can be counted in a lifetime has 2^64 completions.
 	//
-	// While it searches it adds to pulse, so that an observer can tell a search
-	// that advances from one that is stuck. It returns within 50 ms of ctx being
-	// cancelled, with the cause as its error and no count.
+	// While Count searches, it increments pulse, so that an observer can tell a running
+	// search from a stuck one. When ctx is cancelled, Count returns within 50 ms, with the
+	// cause as its error and the count 0.
 	//
 	// The board and the prefixes must be valid; see their Validate methods.
 	Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
 }
 
-// Auto is the name that stands for the fastest kernel this machine has.
+// Auto is the name that selects the fastest kernel of this machine.
 const Auto = "auto"
 
 // Available returns the kernels that this machine can run, the fastest first.
@@ -45,8 +45,8 @@ func Available() []Kernel {
 	return append(vectorKernels(), generic)
 }
 
-// Names returns the names that [Choose] takes on this machine: Auto, and the kernels from
-// the fastest on.
+// Names returns the names that [Choose] accepts on this machine: Auto, then the kernels, the
+// fastest first.
 func Names() []string {
 	names := []string{Auto}
 	for _, k := range Available() {
@@ -55,8 +55,8 @@ func Names() []string {
 	return names
 }
 
-// Choose returns the kernel of that name, or the fastest for [Auto]. The error
-// for a kernel that this machine lacks lists those it has.
+// Choose returns the kernel with the given name, or the fastest for [Auto]. The error for an
+// unknown or unsupported name lists the kernels of this machine.
 func Choose(name string) (Kernel, error) {
 	available := Available()
 	if name == Auto {

@@ -49,12 +49,12 @@ func TestKernelPageSteps(t *testing.T) {
 func TestKernelPageNumbers(t *testing.T) {
 	page := strings.Join(strings.Fields(kernelPage(t)), " ")
 	for _, want := range []string{
-		fmt.Sprintf("level that holds %d states or more", enough),
+		fmt.Sprintf("level that holds %d states or more", minBatch),
 		fmt.Sprintf("buffers have room for %d states", capacity),
-		fmt.Sprintf("with the %d in flight", inFlight),
-		fmt.Sprintf("while the next level holds at most %d - %d, and adds %d at most", capacity, capacity-full, inFlight),
+		fmt.Sprintf("with the %d in flight", laneCount),
+		fmt.Sprintf("while the next level holds at most %d - %d, and adds %d at most", capacity, capacity-highWater, laneCount),
 		fmt.Sprintf("There are %d levels, %.1f MB a thread", queens.MaxN, float64(reflect.TypeFor[vectorCounter]().Size())/1e6),
-		fmt.Sprintf("Every %d steps the kernel looks", patience),
+		fmt.Sprintf("Every %d steps the kernel looks", pollInterval),
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("docs/kernel.md does not say %q", want)

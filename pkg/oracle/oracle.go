@@ -1,7 +1,6 @@
-// Package oracle counts and lists solutions by plain backtracking over arrays of
-// flags, one a column and one a diagonal. Tests hold the rest of the program to
-// it: it imports nothing of the project, shares no technique with it, and is too
-// slow for anything else.
+// Package oracle counts and lists solutions by plain backtracking over arrays of flags, one for each
+// column and diagonal. Tests compare the rest of the program with it. It imports nothing of the
+// project, shares no technique with it, and is too slow for anything else.
 package oracle
 
 import (
@@ -12,13 +11,11 @@ import (
 // Everywhere allows every square.
 func Everywhere(row, col int) bool { return true }
 
-// Count returns the number of ways to place one queen on each row from
-// len(prefix) to n-1, on allowed squares, so that it attacks no other of them and
-// is attacked by no queen of the prefix.
+// Count returns the number of ways to place one queen on each row from len(prefix) to n-1, on allowed
+// squares, so that no queen attacks another.
 //
-// prefix[row] is the column of the queen that stands on that row already; a
-// negative one leaves the row empty. Those squares need not be allowed, and those
-// queens may attack each other.
+// prefix[row] is the column of the queen that already stands on that row; a negative one leaves the
+// row empty. Those squares need not be allowed, and those queens may attack each other.
 func Count(n int, allowed func(row, col int) bool, prefix []int) uint64 {
 	s := newSearch(n, allowed)
 	for row, col := range prefix {
@@ -31,8 +28,8 @@ func Count(n int, allowed func(row, col int) bool, prefix []int) uint64 {
 	return found
 }
 
-// Boards returns every solution of the full board of side n: the column of the
-// queen on each row, in lexicographic order. Each slice is the caller's to keep.
+// Boards returns every solution of the full board of side n, as the column of the queen on each row,
+// in lexicographic order. The caller owns each slice.
 func Boards(n int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		s := newSearch(n, Everywhere)
@@ -58,8 +55,8 @@ func newSearch(n int, allowed func(row, col int) bool) *search {
 	}
 }
 
-// from places queens on the given row and those below it in every way, calls
-// visit for each, and returns false as soon as visit does.
+// from places queens on the given row and the rows below it in every way and calls visit for each. It
+// returns false as soon as visit does.
 func (s *search) from(row int, visit func() bool) bool {
 	if row == s.n {
 		return visit()
@@ -70,9 +67,9 @@ func (s *search) from(row int, visit func() bool) bool {
 		}
 		s.columns[row] = col
 		s.set(row, col, true)
-		goOn := s.from(row+1, visit)
+		more := s.from(row+1, visit)
 		s.set(row, col, false)
-		if !goOn {
+		if !more {
 			return false
 		}
 	}
@@ -83,7 +80,7 @@ func (s *search) attacked(row, col int) bool {
 	return s.column[col] || s.sum[row+col] || s.difference[row-col+s.n]
 }
 
-// set puts a queen on the square, or takes it away.
+// set places a queen on the square, or removes it.
 func (s *search) set(row, col int, queen bool) {
 	s.column[col], s.sum[row+col], s.difference[row-col+s.n] = queen, queen, queen
 }

@@ -7,21 +7,21 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Profile is an estimate of a board's search tree: for each depth, the number of
-// ways to place queens on that many rows, 0..N.
+// Profile estimates a board's search tree: for each depth 0..N, the number of ways to place queens
+// on that many rows.
 //
 // References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs",
 // Mathematics of Computation 29 (1975), 121-136.
 type Profile [queens.MaxN + 1]float64
 
-// Probe estimates the board's profile from so many random descents, as in [Knuth]:
-// a descent chooses among the free squares of each row with equal chance, and stands
-// for the product of their numbers. The seed is fixed and so are all roundings: the
-// estimate is the same on every machine.
-func Probe(b queens.Board, descents int) Profile {
+// Probe estimates the board's profile from random probes, as in [Knuth]: a probe walks down the
+// board, chooses among the free squares of each row with equal chance, and counts as the product
+// of their numbers. The seed and all roundings are fixed, so the estimate is the same on every
+// machine.
+func Probe(b queens.Board, probes int) Profile {
 	source := rand.NewPCG(1975, uint64(b.N))
 	var sum Profile
-	for range descents {
+	for range probes {
 		p, weight := queens.Prefix{}, 1.0
 		sum[0]++
 		for p.Row < b.N {
@@ -36,14 +36,14 @@ func Probe(b queens.Board, descents int) Profile {
 		}
 	}
 	for depth := range sum {
-		sum[depth] /= float64(descents)
+		sum[depth] /= float64(probes)
 	}
 	return sum
 }
 
-// Step goes one row down in a random descent: it returns p with a queen on one of the
-// free squares of its row, each of which has the same chance, and their number. Where
-// there is none, it returns p and 0. A prefix of all N rows has no next row.
+// Step takes a random probe one row down: it returns p with a queen on one of the free squares of
+// its row, each with the same chance, and the number of these squares. If there is none, it returns
+// p and 0. p must not have all N rows.
 func Step(b *queens.Board, p queens.Prefix, source *rand.PCG) (next queens.Prefix, choices int) {
 	free := p.Free(b)
 	choices = bits.OnesCount32(free)
@@ -57,8 +57,8 @@ func Step(b *queens.Board, p queens.Prefix, source *rand.PCG) (next queens.Prefi
 	return p.Place(b, free&-free), choices
 }
 
-// NodesBelow returns the estimated number of nodes in the search trees of all prefixes of
-// that depth, the prefixes themselves included.
+// NodesBelow returns the estimated number of nodes in the search trees of all prefixes of the given
+// depth, the prefixes included.
 func (p *Profile) NodesBelow(depth int) float64 {
 	var nodes float64
 	for _, width := range p[depth:] {

@@ -1,6 +1,6 @@
-// Package split cuts classes into tasks: batches of prefixes, streamed in a fixed
-// order and never held all at once. The task set is a function of the manifest: it
-// is the same on every machine and for any number of workers.
+// Package split cuts classes into tasks, which are batches of prefixes. It streams the tasks in a
+// fixed order and never holds them all. The task set is a function of the manifest: it is the
+// same on every machine and for any number of workers.
 package split
 
 import (
@@ -15,14 +15,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Version is the version of the rules below and in size.go. A manifest of another
-// version may have other tasks.
+// Version is the version of the splitting rules in this package. A manifest of another version may
+// have other tasks.
 const Version = 2
 
-// Plan returns the manifest of a count of the given classes. Where depth is 0, depth
-// and batch are chosen for tasks of a good size, class by class; else a task is one
-// prefix of depth rows. Plan goes through all tasks once, to number and hash them;
-// where there are very many, that takes a while, and ends early with the cause of ctx.
+// Plan returns the manifest of a count of the given classes. With depth 0 it chooses depth and
+// batch for each class, so that tasks have a good size; otherwise each prefix of depth rows is
+// a task. Plan passes over all tasks once to number and hash them, which takes up to a minute for
+// 10^7 tasks. If ctx ends, Plan returns its cause.
 func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, error) {
 	if err := queens.ValidateN(n); err != nil {
 		return queens.Manifest{}, err
@@ -39,15 +39,14 @@ func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class,
 	if depth == 0 {
 		m.Classes = PlanSizes(classes)
 	} else {
-		m.Classes = single(classes, depth)
+		m.Classes = uniformPlans(classes, depth)
 	}
-	err := number(ctx, &m)
+	err := assignIDs(ctx, &m)
 	return m, err
 }
 
-// number gives the tasks of the manifest's classes their ids, counts them, and hashes
-// them.
-func number(ctx context.Context, m *queens.Manifest) error {
+// assignIDs numbers, counts and hashes the tasks of the manifest's classes.
+func assignIDs(ctx context.Context, m *queens.Manifest) error {
 	hash := sha256.New()
 	var hashed [8]byte
 	for i := range m.Classes {
@@ -65,8 +64,8 @@ func number(ctx context.Context, m *queens.Manifest) error {
 	return nil
 }
 
-// Tasks yields the tasks of a manifest in order of id, each with Run empty and
-// Attempt 0. Every task has prefixes of its own.
+// Tasks yields the tasks of a manifest in order of id, with Run empty and Attempt 0. Tasks share
+// no memory.
 func Tasks(m *queens.Manifest) iter.Seq[queens.Task] {
 	return func(yield func(queens.Task) bool) {
 		for _, plan := range m.Classes {
@@ -99,8 +98,8 @@ func ClassTasks(plan queens.ClassPlan) iter.Seq[queens.Task] {
 	}
 }
 
-// Prefixes yields every way to place queens on the first depth rows of board b
-// (0 <= depth <= b.N), in lexicographic order of their columns.
+// Prefixes yields every placement of queens on the first depth rows of board b, with
+// 0 <= depth <= b.N, in lexicographic order of the columns.
 func Prefixes(b queens.Board, depth int) iter.Seq[queens.Prefix] {
 	return func(yield func(queens.Prefix) bool) {
 		descend(&b, depth, queens.Prefix{}, yield)
@@ -119,8 +118,8 @@ func descend(b *queens.Board, depth int, p queens.Prefix, yield func(queens.Pref
 	return true
 }
 
-// Find calls each with the tasks of those ids, in order of id; ids must be sorted. It goes
-// through the prefixes of their classes, which takes a while where there are very many.
+// Find calls each with the tasks of the given sorted ids, in order of id. It passes over the
+// prefixes of their classes, which takes seconds where there are millions.
 func Find(ctx context.Context, m *queens.Manifest, ids []uint64, each func(queens.Task)) error {
 	for len(ids) > 0 {
 		if ctx.Err() != nil {
@@ -140,11 +139,11 @@ func Find(ctx context.Context, m *queens.Manifest, ids []uint64, each func(queen
 	return nil
 }
 
-// findIn is Find for tasks of one class.
+// findIn is Find for the tasks of one class.
 func findIn(ctx context.Context, plan queens.ClassPlan, ids []uint64, each func(queens.Task)) error {
 	id, batch := plan.First, uint64(plan.Batch)
-	var prefixes []queens.Prefix // of the task that is wanted next, as far as they have come
-	var at uint64                // number of the prefix within its task
+	var prefixes []queens.Prefix // of the next task in ids, as far as read
+	var at uint64                // index of the prefix within its task
 	emit := func() {
 		each(queens.Task{ID: ids[0], Board: plan.Board, Prefixes: prefixes})
 		for done := ids[0]; len(ids) > 0 && ids[0] == done; {
@@ -173,31 +172,31 @@ func findIn(ctx context.Context, plan queens.ClassPlan, ids []uint64, each func(
 		emit()
 	}
 	if len(ids) > 0 {
-		return fmt.Errorf("the class of task %d has no prefix for it: the manifest is not what this program would make", ids[0])
+		return fmt.Errorf("the class of task %d has no prefix for it: this program would make another manifest", ids[0])
 	}
 	return nil
 }
 
-// Check returns nil when the manifest's tasks are those that this program would give
-// out for it: as many, with the same hash. It goes through all of them.
+// Check returns nil if this program makes the same tasks for the manifest: the same number with the
+// same hash. It passes over all tasks.
 func Check(ctx context.Context, m *queens.Manifest) error {
 	if m.SplitVersion != Version {
-		return fmt.Errorf("the run was split by rules of version %d, this program has version %d: go on with the program that began it", m.SplitVersion, Version)
+		return fmt.Errorf("the run was split by rules of version %d, this program has rules of version %d: resume with the program version that started it", m.SplitVersion, Version)
 	}
 	if err := m.Validate(); err != nil {
 		return err
 	}
 	again := queens.Manifest{Classes: slices.Clone(m.Classes)}
-	if err := number(ctx, &again); err != nil {
+	if err := assignIDs(ctx, &again); err != nil {
 		return err
 	}
 	for i := range m.Classes {
 		if again.Classes[i].First != m.Classes[i].First {
-			return fmt.Errorf("class %d begins with task %d here, with task %d in the run's manifest: go on with the program that began it", i, again.Classes[i].First, m.Classes[i].First)
+			return fmt.Errorf("class %d begins with task %d in this program and with task %d in the run's manifest: resume with the program version that started it", i, again.Classes[i].First, m.Classes[i].First)
 		}
 	}
 	if again.Tasks != m.Tasks || again.Hash != m.Hash {
-		return fmt.Errorf("this program makes %d tasks with hash %x of the run's manifest, which says %d with hash %x: go on with the program that began it", again.Tasks, again.Hash, m.Tasks, m.Hash)
+		return fmt.Errorf("this program splits the run into %d tasks with hash %x, its manifest says %d tasks with hash %x: resume with the program version that started it", again.Tasks, again.Hash, m.Tasks, m.Hash)
 	}
 	return nil
 }

@@ -9,22 +9,21 @@ import (
 // square is a place on the board.
 type square struct{ row, column int }
 
-// full returns the classes by all eight symmetries of the square. docs/symmetry.md
-// has the proof, with a picture of one class.
+// full returns the classes by all eight symmetries of the square. docs/symmetry.md has the proof, with
+// a picture of one class.
 //
-// Each side of the board has one queen on it; its distance is the number of squares
-// to the nearer corner. A solution belongs to bound a when a is the greatest of its
-// four distances. It is counted from those of its images whose top queen stands on
-// column a. Every other side is then either tied (its queen has distance a as well)
-// or strict (its queen is nearer to a corner than that), and which sides are tied
-// tells how many of the images are counted: one for each side at distance a, or two
-// where a is the middle of the side.
+// Each side of the board has one queen on it; its distance is the number of squares to the nearer
+// corner. A solution belongs to bound a if a is the greatest of its four distances. It is counted
+// from those of its images whose top queen stands on column a. Each of the other sides is then either
+// tied (its queen has distance a too) or strict (its queen is nearer to a corner). The tied sides
+// tell how many images are counted: one for each side at distance a, or two where a is the middle
+// of the side.
 func full(board queens.Board) []queens.Class {
 	last := board.N - 1
 	var classes []queens.Class
 	for a := 1; 2*a < last; a++ {
-		// A tied queen has two squares to stand on, of which the top queen attacks
-		// one; on the other, the four form a pinwheel.
+		// A tied queen could stand on two squares, but the top queen attacks one of
+		// them; on the other, the four queens form a pinwheel.
 		pinwheel := [4]square{{0, a}, {a, last}, {last, last - a}, {last - a, 0}}
 		for tied := range uint(8) {
 			class := queens.Class{Board: strict(board, a), K: 1 + bits.OnesCount(tied)}
@@ -37,7 +36,7 @@ func full(board queens.Board) []queens.Class {
 		}
 	}
 	if board.N%2 == 1 {
-		// The middle of one side: the top queen attacks the middles of the others.
+		// A queen in the middle of the top side attacks the middles of the other sides.
 		class := queens.Class{Board: strict(board, last/2), K: 2}
 		class.Board.Preplace(0, last/2)
 		classes = append(classes, class)
@@ -45,8 +44,8 @@ func full(board queens.Board) []queens.Class {
 	return classes
 }
 
-// strict returns the board without the squares of its right, bottom and left side
-// that are at least a from both corners.
+// strict returns the board without the squares of its right, bottom and left side whose distance is
+// at least a.
 func strict(board queens.Board, a int) queens.Board {
 	last := board.N - 1
 	for i := a; i <= last-a; i++ {

@@ -8,11 +8,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Fundamental returns the number of solutions of side n that differ by more than a turn
-// or a mirror, given the total. It counts the symmetric ones for that, on so many
-// threads (at least 1): an instant up to n = 22, seconds for n = 27, and some four times
-// as long for each n beyond. An error wraps [queens.ErrContradiction] where the total
-// can't be right, or is the cause of ctx's end.
+// Fundamental returns the number of solutions of side n that differ by more than a rotation or a
+// reflection (https://oeis.org/A002562), given the total. It counts the symmetric solutions on the
+// given number of threads, at least 1. That takes an instant up to n = 22, seconds for n = 27, and
+// about four times as long for each further n. The error wraps [queens.ErrContradiction] if the
+// total can't be right, or is the cause of ctx.
 func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.Int, error) {
 	if err := queens.ValidateN(n); err != nil {
 		return nil, err
@@ -31,14 +31,13 @@ func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.
 	return Unique(total, half, quarter)
 }
 
-// Unique returns the number of families of solutions under the eight symmetries of the
-// square, for a board of side 2 or more. It is the mean, over the symmetries, of the
-// number of solutions that each leaves as they are (Burnside's lemma): all for the
-// identity, half for the half turn, quarter for each of the two quarter turns, and
-// none for the four mirrors. docs/symmetry.md says why there are none.
+// Unique returns the number of equivalence classes of solutions under the eight symmetries of the
+// square, for a board of side 2 or more. By Burnside's lemma it is the mean, over the symmetries, of
+// the number of solutions that each maps to itself: total for the identity, half for the half turn,
+// quarter for each of the two quarter turns, and none for the four reflections. docs/symmetry.md
+// says why there are none.
 //
-// An error, which wraps [queens.ErrContradiction], says that the mean is no whole
-// number.
+// If the mean is not a whole number, the error wraps [queens.ErrContradiction].
 func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {
 	sum := new(big.Int).SetUint64(quarter)
 	sum.Lsh(sum, 1)
@@ -46,7 +45,7 @@ func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {
 	sum.Add(sum, total)
 	unique, remainder := sum.QuoRem(sum, big.NewInt(images), new(big.Int))
 	if remainder.Sign() != 0 {
-		return nil, fmt.Errorf("%w: %d solutions, %d of them fixed by a half turn and %d by a quarter turn, do not make whole families",
+		return nil, fmt.Errorf("%w: %d solutions, %d of them fixed by a half turn and %d by a quarter turn, do not make a whole number of fundamental solutions",
 			queens.ErrContradiction, total, half, quarter)
 	}
 	return unique, nil

@@ -7,25 +7,23 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// QuarterTurn returns the number of solutions of side n that a quarter turn maps to
-// themselves (https://oeis.org/A033148), which takes no time for any n. An error is the
-// cause of ctx's end.
+// QuarterTurn returns the number of solutions of side n that a quarter turn maps to themselves
+// (https://oeis.org/A033148). It takes well under a second for any n. The error is the cause of ctx.
 //
-// The quarter turn takes a queen from (r, c) to (c, n-1-r), then to (n-1-r, n-1-c), then
-// to (n-1-c, r), so queens stand in fours, but for the one in the centre of an odd side.
-// Call r and n-1-r the pair min(r, n-1-r), for rows and columns alike: four queens take
-// the rows and columns of two pairs, that of r and that of c, which differ because no
-// queen but that in the centre stands on a long diagonal. So the pairs are matched two
-// by two, n/2 rounded down is even, and the search takes the lowest free pair as the row
-// of the next queen.
+// The quarter turn takes a queen from (r, c) to (c, n-1-r), then to (n-1-r, n-1-c), then to (n-1-c, r).
+// So queens stand in groups of four, except the one in the centre of an odd side. Rows r and n-1-r
+// form the pair min(r, n-1-r), and columns likewise. Four queens take the rows and columns of two
+// pairs, that of r and that of c; the pairs differ, because no queen outside the centre stands on a
+// long diagonal. So the pairs are matched two by two, n/2 rounded down is even, and the search takes
+// the lowest free pair as the row of the next queen.
 //
-// Let d be a queen's column-row and t its column+row-(n-1). One of the four has d and t,
-// the next -t and d, then -d and -t, then t and -d. So it is enough to keep |d| and |t|
-// of each four apart from those of every other; within the four they differ, as |d| = |t|
-// on the middle row and column alone.
+// Let d be a queen's column-row and t its column+row-(n-1). One of the four queens has (d, t), the
+// next (-t, d), then (-d, -t), then (t, -d). So it is enough to keep |d| and |t| of each group apart
+// from those of every other group; within a group they differ, because |d| = |t| only on the middle
+// row and column.
 //
-// The left-right mirror takes such solutions to such, and moves the top queen to the
-// other half: the search looks in the left half, and each solution counts twice.
+// The left-right reflection takes such solutions to such solutions and moves the top queen to the
+// other half. So the search covers the left half, and each solution counts twice.
 func QuarterTurn(ctx context.Context, n int) (uint64, error) {
 	switch err := queens.ValidateN(n); {
 	case err != nil:
@@ -41,12 +39,12 @@ func QuarterTurn(ctx context.Context, n int) (uint64, error) {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
-		found += s.with(0, column)
+		found += s.place(0, column)
 	}
 	return 2 * found, nil
 }
 
-// quarterTurn is a board with queens in fours.
+// quarterTurn is a board with queens in groups of four.
 type quarterTurn struct {
 	n         int
 	free      uint32 // pairs of rows and columns that hold no queen
@@ -62,14 +60,14 @@ func (s quarterTurn) count() uint64 {
 	var found uint64
 	for pairs := s.free & (s.free - 1); pairs != 0; pairs &= pairs - 1 {
 		pair := bits.TrailingZeros32(pairs)
-		found += s.with(row, pair) + s.with(row, s.n-1-pair)
+		found += s.place(row, pair) + s.place(row, s.n-1-pair)
 	}
 	return found
 }
 
-// with returns the number of ways to fill the board with a queen, and its images, on a
-// square whose row is in the upper half and whose column is in a higher pair.
-func (s quarterTurn) with(row, column int) uint64 {
+// place returns the number of ways to fill the board with a queen and its images, given a square
+// whose row is in the upper half and whose column is in a higher pair.
+func (s quarterTurn) place(row, column int) uint64 {
 	d, minusT := column-row, s.n-1-column-row // neither is negative
 	attacked := uint64(1)<<d | uint64(1)<<minusT
 	if s.diagonals&attacked != 0 {

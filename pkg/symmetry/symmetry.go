@@ -1,10 +1,9 @@
-// Package symmetry cuts a count into classes by the symmetries of the board, and
-// puts the total together from the sums of the classes.
+// Package symmetry cuts a count into classes by the symmetries of the board, and computes the total
+// from the sums of the classes.
 //
-// Rotations and reflections turn solutions into solutions, so it is enough to
-// count some of each solution's eight images. A class is a board whose allow masks
-// let k of the eight through; a solution found on it weighs 8/k. Which classes
-// there are is all that a symmetry is: neither the split nor the search know more.
+// Rotations and reflections turn solutions into solutions, so it is enough to count some of the
+// eight images of each solution. A class is a board whose allow masks admit k of the eight; a
+// solution found on it weighs 8/k. Splitting and search know classes only, not symmetries.
 package symmetry
 
 import (
@@ -14,18 +13,17 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Classes returns the classes of the board of side n under symmetry s, with queens
-// placed beforehand, if any, on squares where they do not attack each other.
+// Classes returns the classes of the board of side n under symmetry s, with queens placed beforehand
+// on the given squares, if any. These queens must not attack each other.
 //
-// Placed queens: one class, the board with those queens fixed. It has no symmetry to
-// rely on, so s must be None.
+// Placed queens: one class, the board with these queens. It has no symmetry, so s must be None.
 //
 // Full: see full.go and docs/symmetry.md.
 //
-// Mirror: of a solution and its left-right image, one has its top queen in the
-// left half. On a board of odd side the top queen may stand in the middle column
-// instead; then the queen of row 1 does not, and the same choice is made there. A
-// board of side 1 is its own image, and is counted as it is.
+// Mirror: of a solution and its left-right image, exactly one has its top queen in the left half,
+// unless the top queen of a board of odd side stands in the middle column. Then the queen of row 1
+// does not, and the same choice is made there. A board of side 1 is its own image, and is counted
+// as it is.
 func Classes(n int, s queens.Symmetry, placed ...queens.Square) ([]queens.Class, error) {
 	if err := queens.ValidateN(n); err != nil {
 		return nil, err
@@ -67,8 +65,8 @@ func mirror(board queens.Board) []queens.Class {
 // images is the number of images a solution has under the symmetries of the square.
 const images = 8
 
-// Sums holds, for each k, the number of solutions found on the classes of that k.
-// The zero value is no solution at all.
+// Sums holds, for each k, the number of solutions found on the classes of that k. The zero value
+// holds no solutions.
 type Sums [images + 1]big.Int
 
 // Add adds count solutions found on a class of the given k, 1..8.
@@ -76,14 +74,15 @@ func (s *Sums) Add(k int, count uint64) {
 	s[k].Add(&s[k], new(big.Int).SetUint64(count))
 }
 
-// Replace takes out what was added for one count of a given k, and adds another.
+// Replace replaces an earlier count for the given k by another.
 func (s *Sums) Replace(k int, old, count uint64) {
 	s[k].Sub(&s[k], new(big.Int).SetUint64(old))
 	s.Add(k, count)
 }
 
-// Total returns the sum over k of 8·s[k]/k: the number of solutions on the whole
-// board. Sums of a whole count leave no remainder; an error says that they do.
+// Total returns the sum over k of 8·s[k]/k, the number of solutions on the whole board. The sums of a
+// complete count leave no remainder; if there is one, the error wraps
+// [queens.ErrContradiction].
 func (s *Sums) Total() (*big.Int, error) {
 	total, remainder := s.divide()
 	if remainder.Sign() != 0 {
@@ -92,8 +91,7 @@ func (s *Sums) Total() (*big.Int, error) {
 	return total, nil
 }
 
-// Partial returns what [Sums.Total] would, rounded down: the solutions that a count
-// has found so far.
+// Partial returns the same sum rounded down: the solutions that a count has found so far.
 func (s *Sums) Partial() *big.Int {
 	total, _ := s.divide()
 	return total

@@ -37,7 +37,7 @@ func (b *batch) add(columns []int) {
 // addShort adds the first prefix of at least the given number of rows from which
 // the search is short.
 func (b *batch) addShort(columns []int, rows int) {
-	for !short(&b.board, b.prefix(columns[:rows])) {
+	for !isShort(&b.board, b.prefix(columns[:rows])) {
 		rows++
 	}
 	b.add(columns[:rows])
@@ -46,7 +46,7 @@ func (b *batch) addShort(columns []int, rows int) {
 // addDepths adds the prefix of every depth from which the search is short.
 func (b *batch) addDepths(columns []int) {
 	for rows := range len(columns) + 1 {
-		if short(&b.board, b.prefix(columns[:rows])) {
+		if isShort(&b.board, b.prefix(columns[:rows])) {
 			b.add(columns[:rows])
 		}
 	}
@@ -141,15 +141,15 @@ func (b *batch) countedBy(ctx context.Context, c kernel.Counter) error {
 	case err != nil:
 		return fmt.Errorf("%v: %w", b, err)
 	case got != b.want():
-		return fmt.Errorf("%v: counted %d, want %d; %s", b, got, b.want(), b.blame(ctx, c))
+		return fmt.Errorf("%v: counted %d, want %d; %s", b, got, b.want(), b.firstMismatch(ctx, c))
 	case board != b.board || !slices.Equal(prefixes, b.prefixes):
 		return fmt.Errorf("%v: Count changed its input", b)
 	}
 	return nil
 }
 
-// blame names the first prefix that is miscounted alone.
-func (b *batch) blame(ctx context.Context, c kernel.Counter) string {
+// firstMismatch names the first prefix that is miscounted alone.
+func (b *batch) firstMismatch(ctx context.Context, c kernel.Counter) string {
 	var pulse atomic.Uint64
 	for i, want := range b.wants {
 		if got, err := c.Count(ctx, &b.board, b.prefixes[i:i+1], &pulse); got != want || err != nil {
@@ -159,9 +159,9 @@ func (b *batch) blame(ctx context.Context, c kernel.Counter) string {
 	return "each prefix alone is counted right"
 }
 
-// every returns the batch of all prefixes, of every depth, of queens that do not
+// allPrefixes returns the batch of all prefixes, of every depth, of queens that do not
 // attack each other on the full board of side n.
-func every(n int) *batch {
+func allPrefixes(n int) *batch {
 	b := newBatch(fmt.Sprintf("every prefix of n=%d", n), queens.FullBoard(n))
 	var extend func(columns []int)
 	extend = func(columns []int) {
@@ -182,9 +182,9 @@ func every(n int) *batch {
 // an eighth of them to all.
 const densities = 5
 
-// planted returns a board that allows a random part of its squares and has a
+// solvableBoard returns a board that allows a random part of its squares and has a
 // solution, and that solution. There is none for n = 2 and 3.
-func planted(rng *rand.Rand, name string, n, density int) (*batch, []int) {
+func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) {
 	b, columns := newBatch(name, queens.FullBoard(n)), solution(rng, n)
 	for row, col := range columns {
 		x, y, z := rng.Uint32(), rng.Uint32(), rng.Uint32()
@@ -234,9 +234,9 @@ func attacks(columns []int) int {
 	return count
 }
 
-// short reports whether a search from p visits few states: so few that the oracle
+// isShort reports whether a search from p visits few states: so few that the oracle
 // takes about a millisecond.
-func short(b *queens.Board, p queens.Prefix) bool {
+func isShort(b *queens.Board, p queens.Prefix) bool {
 	left := 2000
 	var visit func(p queens.Prefix) bool
 	visit = func(p queens.Prefix) bool {

@@ -46,7 +46,7 @@ func long() []*batch {
 func cancelledBefore(t *testing.T, k kernel.Kernel) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStop)
-	c, next := k.New(), every(6)
+	c, next := k.New(), allPrefixes(6)
 	complete := newBatch("a complete prefix", queens.FullBoard(1))
 	complete.add([]int{0})
 	for _, b := range append(long(), next, complete, newBatch("no prefix", queens.FullBoard(8))) {
@@ -58,7 +58,7 @@ func cancelledBefore(t *testing.T, k kernel.Kernel) {
 // A search shows that it advances; when its context ends it stops at once, with the
 // cause and no count; and the counter's next count is right.
 func cancelledDuring(t *testing.T, k kernel.Kernel) {
-	next := every(6)
+	next := allPrefixes(6)
 	for _, b := range long() {
 		t.Run(b.name, func(t *testing.T) {
 			c, best := k.New(), patience
@@ -95,10 +95,10 @@ func noAllocation(t *testing.T, k kernel.Kernel) {
 	rng := newRand(2)
 	whole := newBatch("whole", queens.FullBoard(11))
 	whole.addKnown()
-	masked, columns := planted(rng, "masked", queens.MaxN, 1)
+	masked, columns := solvableBoard(rng, "masked", queens.MaxN, 1)
 	masked.addShort(columns, 0)
 	c := k.New()
-	for _, b := range []*batch{whole, masked, every(8).draw(rng, 5000), newBatch("no prefix", queens.FullBoard(8))} {
+	for _, b := range []*batch{whole, masked, allPrefixes(8).draw(rng, 5000), newBatch("no prefix", queens.FullBoard(8))} {
 		var pulse atomic.Uint64
 		allocs := testing.AllocsPerRun(5, func() {
 			if got, err := c.Count(ctx, &b.board, b.prefixes, &pulse); got != b.want() || err != nil {

@@ -53,7 +53,7 @@ func decode(data []byte) *batch {
 		columns := b.board.Columns()
 		p := queens.Prefix{Cols: word() & columns, Left: word() & columns, Right: word() & columns}
 		p.Row = bits.OnesCount32(p.Cols)
-		for !short(&b.board, p) {
+		for !isShort(&b.board, p) {
 			free := p.Free(&b.board)
 			p = p.Place(&b.board, free&-free)
 		}

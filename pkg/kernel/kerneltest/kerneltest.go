@@ -47,7 +47,7 @@ func Run(t *testing.T, k kernel.Kernel) {
 func everyPrefix(t *testing.T, k kernel.Kernel) {
 	c := k.New()
 	for n := 1; n <= 8; n++ {
-		all := every(n)
+		all := allPrefixes(n)
 		for i := range all.prefixes {
 			check(t, c, all.only(i))
 		}
@@ -71,7 +71,7 @@ func randomBoards(t *testing.T, k kernel.Kernel) {
 	c := k.New()
 	for seed := range uint64(400) {
 		rng := newRand(seed)
-		b, columns := planted(rng, fmt.Sprintf("seed %d", seed), 4+rng.IntN(queens.MaxN-3), rng.IntN(densities))
+		b, columns := solvableBoard(rng, fmt.Sprintf("seed %d", seed), 4+rng.IntN(queens.MaxN-3), rng.IntN(densities))
 		for range 1 + rng.IntN(4) {
 			b.addShort(columns, rng.IntN(b.board.N+1))
 			b.addShort(rng.Perm(b.board.N), rng.IntN(b.board.N+1))
@@ -86,11 +86,11 @@ func allColumns(t *testing.T, k kernel.Kernel) {
 	c := k.New()
 	for seed := range uint64(10) {
 		rng := newRand(seed)
-		full, columns := planted(rng, fmt.Sprintf("full, seed %d", seed), queens.MaxN, densities-1)
+		full, columns := solvableBoard(rng, fmt.Sprintf("full, seed %d", seed), queens.MaxN, densities-1)
 		full.addDepths(columns)
 		check(t, c, full)
 
-		early, columns := planted(rng, fmt.Sprintf("early rows full, seed %d", seed), queens.MaxN, 0)
+		early, columns := solvableBoard(rng, fmt.Sprintf("early rows full, seed %d", seed), queens.MaxN, 0)
 		early.board.Allow[0], early.board.Allow[1] = early.board.Columns(), early.board.Columns()
 		early.addShort(columns, 0)
 		check(t, c, early)
@@ -118,12 +118,12 @@ func freeStates(t *testing.T, k kernel.Kernel) {
 // and in any order, of the same one over and over, and of none.
 func batchSizes(t *testing.T, k kernel.Kernel) {
 	rng := newRand(1)
-	small := every(8)
-	same := every(6).only(0)
-	complete, columns := planted(rng, "complete", 20, 1)
+	small := allPrefixes(8)
+	same := allPrefixes(6).only(0)
+	complete, columns := solvableBoard(rng, "complete", 20, 1)
 	complete.add(columns)
-	masked, columns := planted(rng, "masked", 17, 3)
-	wide, wideColumns := planted(rng, "wide", queens.MaxN, 2)
+	masked, columns := solvableBoard(rng, "masked", 17, 3)
+	wide, wideColumns := solvableBoard(rng, "wide", queens.MaxN, 2)
 	masked.addDepths(columns)
 	masked.addDepths(rng.Perm(17))
 	wide.addDepths(wideColumns)
@@ -185,7 +185,7 @@ func barredRows(t *testing.T, k kernel.Kernel) {
 	c := k.New()
 	for _, n := range []int{1, 4, 8, 11, 20, queens.MaxN} {
 		for row := range n {
-			b, columns := planted(newRand(uint64(row)), fmt.Sprintf("n=%d without row %d", n, row), n, densities-1)
+			b, columns := solvableBoard(newRand(uint64(row)), fmt.Sprintf("n=%d without row %d", n, row), n, densities-1)
 			b.board.Allow[row] = 0
 			b.addDepths(columns)
 			check(t, c, b)

@@ -6,15 +6,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx2 spells the step for AVX2: VPERMD packs children and spreads states over
-// idle lanes, in the order that package kernel's tables packs and spreads give for
-// each mask of lanes. Masks of a sight are read from memory: registers are few, and
-// a third vector in flight does not fit (avo would take registers from 16 on, which
-// are AVX-512's; a test of package kernel looks for that).
+// avx2 implements the step for AVX2. VPERMD packs children and spreads states over idle
+// lanes; package kernel's tables compressPerm and expandPerm hold the permutation for each
+// mask of lanes. The step reads row masks from memory, because registers are few: a third
+// vector does not fit (avo would use registers from 16 on, which only AVX-512 has; a test of
+// package kernel checks that).
 type avx2 struct {
-	zero, count    vec
-	packs, spreads reg.GPVirtual
-	sight          reg.Register
+	zero, count              vec
+	compressPerm, expandPerm reg.GPVirtual
+	masks                    reg.Register
 }
 
 func (*avx2) width() int         { return 8 }
@@ -23,31 +23,31 @@ func (*avx2) vec() vec           { return YMM() }
 func (*avx2) load(m Mem, x vec)  { VMOVDQU(m, x) }
 func (*avx2) store(x vec, m Mem) { VMOVDQU(x, m) }
 
-func (s *avx2) dead() vec {
+func (s *avx2) idleLane() vec {
 	x := YMM()
 	VPCMPEQD(x, x, x)
 	return x
 }
 
-func (s *avx2) start(sight reg.Register, d demands) {
-	s.sight = sight
+func (s *avx2) start(masks reg.Register, d pruneRules) {
+	s.masks = masks
 	s.zero = YMM()
 	VPXOR(s.zero, s.zero, s.zero)
-	s.spreads = GP64()
-	LEAQ(Mem{Symbol: Symbol{Name: "·spreads"}, Base: reg.StaticBase}, s.spreads)
+	s.expandPerm = GP64()
+	LEAQ(Mem{Symbol: Symbol{Name: "·expandPerm"}, Base: reg.StaticBase}, s.expandPerm)
 	if d.leaf {
 		s.count = YMM()
 		VPXOR(s.count, s.count, s.count)
 	} else {
-		s.packs = GP64()
-		LEAQ(Mem{Symbol: Symbol{Name: "·packs"}, Base: reg.StaticBase}, s.packs)
+		s.compressPerm = GP64()
+		LEAQ(Mem{Symbol: Symbol{Name: "·compressPerm"}, Base: reg.StaticBase}, s.compressPerm)
 	}
 }
 
-// mask returns the place of a sight's mask.
-func (s *avx2) mask(disp int) Mem { return Mem{Base: s.sight, Disp: disp} }
+// mask returns the place of a row mask.
+func (s *avx2) mask(disp int) Mem { return Mem{Base: s.masks, Disp: disp} }
 
-// order loads the order of lanes that a table gives for a mask of lanes.
+// order loads the permutation that a table holds for a mask of lanes.
 func order(table reg.Register, mask reg.GPVirtual) vec {
 	i, x := GP64(), YMM()
 	MOVL(mask, i.As32())
@@ -56,7 +56,7 @@ func order(table reg.Register, mask reg.GPVirtual) vec {
 	return x
 }
 
-func (s *avx2) pick(v lanes, level, index reg.Register) state {
+func (s *avx2) selectSquare(v lanes, queue, index reg.Register) state {
 	rest, square := YMM(), YMM()
 	VPCMPEQD(rest, rest, rest)
 	VPADDD(v.free, rest, rest)
@@ -72,21 +72,21 @@ func (s *avx2) pick(v lanes, level, index reg.Register) state {
 	idle, n := YMM(), GP32()
 	VPCMPEQD(s.zero, v.free, idle)
 	VMOVMSKPS(idle, n)
-	spread := order(s.spreads, n)
+	spread := order(s.expandPerm, n)
 	POPCNTL(n, n)
 	for word, x := range []vec{v.cols, v.left, v.right} {
 		fresh := YMM()
-		VPERMD(buffer(level, index, word), spread, fresh)
+		VPERMD(buffer(queue, index, word), spread, fresh)
 		VPBLENDVB(idle, fresh, x, x)
 	}
-	fresh := s.free(v.cols, v.left, v.right, sightRow)
+	fresh := s.free(v.cols, v.left, v.right, masksRow)
 	VPAND(idle, fresh, fresh)
 	VPOR(fresh, v.free, v.free)
 	ADDQ(n.As64(), index)
 	return c
 }
 
-// free returns the columns in none of the three masks and in one of the sight.
+// free returns the columns that a row mask allows and none of the three masks attacks.
 func (s *avx2) free(cols, left, right vec, disp int) vec {
 	x := YMM()
 	VPOR(cols, left, x)
@@ -95,17 +95,17 @@ func (s *avx2) free(cols, left, right vec, disp int) vec {
 	return x
 }
 
-// doomed is the verdict: lanes with a 0 in least, or with a bit in open, are dead.
-type doomed struct{ least, open vec }
+// pruned says which lanes are pruned: those with 0 in least or a bit in open.
+type pruned struct{ least, open vec }
 
-func (s *avx2) look(c state, d demands) verdict {
-	v := doomed{}
+func (s *avx2) pruneTest(c state, d pruneRules) survivors {
+	v := pruned{}
 	l := c.left
 	var covered vec
-	for row := range d.ahead {
+	for row := range d.nextRows {
 		var x vec
 		if row == 0 {
-			x = s.free(c.cols, l, c.right, sightAhead)
+			x = s.free(c.cols, l, c.right, masksNextRows)
 			v.least = x
 			if d.columns {
 				covered = YMM()
@@ -120,7 +120,7 @@ func (s *avx2) look(c state, d demands) verdict {
 		VPSRLD(U8(row), c.right, x)
 		VPOR(l, x, x)
 		VPOR(c.cols, x, x)
-		VPANDN(s.mask(sightAhead+4*copies*row), x, x)
+		VPANDN(s.mask(masksNextRows+4*copies*row), x, x)
 		if d.columns {
 			VPOR(x, covered, covered)
 		}
@@ -130,21 +130,21 @@ func (s *avx2) look(c state, d demands) verdict {
 	}
 	if d.last {
 		l, r := YMM(), YMM()
-		VMOVDQU(s.mask(sightFar), r)
+		VMOVDQU(s.mask(masksLastShift), r)
 		VPSLLVD(r, c.left, l)
 		VPSRLVD(r, c.right, r)
-		x := s.free(c.cols, l, r, sightLast)
+		x := s.free(c.cols, l, r, masksLast)
 		VPMINUD(x, v.least, v.least)
 	}
 	if d.columns {
-		VPANDN(s.mask(sightColumns), covered, covered)
+		VPANDN(s.mask(masksColumns), covered, covered)
 		v.open = covered
 	}
 	return v
 }
 
-func (s *avx2) keep(c state, verdict verdict, level, index reg.Register) {
-	v, n := verdict.(doomed), GP32()
+func (s *avx2) storeSurvivors(c state, survivors survivors, queue, index reg.Register) {
+	v, n := survivors.(pruned), GP32()
 	VPCMPEQD(s.zero, v.least, v.least)
 	if v.open != nil {
 		VPOR(v.open, v.least, v.least)
@@ -154,23 +154,23 @@ func (s *avx2) keep(c state, verdict verdict, level, index reg.Register) {
 		VMOVMSKPS(v.least, n)
 		XORL(U32(0xff), n)
 	}
-	pack := order(s.packs, n)
+	pack := order(s.compressPerm, n)
 	POPCNTL(n, n)
 	for word, x := range []vec{c.cols, c.left, c.right} {
 		VPERMD(x, pack, x)
-		VMOVDQU(x, buffer(level, index, word))
+		VMOVDQU(x, buffer(queue, index, word))
 	}
 	ADDQ(n.As64(), index)
 }
 
-func (s *avx2) pairs(c state) {
-	first := s.free(c.cols, c.left, c.right, sightAhead)
+func (s *avx2) countLeaf(c state) {
+	first := s.free(c.cols, c.left, c.right, masksNextRows)
 	VPADDD(c.left, c.left, c.left)
 	VPSRLD(U8(1), c.right, c.right)
-	second := s.free(c.cols, c.left, c.right, sightAhead+4*copies)
+	second := s.free(c.cols, c.left, c.right, masksNextRows+4*copies)
 
 	open, bad, beside := YMM(), YMM(), YMM()
-	VPANDN(s.mask(sightColumns), c.cols, open)
+	VPANDN(s.mask(masksColumns), c.cols, open)
 	VPOR(first, second, bad)
 	VPXOR(open, bad, bad) // open columns free in neither row
 	VPADDD(open, open, beside)

@@ -6,9 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Truth tables for VPTERNLOGD: bit 4d+2a+b is the value of the expression for bits
-// d of the destination, a of the second and b of the first operand as Go's
-// assembler orders them.
+// Truth tables for VPTERNLOGD: bit 4d+2a+b is the value of the expression for bit d of the
+// destination, a of the second and b of the first operand, in the order of Go's assembler.
 const (
 	nor      = 0x01 // ^(d | a | b)
 	orAnd    = 0xf8 // d | a&b
@@ -16,12 +15,12 @@ const (
 	xorOfAnd = 0x78 // d ^ a&b
 )
 
-// avx512 spells the step for AVX-512 F, BW and VL: VPEXPANDD refills idle lanes,
-// VPCOMPRESSD packs children. On AMD its form with a memory destination is
-// microcoded, so children are packed in a register and stored whole.
+// avx512 implements the step for AVX-512 F, BW and VL. VPEXPANDD refills idle lanes and
+// VPCOMPRESSD packs children. On AMD, VPCOMPRESSD to memory is microcoded, so the step packs
+// in a register and stores the whole register.
 type avx512 struct {
-	ones, row, last, columns, far, count vec
-	ahead                                []vec
+	ones, row, last, columns, lastShift, count vec
+	nextRows                                   []vec
 }
 
 func (*avx512) width() int         { return 16 }
@@ -29,35 +28,35 @@ func (*avx512) vectors() int       { return 4 }
 func (*avx512) vec() vec           { return ZMM() }
 func (*avx512) load(m Mem, x vec)  { VMOVDQU32(m, x) }
 func (*avx512) store(x vec, m Mem) { VMOVDQU32(x, m) }
-func (s *avx512) dead() vec        { return s.ones }
+func (s *avx512) idleLane() vec    { return s.ones }
 
-func (s *avx512) start(sight reg.Register, d demands) {
+func (s *avx512) start(masks reg.Register, d pruneRules) {
 	constant := func(disp int) vec {
 		x := ZMM()
-		VPBROADCASTD(Mem{Base: sight, Disp: disp}, x)
+		VPBROADCASTD(Mem{Base: masks, Disp: disp}, x)
 		return x
 	}
 	s.ones = ZMM()
 	VPTERNLOGD(U8(0xff), s.ones, s.ones, s.ones)
-	s.row = constant(sightRow)
-	rows := d.ahead
+	s.row = constant(masksRow)
+	rows := d.nextRows
 	if d.leaf {
 		rows = 2
 		s.count = ZMM()
 		VPXORD(s.count, s.count, s.count)
 	}
 	for i := range rows {
-		s.ahead = append(s.ahead, constant(sightAhead+4*copies*i))
+		s.nextRows = append(s.nextRows, constant(masksNextRows+4*copies*i))
 	}
 	if d.last {
-		s.last, s.far = constant(sightLast), constant(sightFar)
+		s.last, s.lastShift = constant(masksLast), constant(masksLastShift)
 	}
 	if d.columns || d.leaf {
-		s.columns = constant(sightColumns)
+		s.columns = constant(masksColumns)
 	}
 }
 
-func (s *avx512) pick(v lanes, level, index reg.Register) state {
+func (s *avx512) selectSquare(v lanes, queue, index reg.Register) state {
 	square, rest, idle := ZMM(), ZMM(), K()
 	VPADDD(s.ones, v.free, rest)
 	VPTESTNMD(v.free, rest, idle)
@@ -70,9 +69,9 @@ func (s *avx512) pick(v lanes, level, index reg.Register) state {
 	VPADDD(c.left, c.left, c.left)
 	VPSRLD(U8(1), c.right, c.right)
 
-	VPEXPANDD(buffer(level, index, cols), idle, v.cols)
-	VPEXPANDD(buffer(level, index, left), idle, v.left)
-	VPEXPANDD(buffer(level, index, right), idle, v.right)
+	VPEXPANDD(buffer(queue, index, cols), idle, v.cols)
+	VPEXPANDD(buffer(queue, index, left), idle, v.left)
+	VPEXPANDD(buffer(queue, index, right), idle, v.right)
 	fresh := s.unattacked(v.cols, v.left, v.right)
 	VPANDD(s.row, fresh, idle, v.free)
 	advance(idle, index)
@@ -95,8 +94,8 @@ func advance(mask reg.OpmaskVirtual, index reg.Register) {
 	ADDQ(n.As64(), index)
 }
 
-// demand narrows the mask alive to the lanes in which x has a bit of the mask.
-func demand(alive reg.OpmaskVirtual, x, mask vec) reg.OpmaskVirtual {
+// narrow narrows the mask alive to the lanes in which x has a bit of the mask.
+func narrow(alive reg.OpmaskVirtual, x, mask vec) reg.OpmaskVirtual {
 	k := K()
 	if alive == nil {
 		VPTESTMD(mask, x, k)
@@ -106,11 +105,11 @@ func demand(alive reg.OpmaskVirtual, x, mask vec) reg.OpmaskVirtual {
 	return k
 }
 
-func (s *avx512) look(c state, d demands) verdict {
+func (s *avx512) pruneTest(c state, d pruneRules) survivors {
 	var alive reg.OpmaskVirtual
 	var covered vec // columns with a queen or a free square
 	l := c.left
-	for row, mask := range s.ahead {
+	for row, mask := range s.nextRows {
 		x := ZMM()
 		if row == 0 {
 			x = s.unattacked(c.cols, l, c.right)
@@ -122,7 +121,7 @@ func (s *avx512) look(c state, d demands) verdict {
 			VPTERNLOGD(U8(nor), l, c.cols, x)
 		}
 		if row < 2 || !d.columns {
-			alive = demand(alive, x, mask)
+			alive = narrow(alive, x, mask)
 		}
 		switch {
 		case d.columns && row == 0:
@@ -134,10 +133,10 @@ func (s *avx512) look(c state, d demands) verdict {
 	}
 	if d.last {
 		l, r := ZMM(), ZMM()
-		VPSLLVD(s.far, c.left, l)
-		VPSRLVD(s.far, c.right, r)
+		VPSLLVD(s.lastShift, c.left, l)
+		VPSRLVD(s.lastShift, c.right, r)
 		VPTERNLOGD(U8(nor), c.cols, r, l)
-		alive = demand(alive, l, s.last)
+		alive = narrow(alive, l, s.last)
 	}
 	if d.columns {
 		VPORD(c.cols, covered, covered)
@@ -149,23 +148,23 @@ func (s *avx512) look(c state, d demands) verdict {
 	return alive
 }
 
-func (s *avx512) keep(c state, v verdict, level, index reg.Register) {
+func (s *avx512) storeSurvivors(c state, v survivors, queue, index reg.Register) {
 	alive := v.(reg.OpmaskVirtual)
 	for word, x := range []vec{c.cols, c.left, c.right} {
 		VPCOMPRESSD_Z(x, alive, x)
-		VMOVDQU32(x, buffer(level, index, word))
+		VMOVDQU32(x, buffer(queue, index, word))
 	}
 	advance(alive, index)
 }
 
-func (s *avx512) pairs(c state) {
+func (s *avx512) countLeaf(c state) {
 	first := s.unattacked(c.cols, c.left, c.right)
-	VPANDD(s.ahead[0], first, first)
+	VPANDD(s.nextRows[0], first, first)
 	second := ZMM()
 	VPADDD(c.left, c.left, c.left)
 	VPSRLD(U8(1), c.right, second)
 	VPTERNLOGD(U8(nor), c.cols, c.left, second)
-	VPANDD(s.ahead[1], second, second)
+	VPANDD(s.nextRows[1], second, second)
 
 	open, bad := ZMM(), ZMM()
 	VPANDND(s.columns, c.cols, open)

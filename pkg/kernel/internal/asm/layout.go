@@ -5,44 +5,44 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The layout of package kernel's level and sight, in bytes. A test there compares
-// them with the Go types.
+// The layout of package kernel's types queue and rowMasks, in bytes. A test there compares
+// these constants with the Go types.
 const (
-	inFlight = 64   // lanes in flight: states that a level holds outside its buffers
-	capacity = 4080 // states in each buffer of a level
-	// full is the most states that a buffer may hold when a round of the loop
-	// starts: the round adds up to inFlight, and a flush puts inFlight dead
+	laneCount = 64   // lanes: states that a queue holds outside its buffers
+	capacity  = 4080 // states in each buffer of a queue
+	// highWater is the most states that a buffer may hold when a round of the loop
+	// starts: the round adds up to laneCount, and a flush puts laneCount idle
 	// states behind the last.
-	full = capacity - 2*inFlight
+	highWater = capacity - 2*laneCount
 
-	flightSize  = 4 * inFlight // one word of every lane in flight
-	bufferSize  = 4 * capacity
-	levelFlight = 0 // cols, left, right, free
-	levelBuffer = 4 * flightSize
-	levelCount  = levelBuffer + 3*bufferSize
+	laneWordSize = 4 * laneCount // one word of every lane
+	bufferSize   = 4 * capacity
+	queueLanes   = 0 // cols, left, right, free
+	queueBuffers = 4 * laneWordSize
+	queueLength  = queueBuffers + 3*bufferSize
 
-	copies       = 8 // of each mask in a sight
-	sightRow     = 0
-	sightAhead   = 4 * copies
-	sightLast    = sightAhead + 5*4*copies
-	sightColumns = sightLast + 4*copies
-	sightFar     = sightColumns + 4*copies
+	copies         = 8 // of each mask in rowMasks
+	masksRow       = 0
+	masksNextRows  = 4 * copies
+	masksLast      = masksNextRows + 5*4*copies
+	masksColumns   = masksLast + 4*copies
+	masksLastShift = masksColumns + 4*copies
 )
 
-// The words of a state, in order of a level's buffers.
+// The words of a state, in order of a queue's buffers.
 const (
 	cols = iota
 	left
 	right
 )
 
-// buffer returns the place of the state with that index in a level's buffer.
-func buffer(level, index reg.Register, word int) Mem {
-	return Mem{Base: level, Index: index, Scale: 4, Disp: levelBuffer + word*bufferSize}
+// buffer returns the place of the state with that index in a queue's buffer.
+func buffer(queue, index reg.Register, word int) Mem {
+	return Mem{Base: queue, Index: index, Scale: 4, Disp: queueBuffers + word*bufferSize}
 }
 
-// flight returns the place where a level keeps word 0..3 of a vector, the first
-// lane of which has the given number.
-func flight(level reg.Register, word, lane int) Mem {
-	return Mem{Base: level, Disp: levelFlight + word*flightSize + 4*lane}
+// laneWord returns the place where a queue keeps word 0..3 of a vector whose first lane has
+// the given number.
+func laneWord(queue reg.Register, word, lane int) Mem {
+	return Mem{Base: queue, Disp: queueLanes + word*laneWordSize + 4*lane}
 }

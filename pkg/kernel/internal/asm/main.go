@@ -2,9 +2,9 @@
 // avx2_amd64.s. It is a module of its own, so that the program does not depend on
 // the generator.
 //
-// One step is written here once, in step.go, in words that each instruction set
-// spells its own way: avx512.go and avx2.go. The functions that come out differ in
-// the instruction set and in what they demand of a child; see demands.
+// step.go writes the step of the search once, in terms of the interface isa; avx512.go and
+// avx2.go implement that interface. The generated functions differ in their instruction set
+// and in how they prune children; see pruneRules.
 package main
 
 import (
@@ -15,33 +15,32 @@ import (
 	"github.com/mmcloughlin/avo/build"
 )
 
-// demands says which children of a state are kept.
-type demands struct {
+// pruneRules says which children of a state survive.
+type pruneRules struct {
 	name string
-	// ahead is the number of rows, from the child's own on, that the child must
-	// leave a free square.
-	ahead int
-	// last demands one of the last row too.
+	// nextRows is the number of rows, from the child's own row on, in which the child must
+	// have a free square.
+	nextRows int
+	// last requires a free square in the last row too.
 	last bool
-	// columns demands, of a child with ahead rows left, that each column without
-	// a queen has a free square in one of them. It stands in for the demand on
-	// the rows after the second, which would catch few children more.
+	// columns requires, of a child with nextRows rows left, that each column without a queen
+	// has a free square in one of them. It replaces the test of the rows after the second,
+	// which would prune few more children.
 	columns bool
-	// leaf counts the completions of a child with two rows left instead of
-	// keeping it.
+	// leaf counts the completions of a child with two rows left instead of storing it.
 	leaf bool
 }
 
-// variants are the functions of each kernel; step_amd64.go of package kernel says
-// which one serves which row. The choice was measured: a demand pays where few children
-// meet it.
-var variants = []demands{
-	{name: "Leaf", leaf: true},
-	{name: "Three", ahead: 3},
-	{name: "Four", ahead: 4, columns: true},
-	{name: "Five", ahead: 5},
-	{name: "Last", ahead: 2, last: true},
-	{name: "Near", ahead: 2},
+// variants are the functions of each kernel, named after the least number of rows below the
+// row that they serve; kernels_amd64.go of package kernel assigns them to rows. Measurements
+// decided the choice: a rule pays where few children meet it.
+var variants = []pruneRules{
+	{name: "Rows2", leaf: true},
+	{name: "Rows3", nextRows: 3},
+	{name: "Rows4", nextRows: 4, columns: true},
+	{name: "Rows5", nextRows: 5},
+	{name: "Rows6", nextRows: 2, last: true},
+	{name: "Rows10", nextRows: 2},
 }
 
 func main() {

@@ -12,8 +12,8 @@ type vec = reg.VecVirtual
 // state is a vector of states of one row: the columns attacked in that row.
 type state struct{ cols, left, right vec }
 
-// lanes is a vector in flight: states, and which of their free squares are yet to
-// be tried. A lane whose squares are all tried takes the next state of the level.
+// lanes is a vector of states between steps, and their free squares that are still to be
+// tried. A lane with no square left takes the next state of the queue.
 type lanes struct {
 	state
 	free vec
@@ -21,77 +21,76 @@ type lanes struct {
 
 // isa is what the step needs of an instruction set.
 type isa interface {
-	// width is the number of lanes in a vector, vectors the number in flight.
+	// width is the number of lanes in a vector, vectors the number of vectors in use.
 	width() int
 	vectors() int
-	// start loads the constants for the demands, from the sight.
-	start(sight reg.Register, d demands)
+	// start loads the constants that the rules need from the row masks.
+	start(masks reg.Register, d pruneRules)
 	vec() vec
 	load(m Mem, x vec)
 	store(x vec, m Mem)
-	// dead returns a vector of all ones: the columns of a state that has no
-	// free square, now or ever.
-	dead() vec
-	// pick takes the lowest free square of each lane, and refills lanes that
-	// have none left with the states of level from index on, which moves on.
-	// It returns the child that a queen on the square makes of the lane's state.
-	pick(v lanes, level, index reg.Register) state
-	// look finds which children meet the demands.
-	look(child state, d demands) verdict
-	// pairs adds the completions of children with two rows left.
-	pairs(child state)
-	// keep appends the children that meet the demands to level, at index, which
-	// moves on.
-	keep(child state, v verdict, level, index reg.Register)
-	// any sets the flags to "not equal" if a lane of a vector is not 0.
+	// idleLane returns a vector of all ones: the columns of a state that never has a free
+	// square.
+	idleLane() vec
+	// selectSquare takes the lowest free square of each lane and returns the children that
+	// queens on these squares make. It refills lanes without a square left with the states of
+	// the queue from index on, and advances index.
+	selectSquare(v lanes, queue, index reg.Register) state
+	// pruneTest finds the children that meet the rules.
+	pruneTest(child state, d pruneRules) survivors
+	// countLeaf adds the number of completions of children with two rows left.
+	countLeaf(child state)
+	// storeSurvivors appends the children that meet the rules to the queue at index, and
+	// advances index.
+	storeSurvivors(child state, v survivors, queue, index reg.Register)
+	// any sets the flags to "not equal" if any lane of the vectors is not 0.
 	any(x []vec)
-	// sum returns what pairs counted.
+	// sum returns the completions that countLeaf counted.
 	sum(total reg.GPVirtual)
 }
 
-// verdict says which lanes of a vector of children meet the demands, in a form that
-// the instruction set knows.
-type verdict any
+// survivors says which lanes of a vector of children meet the rules, in a form that suits
+// the instruction set.
+type survivors any
 
-// expand writes a function that takes states from one level and appends their
-// children to the next, until few states are left or the next level is full. With
-// flush it goes on until no state is left, in the buffers or in flight.
+// expand writes a function that takes states from one queue and appends their children to
+// the next, until few states are left or the next queue is full. With flush it continues
+// until no state is left, neither in the buffers nor in the lanes.
 //
-//	func name(from, to *level, sight *sight, flush bool) uint64
+//	func name(from, to *queue, masks *rowMasks, flush bool) uint64
 //
-// The buffers are queues: states are taken at the front and appended at the back.
-// So the place that a vector is refilled from is known before that vector's idle
-// lanes are, and no round waits for the one before. What is left at the end moves
-// to the front.
-func expand(is isa, name string, d demands) {
-	TEXT(name, NOSPLIT, "func(from, to, sight *uint32, flush bool) uint64")
+// The function takes states at the front of a buffer and appends them at the back. So it
+// knows where a vector is refilled from before it knows which lanes are idle, and no round
+// waits for the one before. At the end it moves the remaining states to the front.
+func expand(is isa, name string, d pruneRules) {
+	TEXT(name, NOSPLIT, "func(from, to, masks *uint32, flush bool) uint64")
 	from := Load(Param("from"), GP64())
 	to := Load(Param("to"), GP64())
-	sight := Load(Param("sight"), GP64())
+	masks := Load(Param("masks"), GP64())
 	front, back, end := GP64(), GP64(), GP64() // of from, of to, of from
 	XORL(front.As32(), front.As32())
-	MOVQ(Mem{Base: from, Disp: levelCount}, end)
-	MOVQ(Mem{Base: to, Disp: levelCount}, back)
-	is.start(sight, d)
+	MOVQ(Mem{Base: from, Disp: queueLength}, end)
+	MOVQ(Mem{Base: to, Disp: queueLength}, back)
+	is.start(masks, d)
 	vectors := transfer(is, from, is.load, nil)
 
 	round := func() {
 		for _, v := range vectors {
-			child := is.pick(v, from, front)
+			child := is.selectSquare(v, from, front)
 			if d.leaf {
-				is.pairs(child)
+				is.countLeaf(child)
 			} else {
-				is.keep(child, is.look(child, d), to, back)
+				is.storeSurvivors(child, is.pruneTest(child, d), to, back)
 			}
 		}
 	}
 	stopIfFull := func() {
 		if !d.leaf {
-			CMPQ(back, U32(full))
+			CMPQ(back, U32(highWater))
 			JA(LabelRef("done"))
 		}
 	}
-	taken := is.width() * is.vectors() // the most states taken in a round
+	taken := is.width() * is.vectors() // most states taken in a round
 
 	flush := Load(Param("flush"), GP8())
 	TESTB(flush, flush)
@@ -107,12 +106,12 @@ func expand(is isa, name string, d demands) {
 	JLE(LabelRef("more"))
 	JMP(LabelRef("done"))
 
-	Comment("Behind the last state come dead ones, for lanes that find no other.")
+	Comment("Idle states follow the last state, for lanes that find no other.")
 	Label("flush")
 	for i := range is.vectors() {
 		m := buffer(from, end, cols)
 		m.Disp += 4 * i * is.width()
-		is.store(is.dead(), m)
+		is.store(is.idleLane(), m)
 	}
 	Label("dry")
 	stopIfFull()
@@ -135,7 +134,7 @@ func expand(is isa, name string, d demands) {
 	if d.leaf {
 		is.sum(total)
 	} else {
-		MOVQ(back, Mem{Base: to, Disp: levelCount})
+		MOVQ(back, Mem{Base: to, Disp: queueLength})
 		XORL(total.As32(), total.As32())
 	}
 	VZEROUPPER()
@@ -143,9 +142,9 @@ func expand(is isa, name string, d demands) {
 	RET()
 }
 
-// transfer moves the vectors in flight to or from the level, making them if there
-// are none yet.
-func transfer(is isa, level reg.Register, move func(Mem, vec), vectors []lanes) []lanes {
+// transfer moves the vectors between registers and the queue, and allocates the registers
+// if there are none yet.
+func transfer(is isa, queue reg.Register, move func(Mem, vec), vectors []lanes) []lanes {
 	if vectors == nil {
 		for range is.vectors() {
 			vectors = append(vectors, lanes{state{is.vec(), is.vec(), is.vec()}, is.vec()})
@@ -153,25 +152,25 @@ func transfer(is isa, level reg.Register, move func(Mem, vec), vectors []lanes) 
 	}
 	for i, v := range vectors {
 		for word, x := range []vec{v.cols, v.left, v.right, v.free} {
-			move(flight(level, word, i*is.width()), x)
+			move(laneWord(queue, word, i*is.width()), x)
 		}
 	}
 	return vectors
 }
 
-// moveToFront moves the states front..end of a level to the front of its buffers
-// and stores their number.
-func moveToFront(is isa, level reg.Register, front, end reg.GPVirtual) {
+// moveToFront moves the states front..end of a queue to the front of its buffers and stores
+// their number.
+func moveToFront(is isa, queue reg.Register, front, end reg.GPVirtual) {
 	SUBQ(front, end)
-	MOVQ(end, Mem{Base: level, Disp: levelCount})
+	MOVQ(end, Mem{Base: queue, Disp: queueLength})
 	i := GP64()
 	XORL(i.As32(), i.As32())
 	JMP(LabelRef("moved"))
 	Label("move")
 	for word := range 3 {
 		x := is.vec()
-		is.load(buffer(level, front, word), x)
-		is.store(x, buffer(level, i, word))
+		is.load(buffer(queue, front, word), x)
+		is.store(x, buffer(queue, i, word))
 	}
 	ADDQ(U8(is.width()), front)
 	ADDQ(U8(is.width()), i)

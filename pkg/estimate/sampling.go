@@ -22,13 +22,13 @@ const (
 	// batchTime is about what a batch of the sample takes: long for a call of a kernel,
 	// short beside the budget.
 	batchTime = 8 * time.Millisecond
-	// enough is the share of all work after which the sample is large enough, however
+	// sampleFraction is the share of all work after which the sample is large enough, however
 	// short that took. It has at least manyBatches by then.
-	enough      = 1. / 3
-	manyBatches = 128
-	// parts is the number of equal parts in which the sample is compared with itself. They
+	sampleFraction = 1. / 3
+	minBatches     = 128
+	// errorGroups is the number of equal parts in which the sample is compared with itself. They
 	// are consecutive in time, so the ups and downs of the machine show as well.
-	parts = 16
+	errorGroups = 16
 	// strata is the number of equal parts into which all work is divided.
 	strata = 16
 )
@@ -39,9 +39,9 @@ type Cost struct {
 	Seconds float64
 	// Error is its standard error, as far as the sample tells: a share of Seconds.
 	Error float64
-	// Ran is the share of that time for which the threads of the sample had a core: 1
+	// CPUClock is the share of that time for which the threads of the sample had a core: 1
 	// where nothing else ran on the machine, or where that is not known.
-	Ran float64
+	CPUShare float64
 }
 
 // Search estimates the cost of the searches of a count, whose tasks are planned, with a
@@ -58,13 +58,13 @@ type Cost struct {
 // populations", Annals of Mathematical Statistics 14 (1943), 333-362.
 func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan, threads int, ran CPUClock) (Cost, error) {
 	if len(t.classes) == 0 {
-		return Cost{Ran: 1}, nil
+		return Cost{CPUShare: 1}, nil
 	}
 	pools, err := t.pools(ctx, threads)
 	if err != nil {
 		return Cost{}, err
 	}
-	s := sampler{trees: t, pools: pools, order: t.byWeight(), batch: make([]int, len(pools)), batches: manyBatches}
+	s := sampler{trees: t, pools: pools, order: t.byWeight(), batch: make([]int, len(pools)), batches: minBatches}
 	if err := s.calibrate(ctx, k, plans); err != nil {
 		return Cost{}, err
 	}
@@ -87,9 +87,9 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 	}
 	cost := mean(found)
 	cost.Error = math.Hypot(cost.Error, s.poolError())
-	cost.Ran = 1
+	cost.CPUShare = 1
 	if after, known := ran(); known && cost.Seconds > 0 {
-		cost.Ran = min(1, float64(after-before)/float64(s.counted.Load()))
+		cost.CPUShare = min(1, float64(after-before)/float64(s.counted.Load()))
 	}
 	return cost, nil
 }
@@ -121,9 +121,9 @@ func (t *TreeEstimate) byWeight() []int {
 // of the largest class, each larger than the one before, until one takes long enough to
 // tell the kernel's speed.
 func (s *sampler) calibrate(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan) error {
-	largest := slices.Index(s.trees.shares, slices.Max(s.trees.shares))
+	largest := slices.Index(s.trees.workShares, slices.Max(s.trees.workShares))
 	counter, rng := k.New(), rand.New(rand.NewPCG(0, 0))
-	nodes := grain
+	nodes := targetPrefixNodes
 	for {
 		number := s.pools[largest].fit(nodes)
 		elapsed, err := s.time(ctx, counter, largest, s.pools[largest].batch(number, rng))
@@ -141,7 +141,7 @@ func (s *sampler) calibrate(ctx context.Context, k kernel.Kernel, plans []queens
 		s.batch[i] = s.pools[i].fit(min(nodes, s.trees.taskNodes(i, &plans[i])))
 		all += s.pools[i].size / float64(s.batch[i])
 	}
-	s.batches = max(s.batches, int64(min(all*enough, math.MaxInt64/2)))
+	s.batches = max(s.batches, int64(min(all*sampleFraction, math.MaxInt64/2)))
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Ti
 	counter := k.New()
 	for {
 		batch := s.next.Add(1) - 1
-		if batch >= s.batches || batch >= 2*parts && !time.Now().Before(deadline) {
+		if batch >= s.batches || batch >= 2*errorGroups && !time.Now().Before(deadline) {
 			return found, nil
 		}
 		place := place(batch)
@@ -195,7 +195,7 @@ func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Ti
 			return nil, err
 		}
 		s.counted.Add(int64(elapsed))
-		inAll := pool.size / float64(len(prefixes)) / s.trees.shares[class]
+		inAll := pool.size / float64(len(prefixes)) / s.trees.workShares[class]
 		found = append(found, observation{batch, place, elapsed.Seconds() * inAll})
 	}
 }
@@ -210,10 +210,10 @@ func place(batch int64) float64 {
 // class returns the class that lies at a place of all work.
 func (s *sampler) class(place float64) int {
 	for _, i := range s.order {
-		if place < s.trees.shares[i] {
+		if place < s.trees.workShares[i] {
 			return i
 		}
-		place -= s.trees.shares[i]
+		place -= s.trees.workShares[i]
 	}
 	return s.order[len(s.order)-1]
 }
@@ -222,7 +222,7 @@ func (s *sampler) class(place float64) int {
 // drawn from the same pools.
 func (s *sampler) poolError() float64 {
 	var variance float64
-	for i, share := range s.trees.shares {
+	for i, share := range s.trees.workShares {
 		variance += share * share * s.pools[i].variance
 	}
 	return math.Sqrt(variance)
@@ -247,9 +247,9 @@ func mean(found []observation) Cost {
 		return Cost{}
 	}
 	var squares float64
-	for i := range parts {
+	for i := range errorGroups {
 		var apart float64
-		members := found[i*len(found)/parts : (i+1)*len(found)/parts]
+		members := found[i*len(found)/errorGroups : (i+1)*len(found)/errorGroups]
 		for _, o := range members {
 			apart += (o.seconds - sums[o.stratum()]) / float64(len(members))
 		}
@@ -257,7 +257,7 @@ func mean(found []observation) Cost {
 	}
 	// A stratum's mean is drawn towards each of its observations.
 	n := float64(len(found))
-	variance := squares / (parts * parts) * n / (n - strata)
+	variance := squares / (errorGroups * errorGroups) * n / (n - strata)
 	return Cost{Seconds: seconds, Error: math.Sqrt(variance) / seconds}
 }
 

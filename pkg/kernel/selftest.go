@@ -8,13 +8,13 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// SelfTestN is the side of the largest board that [Check] counts.
+// SelfTestN is the side of the largest board that [SelfTest] counts.
 const SelfTestN = 12
 
-// SelfTest counts the full boards of side 1 to [CheckedN] with a counter of the kernel,
-// and compares with the published totals; that takes milliseconds. It is for a process
-// that is about to count: a machine or a build may be broken where the suite passed.
-// The error names the kernel, the side, and both numbers, or is the cause of ctx.
+// SelfTest counts the full boards of side 1 to [SelfTestN] with kernel k and compares the
+// counts with the published totals. It takes milliseconds. A process calls it before it
+// counts, because the machine or the build may be broken although the test suite passed. The
+// error names the kernel, the side and both numbers, or is the cause of ctx.
 func SelfTest(ctx context.Context, k Kernel) error {
 	counter := k.New()
 	var pulse atomic.Uint64
@@ -32,7 +32,7 @@ func SelfTest(ctx context.Context, k Kernel) error {
 	return nil
 }
 
-// firstRows returns all prefixes of two rows, or of the one row that a board has.
+// firstRows returns all prefixes of two rows, or of one row on a board of side 1.
 func firstRows(b *queens.Board) []queens.Prefix {
 	prefixes := []queens.Prefix{{}}
 	for range min(2, b.N) {

@@ -1,12 +1,11 @@
 package enumerate
 
-// Construct returns one solution for any side n from 1 on, the column of the queen on each
-// row, without a search; or nil for n = 2 and n = 3, which have none.
+// Construct returns one solution for side n, as the column of the queen on each row, without a search.
+// n must be at least 1. It returns nil for n = 2 and n = 3, which have no solution.
 //
-// For even n there are two patterns of knight's moves: one fails where n leaves the
-// remainder 2 when divided by 6, the other where it leaves 0. Neither has a queen on the
-// long diagonal from the top left, so for odd n one more queen goes to the bottom right
-// corner of the board of side n-1.
+// For even n there are two patterns of knight's moves: one fails where n mod 6 = 2, the other where
+// n mod 6 = 0. Neither has a queen on the long diagonal from the top left, so for odd n one more
+// queen goes to the bottom right corner of the board of side n-1.
 //
 // References:
 //

@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build amd64 && !purego
 
 package kernel
 
@@ -32,17 +32,17 @@ func TestStepsAreShort(t *testing.T) {
 		for row := range queens.MaxN - 2 {
 			b := queens.Board{N: queens.MaxN}
 			b.Allow[row] = b.Columns()
-			c.look(&b)
+			c.prepare(&b)
 			best := time.Hour
 			for range 5 {
 				c.clear()
-				from, to := &c.levels[row], &c.levels[row+1]
-				from.n = full + inFlight
+				from, to := &c.queues[row], &c.queues[row+1]
+				from.n = highWater + laneCount
 				for i := range from.n {
 					from.cols[i], from.left[i], from.right[i] = 1<<row-1, 0, 0
 				}
 				start := time.Now()
-				c.steps[min(c.sights[row].below(), len(c.steps)-1)](from, to, &c.sights[row], true)
+				c.steps[min(c.masks[row].rowsBelow(), len(c.steps)-1)](from, to, &c.masks[row], true)
 				best = min(best, time.Since(start))
 			}
 			if row == 0 {
@@ -57,21 +57,21 @@ func TestStepsAreShort(t *testing.T) {
 
 // The generator has these offsets in internal/asm/layout.go.
 func TestLayout(t *testing.T) {
-	var l level
-	var s sight
+	var l queue
+	var s rowMasks
 	for _, c := range []struct {
 		name      string
 		got, want uintptr
 	}{
-		{"level.flight", unsafe.Offsetof(l.flight), 0},
+		{"level.flight", unsafe.Offsetof(l.lanes), 0},
 		{"level.cols", unsafe.Offsetof(l.cols), 4 * 4 * 64},
 		{"level.left", unsafe.Offsetof(l.left), 4*4*64 + 4*4080},
 		{"level.right", unsafe.Offsetof(l.right), 4*4*64 + 2*4*4080},
 		{"level.n", unsafe.Offsetof(l.n), 4*4*64 + 3*4*4080},
-		{"sight.ahead", unsafe.Offsetof(s.ahead), 32},
+		{"sight.ahead", unsafe.Offsetof(s.nextRows), 32},
 		{"sight.last", unsafe.Offsetof(s.last), 6 * 32},
 		{"sight.columns", unsafe.Offsetof(s.columns), 7 * 32},
-		{"sight.far", unsafe.Offsetof(s.far), 8 * 32},
+		{"sight.far", unsafe.Offsetof(s.lastShift), 8 * 32},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s is at %d, not at %d", c.name, c.got, c.want)
@@ -93,13 +93,13 @@ func TestAVX2NeedsNoMore(t *testing.T) {
 // A vector packed and spread by the same mask of lanes has in these what it had
 // before, and the packed lanes lie in front.
 func TestOrdersOfLanes(t *testing.T) {
-	for m := range packs {
+	for m := range compressPerm {
 		n := uint32(bits.OnesCount(uint(m)))
 		for lane := range uint32(8) {
 			if m>>lane&1 == 0 {
 				continue
 			}
-			if at := spreads[m][lane]; at >= n || packs[m][at] != lane {
+			if at := expandPerm[m][lane]; at >= n || compressPerm[m][at] != lane {
 				t.Errorf("lanes %08b: lane %d is packed to %d", m, lane, at)
 			}
 		}
@@ -112,8 +112,8 @@ func TestAssemblyIsEntered(t *testing.T) {
 	b := queens.FullBoard(10)
 	for _, k := range vectorKernels() {
 		c := k.New().(*vectorCounter)
-		if _, err := c.Count(context.Background(), &b, []queens.Prefix{{}}, new(atomic.Uint64)); err != nil || c.calls == 0 {
-			t.Errorf("%s: %d steps, %v", k.Name, c.calls, err)
+		if _, err := c.Count(context.Background(), &b, []queens.Prefix{{}}, new(atomic.Uint64)); err != nil || c.stepCalls == 0 {
+			t.Errorf("%s: %d steps, %v", k.Name, c.stepCalls, err)
 		}
 	}
 }

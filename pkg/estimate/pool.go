@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// grain is about what a prefix of the sample costs, in nodes: 50 µs with the fastest
+	// targetPrefixNodes is about what a prefix of the sample costs, in nodes: 50 µs with the fastest
 	// kernel, a millisecond with the slowest. So the sample has many prefixes of unlike
 	// cost.
-	grain = 2e5
-	// pooled is the number of prefixes that are held to draw from, for all classes
+	targetPrefixNodes = 2e5
+	// poolSize is the number of prefixes that are held to draw from, for all classes
 	// together, at 40 bytes each.
-	pooled = 1 << 18
-	// fewestPooled is what a class has of them at least, where it has so many.
-	fewestPooled = 256
+	poolSize = 1 << 18
+	// minPoolSize is what a class has of them at least, where it has so many.
+	minPoolSize = 256
 )
 
 // pool is what a class's prefixes are drawn from: all there are of one depth, or random
@@ -28,10 +28,10 @@ type pool struct {
 	board    *queens.Board
 	prefixes []queens.Prefix
 	// until[i] is the number that prefixes[:i+1] stand for.
-	until []float64
-	all   bool    // they are all there are
-	size  float64 // number of prefixes there are, estimated unless all
-	nodes float64 // of one prefix's tree, on average
+	cumulative []float64
+	complete   bool    // they are all there are
+	size       float64 // number of prefixes there are, estimated unless all
+	nodes      float64 // of one prefix's tree, on average
 	// variance is that of an estimate of the class's work from the pool, relative to
 	// its square: the cost of every single prefix in the pool is taken to be known. It
 	// is 0 if they are all.
@@ -45,12 +45,12 @@ func (t *TreeEstimate) pools(ctx context.Context, threads int) ([]pool, error) {
 	var sizes float64
 	for i, class := range t.classes {
 		profile := &t.Profiles[i]
-		for depths[i] < class.Board.N && profile[depths[i]+1] > 0 && profile.NodesBelow(depths[i]) > grain*profile[depths[i]] {
+		for depths[i] < class.Board.N && profile[depths[i]+1] > 0 && profile.NodesBelow(depths[i]) > targetPrefixNodes*profile[depths[i]] {
 			depths[i]++
 		}
 		sizes += profile[depths[i]]
 	}
-	all := sizes <= pooled
+	all := sizes <= poolSize
 	err := inParallel(ctx, threads, len(pools), func(ctx context.Context, i int) error {
 		p := &pools[i]
 		p.board = &t.classes[i].Board
@@ -59,7 +59,7 @@ func (t *TreeEstimate) pools(ctx context.Context, threads int) ([]pool, error) {
 			p.enumerate(depths[i])
 			return nil
 		}
-		descents := fewestPooled + int(pooled*t.shares[i])
+		descents := minPoolSize + int(poolSize*t.workShares[i])
 		return p.draw(ctx, depths[i], descents, rand.NewPCG(uint64(descents), uint64(i)))
 	})
 	return pools, err
@@ -67,10 +67,10 @@ func (t *TreeEstimate) pools(ctx context.Context, threads int) ([]pool, error) {
 
 // enumerate takes all prefixes of that depth.
 func (p *pool) enumerate(depth int) {
-	p.all = true
+	p.complete = true
 	for prefix := range split.Prefixes(*p.board, depth) {
 		p.size++
-		p.prefixes, p.until = append(p.prefixes, prefix), append(p.until, p.size)
+		p.prefixes, p.cumulative = append(p.prefixes, prefix), append(p.cumulative, p.size)
 	}
 }
 
@@ -78,7 +78,7 @@ func (p *pool) enumerate(depth int) {
 func (p *pool) draw(ctx context.Context, depth, descents int, source *rand.PCG) error {
 	var sum, squares float64
 	for i := range descents {
-		if i%patience == 0 && ctx.Err() != nil {
+		if i%pollInterval == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		prefix, product := descend(p.board, depth, source, nil)
@@ -87,7 +87,7 @@ func (p *pool) draw(ctx context.Context, depth, descents int, source *rand.PCG) 
 		}
 		sum += product
 		squares += product * product
-		p.prefixes, p.until = append(p.prefixes, prefix), append(p.until, sum)
+		p.prefixes, p.cumulative = append(p.prefixes, prefix), append(p.cumulative, sum)
 	}
 	if sum == 0 {
 		return nil
@@ -103,15 +103,15 @@ func (p *pool) draw(ctx context.Context, depth, descents int, source *rand.PCG) 
 // of the class has about the same chance: they are taken at equal distances, from a
 // random start, of the numbers that they stand for.
 func (p *pool) batch(number int, rng *rand.Rand) []queens.Prefix {
-	if len(p.prefixes) == 0 || p.all && number >= len(p.prefixes) {
+	if len(p.prefixes) == 0 || p.complete && number >= len(p.prefixes) {
 		return p.prefixes
 	}
-	whole := p.until[len(p.until)-1]
+	whole := p.cumulative[len(p.cumulative)-1]
 	step := whole / float64(number)
 	start := rng.Float64() * step
 	batch := make([]queens.Prefix, number)
 	for i := range batch {
-		at := sort.SearchFloat64s(p.until, math.Nextafter(start+float64(i)*step, math.Inf(1)))
+		at := sort.SearchFloat64s(p.cumulative, math.Nextafter(start+float64(i)*step, math.Inf(1)))
 		batch[i] = p.prefixes[min(at, len(p.prefixes)-1)]
 	}
 	return batch
