@@ -56,7 +56,7 @@ type carriage struct {
 	options *runOptions
 	kernel  kernel.Kernel
 	answers *httpserver.Server // nil unless it is asked for
-	show    *show
+	show    *ui
 	ledger  *ledger.Ledger
 	bus     *bus.Bus // once there is a connection
 	fresh   bool     // the ledger was made for this
@@ -91,14 +91,14 @@ func (c *carriage) prepare() error {
 	if err := o.data.open(); err != nil {
 		return err
 	}
-	c.show = newShow(c.app)
+	c.show = newUI(c.app)
 	return c.listen()
 }
 
 // carry goes on with the run of the ledger, prints its total, and closes the ledger. A
 // new run that can't even be begun leaves nothing behind.
 func (c *carriage) carry(ctx context.Context, stdout io.Writer) error {
-	defer c.show.listen()()
+	defer c.show.answerSignals()()
 	outcome, err := c.serve(ctx)
 	if outcome.Total != nil && c.options.server.nats.URL != "" {
 		time.Sleep(lastLine)
@@ -222,11 +222,11 @@ func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Cla
 		event.Str("placed", humanize.Squares(h.Manifest.Placed))
 	}
 	event.Msg("counting")
-	c.show.begin()
+	c.show.start()
 	outcome, err := c.execute(ctx, server, claim)
 	resumable, failed := c.leave(ctx, claim, &outcome, err)
-	c.show.end()
-	if !c.show.stuck {
+	c.show.stop()
+	if !c.show.unresponsive {
 		c.summarize(&outcome, err)
 	}
 	if resumable {

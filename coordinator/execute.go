@@ -113,7 +113,7 @@ func (c *carriage) listen() (err error) {
 
 func (c *carriage) report(s run.Progress) {
 	c.beat.Store(time.Now().UnixNano())
-	c.show.snapshot(s)
+	c.show.show(s)
 }
 
 // tellEvery is how often those who watch from elsewhere are told how far the run is.
@@ -128,7 +128,7 @@ func (c *carriage) tell(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			c.show.serverAway(c.bus.Connected() != nil)
+			c.show.setDisconnected(c.bus.Connected() != nil)
 			if now := c.show.latest.Load(); now != nil {
 				c.publish(now)
 			}

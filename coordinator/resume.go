@@ -185,7 +185,7 @@ func (c *carriage) rebuild(ctx context.Context, name string, takeOver bool) erro
 
 // again goes through the ledger of a run that is over and prints its total.
 func (c *carriage) again(ctx context.Context, stdout io.Writer) error {
-	defer c.show.listen()()
+	defer c.show.answerSignals()()
 	workers, search := audit.Workers(c.ledger)
 	outcome := coordinator.Outcome{Workers: workers, CoreTime: search}
 	total, err := auditRun(ctx, c.ledger)

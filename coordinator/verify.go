@@ -141,7 +141,7 @@ func tellRecounts(app *cli.App, recounted *atomic.Uint64) (stop func()) {
 	if app.NoProgress {
 		return func() {}
 	}
-	return repeatedly(func() {
+	return every(logInterval, func() {
 		app.Log.Info().Uint64("recounted", recounted.Load()).Msg("counting a sample again")
 	})
 }

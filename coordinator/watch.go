@@ -67,8 +67,8 @@ oldest_s), and total (text, or null unless the run is complete).`,
 }
 
 func watch(ctx context.Context, app *cli.App, name string, o *watchOptions, stdout io.Writer) error {
-	shown := newShow(app)
-	defer shown.listen()()
+	shown := newUI(app)
+	defer shown.answerSignals()()
 	hint := ""
 	if o.nats.URL == "" {
 		var err error
@@ -102,7 +102,7 @@ func watch(ctx context.Context, app *cli.App, name string, o *watchOptions, stdo
 	case err != nil || o.json:
 		return seenEnough(err)
 	}
-	if screen := app.TTY(); screen != nil && !shown.stuck {
+	if screen := app.TTY(); screen != nil && !shown.unresponsive {
 		_, _ = fmt.Fprint(screen, display.Summary(watchedTable(&w.latest), cli.Colors())) // who closed it does not look
 	}
 	_, err = fmt.Fprintln(stdout, w.latest.Total)

@@ -21,7 +21,7 @@ type watcher struct {
 	app     *cli.App
 	bus     *bus.Bus
 	run     string
-	show    *show
+	show    *ui
 	stdout  io.Writer
 	json    bool
 	arrived chan run.Progress // the latest, until it is taken
@@ -71,8 +71,8 @@ func (w *watcher) put(s run.Progress) {
 // total.
 func (w *watcher) follow(ctx context.Context) error {
 	if !w.json {
-		w.show.begin()
-		defer w.show.end()
+		w.show.start()
+		defer w.show.stop()
 	}
 	w.heard, w.away = time.Now(), time.Now()
 	tick := time.NewTicker(lookEvery)
@@ -100,7 +100,7 @@ func (w *watcher) take(s *run.Progress) error {
 		return ended // nobody is to see that total
 	}
 	w.latest, w.heard, w.lacking = *s, time.Now(), time.Time{}
-	w.show.snapshot(*s)
+	w.show.show(*s)
 	w.sayHeard()
 	if !w.json {
 		return ended
@@ -135,7 +135,7 @@ func (w *watcher) look(ctx context.Context) error {
 		if !w.connected.IsZero() {
 			w.connected, w.away, w.lacking = time.Time{}, time.Now(), time.Time{}
 		}
-		w.say(serverIsAway, "server away since %s, waiting for it", w.away.Format(time.TimeOnly))
+		w.say(serverIsAway, "%s", serverDown(w.away))
 		return nil
 	}
 	if w.connected.IsZero() {

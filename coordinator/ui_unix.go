@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// statusSignals ask for a line of progress.
+// statusSignals request a log line of progress.
 var statusSignals = []os.Signal{syscall.SIGUSR1}
