@@ -22,6 +22,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
 	"nqueens/pkg/symmetry"
 )
 
@@ -33,7 +34,7 @@ type runOptions struct {
 	json    bool
 	http    string
 	server  serverOptions
-	data    dataFolder
+	data    dataFlag
 
 	flags *pflag.FlagSet
 }
@@ -57,6 +58,7 @@ type carriage struct {
 	kernel  kernel.Kernel
 	answers *httpserver.Server // nil unless it is asked for
 	show    *ui
+	store   *runstore.Store
 	ledger  *ledger.Ledger
 	bus     *bus.Bus // once there is a connection
 	fresh   bool     // the ledger was made for this
@@ -88,7 +90,7 @@ func (c *carriage) prepare() error {
 	if c.kernel, err = kernel.Choose(o.kernel); err != nil {
 		return cli.Usagef("--kernel: %v", err)
 	}
-	if err := o.data.open(); err != nil {
+	if c.store, err = o.data.open(c.app.Log); err != nil {
 		return err
 	}
 	c.show = newUI(c.app)
@@ -105,7 +107,7 @@ func (c *carriage) carry(ctx context.Context, stdout io.Writer) error {
 	}
 	err = errors.Join(err, c.print(stdout, &outcome, err), c.ledger.Close())
 	if c.fresh && !c.begun {
-		_ = os.RemoveAll(c.options.data.run(c.ledger.Header().Run)) // nothing is in it
+		_ = os.RemoveAll(c.store.Folder(c.ledger.Header().Run)) // nothing is in it
 	}
 	return err
 }
@@ -137,9 +139,8 @@ func (c *carriage) print(stdout io.Writer, outcome *coordinator.Outcome, err err
 // resumed run needs, and nothing where there is nothing to resume.
 func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
 	h := c.ledger.Header()
-	data := &c.options.data
 	// It may be of an earlier time. Who cancels the run now makes it again.
-	if err := remove(data.cancelFile(h.Run)); err != nil {
+	if err := c.store.WithdrawCancel(h.Run); err != nil {
 		return coordinator.Outcome{}, err
 	}
 	if c.options.workers > 0 {
@@ -147,14 +148,14 @@ func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
 			return coordinator.Outcome{}, err
 		}
 	}
-	server, err := c.options.server.open(h.Run, data.store(h.Run), c.app.Log)
+	server, err := c.options.server.open(h.Run, c.store.ServerFolder(h.Run), c.app.Log)
 	if err != nil {
 		return coordinator.Outcome{}, err
 	}
 	defer func() {
 		server.close()
 		if c.ledger.State().Finished() {
-			_ = os.RemoveAll(data.store(h.Run)) // nothing in it is needed any more
+			_ = os.RemoveAll(c.store.ServerFolder(h.Run)) // nothing in it is needed any more
 		}
 	}()
 	c.bus = server.bus
@@ -197,7 +198,7 @@ func (c *carriage) claim(ctx context.Context) (*bus.Claim, error) {
 
 func (c *carriage) setUpError(ctx context.Context, err error) error {
 	if c.options.server.nats.URL == "" {
-		err = fmt.Errorf("%w (its store is under %s: another folder with --data)", err, c.options.data.path)
+		err = fmt.Errorf("%w (its store is under %s: another folder with --data)", err, c.store.Path())
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -241,7 +242,10 @@ func (c *carriage) countUnique(ctx context.Context, total *big.Int) (err error) 
 	if !c.options.unique {
 		return nil
 	}
-	defer tellIfSlow(c.app.Log, "counting the symmetric solutions, for --unique, which takes a while")()
+	slow := time.AfterFunc(time.Second, func() {
+		c.app.Log.Info().Msg("counting the symmetric solutions, for --unique, which takes a while")
+	})
+	defer slow.Stop()
 	c.unique, err = symmetry.Fundamental(ctx, c.ledger.Header().Manifest.N, total, runtime.GOMAXPROCS(0))
 	return err
 }

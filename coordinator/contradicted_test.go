@@ -106,7 +106,7 @@ func TestRunsThatAreOver(t *testing.T) {
 			t.Parallel()
 			data, run := written(t, c.state, c.doctor)
 			var out bytes.Buffer
-			o := resumeOptions{runOptions: runOptions{workers: 1, kernel: "generic", json: true, flags: resumeCommand(&cli.App{}).Flags()}}
+			o := resumeOptions{runOptions: runOptions{workers: 1, kernel: "generic", json: true, server: serverOptions{nats: new(cli.Connection)}, flags: resumeCommand(&cli.App{}).Flags()}}
 			o.data.path = data
 			resumed := resume(t.Context(), cli.New(&cobra.Command{}), run, &o, &out)
 			verified := verify(t.Context(), cli.New(&cobra.Command{}), run, &verifyOptions{sample: "100%", kernel: "generic", threads: 1, json: true, data: o.data}, &bytes.Buffer{})
@@ -145,7 +145,7 @@ func TestCountAfterAContradiction(t *testing.T) {
 		var out bytes.Buffer
 		o := countOptions{
 			symmetry: string(queens.Mirror), depth: 2, anew: anew,
-			runOptions: runOptions{workers: 1, kernel: "generic", flags: countCommand(&cli.App{}).Flags()},
+			runOptions: runOptions{workers: 1, kernel: "generic", server: serverOptions{nats: new(cli.Connection)}, flags: countCommand(&cli.App{}).Flags()},
 		}
 		o.data.path = data
 		err := count(t.Context(), cli.New(&cobra.Command{}), 8, &o, &out)
@@ -174,11 +174,11 @@ func TestCountAfterAnUpgrade(t *testing.T) {
 		var out bytes.Buffer
 		o := countOptions{
 			symmetry: string(queens.Mirror), depth: 2, anew: anew,
-			runOptions: runOptions{workers: 1, kernel: "generic", flags: countCommand(&cli.App{}).Flags()},
+			runOptions: runOptions{workers: 1, kernel: "generic", server: serverOptions{nats: new(cli.Connection)}, flags: countCommand(&cli.App{}).Flags()},
 		}
 		o.data.path = data
 		err := count(t.Context(), cli.New(&cobra.Command{}), 8, &o, &out)
-		if anew && (err != nil || out.String() != "92\n") || !anew && (err == nil || !strings.Contains(err.Error(), run+" of the same board was split by rules of version")) {
+		if anew && (err != nil || out.String() != "92\n") || !anew && (err == nil || !strings.Contains(err.Error(), run+" may be of the same count and can't be resumed: it was split by rules of version")) {
 			t.Errorf("new: %v: it printed %q, error %v", anew, &out, err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -95,31 +95,31 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 	if err := c.prepare(); err != nil {
 		return err
 	}
-	if err := o.data.writable(); err != nil {
-		return err
+	if err := c.store.EnsureWritable(); err != nil {
+		return withHint(err)
 	}
-	stop := tellIfSlow(app.Log.With().Int("n", n).Logger(), "planning the tasks, which takes a while")
+	slow := time.AfterFunc(time.Second, func() { app.Log.Info().Int("n", n).Msg("planning the tasks, which takes a while") })
 	manifest, err := plan(ctx, n, o)
-	stop()
+	slow.Stop()
 	if err != nil {
 		return err
 	}
-	var before *localRun
+	var before *runstore.Info
 	if !o.anew {
-		if before, err = o.data.latest(app.Log, &manifest); err != nil {
-			return err
+		if before, err = c.store.Resumable(&manifest); err != nil {
+			return withHint(err)
 		}
 	}
-	if before != nil && before.state == run.Contradicted {
+	if before != nil && before.State == run.Contradicted {
 		return fmt.Errorf("%w: so ended the last run of the same count, %s; coordinator verify %s may say whose count is wrong, --new begins another",
-			queens.ErrContradiction, before.run, before.run)
+			queens.ErrContradiction, before.Run, before.Run)
 	}
-	if before == nil || before.state.Finished() {
+	if before == nil || before.State.Finished() {
 		c.fresh = true
-		c.ledger, err = begin(&o.data, start, manifest)
+		c.ledger, err = c.store.Create(manifest, start)
 	} else {
-		name := before.run
-		if c.ledger, err = o.data.goOn(app.Log, name); err == nil {
+		name := before.Run
+		if c.ledger, err = c.store.Open(name); err == nil {
 			app.Log.Info().Str("run", name).Msg("going on with the run of the same count that was interrupted; --new would begin afresh")
 		}
 	}
@@ -128,21 +128,9 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 	case errors.As(err, &locked):
 		return fmt.Errorf("%w; coordinator watch shows how it gets on, --new begins another count", err)
 	case err != nil:
-		return fmt.Errorf("%w (another folder for runs: --data)", err)
+		return withHint(err)
 	}
 	return c.carry(ctx, stdout)
-}
-
-// begin makes the ledger of a new run. Two runs of one second may be given the same name:
-// the second is given another.
-func begin(data *dataFolder, start time.Time, m queens.Manifest) (*ledger.Ledger, error) {
-	for {
-		name := run.NewName(m.N, start)
-		l, err := ledger.Create(data.run(name), ledger.Header{Run: name, Created: start, Manifest: m})
-		if !errors.Is(err, fs.ErrExist) {
-			return l, err
-		}
-	}
 }
 
 func plan(ctx context.Context, n int, o *countOptions) (queens.Manifest, error) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -162,7 +161,6 @@ const lookForCancel = time.Second
 // watchCancel ends with an error when the run is cancelled by its file.
 func (c *carriage) watchCancel(ctx context.Context) error {
 	name := c.ledger.Header().Run
-	file := c.options.data.cancelFile(name)
 	tick := time.NewTicker(lookForCancel)
 	defer tick.Stop()
 	for {
@@ -170,7 +168,7 @@ func (c *carriage) watchCancel(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if _, err := os.Stat(file); err == nil {
+			if c.store.CancelRequested(name) {
 				return fmt.Errorf("%w, by coordinator cancel: coordinator count begins another", queens.ErrCancelled)
 			}
 		}

@@ -21,8 +21,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-func ledgerCommand() *cobra.Command {
-	var data dataFolder
+func ledgerCommand(app *cli.App) *cobra.Command {
+	var data dataFlag
 	var format string
 	var task uint64
 	cmd := &cobra.Command{
@@ -36,13 +36,17 @@ counts them again; so can any other program.`,
   coordinator ledger n14-20261120-153012-ab12 --task 17 | worker task`,
 		ValidArgsFunction: cli.WithEnvironment(data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := named(args)
+			run, err := runArg(args)
 			if err != nil {
 				return err
 			}
-			l, err := data.view(run)
+			store, err := data.open(app.Log)
 			if err != nil {
 				return err
+			}
+			l, err := store.OpenReadOnly(run)
+			if err != nil {
+				return withHint(err)
 			}
 			out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
 			write := exportFormats[format](out)

@@ -23,6 +23,6 @@ where it stopped.`,
   coordinator solve 8 --limit 1`,
 	}
 	app := cli.New(root)
-	root.AddCommand(countCommand(app), estimateCommand(), resumeCommand(app), runsCommand(app), watchCommand(app), cancelCommand(app), verifyCommand(app), ledgerCommand(), solveCommand(app), cli.HealthCommand("coordinator"))
+	root.AddCommand(countCommand(app), estimateCommand(), resumeCommand(app), runsCommand(app), watchCommand(app), cancelCommand(app), verifyCommand(app), ledgerCommand(app), solveCommand(app), cli.HealthCommand("coordinator"))
 	os.Exit(app.Main())
 }

@@ -17,6 +17,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
 	"nqueens/pkg/split"
 )
 
@@ -42,7 +43,7 @@ the server with --nats. While a coordinator is at work on it elsewhere, that tak
   coordinator resume n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := perhapsNamed(args)
+			name, err := optionalRunArg(args)
 			if err != nil {
 				return err
 			}
@@ -61,13 +62,13 @@ func resume(ctx context.Context, app *cli.App, name string, o *resumeOptions, st
 	}
 	if name == "" {
 		var err error
-		if name, err = nextRun(app, &o.data); err != nil {
-			return err
+		if name, err = c.store.NewestUnfinished(); err != nil {
+			return withHint(err)
 		}
 	}
-	if !o.data.has(name) {
-		if _, err := os.Stat(o.data.store(name)); err != nil && o.server.nats.URL == "" {
-			return fmt.Errorf("there is no run %s in %s: see coordinator runs; one whose ledger is lost can be made again from its server, named with --nats", name, o.data.path)
+	if !c.store.Exists(name) {
+		if _, err := os.Stat(c.store.ServerFolder(name)); err != nil && o.server.nats.URL == "" {
+			return fmt.Errorf("%w; to restore a run whose ledger is lost, name its server with --nats", withHint(c.store.NoRun(name)))
 		}
 		if err := c.rebuild(ctx, name, o.takeOver); err != nil {
 			return err
@@ -75,7 +76,7 @@ func resume(ctx context.Context, app *cli.App, name string, o *resumeOptions, st
 		return c.carry(ctx, stdout)
 	}
 	var err error
-	if c.ledger, err = openRun(app, &o.data, name); err != nil {
+	if c.ledger, err = openRun(c.store, name); err != nil {
 		return err
 	}
 	h := c.ledger.Header()
@@ -91,34 +92,14 @@ func resume(ctx context.Context, app *cli.App, name string, o *resumeOptions, st
 	return c.carry(ctx, stdout)
 }
 
-// nextRun returns the newest run that is to be gone on with and that no other process
-// has.
-func nextRun(app *cli.App, data *dataFolder) (string, error) {
-	runs, err := data.unfinished(app.Log)
-	if err != nil {
-		return "", err
-	}
-	var held []error
-	for _, r := range runs {
-		if r.locked == nil {
-			return r.run, nil
-		}
-		held = append(held, r.locked)
-	}
-	if len(held) > 0 {
-		return "", fmt.Errorf("there is nothing to resume in %s but what others are at work on: %w", data.path, errors.Join(held...))
-	}
-	return "", fmt.Errorf("there is nothing to resume in %s: see coordinator runs; a run whose ledger is elsewhere must be named", data.path)
-}
-
 // openRun opens the ledger of a run to go on with it. One that others are reading, or
 // that can't be written, is opened for reading if its run is over.
-func openRun(app *cli.App, data *dataFolder, name string) (*ledger.Ledger, error) {
-	l, err := data.goOn(app.Log, name)
+func openRun(store *runstore.Store, name string) (*ledger.Ledger, error) {
+	l, err := store.Open(name)
 	if err == nil {
 		return l, nil
 	}
-	if viewed, failed := ledger.OpenReadOnly(data.run(name)); failed == nil {
+	if viewed, failed := store.OpenReadOnly(name); failed == nil {
 		if over(viewed) {
 			return viewed, nil
 		}
@@ -157,7 +138,7 @@ func (c *carriage) goesOn(ctx context.Context, name string, m *queens.Manifest) 
 // results that are there come in when the run is carried on.
 func (c *carriage) rebuild(ctx context.Context, name string, takeOver bool) error {
 	o := c.options
-	server, err := o.server.open(name, o.data.store(name), c.app.Log)
+	server, err := o.server.open(name, c.store.ServerFolder(name), c.app.Log)
 	if err != nil {
 		return err
 	}
@@ -165,7 +146,7 @@ func (c *carriage) rebuild(ctx context.Context, name string, takeOver bool) erro
 	record, err := server.bus.Record(ctx, name)
 	switch {
 	case errors.Is(err, bus.ErrNoRecord):
-		return fmt.Errorf("run %s has no ledger in %s, and server %s has no record of it: see coordinator runs", name, o.data.path, server.address)
+		return fmt.Errorf("run %s has no ledger in %s, and server %s has no record of it: see coordinator runs", name, c.store.Path(), server.address)
 	case err != nil:
 		return fmt.Errorf("look for the record of run %s: %w", name, err)
 	case record.State == run.Cancelled:
@@ -179,7 +160,7 @@ func (c *carriage) rebuild(ctx context.Context, name string, takeOver bool) erro
 	}
 	c.app.Log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
 		Msg("the run has no ledger here: making it anew from what the server has")
-	c.ledger, err = ledger.Create(o.data.run(name), ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest})
+	c.ledger, err = ledger.Create(c.store.Folder(name), ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest})
 	return err
 }
 

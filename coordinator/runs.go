@@ -19,11 +19,12 @@ import (
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
 )
 
 func runsCommand(app *cli.App) *cobra.Command {
 	var server *cli.Connection
-	var data dataFolder
+	var data dataFlag
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:        "runs",
@@ -39,13 +40,14 @@ coordinator resume goes on with it.`,
 			if err := server.Check(); err != nil {
 				return err
 			}
-			if err := data.open(); err != nil {
+			store, err := data.open(app.Log)
+			if err != nil {
 				return err
 			}
-			rows, err := listRuns(cmd.Context(), app, &data, server.URL)
+			rows, err := listRuns(cmd.Context(), app, store, server.URL)
 			// Those of this machine are shown also where the server is away.
 			if len(rows) == 0 && err == nil {
-				app.Log.Info().Str("data", data.path).Msg("there are no runs")
+				app.Log.Info().Str("data", store.Path()).Msg("there are no runs")
 			}
 			return errors.Join(seenEnough(printRuns(cmd.OutOrStdout(), rows, asJSON)), err)
 		},
@@ -72,45 +74,28 @@ type runRow struct {
 	Owner    string          `json:"owner,omitempty"`  // of a run that is at work
 }
 
-// States that runs shows, and no run has written down.
-const (
-	interrupted = "interrupted" // it says that it is running, and nobody is
-	unreadable  = "unreadable"  // its ledger can't be read
-)
-
-// shown is the state of a run as people are shown it.
-func (r *localRun) shown() string {
-	switch {
-	case r.err != nil:
-		return unreadable
-	case r.locked == nil && r.state == run.Running:
-		return interrupted
-	}
-	return string(r.state)
-}
-
 // listRuns returns the runs of this machine and those of a server, if one is named.
 // A run that both know is listed for both. Beside an error there are those of this machine.
-func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) ([]runRow, error) {
-	local, err := data.runs()
+func listRuns(ctx context.Context, app *cli.App, store *runstore.Store, url string) ([]runRow, error) {
+	local, err := store.List()
 	if err != nil {
-		return nil, err
+		return nil, withHint(err)
 	}
 	var rows []runRow
 	for _, r := range local {
 		row := runRow{
-			Run: r.run, N: r.n, Symmetry: r.symmetry, Placed: r.placed, State: r.shown(),
-			Done: r.done, Tasks: r.tasks, Created: r.created, Ledger: data.run(r.run),
+			Run: r.Run, N: r.N, Symmetry: r.Symmetry, Placed: r.Placed, State: r.Status(),
+			Done: r.Done, Tasks: r.Tasks, Created: r.Created, Ledger: store.Folder(r.Run),
 		}
 		switch {
-		case r.err != nil:
-			app.Log.Warn().Err(r.err).Str("run", r.run).Msg("the run's ledger can't be read")
-		case r.locked != nil:
-			h := &r.locked.Holder
+		case r.Err != nil:
+			app.Log.Warn().Err(r.Err).Str("run", r.Run).Msg("the run's ledger can't be read")
+		case r.Locked != nil:
+			h := &r.Locked.Holder
 			row.Owner, row.Server = fmt.Sprintf("%s, process %d", h.Host, h.PID), h.Server
 		}
-		if r.damaged > 0 {
-			app.Log.Warn().Str("run", r.run).Int("records", r.damaged).Msg("records of the run's ledger are damaged: they count for nothing")
+		if r.Damaged > 0 {
+			app.Log.Warn().Str("run", r.Run).Int("records", r.Damaged).Msg("records of the run's ledger are damaged: they count for nothing")
 		}
 		rows = append(rows, row)
 	}
@@ -132,7 +117,7 @@ func listRuns(ctx context.Context, app *cli.App, data *dataFolder, url string) (
 			Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
 		}
 		if r.State == run.Running && !atWork(&r) {
-			row.State = interrupted
+			row.State = runstore.Interrupted
 		}
 		rows = append(rows, row)
 	}
@@ -165,7 +150,7 @@ func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {
 	lines := []error{line(out, "RUN\tSTATE\tDONE\tTASKS\t%%\tAGE\tWHERE\n")}
 	for _, r := range rows {
 		done, tasks, share := "?", "?", "?"
-		if r.State != unreadable {
+		if r.State != runstore.Unreadable {
 			done, tasks, share = strconv.FormatUint(r.Done, 10), strconv.FormatUint(r.Tasks, 10), percent(r.Done, r.Tasks)
 		}
 		lines = append(lines, line(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Run, r.State, done, tasks, share, humanize.Age(r.Created), r.where()))

@@ -33,7 +33,7 @@ type verifyOptions struct {
 	kernel  string
 	threads int
 	json    bool
-	data    dataFolder
+	data    dataFlag
 }
 
 func verifyCommand(app *cli.App) *cobra.Command {
@@ -50,7 +50,7 @@ were placed beforehand, as its mirror image.`,
   coordinator verify n14-20261120-153012-ab12 --sample 100% --kernel auto`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := named(args)
+			name, err := runArg(args)
 			if err != nil {
 				return err
 			}
@@ -100,9 +100,13 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyOptions, st
 	if err != nil {
 		return cli.Usagef("--kernel: %v", err)
 	}
-	l, err := o.data.view(name)
+	store, err := o.data.open(app.Log)
 	if err != nil {
 		return err
+	}
+	l, err := store.OpenReadOnly(name)
+	if err != nil {
+		return withHint(err)
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	m := l.Header().Manifest
@@ -202,17 +206,6 @@ func parseShare(text string) (float64, error) {
 		return 0, cli.Usagef("--sample must be from 0%% to 100%%, such as 1%%, not %q", text)
 	}
 	return share / 100, nil
-}
-
-// view opens the ledger of a run to read it.
-func (d *dataFolder) view(name string) (*ledger.Ledger, error) {
-	if err := d.open(); err != nil {
-		return nil, err
-	}
-	if !d.has(name) {
-		return nil, fmt.Errorf("there is no run %s in %s: see coordinator runs", name, d.path)
-	}
-	return ledger.OpenReadOnly(d.run(name))
 }
 
 // knownTotal returns the published total of a run's board, or nil. There is none where

@@ -16,13 +16,14 @@ import (
 	"nqueens/pkg/display"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
 )
 
 // watchOptions are the flags of watch.
 type watchOptions struct {
 	nats *cli.Connection
 	json bool
-	data dataFolder
+	data dataFlag
 }
 
 func watchCommand(app *cli.App) *cobra.Command {
@@ -49,7 +50,7 @@ oldest_s), and total (text, or null unless the run is complete).`,
   coordinator watch n15-20261120-170938-7274 --nats nats://127.0.0.1:4222 --json`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := perhapsNamed(args)
+			name, err := optionalRunArg(args)
 			if err != nil {
 				return err
 			}
@@ -112,51 +113,52 @@ func watch(ctx context.Context, app *cli.App, name string, o *watchOptions, stdo
 // here returns the run of this machine to watch, which may be named, and the URL of its
 // server.
 func (o *watchOptions) here(app *cli.App, name string) (found, server string, err error) {
-	if err := o.data.open(); err != nil {
-		return "", "", err
-	}
-	r, err := o.atWorkHere(app, name)
+	store, err := o.data.open(app.Log)
 	if err != nil {
 		return "", "", err
 	}
-	h := &r.locked.Holder
+	r, err := atWorkHere(store, name)
+	if err != nil {
+		return "", "", err
+	}
+	h := &r.Locked.Holder
 	if h.Server != "" {
-		return r.run, h.Server, nil
+		return r.Run, h.Server, nil
 	}
 	status := ""
 	if len(statusSignals) > 0 {
 		status = fmt.Sprintf("; kill -USR1 %d makes it log how far it is", h.PID)
 	}
 	return "", "", fmt.Errorf("run %s is at work in process %d on %s, whose embedded server lets nobody in: to watch it, start its coordinator with --listen 127.0.0.1:4222%s",
-		r.run, h.PID, h.Host, status)
+		r.Run, h.PID, h.Host, status)
 }
 
 // atWorkHere returns the run of that name, or else the newest, that a process of this
 // machine is at work on.
-func (o *watchOptions) atWorkHere(app *cli.App, name string) (*localRun, error) {
+func atWorkHere(store *runstore.Store, name string) (*runstore.Info, error) {
 	if name == "" {
-		runs, err := o.data.readable(app.Log, func(r *localRun) bool { return r.locked != nil })
+		runs, err := store.Select(func(i *runstore.Info) bool { return i.Locked != nil })
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, withHint(err)
 		case len(runs) == 0:
-			return nil, fmt.Errorf("nobody is at work on a run in %s: name the server of a run elsewhere with --nats, or see coordinator runs", o.data.path)
+			return nil, fmt.Errorf("nobody is at work on a run in %s: name the server of a run elsewhere with --nats, or see coordinator runs", store.Path())
 		}
 		return &runs[0], nil
 	}
-	if !o.data.has(name) {
-		return nil, fmt.Errorf("there is no run %s in %s: name its server with --nats", name, o.data.path)
+	if !store.Exists(name) {
+		return nil, fmt.Errorf("there is no run %s in %s: name its server with --nats", name, store.Path())
 	}
-	switch r := o.data.look(name); {
-	case r.err != nil:
-		return nil, fmt.Errorf("run %s: %w", name, r.err)
-	case r.locked != nil:
+	switch r := store.Inspect(name); {
+	case r.Err != nil:
+		return nil, fmt.Errorf("run %s: %w", name, r.Err)
+	case r.Locked != nil:
 		return &r, nil
-	case r.state.Finished():
-		return nil, fmt.Errorf("run %s is %s already: coordinator resume %s says with what total", name, r.state, name)
+	case r.State.Finished():
+		return nil, fmt.Errorf("run %s is %s already: coordinator resume %s says with what total", name, r.State, name)
 	default:
 		return nil, fmt.Errorf("run %s is %s, with %d of %d tasks done: coordinator resume %s goes on with it; if it goes on elsewhere, name its server with --nats",
-			name, r.shown(), r.done, r.tasks, name)
+			name, r.Status(), r.Done, r.Tasks, name)
 	}
 }
 

@@ -121,6 +121,25 @@ func CheckPlaced(n int, placed []Square) error {
 	return nil
 }
 
+// ParsePlaced reads squares on a board of side n, each as [ParseSquare] does, separated by
+// spaces within a text. It returns them sorted; the error is that of ParseSquare or
+// [CheckPlaced].
+func ParsePlaced(n int, texts ...string) ([]Square, error) {
+	var squares []Square
+	for _, word := range strings.Fields(strings.Join(texts, " ")) {
+		s, err := ParseSquare(n, word)
+		if err != nil {
+			return nil, err
+		}
+		squares = append(squares, s)
+	}
+	if err := CheckPlaced(n, squares); err != nil {
+		return nil, err
+	}
+	SortSquares(squares)
+	return squares, nil
+}
+
 // MarshalJSON returns the square as [row,column].
 func (s Square) MarshalJSON() ([]byte, error) { return json.Marshal([2]int{s.Row, s.Column}) }
 

@@ -206,3 +206,16 @@ func FuzzParseSquare(f *testing.F) {
 		}
 	})
 }
+
+// Squares are read in any order and with any spacing; each is checked, and all together.
+func TestParsePlaced(t *testing.T) {
+	squares, err := queens.ParsePlaced(8, "5,7  d8", " 3,2 ")
+	if want := []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 2}, {Row: 5, Column: 7}}; err != nil || !slices.Equal(squares, want) {
+		t.Errorf("squares %v, error %v; want %v", squares, err, want)
+	}
+	for _, wrong := range []string{"8,0", "0,3 0,3", "0,0 1,1"} {
+		if squares, err := queens.ParsePlaced(8, wrong); err == nil {
+			t.Errorf("%q is read as %v", wrong, squares)
+		}
+	}
+}

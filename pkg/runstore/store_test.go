@@ -1,8 +1,7 @@
-package main
+package runstore_test
 
 import (
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,24 +10,30 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
 )
 
-// A count goes on with a run of the same placed queens, and of no others: neither where no
-// board has a task, so that all have the same hash, nor where the other run was split by
-// another version, which would stand in the way of the same count.
-func TestLatestIsOfTheSameQueens(t *testing.T) {
+// A count resumes a run of the same placed queens, and of no others: neither where the board
+// has no tasks, so that all manifests have the same hash, nor where the other run was split
+// by another version, which would block a count of the same queens.
+func TestResumableIsOfTheSameQueens(t *testing.T) {
 	const stopped = "n3-a"
 	manifest := func(squares ...string) queens.Manifest {
-		o := countOptions{symmetry: string(queens.None), depth: 3, place: squares}
-		placed, err := o.place.squares(3)
+		placed, err := queens.ParsePlaced(3, squares...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.placed = placed
-		m, err := plan(t.Context(), 3, &o)
+		classes, err := symmetry.Classes(3, queens.None, placed...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := split.Plan(t.Context(), 3, queens.None, classes, 3)
 		if err != nil || m.Tasks != 0 {
 			t.Fatalf("%d tasks, error %v", m.Tasks, err)
 		}
+		m.Placed = placed
 		return m
 	}
 	for _, c := range []struct {
@@ -48,18 +53,21 @@ func TestLatestIsOfTheSameQueens(t *testing.T) {
 		{"none, where others are of another version", manifest("1,1"), true, manifest(), false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			data := dataFolder{path: t.TempDir()}
+			store, err := runstore.New(t.TempDir(), zerolog.Nop())
+			if err != nil {
+				t.Fatal(err)
+			}
 			if c.upgrade {
 				c.before.SplitVersion--
 			}
-			l, err := ledger.Create(filepath.Join(data.path, stopped), ledger.Header{Run: stopped, Created: time.Now(), Manifest: c.before})
+			l, err := ledger.Create(store.Folder(stopped), ledger.Header{Run: stopped, Created: time.Now(), Manifest: c.before})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := errors.Join(l.SetState(run.Stopped), l.Close()); err != nil {
 				t.Fatal(err)
 			}
-			found, err := data.latest(zerolog.Nop(), &c.wanted)
+			found, err := store.Resumable(&c.wanted)
 			if (err != nil) != c.fails || (found != nil) != c.finds {
 				t.Errorf("found %v, error %v; want a run: %v, an error: %v", found, err, c.finds, c.fails)
 			}

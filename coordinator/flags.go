@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/runstore"
+)
+
+// dataFlag is --data: the folder of the runs on this machine.
+type dataFlag struct{ path string }
+
+func (d *dataFlag) register(flags *pflag.FlagSet) {
+	flags.StringVar(&d.path, "data", "", "`folder` of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
+	cli.CompleteDirs(flags, "data")
+}
+
+// open returns the store in that folder, which need not exist.
+func (d *dataFlag) open(log zerolog.Logger) (*runstore.Store, error) {
+	store, err := runstore.New(d.path, log)
+	if errors.Is(err, runstore.ErrNotFolder) {
+		return nil, cli.Usagef("--data: %w: move that file away, or name another folder", err)
+	}
+	return store, withHint(err)
+}
+
+// completeRun completes the name of a run on this machine, the newest first, with its state.
+func (d *dataFlag) completeRun(_ *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	store, err := d.open(zerolog.Nop())
+	if len(args) > 0 || err != nil {
+		return nil, directive
+	}
+	runs, err := store.List()
+	if err != nil {
+		return nil, directive
+	}
+	var names []cobra.Completion
+	for _, r := range runs {
+		if strings.HasPrefix(r.Run, prefix) {
+			names = append(names, cobra.CompletionWithDesc(r.Run, r.Status()))
+		}
+	}
+	return names, directive
+}
+
+// runArg takes the one argument of a command: the name of a run.
+func runArg(args []string) (string, error) {
+	if len(args) != 1 {
+		return "", cli.Usagef("takes one argument, the name of a run, not %d: coordinator runs lists the runs", len(args))
+	}
+	if err := queens.ValidateRun(args[0]); err != nil {
+		return "", cli.Usagef("%v: coordinator runs lists the runs", err)
+	}
+	return args[0], nil
+}
+
+// optionalRunArg takes the argument of a command that takes the name of a run or none, which
+// is "".
+func optionalRunArg(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	return runArg(args)
+}
+
+// placeFlag is --place: the queens placed beforehand, as a person writes them.
+type placeFlag []string
+
+func (p *placeFlag) register(flags *pflag.FlagSet) {
+	flags.StringArrayVar((*[]string)(p), "place", nil, "put a queen on this `square` beforehand: row,column from 0 at the top left, or such as d8 up to N = 26; again for more")
+}
+
+// squares returns the squares on a board of side n, sorted. A value may have several, since
+// the environment has room for one value only.
+func (p placeFlag) squares(n int) ([]queens.Square, error) {
+	for _, text := range p {
+		if strings.TrimSpace(text) == "" {
+			return nil, cli.Usagef("--place needs a square, such as 0,3")
+		}
+	}
+	squares, err := queens.ParsePlaced(n, p...)
+	if err != nil {
+		return nil, cli.Usagef("--place: %w", err)
+	}
+	return squares, nil
+}
+
+// kernelChoice is the flag that chooses among the kernels of this machine.
+func kernelChoice(p *string, value string) *cli.Choice {
+	return cli.NewChoice(p, value, kernel.Names()...).WithScope("this machine")
+}
+
+// withHint adds to an error of a package which command or flag may help.
+func withHint(err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, runstore.ErrFolder):
+		hint = "--data names another folder"
+	case errors.Is(err, runstore.ErrNoRun):
+		hint = "coordinator runs lists the runs"
+	case errors.Is(err, runstore.ErrNothingToResume):
+		hint = "coordinator runs lists the runs; a run whose ledger is elsewhere must be named"
+	case errors.As(err, new(*runstore.NotResumableError)):
+		hint = "--new starts another count"
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, hint)
+}

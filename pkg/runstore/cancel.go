@@ -1,0 +1,78 @@
+package runstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/run"
+)
+
+// The process that works on a run looks for its cancel file every second or so.
+const (
+	cancelTimeout       = 15 * time.Second
+	cancelRetryInterval = 200 * time.Millisecond
+)
+
+// cancelFile returns the file that asks the process that works on a run to cancel it.
+func (s *Store) cancelFile(name string) string { return filepath.Join(s.Folder(name), "cancel") }
+
+// CancelRequested reports whether a process has asked for the cancellation of the run.
+func (s *Store) CancelRequested(name string) bool {
+	_, err := os.Stat(s.cancelFile(name))
+	return err == nil
+}
+
+// WithdrawCancel removes a request to cancel the run, if there is one.
+func (s *Store) WithdrawCancel(name string) error {
+	if err := os.Remove(s.cancelFile(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Cancel ends a run for good, and logs that. If another process works on the run, Cancel
+// asks it to end, and waits for that up to 15 s. A run that is complete or contradicted can't
+// be cancelled; cancelling a run twice is no error.
+func (s *Store) Cancel(ctx context.Context, name string) error {
+	deadline := time.Now().Add(cancelTimeout)
+	for {
+		l, err := ledger.Open(s.Folder(name))
+		if err == nil {
+			return errors.Join(s.cancel(name, l), l.Close(), s.WithdrawCancel(name))
+		}
+		if errors.As(err, new(*ledger.DamagedError)) {
+			err = fmt.Errorf("%w; to be rid of the run, delete the folder %s", err, s.Folder(name))
+		}
+		if !errors.As(err, new(*ledger.LockedError)) || time.Now().After(deadline) {
+			return errors.Join(fmt.Errorf("cancel run %s: %w", name, err), s.WithdrawCancel(name))
+		}
+		if err := os.WriteFile(s.cancelFile(name), nil, 0o600); err != nil {
+			return fmt.Errorf("cancel run %s: %w", name, err)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), s.WithdrawCancel(name))
+		case <-time.After(cancelRetryInterval):
+		}
+	}
+}
+
+// cancel cancels the run of a ledger that is open for writing.
+func (s *Store) cancel(name string, l *ledger.Ledger) error {
+	switch state := l.State(); state {
+	case run.Cancelled:
+		s.log.Info().Str("run", name).Msg("was cancelled already")
+		return nil
+	case run.Complete, run.Contradicted:
+		return fmt.Errorf("run %s is %s already: there is nothing to cancel", name, state)
+	default:
+		s.log.Info().Str("run", name).Uint64("done", l.Len()).Msg("cancelled")
+		return errors.Join(l.SetState(run.Cancelled), os.RemoveAll(s.ServerFolder(name)))
+	}
+}

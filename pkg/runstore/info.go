@@ -1,0 +1,176 @@
+package runstore
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// Info is what the ledger of a run tells, or its lock file while another process writes it.
+type Info struct {
+	Run          string
+	Created      time.Time
+	N            int
+	Symmetry     queens.Symmetry
+	Placed       []queens.Square // Queens placed beforehand.
+	SplitVersion int             // 0 where it is not known: while the run is locked.
+	State        run.State
+	Done, Tasks  uint64
+	Hash         string              // Of the manifest, in hexadecimal digits.
+	Damaged      int                 // Damaged records, which Done does not include.
+	Locked       *ledger.LockedError // Set while another process works on the run.
+	Err          error               // Why the ledger can't be read; then only Run is set.
+}
+
+// What [Info.Status] says beside the states that a ledger stores.
+const (
+	Interrupted = "interrupted" // the ledger says running, and no process works on the run
+	Unreadable  = "unreadable"  // the ledger can't be read
+)
+
+// Status returns the run's state, or Interrupted or Unreadable.
+func (i *Info) Status() string {
+	switch {
+	case i.Err != nil:
+		return Unreadable
+	case i.Locked == nil && i.State == run.Running:
+		return Interrupted
+	}
+	return string(i.State)
+}
+
+// matches reports whether the run counts the manifest's board by the same symmetry. The
+// hash cannot distinguish boards with no tasks.
+func (i *Info) matches(m *queens.Manifest) bool {
+	return i.N == m.N && i.Symmetry == m.Symmetry && slices.Equal(i.Placed, m.Placed)
+}
+
+// Inspect reads the ledger of a run. Damaged records are no error.
+func (s *Store) Inspect(name string) Info {
+	l, err := ledger.OpenTolerant(s.Folder(name))
+	var locked *ledger.LockedError
+	switch {
+	case errors.As(err, &locked) && locked.Holder.Run == name:
+		h := &locked.Holder
+		placed, _ := queens.ParsePlaced(h.N, h.Placed) // nil where they can't be read: they are only shown
+		return Info{
+			Run: name, Created: h.Created, N: h.N, Symmetry: h.Symmetry, Placed: placed, State: run.Running,
+			Done: h.Done, Tasks: h.Tasks, Hash: h.Hash, Locked: locked,
+		}
+	case err != nil:
+		return Info{Run: name, Err: err}
+	}
+	defer func() { _ = l.Close() }() // it was only read
+	h := l.Header()
+	m := &h.Manifest
+	return Info{
+		Run: name, Created: h.Created, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, SplitVersion: m.SplitVersion,
+		State: l.State(), Done: l.Len(), Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:]), Damaged: len(l.Damaged()),
+	}
+}
+
+// List returns all runs of the store, the newest first. The error wraps [ErrFolder].
+func (s *Store) List() ([]Info, error) {
+	slow := time.AfterFunc(slowAfter, func() { s.log.Info().Msg("reading the ledgers, which takes a while") })
+	defer slow.Stop()
+	entries, err := os.ReadDir(s.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	var found []Info
+	for _, e := range entries {
+		if e.IsDir() && s.Exists(e.Name()) {
+			found = append(found, s.Inspect(e.Name()))
+		}
+	}
+	slices.SortFunc(found, func(a, b Info) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.Run, a.Run))
+	})
+	return found, nil
+}
+
+// Select returns the runs of the store that are wanted, the newest first. It logs which
+// can't be read, whether they are wanted or not.
+func (s *Store) Select(wanted func(i *Info) bool) ([]Info, error) {
+	runs, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(runs, func(i Info) bool {
+		if i.Err != nil {
+			s.log.Warn().Err(i.Err).Str("run", i.Run).Msg("skipping a run whose ledger can't be read")
+		}
+		return !wanted(&i)
+	}), nil
+}
+
+// NotResumableError says that there may be an unfinished run of the same count which this
+// program can't resume.
+type NotResumableError struct {
+	Run string
+	Err error
+}
+
+// Error names the run and says why.
+func (e *NotResumableError) Error() string {
+	return fmt.Sprintf("run %s may be of the same count and can't be resumed: %v", e.Run, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *NotResumableError) Unwrap() error { return e.Err }
+
+// Resumable returns the newest unfinished run of this manifest, else the newest that was not
+// cancelled, else nil. The error is a [NotResumableError] if a ledger that can't be read, or
+// a run split by other rules, may be of the same count.
+func (s *Store) Resumable(m *queens.Manifest) (*Info, error) {
+	hash := hex.EncodeToString(m.Hash[:])
+	var blocked error
+	runs, err := s.Select(func(i *Info) bool {
+		switch {
+		case i.Err != nil && strings.HasPrefix(i.Run, fmt.Sprintf("n%d-", m.N)):
+			blocked = &NotResumableError{i.Run, fmt.Errorf("%w: %w", queens.ErrIncomplete, i.Err)}
+		case i.matches(m) && !i.State.Finished() && i.SplitVersion != 0 && i.SplitVersion != m.SplitVersion:
+			blocked = &NotResumableError{i.Run, fmt.Errorf(
+				"it was split by rules of version %d, this program has version %d: resume it with the program that started it",
+				i.SplitVersion, m.SplitVersion)}
+		}
+		return i.Err == nil && i.matches(m) && i.Hash == hash && i.State != run.Cancelled
+	})
+	if err := cmp.Or(err, blocked); err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	newest := max(0, slices.IndexFunc(runs, func(i Info) bool { return !i.State.Finished() }))
+	return &runs[newest], nil
+}
+
+// NewestUnfinished returns the name of the newest unfinished run that no other process works
+// on. The error wraps [ErrNothingToResume] if there is none, and the [ledger.LockedError] of
+// each run that is in use.
+func (s *Store) NewestUnfinished() (string, error) {
+	runs, err := s.Select(func(i *Info) bool { return i.Err == nil && !i.State.Finished() })
+	if err != nil {
+		return "", err
+	}
+	var inUse []error
+	for _, r := range runs {
+		if r.Locked == nil {
+			return r.Run, nil
+		}
+		inUse = append(inUse, r.Locked)
+	}
+	err = fmt.Errorf("%w in %s", ErrNothingToResume, s.path)
+	if len(inUse) > 0 {
+		err = fmt.Errorf("%w: other processes work on all unfinished runs: %w", err, errors.Join(inUse...))
+	}
+	return "", err
+}

@@ -1,0 +1,143 @@
+// Package runstore keeps the runs of this machine on disk: one folder holds them all, and
+// in it each run has a folder of its own with its ledger, the store of its embedded server,
+// and, for a moment, a file that asks for its cancellation. What a ledger contains is the
+// business of package ledger; runs on a server are that of package bus.
+package runstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// What is wrong with a store. Errors wrap these and name the folder or the run.
+var (
+	// ErrNotFolder: the path of the store is that of a file.
+	ErrNotFolder = errors.New("is not a folder")
+	// ErrFolder: the folder of the store can't be read or written.
+	ErrFolder = errors.New("can't use the folder of runs")
+	// ErrNoRun: the store has no ledger of the run.
+	ErrNoRun = errors.New("there is no run")
+	// ErrNothingToResume: no run in the store is unfinished and free to be resumed.
+	ErrNothingToResume = errors.New("there is nothing to resume")
+)
+
+// Store is the folder of the runs on this machine.
+type Store struct {
+	path string
+	log  zerolog.Logger
+}
+
+// New returns the store in a folder, which need not exist yet; "" is the default,
+// $XDG_STATE_HOME/nqueens. The error wraps [ErrNotFolder] or [ErrFolder].
+func New(path string, log zerolog.Logger) (*Store, error) {
+	if path == "" {
+		var err error
+		if path, err = defaultPath(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+		}
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR), err == nil && !info.IsDir():
+		return nil, fmt.Errorf("%s %w", path, ErrNotFolder)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	return &Store{path: path, log: log}, nil
+}
+
+// defaultPath is $XDG_STATE_HOME/nqueens. The XDG Base Directory Specification puts there
+// what should persist but is not worth a backup.
+func defaultPath() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "nqueens"), nil
+}
+
+// Path returns the folder of all runs.
+func (s *Store) Path() string { return s.path }
+
+// Folder returns the folder of a run.
+func (s *Store) Folder(name string) string { return filepath.Join(s.path, name) }
+
+// ServerFolder returns the folder of the embedded server's files of a run.
+func (s *Store) ServerFolder(name string) string { return filepath.Join(s.Folder(name), "nats") }
+
+// Exists reports whether there is a ledger of the run.
+func (s *Store) Exists(name string) bool {
+	_, err := os.Stat(filepath.Join(s.Folder(name), ledger.File))
+	return err == nil
+}
+
+// EnsureWritable makes the folder of all runs and checks that files can be created in it,
+// so that a new run fails before its tasks are planned. The error wraps [ErrFolder].
+func (s *Store) EnsureWritable() error {
+	err := os.MkdirAll(s.path, 0o700)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(s.path, ".probe"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	return nil
+}
+
+// Create creates the ledger of a new run, under a name that no other run in the store has.
+// Errors other than damage wrap [ErrFolder].
+func (s *Store) Create(m queens.Manifest, created time.Time) (*ledger.Ledger, error) {
+	for {
+		name := run.NewName(m.N, created)
+		l, err := ledger.Create(s.Folder(name), ledger.Header{Run: name, Created: created, Manifest: m})
+		switch {
+		case errors.Is(err, fs.ErrExist): // of the same second, by chance
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+		default:
+			return l, nil
+		}
+	}
+}
+
+// Open opens the ledger of a run for writing.
+func (s *Store) Open(name string) (*ledger.Ledger, error) {
+	slow := time.AfterFunc(slowAfter, func() {
+		s.log.Info().Str("run", name).Msg("reading the ledger, which takes a while")
+	})
+	defer slow.Stop()
+	return ledger.Open(s.Folder(name))
+}
+
+// OpenReadOnly opens the ledger of a run for reading. The error wraps [ErrNoRun] if there
+// is none.
+func (s *Store) OpenReadOnly(name string) (*ledger.Ledger, error) {
+	if !s.Exists(name) {
+		return nil, s.NoRun(name)
+	}
+	return ledger.OpenReadOnly(s.Folder(name))
+}
+
+// NoRun returns the error that says that the store has no such run; it wraps [ErrNoRun].
+func (s *Store) NoRun(name string) error { return fmt.Errorf("%w %s in %s", ErrNoRun, name, s.path) }
+
+// slowAfter is how long ledgers are read in silence.
+const slowAfter = time.Second
