@@ -7,8 +7,8 @@ import (
 	"nqueens/pkg/enumerate"
 )
 
-// There is a solution for every side but 2 and 3, up to the greatest that a person may
-// ask for.
+// Construct returns a solution for every side but 2 and 3, up to the greatest that the command
+// accepts.
 func TestAny(t *testing.T) {
 	sides := []int{10_000, 10_001, 99_998, 99_999, 123_456, 500_000, 524_288, 777_777}
 	for n := 1; n <= 2000; n++ {
@@ -48,7 +48,7 @@ func attack(columns []int) error {
 	return nil
 }
 
-// What checks the boards finds queens that attack each other.
+// attack detects queens that attack each other.
 func TestAttack(t *testing.T) {
 	for _, columns := range [][]int{{0, 0}, {0, 1}, {1, 0}, {1, 3, 0, 1}, {2, 0, 1, 3}, {1, 3, 0, 4}, {-1}} {
 		if attack(columns) == nil {

@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The boards are the oracle's, in the oracle's order: none for n = 2 and 3.
+// Boards yields the oracle's solutions in the oracle's order: none for n = 2 and 3.
 func TestBoardsOfFullBoards(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		got := collect(t, queens.FullBoard(n))
@@ -51,7 +51,7 @@ func TestBoardsUnderAllowMasks(t *testing.T) {
 	}
 }
 
-// All 365596 boards of n = 14 come, and take no more memory than the two of n = 4.
+// Boards yields all 365596 solutions of n = 14 in as much memory as the two of n = 4.
 func TestBoardsTakeConstantMemory(t *testing.T) {
 	walk := func(n int) (boards int64, allocs float64) {
 		allocs = testing.AllocsPerRun(1, func() {
@@ -73,8 +73,7 @@ func TestBoardsTakeConstantMemory(t *testing.T) {
 	}
 }
 
-// A consumer that stops ends the search at once: to the end of a board of 27 it
-// would take years.
+// The search ends at once when its consumer stops: a whole search of n = 27 would take years.
 func TestBoardsStopWithTheConsumer(t *testing.T) {
 	for _, limit := range []int{1, 2, 5} {
 		got := 0
@@ -89,8 +88,8 @@ func TestBoardsStopWithTheConsumer(t *testing.T) {
 	}
 }
 
-// A context that ends ends the search, though boards keep coming or none ever does:
-// each of these would take years.
+// The search ends with its context, whether it finds many solutions or none: each of these searches
+// would take years.
 func TestBoardsStopWithTheContext(t *testing.T) {
 	barren := queens.FullBoard(32)
 	barren.Allow[31] = 0

@@ -13,11 +13,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// fundamental[n-1] is the number of families of solutions of side n, as published:
+// fundamental[n-1] is the published number of fundamental solutions of side n:
 // https://oeis.org/A002562.
 var fundamental = []int{1, 0, 0, 1, 2, 1, 6, 12, 46, 92, 341, 1787, 9233}
 
-// There are as many families as are published, and their images are all solutions.
+// Unique yields the published number of solutions, and their images are all solutions.
 func TestUniqueIsPublished(t *testing.T) {
 	for i, want := range fundamental {
 		n, families, images := i+1, 0, int64(0)
@@ -31,8 +31,8 @@ func TestUniqueIsPublished(t *testing.T) {
 	}
 }
 
-// The families are those that sorting all solutions gives: the first board of each, in
-// order, with its number of images.
+// Unique yields the first solution of each equivalence class, in order, with its number of
+// images, as sorting all solutions does.
 func TestUniqueByBruteForce(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		var want, got []string

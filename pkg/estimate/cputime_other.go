@@ -4,5 +4,5 @@ package estimate
 
 import "time"
 
-// processTime returns that it is not known for how long this process has run.
+// processTime returns that the CPU time is not known.
 func processTime() (ran time.Duration, known bool) { return 0, false }

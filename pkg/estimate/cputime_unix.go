@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processTime is the [RanClock] of this process, as the system tells it.
+// processTime returns the CPU time of this process, from getrusage(2).
 func processTime() (ran time.Duration, known bool) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

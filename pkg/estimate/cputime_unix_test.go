@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The clock of this process goes on while it works.
+// The CPU clock of this process advances while it works.
 func TestProcessTime(t *testing.T) {
 	before, known := processTime()
 	if !known {

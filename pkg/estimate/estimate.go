@@ -1,9 +1,9 @@
-// Package estimate says what a count will take before it is begun: how long, in how
-// many tasks, and about how many solutions there are. It walks down the board at random
-// and counts a sample of prefixes with the kernel that is to do the work; the known
-// totals play no part. It starts no server and writes nothing.
+// Package estimate predicts what a count will take before it starts: how long, in how many tasks,
+// and about how many solutions. It makes random probes of the search tree and counts a sample of
+// prefixes with the kernel that will do the work. It does not use the published totals, starts no
+// server and writes nothing.
 //
-// docs/estimates.md tells people how it is made and how well it does.
+// docs/estimates.md explains the method and compares estimates with real counts.
 package estimate
 
 import (
@@ -22,18 +22,17 @@ import (
 type Job struct {
 	N      int
 	Kernel kernel.Kernel
-	// Workers is the number of workers that are to count, one thread each, on cores
-	// like those of this machine; at least 1.
+	// Workers is the number of workers that will count, at least 1. Each has one thread, on a core
+	// like those of this machine.
 	Workers int
-	// Threads is the number of threads of the estimate itself, 1 to Workers. It should
-	// be as many as there are cores, for what these share to show.
+	// Threads is the number of threads of the estimate itself, 1 to Workers. It should be the number
+	// of cores, so that the sample shows what they share.
 	Threads int
-	// CPUClock is the clock of the threads of this process; nil is that of the system.
+	// CPUClock measures the CPU time of this process; nil selects the clock of the system.
 	CPUClock CPUClock
 }
 
-// CPUClock returns the time for which the threads of a process have run so far, all
-// together, and whether that is known.
+// CPUClock returns the CPU time of all threads of a process so far, and whether it is known.
 type CPUClock func() (ran time.Duration, known bool)
 
 // Validate reports the first thing wrong with the job.
@@ -50,31 +49,30 @@ func (j *Job) Validate() error {
 	return nil
 }
 
-// Range is an estimate: the truth is most likely about Mid, and hardly outside Low to High.
+// Range is an estimate: the true value is most likely about Mid, and rarely outside Low to High.
 type Range struct{ Low, Mid, High float64 }
 
-// Estimate is what a count is expected to take, by all eight symmetries and with tasks of
-// the default size.
+// Estimate is what a count is expected to take, with the full symmetry and tasks of the default size.
 type Estimate struct {
-	// Seconds is the time of the whole command, from its start to the total.
+	// Seconds is the wall time of the whole command, from its start to the total.
 	Seconds Range
-	// CoreSeconds is the time of the searches alone, added up.
+	// CoreSeconds is the time of all searches, added up.
 	CoreSeconds Range
-	// Solutions is the number of solutions, from random descents alone; Low and High are
-	// the bounds of the 95% confidence interval.
+	// Solutions is the number of solutions, from random probes alone. Low and High bound the 95%
+	// confidence interval.
 	Solutions Range
-	// DefaultProbes is their number.
+	// Probes is the number of random probes.
 	Probes int
-	// Tasks is the number of tasks: exact where it is quickly counted, up to n = 22 or
-	// so, and else within a few percent.
+	// Tasks is the number of tasks: exact where it is quick to count, up to about n = 22, otherwise
+	// within a few percent.
 	Tasks uint64
-	// MinDepth and MaxDepth are the numbers of rows of the tasks' prefixes, which differ
-	// by class. Where there are no tasks, they are 0.
+	// MinDepth and MaxDepth bound the numbers of rows of the tasks' prefixes, which differ by class.
+	// They are 0 if there are no tasks.
 	MinDepth, MaxDepth int
 }
 
-// Run makes the estimate. It takes some two seconds, and less where the count itself
-// takes less. It ends early with the cause of ctx.
+// Run makes the estimate. It takes about two seconds, less where the count itself takes less. If ctx
+// ends, Run returns its cause.
 func Run(ctx context.Context, job Job) (Estimate, error) {
 	if err := job.Validate(); err != nil {
 		return Estimate{}, err
@@ -117,15 +115,15 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	return e, nil
 }
 
-// maxEnumerated is the number of prefixes up to which they are gone through to be counted;
-// where there are more, the profile says how many. It takes some 30 ms.
+// maxEnumerated is the greatest number of prefixes that are counted one by one, in about 30 ms;
+// beyond it the profile gives their number.
 const maxEnumerated = 2 << 20
 
-// taskSet is what is known of the tasks of a count.
+// taskSet describes the tasks of a count.
 type taskSet struct {
 	number   uint64
 	prefixes float64
-	// longest is the share that the longest task has in all work, about.
+	// longest is the estimated share of the longest task in all work.
 	longest float64
 }
 

@@ -24,7 +24,7 @@ func mustRun(t *testing.T, job estimate.Job) estimate.Estimate {
 	return e
 }
 
-// The numbers of tasks and rows are those of the plan that a count of that side makes.
+// The estimated numbers of tasks and rows equal those of the plan of a count.
 func TestTasksAreThoseOfThePlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{1, 3, 4, 12, 19} {
@@ -50,7 +50,7 @@ func TestTasksAreThoseOfThePlan(t *testing.T) {
 	})
 }
 
-// Where the tasks are too many to go through, their number is right to a few percent.
+// If there are too many tasks to count one by one, their number is right to a few percent.
 func TestManyTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 23
@@ -65,9 +65,8 @@ func TestManyTasks(t *testing.T) {
 	})
 }
 
-// Every estimate is one that a person can do something with: finite, in order, the time of
-// the command at least that of its searches, shorter with more workers, but not below the
-// longest task.
+// Every estimate is plausible: finite, in order, the time of the command at least that of its
+// searches, shorter with more workers, but not below the longest task.
 func TestTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{2, 18, 32} {
@@ -89,8 +88,8 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// An estimate ends when it is no longer wanted, with the reason: before it begins, and in
-// the middle of a kernel's call.
+// An estimate ends with the cause of its context: before it starts, and during a kernel's
+// call.
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		enough := errors.New("enough")
@@ -125,7 +124,7 @@ func (b broken) Count(context.Context, *queens.Board, []queens.Prefix, *atomic.U
 	return 0, nil
 }
 
-// The error of a kernel is the estimate's.
+// An estimate returns the error of the kernel.
 func TestKernelFails(t *testing.T) {
 	b := broken{new(atomic.Int64)}
 	k := kernel.Kernel{Name: "broken", New: func() kernel.Counter { return b }}
@@ -134,7 +133,7 @@ func TestKernelFails(t *testing.T) {
 	}
 }
 
-// A job that makes no sense is refused.
+// Invalid jobs are rejected.
 func TestValidate(t *testing.T) {
 	for _, job := range []estimate.Job{
 		{N: 0, Workers: 1, Threads: 1}, {N: 33, Workers: 1, Threads: 1}, {N: 8, Workers: 0, Threads: 1},

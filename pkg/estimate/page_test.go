@@ -10,9 +10,8 @@ import (
 	"nqueens/pkg/estimate"
 )
 
-// The table of docs/estimates.md has every side with a published total from 4 on, that
-// total, and the estimate that the program makes today; of the sides that are quick to
-// estimate, that is.
+// The table of docs/estimates.md lists every side from 4 on that has a published total, that
+// total, and, for sides that are quick to estimate, the estimate that the program makes today.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/estimates.md")
 	if err != nil {
@@ -37,12 +36,12 @@ func TestPage(t *testing.T) {
 		trees := mustProbe(t, n, estimate.DefaultProbes, 0)
 		want := []string{strconv.Itoa(trees.Probes), shown(trees.Solutions.Mid)}
 		if cells[2] != want[0] || cells[3] != want[1] {
-			t.Errorf("line %q: the program makes %s descents, and estimates %s", row, want[0], want[1])
+			t.Errorf("line %q: the program makes %s probes and estimates %s", row, want[0], want[1])
 		}
 	}
 }
 
-// shown is how the table shows a number.
+// shown formats a number as the table does.
 func shown(x float64) string {
 	switch {
 	case x < 1e4:

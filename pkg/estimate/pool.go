@@ -11,30 +11,29 @@ import (
 )
 
 const (
-	// targetPrefixNodes is about what a prefix of the sample costs, in nodes: 50 µs with the fastest
-	// kernel, a millisecond with the slowest. So the sample has many prefixes of unlike
-	// cost.
+	// targetPrefixNodes is the approximate cost of a prefix of the sample, in nodes: 50 µs with the
+	// fastest kernel, a millisecond with the slowest. So the sample has many prefixes of different
+	// costs.
 	targetPrefixNodes = 2e5
-	// poolSize is the number of prefixes that are held to draw from, for all classes
-	// together, at 40 bytes each.
+	// poolSize is the number of prefixes in the pools of all classes together, at 40 bytes each.
 	poolSize = 1 << 18
-	// minPoolSize is what a class has of them at least, where it has so many.
+	// minPoolSize is the least number of prefixes in the pool of a class, where the class has so
+	// many.
 	minPoolSize = 256
 )
 
-// pool is what a class's prefixes are drawn from: all there are of one depth, or random
-// ones, each of which stands for as many as its descent's product says.
+// pool holds prefixes of a class to sample from: all prefixes of one depth, or random ones, each of
+// which stands for as many prefixes as the product of its probe.
 type pool struct {
 	board    *queens.Board
 	prefixes []queens.Prefix
-	// until[i] is the number that prefixes[:i+1] stand for.
+	// cumulative[i] is the number of prefixes that prefixes[:i+1] stand for.
 	cumulative []float64
-	complete   bool    // they are all there are
-	size       float64 // number of prefixes there are, estimated unless all
+	complete   bool    // it holds all prefixes
+	size       float64 // number of prefixes of the class, estimated unless complete
 	nodes      float64 // of one prefix's tree, on average
-	// variance is that of an estimate of the class's work from the pool, relative to
-	// its square: the cost of every single prefix in the pool is taken to be known. It
-	// is 0 if they are all.
+	// variance is the relative variance of an estimate of the class's work from the pool, if the
+	// cost of every prefix in the pool were known. It is 0 for a complete pool.
 	variance float64
 }
 
@@ -59,13 +58,13 @@ func (t *TreeEstimate) pools(ctx context.Context, threads int) ([]pool, error) {
 			p.enumerate(depths[i])
 			return nil
 		}
-		descents := minPoolSize + int(poolSize*t.workShares[i])
-		return p.draw(ctx, depths[i], descents, rand.NewPCG(uint64(descents), uint64(i)))
+		probes := minPoolSize + int(poolSize*t.workShares[i])
+		return p.draw(ctx, depths[i], probes, rand.NewPCG(uint64(probes), uint64(i)))
 	})
 	return pools, err
 }
 
-// enumerate takes all prefixes of that depth.
+// enumerate fills the pool with all prefixes of the given depth.
 func (p *pool) enumerate(depth int) {
 	p.complete = true
 	for prefix := range split.Prefixes(*p.board, depth) {
@@ -74,14 +73,14 @@ func (p *pool) enumerate(depth int) {
 	}
 }
 
-// draw takes the prefixes that so many descents find.
-func (p *pool) draw(ctx context.Context, depth, descents int, source *rand.PCG) error {
+// draw fills the pool with the prefixes that random probes find.
+func (p *pool) draw(ctx context.Context, depth, probes int, source *rand.PCG) error {
 	var sum, squares float64
-	for i := range descents {
+	for i := range probes {
 		if i%pollInterval == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		prefix, product := descend(p.board, depth, source, nil)
+		prefix, product := probeOnce(p.board, depth, source, nil)
 		if prefix.Row < depth {
 			continue
 		}
@@ -92,16 +91,16 @@ func (p *pool) draw(ctx context.Context, depth, descents int, source *rand.PCG) 
 	if sum == 0 {
 		return nil
 	}
-	p.size = sum / float64(descents)
-	// The costs of prefixes of one depth are taken to differ by as much as their mean,
-	// whatever their products.
-	p.variance = (2*squares/sum/sum - 1/float64(descents))
+	p.size = sum / float64(probes)
+	// Assume that the standard deviation of the costs of prefixes of one depth equals their
+	// mean, whatever their products.
+	p.variance = (2*squares/sum/sum - 1/float64(probes))
 	return nil
 }
 
-// batch returns number prefixes of the class, fewer where there are no more. Each prefix
-// of the class has about the same chance: they are taken at equal distances, from a
-// random start, of the numbers that they stand for.
+// batch returns number prefixes of the class, fewer if there are no more. Each prefix of the class has
+// about the same chance: batch takes them at equal distances of the numbers that they stand for,
+// from a random start.
 func (p *pool) batch(number int, rng *rand.Rand) []queens.Prefix {
 	if len(p.prefixes) == 0 || p.complete && number >= len(p.prefixes) {
 		return p.prefixes

@@ -11,47 +11,44 @@ import (
 	"nqueens/pkg/split"
 )
 
-// TreeEstimate is what random descents tell of the search trees of a count's classes.
+// TreeEstimate describes the search trees of a count's classes, as random probes found them.
 //
 // References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs",
 // Mathematics of Computation 29 (1975), 121-136.
 type TreeEstimate struct {
-	// Solutions is the number of solutions on the whole board, with the 95% confidence
-	// interval.
+	// Solutions is the number of solutions on the whole board, with its 95% confidence interval.
 	Solutions Range
-	// DefaultProbes is the number of descents made, on all classes together.
+	// Probes is the number of probes made, in all classes together.
 	Probes int
 
-	// Profiles are those of the classes, in their order.
+	// Profiles holds one profile per class, in the order of the classes.
 	Profiles []split.Profile
 
 	classes    []queens.Class
 	workShares []float64 // of each class in the work of all; together they are 1
 }
 
-// DefaultProbes is about how many descents make an estimate. The mean error of the solutions
-// is then 0.3% for n = 8 and 2% for n = 32, and they take half a core-second.
+// DefaultProbes is the approximate number of probes of an estimate. The mean error of the number of
+// solutions is then 0.3% for n = 8 and 2% for n = 32; the probes take half a core-second.
 const DefaultProbes = 1 << 20
 
 const (
-	// pilotProbes is the number of descents by which those that follow are shared out among
-	// the classes.
+	// pilotProbes is the number of probes a class by which the other probes are divided among the
+	// classes.
 	pilotProbes = 200
-	// minProbes is the number of descents that each class has at least.
+	// minProbes is the least number of probes of a class.
 	minProbes = 1000
-	// confidence is the number of standard errors on either side of an estimate within
-	// which the truth lies with a chance of 95%.
+	// confidence is the half width of the 95% confidence interval, in standard errors.
 	confidence = 1.96
-	// classOverhead is what a class costs besides its search, in nodes: a call of the kernel.
+	// classOverhead is the cost of a class besides its search, in nodes: one call of the kernel.
 	classOverhead = 5e5
 )
 
-// Probe estimates the trees of the classes with about so many random descents, as in
-// [Knuth], class by class: a descent that ends with a queen on the last row stands for as
-// many solutions as the product of its choices, times 8/k. The classes are the strata of
-// one estimate, and have descents by what they weigh. The same seed makes the same
-// estimate on every machine, whatever the number of threads.
-func Probe(ctx context.Context, classes []queens.Class, descents int, seed uint64, threads int) (*TreeEstimate, error) {
+// Probe estimates the trees of the classes with about the given number of random probes, as in [Knuth].
+// A probe that ends with a queen on the last row counts as the product of its numbers of choices,
+// times 8/k. The classes are the strata of one estimate; each gets probes in proportion to its
+// weight. The same seed gives the same estimate on every machine, for any number of threads.
+func Probe(ctx context.Context, classes []queens.Class, probes int, seed uint64, threads int) (*TreeEstimate, error) {
 	t := &TreeEstimate{classes: classes, Profiles: make([]split.Profile, len(classes)), workShares: make([]float64, len(classes))}
 	var nodes, weights float64
 	for i, class := range classes {
@@ -60,7 +57,7 @@ func Probe(ctx context.Context, classes []queens.Class, descents int, seed uint6
 	}
 	each := make([]int, len(classes))
 	for i, class := range classes {
-		each[i] = minProbes + int(float64(descents)*(weight(class)*t.Profiles[i].NodesBelow(0)/weights))
+		each[i] = minProbes + int(float64(probes)*(weight(class)*t.Profiles[i].NodesBelow(0)/weights))
 		t.Probes += each[i]
 	}
 	variances := make([]float64, len(classes))
@@ -89,38 +86,37 @@ func Probe(ctx context.Context, classes []queens.Class, descents int, seed uint6
 	return t, nil
 }
 
-// weight returns the number of solutions that one on the class's board stands for.
+// weight returns the number of solutions that one solution on the class's board stands for.
 func weight(c queens.Class) float64 { return 8 / float64(c.K) }
 
-// pollInterval is the number of descents, of a microsecond at most, between two looks at the
-// context.
+// pollInterval is the number of probes, of a microsecond at most, between two polls of the context.
 const pollInterval = 1 << 12
 
-// probe returns the profile of a board from so many descents, and the variance of its last
-// element, the number of solutions: the square of its standard error.
-func probe(ctx context.Context, b *queens.Board, descents int, source *rand.PCG) (mean split.Profile, variance float64, err error) {
+// probe returns the profile of a board from the given number of probes, and the variance of its last
+// element, the number of solutions (the square of its standard error).
+func probe(ctx context.Context, b *queens.Board, probes int, source *rand.PCG) (mean split.Profile, variance float64, err error) {
 	var squares float64
-	for i := range descents {
+	for i := range probes {
 		if i%pollInterval == 0 && ctx.Err() != nil {
 			return mean, 0, context.Cause(ctx)
 		}
-		last, product := descend(b, b.N, source, func(row int, product float64) { mean[row] += product })
+		last, product := probeOnce(b, b.N, source, func(row int, product float64) { mean[row] += product })
 		if last.Row == b.N {
 			squares = float64(squares + float64(product*product))
 		}
 	}
 	for row := range mean {
-		mean[row] /= float64(descents)
+		mean[row] /= float64(probes)
 	}
 	solutions := mean[b.N]
-	variance = max(squares/float64(descents)-float64(solutions*solutions), 0) / float64(descents-1)
+	variance = max(squares/float64(probes)-float64(solutions*solutions), 0) / float64(probes-1)
 	return mean, variance, nil
 }
 
-// descend goes down at random, to depth rows or to where there is no free square, and
-// returns the prefix and the product of the numbers of choices. It calls each, if it is
-// not nil, with every row reached and the product so far.
-func descend(b *queens.Board, depth int, source *rand.PCG, each func(row int, product float64)) (queens.Prefix, float64) {
+// probeOnce makes one probe, down to depth rows or to a row without a free square. It returns the prefix
+// and the product of the numbers of choices. It calls each, if not nil, for every row it reaches,
+// with the product so far.
+func probeOnce(b *queens.Board, depth int, source *rand.PCG, each func(row int, product float64)) (queens.Prefix, float64) {
 	p, product := queens.Prefix{}, 1.0
 	for {
 		if each != nil {
@@ -137,7 +133,7 @@ func descend(b *queens.Board, depth int, source *rand.PCG, each func(row int, pr
 	}
 }
 
-// inParallel calls do for each of 0..n-1 on so many threads, until one fails.
+// inParallel calls do for each of 0..n-1 on the given number of threads, until one call fails.
 func inParallel(ctx context.Context, threads, n int, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(threads)

@@ -20,9 +20,9 @@ func mustClasses(t testing.TB, n int) []queens.Class {
 	return classes
 }
 
-func mustProbe(t testing.TB, n, descents int, seed uint64) *estimate.TreeEstimate {
+func mustProbe(t testing.TB, n, probes int, seed uint64) *estimate.TreeEstimate {
 	t.Helper()
-	trees, err := estimate.Probe(t.Context(), mustClasses(t, n), descents, seed, 1)
+	trees, err := estimate.Probe(t.Context(), mustClasses(t, n), probes, seed, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +39,12 @@ func known(t testing.TB, n int) float64 {
 	return exact
 }
 
-// Many descents come near the true number of prefixes of every depth, class by class
-// added up, and near the published total. The bound is some five times the mean error.
+// Many probes come close to the true number of prefixes of every depth, added up over the
+// classes, and close to the published total. The bound is about five times the mean error.
 func TestProbesNearTheTruth(t *testing.T) {
-	const descents, bound = 1 << 18, 0.04
+	const probes, bound = 1 << 18, 0.04
 	for n := 1; n <= 9; n++ {
-		classes, trees := mustClasses(t, n), mustProbe(t, n, descents, 0)
+		classes, trees := mustClasses(t, n), mustProbe(t, n, probes, 0)
 		for depth := range n + 1 {
 			var exact, estimated float64
 			for i, class := range classes {
@@ -63,15 +63,14 @@ func TestProbesNearTheTruth(t *testing.T) {
 	}
 }
 
-// The intervals hold the published total as often as they say, and are no wider than
-// that takes: half of the totals lie within the third of an interval about its middle
-// that half of them should lie in.
+// The confidence intervals contain the published total as often as they claim, and are not too
+// wide: half of the totals lie within the middle third of their intervals, as they should.
 func TestIntervalsCoverTheTotals(t *testing.T) {
-	const seeds, descents = 10, 1 << 12
+	const seeds, probes = 10, 1 << 12
 	var all, covered, central int
 	for n := 8; n <= 20; n++ {
 		for seed := range uint64(seeds) {
-			s := mustProbe(t, n, descents, seed).Solutions
+			s := mustProbe(t, n, probes, seed).Solutions
 			total := known(t, n)
 			all++
 			if s.Low <= total && total <= s.High {
@@ -91,7 +90,7 @@ func TestIntervalsCoverTheTotals(t *testing.T) {
 	}
 }
 
-// What is estimated does not depend on the number of threads, and does on the seed.
+// An estimate depends on the seed, not on the number of threads.
 func TestProbeIsDeterministic(t *testing.T) {
 	classes := mustClasses(t, 14)
 	var found []estimate.Range
@@ -110,20 +109,20 @@ func TestProbeIsDeterministic(t *testing.T) {
 	}
 }
 
-// More descents make the interval narrower, by the root of their number.
+// The width of the interval shrinks with the square root of the number of probes.
 func TestMoreDescentsAreSurer(t *testing.T) {
-	width := func(descents int) (width, mean float64) {
-		trees := mustProbe(t, 16, descents, 0)
+	width := func(probes int) (width, mean float64) {
+		trees := mustProbe(t, 16, probes, 0)
 		return trees.Solutions.High - trees.Solutions.Low, float64(trees.Probes)
 	}
 	few, fewer := width(200_000)
 	many, more := width(1_000_000)
 	if ratio, want := few/many, math.Sqrt(more/fewer); ratio < 0.8*want || ratio > 1.25*want {
-		t.Errorf("the interval is %.2f times as narrow with %.1f times the descents", ratio, more/fewer)
+		t.Errorf("the interval is %.2f times as narrow with %.1f times the probes", ratio, more/fewer)
 	}
 }
 
-// The published totals beside what the probes say of them: go test -bench Published.
+// BenchmarkPublished compares the published totals with their estimates.
 func BenchmarkPublished(b *testing.B) {
 	for n := 4; n <= 27; n++ {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -134,7 +133,7 @@ func BenchmarkPublished(b *testing.B) {
 			b.ReportMetric(trees.Solutions.Mid, "mean")
 			b.ReportMetric(trees.Solutions.Low, "low")
 			b.ReportMetric(trees.Solutions.High, "high")
-			b.ReportMetric(float64(trees.Probes), "descents")
+			b.ReportMetric(float64(trees.Probes), "probes")
 			b.ReportMetric(known(b, n), "published")
 		})
 	}

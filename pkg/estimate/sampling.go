@@ -17,45 +17,45 @@ import (
 )
 
 const (
-	// budget is how long the sample is counted at most.
+	// budget is the greatest time spent counting the sample.
 	budget = 1300 * time.Millisecond
-	// batchTime is about what a batch of the sample takes: long for a call of a kernel,
-	// short beside the budget.
+	// batchTime is the approximate time of a batch: long for one call of a kernel, short beside the
+	// budget.
 	batchTime = 8 * time.Millisecond
-	// sampleFraction is the share of all work after which the sample is large enough, however
-	// short that took. It has at least manyBatches by then.
+	// sampleFraction is the share of all work after which the sample is large enough, if it has
+	// minBatches by then.
 	sampleFraction = 1. / 3
 	minBatches     = 128
-	// errorGroups is the number of equal parts in which the sample is compared with itself. They
-	// are consecutive in time, so the ups and downs of the machine show as well.
+	// errorGroups is the number of equal groups by whose differences the error is estimated. They
+	// are consecutive in time, so they show changes of the machine's speed too.
 	errorGroups = 16
 	// strata is the number of equal parts into which all work is divided.
 	strata = 16
 )
 
-// Cost is what the searches of a count take on one thread while the others are busy.
+// Cost is what the searches of a count take on one thread while the other threads are busy.
 type Cost struct {
 	// Seconds is the time of all searches, added up.
 	Seconds float64
-	// Error is its standard error, as far as the sample tells: a share of Seconds.
+	// Error is the standard error of Seconds, as a share of Seconds.
 	Error float64
-	// CPUClock is the share of that time for which the threads of the sample had a core: 1
-	// where nothing else ran on the machine, or where that is not known.
+	// CPUShare is the share of that time for which the threads of the sample had a core: 1 if nothing
+	// else ran on the machine, or if it is not known.
 	CPUShare float64
 }
 
-// Search estimates the cost of the searches of a count, whose tasks are planned, with a
-// kernel: it counts a sample of prefixes, in batches as tasks are, on so many threads at
-// once. The clock tells for how much of that time they had a core.
+// Search estimates the cost of the searches of a count with the given plans and kernel. It counts a
+// sample of prefixes, in batches like tasks, on the given number of threads at once, and measures
+// their CPU time with the clock.
 //
-// A batch has prefixes of one class, and classes have batches by their share in the work.
-// So the time of a batch, over the share of the class's prefixes that are in it and over
-// the class's share in the work, estimates the time of all; and Seconds is the mean.
-// Classes that are alike are put together, for strata of equal shares, each of which has
-// about as many batches.
+// A batch has prefixes of one class, and each class gets batches in proportion to its share of the
+// work. So the time of a batch, divided by the batch's share of the class's prefixes and by the
+// class's share of the work, estimates the time of all searches, and Seconds is the mean. Similar
+// classes are put together in strata of equal shares, each of which gets about the same number of
+// batches.
 //
-// References: M. H. Hansen, W. N. Hurwitz, "On the theory of sampling from finite
-// populations", Annals of Mathematical Statistics 14 (1943), 333-362.
+// References: M. H. Hansen, W. N. Hurwitz, "On the theory of sampling from finite populations",
+// Annals of Mathematical Statistics 14 (1943), 333-362.
 func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan, threads int, ran CPUClock) (Cost, error) {
 	if len(t.classes) == 0 {
 		return Cost{CPUShare: 1}, nil
@@ -94,20 +94,19 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 	return cost, nil
 }
 
-// sampler hands out the batches of the sample. Which prefixes are in a batch depends on
-// its number alone.
+// sampler hands out the batches of the sample. The prefixes of a batch depend on its number only.
 type sampler struct {
 	trees   *TreeEstimate
 	pools   []pool
-	order   []int // of the classes: those that are alike lie together
-	batch   []int // number of prefixes in a batch of each class
-	batches int64 // after which it is enough
+	order   []int // of the classes, similar ones next to each other
+	batch   []int // batch size of each class
+	batches int64 // number of batches that is enough
 	next    atomic.Int64
-	counted atomic.Int64 // time that went by while batches were counted, added up, in ns
+	counted atomic.Int64 // time spent counting batches, in ns, of all threads
 }
 
-// byWeight returns the classes by weight. Those of one weight are in the order in which
-// their boards are more and more open.
+// byWeight returns the classes sorted by weight. Classes of one weight keep their order, in which boards
+// allow more and more squares.
 func (t *TreeEstimate) byWeight() []int {
 	order := make([]int, len(t.classes))
 	for i := range order {
@@ -117,9 +116,8 @@ func (t *TreeEstimate) byWeight() []int {
 	return order
 }
 
-// calibrate chooses the sizes of the batches, and how many are enough. It counts batches
-// of the largest class, each larger than the one before, until one takes long enough to
-// tell the kernel's speed.
+// calibrate chooses the sizes of the batches and their number. It counts batches of the largest class,
+// each larger than the one before, until one takes long enough to show the kernel's speed.
 func (s *sampler) calibrate(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan) error {
 	largest := slices.Index(s.trees.workShares, slices.Max(s.trees.workShares))
 	counter, rng := k.New(), rand.New(rand.NewPCG(0, 0))
@@ -145,14 +143,14 @@ func (s *sampler) calibrate(ctx context.Context, k kernel.Kernel, plans []queens
 	return nil
 }
 
-// taskNodes returns the nodes of a class's task, about.
+// taskNodes returns the approximate number of nodes of a task of the class.
 func (t *TreeEstimate) taskNodes(class int, plan *queens.ClassPlan) float64 {
 	profile := &t.Profiles[class]
 	return float64(plan.Batch) * profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1)
 }
 
-// fit returns the number of prefixes that have so many nodes together, within the limits
-// of a task.
+// fit returns the number of prefixes that have the given number of nodes together, within the limits of a
+// task.
 func (p *pool) fit(nodes float64) int {
 	return int(min(max(math.Round(nodes/max(p.nodes, 1)), 1), queens.MaxBatch))
 }
@@ -165,15 +163,15 @@ func (s *sampler) time(ctx context.Context, c kernel.Counter, class int, batch [
 	return time.Since(start), err
 }
 
-// observation is what one batch says of the time of all searches.
+// observation is the estimate of the time of all searches from one batch.
 type observation struct {
 	batch   int64   // its number
-	place   float64 // in all work, 0 to 1
+	place   float64 // position in all work, 0 to 1
 	seconds float64
 }
 
-// observe counts batches on one thread until there are enough, or the deadline has passed
-// and there are some for each part.
+// observe counts batches on one thread until there are enough, or until the deadline has passed and every
+// group has some.
 func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Time) ([]observation, error) {
 	var found []observation
 	counter := k.New()
@@ -200,14 +198,14 @@ func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Ti
 	}
 }
 
-// place returns where in all work a batch lies, from 0 to 1: those of any stretch of
-// numbers are evenly spread, as the multiples of the golden ratio are, modulo 1.
+// place returns the position of a batch in all work, from 0 to 1. The positions of any run of numbers
+// are evenly spread, as the multiples of the golden ratio modulo 1 are.
 func place(batch int64) float64 {
 	_, place := math.Modf(float64(batch) * math.Phi)
 	return place
 }
 
-// class returns the class that lies at a place of all work.
+// class returns the class at a position of all work.
 func (s *sampler) class(place float64) int {
 	for _, i := range s.order {
 		if place < s.trees.workShares[i] {
@@ -218,8 +216,8 @@ func (s *sampler) class(place float64) int {
 	return s.order[len(s.order)-1]
 }
 
-// poolError returns the relative standard error that all batches share because they are
-// drawn from the same pools.
+// poolError returns the relative standard error that all batches share because they come from the same
+// pools.
 func (s *sampler) poolError() float64 {
 	var variance float64
 	for i, share := range s.trees.workShares {
@@ -228,9 +226,8 @@ func (s *sampler) poolError() float64 {
 	return math.Sqrt(variance)
 }
 
-// mean returns the mean of the observations over the strata. Its error is from the
-// differences between parts of the sample, of what sets observations apart from others of
-// their strata.
+// mean returns the mean of the observations over the strata. It estimates the error from the differences
+// between groups of the sample, relative to the means of the strata.
 func mean(found []observation) Cost {
 	slices.SortFunc(found, func(a, b observation) int { return cmp.Compare(a.batch, b.batch) })
 	var sums, numbers [strata]float64
@@ -255,7 +252,7 @@ func mean(found []observation) Cost {
 		}
 		squares += apart * apart
 	}
-	// A stratum's mean is drawn towards each of its observations.
+	// Each observation shifts its stratum's mean; correct the variance for that.
 	n := float64(len(found))
 	variance := squares / (errorGroups * errorGroups) * n / (n - strata)
 	return Cost{Seconds: seconds, Error: math.Sqrt(variance) / seconds}

@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// sleeper is a kernel that counts nothing: it sleeps for a time for each prefix. In a
-// bubble of fake time, that is what its search costs.
+// sleeper is a kernel that counts nothing: it sleeps for each prefix. With fake time, that sleep
+// is the exact cost of its search.
 type sleeper struct {
 	cost func(b *queens.Board, p queens.Prefix) time.Duration
 }
@@ -36,8 +36,8 @@ func (s sleeper) Count(ctx context.Context, b *queens.Board, prefixes []queens.P
 	}
 }
 
-// descendants is a cost that can be known of a whole board without a search: so long for
-// each prefix of so many rows that goes on from the one to be counted.
+// descendants is a cost that is known for a whole board without a search: a fixed time for each
+// prefix of a given depth below the prefix to be counted.
 func descendants(rows int, each func(b *queens.Board) time.Duration) sleeper {
 	return sleeper{func(b *queens.Board, p queens.Prefix) time.Duration {
 		return time.Duration(below(b, p, rows)) * each(b)
@@ -47,7 +47,7 @@ func descendants(rows int, each func(b *queens.Board) time.Duration) sleeper {
 // a prefix of five rows takes a microsecond, on any board.
 var simple = descendants(5, func(*queens.Board) time.Duration { return time.Microsecond }).kernel()
 
-// unknown is the clock where it is not known for how long the threads have run.
+// unknown is a clock that does not know the CPU time.
 func unknown() (time.Duration, bool) { return 0, false }
 
 func below(b *queens.Board, p queens.Prefix, rows int) (found int) {

@@ -1,38 +1,36 @@
 package estimate
 
-// What a count takes besides its searches, in seconds, as the command count was measured
-// with an embedded server on two machines.
+// Overhead of a count beside its searches, in seconds, measured on two machines with the command
+// count and an embedded server.
 const (
 	// startStopSeconds is the time of the start and the end of the command, with its server.
 	startStopSeconds = 0.11
-	// prefixSeconds is the time to number and hash a prefix of a task, which is done for all
-	// of them before the first is sent and once more at the end.
+	// prefixSeconds is the time to number and hash a prefix of a task: once before the first task is
+	// published and once at the end.
 	prefixSeconds = 2 * 0.3e-6
-	// taskSeconds is the time that a worker does not search with each task: mostly the disk's,
-	// for its result is stored before it takes another.
+	// taskSeconds is the time around each task in which a worker does not search: mostly the disk's,
+	// because the result is stored before the worker takes another task.
 	taskSeconds = 1.2e-3
-	// resultSeconds is the time that the coordinator takes for each task, however many
-	// workers there are.
+	// resultSeconds is the time that the coordinator needs for each task, for any number of workers.
 	resultSeconds = 0.15e-3
 )
 
 const (
-	// runSpread is how much longer the same search may take on the same machine at another
-	// time, or shorter: a share of its time.
+	// runSpread is how much the time of the same search varies on the same machine, as a share.
 	runSpread = 0.15
-	// overheadSpread is how many times longer the rest may take, or shorter.
+	// overheadSpread is the factor by which the overhead varies between machines.
 	overheadSpread = 1.6
-	// longestTaskFactor is how many times longer than the mean the longest task is.
+	// longestTaskFactor is the ratio of the longest task to the mean task.
 	longestTaskFactor = 1.3
 )
 
-// wallTime returns the time of the command count with so many workers.
+// wallTime returns the wall time of the command count with the given number of workers.
 func (s *taskSet) wallTime(cost Cost, workers int) Range {
 	k, tasks := float64(workers), float64(s.number)
 	rest := startStopSeconds + s.prefixes*prefixSeconds + tasks*taskSeconds/k
 	longest := longestTaskFactor * s.longest // a share of all work, as is the next
-	// When the last task is taken, the other workers are somewhere in theirs. The last of
-	// complete to end does so k/(k+1) of a task's time later, where half of it would be even.
+	// When a worker takes the last task, the others are at random points of theirs. The last
+	// worker ends k/(k+1) of a task's time later on average; an even distribution would give 1/2.
 	uneven := longest * (k - 1) / (2 * (k + 1))
 	search := func(core, tails float64) float64 {
 		return max(core/k+core*uneven*tails, core*longest, tasks*resultSeconds)
@@ -45,8 +43,8 @@ func (s *taskSet) wallTime(cost Cost, workers int) Range {
 	}
 }
 
-// interval returns the range of the cost. At its low end nothing else runs on the machine,
-// at its high end as much as during the sample.
+// interval returns the range of the cost. At its low end nothing else runs on the machine, at its high
+// end as much as during the sample.
 func (c *Cost) interval() Range {
 	spread := 1 + runSpread + 2*c.Error
 	return Range{

@@ -9,9 +9,9 @@ import (
 	"nqueens/pkg/estimate"
 )
 
-// Time for which the threads of the sample have no core is in the middle of the range and
-// not at its low end: the cores may be free when the count is made. Where they are free
-// already, or where that is not known, the ends are equally far from the middle.
+// Time in which the threads of the sample had no core is part of the middle of the range, not of
+// its low end, because the cores may be free during the count. If they were free during the
+// sample, or if that is not known, both ends are equally far from the middle.
 func TestLowEndIsOfAFreeMachine(t *testing.T) {
 	const threads = 2
 	for _, c := range []struct {

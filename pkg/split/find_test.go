@@ -14,8 +14,7 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Find returns each task of a manifest as it is given out, and an error for an id that
-// no task has.
+// Find returns each task of a manifest as Tasks yields it, and an error for an unknown id.
 func TestFind(t *testing.T) {
 	for name, m := range manifests(t) {
 		for want := range split.Tasks(&m) {
@@ -31,7 +30,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Find knows batches of any size, the last of a class with what is left.
+// Find works with batches of any size, including a smaller last batch of a class.
 func TestFindInBatches(t *testing.T) {
 	for _, batch := range []int{1, 2, 5, queens.MaxBatch} {
 		m := renumbered(mustPlan(t, 8, queens.Mirror, 3), batch)
@@ -43,7 +42,7 @@ func TestFindInBatches(t *testing.T) {
 	}
 }
 
-// Find gives many tasks in one pass, each once and in order, whatever classes they are of.
+// Find yields many tasks in one pass, each once and in order, across classes.
 func TestFindMany(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -77,8 +76,7 @@ func find(ctx context.Context, m *queens.Manifest, id uint64) (queens.Task, erro
 	return found[0], nil
 }
 
-// A manifest that claims more tasks than its classes have leads to an error, and to no
-// empty task.
+// A manifest that claims more tasks than its classes have causes an error, not an empty task.
 func TestFindBeyondTheClass(t *testing.T) {
 	m := mustPlan(t, 6, queens.None, 2)
 	m.Tasks++
@@ -87,7 +85,7 @@ func TestFindBeyondTheClass(t *testing.T) {
 	}
 }
 
-// A manifest that this program has made is its own, whatever it is of.
+// Check accepts every manifest that this program makes.
 func TestCheckOfOwnManifests(t *testing.T) {
 	for name, m := range manifests(t) {
 		if err := split.Check(t.Context(), &m); err != nil {
@@ -96,7 +94,7 @@ func TestCheckOfOwnManifests(t *testing.T) {
 	}
 }
 
-// A manifest whose tasks this program would not make is refused, with the reason.
+// Check rejects, with the reason, a manifest whose tasks this program would not make.
 func TestCheckRefusesOtherManifests(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(m *queens.Manifest)
@@ -127,7 +125,7 @@ func TestCheckRefusesOtherManifests(t *testing.T) {
 	}
 }
 
-// Check leaves the manifest as it is.
+// Check does not change the manifest.
 func TestCheckChangesNothing(t *testing.T) {
 	m, want := mustPlan(t, 8, queens.Full, 0), mustPlan(t, 8, queens.Full, 0)
 	m.Classes[2].First++
@@ -137,7 +135,7 @@ func TestCheckChangesNothing(t *testing.T) {
 	}
 }
 
-// What is no longer wanted ends early, with the reason.
+// Find and Check end with the cause of their context.
 func TestFindAndCheckEndWithTheirContext(t *testing.T) {
 	reason := errors.New("not wanted")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -151,7 +149,7 @@ func TestFindAndCheckEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// renumbered is a manifest whose classes have batches of that size.
+// renumbered returns the manifest with batches of the given size.
 func renumbered(m queens.Manifest, batch int) queens.Manifest {
 	m.Tasks = 0
 	for i := range m.Classes {

@@ -11,12 +11,12 @@ import (
 )
 
 // The task set is a function of the manifest, on every machine and in every build
-// of one splitter version: a run that one build began, another finishes.
+// of one splitter version, so one build can resume the runs of another.
 //
-// The hashes are those that this test printed when version 2 was made, on linux/amd64;
-// [TestTasksAreTheManifests] ties a hash to the tasks. When this fails, the tasks have
-// changed. If that is meant, raise split.Version, and pin the hashes of the new one
-// here; never pin new hashes to an old version.
+// This test printed the hashes when version 2 was made, on linux/amd64;
+// [TestTasksAreTheManifests] ties a hash to the tasks. If this test fails, the tasks have
+// changed. If that is intended, raise split.Version and pin the new version's hashes here;
+// never pin new hashes to an old version.
 func TestTaskSetIsPinned(t *testing.T) {
 	const version = 2
 	if split.Version != version {

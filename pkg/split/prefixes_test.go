@@ -26,7 +26,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// Prefixes come one by one: to hold those of a whole large board would take years.
+// Prefixes are streamed: listing those of a whole large board first would take years.
 func TestPrefixesAreStreamed(t *testing.T) {
 	got := 0
 	for p := range split.Prefixes(queens.FullBoard(27), 27) {
@@ -42,7 +42,7 @@ func TestPrefixesAreStreamed(t *testing.T) {
 	}
 }
 
-// A consumer may stop after any prefix, and gets no other.
+// A consumer can stop after any prefix, and gets no further one.
 func TestPrefixesStop(t *testing.T) {
 	b := queens.FullBoard(6)
 	for depth := range 7 {

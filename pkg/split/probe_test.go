@@ -9,14 +9,14 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Many descents come near the true profile, on boards of classes and on boards with
-// holes, and never find what there is not. The bound is some five times the mean
-// error of so many descents; the seed is fixed, so that chance plays no part here.
+// Many probes come near the true profile, on boards of classes and on boards with
+// holes, and never find prefixes that do not exist. The bound is about five times the mean error
+// of that many probes; the seed is fixed, so the result is deterministic.
 func TestProbeNearsTheProfile(t *testing.T) {
-	const descents, bound = 100_000, 0.05
+	const probes, bound = 100_000, 0.05
 	check := func(name string, b queens.Board) {
 		t.Helper()
-		got, want := split.Probe(b, descents), profile(&b)
+		got, want := split.Probe(b, probes), profile(&b)
 		for depth := range want {
 			if off := math.Abs(got[depth] - want[depth]); off > bound*want[depth] {
 				t.Errorf("%s: %v prefixes of %d rows by probes, %v by search", name, got[depth], depth, want[depth])
@@ -39,8 +39,8 @@ func TestProbeNearsTheProfile(t *testing.T) {
 	}
 }
 
-// The same probe twice is the same to the last bit, and every number is one that
-// costs can be reckoned with.
+// Two equal calls give the same profile to the last bit, and all its numbers are finite and not
+// negative.
 func TestProbeIsDeterministic(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for _, class := range mustClasses(t, n, queens.Full) {
@@ -60,7 +60,7 @@ func TestProbeIsDeterministic(t *testing.T) {
 	}
 }
 
-// Another machine rounds no differently: the bits are pinned, with no tolerance.
+// Every machine rounds alike: the bits are pinned, without tolerance.
 func TestProbeIsPinned(t *testing.T) {
 	p := split.Probe(queens.FullBoard(16), 500)
 	for depth, want := range map[int]float64{1: 16, 2: 210.176, 5: 142772.928, 16: 10840724.992} {
@@ -70,7 +70,7 @@ func TestProbeIsPinned(t *testing.T) {
 	}
 }
 
-// Nodes below a depth are the prefixes of that depth and of all greater ones.
+// NodesBelow adds up the prefixes of a depth and of all greater depths.
 func TestBelow(t *testing.T) {
 	var p split.Profile
 	for depth := range p {

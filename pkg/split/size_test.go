@@ -10,17 +10,16 @@ import (
 	"nqueens/pkg/split"
 )
 
-// What size.go promises, in nodes.
+// The bounds of size.go, in nodes.
 const (
 	largest  = 4e9 // of a task
 	smallest = 4e6 // below which a task is not cut further
 	fewest   = 256 // tasks in a run that has enough nodes for them
 )
 
-// Tasks are of a good size by an estimate far closer than that which they were made
-// from: none costs much more than the target, the batches are as large as that
-// allows, and there are about as many tasks as the target wants, with one more a
-// class.
+// Tasks have a good size by a far more precise estimate than the one that planned them: none
+// costs much more than the target, batches are as large as that allows, and there are about as
+// many tasks as the target implies, plus one a class.
 func TestSizes(t *testing.T) {
 	for n := 8; n <= 20; n++ {
 		for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
@@ -55,8 +54,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// The single task costs what it should too, counted to the last node: a batch is
-// enough prefixes for the large ones not to matter.
+// Single tasks have the right cost too, by their exact number of nodes: a batch has enough
+// prefixes to even out large ones.
 func TestEveryTaskIsSmall(t *testing.T) {
 	const n, bound = 15, 1.5
 	for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
@@ -76,7 +75,7 @@ func TestEveryTaskIsSmall(t *testing.T) {
 	}
 }
 
-// Depth and batch are chosen for any side, within the board and a task's limits.
+// PlanSizes chooses depth and batch for every side, within the board and the limits of a task.
 func TestSizesOfEverySide(t *testing.T) {
 	for n := 1; n <= 18; n++ {
 		for _, s := range symmetries {
@@ -90,8 +89,8 @@ func TestSizesOfEverySide(t *testing.T) {
 	}
 }
 
-// Classes whose search ends early, or has no first queen, have few tasks or none,
-// and do not disturb their neighbours.
+// Classes whose search ends early, or whose first row allows nothing, have few tasks or none, and
+// do not affect the other classes.
 func TestSizesOfBarrenClasses(t *testing.T) {
 	barren, short := queens.FullBoard(8), queens.FullBoard(8)
 	barren.Allow[0], short.Allow[3] = 0, 0
@@ -108,7 +107,7 @@ func TestSizesOfBarrenClasses(t *testing.T) {
 	}
 }
 
-// A plan holds a task at a time, however many there are.
+// Planning holds one task at a time, however many there are.
 func TestPlanIsStreamed(t *testing.T) {
 	const bound = 16 << 20
 	classes := mustClasses(t, 22, queens.Full)

@@ -20,9 +20,8 @@ import (
 
 var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
-// A manifest says which tasks there are, and the tasks are just those: ids from 0
-// without a gap, each of the class that its id leads to, with every prefix of every
-// class once and in order.
+// Tasks yields exactly the tasks of the manifest: ids from 0 without a gap, each of the class
+// that ClassOf returns, with every prefix of every class once and in order.
 func TestTasksAreTheManifests(t *testing.T) {
 	for name, m := range manifests(t) {
 		var hashes []byte
@@ -52,8 +51,8 @@ func TestTasksAreTheManifests(t *testing.T) {
 	}
 }
 
-// Each class starts with the task after the last of the class before it; one
-// without a prefix has none.
+// Each class starts with the id after the last task of the class before; a class without a prefix
+// has no task.
 func TestFirstTasks(t *testing.T) {
 	for _, c := range []struct {
 		n     int
@@ -97,8 +96,8 @@ func TestFirstTasks(t *testing.T) {
 	}
 }
 
-// A batch of any size holds so many prefixes, the last what is left, and together
-// they are the class's prefixes in order. Ids go on from the class's first.
+// Batches of any size hold the given number of prefixes, the last batch the rest; together they
+// are the class's prefixes in order. Ids count up from the class's first.
 func TestBatches(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -126,8 +125,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// The tasks of a class have all the solutions on its board between them, at any
-// depth and in batches of any size.
+// The tasks of a class together have all solutions of its board, at any depth and with batches of
+// any size.
 func TestTasksHaveAllSolutions(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		for _, s := range symmetries {
@@ -149,8 +148,8 @@ func TestTasksHaveAllSolutions(t *testing.T) {
 	}
 }
 
-// A manifest keeps what it was made from. A depth that is asked for is every class's,
-// with a task for each prefix.
+// A manifest records what it was made from. A given depth applies to every class, with one task
+// for each prefix.
 func TestPlanKeepsItsInput(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		for _, s := range symmetries {
@@ -170,8 +169,7 @@ func TestPlanKeepsItsInput(t *testing.T) {
 	}
 }
 
-// A side that can't be counted, a depth that the board does not have and a class of
-// another side are errors.
+// Plan rejects a side out of range, a depth beyond the board, and a class of another side.
 func TestPlanOfNothing(t *testing.T) {
 	classes := mustClasses(t, 8, queens.Mirror)
 	for _, c := range []struct{ n, depth int }{
@@ -183,8 +181,8 @@ func TestPlanOfNothing(t *testing.T) {
 	}
 }
 
-// A consumer may stop after any task, the last of a class and a smaller last one
-// too, and gets no other.
+// A consumer can stop after any task, also the last or smaller last task of a class, and gets no
+// further one.
 func TestTasksStop(t *testing.T) {
 	same := func(a, b queens.Task) bool { return a.Hash() == b.Hash() }
 	for _, n := range []int{1, 2, 3, 5, 7} {
@@ -199,8 +197,8 @@ func TestTasksStop(t *testing.T) {
 	}
 }
 
-// A task is the consumer's own: later ones leave it as it is, and to write or append
-// to its prefixes changes no other.
+// The consumer owns each task: later tasks do not change it, and writing or appending to its
+// prefixes changes no other task.
 func TestTasksKeepTheirPrefixes(t *testing.T) {
 	for _, batch := range []int{1, 2, 7} {
 		m := mustPlan(t, 9, queens.Mirror, 3)
@@ -273,7 +271,7 @@ func mustPlan(t *testing.T, n int, s queens.Symmetry, depth int) queens.Manifest
 	return m
 }
 
-// stopAnywhere stops a sequence after every one of its elements.
+// stopAnywhere stops a sequence after each of its elements in turn.
 func stopAnywhere[E any](t *testing.T, seq iter.Seq[E], same func(a, b E) bool) {
 	t.Helper()
 	all := slices.Collect(seq)
@@ -303,7 +301,7 @@ func completions(task *queens.Task) uint64 {
 	return sum
 }
 
-// A plan that is no longer wanted ends early, with the reason.
+// Plan ends with the cause of its context.
 func TestPlanEndsWithItsContext(t *testing.T) {
 	reason := errors.New("not wanted")
 	ctx, cancel := context.WithCancelCause(t.Context())

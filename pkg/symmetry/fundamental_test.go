@@ -22,7 +22,7 @@ var (
 	fundamental  = []int64{1, 0, 0, 1, 2, 1, 6, 12, 46, 92, 341, 1787, 9233, 45752, 285053, 1846955, 11977939, 83263591, 621012754, 4878666808, 39333324973, 336376244042, 3029242658210} // https://oeis.org/A002562
 )
 
-// The solutions that turns map to themselves are as many as brute force finds.
+// HalfTurn and QuarterTurn count as many symmetric solutions as brute force.
 func TestTurnsByBruteForce(t *testing.T) {
 	for n := 1; n <= 10; n++ {
 		var half, quarter uint64
@@ -40,7 +40,7 @@ func TestTurnsByBruteForce(t *testing.T) {
 	}
 }
 
-// They are as many as are published, on any number of threads.
+// HalfTurn and QuarterTurn return the published numbers, on any number of threads.
 func TestTurnsArePublished(t *testing.T) {
 	for n := 1; n <= len(halfTurns); n++ {
 		expectTurns(t, n, 1+n%5, halfTurns[n-1], quarterTurns[n-1])
@@ -62,7 +62,7 @@ func expectTurns(t *testing.T, n, threads int, half, quarter uint64) {
 	}
 }
 
-// The published totals make the published numbers of fundamental solutions.
+// The published totals lead to the published numbers of fundamental solutions.
 func TestFundamental(t *testing.T) {
 	for i, want := range fundamental {
 		n := i + 1
@@ -74,7 +74,7 @@ func TestFundamental(t *testing.T) {
 	}
 }
 
-// No image of a solution in a mirror is the solution itself, as Unique relies on.
+// No reflection maps a solution to itself, which Unique relies on.
 func TestNoMirrorKeepsASolution(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		for solution := range oracle.Boards(n) {
@@ -87,7 +87,7 @@ func TestNoMirrorKeepsASolution(t *testing.T) {
 	}
 }
 
-// A total that does not make whole families is a contradiction.
+// A total that gives no whole number of fundamental solutions is a contradiction.
 func TestUniqueOfAWrongTotal(t *testing.T) {
 	for off := int64(-9); off <= 9; off++ {
 		got, err := symmetry.Unique(big.NewInt(14200+off), 80, 8)
@@ -102,7 +102,7 @@ func TestUniqueOfAWrongTotal(t *testing.T) {
 	}
 }
 
-// What Fundamental returns and what it was given are not the same number.
+// Fundamental returns a new number and does not change its argument.
 func TestFundamentalLeavesTheTotal(t *testing.T) {
 	for _, n := range []int{1, 8} {
 		total, _ := queens.KnownTotal(n)
@@ -117,8 +117,8 @@ func TestFundamentalLeavesTheTotal(t *testing.T) {
 	}
 }
 
-// A context that ends ends the search with its cause, and no goroutine goes on: of n = 32
-// it would take hours.
+// The searches end with the cause of their context and leave no goroutine: a search of n = 32
+// would take hours.
 func TestFundamentalEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	stopped := errors.New("stopped")
@@ -135,7 +135,7 @@ func TestFundamentalEnds(t *testing.T) {
 	}
 }
 
-// What can't be counted is an error.
+// Sides and threads out of range are errors.
 func TestTurnsOfNothing(t *testing.T) {
 	for _, n := range []int{-1, 0, 33} {
 		if _, err := symmetry.HalfTurn(t.Context(), n, 1); err == nil {

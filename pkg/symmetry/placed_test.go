@@ -25,7 +25,7 @@ func TestPlacedByBruteForce(t *testing.T) {
 	}
 }
 
-// So it does on larger boards, with some of the queens of a solution, or others.
+// The same holds on larger boards, with some queens of a solution or random queens.
 func TestRandomPlacedByBruteForce(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -62,8 +62,8 @@ func expectPlaced(t *testing.T, n int, placed ...queens.Square) {
 	}
 }
 
-// Of placed queens no other symmetry has classes, not even on a board of one square, and
-// no queens that can't stand together.
+// Classes rejects placed queens with any other symmetry, even on a board of one square, and queens
+// that attack each other.
 func TestPlacedOfNothing(t *testing.T) {
 	for _, c := range []struct {
 		n      int

@@ -11,11 +11,10 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// ks are the numbers of images that classes see.
+// ks are the possible values of k.
 var ks = []int{1, 2, 3, 4, 8}
 
-// The total weighs what is found on a class of k with 8/k, and must leave no
-// remainder; what is found so far leaves it out.
+// Total weighs the sum of each k with 8/k and must leave no remainder; Partial drops it.
 func TestSums(t *testing.T) {
 	type found struct {
 		k     int
@@ -65,7 +64,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// Sums are those of rational numbers, whatever comes in whatever order.
+// Sums agree with rational arithmetic, for any input in any order.
 func TestSumsAreExact(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -91,7 +90,7 @@ func TestSumsAreExact(t *testing.T) {
 	}
 }
 
-// What Total and Floor return is the caller's own.
+// The caller owns the results of Total and Partial.
 func TestSumsKeepTheirOwn(t *testing.T) {
 	var sums symmetry.Sums
 	sums.Add(8, 5)

@@ -13,8 +13,8 @@ import (
 
 var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
-// What a plain search finds on the classes' boards makes, weighted, the published
-// total; found so far and total are the same at the end.
+// The weighted counts of a plain search on the classes' boards give the published total, and Partial
+// equals Total at the end.
 func TestClassesMakeTheTotal(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		for _, s := range symmetries {
@@ -119,8 +119,7 @@ func TestMirrorOfEverySide(t *testing.T) {
 	}
 }
 
-// None is the full board, once, counted as it is; and of a single square every
-// symmetry is none.
+// None has one class, the full board with k = 8; so has every symmetry of a single square.
 func TestNone(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		want := []queens.Class{{Board: queens.FullBoard(n), K: 8}}
@@ -135,7 +134,7 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// Every class is a valid board of the side asked for.
+// Every class has a valid board of the given side.
 func TestClassesAreValid(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for _, s := range symmetries {
@@ -148,8 +147,7 @@ func TestClassesAreValid(t *testing.T) {
 	}
 }
 
-// A side that can't be counted and a symmetry that there isn't are errors, with no
-// class.
+// A side out of range and an unknown symmetry are errors, without classes.
 func TestClassesOfNothing(t *testing.T) {
 	for _, c := range []struct {
 		n int
