@@ -119,7 +119,7 @@ func count(ctx context.Context, app *cli.App, n int, o *countOptions, stdout io.
 		c.ledger, err = c.store.Create(manifest, start)
 	} else {
 		name := before.Run
-		if c.ledger, err = c.store.Open(name); err == nil {
+		if c.ledger, err = c.store.Open(ctx, name); err == nil {
 			app.Log.Info().Str("run", name).Msg("going on with the run of the same count that was interrupted; --new would begin afresh")
 		}
 	}

@@ -76,7 +76,7 @@ func resume(ctx context.Context, app *cli.App, name string, o *resumeOptions, st
 		return c.carry(ctx, stdout)
 	}
 	var err error
-	if c.ledger, err = openRun(c.store, name); err != nil {
+	if c.ledger, err = openRun(ctx, c.store, name); err != nil {
 		return err
 	}
 	h := c.ledger.Header()
@@ -94,8 +94,8 @@ func resume(ctx context.Context, app *cli.App, name string, o *resumeOptions, st
 
 // openRun opens the ledger of a run to go on with it. One that others are reading, or
 // that can't be written, is opened for reading if its run is over.
-func openRun(store *runstore.Store, name string) (*ledger.Ledger, error) {
-	l, err := store.Open(name)
+func openRun(ctx context.Context, store *runstore.Store, name string) (*ledger.Ledger, error) {
+	l, err := store.Open(ctx, name)
 	if err == nil {
 		return l, nil
 	}

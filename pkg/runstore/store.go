@@ -5,6 +5,7 @@
 package runstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -118,8 +119,8 @@ func (s *Store) Create(m queens.Manifest, created time.Time) (*ledger.Ledger, er
 	}
 }
 
-// Open opens the ledger of a run for writing.
-func (s *Store) Open(name string) (*ledger.Ledger, error) {
+// Open opens the ledger of a run for writing. It waits a moment for readers to close it.
+func (s *Store) Open(ctx context.Context, name string) (*ledger.Ledger, error) {
 	slow := time.AfterFunc(slowAfter, func() {
 		s.log.Info().Str("run", name).Msg("reading the ledger, which takes a while")
 	})
