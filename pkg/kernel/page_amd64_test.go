@@ -15,8 +15,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The table of looks in docs/kernel.md has the step that each row really takes, for
-// every number of rows below it, in both kernels.
+// The table in docs/kernel.md names the step that both kernels take, for every number of
+// rows below.
 func TestKernelPageSteps(t *testing.T) {
 	table := regexp.MustCompile("(?m)^\\| (\\d+)(?: to (\\d+)| or more)? \\| `(\\w+)` \\|").FindAllStringSubmatch(kernelPage(t), -1)
 	named := map[int]string{}
@@ -45,16 +45,16 @@ func TestKernelPageSteps(t *testing.T) {
 	}
 }
 
-// The numbers of docs/kernel.md are those of the code.
+// The numbers in docs/kernel.md are those of the code.
 func TestKernelPageNumbers(t *testing.T) {
 	page := strings.Join(strings.Fields(kernelPage(t)), " ")
 	for _, want := range []string{
-		fmt.Sprintf("level that holds %d states or more", minBatch),
-		fmt.Sprintf("buffers have room for %d states", capacity),
-		fmt.Sprintf("with the %d in flight", laneCount),
-		fmt.Sprintf("while the next level holds at most %d - %d, and adds %d at most", capacity, capacity-highWater, laneCount),
-		fmt.Sprintf("There are %d levels, %.1f MB a thread", queens.MaxN, float64(reflect.TypeFor[vectorCounter]().Size())/1e6),
-		fmt.Sprintf("Every %d steps the kernel looks", pollInterval),
+		fmt.Sprintf("deepest queue that holds %d states or more", minBatch),
+		fmt.Sprintf("buffers of a queue have room for %d states", capacity),
+		fmt.Sprintf("with the %d in lanes", laneCount),
+		fmt.Sprintf("while the next queue holds at most %d - %d states, and adds %d at most", capacity, capacity-highWater, laneCount),
+		fmt.Sprintf("There are %d queues, %.1f MB a thread", queens.MaxN, float64(reflect.TypeFor[vectorCounter]().Size())/1e6),
+		fmt.Sprintf("Every %d steps the kernel checks", pollInterval),
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("docs/kernel.md does not say %q", want)
