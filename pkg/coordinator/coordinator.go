@@ -159,7 +159,7 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 		CoreTime:   c.collector.coreTime,
 		Resumed:    c.resumed,
 		Duplicates: c.collector.duplicates,
-		Refused:    c.ledger.Refused(),
+		Refused:    c.ledger.Rejected(),
 		Workers:    len(c.collector.workers),
 	}, err
 }

@@ -131,7 +131,7 @@ func (r *testRun) again() {
 func (r *testRun) resume() {
 	r.t.Helper()
 	var err error
-	if r.ledger, err = ledger.Open(r.folder); err != nil {
+	if r.ledger, err = ledger.Open(r.t.Context(), r.folder); err != nil {
 		r.t.Fatal(err)
 	}
 	r.begin()

@@ -92,8 +92,8 @@ func TestResultsOfALostLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := l.Position().Sequence, stream.CachedInfo().State.LastSeq; got != want || l.Refused() != 1 {
-		t.Errorf("position %d of %d, %d refused, want the end and 1", got, want, l.Refused())
+	if got, want := l.Position().Sequence, stream.CachedInfo().State.LastSeq; got != want || l.Rejected() != 1 {
+		t.Errorf("position %d of %d, %d refused, want the end and 1", got, want, l.Rejected())
 	}
 }
 

@@ -65,7 +65,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 func (s *stream) reopen(b *testing.B) {
 	b.Helper()
 	start := time.Now()
-	l, err := ledger.Open(s.folder)
+	l, err := ledger.Open(b.Context(), s.folder)
 	if err != nil {
 		b.Fatal(err)
 	}

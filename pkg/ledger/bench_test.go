@@ -15,14 +15,14 @@ func BenchmarkAccept(b *testing.B) {
 		b.Run(fmt.Sprintf("group=%d", group), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			l := create(b, b.TempDir(), manyTasks)
-			tasks := inWindow(rng, manyTasks, 1000)
+			tasks := shuffledInWindow(rng, manyTasks, 1000)
 			batch := make([]queens.Result, group)
 			for b.Loop() {
 				for i := range batch {
 					batch[i] = typical(rng, tasks[i])
 				}
 				tasks = tasks[group:]
-				accept(b, l, at(l.Len()+1), batch...)
+				accept(b, l, position(l.Len()+1), batch...)
 			}
 			b.ReportMetric(float64(group*b.N)/b.Elapsed().Seconds(), "results/s")
 		})
@@ -35,7 +35,7 @@ func BenchmarkOpen(b *testing.B) {
 	for _, how := range []struct {
 		name string
 		open func(string) (*ledger.Ledger, error)
-	}{{"Open", ledger.Open}, {"View", ledger.OpenReadOnly}} {
+	}{{"Open", openWriter}, {"View", ledger.OpenReadOnly}} {
 		b.Run(how.name, func(b *testing.B) {
 			for b.Loop() {
 				l, err := how.open(folder)
@@ -65,7 +65,7 @@ func million(b *testing.B) string {
 	folder := b.TempDir()
 	rng := rand.New(rand.NewPCG(1, 2))
 	l := create(b, folder, tasks)
-	acceptMany(b, l, rng, inWindow(rng, tasks, 1000), 8192)
+	acceptMany(b, l, rng, shuffledInWindow(rng, tasks, 1000), 8192)
 	closed(b, l)
 	return folder
 }

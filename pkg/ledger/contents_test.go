@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func result(task, count uint64, attempt uint32) queens.Result {
 }
 
 // header is of a run with the given number of tasks; its manifest does not fit on a
-// page of the file.
+// readPage of the file.
 func header(tasks uint64) ledger.Header {
 	m := queens.Manifest{SplitVersion: 3, N: 12, Symmetry: queens.Full, Tasks: tasks, Hash: [32]byte{1, 2, 3, 31: 4}}
 	for i := range uint64(40) {
@@ -41,8 +42,8 @@ func header(tasks uint64) ledger.Header {
 	return ledger.Header{Run: runName, Created: time.Date(2026, 11, 20, 15, 30, 12, 345, time.UTC), Manifest: m}
 }
 
-// at is a position in a stream.
-func at(sequence uint64) run.StreamPosition {
+// position is a position in a stream.
+func position(sequence uint64) run.StreamPosition {
 	return run.StreamPosition{Created: time.Date(2026, 11, 20, 15, 0, 0, 987654321, time.UTC), Sequence: sequence}
 }
 
@@ -54,6 +55,11 @@ func create(t testing.TB, folder string, tasks uint64) *ledger.Ledger {
 	}
 	t.Cleanup(func() { closed(t, l) })
 	return l
+}
+
+// openWriter opens a ledger for writing.
+func openWriter(folder string) (*ledger.Ledger, error) {
+	return ledger.Open(context.Background(), folder)
 }
 
 func open(t testing.TB, how func(string) (*ledger.Ledger, error), folder string) *ledger.Ledger {
@@ -104,7 +110,7 @@ func (c contents) equal(other contents) bool {
 
 // read returns all that a ledger says.
 func read(l *ledger.Ledger) (contents, error) {
-	c := contents{Header: l.Header(), Disputes: slices.Clone(l.Disputes()), Refused: l.Refused(), Position: l.Position(), State: l.State()}
+	c := contents{Header: l.Header(), Disputes: slices.Clone(l.Disputes()), Refused: l.Rejected(), Position: l.Position(), State: l.State()}
 	for r, err := range l.All() {
 		if err != nil {
 			return c, err
@@ -118,7 +124,7 @@ func read(l *ledger.Ledger) (contents, error) {
 		return c, fmt.Errorf("%d are accepted, All has %d", l.Len(), len(c.Results))
 	}
 	var err error
-	c.Evidence, err = l.Evidence()
+	c.Evidence, err = l.Rejections()
 	return c, err
 }
 

@@ -52,7 +52,7 @@ const manyTasks = 10_000_000
 // acceptForEver accepts groups of results, in order of task from the first that is
 // lacking, and prints how many are accepted after each.
 func acceptForEver(folder string) error {
-	l, err := ledger.Open(folder)
+	l, err := openWriter(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		l, err = ledger.Create(folder, header(manyTasks))
 	}
@@ -65,7 +65,7 @@ func acceptForEver(folder string) error {
 			task := l.Len() + uint64(i)
 			batch[i] = result(task, task*task, 1)
 		}
-		if _, err := l.Accept(batch, nil, at(l.Len()+uint64(len(batch)))); err != nil {
+		if _, err := l.Accept(batch, nil, position(l.Len()+uint64(len(batch)))); err != nil {
 			return err
 		}
 		fmt.Println(l.Len())
@@ -104,8 +104,8 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Wait(); left > 0 {
 			t.Fatalf("round %d: it ended by itself: %v", round, err)
 		}
-		l := open(t, ledger.Open, folder)
-		if l.Len() < last || l.Position() != at(l.Len()) || len(l.Damaged()) > 0 {
+		l := open(t, openWriter, folder)
+		if l.Len() < last || l.Position() != position(l.Len()) || len(l.Damaged()) > 0 {
 			t.Fatalf("round %d: %d are accepted at %v, %d of them damaged, and %d were", round, l.Len(), l.Position(), len(l.Damaged()), last)
 		}
 		next := uint64(0)

@@ -20,13 +20,13 @@ import (
 // already, and is a [LockedError] while another process makes one there.
 func Create(folder string, h Header) (*Ledger, error) {
 	path := filepath.Join(folder, File)
-	if err := check(&h); err != nil {
+	if err := validateHeader(&h); err != nil {
 		return nil, fmt.Errorf("the ledger %s can't be made: %w", path, err)
 	}
 	if err := makeFolder(folder); err != nil {
 		return nil, fmt.Errorf("the folder of the ledger %s can't be made: %w", path, err)
 	}
-	l, err := build(path, h)
+	l, err := createFile(path, h)
 	if errors.Is(err, errLocked) {
 		return nil, &LockedError{Folder: folder}
 	}
@@ -36,7 +36,7 @@ func Create(folder string, h Header) (*Ledger, error) {
 	return l, nil
 }
 
-func check(h *Header) error {
+func validateHeader(h *Header) error {
 	if err := queens.ValidateRun(h.Run); err != nil {
 		return err
 	}
@@ -61,11 +61,11 @@ func makeFolder(folder string) error {
 	return syncFolder(parent)
 }
 
-// build makes the file under another name and renames it when it is whole, so that a
+// createFile makes the file under another name and renames it when it is whole, so that a
 // ledger is never there in part. It is locked from before it has its name.
-func build(path string, h Header) (*Ledger, error) {
+func createFile(path string, h Header) (*Ledger, error) {
 	unfinished := path + ".new"
-	file, err := openUnfinished(unfinished, path)
+	file, err := openNew(unfinished, path)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func build(path string, h Header) (*Ledger, error) {
 		return nil, err
 	}
 	l := &Ledger{path: path, file: file}
-	err = l.fill(h)
+	err = l.initialize(h)
 	if err == nil {
 		err = os.Rename(unfinished, path)
 	}
@@ -89,19 +89,19 @@ func build(path string, h Header) (*Ledger, error) {
 	return l, nil
 }
 
-// fill writes what a new ledger has, where there is none yet, and reads it back.
-func (l *Ledger) fill(h Header) error {
+// initialize writes what a new ledger has, where there is none yet, and reads it back.
+func (l *Ledger) initialize(h Header) error {
 	switch _, err := os.Lstat(l.path); {
 	case err == nil:
 		return fs.ErrExist
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	l.takeHold()
+	l.claimLockInfo()
 	if err := l.file.Truncate(0); err != nil {
 		return err
 	}
-	if err := l.openFile(); err != nil {
+	if err := l.openBolt(); err != nil {
 		return err
 	}
 	err := l.db.Update(func(tx *bbolt.Tx) error {
@@ -111,11 +111,11 @@ func (l *Ledger) fill(h Header) error {
 			}
 		}
 		header, progress := tx.Bucket(headerBucket), tx.Bucket(progressBucket)
-		h.Created = plain(h.Created)
+		h.Created = canonicalTime(h.Created)
 		return cmp.Or(
 			putJSON(header, headerBucket, formatKey, Version),
-			putJSON(header, headerBucket, headerKey, keptHeader(h)),
-			putJSON(progress, progressBucket, positionKey, keptPosition{}),
+			putJSON(header, headerBucket, headerKey, headerJSON(h)),
+			putJSON(progress, progressBucket, positionKey, positionJSON{}),
 			putJSON(progress, progressBucket, refusedKey, 0),
 			putJSON(progress, progressBucket, stateKey, run.Running),
 		)

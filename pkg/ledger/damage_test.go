@@ -18,11 +18,11 @@ import (
 
 // A bit that flips anywhere, or all that there are in the headers of the pages that
 // lead to others, never makes the ledger say what was not written: the file is
-// refused, or says what it said, or what it said one transaction ago where the newest
+// rejected, or says what it said, or what it said one transaction ago where the newest
 // meta page was hit, or names the results that are lost. Under the race detector it is
 // a random fifth of those bits.
 func TestBitFlips(t *testing.T) {
-	s := newSample(t)
+	s := newDamageSample(t)
 	data, _ := s.last()
 	branches := 0
 	var bits []int
@@ -72,7 +72,7 @@ func TestBitFlips(t *testing.T) {
 
 // A file that was cut short anywhere is refused, unless what it lost was never used.
 func TestTruncation(t *testing.T) {
-	s := newSample(t)
+	s := newDamageSample(t)
 	data, _ := s.last()
 	folder := t.TempDir()
 	seed := rand.Uint64()
@@ -93,7 +93,7 @@ func TestTruncation(t *testing.T) {
 
 // A page that became another, or zeros, or noise, is found.
 func TestPagesOverwritten(t *testing.T) {
-	s := newSample(t)
+	s := newDamageSample(t)
 	sound, _ := s.last()
 	folder := t.TempDir()
 	noise := make([]byte, page)
@@ -117,7 +117,7 @@ func TestPagesOverwritten(t *testing.T) {
 // and not its meta page, or half of that. What is there then is the transaction
 // before, with its position.
 func TestPowerCut(t *testing.T) {
-	s := newSample(t)
+	s := newDamageSample(t)
 	folder := t.TempDir()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -141,7 +141,7 @@ func TestPowerCut(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := ledger.Open(folder)
+		l, err := openWriter(folder)
 		if err != nil {
 			t.Fatalf("before transaction %d: %v", i, err)
 		}
@@ -164,18 +164,18 @@ func TestDamagedWhileOpen(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that is mapped can't be cut short on Windows")
 	}
-	s := newSample(t)
+	s := newDamageSample(t)
 	data, want := s.last()
 	for name, c := range map[string]struct {
 		length int64
 		use    func(*ledger.Ledger) error
 	}{
 		"Accept, nothing left": {0, func(l *ledger.Ledger) error {
-			_, err := l.Accept([]queens.Result{result(3001, 1, 1)}, nil, at(100))
+			_, err := l.Accept([]queens.Result{result(3001, 1, 1)}, nil, position(100))
 			return err
 		}},
 		"Accept, meta pages left": {2 * page, func(l *ledger.Ledger) error {
-			_, err := l.Accept([]queens.Result{result(3001, 1, 1)}, nil, at(100))
+			_, err := l.Accept([]queens.Result{result(3001, 1, 1)}, nil, position(100))
 			return err
 		}},
 		"All": {2 * page, func(l *ledger.Ledger) error {
@@ -190,7 +190,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 			_, _, err := l.Result(want.Results[0].Task)
 			return err
 		}},
-		"Evidence":             {2 * page, func(l *ledger.Ledger) error { _, err := l.Evidence(); return err }},
+		"Evidence":             {2 * page, func(l *ledger.Ledger) error { _, err := l.Rejections(); return err }},
 		"SetState, none left":  {0, func(l *ledger.Ledger) error { return l.SetState(run.Stopped) }},
 		"SetState, metas left": {2 * page, func(l *ledger.Ledger) error { return l.SetState(run.Stopped) }},
 	} {
@@ -199,7 +199,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			l := open(t, ledger.Open, folder)
+			l := open(t, openWriter, folder)
 			if err := os.Truncate(filepath.Join(folder, file), c.length); err != nil {
 				t.Fatal(err)
 			}
@@ -215,7 +215,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 				t.Error("what is held in memory is gone")
 			}
 			closed(t, l)
-			if _, err := ledger.Open(folder); !errors.As(err, &damaged) {
+			if _, err := openWriter(folder); !errors.As(err, &damaged) {
 				t.Errorf("opened again, the error is %v", err)
 			}
 		})

@@ -35,17 +35,17 @@ type Dispute struct {
 	Settled bool
 }
 
-// vote adds a result to the votes, and returns what became of it and whether it was
+// add adds a result to the votes, and returns what became of it and whether it was
 // kept.
-func (d *Dispute) vote(r queens.Result) (verdict Verdict, kept bool) {
+func (d *Dispute) add(r queens.Result) (verdict Verdict, kept bool) {
 	repeats := func(old queens.Result) bool { return old.Worker == r.Worker && old.Count == r.Count }
 	if slices.ContainsFunc(d.Votes, repeats) {
 		return Duplicate, false
 	}
-	before, settled := decide(d.Votes)
+	before, settled := tally(d.Votes)
 	agrees := d.Votes[before].Count == r.Count
 	d.Votes = append(slices.Clip(d.Votes), r)
-	_, d.Settled = decide(d.Votes)
+	_, d.Settled = tally(d.Votes)
 	switch {
 	case settled && agrees:
 		return Duplicate, true
@@ -55,24 +55,24 @@ func (d *Dispute) vote(r queens.Result) (verdict Verdict, kept bool) {
 	return Conflict, true
 }
 
-// decide goes through the votes of a dispute in the order in which they came, and
+// tally goes through the votes of a dispute in the order in which they came, and
 // returns the index of the one that stands as the accepted result, and whether the
 // dispute is settled. A count that has once prevailed stands until another prevails.
-func decide(votes []queens.Result) (accepted int, settled bool) {
+func tally(votes []queens.Result) (accepted int, settled bool) {
 	workers := make(map[uint64]int) // behind each count
 	for _, v := range votes {
 		workers[v.Count]++
 		var leader uint64
-		if leader, settled = prevails(workers); settled && votes[accepted].Count != leader {
+		if leader, settled = majority(workers); settled && votes[accepted].Count != leader {
 			accepted = slices.IndexFunc(votes, func(v queens.Result) bool { return v.Count == leader })
 		}
 	}
 	return accepted, settled
 }
 
-// prevails returns the count with at least two workers behind it and more than behind
+// majority returns the count with at least two workers behind it and more than behind
 // any other, and whether there is one.
-func prevails(workers map[uint64]int) (leader uint64, ok bool) {
+func majority(workers map[uint64]int) (leader uint64, ok bool) {
 	most := 1
 	for count, n := range workers {
 		switch {

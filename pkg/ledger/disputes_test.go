@@ -39,7 +39,7 @@ func TestDecide(t *testing.T) {
 		{"a1 b2 c2 d3 e3 f1", 1, false},
 		{"a1 b2 c2 d3 e3 f1 g1", 0, true},
 	} {
-		if accepted, settled := decide(votes(c.votes)); accepted != c.accepted || settled != c.settled {
+		if accepted, settled := tally(votes(c.votes)); accepted != c.accepted || settled != c.settled {
 			t.Errorf("%s: vote %d stands, settled %v; want %d, %v", c.votes, accepted, settled, c.accepted, c.settled)
 		}
 	}
@@ -52,7 +52,7 @@ func TestDecideAgainstCounting(t *testing.T) {
 	for range 20_000 {
 		d := Dispute{Votes: votes("a1 b2")}
 		for range rng.IntN(12) {
-			d.vote(vote(string(rune('a'+rng.IntN(6))), uint64(rng.IntN(4))))
+			d.add(vote(string(rune('a'+rng.IntN(6))), uint64(rng.IntN(4))))
 		}
 		var best, most, second int
 		for count := range 4 {
@@ -68,7 +68,7 @@ func TestDecideAgainstCounting(t *testing.T) {
 				second = n
 			}
 		}
-		accepted, settled := decide(d.Votes)
+		accepted, settled := tally(d.Votes)
 		if want := most >= 2 && most > second; settled != want || d.Settled != want || settled && d.Votes[accepted].Count != uint64(best) {
 			t.Fatalf("votes %v: vote %d stands, settled %v", d.Votes, accepted, settled)
 		}
@@ -122,7 +122,7 @@ func TestDisputes(t *testing.T) {
 				if err := l.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if l, err = Open(folder); err != nil {
+				if l, err = openWriter(folder); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -199,12 +199,12 @@ func TestDisputesAreNotCopied(t *testing.T) {
 	}
 }
 
-// vote is a result of task 7.
+// add is a result of task 7.
 func vote(worker string, count uint64) queens.Result {
 	return queens.Result{Run: "run", Task: 7, Hash: 77, Attempt: 1, Count: count, Worker: worker, Kernel: "generic"}
 }
 
-// votes reads workers and counts such as "a1 b2".
+// voteCount reads workers and counts such as "a1 b2".
 func votes(text string) []queens.Result {
 	var all []queens.Result
 	for i := 0; i < len(text); i += 3 {

@@ -68,8 +68,8 @@ func (e *diskError) Error() string {
 
 func (e *diskError) Unwrap() []error { return []error{e.err, queens.ErrIncomplete} }
 
-// diagnose takes an error that is no damage for one of the disk.
-func diagnose(path string, err error) error {
+// wrapIO takes an error that is no damage for one of the disk.
+func wrapIO(path string, err error) error {
 	var damaged *DamagedError
 	if err == nil || errors.As(err, &damaged) {
 		return err
@@ -82,12 +82,12 @@ func (l *Ledger) update(f func(*bbolt.Tx) error) error {
 	switch {
 	case l.failed != nil:
 		return l.failed
-	case l.purpose != toWrite:
+	case l.mode != readWrite:
 		return fmt.Errorf("the ledger %s was opened for reading", l.path)
 	case l.reading > 0:
 		return l.errReading()
 	}
-	l.failed = diagnose(l.path, l.guard(func() error { return l.db.Update(f) }))
+	l.failed = wrapIO(l.path, l.recoverBolt(func() error { return l.db.Update(f) }))
 	return l.failed
 }
 
@@ -96,17 +96,17 @@ func (l *Ledger) view(f func(*bbolt.Tx) error) error {
 	if l.failed != nil {
 		return l.failed
 	}
-	return l.guard(func() error { return l.db.View(f) })
+	return l.recoverBolt(func() error { return l.db.View(f) })
 }
 
-// guard calls f, which calls bbolt. A panic of bbolt, and a fault of the memory that
+// recoverBolt calls f, which calls bbolt. A panic of bbolt, and a fault of the memory that
 // it maps the file to, become a DamagedError, and the file is not used any more.
-func (l *Ledger) guard(f func() error) (err error) {
+func (l *Ledger) recoverBolt(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
 			l.broken = true
-			l.failed = l.damage(fmt.Errorf("it can't be read as it stands: %v", p))
+			l.failed = l.damaged(fmt.Errorf("it can't be read as it stands: %v", p))
 			err = l.failed
 		}
 	}()
@@ -115,4 +115,4 @@ func (l *Ledger) guard(f func() error) (err error) {
 
 func (l *Ledger) errReading() error { return fmt.Errorf("the ledger %s is being read", l.path) }
 
-func (l *Ledger) damage(err error) error { return &DamagedError{File: l.path, Err: err} }
+func (l *Ledger) damaged(err error) error { return &DamagedError{File: l.path, Err: err} }

@@ -23,9 +23,9 @@ func lock(file *os.File, alone bool) error {
 	return err
 }
 
-// openUnfinished opens a file, or makes it, that will be renamed while it is open. It
+// openNew opens a file, or makes it, that will be renamed while it is open. It
 // goes by the name that it will have.
-func openUnfinished(path, name string) (*os.File, error) {
+func openNew(path, name string) (*os.File, error) {
 	for {
 		fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_CREAT|syscall.O_CLOEXEC, 0o600)
 		switch {

@@ -15,17 +15,17 @@ func lock(file *os.File, alone bool) error {
 	if alone {
 		how |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}
-	err := windows.LockFileEx(windows.Handle(file.Fd()), how, 0, 1, 0, place())
+	err := windows.LockFileEx(windows.Handle(file.Fd()), how, 0, 1, 0, lockRange())
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return errLocked
 	}
 	return err
 }
 
-// openUnfinished opens a file, or makes it, that will be renamed while it is open,
+// openNew opens a file, or makes it, that will be renamed while it is open,
 // which needs a mode of sharing that os.OpenFile does not ask for. It goes by the name
 // that it will have.
-func openUnfinished(path, name string) (*os.File, error) {
+func openNew(path, name string) (*os.File, error) {
 	const (
 		access = windows.GENERIC_READ | windows.GENERIC_WRITE
 		share  = windows.FILE_SHARE_READ | windows.FILE_SHARE_WRITE | windows.FILE_SHARE_DELETE
@@ -43,10 +43,10 @@ func openUnfinished(path, name string) (*os.File, error) {
 
 // unlock ends the lock of a file.
 func unlock(file *os.File) error {
-	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, place())
+	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, lockRange())
 }
 
-func place() *windows.Overlapped {
+func lockRange() *windows.Overlapped {
 	return &windows.Overlapped{Offset: 1<<32 - 2, OffsetHigh: 1<<32 - 1}
 }
 

@@ -11,7 +11,7 @@ import (
 // FuzzOpen: a ledger with bytes changed anywhere, also where the checksums of its meta
 // pages are made to hold, is refused or says nothing that was not written.
 func FuzzOpen(f *testing.F) {
-	folder := made(f)
+	folder := sampleLedger(f)
 	sound, err := os.ReadFile(filepath.Join(folder, File))
 	if err != nil {
 		f.Fatal(err)
@@ -51,7 +51,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		for id := range uint64(metaPages) {
 			if resum {
-				b := built{pages: map[uint64][]byte{id: data[id*pageSize:][:pageSize]}}
+				b := fakeFile{pages: map[uint64][]byte{id: data[id*pageSize:][:pageSize]}}
 				b.sum(id)
 			}
 		}
@@ -60,13 +60,13 @@ func FuzzOpen(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(folder, File), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, Open} {
+		for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, openWriter} {
 			l, err := how(folder)
 			if err != nil {
 				continue
 			}
 			for r, err := range l.All() {
-				if err != nil && l.purpose == toLook && len(l.Damaged()) > 0 {
+				if err != nil && l.mode == tolerant && len(l.Damaged()) > 0 {
 					break
 				}
 				if err != nil {
@@ -85,9 +85,9 @@ func FuzzOpen(f *testing.F) {
 // FuzzRecord: no value makes the decoder panic, and one that it takes is the one that
 // is written for what it says.
 func FuzzRecord(f *testing.F) {
-	names := dictionary{numbers: make(map[string]uint64)}
-	names.number("worker")
-	names.number("kernel")
+	names := stringTable{ids: make(map[string]uint64)}
+	names.intern("worker")
+	names.intern("kernel")
 	good := vote("worker", 1<<60)
 	value := appendResult(nil, &good, 0, 1)
 	f.Add(value)
@@ -101,10 +101,10 @@ func FuzzRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		worker, _ := names.number(r.Worker)
-		kernel, _ := names.number(r.Kernel)
+		worker, _ := names.intern(r.Worker)
+		kernel, _ := names.intern(r.Kernel)
 		again, err := parseResult(appendResult(nil, &r, worker, kernel), &names)
-		if err != nil || again != r || len(names.names) != 2 {
+		if err != nil || again != r || len(names.values) != 2 {
 			t.Errorf("%x is read as %v, and again as %v (%v)", value, r, again, err)
 		}
 	})

@@ -35,28 +35,28 @@ type Rejection struct {
 	Reason string
 }
 
-// maxRefusals bounds the refused results that are kept: the first ones.
-const maxRefusals = 10_000
+// maxEvidence bounds the refused results that are kept: the first ones.
+const maxEvidence = 10_000
 
 // Ledger is the accounts of one run. It is for one goroutine at a time. In memory it
 // holds a bit a task, the names of workers and kernels, and the disputes.
 type Ledger struct {
-	path    string
-	header  Header
-	file    *os.File // Closing it ends the lock; db closes it, where db can still be closed.
-	db      *bbolt.DB
-	purpose purpose
-	holder  LockInfo // as holder.json says it; zero where this is no writer
+	path     string
+	header   Header
+	file     *os.File // Closing it ends the lock; db closes it, where db can still be closed.
+	db       *bbolt.DB
+	mode     openMode
+	lockInfo LockInfo // as holder.json says it; zero where this is no writer
 
-	accepted bitmap
-	names    dictionary
-	disputes []Dispute
-	disputed map[uint64]int // by task: index in disputes
-	votes    uint64         // in the file, of all disputes
-	position run.StreamPosition
-	refused  uint64
-	state    run.State
-	damaged  []uint64
+	accepted     bitmap
+	strings      stringTable
+	disputes     []Dispute
+	disputed     map[uint64]int // by task: index in disputes
+	voteCount    uint64         // in the file, of all disputes
+	position     run.StreamPosition
+	rejected     uint64
+	state        run.State
+	damagedTasks []uint64
 
 	reading int   // iterations of All that are under way
 	failed  error // what ended the use of the file, for every later call
@@ -77,14 +77,14 @@ func (l *Ledger) Has(task uint64) bool {
 // Len returns the number of tasks with an accepted result.
 func (l *Ledger) Len() uint64 { return l.accepted.count }
 
-// Refused returns the number of results that were refused, kept as evidence or not.
-func (l *Ledger) Refused() uint64 { return l.refused }
+// Rejected returns the number of results that were refused, kept as evidence or not.
+func (l *Ledger) Rejected() uint64 { return l.rejected }
 
 // Damaged returns the tasks whose records failed their checksum when the ledger was
 // opened, and count as not accepted: [Open] has taken the records out, and put back
 // from the votes what is in dispute; [Look] has passed over them all. A record whose
 // task number itself was hit stands here under the number that it had then.
-func (l *Ledger) Damaged() []uint64 { return l.damaged }
+func (l *Ledger) Damaged() []uint64 { return l.damagedTasks }
 
 // State says how far the run has come: [run.Running] at first.
 func (l *Ledger) State() run.State { return l.state }
@@ -119,17 +119,17 @@ func (l *Ledger) Accept(batch []queens.Result, refused []Rejection, at run.Strea
 			return nil, fmt.Errorf("the ledger %s: a result of task %d, of a run of %d tasks", l.path, batch[i].Task, l.header.Manifest.Tasks)
 		}
 	}
-	at.Created = plain(at.Created)
+	at.Created = canonicalTime(at.Created)
 	if len(batch) == 0 && len(refused) == 0 && at == l.position && l.failed == nil {
 		return nil, nil
 	}
-	e := entry{ledger: l, votes: l.votes, disputes: l.disputes, refused: l.refused}
+	e := acceptTx{ledger: l, voteCount: l.voteCount, disputes: l.disputes, rejected: l.rejected}
 	verdicts := make([]Verdict, len(batch))
 	err := l.update(func(tx *bbolt.Tx) error {
 		e.begin(tx)
 		for i := range batch {
 			var err error
-			if verdicts[i], err = e.enter(batch[i]); err != nil {
+			if verdicts[i], err = e.add(batch[i]); err != nil {
 				return err
 			}
 		}
@@ -146,9 +146,9 @@ func (l *Ledger) Accept(batch []queens.Result, refused []Rejection, at run.Strea
 	for _, task := range e.accepted {
 		l.accepted.set(task)
 	}
-	l.disputes, l.votes, l.refused, l.position = e.disputes, e.votes, e.refused, at
-	if time.Since(l.holder.Updated) >= refreshEvery {
-		l.tellHolder()
+	l.disputes, l.voteCount, l.rejected, l.position = e.disputes, e.voteCount, e.rejected, at
+	if time.Since(l.lockInfo.Updated) >= lockInfoInterval {
+		l.writeLockInfo()
 	}
 	return verdicts, nil
 }
@@ -161,8 +161,8 @@ func (l *Ledger) Result(task uint64) (queens.Result, bool, error) {
 	}
 	var r queens.Result
 	err := l.view(func(tx *bbolt.Tx) (err error) {
-		key := number(task)
-		r, err = l.record(key, tx.Bucket(resultsBucket).Get(key))
+		key := key64(task)
+		r, err = l.decodeResult(key, tx.Bucket(resultsBucket).Get(key))
 		return err
 	})
 	return r, err == nil, err
@@ -201,12 +201,12 @@ func (l *Ledger) All() iter.Seq2[queens.Result, error] {
 // The caller must not change them; what Accept does later does not.
 func (l *Ledger) Disputes() []Dispute { return l.disputes }
 
-// Evidence returns the refused results that were kept, in the order in which they
+// Rejections returns the refused results that were kept, in the order in which they
 // came.
-func (l *Ledger) Evidence() ([]Rejection, error) {
+func (l *Ledger) Rejections() ([]Rejection, error) {
 	var kept []Rejection
 	err := l.view(func(tx *bbolt.Tx) (err error) {
-		kept, err = l.evidence(tx)
+		kept, err = l.readRejections(tx)
 		return err
 	})
 	return kept, err

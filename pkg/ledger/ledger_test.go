@@ -37,8 +37,8 @@ func TestRoundTrip(t *testing.T) {
 		{Result: result(math.MaxUint64, math.MaxUint64, 9), Reason: "the run has no such task"},
 		{Reason: "it is empty"},
 	}
-	want.Refused, want.Position, want.State = 2, at(math.MaxUint64), run.Complete
-	position := run.StreamPosition{Created: at(0).Created.In(zone), Sequence: math.MaxUint64}
+	want.Refused, want.Position, want.State = 2, position(math.MaxUint64), run.Complete
+	position := run.StreamPosition{Created: position(0).Created.In(zone), Sequence: math.MaxUint64}
 	if _, err := l.Accept([]queens.Result{extreme, result(7, 92, 2), result(0, 0, 1)}, want.Evidence, position); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestRoundTrip(t *testing.T) {
 	check("the writer", l)
 	closed(t, l)
 	for range 2 {
-		l = open(t, ledger.Open, folder)
+		l = open(t, openWriter, folder)
 		check("the next writer", l)
 		closed(t, l)
 	}
@@ -82,7 +82,7 @@ func TestAccept(t *testing.T) {
 		{[]queens.Result{result(5, 10, 1), result(5, 10, 2), result(0, 0, 3)}, []ledger.Verdict{ledger.Duplicate, ledger.Duplicate, ledger.Accepted}},
 		{[]queens.Result{result(0, 0, 4)}, []ledger.Verdict{ledger.Duplicate}},
 	} {
-		if got := accept(t, l, at(uint64(i)), c.batch...); !slices.Equal(got, c.want) {
+		if got := accept(t, l, position(uint64(i)), c.batch...); !slices.Equal(got, c.want) {
 			t.Errorf("batch %d: verdicts %v, want %v", i, got, c.want)
 		}
 	}
@@ -97,14 +97,14 @@ func TestAccept(t *testing.T) {
 func TestUnknownTask(t *testing.T) {
 	l := create(t, t.TempDir(), 100)
 	before := contentsOf(t, l)
-	_, err := l.Accept([]queens.Result{result(1, 1, 1), result(100, 1, 1)}, []ledger.Rejection{{Reason: "x"}}, at(9))
+	_, err := l.Accept([]queens.Result{result(1, 1, 1), result(100, 1, 1)}, []ledger.Rejection{{Reason: "x"}}, position(9))
 	if err == nil || !strings.Contains(err.Error(), "task 100") || errors.Is(err, queens.ErrIncomplete) {
 		t.Errorf("the error is %v", err)
 	}
 	if got := contentsOf(t, l); !got.equal(before) {
 		t.Errorf("it has %+v", got)
 	}
-	accept(t, l, at(9), result(1, 1, 1))
+	accept(t, l, position(9), result(1, 1, 1))
 }
 
 // Through any sequence of batches, with the ledger closed and opened between them, it
@@ -127,16 +127,16 @@ func TestAgainstAModel(t *testing.T) {
 					model[task] = batch[i]
 				}
 			}
-			if got := accept(t, l, at(sequence), batch...); !slices.Equal(got, want) {
+			if got := accept(t, l, position(sequence), batch...); !slices.Equal(got, want) {
 				t.Fatalf("seed %d: verdicts %v, want %v", seed, got, want)
 			}
 			clear(batch) // The ledger keeps results, not the batch.
 			if rng.IntN(3) == 0 {
 				closed(t, l)
-				l = open(t, ledger.Open, folder)
+				l = open(t, openWriter, folder)
 			}
-			if l.Position() != at(sequence) {
-				t.Fatalf("seed %d: it is at %v, want %v", seed, l.Position(), at(sequence))
+			if l.Position() != position(sequence) {
+				t.Fatalf("seed %d: it is at %v, want %v", seed, l.Position(), position(sequence))
 			}
 		}
 		want := slices.SortedFunc(maps.Values(model), func(a, b queens.Result) int { return cmp.Compare(a.Task, b.Task) })
@@ -151,23 +151,23 @@ func TestAgainstAModel(t *testing.T) {
 func TestNothingToAccept(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 10)
-	accept(t, l, at(3), result(1, 1, 1))
+	accept(t, l, position(3), result(1, 1, 1))
 	before := fileBytes(t, folder)
-	accept(t, l, at(3))
+	accept(t, l, position(3))
 	if err := l.SetState(run.Running); err != nil {
 		t.Error(err)
 	}
 	if !bytes.Equal(fileBytes(t, folder), before) {
 		t.Error("the file is another")
 	}
-	accept(t, l, at(4))
+	accept(t, l, position(4))
 	closed(t, l)
-	if got := open(t, ledger.OpenReadOnly, folder).Position(); got != at(4) {
-		t.Errorf("it is at %v, want %v", got, at(4))
+	if got := open(t, ledger.OpenReadOnly, folder).Position(); got != position(4) {
+		t.Errorf("it is at %v, want %v", got, position(4))
 	}
 }
 
-// Refused results are all counted; the first 10000 are kept.
+// Rejected results are all counted; the first 10000 are kept.
 func TestEvidenceIsBounded(t *testing.T) {
 	const bound = 10_000
 	folder := t.TempDir()
@@ -178,17 +178,17 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 	last := []ledger.Rejection{{Reason: "the last kept"}, {Reason: "one too many"}}
 	for i, part := range [][]ledger.Rejection{refused, last, last} {
-		if _, err := l.Accept(nil, part, at(uint64(i))); err != nil {
+		if _, err := l.Accept(nil, part, position(uint64(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 {
-		kept, err := l.Evidence()
+		kept, err := l.Rejections()
 		if err != nil || len(kept) != bound || !slices.Equal(kept, append(slices.Clone(refused), last[0])) {
 			t.Errorf("%d are kept (error %v), want the first %d", len(kept), err, bound)
 		}
-		if l.Refused() != bound+3 {
-			t.Errorf("%d were refused, want %d", l.Refused(), bound+3)
+		if l.Rejected() != bound+3 {
+			t.Errorf("%d were refused, want %d", l.Rejected(), bound+3)
 		}
 		closed(t, l)
 		l = open(t, ledger.OpenReadOnly, folder)
@@ -203,7 +203,7 @@ func TestAllStops(t *testing.T) {
 	for task := range uint64(1000) {
 		want = append(want, result(2*task, task, 1))
 	}
-	accept(t, l, at(1), want...)
+	accept(t, l, position(1), want...)
 	for _, limit := range []int{1, 2, 255, 256, 257, 999, 1000} {
 		var got []queens.Result
 		for r, err := range l.All() {
@@ -229,7 +229,7 @@ func TestAllStops(t *testing.T) {
 			}
 			break
 		}
-		_, acceptErr := l.Accept([]queens.Result{result(1, 1, 1)}, nil, at(2))
+		_, acceptErr := l.Accept([]queens.Result{result(1, 1, 1)}, nil, position(2))
 		if acceptErr == nil || l.SetState(run.Stopped) == nil || l.Close() == nil {
 			t.Fatal("written or closed while it is read")
 		}
@@ -237,14 +237,14 @@ func TestAllStops(t *testing.T) {
 	if inner != 1000 {
 		t.Errorf("%d went through it within, want 1000", inner)
 	}
-	accept(t, l, at(2), result(1, 1, 1))
+	accept(t, l, position(2), result(1, 1, 1))
 }
 
 // A panic of who goes through the results is that of the caller, and leaves the ledger
 // as it was.
 func TestPanicInAllIsNotDamage(t *testing.T) {
 	l := create(t, t.TempDir(), 10)
-	accept(t, l, at(1), result(1, 1, 1))
+	accept(t, l, position(1), result(1, 1, 1))
 	func() {
 		defer func() {
 			if p := recover(); p != "mine" {
@@ -256,5 +256,5 @@ func TestPanicInAllIsNotDamage(t *testing.T) {
 			panic("mine")
 		}
 	}()
-	accept(t, l, at(2), result(2, 1, 1))
+	accept(t, l, position(2), result(2, 1, 1))
 }

@@ -26,16 +26,16 @@ func (l *Ledger) load() error {
 		}
 		for _, bucket := range [][]byte{progressBucket, namesBucket, resultsBucket, votesBucket, evidenceBucket} {
 			if tx.Bucket(bucket) == nil {
-				return l.damage(fmt.Errorf("it has no bucket %s", bucket))
+				return l.damaged(fmt.Errorf("it has no bucket %s", bucket))
 			}
 		}
 		if err := cmp.Or(l.loadProgress(tx), l.loadNames(tx)); err != nil {
-			return l.damage(err)
+			return l.damaged(err)
 		}
 		if err := l.loadVotes(tx); err != nil {
-			return l.damage(err)
+			return l.damaged(err)
 		}
-		if _, err := l.evidence(tx); err != nil {
+		if _, err := l.readRejections(tx); err != nil {
 			return err
 		}
 		var err error
@@ -45,8 +45,8 @@ func (l *Ledger) load() error {
 	if err != nil {
 		return err
 	}
-	if l.purpose == toLook {
-		l.damaged = bad
+	if l.mode == tolerant {
+		l.damagedTasks = bad
 		return nil
 	}
 	return l.repair(bad)
@@ -55,35 +55,35 @@ func (l *Ledger) load() error {
 func (l *Ledger) loadHeader(tx *bbolt.Tx) error {
 	bucket := tx.Bucket(headerBucket)
 	if bucket == nil {
-		return l.damage(errors.New("it is no ledger"))
+		return l.damaged(errors.New("it is no ledger"))
 	}
 	var version int
 	if err := getJSON(bucket, headerBucket, formatKey, &version); err != nil {
-		return l.damage(err)
+		return l.damaged(err)
 	}
 	if version != Version {
 		return fmt.Errorf("the ledger %s is of format %d, and this program reads format %d: use the program that made it", l.path, version, Version)
 	}
-	var kept keptHeader
+	var kept headerJSON
 	if err := getJSON(bucket, headerBucket, headerKey, &kept); err != nil {
-		return l.damage(err)
+		return l.damaged(err)
 	}
 	l.header = Header(kept)
-	if err := check(&l.header); err != nil {
-		return l.damage(err)
+	if err := validateHeader(&l.header); err != nil {
+		return l.damaged(err)
 	}
-	if l.purpose == toWrite {
-		l.tellRun()
+	if l.mode == readWrite {
+		l.addRunToLockInfo()
 	}
 	return nil
 }
 
 func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
 	bucket := tx.Bucket(progressBucket)
-	var position keptPosition
+	var position positionJSON
 	err := cmp.Or(
 		getJSON(bucket, progressBucket, positionKey, &position),
-		getJSON(bucket, progressBucket, refusedKey, &l.refused),
+		getJSON(bucket, progressBucket, refusedKey, &l.rejected),
 		getJSON(bucket, progressBucket, stateKey, &l.state),
 	)
 	l.position = run.StreamPosition(position)
@@ -91,9 +91,9 @@ func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
 }
 
 func (l *Ledger) loadNames(tx *bbolt.Tx) error {
-	l.names = dictionary{numbers: make(map[string]uint64)}
+	l.strings = stringTable{ids: make(map[string]uint64)}
 	return eachNumbered(tx, namesBucket, func(value []byte) error {
-		if _, known := l.names.number(string(value)); known {
+		if _, known := l.strings.intern(string(value)); known {
 			return fmt.Errorf("name %q stands in it twice", value)
 		}
 		return nil
@@ -106,7 +106,7 @@ func (l *Ledger) loadVotes(tx *bbolt.Tx) error {
 		if len(value) < 8 {
 			return errors.New("it is too short")
 		}
-		r, err := parseResult(value[8:], &l.names)
+		r, err := parseResult(value[8:], &l.strings)
 		if err != nil {
 			return err
 		}
@@ -121,31 +121,31 @@ func (l *Ledger) loadVotes(tx *bbolt.Tx) error {
 			l.disputes = append(l.disputes, Dispute{Task: r.Task})
 		}
 		l.disputes[i].Votes = append(l.disputes[i].Votes, r)
-		l.votes++
+		l.voteCount++
 		return nil
 	})
 	for i := range l.disputes {
-		_, l.disputes[i].Settled = decide(l.disputes[i].Votes)
+		_, l.disputes[i].Settled = tally(l.disputes[i].Votes)
 	}
 	return err
 }
 
-// evidence returns the refused results that are kept.
-func (l *Ledger) evidence(tx *bbolt.Tx) ([]Rejection, error) {
+// readRejections returns the refused results that are kept.
+func (l *Ledger) readRejections(tx *bbolt.Tx) ([]Rejection, error) {
 	var kept []Rejection
 	err := eachNumbered(tx, evidenceBucket, func(value []byte) error {
-		var r keptRefusal
+		var r rejectionJSON
 		if err := json.Unmarshal(value, &r); err != nil {
 			return err
 		}
 		kept = append(kept, Rejection(r))
 		return nil
 	})
-	if want := min(l.refused, maxRefusals); err == nil && uint64(len(kept)) != want {
+	if want := min(l.rejected, maxEvidence); err == nil && uint64(len(kept)) != want {
 		err = fmt.Errorf("it has %d refused results, and should have %d", len(kept), want)
 	}
 	if err != nil {
-		return nil, l.damage(err)
+		return nil, l.damaged(err)
 	}
 	return kept, nil
 }
@@ -154,10 +154,10 @@ func (l *Ledger) evidence(tx *bbolt.Tx) ([]Rejection, error) {
 func eachNumbered(tx *bbolt.Tx, bucket []byte, f func(value []byte) error) error {
 	next := uint64(0)
 	return tx.Bucket(bucket).ForEach(func(key, sealed []byte) error {
-		if !bytes.Equal(key, number(next)) {
+		if !bytes.Equal(key, key64(next)) {
 			return fmt.Errorf("%s: number %d is lacking", bucket, next)
 		}
-		value, err := unseal(bucket, key, sealed)
+		value, err := verifyChecksum(bucket, key, sealed)
 		if err == nil {
 			err = f(value)
 		}
@@ -170,24 +170,24 @@ func eachNumbered(tx *bbolt.Tx, bucket []byte, f func(value []byte) error) error
 }
 
 // loadResults goes through the results, and returns the tasks of those that are
-// damaged.
+// damagedTasks.
 func (l *Ledger) loadResults(tx *bbolt.Tx) (bad []uint64, err error) {
 	l.accepted = newBitmap(l.header.Manifest.Tasks)
 	err = tx.Bucket(resultsBucket).ForEach(func(key, sealed []byte) error {
 		if len(key) != 8 {
-			return l.damage(fmt.Errorf("a result has the key %x", key))
+			return l.damaged(fmt.Errorf("a result has the key %x", key))
 		}
-		r, err := l.record(key, sealed)
+		r, err := l.decodeResult(key, sealed)
 		if err != nil {
 			bad = append(bad, r.Task)
-			if l.purpose == toRead {
+			if l.mode == readOnly {
 				return err
 			}
 			return nil
 		}
 		if i, ok := l.disputed[r.Task]; ok {
-			if stands, _ := decide(l.disputes[i].Votes); l.disputes[i].Votes[stands] != r {
-				return l.damage(fmt.Errorf("the result of task %d is not the one that its votes chose", r.Task))
+			if stands, _ := tally(l.disputes[i].Votes); l.disputes[i].Votes[stands] != r {
+				return l.damaged(fmt.Errorf("the result of task %d is not the one that its votes chose", r.Task))
 			}
 		}
 		l.accepted.set(r.Task)
@@ -196,21 +196,21 @@ func (l *Ledger) loadResults(tx *bbolt.Tx) (bad []uint64, err error) {
 	return bad, err
 }
 
-// record returns the result under a key of 8 bytes, with its task even where it is
-// damaged.
-func (l *Ledger) record(key, sealed []byte) (queens.Result, error) {
+// decodeResult returns the result under a key of 8 bytes, with its task even where it is
+// damagedTasks.
+func (l *Ledger) decodeResult(key, sealed []byte) (queens.Result, error) {
 	task := binary.BigEndian.Uint64(key)
-	value, err := unseal(resultsBucket, key, sealed)
+	value, err := verifyChecksum(resultsBucket, key, sealed)
 	var r queens.Result
 	if err == nil {
-		r, err = parseResult(value, &l.names)
+		r, err = parseResult(value, &l.strings)
 	}
 	if err == nil && task >= l.header.Manifest.Tasks {
 		err = fmt.Errorf("the run has %d tasks", l.header.Manifest.Tasks)
 	}
 	r.Run, r.Task = l.header.Run, task
 	if err != nil {
-		return queens.Result{Task: task}, l.damage(fmt.Errorf("the result of task %d: %w", task, err))
+		return queens.Result{Task: task}, l.damaged(fmt.Errorf("the result of task %d: %w", task, err))
 	}
 	return r, nil
 }
@@ -221,26 +221,26 @@ func (l *Ledger) repair(bad []uint64) error {
 	var lacking []queens.Result
 	for _, d := range l.disputes {
 		if !l.accepted.has(d.Task) {
-			stands, _ := decide(d.Votes)
+			stands, _ := tally(d.Votes)
 			lacking = append(lacking, d.Votes[stands])
 		}
 	}
 	switch {
 	case len(bad) == 0 && len(lacking) == 0:
 		return nil
-	case l.purpose == toRead:
-		return l.damage(fmt.Errorf("task %d has votes and no result", lacking[0].Task))
+	case l.mode == readOnly:
+		return l.damaged(fmt.Errorf("task %d has votes and no result", lacking[0].Task))
 	}
 	err := l.update(func(tx *bbolt.Tx) error {
-		e := entry{ledger: l}
+		e := acceptTx{ledger: l}
 		e.begin(tx)
 		for _, task := range bad {
-			if err := e.results.Delete(number(task)); err != nil {
+			if err := e.results.Delete(key64(task)); err != nil {
 				return err
 			}
 		}
 		for _, r := range lacking {
-			if err := e.accept(r); err != nil {
+			if err := e.putResult(r); err != nil {
 				return err
 			}
 		}
@@ -252,6 +252,6 @@ func (l *Ledger) repair(bad []uint64) error {
 	for _, r := range lacking {
 		l.accepted.set(r.Task)
 	}
-	l.damaged = slices.DeleteFunc(bad, l.Has)
+	l.damagedTasks = slices.DeleteFunc(bad, l.Has)
 	return nil
 }

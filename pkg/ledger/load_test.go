@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +17,9 @@ import (
 	"nqueens/pkg/run"
 )
 
-// made makes a ledger of 100 tasks with results 0 to 9, a dispute over task 7, and one
-// refused result, and returns its folder.
-func made(t testing.TB) string {
+// sampleLedger makes a ledger of 100 tasks with results 0 to 9, a dispute over task 7, and one
+// rejected result, and returns its folder.
+func sampleLedger(t testing.TB) string {
 	t.Helper()
 	folder := t.TempDir()
 	l, err := Create(folder, headerOf(100))
@@ -42,8 +43,11 @@ func made(t testing.TB) string {
 	return folder
 }
 
-// edit changes a ledger behind its back, in a way that bbolt finds sound.
-func edit(t testing.TB, folder string, f func(*bbolt.Tx) error) {
+// openWriter opens a ledger for writing.
+func openWriter(folder string) (*Ledger, error) { return Open(context.Background(), folder) }
+
+// editBolt changes a ledger behind its back, in a way that bbolt finds sound.
+func editBolt(t testing.TB, folder string, f func(*bbolt.Tx) error) {
 	t.Helper()
 	db, err := bbolt.Open(filepath.Join(folder, File), 0o600, nil)
 	if err != nil {
@@ -56,7 +60,7 @@ func edit(t testing.TB, folder string, f func(*bbolt.Tx) error) {
 
 // putSealed stores a value with a checksum that holds.
 func putSealed(tx *bbolt.Tx, bucket []byte, key uint64, value []byte) error {
-	return tx.Bucket(bucket).Put(number(key), seal(bucket, number(key), value))
+	return tx.Bucket(bucket).Put(key64(key), addChecksum(bucket, key64(key), value))
 }
 
 func jsonOf(t testing.TB, v any) []byte {
@@ -86,32 +90,32 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 			return tx.Bucket(progressBucket).Put(stateKey, slices.Clone(tx.Bucket(progressBucket).Get(refusedKey)))
 		}, "state of progress: its checksum"},
 		"another bucket's value": {func(tx *bbolt.Tx) error {
-			return tx.Bucket(namesBucket).Put(number(0), slices.Clone(tx.Bucket(evidenceBucket).Get(number(0))))
+			return tx.Bucket(namesBucket).Put(key64(0), slices.Clone(tx.Bucket(evidenceBucket).Get(key64(0))))
 		}, "names: number 0: its checksum"},
 		"header that is none": {func(tx *bbolt.Tx) error { return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, 5) }, "header of header: json"},
 		"header of no run": {func(tx *bbolt.Tx) error {
-			return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, keptHeader{Manifest: headerOf(1).Manifest})
+			return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, headerJSON{Manifest: headerOf(1).Manifest})
 		}, "run name"},
 		"header of too many tasks": {func(tx *bbolt.Tx) error {
-			return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, keptHeader(headerOf(1<<60)))
+			return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, headerJSON(headerOf(1<<60)))
 		}, "tasks are more than"},
-		"name lacking":    {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(number(0)) }, "names: number 0 is lacking"},
+		"name lacking":    {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(key64(0)) }, "names: number 0 is lacking"},
 		"name twice":      {func(tx *bbolt.Tx) error { return putSealed(tx, namesBucket, 4, []byte("generic")) }, `name "generic" stands in it twice`},
-		"vote lacking":    {func(tx *bbolt.Tx) error { return tx.Bucket(votesBucket).Delete(number(0)) }, "votes: number 0 is lacking"},
+		"vote lacking":    {func(tx *bbolt.Tx) error { return tx.Bucket(votesBucket).Delete(key64(0)) }, "votes: number 0 is lacking"},
 		"vote too short":  {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, []byte("1234567")) }, "votes: number 2: it is too short"},
-		"vote of no task": {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, appendResult(number(100), &good, 0, 1)) }, "it is of task 100, of 100"},
-		"vote of no one":  {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, appendResult(number(7), &good, 0, 9)) }, "it has name 9 of"},
+		"vote of no task": {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, appendResult(key64(100), &good, 0, 1)) }, "it is of task 100, of 100"},
+		"vote of no one":  {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, appendResult(key64(7), &good, 0, 9)) }, "it has name 9 of"},
 		"vote not counted": {func(tx *bbolt.Tx) error {
-			return putSealed(tx, votesBucket, 2, appendResult(number(8), &good, 0, 1))
+			return putSealed(tx, votesBucket, 2, appendResult(key64(8), &good, 0, 1))
 		}, "result of task 8 is not the one that its votes chose"},
-		"evidence lacking":  {func(tx *bbolt.Tx) error { return tx.Bucket(evidenceBucket).Delete(number(0)) }, "0 refused results, and should have 1"},
-		"evidence too much": {func(tx *bbolt.Tx) error { return putSealed(tx, evidenceBucket, 1, jsonOf(t, keptRefusal{})) }, "2 refused results, and should have 1"},
+		"evidence lacking":  {func(tx *bbolt.Tx) error { return tx.Bucket(evidenceBucket).Delete(key64(0)) }, "0 refused results, and should have 1"},
+		"evidence too much": {func(tx *bbolt.Tx) error { return putSealed(tx, evidenceBucket, 1, jsonOf(t, rejectionJSON{})) }, "2 refused results, and should have 1"},
 		"evidence not kept": {func(tx *bbolt.Tx) error { return putSealed(tx, evidenceBucket, 0, []byte("{")) }, "evidence: number 0: unexpected end"},
 		"key too short":     {func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Put([]byte("1234567"), []byte("x")) }, "a result has the key"},
 	} {
-		folder := made(t)
-		edit(t, folder, c.edit)
-		for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, Open} {
+		folder := sampleLedger(t)
+		editBolt(t, folder, c.edit)
+		for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, openWriter} {
 			l, err := how(folder)
 			if err == nil {
 				_ = l.Close()
@@ -143,10 +147,10 @@ func TestBadRecords(t *testing.T) {
 		"attempt 2^35":    {5, slices.Replace(slices.Clone(tooMany), 9, 10, 0x80, 0x80, 0x80, 0x80, 0x80, 1)},
 		"number too long": {5, slices.Replace(slices.Clone(value), 8, 9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1)},
 	} {
-		folder := made(t)
-		edit(t, folder, func(tx *bbolt.Tx) error {
+		folder := sampleLedger(t)
+		editBolt(t, folder, func(tx *bbolt.Tx) error {
 			if c.value == nil {
-				return tx.Bucket(resultsBucket).Put(number(c.key), []byte("12345678901234567890"))
+				return tx.Bucket(resultsBucket).Put(key64(c.key), []byte("12345678901234567890"))
 			}
 			return putSealed(tx, resultsBucket, c.key, c.value)
 		})
@@ -156,7 +160,7 @@ func TestBadRecords(t *testing.T) {
 		for i, opened := range []struct {
 			how  func(string) (*Ledger, error)
 			want []uint64
-		}{{OpenTolerant, []uint64{c.key}}, {Open, []uint64{c.key}}, {Open, nil}, {OpenTolerant, nil}} {
+		}{{OpenTolerant, []uint64{c.key}}, {openWriter, []uint64{c.key}}, {openWriter, nil}, {OpenTolerant, nil}} {
 			l, err := opened.how(folder)
 			if err != nil {
 				t.Fatal(err)
@@ -174,13 +178,13 @@ func TestBadRecords(t *testing.T) {
 // A task with votes whose result is lacking gets it back from a writer. A reader takes
 // that for damage, and a look does not count the task.
 func TestResultOfVotesLacking(t *testing.T) {
-	folder := made(t)
-	edit(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Delete(number(7)) })
+	folder := sampleLedger(t)
+	editBolt(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Delete(key64(7)) })
 	var damaged *DamagedError
 	if _, err := OpenReadOnly(folder); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "task 7 has votes and no result") {
 		t.Errorf("the reader's error is %v", err)
 	}
-	for i, how := range []func(string) (*Ledger, error){OpenTolerant, Open, OpenReadOnly} {
+	for i, how := range []func(string) (*Ledger, error){OpenTolerant, openWriter, OpenReadOnly} {
 		l, err := how(folder)
 		if err != nil {
 			t.Fatal(err)
@@ -196,13 +200,13 @@ func TestResultOfVotesLacking(t *testing.T) {
 }
 
 // A file of another format is refused with both versions named, and is not taken for a
-// damaged one.
+// damagedTasks one.
 func TestOtherVersion(t *testing.T) {
-	folder := made(t)
-	edit(t, folder, func(tx *bbolt.Tx) error {
+	folder := sampleLedger(t)
+	editBolt(t, folder, func(tx *bbolt.Tx) error {
 		return putJSON(tx.Bucket(headerBucket), headerBucket, formatKey, Version+1)
 	})
-	for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, Open} {
+	for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, openWriter} {
 		_, err := how(folder)
 		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "of format 2, and this program reads format 1") {
 			t.Errorf("the error is %v", err)
@@ -213,7 +217,7 @@ func TestOtherVersion(t *testing.T) {
 // When the file can't be written, Accept says why, and accepts nothing any more; what
 // was accepted before is there when the ledger is opened again.
 func TestWriteFails(t *testing.T) {
-	folder := made(t)
+	folder := sampleLedger(t)
 	for round, use := range []func(*Ledger) error{
 		func(l *Ledger) error { return l.SetState(run.Stopped) },
 		func(l *Ledger) error {
@@ -221,7 +225,7 @@ func TestWriteFails(t *testing.T) {
 			return err
 		},
 	} {
-		l, err := Open(folder)
+		l, err := openWriter(folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,11 +245,11 @@ func TestWriteFails(t *testing.T) {
 		if !errors.Is(again, err) || !errors.Is(reading, err) || !errors.Is(l.SetState(run.Running), err) {
 			t.Errorf("round %d: the error is %v, and later %v, %v", round, err, again, reading)
 		}
-		if l.Len() != 10 || l.Position().Sequence != 9 || l.Refused() != 1 || l.State() != run.Running || l.Disputes()[0].Settled {
+		if l.Len() != 10 || l.Position().Sequence != 9 || l.Rejected() != 1 || l.State() != run.Running || l.Disputes()[0].Settled {
 			t.Errorf("round %d: something of it was accepted", round)
 		}
 		_ = l.Close() // of a file that is closed already
-		if l, err = Open(folder); err != nil {
+		if l, err = openWriter(folder); err != nil {
 			t.Fatal(err)
 		}
 		if l.Len() != 10 || l.Position().Sequence != 9 || l.State() != run.Running {

@@ -2,43 +2,52 @@ package ledger
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"path/filepath"
 	"time"
 )
 
-// How long a writer waits for readers, which soon end, and how often it looks.
+// How long a writer waits for readers, which finish soon, and how often it tries.
 const (
-	readersPatience = 2 * time.Second
-	readersRetry    = 20 * time.Millisecond
+	readersTimeout   = 2 * time.Second
+	lockPollInterval = 20 * time.Millisecond
 )
 
-// take locks the file for what the ledger is opened for.
-func (l *Ledger) take() error {
-	folder := filepath.Dir(l.path)
-	for start := time.Now(); ; time.Sleep(readersRetry) {
-		err := lock(l.file, l.purpose == toWrite)
-		if err == nil && l.purpose == toWrite {
-			l.takeHold()
+// acquire locks the file: shared for a reader, exclusive for a writer, which waits for
+// readers until ctx ends or readersTimeout has passed.
+func (l *Ledger) acquire(ctx context.Context) error {
+	poll := time.NewTicker(lockPollInterval)
+	defer poll.Stop()
+	for start := time.Now(); ; {
+		err := lock(l.file, l.mode == readWrite)
+		if err == nil && l.mode == readWrite {
+			l.claimLockInfo()
 		}
 		if !errors.Is(err, errLocked) {
-			return diagnose(l.path, err)
+			return wrapIO(l.path, err)
 		}
-		writer, err := l.writerHasIt()
+		folder := filepath.Dir(l.path)
+		writer, err := l.heldByWriter()
 		switch {
 		case err != nil:
-			return diagnose(l.path, err)
+			return wrapIO(l.path, err)
 		case writer:
-			return &LockedError{Folder: folder, Holder: readHolder(folder)}
-		case time.Since(start) >= readersPatience:
+			return &LockedError{Folder: folder, Holder: readLockInfo(folder)}
+		case time.Since(start) >= readersTimeout:
 			return &LockedError{Folder: folder, Readers: true}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-poll.C:
 		}
 	}
 }
 
-// writerHasIt reports whether others who have the file locked do so to write: then it
-// can't be locked together with them.
-func (l *Ledger) writerHasIt() (bool, error) {
+// heldByWriter reports whether the lock that others hold is exclusive: then a shared
+// one can't be had beside it.
+func (l *Ledger) heldByWriter() (bool, error) {
 	err := lock(l.file, false)
 	if errors.Is(err, errLocked) {
 		return true, nil

@@ -10,16 +10,16 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// staleHolder leaves in a folder what a writer that was killed leaves.
-func staleHolder(t *testing.T, folder string) {
+// writeStaleLockInfo leaves in a folder what a writer that was killed leaves.
+func writeStaleLockInfo(t *testing.T, folder string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(folder, holderName), []byte(`{"run":"other","pid":1,"host":"elsewhere"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, lockInfoFile), []byte(`{"run":"other","pid":1,"host":"elsewhere"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// holderOf returns who is told to have the ledger of a folder open.
-func holderOf(t *testing.T, folder string) (LockInfo, string) {
+// lockHolder returns who is told to have the ledger of a folder open.
+func lockHolder(t *testing.T, folder string) (LockInfo, string) {
 	t.Helper()
 	l, err := OpenReadOnly(folder)
 	if err == nil {
@@ -36,11 +36,11 @@ func holderOf(t *testing.T, folder string) (LockInfo, string) {
 // that; a writer that was killed before is not named again, even where nothing can be
 // written in its place.
 func TestHolderWhileOpening(t *testing.T) {
-	folder := made(t)
+	folder := sampleLedger(t)
 	for _, inTheWay := range []bool{false, true} {
-		staleHolder(t, folder)
+		writeStaleLockInfo(t, folder)
 		if inTheWay {
-			if err := os.MkdirAll(filepath.Join(folder, holderName+".new", "in the way"), 0o700); err != nil {
+			if err := os.MkdirAll(filepath.Join(folder, lockInfoFile+".new", "in the way"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -49,20 +49,20 @@ func TestHolderWhileOpening(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &Ledger{path: file.Name(), file: file}
-		if err := l.take(); err != nil {
+		if err := l.acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		h, text := holderOf(t, folder)
+		h, text := lockHolder(t, folder)
 		if inTheWay && h != (LockInfo{}) || !inTheWay && (h.PID != os.Getpid() || h.Run != "" || !strings.Contains(text, "being opened by process")) {
 			t.Errorf("with the lock, the holder is %+v: %s", h, text)
 		}
-		if err := l.openFile(); err != nil {
+		if err := l.openBolt(); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.view(func(tx *bbolt.Tx) error { return l.loadHeader(tx) }); err != nil {
 			t.Fatal(err)
 		}
-		if h, _ = holderOf(t, folder); !inTheWay && (h.PID != os.Getpid() || h.Run != "run" || h.Tasks != 100 || len(h.Hash) != 64) {
+		if h, _ = lockHolder(t, folder); !inTheWay && (h.PID != os.Getpid() || h.Run != "run" || h.Tasks != 100 || len(h.Hash) != 64) {
 			t.Errorf("with the header, the holder is %+v", h)
 		}
 		if err := l.load(); err != nil {
@@ -76,14 +76,14 @@ func TestHolderWhileOpening(t *testing.T) {
 
 // A ledger that can't be opened has no holder.
 func TestNoHolderOfADamagedLedger(t *testing.T) {
-	folder := made(t)
-	staleHolder(t, folder)
-	edit(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(positionKey) })
+	folder := sampleLedger(t)
+	writeStaleLockInfo(t, folder)
+	editBolt(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(positionKey) })
 	var damaged *DamagedError
-	if _, err := Open(folder); !errors.As(err, &damaged) {
+	if _, err := openWriter(folder); !errors.As(err, &damaged) {
 		t.Fatalf("the error is %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(folder, holderName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(folder, lockInfoFile)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("holder.json is there: %v", err)
 	}
 	if _, err := OpenReadOnly(folder); !errors.As(err, &damaged) {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,8 @@ const (
 	File = "ledger.db"
 	// maxTasks bounds a run's tasks: a bit of memory each, 512 MiB.
 	maxTasks = 1 << 32
-	// allocate is how much the file grows at a time, in bytes.
-	allocate = 1 << 20
+	// allocSize is how much the file grows at a time, in bytes.
+	allocSize = 1 << 20
 )
 
 var (
@@ -26,81 +27,84 @@ var (
 	errClosed = errors.New("the ledger is closed")
 )
 
-// Open opens the ledger in a folder for writing, once in the world, and checks all of
-// it: structure, checksums, and that its parts agree. Records of results that are
-// damaged are taken out, see [Ledger.Damaged]; any other damage is a [DamagedError].
-// Where it is open for writing already the error is a [LockedError], and where others
-// still read it after 2 s; where there is none, it wraps [fs.ErrNotExist].
-func Open(folder string) (*Ledger, error) { return open(folder, toWrite) }
+// Open opens the ledger in a folder for writing and checks all of it: structure,
+// checksums, and that its parts agree. Only one process can have it open so. Damaged
+// records of results are removed, see [Ledger.Damaged]; any other damage is a
+// [DamagedError]. Open waits up to 2 s, or until ctx ends, for readers to finish. The
+// error is a [LockedError] if they do not, or if the ledger is open for writing
+// already; it wraps [fs.ErrNotExist] if there is no ledger.
+func Open(ctx context.Context, folder string) (*Ledger, error) { return open(ctx, folder, readWrite) }
 
-// OpenReadOnly opens the ledger in a folder for reading, together with other readers, and
-// checks it as [Open] does; a damaged record is an error too. It writes nothing. Where
-// it is open for writing the error is a [LockedError].
-func OpenReadOnly(folder string) (*Ledger, error) { return open(folder, toRead) }
+// OpenReadOnly opens the ledger in a folder for reading, which any number of processes
+// may do at once, and checks it as [Open] does; a damaged record is an error too. It
+// writes nothing. If the ledger is open for writing the error is a [LockedError].
+func OpenReadOnly(folder string) (*Ledger, error) {
+	return open(context.Background(), folder, readOnly)
+}
 
-// OpenTolerant is a View that passes over damaged records, as [Open] would: they count as not
-// accepted, and [Ledger.Damaged] names them. [Ledger.All] ends at the first of them.
-func OpenTolerant(folder string) (*Ledger, error) { return open(folder, toLook) }
+// OpenTolerant is [OpenReadOnly], but skips damaged records: their tasks count as not
+// accepted, and [Ledger.Damaged] lists them. [Ledger.All] ends at the first of them.
+func OpenTolerant(folder string) (*Ledger, error) {
+	return open(context.Background(), folder, tolerant)
+}
 
-// purpose is what a ledger was opened for.
-type purpose int
+// openMode is what a ledger was opened for.
+type openMode int
 
 const (
-	toWrite purpose = iota
-	toRead
-	toLook
+	readWrite openMode = iota
+	readOnly
+	tolerant
 )
 
-func open(folder string, what purpose) (*Ledger, error) {
-	path := filepath.Join(folder, File)
-	mode := os.O_RDONLY
-	if what == toWrite {
-		mode = os.O_RDWR
+func open(ctx context.Context, folder string, mode openMode) (*Ledger, error) {
+	l := &Ledger{path: filepath.Join(folder, File), mode: mode}
+	flag := os.O_RDONLY
+	if mode == readWrite {
+		flag = os.O_RDWR
 	}
-	file, err := os.OpenFile(path, mode, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	var err error
+	if l.file, err = os.OpenFile(l.path, flag, 0); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no ledger: %w", err)
+	} else if err != nil {
+		return nil, wrapIO(l.path, err)
 	}
-	if err != nil {
-		return nil, diagnose(path, err)
-	}
-	l := &Ledger{path: path, file: file, purpose: what}
-	if err := l.start(); err != nil {
+	if err := l.lockAndLoad(ctx); err != nil {
 		_ = l.release()
 		return nil, err
 	}
 	return l, nil
 }
 
-// start locks the file, checks it, and reads what is held in memory.
-func (l *Ledger) start() error {
-	if err := l.take(); err != nil {
+// lockAndLoad locks the file, checks it, and reads what is held in memory.
+func (l *Ledger) lockAndLoad(ctx context.Context) error {
+	if err := l.acquire(ctx); err != nil {
 		return err
 	}
 	info, err := l.file.Stat()
 	if err != nil {
-		return diagnose(l.path, err)
+		return wrapIO(l.path, err)
 	}
 	if err := checkStructure(l.file, info.Size()); err != nil {
-		return l.damage(err)
+		return l.damaged(err)
 	}
-	if err := l.openFile(); err != nil {
-		return diagnose(l.path, err)
+	if err := l.openBolt(); err != nil {
+		return wrapIO(l.path, err)
 	}
 	if err := l.load(); err != nil {
 		return err
 	}
-	if l.purpose == toWrite {
-		l.tellHolder()
+	if l.mode == readWrite {
+		l.writeLockInfo()
 	}
 	return nil
 }
 
-// openFile lets bbolt open the file.
-func (l *Ledger) openFile() error {
-	return l.guard(func() (err error) {
-		if l.db, err = bbolt.Open(l.path, 0, options(l.file, l.purpose != toWrite)); err == nil {
-			l.db.AllocSize = allocate
+// openBolt lets bbolt open the file.
+func (l *Ledger) openBolt() error {
+	return l.recoverBolt(func() (err error) {
+		if l.db, err = bbolt.Open(l.path, 0, options(l.file, l.mode != readWrite)); err == nil {
+			l.db.AllocSize = allocSize
 		}
 		return err
 	})
@@ -135,7 +139,7 @@ func (l *Ledger) Close() error {
 // release ends the hold and closes the file. Where bbolt has panicked its locks may be held, and closing
 // it might wait for ever; then what it mapped stays until the process ends.
 func (l *Ledger) release() error {
-	l.letGo()
+	l.removeLockInfo()
 	switch {
 	case l.db == nil:
 		return l.file.Close()

@@ -19,11 +19,11 @@ import (
 func TestViewWritesNothing(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 10)
-	accept(t, l, at(1), result(1, 1, 1))
+	accept(t, l, position(1), result(1, 1, 1))
 	closed(t, l)
 	names, before := listing(t, folder), fileBytes(t, folder)
 	l = open(t, ledger.OpenReadOnly, folder)
-	if _, err := l.Accept([]queens.Result{result(2, 1, 1)}, nil, at(2)); err == nil || errors.Is(err, queens.ErrIncomplete) {
+	if _, err := l.Accept([]queens.Result{result(2, 1, 1)}, nil, position(2)); err == nil || errors.Is(err, queens.ErrIncomplete) {
 		t.Errorf("it accepts: %v", err)
 	}
 	if err := l.SetState(run.Complete); err == nil {
@@ -42,7 +42,7 @@ func TestViewWritesNothing(t *testing.T) {
 // one that is not there can't be opened.
 func TestCreate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "b")
-	for _, how := range []func(string) (*ledger.Ledger, error){ledger.Open, ledger.OpenReadOnly, ledger.OpenTolerant} {
+	for _, how := range []func(string) (*ledger.Ledger, error){openWriter, ledger.OpenReadOnly, ledger.OpenTolerant} {
 		if _, err := how(folder); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, queens.ErrIncomplete) {
 			t.Errorf("with no ledger the error is %v", err)
 		}
@@ -62,7 +62,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("a ledger that can't be made leaves a folder: %v", err)
 	}
 	l := create(t, folder, 10)
-	accept(t, l, at(1), result(1, 1, 1))
+	accept(t, l, position(1), result(1, 1, 1))
 	if _, err := ledger.Create(folder, header(10)); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("beside a ledger in use, the error is %v", err)
 	}
@@ -93,7 +93,7 @@ func TestCreateKeepsTheLedger(t *testing.T) {
 		go func() {
 			defer close(refused)
 			for !failed.Load() {
-				other, err := ledger.Open(folder)
+				other, err := openWriter(folder)
 				if !errors.Is(err, fs.ErrNotExist) {
 					if err == nil {
 						err = other.Close()
@@ -124,7 +124,7 @@ func TestUnfinishedIsNotThere(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, file+".new"), make([]byte, 100_000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Open(folder); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := openWriter(folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the error is %v", err)
 	}
 	create(t, folder, 10)
@@ -133,13 +133,13 @@ func TestUnfinishedIsNotThere(t *testing.T) {
 // After Close nothing can be asked of the file, and closing again is nothing.
 func TestClosed(t *testing.T) {
 	l := create(t, t.TempDir(), 10)
-	accept(t, l, at(1), result(1, 1, 1))
+	accept(t, l, position(1), result(1, 1, 1))
 	closed(t, l)
 	closed(t, l)
-	_, acceptErr := l.Accept(nil, nil, at(1))
+	_, acceptErr := l.Accept(nil, nil, position(1))
 	_, _, resultErr := l.Result(1)
 	_, _, otherErr := l.Result(2)
-	_, evidenceErr := l.Evidence()
+	_, evidenceErr := l.Rejections()
 	for what, err := range map[string]error{
 		"Accept": acceptErr, "SetState": l.SetState(run.Running), "Result": resultErr,
 		"Result of another": otherErr, "Evidence": evidenceErr,

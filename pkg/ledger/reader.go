@@ -8,9 +8,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// readAtOnce is how many results All reads before it hands them out: what it calls
+// readBatch is how many results All reads before it hands them out: what it calls
 // then is not under the guard of what calls bbolt.
-const readAtOnce = 256
+const readBatch = 256
 
 // reader reads the results in order, in one transaction.
 type reader struct {
@@ -27,7 +27,7 @@ func (l *Ledger) newReader() (*reader, error) {
 		return nil, l.failed
 	}
 	r := &reader{ledger: l}
-	err := l.guard(func() (err error) {
+	err := l.recoverBolt(func() (err error) {
 		r.tx, err = l.db.Begin(false)
 		return err
 	})
@@ -52,11 +52,11 @@ func (r *reader) next() ([]queens.Result, error) {
 	if r.ledger.failed != nil {
 		return nil, r.ledger.failed
 	}
-	err := r.ledger.guard(func() error {
-		for len(r.part) < readAtOnce {
+	err := r.ledger.recoverBolt(func() error {
+		for len(r.part) < readBatch {
 			key, sealed := r.step()
 			if key == nil {
-				return r.atEnd()
+				return r.checkCount()
 			}
 			if err := r.take(key, sealed); err != nil {
 				return err
@@ -77,24 +77,24 @@ func (r *reader) step() (key, sealed []byte) {
 
 func (r *reader) take(key, sealed []byte) error {
 	if len(key) != 8 {
-		return r.ledger.damage(fmt.Errorf("a result has the key %x", key))
+		return r.ledger.damaged(fmt.Errorf("a result has the key %x", key))
 	}
-	result, err := r.ledger.record(key, sealed)
+	result, err := r.ledger.decodeResult(key, sealed)
 	if err != nil {
 		return err
 	}
 	if !r.ledger.Has(result.Task) || r.read > 0 && result.Task <= r.last {
-		return r.ledger.damage(fmt.Errorf("the result of task %d was not there before", result.Task))
+		return r.ledger.damaged(fmt.Errorf("the result of task %d was not there before", result.Task))
 	}
 	r.part = append(r.part, result)
 	r.read, r.last = r.read+1, result.Task
 	return nil
 }
 
-// atEnd holds what was read to what is accepted.
-func (r *reader) atEnd() error {
+// checkCount holds what was read to what is accepted.
+func (r *reader) checkCount() error {
 	if r.read != r.ledger.Len() {
-		return r.ledger.damage(fmt.Errorf("it has %d results, and had %d", r.read, r.ledger.Len()))
+		return r.ledger.damaged(fmt.Errorf("it has %d results, and had %d", r.read, r.ledger.Len()))
 	}
 	return nil
 }

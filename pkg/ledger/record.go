@@ -40,40 +40,40 @@ var (
 
 // The forms in which things are kept as JSON.
 type (
-	keptHeader struct {
+	headerJSON struct {
 		Run      string          `json:"run"`
 		Created  time.Time       `json:"created"`
 		Manifest queens.Manifest `json:"manifest"`
 	}
-	keptPosition struct {
+	positionJSON struct {
 		Created  time.Time `json:"stream"`
 		Sequence uint64    `json:"sequence"`
 	}
-	keptRefusal struct {
+	rejectionJSON struct {
 		Result queens.Result `json:"result"`
 		Reason string        `json:"reason"`
 	}
 )
 
-// plain returns a time as it comes back from the file: in UTC, without the reading of
+// canonicalTime returns a time as it comes back from the file: in UTC, without the reading of
 // the monotonic clock.
-func plain(t time.Time) time.Time { return t.UTC().Round(0) }
+func canonicalTime(t time.Time) time.Time { return t.UTC().Round(0) }
 
-func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 var (
 	castagnoli  = crc32.MakeTable(crc32.Castagnoli)
 	errChecksum = errors.New("its checksum does not hold")
 )
 
-// seal appends to a value its checksum: CRC-32C over the names of bucket and key and
+// addChecksum appends to a value its checksum: CRC-32C over the names of bucket and key and
 // the value, 4 bytes, big endian.
-func seal(bucket, key, value []byte) []byte {
+func addChecksum(bucket, key, value []byte) []byte {
 	return binary.BigEndian.AppendUint32(value, checksum(bucket, key, value))
 }
 
-// unseal returns a value without its checksum, which must hold.
-func unseal(bucket, key, sealed []byte) ([]byte, error) {
+// verifyChecksum returns a value without its checksum, which must hold.
+func verifyChecksum(bucket, key, sealed []byte) ([]byte, error) {
 	end := len(sealed) - crc32.Size
 	if end < 0 || checksum(bucket, key, sealed[:end]) != binary.BigEndian.Uint32(sealed[end:]) {
 		return nil, errChecksum
@@ -91,11 +91,11 @@ func putJSON(b *bbolt.Bucket, bucket, key []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	return b.Put(key, seal(bucket, key, value))
+	return b.Put(key, addChecksum(bucket, key, value))
 }
 
 func getJSON(b *bbolt.Bucket, bucket, key []byte, v any) error {
-	value, err := unseal(bucket, key, b.Get(key))
+	value, err := verifyChecksum(bucket, key, b.Get(key))
 	if err == nil {
 		err = json.Unmarshal(value, v)
 	}
@@ -117,7 +117,7 @@ func appendResult(value []byte, r *queens.Result, worker, kernel uint64) []byte 
 
 // parseResult reads what appendResult wrote. The value's checksum holds already; what
 // it says is still checked.
-func parseResult(value []byte, names *dictionary) (r queens.Result, err error) {
+func parseResult(value []byte, names *stringTable) (r queens.Result, err error) {
 	if len(value) < 8 {
 		return queens.Result{}, errors.New("it is too short")
 	}
@@ -135,36 +135,36 @@ func parseResult(value []byte, names *dictionary) (r queens.Result, err error) {
 		return queens.Result{}, errors.New("it is not a result")
 	}
 	r.Count, r.Attempt, r.Elapsed = fields[0], uint32(fields[1]), time.Duration(fields[4])
-	if r.Worker, err = names.name(fields[2]); err != nil {
+	if r.Worker, err = names.lookup(fields[2]); err != nil {
 		return queens.Result{}, err
 	}
-	if r.Kernel, err = names.name(fields[3]); err != nil {
+	if r.Kernel, err = names.lookup(fields[3]); err != nil {
 		return queens.Result{}, err
 	}
 	return r, nil
 }
 
-// dictionary numbers the names of workers and kernels, which stand in the file once.
-type dictionary struct {
-	names   []string
-	numbers map[string]uint64
+// stringTable numbers the names of workers and kernels, which stand in the file once.
+type stringTable struct {
+	values []string
+	ids    map[string]uint64
 }
 
-// number returns the number of a name, and whether it had one before.
-func (d *dictionary) number(name string) (id uint64, known bool) {
-	if id, known = d.numbers[name]; !known {
-		id = uint64(len(d.names))
-		d.names = append(d.names, name)
-		d.numbers[name] = id
+// intern returns the number of a name, and whether it had one before.
+func (d *stringTable) intern(name string) (id uint64, known bool) {
+	if id, known = d.ids[name]; !known {
+		id = uint64(len(d.values))
+		d.values = append(d.values, name)
+		d.ids[name] = id
 	}
 	return id, known
 }
 
-func (d *dictionary) name(id uint64) (string, error) {
-	if id >= uint64(len(d.names)) {
-		return "", fmt.Errorf("it has name %d of %d", id, len(d.names))
+func (d *stringTable) lookup(id uint64) (string, error) {
+	if id >= uint64(len(d.values)) {
+		return "", fmt.Errorf("it has name %d of %d", id, len(d.values))
 	}
-	return d.names[id], nil
+	return d.values[id], nil
 }
 
 // bitmap is a set of numbers below a bound.

@@ -19,7 +19,7 @@ import (
 // come, names what is damaged, and writes nothing; going through the results ends with
 // an error.
 func TestLook(t *testing.T) {
-	s := newSample(t)
+	s := newDamageSample(t)
 	sound, want := s.last()
 	data, folder := slices.Clone(sound), t.TempDir()
 	var lost []uint64
@@ -30,7 +30,7 @@ func TestLook(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := open(t, ledger.OpenTolerant, folder)
-		got := contents{Header: l.Header(), Disputes: l.Disputes(), Refused: l.Refused(), Position: l.Position(), State: l.State()}
+		got := contents{Header: l.Header(), Disputes: l.Disputes(), Refused: l.Rejected(), Position: l.Position(), State: l.State()}
 		got.Results, got.Evidence = want.Results, want.Evidence
 		if !got.equal(want) || !slices.Equal(l.Damaged(), lost) || l.Len() != uint64(len(want.Results)-len(lost)) {
 			t.Errorf("tasks %d are damaged, want %d; it has %d results and says %+v", l.Damaged(), lost, l.Len(), got)
@@ -54,7 +54,7 @@ func TestLook(t *testing.T) {
 
 // What was taken out as damaged can be accepted again, and then nothing is lacking.
 func TestDamagedIsCountedAgain(t *testing.T) {
-	s := newSample(t)
+	s := newDamageSample(t)
 	data, want := s.last()
 	folder := t.TempDir()
 	lost := want.Results[200]
@@ -66,7 +66,7 @@ func TestDamagedIsCountedAgain(t *testing.T) {
 	if _, err := ledger.OpenReadOnly(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("task %d:", lost.Task)) {
 		t.Errorf("the reader's error is %v, and does not name task %d", err, lost.Task)
 	}
-	for _, how := range []func(string) (*ledger.Ledger, error){ledger.OpenTolerant, ledger.Open} {
+	for _, how := range []func(string) (*ledger.Ledger, error){ledger.OpenTolerant, openWriter} {
 		l := open(t, how, folder)
 		if !slices.Equal(l.Damaged(), []uint64{lost.Task}) || l.Has(lost.Task) || l.Len() != uint64(len(want.Results)-1) {
 			t.Errorf("tasks %d are damaged of %d, want %d", l.Damaged(), l.Len(), lost.Task)
@@ -76,7 +76,7 @@ func TestDamagedIsCountedAgain(t *testing.T) {
 		}
 		closed(t, l)
 	}
-	l := open(t, ledger.Open, folder)
+	l := open(t, openWriter, folder)
 	if len(l.Damaged()) != 0 {
 		t.Errorf("opened again, tasks %d are damaged", l.Damaged())
 	}
@@ -91,7 +91,7 @@ func TestDamagedIsCountedAgain(t *testing.T) {
 // The result of a task in dispute that is damaged is put back from its votes; a look
 // writes nothing, and does not count it.
 func TestDamagedInDispute(t *testing.T) {
-	s := newSample(t)
+	s := newDamageSample(t)
 	data, want := s.last()
 	for _, d := range want.Disputes {
 		folder := t.TempDir()
@@ -106,7 +106,7 @@ func TestDamagedInDispute(t *testing.T) {
 			t.Errorf("task %d: a look finds %d damaged", d.Task, l.Damaged())
 		}
 		closed(t, l)
-		l = open(t, ledger.Open, folder)
+		l = open(t, openWriter, folder)
 		if got := contentsOf(t, l); !got.equal(want) || len(l.Damaged()) != 0 {
 			t.Errorf("task %d: it does not say what was written; %d are damaged", d.Task, l.Damaged())
 		}
@@ -114,7 +114,7 @@ func TestDamagedInDispute(t *testing.T) {
 }
 
 // recordOf returns where the record of a task begins in the newest of the pages that
-// hold it.
+// contains it.
 func recordOf(t *testing.T, data []byte, task uint64) int {
 	t.Helper()
 	l := len(data)

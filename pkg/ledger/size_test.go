@@ -11,9 +11,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// inWindow returns the tasks 0..n-1 in an order in which a run may end them: the next
+// shuffledInWindow returns the tasks 0..n-1 in an order in which a run may end them: the next
 // is any of those in its window.
-func inWindow(rng *rand.Rand, n, window int) []uint64 {
+func shuffledInWindow(rng *rand.Rand, n, window int) []uint64 {
 	tasks := make([]uint64, n)
 	for i := range tasks {
 		tasks[i] = uint64(i)
@@ -41,7 +41,7 @@ func acceptMany(t testing.TB, l *ledger.Ledger, rng *rand.Rand, tasks []uint64, 
 		for _, task := range tasks[:min(group, len(tasks))] {
 			batch = append(batch, typical(rng, task))
 		}
-		accept(t, l, at(l.Len()+uint64(len(batch))), batch...)
+		accept(t, l, position(l.Len()+uint64(len(batch))), batch...)
 		tasks = tasks[len(batch):]
 	}
 }
@@ -62,7 +62,7 @@ func TestSizeOnDisk(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		folder := t.TempDir()
 		l := create(t, folder, uint64(c.tasks))
-		acceptMany(t, l, rng, inWindow(rng, c.tasks, c.window), c.group)
+		acceptMany(t, l, rng, shuffledInWindow(rng, c.tasks, c.window), c.group)
 		closed(t, l)
 		info, err := os.Stat(filepath.Join(folder, file))
 		if err != nil {
@@ -76,16 +76,36 @@ func TestSizeOnDisk(t *testing.T) {
 	}
 }
 
+// A ledger is about as large as is expected of it, to a quarter, whatever the number of
+// tasks, when they come a few at a time.
+func TestExpectedSize(t *testing.T) {
+	for _, tasks := range []int{0, 1, 50, 100, 300, 1000, 3000, 10_000, 30_000, 100_000} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		folder := t.TempDir()
+		l := create(t, folder, uint64(tasks))
+		acceptMany(t, l, rng, shuffledInWindow(rng, tasks, 20), 4+tasks/1000)
+		closed(t, l)
+		info, err := os.Stat(filepath.Join(folder, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		expected := ledger.ExpectedSize(uint64(tasks))
+		if ratio := float64(info.Size()) / float64(expected); ratio < 0.75 || ratio > 1.25 {
+			t.Errorf("%d tasks take %d bytes, %d were expected", tasks, info.Size(), expected)
+		}
+	}
+}
+
 // In memory a task takes a bit, whether it is accepted or not.
 func TestSizeInMemory(t *testing.T) {
 	const tasks = 10_000_000
 	folder := t.TempDir()
 	l := create(t, folder, tasks)
 	rng := rand.New(rand.NewPCG(1, 2))
-	acceptMany(t, l, rng, inWindow(rng, 100_000, 1000), 1000)
+	acceptMany(t, l, rng, shuffledInWindow(rng, 100_000, 1000), 1000)
 	closed(t, l)
 	before := heap()
-	l = open(t, ledger.Open, folder)
+	l = open(t, openWriter, folder)
 	if used := heap() - before; used > 4<<20 {
 		t.Errorf("it holds %d bytes", used)
 	}

@@ -42,7 +42,7 @@ func (s *Store) WithdrawCancel(name string) error {
 func (s *Store) Cancel(ctx context.Context, name string) error {
 	deadline := time.Now().Add(cancelTimeout)
 	for {
-		l, err := ledger.Open(s.Folder(name))
+		l, err := ledger.Open(ctx, s.Folder(name))
 		if err == nil {
 			return errors.Join(s.cancel(name, l), l.Close(), s.WithdrawCancel(name))
 		}

@@ -125,7 +125,7 @@ func (s *Store) Open(ctx context.Context, name string) (*ledger.Ledger, error) {
 		s.log.Info().Str("run", name).Msg("reading the ledger, which takes a while")
 	})
 	defer slow.Stop()
-	return ledger.Open(s.Folder(name))
+	return ledger.Open(ctx, s.Folder(name))
 }
 
 // OpenReadOnly opens the ledger of a run for reading. The error wraps [ErrNoRun] if there

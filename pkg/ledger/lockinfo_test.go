@@ -20,7 +20,7 @@ import (
 func TestLocked(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 10)
-	accept(t, l, at(1), result(1, 1, 1))
+	accept(t, l, position(1), result(1, 1, 1))
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestLocked(t *testing.T) {
 		return locked.Holder
 	}
 	for what, how := range map[string]func(string) (*ledger.Ledger, error){
-		"another writer": ledger.Open, "a reader beside a writer": ledger.OpenReadOnly, "a look beside a writer": ledger.OpenTolerant,
+		"another writer": openWriter, "a reader beside a writer": ledger.OpenReadOnly, "a look beside a writer": ledger.OpenTolerant,
 	} {
 		h := refused(what, how)
 		if h.Run != runName || h.Tasks != 10 || h.PID != os.Getpid() || h.Host != host || h.Since.IsZero() || h.Updated.Before(h.Since) {
@@ -54,11 +54,11 @@ func TestLocked(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "holder.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if h := refused("beside an unreadable holder.json", ledger.Open); h != (ledger.LockInfo{}) {
+	if h := refused("beside an unreadable holder.json", openWriter); h != (ledger.LockInfo{}) {
 		t.Errorf("the holder is %+v", h)
 	}
 	closed(t, l)
-	open(t, ledger.Open, folder)
+	open(t, openWriter, folder)
 }
 
 // A writer waits up to 2 s for readers. Then it says that they are reading, and names no
@@ -89,7 +89,7 @@ func TestOpenWaitsForReaders(t *testing.T) {
 				}
 			}()
 			start := time.Now()
-			l, err := ledger.Open(folder)
+			l, err := openWriter(folder)
 			if waited := time.Since(start); waited != c.waits {
 				t.Errorf("readers read for %v, it waits for %v, want %v", c.reads, waited, c.waits)
 			}
@@ -122,7 +122,7 @@ func TestWritersBesideAReader(t *testing.T) {
 		outcomes := make(chan outcome)
 		for range 5 {
 			go func() {
-				l, err := ledger.Open(folder)
+				l, err := openWriter(folder)
 				outcomes <- outcome{l, err}
 			}()
 		}
@@ -146,7 +146,7 @@ func TestWritersBesideAReader(t *testing.T) {
 	})
 }
 
-// holder.json says how far the writer has come, at most every 2 s, and is gone when the
+// lockInfo.json says how far the writer has come, at most every 2 s, and is gone when the
 // writer is.
 func TestHolderIsRefreshed(t *testing.T) {
 	folder := t.TempDir()
@@ -180,7 +180,7 @@ func TestHolderIsRefreshed(t *testing.T) {
 		} {
 			time.Sleep(c.wait)
 			task := l.Len()
-			accept(t, l, at(task+1), result(task, 1, 1))
+			accept(t, l, position(task+1), result(task, 1, 1))
 			if h := holder(); h.Done != c.done || !h.Updated.Equal(start.Add(c.age)) || !h.Since.Equal(start) {
 				t.Errorf("%d results, %v after the start: the holder is %+v", l.Len(), time.Since(start), h)
 			}
@@ -199,7 +199,7 @@ func TestHolderInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := create(t, folder, 10)
-	accept(t, l, at(1), result(1, 1, 1))
+	accept(t, l, position(1), result(1, 1, 1))
 	closed(t, l)
 }
 
@@ -225,12 +225,12 @@ func TestHolderNamesTheServer(t *testing.T) {
 	if got := server(); got != url {
 		t.Errorf("the server is %q, want %q", got, url)
 	}
-	accept(t, l, at(1), result(1, 1, 1))
+	accept(t, l, position(1), result(1, 1, 1))
 	if got := server(); got != url {
 		t.Errorf("a result later the server is %q", got)
 	}
 	closed(t, l)
-	l = open(t, ledger.Open, folder)
+	l = open(t, openWriter, folder)
 	if got := server(); got != "" {
 		t.Errorf("the server of the next writer is %q, before it is said", got)
 	}

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// built is a file of pages that bbolt never wrote.
-type built struct {
+// fakeFile is a file of pages that bbolt never wrote.
+type fakeFile struct {
 	pages map[uint64][]byte
 	high  uint64
 }
 
-// newBuilt has a root bucket on page 3 and the list of free pages on page 2.
-func newBuilt(high uint64) *built {
-	b := &built{pages: make(map[uint64][]byte), high: high}
+// newFakeFile has a root bucket on page 3 and the list of free pages on page 2.
+func newFakeFile(high uint64) *fakeFile {
+	b := &fakeFile{pages: make(map[uint64][]byte), high: high}
 	b.set(2, freelistPage, 0)
 	b.set(3, leafPage, 0)
 	b.meta(0, 1, 3, 2, high)
@@ -21,47 +21,47 @@ func newBuilt(high uint64) *built {
 }
 
 // meta writes a meta page whose checksum holds.
-func (b *built) meta(page, transaction, root, free, high uint64) []byte {
+func (b *fakeFile) meta(page, transaction, root, free, high uint64) []byte {
 	meta := make([]byte, metaSize)
-	order.PutUint32(meta, boltMagic)
-	order.PutUint32(meta[4:], boltVersion)
-	order.PutUint32(meta[8:], pageSize)
+	byteOrder.PutUint32(meta, boltMagic)
+	byteOrder.PutUint32(meta[4:], boltVersion)
+	byteOrder.PutUint32(meta[8:], pageSize)
 	for i, v := range []uint64{root, 0, free, high, transaction} {
-		order.PutUint64(meta[16+8*i:], v)
+		byteOrder.PutUint64(meta[16+8*i:], v)
 	}
 	b.pages[page] = append(make([]byte, headerSize), meta...)
 	b.sum(page)
 	return b.pages[page][headerSize:]
 }
 
-func (b *built) sum(page uint64) {
+func (b *fakeFile) sum(page uint64) {
 	meta := b.pages[page][headerSize:]
 	sum := fnv.New64a()
 	sum.Write(meta[:metaSize-8])
-	order.PutUint64(meta[metaSize-8:], sum.Sum64())
+	byteOrder.PutUint64(meta[metaSize-8:], sum.Sum64())
 }
 
 // set writes the page of an id with elements, or with the ids of free pages.
-func (b *built) set(id uint64, flags uint16, overflow uint32, elements ...element) {
+func (b *fakeFile) set(id uint64, flags uint16, overflow uint32, elements ...element) {
 	b.pages[id] = pageOf(id, flags, overflow, elements...)
 }
 
 func pageOf(id uint64, flags uint16, overflow uint32, all ...element) []byte {
 	page := make([]byte, headerSize+len(all)*elementSize)
-	order.PutUint64(page, id)
-	order.PutUint16(page[8:], flags)
-	order.PutUint16(page[10:], uint16(len(all)))
-	order.PutUint32(page[12:], overflow)
+	byteOrder.PutUint64(page, id)
+	byteOrder.PutUint16(page[8:], flags)
+	byteOrder.PutUint16(page[10:], uint16(len(all)))
+	byteOrder.PutUint32(page[12:], overflow)
 	for i, e := range all {
 		at := headerSize + i*elementSize
 		position := uint32(len(page) - at)
 		if flags == branchPage {
-			order.PutUint32(page[at:], position)
-			order.PutUint32(page[at+4:], uint32(len(e.key)))
-			order.PutUint64(page[at+8:], e.page)
+			byteOrder.PutUint32(page[at:], position)
+			byteOrder.PutUint32(page[at+4:], uint32(len(e.key)))
+			byteOrder.PutUint64(page[at+8:], e.page)
 		} else {
 			for j, v := range []uint32{e.flags, position, uint32(len(e.key)), uint32(len(e.value))} {
-				order.PutUint32(page[at+4*j:], v)
+				byteOrder.PutUint32(page[at+4*j:], v)
 			}
 		}
 		page = append(append(page, e.key...), e.value...)
@@ -70,20 +70,20 @@ func pageOf(id uint64, flags uint16, overflow uint32, all ...element) []byte {
 }
 
 // free writes the list of free pages.
-func (b *built) free(ids ...uint64) {
+func (b *fakeFile) free(ids ...uint64) {
 	page := pageOf(2, freelistPage, 0)
-	order.PutUint16(page[10:], uint16(min(len(ids), 0xFFFF)))
+	byteOrder.PutUint16(page[10:], uint16(min(len(ids), 0xFFFF)))
 	if len(ids) >= 0xFFFF {
-		page = order.AppendUint64(page, uint64(len(ids)))
-		order.PutUint32(page[12:], uint32((len(page)+8*len(ids))/pageSize))
+		page = byteOrder.AppendUint64(page, uint64(len(ids)))
+		byteOrder.PutUint32(page[12:], uint32((len(page)+8*len(ids))/pageSize))
 	}
 	for _, id := range ids {
-		page = order.AppendUint64(page, id)
+		page = byteOrder.AppendUint64(page, id)
 	}
 	b.pages[2] = page
 }
 
-func (b *built) ReadAt(p []byte, off int64) (int, error) {
+func (b *fakeFile) ReadAt(p []byte, off int64) (int, error) {
 	if off >= int64(b.high)*pageSize {
 		return 0, io.EOF
 	}
@@ -102,8 +102,10 @@ func bucket(key string, value []byte) element {
 	return element{flags: bucketElement, key: []byte(key), value: value}
 }
 
-// rooted is the value of a bucket with a tree of its own.
-func rooted(page uint64) []byte { return append(order.AppendUint64(nil, page), make([]byte, 8)...) }
+// bucketWithRoot is the value of a bucket with a tree of its own.
+func bucketWithRoot(page uint64) []byte {
+	return append(byteOrder.AppendUint64(nil, page), make([]byte, 8)...)
+}
 
-// inline is the value of a bucket with its page in it.
-func inline(page []byte) []byte { return append(make([]byte, bucketSize), page...) }
+// inlineBucket is the value of a bucket with its page in it.
+func inlineBucket(page []byte) []byte { return append(make([]byte, bucketSize), page...) }

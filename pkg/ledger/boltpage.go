@@ -31,7 +31,7 @@ const (
 	metaPages   = 2
 )
 
-var order = binary.NativeEndian
+var byteOrder = binary.NativeEndian
 
 // newestMeta returns the meta page of the last transaction. The one before counts
 // where that of the last was not written as a whole.
@@ -44,13 +44,13 @@ func newestMeta(file io.ReaderAt) ([]byte, error) {
 		}
 		sum := fnv.New64a()
 		sum.Write(meta[:metaSize-8])
-		if order.Uint32(meta) != boltMagic || order.Uint32(meta[4:]) != boltVersion || order.Uint64(meta[56:]) != sum.Sum64() {
+		if byteOrder.Uint32(meta) != boltMagic || byteOrder.Uint32(meta[4:]) != boltVersion || byteOrder.Uint64(meta[56:]) != sum.Sum64() {
 			continue
 		}
-		if size := order.Uint32(meta[8:]); size != pageSize {
+		if size := byteOrder.Uint32(meta[8:]); size != pageSize {
 			return nil, fmt.Errorf("its pages have %d bytes, not %d", size, pageSize)
 		}
-		if newest == nil || order.Uint64(meta[48:]) > order.Uint64(newest[48:]) {
+		if newest == nil || byteOrder.Uint64(meta[48:]) > byteOrder.Uint64(newest[48:]) {
 			newest = meta
 		}
 	}
@@ -74,7 +74,7 @@ type element struct {
 // size 4, the position counted from where the element begins; then keys and values,
 // without a gap.
 func elements(page []byte) ([]element, error) {
-	count := int(order.Uint16(page[10:]))
+	count := int(byteOrder.Uint16(page[10:]))
 	next := headerSize + count*elementSize
 	if next > len(page) {
 		return nil, fmt.Errorf("%d elements do not fit", count)
@@ -84,10 +84,10 @@ func elements(page []byte) ([]element, error) {
 		at := headerSize + i*elementSize
 		raw, e := page[at:], &all[i]
 		var position, keySize, valueSize uint32
-		if order.Uint16(page[8:]) == branchPage {
-			position, keySize, e.page = order.Uint32(raw), order.Uint32(raw[4:]), order.Uint64(raw[8:])
+		if byteOrder.Uint16(page[8:]) == branchPage {
+			position, keySize, e.page = byteOrder.Uint32(raw), byteOrder.Uint32(raw[4:]), byteOrder.Uint64(raw[8:])
 		} else {
-			e.flags, position, keySize, valueSize = order.Uint32(raw), order.Uint32(raw[4:]), order.Uint32(raw[8:]), order.Uint32(raw[12:])
+			e.flags, position, keySize, valueSize = byteOrder.Uint32(raw), byteOrder.Uint32(raw[4:]), byteOrder.Uint32(raw[8:]), byteOrder.Uint32(raw[12:])
 		}
 		size := int64(keySize) + int64(valueSize)
 		if int64(at)+int64(position) != int64(next) || keySize == 0 || size > int64(len(page)-next) {

@@ -70,11 +70,11 @@ func fillDisk(folder string) error {
 	if err := os.Remove(ballast); err != nil {
 		return err
 	}
-	if l, err = ledger.Open(folder); err != nil {
+	if l, err = openWriter(folder); err != nil {
 		return fmt.Errorf("with room again: %w", err)
 	}
 	next := result(uint64(len(want)), 1, 1)
-	if _, err := l.Accept([]queens.Result{next}, nil, at(1)); err != nil {
+	if _, err := l.Accept([]queens.Result{next}, nil, position(1)); err != nil {
 		return fmt.Errorf("with room again: %w", err)
 	}
 	want = append(want, next)
@@ -94,7 +94,7 @@ func untilFull(l *ledger.Ledger) (accepted []queens.Result, err error) {
 		for i := range batch {
 			batch[i] = result(l.Len()+uint64(i), 1, 1)
 		}
-		if _, err = l.Accept(batch, nil, at(l.Len())); err == nil {
+		if _, err = l.Accept(batch, nil, position(l.Len())); err == nil {
 			accepted = append(accepted, batch...)
 		}
 	}
@@ -109,7 +109,7 @@ func untilFull(l *ledger.Ledger) (accepted []queens.Result, err error) {
 	if l.Len() != uint64(len(accepted)) || l.Has(l.Len()) || len(accepted) < 1000 {
 		return nil, fmt.Errorf("on a full disk %d are accepted, want %d", l.Len(), len(accepted))
 	}
-	_, again := l.Accept([]queens.Result{result(0, 1, 1)}, nil, at(1))
+	_, again := l.Accept([]queens.Result{result(0, 1, 1)}, nil, position(1))
 	if !errors.Is(again, err) || !errors.Is(l.SetState(run.Stopped), err) {
 		return nil, fmt.Errorf("after that the error is %w, not the same", again)
 	}
@@ -120,7 +120,7 @@ func onReadOnlyDisk(folder string, want []queens.Result) error {
 	if err := syscall.Mount("", filepath.Dir(folder), "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		return fmt.Errorf("the disk can't be made read-only: %w", err)
 	}
-	if _, err := ledger.Open(folder); !errors.Is(err, syscall.EROFS) || !errors.Is(err, queens.ErrIncomplete) {
+	if _, err := openWriter(folder); !errors.Is(err, syscall.EROFS) || !errors.Is(err, queens.ErrIncomplete) {
 		return fmt.Errorf("on a read-only disk the writer's error is %w", err)
 	}
 	l, err := ledger.OpenReadOnly(folder)

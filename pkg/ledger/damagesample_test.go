@@ -19,17 +19,17 @@ const (
 	branch = 0x01
 )
 
-// sample is a ledger of some hundred results with branch pages, pages that overflow,
+// damageSample is a ledger of some hundred results with branch pages, pages that overflow,
 // disputes and evidence, as it was after each of its transactions.
-type sample struct {
+type damageSample struct {
 	files  [][]byte
 	states []contents
 }
 
-func newSample(t testing.TB) *sample {
+func newDamageSample(t testing.TB) *damageSample {
 	folder := t.TempDir()
 	l := create(t, folder, 4000)
-	s := &sample{}
+	s := &damageSample{}
 	rng := rand.New(rand.NewPCG(1, 2))
 	tasks := rng.Perm(360)
 	for i := range 6 {
@@ -45,7 +45,7 @@ func newSample(t testing.TB) *sample {
 			batch = append(batch, other) // the accepted one goes
 		}
 		refused := []ledger.Rejection{{Result: result(1<<40, 1, 1), Reason: fmt.Sprintf("no such task, %d", i)}}
-		if _, err := l.Accept(batch, refused, at(uint64(i+1))); err != nil {
+		if _, err := l.Accept(batch, refused, position(uint64(i+1))); err != nil {
 			t.Fatal(err)
 		}
 		s.files = append(s.files, fileBytes(t, folder))
@@ -56,13 +56,13 @@ func newSample(t testing.TB) *sample {
 }
 
 // last returns the file after the last transaction, and what it says.
-func (s *sample) last() ([]byte, contents) {
+func (s *damageSample) last() ([]byte, contents) {
 	return s.files[len(s.files)-1], s.states[len(s.states)-1]
 }
 
 // fits returns an error unless what a ledger says is what it said after the last or the
 // last but one transaction, without the results that it names as damaged.
-func (s *sample) fits(l *ledger.Ledger, got *contents) error {
+func (s *damageSample) fits(l *ledger.Ledger, got *contents) error {
 	i := slices.IndexFunc(s.states, func(c contents) bool { return c.Position == got.Position })
 	if i < len(s.states)-2 {
 		return fmt.Errorf("it is at %v", got.Position)
@@ -94,9 +94,9 @@ func (s *sample) fits(l *ledger.Ledger, got *contents) error {
 }
 
 // try opens a file that may be damaged, and returns what it says, or nil where it is
-// refused with a DamagedError. Any other error, and anything said that was not
+// rejected with a DamagedError. Any other error, and anything said that was not
 // written, is an error.
-func (s *sample) try(how func(string) (*ledger.Ledger, error), folder string) (*contents, error) {
+func (s *damageSample) try(how func(string) (*ledger.Ledger, error), folder string) (*contents, error) {
 	l, err := how(folder)
 	if err != nil {
 		var damaged *ledger.DamagedError
@@ -115,7 +115,7 @@ func (s *sample) try(how func(string) (*ledger.Ledger, error), folder string) (*
 
 // lookAt looks at a file that may be damaged, and returns whether it is a ledger still.
 // Whatever its results are, each counts as accepted or as damaged.
-func (s *sample) lookAt(folder string) (bool, error) {
+func (s *damageSample) lookAt(folder string) (bool, error) {
 	l, err := ledger.OpenTolerant(folder)
 	if errors.As(err, new(*ledger.DamagedError)) {
 		return false, nil
@@ -138,7 +138,7 @@ func (s *sample) lookAt(folder string) (bool, error) {
 // tryDamaged opens a file that is not what was written, and returns what came of it:
 // "refused"; "same"; or "repaired", by a writer where a reader refuses it. It fails the
 // test where a file is trusted that should not be.
-func (s *sample) tryDamaged(t *testing.T, folder string, data []byte, what string) string {
+func (s *damageSample) tryDamaged(t *testing.T, folder string, data []byte, what string) string {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func (s *sample) tryDamaged(t *testing.T, folder string, data []byte, what strin
 	if !bytes.Equal(fileBytes(t, folder), data) {
 		t.Errorf("%s: a reader has written", what)
 	}
-	opened, err := s.try(ledger.Open, folder)
+	opened, err := s.try(openWriter, folder)
 	if err != nil {
 		t.Errorf("%s: the writer: %v", what, err)
 	}

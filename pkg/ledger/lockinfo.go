@@ -35,70 +35,70 @@ type LockInfo struct {
 }
 
 const (
-	holderName   = "holder.json"
-	refreshEvery = 2 * time.Second
+	lockInfoFile     = "holder.json"
+	lockInfoInterval = 2 * time.Second
 )
 
-// takeHold says in the folder who has the ledger locked, in place of a writer that was
+// claimLockInfo says in the folder who has the ledger locked, in place of a writer that was
 // killed.
-func (l *Ledger) takeHold() {
-	_ = os.Remove(filepath.Join(filepath.Dir(l.path), holderName))
+func (l *Ledger) claimLockInfo() {
+	_ = os.Remove(filepath.Join(filepath.Dir(l.path), lockInfoFile))
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this machine"
 	}
-	l.holder = LockInfo{PID: os.Getpid(), Host: host, Since: plain(time.Now())}
-	l.tellHolder()
+	l.lockInfo = LockInfo{PID: os.Getpid(), Host: host, Since: canonicalTime(time.Now())}
+	l.writeLockInfo()
 }
 
-// tellRun says in the folder which run the holder has.
-func (l *Ledger) tellRun() {
-	h, m := &l.holder, &l.header.Manifest
+// addRunToLockInfo says in the folder which run the holder has.
+func (l *Ledger) addRunToLockInfo() {
+	h, m := &l.lockInfo, &l.header.Manifest
 	h.Run, h.Created = l.header.Run, l.header.Created
 	h.Placed = strings.Trim(fmt.Sprint(m.Placed), "[]")
 	h.N, h.Symmetry, h.Tasks, h.Hash = m.N, m.Symmetry, m.Tasks, hex.EncodeToString(m.Hash[:])
-	l.tellHolder()
+	l.writeLockInfo()
 }
 
 // SetServerURL says in the folder at which URL others reach the run's server, for those who
 // look who has the ledger; see [Holder]. It does nothing where the ledger was opened for
 // reading.
 func (l *Ledger) SetServerURL(url string) {
-	if l.holder == (LockInfo{}) {
+	if l.lockInfo == (LockInfo{}) {
 		return
 	}
-	l.holder.Server = url
-	l.tellHolder()
+	l.lockInfo.Server = url
+	l.writeLockInfo()
 }
 
-// tellHolder writes holder.json. It is there for people, and an error that matters
+// writeLockInfo writes holder.json. It is there for people, and an error that matters
 // shows in the ledger itself: here it changes nothing.
-func (l *Ledger) tellHolder() {
-	l.holder.Updated, l.holder.Done = plain(time.Now()), l.Len()
-	text, err := json.Marshal(l.holder)
+func (l *Ledger) writeLockInfo() {
+	l.lockInfo.Updated, l.lockInfo.Done = canonicalTime(time.Now()), l.Len()
+	text, err := json.Marshal(l.lockInfo)
 	if err != nil {
 		return
 	}
-	path := filepath.Join(filepath.Dir(l.path), holderName)
+	path := filepath.Join(filepath.Dir(l.path), lockInfoFile)
 	if os.WriteFile(path+".new", text, 0o600) == nil && os.Rename(path+".new", path) == nil {
 		return
 	}
 	_ = os.Remove(path + ".new")
 }
 
-// letGo removes the holder.json of a writer, while the ledger is still locked.
-func (l *Ledger) letGo() {
-	if l.holder == (LockInfo{}) {
+// removeLockInfo removes the holder.json of a writer, while the ledger is still locked.
+func (l *Ledger) removeLockInfo() {
+	if l.lockInfo == (LockInfo{}) {
 		return
 	}
-	_ = os.Remove(filepath.Join(filepath.Dir(l.path), holderName))
+	_ = os.Remove(filepath.Join(filepath.Dir(l.path), lockInfoFile))
 }
 
-// readHolder returns who has the ledger of a folder open for writing, as far as it can
+// readLockInfo returns who has the ledger of a folder open for writing, as far as it can
 // be read. It is to be asked only while a writer has the ledger locked.
-func readHolder(folder string) LockInfo {
+func readLockInfo(folder string) LockInfo {
 	var h LockInfo
-	text, err := os.ReadFile(filepath.Join(folder, holderName))
+	text, err := os.ReadFile(filepath.Join(folder, lockInfoFile))
 	if err != nil || json.Unmarshal(text, &h) != nil {
 		return LockInfo{}
 	}
