@@ -11,9 +11,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Steps between levels that lie against pages which may not be touched stay inside,
-// with buffers empty, full, and in between, and leave no more states than there is
-// room for.
+// Steps stay inside queues that lie between inaccessible pages, with buffers empty, full and in
+// between, and store no more states than there is room for.
 func TestGuardPages(t *testing.T) {
 	const page = 4096
 	size := (int(unsafe.Sizeof(queue{})) + page - 1) / page * page

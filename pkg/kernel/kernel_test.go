@@ -1,20 +1,22 @@
 package kernel_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 )
 
-// Every kernel that this machine can run passes the suite. Where a kernel must not
-// be missing, NQUEENS_REQUIRE_KERNEL names it, or several, separated by commas.
+// Every kernel of this machine passes the suite. NQUEENS_REQUIRE_KERNEL names the kernels, separated
+// by commas, that must not be missing.
 func TestKernels(t *testing.T) {
 	for _, name := range strings.FieldsFunc(os.Getenv("NQUEENS_REQUIRE_KERNEL"), func(r rune) bool { return r == ',' }) {
 		if !slices.Contains(names(), name) {
@@ -30,7 +32,7 @@ func FuzzKernels(f *testing.F) {
 	kerneltest.Fuzz(f, kernel.Available()...)
 }
 
-// Each name is one kernel's, auto is none's, and the portable one is always there.
+// Names of kernels are unique, none is auto, and the portable kernel is always available.
 func TestAvailable(t *testing.T) {
 	all := names()
 	unique := slices.Compact(slices.Sorted(slices.Values(all)))
@@ -39,7 +41,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// A kernel is chosen by its name; auto is the first.
+// Choose selects a kernel by its name, and the first for auto.
 func TestChoose(t *testing.T) {
 	wants := map[string]string{kernel.Auto: names()[0]}
 	for _, name := range names() {
@@ -52,14 +54,14 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// The names to choose from are auto and those of the kernels, in their order.
+// Names returns auto and the names of the kernels, in their order.
 func TestNames(t *testing.T) {
 	if got, want := kernel.Names(), append([]string{kernel.Auto}, names()...); !slices.Equal(got, want) {
 		t.Errorf("the names are %q, want %q", got, want)
 	}
 }
 
-// The error for a kernel that is not there names it and those that are.
+// The error for an unknown kernel names it and the available ones.
 func TestChooseUnknown(t *testing.T) {
 	for _, name := range []string{"abacus", "", "Generic"} {
 		_, err := kernel.Choose(name)
@@ -97,6 +99,33 @@ func BenchmarkKernel(b *testing.B) {
 	}
 }
 
+// BenchmarkCancel measures how long a search goes on after its context was cancelled. The contract
+// of kernel.Counter allows 50 ms.
+func BenchmarkCancel(b *testing.B) {
+	for _, k := range kernel.Available() {
+		b.Run(k.Name, func(b *testing.B) {
+			board, counter := queens.FullBoard(20), k.New()
+			var worst time.Duration
+			for b.Loop() {
+				ctx, cancel := context.WithCancel(b.Context())
+				var pulse atomic.Uint64
+				ended := make(chan time.Time)
+				go func() {
+					_, _ = counter.Count(ctx, &board, []queens.Prefix{{}}, &pulse) // ends with the error of ctx
+					ended <- time.Now()
+				}()
+				for pulse.Load() == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				cancelled := time.Now()
+				cancel()
+				worst = max(worst, (<-ended).Sub(cancelled))
+			}
+			b.ReportMetric(float64(worst.Microseconds())/1e3, "worst-ms")
+		})
+	}
+}
+
 // twoRows returns all prefixes of two rows.
 func twoRows(board *queens.Board) []queens.Prefix {
 	prefixes := []queens.Prefix{{}}
@@ -112,7 +141,7 @@ func twoRows(board *queens.Board) []queens.Prefix {
 	return prefixes
 }
 
-// names returns the names of the kernels that this machine can run.
+// names returns the names of the kernels of this machine.
 func names() []string {
 	var names []string
 	for _, k := range kernel.Available() {

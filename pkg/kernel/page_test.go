@@ -10,8 +10,6 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// What docs/bitmasks.md shows is held to here: its code is this function.
-
 // count returns the number of ways to place a queen on each of the rows below, which
 // allow those squares, from a state of the first of them.
 func count(allow []uint32, cols, left, right uint32) uint64 {
@@ -26,7 +24,7 @@ func count(allow []uint32, cols, left, right uint32) uint64 {
 	return found
 }
 
-// The page's code is the function above, to the letter, and that function counts right.
+// The code of docs/bitmasks.md is the function above, character by character, and it counts right.
 func TestPageCode(t *testing.T) {
 	block := regexp.MustCompile("(?s)\n```go\n(.*?)```\n").FindAllStringSubmatch(read(t, "../../docs/bitmasks.md"), -1)
 	if len(block) != 1 {
@@ -44,8 +42,8 @@ func TestPageCode(t *testing.T) {
 	}
 }
 
-// The page's table is a search: each of its lines is the state of its row, as the queens
-// of the lines before it leave it, with the free squares that were not tried yet.
+// The table of docs/bitmasks.md is a correct search: each line is the state of its row after the
+// queens of the lines before, with the free squares that are still to be tried.
 func TestPageTable(t *testing.T) {
 	const start, steps = 2, 8 // the first row without a queen; lines
 	board := queens.FullBoard(6)

@@ -12,12 +12,13 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/oracle"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// batch is what a kernel is asked: prefixes of one board, and for each of them how
-// many completions there really are.
+// batch is an input of a kernel: prefixes of one board, with the true number of completions of
+// each.
 type batch struct {
-	name     string // what a failure calls it
+	name     string // for failure messages
 	board    queens.Board
 	prefixes []queens.Prefix
 	wants    []uint64
@@ -27,8 +28,8 @@ func newBatch(name string, board queens.Board) *batch {
 	return &batch{name: name, board: board}
 }
 
-// add adds the prefix of queens on the given columns, and what the oracle, which
-// knows nothing of masks, counts for it.
+// add adds the prefix of queens on the given columns, with the count of the oracle, which does not
+// use masks.
 func (b *batch) add(columns []int) {
 	allowed := func(row, col int) bool { return has(b.board.Allow[row], col) }
 	b.append(b.prefix(columns), oracle.Count(b.board.N, allowed, columns))
@@ -52,8 +53,8 @@ func (b *batch) addDepths(columns []int) {
 	}
 }
 
-// addState adds a prefix whose queens are not known. To the oracle, the squares
-// that the state attacks are not allowed, and its rows are empty.
+// addState adds a prefix without known queens. The oracle gets a board with empty rows that does
+// not allow the squares that the state attacks.
 func (b *batch) addState(p queens.Prefix) {
 	allowed := func(row, col int) bool {
 		down := row - p.Row
@@ -87,13 +88,12 @@ func (b *batch) prefix(columns []int) queens.Prefix {
 	return p
 }
 
-// only returns the batch of the i-th prefix alone.
+// only returns the batch with the i-th prefix alone.
 func (b *batch) only(i int) *batch {
 	return &batch{fmt.Sprintf("%s, prefix %d", b.name, i), b.board, b.prefixes[i : i+1], b.wants[i : i+1]}
 }
 
-// draw returns a batch of the given size, of prefixes picked at random, each any
-// number of times.
+// draw returns a batch of the given size, of prefixes drawn at random with repetition.
 func (b *batch) draw(rng *rand.Rand, size int) *batch {
 	drawn := newBatch(fmt.Sprintf("%s, %d drawn", b.name, size), b.board)
 	for range size {
@@ -126,14 +126,13 @@ func check(t *testing.T, c kernel.Counter, b *batch) {
 	}
 }
 
-// countedBy returns nil when the counter counts the batch right and leaves its
-// input as it was.
+// countedBy returns nil if the counter counts the batch right and does not change its input.
 func (b *batch) countedBy(ctx context.Context, c kernel.Counter) error {
 	board, prefixes := b.board, slices.Clone(b.prefixes)
 	if err := board.Validate(); err != nil {
 		return fmt.Errorf("%v: %w", b, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, testkit.Stall)
 	defer cancel()
 	var pulse atomic.Uint64
 	got, err := c.Count(ctx, &board, prefixes, &pulse)
@@ -148,7 +147,7 @@ func (b *batch) countedBy(ctx context.Context, c kernel.Counter) error {
 	return nil
 }
 
-// firstMismatch names the first prefix that is miscounted alone.
+// firstMismatch names the first prefix that the counter miscounts alone.
 func (b *batch) firstMismatch(ctx context.Context, c kernel.Counter) string {
 	var pulse atomic.Uint64
 	for i, want := range b.wants {
@@ -159,8 +158,7 @@ func (b *batch) firstMismatch(ctx context.Context, c kernel.Counter) string {
 	return "each prefix alone is counted right"
 }
 
-// allPrefixes returns the batch of all prefixes, of every depth, of queens that do not
-// attack each other on the full board of side n.
+// allPrefixes returns the batch of all prefixes of every depth on the full board of side n.
 func allPrefixes(n int) *batch {
 	b := newBatch(fmt.Sprintf("every prefix of n=%d", n), queens.FullBoard(n))
 	var extend func(columns []int)
@@ -178,12 +176,12 @@ func allPrefixes(n int) *batch {
 	return b
 }
 
-// densities is the number of degrees in which a planted board allows squares: from
-// an eighth of them to all.
+// densities is the number of densities of allowed squares of a solvableBoard: from an eighth of the
+// squares to all.
 const densities = 5
 
-// solvableBoard returns a board that allows a random part of its squares and has a
-// solution, and that solution. There is none for n = 2 and 3.
+// solvableBoard returns a board that allows a random part of its squares and has a solution, and that
+// solution. There is none for n = 2 and 3.
 func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) {
 	b, columns := newBatch(name, queens.FullBoard(n)), solution(rng, n)
 	for row, col := range columns {
@@ -194,11 +192,11 @@ func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) 
 	return b, columns
 }
 
-// solution returns a random solution of the full board of side n, by swapping the
-// queens of two rows as long as that leaves fewer attacks.
+// solution returns a random solution of the full board of side n. It swaps the queens of two rows as
+// long as that reduces the number of attacks.
 //
-// References: R. Sosič and J. Gu, "A polynomial time algorithm for the N-queens
-// problem", SIGART Bulletin 1(3), 1990.
+// References: R. Sosič and J. Gu, "A polynomial time algorithm for the N-queens problem", SIGART
+// Bulletin 1(3), 1990.
 func solution(rng *rand.Rand, n int) []int {
 	for {
 		columns := rng.Perm(n)
@@ -221,8 +219,8 @@ func solution(rng *rand.Rand, n int) []int {
 	}
 }
 
-// attacks returns the number of queens that share a diagonal with one above them,
-// once for each of the two directions.
+// attacks returns the number of queens that share a diagonal with a queen above them, counted once for
+// each of the two directions.
 func attacks(columns []int) int {
 	var sum, difference [2 * queens.MaxN]int
 	count := 0
@@ -234,8 +232,7 @@ func attacks(columns []int) int {
 	return count
 }
 
-// isShort reports whether a search from p visits few states: so few that the oracle
-// takes about a millisecond.
+// isShort reports whether a search from p visits so few states that the oracle takes about a millisecond.
 func isShort(b *queens.Board, p queens.Prefix) bool {
 	left := 2000
 	var visit func(p queens.Prefix) bool
@@ -253,7 +250,7 @@ func isShort(b *queens.Board, p queens.Prefix) bool {
 	return visit(p)
 }
 
-// has reports whether a mask has a column, which may lie beyond it.
+// has reports whether a mask has a column. col may be out of range.
 func has(mask uint32, col int) bool {
 	return col >= 0 && mask>>col&1 == 1
 }

@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Fuzz holds kernels to the oracle, and so to each other, on batches made of the
-// fuzzer's bytes.
+// Fuzz compares kernels with the oracle, and so with each other, on batches decoded from the fuzzer's
+// bytes.
 func Fuzz(f *testing.F, kernels ...kernel.Kernel) {
 	f.Add([]byte(nil))
 	for seed := range uint64(8) {
@@ -31,10 +31,10 @@ func Fuzz(f *testing.F, kernels ...kernel.Kernel) {
 	})
 }
 
-// decode makes a batch of any bytes: one for the side, a word a row for the squares
-// it does not allow, and a word each for the columns and diagonals of each prefix.
-// What is missing is 0, so that few bytes make a full board and its empty prefix.
-// Prefixes with a long search are replaced by one of their completions.
+// decode makes a batch of any bytes: a byte for the side, a word a row for the squares that it does not
+// allow, and a word each for the columns and diagonals of each prefix. Missing bytes are 0, so few
+// bytes make a full board and its empty prefix. decode extends prefixes with a long search until
+// their search is short.
 func decode(data []byte) *batch {
 	word := func() uint32 {
 		var bytes [4]byte

@@ -1,8 +1,8 @@
-// Package kerneltest holds every kernel to one suite: it counts exactly what a
-// plain array search counts, and keeps the rest of kernel.Counter's contract.
-// It says nothing about speed; benchmarks do.
+// Package kerneltest is the suite that every kernel passes: a kernel counts exactly what a plain
+// search over arrays counts, and keeps the rest of the contract of kernel.Counter. Speed is for
+// benchmarks.
 //
-// What is random has a fixed seed, named where a case fails.
+// Random cases have fixed seeds, which failures name.
 package kerneltest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Run holds a kernel to the whole suite, in a subtest of its name. Its subtests
-// must not run beside others: they count allocations.
+// Run runs the suite for a kernel, in a subtest of its name. The subtests must not run in parallel
+// with others, because they count allocations.
 func Run(t *testing.T, k kernel.Kernel) {
 	properties := []struct {
 		name  string
@@ -28,8 +28,8 @@ func Run(t *testing.T, k kernel.Kernel) {
 		{"states that no queens make", freeStates},
 		{"batches of any size", batchSizes},
 		{"complete prefixes", completePrefixes},
-		{"boards without a solution", barrenBoards},
-		{"rows without an allowed square", barredRows},
+		{"boards without a solution", unsolvableBoards},
+		{"rows without an allowed square", blockedRows},
 		{"cancelled before", cancelledBefore},
 		{"cancelled during", cancelledDuring},
 		{"no allocation", noAllocation},
@@ -43,7 +43,7 @@ func Run(t *testing.T, k kernel.Kernel) {
 	})
 }
 
-// Each prefix of a small full board is counted right, alone and with all others.
+// A kernel counts each prefix of a small full board right, alone and with all others.
 func everyPrefix(t *testing.T, k kernel.Kernel) {
 	c := k.New()
 	for n := 1; n <= 8; n++ {
@@ -55,7 +55,7 @@ func everyPrefix(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// The whole count from the empty board is the published one.
+// The count from the empty board is the published total.
 func wholeTotals(t *testing.T, k kernel.Kernel) {
 	c := k.New()
 	for n := 1; n <= 12; n++ {
@@ -65,8 +65,8 @@ func wholeTotals(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// Boards of every side and density of allowed squares, with prefixes of every
-// depth, are counted right, one after the other by the same counter.
+// One counter counts boards of every side and density of allowed squares, with prefixes of every
+// depth, right one after the other.
 func randomBoards(t *testing.T, k kernel.Kernel) {
 	c := k.New()
 	for seed := range uint64(400) {
@@ -97,9 +97,8 @@ func allColumns(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// A state is counted right whatever squares it says are attacked, even where no
-// queens attack just those: whatever passes queens.Prefix.Validate may come from
-// outside.
+// A kernel counts every valid state right, even if no queens attack exactly its squares: input
+// from outside may be anything that queens.Prefix.Validate accepts.
 func freeStates(t *testing.T, k kernel.Kernel) {
 	c := k.New()
 	for seed := range uint64(200) {
@@ -114,8 +113,8 @@ func freeStates(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// A batch counts the sum of its prefixes: of any number of them, of different rows
-// and in any order, of the same one over and over, and of none.
+// A batch counts the sum of its prefixes: any number of them, of different rows, in any order, with
+// repetitions, and none.
 func batchSizes(t *testing.T, k kernel.Kernel) {
 	rng := newRand(1)
 	small := allPrefixes(8)
@@ -153,7 +152,7 @@ func completePrefixes(t *testing.T, k kernel.Kernel) {
 }
 
 // Boards without a solution count 0.
-func barrenBoards(t *testing.T, k kernel.Kernel) {
+func unsolvableBoards(t *testing.T, k kernel.Kernel) {
 	corner := queens.FullBoard(6)
 	corner.Allow[0] = 1
 	hole, diagonal := queens.FullBoard(9), queens.Board{N: queens.MaxN}
@@ -179,9 +178,9 @@ func barrenBoards(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// A row that allows nothing leaves no completion to prefixes above it, and changes
-// nothing for those that have passed it.
-func barredRows(t *testing.T, k kernel.Kernel) {
+// A row that allows no square leaves no completion of prefixes above it, and does not change the count
+// of prefixes below it.
+func blockedRows(t *testing.T, k kernel.Kernel) {
 	c := k.New()
 	for _, n := range []int{1, 4, 8, 11, 20, queens.MaxN} {
 		for row := range n {

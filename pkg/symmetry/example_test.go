@@ -1,0 +1,26 @@
+package symmetry_test
+
+import (
+	"fmt"
+
+	"nqueens/pkg/oracle"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/symmetry"
+)
+
+// The solutions on the boards of all classes, weighted, add up to the total.
+func Example() {
+	const n = 8
+	classes, err := symmetry.Classes(n, queens.Full)
+	if err != nil {
+		panic(err)
+	}
+	var sums symmetry.Sums
+	for _, class := range classes {
+		allowed := func(row, column int) bool { return class.Board.Allow[row]>>column&1 == 1 }
+		sums.Add(class.K, oracle.Count(n, allowed, nil))
+	}
+	total, err := sums.Total()
+	fmt.Println(len(classes), "classes,", total, "solutions", err)
+	// Output: 24 classes, 92 solutions <nil>
+}
