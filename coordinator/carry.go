@@ -21,6 +21,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
 	"nqueens/pkg/symmetry"
@@ -101,11 +102,14 @@ func (c *carriage) prepare() error {
 // new run that can't even be begun leaves nothing behind.
 func (c *carriage) carry(ctx context.Context, stdout io.Writer) error {
 	defer c.show.answerSignals()()
-	outcome, err := c.serve(ctx)
-	if outcome.Total != nil && c.options.server.nats.URL != "" {
+	result, err := c.serve(ctx)
+	if result == nil {
+		result = c.result(&coordinator.Outcome{}, err)
+	}
+	if result.Total != nil && c.options.server.nats.URL != "" {
 		time.Sleep(lastLine)
 	}
-	err = errors.Join(err, c.print(stdout, &outcome, err), c.ledger.Close())
+	err = errors.Join(err, result.Write(stdout, c.options.json), c.ledger.Close())
 	if c.fresh && !c.begun {
 		_ = os.RemoveAll(c.store.Folder(c.ledger.Header().Run)) // nothing is in it
 	}
@@ -116,41 +120,23 @@ func (c *carriage) carry(ctx context.Context, stdout io.Writer) error {
 // total: who copies both streams into one, as Docker does, has the total last.
 const lastLine = 100 * time.Millisecond
 
-// print writes what stdout is for.
-func (c *carriage) print(stdout io.Writer, outcome *coordinator.Outcome, err error) error {
-	h := c.ledger.Header()
-	r := report{
-		N:        h.Manifest.N,
-		Known:    comparison(c.ledger, outcome.Total, err),
-		Run:      h.Run,
-		Symmetry: h.Manifest.Symmetry,
-		Placed:   h.Manifest.Placed,
-		Tasks:    h.Manifest.Tasks,
-		Seconds:  time.Since(c.start).Seconds(),
-		Workers:  outcome.Workers,
-	}
-	if c.unique != nil {
-		r.Unique = c.unique.String()
-	}
-	return r.print(stdout, outcome.Total, err, c.options.json)
-}
-
 // serve connects, carries the run to its end, and leaves of it on the server what a
-// resumed run needs, and nothing where there is nothing to resume.
-func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
+// resumed run needs, and nothing where there is nothing to resume. The result is nil if the
+// run could not begin.
+func (c *carriage) serve(ctx context.Context) (*report.Result, error) {
 	h := c.ledger.Header()
 	// It may be of an earlier time. Who cancels the run now makes it again.
 	if err := c.store.WithdrawCancel(h.Run); err != nil {
-		return coordinator.Outcome{}, err
+		return nil, err
 	}
 	if c.options.workers > 0 {
 		if err := kernel.SelfTest(ctx, c.kernel); err != nil {
-			return coordinator.Outcome{}, err
+			return nil, err
 		}
 	}
 	server, err := c.options.server.open(h.Run, c.store.ServerFolder(h.Run), c.app.Log)
 	if err != nil {
-		return coordinator.Outcome{}, err
+		return nil, err
 	}
 	defer func() {
 		server.close()
@@ -162,7 +148,7 @@ func (c *carriage) serve(ctx context.Context) (coordinator.Outcome, error) {
 	c.ledger.SetServerURL(server.outside())
 	claim, err := c.claim(ctx)
 	if err != nil {
-		return coordinator.Outcome{}, err
+		return nil, err
 	}
 	c.begun = true
 	return c.count(ctx, server, claim)
@@ -211,9 +197,9 @@ func (c *carriage) setUpError(ctx context.Context, err error) error {
 
 // count goes on with the run that is claimed, to its end. All is written down and told to
 // others before this process says a word: its terminal may be stopped.
-func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
+func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Claim) (*report.Result, error) {
 	if err := c.ledger.SetState(run.Running); err != nil {
-		return coordinator.Outcome{}, err
+		return nil, err
 	}
 	h := c.ledger.Header()
 	event := c.app.Log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
@@ -227,13 +213,18 @@ func (c *carriage) count(ctx context.Context, server *connection, claim *bus.Cla
 	outcome, err := c.execute(ctx, server, claim)
 	resumable, failed := c.leave(ctx, claim, &outcome, err)
 	c.show.stop()
-	if !c.show.unresponsive {
-		c.summarize(&outcome, err)
+	result := c.result(&outcome, err)
+	result.Count = &report.Count{
+		Progress: outcome.Progress, Rate: outcome.Rate, Resumed: outcome.Resumed,
+		Duplicates: outcome.Duplicates, Refused: outcome.Refused + c.bus.Rejected(),
+	}
+	if !c.show.unresponsive && (err != nil || !showTable(c.app, result)) {
+		result.Log(c.app.Log)
 	}
 	if resumable {
 		c.app.Log.Info().Str("run", h.Run).Msg("to go on with it: coordinator resume " + h.Run)
 	}
-	return outcome, errors.Join(err, failed)
+	return result, errors.Join(err, failed)
 }
 
 // countUnique counts the fundamental solutions, where they are asked for. An error says

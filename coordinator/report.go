@@ -1,69 +1,57 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"math/big"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/coordinator"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/symmetry"
 )
 
-// report is the JSON object that count prints.
-type report struct {
-	N        int             `json:"n"`
-	Total    *string         `json:"total"` // null where no total can be given
-	Known    string          `json:"known"` // "match", "mismatch" or "none"
-	Unique   string          `json:"unique,omitempty"`
-	Run      string          `json:"run"`
-	Symmetry queens.Symmetry `json:"symmetry"`
-	Placed   []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
-	Tasks    uint64          `json:"tasks"`
-	Seconds  float64         `json:"seconds"`
-	Workers  int             `json:"workers"`
-}
-
-// print writes what stdout is for: the total, alone or in a JSON object. Without a
-// total it writes nothing; but a contradiction is reported as such in JSON.
-func (r *report) print(stdout io.Writer, total *big.Int, err error, asJSON bool) error {
-	if total == nil && !(asJSON && errors.Is(err, queens.ErrContradiction)) {
-		return nil
+// result assembles the result of a run that ended with an error, or nil.
+func (c *carriage) result(o *coordinator.Outcome, ended error) *report.Result {
+	h := c.ledger.Header()
+	return &report.Result{
+		N:        h.Manifest.N,
+		Total:    (*report.Decimal)(o.Total),
+		Known:    comparison(c.ledger, o.Total, ended),
+		Unique:   (*report.Decimal)(c.unique),
+		Run:      h.Run,
+		Symmetry: h.Manifest.Symmetry,
+		Placed:   h.Manifest.Placed,
+		Tasks:    h.Manifest.Tasks,
+		Seconds:  time.Since(c.start).Seconds(),
+		Workers:  o.Workers,
+		End:      ending(ended),
+		CoreTime: o.CoreTime,
 	}
-	if !asJSON {
-		_, err := fmt.Fprintln(stdout, total)
-		return err
-	}
-	if total != nil {
-		digits := total.String()
-		r.Total = &digits
-	}
-	return json.NewEncoder(stdout).Encode(r)
 }
 
 // comparison says how a run compares with the published total: "match", "mismatch", or
 // "none" where one of the two is lacking. A run that ended in a contradiction, without a
 // total, is a mismatch where its counts can't come to the published one any more: their
 // sum is beyond it, or below it and of all tasks.
-func comparison(l *ledger.Ledger, total *big.Int, ended error) string {
+func comparison(l *ledger.Ledger, total *big.Int, ended error) report.Comparison {
 	m := l.Header().Manifest
 	known := knownTotal(&m)
 	if known == nil || total == nil && !errors.Is(ended, queens.ErrContradiction) {
-		return "none"
+		return report.Unpublished
 	}
 	sum, all := total, true
 	if total == nil {
 		var sums symmetry.Sums
 		for r, err := range l.All() {
 			if err != nil {
-				return "none"
+				return report.Unpublished
 			}
 			sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
 		}
@@ -71,28 +59,28 @@ func comparison(l *ledger.Ledger, total *big.Int, ended error) string {
 	}
 	switch difference := sum.Cmp(known); {
 	case difference == 0 && total != nil:
-		return "match"
+		return report.Match
 	case difference > 0 || difference < 0 && all:
-		return "mismatch"
+		return report.Mismatch
 	}
-	return "none"
+	return report.Unpublished
 }
 
 // ending names the way in which a run ended.
-func ending(err error) string {
+func ending(err error) report.End {
 	switch {
 	case err == nil:
-		return "complete"
+		return report.Complete
 	case errors.Is(err, queens.ErrContradiction):
-		return "contradicted"
+		return report.Contradicted
 	case errors.Is(err, queens.ErrCancelled):
-		return "cancelled"
+		return report.Cancelled
 	case errors.Is(err, queens.ErrIncomplete):
-		return "incomplete"
+		return report.Incomplete
 	case errors.As(err, new(cli.Signal)):
-		return "stopped"
+		return report.Stopped
 	}
-	return "failed"
+	return report.Failed
 }
 
 // logChange logs that a worker of another process joins or leaves.
@@ -106,6 +94,13 @@ func logChange(log zerolog.Logger, change progress.Change, h *run.Heartbeat) {
 	}
 }
 
-// secondsField names the field that has a duration as a number, for programs; the field of
-// the plain name has it for people.
-func secondsField(name string) string { return name + cli.SecondsSuffix }
+// showTable writes a result with a total as a table if stderr is a terminal that shows a
+// display, and reports whether it is.
+func showTable(app *cli.App, r *report.Result) bool {
+	screen := app.TTY()
+	if screen == nil || app.Log.GetLevel() > zerolog.InfoLevel {
+		return false
+	}
+	_ = r.WriteTable(screen, cli.Colors()) // nobody reads a terminal that was closed
+	return true
+}

@@ -176,11 +176,9 @@ func (c *carriage) again(ctx context.Context, stdout io.Writer) error {
 	if err == nil {
 		outcome.Total = total
 	}
-	switch {
-	case err != nil:
-	case c.showTable(c.tableOfOld(&outcome, comparison(c.ledger, total, nil))):
-	case c.unique != nil:
-		c.app.Log.Info().Str("unique", c.unique.String()).Msg("fundamental solutions")
+	result := c.result(&outcome, err)
+	if err == nil && !showTable(c.app, result) && result.Unique != nil {
+		c.app.Log.Info().Stringer("unique", result.Unique).Msg("fundamental solutions")
 	}
-	return errors.Join(err, c.print(stdout, &outcome, err))
+	return errors.Join(err, result.Write(stdout, c.options.json))
 }

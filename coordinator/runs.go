@@ -2,22 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/humanize"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
 )
@@ -49,7 +42,7 @@ coordinator resume goes on with it.`,
 			if len(rows) == 0 && err == nil {
 				app.Log.Info().Str("data", store.Path()).Msg("there are no runs")
 			}
-			return errors.Join(seenEnough(printRuns(cmd.OutOrStdout(), rows, asJSON)), err)
+			return errors.Join(seenEnough(report.WriteRuns(cmd.OutOrStdout(), rows, asJSON)), err)
 		},
 	}
 	flags := cmd.Flags()
@@ -59,31 +52,16 @@ coordinator resume goes on with it.`,
 	return cmd
 }
 
-// runRow is a run as runs shows it, and the JSON object that it prints.
-type runRow struct {
-	Run      string          `json:"run"`
-	N        int             `json:"n,omitempty"` // not of a run that can't be read
-	Symmetry queens.Symmetry `json:"symmetry,omitempty"`
-	Placed   []queens.Square `json:"placed,omitempty"` // each [row,column]
-	State    string          `json:"state"`
-	Done     uint64          `json:"done"`
-	Tasks    uint64          `json:"tasks"`
-	Created  time.Time       `json:"created,omitzero"`
-	Ledger   string          `json:"ledger,omitempty"` // folder, of a run of this machine
-	Server   string          `json:"server,omitempty"` // that has the run, or on which this machine is at work on it
-	Owner    string          `json:"owner,omitempty"`  // of a run that is at work
-}
-
 // listRuns returns the runs of this machine and those of a server, if one is named.
 // A run that both know is listed for both. Beside an error there are those of this machine.
-func listRuns(ctx context.Context, app *cli.App, store *runstore.Store, url string) ([]runRow, error) {
+func listRuns(ctx context.Context, app *cli.App, store *runstore.Store, url string) ([]report.ListedRun, error) {
 	local, err := store.List()
 	if err != nil {
 		return nil, withHint(err)
 	}
-	var rows []runRow
+	var rows []report.ListedRun
 	for _, r := range local {
-		row := runRow{
+		row := report.ListedRun{
 			Run: r.Run, N: r.N, Symmetry: r.Symmetry, Placed: r.Placed, State: r.Status(),
 			Done: r.Done, Tasks: r.Tasks, Created: r.Created, Ledger: store.Folder(r.Run),
 		}
@@ -112,7 +90,7 @@ func listRuns(ctx context.Context, app *cli.App, store *runstore.Store, url stri
 		return rows, fmt.Errorf("list the runs on %s: %w", b.Server(), err)
 	}
 	for _, r := range records {
-		row := runRow{
+		row := report.ListedRun{
 			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: string(r.State), Done: r.Done,
 			Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
 		}
@@ -131,55 +109,4 @@ const lostAfter = 15 * time.Second
 // atWork reports whether a run's coordinator has renewed its record lately.
 func atWork(r *run.Record) bool {
 	return r.State == run.Running && time.Since(r.Updated) < lostAfter
-}
-
-func printRuns(stdout io.Writer, rows []runRow, asJSON bool) error {
-	if asJSON {
-		out := json.NewEncoder(stdout)
-		for _, row := range rows {
-			if err := out.Encode(row); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	out := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
-	lines := []error{line(out, "RUN\tSTATE\tDONE\tTASKS\t%%\tAGE\tWHERE\n")}
-	for _, r := range rows {
-		done, tasks, share := "?", "?", "?"
-		if r.State != runstore.Unreadable {
-			done, tasks, share = strconv.FormatUint(r.Done, 10), strconv.FormatUint(r.Tasks, 10), percent(r.Done, r.Tasks)
-		}
-		lines = append(lines, line(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Run, r.State, done, tasks, share, humanize.Age(r.Created), r.where()))
-	}
-	return errors.Join(append(lines, out.Flush())...)
-}
-
-// where says for people where a run is, and who is at work on it. That comes from others,
-// on the server or in the folder.
-func (r *runRow) where() string {
-	words := slices.DeleteFunc([]string{r.Ledger, r.Server, r.Owner}, func(word string) bool { return word == "" })
-	if len(r.Placed) > 0 {
-		words = append(words, "queens placed on "+humanize.Squares(r.Placed))
-	}
-	return cli.Printable(strings.Join(words, ", "))
-}
-
-func line(out io.Writer, format string, args ...any) error {
-	_, err := fmt.Fprintf(out, format, args...)
-	return err
-}
-
-// percent rounds down: 100 means all.
-func percent(done, tasks uint64) string {
-	switch {
-	case done == tasks:
-		return "100"
-	case tasks == 0:
-		return "0"
-	}
-	return strings.TrimSuffix(humanize.Percent(float64(done)/float64(tasks), false), "%")
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"os/signal"
 	"sync"
@@ -11,7 +10,7 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/display"
-	"nqueens/pkg/humanize"
+	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 )
 
@@ -52,7 +51,7 @@ func (u *ui) answerSignals() (stop func()) {
 				return
 			case <-u.statusRequests:
 				if p := u.latest.Load(); p != nil {
-					u.logProgress(p)
+					report.LogProgress(u.app.Log, p)
 				} else {
 					u.app.Log.Info().Msg("counting has not started yet")
 				}
@@ -74,7 +73,7 @@ func (u *ui) start() {
 	}
 	u.stopLogging = every(logInterval, func() {
 		if p := u.latest.Load(); p != nil {
-			u.logProgress(p)
+			report.LogProgress(u.app.Log, p)
 		}
 	})
 }
@@ -157,24 +156,4 @@ func (u *ui) updateStatus() {
 // serverDown says for the display that the server has been disconnected since that time.
 func serverDown(since time.Time) string {
 	return fmt.Sprintf("server disconnected since %s, reconnecting", since.Format(time.TimeOnly))
-}
-
-func (u *ui) logProgress(p *run.Progress) {
-	event := u.app.Log.Info().Float64("percent", humanize.Percentage(p.WorkDone)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
-		Str("solutions", p.Solutions.String()).Float64("rate", math.Round(p.Rate)).
-		Str("elapsed", humanize.Duration(p.Elapsed)).Float64(secondsField("elapsed"), p.Elapsed.Seconds())
-	if p.ETA == (run.Range{}) {
-		event.Str("eta", "estimating")
-	} else {
-		event.Str("eta", humanize.Range(p.ETA.Min, p.ETA.Max, humanize.Duration)).
-			Float64(secondsField("eta_least"), p.ETA.Min.Seconds()).Float64(secondsField("eta_most"), p.ETA.Max.Seconds())
-	}
-	event.Int("workers", p.WorkerCount).Int("threads", p.Threads)
-	if p.Republished > 0 {
-		event.Uint64("repeated", p.Republished)
-	}
-	if p.Conflicts > 0 {
-		event.Int("conflicts", p.Conflicts)
-	}
-	event.Msg("progress")
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,10 +17,10 @@ import (
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 )
 
@@ -70,23 +68,6 @@ were placed beforehand, as its mirror image.`,
 	return cmd
 }
 
-// verdict is what verify found, and the JSON object that it prints.
-type verdict struct {
-	Run       string          `json:"run"`
-	N         int             `json:"n"`
-	Placed    []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
-	Verified  bool            `json:"verified"`         // complete, and nothing contradicts
-	Total     *string         `json:"total"`            // null where no total can be given
-	Known     string          `json:"known"`            // "match", "mismatch" or "none"
-	Done      uint64          `json:"done"`
-	Tasks     uint64          `json:"tasks"`
-	Recounted uint64          `json:"recounted"`
-	Seed      string          `json:"seed"` // of the sample
-	Kernel    string          `json:"kernel"`
-	Whole     string          `json:"whole,omitempty"` // by what symmetry the whole was counted again, or as what
-	Seconds   float64         `json:"seconds"`
-}
-
 func verify(ctx context.Context, app *cli.App, name string, o *verifyOptions, stdout io.Writer) (err error) {
 	start := time.Now()
 	share, err := parseShare(o.sample)
@@ -110,7 +91,7 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyOptions, st
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	m := l.Header().Manifest
-	v := verdict{Run: name, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: strconv.FormatUint(o.seed, 10)}
+	v := report.Verification{Run: name, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: o.seed}
 	if err := reproducible(ctx, name, &m); err != nil {
 		return err
 	}
@@ -136,7 +117,14 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyOptions, st
 		err = fmt.Errorf("%w; %w", ended, err)
 	}
 	v.Known = comparison(l, total, err)
-	return errors.Join(v.print(stdout, start, total, err, o.json), err)
+	if err != nil && !errors.Is(err, queens.ErrContradiction) && !errors.Is(err, queens.ErrIncomplete) {
+		return err
+	}
+	v.Seconds = time.Since(start).Seconds()
+	if v.Verified = err == nil; v.Verified {
+		v.Total = (*report.Decimal)(total)
+	}
+	return errors.Join(v.Write(stdout, o.json), err)
 }
 
 // tellRecounts logs from time to time how many tasks have been counted again, until it is
@@ -160,42 +148,6 @@ func auditRun(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
 			queens.ErrContradiction, h.Run, l.Len(), h.Manifest.Tasks, sameCount(&h.Manifest))
 	}
 	return total, err
-}
-
-// print writes the verdict, unless something kept it from being reached.
-func (v *verdict) print(stdout io.Writer, start time.Time, total *big.Int, err error, asJSON bool) error {
-	if err != nil && !errors.Is(err, queens.ErrContradiction) && !errors.Is(err, queens.ErrIncomplete) {
-		return nil
-	}
-	v.Verified, v.Seconds = err == nil, time.Since(start).Seconds()
-	if err == nil {
-		digits := total.String()
-		v.Total = &digits
-	}
-	if asJSON {
-		return json.NewEncoder(stdout).Encode(v)
-	}
-	if err != nil {
-		return nil // the log says what is wrong
-	}
-	lines := []string{
-		fmt.Sprintf("run %s: %d of %d tasks, every record's checksum right, the tasks those of the manifest", v.Run, v.Done, v.Tasks),
-		fmt.Sprintf("sum by task and by class: %s", *v.Total),
-		fmt.Sprintf("published total: %s", v.Known),
-		fmt.Sprintf("counted again: %d tasks with kernel %s (--seed %s), all agree", v.Recounted, v.Kernel, v.Seed),
-	}
-	if len(v.Placed) > 0 {
-		lines = slices.Insert(lines, 1, "queens placed beforehand: "+humanize.Squares(v.Placed))
-	}
-	switch v.Whole {
-	case "":
-	case audit.MirrorImage:
-		lines = append(lines, "counted again: the whole, with the placed queens mirrored, agrees")
-	default:
-		lines = append(lines, fmt.Sprintf("counted again: the whole, by symmetry %s, agrees", v.Whole))
-	}
-	_, failed := fmt.Fprintln(stdout, strings.Join(lines, "\n"))
-	return failed
 }
 
 // parseShare reads a percentage, such as 1% or 0.05%.

@@ -13,8 +13,8 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/display"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
 )
@@ -104,7 +104,7 @@ func watch(ctx context.Context, app *cli.App, name string, o *watchOptions, stdo
 		return seenEnough(err)
 	}
 	if screen := app.TTY(); screen != nil && !shown.unresponsive {
-		_, _ = fmt.Fprint(screen, display.Summary(watchedTable(&w.latest), cli.Colors())) // who closed it does not look
+		_ = report.WriteProgressTable(screen, &w.latest, cli.Colors()) // nobody reads a terminal that was closed
 	}
 	_, err = fmt.Fprintln(stdout, w.latest.Total)
 	return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 )
 
@@ -105,7 +105,7 @@ func (w *watcher) take(s *run.Progress) error {
 	if !w.json {
 		return ended
 	}
-	if err := json.NewEncoder(w.stdout).Encode(watched(s)); err != nil {
+	if err := report.WriteProgress(w.stdout, s); err != nil {
 		return err
 	}
 	return ended

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// progressJSON is the JSON object of a snapshot.
+type progressJSON struct {
+	Run       string       `json:"run"`
+	N         int          `json:"n"`
+	Placed    int          `json:"placed,omitempty"` // queens beforehand
+	State     run.State    `json:"state"`
+	Percent   float64      `json:"percent"` // of the estimated work
+	Done      uint64       `json:"done"`
+	Tasks     uint64       `json:"tasks"`
+	Solutions *Decimal     `json:"solutions"`
+	Rate      float64      `json:"rate"` // solutions per second
+	Elapsed   float64      `json:"elapsed_s"`
+	ETALeast  *float64     `json:"eta_least_s,omitempty"` // absent while unknown
+	ETAMost   *float64     `json:"eta_most_s,omitempty"`
+	Workers   int          `json:"workers"`
+	Threads   int          `json:"threads"`
+	Repeated  uint64       `json:"repeated"`
+	Conflicts int          `json:"conflicts"`
+	Crew      []workerJSON `json:"crew"`
+	Total     *Decimal     `json:"total"` // null unless the run is complete
+}
+
+type workerJSON struct {
+	Name    string  `json:"name"`
+	Kernel  string  `json:"kernel"`
+	Threads int     `json:"threads"`
+	Rate    float64 `json:"rate"`
+	Held    int     `json:"held"`
+	Oldest  float64 `json:"oldest_s"`
+}
+
+// WriteProgress writes a snapshot as a JSON object.
+func WriteProgress(w io.Writer, p *run.Progress) error {
+	object := progressJSON{
+		Run: p.Run, N: p.N, Placed: p.Placed, State: p.State, Percent: humanize.Percentage(p.WorkDone), Done: p.Done, Tasks: p.Tasks,
+		Solutions: (*Decimal)(p.Solutions), Rate: p.Rate, Elapsed: p.Elapsed.Seconds(),
+		Workers: p.WorkerCount, Threads: p.Threads, Repeated: p.Republished, Conflicts: p.Conflicts,
+		Crew: make([]workerJSON, len(p.Workers)), Total: (*Decimal)(p.Total),
+	}
+	if p.ETA != (run.Range{}) {
+		least, most := p.ETA.Min.Seconds(), p.ETA.Max.Seconds()
+		object.ETALeast, object.ETAMost = &least, &most
+	}
+	for i, worker := range p.Workers {
+		object.Crew[i] = workerJSON{
+			Name: worker.Name, Kernel: worker.Kernel, Threads: worker.Threads,
+			Rate: worker.Rate, Held: worker.Held, Oldest: worker.LongestTask.Seconds(),
+		}
+	}
+	return writeJSON(w, object)
+}
+
+// WriteProgressTable writes the last snapshot of a complete run as a table.
+func WriteProgressTable(w io.Writer, p *run.Progress, color bool) error {
+	known := Unpublished
+	if _, published := queens.KnownTotal(p.N); published && p.Placed == 0 {
+		known = Match // a mismatch would not be complete
+	}
+	rows := []row{totalRow(p.Total, known)}
+	if p.Placed > 0 {
+		rows = append(rows, row{"placed", fmt.Sprint(p.Placed), "beforehand; coordinator runs says where"})
+	}
+	rows = append(rows, row{"time", humanize.Duration(p.Elapsed), "of its last coordinator"}, tasksRow(p), runRow(p.Run))
+	return writeTable(w, rows, color)
+}
+
+// LogProgress logs a snapshot.
+func LogProgress(log zerolog.Logger, p *run.Progress) {
+	event := log.Info().Float64("percent", humanize.Percentage(p.WorkDone)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
+		Str("solutions", p.Solutions.String()).Float64("rate", math.Round(p.Rate))
+	logDuration(event, "elapsed", p.Elapsed)
+	if p.ETA == (run.Range{}) {
+		event.Str("eta", "estimating")
+	} else {
+		event.Str("eta", humanize.Range(p.ETA.Min, p.ETA.Max, humanize.Duration)).
+			Float64("eta_least_s", p.ETA.Min.Seconds()).Float64("eta_most_s", p.ETA.Max.Seconds())
+	}
+	event.Int("workers", p.WorkerCount).Int("threads", p.Threads)
+	logCount(event, "repeated", p.Republished)
+	if p.Conflicts > 0 {
+		event.Int("conflicts", p.Conflicts)
+	}
+	event.Msg("progress")
+}

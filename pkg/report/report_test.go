@@ -1,0 +1,183 @@
+package report
+
+import (
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// written returns what a form writes.
+func written(t *testing.T, write func(*strings.Builder) error) string {
+	t.Helper()
+	var b strings.Builder
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// words returns a text with single spaces between its words.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Values and remarks stand in columns, and nothing in them controls the terminal.
+func TestTable(t *testing.T) {
+	got := written(t, func(b *strings.Builder) error {
+		return writeTable(b, []row{
+			{"solutions", "39,029,188,884", "matches the published value (OEIS A000170)"},
+			{"time", "4m12s", ""},
+			{"run", "n20\x1b[2J", "again"},
+		}, false)
+	})
+	want := "" +
+		"solutions  39,029,188,884  matches the published value (OEIS A000170)\n" +
+		"time       4m12s\n" +
+		"run        n20?[2J         again\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	got = written(t, func(b *strings.Builder) error { return writeTable(b, []row{{"time", "4m12s", ""}}, true) })
+	if want := "\x1b[2mtime\x1b[0m  \x1b[1m4m12s\x1b[0m\n"; got != want {
+		t.Errorf("in colors %q, want %q", got, want)
+	}
+}
+
+// placedResult is the result of a board with placed queens.
+func placedResult() *Result {
+	return &Result{
+		N: 8, Total: (*Decimal)(big.NewInt(1234)), Known: Unpublished, Run: "n8-a", Symmetry: queens.None,
+		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}, Tasks: 5, Seconds: 1.5, Workers: 2,
+		End: Complete, CoreTime: time.Minute,
+		Count: &Count{
+			Progress: run.Progress{Done: 5, Tasks: 5, WorkDone: 1, Solutions: big.NewInt(1234), Elapsed: 2 * time.Second, Republished: 3},
+			Rate:     617, Resumed: 2, Refused: 1,
+		},
+	}
+}
+
+func TestResult(t *testing.T) {
+	r := placedResult()
+	for asJSON, want := range map[bool]string{
+		false: "1234\n",
+		true:  `{"n":8,"total":"1234","known":"none","run":"n8-a","symmetry":"none","placed":[[0,3],[3,7]],"tasks":5,"seconds":1.5,"workers":2}` + "\n",
+	} {
+		if got := written(t, func(b *strings.Builder) error { return r.Write(b, asJSON) }); got != want {
+			t.Errorf("JSON %v: %s, want %s", asJSON, got, want)
+		}
+	}
+	table := `solutions 1,234 no published total to compare it with placed 2 beforehand, on 0,3 3,7 time 2s since it was resumed with 2 tasks done ` +
+		`rate 617 /s solutions core time 1m0s 0.0167 core-hours workers 2 that counted tasks 5 3 repeated, 0 in conflict run n8-a coordinator verify checks it again`
+	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != table {
+		t.Errorf("table %q, want %q", got, table)
+	}
+	line := `{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"elapsed":"2s","elapsed_s":2,"core_time":"1m0s","core_time_s":60,` +
+		`"percent":100,"solutions":"1234","rate":617,"workers":2,"repeated":3,"conflicts":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
+		`"total":"1234","known":"none","message":"run ended"}` + "\n"
+	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); got != line {
+		t.Errorf("log %s, want %s", got, line)
+	}
+}
+
+// Of a run that was finished before, the table has only what its ledger tells.
+func TestResultOfAFinishedRun(t *testing.T) {
+	r := placedResult()
+	r.N, r.Known, r.Placed, r.Unique, r.Count = 10, Match, nil, (*Decimal)(big.NewInt(92)), nil
+	want := `solutions 1,234 is the published total (OEIS A000170) fundamental 92 up to rotation and reflection ` +
+		`core time 1m0s 0.0167 core-hours workers 2 that counted tasks 5 run n8-a coordinator verify checks it again`
+	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != want {
+		t.Errorf("table %q, want %q", got, want)
+	}
+	if got := written(t, func(b *strings.Builder) error { return r.Write(b, true) }); !strings.Contains(got, `"unique":"92"`) {
+		t.Errorf("JSON %s has no unique total", got)
+	}
+}
+
+// Without a total nothing is written, except the JSON object of a contradiction.
+func TestResultWithoutATotal(t *testing.T) {
+	for _, c := range []struct {
+		end    End
+		asJSON bool
+		writes bool
+	}{{Stopped, false, false}, {Stopped, true, false}, {Contradicted, false, false}, {Contradicted, true, true}} {
+		r := placedResult()
+		r.Total, r.End = nil, c.end
+		got := written(t, func(b *strings.Builder) error { return r.Write(b, c.asJSON) })
+		if (got != "") != c.writes || c.writes && !strings.Contains(got, `"total":null`) {
+			t.Errorf("%s, JSON %v: %q", c.end, c.asJSON, got)
+		}
+	}
+}
+
+// The total of a board with placed queens is shown as one, and that of a whole board does
+// not mention them.
+func TestProgressOfPlacedQueens(t *testing.T) {
+	for placed, says := range map[int]string{0: "", 3: "placed 3 beforehand; coordinator runs says where"} {
+		p := run.Progress{Run: "n8-a", N: 8, Placed: placed, State: run.Complete, Total: big.NewInt(5), Solutions: big.NewInt(5)}
+		table := words(written(t, func(b *strings.Builder) error { return WriteProgressTable(b, &p, false) }))
+		if marked := strings.Contains(table, "placed"); marked != (placed > 0) || !strings.Contains(table, says) {
+			t.Errorf("%d placed: the table is %q", placed, table)
+		}
+		object := written(t, func(b *strings.Builder) error { return WriteProgress(b, &p) })
+		if marked := strings.Contains(object, `"n":8,"placed":3,`); marked != (placed > 0) || !marked && strings.Contains(object, "placed") {
+			t.Errorf("%d placed: the object is %s", placed, object)
+		}
+	}
+}
+
+// Nothing that others say of themselves controls the terminal.
+func TestListedRunIsPrintable(t *testing.T) {
+	r := ListedRun{
+		Server: "nats://a:4222", Owner: "evil\x1b[2J\tmachine\n, process 7",
+		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 2, Column: 0}},
+	}
+	if got, want := r.location(), "nats://a:4222, evil?[2J?machine?, process 7, queens placed on 0,3 2,0"; got != want {
+		t.Errorf("location is %q, want %q", got, want)
+	}
+}
+
+// 100% means all tasks; a run that can't be read has question marks.
+func TestRuns(t *testing.T) {
+	runs := []ListedRun{
+		{Run: "a", N: 8, State: "running", Done: 99999, Tasks: 100000, Ledger: "/runs/a"},
+		{Run: "b", N: 3, State: "complete", Ledger: "/runs/b"},
+		{Run: "c", State: "unreadable", Ledger: "/runs/c"},
+	}
+	want := "" +
+		"RUN  STATE       DONE   TASKS   %     AGE  WHERE\n" +
+		"a    running     99999  100000  99.9  ?    /runs/a\n" +
+		"b    complete    0      0       100   ?    /runs/b\n" +
+		"c    unreadable  ?      ?       ?     ?    /runs/c\n"
+	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs, false) }); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, nil, false) }); got != "" {
+		t.Errorf("%q is written of no runs", got)
+	}
+	object := `{"run":"c","state":"unreadable","done":0,"tasks":0,"ledger":"/runs/c"}` + "\n"
+	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs[2:], true) }); got != object {
+		t.Errorf("got %s, want %s", got, object)
+	}
+}
+
+// An interval whose ends look the same is left out.
+func TestEstimate(t *testing.T) {
+	e := Estimate{
+		N: 16, Kernel: "generic", Workers: 1, Seconds: Interval{1, 1.5, 2}, CoreSeconds: Interval{1, 1, math.Nextafter(1, 2)},
+		Solutions: Solutions{Mean: 14772512, Low: 14e6, High: 15e6, Probes: 1234567}, Tasks: 118, Depth: Depth{2, 3}, LedgerBytes: 1 << 16,
+	}
+	want := "" +
+		"time       1.5s    1.0s to 2.0s        1 worker, generic\n" +
+		"core time  1.0s                        searches alone\n" +
+		"solutions  1.48e7  1.40e7 to 1.50e7    95% confidence, 1,234,567 random probes\n" +
+		"tasks      118                         prefixes of 2 to 3 rows\n" +
+		"ledger     64 KiB\n"
+	if got := written(t, func(b *strings.Builder) error { return e.Write(b, false) }); words(got) != words(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// Result is the outcome of a run: its total and what stands behind it.
+type Result struct {
+	N        int             `json:"n"`
+	Total    *Decimal        `json:"total"` // nil if none can be given
+	Known    Comparison      `json:"known"`
+	Unique   *Decimal        `json:"unique,omitempty"` // fundamental solutions; nil if not requested
+	Run      string          `json:"run"`
+	Symmetry queens.Symmetry `json:"symmetry"`
+	Placed   []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
+	Tasks    uint64          `json:"tasks"`
+	Seconds  float64         `json:"seconds"` // time of the command so far
+	Workers  int             `json:"workers"` // that counted, also for earlier coordinators
+
+	End      End           `json:"-"`
+	CoreTime time.Duration `json:"-"` // of all accepted searches, also for earlier coordinators
+	Count    *Count        `json:"-"` // nil if the run was finished before
+}
+
+// Count is what this coordinator contributed to a [Result].
+type Count struct {
+	Progress   run.Progress // at the end
+	Rate       float64      // solutions per second
+	Resumed    uint64       // tasks in the ledger at the start
+	Duplicates uint64       // results that repeat an accepted one
+	Refused    uint64       // messages and results that were refused
+}
+
+// End is the way in which a run ends.
+type End string
+
+// The ends.
+const (
+	Complete     End = "complete"
+	Contradicted End = "contradicted"
+	Cancelled    End = "cancelled"
+	Incomplete   End = "incomplete"
+	Stopped      End = "stopped"
+	Failed       End = "failed"
+)
+
+// Write writes the total, or the result as a JSON object. Without a total it writes
+// nothing, except that the JSON object also reports a contradiction.
+func (r *Result) Write(w io.Writer, asJSON bool) error {
+	switch {
+	case asJSON && (r.Total != nil || r.End == Contradicted):
+		return writeJSON(w, r)
+	case !asJSON && r.Total != nil:
+		_, err := fmt.Fprintln(w, r.Total)
+		return err
+	}
+	return nil
+}
+
+// WriteTable writes a result with a total as a table.
+func (r *Result) WriteTable(w io.Writer, color bool) error {
+	rows := []row{totalRow((*big.Int)(r.Total), r.Known)}
+	if len(r.Placed) > 0 {
+		rows = append(rows, row{"placed", fmt.Sprint(len(r.Placed)), "beforehand, on " + humanize.Squares(r.Placed)})
+	}
+	if r.Unique != nil {
+		rows = append(rows, row{"fundamental", humanize.Big((*big.Int)(r.Unique)), "up to rotation and reflection"})
+	}
+	tasks := row{label: "tasks", value: fmt.Sprint(r.Tasks)}
+	if c := r.Count; c != nil {
+		rows = append(rows, row{"time", humanize.Duration(c.Progress.Elapsed), c.resumed()})
+		if c.Rate > 0 {
+			rows = append(rows, row{"rate", humanize.Rate(c.Rate), "solutions"})
+		}
+		tasks = tasksRow(&c.Progress)
+	}
+	coreTime := row{"core time", humanize.Duration(r.CoreTime), "all searches together"}
+	if hours := r.CoreTime.Hours(); hours >= 0.01 {
+		coreTime.remark = fmt.Sprintf("%.3g core-hours", hours)
+	}
+	rows = append(rows, coreTime, row{"workers", fmt.Sprint(r.Workers), "that counted"}, tasks, runRow(r.Run))
+	return writeTable(w, rows, color)
+}
+
+func totalRow(total *big.Int, known Comparison) row {
+	remark := map[Comparison]string{
+		Match:       "is the published total (OEIS A000170)",
+		Unpublished: "no published total to compare it with",
+	}
+	return row{"solutions", humanize.Big(total), remark[known]}
+}
+
+func tasksRow(p *run.Progress) row {
+	return row{"tasks", fmt.Sprint(p.Tasks), fmt.Sprintf("%d repeated, %d in conflict", p.Republished, p.Conflicts)}
+}
+
+func runRow(name string) row { return row{"run", name, "coordinator verify checks it again"} }
+
+// resumed says which part of the run the time covers.
+func (c *Count) resumed() string {
+	if c.Resumed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("since it was resumed with %d tasks done", c.Resumed)
+}
+
+// Log logs how the run ended. It requires Count.
+func (r *Result) Log(log zerolog.Logger) {
+	c, p := r.Count, &r.Count.Progress
+	event := log.Info().Str("run", r.Run).Str("end", string(r.End)).Uint64("done", p.Done).Uint64("tasks", p.Tasks)
+	logDuration(event, "elapsed", p.Elapsed)
+	logDuration(event, "core_time", r.CoreTime)
+	event.Float64("percent", humanize.Percentage(p.WorkDone)).Str("solutions", p.Solutions.String()).
+		Float64("rate", math.Round(c.Rate)).Int("workers", r.Workers).Uint64("repeated", p.Republished).Int("conflicts", p.Conflicts)
+	if len(r.Placed) > 0 {
+		event.Str("placed", humanize.Squares(r.Placed))
+	}
+	logCount(event, "resumed_from", c.Resumed)
+	logCount(event, "duplicates", c.Duplicates)
+	logCount(event, "refused", c.Refused)
+	if r.Total != nil {
+		event.Str("total", r.Total.String()).Str("known", string(r.Known))
+	}
+	if r.Unique != nil {
+		event.Str("unique", r.Unique.String())
+	}
+	event.Msg("run ended")
+}
+
+// logCount adds a number to an event unless it is 0.
+func logCount(event *zerolog.Event, name string, number uint64) {
+	if number > 0 {
+		event.Uint64(name, number)
+	}
+}
