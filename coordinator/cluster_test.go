@@ -15,6 +15,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // Every total is exact when an outside server and a worker of another process are
@@ -25,7 +26,7 @@ func TestEveryTotalAcrossProcesses(t *testing.T) {
 	startWorker(t, server.url, "--threads", "2")
 	for n := 1; n <= 16; n++ {
 		total, _ := queens.KnownTotal(n)
-		startCount(t, strconv.Itoa(n), "--nats", server.url).expectTotal(total.String())
+		startCount(t, strconv.Itoa(n), "--nats", server.url).ExpectTotal(total.String())
 	}
 }
 
@@ -36,11 +37,11 @@ func TestKilledWorker(t *testing.T) {
 	v := inspect(t, url)
 	const tasks = 8
 	victim, unreported := v.startFrozen(url, tasks)
-	victim.signal(syscall.SIGKILL)
+	victim.Signal(syscall.SIGKILL)
 	startWorker(t, url)
 	startWorker(t, url)
 	v.eventually("all is done but what the victim held", func() bool { return v.results() >= tasks-unreported })
-	coordinator.expectTotal("2279184")
+	coordinator.ExpectTotal("2279184")
 }
 
 // A worker that is stopped for longer than its lease, and then let go, reports what
@@ -58,11 +59,11 @@ func TestStoppedWorker(t *testing.T) {
 		return waiting == 0 && held == braked && v.results() >= tasks-braked
 	})
 	before := v.results()
-	victim.signal(syscall.SIGCONT)
+	victim.Signal(syscall.SIGCONT)
 	v.eventually("the victim reports", func() bool { return v.results() > before })
 	release()
-	coordinator.expectTotal("365596")
-	if coordinator.lines(`"conflicts":0,"duplicates":[123],`) != 1 {
+	coordinator.ExpectTotal("365596")
+	if coordinator.Lines(`"conflicts":0,"duplicates":[123],`) != 1 {
 		t.Error("the victim's late results were not noticed as duplicates")
 	}
 }
@@ -78,7 +79,7 @@ func TestLeavingWorkerHandsBack(t *testing.T) {
 			v := inspect(t, url)
 			worker := startWorker(t, url)
 			v.eventually("the worker holds two tasks", func() bool { _, held := v.tasks(); return held == 2 })
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
 			defer cancel()
 			queue, seen := join(t, url).Queue(), make(map[uint64]bool)
 			const tasks, heldByWorker = 10, 2
@@ -93,13 +94,13 @@ func TestLeavingWorkerHandsBack(t *testing.T) {
 			}
 			take(tasks - heldByWorker)
 			told := time.Now()
-			worker.signal(signal)
+			worker.Signal(signal)
 			take(heldByWorker)
 			// The leases, extended every third of their length, would have lapsed later.
 			if waited := time.Since(told); waited > bus.DefaultLease/2 {
 				t.Errorf("the tasks came back after %v", waited)
 			}
-			worker.expectEnd(0)
+			worker.ExpectExit(0)
 			if waited := time.Since(told); waited > 4*time.Second {
 				t.Errorf("the worker left after %v", waited)
 			}
@@ -117,13 +118,13 @@ func TestRunGoesOnWithoutLeavingWorker(t *testing.T) {
 	startWorker(t, url)
 	v.eventually("all is done but what the worker held", func() bool { return v.results() >= tasks-unreported })
 	told := time.Now()
-	leaving.signal(syscall.SIGTERM)
-	leaving.signal(syscall.SIGCONT)
-	coordinator.expectTotal("365596")
+	leaving.Signal(syscall.SIGTERM)
+	leaving.Signal(syscall.SIGCONT)
+	coordinator.ExpectTotal("365596")
 	if waited := time.Since(told); waited > bus.DefaultLease/2 {
 		t.Errorf("the run ended %v after the worker was told to leave", waited)
 	}
-	leaving.expectEnd(0)
+	leaving.ExpectExit(0)
 }
 
 // A second signal ends a worker in the middle of its grace.
@@ -136,19 +137,19 @@ func TestSecondSignal(t *testing.T) {
 			v := inspect(t, url)
 			worker := startWorker(t, url)
 			v.eventually("the worker holds two tasks", func() bool { _, held := v.tasks(); return held == 2 })
-			worker.signal(signal)
+			worker.Signal(signal)
 			// Two signals of a kind that come too soon after each other are one.
 			for again := time.NewTicker(100 * time.Millisecond); ; {
 				select {
 				case <-again.C:
-					_ = worker.cmd.Process.Signal(signal) // fails when it has ended just now
+					_ = worker.Cmd.Process.Signal(signal) // fails when it has ended just now
 					continue
-				case <-worker.ended:
+				case <-worker.Ended():
 				}
 				again.Stop()
 				break
 			}
-			worker.expectEnd(128 + int(signal))
+			worker.ExpectExit(128 + int(signal))
 		})
 	}
 }
@@ -163,7 +164,7 @@ func TestStoppedCoordinator(t *testing.T) {
 			t.Parallel()
 			server := startServer(t)
 			coordinator := startCount(t, "20", "--depth", "1", "--nats", server.url)
-			run := coordinator.await(`"run":"([^"]+)".*"counting"`)
+			run := coordinator.Await(`"run":"([^"]+)".*"counting"`)
 			v := inspect(t, server.url)
 			v.eventually("all tasks are published", func() bool { return v.messages("NQ_TASKS", "nq.task."+run) == 10 })
 			ctx, stop := context.WithCancel(t.Context())
@@ -171,16 +172,16 @@ func TestStoppedCoordinator(t *testing.T) {
 				stop() // after this one
 				return []uint64{1}
 			})
-			coordinator.await(`("done":1,"tasks":10).*"progress"`)
+			coordinator.Await(`("done":1,"tasks":10).*"progress"`)
 			told := time.Now()
-			coordinator.signal(signal)
-			if out := coordinator.expectEnd(128 + int(signal)); out != "" {
+			coordinator.Signal(signal)
+			if out := coordinator.ExpectExit(128 + int(signal)); out != "" {
 				t.Errorf("it printed %q", out)
 			}
 			if waited := time.Since(told); waited > 3*time.Second {
 				t.Errorf("it left after %v", waited)
 			}
-			if coordinator.lines(`"end":"stopped","done":1,"tasks":10,.*"run ended"`) != 1 {
+			if coordinator.Lines(`"end":"stopped","done":1,"tasks":10,.*"run ended"`) != 1 {
 				t.Error("it did not say what was done")
 			}
 			expect := func(tasks, results, records int) {
@@ -191,14 +192,14 @@ func TestStoppedCoordinator(t *testing.T) {
 			}
 			expect(0, 1, 1)
 			runs := start(t, "coordinator", "runs", "--json", "--data", t.TempDir(), "--nats", server.url)
-			if out := runs.expectEnd(0); !strings.Contains(out, `"run":"`+run+`"`) || !strings.Contains(out, `"state":"stopped","done":1,"tasks":10`) {
+			if out := runs.ExpectExit(0); !strings.Contains(out, `"run":"`+run+`"`) || !strings.Contains(out, `"state":"stopped","done":1,"tasks":10`) {
 				t.Errorf("runs printed %s", out)
 			}
-			start(t, "coordinator", "cancel", run, "--data", t.TempDir(), "--nats", server.url).expectEnd(0)
+			start(t, "coordinator", "cancel", run, "--data", t.TempDir(), "--nats", server.url).ExpectExit(0)
 			expect(0, 0, 1) // so that its coordinator learns it
-			resumed := start(t, "coordinator", "resume", run, "--data", coordinator.data(), "--nats", server.url)
-			resumed.expectEnd(1)
-			if resumed.lines("was cancelled") == 0 {
+			resumed := start(t, "coordinator", "resume", run, "--data", coordinator.Flag("--data"), "--nats", server.url)
+			resumed.ExpectExit(1)
+			if resumed.Lines("was cancelled") == 0 {
 				t.Error("a coordinator that came back did not learn of it")
 			}
 			expect(0, 0, 0)
@@ -212,18 +213,18 @@ func TestWorkerFirst(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	worker := startWorker(t, "nats://"+address)
-	worker.await(`(no server there yet, waiting)`)
+	worker.Await(`(no server there yet, waiting)`)
 	time.Sleep(5 * time.Second) // no event: nothing should happen
-	if said := worker.lines(`waiting`); said > 2 {
+	if said := worker.Lines(`waiting`); said > 2 {
 		t.Errorf("without a server the worker said %d times that it waits", said)
 	}
 	server := startServerAt(t, address, t.TempDir())
-	worker.await(`(waiting for a coordinator)`)
+	worker.Await(`(waiting for a coordinator)`)
 	time.Sleep(5 * time.Second) // the same
-	if said := worker.lines(`waiting for a coordinator`); said != 1 {
+	if said := worker.Lines(`waiting for a coordinator`); said != 1 {
 		t.Errorf("without a coordinator the worker said %d times that it waits", said)
 	}
-	startCount(t, "10", "--nats", server.url).expectTotal("724")
+	startCount(t, "10", "--nats", server.url).ExpectTotal("724")
 }
 
 // Where the server refuses the credentials, waiting does not help.
@@ -232,18 +233,18 @@ func TestRefusedCredentials(t *testing.T) {
 	server := startServer(t, "--user", "bell", "--pass", "s3cret")
 	for _, url := range []string{server.url, strings.Replace(server.url, "//", "//bell:wr0ng@", 1)} {
 		coordinator, worker := startCount(t, "8", "--nats", url), startWorker(t, url)
-		if out := coordinator.expectEnd(5); out != "" {
+		if out := coordinator.ExpectExit(5); out != "" {
 			t.Errorf("the coordinator printed %q", out)
 		}
-		worker.expectEnd(5)
+		worker.ExpectExit(5)
 	}
 	url := strings.Replace(server.url, "//", "//bell:s3cret@", 1)
 	worker := startWorker(t, url)
 	coordinator := startCount(t, "8", "--nats", url)
-	coordinator.expectTotal("92")
-	worker.signal(syscall.SIGTERM)
-	worker.expectEnd(0)
-	if coordinator.lines("s3cret")+worker.lines("s3cret") != 0 {
+	coordinator.ExpectTotal("92")
+	worker.Signal(syscall.SIGTERM)
+	worker.ExpectExit(0)
+	if coordinator.Lines("s3cret")+worker.Lines("s3cret") != 0 {
 		t.Error("the log has the password")
 	}
 }

@@ -9,17 +9,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nqueens/pkg/cli/clitest"
 )
 
 // completions asks the program for completions of a command line, as the scripts of the
 // shells do, and returns them with the directive that ends them.
 func completions(t *testing.T, data string, words ...string) (found []string, directive string) {
 	t.Helper()
-	got := tool(t, []string{"NQUEENS_DATA=" + data}, append([]string{words[0], "__complete"}, words[1:]...)...)
-	if got.code != 0 {
-		t.Fatalf("%q: exit %d\n%s", words, got.code, got.stderr)
+	got := clitest.Run(t, []string{"NQUEENS_DATA=" + data}, append([]string{words[0], "__complete"}, words[1:]...)...)
+	if got.Code != 0 {
+		t.Fatalf("%q: exit %d\n%s", words, got.Code, got.Stderr)
 	}
-	found = strings.Split(strings.TrimSuffix(got.stdout, "\n"), "\n")
+	found = strings.Split(strings.TrimSuffix(got.Stdout, "\n"), "\n")
 	return found[:len(found)-1], found[len(found)-1]
 }
 
@@ -28,12 +30,12 @@ func completions(t *testing.T, data string, words ...string) (found []string, di
 func TestCompletions(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "runs")
-	createRun(t, data, countedRun, 6)
+	createRun(t, data, completeRun, 6)
 	createRun(t, data, interruptedRun, 7)
-	if got := tool(t, nil, "coordinator", "resume", countedRun, "--data", data); got.code != 0 {
-		t.Fatalf("resume: exit %d\n%s", got.code, got.stderr)
+	if got := clitest.Run(t, nil, "coordinator", "resume", completeRun, "--data", data); got.Code != 0 {
+		t.Fatalf("resume: exit %d\n%s", got.Code, got.Stderr)
 	}
-	runs := []string{interruptedRun + "\tinterrupted", countedRun + "\tcomplete"}
+	runs := []string{interruptedRun + "\tinterrupted", completeRun + "\tcomplete"}
 	const files, none, folders, runsInOrder = ":0", ":4", ":16", ":36"
 	for _, c := range []struct {
 		words     string // the last is to be completed, and may be empty
@@ -45,7 +47,7 @@ func TestCompletions(t *testing.T) {
 		{"coordinator cancel n15", runs[:1], runsInOrder},
 		{"coordinator ledger n14", runs[1:], runsInOrder},
 		{"coordinator ledger n99", nil, runsInOrder},
-		{"coordinator verify " + countedRun + " ", nil, runsInOrder},
+		{"coordinator verify " + completeRun + " ", nil, runsInOrder},
 		{"coordinator verify --data " + data + "/none ", nil, runsInOrder},
 		{"coordinator count --symmetry ", []string{"full", "mirror", "none"}, none},
 		{"coordinator count --kernel gen", []string{"generic"}, none},
@@ -66,7 +68,7 @@ func TestCompletions(t *testing.T) {
 	} {
 		if c.words == "coordinator verify --kernel a" {
 			c.want = []string{"auto"}
-			for name := range strings.Lines(tool(t, nil, "worker", "kernels").stdout) {
+			for name := range strings.Lines(clitest.Run(t, nil, "worker", "kernels").Stdout) {
 				if strings.HasPrefix(name, "a") {
 					c.want = append(c.want, strings.TrimSpace(name))
 				}
@@ -92,13 +94,13 @@ func TestFlagsAreExplained(t *testing.T) {
 func TestBashCompletes(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "runs")
-	createRun(t, data, countedRun, 6)
+	createRun(t, data, completeRun, 6)
 	for _, c := range []struct {
 		line string
 		want []string
 	}{
 		{"coordinator ver", []string{"verify"}},
-		{"coordinator verify n1", []string{countedRun}},
+		{"coordinator verify n1", []string{completeRun}},
 		{"coordinator count --symm", []string{"--symmetry"}},
 		{"coordinator count --symmetry mir", []string{"mirror"}},
 		{"coordinator count 8 --log-level d", []string{"debug"}},
@@ -107,18 +109,18 @@ func TestBashCompletes(t *testing.T) {
 	} {
 		// bash-completion's helper, as far as the script uses it; what follows is what bash
 		// does at a tab.
-		const script = `set -u
+		const script = `set +e
 _get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; prev=${words[cword-1]}; }
-source <("$1" completion bash)
-COMP_LINE=$2 COMP_POINT=${#2} COMP_TYPE=9 COMP_KEY=9
-read -ra COMP_WORDS <<<"$2"
+source <("$program" completion bash)
+COMP_LINE=$line COMP_POINT=${#line} COMP_TYPE=9 COMP_KEY=9
+read -ra COMP_WORDS <<<"$line"
 COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-"$(complete -p "$1" | sed 's/.*-F \([^ ]*\) .*/\1/')"
+"$(complete -p "$program" | sed 's/.*-F \([^ ]*\) .*/\1/')"
 printf '%s\n' "${COMPREPLY[@]}"`
 		program, _, _ := strings.Cut(c.line, " ")
-		got := shell(t, []string{"NQUEENS_DATA=" + data}, script, program, c.line)
-		if found := strings.Fields(got.stdout); got.code != 0 || !slices.Equal(found, c.want) {
-			t.Errorf("%s is completed with %q, want %q; exit %d, stderr\n%s", c.line, found, c.want, got.code, got.stderr)
+		got := clitest.RunShell(t, t.TempDir(), []string{"NQUEENS_DATA=" + data, "program=" + program, "line=" + c.line}, script)
+		if found := strings.Fields(got.Stdout); got.Code != 0 || !slices.Equal(found, c.want) {
+			t.Errorf("%s is completed with %q, want %q; exit %d, stderr\n%s", c.line, found, c.want, got.Code, got.Stderr)
 		}
 	}
 }
@@ -129,9 +131,9 @@ func TestCompletionScripts(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"coordinator", "worker"} {
 		for _, shellName := range []string{"bash", "zsh", "fish", "powershell"} {
-			script := tool(t, nil, program, "completion", shellName)
-			if script.code != 0 || !strings.Contains(script.stdout, "__complete") || !strings.Contains(script.stdout, program) {
-				t.Errorf("%s completion %s: exit %d, %d bytes", program, shellName, script.code, len(script.stdout))
+			script := clitest.Run(t, nil, program, "completion", shellName)
+			if script.Code != 0 || !strings.Contains(script.Stdout, "__complete") || !strings.Contains(script.Stdout, program) {
+				t.Errorf("%s completion %s: exit %d, %d bytes", program, shellName, script.Code, len(script.Stdout))
 			}
 			path, err := exec.LookPath(shellName)
 			if shellName == "powershell" || err != nil && shellName != "bash" {
@@ -139,7 +141,7 @@ func TestCompletionScripts(t *testing.T) {
 				continue
 			}
 			file := filepath.Join(t.TempDir(), "script")
-			if err := os.WriteFile(file, []byte(script.stdout), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(script.Stdout), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if out, err := exec.CommandContext(t.Context(), path, "-n", file).CombinedOutput(); err != nil {

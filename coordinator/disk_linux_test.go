@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"nqueens/pkg/cli/clitest"
 )
 
 // A disk that is full ends the run with exit 4 and a line that says what to do. When
@@ -35,31 +37,31 @@ func TestFullDisk(t *testing.T) {
 				startServerAt(t, address, t.TempDir())
 			}
 			coordinator := disk.coordinator(append([]string{"count", "16", "--depth", "3"}, flags...)...)
-			s := &scene{t: t, coordinator: coordinator, run: coordinator.await(counting), view: inspect(t, url)}
+			s := &scene{t: t, coordinator: coordinator, run: coordinator.Await(counting), view: inspect(t, url)}
 			worker := startWorker(t, url)
 			s.progress(50)
-			worker.signal(syscall.SIGSTOP)
+			worker.Signal(syscall.SIGSTOP)
 			disk.fill()
-			worker.signal(syscall.SIGCONT)
-			if out := coordinator.expectEnd(4); out != "" {
+			worker.Signal(syscall.SIGCONT)
+			if out := coordinator.ExpectExit(4); out != "" {
 				t.Errorf("it printed %q", out)
 			}
-			if coordinator.lines(`"exit":4,.*no space left on device`) != 1 {
+			if coordinator.Lines(`"exit":4,.*no space left on device`) != 1 {
 				t.Error("it did not say why")
 			}
-			done := coordinator.field("run ended", "done")
-			if done == 0 || done == coordinator.field("run ended", "tasks") {
+			done := coordinator.Field("run ended", "done")
+			if done == 0 || done == coordinator.Field("run ended", "tasks") {
 				t.Errorf("%d tasks were accepted when the disk was full", done)
 			}
 
 			disk.empty()
 			resumed := disk.coordinator(append([]string{"resume", s.run}, flags...)...)
-			resumed.await(counting)
-			if got := resumed.field("counting", "done"); got < done {
+			resumed.Await(counting)
+			if got := resumed.Field("counting", "done"); got < done {
 				t.Errorf("it goes on with %d tasks, and had accepted %d", got, done)
 			}
 			startWorker(t, url, "--kernel", "auto")
-			resumed.expectTotal(known(16))
+			resumed.ExpectTotal(known(16))
 		})
 	}
 }
@@ -71,22 +73,22 @@ func TestReadOnlyDisk(t *testing.T) {
 	server := startServer(t)
 	flags := []string{"--data", disk.path, "--nats", server.url}
 	coordinator := disk.coordinator(append([]string{"count", "14", "--depth", "3"}, flags...)...)
-	s := &scene{t: t, coordinator: coordinator, run: coordinator.await(counting), view: inspect(t, server.url)}
+	s := &scene{t: t, coordinator: coordinator, run: coordinator.Await(counting), view: inspect(t, server.url)}
 	worker := startWorker(t, server.url)
 	s.progress(50)
-	worker.kill()
-	coordinator.kill()
+	worker.Kill()
+	coordinator.Kill()
 	disk.remount("ro")
 	resume := append([]string{"resume", s.run}, flags...)
 	stopped := disk.coordinator(resume...)
-	stopped.expectEnd(4)
-	if stopped.lines(`"exit":4,.*read-only file system`) != 1 {
+	stopped.ExpectExit(4)
+	if stopped.Lines(`"exit":4,.*read-only file system`) != 1 {
 		t.Error("it did not say why")
 	}
 	disk.remount("rw")
 	resumed := disk.coordinator(resume...)
 	startWorker(t, server.url)
-	resumed.expectTotal(known(14))
+	resumed.ExpectTotal(known(14))
 }
 
 // disk is a small file system that a process of its own has mounted, for that process
@@ -94,7 +96,7 @@ func TestReadOnlyDisk(t *testing.T) {
 type disk struct {
 	t      *testing.T
 	path   string // to those who see it
-	holder *process
+	holder *clitest.Process
 }
 
 func mountDisk(t *testing.T, size string) disk {
@@ -106,25 +108,19 @@ func mountDisk(t *testing.T, size string) disk {
 	path := t.TempDir()
 	script := `mount -t tmpfs -o size="$1" tmpfs "$2" && echo mounted >&2 && exec sleep infinity`
 	cmd := exec.Command("unshare", append(private, "sh", "-c", script, "sh", size, path)...)
-	d := disk{t: t, path: path, holder: startCommand(t, "unshare", cmd)}
-	grown := d.holder.log.grown()
-	for !strings.Contains(d.holder.log.text(), "mounted") {
-		select {
-		case <-grown:
-			grown = d.holder.log.grown()
-		case <-d.holder.ended:
-			if os.Getenv("NQUEENS_WITHOUT_MOUNT") == "1" {
-				t.Skipf("NOT TESTED: a disk that is full or can't be written. This process may not mount: %s", d.holder.log.text())
-			}
-			t.Fatalf("this process may not mount a file system of its own, which this test needs; NQUEENS_WITHOUT_MOUNT=1 does without: %s", d.holder.log.text())
+	d := disk{t: t, path: path, holder: clitest.StartCommand(t, "unshare", cmd)}
+	if mounted := func() bool { return strings.Contains(d.holder.Log(), "mounted") }; !d.holder.AwaitEndOr("mounted", mounted) {
+		if os.Getenv("NQUEENS_WITHOUT_MOUNT") == "1" {
+			t.Skipf("NOT TESTED: a disk that is full or can't be written. This process may not mount: %s", d.holder.Log())
 		}
+		t.Fatalf("this process may not mount a file system of its own, which this test needs; NQUEENS_WITHOUT_MOUNT=1 skips it: %s", d.holder.Log())
 	}
 	return d
 }
 
 // enter returns a command that sees the disk.
 func (d disk) enter(command ...string) *exec.Cmd {
-	flags := []string{"--target", fmt.Sprint(d.holder.cmd.Process.Pid), "--mount"}
+	flags := []string{"--target", fmt.Sprint(d.holder.Cmd.Process.Pid), "--mount"}
 	if os.Geteuid() != 0 {
 		flags = append(flags, "--user", "--preserve-credentials")
 	}
@@ -132,18 +128,16 @@ func (d disk) enter(command ...string) *exec.Cmd {
 }
 
 // coordinator starts a coordinator that sees the disk.
-func (d disk) coordinator(args ...string) *process {
+func (d disk) coordinator(args ...string) *clitest.Process {
 	d.t.Helper()
-	folder, err := commands()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return startCommand(d.t, "coordinator", d.enter(append([]string{filepath.Join(folder, "coordinator")}, args...)...))
+	cmd := d.enter(append([]string{filepath.Join(clitest.Programs(d.t), "coordinator")}, args...)...)
+	cmd.Env = clitest.Environment(d.t.TempDir(), slowSearch...)
+	return clitest.StartCommand(d.t, "coordinator", cmd)
 }
 
 // inside returns the path of a file of the disk, for this process.
 func (d disk) inside(name string) string {
-	return filepath.Join(fmt.Sprintf("/proc/%d/root", d.holder.cmd.Process.Pid), d.path, name)
+	return filepath.Join(fmt.Sprintf("/proc/%d/root", d.holder.Cmd.Process.Pid), d.path, name)
 }
 
 // fill leaves no room on the disk.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/testkit"
 )
@@ -19,11 +20,11 @@ func TestWorkersKilledAgainAndAgain(t *testing.T) {
 	const tasks, deaths = 1118, 12
 	rng := testkit.Rand(t)
 	s := startScene(t, "16", "--depth", "3")
-	workers := []*process{startWorker(t, s.server.url), startWorker(t, s.server.url)}
+	workers := []*clitest.Process{startWorker(t, s.server.url), startWorker(t, s.server.url)}
 	for range deaths {
 		s.progress(1 + rng.IntN(30))
 		i := rng.IntN(len(workers))
-		workers[i].kill()
+		workers[i].Kill()
 		workers[i] = startWorker(t, s.server.url)
 	}
 	if done := s.done(); done >= tasks {
@@ -33,7 +34,7 @@ func TestWorkersKilledAgainAndAgain(t *testing.T) {
 		t.Errorf("%d tasks are held, although %d workers were killed with tasks in their hands", held, deaths)
 	}
 	startWorker(t, s.server.url, "--kernel", "auto")
-	s.coordinator.expectTotal(known(16))
+	s.coordinator.ExpectTotal(known(16))
 }
 
 // A coordinator that is killed twenty times in one run, at any moment, loses nothing
@@ -58,20 +59,20 @@ func killTwentyTimes(t *testing.T, url string, flags ...string) {
 	rng := testkit.Rand(t)
 	count := append([]string{"16", "--depth", "3", "--symmetry", "none"}, flags...)
 	coordinator := startCount(t, count...)
-	data := coordinator.data()
-	run := coordinator.await(counting)
+	data := coordinator.Flag("--data")
+	run := coordinator.Await(counting)
 	worker := startWorker(t, url)
 	s := scene{t: t, coordinator: coordinator, run: run, view: inspect(t, url)}
 	var before uint64
 	grown := 0
 	for range deaths {
 		if rng.IntN(4) > 0 {
-			s.coordinator.await(counting)
+			s.coordinator.Await(counting)
 			s.progress(1 + rng.IntN(20))
 		} else {
 			elapse(t, time.Duration(rng.IntN(500))*time.Millisecond) // it may not have the run yet
 		}
-		s.coordinator.kill()
+		s.coordinator.Kill()
 		now := s.accepted()
 		if now < before {
 			t.Errorf("%d tasks were accepted, then %d", before, now)
@@ -89,13 +90,13 @@ func killTwentyTimes(t *testing.T, url string, flags ...string) {
 	if grown < deaths/3 {
 		t.Errorf("of %d coordinators, %d accepted results before they were killed: it shows too little", deaths, grown)
 	}
-	s.coordinator.await(counting)
-	if got := s.coordinator.field("counting", "done"); uint64(got) != before {
+	s.coordinator.Await(counting)
+	if got := s.coordinator.Field("counting", "done"); uint64(got) != before {
 		t.Errorf("the last coordinator begins with %d tasks, want %d", got, before)
 	}
-	worker.kill()
+	worker.Kill()
 	startWorker(t, url, "--kernel", "auto", "--threads", "2")
-	s.coordinator.expectTotal(known(16))
+	s.coordinator.ExpectTotal(known(16))
 	if runs, err := filepath.Glob(filepath.Join(data, "*", ledger.File)); err != nil || len(runs) != 1 {
 		t.Errorf("the ledgers are %q (error %v), want one", runs, err)
 	}
@@ -115,11 +116,11 @@ func TestKilledServer(t *testing.T) {
 			if done := s.progress(1 + rng.IntN(100)); done >= tasks {
 				t.Fatal("the run was too fast for the server to be killed in the middle")
 			}
-			s.server.kill()
+			s.server.Kill()
 			s.restartServer()
 		}
-		s.coordinator.await(`(connected again)`)
-		s.coordinator.expectTotal(known(16))
+		s.coordinator.Await(`(connected again)`)
+		s.coordinator.ExpectTotal(known(16))
 	})
 	t.Run("store wiped", func(t *testing.T) {
 		t.Parallel()
@@ -127,7 +128,7 @@ func TestKilledServer(t *testing.T) {
 		s := startScene(t, "15", "--depth", "3")
 		startWorker(t, s.server.url, "--threads", "2")
 		done := s.progress(100 + rng.IntN(100))
-		s.server.kill()
+		s.server.Kill()
 		s.wipe()
 		s.restartServer()
 		left := -1
@@ -135,8 +136,8 @@ func TestKilledServer(t *testing.T) {
 		if left >= done {
 			t.Errorf("the server has %d results, after %d before it lost its store", left, done)
 		}
-		s.coordinator.expectTotal(known(15))
-		if s.coordinator.field("run ended", "repeated") == 0 {
+		s.coordinator.ExpectTotal(known(15))
+		if s.coordinator.Field("run ended", "repeated") == 0 {
 			t.Error("no task was published again, although the queue was lost")
 		}
 	})
@@ -156,17 +157,17 @@ func TestEverythingKilled(t *testing.T) {
 			const tasks = 1118
 			rng := testkit.Rand(t)
 			s := startScene(t, "16", "--depth", "3")
-			workers := []*process{startWorker(t, s.server.url), startWorker(t, s.server.url)}
+			workers := []*clitest.Process{startWorker(t, s.server.url), startWorker(t, s.server.url)}
 			if done := s.progress(100 + rng.IntN(200)); done >= tasks {
 				t.Fatal("the run was too fast to be killed in the middle")
 			}
-			victims := []*process{s.server.process, s.coordinator}
+			victims := []*clitest.Process{s.server.Process, s.coordinator}
 			if c.workers {
 				victims = append(victims, workers...)
 			}
 			shuffle(rng, victims)
 			for _, p := range victims {
-				p.kill()
+				p.Kill()
 			}
 			accepted := s.accepted()
 			if accepted == 0 {
@@ -177,11 +178,11 @@ func TestEverythingKilled(t *testing.T) {
 			}
 			s.restartServer()
 			s.resume()
-			if got := s.coordinator.field("counting", "done"); uint64(got) != accepted {
+			if got := s.coordinator.Field("counting", "done"); uint64(got) != accepted {
 				t.Errorf("the coordinator goes on with %d tasks, want %d", got, accepted)
 			}
 			startWorker(t, s.server.url, "--kernel", "auto")
-			s.coordinator.expectTotal(known(16))
+			s.coordinator.ExpectTotal(known(16))
 		})
 	}
 }

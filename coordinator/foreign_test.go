@@ -22,14 +22,14 @@ func TestForeignMessages(t *testing.T) {
 	heard := listen(t, s.view)
 	worker := startWorker(t, s.server.url)
 	s.count("12", "--depth", "2")
-	s.coordinator.expectTotal(known(12))
+	s.coordinator.ExpectTotal(known(12))
 	stale, staleRun := heard(), s.run
 
 	// The same count again: its tasks have the same ids and hashes.
-	worker.signal(syscall.SIGSTOP)
+	worker.Signal(syscall.SIGSTOP)
 	s.count("12", "--depth", "2")
 	release := brake(t, join(t, s.server.url))
-	worker.signal(syscall.SIGCONT)
+	worker.Signal(syscall.SIGCONT)
 	s.view.eventually("all else is done", func() bool { return s.done() == tasks-braked })
 	var repeat []*nats.Msg
 	for _, m := range heard() {
@@ -60,17 +60,17 @@ func TestForeignMessages(t *testing.T) {
 		}
 	}
 	release()
-	s.coordinator.expectTotal(known(12))
-	if n := s.coordinator.field("run ended", "duplicates"); n < 2*len(repeat) {
+	s.coordinator.ExpectTotal(known(12))
+	if n := s.coordinator.Field("run ended", "duplicates"); n < 2*len(repeat) {
 		t.Errorf("%d duplicates, want %d", n, 2*len(repeat))
 	}
-	if n := s.coordinator.field("run ended", "refused"); n < tasks+garbage {
+	if n := s.coordinator.Field("run ended", "refused"); n < tasks+garbage {
 		t.Errorf("%d messages were refused, want %d at least", n, tasks+garbage)
 	}
-	if n := s.coordinator.field("run ended", "conflicts"); n != 0 {
+	if n := s.coordinator.Field("run ended", "conflicts"); n != 0 {
 		t.Errorf("%d conflicts", n)
 	}
-	if worker.lines("refused a message") == 0 {
+	if worker.Lines("refused a message") == 0 {
 		t.Error("the worker did not refuse the garbage")
 	}
 }
@@ -91,7 +91,7 @@ func listen(t *testing.T, v view) (heard func() []*nats.Msg) {
 		pending, _, err := subscription.Pending()
 		for range pending {
 			var m *nats.Msg
-			if m, err = subscription.NextMsg(patience); err != nil {
+			if m, err = subscription.NextMsg(testkit.Stall); err != nil {
 				break
 			}
 			if !strings.HasPrefix(m.Subject, "nq.hb.") && !strings.HasPrefix(m.Subject, "nq.progress.") {

@@ -3,16 +3,13 @@
 package main_test
 
 import (
-	"bytes"
-	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"time"
+
+	"nqueens/pkg/cli/clitest"
 )
 
 // commandHelp is what the help of a command says of it.
@@ -30,19 +27,25 @@ type commandHelp struct {
 // that is added is among them by itself.
 func everyCommand(t *testing.T) []commandHelp {
 	t.Helper()
-	var all []commandHelp
-	for todo := [][]string{{"coordinator"}, {"worker"}}; len(todo) > 0; todo = todo[1:] {
-		h := readHelp(t, todo[0])
-		all = append(all, h)
-		for _, name := range h.below {
-			todo = append(todo, slices.Concat(h.words, []string{name}))
+	readAllHelp.Do(func() {
+		for todo := [][]string{{"coordinator"}, {"worker"}}; len(todo) > 0; todo = todo[1:] {
+			h := readHelp(t, todo[0])
+			allHelp = append(allHelp, h)
+			for _, name := range h.below {
+				todo = append(todo, slices.Concat(h.words, []string{name}))
+			}
 		}
+	})
+	if len(allHelp) < 15 {
+		t.Fatalf("found %d commands: the help is not read right", len(allHelp))
 	}
-	if len(all) < 15 {
-		t.Fatalf("found %d commands: the help is not read right", len(all))
-	}
-	return all
+	return allHelp
 }
+
+var (
+	readAllHelp sync.Once
+	allHelp     []commandHelp
+)
 
 var (
 	commandLine = regexp.MustCompile(`^  (\S+)  +\S`)
@@ -52,7 +55,7 @@ var (
 // readHelp reads what COMMAND --help prints: a text, and sections with a heading each.
 func readHelp(t *testing.T, words []string) commandHelp {
 	t.Helper()
-	text := tool(t, nil, slices.Concat(words, []string{"--help"})...).stdout
+	text := clitest.Run(t, nil, slices.Concat(words, []string{"--help"})...).Stdout
 	h := commandHelp{words: words}
 	section := "Long:"
 	for line := range strings.Lines(text) {
@@ -118,10 +121,10 @@ func TestEveryFlagFromTheEnvironment(t *testing.T) {
 				continue // questions, not settings
 			}
 			variable := "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-			got := tool(t, []string{variable + "=" + wrong}, command...)
-			if got.code != 2 || !strings.Contains(got.stderr, "--"+flag) || !strings.Contains(got.stderr, "(set by "+variable+")") || got.stdout != "" {
+			got := clitest.Run(t, []string{variable + "=" + wrong}, command...)
+			if got.Code != 2 || !strings.Contains(got.Stderr, "--"+flag) || !strings.Contains(got.Stderr, "(set by "+variable+")") || got.Stdout != "" {
 				t.Errorf("%s=%q %q: exit %d, stdout %q, stderr %q, want exit 2 and a line with --%s and %s",
-					variable, wrong, command, got.code, got.stdout, got.stderr, flag, variable)
+					variable, wrong, command, got.Code, got.Stdout, got.Stderr, flag, variable)
 			}
 		}
 	}
@@ -130,79 +133,9 @@ func TestEveryFlagFromTheEnvironment(t *testing.T) {
 // Both programs say their version.
 func TestVersions(t *testing.T) {
 	for _, program := range []string{"coordinator", "worker"} {
-		got := tool(t, nil, program, "--version")
-		if !regexp.MustCompile(`^` + program + ` version \S+( \(.*\))?\n$`).MatchString(got.stdout) {
-			t.Errorf("%s --version prints %q", program, got.stdout)
+		got := clitest.Run(t, nil, program, "--version")
+		if !regexp.MustCompile(`^` + program + ` version \S+( \(.*\))?\n$`).MatchString(got.Stdout) {
+			t.Errorf("%s --version prints %q", program, got.Stdout)
 		}
 	}
-}
-
-// said is what a command came to.
-type said struct {
-	stdout, stderr string
-	code           int
-}
-
-// tool runs a program of ours to its end, in an empty folder, with nothing to read and no
-// variables but those given.
-func tool(t *testing.T, environment []string, words ...string) said {
-	t.Helper()
-	folder, err := commands()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return runHere(t, environment, filepath.Join(folder, words[0]), words[1:]...)
-}
-
-// shell runs a script of bash so, with our programs on the path.
-func shell(t *testing.T, environment []string, script string, args ...string) said {
-	t.Helper()
-	folder, err := commands()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := "PATH=" + folder + ":" + os.Getenv("PATH")
-	return runHere(t, append([]string{path}, environment...), "bash", append([]string{"-c", script, "bash"}, args...)...)
-}
-
-// startShell starts a line of bash in that folder, which is the person's home, in an
-// environment without what the cluster tests set.
-func startShell(t *testing.T, folder string, environment []string, line string) *process {
-	t.Helper()
-	programs, err := commands()
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := []string{
-		"-u", "NQUEENS_SYMMETRY", "-u", "NQUEENS_KERNEL",
-		"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + folder, "XDG_STATE_HOME=" + filepath.Join(folder, "state"),
-	}
-	words = append(append(words, environment...), "bash", "-euo", "pipefail", "-c", line)
-	cmd := exec.Command("env", words...)
-	cmd.Dir = folder
-	return startCommand(t, line, cmd)
-}
-
-// plainEnvironment is that of a person at home in that folder, who has set nothing.
-func plainEnvironment(home string) []string {
-	environment := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "NQUEENS_") || strings.HasPrefix(v, "XDG_STATE_HOME=") || strings.HasPrefix(v, "HOME=")
-	})
-	return append(environment, "HOME="+home, "XDG_STATE_HOME="+filepath.Join(home, "state"))
-}
-
-func runHere(t *testing.T, environment []string, name string, args ...string) said {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(plainEnvironment(cmd.Dir), environment...)
-	cmd.WaitDelay = time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		t.Fatalf("%s %q: %v", name, args, err)
-	}
-	return said{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
 }

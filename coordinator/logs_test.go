@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"nqueens/pkg/cli/clitest"
 )
 
 // Every line of docs/logs.md but the seldom ones occurs when a cluster is made to log it,
@@ -23,13 +25,13 @@ func TestLogsAreAsDocumented(t *testing.T) {
 	page := readLogPage(t)
 	occurred := make(map[*logEntry]bool)
 	for _, p := range eventful(t) {
-		for text := range strings.Lines(p.log.text()) {
+		for text := range strings.Lines(p.Log()) {
 			line, err := readLogLine(text)
 			if err != nil {
-				t.Errorf("%s logs %q: %v", p.name, text, err)
+				t.Errorf("%s logs %q: %v", p.Name, text, err)
 				continue
 			}
-			entry := page.find(p.name, line)
+			entry := page.find(p.Name, line)
 			switch {
 			case entry != nil:
 				occurred[entry] = true
@@ -104,48 +106,48 @@ func TestSeldomLinesAreThere(t *testing.T) {
 
 // eventful lets a cluster log all that one logs when workers come, leave and die and a
 // coordinator is stopped and another goes on. It returns the processes, which have ended.
-func eventful(t *testing.T) []*process {
+func eventful(t *testing.T) []*clitest.Process {
 	t.Helper()
 	inJSON := []string{"--log-format", "json", "--http", "127.0.0.1:0"}
 	address, data := freeAddress(t), t.TempDir()
 	url := "nats://" + address
-	count := func(n string) *process {
+	count := func(n string) *clitest.Process {
 		return start(t, "coordinator", append([]string{"count", n, "--depth", "2", "--data", data, "--workers", "0", "--listen", address}, inJSON...)...)
 	}
-	joined := func(c *process) *process {
+	joined := func(c *clitest.Process) *clitest.Process {
 		w := startWorker(t, url, inJSON...)
-		c.await(`"worker":"(` + w.await(`"worker":"([^"]+)".*"worker starts"`) + `)".*"worker joined"`)
+		c.Await(`"worker":"(` + w.Await(`"worker":"([^"]+)".*"worker starts"`) + `)".*"worker joined"`)
 		return w
 	}
 
 	early := startWorker(t, url, inJSON...)
-	early.await(`(no server there yet)`)
+	early.Await(`(no server there yet)`)
 	short := count("8")
-	short.expectTotal("92")
-	early.signal(syscall.SIGTERM)
-	early.expectEnd(0)
+	short.ExpectTotal("92")
+	early.Signal(syscall.SIGTERM)
+	early.ExpectExit(0)
 
 	first := count("12")
-	first.await(`"(counting)"`)
+	first.Await(`"(counting)"`)
 	release := brake(t, join(t, url))
-	first.await(`(no worker is there)`)
+	first.Await(`(no worker is there)`)
 	stays := joined(first)
 	leaves := joined(first)
-	leaves.signal(syscall.SIGTERM)
-	leaves.expectEnd(0)
-	first.await(`"(worker left)"`)
+	leaves.Signal(syscall.SIGTERM)
+	leaves.ExpectExit(0)
+	first.Await(`"(worker left)"`)
 	dies := joined(first)
-	dies.kill()
-	first.await(`(eta_least_s)`)
-	first.await(`"(worker vanished)"`)
-	first.signal(syscall.SIGINT)
-	first.expectEnd(128 + int(syscall.SIGINT))
+	dies.Kill()
+	first.Await(`(eta_least_s)`)
+	first.Await(`"(worker vanished)"`)
+	first.Signal(syscall.SIGINT)
+	first.ExpectExit(128 + int(syscall.SIGINT))
 	release()
-	stays.await(`(connection lost)`)
+	stays.Await(`(connection lost)`)
 
 	second := count("12")
-	second.expectTotal("14200")
-	stays.signal(syscall.SIGTERM)
-	stays.expectEnd(0)
-	return []*process{early, short, first, stays, leaves, dies, second}
+	second.ExpectTotal("14200")
+	stays.Signal(syscall.SIGTERM)
+	stays.ExpectExit(0)
+	return []*clitest.Process{early, short, first, stays, leaves, dies, second}
 }

@@ -21,28 +21,28 @@ func TestLostMachine(t *testing.T) {
 	s := startScene(t, "15", "--depth", "3")
 	worker := startWorker(t, s.server.url)
 	s.progress(100)
-	worker.signal(syscall.SIGTERM)
-	worker.expectEnd(0) // so that nothing more comes
-	s.coordinator.kill()
+	worker.Signal(syscall.SIGTERM)
+	worker.ExpectExit(0) // so that nothing more comes
+	s.coordinator.Kill()
 	done := s.done()
 	if done >= tasks {
 		t.Fatal("the run was too fast to be stopped in the middle")
 	}
-	if err := os.RemoveAll(s.coordinator.data()); err != nil {
+	if err := os.RemoveAll(s.coordinator.Flag("--data")); err != nil {
 		t.Fatal(err)
 	}
 	// The same, without a name: there is nothing to find it by.
-	start(t, "coordinator", "resume", "--data", s.coordinator.data(), "--nats", s.server.url).expectEnd(1)
+	start(t, "coordinator", "resume", "--data", s.coordinator.Flag("--data"), "--nats", s.server.url).ExpectExit(1)
 
 	results, err := s.view.conn.SubscribeSync("nq.result." + s.run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.coordinator = start(t, "coordinator", "resume", s.run, "--take-over", "--data", s.coordinator.data(), "--nats", s.server.url)
-	s.coordinator.await(counting)
+	s.coordinator = start(t, "coordinator", "resume", s.run, "--take-over", "--data", s.coordinator.Flag("--data"), "--nats", s.server.url)
+	s.coordinator.Await(counting)
 	startWorker(t, s.server.url)
-	s.coordinator.expectTotal(known(15))
-	if n := s.coordinator.field("reconciled", "on_server_to_be_checked"); n != done {
+	s.coordinator.ExpectTotal(known(15))
+	if n := s.coordinator.Field("reconciled", "on_server_to_be_checked"); n != done {
 		t.Errorf("%d results of the server were taken, it had %d", n, done)
 	}
 	again, _, err := results.Pending()
@@ -60,25 +60,25 @@ func TestLostLedger(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	coordinator := startCount(t, "15", "--depth", "3", "--workers", "0", "--listen", address)
-	run, url := coordinator.await(counting), "nats://"+address
+	run, url := coordinator.Await(counting), "nats://"+address
 	s := scene{t: t, coordinator: coordinator, run: run, view: inspect(t, url)}
 	worker := startWorker(t, url)
 	s.progress(100)
-	worker.signal(syscall.SIGTERM)
-	worker.expectEnd(0)
+	worker.Signal(syscall.SIGTERM)
+	worker.ExpectExit(0)
 	done := s.done()
-	coordinator.kill()
-	if err := os.Remove(filepath.Join(coordinator.data(), run, ledger.File)); err != nil {
+	coordinator.Kill()
+	if err := os.Remove(filepath.Join(coordinator.Flag("--data"), run, ledger.File)); err != nil {
 		t.Fatal(err)
 	}
-	s.coordinator = start(t, "coordinator", "resume", run, "--data", coordinator.data(), "--workers", "0", "--listen", address)
-	s.coordinator.await(`("reconciled)`)
+	s.coordinator = start(t, "coordinator", "resume", run, "--data", coordinator.Flag("--data"), "--workers", "0", "--listen", address)
+	s.coordinator.Await(`("reconciled)`)
 	// The store may lack the last results, which the server had not written yet.
-	if n := s.coordinator.field("reconciled", "on_server_to_be_checked"); n == 0 || n > done {
+	if n := s.coordinator.Field("reconciled", "on_server_to_be_checked"); n == 0 || n > done {
 		t.Errorf("%d results of the store were taken, it had %d", n, done)
 	}
 	startWorker(t, url)
-	s.coordinator.expectTotal(known(15))
+	s.coordinator.ExpectTotal(known(15))
 }
 
 // Streams, the workers' consumer and the bucket of runs, deleted by hand in the middle,
@@ -105,7 +105,7 @@ func TestDeletedByHand(t *testing.T) {
 				return waiting >= 0 && s.done() >= 0 && s.view.messages("KV_nq_runs", "$KV.nq_runs."+s.run) == 1
 			})
 			release()
-			s.coordinator.expectTotal(known(14))
+			s.coordinator.ExpectTotal(known(14))
 		})
 	}
 }
@@ -128,8 +128,8 @@ func TestFullStreamOfResults(t *testing.T) {
 			}
 			coordinator := startCount(t, "14", "--depth", "2", "--nats", server.url)
 			worker := startWorker(t, server.url)
-			worker.await(`(maximum \w+ exceeded).*can't store results, holding them`)
-			coordinator.expectTotal(known(14))
+			worker.Await(`(maximum \w+ exceeded).*can't store results, holding them`)
+			coordinator.ExpectTotal(known(14))
 		})
 	}
 }

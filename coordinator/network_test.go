@@ -45,8 +45,8 @@ func TestWorkerCutOff(t *testing.T) {
 			heal()
 			s.view.eventually("the worker reports what it held", func() bool { return s.done() > before })
 			release()
-			s.coordinator.expectTotal(known(16))
-			if n := s.coordinator.field("run ended", "duplicates"); n == 0 {
+			s.coordinator.ExpectTotal(known(16))
+			if n := s.coordinator.Field("run ended", "duplicates"); n == 0 {
 				t.Error("the worker's late results were not noticed as duplicates")
 			}
 		})
@@ -64,7 +64,7 @@ func TestCoordinatorCutOff(t *testing.T) {
 			way := openRoad(t, strings.TrimPrefix(server.url, "nats://"))
 			s := &scene{t: t, server: server, view: inspect(t, server.url)}
 			s.coordinator = startCount(t, "14", "--depth", "2", "--nats", way.url())
-			s.run = s.coordinator.await(counting)
+			s.run = s.coordinator.Await(counting)
 			s.view.eventually("the window is full", func() bool { waiting, _ := s.view.tasks(); return waiting == window })
 			b := join(t, server.url)
 			release := brake(t, b)
@@ -83,7 +83,7 @@ func TestCoordinatorCutOff(t *testing.T) {
 			heal()
 			s.view.eventually("it gives out the rest", func() bool { return s.done() == tasks-braked })
 			release()
-			s.coordinator.expectTotal(known(14))
+			s.coordinator.ExpectTotal(known(14))
 		})
 	}
 }

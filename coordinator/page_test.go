@@ -158,6 +158,29 @@ func looksLike(printed, shown string) bool {
 	return regexp.MustCompile(pattern + "$").MatchString(printed)
 }
 
+// page is a page of the documentation.
+type page struct {
+	path   string
+	blocks []pageBlock
+}
+
+// readPages returns README.md and the pages of docs.
+func readPages(t *testing.T) (pages []page) {
+	t.Helper()
+	paths, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(paths) < 5 {
+		t.Fatalf("found %d pages (%v)", len(paths), err)
+	}
+	for _, path := range append(paths, "../README.md") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, page{path: path, blocks: pageBlocks(string(text))})
+	}
+	return pages
+}
+
 // What a page's blocks are, and which need nobody's word.
 func TestPageBlocks(t *testing.T) {
 	const text = "# Title\n\n    go run ./coordinator count 18\n\n    more\n\ntext\n    not a block\n\n" +

@@ -13,16 +13,16 @@ import (
 func TestRunsSayWhereOthersJoin(t *testing.T) {
 	t.Parallel()
 	coordinator, url := startCluster(t, "12", "--depth", "2")
-	run := coordinator.await(counting)
+	run := coordinator.Await(counting)
 	runs := func(args ...string) string {
 		t.Helper()
-		return start(t, "coordinator", append([]string{"runs", "--data", coordinator.data()}, args...)...).expectEnd(0)
+		return start(t, "coordinator", append([]string{"runs", "--data", coordinator.Flag("--data")}, args...)...).ExpectExit(0)
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, where := runs(), coordinator.data()+"/"+run+", "+url+", "+host+", process "; !strings.Contains(list, where) {
+	if list, where := runs(), coordinator.Flag("--data")+"/"+run+", "+url+", "+host+", process "; !strings.Contains(list, where) {
 		t.Errorf("runs prints %q, want %q in it", list, where)
 	}
 	if list := runs("--json"); !strings.Contains(list, `"server":"`+url+`"`) {

@@ -5,13 +5,14 @@ package main_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"testing"
 	"time"
 
+	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
 )
 
 // counting is what a coordinator logs when it has the run; the group is the run's name.
@@ -24,7 +25,7 @@ type scene struct {
 	store   string
 	server  server
 	// coordinator is the one at work, or the last one.
-	coordinator *process
+	coordinator *clitest.Process
 	run         string
 	view        view
 }
@@ -43,7 +44,7 @@ func startScene(t *testing.T, count ...string) *scene {
 func (s *scene) count(args ...string) {
 	s.t.Helper()
 	s.coordinator = startCount(s.t, append(args, "--nats", s.server.url)...)
-	s.run = s.coordinator.await(counting)
+	s.run = s.coordinator.Await(counting)
 }
 
 // restartServer starts the server again that was killed, on what it has stored.
@@ -63,8 +64,8 @@ func (s *scene) wipe() {
 // resume starts another coordinator on the run.
 func (s *scene) resume() {
 	s.t.Helper()
-	s.coordinator = start(s.t, "coordinator", "resume", s.run, "--data", s.coordinator.data(), "--nats", s.server.url)
-	s.coordinator.await(counting)
+	s.coordinator = start(s.t, "coordinator", "resume", s.run, "--data", s.coordinator.Flag("--data"), "--nats", s.server.url)
+	s.coordinator.Await(counting)
 }
 
 // done returns the number of the run's results on the server, or -1.
@@ -84,7 +85,7 @@ func (s *scene) progress(more int) (done int) {
 // coordinator must have ended.
 func (s *scene) accepted() uint64 {
 	s.t.Helper()
-	l, err := ledger.OpenReadOnly(filepath.Join(s.coordinator.data(), s.run))
+	l, err := ledger.OpenReadOnly(filepath.Join(s.coordinator.Flag("--data"), s.run))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -93,24 +94,6 @@ func (s *scene) accepted() uint64 {
 		s.t.Fatal(err)
 	}
 	return done
-}
-
-// field returns a number of the one line of the log that has that message.
-func (p *process) field(message, name string) int {
-	p.t.Helper()
-	lines := regexp.MustCompile(`(?m)^.*"`+message+`.*$`).FindAllString(p.log.text(), -1)
-	if len(lines) != 1 {
-		p.t.Fatalf("%s logged %q %d times", p.name, message, len(lines))
-	}
-	match := regexp.MustCompile(`"` + name + `":(\d+)`).FindStringSubmatch(lines[0])
-	if match == nil {
-		return 0 // as a field that is left out where there is nothing to tell
-	}
-	n, err := strconv.Atoi(match[1])
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return n
 }
 
 // known returns the total of a board as coordinators print it.
@@ -125,5 +108,28 @@ func elapse(t *testing.T, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-t.Context().Done():
+	}
+}
+
+// createRun creates the ledger of a run with that name, of which nothing is counted.
+func createRun(t *testing.T, data, name string, n int) {
+	t.Helper()
+	classes, err := symmetry.Classes(n, queens.Full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := split.Plan(t.Context(), n, queens.Full, classes, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Create(filepath.Join(data, name), ledger.Header{Run: name, Created: time.Now(), Manifest: manifest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

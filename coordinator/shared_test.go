@@ -15,18 +15,18 @@ import (
 func TestSecondCoordinatorHere(t *testing.T) {
 	t.Parallel()
 	s := startScene(t, "12", "--depth", "2")
-	data := s.coordinator.data()
+	data := s.coordinator.Flag("--data")
 	for _, args := range [][]string{{"resume", s.run}, {"resume"}, {"count", "12", "--depth", "2"}} {
 		second := start(t, "coordinator", append(args, "--data", data, "--nats", s.server.url)...)
-		if out := second.expectEnd(1); out != "" {
+		if out := second.ExpectExit(1); out != "" {
 			t.Errorf("%q printed %q", args, out)
 		}
-		if second.lines(fmt.Sprintf("in use.* by process %d on", s.coordinator.cmd.Process.Pid)) != 1 {
+		if second.Lines(fmt.Sprintf("in use.* by process %d on", s.coordinator.Cmd.Process.Pid)) != 1 {
 			t.Errorf("%q did not say who has the run", args)
 		}
 	}
 	startWorker(t, s.server.url)
-	s.coordinator.expectTotal(known(12))
+	s.coordinator.ExpectTotal(known(12))
 }
 
 // Of two coordinators on two machines, the newer has the run. The other says so, leaves
@@ -36,23 +36,23 @@ func TestSecondCoordinatorElsewhere(t *testing.T) {
 	s := startScene(t, "15", "--depth", "3")
 	worker := startWorker(t, s.server.url)
 	s.progress(100)
-	worker.signal(syscall.SIGSTOP)
+	worker.Signal(syscall.SIGSTOP)
 	first := s.coordinator
 	s.coordinator = start(t, "coordinator", "resume", s.run, "--take-over", "--data", t.TempDir(), "--nats", s.server.url)
-	s.coordinator.await(`("reconciled)`)
-	if out := first.expectEnd(4); out != "" {
+	s.coordinator.Await(`("reconciled)`)
+	if out := first.ExpectExit(4); out != "" {
 		t.Errorf("the first printed %q", out)
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first.lines(`"exit":4,.*another coordinator has taken it over: run `+s.run+` is that of `+host+`, process \d+, epoch 2 after 1`) != 1 {
+	if first.Lines(`"exit":4,.*another coordinator has taken it over: run `+s.run+` is that of `+host+`, process \d+, epoch 2 after 1`) != 1 {
 		t.Error("the first did not say to whom it lost the run")
 	}
 	s.view.eventually("the tasks of the second are there", func() bool { waiting, _ := s.view.tasks(); return waiting >= 32 })
-	worker.signal(syscall.SIGCONT)
-	s.coordinator.expectTotal(known(15))
+	worker.Signal(syscall.SIGCONT)
+	s.coordinator.ExpectTotal(known(15))
 	s.leftNothing()
 }
 
@@ -71,13 +71,13 @@ func TestRunsShareAWorker(t *testing.T) {
 	long.progress(20)
 	cancelled.progress(20)
 	for _, n := range []int{12, 14} {
-		share(fmt.Sprint(n), "--depth", "2").coordinator.expectTotal(known(n))
+		share(fmt.Sprint(n), "--depth", "2").coordinator.ExpectTotal(known(n))
 	}
 	before := long.done()
 	cancelled.progress(1) // it is at work still
-	start(t, "coordinator", "cancel", cancelled.run, "--data", t.TempDir(), "--nats", long.server.url).expectEnd(0)
-	cancelled.coordinator.expectEnd(1)
-	if cancelled.coordinator.lines(`"exit":1,.*was cancelled`) != 1 {
+	start(t, "coordinator", "cancel", cancelled.run, "--data", t.TempDir(), "--nats", long.server.url).ExpectExit(0)
+	cancelled.coordinator.ExpectExit(1)
+	if cancelled.coordinator.Lines(`"exit":1,.*was cancelled`) != 1 {
 		t.Error("the coordinator of the cancelled run did not say why it ended")
 	}
 	if n := long.view.messages("NQ_TASKS", "nq.task."+cancelled.run); n != 0 {
@@ -94,7 +94,7 @@ func TestRunsShareAWorker(t *testing.T) {
 		t.Errorf("the other run has %d results, and had %d", n, before)
 	}
 	startWorker(t, long.server.url, "--kernel", "auto")
-	long.coordinator.expectTotal(known(16))
+	long.coordinator.ExpectTotal(known(16))
 }
 
 // A run that is complete leaves nothing on the server: no message, no record, and no
@@ -103,9 +103,9 @@ func TestCompleteRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := startScene(t, "12", "--depth", "2")
 	worker := startWorker(t, s.server.url)
-	s.coordinator.expectTotal(known(12))
-	worker.signal(syscall.SIGTERM)
-	worker.expectEnd(0)
+	s.coordinator.ExpectTotal(known(12))
+	worker.Signal(syscall.SIGTERM)
+	worker.ExpectExit(0)
 	s.leftNothing()
 }
 
@@ -141,20 +141,20 @@ func TestSecondSignalToCoordinator(t *testing.T) {
 			s := startScene(t, "14", "--depth", "3")
 			worker := startWorker(t, s.server.url)
 			s.progress(20)
-			worker.kill()
-			s.server.signal(syscall.SIGSTOP) // so that the coordinator can't clean up
-			s.coordinator.signal(signal)
-			s.coordinator.await(`("run ended")`)
+			worker.Kill()
+			s.server.Signal(syscall.SIGSTOP) // so that the coordinator can't clean up
+			s.coordinator.Signal(signal)
+			s.coordinator.Await(`("run ended")`)
 			told := time.Now()
-			s.coordinator.signal(signal)
-			s.coordinator.expectEnd(128 + int(signal))
+			s.coordinator.Signal(signal)
+			s.coordinator.ExpectExit(128 + int(signal))
 			if waited := time.Since(told); waited > time.Second {
 				t.Errorf("it ended %v after the second signal", waited)
 			}
-			s.server.signal(syscall.SIGCONT)
+			s.server.Signal(syscall.SIGCONT)
 			s.resume()
 			startWorker(t, s.server.url)
-			s.coordinator.expectTotal(known(14))
+			s.coordinator.ExpectTotal(known(14))
 		})
 	}
 }

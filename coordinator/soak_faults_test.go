@@ -47,7 +47,7 @@ func (s *soak) fault() {
 func (s *soak) killWorker() bool {
 	s.t.Helper()
 	i := s.rng.IntN(len(s.workers))
-	s.workers[i].kill()
+	s.workers[i].Kill()
 	s.workers[i] = s.worker()
 	return true
 }
@@ -56,9 +56,9 @@ func (s *soak) stopWorker() bool {
 	s.t.Helper()
 	w := s.workers[s.rng.IntN(len(s.workers))]
 	if w.stopped {
-		w.signal(syscall.SIGCONT)
+		w.Signal(syscall.SIGCONT)
 	} else {
-		w.signal(syscall.SIGSTOP)
+		w.Signal(syscall.SIGSTOP)
 	}
 	w.stopped = !w.stopped
 	return true
@@ -70,9 +70,9 @@ func (s *soak) killCoordinator() bool {
 	s.t.Helper()
 	var before uint64
 	for {
-		_ = s.coordinator.cmd.Process.Kill() // it may have ended by itself
-		<-s.coordinator.ended
-		if s.coordinator.cmd.ProcessState.ExitCode() >= 0 {
+		_ = s.coordinator.Cmd.Process.Kill() // it may have ended by itself
+		<-s.coordinator.Ended()
+		if s.coordinator.ExitCode() >= 0 {
 			return false // it is judged as it ended
 		}
 		if s.run != "" {
@@ -93,7 +93,7 @@ func (s *soak) killCoordinator() bool {
 
 func (s *soak) killServer(wiped bool) bool {
 	s.t.Helper()
-	s.server.kill()
+	s.server.Kill()
 	if wiped {
 		s.wipe()
 	}

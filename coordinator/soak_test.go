@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/testkit"
 
 	"github.com/nats-io/nats.go"
@@ -28,7 +29,7 @@ func TestSoak(t *testing.T) {
 	for deadline := time.Now().Add(*soakFor); time.Now().Before(deadline); {
 		s.fault()
 		elapse(t, time.Duration(s.rng.IntN(1000))*time.Millisecond)
-		if s.ended() {
+		if s.coordinator.HasEnded() {
 			s.judge()
 		}
 	}
@@ -41,14 +42,10 @@ func TestSoak(t *testing.T) {
 		if resumed > 3 {
 			t.Fatalf("the last run was incomplete %d times without faults", resumed)
 		}
-		select {
-		case <-s.coordinator.ended:
-			s.judge()
-		case <-time.After(3 * patience):
-			t.Fatal("the last run does not end")
-		}
+		s.coordinator.AwaitEndOr("its end", func() bool { return false })
+		s.judge()
 	}
-	s.coordinator.kill() // that of a run more
+	s.coordinator.Kill() // that of a run more
 	t.Logf("exact runs in all: %d", s.runs)
 }
 
@@ -66,7 +63,7 @@ type soak struct {
 }
 
 type soakWorker struct {
-	*process
+	*clitest.Process
 	stopped bool
 }
 
@@ -86,7 +83,7 @@ func startSoak(t *testing.T) *soak {
 
 func (s *soak) worker() *soakWorker {
 	s.t.Helper()
-	return &soakWorker{process: startWorker(s.t, s.server.url)}
+	return &soakWorker{Process: startWorker(s.t, s.server.url)}
 }
 
 // begin starts a coordinator on a new run.
@@ -101,7 +98,7 @@ func (s *soak) begin() {
 // goOn starts another coordinator on the run, by one of the two ways.
 func (s *soak) goOn() {
 	s.t.Helper()
-	data := s.coordinator.data()
+	data := s.coordinator.Flag("--data")
 	args := append([]string{"count"}, s.args...)
 	if s.run != "" && s.rng.IntN(2) == 0 {
 		args = []string{"resume", s.run, "--nats", s.server.url}
@@ -112,28 +109,8 @@ func (s *soak) goOn() {
 // settle waits until the coordinator has its run, or has ended.
 func (s *soak) settle() {
 	s.t.Helper()
-	for deadline := time.After(patience); ; {
-		grown := s.coordinator.log.grown()
-		if s.coordinator.lines(counting) > 0 {
-			s.run = s.coordinator.await(counting)
-			return
-		}
-		select {
-		case <-grown:
-		case <-s.coordinator.ended:
-			return
-		case <-deadline:
-			s.t.Fatalf("the coordinator has not begun after %v", patience)
-		}
-	}
-}
-
-func (s *soak) ended() bool {
-	select {
-	case <-s.coordinator.ended:
-		return true
-	default:
-		return false
+	if s.coordinator.AwaitEndOr(counting, func() bool { return s.coordinator.Lines(counting) > 0 }) {
+		s.run = s.coordinator.Await(counting)
 	}
 }
 
@@ -141,15 +118,15 @@ func (s *soak) ended() bool {
 // else with another.
 func (s *soak) judge() {
 	s.t.Helper()
-	switch code := s.coordinator.cmd.ProcessState.ExitCode(); code {
+	switch code := s.coordinator.ExitCode(); code {
 	case 0:
-		s.coordinator.expectTotal(known(s.n))
+		s.coordinator.ExpectTotal(known(s.n))
 		s.runs++
 		s.run = ""
 		s.begin()
 	case 4:
-		if out := s.coordinator.stdout.String(); out != "" || s.coordinator.lines(`"exit":4,.*the run is incomplete`) != 1 {
-			s.t.Fatalf("an incomplete run printed %q, and said why in %d lines", out, s.coordinator.lines(`"exit":4`))
+		if out := s.coordinator.Stdout(); out != "" || s.coordinator.Lines(`"exit":4,.*the run is incomplete`) != 1 {
+			s.t.Fatalf("an incomplete run printed %q, and said why in %d lines", out, s.coordinator.Lines(`"exit":4`))
 		}
 		s.struck["incomplete run"]++
 		s.goOn()
@@ -163,7 +140,7 @@ func (s *soak) judge() {
 func (s *soak) calm() {
 	s.t.Helper()
 	for _, w := range s.workers {
-		w.signal(syscall.SIGCONT)
+		w.Signal(syscall.SIGCONT)
 	}
 	startWorker(s.t, s.server.url, "--kernel", "auto")
 }

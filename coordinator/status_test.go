@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"nqueens/pkg/testkit"
 )
 
 // SIGUSR1 prints a line of progress, also where none is wanted otherwise, as often as it is
@@ -13,12 +15,11 @@ import (
 func TestStatusOnSignal(t *testing.T) {
 	t.Parallel()
 	coordinator, url := startCluster(t, "12", "--no-progress")
-	for deadline := time.Now().Add(patience); coordinator.lines(`"message":"progress"`) < 2; time.Sleep(100 * time.Millisecond) {
-		coordinator.signal(syscall.SIGUSR1)
-		if time.Now().After(deadline) {
-			t.Fatal("no lines of progress")
-		}
-	}
+	testkit.Eventually(t, "two lines of progress", func() bool {
+		coordinator.Signal(syscall.SIGUSR1)
+		elapse(t, 100*time.Millisecond)
+		return coordinator.Lines(`"message":"progress"`) >= 2
+	})
 	startWorker(t, url)
-	coordinator.expectTotal(known(12))
+	coordinator.ExpectTotal(known(12))
 }

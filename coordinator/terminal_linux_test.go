@@ -1,7 +1,7 @@
 package main_test
 
 import (
-	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
 // escapes are the control sequences of a terminal; those that end in m set colors.
@@ -82,52 +83,46 @@ func onTerminal(t *testing.T, environment []string, args ...string) (shown, stdo
 // countOn returns a slow count whose stderr is a terminal.
 func countOn(t *testing.T, terminal *os.File, data string, args ...string) *exec.Cmd {
 	t.Helper()
-	folder, err := commands()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(folder, "coordinator"),
+	cmd := exec.CommandContext(t.Context(), filepath.Join(clitest.Programs(t), "coordinator"),
 		append([]string{"count", "--data", data, "--workers", "1", "--kernel", "generic", "--symmetry", "none"}, args...)...)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "NQUEENS_") || strings.HasPrefix(v, "NO_COLOR=")
-	}), "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+	cmd.Env = clitest.Environment(data, "TERM=xterm-256color", "LC_ALL=C.UTF-8")
 	cmd.Stderr = terminal
 	return cmd
 }
 
-// A person has stopped the terminal with Ctrl-S and gone: the count ends all the same, its
-// total is on stdout, and the run is complete.
-func TestCountOnAStoppedTerminal(t *testing.T) {
+// A terminal that is stopped with Ctrl-S does not hold up the count: the total is on stdout,
+// and the run is complete.
+func TestCountOnAStoppedTerminalEnds(t *testing.T) {
 	t.Parallel()
 	emulator, terminal := clitest.Terminal(t, 80, 24)
-	data := t.TempDir()
-	cmd := countOn(t, terminal, data, "15", "--depth", "1")
-	var stdout bytes.Buffer
-	cmd.Stdout = &stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	seen := make([]byte, 1<<12)
-	if _, err := emulator.Read(seen); err != nil { // it counts
+	address, data := freeAddress(t), t.TempDir()
+	// It can't end before the terminal is stopped: it has no workers.
+	count := clitest.StartCommand(t, "coordinator", countOn(t, terminal, data, "12", "--workers", "0", "--listen", address))
+	if _, err := readSome(t, emulator, make([]byte, 1<<12)); err != nil { // the display is drawn
 		t.Fatal(err)
 	}
 	if err := unix.IoctlSetInt(int(terminal.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case err := <-ended:
-		if err != nil || stdout.String() != known(15)+"\n" {
-			t.Errorf("stdout is %q, error %v", stdout.String(), err)
-		}
-	case <-time.After(patience):
-		_ = cmd.Process.Kill() // fails where it has ended: as well
-		t.Errorf("the count waits for its terminal, until it is killed: %v", <-ended)
-	}
+	startWorker(t, "nats://"+address, "--kernel", "auto")
+	count.ExpectTotal(known(12))
 	if listed := coordinator(t, "runs", "--data", data); !strings.Contains(listed, " complete ") {
 		t.Errorf("the run is not complete:\n%s", listed)
 	}
+}
+
+// readSome reads what a terminal is sent, and returns the length and the error. A terminal
+// that is sent nothing fails the test.
+func readSome(t *testing.T, emulator *os.File, buffer []byte) (int, error) {
+	t.Helper()
+	if err := emulator.SetReadDeadline(time.Now().Add(testkit.Stall)); err != nil {
+		t.Fatal(err)
+	}
+	n, err := emulator.Read(buffer)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the terminal was sent nothing for %v", testkit.Stall)
+	}
+	return n, err
 }
 
 // A coordinator that is killed leaves the cursor visible, and the prompt below the display.
@@ -142,7 +137,7 @@ func TestKilledOnATerminal(t *testing.T) {
 	var all strings.Builder
 	buffer := make([]byte, 1<<12)
 	for killed := false; ; {
-		n, err := emulator.Read(buffer)
+		n, err := readSome(t, emulator, buffer)
 		all.Write(buffer[:n])
 		if err != nil {
 			break

@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
 // view is what NATS's own client sees of a server.
@@ -75,7 +78,7 @@ func (v view) results() int { return v.messages("NQ_RESULTS", ">") }
 // startFrozen starts the first worker of a run of so many tasks, and stops it with
 // SIGSTOP in the middle of one. It returns the number of tasks that the worker has
 // taken and not reported: when it goes on, it will report the first of them.
-func (v view) startFrozen(url string, tasks int) (worker *process, unreported int) {
+func (v view) startFrozen(url string, tasks int) (worker *clitest.Process, unreported int) {
 	v.t.Helper()
 	v.eventually("all tasks are published", func() bool { waiting, _ := v.tasks(); return waiting == tasks })
 	worker = startWorker(v.t, url)
@@ -90,7 +93,7 @@ func (v view) startFrozen(url string, tasks int) (worker *process, unreported in
 	for {
 		// It asks for the second when it has the first.
 		v.eventually("the worker has taken two tasks", func() bool { return taken() >= 2 })
-		worker.signal(syscall.SIGSTOP)
+		worker.Signal(syscall.SIGSTOP)
 		// What it said last may still be on its way.
 		const quiet = 300 * time.Millisecond
 		unreported = taken()
@@ -105,17 +108,27 @@ func (v view) startFrozen(url string, tasks int) (worker *process, unreported in
 		if waiting, _ := v.tasks(); waiting == 0 {
 			v.t.Fatal("the worker was too fast to be stopped in the middle of a task")
 		}
-		worker.signal(syscall.SIGCONT)
+		worker.Signal(syscall.SIGCONT)
 	}
 }
 
-// eventually waits until a condition of the server holds: it tells of no changes.
-func (v view) eventually(what string, condition func() bool) {
+// eventually polls until a condition of the server holds. It fails only when the numbers
+// of tasks and results have not changed for a long time.
+func (v view) eventually(what string, holds func() bool) {
 	v.t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			waiting, held := v.tasks()
-			v.t.Fatalf("not within %v: %s (%d tasks wait, %d are held)", patience, what, waiting, held)
+	before, since := "", time.Now()
+	for looks := 1; !holds(); looks++ {
+		time.Sleep(5 * time.Millisecond)
+		if looks%1000 > 0 {
+			continue
+		}
+		waiting, held := v.tasks()
+		now := fmt.Sprintf("%d tasks wait, %d are held, %d have a result", waiting, held, v.results())
+		if now != before {
+			before, since = now, time.Now()
+		}
+		if time.Since(since) > testkit.Stall {
+			v.t.Fatalf("not within %v: %s (%s)", testkit.Stall, what, now)
 		}
 	}
 }
@@ -135,7 +148,7 @@ func join(t *testing.T, url string) *bus.Bus {
 // called, which hands it back.
 func brake(t *testing.T, b *bus.Bus) (release func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
 	defer cancel()
 	_, lease, err := b.Queue().Next(ctx)
 	if err != nil {

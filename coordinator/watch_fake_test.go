@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -50,7 +51,7 @@ func (f *fake) snapshot(state run.State) run.Progress {
 }
 
 // tell publishes a snapshot until who watches logs the pattern, or has ended.
-func (f *fake) tell(p *process, s run.Progress, pattern string) {
+func (f *fake) tell(p *clitest.Process, s run.Progress, pattern string) {
 	f.t.Helper()
 	ctx, stop := context.WithCancel(f.t.Context())
 	ended := make(chan struct{})
@@ -61,7 +62,7 @@ func (f *fake) tell(p *process, s run.Progress, pattern string) {
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
-	p.await(pattern)
+	p.Await(pattern)
 	stop()
 	<-ended
 }
@@ -77,18 +78,15 @@ func TestWatchObject(t *testing.T) {
 	s.Workers = []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, LongestTask: 1500 * time.Millisecond}}
 	f.tell(p, s, `("oldest_s":1.5)`)
 	var object map[string]any
-	for line := range strings.Lines(p.log.text()) {
-		if strings.HasPrefix(line, `{"run":`) {
-			if err := json.Unmarshal([]byte(line), &object); err != nil {
-				t.Fatal(err)
-			}
-		}
+	first, _, _ := strings.Cut(p.Stdout(), "\n")
+	if err := json.Unmarshal([]byte(first), &object); err != nil {
+		t.Fatal(err)
 	}
 	want := "conflicts crew done elapsed_s eta_least_s eta_most_s n percent placed rate repeated run solutions state tasks threads total workers"
 	if got := strings.Join(slices.Sorted(maps.Keys(object)), " "); got != want {
 		t.Errorf("the fields are %s, want %s", got, want)
 	}
-	help := startWatch(t, "--help").expectEnd(0)
+	help := startWatch(t, "--help").ExpectExit(0)
 	for field := range object {
 		if !strings.Contains(help, field) {
 			t.Errorf("the help does not name %s", field)
@@ -123,7 +121,7 @@ func TestWatchToOtherEnds(t *testing.T) {
 			t.Parallel()
 			f := startFake(t)
 			p := startWatch(t, f.run, "--nats", f.server.url, "--log-level", "debug")
-			p.await(`("connected")`)
+			p.Await(`("connected")`)
 			want := ""
 			if c.exit == 0 {
 				want = "93\n"
@@ -132,16 +130,16 @@ func TestWatchToOtherEnds(t *testing.T) {
 			for ended := false; !ended; {
 				_ = f.bus.PublishProgress(s) // the watch does not end where that fails
 				select {
-				case <-p.ended:
+				case <-p.Ended():
 					ended = true
 				case <-time.After(50 * time.Millisecond):
 				}
 			}
-			if out := p.expectEnd(c.exit); out != want {
+			if out := p.ExpectExit(c.exit); out != want {
 				t.Errorf("it printed %q, want %q", out, want)
 			}
 			if c.exit != 0 {
-				p.await(fmt.Sprintf(`"exit":%d,.*(%s)`, c.exit, c.error))
+				p.Await(fmt.Sprintf(`"exit":%d,.*(%s)`, c.exit, c.error))
 			}
 		})
 	}
@@ -157,9 +155,9 @@ func TestWatchMissesTheEnd(t *testing.T) {
 	if err := f.bus.CancelRun(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
-	cancelled.expectEnd(1)
-	cancelled.await(`"exit":1,.*(run n8-fake: the run was cancelled)`)
-	knowing.expectEnd(1)
+	cancelled.ExpectExit(1)
+	cancelled.Await(`"exit":1,.*(run n8-fake: the run was cancelled)`)
+	knowing.ExpectExit(1)
 
 	f = startFake(t)
 	knowing = startWatchJSON(t, f.run, "--nats", f.server.url)
@@ -169,14 +167,14 @@ func TestWatchMissesTheEnd(t *testing.T) {
 	}
 	gone := time.Now()
 	unknown := startWatch(t, f.run, "--nats", f.server.url)
-	unknown.expectEnd(1)
-	unknown.await(`"exit":1,.*(has no run n8-fake at work)`)
-	knowing.expectEnd(1)
-	knowing.await(`"exit":1,.*(run n8-fake has ended, and how was not heard here)`)
+	unknown.ExpectExit(1)
+	unknown.Await(`"exit":1,.*(has no run n8-fake at work)`)
+	knowing.ExpectExit(1)
+	knowing.Await(`"exit":1,.*(run n8-fake has ended, and how was not heard here)`)
 	if waited := time.Since(gone); waited < 10*time.Second {
 		t.Errorf("it gave the run up after %v", waited)
 	}
 	none := startWatch(t, "--nats", f.server.url)
-	none.expectEnd(1)
-	none.await(`"exit":1,.*(there is no run to watch on nats://)`)
+	none.ExpectExit(1)
+	none.Await(`"exit":1,.*(there is no run to watch on nats://)`)
 }

@@ -6,30 +6,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"nqueens/pkg/cli/clitest"
 )
 
 // startWatch starts somebody who watches.
-func startWatch(t *testing.T, args ...string) *process {
+func startWatch(t *testing.T, args ...string) *clitest.Process {
 	t.Helper()
 	return start(t, "coordinator", append([]string{"watch"}, args...)...)
 }
 
-// startWatchJSON starts somebody who watches, and whose objects stand among the lines of
-// the log, to be waited for.
-func startWatchJSON(t *testing.T, args ...string) *process {
+// startWatchJSON starts a watcher that prints objects.
+func startWatchJSON(t *testing.T, args ...string) *clitest.Process {
 	t.Helper()
-	folder, err := commands()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args = append([]string{"-c", `exec "$0" watch --json "$@" >&2`, filepath.Join(folder, "coordinator")}, args...)
-	return startCommand(t, "coordinator", exec.Command("sh", args...))
+	return startWatch(t, append([]string{"--json"}, args...)...)
 }
 
 // watched is what is needed here of an object that watch prints.
@@ -41,29 +36,28 @@ type watched struct {
 	Total      *string
 }
 
-// objects returns what watch has printed among its log.
-func (p *process) objects() (all []watched) {
-	p.t.Helper()
-	for line := range strings.Lines(p.log.text()) {
-		if !strings.HasPrefix(line, `{"run":`) || !strings.HasSuffix(line, "\n") {
+// objects returns the objects that a watcher has printed.
+func objects(t *testing.T, watcher *clitest.Process) (all []watched) {
+	t.Helper()
+	for line := range strings.Lines(watcher.Stdout()) {
+		if !strings.HasSuffix(line, "\n") {
 			continue
 		}
 		var w watched
 		if err := json.Unmarshal([]byte(line), &w); err != nil {
-			p.t.Fatalf("%v: %s", err, line)
+			t.Fatalf("%v: %s", err, line)
 		}
 		all = append(all, w)
 	}
 	return all
 }
 
-// awaitMore waits for an object that is printed from now on.
-func (p *process) awaitMore() {
-	p.t.Helper()
-	for before, deadline := len(p.objects()), time.Now().Add(patience); len(p.objects()) == before; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			p.t.Fatalf("no snapshot within %v", patience)
-		}
+// awaitObject waits until a watcher prints another object.
+func awaitObject(t *testing.T, watcher *clitest.Process) {
+	t.Helper()
+	before := strings.Count(watcher.Stdout(), "\n")
+	if !watcher.AwaitEndOr("another object", func() bool { return strings.Count(watcher.Stdout(), "\n") > before }) {
+		t.Fatal("the watcher has ended without another object")
 	}
 }
 
@@ -76,19 +70,19 @@ func TestWatchBesideACount(t *testing.T) {
 	release := brake(t, join(t, s.server.url))
 	named, newest := startWatchJSON(t, s.run, "--nats", s.server.url), startWatch(t, "--nats", s.server.url)
 	leaves := startWatch(t, s.run, "--nats", s.server.url)
-	named.await(`("done":0,)`)
-	newest.await(`"run":"(` + s.run + `)".*"watching"`)
-	leaves.signal(syscall.SIGINT)
-	leaves.expectEnd(128 + int(syscall.SIGINT))
+	named.Await(`("done":0,)`)
+	newest.Await(`"run":"(` + s.run + `)".*"watching"`)
+	leaves.Signal(syscall.SIGINT)
+	leaves.ExpectExit(128 + int(syscall.SIGINT))
 	startWorker(t, s.server.url)
 	const tasks = 78
-	named.await(fmt.Sprintf(`("done":%d,"tasks":%d,).*"crew":\[{"name"`, tasks-1, tasks))
+	named.Await(fmt.Sprintf(`("done":%d,"tasks":%d,).*"crew":\[{"name"`, tasks-1, tasks))
 	release()
-	s.coordinator.expectTotal(known(14))
-	newest.expectTotal(known(14))
-	named.expectEnd(0)
+	s.coordinator.ExpectTotal(known(14))
+	newest.ExpectTotal(known(14))
+	named.ExpectExit(0)
 
-	seen := named.objects()
+	seen := objects(t, named)
 	for i := range seen[1:] {
 		if seen[i+1].Done < seen[i].Done || seen[i+1].Percent < seen[i].Percent {
 			t.Errorf("after %+v comes %+v", seen[i], seen[i+1])
@@ -108,23 +102,23 @@ func TestWatchThroughServerRestarts(t *testing.T) {
 	t.Parallel()
 	s := startScene(t, "12", "--depth", "2")
 	early := startWatchJSON(t, s.run, "--nats", s.server.url)
-	early.awaitMore()
+	awaitObject(t, early)
 	for _, wiped := range []bool{false, true} {
-		s.server.kill()
+		s.server.Kill()
 		if wiped {
 			s.wipe()
 		}
 		late := startWatch(t, "--nats", s.server.url)
-		late.await(`(no server there yet)`)
+		late.Await(`(no server there yet)`)
 		s.restartServer()
-		late.await(`"run":"(` + s.run + `)".*"watching"`)
-		early.awaitMore()
-		early.awaitMore()
+		late.Await(`"run":"(` + s.run + `)".*"watching"`)
+		awaitObject(t, early)
+		awaitObject(t, early)
 	}
 	startWorker(t, s.server.url)
-	s.coordinator.expectTotal(known(12))
-	early.await(`"state":"complete".*"total":"(` + known(12) + `)"`)
-	early.expectEnd(0)
+	s.coordinator.ExpectTotal(known(12))
+	early.Await(`"state":"complete".*"total":"(` + known(12) + `)"`)
+	early.ExpectExit(0)
 }
 
 // Who watches stays when the coordinator is killed, stopped, and followed by another, and
@@ -133,25 +127,25 @@ func TestWatchThroughCoordinators(t *testing.T) {
 	t.Parallel()
 	s := startScene(t, "12", "--depth", "2")
 	w := startWatchJSON(t, s.run, "--nats", s.server.url)
-	w.awaitMore()
-	s.coordinator.kill()
-	w.await(`(waiting for word of its coordinator)`)
-	w.await(`(has not been heard of for 1\ds: if it has died, coordinator resume ` + s.run + ` goes on with it)`)
+	awaitObject(t, w)
+	s.coordinator.Kill()
+	w.Await(`(waiting for word of its coordinator)`)
+	w.Await(`(has not been heard of for 1\ds: if it has died, coordinator resume ` + s.run + ` goes on with it)`)
 	s.resume()
-	w.await(`("the run goes on")`)
-	w.awaitMore()
-	s.coordinator.signal(syscall.SIGTERM)
-	s.coordinator.expectEnd(128 + int(syscall.SIGTERM))
-	w.await(`(stopped.*: coordinator resume ` + s.run + ` goes on with it)`)
+	w.Await(`("the run goes on")`)
+	awaitObject(t, w)
+	s.coordinator.Signal(syscall.SIGTERM)
+	s.coordinator.ExpectExit(128 + int(syscall.SIGTERM))
+	w.Await(`(stopped.*: coordinator resume ` + s.run + ` goes on with it)`)
 	// Who comes now is told the same, with nothing but the server's record.
 	late := startWatch(t, "--nats", s.server.url)
-	late.await(`(stopped with 0 of \d+ tasks done: coordinator resume ` + s.run + `)`)
+	late.Await(`(stopped with 0 of \d+ tasks done: coordinator resume ` + s.run + `)`)
 	s.resume()
 	startWorker(t, s.server.url)
-	s.coordinator.expectTotal(known(12))
-	late.expectTotal(known(12))
-	w.expectEnd(0)
-	if w.lines(`"the run goes on"`) < 2 {
+	s.coordinator.ExpectTotal(known(12))
+	late.ExpectTotal(known(12))
+	w.ExpectExit(0)
+	if w.Lines(`"the run goes on"`) < 2 {
 		t.Error("it was not said each time that the run goes on")
 	}
 }
@@ -161,15 +155,15 @@ func TestWatchThroughATakeOver(t *testing.T) {
 	t.Parallel()
 	s := startScene(t, "12", "--depth", "2")
 	w := startWatchJSON(t, s.run, "--nats", s.server.url)
-	w.awaitMore()
+	awaitObject(t, w)
 	second := start(t, "coordinator", "resume", s.run, "--take-over", "--data", t.TempDir(), "--nats", s.server.url)
-	second.await(counting)
-	s.coordinator.expectEnd(4)
-	w.awaitMore()
+	second.Await(counting)
+	s.coordinator.ExpectExit(4)
+	awaitObject(t, w)
 	startWorker(t, s.server.url)
-	second.expectTotal(known(12))
-	w.expectEnd(0)
-	if w.lines("stopped") != 0 {
+	second.ExpectTotal(known(12))
+	w.ExpectExit(0)
+	if w.Lines("stopped") != 0 {
 		t.Error("the run was said to be stopped")
 	}
 }
@@ -180,8 +174,8 @@ func TestWatchDisturbsNothing(t *testing.T) {
 	t.Parallel()
 	s := startScene(t, "12", "--depth", "2")
 	s.view.eventually("there are tasks", func() bool { waiting, _ := s.view.tasks(); return waiting > 0 })
-	s.coordinator.signal(syscall.SIGTERM)
-	s.coordinator.expectEnd(128 + int(syscall.SIGTERM))
+	s.coordinator.Signal(syscall.SIGTERM)
+	s.coordinator.ExpectExit(128 + int(syscall.SIGTERM))
 	before := s.view.everything()
 	spy, err := s.view.conn.SubscribeSync(">")
 	if err != nil {
@@ -191,10 +185,10 @@ func TestWatchDisturbsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := startWatch(t, "--nats", s.server.url)
-	w.await(`(stopped with)`)
+	w.Await(`(stopped with)`)
 	elapse(t, 3*time.Second) // of looking again
-	w.signal(syscall.SIGTERM)
-	w.expectEnd(128 + int(syscall.SIGTERM))
+	w.Signal(syscall.SIGTERM)
+	w.ExpectExit(128 + int(syscall.SIGTERM))
 	if err := s.view.conn.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -240,20 +234,20 @@ func TestWatchWithoutThePassword(t *testing.T) {
 	server := startServer(t, "--user", "bell", "--pass", "s3cret")
 	url := strings.Replace(server.url, "//", "//bell:s3cret@", 1)
 	coordinator := startCount(t, "12", "--depth", "2", "--nats", url)
-	run := coordinator.await(counting)
-	holder, err := os.ReadFile(filepath.Join(coordinator.data(), run, "holder.json"))
+	run := coordinator.Await(counting)
+	holder, err := os.ReadFile(filepath.Join(coordinator.Flag("--data"), run, "holder.json"))
 	if err != nil || !strings.Contains(string(holder), server.url) || strings.Contains(string(holder), "s3cret") {
 		t.Errorf("who has the ledger says %s (%v)", holder, err)
 	}
-	refused := startWatch(t, "--data", coordinator.data())
-	refused.expectEnd(5)
-	refused.await(`"exit":5,.*(if it asks for a password, give it with --nats)`)
+	refused := startWatch(t, "--data", coordinator.Flag("--data"))
+	refused.ExpectExit(5)
+	refused.Await(`"exit":5,.*(if it asks for a password, give it with --nats)`)
 	w := startWatch(t, "--nats", url)
-	w.await(`"run":"(` + run + `)".*"watching"`)
+	w.Await(`"run":"(` + run + `)".*"watching"`)
 	startWorker(t, url)
-	coordinator.expectTotal(known(12))
-	w.expectTotal(known(12))
-	if refused.lines("s3cret")+w.lines("s3cret") != 0 {
+	coordinator.ExpectTotal(known(12))
+	w.ExpectTotal(known(12))
+	if refused.Lines("s3cret")+w.Lines("s3cret") != 0 {
 		t.Error("the log has the password")
 	}
 }
@@ -264,33 +258,33 @@ func TestWatchARunOfThisMachine(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	closed := start(t, "coordinator", "count", "20", "--workers", "1", "--depth", "1", "--data", data)
-	run := closed.await(counting)
+	run := closed.Await(counting)
 	for _, args := range [][]string{{"--data", data}, {run, "--data", data}} {
 		w := startWatch(t, args...)
-		w.expectEnd(1)
-		pid := closed.cmd.Process.Pid
-		w.await(fmt.Sprintf(`"exit":1,.*(run %s is at work in process %d on .*--listen 127.0.0.1:4222; kill -USR1 %d )`, run, pid, pid))
+		w.ExpectExit(1)
+		pid := closed.Cmd.Process.Pid
+		w.Await(fmt.Sprintf(`"exit":1,.*(run %s is at work in process %d on .*--listen 127.0.0.1:4222; kill -USR1 %d )`, run, pid, pid))
 	}
-	closed.signal(syscall.SIGTERM)
-	closed.expectEnd(128 + int(syscall.SIGTERM))
+	closed.Signal(syscall.SIGTERM)
+	closed.ExpectExit(128 + int(syscall.SIGTERM))
 
 	open := start(t, "coordinator", "count", "12", "--workers", "0", "--listen", "127.0.0.1:0", "--depth", "2", "--data", data)
-	url := open.await(`"server":"(nats://[^"]+)".*"counting"`)
+	url := open.Await(`"server":"(nats://[^"]+)".*"counting"`)
 	w := startWatch(t, "--data", data)
-	w.await(`"server":"(` + url + `)".*"watching"`)
+	w.Await(`"server":"(` + url + `)".*"watching"`)
 	json := startWatchJSON(t, "--data", data)
-	json.awaitMore()
+	awaitObject(t, json)
 	startWorker(t, url)
-	open.expectTotal(known(12))
-	w.expectTotal(known(12))
-	json.expectEnd(0)
+	open.ExpectTotal(known(12))
+	w.ExpectTotal(known(12))
+	json.ExpectExit(0)
 
 	none := startWatch(t, "--data", data)
-	none.expectEnd(1)
-	none.await(`"exit":1,.*(nobody is at work on a run in ` + data + `: name the server of a run elsewhere with --nats)`)
+	none.ExpectExit(1)
+	none.Await(`"exit":1,.*(nobody is at work on a run in ` + data + `: name the server of a run elsewhere with --nats)`)
 	over := startWatch(t, run, "--data", data)
-	over.expectEnd(1)
-	over.await(`"exit":1,.*(run ` + run + ` is stopped, with 0 of 10 tasks done: coordinator resume ` + run + ` goes on with it)`)
+	over.ExpectExit(1)
+	over.Await(`"exit":1,.*(run ` + run + ` is stopped, with 0 of 10 tasks done: coordinator resume ` + run + ` goes on with it)`)
 	if _, err := os.Stat(filepath.Join(data, run, "ledger.db")); err != nil {
 		t.Error(err)
 	}

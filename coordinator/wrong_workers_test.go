@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -64,13 +64,13 @@ func TestLyingWorker(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			var working sync.WaitGroup
 			working.Go(func() { work(ctx, t, b, c.answer) })
-			stdout := coordinator.expectEnd(c.code)
+			stdout := coordinator.ExpectExit(c.code)
 			stop()
 			working.Wait()
 			if !regexp.MustCompile(c.stdout).MatchString(stdout) {
 				t.Errorf("it printed %q, want %#q", stdout, c.stdout)
 			}
-			if coordinator.lines(`"exit":`+strconv.Itoa(c.code)+`,.*`+c.reason) != 1 {
+			if coordinator.Lines(`"exit":`+strconv.Itoa(c.code)+`,.*`+c.reason) != 1 {
 				t.Errorf("it did not say why: %s", c.reason)
 			}
 		})
@@ -119,8 +119,8 @@ func TestWrongWorkerAmongOthers(t *testing.T) {
 			}
 			startWorker(t, s.server.url)
 			startWorker(t, s.server.url)
-			s.coordinator.expectTotal(known(8))
-			if s.coordinator.lines(c.log) == 0 {
+			s.coordinator.ExpectTotal(known(8))
+			if s.coordinator.Lines(c.log) == 0 {
 				t.Errorf("it did not log %s", c.log)
 			}
 		})
@@ -140,8 +140,8 @@ func TestDeadlyTask(t *testing.T) {
 	}
 	honest := startWorker(t, s.server.url, "--kernel", "auto")
 	s.view.eventually("all else is done", func() bool { return s.done() == tasks-1 })
-	honest.signal(syscall.SIGTERM)
-	honest.expectEnd(0)
+	honest.Signal(syscall.SIGTERM)
+	honest.ExpectExit(0)
 
 	ctx, stop := context.WithCancel(t.Context())
 	held := make(chan string)
@@ -167,35 +167,28 @@ func TestDeadlyTask(t *testing.T) {
 	for range deadly {
 		victim := startWorker(t, s.server.url)
 		victims = append(victims, <-held)
-		victim.kill()
+		victim.Kill()
 	}
 	stop()
 	listening.Wait()
-	s.coordinator.expectEnd(4)
+	s.coordinator.ExpectExit(4)
 	command := fmt.Sprintf("coordinator ledger %s --task %d | worker task", s.run, task.ID)
-	end := s.coordinator.await(`("exit":4,.*)`)
+	end := s.coordinator.Await(`("exit":4,.*)`)
 	for _, word := range append(victims, command, "7 of 8 tasks are counted") {
 		if !strings.Contains(end, word) {
 			t.Errorf("its last word %s does not have %q", end, word)
 		}
 	}
 
-	folder, err := commands()
-	if err != nil {
-		t.Fatal(err)
-	}
-	alone := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(command, " | ", " --data "+s.coordinator.data()+" | "+folder+"/", 1))
-	out, err := alone.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", command, err)
-	}
+	alone := clitest.Shell(t, t.TempDir(), []string{"NQUEENS_DATA=" + s.coordinator.Flag("--data")}, command)
+	out := alone.ExpectExit(0)
 	var counted struct{ Count string }
-	if err := json.Unmarshal(out, &counted); err != nil || counted.Count != strconv.FormatUint(count(t, &task), 10) {
+	if err := json.Unmarshal([]byte(out), &counted); err != nil || counted.Count != strconv.FormatUint(count(t, &task), 10) {
 		t.Errorf("%s printed %s (error %v)", command, out, err)
 	}
 	s.resume()
 	startWorker(t, s.server.url)
-	s.coordinator.expectTotal(known(16))
+	s.coordinator.ExpectTotal(known(16))
 }
 
 // count counts a task with the reference kernel.

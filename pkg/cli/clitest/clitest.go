@@ -1,37 +1,66 @@
-// Package clitest is what the scripts that test the commands have in common. Tests
-// alone import it.
+// Package clitest runs the commands in tests: scripts of command lines, and real processes
+// that a test starts, watches and stops. Only tests import it.
 package clitest
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Commands are what scripts have beside testscript's own:
+// Main runs the tests of a command. The test binary stands on the PATH as that command, so
+// that what tests run is the real main, built as the tests are.
+func Main(m *testing.M, name string, main func()) {
+	// A process under the race detector would sleep for a second before it ends.
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")) // fails on no system
+	tested = name
+	testscript.Main(m, map[string]func(){name: main})
+}
+
+// tested is the command that the test binary stands for.
+var tested string
+
+// Scripts runs the scripts of folder testdata, each in a state folder of its own. Beside
+// testscript's own commands they have
 //
 //	status CODE COMMAND...    the command ends with that exit code
 //	usage PATTERN COMMAND...  the command ends with exit code 2, nothing on stdout,
 //	                          and one line on stderr, which matches the pattern
-var Commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"status": func(ts *testscript.TestScript, _ bool, args []string) {
-		want, err := strconv.Atoi(args[0])
-		ts.Check(err)
-		expectStatus(ts, want, args[1:])
-	},
-	"usage": func(ts *testscript.TestScript, _ bool, args []string) {
-		expectStatus(ts, 2, args[1:])
-		if stdout := ts.ReadFile("stdout"); stdout != "" {
-			ts.Fatalf("stdout is %q, want nothing", stdout)
-		}
-		line := regexp.MustCompile(`^` + args[1] + `[^\n]*: [^\n]*(` + args[0] + `)[^\n]*\n$`)
-		if stderr := ts.ReadFile("stderr"); !line.MatchString(stderr) {
-			ts.Fatalf("stderr is %q, want one line like %#q", stderr, line)
-		}
-	},
+func Scripts(t *testing.T, setup func(*testscript.Env) error) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
+			if setup == nil {
+				return nil
+			}
+			return setup(env)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "usage": usage},
+	})
+}
+
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	expectStatus(ts, want, args[1:])
+}
+
+func usage(ts *testscript.TestScript, _ bool, args []string) {
+	expectStatus(ts, 2, args[1:])
+	if stdout := ts.ReadFile("stdout"); stdout != "" {
+		ts.Fatalf("stdout is %q, want nothing", stdout)
+	}
+	line := regexp.MustCompile(`^` + args[1] + `[^\n]*: [^\n]*(` + args[0] + `)[^\n]*\n$`)
+	if stderr := ts.ReadFile("stderr"); !line.MatchString(stderr) {
+		ts.Fatalf("stderr is %q, want one line like %#q", stderr, line)
+	}
 }
 
 func expectStatus(ts *testscript.TestScript, want int, command []string) {

@@ -1,0 +1,336 @@
+//go:build unix
+
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nqueens/pkg/cli/clitest"
+)
+
+// TestDocumentedCommands runs every command that people read: the blocks of README.md and
+// of docs, and the examples of every command's help. Blocks of sh must succeed; those of
+// console also print what they show. Each page has a folder where its blocks run one after
+// another; each example has a folder of its own. A block that holds commands and is not
+// run says why.
+//
+// In a block of sh, a line that ends with # in another terminal runs beside the others until
+// they have ended; one with # interrupted is killed while it counts. RUN is a run that is
+// complete, or, for cancel, one that is not. A block of awk is the file total.awk. Boards that
+// would take minutes are smaller here. A command that no other depends on, such as an
+// estimate, runs once, however often people read it.
+func TestDocumentedCommands(t *testing.T) {
+	template := newSandbox(t, t.TempDir())
+	template.fill()
+	once := make(map[string]bool)
+	for _, page := range readPages(t) {
+		for i := range page.blocks {
+			b := &page.blocks[i]
+			if err := b.check(page.path); err != nil {
+				t.Error(err)
+			}
+			if b.language == "sh" {
+				b.text = withoutRepeats(b.text, once)
+			}
+		}
+		if !slices.ContainsFunc(page.blocks, func(b pageBlock) bool { return b.isRun(page.path) }) {
+			continue
+		}
+		t.Run(filepath.Base(page.path), func(t *testing.T) {
+			t.Parallel()
+			s := template.copy(t)
+			for _, b := range page.blocks {
+				if b.language == "awk" {
+					s.write("total.awk", b.text)
+				}
+				if b.isRun(page.path) {
+					s.run(filepath.Base(page.path), &b)
+				}
+			}
+		})
+	}
+	for _, h := range everyCommand(t) {
+		for _, line := range h.examples {
+			b := pageBlock{language: "sh", text: withoutRepeats(line+"\n", once)}
+			if b.text == "" {
+				continue
+			}
+			t.Run(h.name()+": "+line, func(t *testing.T) {
+				t.Parallel()
+				template.copy(t).run(h.name()+" --help", &b)
+			})
+		}
+	}
+}
+
+// The programs that go builds, as pages have it, are those that these tests run: they print
+// the same help of every command, and the same total.
+func TestGoBuildsTheTestedPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links both programs")
+	}
+	t.Parallel()
+	folder := t.TempDir()
+	build := clitest.RunShell(t, "..", []string{"HOME=" + os.Getenv("HOME"), "folder=" + folder}, `go build -o "$folder/" ./coordinator ./worker`)
+	if build.Code != 0 {
+		t.Fatalf("go build: exit %d\n%s", build.Code, build.Stderr)
+	}
+	for _, h := range everyCommand(t) {
+		built := clitest.RunShell(t, folder, nil, "./"+h.name()+" --help")
+		tested := clitest.RunShell(t, folder, nil, h.name()+" --help")
+		if built != tested {
+			t.Errorf("%s --help: go builds one that prints\n%s%s\nthe tested one prints\n%s%s", h.name(), built.Stdout, built.Stderr, tested.Stdout, tested.Stderr)
+		}
+	}
+	if got := clitest.RunShell(t, folder, nil, "./coordinator count 6"); got.Stdout != "4\n" || got.Code != 0 {
+		t.Errorf("built by go it counts %q, exit %d\n%s", got.Stdout, got.Code, got.Stderr)
+	}
+}
+
+// independent are commands that change nothing and depend on nothing.
+var independent = regexp.MustCompile(`^(coordinator (estimate|solve|count \d+ --json) ?|worker (bench|kernels) ?)[^>|]*$`)
+
+// withoutRepeats removes the lines with an independent command that another text has had.
+func withoutRepeats(text string, once map[string]bool) string {
+	var kept strings.Builder
+	for line := range strings.Lines(text) {
+		command, _, _ := strings.Cut(line, "#")
+		command = strings.TrimSpace(strings.NewReplacer("go run ./", "", "bin/", "").Replace(command))
+		if independent.MatchString(command) && once[command] {
+			continue
+		}
+		once[command] = true
+		kept.WriteString(line)
+	}
+	return kept.String()
+}
+
+// The runs that the examples of help name.
+const (
+	completeRun    = "n14-20261120-153012-ab12"
+	interruptedRun = "n15-20261120-170938-7274"
+)
+
+// The addresses that people read: of a server, and of a process that reports its health.
+const (
+	documentedServer = "127.0.0.1:4222"
+	documentedHealth = "127.0.0.1:8080"
+)
+
+// lasting are the commands that go on until they are stopped: the command, what it writes
+// once it works, and the exit code after SIGTERM.
+var lasting = []struct {
+	command, works string
+	exit           int
+}{
+	{`^worker( run)?( --.*)?$`, `(worker starts)`, 0},
+	{`^coordinator watch`, `( watching |"done":)`, 128 + int(syscall.SIGTERM)},
+}
+
+// sandbox is where commands run that people read: a folder with runs, and addresses.
+type sandbox struct {
+	t              *testing.T
+	folder         string
+	server, health string // in the place of the documented ones
+	slow           bool   // this machine has the generic kernel alone
+}
+
+func newSandbox(t *testing.T, folder string) *sandbox {
+	t.Helper()
+	return &sandbox{t: t, folder: folder, server: freeAddress(t), health: freeAddress(t)}
+}
+
+// fill creates what commands need: a complete run, an interrupted one, and an export.
+func (s *sandbox) fill() {
+	s.t.Helper()
+	data := filepath.Join(s.folder, "state", "nqueens")
+	createRun(s.t, data, completeRun, 14)
+	createRun(s.t, data, interruptedRun, 15)
+	export := "coordinator resume " + completeRun + "; coordinator ledger " + completeRun + " >subtotals.jsonl"
+	if got := clitest.RunShell(s.t, s.folder, nil, export); got.Stdout != known(14)+"\n" || got.Code != 0 {
+		s.t.Fatalf("%s prints %s, exit %d\n%s", export, got.Stdout, got.Code, got.Stderr)
+	}
+	s.slow = clitest.Run(s.t, nil, "worker", "kernels").Stdout == "generic\n"
+}
+
+// copy returns a copy of the sandbox for another test.
+func (s *sandbox) copy(t *testing.T) *sandbox {
+	t.Helper()
+	c := newSandbox(t, t.TempDir())
+	c.slow = s.slow
+	if err := os.CopyFS(c.folder, os.DirFS(s.folder)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (s *sandbox) write(name, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.folder, name), []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// largeBoard are commands that take long, here or on machines that are slow.
+var largeBoard = regexp.MustCompile(`\b(count|bench) (1[789]|[23]\d)\b`)
+
+// smaller replaces boards that take long.
+func (s *sandbox) smaller(text string) string {
+	n := "17"
+	if s.slow {
+		n = "16"
+	}
+	return largeBoard.ReplaceAllString(text, "$1 "+n)
+}
+
+// translate replaces what people read with what is here.
+func (s *sandbox) translate(text string) string {
+	text = strings.ReplaceAll(s.smaller(text), "cancel RUN", "cancel "+interruptedRun)
+	text = regexp.MustCompile(`\bRUN\b`).ReplaceAllString(text, completeRun)
+	return strings.NewReplacer(documentedServer, s.server, documentedHealth, s.health).Replace(text)
+}
+
+// run runs the commands of a block, beside the processes that they need.
+func (s *sandbox) run(page string, b *pageBlock) {
+	s.t.Helper()
+	started := time.Now()
+	beside := s.startNeeded(b.text)
+	if b.language == "console" {
+		s.console(page, b)
+	} else {
+		s.script(page, b)
+	}
+	for _, p := range beside {
+		p.Kill()
+	}
+	s.t.Logf("%s:%d took %v", page, b.line, time.Since(started).Round(time.Millisecond))
+}
+
+// startNeeded starts what the commands of a block need and do not start themselves: a
+// server, a worker, and a coordinator for those who watch.
+func (s *sandbox) startNeeded(text string) (beside []*clitest.Process) {
+	s.t.Helper()
+	add := func(p *clitest.Process) { beside = append(beside, p) }
+	listens, watches := strings.Contains(text, "--listen"), strings.Contains(text, "coordinator watch")
+	asksHealth := strings.Contains(text, " health --http ")
+	if (strings.Contains(text, "--nats") || watches || asksHealth) && !listens {
+		add(startServerAt(s.t, s.server, s.t.TempDir()).Process)
+	}
+	if works := regexp.MustCompile(`(^|[/\s])worker --nats`).MatchString(text); asksHealth || !works && !watches && (listens || len(beside) > 0) {
+		w := s.start("worker --nats nats://" + s.server + " --http " + s.health)
+		add(w)
+		if asksHealth {
+			w.Await(`( worker starts )`)
+		}
+	}
+	switch {
+	case watches:
+		c := s.start("coordinator resume " + interruptedRun + " --nats nats://" + s.server)
+		c.Await(`( counting )`)
+		add(c)
+	case strings.Contains(text, "coordinator runs --nats"), strings.Contains(text, "coordinator cancel") && strings.Contains(text, "--nats"):
+		// A server is set up by the first count.
+		s.bash("", &pageBlock{}, "coordinator count 6 --data other --nats nats://"+s.server)
+	}
+	return beside
+}
+
+// console runs the commands of a block one by one, and compares what they print.
+func (s *sandbox) console(page string, b *pageBlock) {
+	s.t.Helper()
+	for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+		command, shown, _ := strings.Cut(part, "\n")
+		if shown != "" && !strings.HasSuffix(shown, "\n") {
+			shown += "\n"
+		}
+		printed := s.bash(page, b, command)
+		if s.smaller(command) == command && !looksLike(printed, shown) {
+			s.t.Errorf("%s:%d: %s printed\n%s\nthe page shows\n%s", page, b.line, command, printed, shown)
+		}
+	}
+}
+
+// Comments on commands of which more is to be done than run them.
+var (
+	besideComment      = regexp.MustCompile(`^(.*\S)\s+# in another terminal.*$`)
+	interruptedComment = regexp.MustCompile(`^(.*\S)\s+# interrupted.*$`)
+)
+
+// script runs a block of sh.
+func (s *sandbox) script(page string, b *pageBlock) {
+	s.t.Helper()
+	var beside []*clitest.Process
+	var lines string
+	for line := range strings.Lines(b.text) {
+		if m := besideComment.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			beside = append(beside, s.start(m[1]))
+			continue
+		}
+		if m := interruptedComment.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+			s.bash(page, b, lines)
+			lines = ""
+			p := s.start(m[1], "NQUEENS_WORKERS=1", "NQUEENS_KERNEL=generic") // so that it is not too quick
+			p.Await("( counting )")
+			p.Kill()
+			continue
+		}
+		if s.lasts(line) {
+			continue
+		}
+		lines += line
+	}
+	s.bash(page, b, lines)
+	for _, p := range beside {
+		p.Signal(syscall.SIGTERM)
+		p.ExpectExit(0)
+	}
+}
+
+// lasts runs a command that goes on until it is stopped, and stops it once it works. It
+// reports whether the line is such a command.
+func (s *sandbox) lasts(line string) bool {
+	s.t.Helper()
+	for _, l := range lasting {
+		if regexp.MustCompile(l.command).MatchString(strings.TrimSpace(line)) {
+			p := s.start(strings.TrimSpace(line))
+			p.Await(l.works)
+			p.Signal(syscall.SIGTERM)
+			p.ExpectExit(l.exit)
+			return true
+		}
+	}
+	return false
+}
+
+// start starts one command beside others.
+func (s *sandbox) start(command string, settings ...string) *clitest.Process {
+	s.t.Helper()
+	return clitest.Shell(s.t, s.folder, append(s.settings(), settings...), "exec "+s.translate(command))
+}
+
+// settings are those of a person: log lines are as people read them.
+func (s *sandbox) settings() []string {
+	bin, err := filepath.Abs("testdata/bin") // has a go that builds nothing
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	path := bin + ":" + clitest.Programs(s.t) + ":" + os.Getenv("PATH")
+	return []string{"PATH=" + path, "NQUEENS_LOG_FORMAT=console", "NO_COLOR=1"}
+}
+
+// bash runs commands, which must succeed, and returns what they print to stdout and stderr.
+func (s *sandbox) bash(page string, b *pageBlock, text string) string {
+	s.t.Helper()
+	got := clitest.RunShell(s.t, s.folder, s.settings(), "exec 2>&1\n"+s.translate(text))
+	if got.Code != 0 {
+		s.t.Fatalf("%s:%d: exit %d\n%s\n%s", page, b.line, got.Code, text, got.Stdout)
+	}
+	return got.Stdout
+}
