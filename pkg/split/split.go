@@ -83,6 +83,9 @@ func ClassTasks(plan queens.ClassPlan) iter.Seq[queens.Task] {
 	return func(yield func(queens.Task) bool) {
 		next := queens.Task{ID: plan.First, Board: plan.Board}
 		for prefix := range Prefixes(plan.Board, plan.Depth) {
+			if next.Prefixes == nil {
+				next.Prefixes = make([]queens.Prefix, 0, plan.Batch)
+			}
 			next.Prefixes = append(next.Prefixes, prefix)
 			if len(next.Prefixes) < plan.Batch {
 				continue
@@ -93,6 +96,7 @@ func ClassTasks(plan queens.ClassPlan) iter.Seq[queens.Task] {
 			next = queens.Task{ID: next.ID + 1, Board: plan.Board}
 		}
 		if len(next.Prefixes) > 0 {
+			next.Prefixes = slices.Clip(next.Prefixes)
 			yield(next)
 		}
 	}
@@ -141,40 +145,21 @@ func Find(ctx context.Context, m *queens.Manifest, ids []uint64, each func(queen
 
 // findIn is Find for the tasks of one class.
 func findIn(ctx context.Context, plan queens.ClassPlan, ids []uint64, each func(queens.Task)) error {
-	id, batch := plan.First, uint64(plan.Batch)
-	var prefixes []queens.Prefix // of the next task in ids, as far as read
-	var at uint64                // index of the prefix within its task
-	emit := func() {
-		each(queens.Task{ID: ids[0], Board: plan.Board, Prefixes: prefixes})
-		for done := ids[0]; len(ids) > 0 && ids[0] == done; {
-			ids = ids[1:]
+	for task := range ClassTasks(plan) {
+		if task.ID%(1<<12) == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		prefixes = nil
-	}
-	for prefix := range Prefixes(plan.Board, plan.Depth) {
-		if len(ids) == 0 {
-			return nil
+		if task.ID != ids[0] {
+			continue
 		}
-		if id == ids[0] {
-			prefixes = append(prefixes, prefix)
-		}
-		if at++; at == batch {
-			if id == ids[0] {
-				emit()
-			}
-			id, at = id+1, 0
-			if id%(1<<12) == 0 && ctx.Err() != nil {
-				return context.Cause(ctx)
+		each(task)
+		for ids[0] == task.ID {
+			if ids = ids[1:]; len(ids) == 0 {
+				return nil
 			}
 		}
 	}
-	if len(prefixes) > 0 {
-		emit()
-	}
-	if len(ids) > 0 {
-		return fmt.Errorf("the class of task %d has no prefix for it: this program would make another manifest", ids[0])
-	}
-	return nil
+	return fmt.Errorf("the class of task %d has no prefix for it: this program would make another manifest", ids[0])
 }
 
 // Check returns nil if this program makes the same tasks for the manifest: the same number with the
