@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
@@ -114,7 +116,7 @@ func TestRunsThatAreOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			exported := exportOne(t.Context(), l, 0, jsonLines(&bytes.Buffer{}))
+			exported := audit.ExportTask(t.Context(), l, 0, io.Discard, audit.JSONLines)
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}

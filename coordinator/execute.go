@@ -67,7 +67,7 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 func (c *carriage) service(claim *bus.Claim, roster *progress.Roster) (*coordinator.Coordinator, error) {
 	m := c.ledger.Header().Manifest
 	return coordinator.New(coordinator.Config{
-		Known:          knownTotal(&m),
+		Known:          m.KnownTotal(),
 		Roster:         roster,
 		CheckAfter:     coordinator.DefaultCheckAfter,
 		RepublishAfter: coordinator.DefaultRepublishAfter,

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -102,7 +103,10 @@ func kernelChoice(p *string, value string) *cli.Choice {
 // withHint adds to an error of a package which command or flag may help.
 func withHint(err error) error {
 	hint := ""
+	var early *audit.EarlyContradictionError
 	switch {
+	case errors.As(err, &early):
+		hint = "only a new count helps: " + restartCommand(&early.Manifest)
 	case errors.Is(err, runstore.ErrFolder):
 		hint = "--data names another folder"
 	case errors.Is(err, runstore.ErrNoRun):

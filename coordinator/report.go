@@ -2,19 +2,17 @@ package main
 
 import (
 	"errors"
-	"math/big"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/coordinator"
-	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
-	"nqueens/pkg/symmetry"
 )
 
 // result assembles the result of a run that ended with an error, or nil.
@@ -23,7 +21,7 @@ func (c *carriage) result(o *coordinator.Outcome, ended error) *report.Result {
 	return &report.Result{
 		N:        h.Manifest.N,
 		Total:    (*report.Decimal)(o.Total),
-		Known:    comparison(c.ledger, o.Total, ended),
+		Known:    report.Comparison(audit.CompareKnown(c.ledger, o.Total, ended)),
 		Unique:   (*report.Decimal)(c.unique),
 		Run:      h.Run,
 		Symmetry: h.Manifest.Symmetry,
@@ -34,36 +32,6 @@ func (c *carriage) result(o *coordinator.Outcome, ended error) *report.Result {
 		End:      ending(ended),
 		CoreTime: o.CoreTime,
 	}
-}
-
-// comparison says how a run compares with the published total: "match", "mismatch", or
-// "none" where one of the two is lacking. A run that ended in a contradiction, without a
-// total, is a mismatch where its counts can't come to the published one any more: their
-// sum is beyond it, or below it and of all tasks.
-func comparison(l *ledger.Ledger, total *big.Int, ended error) report.Comparison {
-	m := l.Header().Manifest
-	known := knownTotal(&m)
-	if known == nil || total == nil && !errors.Is(ended, queens.ErrContradiction) {
-		return report.Unpublished
-	}
-	sum, all := total, true
-	if total == nil {
-		var sums symmetry.Sums
-		for r, err := range l.All() {
-			if err != nil {
-				return report.Unpublished
-			}
-			sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
-		}
-		sum, all = sums.Partial(), l.Len() == m.Tasks
-	}
-	switch difference := sum.Cmp(known); {
-	case difference == 0 && total != nil:
-		return report.Match
-	case difference > 0 || difference < 0 && all:
-		return report.Mismatch
-	}
-	return report.Unpublished
 }
 
 // ending names the way in which a run ended.

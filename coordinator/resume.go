@@ -18,7 +18,6 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
-	"nqueens/pkg/split"
 )
 
 // resumeOptions are the flags of resume.
@@ -114,24 +113,12 @@ func over(l *ledger.Ledger) bool {
 	return l.State().Finished() && (l.State() != run.Complete || l.Len() == l.Header().Manifest.Tasks)
 }
 
-// reproducible returns nil when this program would give out the tasks of the manifest.
-func reproducible(ctx context.Context, name string, m *queens.Manifest) error {
-	err := split.Check(ctx, m)
-	if err == nil {
-		err = audit.Classes(m)
-	}
-	if err != nil {
-		return fmt.Errorf("run %s: %w", name, err)
-	}
-	return nil
-}
-
 // goesOn returns nil when this program can go on with the run as it is asked to.
 func (c *carriage) goesOn(ctx context.Context, name string, m *queens.Manifest) error {
 	if c.options.unique && len(m.Placed) > 0 {
 		return cli.Usagef("--unique: run %s has queens placed beforehand, which turns and mirrors move: leave it out", name)
 	}
-	return reproducible(ctx, name, m)
+	return audit.CheckManifest(ctx, name, m)
 }
 
 // rebuild makes the ledger of a run anew from the record of it on the server. The
@@ -169,7 +156,7 @@ func (c *carriage) again(ctx context.Context, stdout io.Writer) error {
 	defer c.show.answerSignals()()
 	workers, search := audit.Workers(c.ledger)
 	outcome := coordinator.Outcome{Workers: workers, CoreTime: search}
-	total, err := auditRun(ctx, c.ledger)
+	total, err := audit.FinalTotal(ctx, c.ledger)
 	if err == nil {
 		err = c.countUnique(ctx, total)
 	}
@@ -180,5 +167,5 @@ func (c *carriage) again(ctx context.Context, stdout io.Writer) error {
 	if err == nil && !showTable(c.app, result) && result.Unique != nil {
 		c.app.Log.Info().Stringer("unique", result.Unique).Msg("fundamental solutions")
 	}
-	return errors.Join(err, result.Write(stdout, c.options.json))
+	return errors.Join(withHint(err), result.Write(stdout, c.options.json))
 }

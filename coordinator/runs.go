@@ -42,7 +42,7 @@ coordinator resume goes on with it.`,
 			if len(rows) == 0 && err == nil {
 				app.Log.Info().Str("data", store.Path()).Msg("there are no runs")
 			}
-			return errors.Join(seenEnough(report.WriteRuns(cmd.OutOrStdout(), rows, asJSON)), err)
+			return errors.Join(ignoreEPIPE(report.WriteRuns(cmd.OutOrStdout(), rows, asJSON)), err)
 		},
 	}
 	flags := cmd.Flags()

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"math/big"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -18,10 +16,8 @@ import (
 	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
-	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
-	"nqueens/pkg/run"
 )
 
 // verifyOptions are the flags of verify.
@@ -92,62 +88,32 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyOptions, st
 	defer func() { err = errors.Join(err, l.Close()) }()
 	m := l.Header().Manifest
 	v := report.Verification{Run: name, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: o.seed}
-	if err := reproducible(ctx, name, &m); err != nil {
-		return err
-	}
-	total, ended := auditRun(ctx, l)
-	if ended != nil && !errors.Is(ended, queens.ErrIncomplete) && !errors.Is(ended, queens.ErrContradiction) {
-		return ended
-	}
-	if ended != nil {
-		app.Log.Warn().Err(ended).Msg("there is no total; what is counted is looked at all the same")
-	}
-	// Where the total contradicts, the sample may tell whose count is wrong.
 	var recounted atomic.Uint64
-	quiet := tellRecounts(app, &recounted)
-	v.Recounted, err = audit.Recount(ctx, l, audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads, Recounted: &recounted})
-	quiet()
-	if err == nil && total != nil {
-		v.Whole, err = audit.RecountAll(ctx, &m, total, k, o.threads)
-	}
-	switch {
-	case err == nil:
-		err = ended
-	case ended != nil:
-		err = fmt.Errorf("%w; %w", ended, err)
-	}
-	v.Known = comparison(l, total, err)
+	stopLogging := logRecounts(app, &recounted)
+	sample := audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads, Recounted: &recounted}
+	found, err := audit.Verify(ctx, l, sample, func(err error) {
+		app.Log.Warn().Err(err).Msg("there is no total; a sample is recounted all the same")
+	})
+	stopLogging()
 	if err != nil && !errors.Is(err, queens.ErrContradiction) && !errors.Is(err, queens.ErrIncomplete) {
 		return err
 	}
+	v.Recounted, v.Whole, v.Known = found.Recounted, found.Whole, report.Comparison(audit.CompareKnown(l, found.Total, err))
 	v.Seconds = time.Since(start).Seconds()
 	if v.Verified = err == nil; v.Verified {
-		v.Total = (*report.Decimal)(total)
+		v.Total = (*report.Decimal)(found.Total)
 	}
-	return errors.Join(v.Write(stdout, o.json), err)
+	return errors.Join(v.Write(stdout, o.json), withHint(err))
 }
 
-// tellRecounts logs from time to time how many tasks have been counted again, until it is
-// told to stop.
-func tellRecounts(app *cli.App, recounted *atomic.Uint64) (stop func()) {
+// logRecounts logs from time to time how many tasks are recounted, until stop is called.
+func logRecounts(app *cli.App, recounted *atomic.Uint64) (stop func()) {
 	if app.NoProgress {
 		return func() {}
 	}
 	return every(logInterval, func() {
-		app.Log.Info().Uint64("recounted", recounted.Load()).Msg("counting a sample again")
+		app.Log.Info().Uint64("recounted", recounted.Load()).Msg("verifying")
 	})
-}
-
-// auditRun computes the total of a run from its ledger. A run that ended contradicted
-// is a contradiction, also where it is not complete.
-func auditRun(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
-	h := l.Header()
-	total, err := audit.Total(ctx, l, knownTotal(&h.Manifest))
-	if l.State() == run.Contradicted && errors.Is(err, queens.ErrIncomplete) {
-		return nil, fmt.Errorf("%w: run %s was contradicted before it was complete, at %d of %d tasks: only a new count helps: %s",
-			queens.ErrContradiction, h.Run, l.Len(), h.Manifest.Tasks, sameCount(&h.Manifest))
-	}
-	return total, err
 }
 
 // parseShare reads a percentage, such as 1% or 0.05%.
@@ -158,14 +124,4 @@ func parseShare(text string) (float64, error) {
 		return 0, cli.Usagef("--sample must be from 0%% to 100%%, such as 1%%, not %q", text)
 	}
 	return share / 100, nil
-}
-
-// knownTotal returns the published total of a run's board, or nil. There is none where
-// queens were placed beforehand.
-func knownTotal(m *queens.Manifest) *big.Int {
-	if len(m.Placed) > 0 {
-		return nil
-	}
-	known, _ := queens.KnownTotal(m.N)
-	return known
 }

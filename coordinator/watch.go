@@ -101,7 +101,7 @@ func watch(ctx context.Context, app *cli.App, name string, o *watchOptions, stdo
 	case errors.Is(err, queens.ErrNoConnection):
 		return fmt.Errorf("%w%s", err, hint)
 	case err != nil || o.json:
-		return seenEnough(err)
+		return ignoreEPIPE(err)
 	}
 	if screen := app.TTY(); screen != nil && !shown.unresponsive {
 		_ = report.WriteProgressTable(screen, &w.latest, cli.Colors()) // nobody reads a terminal that was closed

@@ -19,3 +19,13 @@ func KnownTotal(n int) (*big.Int, bool) {
 	}
 	return new(big.Int).SetUint64(knownTotals[n-1]), true
 }
+
+// KnownTotal returns the published total of the manifest's board, or nil if there is none:
+// also if queens are placed beforehand.
+func (m *Manifest) KnownTotal() *big.Int {
+	if len(m.Placed) > 0 {
+		return nil
+	}
+	known, _ := KnownTotal(m.N)
+	return known
+}

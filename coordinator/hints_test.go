@@ -10,7 +10,7 @@ import (
 
 // The command line that is told for the same count is one of the same tasks, and says no
 // more than it needs.
-func TestSameCount(t *testing.T) {
+func TestRestartCommand(t *testing.T) {
 	for _, want := range []string{
 		"8",
 		"20 --symmetry mirror",
@@ -22,7 +22,7 @@ func TestSameCount(t *testing.T) {
 		"8 --place 0,3 --depth 8",
 	} {
 		m := planned(t, want)
-		got := sameCount(&m)
+		got := restartCommand(&m)
 		command, again := strings.CutPrefix(got, "coordinator count ")
 		if !again || !strings.HasSuffix(got, " --new") {
 			t.Fatalf("%s: the same is %q", want, got)

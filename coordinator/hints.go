@@ -6,8 +6,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// sameCount is the command line that begins the count of a manifest once more.
-func sameCount(m *queens.Manifest) string {
+// restartCommand returns the command line that counts the board of a manifest again, from
+// the beginning.
+func restartCommand(m *queens.Manifest) string {
 	line := fmt.Sprintf("coordinator count %d", m.N)
 	for _, s := range m.Placed {
 		line += fmt.Sprintf(" --place %v", s)
@@ -15,15 +16,16 @@ func sameCount(m *queens.Manifest) string {
 	if m.Symmetry != queens.Full && len(m.Placed) == 0 {
 		line += fmt.Sprintf(" --symmetry %s", m.Symmetry)
 	}
-	// So --depth cuts every class; where the tasks came out so by themselves it changes nothing.
-	if depth, ok := sameDepth(m.Classes); ok {
+	// If the tasks came out like this without --depth, it changes nothing.
+	if depth, ok := uniformDepth(m.Classes); ok {
 		line += fmt.Sprintf(" --depth %d", depth)
 	}
 	return line + " --new"
 }
 
-// sameDepth returns the one depth of all classes, where each of their tasks has one prefix.
-func sameDepth(classes []queens.ClassPlan) (depth int, ok bool) {
+// uniformDepth returns the depth of all classes, if it is the same and each task has one
+// prefix, as with --depth.
+func uniformDepth(classes []queens.ClassPlan) (depth int, ok bool) {
 	for i, c := range classes {
 		if c.Batch != 1 || i > 0 && c.Depth != depth {
 			return 0, false

@@ -1,0 +1,124 @@
+package audit
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// ExportFormat is a form of exported tasks, which docs/ledger.md describes.
+type ExportFormat string
+
+// The formats: a JSON object per line, or comma-separated values.
+const (
+	JSONLines ExportFormat = "jsonl"
+	CSV       ExportFormat = "csv"
+)
+
+// Export writes every counted task of a ledger, with what is needed to count it again, in
+// order of id.
+func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFormat) error {
+	return export(ctx, l, w, format, func(m *queens.Manifest, write func(queens.Task) error) error {
+		for task := range split.Tasks(m) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !l.Has(task.ID) {
+				continue
+			}
+			if err := write(task); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ExportTask writes one task, whether it is counted or not.
+func ExportTask(ctx context.Context, l *ledger.Ledger, id uint64, w io.Writer, format ExportFormat) error {
+	return export(ctx, l, w, format, func(m *queens.Manifest, write func(queens.Task) error) error {
+		var failed error
+		err := split.Find(ctx, m, []uint64{id}, func(task queens.Task) { failed = write(task) })
+		return cmp.Or(err, failed)
+	})
+}
+
+// export writes the tasks with which each calls write.
+func export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFormat,
+	each func(m *queens.Manifest, write func(queens.Task) error) error,
+) error {
+	h := l.Header()
+	m := &h.Manifest
+	if err := CheckManifest(ctx, h.Run, m); err != nil {
+		return err
+	}
+	buffer := bufio.NewWriterSize(w, 1<<16)
+	write := lineWriter(buffer, format)
+	err := each(m, func(task queens.Task) error {
+		task.Run = h.Run
+		k := m.Classes[m.ClassOf(task.ID)].K
+		switch result, counted, err := l.Result(task.ID); {
+		case err != nil:
+			return err
+		case !counted:
+			return write(queens.NewExportedTask(&task, k, nil))
+		case result.Hash != task.Hash():
+			return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, task.ID, result.Worker)
+		default:
+			return write(queens.NewExportedTask(&task, k, &result))
+		}
+	})
+	return cmp.Or(err, buffer.Flush())
+}
+
+// lineWriter returns a function that writes a task in a format. CSV begins with a line of
+// headings.
+func lineWriter(w *bufio.Writer, format ExportFormat) func(queens.ExportedTask) error {
+	if format == JSONLines {
+		out := json.NewEncoder(w)
+		return func(t queens.ExportedTask) error { return out.Encode(t) }
+	}
+	out := csv.NewWriter(w) // which uses the buffer of w
+	headings := []string{"run", "task", "hash", "k", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds"}
+	return func(t queens.ExportedTask) error {
+		if headings != nil {
+			if err := out.Write(headings); err != nil {
+				return err
+			}
+			headings = nil
+		}
+		return out.Write(csvFields(&t))
+	}
+}
+
+// csvFields returns the fields of the JSON object as text. Masks share one field, separated
+// by spaces; colons separate the numbers of a prefix.
+func csvFields(t *queens.ExportedTask) []string {
+	allow := make([]string, t.Board.N)
+	for row := range allow {
+		allow[row] = strconv.FormatUint(uint64(t.Board.Allow[row]), 10)
+	}
+	prefixes := make([]string, len(t.Prefixes))
+	for i, p := range t.Prefixes {
+		prefixes[i] = fmt.Sprintf("%d:%d:%d:%d", p.Row, p.Cols, p.Left, p.Right)
+	}
+	fields := []string{
+		t.Run, strconv.FormatUint(t.ID, 10), fmt.Sprintf("%016x", t.Hash), strconv.Itoa(t.K),
+		strings.Join(allow, " "), strings.Join(prefixes, " "),
+	}
+	if !t.Counted {
+		return append(fields, "", "", "", "", "")
+	}
+	return append(fields, strconv.FormatUint(t.Count, 10), t.Worker, t.Kernel,
+		strconv.FormatUint(uint64(t.Attempt), 10), strconv.FormatFloat(t.Seconds, 'g', -1, 64))
+}

@@ -1,0 +1,123 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// CheckManifest returns nil if this program splits the run into the tasks of its manifest,
+// by the classes that the board requires.
+func CheckManifest(ctx context.Context, name string, m *queens.Manifest) error {
+	err := split.Check(ctx, m)
+	if err == nil {
+		err = Classes(m)
+	}
+	if err != nil {
+		return fmt.Errorf("run %s: %w", name, err)
+	}
+	return nil
+}
+
+// EarlyContradictionError says that a run ended contradicted before all its tasks were
+// counted. It wraps [queens.ErrContradiction].
+type EarlyContradictionError struct {
+	Run      string
+	Done     uint64 // tasks with a count
+	Manifest queens.Manifest
+}
+
+// Error names the run and says how far it came.
+func (e *EarlyContradictionError) Error() string {
+	return fmt.Sprintf("%v: run %s was contradicted before it was complete, at %d of %d tasks",
+		queens.ErrContradiction, e.Run, e.Done, e.Manifest.Tasks)
+}
+
+// Unwrap returns [queens.ErrContradiction].
+func (e *EarlyContradictionError) Unwrap() error { return queens.ErrContradiction }
+
+// FinalTotal returns the [Total] of a run that has ended, compared with the published one.
+// If the run ended contradicted before it was complete, the error is an
+// [EarlyContradictionError].
+func FinalTotal(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
+	h := l.Header()
+	total, err := Total(ctx, l, h.Manifest.KnownTotal())
+	if l.State() == run.Contradicted && errors.Is(err, queens.ErrIncomplete) {
+		return nil, &EarlyContradictionError{Run: h.Run, Done: l.Len(), Manifest: h.Manifest}
+	}
+	return total, err
+}
+
+// Verification is what [Verify] finds.
+type Verification struct {
+	// Total is that of the ledger, or nil. If Verify returns an error, it is not confirmed.
+	Total     *big.Int
+	Recounted uint64
+	Whole     string // what [RecountAll] returns
+}
+
+// Verify computes the total of a ledger, counts a sample of its tasks again, and all of a
+// small board. Without a total it calls onNoTotal and still counts the sample, because that
+// may tell which count is wrong. The error is that of the first of these steps that fails,
+// or of two.
+func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(error)) (v Verification, err error) {
+	h := l.Header()
+	if err := CheckManifest(ctx, h.Run, &h.Manifest); err != nil {
+		return v, err
+	}
+	var noTotal error
+	if v.Total, noTotal = FinalTotal(ctx, l); noTotal != nil {
+		if !errors.Is(noTotal, queens.ErrIncomplete) && !errors.Is(noTotal, queens.ErrContradiction) {
+			return v, noTotal
+		}
+		onNoTotal(noTotal)
+	}
+	v.Recounted, err = Recount(ctx, l, s)
+	if err == nil && v.Total != nil {
+		v.Whole, err = RecountAll(ctx, &h.Manifest, v.Total, s.Kernel, s.Threads)
+	}
+	switch {
+	case err == nil:
+		err = noTotal
+	case noTotal != nil:
+		err = fmt.Errorf("%w; %w", noTotal, err)
+	}
+	return v, err
+}
+
+// CompareKnown returns how a run compares with the published total: "match", "mismatch", or
+// "none" if there is nothing to compare. ended is the error with which the run ended. A
+// contradicted run without a total is a mismatch if its counts can't add up to the published
+// total any more: their sum is larger, or all tasks are counted and it is smaller.
+func CompareKnown(l *ledger.Ledger, total *big.Int, ended error) string {
+	m := l.Header().Manifest
+	known := m.KnownTotal()
+	if known == nil || total == nil && !errors.Is(ended, queens.ErrContradiction) {
+		return "none"
+	}
+	sum, all := total, true
+	if total == nil {
+		var sums symmetry.Sums
+		for r, err := range l.All() {
+			if err != nil {
+				return "none"
+			}
+			sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
+		}
+		sum, all = sums.Partial(), l.Len() == m.Tasks
+	}
+	switch difference := sum.Cmp(known); {
+	case difference == 0 && total != nil:
+		return "match"
+	case difference > 0 || difference < 0 && all:
+		return "mismatch"
+	}
+	return "none"
+}

@@ -1,0 +1,57 @@
+package audit
+
+import (
+	"errors"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// Verify confirms an honest ledger. From one that can't have a total it says so first, and
+// still names the task that was counted wrong.
+func TestVerify(t *testing.T) {
+	m, results := books7(t)
+	sample := Sample{Share: 1, Kernel: reference(t), Threads: 2}
+	v, err := Verify(t.Context(), enter(t, m, results), sample, func(err error) { t.Errorf("no total: %v", err) })
+	if err != nil || v.Total.Cmp(big.NewInt(40)) != 0 || v.Recounted != m.Tasks || v.Whole != string(queens.Full) {
+		t.Errorf("found %+v, error %v", v, err)
+	}
+	wrong := slices.Clone(results)
+	wrong[2].Count++
+	for name, c := range map[string]struct {
+		results []queens.Result
+		want    error
+		is      string
+	}{
+		"wrong and complete":   {wrong, queens.ErrContradiction, "mismatch"},
+		"wrong and incomplete": {wrong[:3], queens.ErrIncomplete, "none"},
+	} {
+		l := enter(t, m, c.results)
+		var noTotal error
+		v, err := Verify(t.Context(), l, sample, func(err error) { noTotal = err })
+		if v.Total != nil || !errors.Is(noTotal, c.want) || !errors.Is(err, c.want) || !strings.Contains(err.Error(), "task 2 was counted") {
+			t.Errorf("%s: found %+v, error %v, and before that %v", name, v, err, noTotal)
+		}
+		if is := CompareKnown(l, nil, err); is != c.is {
+			t.Errorf("%s: the comparison is %q, want %q", name, is, c.is)
+		}
+	}
+}
+
+// A run that ended contradicted stays so, even with tasks missing.
+func TestFinalTotalOfAContradictedRun(t *testing.T) {
+	m, results := books7(t)
+	l := enter(t, m, results[:3])
+	if err := l.SetState(run.Contradicted); err != nil {
+		t.Fatal(err)
+	}
+	total, err := FinalTotal(t.Context(), l)
+	var early *EarlyContradictionError
+	if total != nil || !errors.As(err, &early) || early.Done != 3 || !errors.Is(err, queens.ErrContradiction) || errors.Is(err, queens.ErrIncomplete) {
+		t.Errorf("total %v, error %v", total, err)
+	}
+}
