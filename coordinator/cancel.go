@@ -73,7 +73,7 @@ func cancelOnServer(ctx context.Context, app *cli.App, name, url string) (known 
 		return false, err
 	}
 	defer b.Close()
-	switch err := b.CancelRun(ctx, name); {
+	switch err := b.Registry().Cancel(ctx, name); {
 	case errors.Is(err, bus.ErrNoRecord):
 		return false, nil
 	case err != nil:

@@ -164,7 +164,7 @@ func (c *carriage) claim(ctx context.Context) (*bus.Claim, error) {
 		return nil, c.setUpError(ctx, err)
 	}
 	h := c.ledger.Header()
-	claim, err := c.bus.Claim(ctx, run.Record{
+	claim, err := c.bus.Registry().Claim(ctx, run.Record{
 		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: owner(), Done: c.ledger.Len(), Created: h.Created,
 	})
 	switch {
@@ -172,12 +172,12 @@ func (c *carriage) claim(ctx context.Context) (*bus.Claim, error) {
 		return claim, nil
 	case errors.Is(err, queens.ErrCancelled):
 		// Whoever cancelled it has left the record for this coordinator to learn it.
-		return nil, errors.Join(err, c.ledger.SetState(run.Cancelled), c.bus.DeleteRun(ctx, h.Run))
+		return nil, errors.Join(err, c.ledger.SetState(run.Cancelled), c.bus.Registry().Delete(ctx, h.Run))
 	case c.fresh:
 		// The record may be there, although no answer came.
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
 		defer done()
-		_ = c.bus.DeleteRun(ctx, h.Run) // as far as that goes: err says why the run can't begin
+		_ = c.bus.Registry().Delete(ctx, h.Run) // as far as that goes: err says why the run can't begin
 	}
 	return nil, c.setUpError(ctx, err)
 }
@@ -265,9 +265,9 @@ func (c *carriage) leave(ctx context.Context, claim *bus.Claim, outcome *coordin
 	}
 	c.publishEnd(outcome, state)
 	if state.Finished() {
-		err = c.bus.DeleteRun(ctx, run)
+		err = c.bus.Registry().Delete(ctx, run)
 	} else {
-		err = errors.Join(err, c.bus.PurgeTasks(ctx, run))
+		err = errors.Join(err, c.bus.Tasks().Purge(ctx, run))
 	}
 	if err != nil {
 		c.app.Log.Warn().Str("error", cli.OneLine(err)).Msg("messages of the run stay on the server")

@@ -213,7 +213,7 @@ func TestWorkerFirst(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	worker := startWorker(t, "nats://"+address)
-	worker.Await(`(no server there yet, waiting)`)
+	worker.Await(`(server not reachable yet, waiting)`)
 	time.Sleep(5 * time.Second) // no event: nothing should happen
 	if said := worker.Lines(`waiting`); said > 2 {
 		t.Errorf("without a server the worker said %d times that it waits", said)

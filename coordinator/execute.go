@@ -43,7 +43,7 @@ func (c *carriage) execute(ctx context.Context, server *connection, claim *bus.C
 		group.Go(func() error { w.Run(ctx); return nil })
 	}
 	group.Go(func() error {
-		return c.bus.Heartbeats(ctx, func(h run.Heartbeat) {
+		return c.bus.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) {
 			change := roster.ObserveHeartbeat(h)
 			if !own[h.Worker] {
 				logChange(c.app.Log, change, &h)
@@ -76,7 +76,7 @@ func (c *carriage) service(claim *bus.Claim, roster *progress.Roster) (*coordina
 		OnProgress:     c.report,
 		ReportEvery:    coordinator.DefaultReportEvery,
 		Log:            c.app.Log,
-	}, c.bus, claim, c.ledger)
+	}, c.bus.Tasks(), c.bus.Results(), claim, c.ledger)
 }
 
 // workers returns those of this process, and their names.
@@ -91,7 +91,7 @@ func (c *carriage) workers() (workers []*worker.Worker, names map[string]bool, e
 			Threads: 1,
 			Lease:   bus.DefaultLease,
 			Log:     c.app.Log,
-		}, c.bus.Queue(), c.bus)
+		}, c.bus.Queue(), c.bus.Results(), c.bus.Telemetry())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -138,7 +138,7 @@ func (c *carriage) tell(ctx context.Context) error {
 // publish tells those who watch. That fails where there is no connection, which others
 // say: the next snapshot comes soon.
 func (c *carriage) publish(s *run.Progress) {
-	if err := c.bus.PublishProgress(*s); err != nil {
+	if err := c.bus.Telemetry().PublishProgress(*s); err != nil {
 		c.app.Log.Debug().Err(err).Msg("progress not published")
 	}
 }

@@ -119,7 +119,7 @@ func TestKilledServer(t *testing.T) {
 			s.server.Kill()
 			s.restartServer()
 		}
-		s.coordinator.Await(`(connected again)`)
+		s.coordinator.Await(`(reconnected)`)
 		s.coordinator.ExpectTotal(known(16))
 	})
 	t.Run("store wiped", func(t *testing.T) {

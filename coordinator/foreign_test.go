@@ -70,7 +70,7 @@ func TestForeignMessages(t *testing.T) {
 	if n := s.coordinator.Field("run ended", "conflicts"); n != 0 {
 		t.Errorf("%d conflicts", n)
 	}
-	if worker.Lines("refused a message") == 0 {
+	if worker.Lines("rejected a message") == 0 {
 		t.Error("the worker did not refuse the garbage")
 	}
 }

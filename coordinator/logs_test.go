@@ -121,7 +121,7 @@ func eventful(t *testing.T) []*clitest.Process {
 	}
 
 	early := startWorker(t, url, inJSON...)
-	early.Await(`(no server there yet)`)
+	early.Await(`(server not reachable yet)`)
 	short := count("8")
 	short.ExpectTotal("92")
 	early.Signal(syscall.SIGTERM)

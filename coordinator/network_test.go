@@ -74,7 +74,7 @@ func TestCoordinatorCutOff(t *testing.T) {
 			s.view.eventually("the coordinator was not heard of for longer than a lease", func() bool {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				record, err := b.Record(ctx, s.run)
+				record, err := b.Registry().Record(ctx, s.run)
 				return err == nil && time.Since(record.Updated) > bus.DefaultLease
 			})
 			if n := s.done(); n != window-braked {

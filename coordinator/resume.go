@@ -130,7 +130,7 @@ func (c *carriage) rebuild(ctx context.Context, name string, takeOver bool) erro
 		return err
 	}
 	defer server.close()
-	record, err := server.bus.Record(ctx, name)
+	record, err := server.bus.Registry().Record(ctx, name)
 	switch {
 	case errors.Is(err, bus.ErrNoRecord):
 		return fmt.Errorf("run %s has no ledger in %s, and server %s has no record of it: see coordinator runs", name, c.store.Path(), server.address)

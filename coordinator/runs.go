@@ -85,7 +85,7 @@ func listRuns(ctx context.Context, app *cli.App, store *runstore.Store, url stri
 		return rows, err
 	}
 	defer b.Close()
-	records, err := b.Runs(ctx)
+	records, err := b.Registry().Records(ctx)
 	if err != nil {
 		return rows, fmt.Errorf("list the runs on %s: %w", b.Server(), err)
 	}

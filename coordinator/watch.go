@@ -94,7 +94,7 @@ func watch(ctx context.Context, app *cli.App, name string, o *watchOptions, stdo
 			return err
 		}
 		app.Log.Info().Str("run", w.run).Str("server", b.Server()).Msg("watching")
-		group.Go(func() error { return b.WatchProgress(ctx, w.run, w.put) })
+		group.Go(func() error { return b.Telemetry().WatchProgress(ctx, w.run, w.put) })
 		return w.follow(ctx)
 	})
 	switch err := group.Wait(); {
@@ -205,14 +205,14 @@ func (w *watcher) choose(ctx context.Context) error {
 var errNothing = errors.New("there is no run to watch")
 
 func newestRun(ctx context.Context, b *bus.Bus) (string, error) {
-	names, err := b.RunNames(ctx)
+	names, err := b.Registry().Names(ctx)
 	if err != nil {
 		return "", err
 	}
 	var newest run.Record
 	var unread error
 	for _, name := range names {
-		r, err := b.Record(ctx, name)
+		r, err := b.Registry().Record(ctx, name)
 		if err != nil && !errors.Is(err, bus.ErrNoRecord) {
 			unread = err
 		}

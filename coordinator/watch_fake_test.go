@@ -34,7 +34,7 @@ func startFake(t *testing.T) *fake {
 	if err := f.bus.Ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, err := f.bus.Claim(t.Context(), run.Record{
+	_, err := f.bus.Registry().Claim(t.Context(), run.Record{
 		Run: f.run, Owner: "the test", Created: time.Now(),
 		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: queens.None, Tasks: 4, Classes: []queens.ClassPlan{
 			{Class: queens.Class{Board: queens.FullBoard(8), K: 8}, Depth: 1, Batch: 2},
@@ -58,7 +58,7 @@ func (f *fake) tell(p *clitest.Process, s run.Progress, pattern string) {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			_ = f.bus.PublishProgress(s) // the test ends in vain where that fails
+			_ = f.bus.Telemetry().PublishProgress(s) // the test ends in vain where that fails
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
@@ -128,7 +128,7 @@ func TestWatchToOtherEnds(t *testing.T) {
 			}
 			s := c.last(f)
 			for ended := false; !ended; {
-				_ = f.bus.PublishProgress(s) // the watch does not end where that fails
+				_ = f.bus.Telemetry().PublishProgress(s) // the watch does not end where that fails
 				select {
 				case <-p.Ended():
 					ended = true
@@ -152,7 +152,7 @@ func TestWatchMissesTheEnd(t *testing.T) {
 	f := startFake(t)
 	knowing, cancelled := startWatchJSON(t, f.run, "--nats", f.server.url), startWatch(t, f.run, "--nats", f.server.url)
 	f.tell(knowing, f.snapshot(run.Running), `("done":3,)`)
-	if err := f.bus.CancelRun(t.Context(), f.run); err != nil {
+	if err := f.bus.Registry().Cancel(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
 	cancelled.ExpectExit(1)
@@ -162,7 +162,7 @@ func TestWatchMissesTheEnd(t *testing.T) {
 	f = startFake(t)
 	knowing = startWatchJSON(t, f.run, "--nats", f.server.url)
 	f.tell(knowing, f.snapshot(run.Running), `("done":3,)`)
-	if err := f.bus.DeleteRun(t.Context(), f.run); err != nil {
+	if err := f.bus.Registry().Delete(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
 	gone := time.Now()

@@ -109,7 +109,7 @@ func TestWatchThroughServerRestarts(t *testing.T) {
 			s.wipe()
 		}
 		late := startWatch(t, "--nats", s.server.url)
-		late.Await(`(no server there yet)`)
+		late.Await(`(server not reachable yet)`)
 		s.restartServer()
 		late.Await(`"run":"(` + s.run + `)".*"watching"`)
 		awaitObject(t, early)

@@ -145,7 +145,7 @@ func (w *watcher) look(ctx context.Context) error {
 		w.sayHeard()
 		return nil
 	}
-	record, err := w.bus.Record(ctx, w.run)
+	record, err := w.bus.Registry().Record(ctx, w.run)
 	switch {
 	case ctx.Err() != nil:
 		return nil // as follow will see

@@ -95,9 +95,9 @@ func TestWrongWorkerAmongOthers(t *testing.T) {
 		"wrong count":      {func(m *nqueensv1.Result) { m.Count++ }, `conflict.*counted .* by liar`},
 		"another's hash":   {func(m *nqueensv1.Result) { m.Hash++ }, `its hash is not that of the task.*"worker":"liar".*refused a result`},
 		"no such task":     {func(m *nqueensv1.Result) { m.Task = 1000 }, `no such task.*"worker":"liar".*refused a result`},
-		"other protocol":   {func(m *nqueensv1.Result) { m.Protocol = 2 }, `message of protocol version 2.*"worker":"liar".*refused a message`},
-		"no protocol":      {func(m *nqueensv1.Result) { m.Protocol = 0 }, `message without a protocol version.*refused a message`},
-		"no kernel's name": {func(m *nqueensv1.Result) { m.Kernel = "" }, `refused a message`},
+		"other protocol":   {func(m *nqueensv1.Result) { m.Protocol = 2 }, `message of protocol version 2.*"worker":"liar".*rejected a message`},
+		"no protocol":      {func(m *nqueensv1.Result) { m.Protocol = 0 }, `message without a protocol version.*rejected a message`},
+		"no kernel's name": {func(m *nqueensv1.Result) { m.Kernel = "" }, `rejected a message`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,7 +147,7 @@ func TestDeadlyTask(t *testing.T) {
 	held := make(chan string)
 	var listening sync.WaitGroup
 	listening.Go(func() {
-		err := b.Heartbeats(ctx, func(h run.Heartbeat) {
+		err := b.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) {
 			if len(h.Held) == 1 && h.Held[0].Task == task.ID {
 				select {
 				case held <- h.Worker:
@@ -229,7 +229,7 @@ func work(ctx context.Context, t *testing.T, b *bus.Bus, answer answer) {
 			return n
 		})
 		for i, n := range counts {
-			_ = b.PublishResult(context.Background(), &queens.Result{
+			_ = b.Results().Publish(context.Background(), &queens.Result{
 				Run: task.Run, Task: task.ID, Hash: task.Hash(), Attempt: task.Attempt + uint32(i),
 				Count: n, Worker: "test", Kernel: "generic",
 			})

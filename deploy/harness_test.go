@@ -252,7 +252,7 @@ func (c *cluster) record() (run.Record, bool) {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	records, err := b.Runs(ctx)
+	records, err := b.Registry().Records(ctx)
 	if err != nil || len(records) == 0 {
 		return run.Record{}, false
 	}

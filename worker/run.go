@@ -76,7 +76,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 		Lease:   bus.DefaultLease,
 		Grace:   worker.DefaultGrace,
 		Log:     app.Log,
-	}, b.Queue(), b)
+	}, b.Queue(), b.Results(), b.Telemetry())
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func BenchmarkPublishTask(b *testing.B) {
 			b.ResetTimer()
 			share(b, publishers, func(id uint64) error {
 				task := task(fmt.Sprintf("n8-%d", id>>14), id)
-				_, err := connection.PublishTask(b.Context(), &task)
+				_, err := connection.Tasks().Publish(b.Context(), &task)
 				return err
 			})
 		})
@@ -46,7 +46,7 @@ func BenchmarkWorkerCycle(b *testing.B) {
 			}
 			share(b, 16, func(id uint64) error {
 				task := task(fmt.Sprintf("n8-%d", id>>14), id)
-				_, err := publisher.PublishTask(b.Context(), &task)
+				_, err := publisher.Tasks().Publish(b.Context(), &task)
 				return err
 			})
 			b.ResetTimer()
@@ -70,7 +70,7 @@ func (w *worker) cycle(b *testing.B) error {
 		return err
 	}
 	r := queens.Result{Run: task.Run, Task: task.ID, Hash: 1, Attempt: 1, Count: 4, Worker: "w", Kernel: "generic"}
-	if err := w.bus.PublishResult(b.Context(), &r); err != nil {
+	if err := w.bus.Results().Publish(b.Context(), &r); err != nil {
 		return err
 	}
 	return lease.Ack(b.Context())
@@ -81,11 +81,11 @@ func BenchmarkResults(b *testing.B) {
 	connection := benchBus(b)
 	share(b, 16, func(id uint64) error {
 		r := result("n8-a", id)
-		return connection.PublishResult(b.Context(), &r)
+		return connection.Results().Publish(b.Context(), &r)
 	})
 	b.ResetTimer()
 	ctx, stop := context.WithCancel(b.Context())
-	err := connection.Results(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {}, stop)
+	err := connection.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {}, stop)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func result(run string, id uint64) queens.Result {
 
 func publishTask(t *testing.T, b *bus.Bus, task queens.Task) (place uint64) {
 	t.Helper()
-	place, err := b.PublishTask(t.Context(), &task)
+	place, err := b.Tasks().Publish(t.Context(), &task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func publishTask(t *testing.T, b *bus.Bus, task queens.Task) (place uint64) {
 
 func publishResult(t *testing.T, b *bus.Bus, r queens.Result) {
 	t.Helper()
-	if err := b.PublishResult(t.Context(), &r); err != nil {
+	if err := b.Results().Publish(t.Context(), &r); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -65,7 +65,7 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 	for range many {
 		b := bustest.Connect(t, s.server)
 		all.Go(func() {
-			c, err := b.Claim(t.Context(), record("n8-a"))
+			c, err := b.Registry().Claim(t.Context(), record("n8-a"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -107,7 +107,7 @@ func TestRenewMakesADeletedRecordAgain(t *testing.T) {
 			if err := remove(t, s); err != nil {
 				t.Fatal(err)
 			}
-			_, err := s.other.Record(t.Context(), "n8-a")
+			_, err := s.other.Registry().Record(t.Context(), "n8-a")
 			if !errors.Is(err, bus.ErrNoRecord) {
 				t.Fatalf("error %v, want %v", err, bus.ErrNoRecord)
 			}
@@ -198,7 +198,7 @@ func claim(t *testing.T, b *bus.Bus, r run.Record) *bus.Claim {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	c, err := b.Claim(ctx, r)
+	c, err := b.Registry().Claim(ctx, r)
 	if err != nil {
 		t.Fatal(err)
 	}

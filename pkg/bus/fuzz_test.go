@@ -111,14 +111,14 @@ func FuzzDecodeHeartbeat(f *testing.F) {
 	f.Add(must(proto.Marshal(m)))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h, err := decodeHeartbeat(data)
+		h, err := decodeHeartbeat("", data)
 		if err != nil {
 			return
 		}
 		if err := h.Validate(); err != nil {
 			t.Fatalf("what is read is not valid: %v", err)
 		}
-		again, err := decodeHeartbeat(must(encodeHeartbeat(&h)))
+		again, err := decodeHeartbeat("", must(encodeHeartbeat(&h)))
 		if err != nil || !reflect.DeepEqual(again, h) {
 			t.Fatalf("%+v sent on arrives as %+v (error %v)", h, again, err)
 		}
@@ -127,10 +127,10 @@ func FuzzDecodeHeartbeat(f *testing.F) {
 
 func FuzzDecodeRecord(f *testing.F) {
 	board := queens.FullBoard(2)
-	seed := keptRecord{claim: "x", Record: run.Record{Run: "n8-a", State: run.Running, Epoch: 1, Manifest: queens.Manifest{
+	seed := storedRecord{Claim: "x", recordFields: recordFields{Run: "n8-a", State: run.Running, Epoch: 1, Manifest: queens.Manifest{
 		N: 2, Tasks: 1, Classes: []queens.ClassPlan{{Class: queens.Class{Board: board, K: 8}, Depth: 1, Batch: 2}},
 	}}}
-	data := must(encodeRecord(&seed))
+	data := must(encodeRecord(seed))
 	f.Add("n8-a", data)
 	f.Add("n8-b", data)
 	f.Add("n8-a", bytes.Replace(data, []byte(`"protocol":1`), []byte(`"protocol":2`), 1))
@@ -138,17 +138,17 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add("n8-a", bytes.Replace(data, []byte(`"epoch":1`), []byte(`"epoch":0`), 1))
 	f.Add("", []byte("{}"))
 	f.Fuzz(func(t *testing.T, run string, data []byte) {
-		kept, err := decodeRecord(run, data)
+		stored, err := decodeRecord(run, data)
 		if err != nil {
 			return
 		}
-		if err := kept.Manifest.Validate(); err != nil || kept.Run != run || kept.Epoch == 0 {
-			t.Fatalf("what is read is not valid: %+v (error %v)", kept, err)
+		if err := stored.Manifest.Validate(); err != nil || stored.Run != run || stored.Epoch == 0 {
+			t.Fatalf("what is read is not valid: %+v (error %v)", stored, err)
 		}
-		again, err := decodeRecord(run, must(encodeRecord(&kept)))
-		if err != nil || again.Run != kept.Run || again.State != kept.State || again.Epoch != kept.Epoch || again.claim != kept.claim ||
-			!reflect.DeepEqual(again.Manifest, kept.Manifest) {
-			t.Fatalf("%+v kept again is %+v (error %v)", kept, again, err)
+		again, err := decodeRecord(run, must(encodeRecord(*stored)))
+		if err != nil || again.Run != stored.Run || again.State != stored.State || again.Epoch != stored.Epoch || again.Claim != stored.Claim ||
+			!reflect.DeepEqual(again.Manifest, stored.Manifest) {
+			t.Fatalf("%+v stored again is %+v (error %v)", stored, again, err)
 		}
 	})
 }

@@ -115,7 +115,7 @@ func TestHostileHeartbeatsAreRefused(t *testing.T) {
 	} {
 		m := heartbeatMessage()
 		c.change(m)
-		_, err := decodeHeartbeat(must(proto.Marshal(m)))
+		_, err := decodeHeartbeat("", must(proto.Marshal(m)))
 		refused(t, name, c.want, err)
 	}
 }

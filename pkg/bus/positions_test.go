@@ -180,7 +180,7 @@ func TestResultsCatchUpWithWhatVanishes(t *testing.T) {
 			begun, goOn := make(chan struct{}, 10_000), make(chan struct{})
 			caughtUp, ended := make(chan struct{}, 10), make(chan error, 1)
 			go func() {
-				ended <- s.other.Results(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {
+				ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {
 					begun <- struct{}{}
 					<-goOn
 				}, func() { caughtUp <- struct{}{} })

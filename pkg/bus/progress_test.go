@@ -36,7 +36,7 @@ func TestProgressIsDelivered(t *testing.T) {
 	other.await(t, from, snapshot("n8-b", 0))
 	for done := range uint64(100) {
 		for _, run := range []string{"n8-b", "n8-a"} {
-			if err := from.PublishProgress(snapshot(run, 1+done)); err != nil {
+			if err := from.Telemetry().PublishProgress(snapshot(run, 1+done)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -47,7 +47,7 @@ func TestProgressIsDelivered(t *testing.T) {
 	}
 	one.end(t)
 	for _, run := range []string{"n8-a", "n8-b"} {
-		if err := from.PublishProgress(snapshot(run, 999)); err != nil {
+		if err := from.Telemetry().PublishProgress(snapshot(run, 999)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestProgressIsDelivered(t *testing.T) {
 		t.Error("who has stopped still gets snapshots")
 	}
 	for _, run := range []string{"*", ""} {
-		if err := from.WatchProgress(t.Context(), run, nil); err == nil {
+		if err := from.Telemetry().WatchProgress(t.Context(), run, nil); err == nil {
 			t.Errorf("a run of the name %q can be watched", run)
 		}
 	}
@@ -77,7 +77,7 @@ func TestProgressAfterARestart(t *testing.T) {
 	testkit.Eventually(t, "the connection is lost", func() bool { return from.Connected() != nil })
 	start := time.Now()
 	for range 1000 {
-		if err := from.PublishProgress(snapshot("n8-a", 2)); err != nil {
+		if err := from.Telemetry().PublishProgress(snapshot("n8-a", 2)); err != nil {
 			t.Fatalf("while the server is away: %v", err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestRunNamesChangeNothing(t *testing.T) {
 	server := bustest.Server(t)
 	b := bustest.Connect(t, server)
 	conn, js := bustest.Admin(t, server)
-	if names, err := b.RunNames(t.Context()); err != nil || len(names) != 0 {
+	if names, err := b.Registry().Names(t.Context()); err != nil || len(names) != 0 {
 		t.Fatalf("without a bucket the names are %q (error %v)", names, err)
 	}
 	if err := b.Ensure(t.Context()); err != nil {
@@ -124,11 +124,11 @@ func TestRunNamesChangeNothing(t *testing.T) {
 	}
 	want := []string{"n8-a", "n8-b", "n8-c"}
 	for _, run := range append(want, "n8-gone") {
-		if _, err := b.Claim(t.Context(), record(run)); err != nil {
+		if _, err := b.Registry().Claim(t.Context(), record(run)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.DeleteRun(t.Context(), "n8-gone"); err != nil {
+	if err := b.Registry().Delete(t.Context(), "n8-gone"); err != nil {
 		t.Fatal(err)
 	}
 	var asked []string
@@ -140,11 +140,11 @@ func TestRunNamesChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := streamStates(t, js)
-	names, err := b.RunNames(t.Context())
+	names, err := b.Registry().Names(t.Context())
 	if slices.Sort(names); err != nil || !slices.Equal(names, want) {
 		t.Errorf("the names are %q (error %v), want %q", names, err, want)
 	}
-	if r, err := b.Record(t.Context(), "n8-a"); err != nil || r.Run != "n8-a" {
+	if r, err := b.Registry().Record(t.Context(), "n8-a"); err != nil || r.Run != "n8-a" {
 		t.Errorf("the record is %+v (error %v)", r, err)
 	}
 	if after := streamStates(t, js); after != before {
@@ -189,7 +189,7 @@ func watchProgress(t *testing.T, b *bus.Bus, name string) *watching {
 	ctx, stop := context.WithCancel(t.Context())
 	w := &watching{seen: make(chan run.Progress, 10_000), counted: make(map[uint64]int), stop: stop, ended: make(chan error, 1)}
 	go func() {
-		w.ended <- b.WatchProgress(ctx, name, func(s run.Progress) { w.seen <- s })
+		w.ended <- b.Telemetry().WatchProgress(ctx, name, func(s run.Progress) { w.seen <- s })
 		close(w.ended)
 	}()
 	t.Cleanup(func() { w.end(t) })
@@ -200,7 +200,7 @@ func watchProgress(t *testing.T, b *bus.Bus, name string) *watching {
 func (w *watching) await(t *testing.T, from *bus.Bus, want run.Progress) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		if err := from.PublishProgress(want); err != nil {
+		if err := from.Telemetry().PublishProgress(want); err != nil {
 			t.Fatal(err)
 		}
 		select {

@@ -81,7 +81,7 @@ func TestFullQueueRefuses(t *testing.T) {
 	publishTask(t, s.bus, task("n8-a", 0))
 	publishTask(t, s.bus, task("n8-a", 1))
 	third := task("n8-a", 2)
-	_, err := s.bus.PublishTask(t.Context(), &third)
+	_, err := s.bus.Tasks().Publish(t.Context(), &third)
 	says(t, "a task beyond its run's share", err, "nq.task.n8-a", "maximum messages per subject exceeded")
 	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 2)
 	publishTask(t, s.bus, task("n8-b", 0)) // another run has room of its own
@@ -97,7 +97,7 @@ func TestFullQueueRefuses(t *testing.T) {
 	limited.MaxBytes = int64(s.stream(t, tasks).State.Bytes)
 	update(t, s, limited)
 	beyond := task("n8-c", 0)
-	_, err = s.bus.PublishTask(t.Context(), &beyond)
+	_, err = s.bus.Tasks().Publish(t.Context(), &beyond)
 	says(t, "a task beyond the stream's bytes", err, "nq.task.n8-c", "maximum bytes exceeded")
 	check(t, "tasks", s.stream(t, tasks).State.Msgs, 3)
 }
@@ -110,11 +110,11 @@ func TestFullStreamOfResultsRefuses(t *testing.T) {
 	limited.MaxBytes = int64(s.stream(t, results).State.Bytes) + 10
 	update(t, s, limited)
 	next := result("n8-a", 1)
-	says(t, "a result beyond the stream's bytes", s.bus.PublishResult(t.Context(), &next), "nq.result.n8-a", "maximum bytes exceeded")
+	says(t, "a result beyond the stream's bytes", s.bus.Results().Publish(t.Context(), &next), "nq.result.n8-a", "maximum bytes exceeded")
 	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 1)
 
 	// The same result is taken once there is room.
-	if err := s.bus.DeleteRun(t.Context(), "n8-a"); err != nil {
+	if err := s.bus.Registry().Delete(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
 	publishResult(t, s.bus, next)
@@ -135,9 +135,9 @@ func TestPublishWithoutAStreamFailsQuickly(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
 			task, result := task("n8-a", 7), result("n8-a", 7)
-			_, err := b.PublishTask(t.Context(), &task)
+			_, err := b.Tasks().Publish(t.Context(), &task)
 			says(t, "a task", err, "nq.task.n8-a")
-			says(t, "a result", b.PublishResult(within(t, 500*time.Millisecond), &result), "nq.result.n8-a")
+			says(t, "a result", b.Results().Publish(within(t, 500*time.Millisecond), &result), "nq.result.n8-a")
 			if took := time.Since(start); took > 9*time.Second {
 				t.Errorf("it takes %v", took)
 			}
@@ -153,7 +153,7 @@ func TestQueuedUntilDone(t *testing.T) {
 	place := publishTask(t, s.bus, task)
 	queued := func() bool {
 		t.Helper()
-		is, err := s.bus.HasTask(t.Context(), &task, place)
+		is, err := s.bus.Tasks().Has(t.Context(), &task, place)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestQueuedUntilDone(t *testing.T) {
 	check(t, "queued before it is published again", queued(), false)
 	place = publishTask(t, s.bus, task)
 	check(t, "queued when it is published again", queued(), true)
-	if err := s.bus.DeleteRun(t.Context(), "n8-a"); err != nil {
+	if err := s.bus.Registry().Delete(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "queued when its run is forgotten", queued(), false)
@@ -190,16 +190,16 @@ func TestNotQueuedWhereAnotherMessageLies(t *testing.T) {
 	ensureAgain(t, s.bus)
 	others := task("n8-b", 7)
 	check(t, "the other's place", publishTask(t, s.bus, others), place)
-	if queued, err := s.bus.HasTask(t.Context(), &ours, place); queued || err != nil {
+	if queued, err := s.bus.Tasks().Has(t.Context(), &ours, place); queued || err != nil {
 		t.Errorf("queued: %v (error %v)", queued, err)
 	}
-	if queued, err := s.bus.HasTask(t.Context(), &others, place); !queued || err != nil {
+	if queued, err := s.bus.Tasks().Has(t.Context(), &others, place); !queued || err != nil {
 		t.Errorf("the other is queued: %v (error %v)", queued, err)
 	}
 	s.delete(t, tasks)
 	ensureAgain(t, s.bus)
 	s.raw(t, "nq.task.n8-a", []byte("no id"))
-	if queued, err := s.bus.HasTask(t.Context(), &ours, place); queued || err != nil {
+	if queued, err := s.bus.Tasks().Has(t.Context(), &ours, place); queued || err != nil {
 		t.Errorf("with a message of no id at its place, queued: %v (error %v)", queued, err)
 	}
 }
@@ -211,7 +211,7 @@ func TestQueuedIsAnErrorWithoutAStream(t *testing.T) {
 	task := task("n8-a", 7)
 	place := publishTask(t, s.bus, task)
 	s.delete(t, tasks)
-	if _, err := s.bus.HasTask(t.Context(), &task, place); err == nil {
+	if _, err := s.bus.Tasks().Has(t.Context(), &task, place); err == nil {
 		t.Error("no error, and no stream")
 	}
 }

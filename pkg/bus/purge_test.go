@@ -46,7 +46,7 @@ func TestAcceptedMakesRoom(t *testing.T) {
 			c.limit(info)
 			update(t, s, info.Config)
 			at := run.StreamPosition{Created: info.Created.Add(-c.age), Sequence: 14}
-			if err := s.other.TrimResults(t.Context(), "n8-a", at); err != nil {
+			if err := s.other.Results().Trim(t.Context(), "n8-a", at); err != nil {
 				t.Fatal(err)
 			}
 			check(t, "results of the run", s.stored(t, results, "nq.result.n8-a"), c.left)
@@ -62,7 +62,7 @@ func TestAcceptedIsAnErrorWithoutAStream(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.delete(t, results)
-	says(t, "without the stream", s.bus.TrimResults(t.Context(), "n8-a", run.StreamPosition{Sequence: 1}), results)
+	says(t, "without the stream", s.bus.Results().Trim(t.Context(), "n8-a", run.StreamPosition{Sequence: 1}), results)
 }
 
 // Purged tasks are gone, those that a worker holds too, and nothing else is.
@@ -74,7 +74,7 @@ func TestPurgeTasksRemovesWaitingAndHeldOnes(t *testing.T) {
 	publishTask(t, s.bus, task("n8-a", 1))
 	publishResult(t, s.bus, result("n8-a", 2))
 	take(t, queue(t, s.bus), 5*time.Second)
-	if err := s.other.PurgeTasks(t.Context(), "n8-a"); err != nil {
+	if err := s.other.Tasks().Purge(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 0)
@@ -97,7 +97,7 @@ func TestWithdrawnTasksAreNotDelivered(t *testing.T) {
 	check(t, "the task that is held", taken.ID, 0)
 	for i, task := range []queens.Task{held, waiting} {
 		for range 2 { // the second time it is gone
-			if err := s.bus.DeleteTask(t.Context(), &task, places[i]); err != nil {
+			if err := s.bus.Tasks().Delete(t.Context(), &task, places[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -135,12 +135,12 @@ func TestWithdrawLeavesOtherMessages(t *testing.T) {
 	ours, others := task("n8-a", 7), task("n8-b", 7)
 	place := publishTask(t, s.bus, ours)
 	s.delete(t, tasks)
-	if err := s.bus.DeleteTask(t.Context(), &ours, place); err == nil {
+	if err := s.bus.Tasks().Delete(t.Context(), &ours, place); err == nil {
 		t.Error("no error, and no stream")
 	}
 	ensureAgain(t, s.bus)
 	check(t, "the other's place", publishTask(t, s.bus, others), place)
-	if err := s.bus.DeleteTask(t.Context(), &ours, place); err != nil {
+	if err := s.bus.Tasks().Delete(t.Context(), &ours, place); err != nil {
 		t.Error(err)
 	}
 	check(t, "tasks of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
@@ -150,16 +150,16 @@ func TestWithdrawLeavesOtherMessages(t *testing.T) {
 func TestForgetRemovesTheRecord(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	if err := s.bus.DeleteRun(t.Context(), "n8-a"); err != nil {
+	if err := s.bus.Registry().Delete(t.Context(), "n8-a"); err != nil {
 		t.Errorf("where there never was a record: %v", err)
 	}
 	claim(t, s.bus, record("n8-a"))
 	claim(t, s.bus, record("n8-b"))
-	if err := s.other.DeleteRun(t.Context(), "n8-a"); err != nil {
+	if err := s.other.Registry().Delete(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "records stored", s.stream(t, "KV_nq_runs").State.Msgs, 1)
-	runs, err := s.bus.Runs(t.Context())
+	runs, err := s.bus.Registry().Records(t.Context())
 	if err != nil || len(runs) != 1 || runs[0].Run != "n8-b" {
 		t.Errorf("the runs are %+v (error %v), want n8-b alone", runs, err)
 	}
@@ -178,10 +178,10 @@ func TestPurgesWithoutStreams(t *testing.T) {
 		for _, stream := range missing {
 			s.delete(t, stream)
 		}
-		if err := s.other.PurgeTasks(t.Context(), "n8-a"); err != nil {
+		if err := s.other.Tasks().Purge(t.Context(), "n8-a"); err != nil {
 			t.Errorf("without %q: PurgeTasks: %v", missing, err)
 		}
-		err := s.other.CancelRun(t.Context(), "n8-a")
+		err := s.other.Registry().Cancel(t.Context(), "n8-a")
 		if len(missing) < 3 {
 			if err != nil {
 				t.Errorf("without %q: CancelRun: %v", missing, err)
@@ -195,7 +195,7 @@ func TestPurgesWithoutStreams(t *testing.T) {
 				check(t, name, s.stored(t, name, subject), 0)
 			}
 		}
-		if err := s.other.DeleteRun(t.Context(), "n8-a"); err != nil {
+		if err := s.other.Registry().Delete(t.Context(), "n8-a"); err != nil {
 			t.Errorf("without %q: Forget: %v", missing, err)
 		}
 	}
@@ -206,5 +206,5 @@ func TestPurgesSayWhatFailed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.other.Close()
-	says(t, "after the connection's end", s.other.DeleteRun(t.Context(), "n8-a"), tasks, "nq.task.n8-a", results, "nq.result.n8-a", "KV_nq_runs")
+	says(t, "after the connection's end", s.other.Registry().Delete(t.Context(), "n8-a"), tasks, "nq.task.n8-a", results, "nq.result.n8-a", "KV_nq_runs")
 }

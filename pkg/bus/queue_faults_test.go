@@ -112,7 +112,7 @@ func TestNextWaitsForTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(early.Close)
-	check(t, "log lines that say so", len(log.Lines("no server there yet")), 1)
+	check(t, "log lines that say so", len(log.Lines("server not reachable yet")), 1)
 	taken := follow(t, queue(t, early))
 	late := bustest.Connect(t, bustest.Start(t, natsserver.Config{StoreDir: t.TempDir(), Listen: address, Log: zerolog.Nop()}))
 	ensure(t, late)

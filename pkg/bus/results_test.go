@@ -251,7 +251,7 @@ func readAfter(t *testing.T, b *bus.Bus, after run.StreamPosition) *reader {
 	}
 	come := 0
 	go func() {
-		r.ended <- b.Results(ctx, "n8-a", after, func(next queens.Result, at run.StreamPosition) {
+		r.ended <- b.Results().Read(ctx, "n8-a", after, func(next queens.Result, at run.StreamPosition) {
 			alone(func() {
 				come++
 				r.positions <- at

@@ -95,7 +95,7 @@ func TestCancelledRunsEnd(t *testing.T) {
 			}
 		}
 	}()
-	if err := s.other.CancelRun(t.Context(), "n8-a"); err != nil {
+	if err := s.other.Registry().Cancel(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
 	err := receive(t, renewed, 5*time.Second, "the coordinator learns it")
@@ -107,7 +107,7 @@ func TestCancelledRunsEnd(t *testing.T) {
 	}
 	cancelled("its coordinator", err)
 	cancelled("its coordinator, once more", c.Renew(t.Context(), run.Running, 1))
-	_, err = s.other.Claim(t.Context(), record("n8-a"))
+	_, err = s.other.Registry().Claim(t.Context(), record("n8-a"))
 	cancelled("another", err)
 	check(t, "state", readRecord(t, s.other, time.Time{}).State, run.Cancelled)
 	for run, left := range map[string]uint64{"n8-a": 0, "n8-b": 1} {
@@ -123,8 +123,8 @@ func TestRunsWithoutARecord(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	for _, where := range []string{"no bucket", "no such record"} {
-		_, err := s.bus.Record(t.Context(), "n8-a")
-		for what, err := range map[string]error{"Record": err, "CancelRun": s.bus.CancelRun(t.Context(), "n8-a")} {
+		_, err := s.bus.Registry().Record(t.Context(), "n8-a")
+		for what, err := range map[string]error{"Record": err, "CancelRun": s.bus.Registry().Cancel(t.Context(), "n8-a")} {
 			if !errors.Is(err, bus.ErrNoRecord) || !strings.Contains(err.Error(), "n8-a") {
 				t.Errorf("%s with %s: error %v, want one that wraps %v", what, where, err, bus.ErrNoRecord)
 			}
@@ -139,7 +139,7 @@ func TestRunsListsTheRecords(t *testing.T) {
 	s := newScene(t)
 	names := func() (names []string) {
 		t.Helper()
-		records, err := s.other.Runs(within(t, 3*time.Second))
+		records, err := s.other.Registry().Records(within(t, 3*time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestRunsListsTheRecords(t *testing.T) {
 	check(t, "runs without what can't be read", names(), []string{"n8-b", "n8-d"})
 	check(t, "records refused", s.other.Rejected(), 1)
 	for _, run := range []string{"n8-a", "n8-b", "n8-d"} {
-		if err := s.bus.DeleteRun(t.Context(), run); err != nil {
+		if err := s.bus.Registry().Delete(t.Context(), run); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -192,10 +192,10 @@ func TestRecordsThatCantBeRead(t *testing.T) {
 		if _, err := s.bucket(t).Put(t.Context(), "n8-a", []byte(value.is)); err != nil {
 			t.Fatal(err)
 		}
-		_, recordErr := s.other.Record(t.Context(), "n8-a")
-		_, claimErr := s.other.Claim(t.Context(), record("n8-a"))
+		_, recordErr := s.other.Registry().Record(t.Context(), "n8-a")
+		_, claimErr := s.other.Registry().Claim(t.Context(), record("n8-a"))
 		for what, err := range map[string]error{
-			"Record": recordErr, "Claim": claimErr, "CancelRun": s.other.CancelRun(t.Context(), "n8-a"), "Renew": c.Renew(t.Context(), run.Running, 1),
+			"Record": recordErr, "Claim": claimErr, "CancelRun": s.other.Registry().Cancel(t.Context(), "n8-a"), "Renew": c.Renew(t.Context(), run.Running, 1),
 		} {
 			says(t, what+" of "+name, err, "n8-a", bucket, value.say, "nats kv del")
 			if errors.Is(err, bus.ErrNoRecord) || errors.Is(err, bus.ErrTakenOver) {
@@ -224,7 +224,7 @@ func record(name string) run.Record {
 // the given one.
 func readRecord(t *testing.T, b *bus.Bus, since time.Time) run.Record {
 	t.Helper()
-	got, err := b.Record(t.Context(), "n8-a")
+	got, err := b.Registry().Record(t.Context(), "n8-a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -190,7 +190,7 @@ func TestEnsureRefusesAConsumerThatStarvesWorkers(t *testing.T) {
 		"gives up":            {func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "after 5 deliveries"},
 		"of one run":          {func(c *jetstream.ConsumerConfig) { c.FilterSubject = "nq.task.n8-a" }, "nq.task.n8-a"},
 		"of two runs":         {func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"nq.task.n8-a", "nq.task.n8-b"} }, "nq.task.n8-b"},
-		"lends for a second":  {func(c *jetstream.ConsumerConfig) { c.AckWait = time.Second }, "for 1s"},
+		"lends for a second":  {func(c *jetstream.ConsumerConfig) { c.AckWait = time.Second }, "ack wait is 1s"},
 		"of one run, briefly": {func(c *jetstream.ConsumerConfig) { c.FilterSubject, c.AckWait = "nq.task.n8-a", time.Second }, "nq.task.n8-a"},
 	} {
 		s := newScene(t)
@@ -230,7 +230,7 @@ func TestForgetRemovesOneRunAlone(t *testing.T) {
 	}
 	held, _ := take(t, queue(t, s.bus), 5*time.Second) // of the first run: it is held, and goes as well
 	run := held.Run
-	if err := s.other.DeleteRun(t.Context(), run); err != nil {
+	if err := s.other.Registry().Delete(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
 	for _, stream := range []struct{ name, subjects string }{{tasks, "nq.task."}, {results, "nq.result."}} {

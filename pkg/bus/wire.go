@@ -13,18 +13,18 @@ import (
 	"nqueens/pkg/run"
 )
 
-// versionError refuses a message of another protocol version.
+// versionError rejects a message of another protocol version.
 type versionError struct {
-	theirs uint32
-	worker string // that sent it, as far as it can be told; else empty
+	version uint32
+	worker  string // that sent it; empty if unknown
 }
 
 func (e versionError) Error() string {
-	return fmt.Sprintf("message of protocol version %d, this program speaks version %d", e.theirs, Protocol)
+	return fmt.Sprintf("message of protocol version %d, this program speaks version %d", e.version, Protocol)
 }
 
-// checkProtocol tells another version from none: what has none is garbage. The worker
-// is the sender's name, if the message has one where ours have it.
+// checkProtocol returns a versionError for another version. A message without a version
+// is garbage. The worker is the message's sender, if the message names one.
 func checkProtocol(version uint32, worker string) error {
 	switch version {
 	case Protocol:
@@ -32,7 +32,36 @@ func checkProtocol(version uint32, worker string) error {
 	case 0:
 		return errors.New("message without a protocol version")
 	}
-	return versionError{theirs: version, worker: queens.SanitizeName(worker)}
+	return versionError{version: version, worker: queens.SanitizeName(worker)}
+}
+
+// message is a generated message of the protocol.
+type message interface {
+	proto.Message
+	GetProtocol() uint32
+}
+
+// unmarshal reads a message of this program's protocol version.
+func unmarshal(data []byte, m message) error {
+	if err := proto.Unmarshal(data, m); err != nil {
+		return err
+	}
+	var worker string
+	if sent, ok := m.(interface{ GetWorker() string }); ok {
+		worker = sent.GetWorker()
+	}
+	return checkProtocol(m.GetProtocol(), worker)
+}
+
+// validate checks what was read from a message, and that it came on its run's subject.
+func validate(value interface{ Validate() error }, subject, want string) error {
+	if err := value.Validate(); err != nil {
+		return err
+	}
+	if subject != want {
+		return fmt.Errorf("message for %s on the subject %s", want, subject)
+	}
+	return nil
 }
 
 func encodeTask(t *queens.Task) ([]byte, error) {
@@ -53,29 +82,26 @@ func encodeTask(t *queens.Task) ([]byte, error) {
 	})
 }
 
-// decodeTask returns a task that is valid and whose hash is right.
+// decodeTask returns a valid task whose hash is right.
 func decodeTask(subject string, data []byte) (queens.Task, error) {
 	var m nqueensv1.Task
-	if err := proto.Unmarshal(data, &m); err != nil {
-		return queens.Task{}, err
-	}
-	if err := checkProtocol(m.GetProtocol(), ""); err != nil {
+	if err := unmarshal(data, &m); err != nil {
 		return queens.Task{}, err
 	}
 	if m.GetN() > queens.MaxN || int(m.GetN()) != len(m.GetAllow()) {
 		return queens.Task{}, fmt.Errorf("task of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
 	}
-	t := queens.Task{Run: m.GetRun(), ID: m.GetId(), Attempt: m.GetAttempt(), ExcludedWorkers: m.GetNotBy(), Board: queens.Board{N: int(m.GetN())}}
+	t := queens.Task{
+		Run: m.GetRun(), ID: m.GetId(), Attempt: m.GetAttempt(), ExcludedWorkers: m.GetNotBy(),
+		Board:    queens.Board{N: int(m.GetN())},
+		Prefixes: make([]queens.Prefix, len(m.GetPrefixes())),
+	}
 	copy(t.Board.Allow[:], m.GetAllow())
-	t.Prefixes = make([]queens.Prefix, len(m.GetPrefixes()))
 	for i, p := range m.GetPrefixes() {
 		t.Prefixes[i] = queens.Prefix{Row: int(p.GetRow()), Cols: p.GetCols(), Left: p.GetLeft(), Right: p.GetRight()}
 	}
-	if err := t.Validate(); err != nil {
+	if err := validate(&t, subject, taskSubject(t.Run)); err != nil {
 		return queens.Task{}, err
-	}
-	if taskSubject(t.Run) != subject {
-		return queens.Task{}, fmt.Errorf("task of run %s on another run's subject", t.Run)
 	}
 	if t.Hash() != m.GetHash() {
 		return queens.Task{}, fmt.Errorf("task %d of run %s says hash %016x, its content has %016x", t.ID, t.Run, m.GetHash(), t.Hash())
@@ -97,14 +123,11 @@ func encodeResult(r *queens.Result) ([]byte, error) {
 	})
 }
 
-// decodeResult returns a valid result. Whether it fits a task of the run is for
-// the run's accounts to say.
+// decodeResult returns a valid result. Whether it matches a task of the run is for the
+// coordinator to check.
 func decodeResult(subject string, data []byte) (queens.Result, error) {
 	var m nqueensv1.Result
-	if err := proto.Unmarshal(data, &m); err != nil {
-		return queens.Result{}, err
-	}
-	if err := checkProtocol(m.GetProtocol(), m.GetWorker()); err != nil {
+	if err := unmarshal(data, &m); err != nil {
 		return queens.Result{}, err
 	}
 	r := queens.Result{
@@ -117,13 +140,7 @@ func decodeResult(subject string, data []byte) (queens.Result, error) {
 		Kernel:  m.GetKernel(),
 		Elapsed: time.Duration(m.GetElapsedNs()),
 	}
-	if err := r.Validate(); err != nil {
-		return queens.Result{}, err
-	}
-	if resultSubject(r.Run) != subject {
-		return queens.Result{}, fmt.Errorf("result of run %s on another run's subject", r.Run)
-	}
-	return r, nil
+	return r, validate(&r, subject, resultSubject(r.Run))
 }
 
 func encodeHeartbeat(h *run.Heartbeat) ([]byte, error) {
@@ -142,12 +159,10 @@ func encodeHeartbeat(h *run.Heartbeat) ([]byte, error) {
 	})
 }
 
-func decodeHeartbeat(data []byte) (run.Heartbeat, error) {
+// decodeHeartbeat returns a valid heartbeat. Its subject is not checked: it is shortened.
+func decodeHeartbeat(_ string, data []byte) (run.Heartbeat, error) {
 	var m nqueensv1.Heartbeat
-	if err := proto.Unmarshal(data, &m); err != nil {
-		return run.Heartbeat{}, err
-	}
-	if err := checkProtocol(m.GetProtocol(), m.GetWorker()); err != nil {
+	if err := unmarshal(data, &m); err != nil {
 		return run.Heartbeat{}, err
 	}
 	h := run.Heartbeat{

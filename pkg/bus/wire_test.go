@@ -47,7 +47,7 @@ func TestHeartbeatsSurviveTheWire(t *testing.T) {
 	for range 500 {
 		want := randomHeartbeat(rng)
 		data := must(encodeHeartbeat(&want))
-		got, err := decodeHeartbeat(data)
+		got, err := decodeHeartbeat("", data)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
 		}
@@ -63,7 +63,7 @@ func TestWorkerNamesThatAreNoTextSurviveTheWire(t *testing.T) {
 	if err != nil || got.Worker != "rack?7?[2J" {
 		t.Errorf("the result's worker is %q (error %v)", got.Worker, err)
 	}
-	beat, err := decodeHeartbeat(must(encodeHeartbeat(&h)))
+	beat, err := decodeHeartbeat("", must(encodeHeartbeat(&h)))
 	if err != nil || beat.Worker != "rack?7?[2J" {
 		t.Errorf("the heartbeat's worker is %q (error %v)", beat.Worker, err)
 	}
@@ -126,7 +126,7 @@ func TestOtherProtocolVersionsAreRefusedByName(t *testing.T) {
 		result.Run, beat.Threads = "?", 0
 		_, taskErr := decodeTask("nq.task.x", must(proto.Marshal(task)))
 		_, resultErr := decodeResult("nq.result.x", must(proto.Marshal(result)))
-		_, beatErr := decodeHeartbeat(must(proto.Marshal(beat)))
+		_, beatErr := decodeHeartbeat("", must(proto.Marshal(beat)))
 		for kind, err := range map[string]error{"task": taskErr, "result": resultErr, "heartbeat": beatErr} {
 			if !errors.As(err, new(versionError)) {
 				t.Errorf("a %s of version %d: error %v", kind, version, err)
@@ -152,7 +152,7 @@ func TestMessagesWithoutAVersionAreGarbage(t *testing.T) {
 	task.Protocol, result.Protocol, beat.Protocol = 0, 0, 0
 	_, taskErr := decodeTask(taskSubject(task.Run), must(proto.Marshal(task)))
 	_, resultErr := decodeResult(resultSubject(result.Run), must(proto.Marshal(result)))
-	_, beatErr := decodeHeartbeat(must(proto.Marshal(beat)))
+	_, beatErr := decodeHeartbeat("", must(proto.Marshal(beat)))
 	_, emptyErr := decodeTask("nq.task.x", nil)
 	for kind, err := range map[string]error{"task": taskErr, "result": resultErr, "heartbeat": beatErr, "empty message": emptyErr} {
 		if err == nil || errors.As(err, new(versionError)) {
@@ -202,7 +202,7 @@ func TestTruncatedMessages(t *testing.T) {
 	}
 	data = must(proto.Marshal(heartbeatMessage()))
 	for end := range data {
-		if h, err := decodeHeartbeat(data[:end]); err == nil && h.Validate() != nil {
+		if h, err := decodeHeartbeat("", data[:end]); err == nil && h.Validate() != nil {
 			t.Errorf("the first %d of a heartbeat's %d bytes: %v", end, len(data), h.Validate())
 		}
 	}
@@ -217,7 +217,7 @@ func TestGarbageIsRefused(t *testing.T) {
 		}
 		_, taskErr := decodeTask("nq.task.x", data)
 		_, resultErr := decodeResult("nq.result.x", data)
-		_, beatErr := decodeHeartbeat(data)
+		_, beatErr := decodeHeartbeat("", data)
 		if taskErr == nil || resultErr == nil || beatErr == nil {
 			t.Errorf("garbage %x: errors %v, %v, %v", data, taskErr, resultErr, beatErr)
 		}

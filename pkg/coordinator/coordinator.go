@@ -25,23 +25,27 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Bus carries tasks to the workers and results back. Its methods are safe for
-// concurrent use.
-type Bus interface {
-	// PublishTask stores a task for the workers and returns its place.
-	PublishTask(ctx context.Context, task *queens.Task) (place uint64, err error)
-	// HasTask reports whether the task published at that place is still there.
-	HasTask(ctx context.Context, task *queens.Task, place uint64) (bool, error)
-	// DeleteTask takes the task published at that place off the queue.
-	DeleteTask(ctx context.Context, task *queens.Task, place uint64) error
-	// PurgeTasks takes all the run's tasks off the queue.
-	PurgeTasks(ctx context.Context, run string) error
-	// Results calls each with every result of the run after a position, some perhaps
-	// more than once, until ctx ends; and caughtUp when it has passed all that were
-	// there at first.
-	Results(ctx context.Context, run string, after run.StreamPosition, each func(queens.Result, run.StreamPosition), caughtUp func()) error
-	// TrimResults tells that all results of the run up to a position are safe elsewhere.
-	TrimResults(ctx context.Context, run string, at run.StreamPosition) error
+// Tasks is the queue that lends tasks to the workers. Its methods are safe for concurrent
+// use.
+type Tasks interface {
+	// Publish stores a task for the workers and returns its sequence number.
+	Publish(ctx context.Context, task *queens.Task) (sequence uint64, err error)
+	// Has reports whether the task published at that sequence is still in the queue.
+	Has(ctx context.Context, task *queens.Task, sequence uint64) (bool, error)
+	// Delete removes the task published at that sequence.
+	Delete(ctx context.Context, task *queens.Task, sequence uint64) error
+	// Purge removes all tasks of the run.
+	Purge(ctx context.Context, run string) error
+}
+
+// Results is the stream of the workers' results. Its methods are safe for concurrent use.
+type Results interface {
+	// Read calls each with every result of the run after a position, some perhaps more
+	// than once, until ctx ends. It calls caughtUp when it has passed on all results that
+	// were there at first.
+	Read(ctx context.Context, run string, after run.StreamPosition, each func(queens.Result, run.StreamPosition), caughtUp func()) error
+	// Trim allows the stream to drop the results of the run up to a position.
+	Trim(ctx context.Context, run string, at run.StreamPosition) error
 }
 
 // Claim is this coordinator's hold on the run, among all that reach the server.
@@ -113,7 +117,8 @@ type Outcome struct {
 type Coordinator struct {
 	cfg       Config
 	run       string
-	bus       Bus
+	tasks     Tasks
+	results   Results
 	claim     Claim
 	ledger    *ledger.Ledger
 	collector *collector
@@ -128,12 +133,12 @@ type Coordinator struct {
 }
 
 // New returns a coordinator that has not started, of the run that the ledger is of.
-func New(cfg Config, bus Bus, claim Claim, l *ledger.Ledger) (*Coordinator, error) {
+func New(cfg Config, tasks Tasks, results Results, claim Claim, l *ledger.Ledger) (*Coordinator, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	h := l.Header()
-	c := &Coordinator{cfg: cfg, run: h.Run, bus: bus, claim: claim, ledger: l, resumed: l.Len()}
+	c := &Coordinator{cfg: cfg, run: h.Run, tasks: tasks, results: results, claim: claim, ledger: l, resumed: l.Len()}
 	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, l.Has)
 	c.collector = newCollector(&c.cfg, l, c.window)
 	return c, nil
@@ -195,15 +200,15 @@ func (c *Coordinator) collect(ctx context.Context) error {
 		return nil
 	}
 	c.publishPosition()
-	if err := c.bus.PurgeTasks(ctx, c.run); err != nil {
+	if err := c.tasks.Purge(ctx, c.run); err != nil {
 		c.cfg.Log.Warn().Err(err).Msg("tasks of an earlier coordinator may be counted once more")
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	in := newReceiver()
-	group.Go(func() error { return in.run(ctx, c.bus, c.run, c.ledger.Position()) })
-	post := newDispatcher(c.bus, c.cfg.Log)
+	group.Go(func() error { return in.run(ctx, c.results, c.run, c.ledger.Position()) })
+	post := newDispatcher(c.tasks, c.cfg.Log)
 	group.Go(func() error { return post.run(ctx) })
 	search := newTaskLookup(c.collector.manifest)
 	group.Go(func() error { return search.run(ctx) })
@@ -238,7 +243,7 @@ func (c *Coordinator) renewLoop(ctx context.Context) error {
 		}
 		if err == nil {
 			if at := c.ackedPosition.Load(); at != nil {
-				err = c.bus.TrimResults(ctx, c.run, *at)
+				err = c.results.Trim(ctx, c.run, *at)
 			}
 		}
 		if err != nil && ctx.Err() == nil {

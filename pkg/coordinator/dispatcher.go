@@ -14,7 +14,7 @@ import (
 
 // dispatcher runs the window's errands, some at a time, and tells where each task lies.
 type dispatcher struct {
-	bus       Bus
+	tasks     Tasks
 	log       zerolog.Logger
 	requests  chan request
 	completed chan request
@@ -47,8 +47,8 @@ type request struct {
 // back is longer than what is to be done at either end.
 const dispatchWorkers = 16
 
-func newDispatcher(bus Bus, log zerolog.Logger) *dispatcher {
-	return &dispatcher{bus: bus, log: log, requests: make(chan request), completed: make(chan request)}
+func newDispatcher(tasks Tasks, log zerolog.Logger) *dispatcher {
+	return &dispatcher{tasks: tasks, log: log, requests: make(chan request), completed: make(chan request)}
 }
 
 // execute runs errands until ctx ends.
@@ -82,7 +82,7 @@ const retryInterval = time.Second
 func (m *dispatcher) execute(ctx context.Context, j request) request {
 	switch j.op {
 	case opCheck:
-		queued, err := m.bus.HasTask(ctx, &j.task, j.streamSeq)
+		queued, err := m.tasks.Has(ctx, &j.task, j.streamSeq)
 		if queued || err != nil {
 			return j // it is there, or there is no telling: ask again later
 		}
@@ -93,7 +93,7 @@ func (m *dispatcher) execute(ctx context.Context, j request) request {
 		m.publish(ctx, &j)
 	case opDelete:
 		m.retry(ctx, &j, "can't take a task off the queue, trying again", func() error {
-			return m.bus.DeleteTask(ctx, &j.task, j.streamSeq)
+			return m.tasks.Delete(ctx, &j.task, j.streamSeq)
 		})
 	}
 	return j
@@ -101,7 +101,7 @@ func (m *dispatcher) execute(ctx context.Context, j request) request {
 
 func (m *dispatcher) publish(ctx context.Context, j *request) {
 	m.retry(ctx, j, "can't publish tasks, trying again", func() error {
-		place, err := m.bus.PublishTask(ctx, &j.task)
+		place, err := m.tasks.Publish(ctx, &j.task)
 		if err == nil {
 			j.streamSeq, j.published = place, true
 		}

@@ -104,7 +104,7 @@ func (r *testRun) begin() {
 	r.t.Helper()
 	r.latest.Store(new(run.Progress))
 	r.done = make(chan struct{})
-	c, err := coordinator.New(r.cfg, r.bus, r.claim, r.ledger)
+	c, err := coordinator.New(r.cfg, r.bus.Tasks(), r.bus.Results(), r.claim, r.ledger)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func (r *testRun) result(d delivery, worker string) *queens.Result {
 
 func (r *testRun) publish(result *queens.Result) {
 	r.t.Helper()
-	if err := r.bus.PublishResult(r.t.Context(), result); err != nil {
+	if err := r.bus.Results().Publish(r.t.Context(), result); err != nil {
 		r.t.Fatal(err)
 	}
 }

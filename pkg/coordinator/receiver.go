@@ -21,8 +21,8 @@ func newReceiver() *receiver {
 }
 
 // execute takes results until ctx ends.
-func (in *receiver) run(ctx context.Context, bus Bus, name string, after run.StreamPosition) error {
-	return bus.Results(ctx, name, after, func(r queens.Result, at run.StreamPosition) {
+func (in *receiver) run(ctx context.Context, results Results, name string, after run.StreamPosition) error {
+	return results.Read(ctx, name, after, func(r queens.Result, at run.StreamPosition) {
 		select {
 		case in.deliveries <- delivery{r, at}:
 		case <-ctx.Done():

@@ -102,7 +102,7 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	claim, err := s.bus.Claim(s.t.Context(), run.Record{Run: s.run, Manifest: s.m, Owner: "a test", Created: time.Now()})
+	claim, err := s.bus.Registry().Claim(s.t.Context(), run.Record{Run: s.run, Manifest: s.m, Owner: "a test", Created: time.Now()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 		OnProgress:     s.report,
 		ReportEvery:    reportEvery,
 		Log:            zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),
-	}, s.bus, claim, l)
+	}, countedTasks{s.bus.Tasks(), s.bus}, countedResults{s.bus.Results(), s.bus}, claim, l)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -129,13 +129,15 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 			Threads: 1,
 			Lease:   bus.DefaultLease,
 			Log:     zerolog.Nop(),
-		}, s.bus.Queue(), s.bus)
+		}, s.bus.Queue(), s.bus.Results(), s.bus.Telemetry())
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		group.Go(func() error { w.Run(ctx); return nil })
 	}
-	group.Go(func() error { return s.bus.Heartbeats(ctx, func(h run.Heartbeat) { roster.ObserveHeartbeat(h) }) })
+	group.Go(func() error {
+		return s.bus.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) { roster.ObserveHeartbeat(h) })
+	})
 	group.Go(func() error { return s.watch(ctx) })
 	var got coordinator.Outcome
 	group.Go(func() error {
@@ -204,8 +206,13 @@ type countedBus struct {
 	took      time.Duration // in which results were handed over
 }
 
-func (c *countedBus) PublishTask(ctx context.Context, task *queens.Task) (uint64, error) {
-	if task.Attempt == 1 {
+type countedTasks struct {
+	bus.Tasks
+	counts *countedBus
+}
+
+func (t countedTasks) Publish(ctx context.Context, task *queens.Task) (uint64, error) {
+	if c := t.counts; task.Attempt == 1 {
 		for out := c.out.Add(1); ; {
 			most := c.most.Load()
 			if out <= most || c.most.CompareAndSwap(most, out) {
@@ -213,14 +220,19 @@ func (c *countedBus) PublishTask(ctx context.Context, task *queens.Task) (uint64
 			}
 		}
 	}
-	return c.Bus.PublishTask(ctx, task)
+	return t.Tasks.Publish(ctx, task)
 }
 
-func (c *countedBus) Results(ctx context.Context, name string, after run.StreamPosition, each func(queens.Result, run.StreamPosition), caughtUp func()) error {
+type countedResults struct {
+	bus.Results
+	counts *countedBus
+}
+
+func (s countedResults) Read(ctx context.Context, name string, after run.StreamPosition, each func(queens.Result, run.StreamPosition), caughtUp func()) error {
 	start := time.Now()
-	defer func() { c.took = time.Since(start) }()
-	return c.Bus.Results(ctx, name, after, func(r queens.Result, at run.StreamPosition) {
-		c.out.Add(-1)
+	defer func() { s.counts.took = time.Since(start) }()
+	return s.Results.Read(ctx, name, after, func(r queens.Result, at run.StreamPosition) {
+		s.counts.out.Add(-1)
 		each(r, at)
 	}, caughtUp)
 }

@@ -29,7 +29,7 @@ func begin(t *testing.T, threads int, search fakeSearch) *fixture {
 	w, err := worker.New(worker.Config{
 		Name: "w", Version: "v", Kernel: fakeKernel(search), Threads: threads,
 		Lease: leaseTime, Grace: grace, Log: zerolog.Nop(),
-	}, f.queue, f.outbox)
+	}, f.queue, f.outbox, f.outbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func (o *fakeOutbox) refuse(err error) {
 	o.refusal = err
 }
 
-func (o *fakeOutbox) PublishResult(_ context.Context, r *queens.Result) error {
+func (o *fakeOutbox) Publish(_ context.Context, r *queens.Result) error {
 	time.Sleep(time.Millisecond) // an exchange with a server takes time
 	o.mu.Lock()
 	defer o.mu.Unlock()

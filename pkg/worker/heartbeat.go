@@ -62,7 +62,7 @@ func (w *Worker) drainFlushes(first chan struct{}) []chan struct{} {
 }
 
 func (w *Worker) publishHeartbeat(leaving bool) {
-	_ = w.publisher.PublishHeartbeat(run.Heartbeat{ // the next one, or silence, tells as much
+	_ = w.heartbeats.PublishHeartbeat(run.Heartbeat{ // the next one, or silence, tells as much
 		Worker:  w.cfg.Name,
 		Version: w.cfg.Version,
 		Kernel:  w.cfg.Kernel.Name,

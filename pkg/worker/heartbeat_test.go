@@ -138,7 +138,7 @@ func TestHeldIsHeard(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	want := attempt(1, task(7))
-	if _, err := b.PublishTask(ctx, &want); err != nil {
+	if _, err := b.Tasks().Publish(ctx, &want); err != nil {
 		t.Fatal(err)
 	}
 	_, lease, err := b.Queue().Next(ctx)
@@ -150,14 +150,14 @@ func TestHeldIsHeard(t *testing.T) {
 	}
 	w, err := worker.New(worker.Config{
 		Name: "w", Version: "v", Kernel: fakeKernel(lasting(time.Hour)), Threads: 1, Lease: bus.DefaultLease, Log: zerolog.Nop(),
-	}, b.Queue(), b)
+	}, b.Queue(), b.Results(), b.Telemetry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
 	group.Go(func() { w.Run(ctx) })
 	var heard run.Heartbeat
-	if err := b.Heartbeats(ctx, func(h run.Heartbeat) {
+	if err := b.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) {
 		if len(h.Held) > 0 && heard.Worker == "" {
 			heard = h
 			stop()

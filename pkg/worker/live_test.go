@@ -48,7 +48,7 @@ func TestLiveBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, err := worker.New(worker.Config{
 			Name: "w", Kernel: fakeKernel(counting(0)), Threads: 1, Lease: leaseTime, Log: zerolog.Nop(),
-		}, &fakeQueue{}, new(fakeOutbox))
+		}, &fakeQueue{}, new(fakeOutbox), new(fakeOutbox))
 		if err != nil {
 			t.Fatal(err)
 		}

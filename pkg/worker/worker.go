@@ -29,10 +29,14 @@ type Queue interface {
 	Next(ctx context.Context) (queens.Task, run.Lease, error)
 }
 
-// Publisher takes what a worker has to say. Its methods are safe for concurrent use.
-type Publisher interface {
-	// PublishResult returns nil when the result is stored.
-	PublishResult(ctx context.Context, r *queens.Result) error
+// Results stores results. It is safe for concurrent use.
+type Results interface {
+	// Publish returns nil when the result is stored.
+	Publish(ctx context.Context, r *queens.Result) error
+}
+
+// Heartbeats tells coordinators that the worker lives.
+type Heartbeats interface {
 	PublishHeartbeat(h run.Heartbeat) error
 }
 
@@ -70,20 +74,21 @@ func (c *Config) Validate() error {
 
 // Worker is the service.
 type Worker struct {
-	cfg       Config
-	queue     Queue
-	publisher Publisher
-	leases    leases
+	cfg        Config
+	queue      Queue
+	results    Results
+	heartbeats Heartbeats
+	leases     leases
 
 	flushes chan chan struct{} // each closed when a heartbeat is published
 }
 
 // New returns a worker that has not started.
-func New(cfg Config, queue Queue, outbox Publisher) (*Worker, error) {
+func New(cfg Config, queue Queue, results Results, heartbeats Heartbeats) (*Worker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Worker{cfg: cfg, queue: queue, publisher: outbox, flushes: make(chan chan struct{})}, nil
+	return &Worker{cfg: cfg, queue: queue, results: results, heartbeats: heartbeats, flushes: make(chan chan struct{})}, nil
 }
 
 // NewName returns a name for a worker on this machine, such as laptop-3f9a21.
@@ -209,13 +214,13 @@ const retryInterval = time.Second
 // result that can't be stored is held and tried again while work goes on.
 func (w *Worker) reportLoop(work context.Context, counted <-chan *heldTask) {
 	for h := range counted {
-		err := w.publisher.PublishResult(work, &h.result)
+		err := w.results.Publish(work, &h.result)
 		for err != nil && work.Err() == nil {
 			w.leases.logStoreError(&w.cfg.Log, err)
 			select {
 			case <-work.Done():
 			case <-time.After(retryInterval):
-				err = w.publisher.PublishResult(work, &h.result)
+				err = w.results.Publish(work, &h.result)
 			}
 		}
 		if err != nil {

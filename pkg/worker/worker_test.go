@@ -192,7 +192,7 @@ func TestAgainstTheOracle(t *testing.T) {
 			Prefixes: []queens.Prefix{queens.Prefix{}.Place(&board, 1<<column)},
 		}
 		want[task.ID] = oracle.Count(n, func(int, int) bool { return true }, []int{column})
-		if _, err := b.PublishTask(t.Context(), &task); err != nil {
+		if _, err := b.Tasks().Publish(t.Context(), &task); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,14 +206,14 @@ func TestAgainstTheOracle(t *testing.T) {
 	for range 3 {
 		w, err := worker.New(worker.Config{
 			Name: worker.NewName(), Kernel: generic, Threads: 2, Lease: bus.DefaultLease, Log: zerolog.Nop(),
-		}, b.Queue(), b)
+		}, b.Queue(), b.Results(), b.Telemetry())
 		if err != nil {
 			t.Fatal(err)
 		}
 		workers.Go(func() { w.Run(ctx) })
 	}
 	got := make(map[uint64]uint64)
-	if err := b.Results(ctx, runName, run.StreamPosition{}, func(r queens.Result, _ run.StreamPosition) {
+	if err := b.Results().Read(ctx, runName, run.StreamPosition{}, func(r queens.Result, _ run.StreamPosition) {
 		got[r.Task] = r.Count
 		if len(got) == len(want) {
 			stop()

@@ -10,15 +10,19 @@ import (
 // Protocol is the version of the messages that this program writes and reads.
 const Protocol = 1
 
-// Streams and the consumer, shared by all runs on a server.
+// Streams, the workers' consumer and the bucket, shared by all runs on a server.
 const (
 	tasksStream    = "NQ_TASKS"
 	resultsStream  = "NQ_RESULTS"
 	workerConsumer = "workers"
+	runsBucket     = "nq_runs" // of records, by run
 )
 
-// runsBucket is the bucket of keys and values with the records of runs, by run.
-const runsBucket = "nq_runs"
+// The stream behind the bucket, and the prefix of its subjects; see NATS ADR-8.
+const (
+	bucketStream  = "KV_" + runsBucket
+	bucketSubject = "$KV." + runsBucket + "."
+)
 
 // Subjects.
 const (
@@ -31,31 +35,30 @@ func taskSubject(run string) string     { return "nq.task." + run }
 func resultSubject(run string) string   { return "nq.result." + run }
 func progressSubject(run string) string { return "nq.progress." + run }
 
-// heartbeatSubject makes one short token of a worker's name, which may be anything.
+// heartbeatSubject turns a worker's name, which may be anything, into one short token.
 func heartbeatSubject(worker string) string {
-	const most = 64
+	const maxToken = 64
 	token := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_' {
 			return r
 		}
 		return '_'
-	}, worker[:min(len(worker), most)])
+	}, worker[:min(len(worker), maxToken)])
 	if token == "" {
 		token = "_"
 	}
 	return "nq.hb." + token
 }
 
-// Message ids let the server drop a message that was sent twice because its
-// acknowledgement was lost, for as long as it remembers the first. They begin with the
-// salt of the connection, so nothing is taken for what another process has sent, such
-// as the same task by the run's coordinator before it was started again. A task that
-// this connection publishes anew must have another attempt.
+// The server drops a message whose id it has seen within dedupWindow, so a message whose
+// acknowledgement was lost can be sent again. Ids begin with the connection's id: the
+// same task, published by an earlier process of the run's coordinator, is no duplicate.
+// A task that this connection publishes again must have another attempt.
 
 func (b *Bus) taskMessageID(t *queens.Task) string {
-	return fmt.Sprintf("%s/%s/%d/%d", b.salt, t.Run, t.ID, t.Attempt)
+	return fmt.Sprintf("%s/%s/%d/%d", b.connID, t.Run, t.ID, t.Attempt)
 }
 
 func (b *Bus) resultMessageID(r *queens.Result) string {
-	return fmt.Sprintf("%s/%s/%d/%d/%s", b.salt, r.Run, r.Task, r.Attempt, r.Worker)
+	return fmt.Sprintf("%s/%s/%d/%d/%s", b.connID, r.Run, r.Task, r.Attempt, r.Worker)
 }

@@ -44,7 +44,7 @@ func TestHostileWorkerNamesBreakNothing(t *testing.T) {
 		heard.await(t, from, run.Heartbeat{Worker: name, Threads: 1})
 	}
 	for _, name := range []string{"", strings.Repeat("x", 129), strings.Repeat("x", 1<<16), strings.Repeat("女", 1<<16)} {
-		_ = from.PublishHeartbeat(run.Heartbeat{Worker: name, Threads: 1}) // an error is as well
+		_ = from.Telemetry().PublishHeartbeat(run.Heartbeat{Worker: name, Threads: 1}) // an error is as well
 	}
 	// Sent on the same connection, so behind them.
 	heard.await(t, from, run.Heartbeat{Worker: "after them", Threads: 1})
@@ -99,7 +99,7 @@ func listen(t *testing.T, b *bus.Bus) *ears {
 	ctx, stop := context.WithCancel(t.Context())
 	e := &ears{heard: make(chan run.Heartbeat, 10_000), stop: stop, ended: make(chan error, 1)}
 	go func() {
-		e.ended <- b.Heartbeats(ctx, func(h run.Heartbeat) { e.heard <- h })
+		e.ended <- b.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) { e.heard <- h })
 		close(e.ended)
 	}()
 	t.Cleanup(func() { e.end(t) })
@@ -113,7 +113,7 @@ func (e *ears) await(t *testing.T, from *bus.Bus, sent run.Heartbeat) {
 	want := sent
 	want.Worker = queens.Sanitize(sent.Worker)
 	for deadline := time.After(5 * time.Second); ; {
-		if err := from.PublishHeartbeat(sent); err != nil {
+		if err := from.Telemetry().PublishHeartbeat(sent); err != nil {
 			t.Fatalf("heartbeat of worker %.40q: %v", want.Worker, err)
 		}
 		again := time.After(50 * time.Millisecond)

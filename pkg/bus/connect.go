@@ -1,0 +1,135 @@
+package bus
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/queens"
+)
+
+// Config says which server to connect to, and how.
+type Config struct {
+	// URL is one or more server addresses, separated by commas. They may contain a
+	// user and a password.
+	URL string
+	// InProcess, if not nil, is a server in this process; URL is ignored then.
+	InProcess nats.InProcessConnProvider
+	// Name is shown by the server for this connection.
+	Name string
+	// Wait keeps trying if no server can be reached at first.
+	Wait bool
+	// Lease is how long a worker may hold a task without extending its lease.
+	Lease time.Duration
+	Log   zerolog.Logger
+}
+
+// DefaultLease outlasts a short stall of the network, and is short enough that the tasks
+// of a dead worker soon go to another.
+const DefaultLease = 10 * time.Second
+
+// requestTimeout bounds each request to the server if its context has no deadline. A
+// request that permissions deny gets no answer at all.
+const requestTimeout = 5 * time.Second
+
+// Connect connects to the configured server. Once connected, it reconnects for as long
+// as it takes. An error wraps [queens.ErrNoConnection].
+func Connect(cfg Config) (*Bus, error) {
+	b := &Bus{
+		lease: cfg.Lease, connID: randomText(), displayURL: cfg.displayURL(),
+		log: cfg.Log, rejected: newRejected(cfg.Log), closed: make(chan struct{}),
+	}
+	var waiting atomic.Bool // for a server that could not be reached at first
+	options := []nats.Option{
+		nats.Name(cfg.Name),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(500 * time.Millisecond),
+		nats.ReconnectJitter(500*time.Millisecond, 500*time.Millisecond),
+		nats.RetryOnFailedConnect(cfg.Wait),
+		nats.ConnectHandler(func(c *nats.Conn) {
+			event := b.log.Debug()
+			if waiting.Load() {
+				event = b.log.Info()
+			}
+			event.Str("server", redact(c.ConnectedUrl())).Msg("connected")
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				b.log.Warn().Err(err).Msg("connection lost, reconnecting")
+			}
+		}),
+		nats.ReconnectHandler(func(c *nats.Conn) {
+			b.log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected")
+		}),
+		// Errors outside any call, such as a denied permission or a slow subscriber.
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if b.limiter.Allow(err.Error()) {
+				b.log.Warn().Err(err).Msg("NATS reports an error")
+			}
+		}),
+		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
+	}
+	if cfg.InProcess != nil {
+		options = append(options, nats.InProcessServer(cfg.InProcess))
+	}
+	conn, err := nats.Connect(cfg.URL, options...)
+	if errors.As(err, new(*url.Error)) {
+		// The text of err quotes the address, and so a password in it.
+		return nil, fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222",
+			queens.ErrNoConnection, b.displayURL)
+	}
+	if err != nil {
+		hint := "is a server running there, and is the address right?"
+		if errors.Is(err, nats.ErrAuthorization) {
+			hint = "are the user and password in the address right?"
+		}
+		return nil, fmt.Errorf("%w: %s: %w: %s", queens.ErrNoConnection, b.displayURL, err, hint)
+	}
+	if !conn.IsConnected() && !errors.Is(conn.LastError(), nats.ErrAuthorization) {
+		waiting.Store(true)
+		b.log.Warn().Str("server", b.displayURL).Msg("server not reachable yet, waiting for it")
+	}
+	b.conn = conn
+	if b.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(requestTimeout)); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// randomText returns 8 random letters and digits.
+func randomText() string { return rand.Text()[:8] }
+
+// displayURL returns the addresses without passwords.
+func (c *Config) displayURL() string {
+	if c.InProcess != nil {
+		return "the embedded server"
+	}
+	return redact(c.URL)
+}
+
+// redact hides users, passwords and tokens in a list of addresses, even if they are not
+// valid URLs.
+func redact(addresses string) string {
+	list := strings.Split(addresses, ",")
+	for i, address := range list {
+		end := strings.LastIndex(address, "@")
+		if end < 0 {
+			continue
+		}
+		begin := 0
+		if scheme := strings.Index(address[:end], "://"); scheme >= 0 {
+			begin = scheme + len("://")
+		}
+		list[i] = address[:begin] + "***" + address[end:]
+	}
+	return strings.Join(list, ",")
+}

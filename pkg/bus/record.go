@@ -1,0 +1,143 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// storedRecord is a record as the bucket holds it: JSON, so that people can read it with
+// the tools of NATS.
+type storedRecord struct {
+	Protocol uint32 `json:"protocol"`
+	Claim    string `json:"claim"` // tells claims of the same epoch apart
+	recordFields
+	revision uint64 // in the bucket; 0 if there is no record
+}
+
+// recordFields has the fields of [run.Record], to convert between the two.
+type recordFields struct {
+	Run      string          `json:"run"`
+	Manifest queens.Manifest `json:"manifest"`
+	State    run.State       `json:"state"`
+	Epoch    uint64          `json:"epoch"`
+	Owner    string          `json:"owner"`
+	Done     uint64          `json:"done"`
+	Created  time.Time       `json:"created"`
+	Updated  time.Time       `json:"updated"`
+}
+
+func (s *storedRecord) record() run.Record { return run.Record(s.recordFields) }
+
+// cancelled returns the error that says that the run is cancelled, and since when.
+func (s *storedRecord) cancelled() error {
+	return fmt.Errorf("%w: %s, at %s UTC", ErrCancelled, s.Run, s.Updated.UTC().Format(time.DateTime))
+}
+
+func encodeRecord(s storedRecord) ([]byte, error) {
+	s.Protocol, s.Owner = Protocol, queens.SanitizeName(s.Owner)
+	s.Created, s.Updated = s.Created.UTC(), s.Updated.UTC()
+	return json.Marshal(s)
+}
+
+// decodeRecord returns the valid record of that run.
+func decodeRecord(name string, data []byte) (*storedRecord, error) {
+	var version struct {
+		Protocol uint32 `json:"protocol"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, err
+	}
+	if err := checkProtocol(version.Protocol, ""); err != nil {
+		return nil, err
+	}
+	var s storedRecord
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, err
+	}
+	switch s.State {
+	case run.Running, run.Stopped, run.Complete, run.Contradicted, run.Cancelled:
+	default:
+		return nil, fmt.Errorf("no run has the state %.80q", s.State)
+	}
+	switch {
+	case s.Run != name:
+		return nil, fmt.Errorf("it is of run %.80q", s.Run)
+	case s.Epoch == 0:
+		return nil, errors.New("it has no epoch")
+	case s.Manifest.N == 0:
+		return nil, errors.New("it has no manifest")
+	}
+	if err := queens.ValidateName("an owner", s.Owner); err != nil {
+		return nil, fmt.Errorf("it has %w", err)
+	}
+	return &s, nil
+}
+
+// get returns the record of a run. Its error wraps ErrNoRecord if there is none.
+func (r Registry) get(ctx context.Context, name string) (*storedRecord, error) {
+	if err := queens.ValidateRun(name); err != nil {
+		return nil, err
+	}
+	bucket, err := r.bus.js.KeyValue(ctx, runsBucket)
+	var entry jetstream.KeyValueEntry
+	if err == nil {
+		entry, err = bucket.Get(ctx, name)
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrKeyNotFound):
+		return nil, fmt.Errorf("%w: %s", ErrNoRecord, name)
+	case err != nil:
+		return nil, bucketError(err)
+	}
+	s, err := decodeRecord(name, entry.Value())
+	if err != nil {
+		return nil, fmt.Errorf("record of run %s in bucket %s: %w; to delete it: nats kv del %s %s", name, runsBucket, err, runsBucket, name)
+	}
+	s.revision = entry.Revision()
+	return s, nil
+}
+
+// put stores the record, updated now, if the bucket still has the record's revision, and
+// reports whether it did. It creates a missing bucket.
+func (r Registry) put(ctx context.Context, s *storedRecord) (stored bool, err error) {
+	s.Updated = time.Now()
+	data, err := encodeRecord(*s)
+	if err != nil {
+		return false, err
+	}
+	bucket, err := r.bus.js.KeyValue(ctx, runsBucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		bucket, err = r.bus.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: runsBucket, Description: "records of runs", History: 1, Storage: jetstream.FileStorage,
+		})
+	}
+	if err != nil {
+		return false, bucketError(err)
+	}
+	var revision uint64
+	if s.revision == 0 {
+		revision, err = bucket.Create(ctx, s.Run, data)
+	} else {
+		revision, err = bucket.Update(ctx, s.Run, data, s.revision)
+	}
+	switch {
+	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
+		return false, nil
+	case err != nil:
+		return false, bucketError(err)
+	}
+	s.revision = revision
+	return true, nil
+}
+
+func bucketError(err error) error {
+	return fmt.Errorf("bucket %s: %w", runsBucket, withHint(err))
+}
