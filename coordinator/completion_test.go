@@ -85,7 +85,7 @@ func TestCompletions(t *testing.T) {
 func TestFlagsAreExplained(t *testing.T) {
 	t.Parallel()
 	found, _ := completions(t, t.TempDir(), "coordinator", "solve", "4", "--limit")
-	if len(found) != 1 || !strings.HasPrefix(found[0], "--limit\tprint no more than this number of boards") {
+	if len(found) != 1 || !strings.HasPrefix(found[0], "--limit\tprint at most this number of boards") {
 		t.Errorf("--limit is completed with %q", found)
 	}
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"strconv"
 	"syscall"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"nqueens/pkg/board"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/enumerate"
 	"nqueens/pkg/humanize"
@@ -31,24 +34,23 @@ func solveCommand(app *cli.App) *cobra.Command {
 	var o solveOptions
 	cmd := &cobra.Command{
 		Use:   "solve N",
-		Short: "Print the boards themselves, every solution in a fixed order",
-		Long: `Print every way to place N queens on a board of side N (1 to 32), from the one
-whose top queen stands farthest left. As text, a board is N lines of dots and Qs,
-with an empty line between boards; as JSON, a line with the column of the queen on
-each row, counted from 0; as SVG, a picture with coordinates, which is light or dark
-as the viewer is.
+		Short: "Print the solutions themselves, in a fixed order",
+		Long: `Print every way to place N queens on a board of side N (1 to 32). The order is fixed:
+the boards whose top queen is farthest left come first. As text, a board is N lines of
+dots and Qs, and an empty line separates boards. As JSON, a board is one line with the
+column of the queen on each row, counted from 0. As SVG, a board is a picture with
+coordinates, light or dark as the viewer prefers.
 
-With --place, only the boards with queens on those squares. With --unique, one board
-of each family that turns and mirrors make, the first in order, and how many images
-the family has: 8, or 4 or 2 where a turn changes nothing.
+With --place, print only the boards with queens on those squares. With --unique, print
+one board of each family of rotations and reflections, the first in order, and how many
+images the family has: 8, or 4 or 2 if a rotation maps the board to itself.
 
-With --any, one solution by a known construction, in an instant, for N up to 1000000;
-above 1000 as JSON alone.
+With --any, print one solution by a known construction, at once, for N up to 1000000;
+above N = 1000 as JSON only.
 
-With --output, each board goes to a file of its own in that folder, such as
-solve-n8-01.svg or solve-n8-unique-01.svg. What is there already is not written over:
-where it differs, the command fails. Where there would be more than a million files,
-it asks for --limit.`,
+With --output, write each board to a file of its own in that folder, such as
+solve-n8-01.svg or solve-n8-unique-01.svg. Existing files are never overwritten: if one
+differs, the command fails. For more than a million files, --limit is required.`,
 		Example: `  coordinator solve 4
   coordinator solve 8 --limit 1 --format json
   coordinator solve 8 --place 0,3 --place 1,0
@@ -56,168 +58,184 @@ it asks for --limit.`,
   coordinator solve 8 --unique --format svg --output boards
   coordinator solve 1000000 --any --format json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			source, err := o.source(cmd.Flags(), args)
+			selection, err := o.selection(cmd.Flags(), args)
 			if err == nil {
-				err = o.checkFiles(&source)
+				err = o.checkFiles(&selection)
 			}
 			if err != nil {
 				return err
 			}
-			return o.solve(cmd.Context(), app, source, cmd.OutOrStdout())
+			return o.solve(cmd.Context(), app, &selection, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.limit, "limit", 0, "print no more than this `number` of boards; 0 prints all")
-	flags.Var(cli.NewChoice(&o.format, "text", "text", "json", "svg"), "format", "form of the boards")
-	flags.StringVar(&o.output, "output", "", "write each board to a file of its own in this `folder`, which is made where it is missing")
+	flags.IntVar(&o.limit, "limit", 0, "print at most this `number` of boards; 0 prints all")
+	flags.Var(cli.NewChoice(&o.format, board.Formats[0], board.Formats...), "format", "format of the boards")
+	flags.StringVar(&o.output, "output", "", "write each board to a file of its own in this `folder`, which is created if necessary")
 	cli.CompleteDirs(flags, "output")
-	flags.BoolVar(&o.unique, "unique", false, "print one board of each family of turns and mirrors, and how many images it has")
+	flags.BoolVar(&o.unique, "unique", false, "print one board of each family of rotations and reflections, and how many images it has")
 	flags.BoolVar(&o.any, "any", false, "print one solution by a known construction, for N up to 1000000")
 	o.place.register(flags)
 	return cmd
 }
 
-// The sides that --any takes, and those of which it prints other formats than JSON.
+// The largest sides that --any takes, and of which it prints other formats than JSON.
 const (
 	maxAny   = 1_000_000
 	maxDrawn = 1_000
 )
 
-// boardSource says which boards to print.
-type boardSource struct {
-	n      int
-	placed []queens.Square
-	boards func(ctx context.Context) iter.Seq[board]
-}
-
-// source checks the command line, and returns what it asks for.
-func (o *solveOptions) source(flags *pflag.FlagSet, args []string) (boardSource, error) {
+// selection checks the command line and returns which boards it selects.
+func (o *solveOptions) selection(flags *pflag.FlagSet, args []string) (board.Selection, error) {
+	none := board.Selection{}
 	if flags.Changed("output") && o.output == "" {
-		return boardSource{}, cli.Usagef("--output must name a folder")
+		return none, cli.Usagef("--output must name a folder")
 	}
 	if o.limit < 0 {
-		return boardSource{}, cli.Usagef("--limit must be 0, for all, or more, not %d", o.limit)
+		return none, cli.Usagef("--limit must be 0, for all, or more, not %d", o.limit)
 	}
 	if o.any {
-		return o.anySource(flags, args)
+		n, err := o.checkAny(flags, args)
+		return board.Selection{N: n, Any: true}, err
 	}
 	n, err := cli.ParseN(args)
 	if err != nil {
-		if _, large := anySide(args); large == nil {
+		if _, large := parseLargeN(args); large == nil {
 			err = cli.Usagef("%w; for one solution of a larger board there is --any", err)
 		}
-		return boardSource{}, err
+		return none, err
 	}
 	placed, err := o.place.squares(n)
 	if err != nil {
-		return boardSource{}, err
+		return none, err
 	}
-	if o.unique {
-		if len(placed) > 0 {
-			return boardSource{}, cli.Usagef("--unique and --place exclude each other: turns and mirrors move the placed queens: leave one of the two out")
-		}
-		return boardSource{n: n, boards: func(ctx context.Context) iter.Seq[board] { return uniqueBoards(ctx, n) }}, nil
+	if o.unique && len(placed) > 0 {
+		return none, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens: omit one of the two")
 	}
-	return boardSource{n: n, placed: placed, boards: func(ctx context.Context) iter.Seq[board] { return allBoards(ctx, n, placed) }}, nil
+	return board.Selection{N: n, Placed: placed, Unique: o.unique}, nil
 }
 
-// anySource is source for --any.
-func (o *solveOptions) anySource(flags *pflag.FlagSet, args []string) (boardSource, error) {
+// checkAny checks the command line of --any, and returns N.
+func (o *solveOptions) checkAny(flags *pflag.FlagSet, args []string) (int, error) {
 	for _, other := range []string{"place", "unique", "limit"} {
 		if flags.Changed(other) {
-			return boardSource{}, cli.Usagef("--any and --%s exclude each other: --any prints one solution, of its own choice: leave one of the two out", other)
+			return 0, cli.Usagef("--any and --%s exclude each other: --any prints one solution, of its own choice: omit one of the two", other)
 		}
 	}
-	n, err := anySide(args)
+	n, err := parseLargeN(args)
+	if err == nil && n > maxDrawn && o.format != "json" {
+		err = cli.Usagef("--format %s is for boards of side up to %d: for N = %d say --format json", o.format, maxDrawn, n)
+	}
+	return n, err
+}
+
+// parseLargeN takes the one argument N of --any, which may exceed that of [cli.ParseN].
+func parseLargeN(args []string) (int, error) {
+	if len(args) != 1 {
+		return cli.ParseN(args)
+	}
+	n, err := strconv.Atoi(args[0])
+	if err != nil || n < 1 || n > maxAny {
+		return 0, cli.Usagef("with --any, N must be a whole number from 1 to %d, not %q", maxAny, args[0])
+	}
+	return n, nil
+}
+
+// The largest sides whose boards get a file each without --limit: there are 365596 boards
+// of side 14, and 285053 families of side 15. With a queen placed there are fewer than
+// 1000000 boards of side 15.
+const (
+	maxFiled     = 14
+	maxFiledPart = 15
+)
+
+// checkFiles returns an error if --output would write too many files without being told to.
+func (o *solveOptions) checkFiles(s *board.Selection) error {
+	largest := maxFiled
+	if s.Unique || len(s.Placed) > 0 {
+		largest = maxFiledPart
+	}
+	if o.output == "" || s.Any || o.limit > 0 || s.N <= largest {
+		return nil
+	}
+	return cli.Usagef("--output would write more than a million files, for all these boards of side %d: say with --limit how many you want", s.N)
+}
+
+// solve writes boards until there are no more, or as many as the limit, or until the reader
+// closes the pipe.
+func (o *solveOptions) solve(ctx context.Context, app *cli.App, s *board.Selection, stdout io.Writer) error {
+	out, err := o.open(stdout, s)
 	if err != nil {
-		return boardSource{}, err
+		return err
 	}
-	if n > maxDrawn && o.format != "json" {
-		return boardSource{}, cli.Usagef("--format %s is for boards of side up to %d: for N = %d say --format json", o.format, maxDrawn, n)
-	}
-	return boardSource{n: n, boards: func(context.Context) iter.Seq[board] { return anyBoard(n) }}, nil
-}
-
-// anySide takes the one argument N, as [cli.Side] does, where it may be larger.
-func anySide(args []string) (int, error) {
-	if len(args) == 1 {
-		n, err := strconv.Atoi(args[0])
-		if err != nil || n < 1 || n > maxAny {
-			return 0, cli.Usagef("with --any, N must be a whole number from 1 to %d, not %q", maxAny, args[0])
+	written := 0
+	for columns, images := range boards(ctx, s) {
+		if written == 1 && o.format == "svg" && o.output == "" {
+			app.Log.Warn().Msg("several SVG documents follow each other, and viewers show one: --output FOLDER gives each a file of its own")
 		}
-		return n, nil
-	}
-	return cli.ParseN(args)
-}
-
-func allBoards(ctx context.Context, n int, placed []queens.Square) iter.Seq[board] {
-	empty := queens.FullBoard(n)
-	for _, s := range placed {
-		empty.Preplace(s.Row, s.Column)
-	}
-	return func(yield func(board) bool) {
-		for columns := range enumerate.Boards(ctx, empty) {
-			if !yield(board{columns: columns}) {
-				return
-			}
-		}
-	}
-}
-
-func uniqueBoards(ctx context.Context, n int) iter.Seq[board] {
-	return func(yield func(board) bool) {
-		for columns, images := range enumerate.Unique(ctx, n) {
-			if !yield(board{columns: columns, images: images}) {
-				return
-			}
-		}
-	}
-}
-
-func anyBoard(n int) iter.Seq[board] {
-	return func(yield func(board) bool) {
-		if columns := enumerate.Construct(n); columns != nil {
-			yield(board{columns: columns})
-		}
-	}
-}
-
-// solve prints boards until there are no more, or enough, or whoever reads them has
-// seen enough and closed the pipe.
-func (o *solveOptions) solve(ctx context.Context, app *cli.App, source boardSource, stdout io.Writer) error {
-	var out boardWriter
-	if o.output == "" {
-		out = newBoardStream(stdout, o.format, app.Log)
-	} else {
-		folder, err := newBoardFolder(o, &source, app.Log)
-		if err != nil {
-			return err
-		}
-		out = folder
-	}
-	printed := 0
-	var err error
-	for b := range source.boards(ctx) {
-		if err = out.write(&b); err != nil {
+		if err = out.Write(board.Board{Columns: columns, Images: images}); err != nil {
 			break
 		}
-		if printed++; printed == o.limit {
+		if written++; written == o.limit {
 			break
 		}
 	}
-	err = errors.Join(err, out.close())
+	err = errors.Join(err, out.Close())
 	if errors.Is(err, syscall.EPIPE) {
 		return nil
+	}
+	if written > 0 && o.output != "" {
+		app.Log.Info().Int("boards", written).Str("folder", o.output).Msg("each board is in a file of its own")
 	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err == nil && printed == 0 {
-		event := app.Log.Info().Int("n", source.n)
-		if len(source.placed) > 0 {
-			event.Str("placed", humanize.Squares(source.placed))
+	if err == nil && written == 0 {
+		event := app.Log.Info().Int("n", s.N)
+		if len(s.Placed) > 0 {
+			event.Str("placed", humanize.Squares(s.Placed))
 		}
 		event.Msg("there is no solution")
 	}
 	return err
+}
+
+// open returns the writer of the boards.
+func (o *solveOptions) open(stdout io.Writer, s *board.Selection) (board.Writer, error) {
+	if o.output == "" {
+		return board.NewStream(stdout, o.format), nil
+	}
+	out, err := board.NewDir(o.output, o.format, *s)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
+		return nil, cli.Usagef("--output: %s is not a folder, a file has that name: choose another folder", o.output)
+	case err != nil:
+		return nil, fmt.Errorf("create the folder of --output: %w", err)
+	}
+	return out, nil
+}
+
+// boards returns the selected boards: the column of the queen on each row, valid until the
+// next board, and for Unique the number of images, else 0.
+func boards(ctx context.Context, s *board.Selection) iter.Seq2[[]int, int] {
+	if s.Unique {
+		return enumerate.Unique(ctx, s.N)
+	}
+	return func(yield func([]int, int) bool) {
+		if s.Any {
+			if columns := enumerate.Construct(s.N); columns != nil {
+				yield(columns, 0)
+			}
+			return
+		}
+		empty := queens.FullBoard(s.N)
+		for _, square := range s.Placed {
+			empty.Preplace(square.Row, square.Column)
+		}
+		for columns := range enumerate.Boards(ctx, empty) {
+			if !yield(columns, 0) {
+				return
+			}
+		}
+	}
 }

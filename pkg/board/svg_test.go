@@ -1,4 +1,4 @@
-package main
+package board
 
 import (
 	"bytes"
@@ -55,9 +55,10 @@ func parseSVG(t *testing.T, text []byte) drawn {
 // with a queen on each square of the board and nowhere else.
 func TestPictures(t *testing.T) {
 	for _, n := range []int{1, 4, 5, 8, 9, 26, 27, 32, 79, 80, 81, 99, 100, 101, 480, 481, 999, 1000} {
-		b := board{columns: enumerate.Construct(n)}
-		text := svgBoard(&b)
-		if again := svgBoard(&board{columns: slices.Clone(b.columns)}); !bytes.Equal(again, text) {
+		b := Board{Columns: enumerate.Construct(n)}
+		text := b.svg()
+		again := Board{Columns: slices.Clone(b.Columns)}
+		if !bytes.Equal(again.svg(), text) {
 			t.Errorf("n=%d: two pictures of one board differ", n)
 		}
 		d := parseSVG(t, text)
@@ -67,8 +68,8 @@ func TestPictures(t *testing.T) {
 		if !strings.HasPrefix(d.Title, fmt.Sprintf("%d queen", n)) || !strings.Contains(d.Style, "prefers-color-scheme:dark") {
 			t.Errorf("n=%d: title %q, style %q", n, d.Title, d.Style)
 		}
-		if got := queensOf(t, d.Groups[1].Paths[0].D); !slices.Equal(got, b.columns) {
-			t.Errorf("n=%d: queens on columns %v, want %v", n, got, b.columns)
+		if got := queensOf(t, d.Groups[1].Paths[0].D); !slices.Equal(got, b.Columns) {
+			t.Errorf("n=%d: queens on columns %v, want %v", n, got, b.Columns)
 		}
 	}
 }
@@ -128,10 +129,10 @@ func TestSquaresTakeTurns(t *testing.T) {
 // numbers, from 0, as many as there is room for, and 0 among them.
 func TestCoordinates(t *testing.T) {
 	for _, n := range []int{1, 8, 26, 27, 32, 100, 1000} {
-		b := board{columns: enumerate.Construct(n)}
-		measures := newDrawing(&b)
+		b := Board{Columns: enumerate.Construct(n)}
+		measures := newSVGLayout(b)
 		labels := make(map[string]int)
-		for _, text := range parseSVG(t, svgBoard(&b)).Groups[2].Texts {
+		for _, text := range parseSVG(t, b.svg()).Groups[2].Texts {
 			labels[text.Label]++
 			if text.X < 0 || text.X > measures.width() || text.Y < 0 || text.Y > measures.height() {
 				t.Errorf("n=%d: %q stands outside the picture", n, text.Label)
@@ -156,29 +157,12 @@ func TestCoordinates(t *testing.T) {
 
 // The title has the squares as in chess, file by file; the caption how many images.
 func TestPictureOfAFamily(t *testing.T) {
-	d := parseSVG(t, svgBoard(&board{columns: []int{1, 3, 0, 2}, images: 2}))
+	d := parseSVG(t, Board{Columns: []int{1, 3, 0, 2}, Images: 2}.svg())
 	if want := "4 queens on a board of side 4, none of which attacks another: a2 b4 c1 d3"; d.Title != want {
 		t.Errorf("title %q, want %q", d.Title, want)
 	}
 	texts := d.Groups[2].Texts
 	if last := texts[len(texts)-1]; last.Label != "2 images" || last.Y <= texts[0].Y || last.Y > d.Height {
 		t.Errorf("the caption is %+v in a picture of height %d", last, d.Height)
-	}
-}
-
-// Names of files sort as the boards do, and are the same however few are asked for.
-func TestDigits(t *testing.T) {
-	for _, c := range []struct {
-		n    int
-		o    solveOptions
-		want int
-	}{
-		{8, solveOptions{}, 2}, {8, solveOptions{limit: 9}, 2}, {8, solveOptions{limit: 5000}, 2},
-		{8, solveOptions{unique: true}, 2}, {12, solveOptions{}, 5}, {12, solveOptions{limit: 300}, 5}, {27, solveOptions{}, 9},
-		{32, solveOptions{}, 9}, {32, solveOptions{limit: 20}, 9}, {2, solveOptions{}, 1}, {1000, solveOptions{any: true}, 1},
-	} {
-		if got := c.o.digits(c.n); got != c.want {
-			t.Errorf("n=%d, %+v: %d digits, want %d", c.n, c.o, got, c.want)
-		}
 	}
 }
