@@ -38,6 +38,16 @@ type Record struct {
 	Updated time.Time
 }
 
+// StaleAfter is how long a coordinator may fail to renew its record before it is presumed
+// dead: several times the interval at which it does.
+const StaleAfter = 15 * time.Second
+
+// IsActive reports whether the run's coordinator has renewed the record within
+// [StaleAfter].
+func (r *Record) IsActive() bool {
+	return r.State == Running && time.Since(r.Updated) < StaleAfter
+}
+
 // StreamPosition is a place in the stream of results.
 type StreamPosition struct {
 	// Created is the time at which the stream was made: one made anew counts from 1
