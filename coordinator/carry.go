@@ -145,7 +145,7 @@ func (c *carriage) serve(ctx context.Context) (*report.Result, error) {
 		}
 	}()
 	c.bus = server.bus
-	c.ledger.SetServerURL(server.outside())
+	c.ledger.SetServerURL(server.publicURL())
 	claim, err := c.claim(ctx)
 	if err != nil {
 		return nil, err

@@ -138,9 +138,9 @@ func (c *carriage) rebuild(ctx context.Context, name string, takeOver bool) erro
 		return fmt.Errorf("look for the record of run %s: %w", name, err)
 	case record.State == run.Cancelled:
 		return fmt.Errorf("run %s: %w", name, queens.ErrCancelled)
-	case o.server.nats.URL != "" && !takeOver && atWork(&record):
+	case o.server.nats.URL != "" && !takeOver && record.IsActive():
 		return fmt.Errorf("run %s is at work: %s has it, and has said so within %v: resume it where its ledger is; or, if that coordinator has died, wait %[3]v and try again, or take the run over with --take-over",
-			name, record.Owner, lostAfter)
+			name, record.Owner, run.StaleAfter)
 	}
 	if err := c.goesOn(ctx, name, &record.Manifest); err != nil {
 		return err

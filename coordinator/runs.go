@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,19 +93,10 @@ func listRuns(ctx context.Context, app *cli.App, store *runstore.Store, url stri
 			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: string(r.State), Done: r.Done,
 			Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
 		}
-		if r.State == run.Running && !atWork(&r) {
+		if r.State == run.Running && !r.IsActive() {
 			row.State = runstore.Interrupted
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-// lostAfter is how long a coordinator may not have renewed its record before it is
-// held to be gone: several times the interval.
-const lostAfter = 15 * time.Second
-
-// atWork reports whether a run's coordinator has renewed its record lately.
-func atWork(r *run.Record) bool {
-	return r.State == run.Running && time.Since(r.Updated) < lostAfter
 }

@@ -127,3 +127,14 @@ func owner() string {
 	}
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
+
+// publicURL returns the URL at which others reach the server, without a password; it is
+// empty where the server accepts no connections.
+func (c *connection) publicURL() string {
+	u, err := url.Parse(c.address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,10 +12,12 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
+	"nqueens/pkg/watch"
 )
 
 // watchOptions are the flags of watch.
@@ -30,21 +31,22 @@ func watchCommand(app *cli.App) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
 		Use:   "watch [RUN]",
-		Short: "Show how a run gets on, from any machine that reaches its server",
-		Long: `Show how a run gets on, as its coordinator does: the run named, or else the newest at
-work. It needs nothing but the run's NATS server, changes nothing there, and goes on
-through restarts of the server and of the coordinator. When the run is complete it
-prints the total.
+		Short: "Show the progress of a run, from any machine that reaches its server",
+		Long: `Show the progress of a run as its coordinator does: of the run named, or else of the
+newest that is active. It needs only the run's NATS server, changes nothing there, and
+continues through restarts of the server and of the coordinator. When the run is
+complete, it prints the total.
 
-Without --nats it looks under --data for who is at work on this machine. A count whose
-embedded server lets nobody in can't be watched: start it with --listen.
+Without --nats it looks under --data for a run that is active on this machine. A count
+whose embedded server accepts no connections can't be watched: start it with --listen.
 
-With --json it prints an object a second: run, n, placed (queens placed beforehand,
-where there are any), state ("running", "stopped", "complete", "contradicted" or "cancelled"),
-percent (of the estimated work), done and tasks, solutions (text), rate (solutions a
-second), elapsed_s, eta_least_s and eta_most_s (not while that can't be told), workers,
-threads, repeated, conflicts, crew (of each worker name, kernel, threads, rate, held,
-oldest_s), and total (text, or null unless the run is complete).`,
+With --json it prints an object a second: run, n, placed (the number of queens placed
+beforehand, if any), state ("running", "stopped", "complete", "contradicted" or
+"cancelled"), percent (of the estimated work), done and tasks, solutions (text), rate
+(solutions a second), elapsed_s, eta_least_s and eta_most_s (absent while unknown),
+workers, threads, repeated (tasks published again), conflicts, crew (for each worker
+name, kernel, threads, rate, held tasks, oldest_s: how long it has held the oldest of
+them), and total (text, or null unless the run is complete).`,
 		Example: `  coordinator watch
   coordinator watch --nats nats://127.0.0.1:4222
   coordinator watch n15-20261120-170938-7274 --nats nats://127.0.0.1:4222 --json`,
@@ -57,7 +59,7 @@ oldest_s), and total (text, or null unless the run is complete).`,
 			if err := o.nats.Check(); err != nil {
 				return err
 			}
-			return watch(cmd.Context(), app, name, &o, cmd.OutOrStdout())
+			return watchRun(cmd.Context(), app, name, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -67,57 +69,153 @@ oldest_s), and total (text, or null unless the run is complete).`,
 	return cmd
 }
 
-func watch(ctx context.Context, app *cli.App, name string, o *watchOptions, stdout io.Writer) error {
-	shown := newUI(app)
-	defer shown.answerSignals()()
-	hint := ""
-	if o.nats.URL == "" {
+func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, stdout io.Writer) error {
+	v := watchView{ui: newUI(app), run: name}
+	defer v.answerSignals()()
+	if o.json {
+		v.objects = stdout
+	}
+	url, hint := o.nats.URL, ""
+	if url == "" {
 		var err error
-		if name, o.nats.URL, err = o.here(app, name); err != nil {
+		if v.run, url, err = o.findLocal(app, name); err != nil {
 			return err
 		}
 		hint = ": if it asks for a password, give it with --nats"
 	}
-	b, err := bus.Connect(bus.Config{URL: o.nats.URL, Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: app.Log})
+	last, err := v.follow(ctx, url)
+	switch {
+	case errors.Is(err, queens.ErrNoConnection):
+		return fmt.Errorf("%w%s", err, hint)
+	case err != nil || o.json:
+		return ignoreEPIPE(v.withHint(err))
+	}
+	if tty := app.TTY(); tty != nil && !v.unresponsive {
+		_ = report.WriteProgressTable(tty, &last, cli.Colors()) // fails if the terminal was closed
+	}
+	_, err = fmt.Fprintln(stdout, last.Total)
+	return err
+}
+
+// watchView presents a watched run.
+type watchView struct {
+	*ui
+	run     string     // empty until it is known
+	objects io.Writer  // nil without --json
+	status  watch.Kind // the latest
+}
+
+// follow presents the run until it ends.
+func (v *watchView) follow(ctx context.Context, url string) (last run.Progress, err error) {
+	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: v.app.Log})
 	if err != nil {
-		return err
+		return last, err
 	}
 	defer b.Close()
-	w := watcher{app: app, bus: b, run: name, show: shown, arrived: make(chan run.Progress, 1), stdout: stdout, json: o.json}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() error { return b.WaitClosed(ctx) })
 	group.Go(func() error {
 		defer stop()
-		if err := w.choose(ctx); err != nil {
-			return err
+		if v.run == "" {
+			var err error
+			if v.run, err = watch.Newest(ctx, b, b.Registry()); err != nil {
+				return err
+			}
 		}
-		app.Log.Info().Str("run", w.run).Str("server", b.Server()).Msg("watching")
-		group.Go(func() error { return b.Telemetry().WatchProgress(ctx, w.run, w.put) })
-		return w.follow(ctx)
+		v.app.Log.Info().Str("run", v.run).Str("server", b.Server()).Msg("watching")
+		if v.objects == nil {
+			v.start()
+			defer v.stop()
+		}
+		var err error
+		last, err = watch.Follow(ctx, watch.Config{
+			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
+			Run: v.run, OnProgress: v.showProgress, OnStatus: v.showStatus,
+		})
+		return err
 	})
-	switch err := group.Wait(); {
-	case errors.Is(err, queens.ErrNoConnection):
-		return fmt.Errorf("%w%s", err, hint)
-	case err != nil || o.json:
-		return ignoreEPIPE(err)
-	}
-	if screen := app.TTY(); screen != nil && !shown.unresponsive {
-		_ = report.WriteProgressTable(screen, &w.latest, cli.Colors()) // nobody reads a terminal that was closed
-	}
-	_, err = fmt.Fprintln(stdout, w.latest.Total)
-	return err
+	err = group.Wait()
+	return last, err
 }
 
-// here returns the run of this machine to watch, which may be named, and the URL of its
-// server.
-func (o *watchOptions) here(app *cli.App, name string) (found, server string, err error) {
+func (v *watchView) showProgress(p *run.Progress) error {
+	v.show(*p)
+	if v.objects == nil {
+		return nil
+	}
+	return report.WriteProgress(v.objects, p)
+}
+
+// showStatus displays the status, and logs it when it changes, unless the connection does.
+func (v *watchView) showStatus(s watch.Status) {
+	text := v.statusText(s)
+	if s.Kind != v.status {
+		switch s.Kind {
+		case watch.ServerDown:
+		case watch.Live:
+			if v.status != watch.ServerDown && v.status != watch.ServerSilent {
+				v.app.Log.Info().Str("run", v.run).Msg("the run continues")
+			}
+		default:
+			v.app.Log.Info().Str("run", v.run).Msg(text)
+		}
+		v.status = s.Kind
+	}
+	if v.display != nil {
+		v.display.SetStatus(text)
+	}
+}
+
+func (v *watchView) statusText(s watch.Status) string {
+	switch s.Kind {
+	case watch.ServerDown:
+		return serverDown(s.Since)
+	case watch.ServerSilent:
+		return "the server does not answer: " + cli.OneLine(s.Err)
+	case watch.AwaitingCoordinator:
+		return fmt.Sprintf("waiting for a message of its coordinator (%q)", s.Record.Owner)
+	case watch.CoordinatorSilent:
+		return fmt.Sprintf("its coordinator has been silent for %v: if it has died, coordinator resume %s resumes the run",
+			humanize.Duration(time.Since(s.Record.Updated).Truncate(time.Second)), v.run)
+	case watch.Stopped:
+		done := ""
+		if s.Record != nil {
+			done = fmt.Sprintf(" with %d of %d tasks done", s.Record.Done, s.Record.Manifest.Tasks)
+		}
+		return fmt.Sprintf("stopped%s: coordinator resume %s resumes the run", done, v.run)
+	case watch.Live:
+	}
+	return ""
+}
+
+// withHint adds to an error of a watch which command may help.
+func (v *watchView) withHint(err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, watch.ErrNoRuns):
+		hint = "coordinator count N --nats starts one; coordinator runs lists those of this machine"
+	case errors.Is(err, watch.ErrNotActive):
+		hint = "it has ended or is on another server; coordinator runs, where its ledger is, says how it ended"
+	case errors.Is(err, watch.ErrEndMissed):
+		hint = fmt.Sprintf("coordinator resume %s, where its ledger is, prints its total", v.run)
+	case errors.Is(err, queens.ErrContradiction):
+		hint = fmt.Sprintf("coordinator verify %s, where its ledger is, may say which count is wrong", v.run)
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, hint)
+}
+
+// findLocal returns the named run, or else the newest, that is active on this machine,
+// and the URL of its server.
+func (o *watchOptions) findLocal(app *cli.App, name string) (found, server string, err error) {
 	store, err := o.data.open(app.Log)
 	if err != nil {
 		return "", "", err
 	}
-	r, err := atWorkHere(store, name)
+	r, err := selectRun(store, name)
 	if err != nil {
 		return "", "", err
 	}
@@ -127,22 +225,22 @@ func (o *watchOptions) here(app *cli.App, name string) (found, server string, er
 	}
 	status := ""
 	if len(statusSignals) > 0 {
-		status = fmt.Sprintf("; kill -USR1 %d makes it log how far it is", h.PID)
+		status = fmt.Sprintf("; kill -USR1 %d makes it log its progress", h.PID)
 	}
-	return "", "", fmt.Errorf("run %s is at work in process %d on %s, whose embedded server lets nobody in: to watch it, start its coordinator with --listen 127.0.0.1:4222%s",
+	return "", "", fmt.Errorf("run %s is active in process %d on %s, whose embedded server accepts no connections: to watch it, start its coordinator with --listen 127.0.0.1:4222%s",
 		r.Run, h.PID, h.Host, status)
 }
 
-// atWorkHere returns the run of that name, or else the newest, that a process of this
-// machine is at work on.
-func atWorkHere(store *runstore.Store, name string) (*runstore.Info, error) {
+// selectRun returns the named run, or else the newest, that a process of this machine
+// works on.
+func selectRun(store *runstore.Store, name string) (*runstore.Info, error) {
 	if name == "" {
 		runs, err := store.Select(func(i *runstore.Info) bool { return i.Locked != nil })
 		switch {
 		case err != nil:
 			return nil, withHint(err)
 		case len(runs) == 0:
-			return nil, fmt.Errorf("nobody is at work on a run in %s: name the server of a run elsewhere with --nats, or see coordinator runs", store.Path())
+			return nil, fmt.Errorf("no run in %s is active: name the server of a run elsewhere with --nats, or see coordinator runs", store.Path())
 		}
 		return &runs[0], nil
 	}
@@ -155,79 +253,9 @@ func atWorkHere(store *runstore.Store, name string) (*runstore.Info, error) {
 	case r.Locked != nil:
 		return &r, nil
 	case r.State.Finished():
-		return nil, fmt.Errorf("run %s is %s already: coordinator resume %s says with what total", name, r.State, name)
+		return nil, fmt.Errorf("run %s is already %s: coordinator resume %s prints its total", name, r.State, name)
 	default:
-		return nil, fmt.Errorf("run %s is %s, with %d of %d tasks done: coordinator resume %s goes on with it; if it goes on elsewhere, name its server with --nats",
+		return nil, fmt.Errorf("run %s is %s, with %d of %d tasks done: coordinator resume %s resumes it; if it is active elsewhere, name its server with --nats",
 			name, r.Status(), r.Done, r.Tasks, name)
 	}
-}
-
-// outside returns the URL at which others reach the server, without a password; empty
-// where it lets nobody in.
-func (c *connection) outside() string {
-	u, err := url.Parse(c.address)
-	if err != nil || u.Host == "" {
-		return ""
-	}
-	u.User = nil
-	return u.String()
-}
-
-// choose settles on a run where none is named: the newest that the server knows to be at
-// work, or else the newest that is not finished. It waits for a server that is away, and
-// then a little for its runs: it may have lost their records, which are made again.
-func (w *watcher) choose(ctx context.Context) error {
-	if w.run != "" {
-		return nil
-	}
-	waited := false
-	for start := time.Now(); ; {
-		if w.bus.Connected() != nil {
-			start, waited = time.Now(), true
-		} else {
-			name, err := newestRun(ctx, w.bus)
-			if err == nil {
-				w.run = name
-			}
-			if err == nil || errors.Is(err, errNothing) && !waited || time.Since(start) > goneAfter {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(lookEvery):
-		}
-	}
-}
-
-// errNothing says that a server has nothing to watch.
-var errNothing = errors.New("there is no run to watch")
-
-func newestRun(ctx context.Context, b *bus.Bus) (string, error) {
-	names, err := b.Registry().Names(ctx)
-	if err != nil {
-		return "", err
-	}
-	var newest run.Record
-	var unread error
-	for _, name := range names {
-		r, err := b.Registry().Record(ctx, name)
-		if err != nil && !errors.Is(err, bus.ErrNoRecord) {
-			unread = err
-		}
-		if err != nil || r.State.Finished() {
-			continue
-		}
-		if working, sooner := atWork(&r), atWork(&newest); working && !sooner || working == sooner && r.Created.After(newest.Created) {
-			newest = r
-		}
-	}
-	switch {
-	case newest.Run == "" && unread != nil:
-		return "", unread
-	case newest.Run == "":
-		return "", fmt.Errorf("%w on %s: begin one with coordinator count N --nats, or see coordinator runs", errNothing, b.Server())
-	}
-	return newest.Run, nil
 }

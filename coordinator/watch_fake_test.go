@@ -104,13 +104,13 @@ func TestWatchToOtherEnds(t *testing.T) {
 		exit  int
 		error string
 	}{
-		"contradicted": {func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, 3, `contradicts.*so ended run n8-fake; coordinator verify n8-fake`},
+		"contradicted": {func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
 		"cancelled":    {func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
 		"a wrong total": {func(f *fake) run.Progress {
 			s := f.snapshot(run.Complete)
 			s.Total = wrong
 			return s
-		}, 3, `run n8-fake has come to another total`},
+		}, 3, `claims another total for run n8-fake`},
 		"another board's total": {func(f *fake) run.Progress {
 			s := f.snapshot(run.Complete)
 			s.Total, s.Placed = wrong, 1
@@ -168,9 +168,9 @@ func TestWatchMissesTheEnd(t *testing.T) {
 	gone := time.Now()
 	unknown := startWatch(t, f.run, "--nats", f.server.url)
 	unknown.ExpectExit(1)
-	unknown.Await(`"exit":1,.*(has no run n8-fake at work)`)
+	unknown.Await(`"exit":1,.*(run n8-fake on nats://.*: the server has no such active run)`)
 	knowing.ExpectExit(1)
-	knowing.Await(`"exit":1,.*(run n8-fake has ended, and how was not heard here)`)
+	knowing.Await(`"exit":1,.*(run n8-fake: the run has ended, but its end was not received)`)
 	if waited := time.Since(gone); waited < 10*time.Second {
 		t.Errorf("it gave the run up after %v", waited)
 	}

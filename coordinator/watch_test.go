@@ -129,14 +129,14 @@ func TestWatchThroughCoordinators(t *testing.T) {
 	w := startWatchJSON(t, s.run, "--nats", s.server.url)
 	awaitObject(t, w)
 	s.coordinator.Kill()
-	w.Await(`(waiting for word of its coordinator)`)
-	w.Await(`(has not been heard of for 1\ds: if it has died, coordinator resume ` + s.run + ` goes on with it)`)
+	w.Await(`(waiting for a message of its coordinator)`)
+	w.Await(`(has been silent for 1\ds: if it has died, coordinator resume ` + s.run + ` resumes the run)`)
 	s.resume()
-	w.Await(`("the run goes on")`)
+	w.Await(`("the run continues")`)
 	awaitObject(t, w)
 	s.coordinator.Signal(syscall.SIGTERM)
 	s.coordinator.ExpectExit(128 + int(syscall.SIGTERM))
-	w.Await(`(stopped.*: coordinator resume ` + s.run + ` goes on with it)`)
+	w.Await(`(stopped.*: coordinator resume ` + s.run + ` resumes the run)`)
 	// Who comes now is told the same, with nothing but the server's record.
 	late := startWatch(t, "--nats", s.server.url)
 	late.Await(`(stopped with 0 of \d+ tasks done: coordinator resume ` + s.run + `)`)
@@ -145,7 +145,7 @@ func TestWatchThroughCoordinators(t *testing.T) {
 	s.coordinator.ExpectTotal(known(12))
 	late.ExpectTotal(known(12))
 	w.ExpectExit(0)
-	if w.Lines(`"the run goes on"`) < 2 {
+	if w.Lines(`"the run continues"`) < 2 {
 		t.Error("it was not said each time that the run goes on")
 	}
 }
@@ -263,7 +263,7 @@ func TestWatchARunOfThisMachine(t *testing.T) {
 		w := startWatch(t, args...)
 		w.ExpectExit(1)
 		pid := closed.Cmd.Process.Pid
-		w.Await(fmt.Sprintf(`"exit":1,.*(run %s is at work in process %d on .*--listen 127.0.0.1:4222; kill -USR1 %d )`, run, pid, pid))
+		w.Await(fmt.Sprintf(`"exit":1,.*(run %s is active in process %d on .*--listen 127.0.0.1:4222; kill -USR1 %d )`, run, pid, pid))
 	}
 	closed.Signal(syscall.SIGTERM)
 	closed.ExpectExit(128 + int(syscall.SIGTERM))
@@ -281,10 +281,10 @@ func TestWatchARunOfThisMachine(t *testing.T) {
 
 	none := startWatch(t, "--data", data)
 	none.ExpectExit(1)
-	none.Await(`"exit":1,.*(nobody is at work on a run in ` + data + `: name the server of a run elsewhere with --nats)`)
+	none.Await(`"exit":1,.*(no run in ` + data + ` is active: name the server of a run elsewhere with --nats)`)
 	over := startWatch(t, run, "--data", data)
 	over.ExpectExit(1)
-	over.Await(`"exit":1,.*(run ` + run + ` is stopped, with 0 of 10 tasks done: coordinator resume ` + run + ` goes on with it)`)
+	over.Await(`"exit":1,.*(run ` + run + ` is stopped, with 0 of 10 tasks done: coordinator resume ` + run + ` resumes it)`)
 	if _, err := os.Stat(filepath.Join(data, run, "ledger.db")); err != nil {
 		t.Error(err)
 	}

@@ -14,13 +14,13 @@ import (
 // that is not finished. It waits for a server that is not connected, and after that also
 // for the records of its runs, which coordinators restore if the server lost its store. The
 // error wraps [ErrNoRuns] if there is no such run.
-func Newest(ctx context.Context, server Server) (string, error) {
+func Newest(ctx context.Context, connection Connection, registry Registry) (string, error) {
 	waited := false
 	for start := time.Now(); ; {
-		if server.Connected() != nil {
+		if connection.Connected() != nil {
 			start, waited = time.Now(), true
 		} else {
-			name, err := newest(ctx, server)
+			name, err := newest(ctx, connection, registry)
 			if err == nil || errors.Is(err, ErrNoRuns) && !waited || time.Since(start) > recordGrace {
 				return name, err
 			}
@@ -33,15 +33,15 @@ func Newest(ctx context.Context, server Server) (string, error) {
 	}
 }
 
-func newest(ctx context.Context, server Server) (string, error) {
-	names, err := server.RunNames(ctx)
+func newest(ctx context.Context, connection Connection, registry Registry) (string, error) {
+	names, err := registry.Names(ctx)
 	if err != nil {
 		return "", err
 	}
 	var newest run.Record
 	var unread error
 	for _, name := range names {
-		r, err := server.Record(ctx, name)
+		r, err := registry.Record(ctx, name)
 		if err != nil && !errors.Is(err, bus.ErrNoRecord) {
 			unread = err
 		}
@@ -57,7 +57,7 @@ func newest(ctx context.Context, server Server) (string, error) {
 	case newest.Run == "" && unread != nil:
 		return "", unread
 	case newest.Run == "":
-		return "", fmt.Errorf("%w on %s", ErrNoRuns, server.Server())
+		return "", fmt.Errorf("%w on %s", ErrNoRuns, connection.Server())
 	}
 	return newest.Run, nil
 }

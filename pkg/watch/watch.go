@@ -16,15 +16,23 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Server is the connection through which a run is watched; see [bus.Bus].
-type Server interface {
+// Connection is the connection to the run's server; see [bus.Bus].
+type Connection interface {
 	// Server returns the address of the server, for people.
 	Server() string
 	// Connected returns nil while there is a connection.
 	Connected() error
-	RunNames(ctx context.Context) ([]string, error)
+}
+
+// Registry has the records of the runs on the server; see [bus.Registry].
+type Registry interface {
+	Names(ctx context.Context) ([]string, error)
 	// Record returns [bus.ErrNoRecord] where there is none.
 	Record(ctx context.Context, run string) (run.Record, error)
+}
+
+// Telemetry receives the snapshots of runs; see [bus.Telemetry].
+type Telemetry interface {
 	WatchProgress(ctx context.Context, run string, each func(run.Progress)) error
 }
 
@@ -70,8 +78,10 @@ const (
 
 // Config says what to follow, and who presents it. The functions are called one at a time.
 type Config struct {
-	Run    string
-	Server Server
+	Connection
+	Registry
+	Telemetry
+	Run string
 	// OnProgress presents a snapshot. Its error ends the watch.
 	OnProgress func(*run.Progress) error
 	// OnStatus presents the status, also where it is the same as before.
@@ -85,7 +95,7 @@ func Follow(ctx context.Context, cfg Config) (run.Progress, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	group.Go(func() error { return f.Server.WatchProgress(ctx, f.Run, f.offer) })
+	group.Go(func() error { return f.WatchProgress(ctx, f.Run, f.offer) })
 	group.Go(func() error {
 		defer stop()
 		return f.run(ctx)
@@ -142,8 +152,9 @@ func (f *follower) handle(p *run.Progress) error {
 		return failed
 	}
 	f.latest, f.lastSnapshotAt, f.recordMissingAt = *p, time.Now(), time.Time{}
+	err := f.OnProgress(p)
 	f.reportSnapshot()
-	return errors.Join(f.OnProgress(p), failed)
+	return errors.Join(err, failed)
 }
 
 // failure returns the error of a run that ended without a trustworthy total.
@@ -166,7 +177,7 @@ func failure(p *run.Progress) error {
 // poll finds out why no snapshots arrive and reports it. It returns an error if the run
 // has ended.
 func (f *follower) poll(ctx context.Context) error {
-	if f.Server.Connected() != nil {
+	if f.Connected() != nil {
 		if !f.connectedAt.IsZero() {
 			f.connectedAt, f.disconnectedAt, f.recordMissingAt = time.Time{}, time.Now(), time.Time{}
 		}
@@ -180,7 +191,7 @@ func (f *follower) poll(ctx context.Context) error {
 		f.reportSnapshot()
 		return nil
 	}
-	record, err := f.Server.Record(ctx, f.Run)
+	record, err := f.Record(ctx, f.Run)
 	switch {
 	case ctx.Err() != nil:
 		return nil // run returns its cause
@@ -202,7 +213,7 @@ func (f *follower) poll(ctx context.Context) error {
 // can't be expected to publish anything more.
 func (f *follower) checkGone() error {
 	if f.latest.Run == "" {
-		return fmt.Errorf("run %s on %s: %w", f.Run, f.Server.Server(), ErrNotActive)
+		return fmt.Errorf("run %s on %s: %w", f.Run, f.Server(), ErrNotActive)
 	}
 	if f.recordMissingAt.IsZero() {
 		f.recordMissingAt = time.Now()

@@ -1,0 +1,308 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// fakeServer is a server in memory, which tests change while a run is watched.
+type fakeServer struct {
+	mu      sync.Mutex
+	down    bool
+	err     error // of every request
+	records map[string]run.Record
+	each    func(run.Progress)
+}
+
+func (s *fakeServer) Server() string { return "nats://fake" }
+
+func (s *fakeServer) Connected() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return errors.New("down")
+	}
+	return nil
+}
+
+func (s *fakeServer) Names(context.Context) (names []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.records {
+		names = append(names, name)
+	}
+	return names, s.err
+}
+
+func (s *fakeServer) Record(_ context.Context, name string) (run.Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.records[name]
+	if s.err != nil {
+		return run.Record{}, s.err
+	}
+	if !ok {
+		return run.Record{}, bus.ErrNoRecord
+	}
+	return r, nil
+}
+
+func (s *fakeServer) WatchProgress(ctx context.Context, _ string, each func(run.Progress)) error {
+	s.each = each
+	<-ctx.Done()
+	return nil
+}
+
+func (s *fakeServer) set(change func(s *fakeServer)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+// put stores a record of the run that is updated now.
+func (s *fakeServer) put(name string, state run.State, created time.Time) {
+	s.set(func(s *fakeServer) {
+		if s.records == nil {
+			s.records = make(map[string]run.Record)
+		}
+		s.records[name] = run.Record{Run: name, State: state, Created: created, Updated: time.Now()}
+	})
+}
+
+// watched is a run that is being watched.
+type watched struct {
+	*fakeServer
+	mu   sync.Mutex
+	seen presented
+}
+
+// presented is what was presented of a run, and how its watch ended.
+type presented struct {
+	statuses  []Kind // without repetitions
+	snapshots []uint64
+	last      run.Progress
+	err       error
+	ended     bool
+}
+
+func (w *watched) present(change func(p *presented)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.seen)
+}
+
+// now returns what was presented up to now, and forgets the statuses but the last.
+func (w *watched) now() presented {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := w.seen
+	w.seen.statuses = slices.Clone(seen.statuses[max(0, len(seen.statuses)-1):])
+	return seen
+}
+
+func follow(ctx context.Context, server *fakeServer) *watched {
+	w := &watched{fakeServer: server}
+	go func() {
+		last, err := Follow(ctx, Config{
+			Connection: server, Registry: server, Telemetry: server, Run: "n8-a",
+			OnProgress: func(s *run.Progress) error {
+				w.present(func(p *presented) { p.snapshots = append(p.snapshots, s.Done) })
+				return nil
+			},
+			OnStatus: func(s Status) {
+				w.present(func(p *presented) { p.statuses = slices.Compact(append(p.statuses, s.Kind)) })
+			},
+		})
+		w.present(func(p *presented) { p.last, p.err, p.ended = last, err, true })
+	}()
+	synctest.Wait()
+	return w
+}
+
+func snapshot(state run.State, done uint64) run.Progress {
+	return run.Progress{Run: "n8-a", N: 8, Symmetry: queens.None, State: state, Done: done, Tasks: 4, Solutions: new(big.Int)}
+}
+
+func (w *watched) publish(p run.Progress) {
+	w.each(p)
+	synctest.Wait()
+}
+
+// elapse lets time pass to just after a poll.
+func elapse(d time.Duration) {
+	time.Sleep(d + time.Millisecond)
+	synctest.Wait()
+}
+
+// A run that completes is presented from its first snapshot to its last, with its total.
+func TestFollowToTheTotal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := follow(t.Context(), &fakeServer{})
+		w.publish(snapshot(run.Running, 1))
+		elapse(time.Second)
+		w.publish(snapshot(run.Running, 3))
+		end := snapshot(run.Complete, 4)
+		end.Total = big.NewInt(92)
+		w.publish(end)
+		got := w.now()
+		if !got.ended || got.err != nil || got.last.Total.Int64() != 92 || !slices.Equal(got.snapshots, []uint64{1, 3, 4}) || !slices.Equal(got.statuses, []Kind{Live}) {
+			t.Errorf("presented: %+v", got)
+		}
+	})
+}
+
+// A run that ends otherwise is an error, and a wrong total is not presented.
+func TestFollowToOtherEnds(t *testing.T) {
+	wrong := snapshot(run.Complete, 4)
+	wrong.Total = big.NewInt(93)
+	for _, c := range []struct {
+		end   run.Progress
+		err   error
+		shown int
+	}{
+		{snapshot(run.Cancelled, 2), queens.ErrCancelled, 1},
+		{snapshot(run.Contradicted, 4), queens.ErrContradiction, 1},
+		{wrong, queens.ErrContradiction, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := follow(t.Context(), &fakeServer{})
+			w.publish(c.end)
+			if got := w.now(); !got.ended || !errors.Is(got.err, c.err) || len(got.snapshots) != c.shown {
+				t.Errorf("after %s: %+v", c.end.State, got)
+			}
+		})
+	}
+}
+
+// The status follows the server and the coordinator through all their troubles.
+func TestFollowReportsTheStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &fakeServer{}
+		w := follow(t.Context(), server)
+		wait := func(d time.Duration, want ...Kind) {
+			t.Helper()
+			elapse(d)
+			if got := w.now(); got.ended || !slices.Equal(got.statuses, want) {
+				t.Fatalf("after %v: %+v, want the statuses %v", d, got, want)
+			}
+		}
+		w.publish(snapshot(run.Running, 1))
+		wait(time.Second, Live)
+		server.set(func(s *fakeServer) { s.down = true })
+		wait(time.Minute, Live, ServerDown)
+		server.put("n8-a", run.Running, time.Now())
+		server.set(func(s *fakeServer) { s.down = false })
+		// The coordinator has as long to publish as after a snapshot.
+		wait(10*time.Second, ServerDown, Live, AwaitingCoordinator)
+		wait(time.Minute, AwaitingCoordinator, CoordinatorSilent)
+		server.set(func(s *fakeServer) { s.err = errors.New("no answer") })
+		wait(time.Second, CoordinatorSilent, ServerSilent)
+		server.set(func(s *fakeServer) { s.err = nil })
+		server.put("n8-a", run.Stopped, time.Now())
+		wait(time.Second, ServerSilent, Stopped)
+		w.publish(snapshot(run.Running, 2))
+		wait(time.Second, Stopped, Live)
+		w.publish(snapshot(run.Stopped, 2))
+		wait(time.Minute, Live, Stopped)
+		server.put("n8-a", run.Cancelled, time.Now())
+		elapse(time.Second)
+		if got := w.now(); !got.ended || !errors.Is(got.err, queens.ErrCancelled) {
+			t.Errorf("after the record is cancelled: %+v", got)
+		}
+	})
+}
+
+// A run whose record vanishes has ended: at once where no snapshot was received, and else
+// only after its coordinator had time to restore the record.
+func TestFollowARunWithoutARecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := follow(t.Context(), &fakeServer{})
+		elapse(silenceTimeout + 2*pollInterval)
+		if got := w.now(); !got.ended || !errors.Is(got.err, ErrNotActive) {
+			t.Errorf("without a snapshot: %+v", got)
+		}
+		w = follow(t.Context(), &fakeServer{})
+		w.publish(snapshot(run.Running, 1))
+		elapse(recordGrace)
+		if got := w.now(); got.ended {
+			t.Fatalf("after %v: %+v", recordGrace, got)
+		}
+		w.publish(snapshot(run.Running, 2)) // the run is there after all
+		elapse(silenceTimeout + recordGrace - time.Second)
+		if got := w.now(); got.ended {
+			t.Fatalf("before the grace is over: %+v", got)
+		}
+		elapse(2 * time.Second)
+		if got := w.now(); !got.ended || !errors.Is(got.err, ErrEndMissed) {
+			t.Errorf("after the grace: %+v", got)
+		}
+	})
+}
+
+// A watch ends with the cause of its context.
+func TestFollowEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		w := follow(ctx, &fakeServer{})
+		reason := errors.New("enough")
+		cancel(reason)
+		synctest.Wait()
+		if got := w.now(); !got.ended || !errors.Is(got.err, reason) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// The newest run is an active one if there is any, and never one that is finished.
+func TestNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &fakeServer{}
+		if name, err := Newest(t.Context(), server, server); !errors.Is(err, ErrNoRuns) {
+			t.Errorf("without runs: %q, %v", name, err)
+		}
+		start := time.Now()
+		for i, c := range []struct {
+			state run.State
+			want  int // after this run is there too
+		}{
+			{run.Stopped, 0}, {run.Running, 1}, {run.Stopped, 1}, {run.Running, 3}, {run.Complete, 3}, {run.Cancelled, 3},
+		} {
+			server.put(fmt.Sprintf("n8-%d", i), c.state, start.Add(time.Duration(i)*time.Second))
+			if name, err := Newest(t.Context(), server, server); name != fmt.Sprintf("n8-%d", c.want) || err != nil {
+				t.Errorf("of %d runs it is %q (error %v), want that of index %d", i+1, name, err, c.want)
+			}
+		}
+	})
+}
+
+// Newest waits for a server that is down, and then for runs whose record is restored.
+func TestNewestWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &fakeServer{down: true}
+		time.AfterFunc(time.Hour, func() { server.set(func(s *fakeServer) { s.down = false }) })
+		time.AfterFunc(time.Hour+recordGrace-2*time.Second, func() { server.put("n8-a", run.Running, time.Now()) })
+		if name, err := Newest(t.Context(), server, server); name != "n8-a" || err != nil {
+			t.Errorf("%q, %v", name, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		server := &fakeServer{down: true}
+		time.AfterFunc(time.Hour, func() { server.set(func(s *fakeServer) { s.down = false }) })
+		start := time.Now()
+		if name, err := Newest(t.Context(), server, server); !errors.Is(err, ErrNoRuns) || time.Since(start) < time.Hour+recordGrace {
+			t.Errorf("%q, %v after %v", name, err, time.Since(start))
+		}
+	})
+}
