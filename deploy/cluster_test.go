@@ -1,7 +1,7 @@
 //go:build cluster
 
-// The cluster of docker-compose.yml in real containers, which are scaled, killed, cut
-// off and thrown away in the middle of a count. Whatever happens, the total is exact.
+// Package deploy_test runs the cluster of docker-compose.yml in real containers, which it
+// scales, kills, disconnects and removes during a count. The total must be exact every time.
 // scripts/cluster-test runs it.
 package deploy_test
 
@@ -21,40 +21,40 @@ import (
 	"nqueens/pkg/run"
 )
 
-// size is a count of which the total is known.
-type size struct {
+// workload is a count with a published total.
+type workload struct {
 	n        int
 	symmetry queens.Symmetry
-	cost     float64 // of the search, in searches of n = 15 with full symmetry
+	cost     float64 // relative to the search of n = 15 with full symmetry
 }
 
-// sizes are the counts to choose from, by cost.
-var sizes = []size{
+// workloads are ordered by cost.
+var workloads = []workload{
 	{17, queens.Full, 50}, {17, queens.Mirror, 100}, {17, queens.None, 200},
 	{18, queens.Full, 400}, {18, queens.Mirror, 800}, {18, queens.None, 1600},
 }
 
-// lasting returns the smallest count that keeps half a core busy for so long, by the
-// speed of this machine.
-func lasting(t *testing.T, long time.Duration) size {
+// workloadLasting returns the smallest workload that keeps half a core of this machine busy for at
+// least the given time.
+func workloadLasting(t *testing.T, atLeast time.Duration) workload {
 	t.Helper()
-	measured, err := speed()
+	measured, err := searchTime()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range sizes {
-		if s.cost*measured.Seconds() >= long.Seconds()/2 {
-			t.Logf("n = 15 takes %v on one core: chosen n = %d, symmetry %s", measured, s.n, s.symmetry)
-			return s
+	for _, w := range workloads {
+		if w.cost*measured.Seconds() >= atLeast.Seconds()/2 {
+			t.Logf("n = 15 takes %v on one core: using n = %d, symmetry %s", measured, w.n, w.symmetry)
+			return w
 		}
 	}
-	t.Fatalf("this machine counts n = 15 in %v: no count that is prepared lasts %v", measured, long)
-	return size{}
+	t.Fatalf("this machine counts n = 15 in %v: no workload lasts %v", measured, atLeast)
+	return workload{}
 }
 
-// speed returns the time of one search of n = 15 with full symmetry: the least of some,
-// taken before the first cluster is there to disturb them.
-var speed = sync.OnceValues(func() (time.Duration, error) {
+// searchTime returns the shortest of three searches of n = 15 with full symmetry, measured before
+// the first cluster runs.
+var searchTime = sync.OnceValues(func() (time.Duration, error) {
 	generic, err := kernel.Choose("generic")
 	if err != nil {
 		return 0, err
@@ -70,11 +70,11 @@ var speed = sync.OnceValues(func() (time.Duration, error) {
 	return least, nil
 })
 
-// small is a count for which nobody waits.
-var small = size{n: 12, symmetry: queens.Full}
+// small is a workload of a moment.
+var small = workload{n: 12, symmetry: queens.Full}
 
-// reach waits until the run has so many tasks done, in percent of all, and not all.
-func (c *cluster) reach(percent uint64) {
+// waitForDone waits until the given share of the tasks is done, and fails if all are.
+func (c *cluster) waitForDone(percent uint64) {
 	c.t.Helper()
 	var r run.Record
 	c.eventually(fmt.Sprintf("%d%% of the tasks are done", percent), func() bool {
@@ -82,46 +82,46 @@ func (c *cluster) reach(percent uint64) {
 		r, known = c.record()
 		return known && r.Done*100 >= percent*r.Manifest.Tasks
 	})
-	c.midRun("reached")
+	c.expectRunning("waiting for the first tasks")
 }
 
-// midRun waits for a sign of life that the coordinator gives from now on, and fails
-// where the run is over: then what was done to the cluster did not strike it.
-func (c *cluster) midRun(after string) {
+// expectRunning waits until the coordinator renews the record of the run from now on. It fails
+// if the run is over, because then the fault before did not hit it.
+func (c *cluster) expectRunning(after string) {
 	c.t.Helper()
 	var r run.Record
 	since := time.Now()
-	c.eventually("the coordinator is at work after: "+after, func() bool {
-		if c.logged("run ended") > 0 {
-			c.t.Fatalf("the run was over before: %s", after)
+	c.eventually("the coordinator is active after: "+after, func() bool {
+		if c.logLines("run ended") > 0 {
+			c.t.Fatalf("the run ended before: %s", after)
 		}
 		var known bool
 		r, known = c.record()
 		return known && r.State == run.Running && r.Updated.After(since)
 	})
 	if r.Done == r.Manifest.Tasks {
-		c.t.Fatalf("all was counted before: %s", after)
+		c.t.Fatalf("all tasks were done before: %s", after)
 	}
-	c.say("%s: %d of %d tasks done", after, r.Done, r.Manifest.Tasks)
+	c.t.Logf("%s: %d of %d tasks done", after, r.Done, r.Manifest.Tasks)
 }
 
-// expectTotal waits for the coordinator to end, and holds its last line and its exit
-// code to what they should be.
+// expectTotal waits until the coordinator exits, and checks its last line and exit code.
 func (c *cluster) expectTotal() {
 	c.t.Helper()
 	coordinator := c.containers("coordinator")[0]
-	if code := c.docker(patience, "wait", coordinator); code != "0" {
-		c.t.Fatalf("the coordinator ended with code %s", code)
+	if code := c.docker(waitTimeout, "wait", coordinator); code != "0" {
+		c.t.Fatalf("the coordinator exited with code %s", code)
 	}
 	log := strings.TrimSpace(c.compose("logs", "--no-log-prefix", "--no-color", "coordinator"))
 	if last := log[strings.LastIndex(log, "\n")+1:]; last != c.total {
 		c.t.Fatalf("the coordinator's last line is %q, want %s", last, c.total)
 	}
-	c.say("total %s, exit 0", c.total)
+	c.t.Logf("total %s, exit 0", c.total)
 }
 
-// Attached, up prints the total as the coordinator's last line and has its exit code.
-// The second up counts again. A coordinator that is done is not started again by Docker.
+// TestUp checks that docker compose up in the foreground prints the total as the last line
+// of the coordinator and returns its exit code, that a second up counts again, and that Docker
+// does not restart a coordinator that is done.
 func TestUp(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, small)
@@ -136,130 +136,131 @@ func TestUp(t *testing.T) {
 		if !strings.Contains(out, c.total) || last != c.total {
 			t.Errorf("the coordinator's last line is %q, want %s:\n%s", last, c.total, out)
 		}
-		if l := c.inspect(c.containers("coordinator")[0]); l.State.Status != "exited" || l.RestartCount != 0 {
-			t.Errorf("the coordinator is %s, restarted %d times", l.State.Status, l.RestartCount)
+		if info := c.inspect(c.containers("coordinator")[0]); info.State.Status != "exited" || info.RestartCount != 0 {
+			t.Errorf("the coordinator is %s, restarted %d times", info.State.Status, info.RestartCount)
 		}
-		c.say("%s: total %s, exit 0", strings.Join(args, " "), last)
+		c.t.Logf("%s: total %s, exit 0", strings.Join(args, " "), last)
 	}
 }
 
-// Workers come and go during a run.
+// TestScale starts and stops workers during a run.
 func TestScale(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, lasting(t, 90*time.Second))
+	c := newCluster(t, workloadLasting(t, 90*time.Second))
 	c.up(1)
-	c.reach(1)
+	c.waitForDone(1)
 	c.compose("up", "--detach", "--scale", "worker=4")
-	c.eventually("four workers have joined", func() bool { return c.logged("worker joined") == 4 })
-	c.midRun("scaled from 1 worker to 4")
+	c.eventually("four workers have joined", func() bool { return c.logLines("worker joined") == 4 })
+	c.expectRunning("scaled from 1 worker to 4")
 	c.compose("scale", "worker=2")
-	// They are gone now: what they held they have handed back, or nobody would know.
-	c.eventually("two workers have left", func() bool { return c.logged("worker left") == 2 })
-	c.midRun("scaled from 4 workers to 2")
+	// A worker that stops in order releases its tasks and says goodbye.
+	c.eventually("two workers have left", func() bool { return c.logLines("worker left") == 2 })
+	c.expectRunning("scaled from 4 workers to 2")
 	c.expectTotal()
 }
 
-// A worker that is killed comes back, and what it held is counted by whoever takes it.
+// TestKilledWorker kills a worker: it comes back, and any worker counts its tasks.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, lasting(t, 50*time.Second))
+	c := newCluster(t, workloadLasting(t, 50*time.Second))
 	c.up(2)
-	c.reach(5)
-	c.crash(c.containers("worker")[0])
-	c.eventually("the worker has joined again", func() bool { return c.logged("worker joined") == 3 })
-	c.midRun("killed a worker, which came back")
+	c.waitForDone(5)
+	c.kill(c.containers("worker")[0])
+	c.eventually("the worker has joined again", func() bool { return c.logLines("worker joined") == 3 })
+	c.expectRunning("killed a worker, which restarted")
 	c.expectTotal()
 }
 
-// A coordinator that is killed comes back by itself, one that was killed by hand is
-// started again by up; each goes on from the ledger.
+// TestKilledCoordinator kills a coordinator, which Docker restarts, and stops it by docker
+// kill, after which up starts it; both times it resumes from the ledger.
 func TestKilledCoordinator(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, lasting(t, 50*time.Second))
+	c := newCluster(t, workloadLasting(t, 50*time.Second))
 	c.up(2)
-	c.reach(5)
+	c.waitForDone(5)
 	coordinator := c.containers("coordinator")[0]
-	c.crash(coordinator)
-	c.goesOn(2, "killed the coordinator, which came back")
-	c.docker(patience, "kill", coordinator)
+	c.kill(coordinator)
+	c.expectResumed(2, "killed the coordinator, which restarted")
+	c.docker(waitTimeout, "kill", coordinator)
 	c.up(2)
-	c.goesOn(3, "killed the coordinator by hand, then up")
+	c.expectResumed(3, "docker kill of the coordinator, then up")
 	c.expectTotal()
 }
 
-// goesOn waits for a coordinator with that epoch to be at work, on a ledger that was not
-// empty.
-func (c *cluster) goesOn(epoch uint64, after string) {
+// expectResumed waits until a coordinator with that epoch is active, and checks that it resumed
+// from a ledger that was not empty.
+func (c *cluster) expectResumed(epoch uint64, after string) {
 	c.t.Helper()
-	c.eventually("the next coordinator has the run", func() bool {
+	c.eventually("the next coordinator has claimed the run", func() bool {
 		r, known := c.record()
 		return known && r.Epoch == epoch
 	})
-	c.midRun(after)
-	if c.logged(`going on with the run`) == 0 || c.logged(`counting done=[1-9]`) == 0 {
-		c.t.Errorf("after: %s: the coordinator has not gone on where the last one was", after)
+	c.expectRunning(after)
+	if c.logLines(`going on with the run`) == 0 || c.logLines(`counting done=[1-9]`) == 0 {
+		c.t.Errorf("after: %s: the coordinator did not resume from the ledger", after)
 	}
 }
 
-// A server that is killed comes back with what it had, or, when its volume is lost, with
-// nothing; the run goes on with either.
+// TestKilledServer kills the server, which comes back with its volume, and removes it with its
+// volume; the run continues with either.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, lasting(t, 50*time.Second))
+	c := newCluster(t, workloadLasting(t, 50*time.Second))
 	c.up(2)
-	c.reach(5)
-	c.crash(c.containers("nats")[0])
-	c.midRun("killed the server, which came back with its volume")
-	c.docker(patience, "rm", "--force", c.containers("nats")[0])
-	c.docker(patience, "volume", "rm", c.project+"_nats")
+	c.waitForDone(5)
+	c.kill(c.containers("nats")[0])
+	c.expectRunning("killed the server, which restarted with its volume")
+	c.docker(waitTimeout, "rm", "--force", c.containers("nats")[0])
+	c.docker(waitTimeout, "volume", "rm", c.project+"_nats")
 	c.compose("up", "--detach", "nats")
-	c.midRun("killed the server, then up without its volume")
+	c.expectRunning("removed the server and its volume, then up")
 	c.expectTotal()
 }
 
-// A worker that is cut off for longer than its leases loses its tasks to others, and
-// counts again when it is back.
-func TestCutOff(t *testing.T) {
+// TestDisconnectedWorker disconnects a worker for longer than its leases: other workers take its tasks,
+// and it counts again when it is back.
+func TestDisconnectedWorker(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, lasting(t, 80*time.Second))
+	c := newCluster(t, workloadLasting(t, 80*time.Second))
 	c.up(2)
-	c.reach(5)
+	c.waitForDone(5)
 	victim, network := c.containers("worker")[0], c.project+"_default"
 	cut := time.Now()
-	c.docker(patience, "network", "disconnect", network, victim)
-	c.eventually("the worker has vanished", func() bool { return c.logged("worker vanished") == 1 })
+	c.docker(waitTimeout, "network", "disconnect", network, victim)
+	c.eventually("the worker has vanished", func() bool { return c.logLines("worker vanished") == 1 })
 	if long := time.Since(cut); long < bus.DefaultLease {
-		t.Errorf("the worker was cut off for %v, less than a lease", long)
+		t.Errorf("the worker was disconnected for %v, less than a lease", long)
 	}
-	c.midRun("cut a worker off for longer than a lease")
-	c.docker(patience, "network", "connect", network, victim)
-	c.eventually("the worker has joined again", func() bool { return c.logged("worker joined") == 3 })
-	c.midRun("healed")
-	if l := c.inspect(victim); l.RestartCount != 0 {
-		t.Errorf("the worker was restarted %d times", l.RestartCount)
+	c.expectRunning("disconnected a worker for longer than a lease")
+	c.docker(waitTimeout, "network", "connect", network, victim)
+	c.eventually("the worker has joined again", func() bool { return c.logLines("worker joined") == 3 })
+	c.expectRunning("reconnected the worker")
+	if info := c.inspect(victim); info.RestartCount != 0 {
+		t.Errorf("the worker was restarted %d times", info.RestartCount)
 	}
 	c.expectTotal()
 }
 
-// Down and up goes on where it was, in new containers; up again changes nothing.
+// TestDownAndUp checks that down and up resumes the run in new containers, and that another up
+// changes nothing.
 func TestDownAndUp(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, lasting(t, 40*time.Second))
+	c := newCluster(t, workloadLasting(t, 40*time.Second))
 	c.up(2)
-	c.reach(5)
-	before, told := c.containers("coordinator")[0], time.Now()
+	c.waitForDone(5)
+	before, start := c.containers("coordinator")[0], time.Now()
 	c.compose("down")
 	const grace = 30 * time.Second // stop_grace_period
-	if took := time.Since(told); took >= grace {
-		t.Errorf("down took %v: something was killed, not stopped", took)
+	if took := time.Since(start); took >= grace {
+		t.Errorf("down took %v: a container was killed instead of stopped", took)
 	}
 	c.up(2)
-	c.goesOn(2, "down, then up")
+	c.expectResumed(2, "down, then up")
 	after := c.containers("coordinator")[0]
 	c.up(2)
 	if again := c.containers("coordinator")[0]; before == after || again != after {
 		t.Errorf("the coordinator was %s, after down and up %s, after up again %s", before, after, again)
 	}
-	c.midRun("up again")
+	c.expectRunning("up again")
 	c.expectTotal()
 }

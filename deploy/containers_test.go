@@ -13,27 +13,27 @@ import (
 	"testing"
 )
 
-// A coordinator that can't begin is given up after some tries, with its exit code, and
-// meanwhile every container has no more rights than it needs.
+// TestContainers checks the rights, ports, users, versions and health of the containers, and
+// that Docker gives up a coordinator that cannot start after ten restarts.
 func TestContainers(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, size{n: 12, symmetry: "diagonal"})
+	c := newCluster(t, workload{n: 12, symmetry: "diagonal"})
 	c.variables["VERSION"] = "v0.0.0-test"
 	c.variables["COMMIT"] = "0123456789ab"
 	c.variables["DATE"] = "2026-01-02T03:04:05Z"
 	c.up(2)
 	for _, service := range []string{"coordinator", "worker"} {
-		said := c.compose("run", "--rm", "--no-deps", service, "--version")
-		if want := service + " version v0.0.0-test (0123456789ab, 2026-01-02T03:04:05Z)"; said != want {
-			t.Errorf("%s --version says %q, want %q", service, said, want)
+		got := c.compose("run", "--rm", "--no-deps", service, "--version")
+		if want := service + " version v0.0.0-test (0123456789ab, 2026-01-02T03:04:05Z)"; got != want {
+			t.Errorf("%s --version is %q, want %q", service, got, want)
 		}
 	}
 	for _, id := range slices.Concat(c.containers("nats"), c.containers("coordinator"), c.containers("worker")) {
-		l := c.inspect(id)
-		if h := l.HostConfig; !h.ReadonlyRootfs || !slices.Equal(h.CapDrop, []string{"ALL"}) || !slices.Equal(h.SecurityOpt, []string{"no-new-privileges:true"}) {
+		info := c.inspect(id)
+		if h := info.HostConfig; !h.ReadonlyRootfs || !slices.Equal(h.CapDrop, []string{"ALL"}) || !slices.Equal(h.SecurityOpt, []string{"no-new-privileges:true"}) {
 			t.Errorf("container %s has the rights %+v", id, h)
 		}
-		for port, bound := range l.NetworkSettings.Ports {
+		for port, bound := range info.NetworkSettings.Ports {
 			for _, b := range bound {
 				if b.HostIP != "127.0.0.1" || port != "4222/tcp" {
 					t.Errorf("container %s has port %s bound to %s", id, port, b.HostIP)
@@ -49,31 +49,31 @@ func TestContainers(t *testing.T) {
 			t.Errorf("container %s has a shell", id)
 		}
 	}
-	// The runtime never takes less than two threads for a part of a machine.
+	// GOMAXPROCS is at least 2 with a CPU limit below 2 cores.
 	threads := fmt.Sprintf(" threads=%d ", min(2, runtime.NumCPU()))
 	worker := c.containers("worker")[0]
-	c.eventually("the worker says how many threads it has", func() bool {
-		return strings.Contains(c.docker(patience, "logs", worker)+c.compose("logs", "worker"), threads)
+	c.eventually("the worker logs its number of threads", func() bool {
+		return strings.Contains(c.docker(waitTimeout, "logs", worker)+c.compose("logs", "worker"), threads)
 	})
 	if cpus := c.inspect(worker).HostConfig.NanoCpus; cpus != 5e8 {
-		t.Errorf("a worker has %d billionths of a core, want half a core", cpus)
+		t.Errorf("a worker has %d nanocores, want half a core", cpus)
 	}
 	c.eventually("the worker is healthy", func() bool { return c.inspect(worker).State.Health.Status == "healthy" })
-	c.say("rights, ports, users, versions, CPU limits and health are as they should be")
+	c.t.Logf("rights, ports, users, versions, CPU limits and health are correct")
 	coordinator := c.containers("coordinator")[0]
-	c.eventually("the coordinator is given up", func() bool {
-		l := c.inspect(coordinator)
-		return l.State.Status == "exited" && l.RestartCount >= 10
+	c.eventually("Docker gives up the coordinator", func() bool {
+		info := c.inspect(coordinator)
+		return info.State.Status == "exited" && info.RestartCount >= 10
 	})
-	if l := c.inspect(coordinator); l.State.ExitCode != 2 || l.RestartCount != 10 {
-		t.Errorf("the coordinator is left with code %d after %d tries", l.State.ExitCode, l.RestartCount)
+	if info := c.inspect(coordinator); info.State.ExitCode != 2 || info.RestartCount != 10 {
+		t.Errorf("the coordinator has exit code %d after %d restarts", info.State.ExitCode, info.RestartCount)
 	}
-	c.say("a coordinator with a wrong symmetry was given up after 10 tries")
+	c.t.Logf("Docker gave up a coordinator with a wrong symmetry after 10 restarts")
 }
 
-// The unit is one that systemd takes, but for the path of the binary.
+// TestUnit checks that systemd accepts the unit, with another path for the binary.
 func TestUnit(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	unit := replaced(t, "nqueens-worker.service", "/usr/local/bin/nqueens-worker", "/bin/true")
 	out, err := exec.CommandContext(ctx, "systemd-analyze", "verify", unit).CombinedOutput()

@@ -24,32 +24,32 @@ import (
 	"nqueens/pkg/run"
 )
 
-// patience bounds each wait for what must happen. It is long, for busy machines: where
-// nothing is wrong nobody waits for its end.
-const patience = 3 * time.Minute
+// waitTimeout bounds each wait. It is long enough for busy machines; a passing test never
+// reaches it.
+const waitTimeout = 3 * time.Minute
 
-// patienceToBuild bounds the first build of the images, which compiles everything.
-const patienceToBuild = 10 * time.Minute
+// buildTimeout bounds the first build of the images, which compiles everything.
+const buildTimeout = 10 * time.Minute
 
-// cluster is a Compose project of its own, which is gone with all that is its when the
-// test ends.
+// cluster is a Compose project of its own. The end of the test removes it with its images and
+// volumes.
 type cluster struct {
 	t         *testing.T
-	folder    string // with docker-compose.yml
+	dir       string // contains docker-compose.yml
 	project   string
 	server    string            // the address of the NATS server on this machine
-	total     string            // what the run is to come to
+	total     string            // the published total
 	variables map[string]string // of docker-compose.yml
 }
 
-// newCluster returns a cluster that will count the size given, with half a core a worker.
-// Its images are built.
-func newCluster(t *testing.T, s size) *cluster {
+// newCluster builds the images of a cluster that will count the workload with half a core per
+// worker.
+func newCluster(t *testing.T, w workload) *cluster {
 	t.Helper()
-	total, _ := queens.KnownTotal(s.n)
+	total, _ := queens.KnownTotal(w.n)
 	c := &cluster{
 		t:       t,
-		folder:  "..",
+		dir:     "..",
 		project: fmt.Sprintf("nqtest-%s-%d", strings.ToLower(t.Name()), os.Getpid()),
 		server:  freeAddress(t),
 		total:   total.String(),
@@ -57,30 +57,30 @@ func newCluster(t *testing.T, s size) *cluster {
 	c.variables = map[string]string{
 		"COMPOSE_PROJECT_NAME": c.project,
 		"NATS_LISTEN":          c.server,
-		"N":                    strconv.Itoa(s.n),
-		"NQUEENS_SYMMETRY":     string(s.symmetry),
+		"N":                    strconv.Itoa(w.n),
+		"NQUEENS_SYMMETRY":     string(w.symmetry),
 		"NQUEENS_KERNEL":       "generic",
 		"WORKER_CPUS":          "0.5",
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("%s\n%s", c.try("ps", "--all"), c.try("logs", "--timestamps"))
+			t.Logf("%s\n%s", c.composeOutput("ps", "--all"), c.composeOutput("logs", "--timestamps"))
 		}
 		c.compose("down", "--volumes", "--rmi", "local", "--timeout", "20")
 		ours := "label=com.docker.compose.project=" + c.project
-		c.docker(patience, "image", "prune", "--force", "--filter", ours) // those that newer ones replaced
+		c.docker(waitTimeout, "image", "prune", "--force", "--filter", ours) // images replaced by newer ones
 		for _, kind := range []string{"container", "network", "volume", "image"} {
-			if left := c.docker(patience, kind, "ls", "--quiet", "--filter", ours); left != "" {
-				t.Errorf("a %s is left behind: %s", kind, left)
+			if left := c.docker(waitTimeout, kind, "ls", "--quiet", "--filter", ours); left != "" {
+				t.Errorf("a %s remains: %s", kind, left)
 			}
 		}
 	})
-	c.docker(patienceToBuild, "compose", "--progress", "plain", "build")
+	c.docker(buildTimeout, "compose", "--progress", "plain", "build")
 	return c
 }
 
-// freeAddress returns an address of this machine at which nobody listens. It is the same
-// when a server is killed and started again, as one of Docker's choice would not be.
+// freeAddress returns an unused local address. A restarted server keeps it, unlike one that
+// Docker chooses.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -91,10 +91,10 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// command returns a command in the cluster's folder, with its variables and no others.
+// command returns a command in the cluster's directory, with its variables and no others.
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = c.folder
+	cmd.Dir = c.dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.HasPrefix(name, "NQUEENS_") || strings.HasPrefix(name, "COMPOSE_") ||
@@ -107,32 +107,32 @@ func (c *cluster) command(ctx context.Context, name string, args ...string) *exe
 	return cmd
 }
 
-// compose runs docker compose, which must succeed, and returns its stdout.
+// compose runs docker compose and returns its stdout. It fails the test on an error.
 func (c *cluster) compose(args ...string) string {
 	c.t.Helper()
-	return c.docker(patience, append([]string{"compose", "--progress", "plain"}, args...)...)
+	return c.docker(waitTimeout, append([]string{"compose", "--progress", "plain"}, args...)...)
 }
 
-// docker runs docker in the cluster's folder with its variables. It must succeed within
-// that time. What is returned is its stdout, without the last line break.
-func (c *cluster) docker(within time.Duration, args ...string) string {
+// docker runs docker in the cluster's directory with its variables, and returns its stdout
+// without the last line break. It fails the test on an error or after the timeout.
+func (c *cluster) docker(timeout time.Duration, args ...string) string {
 	c.t.Helper()
-	// Not the test's context: the cluster is removed when that has ended.
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+	// Not the context of the test: the cleanup runs after its end.
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	var told bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := c.command(ctx, "docker", args...)
-	cmd.Stderr = &told
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		c.t.Fatalf("docker %q: %v\n%s%s", args, err, out, told.Bytes())
+		c.t.Fatalf("docker %q: %v\n%s%s", args, err, out, stderr.Bytes())
 	}
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// try runs docker compose and returns what it prints, whatever comes of it.
-func (c *cluster) try(args ...string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// composeOutput runs docker compose and returns its output, with the error if it fails.
+func (c *cluster) composeOutput(args ...string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	out, err := c.command(ctx, "docker", append([]string{"compose"}, args...)...).CombinedOutput()
 	if err != nil {
@@ -141,18 +141,12 @@ func (c *cluster) try(args ...string) string {
 	return string(out)
 }
 
-// up builds the images and starts the cluster with so many workers.
+// up builds the images and starts the cluster with that number of workers.
 func (c *cluster) up(workers int) {
 	c.t.Helper()
 	c.variables["WORKERS"] = strconv.Itoa(workers)
 	c.compose("up", "--detach", "--build")
-	c.say("up: n = %s with %d workers", c.variables["N"], workers)
-}
-
-// say tells whoever reads the test's output what it did.
-func (c *cluster) say(format string, args ...any) {
-	c.t.Helper()
-	c.t.Logf(format, args...)
+	c.t.Logf("up: n = %s with %d workers", c.variables["N"], workers)
 }
 
 // containers returns the ids of a service's containers, running or not.
@@ -165,8 +159,8 @@ func (c *cluster) containers(service string) []string {
 	return ids
 }
 
-// look is what a test asks of a container.
-type look struct {
+// containerInfo is the part of docker container inspect that the tests use.
+type containerInfo struct {
 	State struct {
 		Status   string
 		ExitCode int
@@ -188,29 +182,29 @@ type hostConfig struct {
 	NanoCpus       int64
 }
 
-func (c *cluster) inspect(container string) look {
+func (c *cluster) inspect(container string) containerInfo {
 	c.t.Helper()
-	var l look
-	if err := json.Unmarshal([]byte(c.docker(patience, "container", "inspect", "--format", "{{json .}}", container)), &l); err != nil {
+	var info containerInfo
+	if err := json.Unmarshal([]byte(c.docker(waitTimeout, "container", "inspect", "--format", "{{json .}}", container)), &info); err != nil {
 		c.t.Fatal(err)
 	}
-	return l
+	return info
 }
 
-// crash kills the process of a container with SIGKILL, from outside of Docker: after
-// docker kill no restart policy holds.
-func (c *cluster) crash(container string) {
+// kill sends SIGKILL to the process of a container without docker kill, which would suspend
+// the restart policy.
+func (c *cluster) kill(container string) {
 	c.t.Helper()
 	before := c.inspect(container)
-	c.docker(patience, "run", "--rm", "--pid", "host", "--network", "none", "--entrypoint", "kill", natsImage(c.t),
+	c.docker(waitTimeout, "run", "--rm", "--pid", "host", "--network", "none", "--entrypoint", "kill", natsImage(c.t),
 		"-9", strconv.Itoa(before.State.Pid))
-	c.eventually("the killed container is back", func() bool {
+	c.eventually("the killed container has restarted", func() bool {
 		now := c.inspect(container)
 		return now.RestartCount == before.RestartCount+1 && now.State.Status == "running"
 	})
 }
 
-// natsImage is the name of the image that has a shell's tools.
+// natsImage returns the name of the server's image, which has shell tools.
 func natsImage(t *testing.T) string {
 	t.Helper()
 	file, err := os.ReadFile("../docker-compose.yml")
@@ -219,30 +213,30 @@ func natsImage(t *testing.T) string {
 	}
 	match := regexp.MustCompile(`image: (nats:\S+)`).FindSubmatch(file)
 	if match == nil {
-		t.Fatal("docker-compose.yml names no image of nats")
+		t.Fatal("docker-compose.yml has no image of nats")
 	}
 	return string(match[1])
 }
 
-// eventually waits until a condition holds that nobody tells of.
+// eventually polls until the condition holds.
 func (c *cluster) eventually(what string, condition func() bool) {
 	c.t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !condition(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatalf("not within %v: %s", patience, what)
+			c.t.Fatalf("timeout after %v: %s", waitTimeout, what)
 		}
 	}
 }
 
-// logged returns the number of lines of the coordinator's log, since it was made, that
-// match the pattern.
-func (c *cluster) logged(pattern string) int {
+// logLines returns the number of lines in the log of the coordinator's container that match the
+// pattern.
+func (c *cluster) logLines(pattern string) int {
 	c.t.Helper()
 	log := c.compose("logs", "--no-log-prefix", "--no-color", "coordinator")
 	return len(regexp.MustCompile(`(?m)^.*`+pattern+`.*$`).FindAllString(log, -1))
 }
 
-// record returns what the server knows of the run now, and whether it knows a run.
+// record returns the newest record of a run on the server, if there is one.
 func (c *cluster) record() (run.Record, bool) {
 	c.t.Helper()
 	b, err := bus.Connect(bus.Config{URL: "nats://" + c.server, Name: "test", Lease: bus.DefaultLease, Log: zerolog.Nop()})
@@ -250,7 +244,7 @@ func (c *cluster) record() (run.Record, bool) {
 		return run.Record{}, false
 	}
 	defer b.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	records, err := b.Registry().Records(ctx)
 	if err != nil || len(records) == 0 {

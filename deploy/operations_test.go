@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// Whoever types the commands of docs/operations.md, in their order, into a clean
-// checkout, has each of them succeed, and the total in the end.
+// TestOperations checks that the commands of docs/operations.md succeed, in their order and in
+// a clean checkout, and that the run ends with the total.
 func TestOperations(t *testing.T) {
 	t.Parallel()
-	folder := checkout(t) // it is removed after the cluster
-	c := newCluster(t, lasting(t, 40*time.Second))
-	c.folder = folder
-	// As a person would have it, but for an address that is free and a count of minutes.
-	stand := strings.NewReplacer("127.0.0.1:4222", c.server, "export N=20\n", "")
+	dir := checkout(t) // removed after the cluster
+	c := newCluster(t, workloadLasting(t, 40*time.Second))
+	c.dir = dir
+	// The commands of the page, with an unused address and a shorter count.
+	adapt := strings.NewReplacer("127.0.0.1:4222", c.server, "export N=20\n", "")
 	run := ""
 	blocks := blocks(t, "../docs/operations.md")
 	for _, b := range blocks {
@@ -33,7 +33,7 @@ func TestOperations(t *testing.T) {
 			c.expectTotal()
 			run = c.runName()
 		}
-		c.shell(strings.ReplaceAll(stand.Replace(b.text), "RUN", run), b.watch)
+		c.shell(strings.ReplaceAll(adapt.Replace(b.text), "RUN", run), b.watch)
 	}
 	if run == "" || len(blocks) < 10 {
 		t.Errorf("docs/operations.md has %d blocks of commands, and RUN in none", len(blocks))
@@ -43,18 +43,18 @@ func TestOperations(t *testing.T) {
 // runName returns the name of the newest run of a cluster.
 func (c *cluster) runName() string {
 	c.t.Helper()
-	listed := c.compose("run", "--rm", "--no-deps", "coordinator", "runs", "--json")
-	name := regexp.MustCompile(`"run":"([^"]+)"`).FindStringSubmatch(listed)
+	runs := c.compose("run", "--rm", "--no-deps", "coordinator", "runs", "--json")
+	name := regexp.MustCompile(`"run":"([^"]+)"`).FindStringSubmatch(runs)
 	if name == nil {
-		c.t.Fatalf("there is no run: %s", listed)
+		c.t.Fatalf("there is no run: %s", runs)
 	}
 	return name[1]
 }
 
-// block is a piece of a page with commands for a shell.
+// block is a block of shell commands in a page.
 type block struct {
 	text  string
-	watch bool // they go on until they are interrupted
+	watch bool // they run until they are interrupted
 }
 
 func blocks(t *testing.T, page string) []block {
@@ -70,39 +70,38 @@ func blocks(t *testing.T, page string) []block {
 	return found
 }
 
-// shell runs commands in the cluster's folder, each of which must succeed. Those that
-// watch must still be at it after a while.
+// shell runs commands in the cluster's directory and fails the test on an error. Commands
+// that watch must still be running after some seconds.
 func (c *cluster) shell(text string, watch bool) {
 	c.t.Helper()
-	long := patience
+	timeout := waitTimeout
 	if watch {
-		long = 5 * time.Second
+		timeout = 5 * time.Second
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), long)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	cmd := c.command(ctx, "bash", "-euo", "pipefail", "-c", text)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = waitTimeout
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	if watch && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = errors.Join(errors.New("it ended by itself"), err)
+		err = errors.Join(errors.New("the command ended by itself"), err)
 	} else if watch {
 		err = nil
 	}
 	if err != nil {
 		c.t.Fatalf("%s: %v\n%s", text, err, out.Bytes())
 	}
-	c.say("ran\n%s", text)
+	c.t.Logf("ran\n%s", text)
 }
 
-// checkout returns a copy of the sources as git has them: a repository of its own, with
-// nothing that was built.
+// checkout returns a repository with a copy of the sources, without ignored files.
 func checkout(t *testing.T) string {
 	t.Helper()
-	folder := t.TempDir()
+	dir := t.TempDir()
 	git := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), "git", args...).Output()
 		if err != nil {
@@ -112,10 +111,10 @@ func checkout(t *testing.T) string {
 	}
 	files := git("-C", "..", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	for file := range strings.SplitSeq(strings.TrimSuffix(files, "\x00"), "\x00") {
-		from, to := filepath.Join("..", file), filepath.Join(folder, file)
+		from, to := filepath.Join("..", file), filepath.Join(dir, file)
 		text, err := os.ReadFile(from)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // deleted, and not yet committed so
+			continue // deleted, but not committed
 		}
 		info, statErr := os.Stat(from)
 		if err := errors.Join(err, statErr, os.MkdirAll(filepath.Dir(to), 0o755)); err != nil {
@@ -125,13 +124,13 @@ func checkout(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	git("-C", folder, "init", "-q")
-	git("-C", folder, "add", "--all")
-	git("-C", folder, "-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "-q", "-m", "checkout")
-	return folder
+	git("-C", dir, "init", "-q")
+	git("-C", dir, "add", "--all")
+	git("-C", dir, "-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "-q", "-m", "checkout")
+	return dir
 }
 
-// replaced returns the path of a copy of a file with one text in place of another.
+// replaced returns the path of a copy of a file in which text replaces old.
 func replaced(t *testing.T, file, old, text string) string {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -139,7 +138,7 @@ func replaced(t *testing.T, file, old, text string) string {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(content, []byte(old)) {
-		t.Fatalf("%s has nothing of %s", file, old)
+		t.Fatalf("%s does not contain %s", file, old)
 	}
 	path := filepath.Join(t.TempDir(), filepath.Base(file))
 	if err := os.WriteFile(path, bytes.ReplaceAll(content, []byte(old), []byte(text)), 0o600); err != nil {
