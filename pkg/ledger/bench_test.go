@@ -29,13 +29,13 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens a ledger with a million results, BenchmarkAll reads them again.
+// BenchmarkOpen opens a ledger with a million results.
 func BenchmarkOpen(b *testing.B) {
 	folder := million(b)
 	for _, how := range []struct {
 		name string
 		open func(string) (*ledger.Ledger, error)
-	}{{"Open", openWriter}, {"View", ledger.OpenReadOnly}} {
+	}{{"Open", openWriter}, {"OpenReadOnly", ledger.OpenReadOnly}} {
 		b.Run(how.name, func(b *testing.B) {
 			for b.Loop() {
 				l, err := how.open(folder)
@@ -48,6 +48,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
+// BenchmarkAll reads a million results.
 func BenchmarkAll(b *testing.B) {
 	l := open(b, ledger.OpenReadOnly, million(b))
 	for b.Loop() {
@@ -59,7 +60,7 @@ func BenchmarkAll(b *testing.B) {
 	}
 }
 
-// million makes a ledger with as many results, and returns its folder.
+// million creates a ledger with a million results, and returns its folder.
 func million(b *testing.B) string {
 	const tasks = 1_000_000
 	folder := b.TempDir()

@@ -4,19 +4,24 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.etcd.io/bbolt"
+
+	"nqueens/pkg/testkit"
 )
 
-// Whatever bbolt writes, with pages that split, merge, overflow and fall free, and
-// checkBuckets that come and go, is sound.
+// Whatever bbolt writes is found sound: pages that split, merge, overflow and become free,
+// and buckets that are created and deleted.
 func TestWhatBoltWritesIsSound(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := testkit.Rand(t)
+	rounds := 120
+	if !testkit.Full() {
+		rounds = 40
+	}
 	path := filepath.Join(t.TempDir(), "bolt.db")
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: pageSize, NoSync: true})
 	if err != nil {
@@ -24,7 +29,7 @@ func TestWhatBoltWritesIsSound(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	const keys = 20_000
-	for round := range 120 {
+	for round := range rounds {
 		err := db.Update(func(tx *bbolt.Tx) error {
 			if round%40 == 39 {
 				return tx.DeleteBucket(key64(uint64(rng.IntN(2))))
@@ -76,14 +81,14 @@ func checkFile(t *testing.T, path, what string) {
 	}
 }
 
-// A file whose pages are not one tree and the free pages, each page once and each key
-// in its place, is refused with the reason, without an end to the walk being needed.
+// A file is refused with the reason unless its pages are one tree and the free pages, each
+// page once and each key in order; also if following its pages would never end.
 func TestStructure(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		high  uint64
 		build func(*fakeFile)
-		says  string // nothing where the file is sound
+		says  string // empty if the file is sound
 	}{
 		{"an empty tree", 4, func(*fakeFile) {}, ""},
 		{"a tree", 6, func(b *fakeFile) {
@@ -121,11 +126,11 @@ func TestStructure(t *testing.T) {
 		{"a root beyond the end", 4, func(b *fakeFile) { b.meta(0, 1, 4, 2, 4) }, "page 4 is beyond"},
 		{"no list of free pages", 4, func(b *fakeFile) { b.meta(0, 1, 3, 1<<64-1, 4) }, "free pages: page 18446744073709551615 is beyond"},
 		{"a root among the meta pages", 4, func(b *fakeFile) { b.pages[1] = pageOf(1, leafPage, 0); b.meta(0, 1, 1, 2, 4) }, "page 1 is in use twice"},
-		{"another id", 4, func(b *fakeFile) { b.pages[3][0]++ }, "page 3 has a header"},
-		{"another kind", 4, func(b *fakeFile) { b.set(3, freelistPage, 0) }, "page 3 has a header"},
-		{"two kinds", 4, func(b *fakeFile) { b.set(3, leafPage|branchPage, 0) }, "page 3 has a header"},
-		{"overflow beyond the end", 4, func(b *fakeFile) { b.set(3, leafPage, 1) }, "page 3 has a header"},
-		{"all of overflow", 4, func(b *fakeFile) { b.set(3, leafPage, 1<<32-1) }, "page 3 has a header"},
+		{"another id", 4, func(b *fakeFile) { b.pages[3][0]++ }, "page 3 has a wrong header"},
+		{"another kind", 4, func(b *fakeFile) { b.set(3, freelistPage, 0) }, "page 3 has a wrong header"},
+		{"two kinds", 4, func(b *fakeFile) { b.set(3, leafPage|branchPage, 0) }, "page 3 has a wrong header"},
+		{"overflow beyond the end", 4, func(b *fakeFile) { b.set(3, leafPage, 1) }, "page 3 has a wrong header"},
+		{"all of overflow", 4, func(b *fakeFile) { b.set(3, leafPage, 1<<32-1) }, "page 3 has a wrong header"},
 		{"overflow into what is in use", 5, func(b *fakeFile) { b.meta(0, 1, 4, 2, 5); b.set(2, freelistPage, 2); b.set(4, leafPage, 0) }, "page 4 is in use twice"},
 		{"a page lost", 5, func(*fakeFile) {}, "1 of its 5 pages"},
 		{"a page free and in use", 4, func(b *fakeFile) { b.free(3) }, "page 3 is in use twice"},
@@ -143,16 +148,16 @@ func TestStructure(t *testing.T) {
 			b.set(3, branchPage, 0, child("a", 4), child("b", 4))
 			b.set(4, leafPage, 0, leaf("a"))
 		}, "page 4 is in use twice"},
-		{"a branch without leaves", 4, func(b *fakeFile) { b.set(3, branchPage, 0) }, "a branch without leaves"},
+		{"a branch without children", 4, func(b *fakeFile) { b.set(3, branchPage, 0) }, "a branch without children"},
 		{"an empty leaf", 6, func(b *fakeFile) {
 			b.set(3, branchPage, 0, child("a", 4), child("b", 5))
 			b.set(4, leafPage, 0)
 			b.set(5, leafPage, 0, leaf("b"))
-		}, "page 4: it does not begin"},
+		}, "page 4: its first key"},
 		{"a leaf that begins too early", 5, func(b *fakeFile) {
 			b.set(3, branchPage, 0, child("b", 4))
 			b.set(4, leafPage, 0, leaf("a"))
-		}, "page 4: it does not begin"},
+		}, "page 4: its first key"},
 		{"a leaf that ends too late", 6, func(b *fakeFile) {
 			b.set(3, branchPage, 0, child("a", 4), child("c", 5))
 			b.set(4, leafPage, 0, leaf("a"), leaf("c"))
@@ -172,24 +177,24 @@ func TestStructure(t *testing.T) {
 			b.set(4, leafPage, 0, leaf("b"))
 			b.set(5, leafPage, 0, leaf("a"))
 		}, "page 3: key 62 is out of order"},
-		{"no key", 4, func(b *fakeFile) { b.set(3, leafPage, 0, leaf("")) }, "element 0 is not where"},
+		{"no key", 4, func(b *fakeFile) { b.set(3, leafPage, 0, leaf("")) }, "element 0 is misplaced"},
 		{"too many elements", 4, func(b *fakeFile) { byteOrder.PutUint16(b.pages[3][10:], 256) }, "256 elements do not fit"},
-		{"an element elsewhere", 4, func(b *fakeFile) { b.set(3, leafPage, 0, leaf("a")); b.pages[3][headerSize+4]++ }, "element 0 is not where"},
-		{"a value beyond the page", 4, func(b *fakeFile) { b.set(3, leafPage, 0, element{key: []byte("a"), value: make([]byte, pageSize)}) }, "element 0 is not where"},
+		{"an element elsewhere", 4, func(b *fakeFile) { b.set(3, leafPage, 0, leaf("a")); b.pages[3][headerSize+4]++ }, "element 0 is misplaced"},
+		{"a value beyond the page", 4, func(b *fakeFile) { b.set(3, leafPage, 0, element{key: []byte("a"), value: make([]byte, pageSize)}) }, "element 0 is misplaced"},
 		{"sizes that wrap", 4, func(b *fakeFile) {
 			b.set(3, leafPage, 0, leaf("a"))
 			byteOrder.PutUint32(b.pages[3][headerSize+8:], 1<<32-1)
 			byteOrder.PutUint32(b.pages[3][headerSize+12:], 1<<32-1)
-		}, "element 0 is not where"},
+		}, "element 0 is misplaced"},
 		{"no kind of element", 4, func(b *fakeFile) {
 			b.set(3, leafPage, 0, element{flags: 2, key: []byte("a"), value: bucketWithRoot(3)})
-		}, "it is not what it seems"},
-		{"a bucket cut short", 4, func(b *fakeFile) { b.set(3, leafPage, 0, bucket("a", bucketWithRoot(3)[:15])) }, "it is not what it seems"},
+		}, "not a valid bucket"},
+		{"a bucket cut short", 4, func(b *fakeFile) { b.set(3, leafPage, 0, bucket("a", bucketWithRoot(3)[:15])) }, "not a valid bucket"},
 		{"a bucket in a bucket", 6, func(b *fakeFile) {
 			b.set(3, leafPage, 0, bucket("a", bucketWithRoot(4)))
 			b.set(4, leafPage, 0, bucket("b", bucketWithRoot(5)))
 			b.set(5, leafPage, 0)
-		}, "it is not what it seems"},
+		}, "not a valid bucket"},
 		{"a bucket that is its parent", 4, func(b *fakeFile) { b.set(3, leafPage, 0, bucket("a", bucketWithRoot(3))) }, "page 3 is in use twice"},
 		{"a bucket with both", 5, func(b *fakeFile) {
 			b.set(3, leafPage, 0, bucket("a", append(bucketWithRoot(4), pageOf(0, leafPage, 0)...)))
@@ -227,7 +232,7 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// A file that can't be read says so.
+// A read error is reported.
 func TestStructureUnreadable(t *testing.T) {
 	b := newFakeFile(4)
 	data := make([]byte, 4*pageSize)

@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 	file    = "ledger.db"
 )
 
-// result is one of attempt a, told from others by its worker.
+// result returns a result whose worker is named after the attempt.
 func result(task, count uint64, attempt uint32) queens.Result {
 	return queens.Result{
 		Run: runName, Task: task, Hash: task * 0x9E3779B97F4A7C15, Attempt: attempt, Count: count,
@@ -28,8 +29,8 @@ func result(task, count uint64, attempt uint32) queens.Result {
 	}
 }
 
-// header is of a run with the given number of tasks; its manifest does not fit on a
-// readPage of the file.
+// header returns the header of a run with so many tasks. Its manifest does not fit on one
+// page of the file.
 func header(tasks uint64) ledger.Header {
 	m := queens.Manifest{SplitVersion: 3, N: 12, Symmetry: queens.Full, Tasks: tasks, Hash: [32]byte{1, 2, 3, 31: 4}}
 	for i := range uint64(40) {
@@ -42,7 +43,7 @@ func header(tasks uint64) ledger.Header {
 	return ledger.Header{Run: runName, Created: time.Date(2026, 11, 20, 15, 30, 12, 345, time.UTC), Manifest: m}
 }
 
-// position is a position in a stream.
+// position returns a position in a stream.
 func position(sequence uint64) run.StreamPosition {
 	return run.StreamPosition{Created: time.Date(2026, 11, 20, 15, 0, 0, 987654321, time.UTC), Sequence: sequence}
 }
@@ -57,7 +58,7 @@ func create(t testing.TB, folder string, tasks uint64) *ledger.Ledger {
 	return l
 }
 
-// openWriter opens a ledger for writing.
+// openWriter opens a ledger for writing, as an opener without a context.
 func openWriter(folder string) (*ledger.Ledger, error) {
 	return ledger.Open(context.Background(), folder)
 }
@@ -70,6 +71,18 @@ func open(t testing.TB, how func(string) (*ledger.Ledger, error), folder string)
 	}
 	t.Cleanup(func() { closed(t, l) })
 	return l
+}
+
+// rounds returns how often a random test repeats itself: few times, a quarter of that
+// with -short, or all in a full run.
+func rounds(few, all int) int {
+	switch {
+	case testkit.Full():
+		return all
+	case testing.Short():
+		return max(1, few/4)
+	}
+	return few
 }
 
 func closed(t testing.TB, l *ledger.Ledger) {
@@ -88,7 +101,7 @@ func accept(t testing.TB, l *ledger.Ledger, to run.StreamPosition, batch ...quee
 	return verdicts
 }
 
-// contents is all that a ledger says.
+// contents is everything that a ledger returns.
 type contents struct {
 	Header   ledger.Header
 	Results  []queens.Result
@@ -99,7 +112,7 @@ type contents struct {
 	State    run.State
 }
 
-// equal compares what matters most without reflection, which takes its time.
+// equal compares the largest parts without reflection, which is slow.
 func (c contents) equal(other contents) bool {
 	if !slices.Equal(c.Results, other.Results) || !slices.Equal(c.Header.Manifest.Classes, other.Header.Manifest.Classes) {
 		return false
@@ -108,7 +121,7 @@ func (c contents) equal(other contents) bool {
 	return reflect.DeepEqual(c, other)
 }
 
-// read returns all that a ledger says.
+// read returns everything that a ledger returns.
 func read(l *ledger.Ledger) (contents, error) {
 	c := contents{Header: l.Header(), Disputes: slices.Clone(l.Disputes()), Refused: l.Rejected(), Position: l.Position(), State: l.State()}
 	for r, err := range l.All() {
@@ -128,8 +141,8 @@ func read(l *ledger.Ledger) (contents, error) {
 	return c, err
 }
 
-// contentsOf returns all that a ledger says, having held All to what is said of single
-// tasks.
+// contentsOf returns everything that a ledger returns. It fails the test if All and Result
+// differ.
 func contentsOf(t testing.TB, l *ledger.Ledger) contents {
 	t.Helper()
 	c, err := read(l)
@@ -153,7 +166,7 @@ func fileBytes(t testing.TB, folder string) []byte {
 	return data
 }
 
-// listing returns the names of a folder's files.
+// listing returns the names of the files in a folder.
 func listing(t testing.TB, folder string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)

@@ -13,20 +13,21 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// The environment that makes this binary another program: it does as the value says
-// with the ledger in the folder.
+// Environment variables that make this binary another program, which the first one
+// names, on the ledger in the folder of the second.
 const (
 	childEnv  = "NQUEENS_LEDGER_CHILD"
 	folderEnv = "NQUEENS_LEDGER_FOLDER"
 )
 
-// children are what this binary can be as another program.
-var children = map[string]func(folder string) error{"accept": acceptForEver}
+// children are the programs that this binary can be.
+var children = map[string]func(folder string) error{"accept": acceptForever}
 
-// TestMain lets a test run this binary again, as a process that can be killed or that
-// has mounts of its own.
+// TestMain lets tests run this binary as another process, which they can kill or give
+// its own mounts.
 func TestMain(m *testing.M) {
 	what, ok := os.LookupEnv(childEnv)
 	if !ok {
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// child returns a process of this binary.
+// child returns a command that runs this binary as the program named.
 func child(t *testing.T, what, folder string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -49,9 +50,9 @@ func child(t *testing.T, what, folder string) *exec.Cmd {
 
 const manyTasks = 10_000_000
 
-// acceptForEver accepts groups of results, in order of task from the first that is
-// lacking, and prints how many are accepted after each.
-func acceptForEver(folder string) error {
+// acceptForever accepts groups of results, in order of task from the first that is
+// missing, and prints after each group how many are accepted.
+func acceptForever(folder string) error {
 	l, err := openWriter(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		l, err = ledger.Create(folder, header(manyTasks))
@@ -72,15 +73,13 @@ func acceptForEver(folder string) error {
 	}
 }
 
-// What Accept returned for is there after SIGKILL at any moment, with the position that
-// belongs to it, and the next process goes on with it.
+// What Accept returned is in the file after SIGKILL at any moment, with its position, and
+// the next process continues from there.
 func TestKilled(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testkit.Rand(t)
 	folder := t.TempDir()
 	var last uint64
-	for round := range 10 {
+	for round := range rounds(4, 10) {
 		cmd := child(t, "accept", folder)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -102,11 +101,11 @@ func TestKilled(t *testing.T) {
 			}
 		}
 		if err := cmd.Wait(); left > 0 {
-			t.Fatalf("round %d: it ended by itself: %v", round, err)
+			t.Fatalf("round %d: the process ended by itself: %v", round, err)
 		}
 		l := open(t, openWriter, folder)
 		if l.Len() < last || l.Position() != position(l.Len()) || len(l.Damaged()) > 0 {
-			t.Fatalf("round %d: %d are accepted at %v, %d of them damaged, and %d were", round, l.Len(), l.Position(), len(l.Damaged()), last)
+			t.Fatalf("round %d: %d results at %v, %d damaged; %d were accepted", round, l.Len(), l.Position(), len(l.Damaged()), last)
 		}
 		next := uint64(0)
 		for r, err := range l.All() {

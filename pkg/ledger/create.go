@@ -14,24 +14,28 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Create makes a ledger in a folder, and the folder where it is lacking, readable by
-// its owner alone. Both are on disk when it returns, and nobody else can have opened
-// the ledger for writing. An error wraps [fs.ErrExist] where the folder has a ledger
-// already, and is a [LockedError] while another process makes one there.
+// maxTasks bounds the tasks of a run: a bit of memory each, 512 MiB.
+const maxTasks = 1 << 32
+
+// Create creates a ledger in a folder, and the folder if it does not exist; only their
+// owner can read them. Both are on disk when Create returns, and nobody else can have
+// opened the ledger for writing. The error wraps [fs.ErrExist] if the folder has a
+// ledger already, and is a [LockedError] while another process creates one there.
 func Create(folder string, h Header) (*Ledger, error) {
 	path := filepath.Join(folder, File)
-	if err := validateHeader(&h); err != nil {
-		return nil, fmt.Errorf("the ledger %s can't be made: %w", path, err)
+	var l *Ledger
+	err := validateHeader(&h)
+	if err == nil {
+		err = makeFolder(folder)
 	}
-	if err := makeFolder(folder); err != nil {
-		return nil, fmt.Errorf("the folder of the ledger %s can't be made: %w", path, err)
+	if err == nil {
+		l, err = createFile(path, h)
 	}
-	l, err := createFile(path, h)
-	if errors.Is(err, errLocked) {
+	switch {
+	case errors.Is(err, errLocked):
 		return nil, &LockedError{Folder: folder}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the ledger %s can't be made: %w", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("the ledger %s can't be created: %w", path, err)
 	}
 	return l, nil
 }
@@ -46,7 +50,7 @@ func validateHeader(h *Header) error {
 	return h.Manifest.Validate()
 }
 
-// makeFolder makes a folder and those above it. They are on disk when it returns.
+// makeFolder creates a folder and its parents. They are on disk when it returns.
 func makeFolder(folder string) error {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -61,11 +65,11 @@ func makeFolder(folder string) error {
 	return syncFolder(parent)
 }
 
-// createFile makes the file under another name and renames it when it is whole, so that a
-// ledger is never there in part. It is locked from before it has its name.
+// createFile writes the file under a temporary name and renames it when it is complete.
+// It holds the lock from before the file has its name.
 func createFile(path string, h Header) (*Ledger, error) {
-	unfinished := path + ".new"
-	file, err := openNew(unfinished, path)
+	temporary := path + ".new"
+	file, err := openNew(temporary, path)
 	if err != nil {
 		return nil, err
 	}
@@ -76,26 +80,24 @@ func createFile(path string, h Header) (*Ledger, error) {
 	l := &Ledger{path: path, file: file}
 	err = l.initialize(h)
 	if err == nil {
-		err = os.Rename(unfinished, path)
+		err = os.Rename(temporary, path)
 	}
 	if err == nil {
 		err = syncFolder(filepath.Dir(path))
 	}
 	if err != nil {
-		_ = os.Remove(unfinished)
+		_ = os.Remove(temporary)
 		_ = l.release()
 		return nil, err
 	}
 	return l, nil
 }
 
-// initialize writes what a new ledger has, where there is none yet, and reads it back.
+// initialize writes the contents of a new ledger, unless there is one already, and
+// loads them.
 func (l *Ledger) initialize(h Header) error {
-	switch _, err := os.Lstat(l.path); {
-	case err == nil:
-		return fs.ErrExist
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
+	if _, err := os.Lstat(l.path); !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(err, fs.ErrExist)
 	}
 	l.claimLockInfo()
 	if err := l.file.Truncate(0); err != nil {
@@ -105,19 +107,18 @@ func (l *Ledger) initialize(h Header) error {
 		return err
 	}
 	err := l.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{headerBucket, progressBucket, namesBucket, resultsBucket, votesBucket, evidenceBucket} {
+		for _, name := range buckets {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}
 		}
-		header, progress := tx.Bucket(headerBucket), tx.Bucket(progressBucket)
 		h.Created = canonicalTime(h.Created)
 		return cmp.Or(
-			putJSON(header, headerBucket, formatKey, Version),
-			putJSON(header, headerBucket, headerKey, headerJSON(h)),
-			putJSON(progress, progressBucket, positionKey, positionJSON{}),
-			putJSON(progress, progressBucket, refusedKey, 0),
-			putJSON(progress, progressBucket, stateKey, run.Running),
+			putJSON(tx, headerBucket, formatKey, Version),
+			putJSON(tx, headerBucket, headerKey, headerJSON(h)),
+			putJSON(tx, progressBucket, positionKey, positionJSON{}),
+			putJSON(tx, progressBucket, rejectedKey, 0),
+			putJSON(tx, progressBucket, stateKey, run.Running),
 		)
 	})
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	page   = 4096 // of the file
+	page   = 4096 // bytes
 	branch = 0x01
 )
 
-// damageSample is a ledger of some hundred results with branch pages, pages that overflow,
-// disputes and evidence, as it was after each of its transactions.
+// damageSample is a ledger of a few hundred results with branch pages, overflow pages,
+// disputes and rejections, as it was after each of its transactions.
 type damageSample struct {
 	files  [][]byte
 	states []contents
@@ -42,7 +42,7 @@ func newDamageSample(t testing.TB) *damageSample {
 		other.Worker, other.Count = "other", 5
 		batch = append(batch, wrong)
 		if i%2 == 0 {
-			batch = append(batch, other) // the accepted one goes
+			batch = append(batch, other) // replaces the accepted one
 		}
 		refused := []ledger.Rejection{{Result: result(1<<40, 1, 1), Reason: fmt.Sprintf("no such task, %d", i)}}
 		if _, err := l.Accept(batch, refused, position(uint64(i+1))); err != nil {
@@ -55,20 +55,20 @@ func newDamageSample(t testing.TB) *damageSample {
 	return s
 }
 
-// last returns the file after the last transaction, and what it says.
+// last returns the file after the last transaction, and its contents.
 func (s *damageSample) last() ([]byte, contents) {
 	return s.files[len(s.files)-1], s.states[len(s.states)-1]
 }
 
-// fits returns an error unless what a ledger says is what it said after the last or the
-// last but one transaction, without the results that it names as damaged.
+// fits returns an error unless the contents of a ledger are those after the last or the
+// last but one transaction, without the results that it lists as damaged.
 func (s *damageSample) fits(l *ledger.Ledger, got *contents) error {
 	i := slices.IndexFunc(s.states, func(c contents) bool { return c.Position == got.Position })
 	if i < len(s.states)-2 {
 		return fmt.Errorf("it is at %v", got.Position)
 	}
 	want := s.states[i]
-	// A record whose key was hit is named by the task that it seems to be of.
+	// A record whose key was hit is listed under the task of that key.
 	var lacking, strange int
 	for _, task := range l.Damaged() {
 		if l.Has(task) {
@@ -85,17 +85,16 @@ func (s *damageSample) fits(l *ledger.Ledger, got *contents) error {
 		return !l.Has(r.Task)
 	})
 	if lacking != strange {
-		return fmt.Errorf("%d results are lacking that are not named, %d are named that were not there", lacking, strange)
+		return fmt.Errorf("%d results are missing and not listed, %d are listed and were never there", lacking, strange)
 	}
 	if !got.equal(want) {
-		return fmt.Errorf("at %v it does not say what was written", got.Position)
+		return fmt.Errorf("at %v the contents are not what was written", got.Position)
 	}
 	return nil
 }
 
-// try opens a file that may be damaged, and returns what it says, or nil where it is
-// rejected with a DamagedError. Any other error, and anything said that was not
-// written, is an error.
+// try opens a file that may be damaged, and returns its contents, or nil if it is refused
+// with a DamagedError. Any other error, and contents that were never written, are errors.
 func (s *damageSample) try(how func(string) (*ledger.Ledger, error), folder string) (*contents, error) {
 	l, err := how(folder)
 	if err != nil {
@@ -113,9 +112,9 @@ func (s *damageSample) try(how func(string) (*ledger.Ledger, error), folder stri
 	return &got, err
 }
 
-// lookAt looks at a file that may be damaged, and returns whether it is a ledger still.
-// Whatever its results are, each counts as accepted or as damaged.
-func (s *damageSample) lookAt(folder string) (bool, error) {
+// tryTolerant opens a file that may be damaged with OpenTolerant, and reports whether that
+// succeeds. Each result must count as accepted or as damaged.
+func (s *damageSample) tryTolerant(folder string) (bool, error) {
 	l, err := ledger.OpenTolerant(folder)
 	if errors.As(err, new(*ledger.DamagedError)) {
 		return false, nil
@@ -135,9 +134,9 @@ func (s *damageSample) lookAt(folder string) (bool, error) {
 	return true, nil
 }
 
-// tryDamaged opens a file that is not what was written, and returns what came of it:
-// "refused"; "same"; or "repaired", by a writer where a reader refuses it. It fails the
-// test where a file is trusted that should not be.
+// tryDamaged opens a damaged file, and returns the outcome: "refused"; "same"; or
+// "repaired", by a writer though a reader refuses it. It fails the test if the ledger
+// trusts what it should not.
 func (s *damageSample) tryDamaged(t *testing.T, folder string, data []byte, what string) string {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
@@ -145,21 +144,21 @@ func (s *damageSample) tryDamaged(t *testing.T, folder string, data []byte, what
 	}
 	viewed, err := s.try(ledger.OpenReadOnly, folder)
 	if err != nil {
-		t.Errorf("%s: the reader: %v", what, err)
+		t.Errorf("%s: OpenReadOnly: %v", what, err)
 	}
-	looked, err := s.lookAt(folder)
+	tolerated, err := s.tryTolerant(folder)
 	if err != nil {
-		t.Errorf("%s: the look: %v", what, err)
+		t.Errorf("%s: OpenTolerant: %v", what, err)
 	}
 	if !bytes.Equal(fileBytes(t, folder), data) {
-		t.Errorf("%s: a reader has written", what)
+		t.Errorf("%s: a reader has written the file", what)
 	}
 	opened, err := s.try(openWriter, folder)
 	if err != nil {
-		t.Errorf("%s: the writer: %v", what, err)
+		t.Errorf("%s: Open: %v", what, err)
 	}
-	if looked != (opened != nil) {
-		t.Errorf("%s: a look finds a ledger: %v; the writer finds %v", what, looked, opened)
+	if tolerated != (opened != nil) {
+		t.Errorf("%s: OpenTolerant succeeds: %v; Open returns %v", what, tolerated, opened)
 	}
 	switch {
 	case opened == nil && viewed == nil:
@@ -167,11 +166,11 @@ func (s *damageSample) tryDamaged(t *testing.T, folder string, data []byte, what
 	case viewed != nil && opened != nil && opened.equal(*viewed):
 		return "same"
 	case viewed != nil || opened == nil:
-		t.Errorf("%s: the reader finds %v, the writer %v", what, viewed, opened)
+		t.Errorf("%s: OpenReadOnly returns %v, Open %v", what, viewed, opened)
 	}
 	l := open(t, ledger.OpenReadOnly, folder)
 	if again := contentsOf(t, l); !again.equal(*opened) {
-		t.Errorf("%s: repaired, it is something else", what)
+		t.Errorf("%s: after the repair a reader finds other contents", what)
 	}
 	closed(t, l)
 	return "repaired"

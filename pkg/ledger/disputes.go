@@ -6,38 +6,38 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Verdict says what became of a result.
+// Verdict says what a ledger did with a result.
 type Verdict int
 
 // The verdicts.
 const (
 	// Accepted: the first result of its task.
 	Accepted Verdict = iota
-	// Duplicate: the task has a result with the same count already, or the same
-	// worker has voted for this count in the task's dispute before.
+	// Duplicate: the task has a result with the same count already, or its dispute a
+	// vote of the same worker for this count.
 	Duplicate
-	// Conflict: the task has a result with another count, or a dispute that this
-	// result does not settle. All are kept as votes.
+	// Conflict: the task has a result with another count, or a dispute that this result
+	// does not settle. All are stored as votes.
 	Conflict
-	// Settled: the result settles the dispute over its task. The accepted result may
-	// be another now.
+	// Settled: the result settles the dispute about its task. The accepted result may
+	// have changed.
 	Settled
 )
 
-// Dispute is what was said of a task whose results contradict each other.
+// Dispute is a task whose results contradict each other.
 type Dispute struct {
 	Task uint64
-	// Votes are the result that was accepted first and every one that came since, in
-	// that order, one for each pair of worker and count.
+	// Votes are the result that was accepted first and all that came later, in that
+	// order, one for each pair of worker and count.
 	Votes []queens.Result
-	// Settled is set while one count has the votes of at least two workers, and of
-	// more than any other count.
+	// Settled says that one count has the votes of at least two workers, and of more
+	// than any other count.
 	Settled bool
 }
 
-// add adds a result to the votes, and returns what became of it and whether it was
-// kept.
-func (d *Dispute) add(r queens.Result) (verdict Verdict, kept bool) {
+// add adds a result to the votes, unless its worker has voted for that count, and
+// returns the verdict and whether it was added.
+func (d *Dispute) add(r queens.Result) (verdict Verdict, added bool) {
 	repeats := func(old queens.Result) bool { return old.Worker == r.Worker && old.Count == r.Count }
 	if slices.ContainsFunc(d.Votes, repeats) {
 		return Duplicate, false
@@ -55,11 +55,11 @@ func (d *Dispute) add(r queens.Result) (verdict Verdict, kept bool) {
 	return Conflict, true
 }
 
-// tally goes through the votes of a dispute in the order in which they came, and
-// returns the index of the one that stands as the accepted result, and whether the
-// dispute is settled. A count that has once prevailed stands until another prevails.
+// tally goes through the votes of a dispute in order of arrival. It returns the index of
+// the accepted result, and whether the dispute is settled. A count that has won once
+// stays accepted until another wins.
 func tally(votes []queens.Result) (accepted int, settled bool) {
-	workers := make(map[uint64]int) // behind each count
+	workers := make(map[uint64]int) // By count.
 	for _, v := range votes {
 		workers[v.Count]++
 		var leader uint64
@@ -70,8 +70,14 @@ func tally(votes []queens.Result) (accepted int, settled bool) {
 	return accepted, settled
 }
 
-// majority returns the count with at least two workers behind it and more than behind
-// any other, and whether there is one.
+// winner returns the index of the accepted result among the votes.
+func winner(votes []queens.Result) int {
+	accepted, _ := tally(votes)
+	return accepted
+}
+
+// majority returns the count with at least two workers and more than any other count
+// has, and whether there is one.
 func majority(workers map[uint64]int) (leader uint64, ok bool) {
 	most := 1
 	for count, n := range workers {

@@ -2,17 +2,17 @@ package ledger
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
-// The result of a task that stands is the first, until one count has the votes of two
-// workers and of more than any other; and that is settled for as long as it is so.
+// The first result of a task stays accepted until one count has the votes of at least two
+// workers and of more than any other. The dispute is settled while that is so.
 func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		votes    string // worker and count, in order
@@ -40,16 +40,16 @@ func TestDecide(t *testing.T) {
 		{"a1 b2 c2 d3 e3 f1 g1", 0, true},
 	} {
 		if accepted, settled := tally(votes(c.votes)); accepted != c.accepted || settled != c.settled {
-			t.Errorf("%s: vote %d stands, settled %v; want %d, %v", c.votes, accepted, settled, c.accepted, c.settled)
+			t.Errorf("%s: vote %d is accepted, settled %v; want %d, %v", c.votes, accepted, settled, c.accepted, c.settled)
 		}
 	}
 }
 
-// Whatever the votes, the dispute is settled exactly where one count has two workers
-// and more than any other, and then a vote for that count stands.
+// For any votes, the dispute is settled exactly if one count has at least two workers and
+// more than any other, and then a vote for that count is accepted.
 func TestDecideAgainstCounting(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
+	rng := testkit.Rand(t)
+	for range 5000 {
 		d := Dispute{Votes: votes("a1 b2")}
 		for range rng.IntN(12) {
 			d.add(vote(string(rune('a'+rng.IntN(6))), uint64(rng.IntN(4))))
@@ -70,19 +70,18 @@ func TestDecideAgainstCounting(t *testing.T) {
 		}
 		accepted, settled := tally(d.Votes)
 		if want := most >= 2 && most > second; settled != want || d.Settled != want || settled && d.Votes[accepted].Count != uint64(best) {
-			t.Fatalf("votes %v: vote %d stands, settled %v", d.Votes, accepted, settled)
+			t.Fatalf("votes %v: vote %d is accepted, settled %v", d.Votes, accepted, settled)
 		}
 	}
 }
 
-// What becomes of the result of a task with two results that contradict each other, by
-// way of a ledger that is closed after each and opened again. The verdicts are a
-// letter each.
+// Verdicts, votes and the accepted result of a task whose results contradict each other,
+// in a ledger that is closed and opened again after each batch. A verdict is a letter.
 func TestDisputes(t *testing.T) {
 	letters := map[Verdict]string{Accepted: "A", Duplicate: "D", Conflict: "C", Settled: "S"}
 	for _, c := range []struct {
 		results, verdicts string
-		kept              string // the votes
+		stored            string // the votes
 		accepted          string
 		settled           bool
 	}{
@@ -128,9 +127,9 @@ func TestDisputes(t *testing.T) {
 			}
 			accepted, _, err := l.Result(7)
 			if err != nil || accepted != votes(c.accepted)[0] || verdicts != c.verdicts {
-				t.Errorf("%s: verdicts %s, %v stands (%v), want %s, %s", c.results, verdicts, accepted, err, c.verdicts, c.accepted)
+				t.Errorf("%s: verdicts %s, %v is accepted (%v), want %s, %s", c.results, verdicts, accepted, err, c.verdicts, c.accepted)
 			}
-			if d := l.Disputes(); len(d) != 1 || d[0].Task != 7 || d[0].Settled != c.settled || !slices.Equal(d[0].Votes, votes(c.kept)) {
+			if d := l.Disputes(); len(d) != 1 || d[0].Task != 7 || d[0].Settled != c.settled || !slices.Equal(d[0].Votes, votes(c.stored)) {
 				t.Errorf("%s: the disputes are %v", c.results, d)
 			}
 			if l.Len() != 1 {
@@ -143,8 +142,7 @@ func TestDisputes(t *testing.T) {
 	}
 }
 
-// Disputes stand in the order in which they came, and what was returned before stays
-// as it was.
+// Disputes are in the order in which they arose, and those returned before do not change.
 func TestDisputesInOrder(t *testing.T) {
 	l, err := Create(t.TempDir(), headerOf(100))
 	if err != nil {
@@ -176,7 +174,7 @@ func TestDisputesInOrder(t *testing.T) {
 	}
 }
 
-// A batch that touches no dispute copies none of them.
+// A batch without a vote does not copy the disputes.
 func TestDisputesAreNotCopied(t *testing.T) {
 	l, err := Create(t.TempDir(), headerOf(100))
 	if err != nil {
@@ -199,18 +197,18 @@ func TestDisputesAreNotCopied(t *testing.T) {
 	}
 }
 
-// add is a result of task 7.
+// vote returns a result of task 7.
 func vote(worker string, count uint64) queens.Result {
 	return queens.Result{Run: "run", Task: 7, Hash: 77, Attempt: 1, Count: count, Worker: worker, Kernel: "generic"}
 }
 
-// voteCount reads workers and counts such as "a1 b2".
+// votes parses workers and counts such as "a1 b2".
 func votes(text string) []queens.Result {
 	var all []queens.Result
 	for i := 0; i < len(text); i += 3 {
 		count, err := strconv.ParseUint(text[i+1:i+2], 10, 64)
 		if err != nil {
-			panic(fmt.Sprintf("%q is no list of votes", text))
+			panic(fmt.Sprintf("%q is not a list of votes", text))
 		}
 		all = append(all, vote(text[i:i+1], count))
 	}

@@ -5,13 +5,14 @@ import (
 	"io"
 )
 
-// fakeFile is a file of pages that bbolt never wrote.
+// fakeFile is a file in bbolt's format that a test builds page by page.
 type fakeFile struct {
 	pages map[uint64][]byte
 	high  uint64
 }
 
-// newFakeFile has a root bucket on page 3 and the list of free pages on page 2.
+// newFakeFile returns a file with a root bucket on page 3 and the list of free pages on
+// page 2.
 func newFakeFile(high uint64) *fakeFile {
 	b := &fakeFile{pages: make(map[uint64][]byte), high: high}
 	b.set(2, freelistPage, 0)
@@ -20,7 +21,7 @@ func newFakeFile(high uint64) *fakeFile {
 	return b
 }
 
-// meta writes a meta page whose checksum holds.
+// meta writes a meta page with the right checksum.
 func (b *fakeFile) meta(page, transaction, root, free, high uint64) []byte {
 	meta := make([]byte, metaSize)
 	byteOrder.PutUint32(meta, boltMagic)
@@ -41,7 +42,7 @@ func (b *fakeFile) sum(page uint64) {
 	byteOrder.PutUint64(meta[metaSize-8:], sum.Sum64())
 }
 
-// set writes the page of an id with elements, or with the ids of free pages.
+// set writes a page with elements.
 func (b *fakeFile) set(id uint64, flags uint16, overflow uint32, elements ...element) {
 	b.pages[id] = pageOf(id, flags, overflow, elements...)
 }
@@ -102,10 +103,10 @@ func bucket(key string, value []byte) element {
 	return element{flags: bucketElement, key: []byte(key), value: value}
 }
 
-// bucketWithRoot is the value of a bucket with a tree of its own.
+// bucketWithRoot returns the value of a bucket with a tree of its own.
 func bucketWithRoot(page uint64) []byte {
 	return append(byteOrder.AppendUint64(nil, page), make([]byte, 8)...)
 }
 
-// inlineBucket is the value of a bucket with its page in it.
+// inlineBucket returns the value of a bucket with an inline page.
 func inlineBucket(page []byte) []byte { return append(make([]byte, bucketSize), page...) }

@@ -8,12 +8,11 @@ import (
 	"syscall"
 )
 
-// lock locks a file for as long as it is open, alone or together with other readers,
-// and returns errLocked where others have it locked. bbolt locks it the same way, which
-// changes nothing.
-func lock(file *os.File, alone bool) error {
+// lock locks a file, shared or exclusively, until it is closed. It returns errLocked if
+// others hold the lock. bbolt takes the same lock again, which changes nothing.
+func lock(file *os.File, exclusive bool) error {
 	how := syscall.LOCK_SH
-	if alone {
+	if exclusive {
 		how = syscall.LOCK_EX
 	}
 	err := syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
@@ -23,8 +22,11 @@ func lock(file *os.File, alone bool) error {
 	return err
 }
 
-// openNew opens a file, or makes it, that will be renamed while it is open. It
-// goes by the name that it will have.
+// unlock releases the lock of a file. Closing the file does not while it is mapped.
+func unlock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }
+
+// openNew opens or creates the file at path, which will be renamed to name while it is
+// open. The os.File has that name from the start.
 func openNew(path, name string) (*os.File, error) {
 	for {
 		fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_CREAT|syscall.O_CLOEXEC, 0o600)
@@ -36,9 +38,6 @@ func openNew(path, name string) (*os.File, error) {
 		}
 	}
 }
-
-// unlock ends the lock of a file. Closing it does not, while it is mapped.
-func unlock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }
 
 // syncFolder returns when the names of a folder's files are on disk.
 func syncFolder(folder string) error {

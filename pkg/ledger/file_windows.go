@@ -7,12 +7,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock locks a file for as long as it is open, alone or together with other readers,
-// and returns errLocked where others have it locked. The lock is on a byte far beyond
-// the end of the file, next to the one that bbolt locks.
-func lock(file *os.File, alone bool) error {
+// lock locks a file, shared or exclusively, until it is closed. It returns errLocked if
+// others hold the lock.
+func lock(file *os.File, exclusive bool) error {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
-	if alone {
+	if exclusive {
 		how |= windows.LOCKFILE_EXCLUSIVE_LOCK
 	}
 	err := windows.LockFileEx(windows.Handle(file.Fd()), how, 0, 1, 0, lockRange())
@@ -22,9 +21,20 @@ func lock(file *os.File, alone bool) error {
 	return err
 }
 
-// openNew opens a file, or makes it, that will be renamed while it is open,
-// which needs a mode of sharing that os.OpenFile does not ask for. It goes by the name
-// that it will have.
+// unlock releases the lock of a file.
+func unlock(file *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, lockRange())
+}
+
+// lockRange is one byte far beyond the end of the file, next to the one that bbolt
+// locks.
+func lockRange() *windows.Overlapped {
+	return &windows.Overlapped{Offset: 1<<32 - 2, OffsetHigh: 1<<32 - 1}
+}
+
+// openNew opens or creates the file at path, which will be renamed to name while it is
+// open: that needs a sharing mode for which os.OpenFile does not ask. The os.File has
+// the name from the start.
 func openNew(path, name string) (*os.File, error) {
 	const (
 		access = windows.GENERIC_READ | windows.GENERIC_WRITE
@@ -41,14 +51,5 @@ func openNew(path, name string) (*os.File, error) {
 	return os.NewFile(uintptr(handle), name), nil
 }
 
-// unlock ends the lock of a file.
-func unlock(file *os.File) error {
-	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, lockRange())
-}
-
-func lockRange() *windows.Overlapped {
-	return &windows.Overlapped{Offset: 1<<32 - 2, OffsetHigh: 1<<32 - 1}
-}
-
-// syncFolder does nothing: Windows keeps the names of files by itself.
+// syncFolder does nothing: Windows persists the names of files itself.
 func syncFolder(string) error { return nil }

@@ -17,9 +17,9 @@ import (
 
 func init() { children["full disk"] = fillDisk }
 
-// When the disk is full, the batch is refused with the cause and what to do, and so is
-// every later one. What was accepted before is there when there is room again, and the
-// ledger goes on. On a disk that can't be written it can be read, and not resumed.
+// When the disk is full, Accept fails with the cause and what to do, and so does every
+// later call. After there is room again, the ledger opens with what was accepted before
+// and accepts more. On a read-only disk it can be opened for reading only.
 func TestFullDisk(t *testing.T) {
 	cmd := child(t, "full disk", t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
@@ -43,7 +43,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fillDisk is the test, in a process with mounts of its own.
+// fillDisk is the test. It runs in a process with its own mounts.
 func fillDisk(folder string) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mounts can't be made private: %w", err)

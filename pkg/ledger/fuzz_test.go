@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzOpen: a ledger with bytes changed anywhere, also where the checksums of its meta
-// pages are made to hold, is refused or says nothing that was not written.
+// FuzzOpen changes bytes anywhere, and may correct the checksums of the meta pages: the
+// ledger is refused, or returns nothing that was not written.
 func FuzzOpen(f *testing.F) {
 	folder := sampleLedger(f)
 	sound, err := os.ReadFile(filepath.Join(folder, File))
@@ -70,7 +70,7 @@ func FuzzOpen(f *testing.F) {
 					break
 				}
 				if err != nil {
-					t.Errorf("it was opened, and then: %v", err)
+					t.Errorf("All fails after the file was opened: %v", err)
 				} else if written[r.Task] != r.Count {
 					t.Errorf("the result of task %d is %v", r.Task, r)
 				}
@@ -82,8 +82,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzRecord: no value makes the decoder panic, and one that it takes is the one that
-// is written for what it says.
+// FuzzRecord: no value makes the decoder panic, and a decoded result survives encoding and
+// decoding.
 func FuzzRecord(f *testing.F) {
 	names := stringTable{ids: make(map[string]uint64)}
 	names.intern("worker")
@@ -105,7 +105,7 @@ func FuzzRecord(f *testing.F) {
 		kernel, _ := names.intern(r.Kernel)
 		again, err := parseResult(appendResult(nil, &r, worker, kernel), &names)
 		if err != nil || again != r || len(names.values) != 2 {
-			t.Errorf("%x is read as %v, and again as %v (%v)", value, r, again, err)
+			t.Errorf("%x is decoded to %v, and encoded again to %v (%v)", value, r, again, err)
 		}
 	})
 }

@@ -1,10 +1,15 @@
-// Package ledger keeps the accounts of a run on disk: for each task the one accepted
-// result, and beside it whatever disagreed or was refused. What it says is accepted
-// has been fsynced, and it returns nothing whose checksum does not hold. It adds
-// nothing up, and knows neither tasks nor where results come from.
+// Package ledger stores the accounts of a run on disk: for each task the one accepted
+// result, and beside it the results that disagreed or were rejected. A result that it
+// calls accepted has been fsynced, and it returns nothing whose checksum is wrong. It
+// sums nothing up, and knows neither how tasks are made nor where results come from.
 //
-// A ledger is the file ledger.db in a folder of its own, of bbolt's format. Beside it,
-// while a writer has it open, holder.json says who that is.
+// A ledger is the file ledger.db in the folder of its run, in bbolt's format. While a
+// writer has it open, holder.json beside it says which process that is.
+//
+// bbolt trusts the pages of its file: a damaged one makes it panic, also in goroutines
+// of its own where nobody can recover, read outside the file, or loop. So the package
+// checks every page of a file before bbolt opens it (boltcheck.go), and takes what then
+// still panics for damage.
 package ledger
 
 import (
@@ -19,54 +24,54 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Version is that of the format. The file says its own; another is refused.
+// Version is the version of the file format. A file of another version is refused.
 const Version = 1
 
-// Header is what a ledger is made with, and keeps unchanged.
+// Header is what a ledger is created with. It never changes.
 type Header struct {
 	Run      string
 	Created  time.Time
 	Manifest queens.Manifest
 }
 
-// Rejection is a result that can't be one of the run's, and why.
+// Rejection is a result that can't belong to the run, and the reason.
 type Rejection struct {
 	Result queens.Result
 	Reason string
 }
 
-// maxEvidence bounds the refused results that are kept: the first ones.
-const maxEvidence = 10_000
+// maxRejections bounds the rejected results that are stored: the first ones.
+const maxRejections = 10_000
 
-// Ledger is the accounts of one run. It is for one goroutine at a time. In memory it
-// holds a bit a task, the names of workers and kernels, and the disputes.
+// Ledger is the accounts of one run. Only one goroutine at a time may use it. It holds
+// in memory a bit per task, the names of workers and kernels, and the disputes.
 type Ledger struct {
 	path     string
 	header   Header
-	file     *os.File // Closing it ends the lock; db closes it, where db can still be closed.
+	file     *os.File // Closing it releases the lock. db.Close does that too.
 	db       *bbolt.DB
 	mode     openMode
-	lockInfo LockInfo // as holder.json says it; zero where this is no writer
+	lockInfo LockInfo // As in holder.json; zero for a reader.
 
 	accepted     bitmap
 	strings      stringTable
 	disputes     []Dispute
-	disputed     map[uint64]int // by task: index in disputes
-	voteCount    uint64         // in the file, of all disputes
+	disputed     map[uint64]int // Task to index in disputes.
+	voteCount    uint64         // Votes in the file, of all disputes.
 	position     run.StreamPosition
 	rejected     uint64
 	state        run.State
 	damagedTasks []uint64
 
-	reading int   // iterations of All that are under way
-	failed  error // what ended the use of the file, for every later call
-	broken  bool  // bbolt panicked: its locks may be held for good
+	reading int   // Iterations of All in progress.
+	failed  error // Made the file unusable; every later call returns it.
+	broken  bool  // bbolt panicked: it may hold its locks for good.
 }
 
-// Header returns what the ledger was made with.
+// Header returns what the ledger was created with.
 func (l *Ledger) Header() Header { return l.header }
 
-// Position returns the place in the stream of results up to which all is entered.
+// Position returns the place in the stream of results up to which all are stored.
 func (l *Ledger) Position() run.StreamPosition { return l.position }
 
 // Has reports whether a task has an accepted result.
@@ -77,84 +82,81 @@ func (l *Ledger) Has(task uint64) bool {
 // Len returns the number of tasks with an accepted result.
 func (l *Ledger) Len() uint64 { return l.accepted.count }
 
-// Rejected returns the number of results that were refused, kept as evidence or not.
+// Rejected returns the number of rejected results, stored or not.
 func (l *Ledger) Rejected() uint64 { return l.rejected }
 
 // Damaged returns the tasks whose records failed their checksum when the ledger was
-// opened, and count as not accepted: [Open] has taken the records out, and put back
-// from the votes what is in dispute; [Look] has passed over them all. A record whose
-// task number itself was hit stands here under the number that it had then.
+// opened. They count as not accepted. [Open] has removed the records, and restored
+// those of disputed tasks from the votes; [OpenTolerant] has skipped them all. A record
+// whose key was hit is listed under the task number that it had then.
 func (l *Ledger) Damaged() []uint64 { return l.damagedTasks }
 
-// State says how far the run has come: [run.Running] at first.
+// State returns the state of the run: [run.Running] at first.
 func (l *Ledger) State() run.State { return l.state }
 
-// SetState enters the state of the run; it is on disk when SetState returns nil. An
-// error is as one of [Ledger.Accept].
+// SetState stores the state of the run; it is on disk when SetState returns nil. Errors
+// are those of [Ledger.Accept].
 func (l *Ledger) SetState(s run.State) error {
 	if s == l.state && l.failed == nil {
 		return nil
 	}
-	if err := l.update(func(tx *bbolt.Tx) error { return putJSON(tx.Bucket(progressBucket), progressBucket, stateKey, s) }); err != nil {
-		return err
+	err := l.update(func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, stateKey, s) })
+	if err == nil {
+		l.state = s
 	}
-	l.state = s
-	return nil
+	return err
 }
 
-// Accept enters a batch of results, in order, refused ones as evidence, and the place
-// in the stream of results up to which all is entered. It returns a verdict for each
-// of the batch. The caller has checked that each belongs to the run and counted the
-// right task.
+// Accept stores a batch of results, in order, rejected ones as evidence, and the place
+// in the stream of results up to which all are stored. It returns a verdict for each
+// result of the batch. The caller has checked that each belongs to the run and counted
+// the right task.
 //
-// All is one transaction, and on disk when Accept returns nil. On an error nothing of
-// it is accepted: a task that the run does not have is the caller's mistake and
-// changes nothing; any other error is that of the disk or of the file, wraps
-// [queens.ErrIncomplete], and is what every later call that needs the file returns.
-// Where the last fsync failed nobody can know what the disk holds, and a ledger opened
-// later may have the batch.
-func (l *Ledger) Accept(batch []queens.Result, refused []Rejection, at run.StreamPosition) ([]Verdict, error) {
+// All of it is one transaction, and on disk when Accept returns nil. On an error
+// nothing is accepted. A task that the run does not have is the caller's mistake and
+// changes nothing. Any other error is one of the disk or the file: it wraps
+// [queens.ErrIncomplete], and every later call that needs the file returns it. If the
+// last fsync failed, nobody knows what the disk holds, and the batch may be there when
+// the ledger is opened again.
+func (l *Ledger) Accept(batch []queens.Result, rejected []Rejection, at run.StreamPosition) ([]Verdict, error) {
 	for i := range batch {
 		if batch[i].Task >= l.header.Manifest.Tasks {
 			return nil, fmt.Errorf("the ledger %s: a result of task %d, of a run of %d tasks", l.path, batch[i].Task, l.header.Manifest.Tasks)
 		}
 	}
 	at.Created = canonicalTime(at.Created)
-	if len(batch) == 0 && len(refused) == 0 && at == l.position && l.failed == nil {
+	if len(batch) == 0 && len(rejected) == 0 && at == l.position && l.failed == nil {
 		return nil, nil
 	}
-	e := acceptTx{ledger: l, voteCount: l.voteCount, disputes: l.disputes, rejected: l.rejected}
+	t := acceptTx{ledger: l, voteCount: l.voteCount, disputes: l.disputes, rejected: l.rejected}
 	verdicts := make([]Verdict, len(batch))
-	err := l.update(func(tx *bbolt.Tx) error {
-		e.begin(tx)
+	err := l.update(func(tx *bbolt.Tx) (err error) {
+		t.begin(tx)
 		for i := range batch {
-			var err error
-			if verdicts[i], err = e.add(batch[i]); err != nil {
+			if verdicts[i], err = t.add(batch[i]); err != nil {
 				return err
 			}
 		}
-		return e.finish(refused, at)
+		return t.finish(rejected, at)
 	})
 	if err != nil {
-		for task, i := range l.disputed {
-			if i >= len(l.disputes) {
-				delete(l.disputed, task)
-			}
+		for _, d := range t.disputes[len(l.disputes):] {
+			delete(l.disputed, d.Task)
 		}
 		return nil, err
 	}
-	for _, task := range e.accepted {
+	for _, task := range t.accepted {
 		l.accepted.set(task)
 	}
-	l.disputes, l.voteCount, l.rejected, l.position = e.disputes, e.voteCount, e.rejected, at
+	l.disputes, l.voteCount, l.rejected, l.position = t.disputes, t.voteCount, t.rejected, at
 	if time.Since(l.lockInfo.Updated) >= lockInfoInterval {
 		l.writeLockInfo()
 	}
 	return verdicts, nil
 }
 
-// Result returns the accepted result of a task, and whether there is one. It is read
-// from the file, and a record that is damaged is a [DamagedError].
+// Result returns the accepted result of a task, and whether there is one. It reads the
+// file; a damaged record is a [DamagedError].
 func (l *Ledger) Result(task uint64) (queens.Result, bool, error) {
 	if !l.Has(task) {
 		return queens.Result{}, false, l.failed
@@ -168,46 +170,71 @@ func (l *Ledger) Result(task uint64) (queens.Result, bool, error) {
 	return r, err == nil, err
 }
 
-// All reads every accepted result again, in order of task. It stops at the first
-// error: a [DamagedError] where a record is damaged, lacking, or too much. Nothing can
-// be written to the ledger until the iteration has ended.
+// readBatch is how many results All reads before it yields them: the caller's code must
+// not run inside recoverBolt.
+const readBatch = 256
+
+// All reads every accepted result from the file, in order of task. It ends at the first
+// error: a [DamagedError] if a record is damaged, missing, or surplus. The ledger can't
+// be written before the iteration has ended.
 func (l *Ledger) All() iter.Seq2[queens.Result, error] {
 	return func(yield func(queens.Result, error) bool) {
-		r, err := l.newReader()
-		if err != nil {
-			yield(queens.Result{}, err)
-			return
-		}
-		defer r.close()
+		l.reading++
+		defer func() { l.reading-- }()
+		batch := make([]queens.Result, 0, readBatch)
+		var read, next uint64
 		for {
-			part, err := r.next()
-			for _, result := range part {
-				if !yield(result, nil) {
+			var err error
+			batch, err = l.readResults(batch[:0], next)
+			for _, r := range batch {
+				if !yield(r, nil) {
 					return
 				}
+				read, next = read+1, r.Task+1
+			}
+			if len(batch) == 0 && err == nil && read != l.Len() {
+				err = l.damaged(fmt.Errorf("it has %d results, and had %d", read, l.Len()))
 			}
 			if err != nil {
 				yield(queens.Result{}, err)
 				return
 			}
-			if len(part) == 0 {
+			if len(batch) == 0 {
 				return
 			}
 		}
 	}
 }
 
-// Disputes returns the disputes, open and settled, in the order in which they came.
-// The caller must not change them; what Accept does later does not.
+// readResults appends the results from task first on to batch, up to its capacity; on an
+// error, those before the error.
+func (l *Ledger) readResults(batch []queens.Result, first uint64) ([]queens.Result, error) {
+	err := l.view(func(tx *bbolt.Tx) error {
+		cursor := tx.Bucket(resultsBucket).Cursor()
+		for key, record := cursor.Seek(key64(first)); key != nil && len(batch) < cap(batch); key, record = cursor.Next() {
+			r, err := l.decodeResult(key, record)
+			if err != nil {
+				return err
+			}
+			if r.Task < first || !l.Has(r.Task) {
+				return l.damaged(fmt.Errorf("the result of task %d was not there before", r.Task))
+			}
+			batch, first = append(batch, r), r.Task+1
+		}
+		return nil
+	})
+	return batch, err
+}
+
+// Disputes returns the disputes, open and settled, in the order in which they arose. The
+// caller must not modify them; later calls of Accept do not either.
 func (l *Ledger) Disputes() []Dispute { return l.disputes }
 
-// Rejections returns the refused results that were kept, in the order in which they
-// came.
-func (l *Ledger) Rejections() ([]Rejection, error) {
-	var kept []Rejection
-	err := l.view(func(tx *bbolt.Tx) (err error) {
-		kept, err = l.readRejections(tx)
+// Rejections returns the stored rejected results, in order of arrival.
+func (l *Ledger) Rejections() (all []Rejection, err error) {
+	err = l.view(func(tx *bbolt.Tx) (err error) {
+		all, err = l.readRejections(tx)
 		return err
 	})
-	return kept, err
+	return all, err
 }

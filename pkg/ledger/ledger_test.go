@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,10 +15,11 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
-// A ledger says what it was made with, what was entered into it, and nothing else: the
-// one that entered it, the next writer, and a reader.
+// A ledger returns what it was created with and what was stored in it, and nothing else:
+// to the writer, to the next writer, and to readers.
 func TestRoundTrip(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "runs", runName)
 	l := create(t, folder, 1000)
@@ -69,8 +69,8 @@ func TestRoundTrip(t *testing.T) {
 	check("another beside it", open(t, ledger.OpenReadOnly, folder))
 }
 
-// The first result of a task is accepted and stays; the same count again is a
-// duplicate and leaves no trace. So it is from batch to batch and within one.
+// The first result of a task is accepted and stays; the same count again is a duplicate
+// and leaves no trace. That holds between batches and within one.
 func TestAccept(t *testing.T) {
 	l := create(t, t.TempDir(), 100)
 	for i, c := range []struct {
@@ -93,7 +93,7 @@ func TestAccept(t *testing.T) {
 }
 
 // A task that the run does not have is the caller's mistake: nothing of the batch is
-// entered, and the ledger goes on.
+// stored, and the ledger stays usable.
 func TestUnknownTask(t *testing.T) {
 	l := create(t, t.TempDir(), 100)
 	before := contentsOf(t, l)
@@ -107,11 +107,11 @@ func TestUnknownTask(t *testing.T) {
 	accept(t, l, position(9), result(1, 1, 1))
 }
 
-// Through any sequence of batches, with the ledger closed and opened between them, it
-// says what a plain map says.
+// After any sequence of batches, and with the ledger closed and opened between them, it
+// has what a plain map has.
 func TestAgainstAModel(t *testing.T) {
-	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testkit.Rand(t)
+	for round := range rounds(4, 20) {
 		folder := t.TempDir()
 		l := create(t, folder, 5000)
 		model := make(map[uint64]queens.Result)
@@ -128,26 +128,26 @@ func TestAgainstAModel(t *testing.T) {
 				}
 			}
 			if got := accept(t, l, position(sequence), batch...); !slices.Equal(got, want) {
-				t.Fatalf("seed %d: verdicts %v, want %v", seed, got, want)
+				t.Fatalf("round %d: verdicts %v, want %v", round, got, want)
 			}
-			clear(batch) // The ledger keeps results, not the batch.
+			clear(batch) // The ledger must not keep the batch.
 			if rng.IntN(3) == 0 {
 				closed(t, l)
 				l = open(t, openWriter, folder)
 			}
 			if l.Position() != position(sequence) {
-				t.Fatalf("seed %d: it is at %v, want %v", seed, l.Position(), position(sequence))
+				t.Fatalf("round %d: it is at %v, want %v", round, l.Position(), position(sequence))
 			}
 		}
 		want := slices.SortedFunc(maps.Values(model), func(a, b queens.Result) int { return cmp.Compare(a.Task, b.Task) })
 		if got := contentsOf(t, l); !slices.Equal(got.Results, want) {
-			t.Errorf("seed %d: it has %d results, want %d, or others", seed, len(got.Results), len(want))
+			t.Errorf("round %d: it has %d results, want %d, or others", round, len(got.Results), len(want))
 		}
 		closed(t, l)
 	}
 }
 
-// A batch of nothing that leads nowhere writes nothing.
+// An empty batch at the same position writes nothing.
 func TestNothingToAccept(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 10)
@@ -167,7 +167,7 @@ func TestNothingToAccept(t *testing.T) {
 	}
 }
 
-// Rejected results are all counted; the first 10000 are kept.
+// All rejected results are counted; the first 10000 are stored.
 func TestEvidenceIsBounded(t *testing.T) {
 	const bound = 10_000
 	folder := t.TempDir()
@@ -188,15 +188,15 @@ func TestEvidenceIsBounded(t *testing.T) {
 			t.Errorf("%d are kept (error %v), want the first %d", len(kept), err, bound)
 		}
 		if l.Rejected() != bound+3 {
-			t.Errorf("%d were refused, want %d", l.Rejected(), bound+3)
+			t.Errorf("%d were rejected, want %d", l.Rejected(), bound+3)
 		}
 		closed(t, l)
 		l = open(t, ledger.OpenReadOnly, folder)
 	}
 }
 
-// A consumer of the results may stop after any of them, and several may go through
-// them at once. Nothing is written, and the ledger not closed, meanwhile.
+// An iteration may stop after any result, and several may run at once. Meanwhile nothing
+// can be written, and the ledger can't be closed.
 func TestAllStops(t *testing.T) {
 	l := create(t, t.TempDir(), 2000)
 	var want []queens.Result
@@ -240,8 +240,7 @@ func TestAllStops(t *testing.T) {
 	accept(t, l, position(2), result(1, 1, 1))
 }
 
-// A panic of who goes through the results is that of the caller, and leaves the ledger
-// as it was.
+// A panic in the body of an iteration reaches the caller, and the ledger stays usable.
 func TestPanicInAllIsNotDamage(t *testing.T) {
 	l := create(t, t.TempDir(), 10)
 	accept(t, l, position(1), result(1, 1, 1))

@@ -15,30 +15,28 @@ import (
 	"nqueens/pkg/run"
 )
 
-// load reads all that the file holds, checks it, and keeps what is held in memory. A
-// writer takes out the records of results that are damaged, and a look passes over
-// them; any other damage, and that too for a reader, is an error.
+// load reads and checks everything in the file and keeps what is held in memory. A
+// writer removes damaged records of results, and OpenTolerant skips them; to a reader
+// they are an error, as other damage is to all.
 func (l *Ledger) load() error {
 	var bad []uint64
-	err := l.view(func(tx *bbolt.Tx) error {
+	err := l.view(func(tx *bbolt.Tx) (err error) {
 		if err := l.loadHeader(tx); err != nil {
 			return err
 		}
-		for _, bucket := range [][]byte{progressBucket, namesBucket, resultsBucket, votesBucket, evidenceBucket} {
-			if tx.Bucket(bucket) == nil {
-				return l.damaged(fmt.Errorf("it has no bucket %s", bucket))
+		for _, name := range buckets {
+			if tx.Bucket(name) == nil {
+				return l.damaged(fmt.Errorf("it has no bucket %s", name))
 			}
 		}
-		if err := cmp.Or(l.loadProgress(tx), l.loadNames(tx)); err != nil {
-			return l.damaged(err)
-		}
-		if err := l.loadVotes(tx); err != nil {
-			return l.damaged(err)
+		for _, load := range []func(*bbolt.Tx) error{l.loadProgress, l.loadNames, l.loadVotes} {
+			if err := load(tx); err != nil {
+				return l.damaged(err)
+			}
 		}
 		if _, err := l.readRejections(tx); err != nil {
 			return err
 		}
-		var err error
 		bad, err = l.loadResults(tx)
 		return err
 	})
@@ -53,38 +51,35 @@ func (l *Ledger) load() error {
 }
 
 func (l *Ledger) loadHeader(tx *bbolt.Tx) error {
-	bucket := tx.Bucket(headerBucket)
-	if bucket == nil {
-		return l.damaged(errors.New("it is no ledger"))
+	if tx.Bucket(headerBucket) == nil {
+		return l.damaged(errors.New("it is not a ledger"))
 	}
 	var version int
-	if err := getJSON(bucket, headerBucket, formatKey, &version); err != nil {
+	if err := getJSON(tx, headerBucket, formatKey, &version); err != nil {
 		return l.damaged(err)
 	}
 	if version != Version {
-		return fmt.Errorf("the ledger %s is of format %d, and this program reads format %d: use the program that made it", l.path, version, Version)
+		return fmt.Errorf("the ledger %s has format %d, and this program reads format %d: use the program that created it", l.path, version, Version)
 	}
-	var kept headerJSON
-	if err := getJSON(bucket, headerBucket, headerKey, &kept); err != nil {
+	var header headerJSON
+	err := getJSON(tx, headerBucket, headerKey, &header)
+	l.header = Header(header)
+	if err == nil {
+		err = validateHeader(&l.header)
+	}
+	if err != nil {
 		return l.damaged(err)
 	}
-	l.header = Header(kept)
-	if err := validateHeader(&l.header); err != nil {
-		return l.damaged(err)
-	}
-	if l.mode == readWrite {
-		l.addRunToLockInfo()
-	}
+	l.addRunToLockInfo()
 	return nil
 }
 
 func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
-	bucket := tx.Bucket(progressBucket)
 	var position positionJSON
 	err := cmp.Or(
-		getJSON(bucket, progressBucket, positionKey, &position),
-		getJSON(bucket, progressBucket, refusedKey, &l.rejected),
-		getJSON(bucket, progressBucket, stateKey, &l.state),
+		getJSON(tx, progressBucket, positionKey, &position),
+		getJSON(tx, progressBucket, rejectedKey, &l.rejected),
+		getJSON(tx, progressBucket, stateKey, &l.state),
 	)
 	l.position = run.StreamPosition(position)
 	return err
@@ -92,9 +87,9 @@ func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
 
 func (l *Ledger) loadNames(tx *bbolt.Tx) error {
 	l.strings = stringTable{ids: make(map[string]uint64)}
-	return eachNumbered(tx, namesBucket, func(value []byte) error {
+	return forEachNumbered(tx, namesBucket, func(value []byte) error {
 		if _, known := l.strings.intern(string(value)); known {
-			return fmt.Errorf("name %q stands in it twice", value)
+			return fmt.Errorf("it has the name %q twice", value)
 		}
 		return nil
 	})
@@ -102,9 +97,9 @@ func (l *Ledger) loadNames(tx *bbolt.Tx) error {
 
 func (l *Ledger) loadVotes(tx *bbolt.Tx) error {
 	l.disputed = make(map[uint64]int)
-	err := eachNumbered(tx, votesBucket, func(value []byte) error {
+	err := forEachNumbered(tx, votesBucket, func(value []byte) error {
 		if len(value) < 8 {
-			return errors.New("it is too short")
+			return errors.New("too short")
 		}
 		r, err := parseResult(value[8:], &l.strings)
 		if err != nil {
@@ -130,34 +125,32 @@ func (l *Ledger) loadVotes(tx *bbolt.Tx) error {
 	return err
 }
 
-// readRejections returns the refused results that are kept.
+// readRejections returns the stored rejections.
 func (l *Ledger) readRejections(tx *bbolt.Tx) ([]Rejection, error) {
-	var kept []Rejection
-	err := eachNumbered(tx, evidenceBucket, func(value []byte) error {
+	var all []Rejection
+	err := forEachNumbered(tx, rejectionsBucket, func(value []byte) error {
 		var r rejectionJSON
-		if err := json.Unmarshal(value, &r); err != nil {
-			return err
-		}
-		kept = append(kept, Rejection(r))
-		return nil
+		err := json.Unmarshal(value, &r)
+		all = append(all, Rejection(r))
+		return err
 	})
-	if want := min(l.rejected, maxEvidence); err == nil && uint64(len(kept)) != want {
-		err = fmt.Errorf("it has %d refused results, and should have %d", len(kept), want)
+	if want := min(l.rejected, maxRejections); err == nil && uint64(len(all)) != want {
+		err = fmt.Errorf("it has %d rejected results, and should have %d", len(all), want)
 	}
 	if err != nil {
 		return nil, l.damaged(err)
 	}
-	return kept, nil
+	return all, nil
 }
 
-// eachNumbered calls f with each value of a bucket whose keys are 0, 1, ...
-func eachNumbered(tx *bbolt.Tx, bucket []byte, f func(value []byte) error) error {
+// forEachNumbered calls f with each value of a bucket with the keys 0, 1, ...
+func forEachNumbered(tx *bbolt.Tx, bucket []byte, f func(value []byte) error) error {
 	next := uint64(0)
-	return tx.Bucket(bucket).ForEach(func(key, sealed []byte) error {
+	return tx.Bucket(bucket).ForEach(func(key, record []byte) error {
 		if !bytes.Equal(key, key64(next)) {
-			return fmt.Errorf("%s: number %d is lacking", bucket, next)
+			return fmt.Errorf("%s: number %d is missing", bucket, next)
 		}
-		value, err := verifyChecksum(bucket, key, sealed)
+		value, err := verifyChecksum(bucket, key, record)
 		if err == nil {
 			err = f(value)
 		}
@@ -169,24 +162,20 @@ func eachNumbered(tx *bbolt.Tx, bucket []byte, f func(value []byte) error) error
 	})
 }
 
-// loadResults goes through the results, and returns the tasks of those that are
-// damagedTasks.
+// loadResults reads the results, and returns the tasks of damaged ones.
 func (l *Ledger) loadResults(tx *bbolt.Tx) (bad []uint64, err error) {
 	l.accepted = newBitmap(l.header.Manifest.Tasks)
-	err = tx.Bucket(resultsBucket).ForEach(func(key, sealed []byte) error {
-		if len(key) != 8 {
-			return l.damaged(fmt.Errorf("a result has the key %x", key))
-		}
-		r, err := l.decodeResult(key, sealed)
+	err = tx.Bucket(resultsBucket).ForEach(func(key, record []byte) error {
+		r, err := l.decodeResult(key, record)
 		if err != nil {
-			bad = append(bad, r.Task)
-			if l.mode == readOnly {
+			if l.mode == readOnly || len(key) != 8 {
 				return err
 			}
+			bad = append(bad, r.Task)
 			return nil
 		}
 		if i, ok := l.disputed[r.Task]; ok {
-			if stands, _ := tally(l.disputes[i].Votes); l.disputes[i].Votes[stands] != r {
+			if votes := l.disputes[i].Votes; votes[winner(votes)] != r {
 				return l.damaged(fmt.Errorf("the result of task %d is not the one that its votes chose", r.Task))
 			}
 		}
@@ -196,11 +185,13 @@ func (l *Ledger) loadResults(tx *bbolt.Tx) (bad []uint64, err error) {
 	return bad, err
 }
 
-// decodeResult returns the result under a key of 8 bytes, with its task even where it is
-// damagedTasks.
-func (l *Ledger) decodeResult(key, sealed []byte) (queens.Result, error) {
+// decodeResult returns the result of a record; with an error, only its task.
+func (l *Ledger) decodeResult(key, record []byte) (queens.Result, error) {
+	if len(key) != 8 {
+		return queens.Result{}, l.damaged(fmt.Errorf("a result has the key %x", key))
+	}
 	task := binary.BigEndian.Uint64(key)
-	value, err := verifyChecksum(resultsBucket, key, sealed)
+	value, err := verifyChecksum(resultsBucket, key, record)
 	var r queens.Result
 	if err == nil {
 		r, err = parseResult(value, &l.strings)
@@ -208,39 +199,38 @@ func (l *Ledger) decodeResult(key, sealed []byte) (queens.Result, error) {
 	if err == nil && task >= l.header.Manifest.Tasks {
 		err = fmt.Errorf("the run has %d tasks", l.header.Manifest.Tasks)
 	}
-	r.Run, r.Task = l.header.Run, task
 	if err != nil {
 		return queens.Result{Task: task}, l.damaged(fmt.Errorf("the result of task %d: %w", task, err))
 	}
+	r.Run, r.Task = l.header.Run, task
 	return r, nil
 }
 
-// repair takes out the results of the tasks named. Those in dispute are put back: they
-// stand among the votes as well.
+// repair removes the results of bad tasks, and restores missing results of disputed
+// tasks, which are among the votes too.
 func (l *Ledger) repair(bad []uint64) error {
-	var lacking []queens.Result
+	var missing []queens.Result
 	for _, d := range l.disputes {
 		if !l.accepted.has(d.Task) {
-			stands, _ := tally(d.Votes)
-			lacking = append(lacking, d.Votes[stands])
+			missing = append(missing, d.Votes[winner(d.Votes)])
 		}
 	}
 	switch {
-	case len(bad) == 0 && len(lacking) == 0:
+	case len(bad) == 0 && len(missing) == 0:
 		return nil
 	case l.mode == readOnly:
-		return l.damaged(fmt.Errorf("task %d has votes and no result", lacking[0].Task))
+		return l.damaged(fmt.Errorf("task %d has votes and no result", missing[0].Task))
 	}
 	err := l.update(func(tx *bbolt.Tx) error {
-		e := acceptTx{ledger: l}
-		e.begin(tx)
+		t := acceptTx{ledger: l}
+		t.begin(tx)
 		for _, task := range bad {
-			if err := e.results.Delete(key64(task)); err != nil {
+			if err := t.results.Delete(key64(task)); err != nil {
 				return err
 			}
 		}
-		for _, r := range lacking {
-			if err := e.putResult(r); err != nil {
+		for _, r := range missing {
+			if err := t.putResult(r); err != nil {
 				return err
 			}
 		}
@@ -249,7 +239,7 @@ func (l *Ledger) repair(bad []uint64) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range lacking {
+	for _, r := range missing {
 		l.accepted.set(r.Task)
 	}
 	l.damagedTasks = slices.DeleteFunc(bad, l.Has)

@@ -17,8 +17,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// sampleLedger makes a ledger of 100 tasks with results 0 to 9, a dispute over task 7, and one
-// rejected result, and returns its folder.
+// sampleLedger creates a ledger of 100 tasks with results of 0 to 9, a dispute about task
+// 7, and one rejected result, and returns its folder.
 func sampleLedger(t testing.TB) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -43,10 +43,10 @@ func sampleLedger(t testing.TB) string {
 	return folder
 }
 
-// openWriter opens a ledger for writing.
+// openWriter opens a ledger for writing, as an opener without a context.
 func openWriter(folder string) (*Ledger, error) { return Open(context.Background(), folder) }
 
-// editBolt changes a ledger behind its back, in a way that bbolt finds sound.
+// editBolt modifies the file of a ledger with bbolt, so that its pages stay valid.
 func editBolt(t testing.TB, folder string, f func(*bbolt.Tx) error) {
 	t.Helper()
 	db, err := bbolt.Open(filepath.Join(folder, File), 0o600, nil)
@@ -58,8 +58,8 @@ func editBolt(t testing.TB, folder string, f func(*bbolt.Tx) error) {
 	}
 }
 
-// putSealed stores a value with a checksum that holds.
-func putSealed(tx *bbolt.Tx, bucket []byte, key uint64, value []byte) error {
+// putValid stores a value with the right checksum.
+func putValid(tx *bbolt.Tx, bucket []byte, key uint64, value []byte) error {
 	return tx.Bucket(bucket).Put(key64(key), addChecksum(bucket, key64(key), value))
 }
 
@@ -72,46 +72,45 @@ func jsonOf(t testing.TB, v any) []byte {
 	return text
 }
 
-// What does not fit together is damage, though every page is sound, for a writer as
-// for a reader and a look.
+// Parts that contradict each other are damage, though every page is valid, in all modes.
 func TestPartsThatDoNotAgree(t *testing.T) {
 	good := vote("a", 3)
 	for name, c := range map[string]struct {
 		edit func(*bbolt.Tx) error
 		says string
 	}{
-		"no ledger":         {func(tx *bbolt.Tx) error { return tx.DeleteBucket(headerBucket) }, "it is no ledger"},
-		"no results":        {func(tx *bbolt.Tx) error { return tx.DeleteBucket(resultsBucket) }, "no bucket results"},
-		"no format":         {func(tx *bbolt.Tx) error { return tx.Bucket(headerBucket).Delete(formatKey) }, "format of header: its checksum"},
-		"no header":         {func(tx *bbolt.Tx) error { return tx.Bucket(headerBucket).Delete(headerKey) }, "header of header: its checksum"},
-		"no position":       {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(positionKey) }, "position of progress: its checksum"},
-		"position unsealed": {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Put(positionKey, []byte("{}")) }, "position of progress: its checksum"},
+		"no ledger":                 {func(tx *bbolt.Tx) error { return tx.DeleteBucket(headerBucket) }, "it is not a ledger"},
+		"no results":                {func(tx *bbolt.Tx) error { return tx.DeleteBucket(resultsBucket) }, "no bucket results"},
+		"no format":                 {func(tx *bbolt.Tx) error { return tx.Bucket(headerBucket).Delete(formatKey) }, "format of header: the checksum"},
+		"no header":                 {func(tx *bbolt.Tx) error { return tx.Bucket(headerBucket).Delete(headerKey) }, "header of header: the checksum"},
+		"no position":               {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(positionKey) }, "position of progress: the checksum"},
+		"position without checksum": {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Put(positionKey, []byte("{}")) }, "position of progress: the checksum"},
 		"another's value": {func(tx *bbolt.Tx) error {
-			return tx.Bucket(progressBucket).Put(stateKey, slices.Clone(tx.Bucket(progressBucket).Get(refusedKey)))
-		}, "state of progress: its checksum"},
+			return tx.Bucket(progressBucket).Put(stateKey, slices.Clone(tx.Bucket(progressBucket).Get(rejectedKey)))
+		}, "state of progress: the checksum"},
 		"another bucket's value": {func(tx *bbolt.Tx) error {
-			return tx.Bucket(namesBucket).Put(key64(0), slices.Clone(tx.Bucket(evidenceBucket).Get(key64(0))))
-		}, "names: number 0: its checksum"},
-		"header that is none": {func(tx *bbolt.Tx) error { return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, 5) }, "header of header: json"},
+			return tx.Bucket(namesBucket).Put(key64(0), slices.Clone(tx.Bucket(rejectionsBucket).Get(key64(0))))
+		}, "names: number 0: the checksum"},
+		"header that is none": {func(tx *bbolt.Tx) error { return putJSON(tx, headerBucket, headerKey, 5) }, "header of header: json"},
 		"header of no run": {func(tx *bbolt.Tx) error {
-			return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, headerJSON{Manifest: headerOf(1).Manifest})
+			return putJSON(tx, headerBucket, headerKey, headerJSON{Manifest: headerOf(1).Manifest})
 		}, "run name"},
 		"header of too many tasks": {func(tx *bbolt.Tx) error {
-			return putJSON(tx.Bucket(headerBucket), headerBucket, headerKey, headerJSON(headerOf(1<<60)))
+			return putJSON(tx, headerBucket, headerKey, headerJSON(headerOf(1<<60)))
 		}, "tasks are more than"},
-		"name lacking":    {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(key64(0)) }, "names: number 0 is lacking"},
-		"name twice":      {func(tx *bbolt.Tx) error { return putSealed(tx, namesBucket, 4, []byte("generic")) }, `name "generic" stands in it twice`},
-		"vote lacking":    {func(tx *bbolt.Tx) error { return tx.Bucket(votesBucket).Delete(key64(0)) }, "votes: number 0 is lacking"},
-		"vote too short":  {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, []byte("1234567")) }, "votes: number 2: it is too short"},
-		"vote of no task": {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, appendResult(key64(100), &good, 0, 1)) }, "it is of task 100, of 100"},
-		"vote of no one":  {func(tx *bbolt.Tx) error { return putSealed(tx, votesBucket, 2, appendResult(key64(7), &good, 0, 9)) }, "it has name 9 of"},
+		"name missing":    {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(key64(0)) }, "names: number 0 is missing"},
+		"name twice":      {func(tx *bbolt.Tx) error { return putValid(tx, namesBucket, 4, []byte("generic")) }, `it has the name "generic" twice`},
+		"vote missing":    {func(tx *bbolt.Tx) error { return tx.Bucket(votesBucket).Delete(key64(0)) }, "votes: number 0 is missing"},
+		"vote too short":  {func(tx *bbolt.Tx) error { return putValid(tx, votesBucket, 2, []byte("1234567")) }, "votes: number 2: too short"},
+		"vote of no task": {func(tx *bbolt.Tx) error { return putValid(tx, votesBucket, 2, appendResult(key64(100), &good, 0, 1)) }, "it is of task 100, of 100"},
+		"vote of no one":  {func(tx *bbolt.Tx) error { return putValid(tx, votesBucket, 2, appendResult(key64(7), &good, 0, 9)) }, "it has name 9 of"},
 		"vote not counted": {func(tx *bbolt.Tx) error {
-			return putSealed(tx, votesBucket, 2, appendResult(key64(8), &good, 0, 1))
+			return putValid(tx, votesBucket, 2, appendResult(key64(8), &good, 0, 1))
 		}, "result of task 8 is not the one that its votes chose"},
-		"evidence lacking":  {func(tx *bbolt.Tx) error { return tx.Bucket(evidenceBucket).Delete(key64(0)) }, "0 refused results, and should have 1"},
-		"evidence too much": {func(tx *bbolt.Tx) error { return putSealed(tx, evidenceBucket, 1, jsonOf(t, rejectionJSON{})) }, "2 refused results, and should have 1"},
-		"evidence not kept": {func(tx *bbolt.Tx) error { return putSealed(tx, evidenceBucket, 0, []byte("{")) }, "evidence: number 0: unexpected end"},
-		"key too short":     {func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Put([]byte("1234567"), []byte("x")) }, "a result has the key"},
+		"rejection missing":   {func(tx *bbolt.Tx) error { return tx.Bucket(rejectionsBucket).Delete(key64(0)) }, "0 rejected results, and should have 1"},
+		"rejection surplus":   {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 1, jsonOf(t, rejectionJSON{})) }, "2 rejected results, and should have 1"},
+		"rejection truncated": {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 0, []byte("{")) }, "evidence: number 0: unexpected end"},
+		"key too short":       {func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Put([]byte("1234567"), []byte("x")) }, "a result has the key"},
 	} {
 		folder := sampleLedger(t)
 		editBolt(t, folder, c.edit)
@@ -128,8 +127,8 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 	}
 }
 
-// A record of a result that can't be believed is named and taken out, whatever is wrong
-// with it, and the others stay.
+// An invalid record of a result is listed and removed, whatever is wrong with it, and the
+// others stay.
 func TestBadRecords(t *testing.T) {
 	good := vote("a", 3)
 	value := appendResult(nil, &good, 0, 1)
@@ -138,7 +137,7 @@ func TestBadRecords(t *testing.T) {
 		key   uint64
 		value []byte
 	}{
-		"not sealed":      {5, nil},
+		"no checksum":     {5, nil},
 		"of no task":      {100, value},
 		"of no such name": {5, appendResult(nil, &good, 99, 1)},
 		"too long":        {5, append(slices.Clone(value), 0)},
@@ -152,7 +151,7 @@ func TestBadRecords(t *testing.T) {
 			if c.value == nil {
 				return tx.Bucket(resultsBucket).Put(key64(c.key), []byte("12345678901234567890"))
 			}
-			return putSealed(tx, resultsBucket, c.key, c.value)
+			return putValid(tx, resultsBucket, c.key, c.value)
 		})
 		if _, err := OpenReadOnly(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", c.key)) {
 			t.Errorf("%s: the reader's error is %v", name, err)
@@ -175,9 +174,9 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// A task with votes whose result is lacking gets it back from a writer. A reader takes
-// that for damage, and a look does not count the task.
-func TestResultOfVotesLacking(t *testing.T) {
+// Open restores the missing result of a task with votes. OpenReadOnly refuses the ledger,
+// and OpenTolerant does not count the task.
+func TestMissingResultOfADispute(t *testing.T) {
 	folder := sampleLedger(t)
 	editBolt(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Delete(key64(7)) })
 	var damaged *DamagedError
@@ -199,23 +198,23 @@ func TestResultOfVotesLacking(t *testing.T) {
 	}
 }
 
-// A file of another format is refused with both versions named, and is not taken for a
-// damagedTasks one.
+// A file of another format is refused with an error that names both versions and is not a
+// DamagedError.
 func TestOtherVersion(t *testing.T) {
 	folder := sampleLedger(t)
 	editBolt(t, folder, func(tx *bbolt.Tx) error {
-		return putJSON(tx.Bucket(headerBucket), headerBucket, formatKey, Version+1)
+		return putJSON(tx, headerBucket, formatKey, Version+1)
 	})
 	for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, openWriter} {
 		_, err := how(folder)
-		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "of format 2, and this program reads format 1") {
+		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "has format 2, and this program reads format 1") {
 			t.Errorf("the error is %v", err)
 		}
 	}
 }
 
-// When the file can't be written, Accept says why, and accepts nothing any more; what
-// was accepted before is there when the ledger is opened again.
+// When the file can't be written, Accept fails with the cause and accepts nothing any more.
+// What was accepted before is there when the ledger is opened again.
 func TestWriteFails(t *testing.T) {
 	folder := sampleLedger(t)
 	for round, use := range []func(*Ledger) error{
@@ -248,7 +247,7 @@ func TestWriteFails(t *testing.T) {
 		if l.Len() != 10 || l.Position().Sequence != 9 || l.Rejected() != 1 || l.State() != run.Running || l.Disputes()[0].Settled {
 			t.Errorf("round %d: something of it was accepted", round)
 		}
-		_ = l.Close() // of a file that is closed already
+		_ = l.Close() // its file is closed already
 		if l, err = openWriter(folder); err != nil {
 			t.Fatal(err)
 		}

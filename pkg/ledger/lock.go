@@ -14,9 +14,13 @@ const (
 	lockPollInterval = 20 * time.Millisecond
 )
 
+// errLocked says that others hold the lock of the file.
+var errLocked = errors.New("it is locked")
+
 // acquire locks the file: shared for a reader, exclusive for a writer, which waits for
 // readers until ctx ends or readersTimeout has passed.
 func (l *Ledger) acquire(ctx context.Context) error {
+	folder := filepath.Dir(l.path)
 	poll := time.NewTicker(lockPollInterval)
 	defer poll.Stop()
 	for start := time.Now(); ; {
@@ -27,7 +31,6 @@ func (l *Ledger) acquire(ctx context.Context) error {
 		if !errors.Is(err, errLocked) {
 			return wrapIO(l.path, err)
 		}
-		folder := filepath.Dir(l.path)
 		writer, err := l.heldByWriter()
 		switch {
 		case err != nil:
@@ -45,8 +48,8 @@ func (l *Ledger) acquire(ctx context.Context) error {
 	}
 }
 
-// heldByWriter reports whether the lock that others hold is exclusive: then a shared
-// one can't be had beside it.
+// heldByWriter reports whether the lock that others hold is exclusive: it is if a shared
+// one can't be had.
 func (l *Ledger) heldByWriter() (bool, error) {
 	err := lock(l.file, false)
 	if errors.Is(err, errLocked) {

@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// writeStaleLockInfo leaves in a folder what a writer that was killed leaves.
+// writeStaleLockInfo writes the holder.json that a killed writer leaves.
 func writeStaleLockInfo(t *testing.T, folder string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, lockInfoFile), []byte(`{"run":"other","pid":1,"host":"elsewhere"}`), 0o600); err != nil {
@@ -18,7 +18,7 @@ func writeStaleLockInfo(t *testing.T, folder string) {
 	}
 }
 
-// lockHolder returns who is told to have the ledger of a folder open.
+// lockHolder returns the holder that a LockedError names, and its text.
 func lockHolder(t *testing.T, folder string) (LockInfo, string) {
 	t.Helper()
 	l, err := OpenReadOnly(folder)
@@ -32,10 +32,9 @@ func lockHolder(t *testing.T, folder string) (LockInfo, string) {
 	return locked.Holder, err.Error()
 }
 
-// A writer names itself as soon as it has the lock, and its run as soon as it has read
-// that; a writer that was killed before is not named again, even where nothing can be
-// written in its place.
-func TestHolderWhileOpening(t *testing.T) {
+// holder.json names a writer as soon as it has the lock, and its run as soon as it has read
+// that. It never names a writer that was killed before, even if it can't be replaced.
+func TestLockInfoWhileOpening(t *testing.T) {
 	folder := sampleLedger(t)
 	for _, inTheWay := range []bool{false, true} {
 		writeStaleLockInfo(t, folder)
@@ -74,8 +73,8 @@ func TestHolderWhileOpening(t *testing.T) {
 	}
 }
 
-// A ledger that can't be opened has no holder.
-func TestNoHolderOfADamagedLedger(t *testing.T) {
+// A ledger that can't be opened leaves no holder.json.
+func TestNoLockInfoOfADamagedLedger(t *testing.T) {
 	folder := sampleLedger(t)
 	writeStaleLockInfo(t, folder)
 	editBolt(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(positionKey) })

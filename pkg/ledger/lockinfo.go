@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -12,95 +13,91 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// LockInfo is the process that has a ledger open for writing, with what run, and how far
-// that has come: others can't read the ledger meanwhile. Of one that is still opening
-// it Run to Hash are zero until it has read them, and Done until it has counted.
+// LockInfo describes the process that has a ledger open for writing, the run, and its
+// progress: nobody else can read the ledger meanwhile. While the ledger is being opened,
+// Run to Hash are zero until they have been read, and Done until it has been counted.
 type LockInfo struct {
 	Run      string          `json:"run"`
 	Created  time.Time       `json:"created"`
 	N        int             `json:"n"`
 	Symmetry queens.Symmetry `json:"symmetry"`
-	Placed   string          `json:"placed,omitempty"` // queens placed beforehand, such as "0,3 5,7"
+	Placed   string          `json:"placed,omitempty"` // Queens placed beforehand, such as "0,3 5,7".
 	Tasks    uint64          `json:"tasks"`
-	Hash     string          `json:"hash"` // of the manifest, in hexadecimal digits
+	Hash     string          `json:"hash"` // Of the manifest, in hexadecimal.
 
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
 	Since   time.Time `json:"since"`
 	Updated time.Time `json:"updated"`
-	Done    uint64    `json:"done"` // Tasks with an accepted result, when it was updated.
-	// Server is the URL at which the run's NATS server can be reached, without a password;
-	// empty where it lets nobody in, and before that is known.
+	Done    uint64    `json:"done"` // Tasks with an accepted result at Updated.
+	// Server is the URL of the run's NATS server for other machines, without a password;
+	// empty if it accepts no connections from outside, or before it is known.
 	Server string `json:"server,omitempty"`
 }
 
 const (
 	lockInfoFile     = "holder.json"
-	lockInfoInterval = 2 * time.Second
+	lockInfoInterval = 2 * time.Second // At least this long between updates of Done.
 )
 
-// claimLockInfo says in the folder who has the ledger locked, in place of a writer that was
-// killed.
+// claimLockInfo replaces the holder.json of a killed writer by one that names this
+// process.
 func (l *Ledger) claimLockInfo() {
-	_ = os.Remove(filepath.Join(filepath.Dir(l.path), lockInfoFile))
-	host, err := os.Hostname()
-	if err != nil {
-		host = "this machine"
-	}
-	l.lockInfo = LockInfo{PID: os.Getpid(), Host: host, Since: canonicalTime(time.Now())}
+	_ = os.Remove(l.lockInfoPath())
+	host, _ := os.Hostname()
+	l.lockInfo = LockInfo{PID: os.Getpid(), Host: cmp.Or(host, "this machine"), Since: canonicalTime(time.Now())}
 	l.writeLockInfo()
 }
 
-// addRunToLockInfo says in the folder which run the holder has.
+// addRunToLockInfo adds the run to holder.json.
 func (l *Ledger) addRunToLockInfo() {
-	h, m := &l.lockInfo, &l.header.Manifest
-	h.Run, h.Created = l.header.Run, l.header.Created
-	h.Placed = strings.Trim(fmt.Sprint(m.Placed), "[]")
-	h.N, h.Symmetry, h.Tasks, h.Hash = m.N, m.Symmetry, m.Tasks, hex.EncodeToString(m.Hash[:])
+	i, m := &l.lockInfo, &l.header.Manifest
+	i.Run, i.Created = l.header.Run, l.header.Created
+	i.Placed = strings.Trim(fmt.Sprint(m.Placed), "[]")
+	i.N, i.Symmetry, i.Tasks, i.Hash = m.N, m.Symmetry, m.Tasks, hex.EncodeToString(m.Hash[:])
 	l.writeLockInfo()
 }
 
-// SetServerURL says in the folder at which URL others reach the run's server, for those who
-// look who has the ledger; see [Holder]. It does nothing where the ledger was opened for
-// reading.
+// SetServerURL publishes the URL at which others reach the run's server, see
+// [LockInfo]. It does nothing if the ledger is open for reading only.
 func (l *Ledger) SetServerURL(url string) {
-	if l.lockInfo == (LockInfo{}) {
-		return
-	}
 	l.lockInfo.Server = url
 	l.writeLockInfo()
 }
 
-// writeLockInfo writes holder.json. It is there for people, and an error that matters
-// shows in the ledger itself: here it changes nothing.
+// writeLockInfo writes holder.json, unless this is a reader. It ignores errors: the
+// file only informs people, and a disk that fails shows in the ledger itself.
 func (l *Ledger) writeLockInfo() {
+	if l.mode != readWrite {
+		return
+	}
 	l.lockInfo.Updated, l.lockInfo.Done = canonicalTime(time.Now()), l.Len()
 	text, err := json.Marshal(l.lockInfo)
 	if err != nil {
 		return
 	}
-	path := filepath.Join(filepath.Dir(l.path), lockInfoFile)
-	if os.WriteFile(path+".new", text, 0o600) == nil && os.Rename(path+".new", path) == nil {
-		return
+	path := l.lockInfoPath()
+	if os.WriteFile(path+".new", text, 0o600) != nil || os.Rename(path+".new", path) != nil {
+		_ = os.Remove(path + ".new")
 	}
-	_ = os.Remove(path + ".new")
 }
 
-// removeLockInfo removes the holder.json of a writer, while the ledger is still locked.
+// removeLockInfo removes the holder.json of a writer that holds the lock.
 func (l *Ledger) removeLockInfo() {
-	if l.lockInfo == (LockInfo{}) {
-		return
+	if l.lockInfo.PID != 0 {
+		_ = os.Remove(l.lockInfoPath())
 	}
-	_ = os.Remove(filepath.Join(filepath.Dir(l.path), lockInfoFile))
 }
 
-// readLockInfo returns who has the ledger of a folder open for writing, as far as it can
-// be read. It is to be asked only while a writer has the ledger locked.
+func (l *Ledger) lockInfoPath() string { return filepath.Join(filepath.Dir(l.path), lockInfoFile) }
+
+// readLockInfo returns what holder.json in a folder says, as far as it can be read. It
+// is valid only while a writer holds the lock.
 func readLockInfo(folder string) LockInfo {
-	var h LockInfo
+	var i LockInfo
 	text, err := os.ReadFile(filepath.Join(folder, lockInfoFile))
-	if err != nil || json.Unmarshal(text, &h) != nil {
+	if err != nil || json.Unmarshal(text, &i) != nil {
 		return LockInfo{}
 	}
-	return h
+	return i
 }

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -15,8 +16,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A ledger has one writer, or readers. Who comes too late is told who has it, and does
-// not take it for a run that can be resumed.
+// A ledger has one writer, or readers. A LockedError names the holder, and does not say
+// that the run can be resumed.
 func TestLocked(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 10)
@@ -38,7 +39,7 @@ func TestLocked(t *testing.T) {
 		return locked.Holder
 	}
 	for what, how := range map[string]func(string) (*ledger.Ledger, error){
-		"another writer": openWriter, "a reader beside a writer": ledger.OpenReadOnly, "a look beside a writer": ledger.OpenTolerant,
+		"another writer": openWriter, "a reader beside a writer": ledger.OpenReadOnly, "a tolerant reader beside a writer": ledger.OpenTolerant,
 	} {
 		h := refused(what, how)
 		if h.Run != runName || h.Tasks != 10 || h.PID != os.Getpid() || h.Host != host || h.Since.IsZero() || h.Updated.Before(h.Since) {
@@ -61,8 +62,8 @@ func TestLocked(t *testing.T) {
 	open(t, openWriter, folder)
 }
 
-// A writer waits up to 2 s for readers. Then it says that they are reading, and names no
-// one, whatever a writer that was killed has left.
+// A writer waits up to 2 s for readers. Then the error says that they are reading, and
+// names no holder, whatever a killed writer has left.
 func TestOpenWaitsForReaders(t *testing.T) {
 	folder := t.TempDir()
 	closed(t, create(t, folder, 10))
@@ -108,8 +109,21 @@ func TestOpenWaitsForReaders(t *testing.T) {
 	})
 }
 
-// Of writers that wait for the same reader one gets the ledger, and the others name it,
-// without waiting for it.
+// The wait for readers ends with its context.
+func TestOpenEndsWithItsContext(t *testing.T) {
+	folder := t.TempDir()
+	closed(t, create(t, folder, 10))
+	open(t, ledger.OpenReadOnly, folder)
+	stopped := errors.New("stopped")
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(stopped)
+	if _, err := ledger.Open(ctx, folder); !errors.Is(err, stopped) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// Of writers that wait for the same reader one gets the ledger. The others fail with its
+// name and do not wait for it.
 func TestWritersBesideAReader(t *testing.T) {
 	folder := t.TempDir()
 	closed(t, create(t, folder, 10))
@@ -146,9 +160,9 @@ func TestWritersBesideAReader(t *testing.T) {
 	})
 }
 
-// lockInfo.json says how far the writer has come, at most every 2 s, and is gone when the
-// writer is.
-func TestHolderIsRefreshed(t *testing.T) {
+// holder.json has the writer's progress, updated at most every 2 s, and is removed when the
+// ledger is closed.
+func TestLockInfoIsUpdated(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "holder.json")
 	holder := func() ledger.LockInfo {
@@ -192,8 +206,8 @@ func TestHolderIsRefreshed(t *testing.T) {
 	}
 }
 
-// A holder.json that can't be written changes nothing.
-func TestHolderInTheWay(t *testing.T) {
+// A holder.json that can't be written is ignored.
+func TestLockInfoThatCannotBeWritten(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, "holder.json", "in", "the", "way"), 0o700); err != nil {
 		t.Fatal(err)
@@ -203,9 +217,8 @@ func TestHolderInTheWay(t *testing.T) {
 	closed(t, l)
 }
 
-// Who finds the ledger locked learns at which server the run is, from when the writer has
-// said so, and of a writer that never does that there is none.
-func TestHolderNamesTheServer(t *testing.T) {
+// A LockedError has the URL of the run's server once the writer has set it.
+func TestLockInfoHasTheServer(t *testing.T) {
 	const url = "nats://127.0.0.1:4222"
 	folder := t.TempDir()
 	l := create(t, folder, 10)

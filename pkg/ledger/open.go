@@ -8,24 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
-
-	"go.etcd.io/bbolt"
 )
 
-const (
-	// File is the name of the ledger in the folder of its run.
-	File = "ledger.db"
-	// maxTasks bounds a run's tasks: a bit of memory each, 512 MiB.
-	maxTasks = 1 << 32
-	// allocSize is how much the file grows at a time, in bytes.
-	allocSize = 1 << 20
-)
+// File is the name of the ledger in the folder of its run.
+const File = "ledger.db"
 
-var (
-	errLocked = errors.New("it is locked")
-	errClosed = errors.New("the ledger is closed")
-)
+var errClosed = errors.New("the ledger is closed")
 
 // Open opens the ledger in a folder for writing and checks all of it: structure,
 // checksums, and that its parts agree. Only one process can have it open so. Damaged
@@ -64,9 +52,11 @@ func open(ctx context.Context, folder string, mode openMode) (*Ledger, error) {
 		flag = os.O_RDWR
 	}
 	var err error
-	if l.file, err = os.OpenFile(l.path, flag, 0); errors.Is(err, fs.ErrNotExist) {
+	l.file, err = os.OpenFile(l.path, flag, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("there is no ledger: %w", err)
-	} else if err != nil {
+	case err != nil:
 		return nil, wrapIO(l.path, err)
 	}
 	if err := l.lockAndLoad(ctx); err != nil {
@@ -94,36 +84,12 @@ func (l *Ledger) lockAndLoad(ctx context.Context) error {
 	if err := l.load(); err != nil {
 		return err
 	}
-	if l.mode == readWrite {
-		l.writeLockInfo()
-	}
+	l.writeLockInfo()
 	return nil
 }
 
-// openBolt lets bbolt open the file.
-func (l *Ledger) openBolt() error {
-	return l.recoverBolt(func() (err error) {
-		if l.db, err = bbolt.Open(l.path, 0, options(l.file, l.mode != readWrite)); err == nil {
-			l.db.AllocSize = allocSize
-		}
-		return err
-	})
-}
-
-// options let bbolt use the file that is open and locked already.
-func options(file *os.File, readOnly bool) *bbolt.Options {
-	return &bbolt.Options{
-		Timeout:      time.Millisecond,
-		PageSize:     pageSize,
-		ReadOnly:     readOnly,
-		FreelistType: bbolt.FreelistArrayType,
-		NoStatistics: true,
-		OpenFile:     func(string, int, os.FileMode) (*os.File, error) { return file, nil },
-	}
-}
-
-// Close ends the use of the ledger, and its lock. What was accepted is on disk before.
-// It must not be called within an iteration of [Ledger.All].
+// Close closes the ledger and releases its lock. What was accepted is on disk already.
+// It fails during an iteration of [Ledger.All].
 func (l *Ledger) Close() error {
 	if errors.Is(l.failed, errClosed) {
 		return nil
@@ -136,8 +102,9 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// release ends the hold and closes the file. Where bbolt has panicked its locks may be held, and closing
-// it might wait for ever; then what it mapped stays until the process ends.
+// release removes holder.json and closes the file. After a panic bbolt may hold its own
+// locks, and closing it could block for good; then the file stays mapped until the
+// process ends.
 func (l *Ledger) release() error {
 	l.removeLockInfo()
 	switch {

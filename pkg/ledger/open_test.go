@@ -15,8 +15,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// A reader enters nothing, and changes no file.
-func TestViewWritesNothing(t *testing.T) {
+// A reader accepts nothing, and changes no file.
+func TestOpenReadOnlyWritesNothing(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 10)
 	accept(t, l, position(1), result(1, 1, 1))
@@ -38,8 +38,8 @@ func TestViewWritesNothing(t *testing.T) {
 	}
 }
 
-// A ledger is made once, for its owner alone; one that can't be made leaves nothing;
-// one that is not there can't be opened.
+// A ledger is created once, and only its owner can read it. A failed Create leaves nothing,
+// and a ledger that does not exist can't be opened.
 func TestCreate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	for _, how := range []func(string) (*ledger.Ledger, error){openWriter, ledger.OpenReadOnly, ledger.OpenTolerant} {
@@ -83,8 +83,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// Nobody else can open a new ledger for writing before Create returns it. Who tries is
-// told the run from the first.
+// Nobody else can open a new ledger for writing before Create returns it. The error names
+// the run from the start.
 func TestCreateKeepsTheLedger(t *testing.T) {
 	for range 20 {
 		folder := t.TempDir()
@@ -118,8 +118,8 @@ func TestCreateKeepsTheLedger(t *testing.T) {
 	}
 }
 
-// What is left of a ledger that was never finished is no ledger, and in nobody's way.
-func TestUnfinishedIsNotThere(t *testing.T) {
+// What an interrupted Create leaves is not a ledger, and does not stop another Create.
+func TestInterruptedCreate(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, file+".new"), make([]byte, 100_000), 0o600); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestUnfinishedIsNotThere(t *testing.T) {
 	create(t, folder, 10)
 }
 
-// After Close nothing can be asked of the file, and closing again is nothing.
+// After Close, all that needs the file fails, and closing again does nothing.
 func TestClosed(t *testing.T) {
 	l := create(t, t.TempDir(), 10)
 	accept(t, l, position(1), result(1, 1, 1))
@@ -154,6 +154,6 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	if !l.Has(1) || l.Len() != 1 {
-		t.Error("what is held in memory is gone")
+		t.Error("what was in memory is gone")
 	}
 }

@@ -15,10 +15,9 @@ import (
 	"nqueens/pkg/run"
 )
 
-// A look at a ledger with damaged records says what the run is and how far it has
-// come, names what is damaged, and writes nothing; going through the results ends with
-// an error.
-func TestLook(t *testing.T) {
+// OpenTolerant opens a ledger with damaged records: it returns the header and the progress,
+// lists the damaged tasks, and writes nothing. All ends with an error.
+func TestOpenTolerant(t *testing.T) {
 	s := newDamageSample(t)
 	sound, want := s.last()
 	data, folder := slices.Clone(sound), t.TempDir()
@@ -37,7 +36,7 @@ func TestLook(t *testing.T) {
 		}
 		var damaged *ledger.DamagedError
 		if _, err := read(l); !errors.As(err, &damaged) {
-			t.Errorf("going through the results, the error is %v", err)
+			t.Errorf("All ends with the error %v", err)
 		}
 		if l.SetState(run.Complete) == nil {
 			t.Error("it takes a state")
@@ -47,12 +46,12 @@ func TestLook(t *testing.T) {
 			t.Errorf("the reader's error is %v", err)
 		}
 		if !bytes.Equal(fileBytes(t, folder), data) || !slices.Equal(listing(t, folder), []string{file}) {
-			t.Error("it has written")
+			t.Error("a reader has written")
 		}
 	}
 }
 
-// What was taken out as damaged can be accepted again, and then nothing is lacking.
+// What was removed as damaged can be accepted again, and then nothing is missing.
 func TestDamagedIsCountedAgain(t *testing.T) {
 	s := newDamageSample(t)
 	data, want := s.last()
@@ -84,12 +83,12 @@ func TestDamagedIsCountedAgain(t *testing.T) {
 		t.Errorf("the verdict is %v", got)
 	}
 	if got := contentsOf(t, l); !got.equal(want) {
-		t.Error("it does not say what was written")
+		t.Error("the contents are not what was written")
 	}
 }
 
-// The result of a task in dispute that is damaged is put back from its votes; a look
-// writes nothing, and does not count it.
+// Open restores the damaged result of a disputed task from its votes. OpenTolerant writes
+// nothing, and does not count it.
 func TestDamagedInDispute(t *testing.T) {
 	s := newDamageSample(t)
 	data, want := s.last()
@@ -103,18 +102,17 @@ func TestDamagedInDispute(t *testing.T) {
 		}
 		l := open(t, ledger.OpenTolerant, folder)
 		if !slices.Equal(l.Damaged(), []uint64{d.Task}) || l.Has(d.Task) || l.Len() != uint64(len(want.Results)-1) {
-			t.Errorf("task %d: a look finds %d damaged", d.Task, l.Damaged())
+			t.Errorf("task %d: OpenTolerant lists %d as damaged", d.Task, l.Damaged())
 		}
 		closed(t, l)
 		l = open(t, openWriter, folder)
 		if got := contentsOf(t, l); !got.equal(want) || len(l.Damaged()) != 0 {
-			t.Errorf("task %d: it does not say what was written; %d are damaged", d.Task, l.Damaged())
+			t.Errorf("task %d: the contents are not what was written; %d are damaged", d.Task, l.Damaged())
 		}
 	}
 }
 
-// recordOf returns where the record of a task begins in the newest of the pages that
-// contains it.
+// recordOf returns the offset of a task's record in the newest of the pages that have it.
 func recordOf(t *testing.T, data []byte, task uint64) int {
 	t.Helper()
 	l := len(data)

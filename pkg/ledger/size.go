@@ -3,20 +3,20 @@ package ledger
 import "math/bits"
 
 const (
-	// baseSize and taskSize are what a ledger's pages take, in bytes: without a task,
-	// and for each.
+	// baseSize and taskSize are what the pages of a ledger take, in bytes: those
+	// without a task, and more for each task.
 	baseSize, taskSize = 59_000, 70
-	// minSize is the size of a new file. Files double, up to growth; from there on they
-	// grow by as much as that.
-	minSize, allocStep = 1 << 16, 1 << 20
+	// minSize is the size of a new file, in bytes. Files double up to allocSize; from
+	// there on they grow by allocSize.
+	minSize = 1 << 16
 )
 
-// ExpectedSize returns about how large the file of a ledger is in bytes when so many tasks
-// are accepted.
+// ExpectedSize returns the approximate size of a ledger's file, in bytes, once that many
+// tasks are accepted.
 func ExpectedSize(tasks uint64) uint64 {
 	pages := baseSize + taskSize*tasks
-	if pages > allocStep {
-		return pages + allocStep
+	if pages > allocSize {
+		return pages + allocSize
 	}
 	return max(minSize, uint64(1)<<bits.Len64(pages-1))
 }

@@ -9,10 +9,11 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// shuffledInWindow returns the tasks 0..n-1 in an order in which a run may end them: the next
-// is any of those in its window.
+// shuffledInWindow returns the tasks 0..n-1 in an order in which a run may complete them:
+// the next is any of the first few that remain.
 func shuffledInWindow(rng *rand.Rand, n, window int) []uint64 {
 	tasks := make([]uint64, n)
 	for i := range tasks {
@@ -25,14 +26,14 @@ func shuffledInWindow(rng *rand.Rand, n, window int) []uint64 {
 	return tasks
 }
 
-// typical is a result as large runs have them.
+// typical returns a result as large runs have.
 func typical(rng *rand.Rand, task uint64) queens.Result {
 	r := result(task, rng.Uint64N(1<<40), 1+rng.Uint32N(64))
 	r.Attempt, r.Elapsed = 1, 1e9+r.Elapsed
 	return r
 }
 
-// acceptMany enters tasks in groups.
+// acceptMany accepts a result of each task, in groups.
 func acceptMany(t testing.TB, l *ledger.Ledger, rng *rand.Rand, tasks []uint64, group int) {
 	t.Helper()
 	batch := make([]queens.Result, 0, group)
@@ -46,19 +47,18 @@ func acceptMany(t testing.TB, l *ledger.Ledger, rng *rand.Rand, tasks []uint64, 
 	}
 }
 
-// A task takes at most 100 bytes on disk, where tasks end in order, nearly in order,
-// and in any order within a large window. The last, which takes long, is left out under
-// the race detector, to which it is nothing new.
+// A task takes at most 100 bytes on disk if tasks end in order, nearly in order, or in
+// any order within a large window.
 func TestSizeOnDisk(t *testing.T) {
 	cases := []struct{ tasks, window, group int }{
 		{100_000, 1, 1024},
 		{50_000, 1000, 256},
 		{200_000, 16384, 512},
 	}
-	if underRace {
+	if testing.Short() {
 		cases = cases[:2]
 	}
-	for _, c := range cases {
+	for _, c := range testkit.Sample(t, 1, cases) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		folder := t.TempDir()
 		l := create(t, folder, uint64(c.tasks))
@@ -76,10 +76,10 @@ func TestSizeOnDisk(t *testing.T) {
 	}
 }
 
-// A ledger is about as large as is expected of it, to a quarter, whatever the number of
-// tasks, when they come a few at a time.
+// ExpectedSize is right to a quarter for any number of tasks whose results come a few at
+// a time.
 func TestExpectedSize(t *testing.T) {
-	for _, tasks := range []int{0, 1, 50, 100, 300, 1000, 3000, 10_000, 30_000, 100_000} {
+	for _, tasks := range testkit.Sample(t, rounds(4, 10), []int{0, 1, 50, 100, 300, 1000, 3000, 10_000, 30_000, 100_000}) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		folder := t.TempDir()
 		l := create(t, folder, uint64(tasks))
@@ -91,23 +91,23 @@ func TestExpectedSize(t *testing.T) {
 		}
 		expected := ledger.ExpectedSize(uint64(tasks))
 		if ratio := float64(info.Size()) / float64(expected); ratio < 0.75 || ratio > 1.25 {
-			t.Errorf("%d tasks take %d bytes, %d were expected", tasks, info.Size(), expected)
+			t.Errorf("%d tasks take %d bytes, want about %d", tasks, info.Size(), expected)
 		}
 	}
 }
 
-// In memory a task takes a bit, whether it is accepted or not.
+// A task takes one bit of memory, accepted or not.
 func TestSizeInMemory(t *testing.T) {
 	const tasks = 10_000_000
 	folder := t.TempDir()
 	l := create(t, folder, tasks)
 	rng := rand.New(rand.NewPCG(1, 2))
-	acceptMany(t, l, rng, shuffledInWindow(rng, 100_000, 1000), 1000)
+	acceptMany(t, l, rng, shuffledInWindow(rng, 20_000, 1000), 1000)
 	closed(t, l)
 	before := heap()
 	l = open(t, openWriter, folder)
 	if used := heap() - before; used > 4<<20 {
-		t.Errorf("it holds %d bytes", used)
+		t.Errorf("%d tasks take %d bytes of memory", tasks, used)
 	}
 	runtime.KeepAlive(l)
 }

@@ -10,141 +10,121 @@ import (
 	"nqueens/pkg/run"
 )
 
-// initialize is how far pages of results are filled when they split. Full ones waste the
-// least where tasks end in order, half full ones where they end in any order within a
-// large window; this is 75 to 90 bytes a task either way.
+// fillPercent is how full bbolt leaves pages of results that it splits. Full pages waste
+// least when tasks end in order, half full ones when they end in random order within a
+// large window. This one takes 75 to 90 bytes a task either way.
 const fillPercent = 0.65
 
-// acceptTx is one transaction of Accept: what it writes, and what is to hold in memory
-// once it is on disk.
+// acceptTx is one transaction of Accept, and what will be held in memory once it is on
+// disk.
 type acceptTx struct {
 	ledger    *Ledger
-	results   *bbolt.Bucket
 	tx        *bbolt.Tx
+	results   *bbolt.Bucket
 	accepted  []uint64
-	disputes  []Dispute // the ledger's own until copied is set
+	disputes  []Dispute // The ledger's own until copied is set.
 	copied    bool
 	voteCount uint64
 	rejected  uint64
 }
 
-func (e *acceptTx) begin(tx *bbolt.Tx) {
-	e.tx = tx
-	e.results = tx.Bucket(resultsBucket)
-	e.results.FillPercent = fillPercent
+func (t *acceptTx) begin(tx *bbolt.Tx) {
+	t.tx, t.results = tx, tx.Bucket(resultsBucket)
+	t.results.FillPercent = fillPercent
 }
 
-// add enters one result.
-func (e *acceptTx) add(r queens.Result) (Verdict, error) {
-	r.Run = e.ledger.header.Run
-	if i, ok := e.ledger.disputed[r.Task]; ok {
-		return e.vote(i, r)
+// add stores one result.
+func (t *acceptTx) add(r queens.Result) (Verdict, error) {
+	r.Run = t.ledger.header.Run
+	if i, ok := t.ledger.disputed[r.Task]; ok {
+		return t.addVote(i, r)
 	}
 	key := key64(r.Task)
-	sealed := e.results.Get(key)
-	if sealed == nil {
-		e.accepted = append(e.accepted, r.Task)
-		return Accepted, e.putResult(r)
+	record := t.results.Get(key)
+	if record == nil {
+		t.accepted = append(t.accepted, r.Task)
+		return Accepted, t.putResult(r)
 	}
-	known, err := e.ledger.decodeResult(key, sealed)
+	first, err := t.ledger.decodeResult(key, record)
 	if err != nil {
 		return 0, err
 	}
-	if known.Count == r.Count {
+	if first.Count == r.Count {
 		return Duplicate, nil
 	}
-	if err := e.putVote(known); err != nil {
+	if err := t.putVote(first); err != nil {
 		return 0, err
 	}
-	e.copyDisputes()
-	e.disputes = append(e.disputes, Dispute{Task: r.Task, Votes: []queens.Result{known}})
-	e.ledger.disputed[r.Task] = len(e.disputes) - 1
-	return e.vote(len(e.disputes)-1, r)
+	t.copyDisputes()
+	t.disputes = append(t.disputes, Dispute{Task: r.Task, Votes: []queens.Result{first}})
+	t.ledger.disputed[r.Task] = len(t.disputes) - 1
+	return t.addVote(len(t.disputes)-1, r)
 }
 
-// add enters a result of a task that is in dispute.
-func (e *acceptTx) vote(i int, r queens.Result) (Verdict, error) {
-	e.copyDisputes()
-	d := &e.disputes[i]
-	before, _ := tally(d.Votes)
-	verdict, kept := d.add(r)
-	if !kept {
+// addVote stores a result of a disputed task.
+func (t *acceptTx) addVote(dispute int, r queens.Result) (Verdict, error) {
+	t.copyDisputes()
+	d := &t.disputes[dispute]
+	before := winner(d.Votes)
+	verdict, added := d.add(r)
+	if !added {
 		return verdict, nil
 	}
-	if err := e.putVote(r); err != nil {
+	if err := t.putVote(r); err != nil {
 		return 0, err
 	}
-	if now, _ := tally(d.Votes); now != before {
-		return verdict, e.putResult(d.Votes[now])
+	if now := winner(d.Votes); now != before {
+		return verdict, t.putResult(d.Votes[now])
 	}
 	return verdict, nil
 }
 
-// copyDisputes lets the disputes be changed: those of the ledger stay as they are until
-// all is on disk, and what it returned of them for good.
-func (e *acceptTx) copyDisputes() {
-	if !e.copied {
-		e.disputes, e.copied = slices.Clone(e.disputes), true
+// copyDisputes makes the disputes modifiable: the ledger's own remain as they are until
+// the transaction is on disk, and those it has returned remain so for good.
+func (t *acceptTx) copyDisputes() {
+	if !t.copied {
+		t.disputes, t.copied = slices.Clone(t.disputes), true
 	}
 }
 
-// putResult writes a result as the accepted one of its task.
-func (e *acceptTx) putResult(r queens.Result) error {
-	value, err := e.encode(nil, &r)
-	if err != nil {
-		return err
-	}
-	key := key64(r.Task)
-	return e.results.Put(key, addChecksum(resultsBucket, key, value))
+// putResult stores a result as the accepted one of its task.
+func (t *acceptTx) putResult(r queens.Result) error {
+	return t.put(resultsBucket, key64(r.Task), nil, &r)
 }
 
-func (e *acceptTx) putVote(r queens.Result) error {
-	value, err := e.encode(key64(r.Task), &r)
-	if err != nil {
-		return err
-	}
-	key := key64(e.voteCount)
-	e.voteCount++
-	return e.tx.Bucket(votesBucket).Put(key, addChecksum(votesBucket, key, value))
+func (t *acceptTx) putVote(r queens.Result) error {
+	t.voteCount++
+	return t.put(votesBucket, key64(t.voteCount-1), key64(r.Task), &r)
 }
 
-// encode appends a result to value, and enters the names that are new.
-func (e *acceptTx) encode(value []byte, r *queens.Result) ([]byte, error) {
-	worker, err := e.stringID(r.Worker)
-	if err != nil {
-		return nil, err
-	}
-	kernel, err := e.stringID(r.Kernel)
-	if err != nil {
-		return nil, err
-	}
-	return appendResult(value, r, worker, kernel), nil
-}
-
-// stringID returns the number that stands for a name. A name entered in a transaction
-// that fails stays in memory, where nothing uses it any more.
-func (e *acceptTx) stringID(name string) (uint64, error) {
-	id, known := e.ledger.strings.intern(name)
-	if known {
-		return id, nil
-	}
-	key := key64(id)
-	return id, e.tx.Bucket(namesBucket).Put(key, addChecksum(namesBucket, key, []byte(name)))
-}
-
-// finish enters what is not about single tasks.
-func (e *acceptTx) finish(refused []Rejection, at run.StreamPosition) error {
-	evidence, progress := e.tx.Bucket(evidenceBucket), e.tx.Bucket(progressBucket)
-	for i := range refused {
-		if e.rejected < maxEvidence {
-			if err := putJSON(evidence, evidenceBucket, key64(e.rejected), rejectionJSON(refused[i])); err != nil {
-				return fmt.Errorf("a refused result: %w", err)
+// put stores a result after a prefix, and names that are new. A new name of a
+// transaction that fails stays in memory, where nothing uses it any more.
+func (t *acceptTx) put(bucket, key, prefix []byte, r *queens.Result) error {
+	var ids [2]uint64
+	for i, name := range []string{r.Worker, r.Kernel} {
+		id, known := t.ledger.strings.intern(name)
+		if !known {
+			if err := put(t.tx, namesBucket, key64(id), []byte(name)); err != nil {
+				return err
 			}
 		}
-		e.rejected++
+		ids[i] = id
 	}
-	if err := putJSON(progress, progressBucket, refusedKey, e.rejected); err != nil {
+	return put(t.tx, bucket, key, appendResult(prefix, r, ids[0], ids[1]))
+}
+
+// finish stores what does not concern single tasks.
+func (t *acceptTx) finish(rejected []Rejection, at run.StreamPosition) error {
+	for i := range rejected {
+		if t.rejected < maxRejections {
+			if err := putJSON(t.tx, rejectionsBucket, key64(t.rejected), rejectionJSON(rejected[i])); err != nil {
+				return fmt.Errorf("a rejected result: %w", err)
+			}
+		}
+		t.rejected++
+	}
+	if err := putJSON(t.tx, progressBucket, rejectedKey, t.rejected); err != nil {
 		return err
 	}
-	return putJSON(progress, progressBucket, positionKey, positionJSON(at))
+	return putJSON(t.tx, progressBucket, positionKey, positionJSON(at))
 }

@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"nqueens/pkg/queens"
+)
+
+// The buckets of the file. A number in a key or value is 8 bytes, big endian; every
+// value ends with its checksum, see [addChecksum].
+//
+//	header    "format": Version; "header": a headerJSON
+//	progress  "position": a positionJSON; "refused": number of rejections; "state"
+//	names     0, 1, ...: name of a worker or kernel
+//	results   task: a result, see [appendResult]
+//	votes     0, 1, ...: task and result, in order of arrival
+//	evidence  0, 1, ...: a rejectionJSON, the first maxRejections of them
+var (
+	headerBucket     = []byte("header")
+	progressBucket   = []byte("progress")
+	namesBucket      = []byte("names")
+	resultsBucket    = []byte("results")
+	votesBucket      = []byte("votes")
+	rejectionsBucket = []byte("evidence")
+
+	buckets = [][]byte{headerBucket, progressBucket, namesBucket, resultsBucket, votesBucket, rejectionsBucket}
+
+	formatKey   = []byte("format")
+	headerKey   = []byte("header")
+	positionKey = []byte("position")
+	rejectedKey = []byte("refused")
+	stateKey    = []byte("state")
+)
+
+// What is stored as JSON.
+type (
+	headerJSON struct {
+		Run      string          `json:"run"`
+		Created  time.Time       `json:"created"`
+		Manifest queens.Manifest `json:"manifest"`
+	}
+	positionJSON struct {
+		Created  time.Time `json:"stream"`
+		Sequence uint64    `json:"sequence"`
+	}
+	rejectionJSON struct {
+		Result queens.Result `json:"result"`
+		Reason string        `json:"reason"`
+	}
+)
+
+// canonicalTime returns a time as it is read back from the file: in UTC, without a
+// monotonic clock reading.
+func canonicalTime(t time.Time) time.Time { return t.UTC().Round(0) }
+
+func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// put stores a value with its checksum.
+func put(tx *bbolt.Tx, bucket, key, value []byte) error {
+	return tx.Bucket(bucket).Put(key, addChecksum(bucket, key, value))
+}
+
+func putJSON(tx *bbolt.Tx, bucket, key []byte, v any) error {
+	value, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return put(tx, bucket, key, value)
+}
+
+func getJSON(tx *bbolt.Tx, bucket, key []byte, v any) error {
+	value, err := verifyChecksum(bucket, key, tx.Bucket(bucket).Get(key))
+	if err == nil {
+		err = json.Unmarshal(value, v)
+	}
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", key, bucket, err)
+	}
+	return nil
+}
+
+var (
+	castagnoli  = crc32.MakeTable(crc32.Castagnoli)
+	errChecksum = errors.New("the checksum is wrong")
+)
+
+// addChecksum appends the checksum of a value: CRC-32C over the bucket's name, key, and
+// value, 4 bytes, big endian.
+func addChecksum(bucket, key, value []byte) []byte {
+	return binary.BigEndian.AppendUint32(value, checksum(bucket, key, value))
+}
+
+// verifyChecksum returns a record's value without its checksum, or errChecksum.
+func verifyChecksum(bucket, key, record []byte) ([]byte, error) {
+	end := len(record) - crc32.Size
+	if end < 0 || checksum(bucket, key, record[:end]) != binary.BigEndian.Uint32(record[end:]) {
+		return nil, errChecksum
+	}
+	return record[:end], nil
+}
+
+func checksum(bucket, key, value []byte) uint32 {
+	sum := crc32.Update(crc32.Checksum(bucket, castagnoli), castagnoli, key)
+	return crc32.Update(sum, castagnoli, value)
+}
+
+// appendResult appends a result without its run and task: the hash in 8 bytes, big
+// endian, then as uvarints count, attempt, ids of worker and kernel, nanoseconds.
+func appendResult(value []byte, r *queens.Result, worker, kernel uint64) []byte {
+	value = binary.BigEndian.AppendUint64(value, r.Hash)
+	for _, v := range []uint64{r.Count, uint64(r.Attempt), worker, kernel, uint64(r.Elapsed)} {
+		value = binary.AppendUvarint(value, v)
+	}
+	return value
+}
+
+// parseResult decodes what appendResult wrote. Its checksum is right, but the value is
+// validated all the same.
+func parseResult(value []byte, names *stringTable) (r queens.Result, err error) {
+	if len(value) < 8 {
+		return queens.Result{}, errors.New("too short")
+	}
+	r.Hash, value = binary.BigEndian.Uint64(value), value[8:]
+	var fields [5]uint64
+	for i := range fields {
+		n := 0
+		if fields[i], n = binary.Uvarint(value); n <= 0 {
+			return queens.Result{}, errors.New("not a result: a number is truncated or too large")
+		}
+		value = value[n:]
+	}
+	if len(value) != 0 || fields[1] > math.MaxUint32 {
+		return queens.Result{}, errors.New("not a result")
+	}
+	r.Count, r.Attempt, r.Elapsed = fields[0], uint32(fields[1]), time.Duration(fields[4])
+	if r.Worker, err = names.lookup(fields[2]); err == nil {
+		r.Kernel, err = names.lookup(fields[3])
+	}
+	if err != nil {
+		return queens.Result{}, err
+	}
+	return r, nil
+}
+
+// stringTable numbers the names of workers and kernels: the file has each name once.
+type stringTable struct {
+	values []string
+	ids    map[string]uint64
+}
+
+// intern returns the id of a name, and whether it had one before.
+func (s *stringTable) intern(name string) (id uint64, known bool) {
+	if id, known = s.ids[name]; !known {
+		id = uint64(len(s.values))
+		s.values = append(s.values, name)
+		s.ids[name] = id
+	}
+	return id, known
+}
+
+func (s *stringTable) lookup(id uint64) (string, error) {
+	if id >= uint64(len(s.values)) {
+		return "", fmt.Errorf("it has name %d of %d", id, len(s.values))
+	}
+	return s.values[id], nil
+}
+
+// bitmap is a set of integers below a limit.
+type bitmap struct {
+	words []uint64
+	count uint64 // Size of the set.
+}
+
+func newBitmap(limit uint64) bitmap { return bitmap{words: make([]uint64, (limit+63)/64)} }
+
+func (b *bitmap) has(i uint64) bool { return b.words[i/64]>>(i%64)&1 != 0 }
+
+// set adds an integer that is not in the set.
+func (b *bitmap) set(i uint64) {
+	b.words[i/64] |= 1 << (i % 64)
+	b.count++
+}
