@@ -11,27 +11,29 @@ import (
 	"testing"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
-// A disk that is full ends the run with exit 4 and a line that says what to do. When
-// there is room again the run goes on: nothing that was accepted is lost. So it is with
-// the ledger alone on that disk, and with the embedded server's store too.
-func TestFullDisk(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		own  bool
-		size string
+// A full disk ends the run with exit 4 and a line that says what to do. When there is room
+// again the run resumes, and nothing accepted is lost: with the ledger alone on that disk,
+// and with the embedded server's store too.
+func TestRunResumesAfterAFullDisk(t *testing.T) {
+	long(t)
+	for _, c := range testkit.Sample(t, 1, []struct {
+		name     string
+		embedded bool
+		size     string
 	}{
-		"ledger":           {false, "16m"},
-		"ledger and store": {true, "400m"}, // of which the server wants 256 MiB for results
-	} {
-		t.Run(name, func(t *testing.T) {
+		{"ledger", false, "16m"},
+		{"ledger and store", true, "400m"}, // of which the server reserves 256 MiB for results
+	}) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			disk := mountDisk(t, c.size)
 			address := freeAddress(t)
 			url := "nats://" + address
 			flags := []string{"--data", disk.path, "--nats", url}
-			if c.own {
+			if c.embedded {
 				flags = []string{"--data", disk.path, "--workers", "0", "--listen", address}
 			} else {
 				startServerAt(t, address, t.TempDir())
@@ -47,7 +49,7 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("it printed %q", out)
 			}
 			if coordinator.Lines(`"exit":4,.*no space left on device`) != 1 {
-				t.Error("it did not say why")
+				t.Error("the error does not name the cause")
 			}
 			done := coordinator.Field("run ended", "done")
 			if done == 0 || done == coordinator.Field("run ended", "tasks") {
@@ -58,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 			resumed := disk.coordinator(append([]string{"resume", s.run}, flags...)...)
 			resumed.Await(counting)
 			if got := resumed.Field("counting", "done"); got < done {
-				t.Errorf("it goes on with %d tasks, and had accepted %d", got, done)
+				t.Errorf("it resumes with %d tasks, after %d were accepted", got, done)
 			}
 			startWorker(t, url, "--kernel", "auto")
 			resumed.ExpectTotal(known(16))
@@ -66,9 +68,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A disk that can't be written to any more ends the run in the same way.
-func TestReadOnlyDisk(t *testing.T) {
-	t.Parallel()
+func TestRunResumesAfterAReadOnlyDisk(t *testing.T) {
+	long(t)
 	disk := mountDisk(t, "64m")
 	server := startServer(t)
 	flags := []string{"--data", disk.path, "--nats", server.url}
@@ -83,7 +84,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	stopped := disk.coordinator(resume...)
 	stopped.ExpectExit(4)
 	if stopped.Lines(`"exit":4,.*read-only file system`) != 1 {
-		t.Error("it did not say why")
+		t.Error("the error does not name the cause")
 	}
 	disk.remount("rw")
 	resumed := disk.coordinator(resume...)
@@ -91,11 +92,11 @@ func TestReadOnlyDisk(t *testing.T) {
 	resumed.ExpectTotal(known(14))
 }
 
-// disk is a small file system that a process of its own has mounted, for that process
-// and those that are started with it: no other sees it.
+// disk is a small file system that is mounted in a mount namespace of its own: only
+// processes that enter the namespace see it.
 type disk struct {
 	t      *testing.T
-	path   string // to those who see it
+	path   string // in the namespace
 	holder *clitest.Process
 }
 
@@ -118,7 +119,7 @@ func mountDisk(t *testing.T, size string) disk {
 	return d
 }
 
-// enter returns a command that sees the disk.
+// enter returns a command in the disk's namespace.
 func (d disk) enter(command ...string) *exec.Cmd {
 	flags := []string{"--target", fmt.Sprint(d.holder.Cmd.Process.Pid), "--mount"}
 	if os.Geteuid() != 0 {
@@ -127,7 +128,7 @@ func (d disk) enter(command ...string) *exec.Cmd {
 	return exec.Command("nsenter", append(flags, command...)...)
 }
 
-// coordinator starts a coordinator that sees the disk.
+// coordinator starts a coordinator in the disk's namespace.
 func (d disk) coordinator(args ...string) *clitest.Process {
 	d.t.Helper()
 	cmd := d.enter(append([]string{filepath.Join(clitest.Programs(d.t), "coordinator")}, args...)...)
@@ -135,12 +136,12 @@ func (d disk) coordinator(args ...string) *clitest.Process {
 	return clitest.StartCommand(d.t, "coordinator", cmd)
 }
 
-// inside returns the path of a file of the disk, for this process.
+// inside returns the path of a file of the disk outside the namespace.
 func (d disk) inside(name string) string {
 	return filepath.Join(fmt.Sprintf("/proc/%d/root", d.holder.Cmd.Process.Pid), d.path, name)
 }
 
-// fill leaves no room on the disk.
+// fill fills the disk.
 func (d disk) fill() {
 	d.t.Helper()
 	file, err := os.Create(d.inside("filler"))
@@ -155,7 +156,7 @@ func (d disk) fill() {
 	}
 }
 
-// empty makes room again.
+// empty makes room on the disk again.
 func (d disk) empty() {
 	d.t.Helper()
 	if err := os.Remove(d.inside("filler")); err != nil {
@@ -163,7 +164,7 @@ func (d disk) empty() {
 	}
 }
 
-// remount changes an option of the disk, which nobody uses.
+// remount changes a mount option of the disk, which must not be in use.
 func (d disk) remount(option string) {
 	d.t.Helper()
 	if out, err := d.enter("mount", "-o", "remount,"+option, d.path).CombinedOutput(); err != nil {

@@ -3,8 +3,10 @@
 package main_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,10 +15,9 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Workers that are killed again and again, in the middle of tasks, cost time, and
-// nothing else.
-func TestWorkersKilledAgainAndAgain(t *testing.T) {
-	t.Parallel()
+// The tasks of workers that are killed one after another go to other workers.
+func TestTotalIsExactAfterManyWorkersAreKilled(t *testing.T) {
+	long(t)
 	const tasks, deaths = 1118, 12
 	rng := testkit.Rand(t)
 	s := startScene(t, "16", "--depth", "3")
@@ -31,31 +32,36 @@ func TestWorkersKilledAgainAndAgain(t *testing.T) {
 		t.Errorf("%d of %d tasks were done when the last worker was killed", done, tasks)
 	}
 	if _, held := s.view.tasks(); held < deaths/2 {
-		t.Errorf("%d tasks are held, although %d workers were killed with tasks in their hands", held, deaths)
+		t.Errorf("%d tasks are held, although %d workers were killed while they held tasks", held, deaths)
 	}
 	startWorker(t, s.server.url, "--kernel", "auto")
 	s.coordinator.ExpectTotal(known(16))
 }
 
-// A coordinator that is killed twenty times in one run, at any moment, loses nothing
-// that it has accepted, and comes to the exact total: with a server that goes on, and
-// with its own, which dies with it.
-func TestCoordinatorKilledTwentyTimes(t *testing.T) {
-	t.Parallel()
-	t.Run("outside server", func(t *testing.T) {
-		t.Parallel()
-		server := startServer(t)
-		killTwentyTimes(t, server.url, "--nats", server.url)
-	})
-	t.Run("embedded server", func(t *testing.T) {
-		t.Parallel()
-		address := freeAddress(t)
-		killTwentyTimes(t, "nats://"+address, "--workers", "0", "--listen", address)
-	})
+// A coordinator that is killed many times in one run, at random moments, loses nothing that
+// it has accepted, and comes to the exact total: with a separate server, and with the
+// embedded one, which dies with it.
+func TestKilledCoordinatorLosesNothingAccepted(t *testing.T) {
+	long(t)
+	for _, embedded := range testkit.Sample(t, 1, []bool{false, true}) {
+		t.Run(fmt.Sprintf("embedded server %v", embedded), func(t *testing.T) {
+			t.Parallel()
+			if embedded {
+				address := freeAddress(t)
+				killCoordinators(t, "nats://"+address, "--workers", "0", "--listen", address)
+				return
+			}
+			server := startServer(t)
+			killCoordinators(t, server.url, "--nats", server.url)
+		})
+	}
 }
 
-func killTwentyTimes(t *testing.T, url string, flags ...string) {
-	const deaths = 20
+func killCoordinators(t *testing.T, url string, flags ...string) {
+	deaths := 10
+	if testkit.Full() {
+		deaths = 20
+	}
 	rng := testkit.Rand(t)
 	count := append([]string{"16", "--depth", "3", "--symmetry", "none"}, flags...)
 	coordinator := startCount(t, count...)
@@ -102,10 +108,10 @@ func killTwentyTimes(t *testing.T, url string, flags ...string) {
 	}
 }
 
-// A server that is killed and started again costs time, and nothing else, whether it
-// still has its store or not.
-func TestKilledServer(t *testing.T) {
-	t.Parallel()
+// The total is exact after the server is killed and started again, with its store or
+// without it.
+func TestTotalIsExactAfterTheServerIsKilled(t *testing.T) {
+	long(t)
 	t.Run("store kept", func(t *testing.T) {
 		t.Parallel()
 		const tasks = 1118
@@ -126,8 +132,12 @@ func TestKilledServer(t *testing.T) {
 		t.Parallel()
 		rng := testkit.Rand(t)
 		s := startScene(t, "15", "--depth", "3")
-		startWorker(t, s.server.url, "--threads", "2")
-		done := s.progress(100 + rng.IntN(100))
+		worker := startWorker(t, s.server.url, "--threads", "2")
+		s.progress(100 + rng.IntN(100))
+		// A worker that keeps up with the coordinator leaves no tasks in the queue to lose.
+		worker.Signal(syscall.SIGSTOP)
+		s.view.eventually("tasks wait in the queue", func() bool { waiting, _ := s.view.tasks(); return waiting >= 32 })
+		done := s.done()
 		s.server.Kill()
 		s.wipe()
 		s.restartServer()
@@ -136,6 +146,7 @@ func TestKilledServer(t *testing.T) {
 		if left >= done {
 			t.Errorf("the server has %d results, after %d before it lost its store", left, done)
 		}
+		worker.Signal(syscall.SIGCONT)
 		s.coordinator.ExpectTotal(known(15))
 		if s.coordinator.Field("run ended", "repeated") == 0 {
 			t.Error("no task was published again, although the queue was lost")
@@ -143,16 +154,19 @@ func TestKilledServer(t *testing.T) {
 	})
 }
 
-// When the server and the coordinator die, or all there is, the run goes on with what
-// was accepted, and with the store or without it comes to the exact total.
-func TestEverythingKilled(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ workers, wiped bool }{
-		"server and coordinator":            {},
-		"everything":                        {workers: true},
-		"everything, and the store is lost": {workers: true, wiped: true},
-	} {
-		t.Run(name, func(t *testing.T) {
+// After the server and the coordinator are killed, or all processes, the run resumes with
+// the accepted results and comes to the exact total, with the store or without it.
+func TestRunResumesAfterEverythingIsKilled(t *testing.T) {
+	long(t)
+	for _, c := range testkit.Sample(t, 1, []struct {
+		name           string
+		workers, wiped bool
+	}{
+		{"server and coordinator", false, false},
+		{"everything", true, false},
+		{"everything, and the store is lost", true, true},
+	}) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			const tasks = 1118
 			rng := testkit.Rand(t)
@@ -179,7 +193,7 @@ func TestEverythingKilled(t *testing.T) {
 			s.restartServer()
 			s.resume()
 			if got := s.coordinator.Field("counting", "done"); uint64(got) != accepted {
-				t.Errorf("the coordinator goes on with %d tasks, want %d", got, accepted)
+				t.Errorf("the coordinator resumes with %d tasks, want %d", got, accepted)
 			}
 			startWorker(t, s.server.url, "--kernel", "auto")
 			s.coordinator.ExpectTotal(known(16))

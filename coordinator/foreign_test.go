@@ -12,9 +12,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Messages that come twice, in another order, from another run, or are garbage, change
-// nothing.
-func TestForeignMessages(t *testing.T) {
+// Messages that are duplicated, reordered, of another run, or garbage change nothing.
+func TestForeignMessagesChangeNothing(t *testing.T) {
 	t.Parallel()
 	const tasks, braked, garbage = 55, 1, 10
 	s := &scene{t: t, server: startServer(t)}
@@ -30,7 +29,7 @@ func TestForeignMessages(t *testing.T) {
 	s.count("12", "--depth", "2")
 	release := brake(t, join(t, s.server.url))
 	worker.Signal(syscall.SIGCONT)
-	s.view.eventually("all else is done", func() bool { return s.done() == tasks-braked })
+	s.view.eventually("all other tasks are done", func() bool { return s.done() == tasks-braked })
 	var repeat []*nats.Msg
 	for _, m := range heard() {
 		if strings.HasPrefix(m.Subject, "nq.result.") {
@@ -75,8 +74,8 @@ func TestForeignMessages(t *testing.T) {
 	}
 }
 
-// listen keeps the tasks and results that are published from now on, for those who ask
-// for what has come since they asked last.
+// listen returns a function that returns the tasks and results published since its last
+// call.
 func listen(t *testing.T, v view) (heard func() []*nats.Msg) {
 	t.Helper()
 	subscription, err := v.conn.SubscribeSync("nq.>")

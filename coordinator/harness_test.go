@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"nqueens/pkg/cli/clitest"
@@ -17,6 +17,18 @@ import (
 // slowSearch makes processes search slowly on any machine, so that a test has time to
 // break something.
 var slowSearch = []string{"NQUEENS_SYMMETRY=mirror", "NQUEENS_KERNEL=generic"}
+
+// stopSignals are the signals that a person or a supervisor stops a process with.
+var stopSignals = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}
+
+// long marks a test that takes many seconds: go test -short skips it. It runs beside others.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	t.Parallel()
+}
 
 // start starts coordinator or worker with a slow search.
 func start(t *testing.T, name string, args ...string) *clitest.Process {
@@ -84,13 +96,4 @@ func freeAddress(t *testing.T) string {
 	}
 	t.Fatal("found no free port from 20000 to 29999")
 	return ""
-}
-
-func hostname(t *testing.T) string {
-	t.Helper()
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return host
 }

@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -11,12 +12,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/testkit"
 )
 
-// Where the ledger's machine is lost, another makes the ledger anew from what the
-// server has: what was counted is not counted again.
-func TestLostMachine(t *testing.T) {
-	t.Parallel()
+// After the ledger's machine is lost, another machine rebuilds the ledger from the results on
+// the server: no counted task is counted again.
+func TestLedgerIsRebuiltOnAnotherMachine(t *testing.T) {
+	long(t)
 	const tasks = 882
 	s := startScene(t, "15", "--depth", "3")
 	worker := startWorker(t, s.server.url)
@@ -31,7 +33,7 @@ func TestLostMachine(t *testing.T) {
 	if err := os.RemoveAll(s.coordinator.Flag("--data")); err != nil {
 		t.Fatal(err)
 	}
-	// The same, without a name: there is nothing to find it by.
+	// Without the run's name there is nothing to find it by.
 	start(t, "coordinator", "resume", "--data", s.coordinator.Flag("--data"), "--nats", s.server.url).ExpectExit(1)
 
 	results, err := s.view.conn.SubscribeSync("nq.result." + s.run)
@@ -54,10 +56,10 @@ func TestLostMachine(t *testing.T) {
 	}
 }
 
-// Where only the ledger of a run with its own server is lost, the run is made anew from
-// that server's store.
-func TestLostLedger(t *testing.T) {
-	t.Parallel()
+// If only the ledger of a run with an embedded server is lost, it is rebuilt from that
+// server's store.
+func TestLostLedgerIsRebuiltFromTheStore(t *testing.T) {
+	long(t)
 	address := freeAddress(t)
 	coordinator := startCount(t, "15", "--depth", "3", "--workers", "0", "--listen", address)
 	run, url := coordinator.Await(counting), "nats://"+address
@@ -73,7 +75,7 @@ func TestLostLedger(t *testing.T) {
 	}
 	s.coordinator = start(t, "coordinator", "resume", run, "--data", coordinator.Flag("--data"), "--workers", "0", "--listen", address)
 	s.coordinator.Await(`("reconciled)`)
-	// The store may lack the last results, which the server had not written yet.
+	// The server may not have written the last results when it was killed.
 	if n := s.coordinator.Field("reconciled", "on_server_to_be_checked"); n == 0 || n > done {
 		t.Errorf("%d results of the store were taken, it had %d", n, done)
 	}
@@ -81,23 +83,26 @@ func TestLostLedger(t *testing.T) {
 	s.coordinator.ExpectTotal(known(15))
 }
 
-// Streams, the workers' consumer and the bucket of runs, deleted by hand in the middle,
-// cost time, and nothing else.
-func TestDeletedByHand(t *testing.T) {
-	t.Parallel()
-	for name, remove := range map[string]func(s *scene) error{
-		"stream of tasks":   func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_TASKS") },
-		"stream of results": func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_RESULTS") },
-		"consumer":          func(s *scene) error { return s.view.js.DeleteConsumer(s.t.Context(), "NQ_TASKS", "workers") },
-		"bucket":            func(s *scene) error { return s.view.js.DeleteKeyValue(s.t.Context(), "nq_runs") },
-	} {
-		t.Run(name, func(t *testing.T) {
+// Streams, the workers' consumer and the bucket of runs are created again after somebody
+// deletes them in the middle of a run.
+func TestTotalIsExactAfterADeletion(t *testing.T) {
+	long(t)
+	for _, c := range testkit.Sample(t, 2, []struct {
+		deleted string
+		remove  func(s *scene) error
+	}{
+		{"stream of tasks", func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_TASKS") }},
+		{"stream of results", func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_RESULTS") }},
+		{"consumer", func(s *scene) error { return s.view.js.DeleteConsumer(s.t.Context(), "NQ_TASKS", "workers") }},
+		{"bucket", func(s *scene) error { return s.view.js.DeleteKeyValue(s.t.Context(), "nq_runs") }},
+	}) {
+		t.Run(c.deleted, func(t *testing.T) {
 			t.Parallel()
 			s := startScene(t, "14", "--depth", "3")
 			release := brake(t, join(t, s.server.url))
 			startWorker(t, s.server.url)
 			s.progress(20)
-			if err := remove(s); err != nil {
+			if err := c.remove(s); err != nil {
 				t.Fatal(err)
 			}
 			s.view.eventually("all is there again", func() bool {
@@ -110,15 +115,12 @@ func TestDeletedByHand(t *testing.T) {
 	}
 }
 
-// A stream of results that is full holds workers up until what is accepted is removed,
-// and loses nothing. How large the stream is may be an operator's choice.
-func TestFullStreamOfResults(t *testing.T) {
-	t.Parallel()
-	for name, limit := range map[string]jetstream.StreamConfig{
-		"messages": {MaxMsgs: 25},
-		"bytes":    {MaxBytes: 4000},
-	} {
-		t.Run(name, func(t *testing.T) {
+// A full stream of results delays workers until accepted results are removed; no result is
+// lost. An operator may have chosen the size of the stream.
+func TestFullStreamOfResultsLosesNothing(t *testing.T) {
+	long(t)
+	for _, limit := range testkit.Sample(t, 1, []jetstream.StreamConfig{{MaxMsgs: 25}, {MaxBytes: 4000}}) {
+		t.Run(fmt.Sprintf("%d messages, %d bytes", limit.MaxMsgs, limit.MaxBytes), func(t *testing.T) {
 			t.Parallel()
 			server := startServer(t)
 			v := inspect(t, server.url)

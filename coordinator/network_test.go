@@ -11,30 +11,34 @@ import (
 	"time"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/testkit"
 )
 
-// The two ways in which a connection is cut: its ends are told, or hear nothing more.
-var cuts = map[string]func(*road) (heal func()){
-	"closed": (*road).block,
-	"silent": (*road).hush,
+// cuts are the two ways in which a connection is cut: it is closed, or silent.
+var cuts = []struct {
+	name string
+	cut  func(*proxy) (heal func())
+}{
+	{"closed", (*proxy).block},
+	{"silent", (*proxy).pause},
 }
 
-// A worker that can't reach the server for longer than its leases last holds what it has
-// counted and reports it late: others have counted that meanwhile, and it changes nothing.
-func TestWorkerCutOff(t *testing.T) {
-	t.Parallel()
-	for name, cut := range cuts {
-		t.Run(name, func(t *testing.T) {
+// A worker that can't reach the server for longer than its leases last keeps its results and
+// reports them late: others have counted the tasks meanwhile, and nothing changes.
+func TestLateResultsOfADisconnectedWorkerAreDuplicates(t *testing.T) {
+	long(t)
+	for _, c := range testkit.Sample(t, 1, cuts) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			const tasks, braked = 8, 1
 			s := startScene(t, "16", "--depth", "1")
 			release := brake(t, join(t, s.server.url))
-			way := openRoad(t, s.address)
-			startWorker(t, way.url())
+			proxy := startProxy(t, s.address)
+			startWorker(t, proxy.url())
 			s.view.eventually("the worker has two tasks", func() bool { _, held := s.view.tasks(); return held == braked+2 })
-			heal := cut(way)
+			heal := c.cut(proxy)
 			if done := s.done(); done >= tasks-braked {
-				t.Fatal("the run was too fast for the worker to be cut off in the middle")
+				t.Fatal("the run was too fast for the worker to be disconnected in the middle")
 			}
 			startWorker(t, s.server.url, "--kernel", "auto")
 			s.view.eventually("the worker's leases have lapsed and all its tasks are done", func() bool {
@@ -47,49 +51,49 @@ func TestWorkerCutOff(t *testing.T) {
 			release()
 			s.coordinator.ExpectTotal(known(16))
 			if n := s.coordinator.Field("run ended", "duplicates"); n == 0 {
-				t.Error("the worker's late results were not noticed as duplicates")
+				t.Error("the worker's late results were not counted as duplicates")
 			}
 		})
 	}
 }
 
-// A coordinator that can't reach the server for longer than a lease goes on when it can.
-func TestCoordinatorCutOff(t *testing.T) {
-	t.Parallel()
-	for name, cut := range cuts {
-		t.Run(name, func(t *testing.T) {
+// A coordinator that can't reach the server for longer than a lease continues when it can.
+func TestDisconnectedCoordinatorContinues(t *testing.T) {
+	long(t)
+	for _, c := range testkit.Sample(t, 1, cuts) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			const tasks, braked, window = 78, 1, 64
 			server := startServer(t)
-			way := openRoad(t, strings.TrimPrefix(server.url, "nats://"))
+			proxy := startProxy(t, strings.TrimPrefix(server.url, "nats://"))
 			s := &scene{t: t, server: server, view: inspect(t, server.url)}
-			s.coordinator = startCount(t, "14", "--depth", "2", "--nats", way.url())
+			s.coordinator = startCount(t, "14", "--depth", "2", "--nats", proxy.url())
 			s.run = s.coordinator.Await(counting)
 			s.view.eventually("the window is full", func() bool { waiting, _ := s.view.tasks(); return waiting == window })
 			b := join(t, server.url)
 			release := brake(t, b)
-			heal := cut(way)
+			heal := c.cut(proxy)
 			startWorker(t, server.url)
-			s.view.eventually("all is done that was given out", func() bool { return s.done() == window-braked })
-			s.view.eventually("the coordinator was not heard of for longer than a lease", func() bool {
+			s.view.eventually("all published tasks are done", func() bool { return s.done() == window-braked })
+			s.view.eventually("the coordinator has not renewed its record for longer than a lease", func() bool {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				record, err := b.Registry().Record(ctx, s.run)
 				return err == nil && time.Since(record.Updated) > bus.DefaultLease
 			})
 			if n := s.done(); n != window-braked {
-				t.Errorf("%d tasks are done while the coordinator is cut off, want %d", n, window-braked)
+				t.Errorf("%d tasks are done while the coordinator is disconnected, want %d", n, window-braked)
 			}
 			heal()
-			s.view.eventually("it gives out the rest", func() bool { return s.done() == tasks-braked })
+			s.view.eventually("the other tasks are done", func() bool { return s.done() == tasks-braked })
 			release()
 			s.coordinator.ExpectTotal(known(14))
 		})
 	}
 }
 
-// road is a way to a server, which can be cut.
-type road struct {
+// proxy forwards connections to a server, and can cut them.
+type proxy struct {
 	t      *testing.T
 	target string
 	listen net.Listener
@@ -97,94 +101,94 @@ type road struct {
 
 	mu      sync.Mutex
 	blocked bool
-	passing chan struct{} // closed while bytes pass
+	flowing chan struct{} // closed while bytes flow
 	conns   map[net.Conn]struct{}
 }
 
-// openRoad opens a way to the server at that address. It ends with the test.
-func openRoad(t *testing.T, target string) *road {
+// startProxy starts a proxy of the server at that address. It ends with the test.
+func startProxy(t *testing.T, target string) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &road{t: t, target: target, listen: listener, passing: make(chan struct{}), conns: make(map[net.Conn]struct{})}
-	close(r.passing)
-	r.all.Go(r.accept)
+	p := &proxy{t: t, target: target, listen: listener, flowing: make(chan struct{}), conns: make(map[net.Conn]struct{})}
+	close(p.flowing)
+	p.all.Go(p.accept)
 	t.Cleanup(func() {
 		_ = listener.Close()
-		r.block()
-		r.all.Wait()
+		p.block()
+		p.all.Wait()
 	})
-	return r
+	return p
 }
 
-func (r *road) url() string { return "nats://" + r.listen.Addr().String() }
+func (p *proxy) url() string { return "nats://" + p.listen.Addr().String() }
 
-// block ends all connections, and refuses others until it is healed.
-func (r *road) block() (heal func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.blocked = true
-	for c := range r.conns {
+// block closes all connections, and refuses new ones until heal.
+func (p *proxy) block() (heal func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.blocked = true
+	for c := range p.conns {
 		_ = c.Close() // it may be closed
 	}
 	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.blocked = false
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.blocked = false
 	}
 }
 
-// hush lets nothing through until it is healed: then all comes that was held back.
-func (r *road) hush() (heal func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	passing := make(chan struct{})
-	r.passing = passing
-	return func() { close(passing) }
+// pause holds back all bytes until heal, which lets them through.
+func (p *proxy) pause() (heal func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	flowing := make(chan struct{})
+	p.flowing = flowing
+	return func() { close(flowing) }
 }
 
-// accept serves those who come, until the listener is closed.
-func (r *road) accept() {
+// accept serves connections until the listener is closed.
+func (p *proxy) accept() {
 	for {
-		near, err := r.listen.Accept()
+		client, err := p.listen.Accept()
 		if err != nil {
 			return
 		}
-		far, err := net.Dial("tcp", r.target)
+		server, err := net.Dial("tcp", p.target)
 		if err != nil {
-			_ = near.Close()
+			_ = client.Close()
 			continue
 		}
-		r.all.Go(func() { r.carry(near, far) })
-		r.all.Go(func() { r.carry(far, near) })
+		p.all.Go(func() { p.forward(client, server) })
+		p.all.Go(func() { p.forward(server, client) })
 	}
 }
 
-// carry passes bytes on from one end to the other until either is closed.
-func (r *road) carry(from, to net.Conn) {
+// forward copies bytes from one end to the other until either is closed.
+func (p *proxy) forward(from, to net.Conn) {
 	defer func() {
 		_ = to.Close()
-		r.mu.Lock()
-		delete(r.conns, from)
-		r.mu.Unlock()
+		p.mu.Lock()
+		delete(p.conns, from)
+		p.mu.Unlock()
 	}()
-	r.mu.Lock()
-	r.conns[from] = struct{}{}
-	if r.blocked {
+	p.mu.Lock()
+	p.conns[from] = struct{}{}
+	if p.blocked {
 		_ = from.Close()
 	}
-	r.mu.Unlock()
+	p.mu.Unlock()
 	buffer := make([]byte, 1<<16)
 	for {
 		n, err := from.Read(buffer)
-		r.mu.Lock()
-		passing := r.passing
-		r.mu.Unlock()
+		p.mu.Lock()
+		flowing := p.flowing
+		p.mu.Unlock()
 		select {
-		case <-passing:
-		case <-r.t.Context().Done():
+		case <-flowing:
+		case <-p.t.Context().Done():
 			return
 		}
 		if err != nil {

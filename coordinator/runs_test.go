@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Of a run that is at work on this machine, runs says at which server, where that lets
-// others in, beside the folder of its ledger.
-func TestRunsSayWhereOthersJoin(t *testing.T) {
+// The list of runs has the ledger's folder of an active run, and the server that workers
+// can join.
+func TestRunsListTheServerOfAnActiveRun(t *testing.T) {
 	t.Parallel()
 	coordinator, url := startCluster(t, "12", "--depth", "2")
 	run := coordinator.Await(counting)

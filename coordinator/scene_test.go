@@ -15,22 +15,22 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// counting is what a coordinator logs when it has the run; the group is the run's name.
+// counting matches what a coordinator logs when it starts to count; the group is the run.
 const counting = `"run":"([^"]+)".*"counting"`
 
-// scene is a run with a coordinator, and a server of its own process.
+// scene is a run: a coordinator and a server, each in a process of its own.
 type scene struct {
 	t       *testing.T
 	address string
 	store   string
 	server  server
-	// coordinator is the one at work, or the last one.
+	// coordinator is the active one, or the last one.
 	coordinator *clitest.Process
 	run         string
 	view        view
 }
 
-// startScene starts a server, and a coordinator that counts with it.
+// startScene starts a server and a coordinator.
 func startScene(t *testing.T, count ...string) *scene {
 	t.Helper()
 	s := &scene{t: t, address: freeAddress(t), store: t.TempDir()}
@@ -47,13 +47,13 @@ func (s *scene) count(args ...string) {
 	s.run = s.coordinator.Await(counting)
 }
 
-// restartServer starts the server again that was killed, on what it has stored.
+// restartServer starts a server at the address and with the store of the one that was killed.
 func (s *scene) restartServer() {
 	s.t.Helper()
 	s.server = startServerAt(s.t, s.address, s.store)
 }
 
-// wipe removes what the server, which must not be running, has stored.
+// wipe removes the store of the server, which must not be running.
 func (s *scene) wipe() {
 	s.t.Helper()
 	if err := os.RemoveAll(s.store); err != nil {
@@ -68,21 +68,22 @@ func (s *scene) resume() {
 	s.coordinator.Await(counting)
 }
 
-// done returns the number of the run's results on the server, or -1.
+// done returns the number of the run's results on the server, or -1 if the stream does not
+// exist.
 func (s *scene) done() int { return s.view.messages("NQ_RESULTS", "nq.result."+s.run) }
 
-// progress waits until the server has so many results of the run more than now, and
-// returns how many it has.
+// progress waits until the server has that many more results of the run than now, and
+// returns their number.
 func (s *scene) progress(more int) (done int) {
 	s.t.Helper()
 	before := -1
-	s.view.eventually("the server tells what it has", func() bool { before = s.done(); return before >= 0 })
+	s.view.eventually("the stream of results exists", func() bool { before = s.done(); return before >= 0 })
 	s.view.eventually("more tasks are done", func() bool { done = s.done(); return done >= before+more })
 	return done
 }
 
-// accepted returns the number of tasks that the run's ledger has a result of. Its
-// coordinator must have ended.
+// accepted returns the number of results in the run's ledger. The coordinator must have
+// ended.
 func (s *scene) accepted() uint64 {
 	s.t.Helper()
 	l, err := ledger.OpenReadOnly(filepath.Join(s.coordinator.Flag("--data"), s.run))
@@ -96,13 +97,13 @@ func (s *scene) accepted() uint64 {
 	return done
 }
 
-// known returns the total of a board as coordinators print it.
+// known returns the published total of a board as coordinators print it.
 func known(n int) string {
 	total, _ := queens.KnownTotal(n)
 	return total.String()
 }
 
-// elapse waits for some of a test's time to pass, or for the test to end.
+// elapse waits for that time, or until the test ends.
 func elapse(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {

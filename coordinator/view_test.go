@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"syscall"
@@ -19,7 +20,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// view is what NATS's own client sees of a server.
+// view is a connection to a server by NATS's own client.
 type view struct {
 	t    *testing.T
 	conn *nats.Conn
@@ -40,34 +41,57 @@ func inspect(t *testing.T, url string) view {
 	return view{t: t, conn: conn, js: js}
 }
 
-// tasks returns the number of tasks that wait for a worker, and of those that
-// workers hold; negative numbers where the server does not say.
+// ask asks the server until it answers, or says that there is no such stream or consumer.
+func (v view) ask(question func(ctx context.Context) error) (there bool) {
+	v.t.Helper()
+	testkit.Eventually(v.t, "the server answers", func() bool {
+		ctx, cancel := context.WithTimeout(v.t.Context(), 5*time.Second)
+		defer cancel()
+		err := question(ctx)
+		there = err == nil
+		return there || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrConsumerNotFound)
+	})
+	return there
+}
+
+// tasks returns the number of tasks that wait for a worker, and of those that workers
+// hold; -1 if the consumer does not exist.
 func (v view) tasks() (waiting, held int) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	consumer, err := v.js.Consumer(ctx, "NQ_TASKS", "workers")
-	if err != nil {
+	v.t.Helper()
+	var consumer jetstream.Consumer
+	there := v.ask(func(ctx context.Context) (err error) {
+		consumer, err = v.js.Consumer(ctx, "NQ_TASKS", "workers")
+		return err
+	})
+	if !there {
 		return -1, -1
 	}
 	info := consumer.CachedInfo()
 	return int(info.NumPending), info.NumAckPending
 }
 
-// messages returns the number of messages on a subject of a stream, or -1.
+// messages returns the number of messages on a subject of a stream, or -1 if the stream
+// does not exist.
 func (v view) messages(stream, subject string) int {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	s, err := v.js.Stream(ctx, stream)
-	if err != nil {
-		return -1
-	}
-	info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject))
-	if err != nil {
-		return -1
-	}
+	v.t.Helper()
 	sum := 0
-	for _, n := range info.State.Subjects {
-		sum += int(n)
+	there := v.ask(func(ctx context.Context) error {
+		s, err := v.js.Stream(ctx, stream)
+		if err != nil {
+			return err
+		}
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter(subject))
+		if err != nil {
+			return err
+		}
+		sum = 0
+		for _, n := range info.State.Subjects {
+			sum += int(n)
+		}
+		return nil
+	})
+	if !there {
+		return -1
 	}
 	return sum
 }
@@ -75,9 +99,9 @@ func (v view) messages(stream, subject string) int {
 // results returns the number of results on the server, of all runs.
 func (v view) results() int { return v.messages("NQ_RESULTS", ">") }
 
-// startFrozen starts the first worker of a run of so many tasks, and stops it with
-// SIGSTOP in the middle of one. It returns the number of tasks that the worker has
-// taken and not reported: when it goes on, it will report the first of them.
+// startFrozen starts the first worker of a run with that number of tasks, and suspends it
+// in the middle of a task. It returns the number of tasks that the worker has taken and not
+// reported: when it resumes, it will report the first of them.
 func (v view) startFrozen(url string, tasks int) (worker *clitest.Process, unreported int) {
 	v.t.Helper()
 	v.eventually("all tasks are published", func() bool { waiting, _ := v.tasks(); return waiting == tasks })
@@ -91,10 +115,10 @@ func (v view) startFrozen(url string, tasks int) (worker *clitest.Process, unrep
 		return tasks - waiting - results
 	}
 	for {
-		// It asks for the second when it has the first.
+		// A worker asks for its second task when it has the first.
 		v.eventually("the worker has taken two tasks", func() bool { return taken() >= 2 })
 		worker.Signal(syscall.SIGSTOP)
-		// What it said last may still be on its way.
+		// Its last messages may still be in flight.
 		const quiet = 300 * time.Millisecond
 		unreported = taken()
 		for since := time.Now(); time.Since(since) < quiet; time.Sleep(quiet / 20) {
@@ -106,7 +130,7 @@ func (v view) startFrozen(url string, tasks int) (worker *clitest.Process, unrep
 			return worker, unreported
 		}
 		if waiting, _ := v.tasks(); waiting == 0 {
-			v.t.Fatal("the worker was too fast to be stopped in the middle of a task")
+			v.t.Fatal("the worker was too fast to be suspended in the middle of a task")
 		}
 		worker.Signal(syscall.SIGCONT)
 	}
@@ -133,7 +157,7 @@ func (v view) eventually(what string, holds func() bool) {
 	}
 }
 
-// join connects this process to a cluster's server, to play a worker.
+// join connects the test to a cluster's server as a worker does.
 func join(t *testing.T, url string) *bus.Bus {
 	t.Helper()
 	b, err := bus.Connect(bus.Config{URL: url, Name: "test", Lease: bus.DefaultLease, Log: zerolog.Nop()})
@@ -144,8 +168,8 @@ func join(t *testing.T, url string) *bus.Bus {
 	return b
 }
 
-// brake takes one task and holds it, so that the run can't end before release is
-// called, which hands it back.
+// brake takes one task and holds it, so that the run can't end before release, which
+// returns the task to the queue.
 func brake(t *testing.T, b *bus.Bus) (release func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)

@@ -139,7 +139,7 @@ func TestDeadlyTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	honest := startWorker(t, s.server.url, "--kernel", "auto")
-	s.view.eventually("all else is done", func() bool { return s.done() == tasks-1 })
+	s.view.eventually("all other tasks are done", func() bool { return s.done() == tasks-1 })
 	honest.Signal(syscall.SIGTERM)
 	honest.ExpectExit(0)
 
