@@ -1,6 +1,6 @@
-// Package display shows a run to a person at a terminal: a live display below the log
-// while it goes on, and a summary after it. It decides nothing and asks the terminal
-// nothing but its size.
+// Package display shows a running count at a terminal: a live display on the last lines,
+// with the log above it. It sends text to the terminal and asks it for nothing but its
+// size; where there is no terminal, others log the progress.
 package display
 
 import (
@@ -15,75 +15,76 @@ import (
 	"golang.org/x/term"
 )
 
-// Display shows a run on the last lines of a terminal. The log scrolls by above them. Its
-// methods are safe for concurrent use.
+// Display shows a run on the last lines of a terminal, while the log scrolls above them.
+// Its methods are safe for concurrent use.
 type Display struct {
-	look   look
+	theme  theme
 	screen *screen
-	stop   func() // ends the loop, once
-	ended  chan struct{}
+	stop   func()        // ends the loop; nil if the terminal can't be drawn on
+	done   chan struct{} // closed when the loop has ended
 
-	drawn time.Time // when it was last drawn; zero before
+	lastDraw time.Time // zero before the first
 
-	mu     sync.Mutex
-	log    []byte // lines that are not on the screen yet
-	shown  *run.Progress
-	note   string
-	closed bool
+	mu       sync.Mutex
+	log      []byte // lines that are not on the screen yet
+	progress *run.Progress
+	status   string
+	closed   bool
 }
 
-// between is the least time from one drawing to the next.
-const between = 250 * time.Millisecond
+// drawInterval is the minimum time from one drawing to the next.
+const drawInterval = 250 * time.Millisecond
 
-// slept is how long nothing may be drawn before this process was stopped meanwhile, by
-// Ctrl-Z, and the shell had the terminal.
-const slept = 3 * time.Second
+// suspendedAfter is the time without drawing after which this process must have been
+// suspended, by Ctrl-Z, so that the shell may have written to the terminal.
+const suspendedAfter = 3 * time.Second
+
+// closeTimeout is how long Close waits for the terminal. A person may have stopped its
+// output, by Ctrl-S.
+const closeTimeout = 2 * time.Second
 
 // New returns a display at the end of a terminal, which draws nothing before the first
-// Show. Where the terminal can't be drawn on, it passes on the log alone.
+// Show. If out is not a terminal that can be drawn on, it passes on only the log.
 func New(out *os.File, color bool) *Display {
-	if !prepare(out) {
+	if !enableVT(out) {
 		return &Display{screen: &screen{out: out}, closed: true}
 	}
 	size := func() (width, height int) {
 		width, height, err := term.GetSize(int(out.Fd()))
-		if err != nil || width < 1 || height < 1 { // a serial line knows no size
+		if err != nil || width < 1 || height < 1 { // a serial line has no size
 			return 80, 24
 		}
 		return width, height
 	}
-	return begin(&screen{out: out, size: size, ours: func() bool { return foreground(out) }, reflows: reflows(os.Getenv)}, look{color: color, ascii: ascii(os.Getenv)})
+	s := &screen{out: out, size: size, isForeground: func() bool { return isForeground(out) }, reflows: reflows(os.Getenv)}
+	return start(s, theme{color: color, ascii: ascii(os.Getenv)})
 }
 
-func begin(s *screen, l look) *Display {
+// start returns a display with its loop running.
+func start(s *screen, t theme) *Display {
 	closing := make(chan struct{})
-	d := &Display{
-		look:   l,
-		screen: s,
-		stop:   sync.OnceFunc(func() { close(closing) }),
-		ended:  make(chan struct{}),
-	}
+	d := &Display{theme: t, screen: s, stop: sync.OnceFunc(func() { close(closing) }), done: make(chan struct{})}
 	go d.loop(closing)
 	return d
 }
 
-// Show has a snapshot drawn, which must not change any more. It does not wait for the
-// terminal; a snapshot that is followed by another before the next drawing is not seen.
-func (d *Display) Show(s run.Progress) {
+// Show presents a snapshot, which must not be modified afterwards. It does not wait for
+// the terminal: the next drawing shows the latest snapshot only.
+func (d *Display) Show(p run.Progress) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.shown = &s
+	d.progress = &p
 }
 
-// SetStatus shows a line below the bar, for what the snapshot can't tell; "" removes it.
+// SetStatus shows a line below the bar, for what is not in the snapshot; "" removes it.
 func (d *Display) SetStatus(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.note = text
+	d.status = text
 }
 
-// Write takes a whole line of the log, to be seen above the display with the next drawing;
-// after Close it is written at once.
+// Write takes a whole line of the log, which the next drawing writes above the display.
+// After Close it writes the line at once.
 func (d *Display) Write(line []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,47 +98,27 @@ func (d *Display) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// stopped is how long a terminal may take to be drawn on before it is given up: a person has
-// stopped it, with Ctrl-S.
-const stopped = 2 * time.Second
-
-// Close removes the display, and reports whether it could: the whole log is on the screen
-// then. Where the terminal is stopped, the display is left as it is, and what is written
-// from then on is not seen.
+// Close writes the rest of the log, removes the display and returns true. It returns false
+// if the terminal accepts no output: the display stays, and later lines of the log are
+// lost.
 func (d *Display) Close() bool {
 	if d.stop == nil {
 		return true
 	}
 	d.stop()
 	select {
-	case <-d.ended:
+	case <-d.done:
 		return true
-	case <-time.After(stopped):
+	case <-time.After(closeTimeout):
 		return false
 	}
 }
 
-// erase removes the display for good.
-func (d *Display) erase() {
-	for done := false; !done; {
-		d.mu.Lock()
-		log := d.log
-		d.log = nil
-		d.mu.Unlock()
-		width, _ := d.screen.size()
-		d.screen.draw(log, nil, width, d.look)
-		d.mu.Lock()
-		done = len(d.log) == 0
-		d.closed = done
-		d.mu.Unlock()
-	}
-}
-
-// loop draws until closing is closed. The pause begins when a drawing is done, so that a
-// slow terminal is not hurried.
+// loop draws until closing is closed. It waits from the end of one drawing to the start of
+// the next, so that a slow terminal can catch up.
 func (d *Display) loop(closing <-chan struct{}) {
-	defer close(d.ended)
-	pause := time.NewTicker(between)
+	defer close(d.done)
+	pause := time.NewTicker(drawInterval)
 	defer pause.Stop()
 	for {
 		select {
@@ -146,28 +127,44 @@ func (d *Display) loop(closing <-chan struct{}) {
 			return
 		case <-pause.C:
 			d.draw()
-			pause.Reset(between)
+			pause.Reset(drawInterval)
 		}
 	}
 }
 
-// draw brings the screen up to date. It holds no lock while it waits for the terminal.
+// draw updates the screen. It holds no lock while it writes to the terminal.
 func (d *Display) draw() {
 	d.mu.Lock()
-	log, shown, note := d.log, d.shown, d.note
+	log, progress, status := d.log, d.progress, d.status
 	d.log = nil
 	d.mu.Unlock()
 	width, height := d.screen.size()
 	var lines []line
-	away := !d.screen.ours()
-	if away || !d.drawn.IsZero() && time.Since(d.drawn) > slept {
-		d.screen.forget() // others have written where the display was
+	foreground := d.screen.isForeground()
+	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
+		d.screen.forget() // others have written below the display
 	}
-	if shown != nil && !away {
-		lines = d.look.render(shown, note, width, height)
+	if progress != nil && foreground {
+		lines = d.theme.layout(progress, status, width, height)
 	}
-	d.screen.draw(log, lines, width, d.look)
-	d.drawn = time.Now()
+	d.screen.draw(log, lines, width, d.theme)
+	d.lastDraw = time.Now()
+}
+
+// erase removes the display for good, after it has written the whole log.
+func (d *Display) erase() {
+	for closed := false; !closed; {
+		d.mu.Lock()
+		log := d.log
+		d.log = nil
+		d.mu.Unlock()
+		width, _ := d.screen.size()
+		d.screen.draw(log, nil, width, d.theme)
+		d.mu.Lock()
+		closed = len(d.log) == 0
+		d.closed = closed
+		d.mu.Unlock()
+	}
 }
 
 var _ io.Writer = (*Display)(nil)

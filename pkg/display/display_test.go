@@ -26,7 +26,7 @@ func (d *drawings) Write(b []byte) (int, error) {
 	defer d.mu.Unlock()
 	d.at = append(d.at, time.Now())
 	if len(d.at) == d.slow {
-		time.Sleep(between * 3 / 2)
+		time.Sleep(drawInterval * 3 / 2)
 	}
 	return len(b), nil
 }
@@ -52,7 +52,7 @@ func usualSize() (width, height int) { return 80, 24 }
 func TestFourTimesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &drawings{slow: 5}
-		d := begin(&screen{out: out, ours: always, size: usualSize}, look{})
+		d := start(&screen{out: out, isForeground: always, size: usualSize}, theme{})
 		const seconds = 10
 		s := *underWay()
 		for i := range seconds * 100 {
@@ -87,11 +87,11 @@ func TestFollowsTheSize(t *testing.T) {
 			width = to
 		}
 		out := new(drawings)
-		d := begin(&screen{out: out, ours: always, size: func() (int, int) {
+		d := start(&screen{out: out, isForeground: always, size: func() (int, int) {
 			mu.Lock()
 			defer mu.Unlock()
 			return width, 24
-		}}, look{})
+		}}, theme{})
 		defer d.Close()
 		resize(60)
 		time.Sleep(time.Minute)
@@ -114,7 +114,7 @@ func TestLogAroundClose(t *testing.T) {
 	const writers, lines = 8, 300
 	e := newEmulator(t, 80, 24, true)
 	out := &lockedWriter{w: e}
-	d := begin(&screen{out: out, ours: always, size: usualSize, reflows: true}, look{color: true})
+	d := start(&screen{out: out, isForeground: always, size: usualSize, reflows: true}, theme{color: true})
 	var started, ended sync.WaitGroup
 	for w := range writers {
 		started.Add(1)
@@ -129,7 +129,7 @@ func TestLogAroundClose(t *testing.T) {
 	}
 	started.Wait()
 	logLine(t, d, "no end of line") // is a line all the same
-	time.Sleep(between + between/2)
+	time.Sleep(drawInterval + drawInterval/2)
 	d.Close()
 	d.Close()
 	ended.Wait()
@@ -184,7 +184,7 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 func TestStoppedTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
-		d := begin(&screen{out: out, ours: always, size: usualSize}, look{})
+		d := start(&screen{out: out, isForeground: always, size: usualSize}, theme{})
 		var want strings.Builder
 		for i := range 1000 {
 			d.SetStatus("it takes nothing")
@@ -214,14 +214,14 @@ func TestStoppedTerminal(t *testing.T) {
 func TestTerminalStaysStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
-		d := begin(&screen{out: out, ours: always, size: usualSize}, look{})
+		d := start(&screen{out: out, isForeground: always, size: usualSize}, theme{})
 		d.Show(*underWay())
 		time.Sleep(time.Second)
 		begun := time.Now()
 		if d.Close() {
 			t.Error("the display is gone, says Close")
 		}
-		if took := time.Since(begun); took != stopped {
+		if took := time.Since(begun); took != closeTimeout {
 			t.Errorf("Close took %v", took)
 		}
 		logLine(t, d, "nobody sees it\n")
@@ -246,7 +246,7 @@ func TestInTheBackground(t *testing.T) {
 			}
 			return 80, 24
 		}
-		d := begin(&screen{out: out, ours: ours.Load, size: size}, look{})
+		d := start(&screen{out: out, isForeground: ours.Load, size: size}, theme{})
 		show := func() {
 			s := *underWay()
 			s.Elapsed = time.Since(time.Time{}) // always another

@@ -51,7 +51,7 @@ func TestTerminal(t *testing.T) {
 	}
 	time.Sleep(800 * time.Millisecond)
 	d.Close()
-	most := int(time.Since(begun)/between) + 1
+	most := int(time.Since(begun)/drawInterval) + 1
 	ended.Wait()
 	if err := terminal.Close(); err != nil {
 		t.Error(err)

@@ -8,40 +8,41 @@ import (
 )
 
 // screen is a terminal with the display on its last lines. The cursor stays at the start
-// of the line below them and is never hidden: a process that is killed leaves the terminal
-// as a person expects it.
+// of the line below them and is never hidden, so that a killed process leaves the terminal
+// usable.
 type screen struct {
-	out     io.Writer
-	size    func() (width, height int) // in cells
-	ours    func() bool                // this process is the one that may draw: it is in the foreground
-	reflows bool                       // a line that has become too long goes on in the next row
+	out          io.Writer
+	size         func() (width, height int) // in cells
+	isForeground func() bool                // whether this process may draw
+	reflows      bool                       // whether the terminal wraps lines anew when it becomes narrower
 
-	drawn  []string // the display as it was last written
-	widths []int    // of its lines, in cells
-	width  int      // of the terminal, at that time
+	drawn  []string // the lines on the screen
+	widths []int    // of those lines, in cells
+	width  int      // of the terminal when they were drawn
 }
 
-// What is sent to the terminal besides text; see ECMA-48, 8.3.
+// Control sequences; see ECMA-48, 8.3.
 const (
 	startOfLine = "\r"
 	up          = "\x1b[%dA" // CUU
 	eraseLine   = "\x1b[2K"  // EL
 	eraseBelow  = "\x1b[J"   // ED
-	// eraseAll erases from this row on. Erasing all below from the first cell of the screen
-	// would have tmux keep in its history what was there, so that begins a row further down.
+	// eraseAll erases from this row on. If ED starts at the first cell of the screen, tmux
+	// keeps the erased text in its history, so ED starts one row further down.
 	eraseAll = eraseLine + "\x1b[B" + eraseBelow + "\x1b[A" // EL CUD ED CUU
 )
 
-// draw writes lines of the log and below them the display, in place of the one there, in
-// one piece. Without a change it writes nothing. A terminal that has gone away can't be
-// told anything, so errors are no matter.
-func (s *screen) draw(log []byte, lines []line, width int, l look) {
-	painted := make([]string, len(lines))
-	for i, line := range lines {
-		painted[i] = line.paint(l)
+// draw writes lines of the log and, in place of the old display, the new one below them,
+// all in one write. It writes nothing if nothing has changed. It ignores errors: a terminal
+// that was closed can't show them.
+func (s *screen) draw(log []byte, lines []line, width int, t theme) {
+	rendered := make([]string, len(lines))
+	widths := make([]int, len(lines))
+	for i, l := range lines {
+		rendered[i], widths[i] = l.render(t), l.width()
 	}
 	resized := width != s.width && len(s.drawn) > 0
-	if len(log) == 0 && slices.Equal(painted, s.drawn) && !resized {
+	if len(log) == 0 && slices.Equal(rendered, s.drawn) && !resized {
 		return
 	}
 	var b strings.Builder
@@ -52,23 +53,20 @@ func (s *screen) draw(log []byte, lines []line, width int, l look) {
 		}
 	}
 	b.Write(log)
-	for _, text := range painted {
-		b.WriteString(eraseLine + text + "\n") // row by row, so that nothing flickers
+	for _, text := range rendered {
+		b.WriteString(eraseLine + text + "\n") // row by row, to avoid flicker
 	}
 	if len(lines) > 0 {
 		b.WriteString(eraseBelow)
 	}
 	_, _ = io.WriteString(s.out, b.String())
-	s.drawn, s.widths, s.width = painted, s.widths[:0], width
-	for _, line := range lines {
-		s.widths = append(s.widths, line.width())
-	}
+	s.drawn, s.widths, s.width = rendered, widths, width
 }
 
-// forget leaves the display that was drawn where it is.
+// forget leaves the old display where it is.
 func (s *screen) forget() { s.drawn, s.widths = nil, nil }
 
-// rows returns how many rows the display takes up by now. Where the terminal has become
+// rows returns how many rows the old display takes now. If the terminal has become
 // narrower and reflows, that is more than its lines.
 func (s *screen) rows(width int) int {
 	rows := len(s.drawn)
@@ -81,15 +79,14 @@ func (s *screen) rows(width int) int {
 	return rows
 }
 
-// reflows reports whether the terminal reflows, as far as its environment tells: of those
-// in wide use, xterm and GNU screen don't. What runs in tmux inside them does.
+// reflows reports whether the terminal reflows, according to its environment: of the common
+// terminals, only xterm and GNU screen do not. Programs in tmux inside those are reflowed.
 func reflows(getenv func(string) string) bool {
 	return getenv("TMUX") != "" || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
 }
 
-// ascii reports whether the locale is of a character set that has no block elements. Where
-// none is named that is taken for UTF-8: containers have no locale, the terminals around
-// them do.
+// ascii reports whether the character set of the locale lacks block elements. Without a
+// locale it assumes UTF-8: containers have no locale, and their terminals use UTF-8.
 func ascii(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := strings.ToLower(getenv(name)); locale != "" {

@@ -34,15 +34,15 @@ func TestScreen(t *testing.T) {
 					if rng.IntN(10) > 0 {
 						run := crowd(1 + rng.IntN(12))
 						run.Elapsed = time.Duration(rng.IntN(3)) * time.Second
-						lines = look{}.render(run, strings.Repeat("?", rng.IntN(2)), e.width, height)
-						display = strings.Split(strings.TrimSuffix(text(lines, look{}), "\n"), "\n")
+						lines = theme{}.layout(run, strings.Repeat("?", rng.IntN(2)), e.width, height)
+						display = strings.Split(strings.TrimSuffix(text(lines, theme{}), "\n"), "\n")
 					}
 					var news strings.Builder
 					for range rng.IntN(3) {
 						log = append(log, fmt.Sprintf("line %d %s", len(log), strings.Repeat("x", 1+rng.IntN(longest-10))))
 						news.WriteString(log[len(log)-1] + "\n")
 					}
-					s.draw([]byte(news.String()), lines, e.width, look{})
+					s.draw([]byte(news.String()), lines, e.width, theme{})
 					wantLines(t, e, append(slices.Clone(log), display...))
 				}
 			})
@@ -70,18 +70,18 @@ func wantLines(t *testing.T, e *emulator, want []string) {
 func TestNothingNew(t *testing.T) {
 	var out strings.Builder
 	s := &screen{out: &out}
-	lines := look{}.render(underWay(), "", 80, 24)
-	s.draw(nil, nil, 80, look{})
+	lines := theme{}.layout(underWay(), "", 80, 24)
+	s.draw(nil, nil, 80, theme{})
 	if out.Len() > 0 {
 		t.Errorf("%q is sent for nothing", out.String())
 	}
-	s.draw(nil, lines, 80, look{})
+	s.draw(nil, lines, 80, theme{})
 	drawn := out.Len()
-	s.draw(nil, lines, 80, look{})
+	s.draw(nil, lines, 80, theme{})
 	if drawn == 0 || out.Len() > drawn {
 		t.Errorf("%d bytes are sent, and for the same again %d more", drawn, out.Len()-drawn)
 	}
-	s.draw(nil, lines, 81, look{})
+	s.draw(nil, lines, 81, theme{})
 	if out.Len() == drawn {
 		t.Error("nothing is sent to a terminal that was resized")
 	}

@@ -20,10 +20,10 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // text returns lines as they are sent to a terminal.
-func text(lines []line, l look) string {
+func text(lines []line, t theme) string {
 	var b strings.Builder
-	for _, t := range lines {
-		b.WriteString(t.paint(l) + "\n")
+	for _, l := range lines {
+		b.WriteString(l.render(t) + "\n")
 	}
 	return b.String()
 }
@@ -83,23 +83,23 @@ func TestGolden(t *testing.T) {
 		name   string
 		s      *run.Progress
 		note   string
-		look   look
+		theme  theme
 		height int
 		widths []int
 	}{
-		{"under-way", underWay(), "", look{}, 24, usual},
-		{"colors", troubled(), "", look{color: true}, 24, usual},
-		{"ascii", underWay(), "", look{ascii: true}, 24, usual},
-		{"troubled", troubled(), "server away since 12s", look{}, 24, []int{20, 40, 80, 120, 200}},
-		{"ended", ended(), "", look{}, 24, usual},
-		{"beginning", &run.Progress{Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: run.Running, Tasks: 12345678, Solutions: new(big.Int)}, "", look{}, 24, usual},
-		{"crowd", crowd(1000), "", look{}, 24, usual},
-		{"low", crowd(12), "", look{}, 8, usual},
+		{"under-way", underWay(), "", theme{}, 24, usual},
+		{"colors", troubled(), "", theme{color: true}, 24, usual},
+		{"ascii", underWay(), "", theme{ascii: true}, 24, usual},
+		{"troubled", troubled(), "server away since 12s", theme{}, 24, []int{20, 40, 80, 120, 200}},
+		{"ended", ended(), "", theme{}, 24, usual},
+		{"beginning", &run.Progress{Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: run.Running, Tasks: 12345678, Solutions: new(big.Int)}, "", theme{}, 24, usual},
+		{"crowd", crowd(1000), "", theme{}, 24, usual},
+		{"low", crowd(12), "", theme{}, 8, usual},
 	} {
 		for _, width := range tt.widths {
 			file := filepath.Join("testdata", fmt.Sprintf("%s-%d.txt", tt.name, width))
 			t.Run(filepath.Base(file), func(t *testing.T) {
-				got := text(tt.look.render(tt.s, tt.note, width, tt.height), tt.look)
+				got := text(tt.theme.layout(tt.s, tt.note, width, tt.height), tt.theme)
 				if *update {
 					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 						t.Fatal(err)
@@ -135,8 +135,8 @@ func TestOnlyDoneIsFull(t *testing.T) {
 		{1, 10, 10, true},
 	} {
 		s := &run.Progress{State: run.Running, WorkDone: tt.work, Done: tt.done, Tasks: tt.tasks}
-		for _, l := range []look{{}, {ascii: true}} {
-			bar := text([]line{l.advance(s, 80)}, l)
+		for _, l := range []theme{{}, {ascii: true}} {
+			bar := text([]line{l.progressRow(s, 80)}, l)
 			full := strings.Contains(bar, strings.Repeat("█", 36)) || strings.Contains(bar, strings.Repeat("#", 36))
 			if full != tt.full || strings.Contains(bar, "100.0%") != tt.full {
 				t.Errorf("%v of the work, %d of %d tasks: %s", tt.work, tt.done, tt.tasks, bar)
@@ -150,7 +150,7 @@ func TestBarGrows(t *testing.T) {
 	const width = 10
 	seen := make(map[string]bool)
 	for i := range 8*width + 1 {
-		bar := text([]line{look{}.bar(float64(i)/(8*width), i == 8*width, width)}, look{})
+		bar := text([]line{theme{}.bar(float64(i)/(8*width), i == 8*width, width)}, theme{})
 		if seen[bar] || cells(strings.TrimSuffix(bar, "\n")) != width {
 			t.Errorf("%d eighths of %d cells: %q", i, width, bar)
 		}
@@ -163,11 +163,11 @@ func TestHeight(t *testing.T) {
 	more := regexp.MustCompile(`and ([0-9,]+) more workers?`)
 	for _, workers := range []int{1, 2, 12, 256, 1000} {
 		for height := 1; height < 100; height++ {
-			lines := look{}.render(crowd(workers), "", 80, height)
+			lines := theme{}.layout(crowd(workers), "", 80, height)
 			if limit := max(1, min(max(3, height/2), height-1)); len(lines) > limit {
 				t.Errorf("%d lines of %d, at most %d", len(lines), height, limit)
 			}
-			shown := text(lines, look{})
+			shown := text(lines, theme{})
 			named := strings.Count(shown, "  node-")
 			hidden := 0
 			if m := more.FindStringSubmatch(shown); m != nil {
@@ -206,7 +206,7 @@ func TestSlow(t *testing.T) {
 		{"one for much longer", held(40*s, 50*s, 251*s), 1},
 	} {
 		progress := &run.Progress{Workers: tt.crew, WorkerCount: len(tt.crew)}
-		if got := strings.Count(text(look{}.crew(progress, 80, 99), look{}), "! for "); got != tt.slow {
+		if got := strings.Count(text(theme{}.workersTable(progress, 80, 99), theme{}), "! for "); got != tt.slow {
 			t.Errorf("%s: %d slow, want %d", tt.name, got, tt.slow)
 		}
 	}
@@ -237,8 +237,8 @@ func FuzzRender(f *testing.F) {
 				Name: name[min(i, len(name)):], Kernel: id, Threads: i * i, Rate: rate / float64(i), Held: i % 3, LongestTask: time.Duration(age / int64(i+1)),
 			})
 		}
-		l := look{color: kind&2 != 0, ascii: kind&4 != 0}
-		lines := l.render(s, note, width, height)
+		l := theme{color: kind&2 != 0, ascii: kind&4 != 0}
+		lines := l.layout(s, note, width, height)
 		if limit := max(1, min(max(3, height/2), height-1)); len(lines) > limit {
 			t.Errorf("%d lines in a terminal of %d rows", len(lines), height)
 		}

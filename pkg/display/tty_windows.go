@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// prepare has a console obey escape sequences, and reports whether it does.
-func prepare(out *os.File) bool {
+// enableVT makes a console interpret control sequences, and reports whether it does.
+func enableVT(out *os.File) bool {
 	console := windows.Handle(out.Fd())
 	var mode uint32
 	if err := windows.GetConsoleMode(console, &mode); err != nil {
@@ -16,6 +16,5 @@ func prepare(out *os.File) bool {
 	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
 
-// foreground reports whether the terminal is this process's to draw on: consoles have no
-// background.
-func foreground(*os.File) bool { return true }
+// isForeground returns true: consoles have no background processes.
+func isForeground(*os.File) bool { return true }

@@ -1,0 +1,176 @@
+package display
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/run"
+)
+
+// maxWidth limits the lines on wide terminals, to keep together what belongs together and
+// to limit how many lines wrap when the terminal becomes narrower.
+const maxWidth = 100
+
+// spaciousFrom is the number of lines from which on the first is empty, to separate the
+// display from the log.
+const spaciousFrom = 10
+
+// layout returns the display for a terminal of that size, the most important lines first.
+// No line is wider than the terminal. The lines take at most half of its rows, or three if
+// it has at least four.
+func (t theme) layout(p *run.Progress, status string, width, height int) []line {
+	width = min(width, maxWidth)
+	room := max(1, min(max(3, height/2), height-1))
+	var lines []line
+	if room >= spaciousFrom {
+		lines = append(lines, nil)
+	}
+	lines = append(lines, t.titleRow(p, width), t.progressRow(p, width))
+	if status != "" {
+		lines = append(lines, line{{t.clean(status), notice}})
+	}
+	lines = append(lines, t.resultsRow(p, width))
+	if p.WorkerCount > 0 || p.State == run.Running {
+		lines = append(lines, t.workersRow(p))
+	}
+	if left := room - len(lines); left > 0 {
+		lines = append(lines, t.workersTable(p, width, left)...)
+	}
+	lines = lines[:min(len(lines), room)]
+	for i, l := range lines {
+		lines[i] = l.fit(width, t)
+	}
+	return lines
+}
+
+// titleRow says which run it is, and its state.
+func (t theme) titleRow(p *run.Progress, width int) line {
+	segments := []segment{
+		{0, line{{"n = " + humanize.Int(p.N), bold}}},
+		{3, line{{t.clean(string(p.Symmetry)) + " symmetry", faint}}},
+	}
+	if p.Placed > 0 {
+		segments = append(segments, segment{4, line{{humanize.Plural(p.Placed, "queen") + " placed", faint}}})
+	}
+	segments = append(segments,
+		segment{2, line{{t.clean(p.Run), plain}}},
+		segment{1, line{{t.clean(string(p.State)), stateStyle(p.State)}}},
+	)
+	return t.row(segments, width)
+}
+
+func stateStyle(s run.State) style {
+	switch s {
+	case run.Running:
+		return filled
+	case run.Complete:
+		return good
+	case run.Contradicted:
+		return alarm
+	case run.Stopped, run.Cancelled:
+	}
+	return notice
+}
+
+// The bar takes a fixed share of the width, so that its length does not depend on the texts
+// beside it, and less only on narrow terminals.
+const (
+	barShare = 0.45
+	minBar   = 8
+)
+
+// progressRow has the bar, the elapsed time and the time left.
+func (t theme) progressRow(p *run.Progress, width int) line {
+	const gap = 2
+	done := p.WorkDone >= 1 && p.Done >= p.Tasks
+	percent := humanize.Percent(p.WorkDone, done)
+	segments := []segment{
+		{0, line{spaces(len("99.9%") - len(percent)), {percent, bold}}},
+		{2, line{{humanize.Clock(p.Elapsed), plain}, {" elapsed", faint}}},
+	}
+	switch {
+	case done || p.State.Finished() || p.State == run.Stopped:
+	case p.ETA == (run.Range{}):
+		segments = append(segments, segment{1, line{{"estimating", faint}}})
+	default:
+		segments = append(segments, segment{1, line{{humanize.Remaining(p.ETA), plain}, {" left", faint}}})
+	}
+	text := join(segments, fitSegments(segments, width-minBar-gap, gap), spaces(gap))
+	bar := min(int(barShare*float64(width)), width-gap-text.width())
+	if bar < minBar/2 {
+		return text
+	}
+	return append(append(t.bar(p.WorkDone, done, bar), spaces(gap)), text...)
+}
+
+// bar shows a share on so many cells, in eighths of a cell. It is full only if done is
+// true.
+func (t theme) bar(share float64, done bool, width int) line {
+	steps := 8
+	if t.ascii {
+		steps = 1
+	}
+	fill := 0
+	switch {
+	case done:
+		fill = steps * width
+	case share > 0: // excludes NaN
+		fill = int(math.Min(share*float64(steps*width), float64(steps*width-1)))
+	}
+	if t.ascii {
+		return line{{strings.Repeat("#", fill), filled}, {strings.Repeat(".", width-fill), faint}}
+	}
+	whole := fill / 8
+	bar := line{{strings.Repeat("█", whole), filled}}
+	if rest := fill % 8; rest > 0 {
+		bar = append(bar, span{string([]rune("▏▎▍▌▋▊▉")[rest-1]), track})
+		whole++
+	}
+	empty := " "
+	if !t.color {
+		empty = "░"
+	}
+	return append(bar, span{strings.Repeat(empty, width-whole), track})
+}
+
+// resultsRow has what was found, and what is unusual about it.
+func (t theme) resultsRow(p *run.Progress, width int) line {
+	noun := " solutions"
+	if p.Solutions != nil && p.Solutions.IsInt64() && p.Solutions.Int64() == 1 {
+		noun = " solution"
+	}
+	segments := []segment{
+		{1, line{{humanize.Big(p.Solutions), bold}, {noun, plain}}},
+		{2, line{{humanize.Rate(p.Rate), plain}}},
+		{3, line{{humanize.Int(p.Done) + " of " + humanize.Plural(p.Tasks, "task"), plain}}},
+	}
+	if p.Republished > 0 {
+		segments = append(segments, segment{4, line{{humanize.Int(p.Republished) + " repeated", notice}}})
+	}
+	if p.Conflicts > 0 {
+		segments = append(segments, segment{0, line{{humanize.Plural(p.Conflicts, "conflict"), alarm}}})
+	}
+	return t.row(segments, width)
+}
+
+// row joins the segments that fit on a line.
+func (t theme) row(segments []segment, width int) line {
+	gap := t.separator()
+	return join(segments, fitSegments(segments, width, cells(gap)), span{gap, faint})
+}
+
+// joinGrace is the time within which existing workers join.
+const joinGrace = 5 * time.Second
+
+// workersRow counts workers and threads.
+func (t theme) workersRow(p *run.Progress) line {
+	switch {
+	case p.WorkerCount == 0 && p.Elapsed < joinGrace:
+		return line{{"no workers yet", faint}}
+	case p.WorkerCount == 0:
+		return line{{"no workers", notice}}
+	}
+	return line{{humanize.Plural(p.WorkerCount, "worker"), plain}, {t.separator(), faint}, {humanize.Plural(p.Threads, "thread"), plain}}
+}
