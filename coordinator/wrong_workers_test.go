@@ -49,9 +49,9 @@ func TestLyingWorker(t *testing.T) {
 		stdout string
 		reason string
 	}{
-		{"beyond the known total early", tooMuch, nil, 3, `^$`, `tasks sum to \d+ already, the known total is 92`},
-		{"beyond the known total early, JSON", tooMuch, []string{"--json"}, 3, mismatch, `already, the known total is 92`},
-		{"beyond the known total at last", more, nil, 3, `^$`, `21 of 21 tasks sum to 94 already, the known total is 92`},
+		{"beyond the known total early", tooMuch, nil, 3, `^$`, `tasks sum to \d+, more than the published total, 92`},
+		{"beyond the known total early, JSON", tooMuch, []string{"--json"}, 3, mismatch, `more than the published total, 92`},
+		{"beyond the known total at last", more, nil, 3, `^$`, `21 of 21 tasks sum to 94, more than the published total, 92`},
 		{"below the known total", nothing, nil, 3, `^$`, `counted 0, .* is 92`},
 		{"below the known total, JSON", nothing, []string{"--json"}, 3, mismatch, `counted 0, .* is 92`},
 		{"two results for a task", both, nil, 4, `^$`, `task 5 was counted`},
@@ -127,7 +127,7 @@ func TestWrongWorkerAmongOthers(t *testing.T) {
 	}
 }
 
-// A task that three workers die of is set aside: the run ends with exit 4, and says how
+// A task that three workers die of is quarantined: the run ends with exit 4, and says how
 // to count that task alone. So it can be counted, and the run resumed.
 func TestDeadlyTask(t *testing.T) {
 	t.Parallel()

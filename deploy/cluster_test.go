@@ -227,7 +227,7 @@ func TestDisconnectedWorker(t *testing.T) {
 	victim, network := c.containers("worker")[0], c.project+"_default"
 	cut := time.Now()
 	c.docker(waitTimeout, "network", "disconnect", network, victim)
-	c.eventually("the worker has vanished", func() bool { return c.logLines("worker vanished") == 1 })
+	c.eventually("the worker is lost", func() bool { return c.logLines("worker lost") == 1 })
 	if long := time.Since(cut); long < bus.DefaultLease {
 		t.Errorf("the worker was disconnected for %v, less than a lease", long)
 	}

@@ -3,229 +3,142 @@ package coordinator
 import (
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
 
-// collector enters results into the ledger, after checking that each counted the task
-// that it names, and watches what comes together.
+// collector records results in the ledger, after checking that each counted the task
+// that it names, and keeps figures of what is accepted.
 type collector struct {
+	cfg      *Config
 	manifest queens.Manifest
-	known    *big.Int
 	ledger   *ledger.Ledger
 	window   *window
-	roster   *progress.Roster
-	log      zerolog.Logger
+	limiter  ratelimit.Limiter // of warnings: each is logged once
 
-	sums          symmetry.Sums // of what is accepted: for progress and alarm, never the total
-	shares        []float64     // of the work, that a task of each class has
-	work          float64       // share of what is accepted
-	coreTime      time.Duration // of what is accepted
-	workers       map[string]struct{}
-	disputes      map[uint64]*ledger.Dispute // those that are not settled
-	lastRead      run.StreamPosition         // of the last result that came
-	duplicates    uint64
-	loggedReasons map[error]struct{} // of refusals, logged once each
-	warnedFull    bool               // that there was no room for early results
+	// Figures of the accepted results, for progress only: the total is never made of them.
+	sums     symmetry.Sums
+	work     float64 // share of the run's work, 0 to 1
+	coreTime time.Duration
+	workers  map[string]struct{}
+
+	shares     []float64                  // of the run's work, of one task of each class
+	disputes   map[uint64]*ledger.Dispute // those not settled
+	lastRead   run.StreamPosition         // of the last result received
+	duplicates uint64
 }
 
 func newCollector(cfg *Config, l *ledger.Ledger, w *window) *collector {
 	m := l.Header().Manifest
 	return &collector{
-		manifest:      m,
-		known:         cfg.Known,
-		ledger:        l,
-		window:        w,
-		roster:        cfg.Roster,
-		log:           cfg.Log,
-		shares:        split.Shares(&m),
-		workers:       make(map[string]struct{}),
-		lastRead:      l.Position(),
-		loggedReasons: make(map[error]struct{}),
+		cfg: cfg, manifest: m, ledger: l, window: w,
+		limiter: ratelimit.Limiter{Interval: ratelimit.Forever},
+		workers: make(map[string]struct{}), shares: split.Shares(&m), lastRead: l.Position(),
 	}
 }
 
-// load goes through what the ledger holds already.
-func (b *collector) load() error {
-	for r, err := range b.ledger.All() {
+// load reads what the ledger holds already.
+func (c *collector) load() error {
+	for r, err := range c.ledger.All() {
 		if err != nil {
 			return err
 		}
-		b.add(&r)
+		c.add(&r)
 	}
-	b.loadOpenDisputes()
-	return b.checkKnownTotal()
+	c.loadOpenDisputes()
+	return c.checkKnownTotal()
 }
 
-func (b *collector) add(r *queens.Result) {
-	class := b.manifest.ClassOf(r.Task)
-	b.sums.Add(b.manifest.Classes[class].K, r.Count)
-	b.work += b.shares[class]
-	b.coreTime += r.Elapsed
-	b.workers[r.Worker] = struct{}{}
-}
-
-// updateRate tells of a result who counted it, for people to see.
-func (b *collector) updateRate(r *queens.Result) {
-	weight := 8 / float64(b.manifest.Classes[b.manifest.ClassOf(r.Task)].K)
-	b.roster.ObserveResult(r.Worker, weight*float64(r.Count), r.Elapsed)
-}
-
-// loadOpenDisputes notes which disputes are not settled.
-func (b *collector) loadOpenDisputes() {
-	b.disputes = make(map[uint64]*ledger.Dispute)
-	for _, d := range b.ledger.Disputes() {
+func (c *collector) loadOpenDisputes() {
+	c.disputes = make(map[uint64]*ledger.Dispute)
+	for _, d := range c.ledger.Disputes() {
 		if !d.Settled {
-			b.disputes[d.Task] = &d
+			c.disputes[d.Task] = &d
 		}
 	}
 }
 
-// runToTotal reports whether every task has an accepted result that nothing contradicts.
-func (b *collector) complete() bool {
-	return b.ledger.Len() == b.manifest.Tasks && len(b.disputes) == 0
+// complete reports whether every task has an accepted result and no dispute is open.
+func (c *collector) complete() bool {
+	return c.ledger.Len() == c.manifest.Tasks && len(c.disputes) == 0
 }
 
-// record takes a batch of results. It returns the tasks whose results are to be checked
-// or settled, for which the tasks are to be found. An error ends the run.
-func (b *collector) record(batch []delivery) (wanted []uint64, err error) {
-	var fitting []queens.Result
-	var refused []ledger.Rejection
-	for _, a := range batch {
-		reason, err := b.rejectReason(&a.result)
+// record records a batch of results, or keeps those whose tasks are not in flight yet as
+// pending. It returns the ids of tasks to look up: of the pending results, and of
+// disputes to settle. An error ends the run.
+func (c *collector) record(batch []delivery) (wanted []uint64, err error) {
+	var valid []queens.Result
+	var rejected []ledger.Rejection
+	before := make(map[uint64]queens.Result) // accepted results of the same tasks
+	for _, d := range batch {
+		r := &d.result
+		reason, err := c.rejectReason(r, before)
 		switch {
 		case err != nil:
 			return nil, err
-		case errors.Is(reason, errNotIssued):
-			if b.buffer(a) {
-				wanted = append(wanted, a.result.Task)
+		case reason == nil:
+			valid = append(valid, *r)
+		case !errors.Is(reason, errNotIssued):
+			if c.limiter.Allow(reason.Error()) {
+				c.cfg.Log.Warn().Err(reason).Uint64("task", r.Task).Str("worker", r.Worker).Str("kernel", r.Kernel).
+					Msg("refused a result; more of its kind are kept as evidence, not logged")
 			}
-		case reason != nil:
-			b.logRejected(&a.result, reason)
-			refused = append(refused, ledger.Rejection{Result: a.result, Reason: reason.Error()})
-		default:
-			fitting = append(fitting, a.result)
+			rejected = append(rejected, ledger.Rejection{Result: *r, Reason: reason.Error()})
+		case c.window.pending.add(d):
+			wanted = append(wanted, r.Task)
+		case c.limiter.Allow("pending"):
+			c.cfg.Log.Warn().Int("held", maxPending).
+				Msg("too many results of tasks not published yet: dropping the rest, whose tasks are counted again")
 		}
 	}
-	before, err := b.acceptedBefore(fitting)
+	position := c.ledger.Position()
+	if c.window.pending.count == 0 {
+		position = c.lastRead // otherwise the pending results would be lost with this process
+	}
+	verdicts, err := c.ledger.Accept(valid, rejected, position)
 	if err != nil {
 		return nil, err
 	}
-	at := b.ledger.Position()
-	if b.window.pending.count == 0 {
-		at = b.lastRead // else those held would be lost with this process
-	}
-	verdicts, err := b.ledger.Accept(fitting, refused, at)
+	conflicts, err := c.applyVerdicts(valid, verdicts, before)
 	if err != nil {
 		return nil, err
 	}
-	disputed, err := b.applyVerdicts(fitting, verdicts, before)
-	if err != nil {
-		return nil, err
-	}
-	return append(wanted, disputed...), b.checkKnownTotal()
+	return append(wanted, c.updateDisputes(conflicts)...), c.checkKnownTotal()
 }
 
-// acceptedBefore returns what the ledger has accepted of the tasks of these results.
-func (b *collector) acceptedBefore(results []queens.Result) (map[uint64]queens.Result, error) {
-	have := make(map[uint64]queens.Result)
-	for i := range results {
-		r, ok, err := b.ledger.Result(results[i].Task)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			have[r.Task] = r
-		}
-	}
-	return have, nil
-}
-
-// applyVerdicts acts on the verdicts on results, of whose tasks some had been accepted before.
-// It returns the tasks that are to be counted again.
-func (b *collector) applyVerdicts(results []queens.Result, verdicts []ledger.Verdict, accepted map[uint64]queens.Result) ([]uint64, error) {
-	var conflicts []uint64
-	for i := range results {
-		r := &results[i]
-		switch verdicts[i] {
-		case ledger.Accepted:
-			b.window.accepted(r.Task, r.Elapsed)
-			b.add(r)
-			b.updateRate(r)
-			accepted[r.Task] = *r
-		case ledger.Duplicate:
-			b.duplicates++
-		case ledger.Conflict:
-			conflicts = append(conflicts, r.Task)
-		case ledger.Settled:
-			conflicts = append(conflicts, r.Task)
-			now, _, err := b.ledger.Result(r.Task)
-			if err != nil {
-				return nil, err
-			}
-			k := b.manifest.Classes[b.manifest.ClassOf(r.Task)].K
-			b.sums.Replace(k, accepted[r.Task].Count, now.Count)
-			accepted[r.Task] = now
-		}
-	}
-	if len(conflicts) == 0 {
-		return nil, nil
-	}
-	slices.Sort(conflicts)
-	before := b.disputes
-	b.loadOpenDisputes()
-	var disputed []uint64
-	for _, d := range b.ledger.Disputes() {
-		if _, now := slices.BinarySearch(conflicts, d.Task); !now {
-			continue
-		}
-		switch {
-		case !d.Settled:
-			b.log.Error().Uint64("task", d.Task).Msg("conflict: " + audit.DescribeDispute(&d) + "; it is given to others to count")
-			disputed = append(disputed, d.Task)
-		case before[d.Task] != nil:
-			b.window.accepted(d.Task, 0)
-			b.log.Warn().Uint64("task", d.Task).Msg("conflict settled: " + audit.DescribeDispute(&d))
-		default:
-			b.log.Error().Uint64("task", d.Task).Msg("conflict, outvoted: " + audit.DescribeDispute(&d))
-		}
-	}
-	return disputed, nil
-}
-
-// Why a result is refused, or not entered yet.
+// Reasons why a result is not recorded.
 var (
 	errUnknownTask  = errors.New("the run has no such task")
 	errHashMismatch = errors.New("its hash is not that of the task: something else was counted")
-	errNotIssued    = errors.New("the task was not given out yet")
+	errNotIssued    = errors.New("the task was not published yet")
 )
 
-// rejectReason returns the reason why a result can't be entered, or nil.
-func (b *collector) rejectReason(r *queens.Result) (reason, err error) {
-	if r.Task >= b.manifest.Tasks {
+// rejectReason returns the reason why a result can't be recorded, or nil. It adds the
+// accepted result of the task, if there is one, to before.
+func (c *collector) rejectReason(r *queens.Result, before map[uint64]queens.Result) (reason, err error) {
+	if r.Task >= c.manifest.Tasks {
 		return errUnknownTask, nil
 	}
-	hash, out := b.window.expected(r.Task)
-	if !out {
-		accepted, ok, err := b.ledger.Result(r.Task)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return errNotIssued, nil
-		}
-		hash = accepted.Hash
+	accepted, ok, err := c.ledger.Result(r.Task)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		before[r.Task] = accepted
+	}
+	hash := accepted.Hash
+	if f := c.window.inflight[r.Task]; f != nil {
+		hash = f.hash
+	} else if !ok {
+		return errNotIssued, nil
 	}
 	if r.Hash != hash {
 		return errHashMismatch, nil
@@ -233,35 +146,82 @@ func (b *collector) rejectReason(r *queens.Result) (reason, err error) {
 	return nil, nil
 }
 
-// renewLoop keeps a result that came before its task was drawn, and reports whether it could.
-func (b *collector) buffer(a delivery) bool {
-	if b.window.pending.add(a) {
-		return true
+// applyVerdicts updates the window and the figures with the ledger's verdicts, where
+// accepted holds the tasks' earlier results. It returns the tasks whose disputes changed.
+func (c *collector) applyVerdicts(results []queens.Result, verdicts []ledger.Verdict, accepted map[uint64]queens.Result) ([]uint64, error) {
+	var changed []uint64
+	for i := range results {
+		r := &results[i]
+		switch verdicts[i] {
+		case ledger.Accepted:
+			c.window.accepted(r.Task, r.Elapsed)
+			c.add(r)
+			c.cfg.Roster.ObserveResult(r.Worker, 8/float64(c.weight(r))*float64(r.Count), r.Elapsed)
+			accepted[r.Task] = *r
+		case ledger.Duplicate:
+			c.duplicates++
+		case ledger.Conflict:
+			changed = append(changed, r.Task)
+		case ledger.Settled:
+			changed = append(changed, r.Task)
+			now, _, err := c.ledger.Result(r.Task)
+			if err != nil {
+				return nil, err
+			}
+			c.sums.Replace(c.weight(r), accepted[r.Task].Count, now.Count)
+			accepted[r.Task] = now
+		}
 	}
-	if !b.warnedFull {
-		b.warnedFull = true
-		b.log.Warn().Int("held", maxPending).Msg("results came for more tasks than can be held until those are made; the rest is counted again")
-	}
-	return false
+	return changed, nil
 }
 
-func (b *collector) logRejected(r *queens.Result, reason error) {
-	if _, said := b.loggedReasons[reason]; said {
-		return
-	}
-	b.loggedReasons[reason] = struct{}{}
-	b.log.Warn().Err(reason).Uint64("task", r.Task).Str("worker", r.Worker).Str("kernel", r.Kernel).
-		Msg("refused a result; more of its kind are kept as evidence, not logged")
+// add adds an accepted result to the figures.
+func (c *collector) add(r *queens.Result) {
+	c.sums.Add(c.weight(r), r.Count)
+	c.work += c.shares[c.manifest.ClassOf(r.Task)]
+	c.coreTime += r.Elapsed
+	c.workers[r.Worker] = struct{}{}
 }
 
-// checkKnownTotal returns an error as soon as what is accepted exceeds the known total.
-func (b *collector) checkKnownTotal() error {
-	if b.known == nil || len(b.disputes) > 0 {
+// weight returns the k of the result's class: its solutions weigh 8/k.
+func (c *collector) weight(r *queens.Result) int {
+	return c.manifest.Classes[c.manifest.ClassOf(r.Task)].K
+}
+
+// updateDisputes logs the disputes of these tasks, and returns those to count again.
+func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
+	if len(tasks) == 0 {
 		return nil
 	}
-	if sum := b.sums.Partial(); sum.Cmp(b.known) > 0 {
-		return fmt.Errorf("%w: %d of %d tasks sum to %d already, the known total is %d",
-			queens.ErrContradiction, b.ledger.Len(), b.manifest.Tasks, sum, b.known)
+	before := c.disputes
+	c.loadOpenDisputes()
+	for _, d := range c.ledger.Disputes() {
+		if !slices.Contains(tasks, d.Task) {
+			continue
+		}
+		switch {
+		case !d.Settled:
+			c.cfg.Log.Error().Uint64("task", d.Task).Msg("conflict: " + audit.DescribeDispute(&d) + "; other workers count it again")
+			disputed = append(disputed, d.Task)
+		case before[d.Task] != nil:
+			c.window.accepted(d.Task, 0)
+			c.cfg.Log.Warn().Uint64("task", d.Task).Msg("conflict settled: " + audit.DescribeDispute(&d))
+		default:
+			c.cfg.Log.Error().Uint64("task", d.Task).Msg("conflict, outvoted: " + audit.DescribeDispute(&d))
+		}
+	}
+	return disputed
+}
+
+// checkKnownTotal returns an error as soon as the accepted results exceed the published
+// total.
+func (c *collector) checkKnownTotal() error {
+	if c.cfg.Known == nil || len(c.disputes) > 0 {
+		return nil
+	}
+	if sum := c.sums.Partial(); sum.Cmp(c.cfg.Known) > 0 {
+		return fmt.Errorf("%w: %d of %d tasks sum to %d, more than the published total, %d",
+			queens.ErrContradiction, c.ledger.Len(), c.manifest.Tasks, sum, c.cfg.Known)
 	}
 	return nil
 }

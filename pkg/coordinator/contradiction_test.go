@@ -11,10 +11,10 @@ import (
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
-// Where both a deadly task and a dispute are left that nobody here can settle, the run
-// ends and names both.
+// If only a quarantined task and a dispute are left, the run ends and names both.
 func TestBlockedByBoth(t *testing.T) {
 	t.Parallel()
 	r := start(t, 6, nil)
@@ -34,18 +34,16 @@ func TestBlockedByBoth(t *testing.T) {
 			r.publish(liar)
 		}
 	}
-	if !r.finished(40 * time.Second) { // workers are held to have vanished after 15
-		t.Fatalf("the run did not end; log:\n%s", r.log)
-	}
-	for _, word := range []string{fmt.Sprintf("task %d was in the hands", deadly), fmt.Sprintf("task %d was counted", disputed)} {
-		if !errors.Is(r.err, queens.ErrIncomplete) || !strings.Contains(r.err.Error(), word) {
-			t.Errorf("error %v does not say %s", r.err, word)
+	_, err := r.end()
+	for _, word := range []string{fmt.Sprintf("were lost while searching task %d", deadly), fmt.Sprintf("task %d was counted", disputed)} {
+		if !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), word) {
+			t.Errorf("error %v does not say %s", err, word)
 		}
 	}
 }
 
-// Two counts of one task withhold the total, and are told with all that is known, when
-// nobody is there to count a third time.
+// Two counts of one task withhold the total. If no worker is connected to count it a third
+// time, the run ends and names both.
 func TestConflictWithholdsTheTotal(t *testing.T) {
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())
@@ -70,14 +68,14 @@ func TestConflictWithholdsTheTotal(t *testing.T) {
 	}
 }
 
-// A task of which two counts contradict each other is given out again, but not to
-// those two; what a third counts settles it, whichever of them was accepted first. The
-// same holds when the coordinator dies in between.
+// A task whose two counts contradict each other is published again, excluding those two
+// workers. The count of a third settles the dispute, whichever of them was accepted first,
+// and also if the coordinator dies in between.
 func TestConflictIsSettledByAnother(t *testing.T) {
 	for _, first := range []string{"honest", "liar"} {
 		for _, dies := range []bool{false, true} {
 			t.Run(fmt.Sprint("first the ", first, ", dies: ", dies), func(t *testing.T) {
-				r := start(t, 6, func(c *coordinator.Config) { c.DisputeTimeout = patience })
+				r := start(t, 6, func(c *coordinator.Config) { c.DisputeTimeout = time.Hour })
 				tasks := r.take(r.tasks())
 				results := map[string]*queens.Result{"honest": r.result(tasks[0], "honest"), "liar": r.result(tasks[0], "liar")}
 				results["liar"].Count++
@@ -88,12 +86,14 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 					r.publish(r.result(d, "honest"))
 				}
 				if dies {
-					r.until("the conflict", func(log string) bool { return strings.Contains(log, "conflict: ") && r.progress().Done == r.m.Tasks })
-					r.again()
+					testkit.Eventually(t, "the conflict is logged and all tasks are done", func() bool {
+						return len(r.log.Lines("conflict: ")) > 0 && r.progress().Done == r.m.Tasks
+					})
+					r.restart()
 				}
-				var again delivery
+				var again takenTask
 				for again.task.ID != tasks[0].task.ID || len(again.task.ExcludedWorkers) == 0 {
-					again = r.take(1)[0]
+					again = r.next()
 				}
 				if want := []string{first, second}; !slices.Equal(again.task.ExcludedWorkers, want) || again.task.Attempt < 2 {
 					t.Errorf("the task came with attempt %d, not by %q, want %q", again.task.Attempt, again.task.ExcludedWorkers, want)
@@ -107,10 +107,10 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 	}
 }
 
-// A task in whose search three workers have vanished is set aside, and taken off the
-// queue; the run ends without a total when all others are counted, and says which task
-// it was, whose, and how to count it alone.
-func TestDeadlyTaskIsSetAside(t *testing.T) {
+// A task is quarantined, and deleted from the queue, when three workers were lost while
+// searching it. When all others are counted the run ends without a total, and names the
+// task, the workers, and a way to count it alone.
+func TestTaskThatLosesWorkersIsQuarantined(t *testing.T) {
 	t.Parallel()
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())
@@ -129,15 +129,13 @@ func TestDeadlyTaskIsSetAside(t *testing.T) {
 			}
 		}
 	}
-	if !r.finished(40 * time.Second) { // workers are held to have vanished after 15
-		t.Fatalf("the run did not end; log:\n%s", r.log)
-	}
-	if !errors.Is(r.err, queens.ErrIncomplete) || r.got.Total != nil || r.got.Progress.Done != r.m.Tasks-1 {
-		t.Fatalf("total %v, %d tasks done, error %v", r.got.Total, r.got.Progress.Done, r.err)
+	got, err := r.end()
+	if !errors.Is(err, queens.ErrIncomplete) || got.Total != nil || got.Progress.Done != r.m.Tasks-1 {
+		t.Fatalf("total %v, %d tasks done, error %v", got.Total, got.Progress.Done, err)
 	}
 	for _, word := range []string{"a", "b", "c", fmt.Sprintf("coordinator ledger %s --task %d | worker task", r.name, deadly)} {
-		if !strings.Contains(r.err.Error(), word) {
-			t.Errorf("error %q does not say %s", r.err, word)
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("error %q does not say %s", err, word)
 		}
 	}
 	stream, err := r.admin.Stream(t.Context(), "NQ_TASKS")
@@ -149,7 +147,7 @@ func TestDeadlyTaskIsSetAside(t *testing.T) {
 	}
 }
 
-// A sum beyond the known total ends the run at once, one below it at the end.
+// A sum beyond the published total ends the run at once, one below it at the end.
 func TestContradictionWithTheKnownTotal(t *testing.T) {
 	for name, wrong := range map[string]uint64{"beyond": 1 << 60, "below": 0} {
 		t.Run(name, func(t *testing.T) {

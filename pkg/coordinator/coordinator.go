@@ -1,10 +1,12 @@
-// Package coordinator is the service that carries one run from its manifest to its
-// total: it publishes the tasks within a window, enters the results into the
-// ledger, publishes again what is expected and not accepted, has contradictions
-// settled by further counts, and has the ledger audited when nothing is missing.
+// Package coordinator is the service that takes one run from its manifest to its total: it
+// publishes the tasks, a window of them at a time, records their results in the ledger,
+// republishes what is lost, has contradicting counts settled by further counts, and has
+// the ledger audited when every task has a result.
 //
-// The transport may lose, repeat and reorder; this process may die at any moment.
-// Only the ledger counts: the total is computed from it at the end, from zero.
+// The transport may lose, repeat and reorder messages, and this process may die at any
+// moment. Only the ledger counts: the total is computed from it at the end, from zero.
+//
+// The package does not connect to servers, nor choose runs, nor print.
 package coordinator
 
 import (
@@ -22,57 +24,58 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
 )
 
-// Tasks is the queue that lends tasks to the workers. Its methods are safe for concurrent
-// use.
+// Tasks is the queue of tasks for the workers. Its methods are safe for concurrent use.
 type Tasks interface {
-	// Publish stores a task for the workers and returns its sequence number.
+	// Publish stores a task in the queue and returns the sequence number of its message.
 	Publish(ctx context.Context, task *queens.Task) (sequence uint64, err error)
-	// Has reports whether the task published at that sequence is still in the queue.
+	// Has reports whether the message of a task is still in the queue.
 	Has(ctx context.Context, task *queens.Task, sequence uint64) (bool, error)
-	// Delete removes the task published at that sequence.
+	// Delete deletes the message of a task from the queue.
 	Delete(ctx context.Context, task *queens.Task, sequence uint64) error
-	// Purge removes all tasks of the run.
+	// Purge deletes all tasks of a run from the queue.
 	Purge(ctx context.Context, run string) error
 }
 
 // Results is the stream of the workers' results. Its methods are safe for concurrent use.
 type Results interface {
 	// Read calls each with every result of the run after a position, some perhaps more
-	// than once, until ctx ends. It calls caughtUp when it has passed on all results that
-	// were there at first.
+	// than once, until ctx ends. It calls caughtUp after the last of the results that were
+	// stored at the start.
 	Read(ctx context.Context, run string, after run.StreamPosition, each func(queens.Result, run.StreamPosition), caughtUp func()) error
-	// Trim allows the stream to drop the results of the run up to a position.
+	// Trim allows the results of the run up to a position to be deleted: they are recorded.
 	Trim(ctx context.Context, run string, at run.StreamPosition) error
 }
 
-// Claim is this coordinator's hold on the run, among all that reach the server.
+// Claim is this coordinator's ownership of the run, among all coordinators that use the
+// server.
 type Claim interface {
-	// Renew tells how far the run is. An error that wraps [queens.ErrIncomplete] or
-	// [queens.ErrCancelled] says that the run is this coordinator's no longer; others
-	// are of the moment.
+	// Renew publishes how far the run is. An error that wraps [queens.ErrIncomplete] or
+	// [queens.ErrCancelled] means that the claim is lost; other errors are temporary.
 	Renew(ctx context.Context, state run.State, done uint64) error
 }
 
-// Config says what to expect and how patient to be.
+// Config configures a [Coordinator]. All times must be positive.
 type Config struct {
-	// Known is the published total to compare with, or nil where there is none.
+	// Known is the published total to compare with, or nil if none is published.
 	Known *big.Int
-	// Roster knows the workers present: the window grows with their threads.
+	// Roster knows the workers connected: the window grows with their threads.
 	Roster *progress.Roster
-	// CheckAfter is the age at which a task without a result is looked after: it is
-	// published again if the queue has it no more.
+	// CheckAfter is the age at which the queue is checked for a task without a result. A
+	// task that has left the queue is republished, unless its result arrives before the
+	// next sweep; there are four sweeps in CheckAfter.
 	CheckAfter time.Duration
-	// RepublishAfter is the least age at which it is published again whatever the queue
-	// says; it doubles with each attempt.
+	// RepublishAfter is the least age at which a task is republished although the queue
+	// has it. It doubles with each attempt.
 	RepublishAfter time.Duration
 	// DisputeTimeout is how long to wait for a worker that can settle a dispute when
 	// nothing else is left to do.
 	DisputeTimeout time.Duration
-	// OnComplete, if there is one, is called with the total of a complete run, while the claim
-	// is still renewed. Its error is that of the run, which has no total then.
+	// OnComplete, unless nil, is called with the total of a complete run while the claim
+	// is still renewed. If it fails, so does the run, without a total.
 	OnComplete func(ctx context.Context, total *big.Int) error
 	// OnProgress is called with the progress every ReportEvery. It must not block.
 	OnProgress  func(run.Progress)
@@ -92,73 +95,91 @@ const (
 func (c *Config) Validate() error {
 	switch {
 	case c.CheckAfter <= 0 || c.RepublishAfter <= 0 || c.DisputeTimeout <= 0 || c.ReportEvery <= 0:
-		return fmt.Errorf("overdue (%v), patience (%v), time to settle (%v) and report interval (%v) must be positive",
+		return fmt.Errorf("CheckAfter (%v), RepublishAfter (%v), DisputeTimeout (%v) and ReportEvery (%v) must be positive",
 			c.CheckAfter, c.RepublishAfter, c.DisputeTimeout, c.ReportEvery)
 	case c.Roster == nil || c.OnProgress == nil:
-		return errors.New("a coordinator needs a roster and a place to report to")
+		return errors.New("a coordinator needs a Roster and OnProgress")
 	}
 	return nil
 }
 
-// Outcome is what a run came to.
+// Outcome is the result of a run.
 type Outcome struct {
 	// Total is nil unless the run is complete and its total beyond doubt.
 	Total      *big.Int
 	Progress   run.Progress
-	Rate       float64       // Solutions a second, since this coordinator began.
-	CoreTime   time.Duration // Time of all accepted searches together, ever.
+	Rate       float64       // Solutions per second since this coordinator began.
+	CoreTime   time.Duration // Time of all accepted searches of the run together.
 	Resumed    uint64        // Tasks that were accepted before this coordinator began.
-	Duplicates uint64        // Results that said again what was accepted.
-	Refused    uint64        // Results that fit no task of the run, ever.
-	Workers    int           // Workers with an accepted result, ever.
+	Duplicates uint64        // Results that repeated accepted ones.
+	Refused    uint64        // Results that fit no task of the run, over the whole run.
+	Workers    int           // Workers with an accepted result, over the whole run.
 }
 
-// Coordinator is the service, for one run.
+// Coordinator is the service for one run.
 type Coordinator struct {
-	cfg       Config
-	run       string
-	tasks     Tasks
-	results   Results
-	claim     Claim
-	ledger    *ledger.Ledger
-	collector *collector
-	window    *window
-	meter     *progress.Meter
+	cfg        Config
+	run        string
+	tasks      Tasks
+	results    Results
+	claim      Claim
+	ledger     *ledger.Ledger
+	collector  *collector
+	window     *window
+	receiver   *receiver
+	dispatcher *dispatcher
+	lookup     *taskLookup
+	meter      *progress.Meter
 
-	resumed         uint64        // tasks accepted before
-	done            atomic.Uint64 // tasks accepted, for those who renew the claim
-	ackedPosition   atomic.Pointer[run.StreamPosition]
-	warnNoWorkersAt time.Time // when it is to be logged next that no worker is there
-	blockedSince    time.Time // since when nothing is left but disputes that nobody here can settle
+	// Used by renewLoop too.
+	done          atomic.Uint64 // tasks accepted
+	ackedPosition atomic.Pointer[run.StreamPosition]
+
+	resumed         uint64   // tasks accepted before
+	reconciled      bool     // the results that the server had at the start are recorded
+	wanted          []uint64 // tasks to look up
+	lost            uint64   // tasks that left the queue without a result
+	limiter         ratelimit.Limiter
+	warnNoWorkersAt time.Time
+	blockedSince    time.Time // zero while the workers connected can do something
 }
 
-// New returns a coordinator that has not started, of the run that the ledger is of.
+// New returns a coordinator of the ledger's run. It does not start it.
 func New(cfg Config, tasks Tasks, results Results, claim Claim, l *ledger.Ledger) (*Coordinator, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	h := l.Header()
-	c := &Coordinator{cfg: cfg, run: h.Run, tasks: tasks, results: results, claim: claim, ledger: l, resumed: l.Len()}
+	c := &Coordinator{
+		cfg: cfg, run: h.Run, tasks: tasks, results: results, claim: claim, ledger: l, resumed: l.Len(),
+		receiver: newReceiver(), dispatcher: newDispatcher(tasks, cfg.Log), lookup: newTaskLookup(h.Manifest),
+	}
 	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, l.Has)
 	c.collector = newCollector(&c.cfg, l, c.window)
 	return c, nil
 }
 
-// Run carries the run to its end. The outcome says how far it came whatever the
-// error, which wraps [queens.ErrContradiction], [queens.ErrIncomplete],
+// Run takes the run to its end, once. The outcome tells how far it came even if there is
+// an error, which wraps [queens.ErrContradiction], [queens.ErrIncomplete],
 // [queens.ErrCancelled] or the cause of ctx's end.
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	defer c.window.close()
 	c.warnNoWorkersAt = time.Now().Add(noWorkersDelay)
-	var sum *big.Int
 	err := c.collector.load()
 	c.resetMeter()
+	var total *big.Int
 	if err == nil {
-		sum, err = c.runToTotal(ctx)
+		err = runWith(ctx, func(ctx context.Context) (err error) {
+			total, err = c.runToTotal(ctx)
+			return err
+		}, c.renewLoop)
 	}
-	last := c.snapshot()
+	if err != nil {
+		total = nil
+	}
+	last := c.progress()
 	return Outcome{
-		Total:      sum,
+		Total:      total,
 		Progress:   last,
 		Rate:       c.meter.MeanRate(),
 		CoreTime:   c.collector.coreTime,
@@ -169,62 +190,62 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	}, err
 }
 
-// runToTotal carries the run on until there is a total. It renews the claim all the while.
-func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
-	var sum *big.Int
+// runWith runs task and, until it returns, the services beside it. It returns when all
+// have ended, with the first error.
+func runWith(ctx context.Context, task func(context.Context) error, services ...func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	group.Go(func() error { return c.renewLoop(ctx) })
-	group.Go(func() error {
-		defer stop()
-		err := c.collect(ctx)
-		if err != nil {
-			return err
-		}
-		c.cfg.OnProgress(c.snapshot())
-		if sum, err = audit.Total(ctx, c.ledger, c.cfg.Known); err == nil && c.cfg.OnComplete != nil {
-			err = c.cfg.OnComplete(ctx, sum)
-		}
-		return err
-	})
-	if err := group.Wait(); err != nil {
-		return nil, err
+	for _, service := range services {
+		group.Go(func() error { return service(ctx) })
 	}
-	return sum, nil
+	group.Go(func() error { defer stop(); return task(ctx) })
+	return group.Wait()
 }
 
-// collect publishes tasks and enters results until every task has one.
+// runToTotal collects the results and returns the total.
+func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
+	if err := c.collect(ctx); err != nil {
+		return nil, err
+	}
+	c.cfg.OnProgress(c.progress())
+	total, err := audit.Total(ctx, c.ledger, c.cfg.Known)
+	if err == nil && c.cfg.OnComplete != nil {
+		err = c.cfg.OnComplete(ctx, total)
+	}
+	return total, err
+}
+
+// collect publishes tasks and records results until every task has one.
 func (c *Coordinator) collect(ctx context.Context) error {
 	if c.collector.complete() {
 		return nil
 	}
 	c.publishPosition()
 	if err := c.tasks.Purge(ctx, c.run); err != nil {
-		c.cfg.Log.Warn().Err(err).Msg("tasks of an earlier coordinator may be counted once more")
+		c.cfg.Log.Warn().Err(err).Msg("can't delete the tasks of an earlier coordinator: they may be counted twice")
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	in := newReceiver()
-	group.Go(func() error { return in.run(ctx, c.results, c.run, c.ledger.Position()) })
-	post := newDispatcher(c.tasks, c.cfg.Log)
-	group.Go(func() error { return post.run(ctx) })
-	search := newTaskLookup(c.collector.manifest)
-	group.Go(func() error { return search.run(ctx) })
-	group.Go(func() error {
-		defer stop()
-		return c.eventLoop(ctx, in, post, search)
-	})
-	return group.Wait()
+	after := c.ledger.Position()
+	receive := func(ctx context.Context) error { return c.receiver.run(ctx, c.results, c.run, after) }
+	return runWith(ctx, c.eventLoop, receive, c.dispatcher.run, c.lookup.run)
 }
 
-// resetMeter begins to measure the rate from what is done by now.
+// resetMeter starts measuring rates from what is done now.
 func (c *Coordinator) resetMeter() {
 	c.meter = progress.NewMeter(c.collector.manifest.Tasks, c.collector.work, c.collector.sums.Partial())
 }
 
-// renewInterval is how often the claim is renewed, and results that are safe are told of.
+func (c *Coordinator) progress() run.Progress {
+	workers, threads := c.cfg.Roster.Present()
+	p := c.meter.Measure(c.ledger.Len(), c.collector.work, c.collector.sums.Partial(), workers > 0)
+	m := &c.collector.manifest
+	p.Run, p.N, p.Symmetry, p.Placed, p.State = c.run, m.N, m.Symmetry, len(m.Placed), run.Running
+	p.WorkerCount, p.Threads, p.Workers = workers, threads, c.cfg.Roster.Workers()
+	p.Republished, p.Conflicts = c.window.republished, len(c.ledger.Disputes())
+	return p
+}
+
+// renewInterval is the time between renewals of the claim, each of which also has the
+// recorded results trimmed.
 const renewInterval = 2 * time.Second
 
 // renewLoop renews the claim until it is lost or ctx ends.
@@ -241,13 +262,11 @@ func (c *Coordinator) renewLoop(ctx context.Context) error {
 		if errors.Is(err, queens.ErrIncomplete) || errors.Is(err, queens.ErrCancelled) {
 			return err
 		}
-		if err == nil {
-			if at := c.ackedPosition.Load(); at != nil {
-				err = c.results.Trim(ctx, c.run, *at)
-			}
+		if at := c.ackedPosition.Load(); err == nil && at != nil {
+			err = c.results.Trim(ctx, c.run, *at)
 		}
 		if err != nil && ctx.Err() == nil {
-			c.cfg.Log.Debug().Err(err).Msg("record of the run not renewed")
+			c.cfg.Log.Debug().Err(err).Msg("can't renew the run's record")
 		}
 	}
 }

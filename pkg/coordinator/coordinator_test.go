@@ -14,10 +14,11 @@ import (
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// Whatever the transport repeats, loses, reorders or makes up, the total is exact
-// or there is none. Each of these goes through the real server.
+// Whatever the transport repeats, loses, reorders or makes up, the total is exact or there
+// is none. Each of these tests uses a real server.
 
 func TestDuplicateResultsChangeNothing(t *testing.T) {
 	r := start(t, 8, nil)
@@ -47,13 +48,13 @@ func TestResultsInAnyOrder(t *testing.T) {
 	}
 }
 
-// A task that left the queue without a result is published again, and only such a
-// task: the others wait in the queue for as long as they like.
+// A task that left the queue without a result is published again, and only such a task:
+// the others may wait in the queue for any time.
 func TestLostResultIsCountedAgain(t *testing.T) {
 	r := start(t, 6, nil)
 	first := r.take(3)
 	for _, d := range first {
-		if err := d.lease.Ack(t.Context()); err != nil { // given up, and no result stored
+		if err := d.lease.Ack(t.Context()); err != nil { // without storing a result
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +66,7 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 		}
 	}
 	// The coordinator may learn later than the workers that what it published is there.
-	r.until("the repeats are noted", func(string) bool { return r.progress().Republished >= uint64(len(first)) })
+	testkit.Eventually(t, "the coordinator has published them again", func() bool { return r.progress().Republished >= uint64(len(first)) })
 	for _, d := range again {
 		r.publish(r.result(d, "w"))
 	}
@@ -75,10 +76,10 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 	}
 }
 
-// A task that waits is not published again: the queue is asked before.
-func TestWaitingTaskIsNotRepeated(t *testing.T) {
+// A task that waits in the queue is not published again.
+func TestWaitingTaskIsNotRepublished(t *testing.T) {
 	r := start(t, 5, nil)
-	time.Sleep(5 * overdue) // nothing to wait for: that nothing happens is the point
+	time.Sleep(5 * checkAfter) // the queue is checked, and nothing happens
 	for _, d := range r.take(r.tasks()) {
 		r.publish(r.result(d, "w"))
 	}
@@ -87,29 +88,29 @@ func TestWaitingTaskIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Past all patience a task is published again although the queue says it has it.
-func TestPatienceEnds(t *testing.T) {
-	r := start(t, 5, func(c *coordinator.Config) { c.RepublishAfter = 2 * overdue })
-	held := r.take(r.tasks()) // and kept, each
-	for _, d := range r.take(len(held)) {
-		if d.task.Attempt < 2 {
-			t.Errorf("task %d came again with attempt %d", d.task.ID, d.task.Attempt)
+// After its timeout a task is published again although the queue has it.
+func TestTaskIsRepublishedAfterItsTimeout(t *testing.T) {
+	r := start(t, 5, func(c *coordinator.Config) { c.RepublishAfter = 2 * checkAfter })
+	counted := make(map[uint64]bool)
+	for len(counted) < r.tasks() { // all tasks are held: none is acknowledged
+		if next := r.next(); next.task.Attempt > 1 && !counted[next.task.ID] {
+			counted[next.task.ID] = true
+			r.publish(r.result(next, "w"))
 		}
-		r.publish(r.result(d, "other"))
 	}
 	r.exact()
 }
 
-// A lost acknowledgement brings the task again when its lease has lapsed; the
-// second result says the same as the first.
+// After a lost acknowledgement the task comes again when its lease has lapsed. The second
+// result is a duplicate of the first.
 func TestLostAckIsADuplicate(t *testing.T) {
 	r := start(t, 5, nil)
 	tasks := r.take(r.tasks())
 	kept := tasks[0]
-	r.publish(r.result(kept, "first")) // and never Done
-	again := r.take(1)[0]
-	if again.task.ID != kept.task.ID {
-		t.Fatalf("task %d came again, want %d, whose lease lapses first", again.task.ID, kept.task.ID)
+	r.publish(r.result(kept, "first")) // and never acknowledged
+	again := r.next()
+	for again.task.ID != kept.task.ID {
+		again = r.next()
 	}
 	r.publish(r.result(again, "second"))
 	for _, d := range tasks[1:] {
@@ -144,7 +145,7 @@ func TestMisfitsAreRefused(t *testing.T) {
 	}
 }
 
-// Messages of other runs, of another protocol version, and garbage pass by.
+// Messages of other runs, of another protocol version, and garbage are ignored.
 func TestForeignMessagesAreIgnored(t *testing.T) {
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())
@@ -177,17 +178,17 @@ func TestForeignMessagesAreIgnored(t *testing.T) {
 		r.publish(r.result(d, "right"))
 	}
 	if got := r.exact(); got.Refused != 0 {
-		t.Errorf("%d results came through to the accounts and were refused there", got.Refused)
+		t.Errorf("%d results reached the ledger and were refused there", got.Refused)
 	}
 	if got := r.bus.Rejected(); got != 5 {
 		t.Errorf("rejected %d messages, want the 5 on the run's subject", got)
 	}
 }
 
-// A run leaves no goroutine behind, however it ends.
+// A run leaves no goroutine behind, whether it completes or is stopped.
 func TestNoGoroutineStays(t *testing.T) {
 	r := start(t, 6, nil)
-	r.serve("w")
+	r.serve("w", nil)
 	r.exact()
 	bustest.NoGoroutines(t, "nqueens/pkg/coordinator.")
 	r = start(t, 6, nil)
@@ -197,7 +198,8 @@ func TestNoGoroutineStays(t *testing.T) {
 	bustest.NoGoroutines(t, "nqueens/pkg/coordinator.")
 }
 
-// Streams that an operator deletes under a run come back, and the run with them.
+// If an operator deletes the streams during a run, they are made again, and the run
+// completes.
 func TestDeletedStreamsAreMadeAgain(t *testing.T) {
 	r := start(t, 6, nil)
 	for _, d := range r.take(4) {
@@ -208,6 +210,6 @@ func TestDeletedStreamsAreMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.serve("after") // what was accepted stays so; the rest is published again
+	r.serve("after", nil) // what was accepted stays so; the rest is published again
 	r.exact()
 }

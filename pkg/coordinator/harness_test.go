@@ -1,11 +1,10 @@
 package coordinator_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,18 +22,19 @@ import (
 	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
+	"nqueens/pkg/testkit"
 )
 
-// checkAfter and lease make in tests happen soon what takes seconds otherwise.
+// The tests shorten the times of a run: what takes seconds otherwise happens soon.
 const (
-	overdue = 300 * time.Millisecond
-	lease   = time.Second
+	checkAfter = 300 * time.Millisecond
+	lease      = time.Second
 )
 
 var errStopped = errors.New("stopped by the test")
 
-// testRun is a coordinator at work through a real server, and a worker's hands to do
-// right or wrong by it.
+// testRun is a running coordinator with a real server. The test acts as its workers, right
+// or wrong.
 type testRun struct {
 	t      *testing.T
 	name   string
@@ -47,7 +47,7 @@ type testRun struct {
 	admin  jetstream.JetStream
 	queue  *bus.Queue
 	cancel func()
-	log    *syncBuffer
+	log    *bustest.Log
 
 	latest atomic.Pointer[run.Progress]
 	done   chan struct{}
@@ -55,12 +55,17 @@ type testRun struct {
 	err    error
 }
 
-// start starts a run of board side n.
+// start starts a run of board side n. If the test fails, it prints the log.
 func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	t.Helper()
 	server := bustest.Server(t)
-	log := new(syncBuffer)
+	log := new(bustest.Log)
 	logger := zerolog.New(log)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log:\n%s", strings.Join(log.Lines(""), ""))
+		}
+	})
 	b := bustest.Connect(t, server, func(c *bus.Config) { c.Lease, c.Log = lease, logger })
 	_, admin := bustest.Admin(t, server)
 	if err := b.Ensure(t.Context()); err != nil {
@@ -82,9 +87,9 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	r.cfg = coordinator.Config{
 		Known:          known,
 		Roster:         progress.NewRoster(),
-		CheckAfter:     overdue,
+		CheckAfter:     checkAfter,
 		RepublishAfter: time.Hour,
-		DisputeTimeout: overdue,
+		DisputeTimeout: checkAfter,
 		OnProgress:     func(s run.Progress) { r.latest.Store(&s) },
 		ReportEvery:    10 * time.Millisecond,
 		Log:            logger,
@@ -95,12 +100,12 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	if r.ledger, err = ledger.Create(r.folder, ledger.Header{Run: r.name, Created: time.Now(), Manifest: m}); err != nil {
 		t.Fatal(err)
 	}
-	r.begin()
+	r.run()
 	return r
 }
 
-// load starts a coordinator with the ledger as it is.
-func (r *testRun) begin() {
+// run starts a coordinator with the ledger as it is.
+func (r *testRun) run() {
 	r.t.Helper()
 	r.latest.Store(new(run.Progress))
 	r.done = make(chan struct{})
@@ -119,28 +124,32 @@ func (r *testRun) begin() {
 	r.t.Cleanup(func() { cancel(errStopped); <-done })
 }
 
-// retryQueue stops the coordinator, as if it had died, and starts another on its ledger.
-func (r *testRun) again() {
+// restart stops the coordinator, as if it had died, and starts another on its ledger.
+func (r *testRun) restart() {
 	r.t.Helper()
 	r.cancel()
 	<-r.done
 	r.resume()
 }
 
-// resume starts a coordinator on the ledger that another has left.
+// resume starts a coordinator on the ledger of one that has stopped.
 func (r *testRun) resume() {
 	r.t.Helper()
 	var err error
 	if r.ledger, err = ledger.Open(r.t.Context(), r.folder); err != nil {
 		r.t.Fatal(err)
 	}
-	r.begin()
+	r.run()
 }
 
-// claim is a hold on the run that is lost when the test says so.
-type claim struct{ lost atomic.Pointer[error] }
+// claim is a claim whose renewals fail as the test says.
+type claim struct {
+	lost     atomic.Pointer[error]
+	renewals atomic.Int64
+}
 
 func (c *claim) Renew(context.Context, run.State, uint64) error {
+	c.renewals.Add(1)
 	if err := c.lost.Load(); err != nil {
 		return *err
 	}
@@ -150,50 +159,61 @@ func (c *claim) Renew(context.Context, run.State, uint64) error {
 func (r *testRun) tasks() int             { return int(r.m.Tasks) }
 func (r *testRun) progress() run.Progress { return *r.latest.Load() }
 
-// delivery is a task taken, and the hold on it.
-type delivery struct {
+// minWindow is the least number of tasks that are in flight at once.
+const minWindow = 64
+
+// takenTask is a task taken from the queue, with its lease.
+type takenTask struct {
 	task  queens.Task
 	lease run.Lease
 }
 
-// republishAfter bounds every wait of a test. It is long, for busy machines and the race detector:
-// where nothing is wrong nobody waits for its end.
-const patience = time.Minute
-
-// minWindow is the least number of tasks that are out at once.
-const minWindow = 64
-
-// take takes so many tasks off the queue.
-func (r *testRun) take(number int) []delivery {
+// next takes the next task from the queue.
+func (r *testRun) next() takenTask {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.t.Context(), testkit.Stall)
 	defer cancel()
-	var taken []delivery
+	task, lease, err := r.queue.Next(ctx)
+	if err != nil {
+		r.t.Fatalf("no task came in %v: %v; %d of %d tasks are done", testkit.Stall, err, r.progress().Done, r.tasks())
+	}
+	return takenTask{task, lease}
+}
+
+// take takes so many tasks from the queue, each once: on a slow machine the first leases
+// lapse before the last task is taken.
+func (r *testRun) take(number int) []takenTask {
+	r.t.Helper()
+	var taken []takenTask
 	for len(taken) < number {
-		task, lease, err := r.queue.Next(ctx)
-		if err != nil {
-			r.t.Fatalf("took %d of %d tasks: %v", len(taken), number, err)
-		}
-		// On a slow machine the first leases lapse before the last task is taken.
-		if !slices.ContainsFunc(taken, func(d delivery) bool { return d.task.ID == task.ID && d.task.Attempt == task.Attempt }) {
-			taken = append(taken, delivery{task, lease})
+		next := r.next()
+		if !slices.ContainsFunc(taken, func(d takenTask) bool {
+			return d.task.ID == next.task.ID && d.task.Attempt == next.task.Attempt
+		}) {
+			taken = append(taken, next)
 		}
 	}
 	return taken
 }
 
-// serve works as an honest worker until the run ends.
-func (r *testRun) serve(worker string) {
+// serve works as an honest worker until the run ends. It calls each, unless nil, with
+// every task.
+func (r *testRun) serve(worker string, each func(queens.Task)) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	ctx, cancel := context.WithCancel(r.t.Context())
 	defer cancel()
 	go func() { <-r.done; cancel() }()
 	for {
-		task, lease, err := r.queue.Next(ctx)
+		next, stop := context.WithTimeout(ctx, testkit.Stall)
+		task, lease, err := r.queue.Next(next)
+		stop()
 		if err != nil {
 			return
 		}
-		r.publish(r.result(delivery{task, lease}, worker))
+		if each != nil {
+			each(task)
+		}
+		r.publish(r.result(takenTask{task, lease}, worker))
 	}
 }
 
@@ -207,7 +227,7 @@ func (r *testRun) lastTask() queens.Task {
 }
 
 // result counts a task and returns what a worker of that name would publish.
-func (r *testRun) result(d delivery, worker string) *queens.Result {
+func (r *testRun) result(d takenTask, worker string) *queens.Result {
 	r.t.Helper()
 	k, err := kernel.Choose("generic")
 	if err != nil {
@@ -230,61 +250,40 @@ func (r *testRun) publish(result *queens.Result) {
 	}
 }
 
-// until waits for a condition that the log or the progress will show.
-func (r *testRun) until(what string, holds func(log string) bool) {
-	r.t.Helper()
-	deadline := time.Now().Add(patience)
-	for !holds(r.log.String()) {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("waited %v for %s; log:\n%s", patience, what, r.log)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// finished waits for the run to end, no longer than given.
-func (r *testRun) finished(within time.Duration) bool {
+// finished reports whether the run has ended.
+func (r *testRun) finished() bool {
 	select {
 	case <-r.done:
 		return true
-	case <-time.After(within):
+	default:
 		return false
 	}
 }
 
-// end waits for the run to end and returns what it came to.
+// end waits for the run to end and returns its outcome. It fails the test if no task is
+// done for [testkit.Stall].
 func (r *testRun) end() (coordinator.Outcome, error) {
 	r.t.Helper()
-	if !r.finished(patience) {
-		r.t.Fatalf("the run did not end in %v: %d of %d tasks are done; log:\n%s", patience, r.progress().Done, r.tasks(), r.log)
+	for before := r.progress().Done; ; {
+		select {
+		case <-r.done:
+			return r.got, r.err
+		case <-time.After(testkit.Stall):
+		}
+		done := r.progress().Done
+		if done == before {
+			r.t.Fatalf("the run did not end: %d of %d tasks are done", done, r.tasks())
+		}
+		before = done
 	}
-	return r.got, r.err
 }
 
-// exact waits for the end and checks the total against the known one.
+// exact waits for the end and compares the total with the published one.
 func (r *testRun) exact() coordinator.Outcome {
 	r.t.Helper()
 	got, err := r.end()
 	if err != nil || got.Total == nil || got.Total.Cmp(r.cfg.Known) != 0 {
-		r.t.Fatalf("total %v, error %v, want %v; log:\n%s", got.Total, err, r.cfg.Known, r.log)
+		r.t.Fatalf("total %v, error %v, want %v", got.Total, err, r.cfg.Known)
 	}
 	return got
-}
-
-// syncBuffer is a log that is read while it is written.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -8,19 +9,18 @@ import (
 	"nqueens/pkg/run"
 )
 
-// delivery is a result, and where it stands in the stream of results.
+// delivery is a result with its position in the stream of results.
 type delivery struct {
-	result queens.Result
-	at     run.StreamPosition
+	result   queens.Result
+	position run.StreamPosition
 }
 
-// maxPending bounds the results that are held until their tasks are made. What comes
-// beyond is let go, and its task counted again.
+// maxPending bounds the pending results. Those beyond it are dropped, and their tasks
+// counted again.
 const maxPending = 1 << 20
 
-// pending holds results of tasks that were not drawn yet: of those that another
-// coordinator has published. What a result must have counted is known when its task
-// is drawn, or found.
+// pending holds results of tasks that are not in flight yet: those that an earlier
+// coordinator published. They can be checked once their tasks are known.
 type pending struct {
 	results map[uint64][]delivery
 	count   int
@@ -31,35 +31,33 @@ func newPending() *pending {
 	return &pending{results: make(map[uint64][]delivery), names: make(map[string]string)}
 }
 
-// renewLoop keeps a result, and reports whether there was room for it.
-func (e *pending) add(a delivery) bool {
-	if e.count == maxPending {
+// add keeps a result, and reports whether there was room for it.
+func (p *pending) add(d delivery) bool {
+	if p.count == maxPending {
 		return false
 	}
-	a.result.Run, a.result.Worker, a.result.Kernel = e.intern(a.result.Run), e.intern(a.result.Worker), e.intern(a.result.Kernel)
-	e.results[a.result.Task] = append(e.results[a.result.Task], a)
-	e.count++
+	r := &d.result
+	r.Run, r.Worker, r.Kernel = p.intern(r.Run), p.intern(r.Worker), p.intern(r.Kernel)
+	p.results[r.Task] = append(p.results[r.Task], d)
+	p.count++
 	return true
 }
 
-// intern makes equal names share their memory: a few names stand in a million results.
-func (e *pending) intern(name string) string {
-	if known, ok := e.names[name]; ok {
-		return known
-	}
-	e.names[name] = name
-	return name
+// intern returns the one copy of a name: a million results contain few different names.
+func (p *pending) intern(name string) string {
+	p.names[name] = cmp.Or(p.names[name], name)
+	return p.names[name]
 }
 
-// ids returns the tasks of the results that are held.
-func (e *pending) ids() []uint64 {
-	return slices.Collect(maps.Keys(e.results))
+// ids returns the tasks that have pending results.
+func (p *pending) ids() []uint64 {
+	return slices.Collect(maps.Keys(p.results))
 }
 
-// take gives up the results of a task.
-func (e *pending) take(id uint64) []delivery {
-	came := e.results[id]
-	delete(e.results, id)
-	e.count -= len(came)
-	return came
+// take removes and returns the pending results of a task.
+func (p *pending) take(id uint64) []delivery {
+	results := p.results[id]
+	delete(p.results, id)
+	p.count -= len(results)
+	return results
 }

@@ -7,20 +7,20 @@ import (
 	"nqueens/pkg/run"
 )
 
-// receiver takes the results that come from the bus, for the loop to enter in groups.
+// receiver passes results from the stream to the event loop, which records them in batches.
 type receiver struct {
 	deliveries chan delivery
-	caughtUp   chan struct{} // closed when all is received that was there at first
+	caughtUp   chan struct{} // closed after the last result that was stored at the start
 }
 
-// maxBatch is how many results are entered into the ledger together.
+// maxBatch is the number of results that are recorded together.
 const maxBatch = 1024
 
 func newReceiver() *receiver {
 	return &receiver{deliveries: make(chan delivery, maxBatch), caughtUp: make(chan struct{})}
 }
 
-// execute takes results until ctx ends.
+// run receives the results of a run after a position until ctx ends.
 func (in *receiver) run(ctx context.Context, results Results, name string, after run.StreamPosition) error {
 	return results.Read(ctx, name, after, func(r queens.Result, at run.StreamPosition) {
 		select {
@@ -30,18 +30,12 @@ func (in *receiver) run(ctx context.Context, results Results, name string, after
 	}, func() { close(in.caughtUp) })
 }
 
-// more returns the first result and those that are there already.
-func (in *receiver) more(first delivery) []delivery {
-	return append([]delivery{first}, in.drain()...)
-}
-
-// drain returns the results that are there already, as many as go together.
-func (in *receiver) drain() []delivery {
-	var batch []delivery
-	for len(batch) < maxBatch-1 {
+// drain appends to batch what the channel holds, up to maxBatch in all.
+func drain[T any](batch []T, from <-chan T) []T {
+	for len(batch) < maxBatch {
 		select {
-		case a := <-in.deliveries:
-			batch = append(batch, a)
+		case v := <-from:
+			batch = append(batch, v)
 		default:
 			return batch
 		}

@@ -5,59 +5,46 @@ import (
 	"errors"
 	"math/big"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
+	"nqueens/pkg/testkit"
 )
 
-// A result that comes before its task is given out is held until the task's turn, and
-// spares it the road; one that counted something else is refused then, and the task is
-// counted as any other.
+// A result that comes before its task is published is kept until the window reaches the
+// task, which is then not published. If it counted something else it is refused, and the
+// task is counted as any other.
 func TestEarlyResults(t *testing.T) {
 	for name, change := range map[string]func(*queens.Result){
 		"right": func(*queens.Result) {},
 		"wrong": func(r *queens.Result) { r.Hash++; r.Count += 1000 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, 14, func(c *coordinator.Config) { c.Roster = progress.NewRoster() })
+			r := start(t, 14, nil)
 			last := r.lastTask() // beyond the window
 			last.Run, last.Attempt = r.name, 1
-			early := r.result(delivery{task: last}, "early")
+			early := r.result(takenTask{task: last}, "early")
 			change(early)
 			r.publish(early)
-			published := r.tasks()
-			if name == "right" {
-				published--
-			}
-			for range published {
-				d := r.take(1)[0]
-				if d.task.ID == last.ID && name == "right" {
-					t.Error("the task was published although it has a result")
-				}
-				r.publish(r.result(d, "w"))
-				if err := d.lease.Ack(t.Context()); err != nil { // else it comes again on a slow machine
-					t.Fatal(err)
-				}
-			}
+			published := false
+			r.serve("w", func(task queens.Task) { published = published || task.ID == last.ID })
 			got := r.exact()
-			if refused := name == "wrong"; (got.Refused == 1) != refused {
-				t.Errorf("refused %d results", got.Refused)
+			if wrong := name == "wrong"; published != wrong || (got.Refused == 1) != wrong {
+				t.Errorf("task published: %v; refused %d results", published, got.Refused)
 			}
 		})
 	}
 }
 
-// Results of more tasks than the window has room for, all there when the coordinator
-// begins, are entered at once, however far their tasks are, and in whatever order they
-// came; one that counted something else does not stop the position in the stream.
+// The results of more tasks than the window has room for, all stored before the
+// coordinator starts, are recorded before the window reaches their tasks, and in any
+// order. One that counted something else does not hold the stream position back.
 func TestResultsOfALostLedger(t *testing.T) {
-	r := start(t, 32, func(c *coordinator.Config) { c.CheckAfter = time.Hour }) // sweeps help nobody here
+	r := start(t, 32, func(c *coordinator.Config) { c.CheckAfter = time.Hour }) // no help from sweeps
 	r.cancel()
 	<-r.done
 	const stored = 300 // of tasks from the end on, and more than the window
@@ -75,12 +62,8 @@ func TestResultsOfALostLedger(t *testing.T) {
 		r.publish(&queens.Result{Run: r.name, Task: task.ID, Hash: task.Hash(), Attempt: 1, Worker: "lost", Kernel: "k"})
 	}
 	r.publish(&queens.Result{Run: r.name, Task: minWindow + 1, Hash: 1, Attempt: 1, Worker: "wrong", Kernel: "k"})
-	began := time.Now()
 	r.resume()
-	r.until("their results", func(string) bool { return r.progress().Done == stored })
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("they were entered after %v", took)
-	}
+	testkit.Eventually(t, "their results are recorded", func() bool { return r.progress().Done == stored })
 	r.cancel()
 	<-r.done
 	l, err := ledger.OpenReadOnly(r.folder)
@@ -97,8 +80,8 @@ func TestResultsOfALostLedger(t *testing.T) {
 	}
 }
 
-// A coordinator that takes up a ledger publishes what has no result, and nothing else:
-// what was stored on the server while nobody was there counts.
+// A coordinator that resumes a run publishes the tasks without a result, and no others:
+// results that were stored while no coordinator ran count.
 func TestResume(t *testing.T) {
 	r := start(t, 10, nil)
 	tasks := r.take(r.tasks())
@@ -106,13 +89,13 @@ func TestResume(t *testing.T) {
 	for _, d := range tasks[:before] {
 		r.publish(r.result(d, "before"))
 	}
-	r.until("the first results", func(string) bool { return r.progress().Done == before })
+	testkit.Eventually(t, "the first results are recorded", func() bool { return r.progress().Done == before })
 	r.cancel()
 	<-r.done
 	for _, d := range tasks[before : before+between] {
 		r.publish(r.result(d, "between"))
 	}
-	r.again()
+	r.restart()
 	rest := r.take(r.tasks() - before - between)
 	for _, d := range rest {
 		for _, old := range tasks[:before+between] {
@@ -128,38 +111,37 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// However often the coordinator dies, the total is exact, and it never publishes a
-// task that the ledger has.
+// However often the coordinator dies, the total is exact and no accepted result is lost.
 func TestTwentyDeaths(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := testkit.Rand(t)
 	r := start(t, 12, nil)
 	var done uint64
 	for range 20 {
 		for range rng.IntN(2) {
-			r.publish(r.result(r.take(1)[0], "w"))
+			r.publish(r.result(r.next(), "w"))
 		}
-		r.again()
+		r.restart()
 		if now := r.ledger.Len(); now < done {
 			t.Fatalf("%d tasks were accepted, and %d after the coordinator died", done, now)
 		} else {
 			done = now
 		}
 	}
-	r.serve("w")
+	r.serve("w", nil)
 	r.exact()
 }
 
-// A coordinator whose run another has taken over says so and stops, and so does one
-// whose run was cancelled. Trouble with the server is no reason.
+// A coordinator stops with an error if another has taken over its run, or if the run was
+// cancelled, but not if the server fails.
 func TestLostClaim(t *testing.T) {
 	for name, want := range map[string]error{"taken over": queens.ErrIncomplete, "cancelled": queens.ErrCancelled} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, 8, nil)
 			trouble := errors.New("no answer")
 			r.claim.lost.Store(&trouble)
-			if r.finished(3 * time.Second) { // longer than the interval of renewals
+			before := r.claim.renewals.Load()
+			testkit.Eventually(t, "the claim is renewed again", func() bool { return r.claim.renewals.Load() >= before+2 || r.finished() })
+			if r.finished() {
 				t.Fatalf("it ended: %v", r.err)
 			}
 			r.claim.lost.Store(&want)
@@ -170,15 +152,14 @@ func TestLostClaim(t *testing.T) {
 	}
 }
 
-// A run that is told to stop says how far it came, and gives no total.
+// A run that is stopped tells how far it came, and gives no total.
 func TestStoppedRunHasNoTotal(t *testing.T) {
 	r := start(t, 8, nil)
 	tasks := r.take(3)
 	for _, d := range tasks {
 		r.publish(r.result(d, "w"))
 	}
-	var seen atomic.Uint64
-	r.until("progress", func(string) bool { seen.Store(r.progress().Done); return seen.Load() == 3 })
+	testkit.Eventually(t, "3 tasks are done", func() bool { return r.progress().Done == 3 })
 	r.cancel()
 	got, err := r.end()
 	if !errors.Is(err, errStopped) || got.Total != nil || got.Progress.Done != 3 {
@@ -186,10 +167,10 @@ func TestStoppedRunHasNoTotal(t *testing.T) {
 	}
 }
 
-// What is to be done with the total is done while the claim is still held: when it is lost
-// meanwhile, or that fails, there is no total.
-func TestFinish(t *testing.T) {
-	ours := errors.New("not to be had")
+// OnComplete is called while the claim is still held. If the claim is lost in the meantime,
+// or OnComplete fails, there is no total.
+func TestOnComplete(t *testing.T) {
+	ours := errors.New("the total can't be stored")
 	for name, want := range map[string]error{"done": nil, "failed": ours, "taken over": queens.ErrIncomplete} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,12 +189,12 @@ func TestFinish(t *testing.T) {
 				r.publish(r.result(d, "w"))
 			}
 			if errors.Is(want, queens.ErrIncomplete) {
-				r.until("the end of the tasks", func(string) bool { return r.progress().Done == r.progress().Tasks })
+				testkit.Eventually(t, "all tasks are done", func() bool { return r.progress().Done == r.m.Tasks })
 				r.claim.lost.Store(&want)
 			}
 			got, err := r.end()
 			if !errors.Is(err, want) || (got.Total != nil) != (want == nil) || given == nil || given.Int64() != 92 {
-				t.Errorf("total %v, error %v, finished with %v; want error %v", got.Total, err, given, want)
+				t.Errorf("total %v, error %v, OnComplete got %v; want error %v", got.Total, err, given, want)
 			}
 		})
 	}

@@ -12,9 +12,9 @@ import (
 	"nqueens/pkg/run"
 )
 
-// BenchmarkStream carries runs of n = 18 whose tasks cost nothing through the server
-// and the ledger. It tells how many results a second are accepted, what that takes of
-// memory and disk, and how long it takes to open such a ledger again and to audit it.
+// BenchmarkStream runs counts of n = 18 whose tasks cost nothing through the server and
+// the ledger. It reports how many results are accepted per second, the memory and disk
+// used, and the time to open such a ledger again and to audit it.
 // See scripts/bench stream.
 func BenchmarkStream(b *testing.B) {
 	for i, tasks := range []uint64{62_045, 424_889, 2_439_251, 11_439_435} {
@@ -61,7 +61,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	s.reopen(b)
 }
 
-// loadOpenDisputes times what a later command does with the ledger.
+// reopen measures what a later command does with the ledger.
 func (s *stream) reopen(b *testing.B) {
 	b.Helper()
 	start := time.Now()

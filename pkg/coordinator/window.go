@@ -9,81 +9,129 @@ import (
 	"nqueens/pkg/split"
 )
 
-// The window is the number of tasks that are out at once: enough for every thread
-// to have its next, few enough for memory and server, whatever the run's size.
+// The window's size is enough that every thread finds its next task in the queue, and
+// little enough for memory and server, whatever the run's size.
 const (
 	windowPerThread = 10
 	minWindow       = 64
 	maxWindow       = 8192
 )
 
-// Bounds on patience: how often it may double, and how many times the longest search
-// so far it must at least be.
+// A task's timeout is at least minTimeoutSearches times the longest search so far, and
+// doubles with each attempt, at most maxDoublings times.
 const (
-	maxDoublings       = 10
 	minTimeoutSearches = 20
+	maxDoublings       = 10
 )
 
-// maxLosses is how many workers that vanish with a task in their hands are enough for it
-// to be set aside.
+// maxLosses is the number of workers lost while searching a task after which it is
+// quarantined.
 const maxLosses = 3
 
-// maxFill is how many tasks are drawn in one go: many may need no publishing.
+// maxFill is the number of tasks that one call of fill considers: those that have a
+// result need no publishing.
 const maxFill = 1 << 12
 
-// window holds the tasks that are out: published, or about to be, and without an
-// acceptedBefore result or with one in dispute. Tasks come in by order of id and leave when
-// they are accepted.
+// window holds the tasks in flight: published, or about to be, and without an accepted
+// result or with a disputed one. Tasks enter in order of id and leave when they are
+// accepted.
 type window struct {
 	checkAfter, republishAfter time.Duration
 
-	size        int // of the window, as resize left it
+	size        int // as resize left it
 	inflight    map[uint64]*inflightTask
-	retryQueue  []request     // looks, repetitions and withdrawals to be sent, in turn with fresh tasks
-	retryTurn   bool          // that of again
-	next        *inflightTask // drawn, and not sent yet
-	exhausted   bool          // all tasks
+	retryQueue  []request     // checks, republications and deletions, which take turns with next
+	retryTurn   bool          // the request from nextRequest is the first of retryQueue
+	next        *inflightTask // in flight, and not yet with the dispatcher
+	exhausted   bool          // all tasks have been pulled
 	pull        func() (queens.Task, bool)
 	close       func()
 	run         string
-	has         func(id uint64) bool // whether the ledger has it
+	has         func(id uint64) bool // reports whether the ledger has a result of the task
 	pending     *pending
 	longest     time.Duration // of the searches so far
-	quarantined int           // flights that are set aside
-	disputed    int           // flights of tasks in dispute
+	quarantined int           // tasks in flight that are quarantined
+	disputed    int           // tasks in flight that are disputed
 	republished uint64
 }
 
-// inflightTask is a task that is out.
+// inflightTask is a task in the window.
 type inflightTask struct {
 	task         queens.Task // Attempt is that of the last message published
 	hash         uint64
-	streamSeq    uint64 // of that message in the queue
-	busy         bool   // with the mail
-	recountLater bool   // it is to be published again, kept from others than before
+	streamSeq    uint64 // of that message; 0 before the first
+	busy         bool   // a request for it is queued or being executed
 	checkAt      time.Time
-	expiresAt    time.Time
-	lostWorkers  []string // workers that vanished with it in their hands
-	quarantined  bool     // for good: it was one of theirs too often
-	disputed     bool     // it has results, which contradict each other
+	expiresAt    time.Time // when it is republished even if the queue still has it
+	missing      bool      // its message was not in the queue at the last check
+	recountLater bool      // republish it as disputed when it is no longer busy
+	lostWorkers  []string  // that searched it when they were lost
+	quarantined  bool
+	disputed     bool
 }
 
 func newWindow(cfg *Config, run string, m *queens.Manifest, has func(id uint64) bool) *window {
-	w := &window{checkAfter: cfg.CheckAfter, republishAfter: cfg.RepublishAfter, run: run, has: has, inflight: make(map[uint64]*inflightTask), pending: newPending()}
+	w := &window{
+		checkAfter: cfg.CheckAfter, republishAfter: cfg.RepublishAfter,
+		run: run, has: has, inflight: make(map[uint64]*inflightTask), pending: newPending(),
+	}
 	w.pull, w.close = iter.Pull(split.Tasks(m))
 	w.resize(0)
 	return w
 }
 
-// resize fits the window to the number of threads at work.
+// resize fits the window to the number of threads connected.
 func (w *window) resize(threads int) {
 	w.size = min(max(windowPerThread*threads, minWindow), maxWindow)
 }
 
-// nextRequest returns the next errand, and whether there is one.
+// fill pulls the next task to publish if the window has room for it. It skips tasks that
+// have a result, and does not publish those with pending results: it returns these
+// results, to be recorded now, and whether to call fill again at once.
+func (w *window) fill() (ready []delivery, more bool) {
+	for range maxFill {
+		if w.next != nil || w.exhausted || len(w.inflight)-w.quarantined-w.disputed >= w.size {
+			return ready, len(ready) > 0
+		}
+		task, ok := w.pull()
+		if !ok {
+			w.exhausted = true
+			continue
+		}
+		if w.has(task.ID) || w.inflight[task.ID] != nil {
+			continue
+		}
+		if results := w.pending.take(task.ID); len(results) > 0 {
+			w.track(&task)
+			ready = append(ready, results...)
+			continue
+		}
+		w.next = w.add(&task)
+		w.next.task.Attempt, w.next.busy = 1, true
+	}
+	return ready, true
+}
+
+// add puts a task in flight.
+func (w *window) add(task *queens.Task) *inflightTask {
+	f := &inflightTask{task: *task, hash: task.Hash()}
+	f.task.Run = w.run
+	w.inflight[task.ID] = f
+	return f
+}
+
+// track adds a task whose results arrived before this coordinator published it. If they
+// are rejected, sweep publishes it.
+func (w *window) track(task *queens.Task) {
+	if w.inflight[task.ID] == nil && !w.has(task.ID) {
+		w.add(task)
+	}
+}
+
+// nextRequest returns the next request for the dispatcher, and whether there is one.
 func (w *window) nextRequest() (request, bool) {
 	for len(w.retryQueue) > 0 && w.inflight[w.retryQueue[0].task.ID] == nil {
-		w.retryQueue = w.retryQueue[1:] // accepted meanwhile
+		w.retryQueue = w.retryQueue[1:] // accepted in the meantime
 	}
 	w.retryTurn = len(w.retryQueue) > 0 && (w.retryTurn || w.next == nil)
 	switch {
@@ -95,51 +143,8 @@ func (w *window) nextRequest() (request, bool) {
 	return request{}, false
 }
 
-// fill brings the next fresh task where the window has room for it. Tasks that have
-// a result are passed over, and those whose result came early are not published. It
-// returns such results, to be entered now, and whether to draw again at once.
-func (w *window) fill() (ripe []delivery, more bool) {
-	for range maxFill {
-		if w.next != nil || w.exhausted || len(w.inflight)-w.quarantined-w.disputed >= w.size {
-			return ripe, len(ripe) > 0
-		}
-		task, ok := w.pull()
-		if !ok {
-			w.exhausted = true
-			continue
-		}
-		if w.has(task.ID) || w.inflight[task.ID] != nil {
-			continue
-		}
-		if came := w.pending.take(task.ID); len(came) > 0 {
-			w.track(&task)
-			ripe = append(ripe, came...)
-			continue
-		}
-		w.next = w.add(&task)
-		w.next.task.Attempt, w.next.busy = 1, true
-	}
-	return ripe, true
-}
-
-// add makes a flight of a task.
-func (w *window) add(task *queens.Task) *inflightTask {
-	f := &inflightTask{task: *task, hash: task.Hash()}
-	f.task.Run = w.run
-	w.inflight[task.ID] = f
-	return f
-}
-
-// track takes up a task whose results have come without it being given out. Where they
-// rejectReason, the sweeper publishes it.
-func (w *window) track(task *queens.Task) {
-	if w.inflight[task.ID] == nil && !w.has(task.ID) {
-		w.add(task)
-	}
-}
-
-// sent notes that the mail has taken the errand that next returned.
-func (w *window) sent(request) {
+// sent notes that the dispatcher has taken the request that nextRequest returned last.
+func (w *window) sent() {
 	if w.retryTurn {
 		w.retryQueue = w.retryQueue[1:]
 	} else {
@@ -148,23 +153,27 @@ func (w *window) sent(request) {
 	w.retryTurn = !w.retryTurn
 }
 
-// completed notes where the mail has left a task.
-func (w *window) completed(j request) {
-	if j.published && j.task.Attempt > 1 {
+// completed takes back a request that the dispatcher has executed.
+func (w *window) completed(r request) {
+	if r.published && r.task.Attempt > 1 {
 		w.republished++
 	}
-	f, out := w.inflight[j.task.ID]
-	if !out {
+	f := w.inflight[r.task.ID]
+	if f == nil {
 		return
 	}
 	now := time.Now()
-	if j.published {
-		f.expiresAt = now.Add(w.timeout() << min(j.task.Attempt-1, maxDoublings))
-	}
-	f.task.Attempt, f.streamSeq, f.busy = j.task.Attempt, j.streamSeq, false
+	f.task.Attempt, f.streamSeq, f.missing, f.busy = r.task.Attempt, r.streamSeq, r.missing, false
 	f.checkAt = now.Add(w.checkAfter)
+	if f.missing {
+		// Its result may be on the way: a worker stores the result, then acknowledges.
+		f.checkAt = now.Add(w.sweepInterval() / 2) // for the next sweep, unless that is too soon
+	}
+	if r.published {
+		f.expiresAt = now.Add(w.timeout() << min(r.task.Attempt-1, maxDoublings))
+	}
 	switch {
-	case f.quarantined && j.op != opDelete:
+	case f.quarantined && r.op != opDelete:
 		w.enqueue(f, opDelete)
 	case f.recountLater:
 		f.recountLater = false
@@ -172,48 +181,53 @@ func (w *window) completed(j request) {
 	}
 }
 
-// timeout is how long to wait for a result before the task is published again,
-// whatever the queue says: long beside the longest search so far.
+// timeout returns how long to wait for the result of a first attempt before the task is
+// republished although the queue has it.
 func (w *window) timeout() time.Duration {
 	return max(w.republishAfter, minTimeoutSearches*w.longest)
 }
 
-// enqueue has the mail run an errand for a flight. What is published again has another
-// attempt.
-func (w *window) enqueue(f *inflightTask, e op) {
-	j := request{op: e, task: f.task, streamSeq: f.streamSeq}
-	if e == opPublish {
-		j.task.Attempt++
+// sweepInterval is the time between calls of sweep.
+func (w *window) sweepInterval() time.Duration { return w.checkAfter / 4 }
+
+// enqueue queues a request for a task. Publishing uses the next attempt.
+func (w *window) enqueue(f *inflightTask, what op) {
+	r := request{op: what, task: f.task, streamSeq: f.streamSeq}
+	if what == opPublish {
+		r.task.Attempt++
 	}
 	f.busy = true
-	w.retryQueue = append(w.retryQueue, j)
+	w.retryQueue = append(w.retryQueue, r)
 }
 
-// sweep finds what is out for too long: expected, and not accepted. The queue is
-// asked about it; past all patience it is published again without asking, and
-// returned, so that it can be told.
-func (w *window) sweep() (given []*inflightTask) {
+// sweep finds tasks that are in flight for too long. It has the queue checked for them,
+// and republishes those that were missing at the last check, which it returns as lost,
+// and those past their timeout, which it returns as expired.
+func (w *window) sweep() (lost, expired []*inflightTask) {
 	now := time.Now()
 	for _, f := range w.inflight {
 		switch {
 		case f.busy || f.quarantined || now.Before(f.checkAt):
-		case f.streamSeq == 0:
-			w.enqueue(f, opPublish)
+			continue
+		case f.missing:
+			lost = append(lost, f)
+		case f.streamSeq == 0: // tracked: its results were rejected
 		case now.Before(f.expiresAt):
 			w.enqueue(f, opCheck)
+			continue
 		default:
-			given = append(given, f)
-			w.enqueue(f, opPublish)
+			expired = append(expired, f)
 		}
+		w.enqueue(f, opPublish)
 	}
-	return given
+	return lost, expired
 }
 
-// recountLater has a task counted again whose results contradict each other, by others
-// than those that have counted it.
-func (w *window) recount(task *queens.Task, attempt uint32, notBy []string) {
-	f, out := w.inflight[task.ID]
-	if !out {
+// recount republishes a task whose results contradict each other, for workers other than
+// those excluded. Its attempt will be beyond the given one.
+func (w *window) recount(task *queens.Task, attempt uint32, excluded []string) {
+	f := w.inflight[task.ID]
+	if f == nil {
 		f = w.add(task)
 	}
 	if f.quarantined {
@@ -224,7 +238,7 @@ func (w *window) recount(task *queens.Task, attempt uint32, notBy []string) {
 		w.disputed++
 	}
 	f.task.Attempt = max(f.task.Attempt, attempt)
-	f.task.ExcludedWorkers = notBy[max(0, len(notBy)-queens.MaxExcludedWorkers):]
+	f.task.ExcludedWorkers = excluded[max(0, len(excluded)-queens.MaxExcludedWorkers):]
 	if f.busy {
 		f.recountLater = true
 		return
@@ -232,31 +246,31 @@ func (w *window) recount(task *queens.Task, attempt uint32, notBy []string) {
 	w.enqueue(f, opPublish)
 }
 
-// noteLost notes that a worker has vanished with a task in its hands, and reports whether
-// it was one too many: then the task is set aside.
-func (w *window) noteLost(id uint64, worker string) (f *inflightTask, setAside bool) {
-	f, out := w.inflight[id]
-	if !out || f.quarantined || slices.Contains(f.lostWorkers, worker) {
-		return f, false
+// noteLost notes that a worker was lost while searching a task. If it was one too many,
+// noteLost quarantines the task and returns all workers lost so; otherwise nil.
+func (w *window) noteLost(id uint64, worker string) []string {
+	f := w.inflight[id]
+	if f == nil || f.quarantined || slices.Contains(f.lostWorkers, worker) {
+		return nil
 	}
 	f.lostWorkers = append(f.lostWorkers, worker)
 	if len(f.lostWorkers) < maxLosses {
-		return f, false
+		return nil
 	}
-	f.quarantined = true
+	f.quarantined, f.recountLater = true, false
 	w.quarantined++
-	if f.disputed { // it is counted once
+	if f.disputed { // count it once
 		f.disputed = false
 		w.disputed--
 	}
 	if !f.busy {
 		w.enqueue(f, opDelete)
 	}
-	return f, true
+	return f.lostWorkers
 }
 
-// hasWork reports whether there is a task that is not drawn yet, or out and neither set
-// quarantined nor in dispute.
+// hasWork reports whether a task is not yet in flight, or is in flight and neither
+// quarantined nor disputed.
 func (w *window) hasWork() bool {
 	if !w.exhausted {
 		return true
@@ -269,11 +283,11 @@ func (w *window) hasWork() bool {
 	return false
 }
 
-// acceptedBefore notes that a task needs no more care, and how long its search took.
+// accepted removes a task that has an accepted result, and notes how long its search took.
 func (w *window) accepted(id uint64, search time.Duration) {
 	w.longest = max(w.longest, search)
-	f, out := w.inflight[id]
-	if !out {
+	f := w.inflight[id]
+	if f == nil {
 		return
 	}
 	if f.quarantined {
@@ -286,13 +300,4 @@ func (w *window) accepted(id uint64, search time.Duration) {
 		w.next = nil
 	}
 	delete(w.inflight, id)
-}
-
-// expected returns the hash that a result of a task that is out must carry.
-func (w *window) expected(id uint64) (hash uint64, out bool) {
-	f, out := w.inflight[id]
-	if !out {
-		return 0, false
-	}
-	return f.hash, true
 }

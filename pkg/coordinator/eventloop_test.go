@@ -1,0 +1,62 @@
+package coordinator
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// A sweep that finds the run's last results on their way records them: neither does it
+// take their tasks for lost, nor the run for blocked.
+func TestSweepRecordsTheLastResults(t *testing.T) {
+	classes, err := symmetry.Classes(6, queens.Mirror)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), 6, queens.Mirror, classes, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Create(t.TempDir(), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := New(Config{
+		Roster:     progress.NewRoster(),
+		CheckAfter: time.Nanosecond, RepublishAfter: time.Nanosecond, DisputeTimeout: time.Nanosecond,
+		OnProgress: func(run.Progress) {}, ReportEvery: time.Hour,
+		Log: zerolog.Nop(),
+	}, nil, nil, nil, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.window.close)
+	for {
+		r, ok := c.window.request()
+		if !ok {
+			break
+		}
+		c.window.sent()
+		r.streamSeq, r.published = 1, true
+		c.window.completed(r)
+		c.receiver.deliveries <- delivery{result: queens.Result{
+			Run: "r", Task: r.task.ID, Hash: r.task.Hash(), Attempt: 1, Worker: "w", Kernel: "k",
+		}}
+	}
+	if err := c.sweep(); err != nil || !c.collector.complete() || len(c.window.retryQueue) > 0 {
+		t.Errorf("error %v, %d of %d tasks recorded, requests %+v", err, l.Len(), m.Tasks, c.window.retryQueue)
+	}
+}
