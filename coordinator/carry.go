@@ -43,7 +43,7 @@ type runOptions struct {
 func (o *runOptions) register(flags *pflag.FlagSet) {
 	o.flags = flags
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each, 0 to 4096; with --nats the default is 0")
-	flags.Var(kernelChoice(&o.kernel, kernel.Auto), "kernel", "search that the workers in this process use; see worker kernels")
+	flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel", "search that the workers in this process use; see worker kernels")
 	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more than a turn or a mirror: in the summary, and with --json")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz and /readyz")

@@ -66,7 +66,7 @@ uses no symmetry, and there is no published total to compare it with.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(cli.SymmetryChoice(&o.symmetry), "symmetry", "how to cut the count")
+	flags.Var(cli.SymmetryFlag(&o.symmetry), "symmetry", "how to cut the count")
 	flags.IntVar(&o.depth, "depth", 0, "one task for each way to place this many rows, 1 to N, instead of tasks of a good size")
 	flags.BoolVar(&o.anew, "new", false, "begin afresh, even where the same count was interrupted")
 	o.place.register(flags)

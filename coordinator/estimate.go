@@ -50,7 +50,7 @@ this machine, here or elsewhere.`,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers that are to count, one thread each, 1 to 4096")
-	flags.Var(kernelChoice(&o.kernel, kernel.Auto), "kernel", "search that they are to use; see worker kernels")
+	flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel", "search that they are to use; see worker kernels")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }

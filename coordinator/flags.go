@@ -95,9 +95,9 @@ func (p placeFlag) squares(n int) ([]queens.Square, error) {
 	return squares, nil
 }
 
-// kernelChoice is the flag that chooses among the kernels of this machine.
-func kernelChoice(p *string, value string) *cli.Choice {
-	return cli.NewChoice(p, value, kernel.Names()...).WithScope("this machine")
+// kernelFlag is the flag that chooses among the kernels of this machine.
+func kernelFlag(p *string, value string) *cli.Enum {
+	return cli.NewEnum(p, value, kernel.Names()...).WithScope("this machine")
 }
 
 // withHint adds to an error of a package which command or flag may help.

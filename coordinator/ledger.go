@@ -46,7 +46,7 @@ recounts them, and so can any other program.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(cli.NewChoice(&format, string(audit.JSONLines), string(audit.JSONLines), string(audit.CSV)), "format", "form of the lines")
+	flags.Var(cli.NewEnum(&format, string(audit.JSONLines), string(audit.JSONLines), string(audit.CSV)), "format", "form of the lines")
 	flags.Uint64Var(&task, "task", 0, "print only this task, even without a count")
 	data.register(flags)
 	return cmd

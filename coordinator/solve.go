@@ -70,7 +70,7 @@ differs, the command fails. For more than a million files, --limit is required.`
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&o.limit, "limit", 0, "print at most this `number` of boards; 0 prints all")
-	flags.Var(cli.NewChoice(&o.format, board.Formats[0], board.Formats...), "format", "format of the boards")
+	flags.Var(cli.NewEnum(&o.format, board.Formats[0], board.Formats...), "format", "format of the boards")
 	flags.StringVar(&o.output, "output", "", "write each board to a file of its own in this `folder`, which is created if necessary")
 	cli.CompleteDirs(flags, "output")
 	flags.BoolVar(&o.unique, "unique", false, "print one board of each family of rotations and reflections, and how many images it has")

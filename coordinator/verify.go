@@ -57,7 +57,7 @@ were placed beforehand, as its mirror image.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to count again, 0% to 100%; one of each class is at any rate")
 	flags.Uint64Var(&o.seed, "seed", 0, "take the sample that this `number` leads to (default a random one)")
-	flags.Var(kernelChoice(&o.kernel, "generic"), "kernel", "search to count with; see worker kernels")
+	flags.Var(kernelFlag(&o.kernel, "generic"), "kernel", "search to count with; see worker kernels")
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data.register(flags)

@@ -73,8 +73,8 @@ published one is exit code 3.`,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
-	flags.Var(kernelChoice(&kernelName), "kernel", "search to use; see worker kernels")
-	flags.Var(cli.SymmetryChoice(&symmetry), "symmetry", "how to cut the count")
+	flags.Var(kernelFlag(&kernelName), "kernel", "search to use; see worker kernels")
+	flags.Var(cli.SymmetryFlag(&symmetry), "symmetry", "how to cut the count")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -43,7 +43,7 @@ second it ends at once. Whatever way it ends, nothing is lost.`,
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
-	flags.Var(kernelChoice(&o.kernel), "kernel", "search to use; see worker kernels")
+	flags.Var(kernelFlag(&o.kernel), "kernel", "search to use; see worker kernels")
 	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz and /readyz")
 	return cmd
 }
@@ -110,9 +110,9 @@ func host() string {
 	return name
 }
 
-// kernelChoice is the flag that chooses among the kernels of this machine.
-func kernelChoice(p *string) *cli.Choice {
-	return cli.NewChoice(p, kernel.Auto, kernel.Names()...).WithScope("this machine")
+// kernelFlag is the flag that chooses among the kernels of this machine.
+func kernelFlag(p *string) *cli.Enum {
+	return cli.NewEnum(p, kernel.Auto, kernel.Names()...).WithScope("this machine")
 }
 
 func chooseKernel(name string, threads int) (kernel.Kernel, error) {

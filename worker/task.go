@@ -56,6 +56,6 @@ where it has one. Exit code 3 says that a count does not agree.`,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
-	flags.Var(kernelChoice(&kernelName), "kernel", "search to use; see worker kernels; generic is the reference")
+	flags.Var(kernelFlag(&kernelName), "kernel", "search to use; see worker kernels; generic is the reference")
 	return cmd
 }

@@ -23,7 +23,7 @@ func CheckAddress(flag, address, such string) error {
 }
 
 // CheckHTTP returns what is wrong with the address of --http; none is right.
-func CheckHTTP(address string) error { return CheckAddress("http", address, defaultHealth) }
+func CheckHTTP(address string) error { return CheckAddress("http", address, defaultHTTP) }
 
 // Connection is how a command reaches its NATS server, as the person wrote it.
 type Connection struct {

@@ -29,7 +29,7 @@ type App struct {
 	NoProgress bool
 
 	root          *cobra.Command
-	relay         *relay
+	logSwitch     *logSwitch
 	level, format string
 	started       bool // a subcommand has begun: its arguments were understood
 }
@@ -37,19 +37,19 @@ type App struct {
 // New adds to the root command what all commands have: flags for the log, the
 // environment behind every flag, and the version.
 func New(root *cobra.Command) *App {
-	a := &App{root: root, relay: new(relay), Log: zerolog.Nop()}
-	root.Version = described()
+	a := &App{root: root, logSwitch: new(logSwitch), Log: zerolog.Nop()}
+	root.Version = versionString()
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(flagMistake)
+	root.SetFlagErrorFunc(flagError)
 	if !root.Runnable() {
 		root.Args = NoArguments
 		root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
-	addHelp(root)
+	customizeHelp(root)
 	root.AddCommand(completionCommand(root))
 	flags := root.PersistentFlags()
-	flags.Var(NewChoice(&a.level, "info", "debug", "info", "warn", "error"), "log-level", "least level to log")
-	flags.Var(NewChoice(&a.format, "auto", "auto", "console", "json"), "log-format", "how to log; auto is console on a terminal, and else json")
+	flags.Var(NewEnum(&a.level, "info", "debug", "info", "warn", "error"), "log-level", "least level to log")
+	flags.Var(NewEnum(&a.format, "auto", "auto", "console", "json"), "log-format", "how to log; auto is console on a terminal, and else json")
 	flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Name() == cobra.ShellCompRequestCmd {
@@ -72,8 +72,8 @@ func (a *App) openLog(stderr io.Writer) error {
 	if err != nil {
 		return Usagef("--log-level: %v", err)
 	}
-	a.relay.stderr = stderr
-	var out io.Writer = a.relay
+	a.logSwitch.stderr = stderr
+	var out io.Writer = a.logSwitch
 	f, isFile := stderr.(*os.File)
 	onTerminal := isFile && isatty.IsTerminal(f.Fd())
 	if a.format == "console" || a.format == "auto" && onTerminal {
@@ -129,14 +129,14 @@ const (
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
-	completeTree(a.root)
+	registerCompletions(a.root)
 	cmd, err := a.root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
 	code := a.exitCode(err)
 	if code == exitUsage {
-		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), Printable(blamed(cmd.Flags(), OneLine(err))))
+		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), Printable(withEnvSource(cmd.Flags(), OneLine(err))))
 		return code
 	}
 	a.Log.Error().Int("exit", code).Msg(OneLine(err))

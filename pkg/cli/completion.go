@@ -46,7 +46,7 @@ bash needs its package bash-completion. To have completions in every new shell:
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return Usagef("takes one argument, the shell: %s", orList(names))
+				return Usagef("takes one argument, the shell: %s", joinOr(names))
 			}
 			if err := OneOf("SHELL", args[0], names...); err != nil {
 				return err
@@ -57,7 +57,7 @@ bash needs its package bash-completion. To have completions in every new shell:
 }
 
 // complete completes the words of a choice.
-func (c *Choice) complete(_ *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (c *Enum) complete(_ *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return beginning(c.allowed, begin), cobra.ShellCompDirectiveNoFileComp
 }
 
@@ -97,9 +97,9 @@ func WithEnvironment(f cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeTree has shells complete the words of every [Choice] of a command and those
+// registerCompletions has shells complete the words of every [Choice] of a command and those
 // below it, and no names of files where nobody has said that files are wanted.
-func completeTree(cmd *cobra.Command) {
+func registerCompletions(cmd *cobra.Command) {
 	if len(os.Args) > 1 && os.Args[1] == cobra.ShellCompRequestCmd {
 		// Quotes in a flag's usage mark the name of its value, for the help.
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) })
@@ -112,7 +112,7 @@ func completeTree(cmd *cobra.Command) {
 			return
 		}
 		complete := cobra.NoFileCompletions
-		if choice, ok := f.Value.(*Choice); ok {
+		if choice, ok := f.Value.(*Enum); ok {
 			complete = choice.complete
 		}
 		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
@@ -121,6 +121,6 @@ func completeTree(cmd *cobra.Command) {
 	}
 	cmd.LocalFlags().VisitAll(flags)
 	for _, sub := range cmd.Commands() {
-		completeTree(sub)
+		registerCompletions(sub)
 	}
 }

@@ -35,14 +35,14 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		}
 		_ = flags.SetAnnotation(f.Name, fromVariable, []string{variable}) // the flag is there
 		if err := flags.Set(f.Name, value); err != nil {
-			failed = mistaken(err)
+			failed = explainValueError(err)
 		}
 	})
 	return failed
 }
 
-// blamed adds to what is said of flags from which variables they have their values.
-func blamed(flags *pflag.FlagSet, text string) string {
+// withEnvSource adds to what is said of flags from which variables they have their values.
+func withEnvSource(flags *pflag.FlagSet, text string) string {
 	var variables []string
 	flags.VisitAll(func(f *pflag.Flag) {
 		named := regexp.MustCompile(`--` + regexp.QuoteMeta(f.Name) + `([^a-z-]|$)`)
@@ -56,11 +56,11 @@ func blamed(flags *pflag.FlagSet, text string) string {
 	return text + " (set by " + strings.Join(variables, " and ") + ")"
 }
 
-// flagMistake says of a flag what is wrong with it, and what may have been meant.
-func flagMistake(cmd *cobra.Command, err error) error {
+// flagError says of a flag what is wrong with it, and what may have been meant.
+func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return mistaken(err)
+		return explainValueError(err)
 	}
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 		// A negative number looks like a flag.
@@ -78,8 +78,8 @@ func flagNames(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// mistaken says what a flag's value must be, where pflag says how its parser failed.
-func mistaken(err error) error {
+// explainValueError says what a flag's value must be, where pflag says how its parser failed.
+func explainValueError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return usageError{err}

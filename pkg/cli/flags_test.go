@@ -20,7 +20,7 @@ func newFlags(t *testing.T) *program {
 	flags.Bool("json", false, "")
 	flags.Duration("for", time.Second, "")
 	flags.String("data", "", "")
-	flags.Var(NewChoice(new(string), "full", "full", "mirror"), "symmetry", "")
+	flags.Var(NewEnum(new(string), "full", "full", "mirror"), "symmetry", "")
 	p.root.AddCommand(try)
 	return p
 }
@@ -94,7 +94,7 @@ func TestVariablesAreNamed(t *testing.T) {
 	if err := fromEnvironment(flags); err != nil {
 		t.Fatal(err)
 	}
-	if text := "--data-dir is wrong"; blamed(flags, text) != text {
-		t.Errorf("blamed says %q", blamed(flags, text))
+	if text := "--data-dir is wrong"; withEnvSource(flags, text) != text {
+		t.Errorf("blamed says %q", withEnvSource(flags, text))
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"nqueens/pkg/httpserver"
 )
 
-// defaultHealth is where the health command asks.
-const defaultHealth = "127.0.0.1:8080"
+// defaultHTTP is where the health command asks.
+const defaultHTTP = "127.0.0.1:8080"
 
 // HealthCommand is the command that asks a process on this machine whether it is ready:
 // for health checks where there is neither shell nor curl.
@@ -17,11 +17,11 @@ func HealthCommand(program string) *cobra.Command {
 		Use:     "health",
 		Short:   "Ask a process that was started with --http whether it is ready",
 		Long:    "Ask a process that was started with --http whether it is ready. The exit code is 0 if\nit is, and 1 with the reason if not.",
-		Example: "  " + program + " health --http " + defaultHealth,
+		Example: "  " + program + " health --http " + defaultHTTP,
 		Args:    NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if address == "" {
-				return Usagef("--http is empty: it must be the process's host:port, such as %s", defaultHealth)
+				return Usagef("--http is empty: it must be the process's host:port, such as %s", defaultHTTP)
 			}
 			if err := CheckHTTP(address); err != nil {
 				return err
@@ -29,6 +29,6 @@ func HealthCommand(program string) *cobra.Command {
 			return httpserver.Probe(cmd.Context(), address)
 		},
 	}
-	cmd.Flags().StringVar(&address, "http", defaultHealth, "`host:port` that the process was given by its --http")
+	cmd.Flags().StringVar(&address, "http", defaultHTTP, "`host:port` that the process was given by its --http")
 	return cmd
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// addHelp says at the end of every help how flags are set by the environment, and gives
+// customizeHelp says at the end of every help how flags are set by the environment, and gives
 // the program a command help that knows a mistake from a question.
-func addHelp(root *cobra.Command) {
+func customizeHelp(root *cobra.Command) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {

@@ -23,9 +23,9 @@ func Version() string {
 	return "devel"
 }
 
-// described is the version with the commit and the date of the build, as far as they are
+// versionString is the version with the commit and the date of the build, as far as they are
 // known: "v1.2.3 (ab12cd3, 2026-11-20T15:30:12Z)".
-func described() string {
+func versionString() string {
 	revision, when := commit, date
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

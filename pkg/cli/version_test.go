@@ -22,8 +22,8 @@ func TestVersionOfTheLinker(t *testing.T) {
 		{"v1.2.3-4-gab12cd3-dirty", "ab12cd3", "2026-11-20T15:30:12Z", "v1.2.3-4-gab12cd3-dirty (ab12cd3, 2026-11-20T15:30:12Z)"},
 	} {
 		link(t, c.version, c.commit, c.date)
-		if Version() != c.version || described() != c.described {
-			t.Errorf("version %q, described as %q, want %q and %q", Version(), described(), c.version, c.described)
+		if Version() != c.version || versionString() != c.described {
+			t.Errorf("version %q, described as %q, want %q and %q", Version(), versionString(), c.version, c.described)
 		}
 		p := newProgram(t, nothing).run("--version")
 		if p.code != 0 || p.stdout.String() != "tool version "+c.described+"\n" {
@@ -40,7 +40,7 @@ func TestVersionOfTheBuild(t *testing.T) {
 		{"", "", ""}, {"v1.2.3", "", ""}, {"", "ab12cd3", ""}, {"", "", "2026-11-20"}, {"v1.2.3", "ab12cd3", ""}, {"v1.2.3", "", "2026-11-20"},
 	} {
 		link(t, c.version, c.commit, c.date)
-		if got := described(); !shape.MatchString(got) || !strings.HasPrefix(got, Version()) ||
+		if got := versionString(); !shape.MatchString(got) || !strings.HasPrefix(got, Version()) ||
 			!strings.Contains(got, c.commit) || !strings.Contains(got, c.date) {
 			t.Errorf("the linker said %q, and the version is described as %q", c, got)
 		}

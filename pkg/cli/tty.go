@@ -9,19 +9,19 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// relay passes the lines of the log on to stderr, or to whoever shows them together with
+// logSwitch passes the lines of the log on to stderr, or to whoever shows them together with
 // something else there.
-type relay struct {
-	mu       sync.Mutex
-	stderr   io.Writer
-	diverted io.Writer // nil: to stderr
+type logSwitch struct {
+	mu         sync.Mutex
+	stderr     io.Writer
+	redirected io.Writer // nil: to stderr
 }
 
-func (r *relay) Write(line []byte) (int, error) {
+func (r *logSwitch) Write(line []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.diverted != nil {
-		return r.diverted.Write(line)
+	if r.redirected != nil {
+		return r.redirected.Write(line)
 	}
 	return r.stderr.Write(line)
 }
@@ -29,16 +29,16 @@ func (r *relay) Write(line []byte) (int, error) {
 // RedirectLog sends the log, a whole line a call, to a writer other than stderr; nil sends it
 // to stderr again.
 func (a *App) RedirectLog(to io.Writer) {
-	a.relay.mu.Lock()
-	defer a.relay.mu.Unlock()
-	a.relay.diverted = to
+	a.logSwitch.mu.Lock()
+	defer a.logSwitch.mu.Unlock()
+	a.logSwitch.redirected = to
 }
 
 // TTY returns the terminal on which a live display may be drawn, on stderr, or nil:
 // where stderr is no terminal or one that can't move its cursor, where the log is JSON, or
 // where the person wants no progress.
 func (a *App) TTY() *os.File {
-	f, ok := a.relay.stderr.(*os.File)
+	f, ok := a.logSwitch.stderr.(*os.File)
 	if !ok || !isatty.IsTerminal(f.Fd()) || a.format == "json" || a.NoProgress || dumb() {
 		return nil
 	}

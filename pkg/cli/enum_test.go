@@ -44,9 +44,9 @@ func TestDistance(t *testing.T) {
 }
 
 // One of the words is taken as it is written, and nothing else.
-func TestChoice(t *testing.T) {
+func TestEnum(t *testing.T) {
 	var chosen string
-	c := NewChoice(&chosen, "full", "full", "mirror", "none")
+	c := NewEnum(&chosen, "full", "full", "mirror", "none")
 	if chosen != "full" || c.String() != "full" || c.Type() != "full|mirror|none" {
 		t.Errorf("before it is given: %q, %q, %q", chosen, c.String(), c.Type())
 	}
@@ -63,11 +63,11 @@ func TestChoice(t *testing.T) {
 		{"full|none", `must be full, mirror or none, not "full|none"`},
 	} {
 		chosen := ""
-		if err := NewChoice(&chosen, "none", "full", "mirror", "none").Set(c.word); err == nil || err.Error() != c.says || chosen != "none" {
+		if err := NewEnum(&chosen, "none", "full", "mirror", "none").Set(c.word); err == nil || err.Error() != c.says || chosen != "none" {
 			t.Errorf("%q: %v, chosen %q, want %s", c.word, err, chosen, c.says)
 		}
 	}
-	err := NewChoice(&chosen, "a", "a", "b").WithScope("this machine").Set("c")
+	err := NewEnum(&chosen, "a", "a", "b").WithScope("this machine").Set("c")
 	if want := `must be a or b on this machine, not "c"`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

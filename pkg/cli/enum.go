@@ -8,37 +8,37 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Choice is a flag that takes one of a few words. Its help lists them, a shell completes
+// Enum is a flag that takes one of a few words. Its help lists them, a shell completes
 // them, and any other word is a mistake.
-type Choice struct {
+type Enum struct {
 	value   *string
 	allowed []string
 	where   string
 }
 
-// NewChoice returns a flag for *p, which is value unless it is given. At least two words
+// NewEnum returns a flag for *p, which is value unless it is given. At least two words
 // are allowed.
-func NewChoice(p *string, value string, allowed ...string) *Choice {
+func NewEnum(p *string, value string, allowed ...string) *Enum {
 	*p = value
-	return &Choice{value: p, allowed: allowed}
+	return &Enum{value: p, allowed: allowed}
 }
 
 // WithScope says where these are the words, where they are others elsewhere.
-func (c *Choice) WithScope(where string) *Choice {
+func (c *Enum) WithScope(where string) *Enum {
 	c.where = " on " + where
 	return c
 }
 
 // String returns the word that is chosen.
-func (c *Choice) String() string { return *c.value }
+func (c *Enum) String() string { return *c.value }
 
 // Type is what help shows as the flag's value.
-func (c *Choice) Type() string { return strings.Join(c.allowed, "|") }
+func (c *Enum) Type() string { return strings.Join(c.allowed, "|") }
 
 // Set chooses a word.
-func (c *Choice) Set(value string) error {
+func (c *Enum) Set(value string) error {
 	if !slices.Contains(c.allowed, value) {
-		return fmt.Errorf("must be %s%s, not %q%s", orList(c.allowed), c.where, value, didYouMean(value, c.allowed))
+		return fmt.Errorf("must be %s%s, not %q%s", joinOr(c.allowed), c.where, value, didYouMean(value, c.allowed))
 	}
 	*c.value = value
 	return nil
@@ -47,15 +47,15 @@ func (c *Choice) Set(value string) error {
 // OneOf returns what is wrong with a word of the command line that must be one of a few;
 // what names it for the person.
 func OneOf(what, value string, allowed ...string) error {
-	if err := NewChoice(new(string), "", allowed...).Set(value); err != nil {
+	if err := NewEnum(new(string), "", allowed...).Set(value); err != nil {
 		return Usagef("%s %w", what, err)
 	}
 	return nil
 }
 
-// SymmetryChoice is the flag that chooses how a count is cut.
-func SymmetryChoice(p *string) *Choice {
-	return NewChoice(p, string(queens.Full), string(queens.Full), string(queens.Mirror), string(queens.None))
+// SymmetryFlag is the flag that chooses how a count is cut.
+func SymmetryFlag(p *string) *Enum {
+	return NewEnum(p, string(queens.Full), string(queens.Full), string(queens.Mirror), string(queens.None))
 }
 
 // MaxThreads bounds the threads, and the workers of one thread each, that a person may ask
@@ -70,8 +70,8 @@ func CheckRange(flag string, value, least, most int) error {
 	return nil
 }
 
-// orList lists words for people: a, b or c.
-func orList(words []string) string {
+// joinOr lists words for people: a, b or c.
+func joinOr(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
