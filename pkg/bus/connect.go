@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
+	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -116,20 +116,11 @@ func (c *Config) displayURL() string {
 	return redact(c.URL)
 }
 
+// userinfo matches what stands before the @ of each address, and captures its scheme.
+var userinfo = regexp.MustCompile(`([^,]*?://)?[^,]*@`)
+
 // redact hides users, passwords and tokens in a list of addresses, even if they are not
 // valid URLs.
 func redact(addresses string) string {
-	list := strings.Split(addresses, ",")
-	for i, address := range list {
-		end := strings.LastIndex(address, "@")
-		if end < 0 {
-			continue
-		}
-		begin := 0
-		if scheme := strings.Index(address[:end], "://"); scheme >= 0 {
-			begin = scheme + len("://")
-		}
-		list[i] = address[:begin] + "***" + address[end:]
-	}
-	return strings.Join(list, ",")
+	return userinfo.ReplaceAllString(addresses, "${1}***@")
 }

@@ -108,17 +108,13 @@ func (q *Queue) receive(ctx context.Context) (jetstream.Msg, error) {
 		return nil, err
 	}
 	for _, timeout := range nextTimeouts {
-		message, err := q.receiveWithin(ctx, timeout)
+		short, cancel := context.WithTimeout(ctx, timeout)
+		message, err := q.iter.Next(jetstream.NextContext(short))
+		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return message, err
 		}
 	}
-	return q.iter.Next(jetstream.NextContext(ctx))
-}
-
-func (q *Queue) receiveWithin(ctx context.Context, timeout time.Duration) (jetstream.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	return q.iter.Next(jetstream.NextContext(ctx))
 }
 

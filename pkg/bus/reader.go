@@ -121,12 +121,9 @@ func (r *resultReader) deleteConsumer(ctx context.Context, consumer jetstream.Co
 // It warns of a stream that was nearly full at the last check and still is: nobody has
 // made room.
 func (r *resultReader) ensureAndStat(ctx context.Context) (jetstream.Stream, error) {
-	if err := r.bus.Ensure(ctx); err != nil {
-		return nil, err
-	}
-	stream, err := r.bus.js.Stream(ctx, resultsStream)
+	stream, err := r.bus.ensure(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", resultsStream, err)
+		return nil, err
 	}
 	info := stream.CachedInfo()
 	full := fillRatio(info) >= 0.9

@@ -66,7 +66,8 @@ func (s Results) Trim(ctx context.Context, run string, at run.StreamPosition) er
 	if info := stream.CachedInfo(); !info.Created.Equal(at.Created) || fillRatio(info) <= 0.5 {
 		return nil
 	}
-	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(resultSubject(run)), jetstream.WithPurgeSequence(at.Sequence+1)); err != nil {
+	err = stream.Purge(ctx, jetstream.WithPurgeSubject(resultSubject(run)), jetstream.WithPurgeSequence(at.Sequence+1))
+	if err != nil {
 		return fmt.Errorf("purge accepted results of run %s from stream %s: %w", run, resultsStream, err)
 	}
 	return nil

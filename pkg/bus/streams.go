@@ -23,7 +23,6 @@ const maxResultBytes = 256 << 20
 // of memory for each message of that time.
 const dedupWindow = 2 * requestTimeout
 
-// tasksConfig sets no age limit: a task waits until a worker acknowledges it.
 func tasksConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:                 tasksStream,
@@ -71,14 +70,20 @@ func (b *Bus) consumerConfig() jetstream.ConsumerConfig {
 // ones as they are, so that what an operator raised stays raised, but returns an error
 // if one of them could lose or repeat work by its settings.
 func (b *Bus) Ensure(ctx context.Context) error {
+	_, err := b.ensure(ctx)
+	return err
+}
+
+// ensure returns the stream of results, with its state.
+func (b *Bus) ensure(ctx context.Context) (results jetstream.Stream, err error) {
 	tasks, err := b.ensureStream(ctx, tasksConfig())
 	if err == nil {
 		err = b.ensureConsumer(ctx, tasks)
 	}
-	if err == nil {
-		_, err = b.ensureStream(ctx, resultsConfig())
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return b.ensureStream(ctx, resultsConfig())
 }
 
 func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
@@ -98,13 +103,17 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) (je
 func checkStream(have, want *jetstream.StreamConfig) error {
 	switch {
 	case !slices.Contains(have.Subjects, want.Subjects[0]):
-		return fmt.Errorf("its subjects are %q, without %s: delete the stream, or use another server", have.Subjects, want.Subjects[0])
+		return fmt.Errorf("its subjects are %q, without %s: delete the stream, or use another server",
+			have.Subjects, want.Subjects[0])
 	case have.Retention != want.Retention:
-		return fmt.Errorf("its retention is %v, not %v: delete the stream, or use another server", have.Retention, want.Retention)
+		return fmt.Errorf("its retention is %v, not %v: delete the stream, or use another server",
+			have.Retention, want.Retention)
 	case have.Discard != want.Discard:
-		return fmt.Errorf("its discard policy is %v, not %v: edit the stream, or use another server", have.Discard, want.Discard)
+		return fmt.Errorf("its discard policy is %v, not %v: edit the stream, or use another server",
+			have.Discard, want.Discard)
 	case have.MaxMsgsPerSubject > 0 && !have.DiscardNewPerSubject:
-		return fmt.Errorf("it drops the oldest message of a run that has %d: edit the stream, or use another server", have.MaxMsgsPerSubject)
+		return fmt.Errorf("it drops the oldest message of a run that has %d: edit the stream, or use another server",
+			have.MaxMsgsPerSubject)
 	case have.MaxAge != 0:
 		return fmt.Errorf("it drops messages older than %v: edit the stream, or use another server", have.MaxAge)
 	}
@@ -133,9 +142,11 @@ func checkConsumer(have, want *jetstream.ConsumerConfig) error {
 	case have.MaxDeliver > 0:
 		return fmt.Errorf("it drops a task after %d deliveries: delete the consumer", have.MaxDeliver)
 	case have.FilterSubject != "" || len(have.FilterSubjects) > 0:
-		return fmt.Errorf("it receives only the subjects %q: delete the consumer", append(have.FilterSubjects, have.FilterSubject))
+		return fmt.Errorf("it receives only the subjects %q: delete the consumer",
+			append(have.FilterSubjects, have.FilterSubject))
 	case have.AckWait < want.AckWait:
-		return fmt.Errorf("its ack wait is %v, less than the %v that workers rely on: delete the consumer", have.AckWait, want.AckWait)
+		return fmt.Errorf("its ack wait is %v, less than the %v that workers rely on: delete the consumer",
+			have.AckWait, want.AckWait)
 	}
 	return nil
 }
@@ -152,7 +163,8 @@ func withHint(err error) error {
 	var api *jetstream.APIError
 	switch {
 	case errors.As(err, &api) && (api.ErrorCode == errCodeNoStorage || api.ErrorCode == errCodeNoResources):
-		return fmt.Errorf("the server has too little room (results may need %d MiB): make some or give its store another disk: %w", maxResultBytes>>20, err)
+		return fmt.Errorf("the server has too little room (results may need %d MiB): make some or give its store another disk: %w",
+			maxResultBytes>>20, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("the server has no JetStream, start it with --jetstream: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):

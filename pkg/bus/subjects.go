@@ -1,8 +1,9 @@
 package bus
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"regexp"
 
 	"nqueens/pkg/queens"
 )
@@ -35,19 +36,13 @@ func taskSubject(run string) string     { return "nq.task." + run }
 func resultSubject(run string) string   { return "nq.result." + run }
 func progressSubject(run string) string { return "nq.progress." + run }
 
+var notInToken = regexp.MustCompile(`[^0-9A-Za-z_-]`)
+
 // heartbeatSubject turns a worker's name, which may be anything, into one short token.
 func heartbeatSubject(worker string) string {
 	const maxToken = 64
-	token := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, worker[:min(len(worker), maxToken)])
-	if token == "" {
-		token = "_"
-	}
-	return "nq.hb." + token
+	token := notInToken.ReplaceAllString(worker[:min(len(worker), maxToken)], "_")
+	return "nq.hb." + cmp.Or(token, "_")
 }
 
 // The server drops a message whose id it has seen within dedupWindow, so a message whose

@@ -63,7 +63,10 @@ func (t Telemetry) WatchProgress(ctx context.Context, name string, each func(run
 }
 
 // watch calls each, one at a time, with the messages on a subject until ctx ends.
-func watch[T any](ctx context.Context, b *Bus, subject string, decode func(subject string, data []byte) (T, error), each func(T)) error {
+func watch[T any](
+	ctx context.Context, b *Bus, subject string,
+	decode func(subject string, data []byte) (T, error), each func(T),
+) error {
 	subscription, err := b.conn.Subscribe(subject, func(m *nats.Msg) {
 		value, err := decode(m.Subject, m.Data)
 		if err != nil {

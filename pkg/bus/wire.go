@@ -104,7 +104,8 @@ func decodeTask(subject string, data []byte) (queens.Task, error) {
 		return queens.Task{}, err
 	}
 	if t.Hash() != m.GetHash() {
-		return queens.Task{}, fmt.Errorf("task %d of run %s says hash %016x, its content has %016x", t.ID, t.Run, m.GetHash(), t.Hash())
+		return queens.Task{}, fmt.Errorf("task %d of run %s says hash %016x, its content has %016x",
+			t.ID, t.Run, m.GetHash(), t.Hash())
 	}
 	return t, nil
 }
@@ -173,7 +174,9 @@ func decodeHeartbeat(_ string, data []byte) (run.Heartbeat, error) {
 		Leaving: m.GetLeaving(),
 	}
 	for _, task := range m.GetHeld() {
-		h.Held = append(h.Held, run.ActiveTask{Run: task.GetRun(), Task: task.GetTask(), Elapsed: time.Duration(task.GetSinceNs())})
+		h.Held = append(h.Held, run.ActiveTask{
+			Run: task.GetRun(), Task: task.GetTask(), Elapsed: time.Duration(task.GetSinceNs()),
+		})
 	}
 	return h, h.Validate()
 }

@@ -25,7 +25,8 @@ func encodeProgress(p *run.Progress) ([]byte, error) {
 	m := nqueensv1.Progress{
 		Protocol: Protocol,
 		Run:      p.Run, N: uint32(p.N), Symmetry: string(p.Symmetry), Placed: uint32(p.Placed),
-		State: string(p.State), Done: p.Done, Tasks: p.Tasks, Work: p.WorkDone, Solutions: p.Solutions.String(), Rate: p.Rate,
+		State: string(p.State), Done: p.Done, Tasks: p.Tasks, Work: p.WorkDone, Rate: p.Rate,
+		Solutions: p.Solutions.String(),
 		ElapsedNs: uint64(p.Elapsed), EtaLeastNs: uint64(p.ETA.Min), EtaMostNs: uint64(p.ETA.Max),
 		Workers: uint32(p.WorkerCount), Threads: uint64(p.Threads), Repeated: p.Republished, Conflicts: uint32(p.Conflicts),
 		Crew: workers,
@@ -53,7 +54,8 @@ func decodeProgress(subject string, data []byte) (run.Progress, error) {
 		State: run.State(m.GetState()), Done: m.GetDone(), Tasks: m.GetTasks(), WorkDone: m.GetWork(), Rate: m.GetRate(),
 		Elapsed:     time.Duration(m.GetElapsedNs()),
 		ETA:         run.Range{Min: time.Duration(m.GetEtaLeastNs()), Max: time.Duration(m.GetEtaMostNs())},
-		WorkerCount: int(m.GetWorkers()), Threads: int(m.GetThreads()), Republished: m.GetRepeated(), Conflicts: int(m.GetConflicts()),
+		WorkerCount: int(m.GetWorkers()), Threads: int(m.GetThreads()),
+		Republished: m.GetRepeated(), Conflicts: int(m.GetConflicts()),
 	}
 	var err error
 	if p.Solutions, err = parseCount(m.GetSolutions()); err != nil {

@@ -22,7 +22,7 @@ func TestFailureExplainsTheServersWords(t *testing.T) {
 		"JetStream failed to store a msg on stream '$G > NQ_TASKS': " + block + "no space left on device":     "the disk of DIR is full",
 		"Filestore [NQ_RESULTS] Critical write error: " + block + "disk quota exceeded":                       "quota for DIR",
 		"Filestore [NQ_RESULTS] Critical write error: " + block + "input/output error":                        "the disk of DIR fails",
-		"Filestore [NQ_RESULTS] Critical write error: " + block + "read-only file system":                     "the disk of DIR can't be written any more",
+		"Filestore [NQ_RESULTS] Critical write error: " + block + "read-only file system":                     "the disk of DIR is read-only",
 		"Filestore [NQ_RESULTS] Critical write error: " + block + "file too large":                            "can't write to DIR",
 		"Filesystem permission denied while writing msg, disabling JetStream: " + block + "permission denied": "can't write to DIR",
 		"JetStream stream '$G > NQ_TASKS' critical write error: no message cache":                             "can't write to DIR",
@@ -30,7 +30,7 @@ func TestFailureExplainsTheServersWords(t *testing.T) {
 		"JetStream out of File resources, will be DISABLED":                                                   "can't write to DIR",
 	} {
 		for level, say := range map[string]func(*serverLog, string, ...any){"error": (*serverLog).Errorf, "warning": (*serverLog).Warnf} {
-			s := &Server{store: "DIR", log: newServerLog(zerolog.Nop())}
+			s := &Server{log: newServerLog(zerolog.Nop(), "DIR")}
 			say(s.log, "%s", line)
 			say(s.log, "another: no space left on device")
 			err := s.Failure(t.Context())
@@ -58,7 +58,7 @@ func TestFailureIsNotWhatTheServerLivesThrough(t *testing.T) {
 		"127.0.0.1:38210 - cid:7 - Slow Consumer Detected: WriteDeadline of 10s exceeded",
 		"Critical",
 	} {
-		s := &Server{store: "DIR", log: newServerLog(zerolog.Nop())}
+		s := &Server{log: newServerLog(zerolog.Nop(), "DIR")}
 		s.log.Errorf("%s", line)
 		s.log.Warnf("%s", line)
 		s.log.Noticef("a notice: no space left on device")

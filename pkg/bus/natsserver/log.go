@@ -3,93 +3,67 @@ package natsserver
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/ratelimit"
 )
 
-// serverLog passes the server's log on. It keeps the first fatal error and the first
-// failure to write the store: the server reports those to its log alone.
+// serverLog passes on the server's log. It keeps the first fatal error, and the first
+// failure to write the store: the server reports them nowhere else.
 type serverLog struct {
 	log     zerolog.Logger
-	limiter ratelimit.Limiter // by text: a full disk is an error with each message
-	failed  chan struct{}     // closed when there is a failure
+	limiter ratelimit.Limiter // by message: a full disk is an error with each message
+	store   string            // the server's folder
 
-	mu    sync.Mutex
-	first error
-	cause string // of the failure, in the server's words
+	fatal atomic.Pointer[string] // such as a port in use
+
+	fail   sync.Once
+	failed chan struct{} // closed after advice is set
+	advice string        // what the failure means and what to do
 }
 
-func newServerLog(log zerolog.Logger) *serverLog {
-	return &serverLog{log: log, failed: make(chan struct{})}
-}
-
-// fatal returns the first fatal error: a port in use, a store that can't be made.
-func (l *serverLog) fatal() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.first
-}
-
-// failure returns the server's words for why it can't write its store.
-func (l *serverLog) failure() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.cause
-}
-
-// watch keeps the first text that tells of a failure.
-func (l *serverLog) watch(text string) {
-	if !tellsFailure(text) {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cause == "" {
-		l.cause = text
-		close(l.failed)
-	}
+func newServerLog(log zerolog.Logger, store string) *serverLog {
+	l := &serverLog{store: store, failed: make(chan struct{})}
+	l.log = log.With().Str("from", "nats-server").Logger()
+	return l
 }
 
 // Fatalf keeps the first fatal error.
 func (l *serverLog) Fatalf(format string, v ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.first == nil {
-		l.first = fmt.Errorf(format, v...)
-	}
+	message := fmt.Sprintf(format, v...)
+	l.fatal.CompareAndSwap(nil, &message)
 }
-
-const source = "nats-server"
 
 // Errorf logs an error of the server.
 func (l *serverLog) Errorf(format string, v ...any) {
-	text := fmt.Sprintf(format, v...)
-	l.watch(text)
-	if l.limiter.Allow(text) {
-		l.log.Error().Str("from", source).Msg(text)
-	}
+	l.report(zerolog.ErrorLevel, fmt.Sprintf(format, v...))
 }
 
 // Warnf logs a warning of the server.
 func (l *serverLog) Warnf(format string, v ...any) {
-	text := fmt.Sprintf(format, v...)
-	l.watch(text)
-	if l.limiter.Allow(text) {
-		l.log.Warn().Str("from", source).Msg(text)
+	l.report(zerolog.WarnLevel, fmt.Sprintf(format, v...))
+}
+
+// report logs a message unless it was logged a moment ago, and detects a failure.
+func (l *serverLog) report(level zerolog.Level, message string) {
+	if advice, failed := failureAdvice(l.store, message); failed {
+		l.fail.Do(func() {
+			l.advice = advice
+			close(l.failed)
+		})
+	}
+	if l.limiter.Allow(message) {
+		l.log.WithLevel(level).Msg(message)
 	}
 }
 
-// Noticef logs what the server announces; it announces much at start.
-func (l *serverLog) Noticef(format string, v ...any) {
-	l.log.Debug().Str("from", source).Msgf(format, v...)
-}
+// Noticef logs a notice for debugging: the server writes many at start.
+func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
 // Debugf logs the server's debug output.
-func (l *serverLog) Debugf(format string, v ...any) {
-	l.log.Debug().Str("from", source).Msgf(format, v...)
-}
+func (l *serverLog) Debugf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
 // Tracef drops the server's protocol trace.
 func (l *serverLog) Tracef(string, ...any) {}

@@ -14,7 +14,7 @@ import (
 func TestRepeatedErrorsAreLoggedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		l := newServerLog(zerolog.New(&out))
+		l := newServerLog(zerolog.New(&out), "")
 		for range 60 {
 			l.Errorf("disk %s", "full")
 			l.Warnf("disk %s", "nearly full")

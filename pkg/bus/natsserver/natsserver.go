@@ -1,5 +1,6 @@
-// Package natsserver runs a NATS server with JetStream inside this process. It is
-// the only package that links the server; workers do not.
+// Package natsserver runs a NATS server with JetStream inside this process. It is the only
+// package that links the server; the worker does not import it. It knows nothing of the
+// streams on the server: those are package bus's.
 package natsserver
 
 import (
@@ -18,11 +19,11 @@ import (
 
 // Config says where the server keeps its files and whether others may connect.
 type Config struct {
-	// StoreDir is the folder of the server's streams. It must not be empty (the
-	// server would take a temporary folder instead) nor shared between servers.
+	// StoreDir is the folder of the server's streams. It must not be empty, or the server
+	// would use a temporary folder, nor shared with another server.
 	StoreDir string
-	// Listen is the host:port to accept connections on; with none the server
-	// opens no port. Port 0 takes a free one.
+	// Listen is the host:port to accept connections on; if it is empty, the server opens
+	// no port. Port 0 means a free port.
 	Listen string
 	Log    zerolog.Logger
 }
@@ -35,7 +36,7 @@ func (c *Config) Validate() error {
 	return CheckAddress(c.Listen)
 }
 
-// CheckAddress reports what is wrong with an address to listen on; none is right.
+// CheckAddress reports what is wrong with an address to listen on. It may be empty.
 func CheckAddress(address string) error {
 	if address == "" {
 		return nil
@@ -58,12 +59,11 @@ func splitAddress(address string) (host string, port int, err error) {
 
 // Server is a running server.
 type Server struct {
-	nats  *server.Server
-	store string
-	log   *serverLog
+	nats *server.Server
+	log  *serverLog
 }
 
-// startTimeout bounds the start; the server takes some tens of milliseconds.
+// startTimeout bounds the start, which normally takes some tens of milliseconds.
 const startTimeout = 10 * time.Second
 
 // Start starts a server and waits until it accepts connections.
@@ -92,7 +92,7 @@ func Start(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
-	log := newServerLog(cfg.Log)
+	log := newServerLog(cfg.Log, cfg.StoreDir)
 	nats.SetLoggerV2(log, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
 	nats.Start()
 	if err := ready(nats, log); err != nil {
@@ -100,16 +100,19 @@ func Start(cfg Config) (*Server, error) {
 		nats.WaitForShutdown()
 		return nil, fmt.Errorf("embedded server with its store in %s: %w", cfg.StoreDir, err)
 	}
-	return &Server{nats: nats, store: cfg.StoreDir, log: log}, nil
+	return &Server{nats: nats, log: log}, nil
 }
 
-// ready waits until the server accepts connections, or says why it never will.
+// ready waits until the server accepts connections or reports a fatal error.
 func ready(nats *server.Server, log *serverLog) error {
 	const step = 50 * time.Millisecond
 	for deadline := time.Now().Add(startTimeout); ; {
 		accepts := nats.ReadyForConnections(step)
-		if err := log.fatal(); err != nil || accepts {
-			return err
+		if fatal := log.fatal.Load(); fatal != nil {
+			return errors.New(*fatal)
+		}
+		if accepts {
+			return nil
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("not ready after %v", startTimeout)
@@ -122,25 +125,25 @@ func (s *Server) InProcessConn() (net.Conn, error) {
 	return s.nats.InProcessConn()
 }
 
-// ClientURL returns the address that others connect to, if the server listens.
+// ClientURL returns the address for clients of other processes, if the server listens.
 func (s *Server) ClientURL() string {
 	return s.nats.ClientURL()
 }
 
-// Failure waits until ctx ends, and then returns nil, or until the server has reported
-// that it can't write its store. It does not recover from that: streams refuse all
-// messages from then on, in silence. The error says why, and wraps
+// Failure waits until ctx ends, and then returns nil, or until the server has logged that
+// it cannot write its store. The server does not recover from that: its streams refuse all
+// messages from then on, silently. The error says why and what to do, and wraps
 // [queens.ErrIncomplete].
 func (s *Server) Failure(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-s.log.failed:
-		return fmt.Errorf("%w: %s", queens.ErrIncomplete, explain(s.store, s.log.failure()))
+		return fmt.Errorf("%w: %s", queens.ErrIncomplete, s.log.advice)
 	}
 }
 
-// Stop ends the server and waits for it to have written its state.
+// Stop stops the server and waits until it has written its state.
 func (s *Server) Stop() {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
