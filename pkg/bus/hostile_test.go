@@ -47,7 +47,7 @@ func TestHostileTasksAreRefused(t *testing.T) {
 				m.Prefixes[i] = &nqueensv1.Prefix{}
 			}
 		}, "16385 prefixes"},
-		"kept from too many":     {func(m *nqueensv1.Task) { m.NotBy = make([]string, queens.MaxExcludedWorkers+1) }, "kept from 65 workers"},
+		"kept from too many":     {func(m *nqueensv1.Task) { m.ExcludedWorkers = make([]string, queens.MaxExcludedWorkers+1) }, "kept from 65 workers"},
 		"no attempt":             {func(m *nqueensv1.Task) { m.Attempt = 0 }, "no attempt number"},
 		"no run":                 {func(m *nqueensv1.Task) { m.Run = "" }, "run name"},
 		"a run of two tokens":    {func(m *nqueensv1.Task) { m.Run = "n8.a" }, "run name"},
@@ -107,10 +107,10 @@ func TestHostileHeartbeatsAreRefused(t *testing.T) {
 		"a giant kernel":        {func(m *nqueensv1.Heartbeat) { m.Kernel = giant }, "kernel name of 1048576 bytes"},
 		"no threads":            {func(m *nqueensv1.Heartbeat) { m.Threads = 0 }, "with 0 threads"},
 		"65537 threads":         {func(m *nqueensv1.Heartbeat) { m.Threads = 1<<16 + 1 }, "with 65537 threads"},
-		"a task of no run":      {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.Held{{}} }, "run name"},
-		"a task of every run":   {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.Held{{Run: "n8-a"}, {Run: ">"}} }, "run name"},
-		"held a negative time":  {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.Held{{Run: "n8-a", SinceNs: 1 << 63}} }, "negative time"},
-		"too many tasks":        {func(m *nqueensv1.Heartbeat) { m.Held = make([]*nqueensv1.Held, 1<<16+1) }, "with 65537 tasks"},
+		"a task of no run":      {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.ActiveTask{{}} }, "run name"},
+		"a task of every run":   {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.ActiveTask{{Run: "n8-a"}, {Run: ">"}} }, "run name"},
+		"held a negative time":  {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.ActiveTask{{Run: "n8-a", ElapsedNs: 1 << 63}} }, "negative time"},
+		"too many tasks":        {func(m *nqueensv1.Heartbeat) { m.Held = make([]*nqueensv1.ActiveTask, 1<<16+1) }, "with 65537 tasks"},
 		"2^32-1 threads":        {func(m *nqueensv1.Heartbeat) { m.Threads = math.MaxUint32 }, "threads, not 1 to"},
 	} {
 		m := heartbeatMessage()

@@ -70,15 +70,15 @@ func encodeTask(t *queens.Task) ([]byte, error) {
 		prefixes[i] = &nqueensv1.Prefix{Row: uint32(p.Row), Cols: p.Cols, Left: p.Left, Right: p.Right}
 	}
 	return proto.Marshal(&nqueensv1.Task{
-		Protocol: Protocol,
-		Run:      t.Run,
-		Id:       t.ID,
-		Attempt:  t.Attempt,
-		Hash:     t.Hash(),
-		N:        uint32(t.Board.N),
-		Allow:    t.Board.Allow[:t.Board.N],
-		Prefixes: prefixes,
-		NotBy:    t.ExcludedWorkers,
+		Protocol:        Protocol,
+		Run:             t.Run,
+		Id:              t.ID,
+		Attempt:         t.Attempt,
+		Hash:            t.Hash(),
+		N:               uint32(t.Board.N),
+		Allow:           t.Board.Allow[:t.Board.N],
+		Prefixes:        prefixes,
+		ExcludedWorkers: t.ExcludedWorkers,
 	})
 }
 
@@ -92,7 +92,7 @@ func decodeTask(subject string, data []byte) (queens.Task, error) {
 		return queens.Task{}, fmt.Errorf("task of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
 	}
 	t := queens.Task{
-		Run: m.GetRun(), ID: m.GetId(), Attempt: m.GetAttempt(), ExcludedWorkers: m.GetNotBy(),
+		Run: m.GetRun(), ID: m.GetId(), Attempt: m.GetAttempt(), ExcludedWorkers: m.GetExcludedWorkers(),
 		Board:    queens.Board{N: int(m.GetN())},
 		Prefixes: make([]queens.Prefix, len(m.GetPrefixes())),
 	}
@@ -145,9 +145,9 @@ func decodeResult(subject string, data []byte) (queens.Result, error) {
 }
 
 func encodeHeartbeat(h *run.Heartbeat) ([]byte, error) {
-	held := make([]*nqueensv1.Held, len(h.Held))
+	held := make([]*nqueensv1.ActiveTask, len(h.Held))
 	for i, task := range h.Held {
-		held[i] = &nqueensv1.Held{Run: task.Run, Task: task.Task, SinceNs: uint64(task.Elapsed)}
+		held[i] = &nqueensv1.ActiveTask{Run: task.Run, Task: task.Task, ElapsedNs: uint64(task.Elapsed)}
 	}
 	return proto.Marshal(&nqueensv1.Heartbeat{
 		Protocol: Protocol,
@@ -175,7 +175,7 @@ func decodeHeartbeat(_ string, data []byte) (run.Heartbeat, error) {
 	}
 	for _, task := range m.GetHeld() {
 		h.Held = append(h.Held, run.ActiveTask{
-			Run: task.GetRun(), Task: task.GetTask(), Elapsed: time.Duration(task.GetSinceNs()),
+			Run: task.GetRun(), Task: task.GetTask(), Elapsed: time.Duration(task.GetElapsedNs()),
 		})
 	}
 	return h, h.Validate()

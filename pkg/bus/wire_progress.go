@@ -15,21 +15,21 @@ import (
 )
 
 func encodeProgress(p *run.Progress) ([]byte, error) {
-	workers := make([]*nqueensv1.CrewMember, len(p.Workers))
+	workers := make([]*nqueensv1.WorkerStatus, len(p.Workers))
 	for i, w := range p.Workers {
-		workers[i] = &nqueensv1.CrewMember{
+		workers[i] = &nqueensv1.WorkerStatus{
 			Name: queens.Sanitize(w.Name), Kernel: queens.Sanitize(w.Kernel), Threads: uint32(w.Threads),
-			Rate: w.Rate, Held: uint32(w.Held), OldestNs: uint64(w.LongestTask),
+			Rate: w.Rate, Held: uint32(w.Held), LongestTaskNs: uint64(w.LongestTask),
 		}
 	}
 	m := nqueensv1.Progress{
 		Protocol: Protocol,
 		Run:      p.Run, N: uint32(p.N), Symmetry: string(p.Symmetry), Placed: uint32(p.Placed),
-		State: string(p.State), Done: p.Done, Tasks: p.Tasks, Work: p.WorkDone, Rate: p.Rate,
+		State: string(p.State), Done: p.Done, Tasks: p.Tasks, WorkDone: p.WorkDone, Rate: p.Rate,
 		Solutions: p.Solutions.String(),
-		ElapsedNs: uint64(p.Elapsed), EtaLeastNs: uint64(p.ETA.Min), EtaMostNs: uint64(p.ETA.Max),
-		Workers: uint32(p.WorkerCount), Threads: uint64(p.Threads), Repeated: p.Republished, Conflicts: uint32(p.Conflicts),
-		Crew: workers,
+		ElapsedNs: uint64(p.Elapsed), EtaMinNs: uint64(p.ETA.Min), EtaMaxNs: uint64(p.ETA.Max),
+		WorkerCount: uint32(p.WorkerCount), Threads: uint64(p.Threads), Republished: p.Republished, Conflicts: uint32(p.Conflicts),
+		Workers: workers,
 	}
 	if p.Total != nil {
 		m.Total = p.Total.String()
@@ -46,16 +46,16 @@ func decodeProgress(subject string, data []byte) (run.Progress, error) {
 	if err := unmarshal(data, &m); err != nil {
 		return run.Progress{}, err
 	}
-	if m.GetThreads() > maxInt || max(m.GetWorkers(), m.GetConflicts(), m.GetN(), m.GetPlaced()) > maxInt {
-		return run.Progress{}, errors.New("progress with a number beyond reason")
+	if m.GetThreads() > maxInt || max(m.GetWorkerCount(), m.GetConflicts(), m.GetN(), m.GetPlaced()) > maxInt {
+		return run.Progress{}, errors.New("progress with a number out of range")
 	}
 	p := run.Progress{
 		Run: m.GetRun(), N: int(m.GetN()), Symmetry: queens.Symmetry(m.GetSymmetry()), Placed: int(m.GetPlaced()),
-		State: run.State(m.GetState()), Done: m.GetDone(), Tasks: m.GetTasks(), WorkDone: m.GetWork(), Rate: m.GetRate(),
+		State: run.State(m.GetState()), Done: m.GetDone(), Tasks: m.GetTasks(), WorkDone: m.GetWorkDone(), Rate: m.GetRate(),
 		Elapsed:     time.Duration(m.GetElapsedNs()),
-		ETA:         run.Range{Min: time.Duration(m.GetEtaLeastNs()), Max: time.Duration(m.GetEtaMostNs())},
-		WorkerCount: int(m.GetWorkers()), Threads: int(m.GetThreads()),
-		Republished: m.GetRepeated(), Conflicts: int(m.GetConflicts()),
+		ETA:         run.Range{Min: time.Duration(m.GetEtaMinNs()), Max: time.Duration(m.GetEtaMaxNs())},
+		WorkerCount: int(m.GetWorkerCount()), Threads: int(m.GetThreads()),
+		Republished: m.GetRepublished(), Conflicts: int(m.GetConflicts()),
 	}
 	var err error
 	if p.Solutions, err = parseCount(m.GetSolutions()); err != nil {
@@ -66,10 +66,10 @@ func decodeProgress(subject string, data []byte) (run.Progress, error) {
 			return run.Progress{}, err
 		}
 	}
-	for _, w := range m.GetCrew() {
+	for _, w := range m.GetWorkers() {
 		p.Workers = append(p.Workers, run.WorkerStatus{
 			Name: w.GetName(), Kernel: w.GetKernel(), Threads: int(w.GetThreads()),
-			Rate: w.GetRate(), Held: int(w.GetHeld()), LongestTask: time.Duration(w.GetOldestNs()),
+			Rate: w.GetRate(), Held: int(w.GetHeld()), LongestTask: time.Duration(w.GetLongestTaskNs()),
 		})
 	}
 	if err := validate(&p, subject, progressSubject(p.Run)); err != nil {

@@ -53,7 +53,7 @@ func TestProgressOfWorkersWhoseNamesAreNoText(t *testing.T) {
 	s.Workers = []run.WorkerStatus{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
 	got, err := decodeProgress(progressSubject(s.Run), must(encodeProgress(&s)))
 	if err != nil || got.Workers[0].Name != "rack?7?" || got.Workers[0].Kernel != "?" {
-		t.Errorf("the crew is %+v (error %v)", got.Workers, err)
+		t.Errorf("the workers are %+v (error %v)", got.Workers, err)
 	}
 }
 
@@ -68,8 +68,8 @@ func TestProgressIsReadOnItsOwnSubjectAlone(t *testing.T) {
 
 func TestHostileProgressIsRefused(t *testing.T) {
 	giant := strings.Repeat("9", 1<<20)
-	member := func(change func(*nqueensv1.CrewMember)) func(*nqueensv1.Progress) {
-		return func(m *nqueensv1.Progress) { change(m.Crew[1]) }
+	member := func(change func(*nqueensv1.WorkerStatus)) func(*nqueensv1.Progress) {
+		return func(m *nqueensv1.Progress) { change(m.Workers[1]) }
 	}
 	for name, c := range map[string]struct {
 		change func(*nqueensv1.Progress)
@@ -82,7 +82,7 @@ func TestHostileProgressIsRefused(t *testing.T) {
 		"a giant run":             {func(m *nqueensv1.Progress) { m.Run = giant }, "run name"},
 		"no side":                 {func(m *nqueensv1.Progress) { m.N = 0 }, "from 1 to 32, not 0"},
 		"side 33":                 {func(m *nqueensv1.Progress) { m.N = 33 }, "from 1 to 32, not 33"},
-		"side 2^32-1":             {func(m *nqueensv1.Progress) { m.N = math.MaxUint32 }, "beyond reason"},
+		"side 2^32-1":             {func(m *nqueensv1.Progress) { m.N = math.MaxUint32 }, "out of range"},
 		"another symmetry":        {func(m *nqueensv1.Progress) { m.Symmetry = giant }, "no count has the symmetry"},
 		"more queens than rows":   {func(m *nqueensv1.Progress) { m.Placed = 9 }, "9 placed queens"},
 		"no state":                {func(m *nqueensv1.Progress) { m.State = "" }, "no run has the state"},
@@ -97,29 +97,29 @@ func TestHostileProgressIsRefused(t *testing.T) {
 		"huge solutions":          {func(m *nqueensv1.Progress) { m.Solutions = giant[:79] }, "more than 256 bits"},
 		"giant solutions":         {func(m *nqueensv1.Progress) { m.Solutions = giant }, "for a number"},
 		"more done than all":      {func(m *nqueensv1.Progress) { m.Done = m.Tasks + 1 }, "tasks are done"},
-		"work beyond all":         {func(m *nqueensv1.Progress) { m.Work = 1.0000001 }, "not 0 to 1"},
-		"negative work":           {func(m *nqueensv1.Progress) { m.Work = -0.1 }, "not 0 to 1"},
-		"work that is no number":  {func(m *nqueensv1.Progress) { m.Work = math.NaN() }, "not 0 to 1"},
+		"work beyond all":         {func(m *nqueensv1.Progress) { m.WorkDone = 1.0000001 }, "not 0 to 1"},
+		"negative work":           {func(m *nqueensv1.Progress) { m.WorkDone = -0.1 }, "not 0 to 1"},
+		"work that is no number":  {func(m *nqueensv1.Progress) { m.WorkDone = math.NaN() }, "not 0 to 1"},
 		"a negative rate":         {func(m *nqueensv1.Progress) { m.Rate = -1 }, "the rate is -1"},
 		"an infinite rate":        {func(m *nqueensv1.Progress) { m.Rate = math.Inf(1) }, "the rate is +Inf"},
 		"a rate that is none":     {func(m *nqueensv1.Progress) { m.Rate = math.NaN() }, "the rate is NaN"},
 		"negative time":           {func(m *nqueensv1.Progress) { m.ElapsedNs = 1 << 63 }, "run backwards"},
-		"a negative time to go":   {func(m *nqueensv1.Progress) { m.EtaLeastNs = 1 << 63 }, "run backwards"},
-		"a reversed time to go":   {func(m *nqueensv1.Progress) { m.EtaLeastNs, m.EtaMostNs = 2, 1 }, "run backwards"},
-		"2^32-1 workers":          {func(m *nqueensv1.Progress) { m.Workers = math.MaxUint32 }, "beyond reason"},
-		"2^64-1 threads":          {func(m *nqueensv1.Progress) { m.Threads = math.MaxUint64 }, "beyond reason"},
-		"2^32-1 conflicts":        {func(m *nqueensv1.Progress) { m.Conflicts = math.MaxUint32 }, "beyond reason"},
-		"a crew too large":        {func(m *nqueensv1.Progress) { m.Crew = make([]*nqueensv1.CrewMember, run.MaxWorkers+1) }, "257 workers one by one"},
-		"a worker without name":   {member(func(m *nqueensv1.CrewMember) { m.Name = "" }), "without a name"},
-		"a giant worker":          {member(func(m *nqueensv1.CrewMember) { m.Name = giant }), "name of 1048576 bytes"},
-		"a giant kernel":          {member(func(m *nqueensv1.CrewMember) { m.Kernel = giant }), "kernel name of 1048576 bytes"},
-		"a worker that commands":  {member(func(m *nqueensv1.CrewMember) { m.Name = "w\x1b[2J" }), "can't be shown"},
-		"a kernel that commands":  {member(func(m *nqueensv1.CrewMember) { m.Kernel = "k\u202e" }), "can't be shown"},
-		"no threads":              {member(func(m *nqueensv1.CrewMember) { m.Threads = 0 }), "with 0 threads"},
-		"2^32-1 threads of one":   {member(func(m *nqueensv1.CrewMember) { m.Threads = math.MaxUint32 }), "threads, not 1 to"},
-		"a worker's bad rate":     {member(func(m *nqueensv1.CrewMember) { m.Rate = math.NaN() }), "the rate NaN"},
-		"too many tasks held":     {member(func(m *nqueensv1.CrewMember) { m.Held = 1<<16 + 1 }), "65537 tasks"},
-		"held for negative time":  {member(func(m *nqueensv1.CrewMember) { m.OldestNs = 1 << 63 }), "negative time"},
+		"a negative time to go":   {func(m *nqueensv1.Progress) { m.EtaMinNs = 1 << 63 }, "run backwards"},
+		"a reversed time to go":   {func(m *nqueensv1.Progress) { m.EtaMinNs, m.EtaMaxNs = 2, 1 }, "run backwards"},
+		"2^32-1 workers":          {func(m *nqueensv1.Progress) { m.WorkerCount = math.MaxUint32 }, "out of range"},
+		"2^64-1 threads":          {func(m *nqueensv1.Progress) { m.Threads = math.MaxUint64 }, "out of range"},
+		"2^32-1 conflicts":        {func(m *nqueensv1.Progress) { m.Conflicts = math.MaxUint32 }, "out of range"},
+		"too many workers":        {func(m *nqueensv1.Progress) { m.Workers = make([]*nqueensv1.WorkerStatus, run.MaxWorkers+1) }, "257 workers one by one"},
+		"a worker without name":   {member(func(m *nqueensv1.WorkerStatus) { m.Name = "" }), "without a name"},
+		"a giant worker":          {member(func(m *nqueensv1.WorkerStatus) { m.Name = giant }), "name of 1048576 bytes"},
+		"a giant kernel":          {member(func(m *nqueensv1.WorkerStatus) { m.Kernel = giant }), "kernel name of 1048576 bytes"},
+		"a worker that commands":  {member(func(m *nqueensv1.WorkerStatus) { m.Name = "w\x1b[2J" }), "can't be shown"},
+		"a kernel that commands":  {member(func(m *nqueensv1.WorkerStatus) { m.Kernel = "k\u202e" }), "can't be shown"},
+		"no threads":              {member(func(m *nqueensv1.WorkerStatus) { m.Threads = 0 }), "with 0 threads"},
+		"2^32-1 threads of one":   {member(func(m *nqueensv1.WorkerStatus) { m.Threads = math.MaxUint32 }), "threads, not 1 to"},
+		"a worker's bad rate":     {member(func(m *nqueensv1.WorkerStatus) { m.Rate = math.NaN() }), "the rate NaN"},
+		"too many tasks held":     {member(func(m *nqueensv1.WorkerStatus) { m.Held = 1<<16 + 1 }), "65537 tasks"},
+		"held for negative time":  {member(func(m *nqueensv1.WorkerStatus) { m.LongestTaskNs = 1 << 63 }), "negative time"},
 	} {
 		m := progressMessage()
 		c.change(m)
@@ -197,7 +197,7 @@ func randomSnapshot(rng *rand.Rand) run.Progress {
 	return s
 }
 
-// progressMessage returns valid progress with a crew of two, for a test to spoil.
+// progressMessage returns valid progress with two workers, for a test to spoil.
 func progressMessage() *nqueensv1.Progress {
 	s := run.Progress{
 		Run: "n8-a", N: 8, Symmetry: queens.Full, State: run.Running, Done: 3, Tasks: 7, WorkDone: 0.5, Solutions: big.NewInt(40),
