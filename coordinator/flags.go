@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -98,25 +96,4 @@ func (p placeFlag) squares(n int) ([]queens.Square, error) {
 // kernelFlag is the flag that chooses among the kernels of this machine.
 func kernelFlag(p *string, value string) *cli.Enum {
 	return cli.NewEnum(p, value, kernel.Names()...).WithScope("this machine")
-}
-
-// withHint adds to an error of a package which command or flag may help.
-func withHint(err error) error {
-	hint := ""
-	var early *audit.EarlyContradictionError
-	switch {
-	case errors.As(err, &early):
-		hint = "only a new count helps: " + restartCommand(&early.Manifest)
-	case errors.Is(err, runstore.ErrFolder):
-		hint = "--data names another folder"
-	case errors.Is(err, runstore.ErrNoRun):
-		hint = "coordinator runs lists the runs"
-	case errors.Is(err, runstore.ErrNothingToResume):
-		hint = "coordinator runs lists the runs; a run whose ledger is elsewhere must be named"
-	case errors.As(err, new(*runstore.NotResumableError)):
-		hint = "--new starts another count"
-	default:
-		return err
-	}
-	return fmt.Errorf("%w: %s", err, hint)
 }

@@ -1,10 +1,47 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
+	"nqueens/pkg/audit"
+	"nqueens/pkg/bus"
+	"nqueens/pkg/cli"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
+	"nqueens/pkg/session"
 )
+
+// withHint adds to an error of a package which command or flag may help.
+func withHint(err error) error {
+	hint := ""
+	var early *audit.EarlyContradictionError
+	var previous *session.PreviousContradictedError
+	switch {
+	case errors.Is(err, session.ErrUnique):
+		return cli.Usagef("--unique: %w: leave it out", err)
+	case errors.As(err, &early):
+		hint = "only a new count helps: " + restartCommand(&early.Manifest)
+	case errors.As(err, &previous):
+		hint = fmt.Sprintf("coordinator verify %s may tell which count is wrong, --new starts another", previous.Run)
+	case errors.As(err, new(*runstore.NotResumableError)):
+		hint = "--new starts another count"
+	case errors.Is(err, runstore.ErrFolder), errors.Is(err, session.ErrEmbeddedServer):
+		hint = "--data names another folder"
+	case errors.Is(err, runstore.ErrNoRun), errors.Is(err, bus.ErrNoRecord):
+		hint = "coordinator runs lists the runs"
+	case errors.Is(err, runstore.ErrNothingToResume):
+		hint = "coordinator runs lists the runs; a run whose ledger is elsewhere must be named"
+	case errors.Is(err, session.ErrActive):
+		hint = fmt.Sprintf("resume it where its ledger is; if that coordinator has died, wait %v and try again, or take the run over with --take-over", run.StaleAfter)
+	case errors.Is(err, queens.ErrCancelled):
+		hint = "coordinator count starts another"
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, hint)
+}
 
 // restartCommand returns the command line that counts the board of a manifest again, from
 // the beginning.

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
-	"nqueens/pkg/cli"
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/audit"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/session"
 )
 
 // The command line that is told for the same count is one of the same tasks, and says no
@@ -36,31 +41,40 @@ func TestRestartCommand(t *testing.T) {
 	}
 }
 
+// An error of a package keeps its identity and names the command or the flag that helps.
+func TestWithHint(t *testing.T) {
+	for want, err := range map[string]error{
+		"coordinator count 8 --symmetry mirror --depth 2 --new": &audit.EarlyContradictionError{Run: "n8-a", Manifest: planned(t, "8 --symmetry mirror --depth 2")},
+		"coordinator verify n8-a":                               &session.PreviousContradictedError{Run: "n8-a"},
+		"--take-over":                                           fmt.Errorf("run n8-a: %w", session.ErrActive),
+		"--unique":                                              session.ErrUnique,
+	} {
+		if hinted := withHint(err); !strings.Contains(hinted.Error(), want) {
+			t.Errorf("%v: %v, want %q", err, hinted, want)
+		}
+	}
+	if err := withHint(nil); err != nil {
+		t.Error(err)
+	}
+	if err := withHint(queens.ErrCancelled); !errors.Is(err, queens.ErrCancelled) {
+		t.Errorf("%v is another error", err)
+	}
+}
+
 // planned returns the manifest of a command line of count.
 func planned(t *testing.T, line string) queens.Manifest {
 	t.Helper()
-	var o countOptions
-	flags := countCommand(&cli.App{}).Flags()
-	if err := flags.Parse(strings.Fields(line)); err != nil {
+	var o countFlags
+	cmd := &cobra.Command{}
+	o.register(cmd)
+	if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
 		t.Fatal(err)
 	}
-	n, err := cli.ParseN(flags.Args())
+	job, err := o.job(cmd.Flags().Args())
 	if err != nil {
 		t.Fatal(err)
 	}
-	depth, err := flags.GetInt("depth")
-	if err != nil {
-		t.Fatal(err)
-	}
-	place, err := flags.GetStringArray("place")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.flags, o.symmetry, o.depth, o.place = flags, flags.Lookup("symmetry").Value.String(), depth, place
-	if err := o.takePlaced(n); err != nil {
-		t.Fatal(err)
-	}
-	m, err := plan(t.Context(), n, &o)
+	m, err := session.Plan(t.Context(), job)
 	if err != nil {
 		t.Fatal(err)
 	}

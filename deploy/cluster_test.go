@@ -196,7 +196,7 @@ func (c *cluster) expectResumed(epoch uint64, after string) {
 		return known && r.Epoch == epoch
 	})
 	c.expectRunning(after)
-	if c.logLines(`going on with the run`) == 0 || c.logLines(`counting done=[1-9]`) == 0 {
+	if c.logLines(`resuming the interrupted run`) == 0 || c.logLines(`counting done=[1-9]`) == 0 {
 		c.t.Errorf("after: %s: the coordinator did not resume from the ledger", after)
 	}
 }

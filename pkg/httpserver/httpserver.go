@@ -68,6 +68,12 @@ func answer(check func() error) http.HandlerFunc {
 // Address returns the host:port that it listens on.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
+// Close gives the address back, whether or not it is served.
+func (s *Server) Close() {
+	_ = s.http.Close()
+	_ = s.listener.Close() // unless serving has closed it
+}
+
 // Serve answers until ctx ends, and then returns nil.
 func (s *Server) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { _ = s.http.Close() })()

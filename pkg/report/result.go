@@ -37,6 +37,7 @@ type Count struct {
 	Progress   run.Progress // at the end
 	Rate       float64      // solutions per second
 	Resumed    uint64       // tasks in the ledger at the start
+	Resumable  bool         // this machine can resume the run
 	Duplicates uint64       // results that repeat an accepted one
 	Refused    uint64       // messages and results that were refused
 }

@@ -1,7 +1,8 @@
-package main
+package session_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"path/filepath"
@@ -10,14 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/audit"
-	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
+	"nqueens/pkg/session"
 	"nqueens/pkg/split"
 )
 
@@ -25,15 +28,11 @@ import (
 // as they are doctored; it returns the folder of runs and the run's name.
 func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, results []queens.Result) []queens.Result) (data, name string) {
 	t.Helper()
-	o := countOptions{symmetry: string(queens.Mirror), depth: 2}
-	m, err := plan(t.Context(), 8, &o)
+	m, err := session.Plan(t.Context(), mirror8)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := kernel.Choose("generic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := generic(t)
 	data, name = t.TempDir(), "n8-a"
 	var results []queens.Result
 	for task := range split.Tasks(&m) {
@@ -76,7 +75,7 @@ func TestRunsThatAreOver(t *testing.T) {
 		"contradicted early, by something else": {
 			run.Contradicted,
 			func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r[:15] },
-			queens.ErrContradiction, queens.ErrIncomplete, "none", "coordinator count 8 --symmetry mirror --depth 2 --new",
+			queens.ErrContradiction, queens.ErrIncomplete, "none", "run n8-a was contradicted before it was complete",
 		},
 		"a sum too small": {
 			run.Contradicted,
@@ -107,15 +106,19 @@ func TestRunsThatAreOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data, run := written(t, c.state, c.doctor)
+			result, resumed := count(t, data, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
+				return session.Resume(ctx, cfg, run, false)
+			})
 			var out bytes.Buffer
-			o := resumeOptions{runOptions: runOptions{workers: 1, kernel: "generic", json: true, server: serverOptions{nats: new(cli.Connection)}, flags: resumeCommand(&cli.App{}).Flags()}}
-			o.data.path = data
-			resumed := resume(t.Context(), cli.New(&cobra.Command{}), run, &o, &out)
-			verified := verify(t.Context(), cli.New(&cobra.Command{}), run, &verifyOptions{sample: "100%", kernel: "generic", threads: 1, json: true, data: o.data}, &bytes.Buffer{})
+			if err := result.Write(&out, true); err != nil {
+				t.Error(err)
+			}
 			l, err := ledger.OpenReadOnly(filepath.Join(data, run))
 			if err != nil {
 				t.Fatal(err)
 			}
+			sample := audit.Sample{Share: 1, Kernel: generic(t), Threads: 1}
+			_, verified := audit.Verify(t.Context(), l, sample, func(error) {})
 			exported := audit.ExportTask(t.Context(), l, 0, io.Discard, audit.JSONLines)
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
@@ -143,22 +146,12 @@ func TestRunsThatAreOver(t *testing.T) {
 func TestCountAfterAContradiction(t *testing.T) {
 	t.Parallel()
 	data, run := written(t, run.Contradicted, func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r })
-	again := func(anew bool) (string, error) {
-		var out bytes.Buffer
-		o := countOptions{
-			symmetry: string(queens.Mirror), depth: 2, anew: anew,
-			runOptions: runOptions{workers: 1, kernel: "generic", server: serverOptions{nats: new(cli.Connection)}, flags: countCommand(&cli.App{}).Flags()},
-		}
-		o.data.path = data
-		err := count(t.Context(), cli.New(&cobra.Command{}), 8, &o, &out)
-		return out.String(), err
+	if result, err := count(t, data, counting(false)); result.Total != nil || !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), run) {
+		t.Errorf("the total is %v, error %v", result.Total, err)
 	}
-	if out, err := again(false); out != "" || !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), run) {
-		t.Errorf("it printed %q, error %v", out, err)
-	}
-	for _, anew := range []bool{true, false} { // then the newest run is complete
-		if out, err := again(anew); out != "92\n" || err != nil {
-			t.Errorf("new: %v: it printed %q, error %v", anew, out, err)
+	for _, forceNew := range []bool{true, false} { // then the newest run is complete
+		if result, err := count(t, data, counting(forceNew)); err != nil || result.Total.String() != "92" {
+			t.Errorf("new: %v: the total is %v, error %v", forceNew, result.Total, err)
 		}
 	}
 }
@@ -172,16 +165,49 @@ func TestCountAfterAnUpgrade(t *testing.T) {
 		m.Hash[0]++
 		return r[:5]
 	})
-	for _, anew := range []bool{false, true} {
-		var out bytes.Buffer
-		o := countOptions{
-			symmetry: string(queens.Mirror), depth: 2, anew: anew,
-			runOptions: runOptions{workers: 1, kernel: "generic", server: serverOptions{nats: new(cli.Connection)}, flags: countCommand(&cli.App{}).Flags()},
-		}
-		o.data.path = data
-		err := count(t.Context(), cli.New(&cobra.Command{}), 8, &o, &out)
-		if anew && (err != nil || out.String() != "92\n") || !anew && (err == nil || !strings.Contains(err.Error(), run+" may be of the same count and can't be resumed: it was split by rules of version")) {
-			t.Errorf("new: %v: it printed %q, error %v", anew, &out, err)
-		}
+	var blocked *runstore.NotResumableError
+	if _, err := count(t, data, counting(false)); !errors.As(err, &blocked) || blocked.Run != run || !strings.Contains(err.Error(), "split by rules of version") {
+		t.Errorf("without new: %v", err)
 	}
+	if result, err := count(t, data, counting(true)); err != nil || result.Total.String() != "92" {
+		t.Errorf("new: the total is %v, error %v", result.Total, err)
+	}
+}
+
+// mirror8 is the job of the runs that [written] writes.
+var mirror8 = session.Job{N: 8, Symmetry: queens.Mirror, Depth: 2}
+
+// counting opens a session that counts mirror8.
+func counting(forceNew bool) func(context.Context, session.Config) (*session.Session, error) {
+	job := mirror8
+	job.New = forceNew
+	return func(ctx context.Context, cfg session.Config) (*session.Session, error) {
+		return session.Count(ctx, cfg, job)
+	}
+}
+
+// count opens a session with one worker and an embedded server, and runs it.
+func count(t *testing.T, data string, open func(context.Context, session.Config) (*session.Session, error)) (report.Result, error) {
+	t.Helper()
+	store, err := runstore.New(data, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(t.Context(), session.Config{
+		Store: store, Workers: 1, Kernel: generic(t),
+		OnStart: func() {}, OnProgress: func(run.Progress) {}, OnConnection: func(bool) {}, Log: zerolog.Nop(),
+	})
+	if err != nil {
+		return report.Result{}, err
+	}
+	return s.Run(t.Context())
+}
+
+func generic(t *testing.T) kernel.Kernel {
+	t.Helper()
+	k, err := kernel.Choose("generic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }

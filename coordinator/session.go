@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/report"
+	"nqueens/pkg/session"
+)
+
+// sessionFlags are the flags of the commands that count: where, with what, and how to print
+// the result.
+type sessionFlags struct {
+	workers int
+	kernel  string
+	unique  bool
+	json    bool
+	http    string
+	listen  string
+	nats    *cli.Connection
+	data    dataFlag
+
+	flags *pflag.FlagSet
+}
+
+func (o *sessionFlags) register(flags *pflag.FlagSet) {
+	o.flags = flags
+	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each, 0 to 4096; with --nats the default is 0")
+	flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel", "search that the workers in this process use; see worker kernels")
+	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more than a rotation or reflection: in the summary, and with --json")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz and /readyz")
+	o.nats = cli.ConnectionFlags(flags, "", "use")
+	flags.StringVar(&o.listen, "listen", "", "`host:port` on which the embedded server accepts workers")
+	o.data.register(flags)
+}
+
+// config checks the flags and returns the configuration of a session, and its user interface.
+func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err error) {
+	if !o.flags.Changed("workers") && o.nats.URL != "" {
+		o.workers = 0
+	}
+	switch {
+	case o.workers < 0 || o.workers > cli.MaxThreads:
+		return cfg, nil, cli.Usagef("--workers must be from 0 to %d, not %d", cli.MaxThreads, o.workers)
+	case o.workers == 0 && o.nats.URL == "" && o.listen == "":
+		return cfg, nil, cli.Usagef("--workers 0 leaves no worker to count: accept workers with --listen, or name their server with --nats")
+	case o.nats.URL != "" && o.listen != "":
+		return cfg, nil, cli.Usagef("--listen opens the embedded server, --nats (or NQUEENS_NATS) names another: give one of them")
+	}
+	for _, err := range []error{o.nats.Check(), cli.CheckAddress("listen", o.listen, "127.0.0.1:4222"), cli.CheckHTTP(o.http)} {
+		if err != nil {
+			return cfg, nil, err
+		}
+	}
+	k, err := kernel.Choose(o.kernel)
+	if err != nil {
+		return cfg, nil, cli.Usagef("--kernel: %v", err)
+	}
+	store, err := o.data.open(app.Log)
+	if err != nil {
+		return cfg, nil, err
+	}
+	u = newUI(app)
+	return session.Config{
+		Store: store, Workers: o.workers, Kernel: k, Version: cli.Version(), URL: o.nats.URL, Listen: o.listen, HTTP: o.http,
+		Unique: o.unique, OnStart: u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
+	}, u, nil
+}
+
+// logFlushDelay is the time between a cluster's last log line and the total, so that merged
+// streams, as with Docker, end with the total.
+const logFlushDelay = 100 * time.Millisecond
+
+// run runs a session and prints its result. It says the first word when the result is stored
+// and published, because a stopped terminal blocks.
+func (o *sessionFlags) run(ctx context.Context, app *cli.App, s *session.Session, u *ui, stdout io.Writer) error {
+	defer u.answerSignals()()
+	result, err := s.Run(ctx)
+	u.stop()
+	switch {
+	case u.unresponsive, result.End == report.Complete && showTable(app, &result):
+	case result.Count != nil:
+		result.Log(app.Log)
+	case result.Unique != nil:
+		app.Log.Info().Stringer("unique", result.Unique).Msg("fundamental solutions")
+	}
+	if result.Count != nil && result.Count.Resumable {
+		app.Log.Info().Str("run", result.Run).Msg("to resume the run: coordinator resume " + result.Run)
+	}
+	if result.Total != nil && o.nats.URL != "" {
+		select {
+		case <-ctx.Done():
+		case <-time.After(logFlushDelay):
+		}
+	}
+	return errors.Join(withHint(err), result.Write(stdout, o.json))
+}
+
+// showTable writes a result with a total as a table if stderr is a terminal that shows a
+// display, and reports whether it is.
+func showTable(app *cli.App, r *report.Result) bool {
+	tty := app.TTY()
+	if tty == nil || app.Log.GetLevel() > zerolog.InfoLevel {
+		return false
+	}
+	_ = r.WriteTable(tty, cli.Colors()) // fails if the terminal was closed
+	return true
+}

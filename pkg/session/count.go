@@ -1,0 +1,87 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// Job is what to count.
+type Job struct {
+	N        int // side of the board, 1 to [queens.MaxN]
+	Symmetry queens.Symmetry
+	Placed   []queens.Square // queens placed beforehand, sorted; only with [queens.None]
+	Depth    int             // rows of all prefixes, with one prefix a task; 0 chooses tasks of a good size
+	New      bool            // start a new run even if the same count was interrupted
+}
+
+// ErrUnique says that fundamental solutions can't be counted: rotations and reflections move
+// placed queens.
+var ErrUnique = errors.New("fundamental solutions can't be counted with queens placed beforehand")
+
+// PreviousContradictedError says that the last run of the same count ended contradicted. It
+// wraps [queens.ErrContradiction].
+type PreviousContradictedError struct{ Run string }
+
+// Error names the run.
+func (e *PreviousContradictedError) Error() string {
+	return fmt.Sprintf("%v: so ended the last run of the same count, %s", queens.ErrContradiction, e.Run)
+}
+
+// Unwrap returns [queens.ErrContradiction].
+func (e *PreviousContradictedError) Unwrap() error { return queens.ErrContradiction }
+
+// Count opens the newest unfinished run of a job in the store, or else a new run. Errors are
+// those of [runstore.Store], a [PreviousContradictedError], or [ErrUnique].
+func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
+	return open(cfg, func(s *Session) error { return s.openCount(ctx, job) })
+}
+
+func (s *Session) openCount(ctx context.Context, job Job) error {
+	if s.cfg.Unique && len(job.Placed) > 0 {
+		return ErrUnique
+	}
+	if err := s.cfg.Store.EnsureWritable(); err != nil {
+		return err
+	}
+	slow := time.AfterFunc(slowAfter, func() { s.cfg.Log.Info().Int("n", job.N).Msg("planning the tasks, which takes a while") })
+	manifest, err := Plan(ctx, job)
+	slow.Stop()
+	if err != nil {
+		return err
+	}
+	var before *runstore.Info
+	if !job.New {
+		if before, err = s.cfg.Store.Resumable(&manifest); err != nil {
+			return err
+		}
+	}
+	switch {
+	case before != nil && before.State == run.Contradicted:
+		return &PreviousContradictedError{before.Run}
+	case before == nil || before.State.Finished():
+		s.created = true
+		s.ledger, err = s.cfg.Store.Create(manifest, s.started)
+	default:
+		s.ledger, err = s.cfg.Store.Open(ctx, before.Run)
+	}
+	return err
+}
+
+// Plan returns the manifest of a job.
+func Plan(ctx context.Context, job Job) (queens.Manifest, error) {
+	classes, err := symmetry.Classes(job.N, job.Symmetry, job.Placed...)
+	if err != nil {
+		return queens.Manifest{}, err
+	}
+	m, err := split.Plan(ctx, job.N, job.Symmetry, classes, job.Depth)
+	m.Placed = job.Placed
+	return m, err
+}

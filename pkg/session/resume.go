@@ -1,0 +1,104 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"nqueens/pkg/audit"
+	"nqueens/pkg/bus"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// ErrActive says that another coordinator has lately renewed its claim of the run.
+var ErrActive = errors.New("another coordinator works on it")
+
+// Resume opens the run of that name, or the newest unfinished one if the name is empty. A
+// finished run is opened too: [Session.Run] then audits it again.
+//
+// If the ledger is lost, Resume makes a new one from the run's record on the server; the
+// results that the server has are read when the session runs. If the run is active elsewhere,
+// that takes takeOver; otherwise the error wraps [ErrActive]. It wraps [bus.ErrNoRecord] if
+// the server does not know the run, and otherwise is one of [runstore.Store], [ErrUnique], or
+// [queens.ErrCancelled].
+func Resume(ctx context.Context, cfg Config, name string, takeOver bool) (*Session, error) {
+	return open(cfg, func(s *Session) error { return s.openResume(ctx, name, takeOver) })
+}
+
+func (s *Session) openResume(ctx context.Context, name string, takeOver bool) (err error) {
+	if name == "" {
+		if name, err = s.cfg.Store.NewestUnfinished(); err != nil {
+			return err
+		}
+	}
+	if !s.cfg.Store.Exists(name) {
+		return s.rebuild(ctx, name, takeOver)
+	}
+	if err := s.openLedger(ctx, name); err != nil {
+		return err
+	}
+	if s.ledger.State() == run.Cancelled {
+		return fmt.Errorf("run %s: %w", name, queens.ErrCancelled)
+	}
+	m := s.ledger.Header().Manifest
+	return s.checkResumable(ctx, name, &m)
+}
+
+// openLedger opens the ledger for writing. A ledger that others are reading, or that can't be
+// written, is opened for reading if its run is final.
+func (s *Session) openLedger(ctx context.Context, name string) error {
+	var err error
+	if s.ledger, err = s.cfg.Store.Open(ctx, name); err == nil {
+		return nil
+	}
+	if l, failed := s.cfg.Store.OpenReadOnly(name); failed == nil {
+		if isFinal(l) {
+			s.ledger = l
+			return nil
+		}
+		err = errors.Join(err, l.Close())
+	}
+	return err
+}
+
+// checkResumable returns nil if this program can resume the run as it is configured.
+func (s *Session) checkResumable(ctx context.Context, name string, m *queens.Manifest) error {
+	if s.cfg.Unique && len(m.Placed) > 0 {
+		return fmt.Errorf("run %s: %w", name, ErrUnique)
+	}
+	return audit.CheckManifest(ctx, name, m)
+}
+
+// rebuild makes a new ledger of a run from its record on the server.
+func (s *Session) rebuild(ctx context.Context, name string, takeOver bool) error {
+	store := s.cfg.Store
+	if _, err := os.Stat(store.ServerFolder(name)); err != nil && s.cfg.URL == "" {
+		return store.NoRun(name)
+	}
+	server, err := s.connect(name)
+	if err != nil {
+		return err
+	}
+	defer server.close()
+	record, err := server.bus.Registry().Record(ctx, name)
+	switch {
+	case errors.Is(err, bus.ErrNoRecord):
+		return fmt.Errorf("run %s has no ledger in %s, and on server %s: %w", name, store.Path(), server.address, err)
+	case err != nil:
+		return fmt.Errorf("read the record of run %s: %w", name, err)
+	case record.State == run.Cancelled:
+		return fmt.Errorf("run %s: %w", name, queens.ErrCancelled)
+	case s.cfg.URL != "" && !takeOver && record.IsActive():
+		return fmt.Errorf("run %s is active: %w: %s, less than %v ago", name, ErrActive, record.Owner, run.StaleAfter)
+	}
+	if err := s.checkResumable(ctx, name, &record.Manifest); err != nil {
+		return err
+	}
+	s.cfg.Log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
+		Msg("the run has no ledger here: rebuilding it from the server")
+	s.ledger, err = ledger.Create(store.Folder(name), ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest})
+	return err
+}

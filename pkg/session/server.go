@@ -1,0 +1,104 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"syscall"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/natsserver"
+)
+
+// connection is a bus, and the embedded server behind it if there is one.
+type connection struct {
+	bus      *bus.Bus
+	address  string             // for people: the server's URL, or "embedded"
+	embedded *natsserver.Server // nil with an outside server
+}
+
+// connect connects to the server of the configuration, or starts the embedded server of a
+// run and connects to it.
+func (s *Session) connect(name string) (*connection, error) {
+	c := &connection{address: "embedded"}
+	cfg := bus.Config{URL: s.cfg.URL, Name: "nqueens coordinator " + name, Lease: bus.DefaultLease, Log: s.cfg.Log}
+	var err error
+	if s.cfg.URL == "" {
+		if err := checkPortFree(s.cfg.Listen); err != nil {
+			return nil, err
+		}
+		c.embedded, err = natsserver.Start(natsserver.Config{StoreDir: s.cfg.Store.ServerFolder(name), Listen: s.cfg.Listen, Log: s.cfg.Log})
+		if err != nil {
+			return nil, err
+		}
+		cfg.InProcess = c.embedded
+	}
+	if c.bus, err = bus.Connect(cfg); err != nil {
+		c.close()
+		return nil, err
+	}
+	switch {
+	case s.cfg.URL != "":
+		c.address = c.bus.Server()
+	case s.cfg.Listen != "":
+		c.address = c.embedded.ClientURL()
+		if !isLoopback(c.address) {
+			s.cfg.Log.Warn().Str("server", c.address).Msg("the embedded server is open to the network and asks for no password")
+		}
+	}
+	return c, nil
+}
+
+// checkPortFree returns nil if a server can listen on an address. The embedded server would
+// say otherwise only in its own words.
+func checkPortFree(address string) error {
+	if address == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("listen on %s: another process uses this address: stop that process, or choose another port, such as 0 for a free one", address)
+	}
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return listener.Close()
+}
+
+// isLoopback reports whether only this machine reaches a URL.
+func isLoopback(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
+}
+
+// publicURL returns the URL at which other processes reach the server, without a password;
+// empty if they can't.
+func (c *connection) publicURL() string {
+	u, err := url.Parse(c.address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}
+
+// waitFailure waits until ctx ends, and then returns nil, or until the server or the
+// connection has failed for good.
+func (c *connection) waitFailure(ctx context.Context) error {
+	if c.embedded == nil {
+		return c.bus.WaitClosed(ctx)
+	}
+	return c.embedded.Failure(ctx)
+}
+
+// close ends the connection, and the embedded server.
+func (c *connection) close() {
+	if c.bus != nil {
+		c.bus.Close()
+	}
+	if c.embedded != nil {
+		c.embedded.Stop()
+	}
+}

@@ -1,0 +1,179 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/coordinator"
+	"nqueens/pkg/httpserver"
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/worker"
+)
+
+// runServices runs the coordinator, the workers of this process, and what serves them, until
+// the coordinator ends or one of them fails.
+func (s *Session) runServices(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
+	roster := progress.NewRoster()
+	service, err := s.newCoordinator(claim, roster)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	workers, own, err := s.newWorkers(roster)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if s.health != nil {
+		s.lastReport.Store(time.Now().UnixNano())
+		s.cfg.Log.Info().Str("http", s.health.Address()).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
+		group.Go(func() error { return s.health.Serve(ctx) })
+	}
+	for _, w := range workers {
+		group.Go(func() error { w.Run(ctx); return nil })
+	}
+	group.Go(func() error {
+		return s.bus.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) {
+			change := roster.ObserveHeartbeat(h)
+			if !own[h.Worker] {
+				logChange(s.cfg.Log, change, &h)
+			}
+		})
+	})
+	group.Go(func() error { return server.waitFailure(ctx) })
+	group.Go(func() error { return every(ctx, publishInterval, s.publishLatest) })
+	group.Go(func() error { return every(ctx, cancelPollInterval, s.checkCancel) })
+	var outcome coordinator.Outcome
+	group.Go(func() error {
+		defer stop()
+		var err error
+		outcome, err = service.Run(ctx)
+		return err
+	})
+	err = group.Wait()
+	return outcome, err
+}
+
+func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) (*coordinator.Coordinator, error) {
+	m := s.ledger.Header().Manifest
+	return coordinator.New(coordinator.Config{
+		Known:          m.KnownTotal(),
+		Roster:         roster,
+		CheckAfter:     coordinator.DefaultCheckAfter,
+		RepublishAfter: coordinator.DefaultRepublishAfter,
+		DisputeTimeout: coordinator.DefaultDisputeTimeout,
+		OnComplete:     s.countUnique,
+		OnProgress:     s.report,
+		ReportEvery:    coordinator.DefaultReportEvery,
+		Log:            s.cfg.Log,
+	}, s.bus.Tasks(), s.bus.Results(), claim, s.ledger)
+}
+
+// newWorkers returns the workers of this process, and the set of their names. It enters them
+// in the roster, because their first heartbeats may get lost.
+func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker, names map[string]bool, err error) {
+	names = make(map[string]bool)
+	for range s.cfg.Workers {
+		name := worker.NewName()
+		w, err := worker.New(worker.Config{
+			Name:    name,
+			Version: s.cfg.Version,
+			Kernel:  s.cfg.Kernel,
+			Threads: 1,
+			Lease:   bus.DefaultLease,
+			Log:     s.cfg.Log,
+		}, s.bus.Queue(), s.bus.Results(), s.bus.Telemetry())
+		if err != nil {
+			return nil, nil, err
+		}
+		roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Version: s.cfg.Version, Kernel: s.cfg.Kernel.Name, Threads: 1})
+		names[name] = true
+		workers = append(workers, w)
+	}
+	return workers, names, nil
+}
+
+// logChange logs that a worker of another process joins or leaves.
+func logChange(log zerolog.Logger, change progress.Change, h *run.Heartbeat) {
+	switch change {
+	case progress.Joins:
+		log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).Int("threads", h.Threads).Msg("worker joined")
+	case progress.Leaves:
+		log.Info().Str("worker", h.Worker).Msg("worker left")
+	case progress.Stays:
+	}
+}
+
+const (
+	// publishInterval is how often progress is published to other processes.
+	publishInterval = time.Second
+	// cancelPollInterval is how often to look for a request to cancel the run.
+	cancelPollInterval = time.Second
+	// livenessTimeout is how long a live run may go without reporting progress: the audit of
+	// a large run at its end reports none.
+	livenessTimeout = 5 * time.Minute
+)
+
+// every calls f at each interval until ctx ends, and then returns nil, or until f fails.
+func every(ctx context.Context, interval time.Duration, f func() error) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := f(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// report takes a snapshot from the coordinator.
+func (s *Session) report(p run.Progress) {
+	s.lastReport.Store(time.Now().UnixNano())
+	s.latest.Store(&p)
+	s.cfg.OnProgress(p)
+}
+
+// publishLatest publishes the latest snapshot.
+func (s *Session) publishLatest() error {
+	s.cfg.OnConnection(s.bus.Connected() != nil)
+	if p := s.latest.Load(); p != nil {
+		s.publish(p)
+	}
+	return nil
+}
+
+// publish publishes a snapshot. It fails without a connection, which the bus logs; the next
+// snapshot follows soon.
+func (s *Session) publish(p *run.Progress) {
+	if err := s.bus.Telemetry().PublishProgress(*p); err != nil {
+		s.cfg.Log.Debug().Err(err).Msg("progress not published")
+	}
+}
+
+// checkCancel fails once a process has asked for the cancellation of the run.
+func (s *Session) checkCancel() error {
+	if s.cfg.Store.CancelRequested(s.Name()) {
+		return fmt.Errorf("%w on this machine", queens.ErrCancelled)
+	}
+	return nil
+}
+
+// checkLive returns nil while the run reports progress.
+func (s *Session) checkLive() error {
+	if silent := time.Since(time.Unix(0, s.lastReport.Load())); silent > livenessTimeout {
+		return fmt.Errorf("the run has reported no progress for %v", silent.Round(time.Second))
+	}
+	return nil
+}

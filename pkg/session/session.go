@@ -1,0 +1,253 @@
+// Package session runs one count on this machine from its configuration to its result: it
+// opens the run's ledger and the connection to a NATS server, embedded or outside, claims the
+// run, runs the coordinator and the workers of this process, publishes the progress, and
+// cleans up. It knows no flags and prints nothing: it calls its observers, and logs. The
+// rules by which a total is reached are those of package coordinator.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/coordinator"
+	"nqueens/pkg/httpserver"
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
+	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
+)
+
+// Config says where and with what to count.
+type Config struct {
+	Store   *runstore.Store
+	Workers int           // in this process, one thread each
+	Kernel  kernel.Kernel // of those workers
+	Version string        // of this program, which the workers report
+	URL     string        // of one or more NATS servers, see [bus.Config]; empty for an embedded server
+	Listen  string        // host:port at which the embedded server accepts others; empty for none
+	HTTP    string        // host:port at which to answer health checks; empty for none
+	Unique  bool          // also count the fundamental solutions
+
+	// OnStart is called once, when counting starts.
+	OnStart func()
+	// OnProgress is called with each snapshot from then on. Calls do not overlap.
+	OnProgress func(run.Progress)
+	// OnConnection is called every second with whether the connection to the server is lost.
+	OnConnection func(lost bool)
+	Log          zerolog.Logger
+}
+
+// Validate reports the first thing wrong with the configuration.
+func (c *Config) Validate() error {
+	switch {
+	case c.Store == nil || c.OnStart == nil || c.OnProgress == nil || c.OnConnection == nil:
+		return errors.New("a session needs a store and observers")
+	case c.Workers < 0:
+		return fmt.Errorf("%d workers", c.Workers)
+	case c.Workers == 0 && c.URL == "" && c.Listen == "":
+		return errors.New("no worker can count: there is none in this process, and the embedded server accepts no others")
+	case c.URL != "" && c.Listen != "":
+		return errors.New("an outside server is given, and an address for an embedded one")
+	}
+	return nil
+}
+
+// Session is a run whose ledger is open in this process. [Count] and [Resume] open one.
+type Session struct {
+	cfg     Config
+	started time.Time
+	health  *httpserver.Server // nil without an address for it
+	ledger  *ledger.Ledger
+	created bool // the run is new
+	claimed bool // the run is this coordinator's
+
+	bus        *bus.Bus // from connectAndRun on
+	latest     atomic.Pointer[run.Progress]
+	lastReport atomic.Int64 // when the coordinator last reported progress, in Unix nanoseconds
+	unique     *big.Int     // nil unless fundamental solutions are counted
+}
+
+// open returns a session whose ledger openLedger opens.
+func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Session{cfg: cfg, started: time.Now()}
+	var err error
+	if cfg.HTTP != "" {
+		s.health, err = httpserver.Listen(cfg.HTTP, httpserver.Checks{Live: s.checkLive, Ready: func() error { return s.bus.Connected() }})
+	}
+	if err == nil {
+		err = openLedger(s)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// close closes what open opened.
+func (s *Session) close() error {
+	if s.health != nil {
+		s.health.Close()
+	}
+	if s.ledger == nil {
+		return nil
+	}
+	return s.ledger.Close()
+}
+
+// Name returns the name of the run.
+func (s *Session) Name() string { return s.ledger.Header().Run }
+
+// Interrupted reports whether the run was started before this session, and is not finished.
+func (s *Session) Interrupted() bool { return !s.created && !isFinal(s.ledger) }
+
+// isFinal reports whether nothing is left to count. A complete run with damaged records is
+// not final.
+func isFinal(l *ledger.Ledger) bool {
+	return l.State().Finished() && (l.State() != run.Complete || l.Len() == l.Header().Manifest.Tasks)
+}
+
+// Run counts until the run ends, or audits a finished run again, and closes the session. The
+// result is valid whatever the error, which wraps [queens.ErrContradiction],
+// [queens.ErrIncomplete], [queens.ErrCancelled], [queens.ErrNoConnection] or the cause of
+// ctx's end. A new run that fails before it is claimed leaves nothing on disk.
+func (s *Session) Run(ctx context.Context) (report.Result, error) {
+	count := s.connectAndRun
+	if isFinal(s.ledger) {
+		count = s.auditAgain
+	}
+	result, err := count(ctx)
+	name := s.Name()
+	err = errors.Join(err, s.close())
+	if s.created && !s.claimed {
+		_ = os.RemoveAll(s.cfg.Store.Folder(name)) // it is empty, and err says what went wrong
+	}
+	return result, err
+}
+
+// connectAndRun connects to the server, claims the run, and counts. If the run can be
+// resumed, it leaves on the server what that needs; otherwise it leaves nothing.
+func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
+	failed := func(err error) (report.Result, error) { return s.result(ctx, &coordinator.Outcome{}, err), err }
+	name, store := s.Name(), s.cfg.Store
+	// A request left over from an earlier session is void. A process that still wants to
+	// cancel the run repeats it.
+	if err := store.WithdrawCancel(name); err != nil {
+		return failed(err)
+	}
+	if s.cfg.Workers > 0 {
+		if err := kernel.SelfTest(ctx, s.cfg.Kernel); err != nil {
+			return failed(err)
+		}
+	}
+	server, err := s.connect(name)
+	if err != nil {
+		return failed(err)
+	}
+	defer func() {
+		server.close()
+		if s.ledger.State().Finished() {
+			_ = os.RemoveAll(store.ServerFolder(name)) // nothing needs it any more
+		}
+	}()
+	s.bus = server.bus
+	s.ledger.SetServerURL(server.publicURL())
+	claim, err := s.claim(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	s.claimed = true
+	if err := s.ledger.SetState(run.Running); err != nil {
+		return failed(err)
+	}
+	return s.runClaimed(ctx, server, claim)
+}
+
+// claim sets up the server and makes this process the run's coordinator.
+func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
+	for _, id := range s.ledger.Damaged() {
+		s.cfg.Log.Warn().Uint64("task", id).Msg("the ledger's record of the task was damaged: it is counted again")
+	}
+	if err := s.bus.Ensure(ctx); err != nil {
+		return nil, s.wrapSetupError(ctx, err)
+	}
+	h := s.ledger.Header()
+	claim, err := s.bus.Registry().Claim(ctx, run.Record{
+		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(), Done: s.ledger.Len(), Created: h.Created,
+	})
+	switch {
+	case err == nil:
+		return claim, nil
+	case errors.Is(err, queens.ErrCancelled):
+		// The record was kept only to tell this coordinator.
+		return nil, errors.Join(err, s.ledger.SetState(run.Cancelled), s.bus.Registry().Delete(ctx, h.Run))
+	case s.created:
+		// The record may exist although no answer came.
+		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		defer done()
+		_ = s.bus.Registry().Delete(ctx, h.Run) // best effort: err says why the run can't start
+	}
+	return nil, s.wrapSetupError(ctx, err)
+}
+
+// ErrEmbeddedServer says that the embedded server can't store the run.
+var ErrEmbeddedServer = errors.New("the embedded server can't store the run")
+
+func (s *Session) wrapSetupError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case s.cfg.URL == "":
+		err = fmt.Errorf("%w in %s: %w", ErrEmbeddedServer, s.cfg.Store.Path(), err)
+	default:
+		err = fmt.Errorf("set up the server: %w", err)
+	}
+	if !s.created {
+		err = fmt.Errorf("%w: %w", queens.ErrIncomplete, err)
+	}
+	return err
+}
+
+// ownerID names this coordinator in the run's record.
+func ownerID() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unnamed host"
+	}
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+}
+
+// runClaimed counts the claimed run to its end. The outcome is stored and published before
+// runClaimed returns, because the caller's terminal may block.
+func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus.Claim) (report.Result, error) {
+	h := s.ledger.Header()
+	event := s.cfg.Log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
+		Uint64("tasks", h.Manifest.Tasks).Uint64("done", s.ledger.Len()).Int("workers", s.cfg.Workers).
+		Str("kernel", s.cfg.Kernel.Name).Str("server", server.address)
+	if len(h.Manifest.Placed) > 0 {
+		event.Str("placed", humanize.Squares(h.Manifest.Placed))
+	}
+	event.Msg("counting")
+	s.cfg.OnStart()
+	outcome, err := s.runServices(ctx, server, claim)
+	result := s.result(ctx, &outcome, err)
+	resumable, failed := s.finish(ctx, claim, &outcome, err)
+	result.Count = &report.Count{
+		Progress: outcome.Progress, Rate: outcome.Rate, Resumed: outcome.Resumed, Resumable: resumable,
+		Duplicates: outcome.Duplicates, Refused: outcome.Refused + s.bus.Rejected(),
+	}
+	return result, errors.Join(err, failed)
+}
