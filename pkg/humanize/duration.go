@@ -13,19 +13,17 @@ const (
 	year = 365 * day
 )
 
-// Duration formats a duration, rounded to two units: 1.2s, 19s, 4m12s, 3h20m, 12d4h.
+// Duration formats a duration, rounded to one or two units: 1.2s, 19s, 4m12s, 3h20m, 12d4h.
 func Duration(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
 		return d.Round(10 * time.Millisecond).String()
 	case d < time.Hour:
-		return d.Round(time.Second).String()
+		return Clock(d.Round(time.Second))
 	case d < day:
-		d = d.Round(time.Minute)
-		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+		return Clock(d.Round(time.Minute))
 	}
-	d = d.Round(time.Hour)
-	return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
+	return Clock(d.Round(time.Hour))
 }
 
 // Seconds formats a duration in seconds, which may exceed a [time.Duration]: <0.1s, 1.6s,
@@ -69,19 +67,6 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 		text += fmt.Sprintf("%d%s", rest, smallName)
 	}
 	return text
-}
-
-// Age formats the time since a moment: 1h2m3s, or from 48 hours on 3 days. It formats the
-// zero time as a question mark.
-func Age(since time.Time) string {
-	if since.IsZero() {
-		return "?"
-	}
-	d := time.Since(since)
-	if d < 2*day {
-		return d.Round(time.Second).String()
-	}
-	return fmt.Sprintf("%d days", d/day)
 }
 
 // Remaining formats the time that a run still takes: 4m10s to 5m. It rounds both ends

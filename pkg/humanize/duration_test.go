@@ -66,7 +66,7 @@ func TestSeconds(t *testing.T) {
 		"4m12s":              252.4,
 		"3h20m":              3.333 * hour,
 		"12d4h":              292 * hour,
-		"365d6h":             julianYear - 1,
+		"365d":               julianYear - 1,
 		"1.0 years":          julianYear,
 		"3.1 years":          3.14 * julianYear,
 		"99.9 years":         99.94 * julianYear,
@@ -85,8 +85,8 @@ func TestSeconds(t *testing.T) {
 func TestDuration(t *testing.T) {
 	const h = time.Hour
 	for want, d := range map[string]time.Duration{
-		"0s": 0, "1.23s": 1234 * time.Millisecond, "10s": 9999 * time.Millisecond, "19s": 19400 * time.Millisecond,
-		"4m12s": 252 * time.Second, "4m0s": 4 * time.Minute, "3h20m": 3*h + 20*time.Minute, "3h0m": 3 * h, "12d4h": 292 * h,
+		"0s": 0, "1.23s": 1234 * time.Millisecond, "10s": 9999 * time.Millisecond, "1h": h - time.Second/4, "19s": 19400 * time.Millisecond,
+		"4m12s": 252 * time.Second, "4m": 4 * time.Minute, "3h20m": 3*h + 20*time.Minute, "3h": 3 * h, "12d4h": 292 * h,
 	} {
 		if got := Duration(d); got != want {
 			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
@@ -101,16 +101,6 @@ func TestClock(t *testing.T) {
 	} {
 		if got := Clock(d); got != want {
 			t.Errorf("Clock(%d) = %q, want %q", d, got, want)
-		}
-	}
-}
-
-func TestAge(t *testing.T) {
-	for want, since := range map[string]time.Time{
-		"?": {}, "1h2m3s": time.Now().Add(-time.Hour - 2*time.Minute - 3*time.Second), "3 days": time.Now().Add(-3*day - time.Hour),
-	} {
-		if got := Age(since); got != want {
-			t.Errorf("Age(%v) = %q, want %q", since, got, want)
 		}
 	}
 }

@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"nqueens/pkg/humanize"
 )
@@ -52,18 +50,19 @@ func (e *Estimate) Write(w io.Writer, asJSON bool) error {
 	if e.Depth.Min < e.Depth.Max {
 		depth = fmt.Sprintf("%d to %s", e.Depth.Min, depth)
 	}
-	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	_, err := fmt.Fprintf(out, "time\t%s\t%s\t%s, %s\n"+
-		"core time\t%s\t%s\tsearches alone\n"+
-		"solutions\t%s\t%s\t95%% confidence, %s\n"+
-		"tasks\t%s\t\tprefixes of %s\n"+
-		"ledger\t%s\n",
-		humanize.Seconds(e.Seconds.Mid), interval(e.Seconds.Low, e.Seconds.High, humanize.Seconds), humanize.Plural(e.Workers, "worker"), e.Kernel,
-		humanize.Seconds(e.CoreSeconds.Mid), interval(e.CoreSeconds.Low, e.CoreSeconds.High, humanize.Seconds),
-		humanize.Approx(e.Solutions.Mean), interval(e.Solutions.Low, e.Solutions.High, humanize.Approx), humanize.Plural(e.Solutions.Probes, "random probe"),
-		humanize.Approx(float64(e.Tasks)), depth,
-		humanize.Bytes(e.LedgerBytes))
-	return cmp.Or(err, out.Flush())
+	return writeTable(w, [][]string{
+		{
+			"time", humanize.Seconds(e.Seconds.Mid), interval(e.Seconds.Low, e.Seconds.High, humanize.Seconds),
+			humanize.Plural(e.Workers, "worker") + ", " + e.Kernel,
+		},
+		{"core time", humanize.Seconds(e.CoreSeconds.Mid), interval(e.CoreSeconds.Low, e.CoreSeconds.High, humanize.Seconds), "searches alone"},
+		{
+			"solutions", humanize.Approx(e.Solutions.Mean), interval(e.Solutions.Low, e.Solutions.High, humanize.Approx),
+			"95% confidence, " + humanize.Plural(e.Solutions.Probes, "random probe"),
+		},
+		{"tasks", humanize.Approx(float64(e.Tasks)), "", "prefixes of " + depth},
+		{"ledger", humanize.Bytes(e.LedgerBytes)},
+	}, false)
 }
 
 // interval formats a range, or nothing if its ends look the same.

@@ -70,29 +70,26 @@ func WriteProgressTable(w io.Writer, p *run.Progress, color bool) error {
 	if _, published := queens.KnownTotal(p.N); published && p.Placed == 0 {
 		known = Match // a mismatch would not be complete
 	}
-	rows := []row{totalRow(p.Total, known)}
+	rows := [][]string{totalRow(p.Total, known)}
 	if p.Placed > 0 {
-		rows = append(rows, row{"placed", fmt.Sprint(p.Placed), "beforehand; coordinator runs says where"})
+		rows = append(rows, []string{"placed", fmt.Sprint(p.Placed), "beforehand; coordinator runs says where"})
 	}
-	rows = append(rows, row{"time", humanize.Duration(p.Elapsed), "of its last coordinator"}, tasksRow(p), runRow(p.Run))
+	rows = append(rows, []string{"time", humanize.Duration(p.Elapsed), "of its last coordinator"}, tasksRow(p), runRow(p.Run))
 	return writeTable(w, rows, color)
 }
 
 // LogProgress logs a snapshot.
 func LogProgress(log zerolog.Logger, p *run.Progress) {
-	event := log.Info().Float64("percent", humanize.Percentage(p.WorkDone)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
-		Str("solutions", p.Solutions.String()).Float64("rate", math.Round(p.Rate))
-	logDuration(event, "elapsed", p.Elapsed)
+	event := log.Info()
+	logSnapshot(event, p)
 	if p.ETA == (run.Range{}) {
 		event.Str("eta", "estimating")
 	} else {
 		event.Str("eta", humanize.Range(p.ETA.Min, p.ETA.Max, humanize.Duration)).
 			Float64("eta_least_s", p.ETA.Min.Seconds()).Float64("eta_most_s", p.ETA.Max.Seconds())
 	}
-	event.Int("workers", p.WorkerCount).Int("threads", p.Threads)
+	event.Float64("rate", math.Round(p.Rate)).Int("workers", p.WorkerCount).Int("threads", p.Threads)
 	logCount(event, "repeated", p.Republished)
-	if p.Conflicts > 0 {
-		event.Int("conflicts", p.Conflicts)
-	}
+	logCount(event, "conflicts", uint64(max(0, p.Conflicts)))
 	event.Msg("progress")
 }

@@ -10,12 +10,14 @@ import (
 	"io"
 	"math/big"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Decimal is an exact number. In JSON it is text, because it may exceed the numbers of many
@@ -49,33 +51,30 @@ func writeJSON[T any](w io.Writer, values ...T) error {
 	return nil
 }
 
-// row is a line of a table. The remark may be empty.
-type row struct{ label, value, remark string }
-
-// writeTable writes rows with their values and remarks in columns.
-func writeTable(w io.Writer, rows []row, color bool) error {
-	faint, bold, reset := "", "", ""
-	if color { // ECMA-48, 8.3.117
-		faint, bold, reset = "\x1b[2m", "\x1b[1m", "\x1b[0m"
-	}
-	labels, values := 0, 0
-	for _, r := range rows {
-		labels = max(labels, len(r.label))
-		if r.remark != "" {
-			values = max(values, len(r.value))
-		}
-	}
+// writeTable writes rows in columns. With color, the first column is faint and the second
+// bold.
+func writeTable(w io.Writer, rows [][]string, color bool) error {
 	var b strings.Builder
-	for _, r := range rows {
-		fmt.Fprintf(&b, "%s%-*s%s  ", faint, labels, r.label, reset)
-		if r.remark == "" {
-			fmt.Fprintf(&b, "%s%s%s\n", bold, queens.Sanitize(r.value), reset)
-		} else {
-			fmt.Fprintf(&b, "%s%-*s%s  %s\n", bold, values, queens.Sanitize(r.value), reset, queens.Sanitize(r.remark))
+	table := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = queens.Sanitize(cell) // may be from the network
+			if color && i < 2 {
+				row[i] = []string{"\x1b[2m", "\x1b[1m"}[i] + row[i] + "\x1b[0m" // ECMA-48, 8.3.117
+			}
 		}
+		_, _ = fmt.Fprintln(table, strings.Join(row, "\t")) // a Builder returns no error
 	}
+	_ = table.Flush()
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// logSnapshot adds to an event how far a run has come.
+func logSnapshot(event *zerolog.Event, p *run.Progress) {
+	event.Float64("percent", humanize.Percentage(p.WorkDone)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
+		Str("solutions", p.Solutions.String())
+	logDuration(event, "elapsed", p.Elapsed)
 }
 
 // logDuration adds a duration to an event, for people and, in a field of its own, in

@@ -29,7 +29,7 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 // Values and remarks stand in columns, and nothing in them controls the terminal.
 func TestTable(t *testing.T) {
 	got := written(t, func(b *strings.Builder) error {
-		return writeTable(b, []row{
+		return writeTable(b, [][]string{
 			{"solutions", "39,029,188,884", "matches the published value (OEIS A000170)"},
 			{"time", "4m12s", ""},
 			{"run", "n20\x1b[2J", "again"},
@@ -37,12 +37,12 @@ func TestTable(t *testing.T) {
 	})
 	want := "" +
 		"solutions  39,029,188,884  matches the published value (OEIS A000170)\n" +
-		"time       4m12s\n" +
+		"time       4m12s           \n" +
 		"run        n20?[2J         again\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	got = written(t, func(b *strings.Builder) error { return writeTable(b, []row{{"time", "4m12s", ""}}, true) })
+	got = written(t, func(b *strings.Builder) error { return writeTable(b, [][]string{{"time", "4m12s"}}, true) })
 	if want := "\x1b[2mtime\x1b[0m  \x1b[1m4m12s\x1b[0m\n"; got != want {
 		t.Errorf("in colors %q, want %q", got, want)
 	}
@@ -72,12 +72,12 @@ func TestResult(t *testing.T) {
 		}
 	}
 	table := `solutions 1,234 no published total to compare it with placed 2 beforehand, on 0,3 3,7 time 2s since it was resumed with 2 tasks done ` +
-		`rate 617 /s solutions core time 1m0s 0.0167 core-hours workers 2 that counted tasks 5 3 repeated, 0 in conflict run n8-a coordinator verify checks it again`
+		`rate 617 /s solutions core time 1m 0.0167 core-hours workers 2 that counted tasks 5 3 repeated, 0 in conflict run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != table {
 		t.Errorf("table %q, want %q", got, table)
 	}
-	line := `{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"elapsed":"2s","elapsed_s":2,"core_time":"1m0s","core_time_s":60,` +
-		`"percent":100,"solutions":"1234","rate":617,"workers":2,"repeated":3,"conflicts":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
+	line := `{"level":"info","run":"n8-a","end":"complete","percent":100,"done":5,"tasks":5,"solutions":"1234",` +
+		`"elapsed":"2s","elapsed_s":2,"core_time":"1m","core_time_s":60,"rate":617,"workers":2,"repeated":3,"conflicts":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
 		`"total":"1234","known":"none","message":"run ended"}` + "\n"
 	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); got != line {
 		t.Errorf("log %s, want %s", got, line)
@@ -89,7 +89,7 @@ func TestResultOfAFinishedRun(t *testing.T) {
 	r := placedResult()
 	r.N, r.Known, r.Placed, r.Unique, r.Count = 10, Match, nil, (*Decimal)(big.NewInt(92)), nil
 	want := `solutions 1,234 is the published total (OEIS A000170) fundamental 92 up to rotation and reflection ` +
-		`core time 1m0s 0.0167 core-hours workers 2 that counted tasks 5 run n8-a coordinator verify checks it again`
+		`core time 1m 0.0167 core-hours workers 2 that counted tasks 5 run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != want {
 		t.Errorf("table %q, want %q", got, want)
 	}
@@ -133,11 +133,12 @@ func TestProgressOfPlacedQueens(t *testing.T) {
 // Nothing that others say of themselves controls the terminal.
 func TestListedRunIsPrintable(t *testing.T) {
 	r := ListedRun{
-		Server: "nats://a:4222", Owner: "evil\x1b[2J\tmachine\n, process 7",
+		Run: "n8-a", N: 8, State: "running", Server: "nats://a:4222", Owner: "evil\x1b[2J\tmachine\n, process 7",
 		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 2, Column: 0}},
 	}
-	if got, want := r.location(), "nats://a:4222, evil?[2J?machine?, process 7, queens placed on 0,3 2,0"; got != want {
-		t.Errorf("location is %q, want %q", got, want)
+	got := written(t, func(b *strings.Builder) error { return WriteRuns(b, []ListedRun{r}, false) })
+	if want := "  nats://a:4222, evil?[2J?machine?, process 7, queens placed on 0,3 2,0\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end with %q", got, want)
 	}
 }
 

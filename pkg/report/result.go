@@ -70,42 +70,46 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 
 // WriteTable writes a result with a total as a table.
 func (r *Result) WriteTable(w io.Writer, color bool) error {
-	rows := []row{totalRow((*big.Int)(r.Total), r.Known)}
+	rows := [][]string{totalRow((*big.Int)(r.Total), r.Known)}
 	if len(r.Placed) > 0 {
-		rows = append(rows, row{"placed", fmt.Sprint(len(r.Placed)), "beforehand, on " + humanize.Squares(r.Placed)})
+		rows = append(rows, []string{"placed", fmt.Sprint(len(r.Placed)), "beforehand, on " + humanize.Squares(r.Placed)})
 	}
 	if r.Unique != nil {
-		rows = append(rows, row{"fundamental", humanize.Big((*big.Int)(r.Unique)), "up to rotation and reflection"})
+		rows = append(rows, []string{"fundamental", humanize.Big((*big.Int)(r.Unique)), "up to rotation and reflection"})
 	}
-	tasks := row{label: "tasks", value: fmt.Sprint(r.Tasks)}
+	tasks := []string{"tasks", fmt.Sprint(r.Tasks), ""}
 	if c := r.Count; c != nil {
-		rows = append(rows, row{"time", humanize.Duration(c.Progress.Elapsed), c.resumed()})
+		rows = append(rows, []string{"time", humanize.Duration(c.Progress.Elapsed), c.resumed()})
 		if c.Rate > 0 {
-			rows = append(rows, row{"rate", humanize.Rate(c.Rate), "solutions"})
+			rows = append(rows, []string{"rate", humanize.Rate(c.Rate), "solutions"})
 		}
 		tasks = tasksRow(&c.Progress)
 	}
-	coreTime := row{"core time", humanize.Duration(r.CoreTime), "all searches together"}
+	searches := "all searches together"
 	if hours := r.CoreTime.Hours(); hours >= 0.01 {
-		coreTime.remark = fmt.Sprintf("%.3g core-hours", hours)
+		searches = fmt.Sprintf("%.3g core-hours", hours)
 	}
-	rows = append(rows, coreTime, row{"workers", fmt.Sprint(r.Workers), "that counted"}, tasks, runRow(r.Run))
-	return writeTable(w, rows, color)
+	return writeTable(w, append(rows,
+		[]string{"core time", humanize.Duration(r.CoreTime), searches},
+		[]string{"workers", fmt.Sprint(r.Workers), "that counted"},
+		tasks,
+		runRow(r.Run),
+	), color)
 }
 
-func totalRow(total *big.Int, known Comparison) row {
+func totalRow(total *big.Int, known Comparison) []string {
 	remark := map[Comparison]string{
 		Match:       "is the published total (OEIS A000170)",
 		Unpublished: "no published total to compare it with",
 	}
-	return row{"solutions", humanize.Big(total), remark[known]}
+	return []string{"solutions", humanize.Big(total), remark[known]}
 }
 
-func tasksRow(p *run.Progress) row {
-	return row{"tasks", fmt.Sprint(p.Tasks), fmt.Sprintf("%d repeated, %d in conflict", p.Republished, p.Conflicts)}
+func tasksRow(p *run.Progress) []string {
+	return []string{"tasks", fmt.Sprint(p.Tasks), fmt.Sprintf("%d repeated, %d in conflict", p.Republished, p.Conflicts)}
 }
 
-func runRow(name string) row { return row{"run", name, "coordinator verify checks it again"} }
+func runRow(name string) []string { return []string{"run", name, "coordinator verify checks it again"} }
 
 // resumed says which part of the run the time covers.
 func (c *Count) resumed() string {
@@ -118,11 +122,10 @@ func (c *Count) resumed() string {
 // Log logs how the run ended. It requires Count.
 func (r *Result) Log(log zerolog.Logger) {
 	c, p := r.Count, &r.Count.Progress
-	event := log.Info().Str("run", r.Run).Str("end", string(r.End)).Uint64("done", p.Done).Uint64("tasks", p.Tasks)
-	logDuration(event, "elapsed", p.Elapsed)
+	event := log.Info().Str("run", r.Run).Str("end", string(r.End))
+	logSnapshot(event, p)
 	logDuration(event, "core_time", r.CoreTime)
-	event.Float64("percent", humanize.Percentage(p.WorkDone)).Str("solutions", p.Solutions.String()).
-		Float64("rate", math.Round(c.Rate)).Int("workers", r.Workers).Uint64("repeated", p.Republished).Int("conflicts", p.Conflicts)
+	event.Float64("rate", math.Round(c.Rate)).Int("workers", r.Workers).Uint64("repeated", p.Republished).Int("conflicts", p.Conflicts)
 	if len(r.Placed) > 0 {
 		event.Str("placed", humanize.Squares(r.Placed))
 	}

@@ -1,13 +1,10 @@
 package report
 
 import (
-	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"nqueens/pkg/humanize"
@@ -37,27 +34,27 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	_, err := fmt.Fprintln(out, "RUN\tSTATE\tDONE\tTASKS\t%\tAGE\tWHERE")
+	rows := [][]string{{"RUN", "STATE", "DONE", "TASKS", "%", "AGE", "WHERE"}}
 	for _, r := range runs {
-		done, tasks, percent := "?", "?", "?"
+		done, tasks, percent, age := "?", "?", "?", "?"
 		if r.N > 0 {
 			done, tasks, percent = strconv.FormatUint(r.Done, 10), strconv.FormatUint(r.Tasks, 10), r.percent()
 		}
-		_, failed := fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Run, r.State, done, tasks, percent, humanize.Age(r.Created), r.location())
-		err = cmp.Or(err, failed)
+		if !r.Created.IsZero() {
+			age = humanize.Clock(time.Since(r.Created))
+		}
+		rows = append(rows, []string{r.Run, r.State, done, tasks, percent, age, r.location()})
 	}
-	return cmp.Or(err, out.Flush())
+	return writeTable(w, rows, false)
 }
 
-// location says for people where a run is, and who works on it. Others wrote that, on the
-// server or in the folder.
+// location says where a run is, and who works on it.
 func (r *ListedRun) location() string {
 	words := slices.DeleteFunc([]string{r.Ledger, r.Server, r.Owner}, func(word string) bool { return word == "" })
 	if len(r.Placed) > 0 {
 		words = append(words, "queens placed on "+humanize.Squares(r.Placed))
 	}
-	return queens.Sanitize(strings.Join(words, ", "))
+	return strings.Join(words, ", ")
 }
 
 // percent is the share of the tasks that are done: 100 means all.
