@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -14,25 +12,20 @@ import (
 	"nqueens/pkg/report"
 )
 
-// estimateOptions are the flags of estimate.
-type estimateOptions struct {
-	workers int
-	kernel  string
-	json    bool
-}
-
 func estimateCommand() *cobra.Command {
-	var o estimateOptions
+	var workers int
+	var kernelName string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "estimate N",
-		Short: "Say how long a count would take, before it is begun",
-		Long: `Say how long it would take to count the ways to place N queens on a board of side N
-(1 to 32), in how many tasks, and about how many ways there are. That takes some two
-seconds, whatever N is: a sample of the work is counted, and random walks down the
-board tell how much there is of it.
+		Short: "Estimate how long a count takes, before starting it",
+		Long: `Estimate how long it takes to count the ways to place N queens on a board of side N
+(1 to 32), the number of tasks, and the number of solutions. An estimate takes about two
+seconds for any N: it counts a sample of the work, and random probes of the search tree
+measure its size.
 
-With --workers, it is for so many workers of one thread each, on cores like those of
-this machine, here or elsewhere.`,
+With --workers, the estimate is for that number of workers with one thread each, on cores
+like those of this machine.`,
 		Example: `  coordinator estimate 20
   coordinator estimate 24 --workers 512
   coordinator estimate 18 --json`,
@@ -42,36 +35,32 @@ this machine, here or elsewhere.`,
 			if err != nil {
 				return err
 			}
-			if err := cli.CheckRange("workers", o.workers, 1, cli.MaxThreads); err != nil {
+			if err := cli.CheckRange("workers", workers, 1, cli.MaxThreads); err != nil {
 				return err
 			}
-			return runEstimate(cmd.Context(), n, &o, cmd.OutOrStdout())
+			k, err := kernel.Choose(kernelName)
+			if err != nil {
+				return cli.Usagef("--kernel: %v", err)
+			}
+			threads := min(workers, runtime.GOMAXPROCS(0))
+			e, err := estimate.Run(cmd.Context(), estimate.Job{N: n, Kernel: k, Workers: workers, Threads: threads})
+			if err != nil {
+				return err
+			}
+			r := report.Estimate{
+				N: n, Kernel: k.Name, Workers: workers,
+				Seconds: report.Interval(e.Seconds), CoreSeconds: report.Interval(e.CoreSeconds),
+				Solutions:   report.Solutions{Mean: e.Solutions.Mid, Low: e.Solutions.Low, High: e.Solutions.High, Probes: e.Probes},
+				Tasks:       e.Tasks,
+				Depth:       report.Depth{Min: e.MinDepth, Max: e.MaxDepth},
+				LedgerBytes: ledger.ExpectedSize(e.Tasks),
+			}
+			return r.Write(cmd.OutOrStdout(), asJSON)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers that are to count, one thread each, 1 to 4096")
-	flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel", "search that they are to use; see worker kernels")
-	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	flags.IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "number of workers, one thread each, 1 to 4096")
+	flags.Var(kernelFlag(&kernelName, kernel.Auto), "kernel", "kernel that they use; see worker kernels")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
-}
-
-func runEstimate(ctx context.Context, n int, o *estimateOptions, stdout io.Writer) error {
-	chosen, err := kernel.Choose(o.kernel)
-	if err != nil {
-		return cli.Usagef("--kernel: %v", err)
-	}
-	job := estimate.Job{N: n, Kernel: chosen, Workers: o.workers, Threads: min(o.workers, runtime.GOMAXPROCS(0))}
-	e, err := estimate.Run(ctx, job)
-	if err != nil {
-		return err
-	}
-	r := report.Estimate{
-		N: n, Kernel: chosen.Name, Workers: o.workers,
-		Seconds: report.Interval(e.Seconds), CoreSeconds: report.Interval(e.CoreSeconds),
-		Solutions:   report.Solutions{Mean: e.Solutions.Mid, Low: e.Solutions.Low, High: e.Solutions.High, Probes: e.Probes},
-		Tasks:       e.Tasks,
-		Depth:       report.Depth{Min: e.MinDepth, Max: e.MaxDepth},
-		LedgerBytes: ledger.ExpectedSize(e.Tasks),
-	}
-	return r.Write(stdout, o.json)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/bus"
@@ -21,10 +22,10 @@ func runsCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "runs",
 		SuggestFor: []string{"list", "ls", "status"},
-		Short:      "List the runs of this machine, and those on a server",
-		Long: `List the runs whose ledgers are under --data, the newest first, and with --nats those
-that the server knows as well. A run that is "interrupted" has lost its coordinator:
-coordinator resume goes on with it.`,
+		Short:      "List the runs on this machine, and those on a server",
+		Long: `List the runs whose ledgers are under --data, the newest first, and with --nats also the
+runs on that server. An "interrupted" run has lost its coordinator: coordinator resume
+continues it.`,
 		Example: `  coordinator runs
   coordinator runs --nats nats://127.0.0.1:4222 --json`,
 		Args: cli.NoArguments,
@@ -36,12 +37,17 @@ coordinator resume goes on with it.`,
 			if err != nil {
 				return err
 			}
-			rows, err := listRuns(cmd.Context(), app, store, server.URL)
-			// Those of this machine are shown also where the server is away.
-			if len(rows) == 0 && err == nil {
+			runs, err := localRuns(app.Log, store)
+			if err == nil && server.URL != "" {
+				var others []report.ListedRun
+				others, err = serverRuns(cmd.Context(), app.Log, server.URL)
+				runs = append(runs, others...)
+			}
+			if len(runs) == 0 && err == nil {
 				app.Log.Info().Str("data", store.Path()).Msg("there are no runs")
 			}
-			return errors.Join(ignoreEPIPE(report.WriteRuns(cmd.OutOrStdout(), rows, asJSON)), err)
+			// Without the server, those on this machine are listed all the same.
+			return errors.Join(ignoreEPIPE(report.WriteRuns(cmd.OutOrStdout(), runs, asJSON)), err)
 		},
 	}
 	flags := cmd.Flags()
@@ -51,52 +57,51 @@ coordinator resume goes on with it.`,
 	return cmd
 }
 
-// listRuns returns the runs of this machine and those of a server, if one is named.
-// A run that both know is listed for both. Beside an error there are those of this machine.
-func listRuns(ctx context.Context, app *cli.App, store *runstore.Store, url string) ([]report.ListedRun, error) {
-	local, err := store.List()
-	if err != nil {
-		return nil, withHint(err)
-	}
-	var rows []report.ListedRun
-	for _, r := range local {
-		row := report.ListedRun{
-			Run: r.Run, N: r.N, Symmetry: r.Symmetry, Placed: r.Placed, State: r.Status(),
-			Done: r.Done, Tasks: r.Tasks, Created: r.Created, Ledger: store.Folder(r.Run),
+// localRuns returns the runs on this machine.
+func localRuns(log zerolog.Logger, store *runstore.Store) ([]report.ListedRun, error) {
+	infos, err := store.List()
+	var runs []report.ListedRun
+	for _, i := range infos {
+		r := report.ListedRun{
+			Run: i.Run, N: i.N, Symmetry: i.Symmetry, Placed: i.Placed, State: i.Status(),
+			Done: i.Done, Tasks: i.Tasks, Created: i.Created, Ledger: store.Folder(i.Run),
 		}
 		switch {
-		case r.Err != nil:
-			app.Log.Warn().Err(r.Err).Str("run", r.Run).Msg("the run's ledger can't be read")
-		case r.Locked != nil:
-			h := &r.Locked.Holder
-			row.Owner, row.Server = fmt.Sprintf("%s, process %d", h.Host, h.PID), h.Server
+		case i.Err != nil:
+			log.Warn().Err(i.Err).Str("run", i.Run).Msg("the run's ledger can't be read")
+		case i.Locked != nil:
+			h := &i.Locked.Holder
+			r.Owner, r.Server = fmt.Sprintf("%s, process %d", h.Host, h.PID), h.Server
 		}
-		if r.Damaged > 0 {
-			app.Log.Warn().Str("run", r.Run).Int("records", r.Damaged).Msg("records of the run's ledger are damaged: they count for nothing")
+		if i.Damaged > 0 {
+			log.Warn().Str("run", i.Run).Int("records", i.Damaged).Msg("ignoring damaged records of the run's ledger")
 		}
-		rows = append(rows, row)
+		runs = append(runs, r)
 	}
-	if url == "" {
-		return rows, nil
-	}
-	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens runs", Lease: bus.DefaultLease, Log: app.Log})
+	return runs, withHint(err)
+}
+
+// serverRuns returns the runs of which the server has a record.
+func serverRuns(ctx context.Context, log zerolog.Logger, url string) ([]report.ListedRun, error) {
+	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens runs", Lease: bus.DefaultLease, Log: log})
 	if err != nil {
-		return rows, err
+		return nil, err
 	}
 	defer b.Close()
 	records, err := b.Registry().Records(ctx)
 	if err != nil {
-		return rows, fmt.Errorf("list the runs on %s: %w", b.Server(), err)
+		return nil, fmt.Errorf("list the runs on %s: %w", b.Server(), err)
 	}
+	var runs []report.ListedRun
 	for _, r := range records {
-		row := report.ListedRun{
-			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: string(r.State), Done: r.Done,
-			Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
-		}
+		state := string(r.State)
 		if r.State == run.Running && !r.IsActive() {
-			row.State = runstore.Interrupted
+			state = runstore.Interrupted
 		}
-		rows = append(rows, row)
+		runs = append(runs, report.ListedRun{
+			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: state,
+			Done: r.Done, Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
+		})
 	}
-	return rows, nil
+	return runs, nil
 }
