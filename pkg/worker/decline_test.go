@@ -9,97 +9,97 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A worker that is alone with a task that it must not count hands it back about once a
-// second, for as long as it comes, and never counts it.
-func TestAloneWithATaskForOthers(t *testing.T) {
+// A worker that is the only one, and excluded from a task, releases the task about once a
+// second, and never counts it.
+func TestExcludedWorkerAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 2, counting(5))
+		w := start(t, 2, counting(5))
 		l := new(fakeLease)
-		l.returned = func() { w.queue.lendUnder(l, forOthers(1)) }
-		w.queue.lendUnder(l, forOthers(1))
+		l.released = func() { w.queue.lendWith(l, excluding(1)) }
+		w.queue.lendWith(l, excluding(1))
 		time.Sleep(time.Minute)
-		if got := l.count("returned"); got < 55 || got > 60 {
-			t.Errorf("handed back %d times in a minute", got)
+		if got := l.count("released"); got < 55 || got > 60 {
+			t.Errorf("released %d times in a minute", got)
 		}
 		w.stop()
-		if len(w.outbox.results) > 0 || l.count("done") > 0 {
-			t.Errorf("counted all the same: results %+v, the lease saw %v", w.outbox.results, l.deeds)
+		if len(w.publisher.results) > 0 || l.count("acknowledged") > 0 {
+			t.Errorf("counted: results %+v, the lease was %v", w.publisher.results, l.calls)
 		}
 	})
 }
 
-// Tasks for others hold up no other task, however many come before it, and no
-// heartbeat names them.
-func TestTasksForOthersHoldUpNone(t *testing.T) {
+// Declined tasks delay no other task, however many come before it, and no heartbeat names
+// them.
+func TestDeclinedTasksDelayNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 1, lasting(5*time.Second))
+		w := start(t, 1, lasting(5*time.Second))
 		var others []*fakeLease
 		for id := range uint64(50) {
-			others = append(others, w.queue.lend(forOthers(id)))
+			others = append(others, w.queue.lend(excluding(id)))
 		}
-		own := w.queue.lend(task(99)) // announced, as its attempt is the third
+		own := w.queue.lend(task(99)) // in a heartbeat at once, as its attempt is the third
 		time.Sleep(500 * time.Millisecond)
-		if held, _ := w.outbox.last(); len(held) != 1 || held[0].Task != 99 {
+		if held, _ := w.publisher.last(); len(held) != 1 || held[0].Task != 99 {
 			t.Errorf("half a second later the worker searches %+v, want task 99", held)
 		}
 		time.Sleep(5 * time.Second)
 		w.stop()
-		if own.count("done") != 1 {
-			t.Errorf("the lease of the task behind them saw %v", own.deeds)
+		if own.count("acknowledged") != 1 {
+			t.Errorf("the lease of the task behind them was %v", own.calls)
 		}
 		for id, l := range others {
-			if !slices.Equal(l.deeds, []string{"returned"}) {
-				t.Errorf("the lease of task %d, for others, saw %v", id, l.deeds)
+			if !slices.Equal(l.calls, []string{"released"}) {
+				t.Errorf("the lease of declined task %d was %v", id, l.calls)
 			}
 		}
 	})
 }
 
-// A task that is kept from others alone is counted.
-func TestTaskKeptFromOthers(t *testing.T) {
+// A task that excludes only other workers is counted.
+func TestTaskThatExcludesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 1, counting(5))
+		w := start(t, 1, counting(5))
 		mine := task(1)
 		mine.ExcludedWorkers = []string{"v", "ww", ""}
 		l := w.queue.lend(mine)
 		time.Sleep(time.Second)
 		w.stop()
-		if l.count("done") != 1 || len(w.outbox.results) != 1 {
-			t.Errorf("the lease saw %v, %d results stored", l.deeds, len(w.outbox.results))
+		if l.count("acknowledged") != 1 || len(w.publisher.results) != 1 {
+			t.Errorf("the lease was %v, %d results stored", l.calls, len(w.publisher.results))
 		}
 	})
 }
 
-// While a task for others is kept, its lease is extended like any other.
-func TestTaskForOthersDoesNotLapse(t *testing.T) {
+// The lease of a declined task is extended until its release.
+func TestDeclinedTaskDoesNotLapse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 1, counting(5))
+		w := start(t, 1, counting(5))
 		time.Sleep(leaseTime/3 - 500*time.Millisecond)
-		l := w.queue.lend(forOthers(1))
+		l := w.queue.lend(excluding(1))
 		time.Sleep(2 * time.Second)
 		w.stop()
-		if want := []string{"extended", "returned"}; !slices.Equal(l.deeds, want) {
-			t.Errorf("the lease saw %v, want %v", l.deeds, want)
+		if want := []string{"extended", "released"}; !slices.Equal(l.calls, want) {
+			t.Errorf("the lease was %v, want %v", l.calls, want)
 		}
 	})
 }
 
-// A worker that stops hands back at once what is for others.
-func TestStopWithATaskForOthers(t *testing.T) {
+// A worker that stops releases declined tasks at once.
+func TestStopWithADeclinedTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 1, counting(5))
-		l := w.queue.lend(forOthers(1))
+		w := start(t, 1, counting(5))
+		l := w.queue.lend(excluding(1))
 		synctest.Wait()
-		told := time.Now()
+		stopped := time.Now()
 		w.stop()
-		if !slices.Equal(l.deeds, []string{"returned"}) || !l.at.Equal(told) {
-			t.Errorf("the lease saw %v, the last of it %v after the worker was told to stop", l.deeds, l.at.Sub(told))
+		if !slices.Equal(l.calls, []string{"released"}) || !l.at.Equal(stopped) {
+			t.Errorf("the lease was %v, the last %v after the worker was stopped", l.calls, l.at.Sub(stopped))
 		}
 	})
 }
 
-// forOthers is a task that the fixture's worker must not count.
-func forOthers(id uint64) queens.Task {
+// excluding returns a task that the fixture's worker must not count.
+func excluding(id uint64) queens.Task {
 	t := task(id)
 	t.ExcludedWorkers = []string{"v", "w"}
 	return t

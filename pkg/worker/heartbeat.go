@@ -12,9 +12,9 @@ import (
 // heartbeatInterval is the time between heartbeats.
 const heartbeatInterval = 3 * time.Second
 
-// heartbeatLoop tells the coordinators that the worker lives and what it searches: every few
-// seconds, when it is asked to, and at the end, that the worker leaves. It makes all
-// heartbeats, one after the other, so that the last to be published is the last made.
+// heartbeatLoop publishes heartbeats, which name the tasks being searched: every
+// heartbeatInterval, when a search asks for one, and at the end, that the worker leaves.
+// No other goroutine does, so the last heartbeat published is the newest.
 func (w *Worker) heartbeatLoop(ctx context.Context) {
 	tick := time.NewTicker(heartbeatInterval)
 	defer tick.Stop()
@@ -24,10 +24,10 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 		case <-tick.C:
 			w.publishHeartbeat(false)
 		case first := <-w.flushes:
-			asked := w.drainFlushes(first)
+			waiting := w.drainFlushes(first)
 			w.publishHeartbeat(false)
-			for _, said := range asked {
-				close(said)
+			for _, published := range waiting {
+				close(published)
 			}
 		case <-ctx.Done():
 			w.publishHeartbeat(true)
@@ -36,33 +36,34 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 	}
 }
 
-// flushHeartbeat publishes a heartbeat before a search begins, where the task was given out
-// before: whoever had it may have died of it, and so may this worker. Its last
-// heartbeat then names the task.
+// flushHeartbeat publishes a heartbeat before the search of a task that was delivered
+// before: its last worker may have died of it, and so may this one. Then its last
+// heartbeat names the task.
 func (w *Worker) flushHeartbeat(h *heldTask) {
 	if h.lease.Redelivered() || h.task.Attempt > 1 {
-		said := make(chan struct{})
-		w.flushes <- said
-		<-said
+		published := make(chan struct{})
+		w.flushes <- published
+		<-published
 	}
 }
 
-// drainFlushes returns an announcement and all others that wait: one heartbeat, which may
-// fetchLoop an exchange with the server, serves them all.
+// drainFlushes returns first and all other flushes that wait: one heartbeat, which may take
+// a round trip to the server, serves them all.
 func (w *Worker) drainFlushes(first chan struct{}) []chan struct{} {
-	asked := []chan struct{}{first}
+	waiting := []chan struct{}{first}
 	for {
 		select {
 		case next := <-w.flushes:
-			asked = append(asked, next)
+			waiting = append(waiting, next)
 		default:
-			return asked
+			return waiting
 		}
 	}
 }
 
 func (w *Worker) publishHeartbeat(leaving bool) {
-	_ = w.heartbeats.PublishHeartbeat(run.Heartbeat{ // the next one, or silence, tells as much
+	// An error needs no handling: the next heartbeat, or silence, tells as much.
+	_ = w.heartbeats.PublishHeartbeat(run.Heartbeat{
 		Worker:  w.cfg.Name,
 		Version: w.cfg.Version,
 		Kernel:  w.cfg.Kernel.Name,
@@ -72,14 +73,14 @@ func (w *Worker) publishHeartbeat(leaving bool) {
 	})
 }
 
-// activeTasks returns those of the tasks held that are being searched, the longest first.
+// activeTasks returns the tasks being searched, the longest search first.
 func activeTasks(held []*heldTask) []run.ActiveTask {
-	var list []run.ActiveTask
+	var active []run.ActiveTask
 	for _, h := range held {
 		if h.stage.Load() == searching {
-			list = append(list, run.ActiveTask{Run: h.task.Run, Task: h.task.ID, Elapsed: time.Since(h.startedAt)})
+			active = append(active, run.ActiveTask{Run: h.task.Run, Task: h.task.ID, Elapsed: time.Since(h.startedAt)})
 		}
 	}
-	slices.SortFunc(list, func(a, b run.ActiveTask) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
-	return list
+	slices.SortFunc(active, func(a, b run.ActiveTask) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
+	return active
 }

@@ -17,16 +17,17 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 	"nqueens/pkg/worker"
 )
 
-// A worker says that it lives every few seconds, and that it leaves.
+// A worker publishes a heartbeat every few seconds, and a last one when it leaves.
 func TestHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 2, counting(0))
+		w := start(t, 2, counting(0))
 		time.Sleep(10 * time.Second)
 		w.stop()
-		beats := w.outbox.beats
+		beats := w.publisher.beats
 		if len(beats) < 4 || len(beats) > 6 {
 			t.Errorf("%d heartbeats in 10 s", len(beats))
 		}
@@ -41,12 +42,12 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// Heartbeats name the tasks that are being searched and for how long, the longest
-// first: not one that waits for a thread, nor one that is counted, nor any at the end.
+// Heartbeats name the tasks being searched and for how long, the longest first, but not
+// those that wait for a thread or are counted. The last heartbeat names none.
 func TestHeartbeatsNameTheSearches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 2, lasting(6500*time.Millisecond))
-		w.outbox.refuse(errors.New("maximum bytes exceeded"))
+		w := start(t, 2, lasting(6500*time.Millisecond))
+		w.publisher.refuse(errors.New("maximum bytes exceeded"))
 		synctest.Wait()
 		w.queue.lend(attempt(1, task(1)))
 		time.Sleep(2 * time.Second)
@@ -61,11 +62,11 @@ func TestHeartbeatsNameTheSearches(t *testing.T) {
 			nil, // at the start
 			{held(1, 3*time.Second), held(2, time.Second)}, // 3 waits
 			{held(1, 6*time.Second), held(2, 4*time.Second)},
-			{held(3, 2500*time.Millisecond)}, // 1 and 2 are counted, and held still
+			{held(3, 2500*time.Millisecond)}, // 1 and 2 are counted, and still held
 			nil,                              // the worker leaves
 		}
 		var got [][]run.ActiveTask
-		for _, beat := range w.outbox.beats {
+		for _, beat := range w.publisher.beats {
 			got = append(got, beat.Held)
 			if err := beat.Validate(); err != nil {
 				t.Error(err)
@@ -77,47 +78,46 @@ func TestHeartbeatsNameTheSearches(t *testing.T) {
 	})
 }
 
-// When the search begins of a task that was given out before, by the queue or by the
-// coordinator, a heartbeat has been published that names it; the first to have a task
-// waits for none.
-func TestSearchesAreAnnounced(t *testing.T) {
+// Before the search of a task that was delivered or published before, a heartbeat names the
+// task. The first delivery of a task waits for none.
+func TestHeartbeatBeforeTheSearchOfARedeliveredTask(t *testing.T) {
 	const threads = 3
 	for _, test := range []struct {
-		name      string
-		again     bool
-		attempt   uint32
-		announced bool
+		name    string
+		again   bool
+		attempt uint32
+		named   bool
 	}{
-		{"lent again", true, 1, true},
-		{"published again", false, 2, true},
+		{"redelivered", true, 1, true},
+		{"republished", false, 2, true},
 		{"both", true, 2, true},
 		{"neither", false, 1, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				named := make(chan int, threads) // tasks in the last heartbeat when a search begins
+				counts := make(chan int, threads) // of tasks in the last heartbeat when a search begins
 				var w *fixture
-				w = begin(t, threads, func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
-					held, _ := w.outbox.last()
-					named <- len(held)
+				w = start(t, threads, func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
+					held, _ := w.publisher.last()
+					counts <- len(held)
 					<-ctx.Done()
 					return 0, context.Cause(ctx)
 				})
 				time.Sleep(time.Second)
-				_, before := w.outbox.last()
+				_, before := w.publisher.last()
 				for id := range uint64(threads) {
-					w.queue.lendUnder(&fakeLease{again: test.again}, attempt(test.attempt, task(id)))
+					w.queue.lendWith(&fakeLease{again: test.again}, attempt(test.attempt, task(id)))
 				}
 				time.Sleep(time.Second)
-				_, after := w.outbox.last()
-				// Those that begin while a heartbeat is on its way share the next.
-				if extra := after - before; extra > 2 || test.announced != (extra > 0) {
+				_, after := w.publisher.last()
+				// Searches that begin while a heartbeat is being published share the next.
+				if extra := after - before; extra > 2 || test.named != (extra > 0) {
 					t.Errorf("%d heartbeats more as %d searches begin", extra, threads)
 				}
-				// All searches go on, so the first to begin finds one task named at
-				// least, the second two.
-				for i, got := range slices.Sorted(received(named, threads)) {
-					if got < i+1 && test.announced {
+				// All searches continue, so the first to begin finds at least one task named,
+				// the second two.
+				for i, got := range slices.Sorted(received(counts, threads)) {
+					if got < i+1 && test.named {
 						t.Errorf("search %d begins with %d tasks named", i+1, got)
 					}
 				}
@@ -127,15 +127,14 @@ func TestSearchesAreAnnounced(t *testing.T) {
 	}
 }
 
-// Through the real server: a task that another has handed back is named by the worker
-// that searches it.
-func TestHeldIsHeard(t *testing.T) {
+// With a real server, the heartbeat of a worker that searches a released task names it.
+func TestHeartbeatNamesAReleasedTask(t *testing.T) {
 	server := bustest.Server(t)
 	b := bustest.Connect(t, server)
 	if err := b.Ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), testkit.Stall)
 	defer stop()
 	want := attempt(1, task(7))
 	if _, err := b.Tasks().Publish(ctx, &want); err != nil {

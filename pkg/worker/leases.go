@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +18,7 @@ import (
 
 // The stages of a task in a worker.
 const (
-	waiting int32 = iota
+	waiting int32 = iota // for a thread
 	searching
 	reporting
 	declined
@@ -31,56 +33,51 @@ type heldTask struct {
 	startedAt time.Time     // set before the stage is searching
 	result    queens.Result // set before the stage is reporting
 
-	lastPulse uint64 // used by keepLeases alone
+	lastPulse uint64 // used by renewLoop alone
 }
 
-// leases are all the tasks that a worker holds.
+// leases is the set of tasks that a worker holds.
 type leases struct {
 	mu        sync.Mutex
-	all       map[*heldTask]struct{}
-	renewedAt time.Time         // when leases were last looked after
+	held      map[*heldTask]struct{}
+	renewedAt time.Time         // when renewLoop last extended leases
 	stalled   int               // searches that did not advance then
 	limiter   ratelimit.Limiter // of store errors
 }
 
-func (s *leases) add(task queens.Task, lease run.Lease) *heldTask {
+func (l *leases) add(task queens.Task, lease run.Lease) *heldTask {
 	h := &heldTask{task: task, lease: lease}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[*heldTask]struct{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		l.held = make(map[*heldTask]struct{})
 	}
-	s.all[h] = struct{}{}
+	l.held[h] = struct{}{}
 	return h
 }
 
-func (s *leases) remove(h *heldTask) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, h)
+func (l *leases) remove(h *heldTask) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.held, h)
 }
 
-func (s *leases) list() []*heldTask {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]*heldTask, 0, len(s.all))
-	for h := range s.all {
-		list = append(list, h)
+func (l *leases) list() []*heldTask {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.held))
+}
+
+// logStoreError logs that a result can't be stored, at a limited rate for all of them.
+func (l *leases) logStoreError(log *zerolog.Logger, err error) {
+	if l.limiter.Allow("") {
+		log.Warn().Err(err).Int("held", len(l.list())).Msg("can't store results, holding them and trying again")
 	}
-	return list
 }
 
-// logStoreError logs that a result can't be stored, once in a while for all of them.
-func (s *leases) logStoreError(log *zerolog.Logger, err error) {
-	if !s.limiter.Allow("") {
-		return
-	}
-	log.Warn().Err(err).Int("held", len(s.list())).Msg("can't store results, holding them and trying again")
-}
-
-// renewLoop extends the leases of the tasks held, three times in the length of a
-// lease, as long as the worker really works: that of a search that stands still is
-// left to lapse, and those of tasks that wait behind such searches too.
+// renewLoop extends the leases of the tasks held, three times per lease, while the worker
+// makes progress: it lets the leases of stalled searches lapse, and those of tasks that
+// wait behind them.
 func (w *Worker) renewLoop(ctx context.Context) {
 	tick := time.NewTicker(w.cfg.Lease / 3)
 	defer tick.Stop()
@@ -90,45 +87,45 @@ func (w *Worker) renewLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		keep, stalled := renewable(w.leases.list())
+		renew, stalled := renewable(w.leases.list())
 		w.leases.noteRenewal(stalled)
-		for _, h := range keep {
+		for _, h := range renew {
 			if err := h.lease.Extend(); err != nil {
-				w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("lease not extended")
+				w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("can't extend a lease")
 			}
 		}
 	}
 }
 
-func (s *leases) noteRenewal(stalled int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.renewedAt, s.stalled = time.Now(), stalled
+func (l *leases) noteRenewal(stalled int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewedAt, l.stalled = time.Now(), stalled
 }
 
-// Live returns nil while the worker gets on: it looks after its leases, and its searches
-// advance. Before [Worker.Run] it does.
+// Live returns nil while the worker extends its leases and all its searches advance, and
+// before [Worker.Run].
 func (w *Worker) Live() error {
-	s := &w.leases
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	l := &w.leases
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
-	case s.renewedAt.IsZero():
+	case l.renewedAt.IsZero():
 		return nil
-	case time.Since(s.renewedAt) > w.cfg.Lease:
-		return fmt.Errorf("leases were not looked after for %v", time.Since(s.renewedAt).Round(time.Second))
-	case s.stalled > 0:
-		return fmt.Errorf("%d searches stand still", s.stalled)
+	case time.Since(l.renewedAt) > w.cfg.Lease:
+		return fmt.Errorf("leases were not extended for %v", time.Since(l.renewedAt).Round(time.Second))
+	case l.stalled > 0:
+		return fmt.Errorf("%d searches do not advance", l.stalled)
 	}
 	return nil
 }
 
-// progressGrace is when a search that has begun should show that it advances.
+// progressGrace is how soon a search must show that it advances.
 const progressGrace = time.Second
 
-// renewable returns the holdings whose leases deserve to be extended, and how many searches
-// stand still, and notes how far they are.
-func renewable(held []*heldTask) (keep []*heldTask, stalled int) {
+// renewable returns the tasks whose leases are to be extended, and the number of stalled
+// searches. It remembers how far each search is.
+func renewable(held []*heldTask) (renew []*heldTask, stalled int) {
 	searches, advanced := 0, 0
 	var queued []*heldTask
 	for _, h := range held {
@@ -140,16 +137,16 @@ func renewable(held []*heldTask) (keep []*heldTask, stalled int) {
 			if pulse := h.pulse.Load(); pulse != h.lastPulse {
 				h.lastPulse = pulse
 				advanced++
-				keep = append(keep, h)
+				renew = append(renew, h)
 			} else if time.Since(h.startedAt) > progressGrace {
 				stalled++
 			}
 		case reporting, declined:
-			keep = append(keep, h)
+			renew = append(renew, h)
 		}
 	}
 	if advanced > 0 || searches == 0 {
-		keep = append(keep, queued...)
+		renew = append(renew, queued...)
 	}
-	return keep, stalled
+	return renew, stalled
 }

@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/worker"
 )
 
-// beating returns a search that never ends, and advances twice a second while it is
-// told to.
+// beating returns a search that never ends, and advances twice a second while advances is
+// true.
 func beating(advances *atomic.Bool) fakeSearch {
 	return func(ctx context.Context, pulse *atomic.Uint64) (uint64, error) {
 		for ctx.Err() == nil {
@@ -30,8 +30,8 @@ func beating(advances *atomic.Bool) fakeSearch {
 	}
 }
 
-// wantLive asks the worker every second for so long whether it lives; an answer says
-// why not, and none says that it does.
+// wantLive calls Live every second for so long. The error must contain answer, or be nil if
+// that is empty.
 func (f *fixture) wantLive(t *testing.T, when string, long time.Duration, answer string) {
 	t.Helper()
 	for second := range long / time.Second {
@@ -43,12 +43,12 @@ func (f *fixture) wantLive(t *testing.T, when string, long time.Duration, answer
 	}
 }
 
-// A worker that has not begun lives, however long that takes.
+// A worker that has not started is live, however long that takes.
 func TestLiveBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, err := worker.New(worker.Config{
 			Name: "w", Kernel: fakeKernel(counting(0)), Threads: 1, Lease: leaseTime, Log: zerolog.Nop(),
-		}, &fakeQueue{}, new(fakeOutbox), new(fakeOutbox))
+		}, &fakeQueue{}, new(fakePublisher), new(fakePublisher))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,16 +57,15 @@ func TestLiveBeforeRun(t *testing.T) {
 	})
 }
 
-// A worker lives while it waits for tasks and while its searches advance, however long
-// they are; not while one of them stands still, even where others advance; and again
-// when it goes on.
+// A worker is live while it waits for tasks and while its searches advance, however long
+// they are. It is not live while one of them stalls, even if others advance.
 func TestLiveFollowsTheSearches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var one, other atomic.Bool
 		one.Store(true)
 		other.Store(true)
 		var begun atomic.Int32
-		w := begin(t, 2, func(ctx context.Context, pulse *atomic.Uint64) (uint64, error) {
+		w := start(t, 2, func(ctx context.Context, pulse *atomic.Uint64) (uint64, error) {
 			if begun.Add(1) == 1 {
 				return beating(&one)(ctx, pulse)
 			}
@@ -79,33 +78,32 @@ func TestLiveFollowsTheSearches(t *testing.T) {
 		w.wantLive(t, "both advance", time.Minute, "")
 
 		one.Store(false)
-		time.Sleep(2 * leaseTime / 3) // looked at twice
-		w.wantLive(t, "one stands still", time.Minute, "1 searches stand still")
+		time.Sleep(2 * leaseTime / 3) // two renewals
+		w.wantLive(t, "one stalls", time.Minute, "1 searches do not advance")
 		other.Store(false)
 		time.Sleep(2 * leaseTime / 3)
-		w.wantLive(t, "both stand still", time.Minute, "2 searches stand still")
+		w.wantLive(t, "both stall", time.Minute, "2 searches do not advance")
 
 		one.Store(true)
 		other.Store(true)
 		time.Sleep(leaseTime / 3)
-		w.wantLive(t, "both go on", time.Minute, "")
+		w.wantLive(t, "both advance again", time.Minute, "")
 		w.stop()
 	})
 }
 
-// A worker that can't extend a lease, because the call does not return, does not look
-// after the others: when a lease's time has passed it lives no more, and when the call
-// returns it does again.
+// A worker is not live if for the time of a lease it could not extend leases, because a call
+// does not return. When the call returns, the worker is live again.
 func TestLiveFollowsTheLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var advances atomic.Bool
 		advances.Store(true)
-		w := begin(t, 1, beating(&advances))
+		w := start(t, 1, beating(&advances))
 		stuck := make(chan struct{})
-		w.queue.lendUnder(&fakeLease{extended: func() { <-stuck }}, task(1))
+		w.queue.lendWith(&fakeLease{extended: func() { <-stuck }}, task(1))
 		w.wantLive(t, "before the lease is over", leaseTime, "")
 		time.Sleep(leaseTime / 3)
-		w.wantLive(t, "after it", time.Minute, "not looked after")
+		w.wantLive(t, "after it", time.Minute, "not extended")
 		close(stuck)
 		time.Sleep(leaseTime / 3)
 		w.wantLive(t, "when the call has returned", time.Minute, "")

@@ -1,8 +1,9 @@
-// Package worker is the service that takes tasks, counts them and gives back the
-// results. It keeps no state beyond the tasks it holds: a worker may die at any
-// moment, and its tasks go to another when their leases lapse.
+// Package worker is the service that takes tasks from a queue, counts them, and publishes the
+// results. It keeps nothing but the tasks that it holds: a worker may die at any moment,
+// and its tasks go to others when their leases lapse. That is safe because it stores a
+// result before it acknowledges the task.
 //
-// Order is what makes that safe: the result is stored before the task is given up.
+// The package does not choose a kernel or connect to a server.
 package worker
 
 import (
@@ -24,8 +25,8 @@ import (
 
 // Queue lends tasks. It is called from one goroutine.
 type Queue interface {
-	// Next waits for a task and takes it. When ctx ends it returns an error, and
-	// holds no task that it has not returned.
+	// Next waits for a task and takes it. It fails only when ctx ends, and then holds no
+	// task that it has not returned.
 	Next(ctx context.Context) (queens.Task, run.Lease, error)
 }
 
@@ -35,26 +36,25 @@ type Results interface {
 	Publish(ctx context.Context, r *queens.Result) error
 }
 
-// Heartbeats tells coordinators that the worker lives.
+// Heartbeats tells the coordinators which workers live.
 type Heartbeats interface {
 	PublishHeartbeat(h run.Heartbeat) error
 }
 
-// Config says who the worker is and how it counts.
+// Config configures a [Worker].
 type Config struct {
 	Name    string // Unique among the workers of a cluster.
-	Version string
+	Version string // Version of the program.
 	Kernel  kernel.Kernel
-	Threads int
-	// Lease is how long the queue lends a task without a word.
+	Threads int // Tasks counted at once, at least 1.
+	// Lease is how long the queue lends a task before the lease must be extended.
 	Lease time.Duration
-	// Grace is how long a search may go on when the worker is told to stop.
+	// Grace is how long searches and reports may continue when the worker is stopped.
 	Grace time.Duration
 	Log   zerolog.Logger
 }
 
-// DefaultGrace lets short searches finish, and is short enough for a person who
-// waits for the prompt.
+// DefaultGrace lets short searches finish, and is short enough for a person at a prompt.
 const DefaultGrace = time.Second
 
 // Validate reports the first thing wrong with the configuration.
@@ -79,11 +79,10 @@ type Worker struct {
 	results    Results
 	heartbeats Heartbeats
 	leases     leases
-
-	flushes chan chan struct{} // each closed when a heartbeat is published
+	flushes    chan chan struct{} // each is closed when a heartbeat has been published
 }
 
-// New returns a worker that has not started.
+// New returns a worker. It does not start it.
 func New(cfg Config, queue Queue, results Results, heartbeats Heartbeats) (*Worker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -97,58 +96,56 @@ func NewName() string {
 	if err != nil || host == "" {
 		host = "worker"
 	}
-	var salt [3]byte
-	rand.Read(salt[:]) // never fails, see crypto/rand
-	return fmt.Sprintf("%.64s-%x", queens.Sanitize(host), salt)
+	var id [3]byte
+	rand.Read(id[:]) // never fails, see crypto/rand
+	return fmt.Sprintf("%.64s-%x", queens.Sanitize(host), id)
 }
 
-// errStopping is why a search ends when the worker's grace is over.
-var errStopping = errors.New("the worker stops")
+// errStopping ends searches and reports when the grace is over.
+var errStopping = errors.New("the worker is stopping")
 
-// Run takes and counts tasks until ctx ends. Then it takes no more, hands back
-// what it has not begun, gives searches and reports the time of its grace to end,
-// hands back those that don't, and returns.
+// Run takes and counts tasks until ctx ends. Then it takes no more, releases the tasks it
+// has not begun, gives searches and reports the grace to finish, and releases the rest.
 //
-// A task passes three stages, each with goroutines of its own: taken from the
-// queue (one ahead of need, so that no thread waits for the network), counted (one
-// goroutine a thread), and reported.
+// A task passes three stages, each with its own goroutines: one fetches tasks, one ahead
+// so that no thread waits for the network; one per thread searches; one per thread
+// reports.
 func (w *Worker) Run(ctx context.Context) {
-	// Two contexts: ctx ends the taking, work ends searches and reports.
-	work, abort := context.WithCancelCause(context.WithoutCancel(ctx))
+	work, abort := context.WithCancelCause(context.WithoutCancel(ctx)) // of searches and reports
 	defer abort(nil)
 	stop := context.AfterFunc(ctx, func() {
 		time.AfterFunc(w.cfg.Grace, func() { abort(errStopping) })
 	})
 	defer stop()
 
-	taken, counted := make(chan *heldTask), make(chan *heldTask)
-	var taking, counting, reporting, keeping sync.WaitGroup
-	taking.Go(func() { w.fetchLoop(ctx, taken) })
+	fetched, counted := make(chan *heldTask), make(chan *heldTask)
+	var fetching, searching, reporting, renewing sync.WaitGroup
+	fetching.Go(func() { w.fetchLoop(ctx, fetched) })
 	for range w.cfg.Threads {
-		counting.Go(func() { w.searchLoop(work, taken, counted) })
+		searching.Go(func() { w.searchLoop(work, fetched, counted) })
 		reporting.Go(func() { w.reportLoop(work, counted) })
 	}
-	kept, release := context.WithCancel(context.WithoutCancel(ctx))
-	keeping.Go(func() { w.renewLoop(kept) })
-	keeping.Go(func() { w.heartbeatLoop(kept) })
+	holding, release := context.WithCancel(context.WithoutCancel(ctx))
+	renewing.Go(func() { w.renewLoop(holding) })
+	renewing.Go(func() { w.heartbeatLoop(holding) })
 
-	taking.Wait()
-	close(taken)
-	counting.Wait()
+	fetching.Wait()
+	close(fetched)
+	searching.Wait()
 	close(counted)
 	reporting.Wait()
 	release()
-	keeping.Wait()
+	renewing.Wait()
 }
 
-// fetchLoop brings tasks until ctx ends.
-func (w *Worker) fetchLoop(ctx context.Context, taken chan<- *heldTask) {
+// fetchLoop takes tasks from the queue until ctx ends.
+func (w *Worker) fetchLoop(ctx context.Context, fetched chan<- *heldTask) {
 	var declining sync.WaitGroup
 	defer declining.Wait()
 	for {
 		task, lease, err := w.queue.Next(ctx)
 		if err != nil {
-			return // ctx has ended: nothing else ends a queue
+			return
 		}
 		h := w.leases.add(task, lease)
 		if slices.Contains(task.ExcludedWorkers, w.cfg.Name) {
@@ -156,19 +153,19 @@ func (w *Worker) fetchLoop(ctx context.Context, taken chan<- *heldTask) {
 			continue
 		}
 		select {
-		case taken <- h:
+		case fetched <- h:
 		case <-ctx.Done():
 			w.release(h)
 		}
 	}
 }
 
-// declineDelay is how long a task that is for others is kept before it is handed back.
+// declineDelay is how long a worker keeps a task that it must not count.
 const declineDelay = time.Second
 
-// decline hands back a task that this worker must not count. What is handed back is
-// given out at once, to this worker again where no other waits for a task: the pause
-// keeps the task from going back and forth without end.
+// decline releases a task that this worker must not count. A released task is delivered
+// again at once, to this worker if no other waits for one: the delay keeps the task from
+// going back and forth without end.
 func (w *Worker) decline(ctx context.Context, h *heldTask) {
 	h.task.Prefixes = nil // they may be large, and such tasks many
 	h.stage.Store(declined)
@@ -179,10 +176,10 @@ func (w *Worker) decline(ctx context.Context, h *heldTask) {
 	w.release(h)
 }
 
-// searchLoop searches what is taken, on one thread.
-func (w *Worker) searchLoop(work context.Context, taken <-chan *heldTask, counted chan<- *heldTask) {
+// searchLoop counts fetched tasks, on one thread.
+func (w *Worker) searchLoop(work context.Context, fetched <-chan *heldTask, counted chan<- *heldTask) {
 	counter := w.cfg.Kernel.New()
-	for h := range taken {
+	for h := range fetched {
 		h.startedAt = time.Now()
 		h.stage.Store(searching)
 		w.flushHeartbeat(h)
@@ -207,38 +204,44 @@ func (w *Worker) searchLoop(work context.Context, taken <-chan *heldTask, counte
 	}
 }
 
-// retryInterval is the pause between tries to store a result.
-const retryInterval = time.Second
-
-// reportLoop stores the result of what is counted, and only then gives the task up. A
-// result that can't be stored is held and tried again while work goes on.
+// reportLoop stores the results of counted tasks, and only then acknowledges the tasks.
 func (w *Worker) reportLoop(work context.Context, counted <-chan *heldTask) {
 	for h := range counted {
-		err := w.results.Publish(work, &h.result)
-		for err != nil && work.Err() == nil {
-			w.leases.logStoreError(&w.cfg.Log, err)
-			select {
-			case <-work.Done():
-			case <-time.After(retryInterval):
-				err = w.results.Publish(work, &h.result)
-			}
-		}
-		if err != nil {
+		if err := w.store(work, &h.result); err != nil {
 			w.release(h)
 			continue
 		}
 		if err := h.lease.Ack(work); err != nil {
-			// The lease lapses and the task is counted again: the accounts see a
-			// duplicate.
-			w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("task not given up")
+			// The lease lapses, and the second count of the task will be a duplicate.
+			w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("can't acknowledge a task")
 		}
 		w.leases.remove(h)
 	}
 }
 
+// retryInterval is the pause between attempts to store a result.
+const retryInterval = time.Second
+
+// store stores a result, and retries until work ends.
+func (w *Worker) store(work context.Context, r *queens.Result) error {
+	for {
+		err := w.results.Publish(work, r)
+		if err == nil || work.Err() != nil {
+			return err
+		}
+		w.leases.logStoreError(&w.cfg.Log, err)
+		select {
+		case <-work.Done():
+			return err
+		case <-time.After(retryInterval):
+		}
+	}
+}
+
+// release gives a task back to the queue.
 func (w *Worker) release(h *heldTask) {
 	if err := h.lease.Release(); err != nil {
-		w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("task not handed back, its lease will lapse")
+		w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("can't release a task: its lease will lapse")
 	}
 	w.leases.remove(h)
 }

@@ -17,6 +17,7 @@ import (
 	"nqueens/pkg/oracle"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 	"nqueens/pkg/worker"
 )
 
@@ -25,22 +26,22 @@ const (
 	grace     = time.Second
 )
 
-// The tests below run on fake time against a queue and a kernel that do as told.
+// Most of these tests run on fake time, with a fake queue and kernel.
 
-// A result is stored before its task is given up, and carries what was counted.
+// A result is stored before its task is acknowledged.
 func TestResultBeforeAck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 1, counting(5))
+		w := start(t, 1, counting(5))
 		l := w.queue.lend(task(7))
 		synctest.Wait()
 		w.stop()
-		if len(l.deeds) != 1 || l.deeds[0] != "done" {
-			t.Fatalf("the lease saw %v, want done alone", l.deeds)
+		if len(l.calls) != 1 || l.calls[0] != "acknowledged" {
+			t.Fatalf("the lease was %v, want acknowledged alone", l.calls)
 		}
-		if w.outbox.storedAt.IsZero() || l.at.Before(w.outbox.storedAt) {
-			t.Errorf("given up at %v, stored at %v", l.at, w.outbox.storedAt)
+		if w.publisher.storedAt.IsZero() || l.at.Before(w.publisher.storedAt) {
+			t.Errorf("acknowledged at %v, stored at %v", l.at, w.publisher.storedAt)
 		}
-		got := w.outbox.results[0]
+		got := w.publisher.results[0]
 		if got.Task != 7 || got.Count != 5 || got.Hash != new(task(7)).Hash() || got.Attempt != 3 || got.Worker != "w" || got.Kernel != "fake" {
 			t.Errorf("stored %+v", got)
 		}
@@ -50,33 +51,33 @@ func TestResultBeforeAck(t *testing.T) {
 	})
 }
 
-// While results can't be stored the worker holds them, extends their leases, and
-// does not give the tasks up.
+// While results can't be stored, the worker holds them, extends the leases, and does not
+// acknowledge the tasks.
 func TestUnstoredResultIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 1, counting(5))
-		w.outbox.refuse(errors.New("maximum bytes exceeded"))
+		w := start(t, 1, counting(5))
+		w.publisher.refuse(errors.New("maximum bytes exceeded"))
 		l := w.queue.lend(task(1))
 		time.Sleep(time.Minute)
-		if l.count("done") != 0 || l.count("extended") < 19 {
-			t.Errorf("in a minute without a place for results the lease saw %v", l.deeds)
+		if l.count("acknowledged") != 0 || l.count("extended") < 19 {
+			t.Errorf("in a minute in which no result could be stored the lease was %v", l.calls)
 		}
-		w.outbox.refuse(nil)
+		w.publisher.refuse(nil)
 		time.Sleep(2 * time.Second)
-		if l.count("done") != 1 || len(w.outbox.results) != 1 {
-			t.Errorf("with a place again the lease saw %v, %d results stored", l.deeds, len(w.outbox.results))
+		if l.count("acknowledged") != 1 || len(w.publisher.results) != 1 {
+			t.Errorf("after that the lease was %v, %d results were stored", l.calls, len(w.publisher.results))
 		}
 		w.stop()
 	})
 }
 
-// The lease of a search that advances is extended; that of one that stands still is
-// left to lapse, and so is that of the task that waits behind it.
+// The lease of a search that advances is extended. The lease of a stalled search lapses, and
+// so does that of the task that waits behind it.
 func TestLeaseFollowsTheSearch(t *testing.T) {
-	for name, advances := range map[string]bool{"advances": true, "stands still": false} {
+	for name, advances := range map[string]bool{"advances": true, "stalls": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := begin(t, 1, func(ctx context.Context, pulse *atomic.Uint64) (uint64, error) {
+				w := start(t, 1, func(ctx context.Context, pulse *atomic.Uint64) (uint64, error) {
 					for ctx.Err() == nil {
 						if advances {
 							pulse.Add(1)
@@ -105,8 +106,8 @@ func TestLeaseFollowsTheSearch(t *testing.T) {
 	}
 }
 
-// Told to stop, a worker hands back at once what it has not begun, lets a search
-// finish that can within the grace, and hands back one that can't.
+// A worker that is stopped releases at once what it has not begun, finishes the searches
+// that end within the grace, and releases the rest.
 func TestStop(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -114,49 +115,49 @@ func TestStop(t *testing.T) {
 		want   string
 		took   time.Duration
 	}{
-		{"short search is finished", grace / 2, "done", grace / 2},
-		{"long search is handed back", time.Hour, "returned", grace},
+		{"short search is finished", grace / 2, "acknowledged", grace / 2},
+		{"long search is released", time.Hour, "released", grace},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := begin(t, 1, lasting(test.search))
+				w := start(t, 1, lasting(test.search))
 				searched, waiting := w.queue.lend(task(1)), w.queue.lend(task(2))
 				synctest.Wait()
-				told := time.Now()
+				stopped := time.Now()
 				w.stop()
-				if got := time.Since(told) - test.took; got < 0 || got > 10*time.Millisecond {
+				if got := time.Since(stopped) - test.took; got < 0 || got > 10*time.Millisecond {
 					t.Errorf("took %v more than %v to stop", got, test.took)
 				}
-				if searched.count(test.want) != 1 || len(searched.deeds) != 1 {
-					t.Errorf("the searched task was %v, want %s", searched.deeds, test.want)
+				if searched.count(test.want) != 1 || len(searched.calls) != 1 {
+					t.Errorf("the searched task was %v, want %s", searched.calls, test.want)
 				}
-				if waiting.count("returned") != 1 || !waiting.at.Equal(told) {
-					t.Errorf("the waiting task was %v, want returned at once", waiting.deeds)
+				if waiting.count("released") != 1 || !waiting.at.Equal(stopped) {
+					t.Errorf("the waiting task was %v, want released at once", waiting.calls)
 				}
 			})
 		})
 	}
 }
 
-// A worker that stops while results can't be stored hands its tasks back.
+// A worker that stops while results can't be stored releases its tasks.
 func TestStopWithUnstoredResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := begin(t, 1, counting(5))
-		w.outbox.refuse(errors.New("no responders"))
+		w := start(t, 1, counting(5))
+		w.publisher.refuse(errors.New("no responders"))
 		l := w.queue.lend(task(1))
 		time.Sleep(time.Second)
 		w.stop()
-		if l.count("returned") != 1 || l.count("done") != 0 {
-			t.Errorf("the lease saw %v, want returned", l.deeds)
+		if l.count("released") != 1 || l.count("acknowledged") != 0 {
+			t.Errorf("the lease was %v, want released", l.calls)
 		}
 	})
 }
 
-// Threads count side by side, and with one more task at hand.
+// Each thread counts a task, and one more task is fetched ahead.
 func TestThreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var searching atomic.Int32
-		w := begin(t, 3, func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
+		w := start(t, 3, func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
 			searching.Add(1)
 			<-ctx.Done()
 			return 0, context.Cause(ctx)
@@ -175,8 +176,7 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// Through the real server, several workers at once: every task is counted as the
-// oracle counts it.
+// Several workers with a real server count each task as the oracle does.
 func TestAgainstTheOracle(t *testing.T) {
 	server := bustest.Server(t)
 	b := bustest.Connect(t, server)
@@ -196,7 +196,7 @@ func TestAgainstTheOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), testkit.Stall)
 	defer stop()
 	generic, err := kernel.Choose("generic")
 	if err != nil {

@@ -15,21 +15,21 @@ import (
 	"nqueens/pkg/worker"
 )
 
-// fixture is a worker at work between a queue and an outbox that do as told.
+// fixture is a running worker with a queue and a publisher under the test's control.
 type fixture struct {
-	queue  *fakeQueue
-	outbox *fakeOutbox
-	live   func() error
-	stop   func() // tells the worker to stop, and waits for it
+	queue     *fakeQueue
+	publisher *fakePublisher
+	live      func() error
+	stop      func() // stops the worker and waits for it
 }
 
-func begin(t *testing.T, threads int, search fakeSearch) *fixture {
+func start(t *testing.T, threads int, search fakeSearch) *fixture {
 	t.Helper()
-	f := &fixture{queue: &fakeQueue{ready: make(chan loan, 100)}, outbox: new(fakeOutbox)}
+	f := &fixture{queue: &fakeQueue{ready: make(chan loan, 100)}, publisher: new(fakePublisher)}
 	w, err := worker.New(worker.Config{
 		Name: "w", Version: "v", Kernel: fakeKernel(search), Threads: threads,
 		Lease: leaseTime, Grace: grace, Log: zerolog.Nop(),
-	}, f.queue, f.outbox, f.outbox)
+	}, f.queue, f.publisher, f.publisher)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func task(id uint64) queens.Task {
 	return queens.Task{Run: "r", ID: id, Attempt: 3, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}}}
 }
 
-// attempt is the task, published for the so many'th time.
+// attempt returns the task with that attempt.
 func attempt(number uint32, task queens.Task) queens.Task {
 	task.Attempt = number
 	return task
@@ -62,12 +62,12 @@ func (s fakeSearch) Count(ctx context.Context, _ *queens.Board, _ []queens.Prefi
 	return s(ctx, pulse)
 }
 
-// counting returns a search that finds so many at once.
+// counting returns a search that counts n at once.
 func counting(n uint64) fakeSearch {
 	return func(context.Context, *atomic.Uint64) (uint64, error) { return n, nil }
 }
 
-// lasting returns a search that takes so long.
+// lasting returns a search that takes d.
 func lasting(d time.Duration) fakeSearch {
 	return func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
 		select {
@@ -79,7 +79,7 @@ func lasting(d time.Duration) fakeSearch {
 	}
 }
 
-// fakeQueue lends what the test gives it.
+// fakeQueue lends the tasks that the test gives it.
 type fakeQueue struct {
 	ready chan loan
 	taken atomic.Int32
@@ -91,10 +91,10 @@ type loan struct {
 }
 
 func (q *fakeQueue) lend(task queens.Task) *fakeLease {
-	return q.lendUnder(new(fakeLease), task)
+	return q.lendWith(new(fakeLease), task)
 }
 
-func (q *fakeQueue) lendUnder(l *fakeLease, task queens.Task) *fakeLease {
+func (q *fakeQueue) lendWith(l *fakeLease, task queens.Task) *fakeLease {
 	q.ready <- loan{task, l}
 	return l
 }
@@ -109,29 +109,29 @@ func (q *fakeQueue) Next(ctx context.Context) (queens.Task, run.Lease, error) {
 	}
 }
 
-// fakeLease notes what is done with it. The test reads it when nothing runs.
+// fakeLease records the calls of its methods.
 type fakeLease struct {
 	again    bool
-	returned func() // Return calls it, where it is set
-	extended func() // Extend does
+	released func() // called by Release, unless nil
+	extended func() // called by Extend, unless nil
 
 	mu    sync.Mutex
-	deeds []string
-	at    time.Time // of the last deed
+	calls []string
+	at    time.Time // of the last call
 }
 
-func (l *fakeLease) note(deed string) error {
+func (l *fakeLease) record(call string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.deeds, l.at = append(l.deeds, deed), time.Now()
+	l.calls, l.at = append(l.calls, call), time.Now()
 	return nil
 }
 
-func (l *fakeLease) count(deed string) (n int) {
+func (l *fakeLease) count(call string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, d := range l.deeds {
-		if d == deed {
+	for _, c := range l.calls {
+		if c == call {
 			n++
 		}
 	}
@@ -139,10 +139,10 @@ func (l *fakeLease) count(deed string) (n int) {
 }
 
 func (l *fakeLease) Redelivered() bool         { return l.again }
-func (l *fakeLease) Ack(context.Context) error { return l.note("done") }
+func (l *fakeLease) Ack(context.Context) error { return l.record("acknowledged") }
 
 func (l *fakeLease) Extend() error {
-	err := l.note("extended")
+	err := l.record("extended")
 	if l.extended != nil {
 		l.extended()
 	}
@@ -150,15 +150,15 @@ func (l *fakeLease) Extend() error {
 }
 
 func (l *fakeLease) Release() error {
-	err := l.note("returned")
-	if l.returned != nil {
-		l.returned()
+	err := l.record("released")
+	if l.released != nil {
+		l.released()
 	}
 	return err
 }
 
-// fakeOutbox keeps what it is given, or refuses it.
-type fakeOutbox struct {
+// fakePublisher keeps results and heartbeats. It refuses results while refusal is set.
+type fakePublisher struct {
 	mu       sync.Mutex
 	refusal  error
 	results  []queens.Result
@@ -166,14 +166,14 @@ type fakeOutbox struct {
 	beats    []run.Heartbeat
 }
 
-func (o *fakeOutbox) refuse(err error) {
+func (o *fakePublisher) refuse(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.refusal = err
 }
 
-func (o *fakeOutbox) Publish(_ context.Context, r *queens.Result) error {
-	time.Sleep(time.Millisecond) // an exchange with a server takes time
+func (o *fakePublisher) Publish(_ context.Context, r *queens.Result) error {
+	time.Sleep(time.Millisecond) // as long as a round trip to a server
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.refusal != nil {
@@ -183,7 +183,7 @@ func (o *fakeOutbox) Publish(_ context.Context, r *queens.Result) error {
 	return nil
 }
 
-func (o *fakeOutbox) PublishHeartbeat(h run.Heartbeat) error {
+func (o *fakePublisher) PublishHeartbeat(h run.Heartbeat) error {
 	time.Sleep(time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -191,8 +191,8 @@ func (o *fakeOutbox) PublishHeartbeat(h run.Heartbeat) error {
 	return nil
 }
 
-// last returns the tasks that the last heartbeat names, and the number of heartbeats.
-func (o *fakeOutbox) last() (held []run.ActiveTask, beats int) {
+// last returns the tasks in the last heartbeat, and the number of heartbeats.
+func (o *fakePublisher) last() (held []run.ActiveTask, beats int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.beats[len(o.beats)-1].Held, len(o.beats)
