@@ -59,7 +59,7 @@ func TestCompletions(t *testing.T) {
 		{"coordinator count --data ", nil, folders},
 		{"coordinator count ", nil, none},
 		{"coordinator runs ", nil, none},
-		{"coordinator completion ", []string{"bash", "fish", "powershell", "zsh"}, none},
+		{"coordinator completion z", []string{"zsh\tGenerate the autocompletion script for zsh"}, none},
 		{"worker task ", nil, files},
 		{"worker task --threads ", nil, none},
 		{"worker bench --symmetry m", []string{"mirror"}, none},

@@ -19,7 +19,7 @@ type dataFlag struct{ path string }
 
 func (d *dataFlag) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.path, "data", "", "`folder` of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
-	cli.CompleteDirs(flags, "data")
+	_ = cobra.MarkFlagDirname(flags, "data") // fails only for unknown flags
 }
 
 // open returns the store in that folder, which need not exist.

@@ -72,7 +72,7 @@ differs, the command fails. For more than a million files, --limit is required.`
 	flags.IntVar(&o.limit, "limit", 0, "print at most this `number` of boards; 0 prints all")
 	flags.Var(cli.NewEnum(&o.format, board.Formats[0], board.Formats...), "format", "format of the boards")
 	flags.StringVar(&o.output, "output", "", "write each board to a file of its own in this `folder`, which is created if necessary")
-	cli.CompleteDirs(flags, "output")
+	_ = cobra.MarkFlagDirname(flags, "output") // fails only for unknown flags
 	flags.BoolVar(&o.unique, "unique", false, "print one board of each family of rotations and reflections, and how many images it has")
 	flags.BoolVar(&o.any, "any", false, "print one solution by a known construction, for N up to 1000000")
 	o.place.register(flags)

@@ -24,7 +24,7 @@ where it has one. Exit code 3 says that a count does not agree.`,
 		Example: `  coordinator ledger n14-20261120-153012-ab12 | worker task --kernel generic
   worker task subtotals.jsonl
   grep '"task":17,' subtotals.jsonl | worker task`,
-		ValidArgsFunction: cli.FilesAreArguments,
+		ValidArgsFunction: cli.CompleteFiles,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return cli.Usagef("takes one argument, the file to read, not %d: %q", len(args), args)

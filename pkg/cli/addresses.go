@@ -9,20 +9,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// CheckAddress returns what is wrong with the host:port of a flag on which to listen; such
-// as is what to write instead. None is right.
-func CheckAddress(flag, address, such string) error {
+// CheckAddress validates the host:port of a flag on which to listen; its error gives the
+// example. An empty address is valid.
+func CheckAddress(flag, address, example string) error {
 	if address == "" {
 		return nil
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || strings.ContainsAny(host, " \t\n/@") || !isPort(port) {
-		return Usagef("--%s must be host:port, such as %s, with a port from 0 to 65535, not %q", flag, such, address)
+		return Usagef("--%s must be host:port, such as %s, with a port from 0 to 65535, not %q", flag, example, address)
 	}
 	return nil
 }
 
-// CheckHTTP returns what is wrong with the address of --http; none is right.
+// CheckHTTP validates the address of --http, which may be empty.
 func CheckHTTP(address string) error { return CheckAddress("http", address, defaultHTTP) }
 
 // Connection is how a command reaches its NATS server, as the person wrote it.
@@ -41,17 +41,16 @@ func ConnectionFlags(flags *pflag.FlagSet, defaultURL, purpose string) *Connecti
 
 // Check validates the flags. Its error does not repeat a user or password.
 func (c *Connection) Check() error {
-	if c.URL == "" {
-		if c.required {
-			return Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
-		}
+	switch {
+	case c.URL == "" && c.required:
+		return Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
+	case c.URL == "":
 		return nil
 	}
-	for one := range strings.SplitSeq(c.URL, ",") {
-		one = strings.TrimSpace(one)
-		if !isServer(one) {
+	for address := range strings.SplitSeq(c.URL, ",") {
+		if address = strings.TrimSpace(address); !isServer(address) {
 			return Usagef("--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not %q",
-				one[strings.LastIndex(one, "@")+1:])
+				address[strings.LastIndex(address, "@")+1:])
 		}
 	}
 	return nil
@@ -65,18 +64,17 @@ func isServer(address string) bool {
 	if err != nil || u.Hostname() == "" || strings.Contains(u.Hostname(), " ") || strings.HasSuffix(u.Host, ":") {
 		return false
 	}
-	path := strings.TrimSuffix(u.Path, "/")
+	if port := u.Port(); port != "" && (port == "0" || !isPort(port)) {
+		return false
+	}
 	switch u.Scheme {
 	case "nats", "tls":
-		return path == "" && isServerPort(u.Port())
+		return strings.TrimSuffix(u.Path, "/") == ""
 	case "ws", "wss":
-		return isServerPort(u.Port())
+		return true
 	}
 	return false
 }
-
-// isServerPort reports whether a server may be at that port; none is the usual one.
-func isServerPort(digits string) bool { return digits == "" || digits != "0" && isPort(digits) }
 
 func isPort(digits string) bool {
 	_, err := strconv.ParseUint(digits, 10, 16)

@@ -1,7 +1,6 @@
-// Package cli is what the two commands share at their edge: the log and the flags
-// that set it up, flags from the environment, what is wrong with a command line and
-// what may have been meant, help, completions, signals, and exit codes. It knows
-// nothing of counting.
+// Package cli has what both commands need at their edge: flags, also from the environment;
+// usage errors with suggestions; the log; help, completions, signals and exit codes. It
+// knows nothing of counting.
 package cli
 
 import (
@@ -21,21 +20,19 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// App is one command with its subcommands, and what they share.
+// App is a program with subcommands.
 type App struct {
-	// Log is ready when a subcommand runs. It goes to stderr.
-	Log zerolog.Logger
-	// NoProgress says that the person wants no progress lines.
-	NoProgress bool
+	Log        zerolog.Logger // to stderr, once a subcommand runs
+	NoProgress bool           // the person wants no progress
 
 	root          *cobra.Command
 	logSwitch     *logSwitch
 	level, format string
-	started       bool // a subcommand has begun: its arguments were understood
+	started       bool // a subcommand has started: its flags are valid
 }
 
-// New adds to the root command what all commands have: flags for the log, the
-// environment behind every flag, and the version.
+// New adds to the root command what all programs have: the flags of the log, flags from
+// the environment, help and the version.
 func New(root *cobra.Command) *App {
 	a := &App{root: root, logSwitch: new(logSwitch), Log: zerolog.Nop()}
 	root.Version = versionString()
@@ -46,14 +43,13 @@ func New(root *cobra.Command) *App {
 		root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	customizeHelp(root)
-	root.AddCommand(completionCommand(root))
 	flags := root.PersistentFlags()
-	flags.Var(NewEnum(&a.level, "info", "debug", "info", "warn", "error"), "log-level", "least level to log")
-	flags.Var(NewEnum(&a.format, "auto", "auto", "console", "json"), "log-format", "how to log; auto is console on a terminal, and else json")
+	flags.Var(NewEnum(&a.level, "info", "debug", "info", "warn", "error"), "log-level", "lowest level to log")
+	flags.Var(NewEnum(&a.format, "auto", "auto", "console", "json"), "log-format", "format of the log; auto is console on a terminal, otherwise json")
 	flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Name() == cobra.ShellCompRequestCmd {
-			return nil // it is about another command
+			return nil // its flags are those of the command to complete
 		}
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
@@ -83,29 +79,29 @@ func (a *App) openLog(stderr io.Writer) error {
 	return nil
 }
 
-// SecondsSuffix ends the names of fields with a time in seconds, for programs that read
-// the log. People have the same time in a field without it.
+// SecondsSuffix ends the names of log fields with a time in seconds, for programs. People
+// have the same time in a field without the suffix.
 const SecondsSuffix = "_s"
 
-// console writes log lines for people. The values of fields are quoted where they have
-// anything but ASCII; the message is not, and may repeat what came over the network.
+// console writes log lines for people. It sanitizes the message, which may repeat what came
+// over the network; zerolog quotes the values of fields that have more than printable ASCII.
 func console(w io.Writer, color bool) io.Writer {
 	out := zerolog.ConsoleWriter{
 		Out: w, TimeFormat: time.TimeOnly, NoColor: !color,
-		// What people look for first; the rest follows in the order of the alphabet.
+		// What people look for first; the rest follows in alphabetical order.
 		FieldsOrder: []string{"percent", "done", "tasks", "eta", "elapsed", "total"},
 	}
 	out.FormatPrepare = func(fields map[string]any) error {
 		maps.DeleteFunc(fields, func(name string, _ any) bool { return strings.HasSuffix(name, SecondsSuffix) })
 		if message, ok := fields[zerolog.MessageFieldName].(string); ok {
-			fields[zerolog.MessageFieldName] = Printable(message)
+			fields[zerolog.MessageFieldName] = queens.Sanitize(message)
 		}
 		return nil
 	}
 	return out
 }
 
-// usageError is a mistake in the command line.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 // Usagef returns an error that says what is wrong with the command line: exit 2.
@@ -124,11 +120,12 @@ const (
 	exitSignal        = 128 // plus the signal's number
 )
 
-// Main runs the command line and returns the exit code. An error is told once,
-// here: as a plain line where the command line is at fault, in the log otherwise.
+// Main runs the command line and returns the exit code. It reports the error: a usage error
+// as a plain line, any other in the log.
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
+	addDefaultCommands(a.root)
 	registerCompletions(a.root)
 	cmd, err := a.root.ExecuteContextC(ctx)
 	if err == nil {
@@ -136,15 +133,15 @@ func (a *App) Main() int {
 	}
 	code := a.exitCode(err)
 	if code == exitUsage {
-		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), Printable(withEnvSource(cmd.Flags(), OneLine(err))))
+		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), queens.Sanitize(withEnvSource(cmd.Flags(), OneLine(err))))
 		return code
 	}
 	a.Log.Error().Int("exit", code).Msg(OneLine(err))
 	return code
 }
 
-// OneLine returns the text of an error, which may be several that were joined, on one
-// line, for the log.
+// OneLine returns the text of an error, which [errors.Join] may have made of several, on one
+// line for the log.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (a *App) exitCode(err error) int {

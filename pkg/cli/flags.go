@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -14,17 +13,17 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// EnvVar is the variable of the environment that stands for a flag.
+// EnvVar returns the environment variable that sets a flag.
 func EnvVar(flag string) string {
 	return "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// fromVariable marks a flag that has its value from the environment.
-const fromVariable = "nqueens_from_variable"
+// setByEnv annotates a flag with the environment variable that set it.
+const setByEnv = "nqueens_set_by_env"
 
-// fromEnvironment sets each flag that was not given from NQUEENS_<NAME>; not help
-// and version, which are commands in the shape of flags. An empty variable is none: so
-// those who start containers pass on what is not set.
+// fromEnvironment sets each flag that the command line does not from its variable, but not
+// --help and --version. An empty variable counts as unset, because Docker Compose passes on
+// unset variables so.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -33,7 +32,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		if value == "" || f.Changed || failed != nil || f.Name == "help" || f.Name == "version" {
 			return
 		}
-		_ = flags.SetAnnotation(f.Name, fromVariable, []string{variable}) // the flag is there
+		_ = flags.SetAnnotation(f.Name, setByEnv, []string{variable}) // fails only for unknown flags
 		if err := flags.Set(f.Name, value); err != nil {
 			failed = explainValueError(err)
 		}
@@ -41,12 +40,12 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return failed
 }
 
-// withEnvSource adds to what is said of flags from which variables they have their values.
+// withEnvSource appends to a message which variables set the flags that it names.
 func withEnvSource(flags *pflag.FlagSet, text string) string {
 	var variables []string
 	flags.VisitAll(func(f *pflag.Flag) {
 		named := regexp.MustCompile(`--` + regexp.QuoteMeta(f.Name) + `([^a-z-]|$)`)
-		if variable, ok := f.Annotations[fromVariable]; ok && named.MatchString(text) {
+		if variable, ok := f.Annotations[setByEnv]; ok && named.MatchString(text) {
 			variables = append(variables, variable...)
 		}
 	})
@@ -56,51 +55,46 @@ func withEnvSource(flags *pflag.FlagSet, text string) string {
 	return text + " (set by " + strings.Join(variables, " and ") + ")"
 }
 
-// flagError says of a flag what is wrong with it, and what may have been meant.
+// flagError explains an error of pflag, and suggests a flag for an unknown one.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return explainValueError(err)
 	}
+	name := unknown.GetSpecifiedName()
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
-		// A negative number looks like a flag.
-		if _, notNumber := strconv.Atoi(letters); notNumber == nil {
+		if _, notNumber := strconv.Atoi(letters); notNumber == nil { // a negative number looks like a flag
 			return Usagef("N must be a whole number from 1 to %d, not -%s", queens.MaxN, letters)
 		}
-		return Usagef("%v%s", err, didYouMean("--"+letters, flagNames(cmd)))
+		name = letters
 	}
-	return Usagef("%v%s", err, didYouMean("--"+unknown.GetSpecifiedName(), flagNames(cmd)))
-}
-
-// flagNames returns the flags of a command as they are written.
-func flagNames(cmd *cobra.Command) (names []string) {
+	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return names
+	return Usagef("%w%s", err, didYouMean("--"+name, names))
 }
 
-// explainValueError says what a flag's value must be, where pflag says how its parser failed.
+// valueNames says what the value of a flag must be, by its type in pflag.
+var valueNames = map[string]string{
+	"int":      "a whole number",
+	"uint64":   "a whole number from 0",
+	"float64":  "a number",
+	"bool":     "true or false",
+	"duration": "a duration, such as 90s or 5m",
+}
+
+// explainValueError says what a flag's value must be, where pflag says how parsing failed.
 func explainValueError(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return usageError{err}
 	}
-	flag, must := invalid.GetFlag(), ""
-	switch flag.Value.Type() {
-	case "int":
-		must = "a whole number"
-	case "uint64":
-		must = "a whole number from 0"
-	case "float64":
-		must = "a number"
-	case "bool":
-		must = "true or false"
-	case "duration":
-		must = "a duration, such as 90s or 5m"
-	default:
+	flag := invalid.GetFlag()
+	must, ok := valueNames[flag.Value.Type()]
+	if !ok {
 		return Usagef("--%s %w", flag.Name, errors.Unwrap(invalid))
 	}
 	if errors.Is(err, strconv.ErrRange) {
 		must += " that is not so large"
 	}
-	return usageError{fmt.Errorf("--%s must be %s, not %q", flag.Name, must, invalid.GetValue())}
+	return Usagef("--%s must be %s, not %q", flag.Name, must, invalid.GetValue())
 }

@@ -6,17 +6,18 @@ import (
 	"nqueens/pkg/httpserver"
 )
 
-// defaultHTTP is where the health command asks.
+// defaultHTTP is the address that the health command asks by default.
 const defaultHTTP = "127.0.0.1:8080"
 
-// HealthCommand is the command that asks a process on this machine whether it is ready:
-// for health checks where there is neither shell nor curl.
+// HealthCommand returns the command that asks a process on this machine whether it is
+// ready, for health checks where there is neither a shell nor curl.
 func HealthCommand(program string) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
-		Use:     "health",
-		Short:   "Ask a process that was started with --http whether it is ready",
-		Long:    "Ask a process that was started with --http whether it is ready. The exit code is 0 if\nit is, and 1 with the reason if not.",
+		Use:   "health",
+		Short: "Ask a process that was started with --http whether it is ready",
+		Long: `Ask a process that was started with --http whether it is ready. The exit code is 0 if
+it is, and 1 with the reason if not.`,
 		Example: "  " + program + " health --http " + defaultHTTP,
 		Args:    NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

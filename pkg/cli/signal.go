@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// Signal is the cause of a context that a signal has ended.
+// Signal is the cause of a context that a signal ended.
 type Signal struct{ Number syscall.Signal }
 
 func (s Signal) Error() string {
 	return "stopped by signal: " + s.Number.String()
 }
 
-// withSignals returns a context that ends with a [Signal] as its cause at the first
-// interrupt or SIGTERM. The second ends the process at once.
+// withSignals returns a context that the first interrupt or SIGTERM ends, with a [Signal]
+// as its cause. The second ends the process at once.
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write
