@@ -1,5 +1,5 @@
 // Package docs_test checks what the pages for people refer to: links, files and tests.
-// It does not run their examples; coordinator/pages_test.go does.
+// It does not run their examples; coordinator/documented_test.go does.
 package docs_test
 
 import (
