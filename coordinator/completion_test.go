@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/cli/clitest"
 )
 
-// completions asks the program for completions of a command line, as the scripts of the
-// shells do, and returns them with the directive that ends them.
+// completions asks the program for completions of a command line, as the shell scripts do, and
+// returns them and the directive that ends them.
 func completions(t *testing.T, data string, words ...string) (found []string, directive string) {
 	t.Helper()
 	got := clitest.Run(t, []string{"NQUEENS_DATA=" + data}, append([]string{words[0], "__complete"}, words[1:]...)...)
@@ -25,9 +25,9 @@ func completions(t *testing.T, data string, words ...string) (found []string, di
 	return found[:len(found)-1], found[len(found)-1]
 }
 
-// A run is completed by its name, with its state, the newest first; what can only be one of
-// a few words by these; a folder by folders, and a file where one is wanted alone.
-func TestCompletions(t *testing.T) {
+// Runs complete to their names and states, newest first; enumerated values to those values;
+// folders to folders, and files to files.
+func TestArgumentsAndValuesComplete(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "runs")
 	createRun(t, data, completeRun, 6)
@@ -81,8 +81,8 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// What is said of a flag has none of the quotes that mark the name of its value.
-func TestFlagsAreExplained(t *testing.T) {
+// The description of a flag has no quotes around the name of its value.
+func TestFlagDescriptionsHaveNoQuotes(t *testing.T) {
 	t.Parallel()
 	found, _ := completions(t, t.TempDir(), "coordinator", "solve", "4", "--limit")
 	if len(found) != 1 || !strings.HasPrefix(found[0], "--limit\tprint at most this number of boards") {
@@ -90,7 +90,7 @@ func TestFlagsAreExplained(t *testing.T) {
 	}
 }
 
-// bash completes with the script that the program prints: commands, flags, words and runs.
+// With the script that the program prints, bash completes commands, flags, values and runs.
 func TestBashCompletes(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "runs")
@@ -107,8 +107,8 @@ func TestBashCompletes(t *testing.T) {
 		{"worker ben", []string{"bench"}},
 		{"worker run --kernel gene", []string{"generic"}},
 	} {
-		// bash-completion's helper, as far as the script uses it; what follows is what bash
-		// does at a tab.
+		// The helper of bash-completion, as far as the script uses it, and then what bash does at
+		// a tab.
 		const script = `set +e
 _get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; prev=${words[cword-1]}; }
 source <("$program" completion bash)
@@ -125,9 +125,8 @@ printf '%s\n' "${COMPREPLY[@]}"`
 	}
 }
 
-// The scripts are ones that their shells can read; those of shells that are not here are
-// printed at least.
-func TestCompletionScripts(t *testing.T) {
+// Each shell that is installed parses its completion script; the others are printed at least.
+func TestShellsParseTheCompletionScripts(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"coordinator", "worker"} {
 		for _, shellName := range []string{"bash", "zsh", "fish", "powershell"} {
@@ -137,7 +136,7 @@ func TestCompletionScripts(t *testing.T) {
 			}
 			path, err := exec.LookPath(shellName)
 			if shellName == "powershell" || err != nil && shellName != "bash" {
-				t.Logf("%s reads no script here without running it, or is not here", shellName)
+				t.Logf("%s is not installed, or can't parse a script without running it", shellName)
 				continue
 			}
 			file := filepath.Join(t.TempDir(), "script")

@@ -10,21 +10,21 @@ import (
 	"testing"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
-// commandHelp is what the help of a command says of it.
+// commandHelp is the parsed help of a command.
 type commandHelp struct {
 	words    []string // coordinator ledger
 	long     string
 	use      string // coordinator ledger RUN [flags]
 	examples []string
-	below    []string
+	below    []string // names of its subcommands
 	flags    []string
 	last     string // line
 }
 
-// everyCommand returns all commands of both programs, as their own help lists them: one
-// that is added is among them by itself.
+// everyCommand returns all commands of both programs, as their own help lists them.
 func everyCommand(t *testing.T) []commandHelp {
 	t.Helper()
 	readAllHelp.Do(func() {
@@ -52,7 +52,7 @@ var (
 	flagLine    = regexp.MustCompile(`^ +(?:-\w, )?--([a-z-]+)`)
 )
 
-// readHelp reads what COMMAND --help prints: a text, and sections with a heading each.
+// readHelp parses what COMMAND --help prints: a text, and sections with a heading each.
 func readHelp(t *testing.T, words []string) commandHelp {
 	t.Helper()
 	text := clitest.Run(t, nil, slices.Concat(words, []string{"--help"})...).Stdout
@@ -89,8 +89,8 @@ func readHelp(t *testing.T, words []string) commandHelp {
 
 func (h *commandHelp) name() string { return strings.Join(h.words, " ") }
 
-// Every command explains itself: what it does in more than a line, how it is used, at least
-// an example, and that flags are set by the environment too.
+// The help of every command has a text of several lines, a usage line, at least one example,
+// and says that the environment sets flags too.
 func TestEveryCommandHasHelp(t *testing.T) {
 	for _, h := range everyCommand(t) {
 		if len(strings.Fields(h.long)) < 12 || strings.Count(h.long, "\n") > 25 {
@@ -105,33 +105,38 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	}
 }
 
-// Every flag of every command is really set by its variable, and its value is checked
-// before anything is begun: one that no flag takes is a mistake that names both.
-func TestEveryFlagFromTheEnvironment(t *testing.T) {
+// Every flag of every command is set by its environment variable. A value that no flag takes is
+// exit 2, and the error names the flag and the variable.
+func TestEnvironmentSetsEveryFlag(t *testing.T) {
 	t.Parallel()
 	const wrong = "/dev/null/no such thing"
 	arguments := strings.NewReplacer(" [flags]", "", " [command]", "", " N", " 4", " RUN", " n4-none", " SHELL", " bash", " [RUN]", "", " [FILE]", "", " [COMMAND]", "")
+	type setting struct {
+		command []string
+		flag    string
+	}
+	var settings []setting
 	for _, h := range everyCommand(t) {
 		if h.words[len(h.words)-1] == "help" {
-			continue // it is not to fail for what is set
+			continue // it ignores settings
 		}
-		command := strings.Fields(arguments.Replace(h.use))
 		for _, flag := range h.flags {
-			if flag == "help" || flag == "version" {
-				continue // questions, not settings
+			if flag != "help" && flag != "version" { // they are no settings
+				settings = append(settings, setting{strings.Fields(arguments.Replace(h.use)), flag})
 			}
-			variable := "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-			got := clitest.Run(t, []string{variable + "=" + wrong}, command...)
-			if got.Code != 2 || !strings.Contains(got.Stderr, "--"+flag) || !strings.Contains(got.Stderr, "(set by "+variable+")") || got.Stdout != "" {
-				t.Errorf("%s=%q %q: exit %d, stdout %q, stderr %q, want exit 2 and a line with --%s and %s",
-					variable, wrong, command, got.Code, got.Stdout, got.Stderr, flag, variable)
-			}
+		}
+	}
+	for _, s := range testkit.Sample(t, 30, settings) {
+		variable := "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(s.flag, "-", "_"))
+		got := clitest.Run(t, []string{variable + "=" + wrong}, s.command...)
+		if got.Code != 2 || !strings.Contains(got.Stderr, "--"+s.flag) || !strings.Contains(got.Stderr, "(set by "+variable+")") || got.Stdout != "" {
+			t.Errorf("%s=%q %q: exit %d, stdout %q, stderr %q, want exit 2 and a line with --%s and %s",
+				variable, wrong, s.command, got.Code, got.Stdout, got.Stderr, s.flag, variable)
 		}
 	}
 }
 
-// Both programs say their version.
-func TestVersions(t *testing.T) {
+func TestBothProgramsPrintTheirVersion(t *testing.T) {
 	for _, program := range []string{"coordinator", "worker"} {
 		got := clitest.Run(t, nil, program, "--version")
 		if !regexp.MustCompile(`^` + program + ` version \S+( \(.*\))?\n$`).MatchString(got.Stdout) {

@@ -33,9 +33,9 @@ func readLogLine(text string) (logLine, error) {
 	return line, nil
 }
 
-// logEntry is what docs/logs.md says of one line.
+// logEntry is the description of a line in docs/logs.md.
 type logEntry struct {
-	of      string // the section: who logs it
+	of      string // the section
 	message string
 	level   string
 	fields  map[string]logField

@@ -17,11 +17,10 @@ import (
 	"nqueens/pkg/cli/clitest"
 )
 
-// Every line of docs/logs.md but the seldom ones occurs when a cluster is made to log it,
-// on its level and with just the fields of its table; and no line of level info occurs that
-// is not there.
+// A cluster logs every line of docs/logs.md but the rare ones, at its level and with exactly
+// the fields of its table, and no line of level info that is not there.
 func TestLogsAreAsDocumented(t *testing.T) {
-	t.Parallel()
+	long(t)
 	page := readLogPage(t)
 	occurred := make(map[*logEntry]bool)
 	for _, p := range eventful(t) {
@@ -45,14 +44,14 @@ func TestLogsAreAsDocumented(t *testing.T) {
 	}
 	for _, entry := range page {
 		if !occurred[entry] && entry.of != seldom {
-			t.Errorf("nobody has logged the line %q", entry.message)
+			t.Errorf("no process has logged the line %q", entry.message)
 		}
 	}
 }
 
-// The examples of docs/logs.md have the fields of their tables, and what people read has
-// those of what programs read, but for times in seconds.
-func TestLogExamples(t *testing.T) {
+// The examples of docs/logs.md have the fields of their tables. The console form has the
+// fields of the JSON form, except times in seconds.
+func TestLogExamplesMatchTheirTables(t *testing.T) {
 	levels := map[any]string{"info": "INF", "warn": "WRN", "error": "ERR"}
 	for _, entry := range readLogPage(t) {
 		if entry.of == seldom {
@@ -68,7 +67,7 @@ func TestLogExamples(t *testing.T) {
 		}
 		head := fmt.Sprintf(`^\d\d:\d\d:\d\d %s %s( |$)`, levels[line["level"]], regexp.QuoteMeta(fmt.Sprint(line["message"])))
 		if !regexp.MustCompile(head).MatchString(entry.console) {
-			t.Errorf("the example of %q for people does not match %s", entry.message, head)
+			t.Errorf("the console example of %q does not match %s", entry.message, head)
 		}
 		var shown []string
 		for _, match := range regexp.MustCompile(` (\w+)=`).FindAllStringSubmatch(entry.console, -1) {
@@ -76,7 +75,7 @@ func TestLogExamples(t *testing.T) {
 		}
 		maps.DeleteFunc(line, func(name string, _ any) bool { return slices.Contains(common, name) || strings.HasSuffix(name, "_s") })
 		if slices.Sort(shown); !slices.Equal(shown, slices.Sorted(maps.Keys(line))) {
-			t.Errorf("the example of %q shows people the fields %q, and programs %q", entry.message, shown, slices.Sorted(maps.Keys(line)))
+			t.Errorf("the example of %q has the fields %q in the console form, and %q in JSON", entry.message, shown, slices.Sorted(maps.Keys(line)))
 		}
 	}
 }
@@ -104,8 +103,8 @@ func TestSeldomLinesAreThere(t *testing.T) {
 	}
 }
 
-// eventful lets a cluster log all that one logs when workers come, leave and die and a
-// coordinator is stopped and another goes on. It returns the processes, which have ended.
+// eventful runs a cluster in which workers join, leave and are killed, a coordinator is stopped
+// and another resumes. It returns the processes, which have ended.
 func eventful(t *testing.T) []*clitest.Process {
 	t.Helper()
 	inJSON := []string{"--log-format", "json", "--http", "127.0.0.1:0"}

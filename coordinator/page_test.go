@@ -15,23 +15,24 @@ type pageBlock struct {
 	line     int
 	language string // what follows the fence; of an indented block "indented"
 	text     string
-	excuse   string // why nothing here runs its commands: the comment before it
+	excuse   string // why no test runs its commands: the comment before it
 }
 
-// Comments before a block that say why its commands are not run with the page.
+// excuseComment matches comments before a block that say why its commands are not run with
+// the page.
 //
 //	<!-- run by FILE -->        another test runs them: FILE, from the root, which names the page
-//	<!-- by hand: REASON -->    nobody does
+//	<!-- by hand: REASON -->    no test runs them
 var excuseComment = regexp.MustCompile(`^<!-- (run by \S+|by hand: \S.*) -->$`)
 
-// heldElsewhere are pages of which other tests read the blocks of a language.
-var heldElsewhere = []heldBlocks{
+// checkedElsewhere are pages whose blocks of a language other tests read.
+var checkedElsewhere = []blockKind{
 	{"operations.md", "sh"},       // deploy/operations_test.go
 	{"operations.md", "sh watch"}, // deploy/operations_test.go
 	{"logs.md", "console"},        // log_page_test.go
 }
 
-type heldBlocks struct{ page, language string }
+type blockKind struct{ page, language string }
 
 // pageBlocks returns the blocks of a page.
 func pageBlocks(text string) (blocks []pageBlock) {
@@ -77,24 +78,23 @@ func pageBlocks(text string) (blocks []pageBlock) {
 	return blocks
 }
 
-// command is what a line looks like that somebody may type.
+// command matches a line that a reader may type.
 var command = regexp.MustCompile(`^(\$ )?([A-Z_]+=\S* )*(bin/|\./)?(coordinator|worker|docker|kubectl|nats-server|systemctl|go (run|build|test)|scripts/\S+|\.ci/run)(\s|$)`)
 
 // isRun reports whether the commands of a block are run with the page.
 func (b *pageBlock) isRun(page string) bool {
-	return b.excuse == "" && (b.language == "sh" || b.language == "console") && !b.isHeld(page)
+	return b.excuse == "" && (b.language == "sh" || b.language == "console") && !b.isChecked(page)
 }
 
-// isHeld reports whether another test reads the block.
-func (b *pageBlock) isHeld(page string) bool {
-	return slices.Contains(heldElsewhere, heldBlocks{filepath.Base(page), b.language})
+// isChecked reports whether another test reads the block.
+func (b *pageBlock) isChecked(page string) bool {
+	return slices.Contains(checkedElsewhere, blockKind{filepath.Base(page), b.language})
 }
 
-// check returns what is wrong with a block that nothing runs: a line that looks like a
-// command, and nobody says why.
+// check returns an error if no test runs the block, it has a command, and no comment says why.
 func (b *pageBlock) check(page string) error {
 	switch {
-	case b.isHeld(page):
+	case b.isChecked(page):
 		return nil
 	case b.language == "console" && b.excuse == "" && !strings.HasPrefix(b.text, "$ "):
 		return fmt.Errorf("%s:%d: a block of console begins with a command after $", page, b.line)
@@ -128,8 +128,8 @@ func (b *pageBlock) check(page string) error {
 	return nil
 }
 
-// changing is what differs from run to run, or from machine to machine, in what commands
-// print; a page may show any. All else must be as it is shown, but for ... in its place.
+// changing matches what differs between runs or machines in the output of commands; a page may
+// show any such text. All other text must be the same, except where the page has an ellipsis.
 var changing = []struct {
 	pattern *regexp.Regexp
 	becomes string
@@ -141,8 +141,8 @@ var changing = []struct {
 	{regexp.MustCompile(`"(seconds|rate|workers|threads|kernel|worker|host)":("[^"]*"|[0-9.e+-]+)`), `"$1":ANY`},
 }
 
-// looksLike reports whether a command printed what a page shows. A line of ... stands for
-// any lines, and within a line for anything.
+// looksLike reports whether a command printed what a page shows. A line of ... matches any
+// lines, and ... within a line matches any text.
 func looksLike(printed, shown string) bool {
 	for _, c := range changing {
 		printed, shown = c.pattern.ReplaceAllString(printed, c.becomes), c.pattern.ReplaceAllString(shown, c.becomes)
@@ -181,8 +181,9 @@ func readPages(t *testing.T) (pages []page) {
 	return pages
 }
 
-// What a page's blocks are, and which need nobody's word.
-func TestPageBlocks(t *testing.T) {
+// Blocks of a page are found with their languages and excuses, and a command that no test
+// runs needs an excuse.
+func TestPageBlocksAreFoundAndChecked(t *testing.T) {
 	const text = "# Title\n\n    go run ./coordinator count 18\n\n    more\n\ntext\n    not a block\n\n" +
 		"```sh\nworker kernels\n```\n<!-- by hand: it takes hours -->\n```bash\nscripts/bench table\n```\n\n<!-- by hand: lost -->\ntext\n\n" +
 		"```console\n$ worker kernels\ngeneric\n```\n```text\n    coordinator/   a folder\n```\n<!-- run by coordinator/page_test.go -->\n\n    worker task\n"
@@ -221,8 +222,8 @@ func TestPageBlocks(t *testing.T) {
 	}
 }
 
-// A page shows what a command prints today: names and times may differ, and nothing else.
-func TestLooksLike(t *testing.T) {
+// The output of a command matches a page if only names and times differ.
+func TestOnlyNamesAndTimesMayDiffer(t *testing.T) {
 	for _, c := range []struct {
 		printed, shown string
 		want           bool

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// fault does one thing to the cluster.
+// fault causes one random fault.
 func (s *soak) fault() {
 	s.t.Helper()
 	faults := []struct {
@@ -18,7 +18,7 @@ func (s *soak) fault() {
 		do     func() (struck bool)
 	}{
 		{"worker killed", 4, s.killWorker},
-		{"worker stopped or let go", 4, s.stopWorker},
+		{"worker suspended or resumed", 4, s.stopWorker},
 		{"coordinator killed", 4, s.killCoordinator},
 		{"server killed", 2, func() bool { return s.killServer(false) }},
 		{"server killed, store wiped", 1, func() bool { return s.killServer(true) }},
@@ -64,8 +64,8 @@ func (s *soak) stopWorker() bool {
 	return true
 }
 
-// killCoordinator kills the coordinator, and its successors too, perhaps: in the middle
-// of their start. What is accepted never becomes less.
+// killCoordinator kills the coordinator, and perhaps its successors in the middle of their
+// start. The number of accepted results never falls.
 func (s *soak) killCoordinator() bool {
 	s.t.Helper()
 	var before uint64
@@ -73,7 +73,7 @@ func (s *soak) killCoordinator() bool {
 		_ = s.coordinator.Cmd.Process.Kill() // it may have ended by itself
 		<-s.coordinator.Ended()
 		if s.coordinator.ExitCode() >= 0 {
-			return false // it is judged as it ended
+			return false // next checks how it ended
 		}
 		if s.run != "" {
 			now := s.accepted()
@@ -82,9 +82,9 @@ func (s *soak) killCoordinator() bool {
 			}
 			before = now
 		}
-		s.goOn()
+		s.resume()
 		if s.rng.IntN(3) > 0 {
-			s.settle()
+			s.awaitRun()
 			return true
 		}
 		elapse(s.t, time.Duration(s.rng.IntN(200))*time.Millisecond)
@@ -102,7 +102,7 @@ func (s *soak) killServer(wiped bool) bool {
 	return true
 }
 
-// remove deletes something on the server, where it is there.
+// remove deletes something on the server, if it exists.
 func (s *soak) remove(remove func(ctx context.Context) error) func() bool {
 	return func() bool {
 		ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
@@ -111,7 +111,7 @@ func (s *soak) remove(remove func(ctx context.Context) error) func() bool {
 	}
 }
 
-// litter publishes what can't be read.
+// litter publishes random bytes.
 func (s *soak) litter() bool {
 	garbage := make([]byte, s.rng.IntN(200))
 	for i := range garbage {
@@ -125,7 +125,7 @@ func (s *soak) litter() bool {
 	return true
 }
 
-// repeat publishes some results again that this run and others had.
+// repeat publishes some results of this run and earlier ones again.
 func (s *soak) repeat() bool {
 	if !s.view.conn.IsConnected() {
 		return false

@@ -21,45 +21,45 @@ import (
 
 var soakFor = flag.Duration("soak.for", 10*time.Second, "how long TestSoak makes faults; its seed is the variable SEED")
 
-// Run after run comes to the exact total under a random mixture of faults. When they
-// stop, the last run ends too.
+// Run after run comes to the exact total under a random mixture of faults. When the faults
+// stop, the last run completes too.
 func TestSoak(t *testing.T) {
-	t.Parallel()
+	long(t)
 	s := startSoak(t)
 	for deadline := time.Now().Add(*soakFor); time.Now().Before(deadline); {
 		s.fault()
 		elapse(t, time.Duration(s.rng.IntN(1000))*time.Millisecond)
 		if s.coordinator.HasEnded() {
-			s.judge()
+			s.next()
 		}
 	}
 	t.Logf("exact runs by the end of %v of faults: %d; faults: %s", *soakFor, s.runs, s.tally())
 	if len(s.struck) == 0 {
 		t.Error("no fault struck")
 	}
-	s.calm()
+	s.heal()
 	for runs, resumed := s.runs, 0; s.runs == runs; resumed++ {
 		if resumed > 3 {
 			t.Fatalf("the last run was incomplete %d times without faults", resumed)
 		}
 		s.coordinator.AwaitEndOr("its end", func() bool { return false })
-		s.judge()
+		s.next()
 	}
-	s.coordinator.Kill() // that of a run more
+	s.coordinator.Kill() // it has started another run
 	t.Logf("exact runs in all: %d", s.runs)
 }
 
-// soak is a cluster, and what was done to it.
+// soak is a cluster and its faults so far.
 type soak struct {
 	scene
 	rng     *rand.Rand
 	workers []*soakWorker
 	heard   func() []*nats.Msg
-	results []*nats.Msg // of all runs
-	n       int         // side of the board
-	args    []string    // of count
-	struck  map[string]int
-	runs    int // that were exact
+	results []*nats.Msg    // of all runs
+	n       int            // side of the board
+	args    []string       // of count
+	struck  map[string]int // by name of the fault
+	runs    int            // that were exact
 }
 
 type soakWorker struct {
@@ -92,11 +92,11 @@ func (s *soak) begin() {
 	s.n = 14 + s.rng.IntN(3)
 	s.args = []string{fmt.Sprint(s.n), "--depth", "3", "--nats", s.server.url}
 	s.coordinator = startCount(s.t, s.args...)
-	s.settle()
+	s.awaitRun()
 }
 
-// goOn starts another coordinator on the run, by one of the two ways.
-func (s *soak) goOn() {
+// resume starts another coordinator of the run, by count or by resume.
+func (s *soak) resume() {
 	s.t.Helper()
 	data := s.coordinator.Flag("--data")
 	args := append([]string{"count"}, s.args...)
@@ -106,17 +106,17 @@ func (s *soak) goOn() {
 	s.coordinator = start(s.t, "coordinator", append(args, "--data", data)...)
 }
 
-// settle waits until the coordinator has its run, or has ended.
-func (s *soak) settle() {
+// awaitRun waits until the coordinator has its run, or has ended.
+func (s *soak) awaitRun() {
 	s.t.Helper()
 	if s.coordinator.AwaitEndOr(counting, func() bool { return s.coordinator.Lines(counting) > 0 }) {
 		s.run = s.coordinator.Await(counting)
 	}
 }
 
-// judge checks how the coordinator ended, and goes on: with the run if it is incomplete,
-// else with another.
-func (s *soak) judge() {
+// next checks how the coordinator ended, and starts another: of the same run if that is
+// incomplete, else of a new one.
+func (s *soak) next() {
 	s.t.Helper()
 	switch code := s.coordinator.ExitCode(); code {
 	case 0:
@@ -126,18 +126,18 @@ func (s *soak) judge() {
 		s.begin()
 	case 4:
 		if out := s.coordinator.Stdout(); out != "" || s.coordinator.Lines(`"exit":4,.*the run is incomplete`) != 1 {
-			s.t.Fatalf("an incomplete run printed %q, and said why in %d lines", out, s.coordinator.Lines(`"exit":4`))
+			s.t.Fatalf("an incomplete run printed %q, and has %d lines of exit 4", out, s.coordinator.Lines(`"exit":4`))
 		}
 		s.struck["incomplete run"]++
-		s.goOn()
-		s.settle()
+		s.resume()
+		s.awaitRun()
 	default:
 		s.t.Fatalf("a coordinator ended with exit code %d", code)
 	}
 }
 
-// calm ends all faults that last, and lets the run be finished soon.
-func (s *soak) calm() {
+// heal ends all faults that last, and speeds the run up.
+func (s *soak) heal() {
 	s.t.Helper()
 	for _, w := range s.workers {
 		w.Signal(syscall.SIGCONT)
@@ -145,7 +145,7 @@ func (s *soak) calm() {
 	startWorker(s.t, s.server.url, "--kernel", "auto")
 }
 
-// tally says how often each fault struck.
+// tally lists how often each fault struck.
 func (s *soak) tally() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(s.struck)) {

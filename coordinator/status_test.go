@@ -10,9 +10,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// SIGUSR1 prints a line of progress, also where none is wanted otherwise, as often as it is
-// sent, and changes nothing else.
-func TestStatusOnSignal(t *testing.T) {
+// Each SIGUSR1 logs a line of progress, even with --no-progress, and changes nothing else.
+func TestSIGUSR1LogsProgress(t *testing.T) {
 	t.Parallel()
 	coordinator, url := startCluster(t, "12", "--no-progress")
 	testkit.Eventually(t, "two lines of progress", func() bool {

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// The table of a count says which queens stood beforehand: its total is not that of the
-// board.
-func TestTableOfPlacedQueens(t *testing.T) {
+// The table of a count lists the placed queens: its total is not that of the whole board.
+func TestTableListsPlacedQueens(t *testing.T) {
 	t.Parallel()
 	shown, stdout := onTerminal(t, nil, "8", "--place", "0,3", "--place", "h5")
 	row := regexp.MustCompile(`(?m)^placed +2 +beforehand, on 0,3 3,7\r?$`)

@@ -23,17 +23,17 @@ import (
 // escapes are the control sequences of a terminal; those that end in m set colors.
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*([A-Za-z])`)
 
-// On a terminal a count shows a display while it goes and a table when it is complete, and
-// on stdout the total alone. Without colors there are none; where no progress is wanted,
-// or the terminal can't move its cursor, there is the log as anywhere.
-func TestCountOnATerminal(t *testing.T) {
+// On a terminal a count shows a live display, and a table when it is complete; stdout has the
+// total alone. NO_COLOR removes the colors. Without progress, and on a terminal that can't
+// move its cursor, there is the log instead.
+func TestCountOnATerminalHasADisplayAndATable(t *testing.T) {
 	for name, c := range map[string]struct {
 		environment []string
 		args        []string
 		displays    bool
 		colors      bool
 	}{
-		"as it is":    {displays: true, colors: true},
+		"default":     {displays: true, colors: true},
 		"no color":    {environment: []string{"NO_COLOR=1"}, displays: true},
 		"no progress": {args: []string{"--no-progress"}, colors: true},
 		"dumb":        {environment: []string{"TERM=dumb", "NO_COLOR=1"}},
@@ -62,7 +62,8 @@ func TestCountOnATerminal(t *testing.T) {
 	}
 }
 
-// onTerminal counts with stderr on a terminal, and returns what that was sent, and stdout.
+// onTerminal counts with stderr on a terminal, and returns what the terminal was sent, and
+// stdout.
 func onTerminal(t *testing.T, environment []string, args ...string) (shown, stdout string) {
 	t.Helper()
 	emulator, terminal := clitest.Terminal(t, 80, 24)
@@ -80,7 +81,7 @@ func onTerminal(t *testing.T, environment []string, args ...string) (shown, stdo
 	return all.String(), string(out)
 }
 
-// countOn returns a slow count whose stderr is a terminal.
+// countOn returns the command of a slow count with stderr on a terminal.
 func countOn(t *testing.T, terminal *os.File, data string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(clitest.Programs(t), "coordinator"),
@@ -125,8 +126,8 @@ func readSome(t *testing.T, emulator *os.File, buffer []byte) (int, error) {
 	return n, err
 }
 
-// A coordinator that is killed leaves the cursor visible, and the prompt below the display.
-func TestKilledOnATerminal(t *testing.T) {
+// A coordinator that is killed leaves the cursor visible and below the display.
+func TestKilledCountLeavesTheCursorVisible(t *testing.T) {
 	t.Parallel()
 	emulator, terminal := clitest.Terminal(t, 80, 24)
 	cmd := countOn(t, terminal, t.TempDir(), "19")

@@ -17,9 +17,10 @@ import (
 	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
-// fake is a run whose coordinator is the test.
+// fake is a run that the test coordinates.
 type fake struct {
 	t      *testing.T
 	server server
@@ -50,15 +51,15 @@ func (f *fake) snapshot(state run.State) run.Progress {
 	return run.Progress{Run: f.run, N: 8, Symmetry: queens.None, State: state, Done: 3, Tasks: 4, WorkDone: 0.7, Solutions: big.NewInt(60)}
 }
 
-// tell publishes a snapshot until who watches logs the pattern, or has ended.
-func (f *fake) tell(p *clitest.Process, s run.Progress, pattern string) {
+// publish publishes a snapshot until the watcher writes the pattern.
+func (f *fake) publish(p *clitest.Process, s run.Progress, pattern string) {
 	f.t.Helper()
 	ctx, stop := context.WithCancel(f.t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			_ = f.bus.Telemetry().PublishProgress(s) // the test ends in vain where that fails
+			_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
@@ -67,8 +68,8 @@ func (f *fake) tell(p *clitest.Process, s run.Progress, pattern string) {
 	<-ended
 }
 
-// The objects have the fields that the help names, and no others.
-func TestWatchObject(t *testing.T) {
+// The objects of watch --json have the fields that the help names, and no others.
+func TestWatchObjectsHaveTheDocumentedFields(t *testing.T) {
 	t.Parallel()
 	f := startFake(t)
 	p := startWatchJSON(t, f.run, "--nats", f.server.url)
@@ -76,7 +77,7 @@ func TestWatchObject(t *testing.T) {
 	s.Placed = 2
 	s.ETA = run.Range{Min: time.Second, Max: 2 * time.Second}
 	s.Workers = []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, LongestTask: 1500 * time.Millisecond}}
-	f.tell(p, s, `("oldest_s":1.5)`)
+	f.publish(p, s, `("oldest_s":1.5)`)
 	var object map[string]any
 	first, _, _ := strings.Cut(p.Stdout(), "\n")
 	if err := json.Unmarshal([]byte(first), &object); err != nil {
@@ -94,30 +95,31 @@ func TestWatchObject(t *testing.T) {
 	}
 }
 
-// The watch of a run that ends without a total ends with the exit code that says how, and
-// prints none; nor does it print one that is said to be the total and can't be.
-func TestWatchToOtherEnds(t *testing.T) {
+// A watcher of a run that ends without a total prints none, and its exit code tells how the
+// run ended. It does not print a total that contradicts the published one.
+func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 	t.Parallel()
 	wrong := big.NewInt(93)
-	for name, c := range map[string]struct {
+	for _, c := range testkit.Sample(t, 2, []struct {
+		name  string
 		last  func(f *fake) run.Progress
 		exit  int
 		error string
 	}{
-		"contradicted": {func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
-		"cancelled":    {func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
-		"a wrong total": {func(f *fake) run.Progress {
+		{"contradicted", func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
+		{"cancelled", func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
+		{"a wrong total", func(f *fake) run.Progress {
 			s := f.snapshot(run.Complete)
 			s.Total = wrong
 			return s
 		}, 3, `claims another total for run n8-fake`},
-		"another board's total": {func(f *fake) run.Progress {
+		{"another board's total", func(f *fake) run.Progress {
 			s := f.snapshot(run.Complete)
 			s.Total, s.Placed = wrong, 1
 			return s
 		}, 0, ``},
-	} {
-		t.Run(name, func(t *testing.T) {
+	}) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f := startFake(t)
 			p := startWatch(t, f.run, "--nats", f.server.url, "--log-level", "debug")
@@ -127,14 +129,11 @@ func TestWatchToOtherEnds(t *testing.T) {
 				want = "93\n"
 			}
 			s := c.last(f)
-			for ended := false; !ended; {
-				_ = f.bus.Telemetry().PublishProgress(s) // the watch does not end where that fails
-				select {
-				case <-p.Ended():
-					ended = true
-				case <-time.After(50 * time.Millisecond):
-				}
-			}
+			testkit.Eventually(t, "the watcher has ended", func() bool {
+				_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
+				elapse(t, 50*time.Millisecond)
+				return p.HasEnded()
+			})
 			if out := p.ExpectExit(c.exit); out != want {
 				t.Errorf("it printed %q, want %q", out, want)
 			}
@@ -145,13 +144,13 @@ func TestWatchToOtherEnds(t *testing.T) {
 	}
 }
 
-// The end of a run that was not heard is told as far as the server knows it: that it was
-// cancelled; or nothing, some time after its record has gone.
-func TestWatchMissesTheEnd(t *testing.T) {
-	t.Parallel()
+// A watcher that has not received the end of a run tells what the server knows: that the run
+// was cancelled, or, some time after its record is gone, that it has ended.
+func TestWatchThatMissesTheEndTellsWhatTheServerKnows(t *testing.T) {
+	long(t)
 	f := startFake(t)
 	knowing, cancelled := startWatchJSON(t, f.run, "--nats", f.server.url), startWatch(t, f.run, "--nats", f.server.url)
-	f.tell(knowing, f.snapshot(run.Running), `("done":3,)`)
+	f.publish(knowing, f.snapshot(run.Running), `("done":3,)`)
 	if err := f.bus.Registry().Cancel(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +160,7 @@ func TestWatchMissesTheEnd(t *testing.T) {
 
 	f = startFake(t)
 	knowing = startWatchJSON(t, f.run, "--nats", f.server.url)
-	f.tell(knowing, f.snapshot(run.Running), `("done":3,)`)
+	f.publish(knowing, f.snapshot(run.Running), `("done":3,)`)
 	if err := f.bus.Registry().Delete(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +171,7 @@ func TestWatchMissesTheEnd(t *testing.T) {
 	knowing.ExpectExit(1)
 	knowing.Await(`"exit":1,.*(run n8-fake: the run has ended, but its end was not received)`)
 	if waited := time.Since(gone); waited < 10*time.Second {
-		t.Errorf("it gave the run up after %v", waited)
+		t.Errorf("it ended %v after the record was deleted, too early", waited)
 	}
 	none := startWatch(t, "--nats", f.server.url)
 	none.ExpectExit(1)

@@ -15,7 +15,7 @@ import (
 	"nqueens/pkg/cli/clitest"
 )
 
-// startWatch starts somebody who watches.
+// startWatch starts a watcher.
 func startWatch(t *testing.T, args ...string) *clitest.Process {
 	t.Helper()
 	return start(t, "coordinator", append([]string{"watch"}, args...)...)
@@ -27,7 +27,7 @@ func startWatchJSON(t *testing.T, args ...string) *clitest.Process {
 	return startWatch(t, append([]string{"--json"}, args...)...)
 }
 
-// watched is what is needed here of an object that watch prints.
+// watched has some fields of an object of watch --json.
 type watched struct {
 	Run, State string
 	Percent    float64
@@ -61,10 +61,9 @@ func awaitObject(t *testing.T, watcher *clitest.Process) {
 	}
 }
 
-// Those who watch beside a count see it rise from nothing to its end, and have its total,
-// whether they name the run or not; however many there are, and one that leaves, change
-// nothing.
-func TestWatchBesideACount(t *testing.T) {
+// Watchers see a run's progress from the start to the end, and print its total, whether they
+// name the run or not. Several watchers, and one that stops, change nothing.
+func TestWatchersSeeTheWholeRun(t *testing.T) {
 	t.Parallel()
 	s := startScene(t, "14", "--depth", "2")
 	release := brake(t, join(t, s.server.url))
@@ -97,9 +96,9 @@ func TestWatchBesideACount(t *testing.T) {
 	}
 }
 
-// Who watches stays through restarts of the server, also of one that has lost its store.
-func TestWatchThroughServerRestarts(t *testing.T) {
-	t.Parallel()
+// A watcher continues after the server restarts, even without its store.
+func TestWatchContinuesAfterServerRestarts(t *testing.T) {
+	long(t)
 	s := startScene(t, "12", "--depth", "2")
 	early := startWatchJSON(t, s.run, "--nats", s.server.url)
 	awaitObject(t, early)
@@ -121,10 +120,10 @@ func TestWatchThroughServerRestarts(t *testing.T) {
 	early.ExpectExit(0)
 }
 
-// Who watches stays when the coordinator is killed, stopped, and followed by another, and
-// says how things stand.
-func TestWatchThroughCoordinators(t *testing.T) {
-	t.Parallel()
+// A watcher continues after the coordinator is killed or stopped and another resumes the run,
+// and reports each change.
+func TestWatchContinuesWithTheNextCoordinator(t *testing.T) {
+	long(t)
 	s := startScene(t, "12", "--depth", "2")
 	w := startWatchJSON(t, s.run, "--nats", s.server.url)
 	awaitObject(t, w)
@@ -137,7 +136,7 @@ func TestWatchThroughCoordinators(t *testing.T) {
 	s.coordinator.Signal(syscall.SIGTERM)
 	s.coordinator.ExpectExit(128 + int(syscall.SIGTERM))
 	w.Await(`(stopped.*: coordinator resume ` + s.run + ` resumes the run)`)
-	// Who comes now is told the same, with nothing but the server's record.
+	// A watcher that starts now reports the same, from the server's record alone.
 	late := startWatch(t, "--nats", s.server.url)
 	late.Await(`(stopped with 0 of \d+ tasks done: coordinator resume ` + s.run + `)`)
 	s.resume()
@@ -146,13 +145,13 @@ func TestWatchThroughCoordinators(t *testing.T) {
 	late.ExpectTotal(known(12))
 	w.ExpectExit(0)
 	if w.Lines(`"the run continues"`) < 2 {
-		t.Error("it was not said each time that the run goes on")
+		t.Error("the watcher did not report each time that the run continues")
 	}
 }
 
-// Who watches a run that another coordinator takes over sees that go on with it.
-func TestWatchThroughATakeOver(t *testing.T) {
-	t.Parallel()
+// A watcher continues when another coordinator takes the run over.
+func TestWatchContinuesAfterATakeOver(t *testing.T) {
+	long(t)
 	s := startScene(t, "12", "--depth", "2")
 	w := startWatchJSON(t, s.run, "--nats", s.server.url)
 	awaitObject(t, w)
@@ -164,14 +163,14 @@ func TestWatchThroughATakeOver(t *testing.T) {
 	second.ExpectTotal(known(12))
 	w.ExpectExit(0)
 	if w.Lines("stopped") != 0 {
-		t.Error("the run was said to be stopped")
+		t.Error("the watcher reported the run as stopped")
 	}
 }
 
-// To watch is to read: who watches, and finds the run alone, asks the server for what its
-// streams are and for records, and everything there stays as it was.
-func TestWatchDisturbsNothing(t *testing.T) {
-	t.Parallel()
+// A watcher only reads: it asks the server for the bucket of runs and its records, and
+// changes nothing there.
+func TestWatchOnlyReads(t *testing.T) {
+	long(t)
 	s := startScene(t, "12", "--depth", "2")
 	s.view.eventually("there are tasks", func() bool { waiting, _ := s.view.tasks(); return waiting > 0 })
 	s.coordinator.Signal(syscall.SIGTERM)
@@ -186,7 +185,7 @@ func TestWatchDisturbsNothing(t *testing.T) {
 	}
 	w := startWatch(t, "--nats", s.server.url)
 	w.Await(`(stopped with)`)
-	elapse(t, 3*time.Second) // of looking again
+	elapse(t, 3*time.Second) // it polls
 	w.Signal(syscall.SIGTERM)
 	w.ExpectExit(128 + int(syscall.SIGTERM))
 	if err := s.view.conn.Flush(); err != nil {
@@ -198,18 +197,18 @@ func TestWatchDisturbsNothing(t *testing.T) {
 		case strings.HasPrefix(m.Subject, "$JS.API.STREAM.INFO.KV_nq_runs"), strings.HasPrefix(m.Subject, "$JS.API.DIRECT.GET.KV_nq_runs"):
 			asked++
 		case !strings.HasPrefix(m.Subject, "_INBOX.") && !strings.HasPrefix(m.Subject, "$JS.EVENT.ADVISORY."): // the server's
-			t.Errorf("who watches has sent to %s: %.100q", m.Subject, m.Data)
+			t.Errorf("the watcher has sent to %s: %.100q", m.Subject, m.Data)
 		}
 	}
 	if asked < 4 {
-		t.Errorf("who watches has asked the server %d times: the spy is blind", asked)
+		t.Errorf("the watcher has asked the server %d times: this test does not see its requests", asked)
 	}
 	if after := s.view.everything(); after != before {
-		t.Errorf("the server had\n%s\nand has\n%s", before, after)
+		t.Errorf("the server had\n%s\nand now has\n%s", before, after)
 	}
 }
 
-// everything tells what streams and consumers a server has, and how much was ever in each.
+// everything describes the streams and consumers of a server, with their sequences.
 func (v view) everything() string {
 	v.t.Helper()
 	var text strings.Builder
@@ -227,17 +226,17 @@ func (v view) everything() string {
 	return text.String()
 }
 
-// Where the server refuses the credentials, waiting does not help; of a run of this machine
-// its address is known, and no password.
-func TestWatchWithoutThePassword(t *testing.T) {
-	t.Parallel()
+// Refused credentials end a watcher with exit 5. It finds the server of a run of this machine,
+// but not the password, which is stored nowhere.
+func TestWatchWithoutThePasswordIsExit5(t *testing.T) {
+	long(t)
 	server := startServer(t, "--user", "bell", "--pass", "s3cret")
 	url := strings.Replace(server.url, "//", "//bell:s3cret@", 1)
 	coordinator := startCount(t, "12", "--depth", "2", "--nats", url)
 	run := coordinator.Await(counting)
 	holder, err := os.ReadFile(filepath.Join(coordinator.Flag("--data"), run, "holder.json"))
 	if err != nil || !strings.Contains(string(holder), server.url) || strings.Contains(string(holder), "s3cret") {
-		t.Errorf("who has the ledger says %s (%v)", holder, err)
+		t.Errorf("holder.json has %s (%v)", holder, err)
 	}
 	refused := startWatch(t, "--data", coordinator.Flag("--data"))
 	refused.ExpectExit(5)
@@ -252,10 +251,10 @@ func TestWatchWithoutThePassword(t *testing.T) {
 	}
 }
 
-// A count whose server lets nobody in can't be watched, and whoever tries is told what to
-// do; one that lets others in is found by its folder.
-func TestWatchARunOfThisMachine(t *testing.T) {
-	t.Parallel()
+// A run of this machine is found by its folder. If its server does not listen, the error says
+// what to do.
+func TestWatchFindsARunOfThisMachine(t *testing.T) {
+	long(t)
 	data := t.TempDir()
 	closed := start(t, "coordinator", "count", "20", "--workers", "1", "--depth", "1", "--data", data)
 	run := closed.Await(counting)

@@ -21,12 +21,13 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 	nqueensv1 "nqueens/proto/nqueens/v1"
 )
 
-// A worker that lies is found out where its lies don't happen to cancel, or another
-// has counted the same.
-func TestLyingWorker(t *testing.T) {
+// Wrong counts of a single worker never become a total: a contradiction is exit 3, and two
+// counts for one task are exit 4.
+func TestWrongCountsAreNoTotal(t *testing.T) {
 	t.Parallel()
 	inOne := func(lie func(n uint64) []uint64) answer {
 		return func(task queens.Task, count func() uint64) []uint64 {
@@ -41,7 +42,7 @@ func TestLyingWorker(t *testing.T) {
 	both := inOne(func(n uint64) []uint64 { return []uint64{n, n + 1} })
 	nothing := func(queens.Task, func() uint64) []uint64 { return []uint64{0} }
 	const mismatch = `^{"n":8,"total":null,"known":"mismatch","run":"[^"]*","symmetry":"mirror","tasks":21,"seconds":[0-9.]+,"workers":1}\n$`
-	for _, c := range []struct {
+	for _, c := range testkit.Sample(t, 3, []struct {
 		name   string
 		answer answer
 		flags  []string
@@ -56,7 +57,7 @@ func TestLyingWorker(t *testing.T) {
 		{"below the known total, JSON", nothing, []string{"--json"}, 3, mismatch, `counted 0, .* is 92`},
 		{"two results for a task", both, nil, 4, `^$`, `task 5 was counted`},
 		{"two results for a task, JSON", both, []string{"--json"}, 4, `^$`, `task 5 was counted`},
-	} {
+	}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			coordinator, url := startCluster(t, append([]string{"8", "--depth", "2"}, c.flags...)...)
@@ -71,15 +72,15 @@ func TestLyingWorker(t *testing.T) {
 				t.Errorf("it printed %q, want %#q", stdout, c.stdout)
 			}
 			if coordinator.Lines(`"exit":`+strconv.Itoa(c.code)+`,.*`+c.reason) != 1 {
-				t.Errorf("it did not say why: %s", c.reason)
+				t.Errorf("the error is not: %s", c.reason)
 			}
 		})
 	}
 }
 
-// A worker that reports what does not fit, beside two honest ones, is named in the log,
-// and its task is counted by others: the total is exact.
-func TestWrongWorkerAmongOthers(t *testing.T) {
+// A worker that reports a wrong or malformed result, beside two honest ones, is named in the
+// log, and others count its task: the total is exact.
+func TestTotalIsExactDespiteAWrongWorker(t *testing.T) {
 	t.Parallel()
 	publish := func(v view, m *nqueensv1.Result) error {
 		data, err := proto.Marshal(m)
@@ -88,18 +89,19 @@ func TestWrongWorkerAmongOthers(t *testing.T) {
 		}
 		return err
 	}
-	for name, c := range map[string]struct {
+	for _, c := range testkit.Sample(t, 2, []struct {
+		name  string
 		spoil func(m *nqueensv1.Result)
 		log   string
 	}{
-		"wrong count":      {func(m *nqueensv1.Result) { m.Count++ }, `conflict.*counted .* by liar`},
-		"another's hash":   {func(m *nqueensv1.Result) { m.Hash++ }, `its hash is not that of the task.*"worker":"liar".*refused a result`},
-		"no such task":     {func(m *nqueensv1.Result) { m.Task = 1000 }, `no such task.*"worker":"liar".*refused a result`},
-		"other protocol":   {func(m *nqueensv1.Result) { m.Protocol = 2 }, `message of protocol version 2.*"worker":"liar".*rejected a message`},
-		"no protocol":      {func(m *nqueensv1.Result) { m.Protocol = 0 }, `message without a protocol version.*rejected a message`},
-		"no kernel's name": {func(m *nqueensv1.Result) { m.Kernel = "" }, `rejected a message`},
-	} {
-		t.Run(name, func(t *testing.T) {
+		{"wrong count", func(m *nqueensv1.Result) { m.Count++ }, `conflict.*counted .* by liar`},
+		{"another's hash", func(m *nqueensv1.Result) { m.Hash++ }, `its hash is not that of the task.*"worker":"liar".*refused a result`},
+		{"no such task", func(m *nqueensv1.Result) { m.Task = 1000 }, `no such task.*"worker":"liar".*refused a result`},
+		{"other protocol", func(m *nqueensv1.Result) { m.Protocol = 2 }, `message of protocol version 2.*"worker":"liar".*rejected a message`},
+		{"no protocol", func(m *nqueensv1.Result) { m.Protocol = 0 }, `message without a protocol version.*rejected a message`},
+		{"no kernel's name", func(m *nqueensv1.Result) { m.Kernel = "" }, `rejected a message`},
+	}) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := startScene(t, "8", "--depth", "2")
 			task, lease, err := join(t, s.server.url).Queue().Next(t.Context())
@@ -121,16 +123,16 @@ func TestWrongWorkerAmongOthers(t *testing.T) {
 			startWorker(t, s.server.url)
 			s.coordinator.ExpectTotal(known(8))
 			if s.coordinator.Lines(c.log) == 0 {
-				t.Errorf("it did not log %s", c.log)
+				t.Errorf("the coordinator did not log %s", c.log)
 			}
 		})
 	}
 }
 
-// A task that three workers die of is quarantined: the run ends with exit 4, and says how
-// to count that task alone. So it can be counted, and the run resumed.
-func TestDeadlyTask(t *testing.T) {
-	t.Parallel()
+// A task that three workers were lost with is quarantined: the run ends with exit 4 and the
+// command that counts the task alone. The run can be resumed.
+func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
+	long(t)
 	const tasks, deadly = 8, 3
 	s := startScene(t, "16", "--depth", "1")
 	b := join(t, s.server.url)
@@ -159,7 +161,7 @@ func TestDeadlyTask(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// It has been given out before: who takes it says so.
+	// A worker announces a task that was delivered before.
 	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +178,7 @@ func TestDeadlyTask(t *testing.T) {
 	end := s.coordinator.Await(`("exit":4,.*)`)
 	for _, word := range append(victims, command, "7 of 8 tasks are counted") {
 		if !strings.Contains(end, word) {
-			t.Errorf("its last word %s does not have %q", end, word)
+			t.Errorf("the error %s does not have %q", end, word)
 		}
 	}
 
@@ -208,7 +210,7 @@ func count(t *testing.T, task *queens.Task) uint64 {
 // answer returns the counts that a worker reports for a task.
 type answer func(task queens.Task, count func() uint64) []uint64
 
-// work plays a worker until ctx ends. What can't be stored any more is let be.
+// work acts as a worker until ctx ends.
 func work(ctx context.Context, t *testing.T, b *bus.Bus, answer answer) {
 	generic, err := kernel.Choose("generic")
 	if err != nil {

@@ -1,9 +1,10 @@
-// What docs/ledger.md says of an export, held to by programs written from that page
-// alone: no code of the module counts, hashes or adds here.
+//go:build unix
+
+// These tests read an export with code written from docs/ledger.md alone: they count, hash and
+// add without any code of the module.
 package main_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/csv"
@@ -19,19 +20,19 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"nqueens/pkg/cli/clitest"
 )
 
-// Whoever follows docs/ledger.md gets from the text of its example, line by line, the
-// counts and hashes that stand there, and from all lines the known total.
+// The counts and hashes of the example in docs/ledger.md are right, and its lines add up to the
+// known total.
 func TestLedgerExample(t *testing.T) {
 	if total := recount(t, jsonLines(t, block(t, "json"))); total.String() != "10" {
 		t.Errorf("the example adds up to %v, want 10", total)
 	}
 }
 
-// The example is what the command prints today, but for names and times: in JSON, and,
-// for the task that is shown, in CSV.
+// The command prints the example, except for names and times: in JSON, and for one task in CSV.
 func TestLedgerExampleIsTheCommands(t *testing.T) {
 	data, run := countHere(t, "5", "--kernel", "generic")
 	want, got := jsonLines(t, block(t, "json")), jsonLines(t, coordinator(t, "ledger", run, "--data", data))
@@ -56,8 +57,8 @@ func TestLedgerExampleIsTheCommands(t *testing.T) {
 	}
 }
 
-// The page leads to the known total of whole runs too, with every symmetry and with
-// tasks of one prefix or many.
+// Whole runs add up to the known total too, with every symmetry and with tasks of one prefix
+// or many.
 func TestLedgerOfARunIsCountedAgain(t *testing.T) {
 	for _, args := range [][]string{
 		{"8"}, {"8", "--symmetry", "mirror"}, {"8", "--symmetry", "none"}, {"8", "--depth", "8"},
@@ -76,8 +77,8 @@ func TestLedgerOfARunIsCountedAgain(t *testing.T) {
 	}
 }
 
-// The script of the page adds up the example, and what no floating-point number holds
-// exactly; lines that are not whole together make no total.
+// The script of the page adds up the example, and numbers that no floating-point number holds
+// exactly. It prints no total of a sum that 8/k does not divide.
 func TestLedgerScript(t *testing.T) {
 	if total, err := addUp(t, block(t, "json")); err != nil || total != "10" {
 		t.Errorf("the example adds up to %q (%v), want 10", total, err)
@@ -116,7 +117,7 @@ type exported struct {
 	Seconds  float64
 }
 
-// recount checks every line, the ids, and returns the total.
+// recount checks every line and the order of the ids, and returns the total.
 func recount(t *testing.T, lines []exported) *big.Int {
 	t.Helper()
 	byK := make(map[int64]*big.Int)
@@ -241,15 +242,9 @@ func countHere(t *testing.T, args ...string) (data, run string) {
 // coordinator runs the command to its end and returns what it printed.
 func coordinator(t *testing.T, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "coordinator", args...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NQUEENS_") })
-	var told strings.Builder
-	cmd.Stderr = &told
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("coordinator %q: %v\n%s", args, err, told.String())
+	got := clitest.Run(t, nil, append([]string{"coordinator"}, args...)...)
+	if got.Code != 0 {
+		t.Fatalf("coordinator %q: exit %d\n%s", args, got.Code, got.Stderr)
 	}
-	return string(out)
+	return got.Stdout
 }
