@@ -72,7 +72,7 @@ func writeTable(w io.Writer, rows [][]string, color bool) error {
 
 // logSnapshot adds to an event how far a run has come.
 func logSnapshot(event *zerolog.Event, p *run.Progress) {
-	event.Float64("percent", humanize.Percentage(p.WorkDone)).Uint64("done", p.Done).Uint64("tasks", p.Tasks).
+	event.Uint64("done", p.Done).Uint64("tasks", p.Tasks).Float64("percent", humanize.Percentage(p.WorkDone)).
 		Str("solutions", p.Solutions.String())
 	logDuration(event, "elapsed", p.Elapsed)
 }

@@ -76,7 +76,7 @@ func TestResult(t *testing.T) {
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != table {
 		t.Errorf("table %q, want %q", got, table)
 	}
-	line := `{"level":"info","run":"n8-a","end":"complete","percent":100,"done":5,"tasks":5,"solutions":"1234",` +
+	line := `{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"percent":100,"solutions":"1234",` +
 		`"elapsed":"2s","elapsed_s":2,"core_time":"1m","core_time_s":60,"rate":617,"workers":2,"repeated":3,"conflicts":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
 		`"total":"1234","known":"none","message":"run ended"}` + "\n"
 	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); got != line {
