@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -9,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -26,11 +23,8 @@ const (
 	// minBatches by then.
 	sampleFraction = 1. / 3
 	minBatches     = 128
-	// errorGroups is the number of equal groups by whose differences the error is estimated. They
-	// are consecutive in time, so they show changes of the machine's speed too.
-	errorGroups = 16
-	// strata is the number of equal parts into which all work is divided.
-	strata = 16
+	// minObservations is the least number of batches, even after the budget.
+	minObservations = 32
 )
 
 // Cost is what the searches of a count take on one thread while the other threads are busy.
@@ -50,9 +44,8 @@ type Cost struct {
 //
 // A batch has prefixes of one class, and each class gets batches in proportion to its share of the
 // work. So the time of a batch, divided by the batch's share of the class's prefixes and by the
-// class's share of the work, estimates the time of all searches, and Seconds is the mean. Similar
-// classes are put together in strata of equal shares, each of which gets about the same number of
-// batches.
+// class's share of the work, estimates the time of all searches, and Seconds is the mean. Batches
+// are evenly spread over the work of all classes.
 //
 // References: M. H. Hansen, W. N. Hurwitz, "On the theory of sampling from finite populations",
 // Annals of Mathematical Statistics 14 (1943), 333-362.
@@ -64,28 +57,25 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 	if err != nil {
 		return Cost{}, err
 	}
-	s := sampler{trees: t, pools: pools, order: t.byWeight(), batch: make([]int, len(pools)), batches: minBatches}
+	s := sampler{trees: t, pools: pools, batch: make([]int, len(pools)), batches: minBatches}
 	if err := s.calibrate(ctx, k, plans); err != nil {
 		return Cost{}, err
 	}
 	deadline := time.Now().Add(budget)
 	before, _ := ran()
 	var mu sync.Mutex
-	var found []observation
-	group, ctx := errgroup.WithContext(ctx)
-	for range threads {
-		group.Go(func() error {
-			own, err := s.observe(ctx, k, deadline)
-			mu.Lock()
-			found = append(found, own...)
-			mu.Unlock()
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	var observations []float64
+	err = inParallel(ctx, threads, threads, func(ctx context.Context, _ int) error {
+		seconds, err := s.observe(ctx, k, deadline)
+		mu.Lock()
+		defer mu.Unlock()
+		observations = append(observations, seconds...)
+		return err
+	})
+	if err != nil {
 		return Cost{}, err
 	}
-	cost := mean(found)
+	cost := mean(observations)
 	cost.Error = math.Hypot(cost.Error, s.poolError())
 	cost.CPUShare = 1
 	if after, known := ran(); known && cost.Seconds > 0 {
@@ -98,22 +88,10 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 type sampler struct {
 	trees   *TreeEstimate
 	pools   []pool
-	order   []int // of the classes, similar ones next to each other
 	batch   []int // batch size of each class
 	batches int64 // number of batches that is enough
 	next    atomic.Int64
 	counted atomic.Int64 // time spent counting batches, in ns, of all threads
-}
-
-// byWeight returns the classes sorted by weight. Classes of one weight keep their order, in which boards
-// allow more and more squares.
-func (t *TreeEstimate) byWeight() []int {
-	order := make([]int, len(t.classes))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.classes[i].K, t.classes[j].K) })
-	return order
 }
 
 // calibrate chooses the sizes of the batches and their number. It counts batches of the largest class,
@@ -163,28 +141,20 @@ func (s *sampler) time(ctx context.Context, c kernel.Counter, class int, batch [
 	return time.Since(start), err
 }
 
-// observation is the estimate of the time of all searches from one batch.
-type observation struct {
-	batch   int64   // its number
-	place   float64 // position in all work, 0 to 1
-	seconds float64
-}
-
-// observe counts batches on one thread until there are enough, or until the deadline has passed and every
-// group has some.
-func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Time) ([]observation, error) {
-	var found []observation
+// observe counts batches on one thread until there are enough, or until the deadline has passed and
+// there are minObservations. It returns the estimate of the time of all searches, in seconds, from
+// each batch.
+func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Time) (observations []float64, err error) {
 	counter := k.New()
 	for {
 		batch := s.next.Add(1) - 1
-		if batch >= s.batches || batch >= 2*errorGroups && !time.Now().Before(deadline) {
-			return found, nil
+		if batch >= s.batches || batch >= minObservations && !time.Now().Before(deadline) {
+			return observations, nil
 		}
-		place := place(batch)
-		class := s.class(place)
+		class := s.class(position(batch))
 		pool := &s.pools[class]
 		if len(pool.prefixes) == 0 {
-			found = append(found, observation{batch, place, 0})
+			observations = append(observations, 0)
 			continue
 		}
 		prefixes := pool.batch(s.batch[class], rand.New(rand.NewPCG(1, uint64(batch))))
@@ -194,26 +164,26 @@ func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Ti
 		}
 		s.counted.Add(int64(elapsed))
 		inAll := pool.size / float64(len(prefixes)) / s.trees.workShares[class]
-		found = append(found, observation{batch, place, elapsed.Seconds() * inAll})
+		observations = append(observations, elapsed.Seconds()*inAll)
 	}
 }
 
-// place returns the position of a batch in all work, from 0 to 1. The positions of any run of numbers
+// position returns the position of a batch in all work, from 0 to 1. The positions of any run of numbers
 // are evenly spread, as the multiples of the golden ratio modulo 1 are.
-func place(batch int64) float64 {
-	_, place := math.Modf(float64(batch) * math.Phi)
-	return place
+func position(batch int64) float64 {
+	_, position := math.Modf(float64(batch) * math.Phi)
+	return position
 }
 
 // class returns the class at a position of all work.
-func (s *sampler) class(place float64) int {
-	for _, i := range s.order {
-		if place < s.trees.workShares[i] {
-			return i
+func (s *sampler) class(position float64) int {
+	for class, share := range s.trees.workShares {
+		if position < share {
+			return class
 		}
-		place -= s.trees.workShares[i]
+		position -= share
 	}
-	return s.order[len(s.order)-1]
+	return len(s.pools) - 1
 }
 
 // poolError returns the relative standard error that all batches share because they come from the same
@@ -226,36 +196,17 @@ func (s *sampler) poolError() float64 {
 	return math.Sqrt(variance)
 }
 
-// mean returns the mean of the observations over the strata. It estimates the error from the differences
-// between groups of the sample, relative to the means of the strata.
-func mean(found []observation) Cost {
-	slices.SortFunc(found, func(a, b observation) int { return cmp.Compare(a.batch, b.batch) })
-	var sums, numbers [strata]float64
-	for _, o := range found {
-		sums[o.stratum()] += o.seconds
-		numbers[o.stratum()]++
+// mean returns the mean of the observations, with the standard error of independent observations: an
+// upper bound, because batches are evenly spread.
+func mean(observations []float64) Cost {
+	var sum, squares float64
+	for _, seconds := range observations {
+		sum += seconds
+		squares += seconds * seconds
 	}
-	var seconds float64
-	for i := range sums {
-		sums[i] /= numbers[i]
-		seconds += sums[i] / strata
-	}
-	if seconds == 0 {
+	if sum == 0 {
 		return Cost{}
 	}
-	var squares float64
-	for i := range errorGroups {
-		var apart float64
-		members := found[i*len(found)/errorGroups : (i+1)*len(found)/errorGroups]
-		for _, o := range members {
-			apart += (o.seconds - sums[o.stratum()]) / float64(len(members))
-		}
-		squares += apart * apart
-	}
-	// Each observation shifts its stratum's mean; correct the variance for that.
-	n := float64(len(found))
-	variance := squares / (errorGroups * errorGroups) * n / (n - strata)
-	return Cost{Seconds: seconds, Error: math.Sqrt(variance) / seconds}
+	n := float64(len(observations))
+	return Cost{Seconds: sum / n, Error: math.Sqrt(max(squares*n/(sum*sum)-1, 0) / (n - 1))}
 }
-
-func (o *observation) stratum() int { return int(o.place * strata) }
