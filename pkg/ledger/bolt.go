@@ -41,7 +41,7 @@ func (l *Ledger) update(f func(*bbolt.Tx) error) error {
 	case l.reading > 0:
 		return l.errReading()
 	}
-	l.failed = wrapIO(l.path, l.recoverBolt(func() error { return l.db.Update(f) }))
+	l.failed = l.wrapIO(l.recoverBolt(func() error { return l.db.Update(f) }))
 	return l.failed
 }
 

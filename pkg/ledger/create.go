@@ -115,7 +115,7 @@ func (l *Ledger) initialize(h Header) error {
 		h.Created = canonicalTime(h.Created)
 		return cmp.Or(
 			putJSON(tx, headerBucket, formatKey, Version),
-			putJSON(tx, headerBucket, headerKey, headerJSON(h)),
+			putJSON(tx, headerBucket, headerKey, h),
 			putJSON(tx, progressBucket, positionKey, positionJSON{}),
 			putJSON(tx, progressBucket, rejectedKey, 0),
 			putJSON(tx, progressBucket, stateKey, run.Running),

@@ -52,26 +52,15 @@ func (l *Ledger) damaged(err error) error { return &DamagedError{File: l.path, E
 
 func (l *Ledger) errReading() error { return fmt.Errorf("the ledger %s is being read", l.path) }
 
-// diskError says that the file could not be read or written. The run can be resumed.
-type diskError struct {
-	file string
-	err  error
-}
-
-func (e *diskError) Error() string {
-	advice := "correct that"
-	if errors.Is(e.err, syscall.ENOSPC) {
-		advice = "make room"
-	}
-	return fmt.Sprintf("the ledger %s: %v: %s and resume; no accepted result is lost", e.file, e.err, advice)
-}
-
-func (e *diskError) Unwrap() []error { return []error{e.err, queens.ErrIncomplete} }
-
-// wrapIO wraps any error except a DamagedError in a diskError.
-func wrapIO(path string, err error) error {
+// wrapIO says of any error except a DamagedError that the file could not be read or
+// written, and that the run can be resumed.
+func (l *Ledger) wrapIO(err error) error {
 	if err == nil || errors.As(err, new(*DamagedError)) {
 		return err
 	}
-	return &diskError{file: path, err: err}
+	advice := "correct that"
+	if errors.Is(err, syscall.ENOSPC) {
+		advice = "make room"
+	}
+	return fmt.Errorf("%w: the ledger %s: %w: %s and resume; no accepted result is lost", queens.ErrIncomplete, l.path, err, advice)
 }

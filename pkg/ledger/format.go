@@ -17,12 +17,14 @@ import (
 // The buckets of the file. A number in a key or value is 8 bytes, big endian; every
 // value ends with its checksum, see [addChecksum].
 //
-//	header    "format": Version; "header": a headerJSON
+//	header    "format": Version; "header": the Header
 //	progress  "position": a positionJSON; "refused": number of rejections; "state"
 //	names     0, 1, ...: name of a worker or kernel
 //	results   task: a result, see [appendResult]
 //	votes     0, 1, ...: task and result, in order of arrival
-//	evidence  0, 1, ...: a rejectionJSON, the first maxRejections of them
+//	evidence  0, 1, ...: the first maxRejections rejections
+//
+// The values of header, progress and evidence are JSON.
 var (
 	headerBucket     = []byte("header")
 	progressBucket   = []byte("progress")
@@ -40,22 +42,11 @@ var (
 	stateKey    = []byte("state")
 )
 
-// What is stored as JSON.
-type (
-	headerJSON struct {
-		Run      string          `json:"run"`
-		Created  time.Time       `json:"created"`
-		Manifest queens.Manifest `json:"manifest"`
-	}
-	positionJSON struct {
-		Created  time.Time `json:"stream"`
-		Sequence uint64    `json:"sequence"`
-	}
-	rejectionJSON struct {
-		Result queens.Result `json:"result"`
-		Reason string        `json:"reason"`
-	}
-)
+// positionJSON is a [run.StreamPosition] as it is stored.
+type positionJSON struct {
+	Created  time.Time `json:"stream"`
+	Sequence uint64    `json:"sequence"`
+}
 
 // canonicalTime returns a time as it is read back from the file: in UTC, without a
 // monotonic clock reading.

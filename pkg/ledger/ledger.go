@@ -29,15 +29,15 @@ const Version = 1
 
 // Header is what a ledger is created with. It never changes.
 type Header struct {
-	Run      string
-	Created  time.Time
-	Manifest queens.Manifest
+	Run      string          `json:"run"`
+	Created  time.Time       `json:"created"`
+	Manifest queens.Manifest `json:"manifest"`
 }
 
 // Rejection is a result that can't belong to the run, and the reason.
 type Rejection struct {
-	Result queens.Result
-	Reason string
+	Result queens.Result `json:"result"`
+	Reason string        `json:"reason"`
 }
 
 // maxRejections bounds the rejected results that are stored: the first ones.

@@ -61,9 +61,7 @@ func (l *Ledger) loadHeader(tx *bbolt.Tx) error {
 	if version != Version {
 		return fmt.Errorf("the ledger %s has format %d, and this program reads format %d: use the program that created it", l.path, version, Version)
 	}
-	var header headerJSON
-	err := getJSON(tx, headerBucket, headerKey, &header)
-	l.header = Header(header)
+	err := getJSON(tx, headerBucket, headerKey, &l.header)
 	if err == nil {
 		err = validateHeader(&l.header)
 	}
@@ -129,10 +127,8 @@ func (l *Ledger) loadVotes(tx *bbolt.Tx) error {
 func (l *Ledger) readRejections(tx *bbolt.Tx) ([]Rejection, error) {
 	var all []Rejection
 	err := forEachNumbered(tx, rejectionsBucket, func(value []byte) error {
-		var r rejectionJSON
-		err := json.Unmarshal(value, &r)
-		all = append(all, Rejection(r))
-		return err
+		all = append(all, Rejection{})
+		return json.Unmarshal(value, &all[len(all)-1])
 	})
 	if want := min(l.rejected, maxRejections); err == nil && uint64(len(all)) != want {
 		err = fmt.Errorf("it has %d rejected results, and should have %d", len(all), want)

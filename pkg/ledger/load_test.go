@@ -93,10 +93,10 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 		}, "names: number 0: the checksum"},
 		"header that is none": {func(tx *bbolt.Tx) error { return putJSON(tx, headerBucket, headerKey, 5) }, "header of header: json"},
 		"header of no run": {func(tx *bbolt.Tx) error {
-			return putJSON(tx, headerBucket, headerKey, headerJSON{Manifest: headerOf(1).Manifest})
+			return putJSON(tx, headerBucket, headerKey, Header{Manifest: headerOf(1).Manifest})
 		}, "run name"},
 		"header of too many tasks": {func(tx *bbolt.Tx) error {
-			return putJSON(tx, headerBucket, headerKey, headerJSON(headerOf(1<<60)))
+			return putJSON(tx, headerBucket, headerKey, headerOf(1<<60))
 		}, "tasks are more than"},
 		"name missing":    {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(key64(0)) }, "names: number 0 is missing"},
 		"name twice":      {func(tx *bbolt.Tx) error { return putValid(tx, namesBucket, 4, []byte("generic")) }, `it has the name "generic" twice`},
@@ -108,7 +108,7 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 			return putValid(tx, votesBucket, 2, appendResult(key64(8), &good, 0, 1))
 		}, "result of task 8 is not the one that its votes chose"},
 		"rejection missing":   {func(tx *bbolt.Tx) error { return tx.Bucket(rejectionsBucket).Delete(key64(0)) }, "0 rejected results, and should have 1"},
-		"rejection surplus":   {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 1, jsonOf(t, rejectionJSON{})) }, "2 rejected results, and should have 1"},
+		"rejection surplus":   {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 1, jsonOf(t, Rejection{})) }, "2 rejected results, and should have 1"},
 		"rejection truncated": {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 0, []byte("{")) }, "evidence: number 0: unexpected end"},
 		"key too short":       {func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Put([]byte("1234567"), []byte("x")) }, "a result has the key"},
 	} {

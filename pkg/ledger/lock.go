@@ -29,12 +29,12 @@ func (l *Ledger) acquire(ctx context.Context) error {
 			l.claimLockInfo()
 		}
 		if !errors.Is(err, errLocked) {
-			return wrapIO(l.path, err)
+			return l.wrapIO(err)
 		}
 		writer, err := l.heldByWriter()
 		switch {
 		case err != nil:
-			return wrapIO(l.path, err)
+			return l.wrapIO(err)
 		case writer:
 			return &LockedError{Folder: folder, Holder: readLockInfo(folder)}
 		case time.Since(start) >= readersTimeout:

@@ -57,7 +57,7 @@ func open(ctx context.Context, folder string, mode openMode) (*Ledger, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("there is no ledger: %w", err)
 	case err != nil:
-		return nil, wrapIO(l.path, err)
+		return nil, l.wrapIO(err)
 	}
 	if err := l.lockAndLoad(ctx); err != nil {
 		_ = l.release()
@@ -73,13 +73,13 @@ func (l *Ledger) lockAndLoad(ctx context.Context) error {
 	}
 	info, err := l.file.Stat()
 	if err != nil {
-		return wrapIO(l.path, err)
+		return l.wrapIO(err)
 	}
 	if err := checkStructure(l.file, info.Size()); err != nil {
 		return l.damaged(err)
 	}
 	if err := l.openBolt(); err != nil {
-		return wrapIO(l.path, err)
+		return l.wrapIO(err)
 	}
 	if err := l.load(); err != nil {
 		return err

@@ -117,7 +117,7 @@ func (t *acceptTx) put(bucket, key, prefix []byte, r *queens.Result) error {
 func (t *acceptTx) finish(rejected []Rejection, at run.StreamPosition) error {
 	for i := range rejected {
 		if t.rejected < maxRejections {
-			if err := putJSON(t.tx, rejectionsBucket, key64(t.rejected), rejectionJSON(rejected[i])); err != nil {
+			if err := putJSON(t.tx, rejectionsBucket, key64(t.rejected), rejected[i]); err != nil {
 				return fmt.Errorf("a rejected result: %w", err)
 			}
 		}
