@@ -98,7 +98,7 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyOptions, st
 	if err != nil && !errors.Is(err, queens.ErrContradiction) && !errors.Is(err, queens.ErrIncomplete) {
 		return err
 	}
-	v.Recounted, v.Whole, v.Known = found.Recounted, found.Whole, report.Comparison(audit.CompareKnown(l, found.Total, err))
+	v.Recounted, v.Whole, v.Known = found.Recounted, found.RecountedBy, report.Comparison(audit.CompareKnown(l, found.Total, err))
 	v.Seconds = time.Since(start).Seconds()
 	if v.Verified = err == nil; v.Verified {
 		v.Total = (*report.Decimal)(found.Total)

@@ -67,13 +67,11 @@ func export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 	err := each(m, func(task queens.Task) error {
 		task.Run = h.Run
 		k := m.Classes[m.ClassOf(task.ID)].K
-		switch result, counted, err := l.Result(task.ID); {
+		switch result, counted, err := resultOf(l, &task); {
 		case err != nil:
 			return err
 		case !counted:
 			return write(queens.NewExportedTask(&task, k, nil))
-		case result.Hash != task.Hash():
-			return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, task.ID, result.Worker)
 		default:
 			return write(queens.NewExportedTask(&task, k, &result))
 		}

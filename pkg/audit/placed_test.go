@@ -13,9 +13,9 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// placed8 returns the manifest of a count of n = 8 with two queens placed, and the
-// results of its tasks by the reference kernel, whose sum is 5.
-func placed8(t *testing.T) (queens.Manifest, []queens.Result) {
+// runPlaced8 returns the manifest of a count of n = 8 with two placed queens, and the
+// results of its tasks by the reference kernel. Their sum is 5.
+func runPlaced8(t *testing.T) (queens.Manifest, []queens.Result) {
 	t.Helper()
 	placed := []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}
 	classes, err := symmetry.Classes(8, queens.None, placed...)
@@ -27,10 +27,10 @@ func placed8(t *testing.T) (queens.Manifest, []queens.Result) {
 		t.Fatal(err)
 	}
 	m.Placed = placed
-	return m, countAll(t, &m)
+	return m, countTasks(t, &m)
 }
 
-func countAll(t *testing.T, m *queens.Manifest) []queens.Result {
+func countTasks(t *testing.T, m *queens.Manifest) []queens.Result {
 	t.Helper()
 	var results []queens.Result
 	for task := range split.Tasks(m) {
@@ -43,17 +43,17 @@ func countAll(t *testing.T, m *queens.Manifest) []queens.Result {
 	return results
 }
 
-// The total of placed queens is that of the plain search, and the whole counted again
-// with the queens mirrored agrees with it and with no other.
+// The total of a board with placed queens is that of the plain search. A recount with the
+// queens mirrored agrees with it and with no other.
 func TestPlaced(t *testing.T) {
-	m, results := placed8(t)
+	m, results := runPlaced8(t)
 	want := new(big.Int)
 	for solution := range oracle.Boards(8) {
 		if solution[0] == 3 && solution[3] == 7 {
 			want.Add(want, big.NewInt(1))
 		}
 	}
-	total, err := Total(t.Context(), enter(t, m, results), nil)
+	total, err := Total(t.Context(), newLedger(t, m, results), nil)
 	if err != nil || total.Cmp(want) != 0 {
 		t.Fatalf("total %v (error %v), want %v", total, err, want)
 	}
@@ -66,8 +66,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// Classes that are not those of the placed queens make no total, whatever the tasks hash
-// to: neither with other queens in the manifest, nor without, nor with a symmetry.
+// Classes that are not those of the placed queens are a contradiction: with other queens in
+// the manifest, without any, with another weight, or with a symmetry.
 func TestPlacedClasses(t *testing.T) {
 	for name, doctor := range map[string]func(m *queens.Manifest){
 		"other queens": func(m *queens.Manifest) { m.Placed = []queens.Square{{Row: 0, Column: 4}, {Row: 3, Column: 0}} },
@@ -75,19 +75,19 @@ func TestPlacedClasses(t *testing.T) {
 		"no queens":    func(m *queens.Manifest) { m.Placed = nil },
 		"another k":    func(m *queens.Manifest) { m.Classes[0].K = 4 },
 	} {
-		m, _ := placed8(t)
+		m, _ := runPlaced8(t)
 		m.Placed, m.Classes = slices.Clone(m.Placed), slices.Clone(m.Classes)
 		doctor(&m)
-		if err := Classes(&m); !errors.Is(err, queens.ErrContradiction) {
+		if err := CheckClasses(&m); !errors.Is(err, queens.ErrContradiction) {
 			t.Errorf("%s: error %v, want %v", name, err, queens.ErrContradiction)
 		}
 	}
-	m, _ := placed8(t)
+	m, _ := runPlaced8(t)
 	m.Symmetry = queens.Full
-	if err := Classes(&m); err == nil {
-		t.Error("placed queens of symmetry full have classes")
+	if err := CheckClasses(&m); err == nil {
+		t.Error("placed queens and symmetry full are accepted")
 	}
-	if m.Symmetry = queens.None; Classes(&m) != nil {
-		t.Errorf("the true classes: %v", Classes(&m))
+	if m.Symmetry = queens.None; CheckClasses(&m) != nil {
+		t.Errorf("the true classes: %v", CheckClasses(&m))
 	}
 }

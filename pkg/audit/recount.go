@@ -17,28 +17,27 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Sample says which tasks of a ledger to count again, and with what.
+// Sample selects tasks of a ledger to count again, and how.
 type Sample struct {
-	// Share of the counted tasks, 0 to 1: each is taken with that probability, and one
-	// of each class at any rate.
+	// Share of the counted tasks, 0 to 1: each is selected with that probability, and at
+	// least one of each class.
 	Share float64
-	// Seed of the choice: the same seed takes the same tasks.
+	// Seed of the selection: the same seed selects the same tasks.
 	Seed    uint64
 	Kernel  kernel.Kernel
-	Threads int // at least 1
-	// Recounted, if it is there, is how many tasks have been counted again so far, for
-	// those who wait.
+	Threads int // At least 1.
+	// Recounted, if not nil, is updated with the number of tasks counted again so far.
 	Recounted *atomic.Uint64
 }
 
-// Recount counts a sample of the ledger's tasks again and returns their number. It
-// makes the tasks anew from the manifest, and holds each count against the ledger's.
-// An error wraps [queens.ErrContradiction] where they differ, and names task and
-// worker; or the cause of ctx's end.
+// Recount counts a sample of the ledger's tasks again and returns their number. It makes
+// the tasks from the manifest, and compares each count with the ledger's. If they differ the
+// error wraps [queens.ErrContradiction] and names task and worker; otherwise it may be the
+// cause of ctx's end.
 func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (uint64, error) {
 	m := l.Header().Manifest
 	rng := rand.New(rand.NewPCG(s.Seed, 0))
-	always := oneOfEach(l, &m, rng)
+	always := onePerClass(l, &m, rng)
 	work := make(chan counted)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -80,8 +79,8 @@ func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (uint64, error) {
 	return recounted.Load(), err
 }
 
-// oneOfEach chooses a counted task of each class that has any.
-func oneOfEach(l *ledger.Ledger, m *queens.Manifest, rng *rand.Rand) map[uint64]struct{} {
+// onePerClass selects a counted task of each class that has any.
+func onePerClass(l *ledger.Ledger, m *queens.Manifest, rng *rand.Rand) map[uint64]struct{} {
 	chosen := make(map[uint64]struct{})
 	for i, plan := range m.Classes {
 		var one, seen uint64
@@ -122,18 +121,18 @@ func (c *counted) check(ctx context.Context, counter kernel.Counter, name string
 	return nil
 }
 
-// maxWhole is the largest side of which a whole count takes but seconds.
-const maxWhole = 16
+// maxRecountN is the largest side that RecountAll counts: that takes only seconds.
+const maxRecountN = 16
 
-// MirrorImage is how [Whole] counts a board with placed queens.
+// MirrorImage is how [RecountAll] counts a board with placed queens.
 const MirrorImage = "mirror-image"
 
-// RecountAll counts the board again by another symmetry than that of the run, and returns
-// which; or, where queens were placed beforehand, with those queens mirrored, left to
-// right, which is [MirrorImage]. It is empty where the board is too large for that. An
-// error wraps [queens.ErrContradiction] where the totals differ.
+// RecountAll counts the whole board again by another symmetry than that of the run, and
+// returns that symmetry. If queens were placed beforehand, it mirrors them left to right
+// and returns [MirrorImage]. If the board is too large it returns "" and counts nothing.
+// The error wraps [queens.ErrContradiction] if the totals differ.
 func RecountAll(ctx context.Context, m *queens.Manifest, total *big.Int, k kernel.Kernel, threads int) (string, error) {
-	if m.N > maxWhole {
+	if m.N > maxRecountN {
 		return "", nil
 	}
 	job := count.Job{N: m.N, Symmetry: queens.Mirror, Kernel: k, Threads: threads}

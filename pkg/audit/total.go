@@ -1,6 +1,6 @@
-// Package audit goes through a ledger from zero and says whether its total can be
-// believed. It takes nothing from the run that filled the ledger: it reads every
-// record again, splits the count again, and, to be surer, counts again.
+// Package audit checks a ledger from scratch and computes its total. It relies on nothing
+// that the run held in memory: it reads every record again, splits the count again, and
+// can count tasks again. It also exports a ledger's tasks.
 package audit
 
 import (
@@ -19,13 +19,13 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Total computes the total of a complete ledger by two routes, which must agree with
-// each other and with the known value, where there is one. An error wraps
-// [queens.ErrIncomplete] where something is missing or in dispute or damaged,
-// [queens.ErrContradiction] where something contradicts, or the cause of ctx's end.
+// Total computes the total of a complete ledger by two routes, which must agree with each
+// other and with the known value, unless that is nil. The error wraps
+// [queens.ErrIncomplete] if something is missing, in dispute or damaged,
+// [queens.ErrContradiction] if something contradicts, or the cause of ctx's end.
 func Total(ctx context.Context, l *ledger.Ledger, known *big.Int) (*big.Int, error) {
 	m := l.Header().Manifest
-	if err := Classes(&m); err != nil {
+	if err := CheckClasses(&m); err != nil {
 		return nil, err
 	}
 	if err := CheckDisputes(l); err != nil {
@@ -48,10 +48,10 @@ func Total(ctx context.Context, l *ledger.Ledger, known *big.Int) (*big.Int, err
 	return first, nil
 }
 
-// Classes checks that the manifest's classes are those of its symmetry and its placed
-// queens: their tasks are checked by their hashes, but the classes themselves are what
-// makes the total.
-func Classes(m *queens.Manifest) error {
+// CheckClasses returns an error unless the manifest's classes are those of its symmetry and
+// its placed queens. Task hashes verify the tasks of the classes, but the total also depends
+// on the classes themselves.
+func CheckClasses(m *queens.Manifest) error {
 	want, err := symmetry.Classes(m.N, m.Symmetry, m.Placed...)
 	if err != nil {
 		return fmt.Errorf("the manifest of the run: %w", err)
@@ -67,9 +67,8 @@ func Classes(m *queens.Manifest) error {
 	return nil
 }
 
-// CheckDisputes returns nil when no two results of the ledger contradict each other, or
-// each dispute is settled. Else the error, which wraps [queens.ErrIncomplete], names
-// the tasks.
+// CheckDisputes returns nil if every dispute of the ledger is settled. Otherwise the error,
+// which wraps [queens.ErrIncomplete], describes the open ones.
 func CheckDisputes(l *ledger.Ledger) error {
 	var lines []string
 	for _, d := range l.Disputes() {
@@ -83,7 +82,7 @@ func CheckDisputes(l *ledger.Ledger) error {
 	return fmt.Errorf("%w: no total while results contradict each other: %s", queens.ErrIncomplete, strings.Join(lines, "; "))
 }
 
-// DescribeDispute says who counted what in a dispute.
+// DescribeDispute returns who counted what in a dispute, as one line of text.
 func DescribeDispute(d *ledger.Dispute) string {
 	votes := make([]string, len(d.Votes))
 	for i, v := range d.Votes {
@@ -92,8 +91,7 @@ func DescribeDispute(d *ledger.Dispute) string {
 	return fmt.Sprintf("task %d was counted %s", d.Task, strings.Join(votes, " and "))
 }
 
-// byTask goes through the ledger in order of task, checks every record, and looks up
-// the class of each.
+// byTask sums up the ledger's results in order of task, with the class of each.
 func byTask(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 	var sums symmetry.Sums
 	var expected uint64
@@ -102,7 +100,7 @@ func byTask(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 			return nil, err
 		}
 		if r.Task != expected {
-			return nil, fmt.Errorf("%w: the ledger has task %d where task %d is due", queens.ErrIncomplete, r.Task, expected)
+			return nil, fmt.Errorf("%w: the ledger has task %d in place of task %d", queens.ErrIncomplete, r.Task, expected)
 		}
 		sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
 		expected++
@@ -113,8 +111,8 @@ func byTask(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 	return sums.Total()
 }
 
-// byClass splits the count once more, class by class, looks up the result of each
-// task, and holds its hash against the task's and all hashes against the manifest's.
+// byClass splits the count again, class by class, and looks up the result of each task. It
+// compares the hash of each result with the task's, and all hashes with the manifest's.
 func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 	var sums symmetry.Sums
 	hash := sha256.New()
@@ -124,14 +122,12 @@ func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.In
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			r, ok, err := l.Result(task.ID)
+			r, ok, err := resultOf(l, &task)
 			switch {
 			case err != nil:
 				return nil, err
 			case !ok:
 				return nil, fmt.Errorf("%w: task %d has no result", queens.ErrIncomplete, task.ID)
-			case r.Hash != task.Hash():
-				return nil, fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, task.ID, r.Worker)
 			}
 			binary.LittleEndian.PutUint64(hashed[:], r.Hash)
 			hash.Write(hashed[:])
@@ -144,8 +140,18 @@ func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.In
 	return sums.Total()
 }
 
-// Workers returns the number of workers with an accepted result, and the time of all
-// their searches together.
+// resultOf returns the accepted result of a task, and whether there is one. The error
+// wraps [queens.ErrContradiction] if the result has the hash of another task.
+func resultOf(l *ledger.Ledger, task *queens.Task) (queens.Result, bool, error) {
+	r, ok, err := l.Result(task.ID)
+	if ok && r.Hash != task.Hash() {
+		err = fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, task.ID, r.Worker)
+	}
+	return r, ok, err
+}
+
+// Workers returns the number of workers with an accepted result, and the total duration of
+// all searches.
 func Workers(l *ledger.Ledger) (workers int, search time.Duration) {
 	names := make(map[string]struct{})
 	for r, err := range l.All() {

@@ -15,9 +15,9 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// books7 returns the manifest of a count of n = 7, by mirror, and the results of its
+// run7 returns the manifest of a count of n = 7 with symmetry mirror, and the results of its
 // tasks, counted by the plain search.
-func books7(t *testing.T) (queens.Manifest, []queens.Result) {
+func run7(t *testing.T) (queens.Manifest, []queens.Result) {
 	t.Helper()
 	const n = 7
 	classes, err := symmetry.Classes(n, queens.Mirror)
@@ -42,8 +42,8 @@ func books7(t *testing.T) (queens.Manifest, []queens.Result) {
 	return m, results
 }
 
-// enter returns a ledger of that manifest that has accepted the results.
-func enter(t *testing.T, m queens.Manifest, results []queens.Result) *ledger.Ledger {
+// newLedger creates a ledger that has accepted the results.
+func newLedger(t *testing.T, m queens.Manifest, results []queens.Result) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
 	if err != nil {
@@ -56,24 +56,24 @@ func enter(t *testing.T, m queens.Manifest, results []queens.Result) *ledger.Led
 	return l
 }
 
-// What an old ledger holds counts, also by workers with names that are refused today.
+// An old ledger counts, even with worker names that are rejected today.
 func TestNamesOfOldLedgers(t *testing.T) {
-	m, results := books7(t)
+	m, results := run7(t)
 	for i := range results {
 		results[i].Worker, results[i].Kernel = "a\x1b[2J", "\u202ek"
 	}
 	if err := results[0].Validate(); err == nil {
-		t.Error("such names are taken from the network")
+		t.Error("such names are valid today")
 	}
-	total, err := Total(t.Context(), enter(t, m, results), big.NewInt(40))
+	total, err := Total(t.Context(), newLedger(t, m, results), big.NewInt(40))
 	if err != nil || total.Cmp(big.NewInt(40)) != 0 {
 		t.Errorf("the total is %v (error %v)", total, err)
 	}
 }
 
-// Both routes, each by itself, come to the known total from an honest ledger.
-func TestBothRoutesComeToTheTotal(t *testing.T) {
-	m, results := books7(t)
+// Each of the routes computes the known total from a correct ledger.
+func TestBothRoutesReachTheTotal(t *testing.T) {
+	m, results := run7(t)
 	known, _ := queens.KnownTotal(7)
 	for name, route := range map[string]func(*queens.Manifest, *ledger.Ledger) (*big.Int, error){
 		"by task": byTask,
@@ -81,15 +81,15 @@ func TestBothRoutesComeToTheTotal(t *testing.T) {
 			return byClass(t.Context(), m, l)
 		},
 	} {
-		if got, err := route(&m, enter(t, m, results)); err != nil || got.Cmp(known) != 0 {
+		if got, err := route(&m, newLedger(t, m, results)); err != nil || got.Cmp(known) != 0 {
 			t.Errorf("%s: %v (error %v), want %d", name, got, err, known)
 		}
 	}
 }
 
-// Whatever is wrong with ledger or manifest, there is no total, and the error says
-// whether something is missing or something contradicts.
-func TestNoTotalFromDoctoredBooks(t *testing.T) {
+// Whatever is wrong with ledger or manifest, there is no total, and the error tells whether
+// something is missing or something contradicts.
+func TestNoTotalFromAManipulatedLedger(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		doctor func(m *queens.Manifest, results []queens.Result) []queens.Result
@@ -113,36 +113,36 @@ func TestNoTotalFromDoctoredBooks(t *testing.T) {
 		{"another manifest", func(m *queens.Manifest, r []queens.Result) []queens.Result { m.Hash[0]++; return r }, queens.ErrContradiction},
 		{"a wrong count", func(_ *queens.Manifest, r []queens.Result) []queens.Result { r[1].Count++; return r }, queens.ErrContradiction},
 		{"routes that disagree", func(m *queens.Manifest, r []queens.Result) []queens.Result {
-			m.Classes[1].First-- // the last task of a class is taken for one of the next
+			m.Classes[1].First-- // the last task of class 0 seems one of class 1
 			return r
 		}, queens.ErrContradiction},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m, results := books7(t)
+			m, results := run7(t)
 			known, _ := queens.KnownTotal(7)
 			results = test.doctor(&m, results)
 			if test.name == "routes that disagree" {
-				known = nil // they must be enough
+				known = nil // the routes alone must detect it
 			}
-			if got, err := Total(t.Context(), enter(t, m, results), known); got != nil || !errors.Is(err, test.want) {
+			if got, err := Total(t.Context(), newLedger(t, m, results), known); got != nil || !errors.Is(err, test.want) {
 				t.Errorf("total %v, error %v, want none and %v", got, err, test.want)
 			}
 		})
 	}
 }
 
-// Each route has an error of its own for what it alone sees.
-func TestEachRouteSeesForItself(t *testing.T) {
-	m, results := books7(t)
+// Each route detects what the other can't.
+func TestEachRouteDetectsItsOwnErrors(t *testing.T) {
+	m, results := run7(t)
 	results[1].Hash++
-	if _, err := byTask(&m, enter(t, m, results)); err != nil {
+	if _, err := byTask(&m, newLedger(t, m, results)); err != nil {
 		t.Errorf("by task: %v", err)
 	}
-	if _, err := byClass(t.Context(), &m, enter(t, m, results)); !errors.Is(err, queens.ErrContradiction) {
+	if _, err := byClass(t.Context(), &m, newLedger(t, m, results)); !errors.Is(err, queens.ErrContradiction) {
 		t.Errorf("by class: error %v, want %v", err, queens.ErrContradiction)
 	}
-	m, results = books7(t)
-	if _, err := byClass(t.Context(), &m, enter(t, m, results[:2])); !errors.Is(err, queens.ErrIncomplete) {
+	m, results = run7(t)
+	if _, err := byClass(t.Context(), &m, newLedger(t, m, results[:2])); !errors.Is(err, queens.ErrIncomplete) {
 		t.Errorf("by class, of two results: error %v, want %v", err, queens.ErrIncomplete)
 	}
 }

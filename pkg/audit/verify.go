@@ -18,7 +18,7 @@ import (
 func CheckManifest(ctx context.Context, name string, m *queens.Manifest) error {
 	err := split.Check(ctx, m)
 	if err == nil {
-		err = Classes(m)
+		err = CheckClasses(m)
 	}
 	if err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
@@ -30,7 +30,7 @@ func CheckManifest(ctx context.Context, name string, m *queens.Manifest) error {
 // counted. It wraps [queens.ErrContradiction].
 type EarlyContradictionError struct {
 	Run      string
-	Done     uint64 // tasks with a count
+	Done     uint64 // Tasks with a count.
 	Manifest queens.Manifest
 }
 
@@ -57,10 +57,10 @@ func FinalTotal(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
 
 // Verification is what [Verify] finds.
 type Verification struct {
-	// Total is that of the ledger, or nil. If Verify returns an error, it is not confirmed.
-	Total     *big.Int
-	Recounted uint64
-	Whole     string // what [RecountAll] returns
+	// Total is the ledger's, or nil. It is not confirmed if Verify returns an error.
+	Total       *big.Int
+	Recounted   uint64
+	RecountedBy string // What [RecountAll] returns.
 }
 
 // Verify computes the total of a ledger, counts a sample of its tasks again, and all of a
@@ -81,7 +81,7 @@ func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(erro
 	}
 	v.Recounted, err = Recount(ctx, l, s)
 	if err == nil && v.Total != nil {
-		v.Whole, err = RecountAll(ctx, &h.Manifest, v.Total, s.Kernel, s.Threads)
+		v.RecountedBy, err = RecountAll(ctx, &h.Manifest, v.Total, s.Kernel, s.Threads)
 	}
 	switch {
 	case err == nil:

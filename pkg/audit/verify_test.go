@@ -11,13 +11,13 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Verify confirms an honest ledger. From one that can't have a total it says so first, and
+// Verify confirms a correct ledger. If a ledger has no total, Verify reports that first and
 // still names the task that was counted wrong.
 func TestVerify(t *testing.T) {
-	m, results := books7(t)
+	m, results := run7(t)
 	sample := Sample{Share: 1, Kernel: reference(t), Threads: 2}
-	v, err := Verify(t.Context(), enter(t, m, results), sample, func(err error) { t.Errorf("no total: %v", err) })
-	if err != nil || v.Total.Cmp(big.NewInt(40)) != 0 || v.Recounted != m.Tasks || v.Whole != string(queens.Full) {
+	v, err := Verify(t.Context(), newLedger(t, m, results), sample, func(err error) { t.Errorf("no total: %v", err) })
+	if err != nil || v.Total.Cmp(big.NewInt(40)) != 0 || v.Recounted != m.Tasks || v.RecountedBy != string(queens.Full) {
 		t.Errorf("found %+v, error %v", v, err)
 	}
 	wrong := slices.Clone(results)
@@ -30,7 +30,7 @@ func TestVerify(t *testing.T) {
 		"wrong and complete":   {wrong, queens.ErrContradiction, "mismatch"},
 		"wrong and incomplete": {wrong[:3], queens.ErrIncomplete, "none"},
 	} {
-		l := enter(t, m, c.results)
+		l := newLedger(t, m, c.results)
 		var noTotal error
 		v, err := Verify(t.Context(), l, sample, func(err error) { noTotal = err })
 		if v.Total != nil || !errors.Is(noTotal, c.want) || !errors.Is(err, c.want) || !strings.Contains(err.Error(), "task 2 was counted") {
@@ -44,8 +44,8 @@ func TestVerify(t *testing.T) {
 
 // A run that ended contradicted stays so, even with tasks missing.
 func TestFinalTotalOfAContradictedRun(t *testing.T) {
-	m, results := books7(t)
-	l := enter(t, m, results[:3])
+	m, results := run7(t)
+	l := newLedger(t, m, results[:3])
 	if err := l.SetState(run.Contradicted); err != nil {
 		t.Fatal(err)
 	}

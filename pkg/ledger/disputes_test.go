@@ -13,7 +13,7 @@ import (
 
 // The first result of a task stays accepted until one count has the votes of at least two
 // workers and of more than any other. The dispute is settled while that is so.
-func TestDecide(t *testing.T) {
+func TestTally(t *testing.T) {
 	for _, c := range []struct {
 		votes    string // worker and count, in order
 		accepted int
@@ -47,7 +47,7 @@ func TestDecide(t *testing.T) {
 
 // For any votes, the dispute is settled exactly if one count has at least two workers and
 // more than any other, and then a vote for that count is accepted.
-func TestDecideAgainstCounting(t *testing.T) {
+func TestTallyAgainstCounting(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 5000 {
 		d := Dispute{Votes: votes("a1 b2")}

@@ -168,7 +168,7 @@ func TestNothingToAccept(t *testing.T) {
 }
 
 // All rejected results are counted; the first 10000 are stored.
-func TestEvidenceIsBounded(t *testing.T) {
+func TestRejectionsAreBounded(t *testing.T) {
 	const bound = 10_000
 	folder := t.TempDir()
 	l := create(t, folder, 10)
