@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Names of files sort as the boards do, and are the same however few are asked for.
+// File names sort like the boards and do not depend on how many are written.
 func TestNumberWidth(t *testing.T) {
 	for _, c := range []struct {
 		s    Selection
@@ -21,9 +21,9 @@ func TestNumberWidth(t *testing.T) {
 	}
 }
 
-// Files are complete, and one that exists is kept: with the same contents it is as good as
-// written, with others it is an error.
-func TestDir(t *testing.T) {
+// An existing file is never overwritten: the same contents count as written, others are an
+// error.
+func TestDirKeepsExistingFiles(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new", "folder")
 	write := func(b Board) error {
 		t.Helper()
@@ -46,7 +46,7 @@ func TestDir(t *testing.T) {
 	}
 	b.Images = 0
 	if err := write(b); err == nil {
-		t.Error("another board is written over the first")
+		t.Error("another board overwrites the first")
 	}
 	if got, err := os.ReadFile(name); err != nil || string(got) != want {
 		t.Errorf("after the error %q, error %v, want %q", got, err, want)

@@ -13,7 +13,7 @@ import (
 	"nqueens/pkg/enumerate"
 )
 
-// drawn is what a document says, read as any XML.
+// drawn is the content of a document, decoded as XML.
 type drawn struct {
 	XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
 	Role    string   `xml:"role,attr"`
@@ -43,7 +43,7 @@ func parseSVG(t *testing.T, text []byte) drawn {
 		t.Fatalf("%v in\n%.2000s", err, text)
 	}
 	if rest := bytes.TrimSpace(text[in.InputOffset():]); len(rest) > 0 {
-		t.Errorf("after the document: %.200s", rest)
+		t.Errorf("text after the document: %.200s", rest)
 	}
 	if len(d.Groups) != 3 {
 		t.Fatalf("%d groups in\n%.2000s", len(d.Groups), text)
@@ -51,15 +51,15 @@ func parseSVG(t *testing.T, text []byte) drawn {
 	return d
 }
 
-// A picture of any side is one document with a role and a title, the same each time,
-// with a queen on each square of the board and nowhere else.
-func TestPictures(t *testing.T) {
+// A picture of any size is one document with a role and a title, the same each time, and
+// has the queens of the board and no others.
+func TestSVG(t *testing.T) {
 	for _, n := range []int{1, 4, 5, 8, 9, 26, 27, 32, 79, 80, 81, 99, 100, 101, 480, 481, 999, 1000} {
 		b := Board{Columns: enumerate.Construct(n)}
 		text := b.svg()
 		again := Board{Columns: slices.Clone(b.Columns)}
 		if !bytes.Equal(again.svg(), text) {
-			t.Errorf("n=%d: two pictures of one board differ", n)
+			t.Errorf("n=%d: two pictures of the same board differ", n)
 		}
 		d := parseSVG(t, text)
 		if want := fmt.Sprintf("0 0 %d %d", d.Width, d.Height); d.Role != "img" || d.ViewBox != want || d.Width > 2200 || d.Height > 2200 {
@@ -74,23 +74,23 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// queensOf returns the column of the queen on each row, drawn from top to bottom.
+// queensOf returns the column of the queen on each row, from the top.
 func queensOf(t *testing.T, path string) []int {
 	t.Helper()
 	var columns []int
 	for i, at := range regexp.MustCompile(`M([0-9]+)(?:\.5)? ([0-9]+)`).FindAllStringSubmatch(path, -1) {
-		column, _ := strconv.Atoi(at[1]) // of digits alone
+		column, _ := strconv.Atoi(at[1]) // digits only
 		if row := strconv.Itoa(i); row != at[2] {
-			t.Fatalf("the queen of row %s is drawn on row %s", row, at[2])
+			t.Fatalf("the path has row %s where row %s should be", row, at[2])
 		}
 		columns = append(columns, column)
 	}
 	return columns
 }
 
-// Squares are dark and light by turns, and the bottom left one is dark: the bars cover
-// dark ones once, and others twice or not at all.
-func TestSquaresTakeTurns(t *testing.T) {
+// Dark and light squares alternate, and the bottom left one is dark: the bars cover dark
+// squares once, others twice or not at all.
+func TestDarkSquaresAlternate(t *testing.T) {
 	bar := regexp.MustCompile(`M([0-9]+) 0v([0-9]+)h1v-([0-9]+)z|M0 ([0-9]+)h([0-9]+)v1h-([0-9]+)z`)
 	for n := 1; n <= 40; n++ {
 		path, side := darkSquares(n), strconv.Itoa(n)
@@ -100,7 +100,7 @@ func TestSquaresTakeTurns(t *testing.T) {
 		}
 		for _, m := range bar.FindAllStringSubmatch(path, -1) {
 			if m[2]+m[5] != side || m[3]+m[6] != side {
-				t.Fatalf("n=%d: the bar %s has another length", n, m[0])
+				t.Fatalf("n=%d: the bar %s has the wrong length", n, m[0])
 			}
 			for i := range n {
 				if m[1] != "" {
@@ -113,7 +113,7 @@ func TestSquaresTakeTurns(t *testing.T) {
 			}
 		}
 		if rest := bar.ReplaceAllString(path, ""); rest != "" {
-			t.Fatalf("n=%d: %s is no bar", n, rest)
+			t.Fatalf("n=%d: %s is not a bar", n, rest)
 		}
 		for row := range n {
 			for column := range n {
@@ -125,9 +125,9 @@ func TestSquaresTakeTurns(t *testing.T) {
 	}
 }
 
-// Up to side 26 every file and rank has its name; beyond, rows and columns have their
-// numbers, from 0, as many as there is room for, and 0 among them.
-func TestCoordinates(t *testing.T) {
+// Up to side 26, every file and rank has its name. Beyond that, rows and columns are
+// numbered from 0, as many as there is room for, including 0.
+func TestSVGCoordinates(t *testing.T) {
 	for _, n := range []int{1, 8, 26, 27, 32, 100, 1000} {
 		b := Board{Columns: enumerate.Construct(n)}
 		measures := newSVGLayout(b)
@@ -135,7 +135,7 @@ func TestCoordinates(t *testing.T) {
 		for _, text := range parseSVG(t, b.svg()).Groups[2].Texts {
 			labels[text.Label]++
 			if text.X < 0 || text.X > measures.width() || text.Y < 0 || text.Y > measures.height() {
-				t.Errorf("n=%d: %q stands outside the picture", n, text.Label)
+				t.Errorf("n=%d: %q is outside the picture", n, text.Label)
 			}
 		}
 		step := measures.step()
@@ -146,7 +146,7 @@ func TestCoordinates(t *testing.T) {
 			switch {
 			case n > 26:
 				if labels[strconv.Itoa(i)] != 2 {
-					t.Errorf("n=%d: coordinate %d stands %d times", n, i, labels[strconv.Itoa(i)])
+					t.Errorf("n=%d: coordinate %d appears %d times, want 2", n, i, labels[strconv.Itoa(i)])
 				}
 			case labels[strconv.Itoa(i+1)] != 1 || labels[string(rune('a'+i))] != 1:
 				t.Errorf("n=%d: rank %d or file %c is missing", n, i+1, 'a'+i)
@@ -155,8 +155,9 @@ func TestCoordinates(t *testing.T) {
 	}
 }
 
-// The title has the squares as in chess, file by file; the caption how many images.
-func TestPictureOfAFamily(t *testing.T) {
+// The title lists the squares in chess notation, file by file; the caption has the number of
+// images.
+func TestSVGTitleAndCaption(t *testing.T) {
 	d := parseSVG(t, Board{Columns: []int{1, 3, 0, 2}, Images: 2}.svg())
 	if want := "4 queens on a board of side 4, none of which attacks another: a2 b4 c1 d3"; d.Title != want {
 		t.Errorf("title %q, want %q", d.Title, want)

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// drawings is a terminal that notes when something is sent to it, and takes some time
-// for one of them.
+// drawings is a terminal that records the time of each write and delays one of them.
 type drawings struct {
-	slow int // which one
+	slow int // the number of the delayed write, from 1
 
 	mu sync.Mutex
 	at []time.Time
@@ -31,25 +30,25 @@ func (d *drawings) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// times returns when something was sent.
+// times returns the times of the writes.
 func (d *drawings) times() []time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.at)
 }
 
-// logLine writes a line of the log, or of something else.
+// logLine writes a line and checks that it is written as a whole.
 func logLine(t *testing.T, out io.Writer, line string) {
 	t.Helper()
 	if n, err := out.Write([]byte(line)); err != nil || n != len(line) {
-		t.Errorf("%d of %d bytes of a line are written: %v", n, len(line), err)
+		t.Errorf("wrote %d of %d bytes of a line: %v", n, len(line), err)
 	}
 }
 
 func usualSize() (width, height int) { return 80, 24 }
 
-// However often there is something new to show or to log, it is drawn four times a second.
-func TestFourTimesASecond(t *testing.T) {
+// The display draws four times per second, however often there is something new.
+func TestDrawsFourTimesPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &drawings{slow: 5}
 		d := start(&screen{out: out, isForeground: always, size: usualSize}, theme{})
@@ -68,16 +67,15 @@ func TestFourTimesASecond(t *testing.T) {
 		}
 		for i := 1; i < len(at); i++ {
 			if pause := at[i].Sub(at[i-1]); pause < 250*time.Millisecond {
-				t.Errorf("drawing %d follows the one before it after %v", i, pause)
+				t.Errorf("drawing %d comes %v after the previous one", i, pause)
 			}
 		}
 		d.Close()
 	})
 }
 
-// A terminal that is resized is drawn on again without anything new to show, and one
-// that nothing was shown on yet is not.
-func TestFollowsTheSize(t *testing.T) {
+// Resizing the terminal redraws a snapshot, and draws nothing before the first one.
+func TestResizingRedraws(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		width := 80
@@ -96,21 +94,21 @@ func TestFollowsTheSize(t *testing.T) {
 		resize(60)
 		time.Sleep(time.Minute)
 		if drawn := len(out.times()); drawn != 0 {
-			t.Errorf("%d drawings before there is a snapshot", drawn)
+			t.Errorf("%d drawings before the first snapshot", drawn)
 		}
 		d.Show(*underWay())
 		time.Sleep(time.Minute)
 		resize(40)
 		time.Sleep(time.Minute)
 		if drawn := len(out.times()); drawn != 2 {
-			t.Errorf("%d drawings of a snapshot on a terminal that was resized once", drawn)
+			t.Errorf("%d drawings of a snapshot on a terminal that was resized once, want 2", drawn)
 		}
 	})
 }
 
-// The log is whole and in order, also while the display is closed, and nothing of the
-// display stays.
-func TestLogAroundClose(t *testing.T) {
+// The log is complete and in order, also while the display is being closed, and nothing of
+// the display remains.
+func TestLogIsCompleteAroundClose(t *testing.T) {
 	const writers, lines = 8, 300
 	e := newEmulator(t, 80, 24, true)
 	out := &lockedWriter{w: e}
@@ -128,7 +126,7 @@ func TestLogAroundClose(t *testing.T) {
 		})
 	}
 	started.Wait()
-	logLine(t, d, "no end of line") // is a line all the same
+	logLine(t, d, "no end of line") // becomes a line
 	time.Sleep(drawInterval + drawInterval/2)
 	d.Close()
 	d.Close()
@@ -138,8 +136,8 @@ func TestLogAroundClose(t *testing.T) {
 	wantLog(t, e, writers, lines, "no end of line")
 }
 
-// wantLog checks that a terminal shows so many lines of each writer, in order, and others,
-// and no more.
+// wantLog checks that a terminal shows all lines of each writer, in order, the others, and
+// nothing else.
 func wantLog(t *testing.T, e *emulator, writers, lines int, others ...string) {
 	t.Helper()
 	next := make([]int, writers)
@@ -154,13 +152,13 @@ func wantLog(t *testing.T, e *emulator, writers, lines int, others ...string) {
 			continue
 		}
 		if i != next[w] {
-			t.Fatalf("writer %d: line %d comes where line %d should", w, i, next[w])
+			t.Fatalf("writer %d: got line %d, want line %d", w, i, next[w])
 		}
 		next[w]++
 	}
 	for w, n := range next {
 		if n != lines {
-			t.Errorf("writer %d: %d lines of %d", w, n, lines)
+			t.Errorf("writer %d: %d lines, want %d", w, n, lines)
 		}
 	}
 	if rest := strings.TrimSpace(rest); rest != "" {
@@ -179,15 +177,15 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// A terminal that takes nothing, as after Ctrl-S, holds up neither the run nor its log;
-// all of the log is there when it takes something again.
-func TestStoppedTerminal(t *testing.T) {
+// A terminal that accepts no output, as after Ctrl-S, blocks neither the run nor its log;
+// when it accepts output again, it gets the whole log.
+func TestStoppedTerminalDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
 		d := start(&screen{out: out, isForeground: always, size: usualSize}, theme{})
 		var want strings.Builder
 		for i := range 1000 {
-			d.SetStatus("it takes nothing")
+			d.SetStatus("stopped")
 			logLine(t, d, fmt.Sprintf("line %d\n", i))
 			fmt.Fprintln(&want, "line", i)
 			time.Sleep(10 * time.Millisecond)
@@ -205,13 +203,13 @@ func TestStoppedTerminal(t *testing.T) {
 			t.Error(err)
 		}
 		if all := <-got; all != want.String() {
-			t.Errorf("%d bytes of the log come, want %d", len(all), want.Len())
+			t.Errorf("got %d bytes of the log, want %d", len(all), want.Len())
 		}
 	})
 }
 
-// A terminal that stays stopped is given up when the display is closed.
-func TestTerminalStaysStopped(t *testing.T) {
+// Close does not wait for ever for a stopped terminal.
+func TestCloseGivesUpOnAStoppedTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
 		d := start(&screen{out: out, isForeground: always, size: usualSize}, theme{})
@@ -219,22 +217,22 @@ func TestTerminalStaysStopped(t *testing.T) {
 		time.Sleep(time.Second)
 		begun := time.Now()
 		if d.Close() {
-			t.Error("the display is gone, says Close")
+			t.Error("Close reports success")
 		}
 		if took := time.Since(begun); took != closeTimeout {
 			t.Errorf("Close took %v", took)
 		}
-		logLine(t, d, "nobody sees it\n")
-		if err := taken.Close(); err != nil { // lets go of the writer
+		logLine(t, d, "lost\n")
+		if err := taken.Close(); err != nil { // unblocks the writer
 			t.Error(err)
 		}
 	})
 }
 
-// While the terminal is somebody else's, the log is written there and nothing else is, the
-// cursor stays where it is; and what was written there meanwhile stays when the display
-// comes back. So it does where this process itself was stopped.
-func TestInTheBackground(t *testing.T) {
+// In the background, the display writes only the log and does not move the cursor. What
+// others write meanwhile remains when the display comes back, also if this process was
+// suspended.
+func TestOutputOfOthersRemains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEmulator(t, 80, 24, true)
 		out := &lockedWriter{w: e}
@@ -242,14 +240,14 @@ func TestInTheBackground(t *testing.T) {
 		ours.Store(true)
 		size := func() (int, int) {
 			if stop.CompareAndSwap(true, false) {
-				time.Sleep(time.Hour) // as a process does that is stopped
+				time.Sleep(time.Hour) // like a suspended process
 			}
 			return 80, 24
 		}
 		d := start(&screen{out: out, isForeground: ours.Load, size: size}, theme{})
 		show := func() {
 			s := *underWay()
-			s.Elapsed = time.Since(time.Time{}) // always another
+			s.Elapsed = time.Since(time.Time{}) // different each time
 			d.Show(s)
 			time.Sleep(time.Second)
 		}
@@ -273,7 +271,7 @@ func TestInTheBackground(t *testing.T) {
 		for _, line := range []string{"typed in the shell", "logged meanwhile", "typed again", "typed while it was stopped"} {
 			found := strings.Index(shown[at:], line)
 			if found < 0 {
-				t.Fatalf("%q is lost, or not in order:\n%s", line, shown)
+				t.Fatalf("%q is missing or not in order:\n%s", line, shown)
 			}
 			at += found
 		}

@@ -8,32 +8,31 @@ import (
 	"unicode/utf8"
 )
 
-// emulator is as much of a terminal as the display makes use of. All characters take up
-// one cell.
+// emulator is a terminal with the functions that the display uses. All characters take one
+// cell.
 type emulator struct {
 	t             *testing.T
 	width, height int
 	reflows       bool
-	rows          []row // all there were ever, the last height of them on the screen
-	top           int   // the first on the screen
-	x, y          int   // the cursor, y from the first of all rows
+	rows          []row // all rows so far; the last ones, up to height, are on the screen
+	top           int   // the first row on the screen
+	x, y          int   // the cursor; y counts from the first of all rows
 }
 
 type row struct {
 	text []rune
-	more bool // the next row goes on with it
+	more bool // the line continues in the next row
 }
 
 func newEmulator(t *testing.T, width, height int, reflows bool) *emulator {
 	return &emulator{t: t, width: width, height: height, reflows: reflows, rows: make([]row, 1)}
 }
 
-// Write shows what is sent to the terminal. It fails the test where that is something
-// that the emulator does not know.
+// Write interprets output. It fails the test if it does not know a control sequence.
 func (e *emulator) Write(sent []byte) (int, error) {
 	for rest := string(sent); rest != ""; {
 		if parameter, final, tail, ok := sequence(rest); ok {
-			e.obey(parameter, final)
+			e.interpret(parameter, final)
 			rest = tail
 			continue
 		}
@@ -42,7 +41,7 @@ func (e *emulator) Write(sent []byte) (int, error) {
 		switch {
 		case r == '\r':
 			e.x = 0
-		case r == '\n': // with what the terminal driver makes of it
+		case r == '\n': // the terminal driver adds the carriage return
 			e.x = 0
 			e.down()
 		case r < ' ':
@@ -54,7 +53,7 @@ func (e *emulator) Write(sent []byte) (int, error) {
 	return len(sent), nil
 }
 
-// sequence splits off a control sequence.
+// sequence splits a control sequence off.
 func sequence(text string) (parameter string, final byte, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, "\x1b[")
 	if !ok {
@@ -64,7 +63,7 @@ func sequence(text string) (parameter string, final byte, rest string, ok bool) 
 	return text[:end], text[end], text[end+1:], true
 }
 
-func (e *emulator) obey(parameter string, final byte) {
+func (e *emulator) interpret(parameter string, final byte) {
 	number := 1
 	if parameter != "" && final != 'm' {
 		if _, err := fmt.Sscan(parameter, &number); err != nil {
@@ -83,10 +82,10 @@ func (e *emulator) obey(parameter string, final byte) {
 		e.rows[e.y] = row{}
 	case final == 'J' && parameter == "":
 		if e.x == 0 && e.y == e.top {
-			e.t.Error("erases from the first cell on: tmux keeps in its history what was there")
+			e.t.Error("erases from the first cell: tmux keeps the erased text in its history")
 		}
 		if e.x != 0 {
-			e.t.Error("erases from the middle of a row on")
+			e.t.Error("erases from the middle of a row")
 		}
 		e.rows = append(e.rows[:min(e.y, len(e.rows))], row{})
 	default:
@@ -119,8 +118,8 @@ func (e *emulator) down() {
 	e.top = max(e.top, e.y+1-e.height)
 }
 
-// resize changes the width. A terminal that reflows breaks its lines anew, one that does
-// not cuts them off.
+// resize changes the width. A terminal that reflows wraps its lines again; others truncate
+// them.
 func (e *emulator) resize(width int) {
 	e.width = width
 	if !e.reflows {
@@ -144,11 +143,11 @@ func (e *emulator) resize(width int) {
 		rows = append(rows, row{slices.Clone(whole), false})
 		whole = nil
 	}
-	e.rows, e.y = rows, len(rows)-below // the cursor is below all that is broken anew
+	e.rows, e.y = rows, len(rows)-below // the cursor is below all wrapped lines
 	e.top = max(0, len(rows)-e.height)
 }
 
-// lines returns the text on the terminal, whole lines, without the empty ones at the end.
+// lines returns the unwrapped lines on the terminal, without empty ones at the end.
 func (e *emulator) lines() []string {
 	var lines []string
 	var whole strings.Builder

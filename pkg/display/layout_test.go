@@ -17,9 +17,9 @@ import (
 	"nqueens/pkg/run"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// text returns lines as they are sent to a terminal.
+// text returns lines as the terminal gets them.
 func text(lines []line, t theme) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -28,7 +28,7 @@ func text(lines []line, t theme) string {
 	return b.String()
 }
 
-// underWay is a run of n = 20 with a small crew, of which one is slow and one idle.
+// underWay is a run of n = 20 with four workers, one of them slow and one idle.
 func underWay() *run.Progress {
 	s := &run.Progress{
 		Run: "n20-20261120-170938-7274", N: 20, Symmetry: queens.Full, State: run.Running,
@@ -45,14 +45,14 @@ func underWay() *run.Progress {
 	return s
 }
 
-// troubled is the same run with all that is seldom seen.
+// troubled is the same run with all that is rarely shown.
 func troubled() *run.Progress {
 	s := underWay()
 	s.Republished, s.Conflicts, s.Placed = 3, 1, 2
 	return s
 }
 
-// ended is the same run when all is done.
+// ended is the same run when it is complete.
 func ended() *run.Progress {
 	s := underWay()
 	s.State, s.Done, s.WorkDone, s.Total = run.Complete, s.Tasks, 1, big.NewInt(39029188884)
@@ -61,8 +61,7 @@ func ended() *run.Progress {
 	return s
 }
 
-// crowd is the same run with so many workers, of which it knows as many one by one as a
-// snapshot may.
+// crowd is the same run with many workers, of which it lists as many as a snapshot may.
 func crowd(workers int) *run.Progress {
 	s := underWay()
 	s.WorkerCount, s.Threads, s.Workers = workers, 64*workers, nil
@@ -75,9 +74,9 @@ func crowd(workers int) *run.Progress {
 	return s
 }
 
-// The display looks as it was last looked at, in terminals of 80 and 200 columns, and in
-// narrow ones. With -update the files are written anew, to be looked at.
-func TestGolden(t *testing.T) {
+// The display looks like the golden files, on terminals of different widths. The flag
+// -update rewrites the files, for review.
+func TestLayoutMatchesGoldenFiles(t *testing.T) {
 	usual := []int{80, 200}
 	for _, tt := range []struct {
 		name   string
@@ -117,8 +116,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The bar never passes for full, nor the percentage for 100, before all is done.
-func TestOnlyDoneIsFull(t *testing.T) {
+// Only a complete run has a full bar and 100 percent.
+func TestOnlyACompleteRunIsFull(t *testing.T) {
 	for _, tt := range []struct {
 		work        float64
 		done, tasks uint64
@@ -146,7 +145,7 @@ func TestOnlyDoneIsFull(t *testing.T) {
 }
 
 // The bar grows by eighths of a cell and keeps its length.
-func TestBarGrows(t *testing.T) {
+func TestBarGrowsByEighths(t *testing.T) {
 	const width = 10
 	seen := make(map[string]bool)
 	for i := range 8*width + 1 {
@@ -158,8 +157,8 @@ func TestBarGrows(t *testing.T) {
 	}
 }
 
-// Half of the terminal is left to the log; what does not fit is counted.
-func TestHeight(t *testing.T) {
+// The display leaves half of the terminal to the log, and counts the workers not shown.
+func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 	more := regexp.MustCompile(`and ([0-9,]+) more workers?`)
 	for _, workers := range []int{1, 2, 12, 256, 1000} {
 		for height := 1; height < 100; height++ {
@@ -185,8 +184,8 @@ func TestHeight(t *testing.T) {
 	}
 }
 
-// A worker is marked as slow when it holds a task for long, and much longer than others.
-func TestSlow(t *testing.T) {
+// A worker is marked as slow if it holds a task for long, and much longer than others.
+func TestSlowWorkersAreMarked(t *testing.T) {
 	held := func(ages ...time.Duration) (crew []run.WorkerStatus) {
 		for _, age := range ages {
 			crew = append(crew, run.WorkerStatus{Name: "w", Held: 1, LongestTask: age})
@@ -212,9 +211,9 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// Whatever a snapshot holds, and however small the terminal: no line is wider, there are
-// not too many, and nothing from outside is obeyed by the terminal.
-func FuzzRender(f *testing.F) {
+// For any snapshot and size of the terminal, no line is too wide, there are not too many
+// lines, and no text from elsewhere controls the terminal.
+func FuzzLayout(f *testing.F) {
 	f.Add("n20-20261120-170938-7274", "node-1", "", 0.5, 1e8, uint64(104), int64(time.Minute), 80, 24, 3, byte(0))
 	f.Add("\x1b]0;title\a\x1b[2J\x9b5A", "\r\n\t\x00\u202e\u200b", "\x1b[?25l", -1.0, math.Inf(1), uint64(math.MaxUint64), int64(-1), 20, 5, 300, byte(1))
 	f.Add(strings.Repeat("名前", 300), "👩‍👩‍👧🏽é\ufe0f\xff\xfe", strings.Repeat("\u0301", 500), math.NaN(), math.NaN(), uint64(0), int64(math.MaxInt64), 200, 60, 40, byte(2))

@@ -1,33 +1,37 @@
 package display
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
-// On a real terminal: the log is whole and in order, the display is drawn at most four
-// times a second in the size that the terminal has, and nothing stays of it.
-func TestTerminal(t *testing.T) {
+// On a real terminal, the log is complete and in order, the display is drawn at most four
+// times per second in the size of the terminal, and nothing of it remains.
+func TestRealTerminal(t *testing.T) {
 	const writers, lines = 4, 200
 	master, terminal := clitest.Terminal(t, 72, 20)
 	e := newEmulator(t, 72, 20, true)
 	shown := make(chan []byte)
+	var drawings atomic.Int64
 	go func() {
 		var all []byte
 		buffer := make([]byte, 1<<16)
 		for {
 			n, err := master.Read(buffer)
 			all = append(all, buffer[:n]...)
+			drawings.Store(int64(bytes.Count(all, []byte("n = 20"))))
 			if err != nil {
-				if !errors.Is(err, syscall.EIO) { // the process's end was closed
+				if !errors.Is(err, syscall.EIO) { // the other end was closed
 					t.Error(err)
 				}
 				shown <- all
@@ -49,7 +53,7 @@ func TestTerminal(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(800 * time.Millisecond)
+	testkit.Eventually(t, "three drawings", func() bool { return drawings.Load() >= 3 })
 	d.Close()
 	most := int(time.Since(begun)/drawInterval) + 1
 	ended.Wait()
@@ -64,13 +68,13 @@ func TestTerminal(t *testing.T) {
 	if e.x != 0 || e.rows[e.y].text != nil {
 		t.Errorf("the cursor is left in column %d of %q", e.x, string(e.rows[e.y].text))
 	}
-	if drawn := strings.Count(string(all), "n = 20"); drawn == 0 || drawn > most {
-		t.Errorf("the display is drawn %d times, at most %d", drawn, most)
+	if drawn := int(drawings.Load()); drawn > most {
+		t.Errorf("%d drawings, want at most %d", drawn, most)
 	}
 }
 
-// What is no terminal gets the log and nothing else.
-func TestNoTerminal(t *testing.T) {
+// A file that is no terminal gets only the log.
+func TestNoTerminalGetsOnlyTheLog(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Whatever is shown and logged while the terminal changes its width: the log is there
-// whole and in order, the display is below it once, and nothing else.
-func TestScreen(t *testing.T) {
+// While the terminal changes its width, it shows the complete log in order, the display
+// once below it, and nothing else.
+func TestScreenThroughResizes(t *testing.T) {
 	for _, reflows := range []bool{true, false} {
 		for seed := range uint64(30) {
 			t.Run(fmt.Sprintf("reflows=%v/%d", reflows, seed), func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestScreen(t *testing.T) {
 				s := &screen{out: e, reflows: reflows}
 				longest := 300
 				if !reflows {
-					longest = 20 // longer ones would be cut off for good
+					longest = 20 // longer ones would be truncated
 				}
 				var log []string
 				for range 60 {
@@ -57,36 +57,37 @@ func wantLines(t *testing.T, e *emulator, want []string) {
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(want):
-			t.Fatalf("%d lines on a terminal of %d columns, want %d; then comes\n%s", len(got), e.width, len(want), got[i])
+			t.Fatalf("%d lines on a terminal of %d columns, want %d; the first extra line is\n%s", len(got), e.width, len(want), got[i])
 		case i >= len(got):
-			t.Fatalf("%d lines on a terminal of %d columns, want %d; the next is\n%s", len(got), e.width, len(want), want[i])
+			t.Fatalf("%d lines on a terminal of %d columns, want %d; the first missing line is\n%s", len(got), e.width, len(want), want[i])
 		case got[i] != want[i]:
 			t.Fatalf("line %d on a terminal of %d columns is\n%s\nwant\n%s", i, e.width, got[i], want[i])
 		}
 	}
 }
 
-// What has not changed is not drawn again.
-func TestNothingNew(t *testing.T) {
+// The screen draws only changes.
+func TestScreenDrawsOnlyChanges(t *testing.T) {
 	var out strings.Builder
 	s := &screen{out: &out}
 	lines := theme{}.layout(underWay(), "", 80, 24)
 	s.draw(nil, nil, 80, theme{})
 	if out.Len() > 0 {
-		t.Errorf("%q is sent for nothing", out.String())
+		t.Errorf("%q is sent without anything to draw", out.String())
 	}
 	s.draw(nil, lines, 80, theme{})
 	drawn := out.Len()
 	s.draw(nil, lines, 80, theme{})
 	if drawn == 0 || out.Len() > drawn {
-		t.Errorf("%d bytes are sent, and for the same again %d more", drawn, out.Len()-drawn)
+		t.Errorf("%d bytes are sent, and %d more for the same again", drawn, out.Len()-drawn)
 	}
 	s.draw(nil, lines, 81, theme{})
 	if out.Len() == drawn {
-		t.Error("nothing is sent to a terminal that was resized")
+		t.Error("nothing is sent after a resize")
 	}
 }
 
+// The environment tells whether the terminal reflows and which characters it has.
 func TestEnvironment(t *testing.T) {
 	for _, tt := range []struct {
 		env            map[string]string
