@@ -10,6 +10,7 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/runstore"
 )
@@ -29,6 +30,16 @@ func (d *dataFlag) open(log zerolog.Logger) (*runstore.Store, error) {
 		return nil, cli.Usagef("--data: %w: move that file away, or name another folder", err)
 	}
 	return store, withHint(err)
+}
+
+// openLedger opens the ledger of a run for reading.
+func (d *dataFlag) openLedger(log zerolog.Logger, name string) (*ledger.Ledger, error) {
+	store, err := d.open(log)
+	if err != nil {
+		return nil, err
+	}
+	l, err := store.OpenReadOnly(name)
+	return l, withHint(err)
 }
 
 // completeRun completes the name of a run on this machine, the newest first, with its state.

@@ -17,17 +17,16 @@ import (
 func withHint(err error) error {
 	hint := ""
 	var early *audit.EarlyContradictionError
-	var previous *session.PreviousContradictedError
 	switch {
 	case errors.Is(err, session.ErrUnique):
 		return cli.Usagef("--unique: %w: leave it out", err)
 	case errors.As(err, &early):
 		hint = "only a new count helps: " + restartCommand(&early.Manifest)
-	case errors.As(err, &previous):
-		hint = fmt.Sprintf("coordinator verify %s may tell which count is wrong, --new starts another", previous.Run)
-	case errors.As(err, new(*runstore.NotResumableError)):
+	case errors.Is(err, session.ErrPreviousContradicted):
+		hint = "coordinator verify may tell which count is wrong, --new starts another"
+	case errors.Is(err, runstore.ErrNotResumable):
 		hint = "--new starts another count"
-	case errors.Is(err, runstore.ErrFolder), errors.Is(err, session.ErrEmbeddedServer):
+	case errors.Is(err, runstore.ErrFolder):
 		hint = "--data names another folder"
 	case errors.Is(err, runstore.ErrNoRun), errors.Is(err, bus.ErrNoRecord):
 		hint = "coordinator runs lists the runs"

@@ -45,9 +45,9 @@ func TestRestartCommand(t *testing.T) {
 func TestWithHint(t *testing.T) {
 	for want, err := range map[string]error{
 		"coordinator count 8 --symmetry mirror --depth 2 --new": &audit.EarlyContradictionError{Run: "n8-a", Manifest: planned(t, "8 --symmetry mirror --depth 2")},
-		"coordinator verify n8-a":                               &session.PreviousContradictedError{Run: "n8-a"},
-		"--take-over":                                           fmt.Errorf("run n8-a: %w", session.ErrActive),
-		"--unique":                                              session.ErrUnique,
+		"coordinator verify": fmt.Errorf("%w, n8-a", session.ErrPreviousContradicted),
+		"--take-over":        fmt.Errorf("run n8-a: %w", session.ErrActive),
+		"--unique":           session.ErrUnique,
 	} {
 		if hinted := withHint(err); !strings.Contains(hinted.Error(), want) {
 			t.Errorf("%v: %v, want %q", err, hinted, want)

@@ -29,13 +29,9 @@ recounts them, and so can any other program.`,
 			if err != nil {
 				return err
 			}
-			store, err := data.open(app.Log)
+			l, err := data.openLedger(app.Log, name)
 			if err != nil {
 				return err
-			}
-			l, err := store.OpenReadOnly(name)
-			if err != nil {
-				return withHint(err)
 			}
 			if cmd.Flags().Changed("task") {
 				err = audit.ExportTask(cmd.Context(), l, task, cmd.OutOrStdout(), audit.ExportFormat(format))

@@ -20,8 +20,8 @@ import (
 	"nqueens/pkg/report"
 )
 
-// verifyOptions are the flags of verify.
-type verifyOptions struct {
+// verifyFlags are the flags of verify.
+type verifyFlags struct {
 	sample  string
 	seed    uint64
 	kernel  string
@@ -31,15 +31,15 @@ type verifyOptions struct {
 }
 
 func verifyCommand(app *cli.App) *cobra.Command {
-	var o verifyOptions
+	var o verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
-		Short: "Go through a run's ledger again, and count a sample again",
-		Long: `Read a run's ledger from zero: the checksum of every record, whether the tasks are
-complete and are those of the manifest, the sum by task and by class, the published
-total. Then count a sample of the tasks again, at least one of each class, with the
-reference kernel, and a whole run of up to 16 queens by another symmetry; where queens
-were placed beforehand, as its mirror image.`,
+		Short: "Audit a run's ledger, and recount a sample of its tasks",
+		Long: `Read the whole ledger of a run and check the checksum of every record, that no task is
+missing, that the tasks match the manifest, that the sums by task and by class agree, and
+the published total. Then recount a sample of the tasks with the reference kernel, at least
+one of each class. A run of up to 16 queens is also recounted as a whole: by another
+symmetry, or with placed queens as its mirror image.`,
 		Example: `  coordinator verify n14-20261120-153012-ab12
   coordinator verify n14-20261120-153012-ab12 --sample 100% --kernel auto`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
@@ -55,16 +55,16 @@ were placed beforehand, as its mirror image.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to count again, 0% to 100%; one of each class is at any rate")
-	flags.Uint64Var(&o.seed, "seed", 0, "take the sample that this `number` leads to (default a random one)")
-	flags.Var(kernelFlag(&o.kernel, "generic"), "kernel", "search to count with; see worker kernels")
-	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
+	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to recount, 0% to 100%; at least one of each class")
+	flags.Uint64Var(&o.seed, "seed", 0, "`number` that determines the sample (default random)")
+	flags.Var(kernelFlag(&o.kernel, "generic"), "kernel", "search to recount with; see worker kernels")
+	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to recount at once, 1 to 4096")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data.register(flags)
 	return cmd
 }
 
-func verify(ctx context.Context, app *cli.App, name string, o *verifyOptions, stdout io.Writer) (err error) {
+func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdout io.Writer) (err error) {
 	start := time.Now()
 	share, err := parseShare(o.sample)
 	if err != nil {
@@ -77,13 +77,9 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyOptions, st
 	if err != nil {
 		return cli.Usagef("--kernel: %v", err)
 	}
-	store, err := o.data.open(app.Log)
+	l, err := o.data.openLedger(app.Log, name)
 	if err != nil {
 		return err
-	}
-	l, err := store.OpenReadOnly(name)
-	if err != nil {
-		return withHint(err)
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	m := l.Header().Manifest

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -29,12 +28,7 @@ func (s *Store) CancelRequested(name string) bool {
 }
 
 // WithdrawCancel removes a request to cancel the run, if there is one.
-func (s *Store) WithdrawCancel(name string) error {
-	if err := os.Remove(s.cancelFile(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+func (s *Store) WithdrawCancel(name string) error { return os.RemoveAll(s.cancelFile(name)) }
 
 // Cancel ends a run for good, and logs that. If another process works on the run, Cancel
 // asks it to end, and waits for that up to 15 s. A run that is complete or contradicted can't

@@ -114,35 +114,19 @@ func (s *Store) Select(wanted func(i *Info) bool) ([]Info, error) {
 	}), nil
 }
 
-// NotResumableError says that there may be an unfinished run of the same count which this
-// program can't resume.
-type NotResumableError struct {
-	Run string
-	Err error
-}
-
-// Error names the run and says why.
-func (e *NotResumableError) Error() string {
-	return fmt.Sprintf("run %s may be of the same count and can't be resumed: %v", e.Run, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *NotResumableError) Unwrap() error { return e.Err }
-
 // Resumable returns the newest unfinished run of this manifest, else the newest that was not
-// cancelled, else nil. The error is a [NotResumableError] if a ledger that can't be read, or
-// a run split by other rules, may be of the same count.
+// cancelled, else nil. The error wraps [ErrNotResumable] if a ledger that can't be read, or a
+// run split by other rules, may be of the same count.
 func (s *Store) Resumable(m *queens.Manifest) (*Info, error) {
 	hash := hex.EncodeToString(m.Hash[:])
 	var blocked error
 	runs, err := s.Select(func(i *Info) bool {
 		switch {
 		case i.Err != nil && strings.HasPrefix(i.Run, fmt.Sprintf("n%d-", m.N)):
-			blocked = &NotResumableError{i.Run, fmt.Errorf("%w: %w", queens.ErrIncomplete, i.Err)}
+			blocked = fmt.Errorf("%w: run %s %w: %w", queens.ErrIncomplete, i.Run, ErrNotResumable, i.Err)
 		case i.matches(m) && !i.State.Finished() && i.SplitVersion != 0 && i.SplitVersion != m.SplitVersion:
-			blocked = &NotResumableError{i.Run, fmt.Errorf(
-				"it was split by rules of version %d, this program has version %d: resume it with the program that started it",
-				i.SplitVersion, m.SplitVersion)}
+			blocked = fmt.Errorf("run %s %w: it was split by rules of version %d, this program has version %d: resume it with the program that started it",
+				i.Run, ErrNotResumable, i.SplitVersion, m.SplitVersion)
 		}
 		return i.Err == nil && i.matches(m) && i.Hash == hash && i.State != run.Cancelled
 	})

@@ -29,6 +29,8 @@ var (
 	ErrFolder = errors.New("can't use the folder of runs")
 	// ErrNoRun: the store has no ledger of the run.
 	ErrNoRun = errors.New("there is no run")
+	// ErrNotResumable: an unfinished run may be of the same count, and can't be resumed.
+	ErrNotResumable = errors.New("may be of the same count and can't be resumed")
 	// ErrNothingToResume: no run in the store is unfinished and free to be resumed.
 	ErrNothingToResume = errors.New("there is nothing to resume")
 )

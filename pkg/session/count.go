@@ -26,20 +26,11 @@ type Job struct {
 // placed queens.
 var ErrUnique = errors.New("fundamental solutions can't be counted with queens placed beforehand")
 
-// PreviousContradictedError says that the last run of the same count ended contradicted. It
-// wraps [queens.ErrContradiction].
-type PreviousContradictedError struct{ Run string }
-
-// Error names the run.
-func (e *PreviousContradictedError) Error() string {
-	return fmt.Sprintf("%v: so ended the last run of the same count, %s", queens.ErrContradiction, e.Run)
-}
-
-// Unwrap returns [queens.ErrContradiction].
-func (e *PreviousContradictedError) Unwrap() error { return queens.ErrContradiction }
+// ErrPreviousContradicted says that the last run of the same count ended contradicted.
+var ErrPreviousContradicted = fmt.Errorf("%w: so ended the last run of the same count", queens.ErrContradiction)
 
 // Count opens the newest unfinished run of a job in the store, or else a new run. Errors are
-// those of [runstore.Store], a [PreviousContradictedError], or [ErrUnique].
+// those of [runstore.Store], or wrap [ErrPreviousContradicted] or [ErrUnique].
 func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	return open(cfg, func(s *Session) error { return s.openCount(ctx, job) })
 }
@@ -65,7 +56,7 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 	}
 	switch {
 	case before != nil && before.State == run.Contradicted:
-		return &PreviousContradictedError{before.Run}
+		return fmt.Errorf("%w, %s", ErrPreviousContradicted, before.Run)
 	case before == nil || before.State.Finished():
 		s.created = true
 		s.ledger, err = s.cfg.Store.Create(manifest, s.started)

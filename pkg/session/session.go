@@ -203,15 +203,12 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 	return nil, s.wrapSetupError(ctx, err)
 }
 
-// ErrEmbeddedServer says that the embedded server can't store the run.
-var ErrEmbeddedServer = errors.New("the embedded server can't store the run")
-
 func (s *Session) wrapSetupError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case s.cfg.URL == "":
-		err = fmt.Errorf("%w in %s: %w", ErrEmbeddedServer, s.cfg.Store.Path(), err)
+		err = fmt.Errorf("%w for the embedded server, %s: %w", runstore.ErrFolder, s.cfg.Store.Path(), err)
 	default:
 		err = fmt.Errorf("set up the server: %w", err)
 	}
