@@ -122,13 +122,13 @@ func result(run string, id uint64) queens.Result {
 	return queens.Result{Run: run, Task: id, Hash: 1, Attempt: 1, Count: 4, Worker: "w", Kernel: "generic"}
 }
 
-func publishTask(t *testing.T, b *bus.Bus, task queens.Task) (place uint64) {
+func publishTask(t *testing.T, b *bus.Bus, task queens.Task) (sequence uint64) {
 	t.Helper()
-	place, err := b.Tasks().Publish(t.Context(), &task)
+	sequence, err := b.Tasks().Publish(t.Context(), &task)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return place
+	return sequence
 }
 
 func publishResult(t *testing.T, b *bus.Bus, r queens.Result) {
@@ -153,12 +153,12 @@ func queue(t *testing.T, b *bus.Bus) *bus.Queue {
 	return q
 }
 
-// take takes the next task, which must come within d.
-func take(t *testing.T, q *bus.Queue, d time.Duration) (queens.Task, run.Lease) {
+// take takes the next task.
+func take(t *testing.T, q *bus.Queue) (queens.Task, run.Lease) {
 	t.Helper()
-	task, lease, err := q.Next(within(t, d))
+	task, lease, err := q.Next(within(t, testkit.Stall))
 	if err != nil {
-		t.Fatalf("no task within %v: %v", d, err)
+		t.Fatalf("no task: %v", err)
 	}
 	return task, lease
 }
@@ -184,13 +184,13 @@ func follow(t *testing.T, q *bus.Queue) <-chan queens.Task {
 	return taken
 }
 
-// receive returns what comes next, which must come within d.
-func receive[T any](t *testing.T, from <-chan T, d time.Duration, awaited string) (next T) {
+// receive returns the next value from a channel.
+func receive[T any](t *testing.T, from <-chan T, what string) (next T) {
 	t.Helper()
 	select {
 	case next = <-from:
-	case <-time.After(d):
-		t.Fatalf("not within %v: %s", d, awaited)
+	case <-time.After(testkit.Stall):
+		t.Fatalf("not within %v: %s", testkit.Stall, what)
 	}
 	return next
 }

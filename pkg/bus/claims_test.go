@@ -16,8 +16,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The epoch is one more than what the ledger and the server know of.
-func TestClaimTakesTheNextEpoch(t *testing.T) {
+// The epoch is one more than the highest that the ledger and the server know.
+func TestClaimIncrementsTheEpoch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ ledger, server, want uint64 }{
 		{0, 0, 1}, {0, 1, 2}, {1, 1, 2}, {7, 1, 8}, {7, 0, 8}, {3, 9, 10},
@@ -36,9 +36,9 @@ func TestClaimTakesTheNextEpoch(t *testing.T) {
 	}
 }
 
-// The newest coordinator has the run. The other learns it with the new one's name, and
-// changes nothing any more.
-func TestTheNewestClaimWins(t *testing.T) {
+// The newest coordinator has the run. The other gets an error that names the new one, and
+// does not change the record any more.
+func TestNewestClaimWins(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	first := claim(t, s.bus, record("n8-a"))
@@ -55,8 +55,8 @@ func TestTheNewestClaimWins(t *testing.T) {
 	check(t, "done", got.Done, 2)
 }
 
-// Of many who claim at once, each gets an epoch of its own, and one has the run.
-func TestOneOfManyClaimsWins(t *testing.T) {
+// Of concurrent claims, each gets an epoch of its own, and one has the run.
+func TestConcurrentClaimsHaveOneWinner(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	const many = 8
@@ -85,14 +85,13 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 	check(t, "epochs", len(epochs), many)
 }
 
-// A record that somebody deleted, with its bucket or all of the server's store, is made
-// again by who has the run.
-func TestRenewMakesADeletedRecordAgain(t *testing.T) {
+// The coordinator of a run restores a record that was deleted, alone or with its bucket.
+func TestRenewRestoresADeletedRecord(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(*testing.T, *scene) error{
 		"deleted": func(t *testing.T, s *scene) error { return s.bucket(t).Delete(t.Context(), "n8-a") },
 		"purged":  func(t *testing.T, s *scene) error { return s.bucket(t).Purge(t.Context(), "n8-a") },
-		"no trace": func(t *testing.T, s *scene) error {
+		"without a marker": func(t *testing.T, s *scene) error {
 			s.purge(t, "KV_"+bucket)
 			return nil
 		},
@@ -123,9 +122,8 @@ func TestRenewMakesADeletedRecordAgain(t *testing.T) {
 	}
 }
 
-// Where a record was deleted, two coordinators may come to the same epoch: the one that
-// claimed first goes.
-func TestTheNewestClaimWinsWithTheSameEpoch(t *testing.T) {
+// If a record was deleted, two claims may have the same epoch: the first is lost.
+func TestNewestClaimOfOneEpochWins(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	first := claim(t, s.bus, record("n8-a"))
@@ -140,8 +138,8 @@ func TestTheNewestClaimWinsWithTheSameEpoch(t *testing.T) {
 	}
 }
 
-// Nor does it help the older one that it makes the deleted record again.
-func TestTheNewestClaimWinsOverARecordMadeAgain(t *testing.T) {
+// The older claim is lost even if it restores the deleted record first.
+func TestNewestClaimWinsOverARestoredRecord(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	first := claim(t, s.bus, record("n8-a"))
@@ -157,9 +155,8 @@ func TestTheNewestClaimWinsOverARecordMadeAgain(t *testing.T) {
 	takenOver(t, first)
 }
 
-// A renewal of which the answer was lost, or a touch of the record by hand, does not
-// cost the run.
-func TestRenewGoesOnWithItsOwnRecord(t *testing.T) {
+// A renewal whose answer was lost, or a change of the record by hand, leaves the claim valid.
+func TestRenewSurvivesAnotherRevisionOfItsRecord(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
@@ -176,8 +173,8 @@ func TestRenewGoesOnWithItsOwnRecord(t *testing.T) {
 	check(t, "done", readRecord(t, s.other, time.Time{}).Done, 3)
 }
 
-// A server that is away says nothing of who has the run: the claim outlives it.
-func TestAClaimOutlivesTheServer(t *testing.T) {
+// An unreachable server does not end a claim.
+func TestClaimSurvivesAServerRestart(t *testing.T) {
 	t.Parallel()
 	server, restart := listeningServer(t)
 	b := connectTo(t, server)
@@ -189,14 +186,14 @@ func TestAClaimOutlivesTheServer(t *testing.T) {
 	}
 	restart()
 	testkit.Eventually(t, "the claim is renewed", func() bool {
-		return c.Renew(within(t, time.Second), run.Running, 2) == nil
+		return c.Renew(within(t, 5*time.Second), run.Running, 2) == nil
 	})
 	check(t, "done", readRecord(t, b, time.Time{}).Done, 2)
 }
 
 func claim(t *testing.T, b *bus.Bus, r run.Record) *bus.Claim {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
 	defer cancel()
 	c, err := b.Registry().Claim(ctx, r)
 	if err != nil {

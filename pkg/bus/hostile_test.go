@@ -16,7 +16,7 @@ import (
 // Well-formed messages with impossible content are refused for what is wrong with
 // them, before anything is computed from it.
 
-func TestHostileTasksAreRefused(t *testing.T) {
+func TestHostileTasksAreRejected(t *testing.T) {
 	wide := func(p *nqueensv1.Prefix) func(*nqueensv1.Task) {
 		return func(m *nqueensv1.Task) { m.Prefixes[1] = p }
 	}
@@ -70,7 +70,7 @@ func TestHostileTasksAreRefused(t *testing.T) {
 	}
 }
 
-func TestHostileResultsAreRefused(t *testing.T) {
+func TestHostileResultsAreRejected(t *testing.T) {
 	giant := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct {
 		change func(*nqueensv1.Result)
@@ -95,7 +95,7 @@ func TestHostileResultsAreRefused(t *testing.T) {
 	}
 }
 
-func TestHostileHeartbeatsAreRefused(t *testing.T) {
+func TestHostileHeartbeatsAreRejected(t *testing.T) {
 	giant := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct {
 		change func(*nqueensv1.Heartbeat)

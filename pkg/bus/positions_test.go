@@ -13,9 +13,9 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Each result comes with its place in the stream, and who begins after a place gets
-// what stands behind it and nothing else.
-func TestResultsBeginAfterAPosition(t *testing.T) {
+// Each result comes with its position in the stream. A reader that begins after a position
+// gets only the results after it.
+func TestReadBeginsAfterAPosition(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	for id := range uint64(5) {
@@ -25,29 +25,29 @@ func TestResultsBeginAfterAPosition(t *testing.T) {
 	first := read(t, s.bus)
 	var positions []run.StreamPosition
 	for id := range uint64(5) {
-		check(t, "the result that comes", receive(t, first.results, 5*time.Second, "a result").Task, id)
+		check(t, "the result that comes", receive(t, first.results, "a result").Task, id)
 		positions = append(positions, <-first.positions)
-		check(t, "its place", positions[id].Sequence, 2*id+2)
-		check(t, "its stream's age", positions[id].Created.Equal(s.stream(t, results).Created), true)
+		check(t, "its sequence", positions[id].Sequence, 2*id+2)
+		check(t, "its stream is the same", positions[id].Created.Equal(s.stream(t, results).Created), true)
 	}
 	first.end(t)
 	for id, after := range positions {
 		next := readAfter(t, s.other, after)
-		check(t, "results that come till it has caught up", receive(t, next.caughtUp, 5*time.Second, "the end"), 4-id)
+		check(t, "results that come until it has caught up", receive(t, next.caughtUp, "the end"), 4-id)
 		for later := id + 1; later < 5; later++ {
-			check(t, "the result that comes", receive(t, next.results, 5*time.Second, "a result").Task, uint64(later))
+			check(t, "the result that comes", receive(t, next.results, "a result").Task, uint64(later))
 		}
 		next.end(t)
 	}
 }
 
-// A position says nothing of a stream that is not the one that it was read from, or
-// that has lost its end since: all that is there is read.
-func TestResultsBeginAtTheFirstOfAnotherStream(t *testing.T) {
+// If the stream is not the one of the position, or has lost its end since, all of it is
+// read.
+func TestReadBeginsWithTheFirstResultOfAnotherStream(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	publishResult(t, s.bus, result("n8-a", 0))
-	old := receive(t, read(t, s.bus).positions, 5*time.Second, "a result")
+	old := receive(t, read(t, s.bus).positions, "a result")
 	s.delete(t, results)
 	ensureAgain(t, s.bus)
 	for id := range uint64(3) {
@@ -61,58 +61,58 @@ func TestResultsBeginAtTheFirstOfAnotherStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			again := readAfter(t, s.other, after)
 			for id := range uint64(3) {
-				check(t, "the result that comes", receive(t, again.results, 5*time.Second, "a result").Task, id+1)
+				check(t, "the result that comes", receive(t, again.results, "a result").Task, id+1)
 			}
 			again.end(t)
 		})
 	}
 }
 
-// What was removed from the stream meanwhile is not waited for.
-func TestResultsBeginAfterAPositionThatWasPurged(t *testing.T) {
+// Read does not wait for results that were removed from the stream.
+func TestReadBeginsAfterAPurgedPosition(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	for id := range uint64(4) {
 		publishResult(t, s.bus, result("n8-a", id))
 	}
 	first := read(t, s.bus)
-	after := receive(t, first.positions, 5*time.Second, "a result")
+	after := receive(t, first.positions, "a result")
 	first.end(t)
 	s.purge(t, results, jetstream.WithPurgeSequence(4))
 	publishResult(t, s.bus, result("n8-a", 4))
 	next := readAfter(t, s.other, after)
-	check(t, "the result that comes", receive(t, next.results, 5*time.Second, "a result").Task, 3)
-	check(t, "the result that comes", receive(t, next.results, 5*time.Second, "a result").Task, 4)
+	check(t, "the result that comes", receive(t, next.results, "a result").Task, 3)
+	check(t, "the result that comes", receive(t, next.results, "a result").Task, 4)
 	next.end(t)
 	s.purge(t, results)
 	last := readAfter(t, s.other, after)
-	check(t, "results that come till it has caught up", receive(t, last.caughtUp, 5*time.Second, "the end"), 0)
+	check(t, "results that come until it has caught up", receive(t, last.caughtUp, "the end"), 0)
 }
 
-// After a fault that leaves the stream, reading goes on where it was.
-func TestResultsRepeatNothingAfterAFault(t *testing.T) {
+// After a fault that leaves the stream intact, Read continues where it was.
+func TestReadRepeatsNothingAfterAFault(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t, logTo(&log))
 	publishResult(t, s.other, result("n8-a", 0))
 	read := read(t, s.bus)
-	check(t, "the result that comes", receive(t, read.results, 5*time.Second, "a result").Task, 0)
+	check(t, "the result that comes", receive(t, read.results, "a result").Task, 0)
 	faulty := s.stream(t, tasks).Config
 	faulty.MaxAge = time.Hour
 	update(t, s, faulty)
-	testkit.Eventually(t, "a log line that it can't read", func() bool { return len(log.Lines("can't read results")) == 1 })
+	testkit.Eventually(t, "a log line that results cannot be read", func() bool { return len(log.Lines("can't read results")) == 1 })
 	publishResult(t, s.other, result("n8-a", 1))
 	faulty.MaxAge = 0
 	update(t, s, faulty)
-	check(t, "the result that comes", receive(t, read.results, 10*time.Second, "a result").Task, 1)
+	check(t, "the result that comes", receive(t, read.results, "a result").Task, 1)
 	read.end(t)
-	check(t, "results that come besides", len(read.results), 0)
-	check(t, "times that it has caught up", len(read.caughtUp), 1)
+	check(t, "further results", len(read.results), 0)
+	check(t, "calls of caughtUp", len(read.caughtUp), 1)
 }
 
-// A reader has caught up when all that was there at its beginning has come, be it
-// nothing, and says so once.
-func TestResultsTellThatTheyHaveCaughtUp(t *testing.T) {
+// Read calls caughtUp once, after all results that were there at first have come, even if
+// there were none.
+func TestReadSignalsOnceThatItHasCaughtUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		readable, garbage, readableAfter uint64
@@ -139,22 +139,21 @@ func TestResultsTellThatTheyHaveCaughtUp(t *testing.T) {
 			}
 			publishResult(t, s.bus, result("n8-b", 1))
 			read := read(t, s.other)
-			// At once: the reader does not look again within that time.
-			come := receive(t, read.caughtUp, 1500*time.Millisecond, "that it has caught up")
-			check(t, "results that came till then", come, int(c.readable+c.readableAfter))
-			check(t, "messages refused till then", s.other.Rejected(), c.garbage)
+			come := receive(t, read.caughtUp, "that it has caught up")
+			check(t, "results that came before", come, int(c.readable+c.readableAfter))
+			check(t, "messages rejected before", s.other.Rejected(), c.garbage)
 			publishResult(t, s.bus, result("n8-a", 1000))
 			read.await(t, 1000)
 			read.end(t)
-			check(t, "times that it says so besides", len(read.caughtUp), 0)
+			check(t, "further calls of caughtUp", len(read.caughtUp), 0)
 		})
 	}
 }
 
-// What it was to catch up with may vanish: then it has caught up as well.
-func TestResultsCatchUpWithWhatVanishes(t *testing.T) {
+// If the results to catch up with disappear, Read has caught up too.
+func TestReadCatchesUpWithResultsThatDisappear(t *testing.T) {
 	t.Parallel()
-	for name, vanish := range map[string]func(*testing.T, *scene){
+	for name, remove := range map[string]func(*testing.T, *scene){
 		"purged":  func(t *testing.T, s *scene) { s.purge(t, results) },
 		"deleted": func(t *testing.T, s *scene) { s.delete(t, results) },
 		"replaced": func(t *testing.T, s *scene) {
@@ -177,23 +176,23 @@ func TestResultsCatchUpWithWhatVanishes(t *testing.T) {
 				publishResult(t, s.bus, result("n8-a", id))
 			}
 			ctx, stop := context.WithCancel(t.Context())
-			begun, goOn := make(chan struct{}, 10_000), make(chan struct{})
+			begun, proceed := make(chan struct{}, 10_000), make(chan struct{})
 			caughtUp, ended := make(chan struct{}, 10), make(chan error, 1)
 			go func() {
 				ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {
 					begun <- struct{}{}
-					<-goOn
+					<-proceed
 				}, func() { caughtUp <- struct{}{} })
 			}()
-			receive(t, begun, 5*time.Second, "a result")
-			vanish(t, s)
-			close(goOn)
-			receive(t, caughtUp, 20*time.Second, "that it has caught up")
+			receive(t, begun, "a result")
+			remove(t, s)
+			close(proceed)
+			receive(t, caughtUp, "that it has caught up")
 			stop()
-			if err := receive(t, ended, 5*time.Second, "Results returns"); err != nil {
+			if err := receive(t, ended, "Read returns"); err != nil {
 				t.Error(err)
 			}
-			check(t, "times that it says so besides", len(caughtUp), 0)
+			check(t, "further calls of caughtUp", len(caughtUp), 0)
 		})
 	}
 }

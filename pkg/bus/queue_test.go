@@ -17,21 +17,21 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-func TestNextTakesWhatWasPublished(t *testing.T) {
+func TestNextReturnsPublishedTasks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	queue := queue(t, s.other)
 	for id := range uint64(3) {
 		want := task("n8-a", id)
 		publishTask(t, s.bus, want)
-		if got, _ := take(t, queue, 5*time.Second); !reflect.DeepEqual(got, want) {
+		if got, _ := take(t, queue); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v arrives as %+v", want, got)
 		}
 	}
 }
 
-// Several workers share the tasks: none is lent to two of them.
-func TestQueuesShareTheTasks(t *testing.T) {
+// Several workers share the tasks: no task goes to two of them.
+func TestQueuesShareTasks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	const total = 60
@@ -63,32 +63,31 @@ func TestQueuesShareTheTasks(t *testing.T) {
 		select {
 		case next := <-all:
 			if seen[next.id] {
-				t.Errorf("task %d is lent twice", next.id)
+				t.Errorf("task %d is delivered twice", next.id)
 			}
 			seen[next.id] = true
 			if err := next.lease.Ack(t.Context()); err != nil {
 				t.Error(err)
 			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%d of %d tasks came", len(seen), total)
+		case <-time.After(testkit.Stall):
+			t.Fatalf("%d of %d tasks came, and no more within %v", len(seen), total, testkit.Stall)
 		}
 	}
 	stop()
 	queues.Wait()
 }
 
-// A queue asks for no more than it returns: what its owner does not take stays for
-// others.
-func TestNextHoldsNothingBack(t *testing.T) {
+// A queue requests no more than it returns: the rest stays for other workers.
+func TestNextPrefetchesNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	for id := range uint64(3) {
 		publishTask(t, s.bus, task("n8-a", id))
 	}
 	first, second := queue(t, s.bus), queue(t, s.other)
-	take(t, first, 5*time.Second)
-	take(t, second, 5*time.Second)
-	take(t, second, 5*time.Second)
+	take(t, first)
+	take(t, second)
+	take(t, second)
 	if held := s.consumer(t).NumAckPending; held != 3 {
 		t.Errorf("%d tasks are held, want 3", held)
 	}
@@ -107,11 +106,11 @@ func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 	want := task("n8-a", 7)
 	publishTask(t, s.bus, want)
 
-	if got, _ := take(t, queue(t, s.bus), 5*time.Second); got.ID != want.ID {
+	if got, _ := take(t, queue(t, s.bus)); got.ID != want.ID {
 		t.Errorf("task %d comes, want %d", got.ID, want.ID)
 	}
-	check(t, "messages refused", s.bus.Rejected(), 5)
-	check(t, "messages the other bus refused", s.other.Rejected(), 0)
+	check(t, "rejected messages", s.bus.Rejected(), 5)
+	check(t, "messages rejected by the other bus", s.other.Rejected(), 0)
 	testkit.Eventually(t, "the garbage is gone from the stream", func() bool {
 		return s.stream(t, tasks).State.Msgs == 1
 	})
@@ -128,38 +127,38 @@ func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 	}
 }
 
-// A task that this program can't read may be another worker's: it stays, but not
-// in the way of those that it can read.
-func TestTasksOfAnotherVersionStay(t *testing.T) {
+// A task of another protocol version stays for workers that can read it, and does not block
+// the tasks behind it.
+func TestTasksOfAnotherVersionStayQueued(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t, logTo(&log))
 	s.raw(t, "nq.task.n8-a", otherVersion(t))
 	publishTask(t, s.bus, task("n8-a", 7))
 	queue := queue(t, s.bus)
-	got, lease := take(t, queue, 2*time.Second)
+	got, lease := take(t, queue)
 	check(t, "the task that comes", got.ID, 7)
 	if err := lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	check(t, "messages refused", s.bus.Rejected(), 1)
+	check(t, "rejected messages", s.bus.Rejected(), 1)
 	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
 	if lines := log.Lines("version 2"); len(lines) != 1 || !strings.Contains(lines[0], "version 1") {
 		t.Errorf("log lines that name both versions: %q", lines)
 	}
 
-	// It is kept from this program for a while, not for ever and not in a loop.
-	refused := time.Now()
+	// It is delivered to this program again, but only after a while.
+	rejected := time.Now()
 	follow(t, queue)
 	testkit.Eventually(t, "the task comes again", func() bool { return s.bus.Rejected() == 2 })
-	if since := time.Since(refused); since < 2*time.Second {
+	if since := time.Since(rejected); since < 2*time.Second {
 		t.Errorf("it comes again after %v", since)
 	}
 	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
 	check(t, "log lines", len(log.Lines("version")), 1)
 }
 
-func TestCancelledNextReturnsTheCausePromptly(t *testing.T) {
+func TestNextReturnsTheCauseOfItsContext(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	bare := bustest.Connect(t, bustest.Server(t))
@@ -184,33 +183,28 @@ func TestCancelledNextReturnsTheCausePromptly(t *testing.T) {
 				s.waiting(t)
 			}
 			cancel(why)
-			select {
-			case err := <-returned:
-				if !errors.Is(err, why) {
-					t.Errorf("it returns %v, want %v", err, why)
-				}
-			case <-time.After(2 * time.Second):
-				t.Error("it has not returned after 2 s")
+			if err := receive(t, returned, "Next returns"); !errors.Is(err, why) {
+				t.Errorf("it returns %v, want %v", err, why)
 			}
 		})
 	}
 }
 
-// A task that is sent to a worker at the very moment that it leaves is another's at
-// once, long before the lease lapses.
-func TestTaskSentToALeavingWorkerIsNotStuck(t *testing.T) {
+// A task that is sent to a worker while it leaves goes to another worker at once, not only
+// after its lease has lapsed.
+func TestTasksSentToALeavingWorkerAreRedelivered(t *testing.T) {
 	t.Parallel()
 	const seed, rounds = 8, 60
 	rng := rand.New(rand.NewPCG(seed, 0))
-	s := newScene(t) // with leases of 10 s
-	heir := queue(t, s.other)
-	handedBack := 0
+	s := newScene(t, lease(time.Hour))
+	successor := queue(t, s.other)
+	released := 0
 	for round := range uint64(rounds) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			for leaving := s.bus.Queue(); ; handedBack++ {
+			for leaving := s.bus.Queue(); ; released++ {
 				_, lease, err := leaving.Next(ctx)
 				if err != nil {
 					return
@@ -227,14 +221,14 @@ func TestTaskSentToALeavingWorkerIsNotStuck(t *testing.T) {
 		publishTask(t, s.other, task("n8-a", round))
 		<-ended
 
-		got, lease, err := heir.Next(within(t, 2*time.Second))
+		got, lease, err := successor.Next(within(t, testkit.Stall))
 		if err != nil {
-			t.Fatalf("seed %d, round %d, cancelled after %v: no task within 2 s: %v", seed, round, delay, err)
+			t.Fatalf("seed %d, round %d, cancelled after %v: no task: %v", seed, round, delay, err)
 		}
 		check(t, "the task that comes", got.ID, round)
 		if err := lease.Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("in %d of %d rounds it was the leaving worker that returned the task", handedBack, rounds)
+	t.Logf("in %d of %d rounds the leaving worker released the task", released, rounds)
 }

@@ -16,7 +16,7 @@ import (
 
 // A worker of another version is named in the log, once, by its results and by its
 // heartbeats, and so is each other one.
-func TestWorkersOfAnotherVersionAreNamed(t *testing.T) {
+func TestWorkersOfAnotherVersionAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t, logTo(&log))

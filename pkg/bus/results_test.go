@@ -20,7 +20,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-func TestResultsDeliversStoredAndNewOnes(t *testing.T) {
+func TestReadDeliversStoredAndNewResults(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	order := []uint64{5, 0, 3, 4, 1, 2}
@@ -30,34 +30,33 @@ func TestResultsDeliversStoredAndNewOnes(t *testing.T) {
 	}
 	read := read(t, s.other)
 	for range 3 {
-		receive(t, read.results, 5*time.Second, "a stored result")
+		receive(t, read.results, "a stored result")
 	}
 	for _, id := range order[3:] {
 		publishResult(t, s.bus, result("n8-b", id+100))
 		publishResult(t, s.bus, result("n8-a", id))
-		if got := receive(t, read.results, 2*time.Second, "a new result"); got != result("n8-a", id) {
+		if got := receive(t, read.results, "a new result"); got != result("n8-a", id) {
 			t.Errorf("%+v comes, want %+v", got, result("n8-a", id))
 		}
 	}
 	read.end(t)
-	check(t, "results that come besides", len(read.results), 0)
+	check(t, "further results", len(read.results), 0)
 }
 
-// Several readers of a run each have every result: none takes it from the others,
-// and what was read stays.
-func TestResultsAreThereForEachReader(t *testing.T) {
+// Several readers of a run each get every result, and the results stay stored.
+func TestEveryReaderGetsEveryResult(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	first, second := read(t, s.bus), read(t, s.other)
 	publishResult(t, s.bus, result("n8-a", 7))
 	third := read(t, s.bus)
 	for _, r := range []*reader{first, second, third} {
-		check(t, "the result that comes", receive(t, r.results, 5*time.Second, "the result").Task, 7)
+		check(t, "the result that comes", receive(t, r.results, "the result").Task, 7)
 	}
 	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 1)
 }
 
-func TestResultsRefusesWhatItCantRead(t *testing.T) {
+func TestUnreadableResultsAreCounted(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t, logTo(&log))
@@ -71,16 +70,16 @@ func TestResultsRefusesWhatItCantRead(t *testing.T) {
 	publishResult(t, s.other, result("n8-a", 7))
 	s.raw(t, "nq.result.n8-a", flood)
 	publishResult(t, s.other, result("n8-a", 8))
-	check(t, "the result that comes", receive(t, read.results, 5*time.Second, "a result").Task, 7)
-	check(t, "the result that comes", receive(t, read.results, 5*time.Second, "a result").Task, 8)
-	check(t, "messages refused", s.bus.Rejected(), 6)
-	check(t, "log lines of garbage", len(log.Lines("fffe0000")), 1)
-	check(t, "log lines of versions", len(log.Lines("version 2")), 1)
+	check(t, "the result that comes", receive(t, read.results, "a result").Task, 7)
+	check(t, "the result that comes", receive(t, read.results, "a result").Task, 8)
+	check(t, "rejected messages", s.bus.Rejected(), 6)
+	check(t, "log lines about garbage", len(log.Lines("fffe0000")), 1)
+	check(t, "log lines about versions", len(log.Lines("version 2")), 1)
 	check(t, "log lines", len(log.Lines("")), 2)
 }
 
-// A stream that is deleted comes back by itself, and is read.
-func TestResultsSurvivesADeletedStream(t *testing.T) {
+// Read creates a deleted stream again and continues with it.
+func TestReadSurvivesADeletedStream(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	read := read(t, s.bus)
@@ -97,9 +96,9 @@ func TestResultsSurvivesADeletedStream(t *testing.T) {
 	read.await(t, 1)
 }
 
-// A server that comes back with nothing has streams that begin anew: their places
-// say nothing of the old ones'. All that is stored there is read, from the first.
-func TestResultsSurvivesAServerThatLostItsStore(t *testing.T) {
+// A server that comes back empty has new streams with other sequences: all results there
+// are read, from the first.
+func TestReadSurvivesAServerThatLostItsStore(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]uint64{"fewer results": 3, "more results": 9} {
 		t.Run(name+" before", func(t *testing.T) {
@@ -127,22 +126,22 @@ func TestResultsSurvivesAServerThatLostItsStore(t *testing.T) {
 	}
 }
 
-// A server that comes back is read on, and nothing published meanwhile is missed.
-func TestResultsSurvivesTheServersRestart(t *testing.T) {
+// Read continues after a restart of the server and misses nothing published meanwhile.
+func TestReadSurvivesAServerRestart(t *testing.T) {
 	t.Parallel()
 	server, restart := listeningServer(t)
 	b := connectTo(t, server)
 	read := read(t, b)
 	ensure(t, b)
 	publishResult(t, b, result("n8-a", 0))
-	receive(t, read.results, 5*time.Second, "a result")
+	receive(t, read.results, "a result")
 	restart()
 	publishResult(t, connectTo(t, server), result("n8-a", 1))
 	read.await(t, 1)
 }
 
-// Results on a server that has nothing sets it up first.
-func TestResultsSetsUpTheStreams(t *testing.T) {
+// Read on an empty server creates the streams.
+func TestReadCreatesTheStreams(t *testing.T) {
 	t.Parallel()
 	server := bustest.Server(t)
 	read := read(t, bustest.Connect(t, server))
@@ -153,34 +152,34 @@ func TestResultsSetsUpTheStreams(t *testing.T) {
 		return noStream == nil && noConsumer == nil
 	})
 	publishResult(t, bustest.Connect(t, server), result("n8-a", 7))
-	check(t, "the result that comes", receive(t, read.results, 5*time.Second, "a result").Task, 7)
+	check(t, "the result that comes", receive(t, read.results, "a result").Task, 7)
 }
 
-// Results that can't be read are waited for: it is said, not shouted.
-func TestResultsSaysOnceThatItWaits(t *testing.T) {
+// While results cannot be read, Read waits and logs the reason once.
+func TestReadLogsOnceWhyItWaits(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t)
 	wrong := s.stream(t, tasks).Config
 	wrong.MaxAge = time.Hour
 	update(t, s, wrong)
-	looks := s.watch(t, "$JS.API.STREAM.INFO."+tasks)
+	lookups := s.watch(t, "$JS.API.STREAM.INFO."+tasks)
 	read := read(t, bustest.Connect(t, s.server, logTo(&log)))
 	for range 3 {
-		receive(t, looks, 5*time.Second, "another look")
+		receive(t, lookups, "another lookup")
 	}
 	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "older than") {
-		t.Errorf("after looking 3 times it has logged %q, want why it can't read, once", lines)
+		t.Errorf("after 3 lookups it has logged %q, want the reason once", lines)
 	}
 	wrong.MaxAge = 0
 	update(t, s, wrong)
 	publishResult(t, s.other, result("n8-a", 7))
-	check(t, "the result that comes", receive(t, read.results, 10*time.Second, "a result").Task, 7)
+	check(t, "the result that comes", receive(t, read.results, "a result").Task, 7)
 	check(t, "log lines", len(log.Lines("")), 1)
 }
 
-// A stream that fills up is told before workers must wait, once and with its limits.
-func TestResultsTellsOfAStreamNearlyFull(t *testing.T) {
+// Read warns of a stream that fills up before workers have to wait, once.
+func TestReadWarnsOfANearlyFullStream(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]func(*jetstream.StreamConfig, jetstream.StreamState){
 		"bytes":    func(c *jetstream.StreamConfig, have jetstream.StreamState) { c.MaxBytes = int64(have.Bytes) + 8 },
@@ -197,24 +196,23 @@ func TestResultsTellsOfAStreamNearlyFull(t *testing.T) {
 			limit(&info.Config, info.State)
 			update(t, s, info.Config)
 			read(t, s.bus)
-			testkit.Eventually(t, "a log line that it is nearly full", func() bool {
+			testkit.Eventually(t, "a log line about the nearly full stream", func() bool {
 				return len(log.Lines("nearly")) == 1
 			})
-			looks := s.watch(t, "$JS.API.STREAM.INFO."+results)
-			for range 3 { // two at a time
-				receive(t, looks, 5*time.Second, "another look")
+			lookups := s.watch(t, "$JS.API.STREAM.INFO."+results)
+			for range 3 {
+				receive(t, lookups, "another lookup")
 			}
 			check(t, "log lines", len(log.Lines("")), 1)
 		})
 	}
 }
 
-// When it is told to end, it ends: at once, with no error, and leaves nothing.
-func TestResultsEndsAndLeavesNoGoroutine(t *testing.T) {
+func TestReadLeavesNoGoroutine(t *testing.T) {
 	s := newScene(t)
 	publishResult(t, s.bus, result("n8-a", 7))
 	read := read(t, s.bus)
-	receive(t, read.results, 5*time.Second, "a result")
+	receive(t, read.results, "a result")
 	read.end(t)
 	bustest.NoGoroutines(t, "nats.go/jetstream")
 }
@@ -244,7 +242,7 @@ func readAfter(t *testing.T, b *bus.Bus, after run.StreamPosition) *reader {
 	var busy atomic.Bool
 	alone := func(do func()) {
 		if busy.Swap(true) {
-			t.Error("it calls again before it was answered")
+			t.Error("two calls at the same time")
 		}
 		do()
 		busy.Store(false)
@@ -275,17 +273,17 @@ func (r *reader) await(t *testing.T, ids ...uint64) {
 		select {
 		case got := <-r.results:
 			delete(missing, got.Task)
-		case <-time.After(20 * time.Second):
-			t.Fatalf("nothing comes, and of the results %v those of tasks %v are missing", ids, slices.Collect(maps.Keys(missing)))
+		case <-time.After(testkit.Stall):
+			t.Fatalf("no result within %v; of tasks %v, those of %v are missing", testkit.Stall, ids, slices.Collect(maps.Keys(missing)))
 		}
 	}
 }
 
-// end tells the reader to end, and waits for it.
+// end stops the reader and waits for it.
 func (r *reader) end(t *testing.T) {
 	t.Helper()
 	r.stop()
-	if err := receive(t, r.ended, 2*time.Second, "Results returns, having been told to"); err != nil {
-		t.Errorf("Results ends with the error %v", err)
+	if err := receive(t, r.ended, "Read returns"); err != nil {
+		t.Errorf("Read ends with the error %v", err)
 	}
 }

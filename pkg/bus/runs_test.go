@@ -13,12 +13,13 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 const bucket = "nq_runs"
 
-// The record of a claimed run is what was claimed and renewed, and others read it.
-func TestRecordsSayWhatWasClaimed(t *testing.T) {
+// Other processes read a record as it was claimed and renewed.
+func TestRecordsShowClaimsAndRenewals(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	begun := time.Now()
@@ -38,8 +39,8 @@ func TestRecordsSayWhatWasClaimed(t *testing.T) {
 	}
 }
 
-// A person can read a record with the tools of NATS: it is JSON, and one revision.
-func TestRecordsAreReadableByPeople(t *testing.T) {
+// People can read a record with the tools of NATS: it is JSON, and has one revision.
+func TestRecordsAreJSON(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
@@ -64,8 +65,7 @@ func TestRecordsAreReadableByPeople(t *testing.T) {
 	check(t, "revisions stored", s.stream(t, "KV_"+bucket).State.Msgs, 1)
 }
 
-// The machine of a coordinator may have any name: what others read of it is printable, and
-// not too long.
+// Owners are made printable and are shortened: a machine may have any name.
 func TestOwnersArePrintable(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -75,9 +75,9 @@ func TestOwnersArePrintable(t *testing.T) {
 	check(t, "owner", readRecord(t, s.other, time.Time{}).Owner, "a?[2J"+strings.Repeat("x", 123))
 }
 
-// A run that is cancelled is lost to its coordinator and to any other, and its tasks
-// and results go. Other runs' stay.
-func TestCancelledRunsEnd(t *testing.T) {
+// After a cancellation no coordinator has the run, and its tasks and results are removed.
+// Other runs keep theirs.
+func TestCancelEndsTheRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
@@ -98,7 +98,7 @@ func TestCancelledRunsEnd(t *testing.T) {
 	if err := s.other.Registry().Cancel(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
-	err := receive(t, renewed, 5*time.Second, "the coordinator learns it")
+	err := receive(t, renewed, "the coordinator notices")
 	cancelled := func(who string, err error) {
 		if !errors.Is(err, bus.ErrCancelled) || errors.Is(err, queens.ErrIncomplete) {
 			t.Errorf("%s: error %v, want %v", who, err, bus.ErrCancelled)
@@ -119,12 +119,12 @@ func TestCancelledRunsEnd(t *testing.T) {
 	}
 }
 
-func TestRunsWithoutARecord(t *testing.T) {
+func TestErrNoRecord(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	for _, where := range []string{"no bucket", "no such record"} {
 		_, err := s.bus.Registry().Record(t.Context(), "n8-a")
-		for what, err := range map[string]error{"Record": err, "CancelRun": s.bus.Registry().Cancel(t.Context(), "n8-a")} {
+		for what, err := range map[string]error{"Record": err, "Cancel": s.bus.Registry().Cancel(t.Context(), "n8-a")} {
 			if !errors.Is(err, bus.ErrNoRecord) || !strings.Contains(err.Error(), "n8-a") {
 				t.Errorf("%s with %s: error %v, want one that wraps %v", what, where, err, bus.ErrNoRecord)
 			}
@@ -133,13 +133,13 @@ func TestRunsWithoutARecord(t *testing.T) {
 	}
 }
 
-// Runs lists what there is, in the order in which it was begun: nothing at first.
-func TestRunsListsTheRecords(t *testing.T) {
+// Records lists the readable records in the order in which the runs began.
+func TestRecordsAreListedInOrder(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	names := func() (names []string) {
 		t.Helper()
-		records, err := s.other.Registry().Records(within(t, 3*time.Second))
+		records, err := s.other.Registry().Records(within(t, testkit.Stall))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,8 +162,8 @@ func TestRunsListsTheRecords(t *testing.T) {
 	if _, err := s.bucket(t).Put(t.Context(), "n8-a", []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	check(t, "runs without what can't be read", names(), []string{"n8-b", "n8-d"})
-	check(t, "records refused", s.other.Rejected(), 1)
+	check(t, "runs without an unreadable one", names(), []string{"n8-b", "n8-d"})
+	check(t, "rejected records", s.other.Rejected(), 1)
 	for _, run := range []string{"n8-a", "n8-b", "n8-d"} {
 		if err := s.bus.Registry().Delete(t.Context(), run); err != nil {
 			t.Fatal(err)
@@ -172,9 +172,9 @@ func TestRunsListsTheRecords(t *testing.T) {
 	check(t, "runs of an empty bucket", names(), nil)
 }
 
-// What is in a record's place and is none, or is another program's, is left alone, and
-// the error says what to do.
-func TestRecordsThatCantBeRead(t *testing.T) {
+// An unreadable record, or one of another protocol version, is left alone, and the error
+// says what to do.
+func TestUnreadableRecordsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
@@ -185,9 +185,9 @@ func TestRecordsThatCantBeRead(t *testing.T) {
 	later := strings.Replace(string(entry.Value()), `"protocol":1`, `"protocol":2`, 1)
 	commanding := strings.Replace(string(entry.Value()), `"owner":"host-a"`, `"owner":"a\u001b[2J"`, 1)
 	for name, value := range map[string]struct{ is, say string }{
-		"garbage":                           {"hello", "invalid character"},
-		"other version":                     {later, "version 2"},
-		"an owner that commands a terminal": {commanding, "can't be shown"},
+		"garbage":                        {"hello", "invalid character"},
+		"other version":                  {later, "version 2"},
+		"an owner with escape sequences": {commanding, "can't be shown"},
 	} {
 		if _, err := s.bucket(t).Put(t.Context(), "n8-a", []byte(value.is)); err != nil {
 			t.Fatal(err)
@@ -195,7 +195,7 @@ func TestRecordsThatCantBeRead(t *testing.T) {
 		_, recordErr := s.other.Registry().Record(t.Context(), "n8-a")
 		_, claimErr := s.other.Registry().Claim(t.Context(), record("n8-a"))
 		for what, err := range map[string]error{
-			"Record": recordErr, "Claim": claimErr, "CancelRun": s.other.Registry().Cancel(t.Context(), "n8-a"), "Renew": c.Renew(t.Context(), run.Running, 1),
+			"Record": recordErr, "Claim": claimErr, "Cancel": s.other.Registry().Cancel(t.Context(), "n8-a"), "Renew": c.Renew(t.Context(), run.Running, 1),
 		} {
 			says(t, what+" of "+name, err, "n8-a", bucket, value.say, "nats kv del")
 			if errors.Is(err, bus.ErrNoRecord) || errors.Is(err, bus.ErrTakenOver) {
@@ -209,7 +209,7 @@ func TestRecordsThatCantBeRead(t *testing.T) {
 	}
 }
 
-// record returns the record of a run as its ledger has it before any claim.
+// record returns the record of a run as its ledger has it before the first claim.
 func record(name string) run.Record {
 	board := queens.FullBoard(8)
 	return run.Record{
@@ -220,8 +220,8 @@ func record(name string) run.Record {
 	}
 }
 
-// readRecord returns the record of run n8-a without the time of its update, which is not before
-// the given one.
+// readRecord returns the record of run n8-a without the time of its update, after checking
+// that it is not before since.
 func readRecord(t *testing.T, b *bus.Bus, since time.Time) run.Record {
 	t.Helper()
 	got, err := b.Registry().Record(t.Context(), "n8-a")
@@ -229,7 +229,7 @@ func readRecord(t *testing.T, b *bus.Bus, since time.Time) run.Record {
 		t.Fatal(err)
 	}
 	if got.Updated.Before(since) || got.Updated.After(time.Now()) {
-		t.Errorf("it was updated at %v, want after %v", got.Updated, since)
+		t.Errorf("updated at %v, want after %v", got.Updated, since)
 	}
 	got.Updated = time.Time{}
 	return got

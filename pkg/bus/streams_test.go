@@ -13,8 +13,7 @@ import (
 	"nqueens/pkg/bus/bustest"
 )
 
-// What the server says of the streams and the consumer is what the design settled.
-func TestEnsureMakesWhatTheDesignSays(t *testing.T) {
+func TestEnsureCreatesTheDocumentedConfiguration(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	have := s.stream(t, tasks).Config
@@ -26,7 +25,7 @@ func TestEnsureMakesWhatTheDesignSays(t *testing.T) {
 	check(t, "tasks: bounded by subject", have.MaxMsgsPerSubject > 0, true)
 	check(t, "tasks: max age", have.MaxAge, 0)
 	check(t, "tasks: max messages", have.MaxMsgs, -1)
-	check(t, "tasks: memory of message ids", have.Duplicates, 10*time.Second)
+	check(t, "tasks: deduplication window", have.Duplicates, 10*time.Second)
 
 	have = s.stream(t, results).Config
 	check(t, "results: subjects", have.Subjects, []string{"nq.result.*"})
@@ -37,7 +36,7 @@ func TestEnsureMakesWhatTheDesignSays(t *testing.T) {
 	check(t, "results: max age", have.MaxAge, 0)
 	check(t, "results: max messages", have.MaxMsgs, -1)
 	check(t, "results: max messages a subject", have.MaxMsgsPerSubject, -1)
-	check(t, "results: memory of message ids", have.Duplicates, 10*time.Second)
+	check(t, "results: deduplication window", have.Duplicates, 10*time.Second)
 	check(t, "results: deny delete", have.DenyDelete, false)
 	check(t, "results: deny purge", have.DenyPurge, false)
 
@@ -61,7 +60,7 @@ func check[T any](t *testing.T, what string, have, want T) {
 	}
 }
 
-func TestEnsureAgainChangesNothing(t *testing.T) {
+func TestEnsureIsIdempotent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	publishTask(t, s.bus, task("n8-a", 0))
@@ -79,8 +78,8 @@ func TestEnsureAgainChangesNothing(t *testing.T) {
 	}
 }
 
-// Several coordinators may start at the same moment, on a server that has nothing.
-func TestEnsureByManyAtOnce(t *testing.T) {
+// Several coordinators may start at the same time on an empty server.
+func TestEnsureConcurrently(t *testing.T) {
 	t.Parallel()
 	for range 10 {
 		s := &scene{server: bustest.Server(t)}
@@ -98,7 +97,7 @@ func TestEnsureByManyAtOnce(t *testing.T) {
 		}
 		close(start)
 		for range buses {
-			if err := receive(t, ended, 10*time.Second, "Ensure returns"); err != nil {
+			if err := receive(t, ended, "Ensure returns"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -108,8 +107,8 @@ func TestEnsureByManyAtOnce(t *testing.T) {
 	}
 }
 
-// An operator may raise and lower what bounds a stream, not what keeps its messages.
-func TestEnsureLeavesAnOperatorsLimits(t *testing.T) {
+// Ensure keeps the limits that an operator has changed.
+func TestEnsureKeepsAnOperatorsLimits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	raised := s.stream(t, tasks).Config
@@ -138,9 +137,9 @@ func update(t *testing.T, s *scene, cfg jetstream.StreamConfig) {
 	}
 }
 
-// Streams of those names that would lose or repeat work are refused by name, with
-// the setting that is wrong, and are left alone.
-func TestEnsureRefusesWhatWouldLoseWork(t *testing.T) {
+// Ensure rejects existing streams that would lose or repeat work, names the wrong setting,
+// and does not change it.
+func TestEnsureRejectsStreamsThatLoseWork(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	taskConfig, resultConfig := s.stream(t, tasks).Config, s.stream(t, results).Config
@@ -180,18 +179,18 @@ func TestEnsureRefusesWhatWouldLoseWork(t *testing.T) {
 	}
 }
 
-// So is a consumer that would keep tasks from the workers, or lend them too briefly.
-func TestEnsureRefusesAConsumerThatStarvesWorkers(t *testing.T) {
+// Ensure rejects a consumer that would keep tasks from workers, or lease them too briefly.
+func TestEnsureRejectsConsumersThatStarveWorkers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*jetstream.ConsumerConfig)
 		say    string
 	}{
-		"gives up":            {func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "after 5 deliveries"},
-		"of one run":          {func(c *jetstream.ConsumerConfig) { c.FilterSubject = "nq.task.n8-a" }, "nq.task.n8-a"},
-		"of two runs":         {func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"nq.task.n8-a", "nq.task.n8-b"} }, "nq.task.n8-b"},
-		"lends for a second":  {func(c *jetstream.ConsumerConfig) { c.AckWait = time.Second }, "ack wait is 1s"},
-		"of one run, briefly": {func(c *jetstream.ConsumerConfig) { c.FilterSubject, c.AckWait = "nq.task.n8-a", time.Second }, "nq.task.n8-a"},
+		"max deliver":           {func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "after 5 deliveries"},
+		"one run":               {func(c *jetstream.ConsumerConfig) { c.FilterSubject = "nq.task.n8-a" }, "nq.task.n8-a"},
+		"two runs":              {func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"nq.task.n8-a", "nq.task.n8-b"} }, "nq.task.n8-b"},
+		"short leases":          {func(c *jetstream.ConsumerConfig) { c.AckWait = time.Second }, "ack wait is 1s"},
+		"one run, short leases": {func(c *jetstream.ConsumerConfig) { c.FilterSubject, c.AckWait = "nq.task.n8-a", time.Second }, "nq.task.n8-a"},
 	} {
 		s := newScene(t)
 		cfg := s.consumer(t).Config
@@ -203,9 +202,9 @@ func TestEnsureRefusesAConsumerThatStarvesWorkers(t *testing.T) {
 	}
 }
 
-// Ensure relies on the server for this one: on a stream of tasks, it allows no
-// consumer but one whose every message is acknowledged by itself.
-func TestTheServerAllowsExplicitAcksAlone(t *testing.T) {
+// Ensure relies on the server for the ack policy: on a work queue the server allows only
+// consumers with explicit acks.
+func TestServerRequiresExplicitAcks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	if err := s.js.DeleteConsumer(t.Context(), tasks, workers); err != nil {
@@ -218,7 +217,7 @@ func TestTheServerAllowsExplicitAcksAlone(t *testing.T) {
 	}
 }
 
-func TestForgetRemovesOneRunAlone(t *testing.T) {
+func TestDeletingARunLeavesOtherRuns(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	others := []string{"n8-a", "n8-a-b", "n8-ab", "n8", "n9-a"}
@@ -228,7 +227,7 @@ func TestForgetRemovesOneRunAlone(t *testing.T) {
 			publishResult(t, s.bus, result(run, id))
 		}
 	}
-	held, _ := take(t, queue(t, s.bus), 5*time.Second) // of the first run: it is held, and goes as well
+	held, _ := take(t, queue(t, s.bus)) // a held task is removed too
 	run := held.Run
 	if err := s.other.Registry().Delete(t.Context(), run); err != nil {
 		t.Fatal(err)
@@ -241,7 +240,7 @@ func TestForgetRemovesOneRunAlone(t *testing.T) {
 	}
 }
 
-// says checks that there is an error and that it names all of that.
+// says checks that there is an error and that it contains all the words.
 func says(t *testing.T, name string, err error, named ...string) {
 	t.Helper()
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 
 // Whatever a worker is called, its heartbeats go out on one plain subject that
 // Heartbeats hears and the server takes.
-func TestHeartbeatSubjectsAreOnePlainToken(t *testing.T) {
+func TestHeartbeatSubjectIsOneToken(t *testing.T) {
 	for _, worker := range []string{
 		"laptop-3f9a21", "host.example.org", "a b", "*", ">", "a.*.>", "..", "tab\tname", "line\r\nPUB x 0\r\n",
 		"\x00\xff", "女王", "", strings.Repeat("x", 1<<20),
@@ -24,7 +24,7 @@ func TestHeartbeatSubjectsAreOnePlainToken(t *testing.T) {
 }
 
 // No password comes out, in whatever form it was written; where the server is does.
-func TestRedactedAddresses(t *testing.T) {
+func TestRedactHidesCredentials(t *testing.T) {
 	for given, shown := range map[string]string{
 		"nats://127.0.0.1:4222":                    "127.0.0.1:4222",
 		"127.0.0.1:4222":                           "127.0.0.1:4222",

@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// No streams are needed: a heartbeat goes to who listens.
+// Heartbeats need no streams.
 func TestHeartbeatsAreDelivered(t *testing.T) {
 	t.Parallel()
 	server := bustest.Server(t)
@@ -30,13 +30,13 @@ func TestHeartbeatsAreDelivered(t *testing.T) {
 	}
 }
 
-// A worker may be called anything: its heartbeats arrive under its name, made printable,
-// and neither its connection nor its listeners' suffers.
-func TestHostileWorkerNamesBreakNothing(t *testing.T) {
+// A worker may have any name: its heartbeats arrive with the name made printable, and all
+// connections survive.
+func TestHostileWorkerNamesAreHarmless(t *testing.T) {
 	t.Parallel()
 	server := bustest.Server(t)
-	listener, from := bustest.Connect(t, server), bustest.Connect(t, server)
-	heard := listen(t, listener)
+	receiver, from := bustest.Connect(t, server), bustest.Connect(t, server)
+	heard := listen(t, receiver)
 	for _, name := range []string{
 		"host.example.org", "a b", "*", ">", "a.>", "..", "tab\tname", "line\r\nPUB nq.hb.x 1\r\nx\r\n", "\x00", "女王",
 		strings.Repeat("x", 128),
@@ -44,21 +44,21 @@ func TestHostileWorkerNamesBreakNothing(t *testing.T) {
 		heard.await(t, from, run.Heartbeat{Worker: name, Threads: 1})
 	}
 	for _, name := range []string{"", strings.Repeat("x", 129), strings.Repeat("x", 1<<16), strings.Repeat("女", 1<<16)} {
-		_ = from.Telemetry().PublishHeartbeat(run.Heartbeat{Worker: name, Threads: 1}) // an error is as well
+		_ = from.Telemetry().PublishHeartbeat(run.Heartbeat{Worker: name, Threads: 1}) // may fail
 	}
-	// Sent on the same connection, so behind them.
+	// Sent on the same connection, so after them.
 	heard.await(t, from, run.Heartbeat{Worker: "after them", Threads: 1})
 	if err := from.WaitClosed(within(t, 10*time.Millisecond)); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestHeartbeatsRefusesWhatItCantRead(t *testing.T) {
+func TestUnreadableHeartbeatsAreCounted(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
 	server := bustest.Server(t)
-	listener, from := bustest.Connect(t, server, logTo(&log)), bustest.Connect(t, server)
-	heard := listen(t, listener)
+	receiver, from := bustest.Connect(t, server, logTo(&log)), bustest.Connect(t, server)
+	heard := listen(t, receiver)
 	heard.await(t, from, run.Heartbeat{Worker: "first", Threads: 1})
 	conn, _ := bustest.Admin(t, server)
 	for range 3 {
@@ -66,76 +66,76 @@ func TestHeartbeatsRefusesWhatItCantRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	testkit.Eventually(t, "the garbage is counted", func() bool { return listener.Rejected() == 3 })
+	testkit.Eventually(t, "the garbage is counted", func() bool { return receiver.Rejected() == 3 })
 	heard.await(t, from, run.Heartbeat{Worker: "last", Threads: 1})
-	check(t, "messages refused", listener.Rejected(), 3)
+	check(t, "rejected messages", receiver.Rejected(), 3)
 	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "nq.hb.garbage") || !strings.Contains(lines[0], "fffefd") {
-		t.Errorf("the log has %q, want one line with the subject and what came", lines)
+		t.Errorf("the log has %q, want one line with the subject and the bytes", lines)
 	}
 }
 
-func TestHeartbeatsEndsAndLeavesNoSubscription(t *testing.T) {
+func TestWatchHeartbeatsUnsubscribes(t *testing.T) {
 	t.Parallel()
 	server := bustest.Server(t)
-	listener, from := bustest.Connect(t, server), bustest.Connect(t, server)
-	heard := listen(t, listener)
+	receiver, from := bustest.Connect(t, server), bustest.Connect(t, server)
+	heard := listen(t, receiver)
 	heard.await(t, from, run.Heartbeat{Worker: "w", Threads: 1})
 	heard.end(t)
 	conn, _ := bustest.Admin(t, server)
-	testkit.Eventually(t, "nobody listens any more", func() bool {
+	testkit.Eventually(t, "there is no subscription", func() bool {
 		_, err := conn.Request("nq.hb.w", nil, time.Second)
 		return err != nil && strings.Contains(err.Error(), "no responders")
 	})
 }
 
-// ears hear heartbeats until the test ends.
-type ears struct {
+// listener receives heartbeats until the test ends.
+type listener struct {
 	heard chan run.Heartbeat
 	stop  context.CancelFunc
 	ended chan error
 }
 
-func listen(t *testing.T, b *bus.Bus) *ears {
+func listen(t *testing.T, b *bus.Bus) *listener {
 	ctx, stop := context.WithCancel(t.Context())
-	e := &ears{heard: make(chan run.Heartbeat, 10_000), stop: stop, ended: make(chan error, 1)}
+	l := &listener{heard: make(chan run.Heartbeat, 10_000), stop: stop, ended: make(chan error, 1)}
 	go func() {
-		e.ended <- b.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) { e.heard <- h })
-		close(e.ended)
+		l.ended <- b.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) { l.heard <- h })
+		close(l.ended)
 	}()
-	t.Cleanup(func() { e.end(t) })
-	return e
+	t.Cleanup(func() { l.end(t) })
+	return l
 }
 
-// await sends the heartbeat until it is heard, with its name made printable: the first may
-// come before there is anyone to hear it, and those lost are nobody's loss.
-func (e *ears) await(t *testing.T, from *bus.Bus, sent run.Heartbeat) {
+// await sends the heartbeat until it arrives, with its name made printable. The first may
+// be sent before the subscription exists.
+func (l *listener) await(t *testing.T, from *bus.Bus, sent run.Heartbeat) {
 	t.Helper()
 	want := sent
 	want.Worker = queens.Sanitize(sent.Worker)
-	for deadline := time.After(5 * time.Second); ; {
+	for deadline := time.After(testkit.Stall); ; {
 		if err := from.Telemetry().PublishHeartbeat(sent); err != nil {
 			t.Fatalf("heartbeat of worker %.40q: %v", want.Worker, err)
 		}
 		again := time.After(50 * time.Millisecond)
 		for waiting := true; waiting; {
 			select {
-			case got := <-e.heard:
+			case got := <-l.heard:
 				if reflect.DeepEqual(got, want) {
 					return
 				}
 			case <-again:
 				waiting = false
 			case <-deadline:
-				t.Fatalf("the heartbeat of worker %.40q is not heard within 5 s", want.Worker)
+				t.Fatalf("the heartbeat of worker %.40q does not arrive within %v", want.Worker, testkit.Stall)
 			}
 		}
 	}
 }
 
-func (e *ears) end(t *testing.T) {
+func (l *listener) end(t *testing.T) {
 	t.Helper()
-	e.stop()
-	if err := receive(t, e.ended, 2*time.Second, "Heartbeats returns, having been told to"); err != nil {
-		t.Errorf("Heartbeats ends with the error %v", err)
+	l.stop()
+	if err := receive(t, l.ended, "WatchHeartbeats returns"); err != nil {
+		t.Errorf("WatchHeartbeats ends with the error %v", err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-func TestProgressSurvivesTheWire(t *testing.T) {
+func TestProgressRoundTrips(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomSnapshot(rng)
@@ -48,7 +48,7 @@ func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 }
 
 // Any bytes can name a worker; those that are no UTF-8 must not keep a snapshot back.
-func TestProgressOfWorkersWhoseNamesAreNoText(t *testing.T) {
+func TestProgressSanitizesWorkerNames(t *testing.T) {
 	s := randomSnapshot(testkit.Rand(t))
 	s.Workers = []run.WorkerStatus{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
 	got, err := decodeProgress(progressSubject(s.Run), must(encodeProgress(&s)))
@@ -57,7 +57,7 @@ func TestProgressOfWorkersWhoseNamesAreNoText(t *testing.T) {
 	}
 }
 
-func TestProgressIsReadOnItsOwnSubjectAlone(t *testing.T) {
+func TestProgressOnAnotherSubjectIsRejected(t *testing.T) {
 	data := must(proto.Marshal(progressMessage()))
 	for _, subject := range []string{"", "n8-a", "nq.progress.", "nq.progress.n8", "nq.progress.*", "nq.progress.n8-a.x", "nq.task.n8-a", "nq.progress.N8-A"} {
 		if _, err := decodeProgress(subject, data); err == nil {
@@ -66,7 +66,7 @@ func TestProgressIsReadOnItsOwnSubjectAlone(t *testing.T) {
 	}
 }
 
-func TestHostileProgressIsRefused(t *testing.T) {
+func TestHostileProgressIsRejected(t *testing.T) {
 	giant := strings.Repeat("9", 1<<20)
 	member := func(change func(*nqueensv1.WorkerStatus)) func(*nqueensv1.Progress) {
 		return func(m *nqueensv1.Progress) { change(m.Workers[1]) }

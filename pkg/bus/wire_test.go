@@ -18,7 +18,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-func TestTasksSurviveTheWire(t *testing.T) {
+func TestTasksRoundTrip(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomTask(rng)
@@ -30,7 +30,7 @@ func TestTasksSurviveTheWire(t *testing.T) {
 	}
 }
 
-func TestResultsSurviveTheWire(t *testing.T) {
+func TestResultsRoundTrip(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomResult(rng)
@@ -42,7 +42,7 @@ func TestResultsSurviveTheWire(t *testing.T) {
 	}
 }
 
-func TestHeartbeatsSurviveTheWire(t *testing.T) {
+func TestHeartbeatsRoundTrip(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomHeartbeat(rng)
@@ -56,7 +56,7 @@ func TestHeartbeatsSurviveTheWire(t *testing.T) {
 
 // Any bytes can name a worker; those that are no UTF-8 or command a terminal must not keep
 // a result back.
-func TestWorkerNamesThatAreNoTextSurviveTheWire(t *testing.T) {
+func TestWorkerNamesAreSanitized(t *testing.T) {
 	r, h := randomResult(testkit.Rand(t)), run.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1}
 	r.Worker = h.Worker
 	got, err := decodeResult(resultSubject(r.Run), must(encodeResult(&r)))
@@ -69,7 +69,7 @@ func TestWorkerNamesThatAreNoTextSurviveTheWire(t *testing.T) {
 	}
 }
 
-func TestMessagesAreReadOnTheirOwnSubjectAlone(t *testing.T) {
+func TestMessagesOnAnotherSubjectAreRejected(t *testing.T) {
 	task, result := randomTask(testkit.Rand(t)), randomResult(testkit.Rand(t))
 	task.Run, result.Run = "n8-a", "n8-a"
 	taskData, resultData := must(encodeTask(&task)), must(encodeResult(&result))
@@ -93,7 +93,7 @@ func TestMessagesAreReadOnTheirOwnSubjectAlone(t *testing.T) {
 }
 
 // Whatever of a task is not what was hashed, the task is refused.
-func TestTasksOfAnotherHashAreRefused(t *testing.T) {
+func TestTasksWithAWrongHashAreRejected(t *testing.T) {
 	for name, change := range map[string]func(*nqueensv1.Task){
 		"hash":            func(m *nqueensv1.Task) { m.Hash++ },
 		"no hash":         func(m *nqueensv1.Task) { m.Hash = 0 },
@@ -119,7 +119,7 @@ func TestTasksOfAnotherHashAreRefused(t *testing.T) {
 
 // A version that this program does not know may mean other things by every other
 // field: the version is judged first, and the refusal names both.
-func TestOtherProtocolVersionsAreRefusedByName(t *testing.T) {
+func TestOtherProtocolVersionsAreRejected(t *testing.T) {
 	for _, version := range []uint32{Protocol + 1, 1 << 31} {
 		task, result, beat := hollowTask(), resultMessage(), heartbeatMessage()
 		task.Protocol, result.Protocol, beat.Protocol = version, version, version
@@ -147,7 +147,7 @@ func hollowTask() *nqueensv1.Task { return &nqueensv1.Task{Run: "x"} }
 
 // No program writes version 0: it is what garbage has that happens to parse, and an
 // empty message. It must not be kept for a program that could read it.
-func TestMessagesWithoutAVersionAreGarbage(t *testing.T) {
+func TestMessagesWithoutAVersionAreRejected(t *testing.T) {
 	task, result, beat := taskMessage(), resultMessage(), heartbeatMessage()
 	task.Protocol, result.Protocol, beat.Protocol = 0, 0, 0
 	_, taskErr := decodeTask(taskSubject(task.Run), must(proto.Marshal(task)))
@@ -185,7 +185,7 @@ func TestFlippedBitsNeverChangeWhatIsCounted(t *testing.T) {
 
 // A task that ends early is refused wherever it ends; of the others, what is read
 // is valid.
-func TestTruncatedMessages(t *testing.T) {
+func TestTruncatedMessagesAreRejected(t *testing.T) {
 	task := taskMessage()
 	data := must(proto.Marshal(task))
 	for end := range data {
@@ -208,7 +208,7 @@ func TestTruncatedMessages(t *testing.T) {
 	}
 }
 
-func TestGarbageIsRefused(t *testing.T) {
+func TestGarbageIsRejected(t *testing.T) {
 	rng := testkit.Rand(t)
 	for length := range 300 {
 		data := make([]byte, length)

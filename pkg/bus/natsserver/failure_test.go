@@ -14,7 +14,7 @@ import (
 
 // What the server says when a store is lost ends the wait, with what it means and what
 // to do. The lines are those of nats-server 2.15.
-func TestFailureExplainsTheServersWords(t *testing.T) {
+func TestStorageFailuresAreExplained(t *testing.T) {
 	t.Parallel()
 	const block = "write /data/n8-a/nats/jetstream/$G/streams/NQ_RESULTS/msgs/1.blk: "
 	for line, want := range map[string]string{
@@ -48,7 +48,7 @@ func TestFailureExplainsTheServersWords(t *testing.T) {
 }
 
 // What the server lives through is no failure, and the wait ends with its context.
-func TestFailureIsNotWhatTheServerLivesThrough(t *testing.T) {
+func TestRecoverableErrorsAreNoFailure(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		"JetStream failed to store a msg on stream '$G > NQ_TASKS': maximum messages per subject exceeded",

@@ -11,7 +11,7 @@ import (
 )
 
 // An error that the server repeats is logged at first and then once in a while.
-func TestRepeatedErrorsAreLoggedSeldom(t *testing.T) {
+func TestRepeatedErrorsAreRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		l := newServerLog(zerolog.New(&out), "")

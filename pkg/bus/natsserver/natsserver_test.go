@@ -17,7 +17,7 @@ import (
 	"nqueens/pkg/bus/natsserver"
 )
 
-func TestListenLetsOthersIn(t *testing.T) {
+func TestListenAcceptsConnections(t *testing.T) {
 	t.Parallel()
 	server := bustest.Start(t, natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()})
 	conn, err := nats.Connect(server.ClientURL())
@@ -33,7 +33,7 @@ func TestListenLetsOthersIn(t *testing.T) {
 }
 
 // A server takes up what another left in its folder.
-func TestStoreOutlivesTheServer(t *testing.T) {
+func TestStoreSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	cfg := natsserver.Config{StoreDir: t.TempDir(), Log: zerolog.Nop()}
 	first := bustest.Start(t, cfg)
@@ -61,7 +61,7 @@ func TestStoreStaysInItsFolder(t *testing.T) {
 }
 
 // What can't start says why, and at once: somebody waits at the prompt.
-func TestFailuresToStartAreClearAndQuick(t *testing.T) {
+func TestStartErrorsNameTheCause(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestFailuresToStartAreClearAndQuick(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreNone(t *testing.T) {
+func TestListenAddresses(t *testing.T) {
 	t.Parallel()
 	for address, valid := range map[string]bool{
 		"": true, "127.0.0.1:0": true, "127.0.0.1:65535": true, ":4222": true, "[::1]:4222": true, "localhost:4222": true,
@@ -146,7 +146,7 @@ func TestStopLeavesNothingRunning(t *testing.T) {
 }
 
 // A server that has nothing to complain of says nothing to who has not asked.
-func TestQuietWhereAllIsWell(t *testing.T) {
+func TestNothingIsLoggedWithoutTrouble(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
 	server, err := natsserver.Start(natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: log.Logger()})

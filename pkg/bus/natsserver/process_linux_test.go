@@ -67,7 +67,7 @@ func listening(t *testing.T) []string {
 }
 
 // Signals are the command's: the server neither takes them nor acts on them.
-func TestSignalsAreTheProcesssOwn(t *testing.T) {
+func TestSignalsReachTheProcess(t *testing.T) {
 	server := bustest.Server(t)
 	conn, _ := bustest.Admin(t, server)
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2} {
