@@ -12,7 +12,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// true time to go almost always.
+// For tasks of random sizes that end at random times, the forecast almost always contains
+// the true remaining time.
 func TestUnevenTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tasks, perSecond = 4000, 8
@@ -45,7 +46,7 @@ func TestUnevenTasks(t *testing.T) {
 	})
 }
 
-// A run that goes on has the rates of what is done now, not of what was done before.
+// A resumed run has the rates of what is done now, not of what was done before.
 func TestResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := resumed(100_000, 90_000)
@@ -68,7 +69,9 @@ func TestResumed(t *testing.T) {
 	})
 }
 
-// speed to that at the other, and after the long window it knows the new one alone.
+// A worker that joins shows at once in the rate, and has its full weight there after one
+// short window; so has one that leaves. Until the long window has passed, the forecast spans
+// the time at the old speed and that at the new one; after it, the new one alone counts.
 func TestForecastFollowsTheWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRun(1_000_000)
@@ -96,7 +99,8 @@ func TestForecastFollowsTheWorkers(t *testing.T) {
 	})
 }
 
-// beyond what the two speeds and their margins explain.
+// When one worker of many joins, the forecast moves a little each second, and never beyond
+// what the two speeds and their margins explain.
 func TestForecastDoesNotJump(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const before, after = 40, 41 // tasks a second
@@ -118,7 +122,8 @@ func TestForecastDoesNotJump(t *testing.T) {
 	})
 }
 
-// can't be told again.
+// A burst counts for one short window in the rate. When nothing more arrives, the remaining
+// time is unknown again.
 func TestBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRun(1000)
@@ -135,7 +140,7 @@ func TestBurst(t *testing.T) {
 	})
 }
 
-// The time to go of the largest runs at the slowest pace is long, not negative.
+// The remaining time of the largest runs at the lowest speed is long, not negative.
 func TestCrawl(t *testing.T) {
 	for _, tasks := range []uint64{1e8, 1e10, math.MaxUint64} {
 		synctest.Test(t, func(t *testing.T) {
@@ -150,9 +155,8 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
-// A run looked at four times a second, whose tasks take random times on many threads: the
-// end that is forecast moves little from one look to the next, and each end of the range
-// is told in the same order.
+// In a run that is measured four times a second, and whose tasks take random times on many
+// threads, the forecast moves little from one measurement to the next.
 func TestForecastIsCalm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tasks, threads, look = 2000, 8, 250 * time.Millisecond
@@ -192,8 +196,8 @@ func TestForecastIsCalm(t *testing.T) {
 	})
 }
 
-// A run that is stuck shortly before its end has a time to go still, as long as the short
-// window has seen anything done.
+// A run that is stuck shortly before its end still has a forecast as long as anything was
+// done in the short window.
 func TestStuckAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRun(55)
@@ -208,8 +212,8 @@ func TestStuckAtTheEnd(t *testing.T) {
 	})
 }
 
-// Time in which no worker is there does not count: a run whose worker comes late, or comes
-// back, is forecast by what that worker does.
+// Time without workers does not count: the forecast of a run whose worker comes late, or
+// comes back, is based on what that worker does.
 func TestWaitingForWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRun(10_000)
@@ -218,8 +222,8 @@ func TestWaitingForWorkers(t *testing.T) {
 				time.Sleep(time.Second)
 				r.latest = r.meter.Measure(r.done, r.share(), big.NewInt(r.solutions), false)
 			}
-			r.wantNoETA(t, "while nobody is there")
-			r.wantRate(t, "while nobody is there", 0)
+			r.wantNoETA(t, "without workers")
+			r.wantRate(t, "without workers", 0)
 			r.work(10, firstForecast-time.Second)
 			r.wantNoETA(t, "at first")
 			r.work(10, 10*time.Second)

@@ -13,18 +13,18 @@ import (
 	"nqueens/pkg/run"
 )
 
-// The windows over which rates are taken, and the time before there is a forecast.
+// The windows over which rates are measured, the time before the first forecast, and the
+// time constant of the forecast.
 const (
 	window        = 30 * time.Second
 	longWindow    = 5 * time.Minute
 	firstForecast = 5 * time.Second
-	// calm is the delay with which the forecast follows, settled when it has.
-	calm    = 5 * time.Second
-	settled = 6 * calm
+	smoothing     = 5 * time.Second
+	settled       = 6 * smoothing // after it, the forecast shows a change
 )
 
-// testRun is a run whose work the test does, in fake time: tasks that are as large as each
-// other, with 10 solutions each.
+// testRun is a run in fake time, whose work the test does: tasks of the same size with 10
+// solutions each.
 type testRun struct {
 	meter     *progress.Meter
 	tasks     uint64
@@ -35,7 +35,7 @@ type testRun struct {
 
 func newRun(tasks uint64) *testRun { return resumed(tasks, 0) }
 
-// resumed is a run that goes on with so many tasks done.
+// resumed returns a run that resumes with so many tasks done.
 func resumed(tasks, done uint64) *testRun {
 	r := &testRun{tasks: tasks, done: done, solutions: 10 * int64(done)}
 	r.meter = progress.NewMeter(tasks, r.share(), big.NewInt(r.solutions))
@@ -44,7 +44,7 @@ func resumed(tasks, done uint64) *testRun {
 
 func (r *testRun) share() float64 { return float64(r.done) / float64(max(r.tasks, 1)) }
 
-// work does so many tasks a second, for so long, and measures after each second.
+// work does so many tasks a second for that time, and measures after each second.
 func (r *testRun) work(tasksPerSecond uint64, long time.Duration) {
 	for range long / time.Second {
 		time.Sleep(time.Second)
@@ -82,21 +82,20 @@ func (r *testRun) wantETA(t *testing.T, when string, truth time.Duration, width 
 	if eta.Min < 0 || eta.Min > truth || eta.Max < truth {
 		t.Errorf("%s: ETA %v, the truth is %v", when, eta, truth)
 	}
-	if got := (eta.Max - eta.Min - calm/2).Seconds(); got > width*truth.Seconds() {
+	if got := (eta.Max - eta.Min - smoothing/2).Seconds(); got > width*truth.Seconds() {
 		t.Errorf("%s: ETA %v is %.2f of %v wide, want %.2f at most", when, eta, got/truth.Seconds(), truth, width)
 	}
 }
 
-// left is the time that what is not done takes at a speed.
+// left returns the time that the remaining tasks take at a speed.
 func (r *testRun) left(tasksPerSecond float64) time.Duration {
 	return time.Duration(float64(r.tasks-r.done) / tasksPerSecond * float64(time.Second))
 }
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-6*math.Abs(want) }
 
-// Steady work shows its rate from the first second on; from 5 s on a range that holds
-// the true time to go, and narrows; the snapshot says what was done, of how much, in
-// how long.
+// Steady work has its rate from the first second on, and from 5 s on a forecast that
+// contains the true remaining time, and narrows.
 func TestSteadyWork(t *testing.T) {
 	for _, speed := range []uint64{1, 2, 64, 5000} {
 		synctest.Test(t, func(t *testing.T) {
@@ -123,7 +122,6 @@ func TestSteadyWork(t *testing.T) {
 	}
 }
 
-// Tasks that come when they come, some large, some small, have a range that holds the
 // While nothing is done there is no rate and no forecast, from the very start.
 func TestNothingDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -155,12 +153,8 @@ func TestNoTime(t *testing.T) {
 	})
 }
 
-// A worker that joins shows at once in the rate, and has all its weight there after one
-// window; so has one that leaves. Meanwhile the forecast reaches from the time at one
-// When one worker of many joins, the forecast moves a little each second, and never
-// A burst weighs for one window in the rate; when nothing more comes, the time to go
-// Rates are right however seldom or often they are taken: over the whole time since
-// the last look where that is more than a window.
+// Rates are right however rarely or often they are measured: over the whole time since the
+// last measurement, where that is more than a short window.
 func TestAnyInterval(t *testing.T) {
 	for _, interval := range []time.Duration{10 * time.Millisecond, 70 * time.Millisecond, 7 * time.Second, window, 5 * time.Minute, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -182,9 +176,9 @@ func TestAnyInterval(t *testing.T) {
 	}
 }
 
-// Whatever the course of the work, also where a settled conflict takes back what was
-// done, rate and forecast are finite, never negative and never reversed; when all is
-// done there is no time to go, and the share of the work is 1 then and only then.
+// Whatever the course of the work, also where a settled conflict revokes what was done, rate
+// and forecast are finite, never negative and never reversed. The share of the work is 1
+// exactly when all is done, and then there is no forecast.
 func TestAnyCourse(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {
@@ -216,7 +210,7 @@ func TestAnyCourse(t *testing.T) {
 	}
 }
 
-// Where all is done at the start, or there is nothing to do, there is no time to go.
+// There is no forecast where all is done at the start, or there is nothing to do.
 func TestAllDone(t *testing.T) {
 	for _, tasks := range []uint64{0, 1, 105} {
 		synctest.Test(t, func(t *testing.T) {
@@ -232,7 +226,8 @@ func TestAllDone(t *testing.T) {
 	}
 }
 
-// While a task is left not all work is done, whatever the shares of the others add up to.
+// While a task remains, the share of the work is below 1, whatever the shares of the others
+// add up to.
 func TestLastTask(t *testing.T) {
 	for _, work := range []float64{1, 1 + 1e-9, 1.5} {
 		synctest.Test(t, func(t *testing.T) {

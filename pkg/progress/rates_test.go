@@ -10,9 +10,9 @@ import (
 	"nqueens/pkg/run"
 )
 
-// A crew has the workers present by name, with the time for which each has searched the
-// oldest of its tasks by now, and with the rate of all its threads together.
-func TestCrew(t *testing.T) {
+// Workers are sorted by name. Each has the time for which it has held the oldest of its
+// tasks, and the rate of all its threads together.
+func TestWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
 		r.ObserveHeartbeat(run.Heartbeat{Worker: "b", Kernel: "avx2", Threads: 3, Held: []run.ActiveTask{
@@ -27,17 +27,17 @@ func TestCrew(t *testing.T) {
 			{Name: "b", Kernel: "avx2", Threads: 3, Rate: 450, Held: 2, LongestTask: 11 * time.Second},
 		}
 		if got := r.Workers(); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("crew %v, want %v", got, want)
+			t.Errorf("workers %v, want %v", got, want)
 		}
 		time.Sleep(time.Minute)
 		if got := r.Workers(); len(got) != 0 {
-			t.Errorf("crew %v, all were silent for a minute", got)
+			t.Errorf("workers %v, though all were silent for a minute", got)
 		}
 	})
 }
 
-// A worker's rate follows what it counts, not each single task.
-func TestPace(t *testing.T) {
+// A worker's rate follows its tasks, but no single one.
+func TestWorkerRate(t *testing.T) {
 	r := progress.NewRoster()
 	r.ObserveHeartbeat(run.Heartbeat{Worker: "a", Kernel: "k", Threads: 1})
 	rate := func() float64 { return r.Workers()[0].Rate }
@@ -62,8 +62,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Of a great crew there are those that have held a task the longest, and still by name.
-func TestGreatCrew(t *testing.T) {
+// Of too many workers those remain that have held a task the longest, sorted by name.
+func TestTooManyWorkers(t *testing.T) {
 	r := progress.NewRoster()
 	const many = run.MaxWorkers + 100
 	for i := range many {
@@ -71,8 +71,8 @@ func TestGreatCrew(t *testing.T) {
 			{Run: "r", Task: uint64(i), Elapsed: time.Duration(i) * time.Second},
 		}})
 	}
-	crew := r.Workers()
-	if len(crew) != run.MaxWorkers || crew[0].Name != "w0001" || crew[len(crew)-1].Name != fmt.Sprintf("w%04d", run.MaxWorkers) {
-		t.Errorf("%d of %d, from %s to %s", len(crew), many, crew[0].Name, crew[len(crew)-1].Name)
+	got := r.Workers()
+	if len(got) != run.MaxWorkers || got[0].Name != "w0001" || got[len(got)-1].Name != fmt.Sprintf("w%04d", run.MaxWorkers) {
+		t.Errorf("%d of %d, from %s to %s", len(got), many, got[0].Name, got[len(got)-1].Name)
 	}
 }

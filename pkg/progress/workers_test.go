@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// silence is how long a worker may be silent and still be present.
-const silence = 15 * time.Second
+// heartbeatTimeout is how long a worker may be silent and still be present.
+const heartbeatTimeout = 15 * time.Second
 
 func beat(worker string, threads int) run.Heartbeat {
 	return run.Heartbeat{Worker: worker, Kernel: "generic", Threads: threads}
@@ -31,8 +31,7 @@ func wantPresent(t *testing.T, r *progress.Roster, when string, workers, threads
 	}
 }
 
-// Present are the workers of the last heartbeats, each once, with the threads that
-// it last said; not those that have said that they leave.
+// A worker counts once, with the threads of its last heartbeat, and not after it left.
 func TestRoster(t *testing.T) {
 	r := progress.NewRoster()
 	wantPresent(t, r, "nobody", 0, 0)
@@ -58,18 +57,17 @@ func TestRoster(t *testing.T) {
 	}
 }
 
-// A heartbeat tells who joins and who leaves, each once: not again while the worker is
-// known, nor of a stranger's leaving. One that was silent is known until it is told to
-// have vanished; after that it joins again.
+// A worker joins with its first heartbeat and leaves once. An unknown one can't leave. A
+// silent one is known until it expires; after that it joins again.
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
 		for _, step := range []struct {
-			name     string
-			beat     run.Heartbeat
-			silent   time.Duration // before
-			vanished bool          // is asked for before
-			want     progress.Change
+			name   string
+			beat   run.Heartbeat
+			silent time.Duration // before
+			expire bool          // before
+			want   progress.Change
 		}{
 			{"a stranger leaves", leave("z"), 0, false, progress.Stays},
 			{"the first", beat("a", 1), 0, false, progress.Joins},
@@ -80,12 +78,12 @@ func TestChanges(t *testing.T) {
 			{"it says so again", leave("a"), 0, false, progress.Stays},
 			{"it comes back", beat("a", 1), 0, false, progress.Joins},
 			{"after a silence", beat("a", 1), time.Minute, false, progress.Stays},
-			{"vanished and back", beat("a", 1), time.Minute, true, progress.Joins},
+			{"expired and back", beat("a", 1), time.Minute, true, progress.Joins},
 			{"leaves after a silence", leave("a"), time.Minute, false, progress.Leaves},
-			{"leaves when it has vanished", leave("b"), 0, true, progress.Stays},
+			{"leaves after it expired", leave("b"), 0, true, progress.Stays},
 		} {
 			time.Sleep(step.silent)
-			if step.vanished {
+			if step.expire {
 				r.Expire()
 			}
 			if got := r.ObserveHeartbeat(step.beat); got != step.want {
@@ -95,21 +93,20 @@ func TestChanges(t *testing.T) {
 	})
 }
 
-// A worker is present for 15 seconds after each heartbeat, and no longer; it may
-// come back.
-func TestSilence(t *testing.T) {
+// A worker is present for 15 seconds after each heartbeat, and no longer. It may return.
+func TestHeartbeatTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
 		r.ObserveHeartbeat(beat("a", 2))
 		time.Sleep(10 * time.Second)
 		r.ObserveHeartbeat(beat("b", 3))
 		wantPresent(t, r, "10 s", 2, 5)
-		time.Sleep(silence - 10*time.Second)
+		time.Sleep(heartbeatTimeout - 10*time.Second)
 		wantPresent(t, r, "15 s", 2, 5)
 		time.Sleep(time.Nanosecond)
 		wantPresent(t, r, "past 15 s", 1, 3)
 		r.ObserveHeartbeat(beat("b", 3))
-		time.Sleep(silence)
+		time.Sleep(heartbeatTimeout)
 		wantPresent(t, r, "15 s after the last heartbeat", 1, 3)
 		time.Sleep(time.Nanosecond)
 		wantPresent(t, r, "past that", 0, 0)
@@ -118,36 +115,35 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// A worker that falls silent is told once, with its last heartbeat and what it held by
-// then, whoever looks in between; one that left is not. It may come back as a new one,
-// and vanish again.
-func TestVanished(t *testing.T) {
+// A silent worker expires once, with its last heartbeat, whatever is asked in between; one
+// that left does not. It may join again, and expire again.
+func TestExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
-		wantVanished(t, r, "nobody")
+		wantExpired(t, r, "nobody")
 		last := holding("b", 7, 8)
 		r.ObserveHeartbeat(holding("b", 6))
 		r.ObserveHeartbeat(beat("a", 2))
 		r.ObserveHeartbeat(last)
 		r.ObserveHeartbeat(holding("left", 9))
 		r.ObserveHeartbeat(leave("left"))
-		time.Sleep(silence)
+		time.Sleep(heartbeatTimeout)
 		r.ObserveHeartbeat(beat("here", 1))
-		wantVanished(t, r, "15 s")
+		wantExpired(t, r, "15 s")
 
 		time.Sleep(time.Nanosecond)
 		wantPresent(t, r, "past 15 s", 1, 1)
-		wantVanished(t, r, "past 15 s", beat("a", 2), last)
-		wantVanished(t, r, "asked again")
+		wantExpired(t, r, "past 15 s", beat("a", 2), last)
+		wantExpired(t, r, "asked again")
 
 		r.ObserveHeartbeat(beat("b", 1))
 		wantPresent(t, r, "back", 2, 2)
-		time.Sleep(silence + time.Nanosecond)
-		wantVanished(t, r, "gone again", beat("b", 1), beat("here", 1))
+		time.Sleep(heartbeatTimeout + time.Nanosecond)
+		wantExpired(t, r, "gone again", beat("b", 1), beat("here", 1))
 	})
 }
 
-// A worker that is heard of again, or leaves, before anybody asks has not vanished.
+// A worker whose heartbeat comes late, or that leaves late, does not expire.
 func TestLateHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
@@ -156,19 +152,19 @@ func TestLateHeartbeats(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.ObserveHeartbeat(holding("a", 3))
 		r.ObserveHeartbeat(leave("b"))
-		wantVanished(t, r, "after a minute")
+		wantExpired(t, r, "after a minute")
 		wantPresent(t, r, "after a minute", 1, 1)
 	})
 }
 
-// The names are those of the workers present, in order.
+// Names are those of the workers present, sorted.
 func TestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
 		for _, name := range []string{"d", "b", "a", "c"} {
 			r.ObserveHeartbeat(beat(name, 1))
 		}
-		time.Sleep(silence)
+		time.Sleep(heartbeatTimeout)
 		r.ObserveHeartbeat(beat("d", 1))
 		r.ObserveHeartbeat(beat("a", 1))
 		r.ObserveHeartbeat(leave("c"))
@@ -189,16 +185,15 @@ func holding(worker string, tasks ...uint64) run.Heartbeat {
 	return h
 }
 
-func wantVanished(t *testing.T, r *progress.Roster, when string, want ...run.Heartbeat) {
+func wantExpired(t *testing.T, r *progress.Roster, when string, want ...run.Heartbeat) {
 	t.Helper()
 	if got := r.Expire(); !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: vanished are %+v, want %+v", when, got, want)
+		t.Errorf("%s: expired are %+v, want %+v", when, got, want)
 	}
 }
 
-// Heartbeats may come while others ask, from anywhere. The race detector sees more
-// of it.
-func TestRosterIsSafeForAll(t *testing.T) {
+// Heartbeats and questions may be concurrent. The race detector sees more of it.
+func TestRosterIsSafeForConcurrentUse(t *testing.T) {
 	const workers, beats = 8, 200
 	r := progress.NewRoster()
 	var wg sync.WaitGroup
@@ -217,7 +212,7 @@ func TestRosterIsSafeForAll(t *testing.T) {
 					t.Errorf("%d workers with %d threads", w, th)
 				}
 				if names, gone := r.Names(), r.Expire(); len(names) > workers || len(gone) > 0 {
-					t.Errorf("present are %q, vanished %+v", names, gone)
+					t.Errorf("present are %q, expired %+v", names, gone)
 				}
 			}
 		})

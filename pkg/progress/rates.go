@@ -1,0 +1,38 @@
+package progress
+
+import "time"
+
+// workerRate averages a worker's latest tasks: each new task multiplies the weight of all
+// before it by decay, so that some six tasks halve it.
+type workerRate struct {
+	solutions float64
+	search    time.Duration // of one thread
+}
+
+const decay = 0.9
+
+// perSecond returns the solutions a second of so many threads; zero before the first task.
+func (w workerRate) perSecond(threads int) float64 {
+	if w.search <= 0 {
+		return 0
+	}
+	return w.solutions / w.search.Seconds() * float64(threads)
+}
+
+// maxRates bounds the rates kept of workers without heartbeats: results may name anybody.
+const maxRates = 1 << 16
+
+// ObserveResult records that one thread of a worker counted a task with so many solutions,
+// weighted, in that time.
+func (r *Roster) ObserveResult(worker string, solutions float64, search time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, present := r.workers[worker]; !present && len(r.rates) >= maxRates {
+		return
+	}
+	w := r.rates[worker]
+	r.rates[worker] = workerRate{
+		solutions: decay*w.solutions + solutions,
+		search:    time.Duration(decay*float64(w.search)) + search,
+	}
+}
