@@ -25,11 +25,11 @@ import (
 // they have ended; one with # interrupted is killed while it counts. RUN is a run that is
 // complete, or, for cancel, one that is not. A block of awk is the file total.awk. Boards that
 // would take minutes are smaller here. A command that no other depends on, such as an
-// estimate, runs once, however often people read it.
+// estimate, runs once, however often people read it, and not if a script runs it too.
 func TestDocumentedCommands(t *testing.T) {
 	template := newSandbox(t, t.TempDir())
 	template.fill()
-	once := make(map[string]bool)
+	once := scriptedCommands(t)
 	for _, page := range readPages(t) {
 		for i := range page.blocks {
 			b := &page.blocks[i]
@@ -96,6 +96,28 @@ func TestGoBuildsTheTestedPrograms(t *testing.T) {
 
 // independent are commands that change nothing and depend on nothing.
 var independent = regexp.MustCompile(`^(coordinator (estimate|solve|count \d+ --json) ?|worker (bench|kernels) ?)[^>|]*$`)
+
+// scriptedCommands returns the commands of the scripts, see TestScripts.
+func scriptedCommands(t *testing.T) map[string]bool {
+	t.Helper()
+	commands := make(map[string]bool)
+	for _, folder := range []string{"testdata", "../worker/testdata"} {
+		paths, err := filepath.Glob(folder + "/*.txt")
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("found %d scripts in %s (%v)", len(paths), folder, err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				commands[strings.TrimSpace(strings.TrimPrefix(line, "exec "))] = true
+			}
+		}
+	}
+	return commands
+}
 
 // withoutRepeats removes the lines with an independent command that another text has had.
 func withoutRepeats(text string, once map[string]bool) string {

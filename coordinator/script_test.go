@@ -3,6 +3,8 @@ package main
 import (
 	"flag"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,9 +19,15 @@ func TestMain(m *testing.M) {
 	clitest.Main(m, "coordinator", main)
 }
 
-// The scripts find in $BUSY an address of this machine where another process listens.
+// The scripts have the commands of testdata/bin, and in $BUSY an address of this machine where
+// another process listens.
 func TestScripts(t *testing.T) {
+	bin, err := filepath.Abs("testdata/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
 	clitest.Scripts(t, func(env *testscript.Env) error {
+		env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+bin)
 		busy, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
