@@ -34,7 +34,7 @@ func TestStreamFlushes(t *testing.T) {
 		if err := s.Write(Board{Columns: []int{0}}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * flushInterval)
+		time.Sleep(2 * flushDelay)
 		synctest.Wait()
 		if b.Len() == 0 {
 			t.Error("nothing is written yet")
