@@ -24,7 +24,8 @@ type countFlags struct {
 func (o *countFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(cli.SymmetryFlag(&o.symmetry), "symmetry", "which symmetry divides the count into classes")
-	flags.IntVar(&o.depth, "depth", 0, "one task for each way to place this many rows, 1 to N, instead of tasks of a good size")
+	flags.IntVar(&o.depth, "depth", 0,
+		"one task for each way to place this many rows, 1 to N, instead of tasks of a good size")
 	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if the same count was interrupted")
 	o.place.register(flags)
 	o.sessionFlags.register(flags)
@@ -45,13 +46,17 @@ func (o *countFlags) job(args []string) (job session.Job, err error) {
 		return job, err
 	case len(placed) == 0:
 	case o.unique:
-		return job, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens: leave one of the two out")
+		return job, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens: " +
+			"leave one of the two out")
 	case o.flags.Changed("symmetry") && o.symmetry != string(queens.None):
-		return job, cli.Usagef("--symmetry %s and --place exclude each other: placed queens leave the board no symmetry: leave one of the two out", o.symmetry)
+		return job, cli.Usagef("--symmetry %s and --place exclude each other: placed queens leave the board no symmetry: "+
+			"leave one of the two out", o.symmetry)
 	default:
 		o.symmetry = string(queens.None)
 	}
-	return session.Job{N: n, Symmetry: queens.Symmetry(o.symmetry), Placed: placed, Depth: o.depth, New: o.forceNew}, nil
+	return session.Job{
+		N: n, Symmetry: queens.Symmetry(o.symmetry), Placed: placed, Depth: o.depth, New: o.forceNew,
+	}, nil
 }
 
 func countCommand(app *cli.App) *cobra.Command {
@@ -93,7 +98,8 @@ uses no symmetry, and there is no published total to compare it with.`,
 			case err != nil:
 				return withHint(err)
 			case s.Interrupted():
-				app.Log.Info().Str("run", s.Name()).Msg("resuming the interrupted run of the same count; --new starts another")
+				app.Log.Info().Str("run", s.Name()).
+					Msg("resuming the interrupted run of the same count; --new starts another")
 			}
 			return o.run(cmd.Context(), app, s, u, cmd.OutOrStdout())
 		},

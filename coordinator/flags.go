@@ -43,7 +43,9 @@ func (d *dataFlag) openLedger(log zerolog.Logger, name string) (*ledger.Ledger, 
 }
 
 // completeRun completes the name of a run on this machine, the newest first, with its state.
-func (d *dataFlag) completeRun(_ *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (d *dataFlag) completeRun(
+	_ *cobra.Command, args []string, prefix string,
+) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	store, err := d.open(zerolog.Nop())
 	if len(args) > 0 || err != nil {
@@ -65,7 +67,7 @@ func (d *dataFlag) completeRun(_ *cobra.Command, args []string, prefix string) (
 // runArg takes the one argument of a command: the name of a run.
 func runArg(args []string) (string, error) {
 	if len(args) != 1 {
-		return "", cli.Usagef("takes one argument, the name of a run, not %d: coordinator runs lists the runs", len(args))
+		return "", cli.Usagef("takes one argument, the name of a run, not %d: coordinator runs lists them", len(args))
 	}
 	if err := queens.ValidateRun(args[0]); err != nil {
 		return "", cli.Usagef("%v: coordinator runs lists the runs", err)
@@ -86,7 +88,8 @@ func optionalRunArg(args []string) (string, error) {
 type placeFlag []string
 
 func (p *placeFlag) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar((*[]string)(p), "place", nil, "put a queen on this `square` beforehand: row,column from 0 at the top left, or such as d8 up to N = 26; again for more")
+	flags.StringArrayVar((*[]string)(p), "place", nil, "put a queen on this `square` beforehand: "+
+		"row,column from 0 at the top left, or such as d8 up to N = 26; again for more")
 }
 
 // squares returns the squares on a board of side n, sorted. A value may have several, since

@@ -33,7 +33,8 @@ func withHint(err error) error {
 	case errors.Is(err, runstore.ErrNothingToResume):
 		hint = "coordinator runs lists the runs; a run whose ledger is elsewhere must be named"
 	case errors.Is(err, session.ErrActive):
-		hint = fmt.Sprintf("resume it where its ledger is; if that coordinator has died, wait %v and try again, or take the run over with --take-over", run.StaleAfter)
+		hint = fmt.Sprintf("resume it where its ledger is; if that coordinator has died, wait %v and try again, "+
+			"or take the run over with --take-over", run.StaleAfter)
 	case errors.Is(err, queens.ErrCancelled):
 		hint = "coordinator count starts another"
 	default:

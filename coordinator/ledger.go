@@ -33,16 +33,17 @@ recounts them, and so can any other program.`,
 			if err != nil {
 				return err
 			}
+			var ids []uint64
 			if cmd.Flags().Changed("task") {
-				err = audit.ExportTask(cmd.Context(), l, task, cmd.OutOrStdout(), audit.ExportFormat(format))
-			} else {
-				err = audit.Export(cmd.Context(), l, cmd.OutOrStdout(), audit.ExportFormat(format))
+				ids = []uint64{task}
 			}
+			err = audit.Export(cmd.Context(), l, cmd.OutOrStdout(), audit.ExportFormat(format), ids...)
 			return errors.Join(ignoreEPIPE(err), l.Close())
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(cli.NewEnum(&format, string(audit.JSONLines), string(audit.JSONLines), string(audit.CSV)), "format", "form of the lines")
+	formats := []string{string(audit.JSONLines), string(audit.CSV)}
+	flags.Var(cli.NewEnum(&format, formats[0], formats...), "format", "form of the lines")
 	flags.Uint64Var(&task, "task", 0, "print only this task, even without a count")
 	data.register(flags)
 	return cmd

@@ -45,7 +45,8 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 			return o.run(cmd.Context(), app, s, u, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().BoolVar(&takeOver, "take-over", false, "take the run over from a coordinator that still works on it elsewhere")
+	cmd.Flags().BoolVar(&takeOver, "take-over", false,
+		"take the run over from a coordinator that still works on it elsewhere")
 	o.register(cmd.Flags())
 	return cmd
 }

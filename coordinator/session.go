@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -33,9 +34,12 @@ type sessionFlags struct {
 
 func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.flags = flags
-	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "workers in this process, one thread each, 0 to 4096; with --nats the default is 0")
-	flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel", "search that the workers in this process use; see worker kernels")
-	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more than a rotation or reflection: in the summary, and with --json")
+	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0),
+		"workers in this process, one thread each, 0 to 4096; with --nats the default is 0")
+	flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel",
+		"search that the workers in this process use; see worker kernels")
+	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more "+
+		"than a rotation or reflection: in the summary, and with --json")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz and /readyz")
 	o.nats = cli.ConnectionFlags(flags, "", "use")
@@ -52,14 +56,15 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 	case o.workers < 0 || o.workers > cli.MaxThreads:
 		return cfg, nil, cli.Usagef("--workers must be from 0 to %d, not %d", cli.MaxThreads, o.workers)
 	case o.workers == 0 && o.nats.URL == "" && o.listen == "":
-		return cfg, nil, cli.Usagef("--workers 0 leaves no worker to count: accept workers with --listen, or name their server with --nats")
+		return cfg, nil, cli.Usagef("--workers 0 leaves no worker to count: " +
+			"accept workers with --listen, or name their server with --nats")
 	case o.nats.URL != "" && o.listen != "":
-		return cfg, nil, cli.Usagef("--listen opens the embedded server, --nats (or NQUEENS_NATS) names another: give one of them")
+		return cfg, nil, cli.Usagef("--listen opens the embedded server, --nats (or NQUEENS_NATS) names another: " +
+			"give one of them")
 	}
-	for _, err := range []error{o.nats.Check(), cli.CheckAddress("listen", o.listen, "127.0.0.1:4222"), cli.CheckHTTP(o.http)} {
-		if err != nil {
-			return cfg, nil, err
-		}
+	listen := cli.CheckAddress("listen", o.listen, "127.0.0.1:4222")
+	if err := cmp.Or(o.nats.Check(), listen, cli.CheckHTTP(o.http)); err != nil {
+		return cfg, nil, err
 	}
 	k, err := kernel.Choose(o.kernel)
 	if err != nil {
@@ -71,8 +76,9 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 	}
 	u = newUI(app)
 	return session.Config{
-		Store: store, Workers: o.workers, Kernel: k, Version: cli.Version(), URL: o.nats.URL, Listen: o.listen, HTTP: o.http,
-		Unique: o.unique, OnStart: u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
+		Store: store, Workers: o.workers, Kernel: k, Version: cli.Version(),
+		URL: o.nats.URL, Listen: o.listen, HTTP: o.http, Unique: o.unique,
+		OnStart: u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
 	}, u, nil
 }
 

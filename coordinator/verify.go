@@ -55,7 +55,7 @@ symmetry, or with placed queens as its mirror image.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to recount, 0% to 100%; at least one of each class")
+	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to recount, 0% to 100%; at least one per class")
 	flags.Uint64Var(&o.seed, "seed", 0, "`number` that determines the sample (default random)")
 	flags.Var(kernelFlag(&o.kernel, "generic"), "kernel", "search to recount with; see worker kernels")
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to recount at once, 1 to 4096")
@@ -83,7 +83,9 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	m := l.Header().Manifest
-	v := report.Verification{Run: name, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: o.seed}
+	v := report.Verification{
+		Run: name, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: o.seed,
+	}
 	var recounted atomic.Uint64
 	stopLogging := logRecounts(app, &recounted)
 	sample := audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads, Recounted: &recounted}
@@ -94,7 +96,8 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	if err != nil && !errors.Is(err, queens.ErrContradiction) && !errors.Is(err, queens.ErrIncomplete) {
 		return err
 	}
-	v.Recounted, v.Whole, v.Known = found.Recounted, found.RecountedBy, report.Comparison(audit.CompareKnown(l, found.Total, err))
+	v.Recounted, v.Whole = found.Recounted, found.RecountedBy
+	v.Known = report.Comparison(audit.CompareKnown(l, found.Total, err))
 	v.Seconds = time.Since(start).Seconds()
 	if v.Verified = err == nil; v.Verified {
 		v.Total = (*report.Decimal)(found.Total)

@@ -25,38 +25,9 @@ const (
 	CSV       ExportFormat = "csv"
 )
 
-// Export writes every counted task of a ledger, with what is needed to count it again, in
-// order of id.
-func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFormat) error {
-	return export(ctx, l, w, format, func(m *queens.Manifest, write func(queens.Task) error) error {
-		for task := range split.Tasks(m) {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if !l.Has(task.ID) {
-				continue
-			}
-			if err := write(task); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// ExportTask writes one task, whether it is counted or not.
-func ExportTask(ctx context.Context, l *ledger.Ledger, id uint64, w io.Writer, format ExportFormat) error {
-	return export(ctx, l, w, format, func(m *queens.Manifest, write func(queens.Task) error) error {
-		var failed error
-		err := split.Find(ctx, m, []uint64{id}, func(task queens.Task) { failed = write(task) })
-		return cmp.Or(err, failed)
-	})
-}
-
-// export writes the tasks with which each calls write.
-func export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFormat,
-	each func(m *queens.Manifest, write func(queens.Task) error) error,
-) error {
+// Export writes the tasks of a ledger with these ids, or without ids every counted task, with
+// what is needed to count them again, in order of id.
+func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFormat, ids ...uint64) error {
 	h := l.Header()
 	m := &h.Manifest
 	if err := CheckManifest(ctx, h.Run, m); err != nil {
@@ -64,19 +35,35 @@ func export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 	}
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	write := lineWriter(buffer, format)
-	err := each(m, func(task queens.Task) error {
+	export := func(task queens.Task) error {
 		task.Run = h.Run
 		k := m.Classes[m.ClassOf(task.ID)].K
-		switch result, counted, err := resultOf(l, &task); {
+		switch result, counted, err := l.Result(task.ID); {
 		case err != nil:
 			return err
 		case !counted:
 			return write(queens.NewExportedTask(&task, k, nil))
+		case result.Hash != task.Hash():
+			return fmt.Errorf("%w: the result of task %d by %s is of another task",
+				queens.ErrContradiction, task.ID, result.Worker)
 		default:
 			return write(queens.NewExportedTask(&task, k, &result))
 		}
-	})
-	return cmp.Or(err, buffer.Flush())
+	}
+	var failed error
+	if len(ids) > 0 {
+		err := split.Find(ctx, m, ids, func(task queens.Task) { failed = cmp.Or(failed, export(task)) })
+		return cmp.Or(err, failed, buffer.Flush())
+	}
+	for task := range split.Tasks(m) {
+		if failed = context.Cause(ctx); failed == nil && l.Has(task.ID) {
+			failed = export(task)
+		}
+		if failed != nil {
+			break
+		}
+	}
+	return cmp.Or(failed, buffer.Flush())
 }
 
 // lineWriter returns a function that writes a task in a format. CSV begins with a line of
@@ -87,7 +74,9 @@ func lineWriter(w *bufio.Writer, format ExportFormat) func(queens.ExportedTask) 
 		return func(t queens.ExportedTask) error { return out.Encode(t) }
 	}
 	out := csv.NewWriter(w) // which uses the buffer of w
-	headings := []string{"run", "task", "hash", "k", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds"}
+	headings := []string{
+		"run", "task", "hash", "k", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds",
+	}
 	return func(t queens.ExportedTask) error {
 		if headings != nil {
 			if err := out.Write(headings); err != nil {

@@ -33,25 +33,25 @@ func (s *Store) WithdrawCancel(name string) error { return os.RemoveAll(s.cancel
 // Cancel ends a run for good, and logs that. If another process works on the run, Cancel
 // asks it to end, and waits for that up to 15 s. A run that is complete or contradicted can't
 // be cancelled; cancelling a run twice is no error.
-func (s *Store) Cancel(ctx context.Context, name string) error {
+func (s *Store) Cancel(ctx context.Context, name string) (err error) {
+	defer func() { err = errors.Join(err, s.WithdrawCancel(name)) }()
 	deadline := time.Now().Add(cancelTimeout)
 	for {
-		l, err := ledger.Open(ctx, s.Folder(name))
-		if err == nil {
-			return errors.Join(s.cancel(name, l), l.Close(), s.WithdrawCancel(name))
-		}
-		if errors.As(err, new(*ledger.DamagedError)) {
+		l, err := s.Open(ctx, name)
+		switch {
+		case err == nil:
+			return errors.Join(s.cancel(name, l), l.Close())
+		case errors.As(err, new(*ledger.DamagedError)):
 			err = fmt.Errorf("%w; to be rid of the run, delete the folder %s", err, s.Folder(name))
+		case errors.As(err, new(*ledger.LockedError)) && time.Now().Before(deadline):
+			err = os.WriteFile(s.cancelFile(name), nil, 0o600)
 		}
-		if !errors.As(err, new(*ledger.LockedError)) || time.Now().After(deadline) {
-			return errors.Join(fmt.Errorf("cancel run %s: %w", name, err), s.WithdrawCancel(name))
-		}
-		if err := os.WriteFile(s.cancelFile(name), nil, 0o600); err != nil {
+		if err != nil {
 			return fmt.Errorf("cancel run %s: %w", name, err)
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), s.WithdrawCancel(name))
+			return context.Cause(ctx)
 		case <-time.After(cancelRetryInterval):
 		}
 	}

@@ -125,8 +125,8 @@ func (s *Store) Resumable(m *queens.Manifest) (*Info, error) {
 		case i.Err != nil && strings.HasPrefix(i.Run, fmt.Sprintf("n%d-", m.N)):
 			blocked = fmt.Errorf("%w: run %s %w: %w", queens.ErrIncomplete, i.Run, ErrNotResumable, i.Err)
 		case i.matches(m) && !i.State.Finished() && i.SplitVersion != 0 && i.SplitVersion != m.SplitVersion:
-			blocked = fmt.Errorf("run %s %w: it was split by rules of version %d, this program has version %d: resume it with the program that started it",
-				i.Run, ErrNotResumable, i.SplitVersion, m.SplitVersion)
+			blocked = fmt.Errorf("run %s %w: it was split by rules of version %d, this program has version %d: "+
+				"resume it with the program that started it", i.Run, ErrNotResumable, i.SplitVersion, m.SplitVersion)
 		}
 		return i.Err == nil && i.matches(m) && i.Hash == hash && i.State != run.Cancelled
 	})

@@ -119,7 +119,7 @@ func TestRunsThatAreOver(t *testing.T) {
 			}
 			sample := audit.Sample{Share: 1, Kernel: generic(t), Threads: 1}
 			_, verified := audit.Verify(t.Context(), l, sample, func(error) {})
-			exported := audit.ExportTask(t.Context(), l, 0, io.Discard, audit.JSONLines)
+			exported := audit.Export(t.Context(), l, io.Discard, audit.JSONLines, 0)
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -42,7 +42,9 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 	if err := s.cfg.Store.EnsureWritable(); err != nil {
 		return err
 	}
-	slow := time.AfterFunc(slowAfter, func() { s.cfg.Log.Info().Int("n", job.N).Msg("planning the tasks, which takes a while") })
+	slow := time.AfterFunc(slowAfter, func() {
+		s.log.Info().Int("n", job.N).Msg("planning the tasks, which takes a while")
+	})
 	manifest, err := Plan(ctx, job)
 	slow.Stop()
 	if err != nil {

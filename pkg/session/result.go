@@ -37,7 +37,9 @@ func (s *Session) countUnique(ctx context.Context, total *big.Int) (err error) {
 	if !s.cfg.Unique {
 		return nil
 	}
-	slow := time.AfterFunc(slowAfter, func() { s.cfg.Log.Info().Msg("counting the symmetric solutions, which takes a while") })
+	slow := time.AfterFunc(slowAfter, func() {
+		s.log.Info().Msg("counting the symmetric solutions, which takes a while")
+	})
 	defer slow.Stop()
 	s.unique, err = symmetry.Fundamental(ctx, s.ledger.Header().Manifest.N, total, runtime.GOMAXPROCS(0))
 	return err
@@ -96,7 +98,9 @@ const cleanupTimeout = 2 * time.Second
 // finish stores how the run ended, publishes it, and removes from the server what nothing
 // needs any more: the tasks, and everything if the run can't be resumed. It reports whether
 // this coordinator can resume the run.
-func (s *Session) finish(ctx context.Context, claim *bus.Claim, o *coordinator.Outcome, ended error) (resumable bool, failed error) {
+func (s *Session) finish(
+	ctx context.Context, claim *bus.Claim, o *coordinator.Outcome, ended error,
+) (resumable bool, failed error) {
 	name, state := s.Name(), cmp.Or(endStates[endReason(ctx, ended)], run.Stopped)
 	failed = s.ledger.SetState(state)
 	if errors.Is(ended, failed) {
@@ -109,7 +113,7 @@ func (s *Session) finish(ctx context.Context, claim *bus.Claim, o *coordinator.O
 	defer done()
 	err := claim.Renew(ctx, state, s.ledger.Len())
 	if errors.Is(err, bus.ErrTakenOver) {
-		s.cfg.Log.Warn().Err(err).Msg("leaving what is on the server to the other coordinator")
+		s.log.Warn().Err(err).Msg("leaving what is on the server to the other coordinator")
 		return false, failed
 	}
 	s.publishFinal(o, state)
@@ -119,7 +123,7 @@ func (s *Session) finish(ctx context.Context, claim *bus.Claim, o *coordinator.O
 		err = errors.Join(err, s.bus.Tasks().Purge(ctx, name))
 	}
 	if err != nil {
-		s.cfg.Log.Warn().Err(err).Msg("messages of the run remain on the server")
+		s.log.Warn().Err(err).Msg("messages of the run remain on the server")
 	}
 	return !state.Finished(), failed
 }

@@ -97,8 +97,9 @@ func (s *Session) rebuild(ctx context.Context, name string, takeOver bool) error
 	if err := s.checkResumable(ctx, name, &record.Manifest); err != nil {
 		return err
 	}
-	s.cfg.Log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
+	s.log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
 		Msg("the run has no ledger here: rebuilding it from the server")
-	s.ledger, err = ledger.Create(store.Folder(name), ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest})
+	header := ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest}
+	s.ledger, err = ledger.Create(store.Folder(name), header)
 	return err
 }

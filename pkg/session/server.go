@@ -23,13 +23,15 @@ type connection struct {
 // run and connects to it.
 func (s *Session) connect(name string) (*connection, error) {
 	c := &connection{address: "embedded"}
-	cfg := bus.Config{URL: s.cfg.URL, Name: "nqueens coordinator " + name, Lease: bus.DefaultLease, Log: s.cfg.Log}
+	cfg := bus.Config{URL: s.cfg.URL, Name: "nqueens coordinator " + name, Lease: bus.DefaultLease, Log: s.log}
 	var err error
 	if s.cfg.URL == "" {
 		if err := checkPortFree(s.cfg.Listen); err != nil {
 			return nil, err
 		}
-		c.embedded, err = natsserver.Start(natsserver.Config{StoreDir: s.cfg.Store.ServerFolder(name), Listen: s.cfg.Listen, Log: s.cfg.Log})
+		c.embedded, err = natsserver.Start(natsserver.Config{
+			StoreDir: s.cfg.Store.ServerFolder(name), Listen: s.cfg.Listen, Log: s.log,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +47,8 @@ func (s *Session) connect(name string) (*connection, error) {
 	case s.cfg.Listen != "":
 		c.address = c.embedded.ClientURL()
 		if !isLoopback(c.address) {
-			s.cfg.Log.Warn().Str("server", c.address).Msg("the embedded server is open to the network and asks for no password")
+			s.log.Warn().Str("server", c.address).
+				Msg("the embedded server is open to the network and asks for no password")
 		}
 	}
 	return c, nil
@@ -59,7 +62,8 @@ func checkPortFree(address string) error {
 	}
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("listen on %s: another process uses this address: stop that process, or choose another port, such as 0 for a free one", address)
+		return fmt.Errorf("listen on %s: another process uses this address: stop that process, or choose another port, "+
+			"such as 0 for a free one", address)
 	}
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", address, err)

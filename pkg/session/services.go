@@ -34,7 +34,8 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	defer stop()
 	if s.health != nil {
 		s.lastReport.Store(time.Now().UnixNano())
-		s.cfg.Log.Info().Str("http", s.health.Address()).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
+		s.log.Info().Str("http", s.health.Address()).
+			Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
 		group.Go(func() error { return s.health.Serve(ctx) })
 	}
 	for _, w := range workers {
@@ -44,7 +45,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 		return s.bus.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) {
 			change := roster.ObserveHeartbeat(h)
 			if !own[h.Worker] {
-				logChange(s.cfg.Log, change, &h)
+				logChange(s.log, change, &h)
 			}
 		})
 	})
@@ -73,7 +74,7 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) (*co
 		OnComplete:     s.countUnique,
 		OnProgress:     s.report,
 		ReportEvery:    coordinator.DefaultReportEvery,
-		Log:            s.cfg.Log,
+		Log:            s.log,
 	}, s.bus.Tasks(), s.bus.Results(), claim, s.ledger)
 }
 
@@ -89,12 +90,14 @@ func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker,
 			Kernel:  s.cfg.Kernel,
 			Threads: 1,
 			Lease:   bus.DefaultLease,
-			Log:     s.cfg.Log,
+			Log:     s.log,
 		}, s.bus.Queue(), s.bus.Results(), s.bus.Telemetry())
 		if err != nil {
 			return nil, nil, err
 		}
-		roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Version: s.cfg.Version, Kernel: s.cfg.Kernel.Name, Threads: 1})
+		roster.ObserveHeartbeat(run.Heartbeat{
+			Worker: name, Version: s.cfg.Version, Kernel: s.cfg.Kernel.Name, Threads: 1,
+		})
 		names[name] = true
 		workers = append(workers, w)
 	}
@@ -105,7 +108,8 @@ func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker,
 func logChange(log zerolog.Logger, change progress.Change, h *run.Heartbeat) {
 	switch change {
 	case progress.Joins:
-		log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).Int("threads", h.Threads).Msg("worker joined")
+		log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).Int("threads", h.Threads).
+			Msg("worker joined")
 	case progress.Leaves:
 		log.Info().Str("worker", h.Worker).Msg("worker left")
 	case progress.Stays:
@@ -158,7 +162,7 @@ func (s *Session) publishLatest() error {
 // snapshot follows soon.
 func (s *Session) publish(p *run.Progress) {
 	if err := s.bus.Telemetry().PublishProgress(*p); err != nil {
-		s.cfg.Log.Debug().Err(err).Msg("progress not published")
+		s.log.Debug().Err(err).Msg("progress not published")
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *Config) Validate() error {
 	case c.Workers < 0:
 		return fmt.Errorf("%d workers", c.Workers)
 	case c.Workers == 0 && c.URL == "" && c.Listen == "":
-		return errors.New("no worker can count: there is none in this process, and the embedded server accepts no others")
+		return errors.New("no workers: none in this process, and the embedded server accepts no others")
 	case c.URL != "" && c.Listen != "":
 		return errors.New("an outside server is given, and an address for an embedded one")
 	}
@@ -66,6 +66,7 @@ func (c *Config) Validate() error {
 // Session is a run whose ledger is open in this process. [Count] and [Resume] open one.
 type Session struct {
 	cfg     Config
+	log     zerolog.Logger
 	started time.Time
 	health  *httpserver.Server // nil without an address for it
 	ledger  *ledger.Ledger
@@ -83,10 +84,11 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, started: time.Now()}
+	s := &Session{cfg: cfg, log: cfg.Log, started: time.Now()}
 	var err error
 	if cfg.HTTP != "" {
-		s.health, err = httpserver.Listen(cfg.HTTP, httpserver.Checks{Live: s.checkLive, Ready: func() error { return s.bus.Connected() }})
+		checks := httpserver.Checks{Live: s.checkLive, Ready: func() error { return s.bus.Connected() }}
+		s.health, err = httpserver.Listen(cfg.HTTP, checks)
 	}
 	if err == nil {
 		err = openLedger(s)
@@ -179,14 +181,15 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 // claim sets up the server and makes this process the run's coordinator.
 func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 	for _, id := range s.ledger.Damaged() {
-		s.cfg.Log.Warn().Uint64("task", id).Msg("the ledger's record of the task was damaged: it is counted again")
+		s.log.Warn().Uint64("task", id).Msg("the ledger's record of the task was damaged: it is counted again")
 	}
 	if err := s.bus.Ensure(ctx); err != nil {
 		return nil, s.wrapSetupError(ctx, err)
 	}
 	h := s.ledger.Header()
 	claim, err := s.bus.Registry().Claim(ctx, run.Record{
-		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(), Done: s.ledger.Len(), Created: h.Created,
+		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(),
+		Done: s.ledger.Len(), Created: h.Created,
 	})
 	switch {
 	case err == nil:
@@ -231,7 +234,7 @@ func ownerID() string {
 // runClaimed returns, because the caller's terminal may block.
 func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus.Claim) (report.Result, error) {
 	h := s.ledger.Header()
-	event := s.cfg.Log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
+	event := s.log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
 		Uint64("tasks", h.Manifest.Tasks).Uint64("done", s.ledger.Len()).Int("workers", s.cfg.Workers).
 		Str("kernel", s.cfg.Kernel.Name).Str("server", server.address)
 	if len(h.Manifest.Placed) > 0 {
