@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/httpserver"
@@ -27,7 +30,11 @@ it is, and 1 with the reason if not.`,
 			if err := CheckHTTP(address); err != nil {
 				return err
 			}
-			return httpserver.Probe(cmd.Context(), address)
+			err := httpserver.Probe(cmd.Context(), address)
+			if errors.Is(err, httpserver.ErrNoAnswer) {
+				err = fmt.Errorf("%w; was it started with --http %s?", err, address)
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&address, "http", defaultHTTP, "`host:port` that the process was given by its --http")

@@ -1,6 +1,6 @@
-// Package httpserver tells those who watch over a process (Docker, Kubernetes, a person
-// with curl) whether it works: /healthz says that it need not be killed, /readyz that
-// it does what it is there for. It knows nothing of counting.
+// Package httpserver tells Docker, Kubernetes or a person with curl whether this process
+// works: /healthz that it need not be killed, /readyz that it does what it is there for. It
+// also asks another process for that. It knows nothing of counting.
 package httpserver
 
 import (
@@ -14,19 +14,23 @@ import (
 	"time"
 )
 
-// Checks are what the two paths ask; nil is well, an error says what is not.
+// Checks are the functions behind the two paths. They return nil, or an error that says
+// what is wrong.
 type Checks struct {
-	// Live: the process gets on. Where it does not for long, a restart is the cure.
+	// Live fails where the process makes no progress for so long that it must be restarted.
 	Live func() error
-	// Ready: it can be reached and reaches what it needs. Where it does not, waiting is.
+	// Ready fails where the process can't reach what it needs. It must be waited for.
 	Ready func() error
 }
 
-// Paths that a [Server] answers: 200 and "ok", or 503 and what is not well.
+// Paths that a [Server] answers: 200 and "ok", or 503 and the error of the check.
 const (
 	LivePath  = "/healthz"
 	ReadyPath = "/readyz"
 )
+
+// ErrNoAnswer says that no process answers at an address.
+var ErrNoAnswer = errors.New("no process answers for its health")
 
 // Server answers on its address until it is closed.
 type Server struct {
@@ -34,78 +38,78 @@ type Server struct {
 	http     *http.Server
 }
 
-// patience bounds what a slow or silent client can hold.
-const patience = 5 * time.Second
+// timeout bounds the resources that a slow or silent peer can hold.
+const timeout = 5 * time.Second
 
-// Listen takes a host:port; port 0 is a free one. Nothing is answered before [Server.Serve].
+// Listen opens a host:port; port 0 selects a free one. Requests wait for [Server.Serve].
 func Listen(address string, checks Checks) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("answer for the health of this process: %w", err)
+		return nil, fmt.Errorf("serve the health of this process: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+LivePath, answer(checks.Live))
-	mux.HandleFunc("GET "+ReadyPath, answer(checks.Ready))
+	mux.HandleFunc("GET "+LivePath, handler(checks.Live))
+	mux.HandleFunc("GET "+ReadyPath, handler(checks.Ready))
 	return &Server{
 		listener: listener,
-		http:     &http.Server{Handler: mux, ReadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience, MaxHeaderBytes: 1 << 14},
+		http:     &http.Server{Handler: mux, ReadTimeout: timeout, WriteTimeout: timeout, IdleTimeout: timeout, MaxHeaderBytes: 1 << 14},
 	}, nil
 }
 
-func answer(check func() error) http.HandlerFunc {
+func handler(check func() error) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
-		text := "ok"
 		if err := check(); err != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			text = err.Error()
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
 		}
-		_, _ = io.WriteString(w, text+"\n") // whoever asked has gone: as well
+		_, _ = io.WriteString(w, "ok\n") // fails if the client has gone
 	}
 }
 
-// Address returns the host:port that it listens on.
+// Address returns the host:port of the listener.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Close gives the address back, whether or not it is served.
+// Close closes the listener, whether or not it is served.
 func (s *Server) Close() {
 	_ = s.http.Close()
-	_ = s.listener.Close() // unless serving has closed it
+	_ = s.listener.Close() // fails if s.http has closed it
 }
 
-// Serve answers until ctx ends, and then returns nil.
+// Serve answers requests until ctx ends, and then returns nil.
 func (s *Server) Serve(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() { _ = s.http.Close() })()
+	defer context.AfterFunc(ctx, s.Close)()
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("answer for the health of this process: %w", err)
+		return fmt.Errorf("serve the health of this process: %w", err)
 	}
 	return nil
 }
 
-// Probe asks the process at that address whether it gets on and is ready. The error is what
-// it says.
+// Probe asks the process at an address whether it is live and ready. The error says what
+// the process answers, or wraps [ErrNoAnswer].
 func Probe(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := ask(ctx, address, LivePath); err != nil {
-		return err
+	for _, path := range []string{LivePath, ReadyPath} {
+		if err := get(ctx, address, path); err != nil {
+			return err
+		}
 	}
-	return ask(ctx, address, ReadyPath)
+	return nil
 }
 
-func ask(ctx context.Context, address, path string) error {
+func get(ctx context.Context, address, path string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return fmt.Errorf("%s is not host:port: %w", address, err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("nobody answers for the health of a process (was it started with --http %s?): %w", address, err)
+		return fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was only read
-	const most = 1 << 10
-	text, err := io.ReadAll(io.LimitReader(response.Body, most))
+	const maxText = 1 << 10
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxText))
 	if err != nil {
 		return err
 	}

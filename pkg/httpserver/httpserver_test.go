@@ -12,7 +12,7 @@ import (
 	"nqueens/pkg/httpserver"
 )
 
-// Each path says what its own check says, at the time of asking.
+// Each path answers what its check returns at that moment.
 func TestAnswers(t *testing.T) {
 	var live, ready atomic.Pointer[error]
 	state := func(p *atomic.Pointer[error]) func() error {
@@ -67,15 +67,15 @@ func TestAnswers(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	if err := httpserver.Probe(t.Context(), server.Address()); err == nil || !strings.Contains(err.Error(), "nobody answers") {
+	if err := httpserver.Probe(t.Context(), server.Address()); !errors.Is(err, httpserver.ErrNoAnswer) {
 		t.Errorf("after its end: %v", err)
 	}
 }
 
-// An address in use, or that is none, is an error at once.
+// An address that is in use or invalid is an error at once.
 func TestAddress(t *testing.T) {
-	well := func() error { return nil }
-	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: well, Ready: well})
+	ok := func() error { return nil }
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: ok, Ready: ok})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestAddress(t *testing.T) {
 	defer stop()
 	go func() { _ = server.Serve(ctx) }()
 	for _, address := range []string{server.Address(), "nowhere", "127.0.0.1:99999"} {
-		if _, err := httpserver.Listen(address, httpserver.Checks{Live: well, Ready: well}); err == nil {
+		if _, err := httpserver.Listen(address, httpserver.Checks{Live: ok, Ready: ok}); err == nil {
 			t.Errorf("it listens on %s", address)
 		}
 	}
