@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// What the wire carries where nothing is counted. A run's queue holds 16384 tasks, so
-// the tasks of a benchmark are of many runs.
+// Throughput of the messages without any search. The queue holds 16384 tasks of a run, so
+// the tasks of a benchmark belong to many runs.
 
 func BenchmarkPublishTask(b *testing.B) {
 	for _, publishers := range []int{1, 16} {
@@ -29,8 +29,8 @@ func BenchmarkPublishTask(b *testing.B) {
 	}
 }
 
-// BenchmarkWorkerCycle takes a task, stores its result and gives the task up, each
-// worker with a connection of its own and one task at a time.
+// BenchmarkWorkerCycle takes a task, stores its result and acknowledges the task. Each worker
+// has a connection of its own and one task at a time.
 func BenchmarkWorkerCycle(b *testing.B) {
 	for _, workers := range []int{1, 2, 16, 100} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
@@ -76,7 +76,7 @@ func (w *worker) cycle(b *testing.B) error {
 	return lease.Ack(b.Context())
 }
 
-// BenchmarkResults reads what is stored.
+// BenchmarkResults reads stored results.
 func BenchmarkResults(b *testing.B) {
 	connection := benchBus(b)
 	share(b, 16, func(id uint64) error {
@@ -99,7 +99,7 @@ func benchBus(b *testing.B) *bus.Bus {
 	return connection
 }
 
-// share does b.N pieces of work in so many goroutines.
+// share makes b.N calls in that many goroutines.
 func share(b *testing.B, goroutines int, do func(id uint64) error) {
 	ids := make(chan uint64)
 	var all sync.WaitGroup

@@ -21,15 +21,15 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The names on the server, as others know them.
+// The names on the server.
 const (
 	tasks   = "NQ_TASKS"
 	results = "NQ_RESULTS"
 	workers = "workers"
 )
 
-// scene is a server whose streams are set up, with a bus on it, a second one that
-// stands for another process, and an operator's tools.
+// scene is a server with its streams, a bus, a second bus for another process, and the
+// connection of an operator's tools.
 type scene struct {
 	server     *natsserver.Server
 	bus, other *bus.Bus
@@ -46,8 +46,8 @@ func newScene(t *testing.T, changes ...func(*bus.Config)) *scene {
 	return s
 }
 
-// listeningServer starts a server that others can connect to, and returns with it
-// what stops it and starts it again where it was.
+// listeningServer starts a server with a port, and returns with it a function that restarts
+// it on the same port and store.
 func listeningServer(t *testing.T) (server *natsserver.Server, restart func()) {
 	t.Helper()
 	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()}
@@ -85,7 +85,7 @@ func ensure(t *testing.T, b *bus.Bus) {
 	}
 }
 
-// delete deletes a stream with all it holds.
+// delete deletes a stream.
 func (s *scene) delete(t *testing.T, stream string) {
 	t.Helper()
 	if err := s.js.DeleteStream(t.Context(), stream); err != nil {
@@ -93,11 +93,11 @@ func (s *scene) delete(t *testing.T, stream string) {
 	}
 }
 
-// ensureAgain sets up what was deleted. One time in some hundreds, the server
-// (2.15) is still clearing the old files away, and refuses.
+// ensureAgain creates what was deleted. One time in some hundreds, the server (2.15) still
+// removes the old files, and fails.
 func ensureAgain(t *testing.T, b *bus.Bus) {
 	t.Helper()
-	testkit.Eventually(t, "what was deleted can be set up again", func() bool {
+	testkit.Eventually(t, "what was deleted can be created again", func() bool {
 		return b.Ensure(t.Context()) == nil
 	})
 }
@@ -138,7 +138,7 @@ func publishResult(t *testing.T, b *bus.Bus, r queens.Result) {
 	}
 }
 
-// queue returns an access to the tasks that ends with the test, as a worker ends it.
+// queue returns a queue that is drained when the test ends.
 func queue(t *testing.T, b *bus.Bus) *bus.Queue {
 	q := b.Queue()
 	t.Cleanup(func() {
@@ -195,7 +195,7 @@ func receive[T any](t *testing.T, from <-chan T, what string) (next T) {
 	return next
 }
 
-// raw stores a message that no program of ours would send.
+// raw stores a message that this program would not send.
 func (s *scene) raw(t *testing.T, subject string, data []byte) {
 	t.Helper()
 	if _, err := s.js.Publish(t.Context(), subject, data); err != nil {
@@ -240,7 +240,7 @@ func (s *scene) consumer(t *testing.T) *jetstream.ConsumerInfo {
 	return consumer.CachedInfo()
 }
 
-// watch returns what is sent on the subject from now on, requests to the server too.
+// watch returns the messages on a subject from now on, including requests to the server.
 func (s *scene) watch(t *testing.T, subject string) <-chan *nats.Msg {
 	t.Helper()
 	sent := make(chan *nats.Msg, 1000)

@@ -14,8 +14,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Any bytes may come: none makes a reader panic, and what is read is valid, of the
-// subject's run, and the same when it is sent on.
+// Any bytes may arrive. No decoder panics; what it returns is valid, of the subject's run,
+// and the same after another round trip.
 
 func FuzzDecodeTask(f *testing.F) {
 	rng := testkit.Rand(f)
@@ -31,7 +31,7 @@ func FuzzDecodeTask(f *testing.F) {
 	f.Add("nq.task.>", []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, subject string, data []byte) {
 		checkTask(t, subject, data)
-		if subject, data, ok := mended(data); ok {
+		if subject, data, ok := repaired(data); ok {
 			checkTask(t, subject, data)
 		}
 	})
@@ -50,13 +50,13 @@ func checkTask(t *testing.T, subject string, data []byte) {
 	}
 	again, err := decodeTask(subject, must(encodeTask(&task)))
 	if err != nil || !reflect.DeepEqual(again, task) {
-		t.Fatalf("%+v sent on arrives as %+v (error %v)", task, again, err)
+		t.Fatalf("%+v sent again arrives as %+v (error %v)", task, again, err)
 	}
 }
 
-// mended gives a task message the subject, version and hash that belong to it, as a
-// liar would: random bytes would never come past the hash.
-func mended(data []byte) (subject string, _ []byte, ok bool) {
+// repaired gives a task message its right subject, version and hash, as an attacker would:
+// random bytes would never pass the check of the hash.
+func repaired(data []byte) (subject string, _ []byte, ok bool) {
 	var m nqueensv1.Task
 	if proto.Unmarshal(data, &m) != nil || m.GetN() > queens.MaxN || len(m.GetAllow()) != int(m.GetN()) {
 		return "", nil, false
@@ -95,7 +95,7 @@ func FuzzDecodeResult(f *testing.F) {
 		}
 		again, err := decodeResult(subject, must(encodeResult(&r)))
 		if err != nil || again != r {
-			t.Fatalf("%+v sent on arrives as %+v (error %v)", r, again, err)
+			t.Fatalf("%+v sent again arrives as %+v (error %v)", r, again, err)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func FuzzDecodeHeartbeat(f *testing.F) {
 		}
 		again, err := decodeHeartbeat("", must(encodeHeartbeat(&h)))
 		if err != nil || !reflect.DeepEqual(again, h) {
-			t.Fatalf("%+v sent on arrives as %+v (error %v)", h, again, err)
+			t.Fatalf("%+v sent again arrives as %+v (error %v)", h, again, err)
 		}
 	})
 }

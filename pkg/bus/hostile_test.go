@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Well-formed messages with impossible content are refused for what is wrong with
-// them, before anything is computed from it.
+// Well-formed messages with impossible content are rejected with the reason, before anything
+// is computed from the content.
 
 func TestHostileTasksAreRejected(t *testing.T) {
 	wide := func(p *nqueensv1.Prefix) func(*nqueensv1.Task) {
@@ -63,7 +63,7 @@ func TestHostileTasksAreRejected(t *testing.T) {
 		m := taskMessage()
 		c.change(m)
 		task, err := decodeTask(taskSubject(m.Run), must(proto.Marshal(m)))
-		refused(t, name, c.want, err)
+		checkRejected(t, name, c.want, err)
 		if len(task.Prefixes) != 0 || task.Run != "" {
 			t.Errorf("%s: a task comes with the error", name)
 		}
@@ -91,7 +91,7 @@ func TestHostileResultsAreRejected(t *testing.T) {
 		m := resultMessage()
 		c.change(m)
 		_, err := decodeResult(resultSubject(m.Run), must(proto.Marshal(m)))
-		refused(t, name, c.want, err)
+		checkRejected(t, name, c.want, err)
 	}
 }
 
@@ -116,13 +116,12 @@ func TestHostileHeartbeatsAreRejected(t *testing.T) {
 		m := heartbeatMessage()
 		c.change(m)
 		_, err := decodeHeartbeat("", must(proto.Marshal(m)))
-		refused(t, name, c.want, err)
+		checkRejected(t, name, c.want, err)
 	}
 }
 
-// refused checks that the error says what is wrong, and in few words: it goes to
-// the log.
-func refused(t *testing.T, name, want string, err error) {
+// checkRejected checks that the error says what is wrong, and is short: it is logged.
+func checkRejected(t *testing.T, name, want string, err error) {
 	t.Helper()
 	switch {
 	case err == nil || !strings.Contains(err.Error(), want):
@@ -132,7 +131,7 @@ func refused(t *testing.T, name, want string, err error) {
 	}
 }
 
-// taskMessage returns a valid task of side 8 and two prefixes, for a test to spoil.
+// taskMessage returns a valid task of side 8 and two prefixes, for a test to change.
 func taskMessage() *nqueensv1.Task {
 	board := queens.FullBoard(8)
 	t := queens.Task{Run: "n8-a", ID: 3, Attempt: 1, Board: board, Prefixes: []queens.Prefix{

@@ -14,8 +14,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// A worker of another version is named in the log, once, by its results and by its
-// heartbeats, and so is each other one.
+// Each worker of another version is logged by name, once, whether it sends results or
+// heartbeats.
 func TestWorkersOfAnotherVersionAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
@@ -27,7 +27,7 @@ func TestWorkersOfAnotherVersionAreLoggedOnce(t *testing.T) {
 	read := read(t, s.bus)
 	publishResult(t, s.other, result("n8-a", 7))
 	read.await(t, 7)
-	check(t, "messages refused", s.bus.Rejected(), 5)
+	check(t, "messages rejected", s.bus.Rejected(), 5)
 	check(t, "log lines", len(log.Lines("")), 4)
 	for _, worker := range []string{"old-1", "old-2", long[:128]} {
 		lines := log.Lines(`"worker":"` + worker + `"`)

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever a worker is called, its heartbeats go out on one plain subject that
-// Heartbeats hears and the server takes.
+// A worker may have any name: its heartbeat subject has one plain token.
 func TestHeartbeatSubjectIsOneToken(t *testing.T) {
 	for _, worker := range []string{
 		"laptop-3f9a21", "host.example.org", "a b", "*", ">", "a.*.>", "..", "tab\tname", "line\r\nPUB x 0\r\n",
@@ -23,7 +22,8 @@ func TestHeartbeatSubjectIsOneToken(t *testing.T) {
 	}
 }
 
-// No password comes out, in whatever form it was written; where the server is does.
+// Redacted addresses never show a password, even if they are malformed, but show the host of
+// a well-formed address.
 func TestRedactHidesCredentials(t *testing.T) {
 	for given, shown := range map[string]string{
 		"nats://127.0.0.1:4222":                    "127.0.0.1:4222",
@@ -46,10 +46,10 @@ func TestRedactHidesCredentials(t *testing.T) {
 	} {
 		got := redact(given)
 		if strings.Contains(got, "s3cret") {
-			t.Errorf("%q is shown as %q", given, got)
+			t.Errorf("%q is redacted to %q", given, got)
 		}
 		if !strings.Contains(got, shown) {
-			t.Errorf("%q is shown as %q, want %q in it", given, got, shown)
+			t.Errorf("%q is redacted to %q, want %q in it", given, got, shown)
 		}
 	}
 }

@@ -31,8 +31,8 @@ func TestProgressRoundTrips(t *testing.T) {
 	}
 }
 
-// The snapshot of a large cluster stays far below the megabyte that servers take, whatever
-// its workers are called.
+// The snapshot of a large cluster stays far below the server's limit of one megabyte,
+// whatever the names of its workers.
 func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 	s := randomSnapshot(testkit.Rand(t))
 	s.Workers = nil
@@ -47,7 +47,7 @@ func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 	}
 }
 
-// Any bytes can name a worker; those that are no UTF-8 must not keep a snapshot back.
+// Worker names that are invalid UTF-8 are sanitized, so that the snapshot is not lost.
 func TestProgressSanitizesWorkerNames(t *testing.T) {
 	s := randomSnapshot(testkit.Rand(t))
 	s.Workers = []run.WorkerStatus{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
@@ -124,7 +124,7 @@ func TestHostileProgressIsRejected(t *testing.T) {
 		m := progressMessage()
 		c.change(m)
 		s, err := decodeProgress(progressSubject(m.Run), must(proto.Marshal(m)))
-		refused(t, name, c.want, err)
+		checkRejected(t, name, c.want, err)
 		if s.Run != "" {
 			t.Errorf("%s: a snapshot comes with the error", name)
 		}
@@ -165,7 +165,7 @@ func FuzzDecodeProgress(f *testing.F) {
 	})
 }
 
-// same compares snapshots, numbers by value.
+// same reports whether snapshots are equal; it compares big integers by value.
 func same(a, b run.Progress) bool {
 	numbers := fmt.Sprint(a.Solutions, a.Total) == fmt.Sprint(b.Solutions, b.Total)
 	a.Solutions, a.Total, b.Solutions, b.Total = nil, nil, nil, nil
@@ -197,7 +197,7 @@ func randomSnapshot(rng *rand.Rand) run.Progress {
 	return s
 }
 
-// progressMessage returns valid progress with two workers, for a test to spoil.
+// progressMessage returns valid progress with two workers, for a test to change.
 func progressMessage() *nqueensv1.Progress {
 	s := run.Progress{
 		Run: "n8-a", N: 8, Symmetry: queens.Full, State: run.Running, Done: 3, Tasks: 7, WorkDone: 0.5, Solutions: big.NewInt(40),

@@ -54,8 +54,8 @@ func TestHeartbeatsRoundTrip(t *testing.T) {
 	}
 }
 
-// Any bytes can name a worker; those that are no UTF-8 or command a terminal must not keep
-// a result back.
+// Worker names that are invalid UTF-8 or contain control characters are sanitized, so that
+// the result is not lost.
 func TestWorkerNamesAreSanitized(t *testing.T) {
 	r, h := randomResult(testkit.Rand(t)), run.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1}
 	r.Worker = h.Worker
@@ -92,7 +92,7 @@ func TestMessagesOnAnotherSubjectAreRejected(t *testing.T) {
 	}
 }
 
-// Whatever of a task is not what was hashed, the task is refused.
+// A task is rejected if any part of it differs from what was hashed.
 func TestTasksWithAWrongHashAreRejected(t *testing.T) {
 	for name, change := range map[string]func(*nqueensv1.Task){
 		"hash":            func(m *nqueensv1.Task) { m.Hash++ },
@@ -112,13 +112,13 @@ func TestTasksWithAWrongHashAreRejected(t *testing.T) {
 		change(m)
 		_, err := decodeTask(taskSubject(m.Run), must(proto.Marshal(m)))
 		if err == nil || !strings.Contains(err.Error(), "says hash") {
-			t.Errorf("a task with another %s than its hash is over: error %v", name, err)
+			t.Errorf("a task with another %s than was hashed: error %v", name, err)
 		}
 	}
 }
 
-// A version that this program does not know may mean other things by every other
-// field: the version is judged first, and the refusal names both.
+// In another version any field may have another meaning: the version is checked first, and
+// the error names both versions.
 func TestOtherProtocolVersionsAreRejected(t *testing.T) {
 	for _, version := range []uint32{Protocol + 1, 1 << 31} {
 		task, result, beat := hollowTask(), resultMessage(), heartbeatMessage()
@@ -141,12 +141,12 @@ func TestOtherProtocolVersionsAreRejected(t *testing.T) {
 	}
 }
 
-// hollowTask has nothing but a run: a reader that went on past the version would
-// find fault with something else.
+// hollowTask returns a task with only a run: a reader that did not stop at the version would
+// return another error.
 func hollowTask() *nqueensv1.Task { return &nqueensv1.Task{Run: "x"} }
 
-// No program writes version 0: it is what garbage has that happens to parse, and an
-// empty message. It must not be kept for a program that could read it.
+// No program writes version 0: an empty message has it, and garbage that happens to parse.
+// It is not kept for a program that could read it.
 func TestMessagesWithoutAVersionAreRejected(t *testing.T) {
 	task, result, beat := taskMessage(), resultMessage(), heartbeatMessage()
 	task.Protocol, result.Protocol, beat.Protocol = 0, 0, 0
@@ -161,7 +161,7 @@ func TestMessagesWithoutAVersionAreRejected(t *testing.T) {
 	}
 }
 
-// A bit that flips on the way never changes what is counted.
+// A bit that flips in transit never changes what is counted.
 func TestFlippedBitsNeverChangeWhatIsCounted(t *testing.T) {
 	m := taskMessage()
 	subject, data := taskSubject(m.Run), must(proto.Marshal(m))
@@ -183,8 +183,7 @@ func TestFlippedBitsNeverChangeWhatIsCounted(t *testing.T) {
 	}
 }
 
-// A task that ends early is refused wherever it ends; of the others, what is read
-// is valid.
+// A truncated task is always rejected; other truncated messages are rejected or valid.
 func TestTruncatedMessagesAreRejected(t *testing.T) {
 	task := taskMessage()
 	data := must(proto.Marshal(task))
@@ -292,7 +291,7 @@ func randomHeartbeat(rng *rand.Rand) run.Heartbeat {
 	return h
 }
 
-// randomName returns up to 40 letters of one to three bytes.
+// randomName returns atLeast to 40 letters of one to three bytes.
 func randomName(rng *rand.Rand, atLeast int) string {
 	name := make([]rune, atLeast+rng.IntN(40))
 	for i := range name {

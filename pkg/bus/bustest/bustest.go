@@ -1,5 +1,5 @@
-// Package bustest gives tests a real server and connections to it, all in this
-// process and gone with the test. Tests alone import it.
+// Package bustest gives tests a real NATS server and connections to it, all in this process.
+// They end with the test. Only tests import it.
 package bustest
 
 import (
@@ -13,15 +13,15 @@ import (
 	"nqueens/pkg/bus/natsserver"
 )
 
-// Server starts a server that opens no port and keeps its files in a folder of the
-// test's own. It stops when the test ends.
+// Server starts a server without a port that keeps its files in a temporary folder. It stops
+// when the test ends.
 func Server(t testing.TB) *natsserver.Server {
 	t.Helper()
 	return Start(t, natsserver.Config{StoreDir: t.TempDir(), Log: zerolog.Nop()})
 }
 
-// Start starts a server of that configuration. It stops when the test ends;
-// stopping it before does no harm.
+// Start starts a server with that configuration. It stops when the test ends, unless it was
+// stopped before.
 func Start(t testing.TB, cfg natsserver.Config) *natsserver.Server {
 	t.Helper()
 	server, err := natsserver.Start(cfg)
@@ -32,9 +32,8 @@ func Start(t testing.TB, cfg natsserver.Config) *natsserver.Server {
 	return server
 }
 
-// Connect connects to the server as the program does, with the default lease and
-// no log, unless changes make the configuration another. The connection is closed
-// when the test ends.
+// Connect connects to the server as the program does, with the default lease and no log,
+// after applying changes to the configuration. The connection is closed when the test ends.
 func Connect(t testing.TB, server *natsserver.Server, changes ...func(*bus.Config)) *bus.Bus {
 	t.Helper()
 	cfg := bus.Config{InProcess: server, Name: t.Name(), Lease: bus.DefaultLease, Log: zerolog.Nop()}
@@ -49,8 +48,8 @@ func Connect(t testing.TB, server *natsserver.Server, changes ...func(*bus.Confi
 	return b
 }
 
-// Admin connects to the server as an operator's tools do, to look at the streams
-// and to break the wire on purpose. The connection is closed when the test ends.
+// Admin connects to the server as an operator's tools do, to inspect streams and to send
+// invalid messages. The connection is closed when the test ends.
 func Admin(t testing.TB, server nats.InProcessConnProvider) (*nats.Conn, jetstream.JetStream) {
 	t.Helper()
 	conn, err := nats.Connect("", nats.InProcessServer(server), nats.Name("admin of "+t.Name()))

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"nqueens/pkg/testkit"
 )
 
-// Log keeps what is logged, for a test to read while others write.
+// Log keeps log lines. Tests may read it while others write.
 type Log struct {
 	mu    sync.Mutex
 	lines []string
@@ -42,13 +44,13 @@ func (l *Log) Lines(text string) []string {
 	return found
 }
 
-// NoGoroutines waits until no goroutine of this process runs code of the package (a part
-// of its import path is enough) or was started by it, and fails the test with those
-// that do not end. A test that calls it must not run in parallel with others.
+// NoGoroutines waits until no goroutine of this process runs code of the package (part of an
+// import path) or was started by it. It fails the test with the stacks of those that do not
+// end. A test that calls it must not run in parallel with others.
 func NoGoroutines(t testing.TB, pkg string) {
 	t.Helper()
 	var left []string
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Stall); ; time.Sleep(5 * time.Millisecond) {
 		if left = Goroutines(pkg); len(left) == 0 {
 			return
 		}
@@ -58,7 +60,7 @@ func NoGoroutines(t testing.TB, pkg string) {
 	}
 }
 
-// Goroutines returns the stacks, but for that of the caller, that contain text.
+// Goroutines returns the stacks of other goroutines that contain text.
 func Goroutines(text string) []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]

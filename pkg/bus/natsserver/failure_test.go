@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// What the server says when a store is lost ends the wait, with what it means and what
-// to do. The lines are those of nats-server 2.15.
+// A log line of the server that tells of a lost store ends Failure, with what it means and
+// what to do. The lines are those of nats-server 2.15.
 func TestStorageFailuresAreExplained(t *testing.T) {
 	t.Parallel()
 	const block = "write /data/n8-a/nats/jetstream/$G/streams/NQ_RESULTS/msgs/1.blk: "
@@ -47,7 +47,7 @@ func TestStorageFailuresAreExplained(t *testing.T) {
 	}
 }
 
-// What the server lives through is no failure, and the wait ends with its context.
+// Errors from which the server recovers do not end Failure; its context does.
 func TestRecoverableErrorsAreNoFailure(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

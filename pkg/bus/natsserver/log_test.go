@@ -10,7 +10,6 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// An error that the server repeats is logged at first and then once in a while.
 func TestRepeatedErrorsAreRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -13,10 +13,11 @@ import (
 
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/testkit"
 )
 
-// What a server does to its process, as the kernel sees it. These tests must not
-// run in parallel with others.
+// Ports and signals of the process, as the kernel reports them. These tests must not run in
+// parallel with others.
 
 func TestNoPortWithoutListen(t *testing.T) {
 	before := listening(t)
@@ -28,7 +29,7 @@ func TestNoPortWithoutListen(t *testing.T) {
 	}
 	server.Stop()
 
-	// With Listen there is one more: else the look above would prove nothing.
+	// With Listen there is one more, so the comparison above can fail.
 	bustest.Start(t, natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()})
 	if now := listening(t); len(now) != len(before)+1 {
 		t.Errorf("with Listen this process listens at %v, before at %v", now, before)
@@ -66,7 +67,7 @@ func listening(t *testing.T) []string {
 	return found
 }
 
-// Signals are the command's: the server neither takes them nor acts on them.
+// Signals belong to the command: the server neither receives them nor acts on them.
 func TestSignalsReachTheProcess(t *testing.T) {
 	server := bustest.Server(t)
 	conn, _ := bustest.Admin(t, server)
@@ -78,12 +79,12 @@ func TestSignalsReachTheProcess(t *testing.T) {
 		}
 		select {
 		case <-arrived:
-		case <-time.After(5 * time.Second):
+		case <-time.After(testkit.Stall):
 			t.Errorf("%v has not arrived", s)
 		}
 		signal.Stop(arrived)
 	}
-	store(t, conn, "a") // the server is there still
+	store(t, conn, "a") // the server is still running
 	if stacks := bustest.Goroutines("handleSignals"); len(stacks) > 0 {
 		t.Errorf("the server waits for signals:\n%s", stacks[0])
 	}
