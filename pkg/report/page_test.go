@@ -1,0 +1,46 @@
+package report
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// docs/json.md and docs/estimates.md have all fields of the JSON objects, in order, and no
+// others.
+func TestPagesHaveEveryField(t *testing.T) {
+	for _, c := range []struct {
+		page, heading string
+		object        any
+	}{
+		{"json.md", "`coordinator count` and `coordinator resume`", Result{}},
+		{"json.md", "`coordinator verify`", Verification{}},
+		{"json.md", "`coordinator runs`", ListedRun{}},
+		{"json.md", "`coordinator watch`", progressJSON{}},
+		{"estimates.md", "For scripts", Estimate{}},
+	} {
+		text, err := os.ReadFile("../../docs/" + c.page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, section, _ := strings.Cut(string(text), "\n## "+c.heading+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		var got, want []string
+		for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(section, -1) {
+			for _, name := range strings.Split(row[1], ", ") {
+				got = append(got, strings.Trim(name, "`"))
+			}
+		}
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(c.object)) {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" {
+				want = append(want, name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s, %s: fields\n%v\nwant\n%v", c.page, c.heading, got, want)
+		}
+	}
+}
