@@ -106,7 +106,7 @@ func (s *Store) EnsureWritable() error {
 }
 
 // Create creates the ledger of a new run, under a name that no other run in the store has.
-// Errors other than damage wrap [ErrFolder].
+// The error wraps [ErrFolder].
 func (s *Store) Create(m queens.Manifest, created time.Time) (*ledger.Ledger, error) {
 	for {
 		name := run.NewName(m.N, created)

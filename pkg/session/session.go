@@ -135,7 +135,7 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	name := s.Name()
 	err = errors.Join(err, s.close())
 	if s.created && !s.claimed {
-		_ = os.RemoveAll(s.cfg.Store.Folder(name)) // it is empty, and err says what went wrong
+		_ = os.RemoveAll(s.cfg.Store.Folder(name)) // nothing is counted, and err says what went wrong
 	}
 	return result, err
 }
@@ -243,8 +243,8 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	event.Msg("counting")
 	s.cfg.OnStart()
 	outcome, err := s.runServices(ctx, server, claim)
-	result := s.result(ctx, &outcome, err)
 	resumable, failed := s.finish(ctx, claim, &outcome, err)
+	result := s.result(ctx, &outcome, err)
 	result.Count = &report.Count{
 		Progress: outcome.Progress, Rate: outcome.Rate, Resumed: outcome.Resumed, Resumable: resumable,
 		Duplicates: outcome.Duplicates, Refused: outcome.Refused + s.bus.Rejected(),
