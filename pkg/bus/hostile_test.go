@@ -47,7 +47,7 @@ func TestHostileTasksAreRejected(t *testing.T) {
 				m.Prefixes[i] = &nqueensv1.Prefix{}
 			}
 		}, "16385 prefixes"},
-		"kept from too many":     {func(m *nqueensv1.Task) { m.ExcludedWorkers = make([]string, queens.MaxExcludedWorkers+1) }, "kept from 65 workers"},
+		"kept from too many":     {func(m *nqueensv1.Task) { m.ExcludedWorkers = make([]string, queens.MaxExcludedWorkers+1) }, "excludes 65 workers"},
 		"no attempt":             {func(m *nqueensv1.Task) { m.Attempt = 0 }, "no attempt number"},
 		"no run":                 {func(m *nqueensv1.Task) { m.Run = "" }, "run name"},
 		"a run of two tokens":    {func(m *nqueensv1.Task) { m.Run = "n8.a" }, "run name"},

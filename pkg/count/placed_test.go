@@ -43,7 +43,7 @@ func TestRandomPlaced(t *testing.T) {
 				if seed%4 > 0 {
 					s.Column = solution[s.Row]
 				}
-				if queens.CheckPlaced(n, append(placed, s)) == nil {
+				if queens.ValidatePlaced(n, append(placed, s)) == nil {
 					placed = append(placed, s)
 				}
 			}

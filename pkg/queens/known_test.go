@@ -34,7 +34,7 @@ func TestKnownTotal(t *testing.T) {
 }
 
 // The known totals are those that a plain search finds.
-func TestKnownTotalIsTheOracles(t *testing.T) {
+func TestKnownTotalAgreesWithTheOracle(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		got, _ := queens.KnownTotal(n)
 		if want := oracle.Count(n, oracle.Everywhere, nil); got.Uint64() != want {

@@ -40,7 +40,7 @@ func TestManifestIsPinned(t *testing.T) {
 }
 
 // Any manifest comes back as it was kept.
-func TestManifestsSurvive(t *testing.T) {
+func TestManifestsRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
 		m := randomManifest(rand.New(rand.NewPCG(seed, 0)))
 		kept, err := json.Marshal(m)
@@ -56,7 +56,7 @@ func TestManifestsSurvive(t *testing.T) {
 
 // What was kept otherwise, or has been damaged, is refused: the error says what is
 // wrong, and the manifest stays as it was.
-func TestManifestsThatAreNone(t *testing.T) {
+func TestInvalidManifests(t *testing.T) {
 	_, classes, _ := strings.Cut(sampleManifest, `"classes":`)
 	with := func(before, after string) error {
 		if !strings.Contains(sampleManifest, before) {

@@ -50,7 +50,7 @@ func checkClassOf(t *testing.T, sizes []int) {
 }
 
 // Task ids of the largest runs lead to their class too.
-func TestClassOfGreatIDs(t *testing.T) {
+func TestClassOfLargeIDs(t *testing.T) {
 	m := queens.Manifest{Classes: []queens.ClassPlan{{First: 0}, {First: 1 << 63}, {First: 1<<64 - 1}}, Tasks: 1<<64 - 1}
 	for id, want := range map[uint64]int{0: 0, 1<<63 - 1: 0, 1 << 63: 1, 1<<64 - 2: 1} {
 		if got := m.ClassOf(id); got != want {

@@ -7,14 +7,30 @@ import (
 	"unicode/utf8"
 )
 
-// maxName bounds the names of workers, kernels, versions and owners, in bytes.
-const maxName = 128
+// maxRunName bounds the name of a run, in bytes: subjects and folders contain it.
+const maxRunName = 64
 
-// ValidateName returns nil when name, which came from outside, can be shown to people: it has
-// at most 128 bytes, and all of it is printable. It may be empty. What says whose it is.
+// ValidateRun returns an error unless name can be the name of a run: 1 to 64 lower-case
+// letters, digits and dashes, the first no dash.
+func ValidateRun(name string) error {
+	ok := len(name) >= 1 && len(name) <= maxRunName && name[0] != '-'
+	for _, c := range []byte(name) {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-')
+	}
+	if !ok {
+		return fmt.Errorf("run name %.80q is not 1 to %d lower-case letters, digits and dashes", name, maxRunName)
+	}
+	return nil
+}
+
+// maxNameBytes bounds the names of workers, kernels, versions and owners, in bytes.
+const maxNameBytes = 128
+
+// ValidateName returns an error unless a name from outside can be shown to people: it has at
+// most 128 bytes, all printable, and may be empty. The error says what it names.
 func ValidateName(what, name string) error {
-	if len(name) > maxName {
-		return fmt.Errorf("%s of %d bytes, more than %d", what, len(name), maxName)
+	if len(name) > maxNameBytes {
+		return fmt.Errorf("%s of %d bytes, more than %d", what, len(name), maxNameBytes)
 	}
 	if strings.ContainsFunc(name, unprintable) {
 		return fmt.Errorf("%s with characters that can't be shown: %+q", what, name)
@@ -22,23 +38,23 @@ func ValidateName(what, name string) error {
 	return nil
 }
 
-// SanitizeName returns the name in a form that [CheckName] takes: at most 128 bytes of it, and
-// printable.
+// SanitizeName returns at most 128 bytes of a name, [Sanitize]d, so that [ValidateName]
+// accepts it.
 func SanitizeName(name string) string {
 	clean := Sanitize(name)
-	if len(clean) <= maxName {
+	if len(clean) <= maxNameBytes {
 		return clean
 	}
-	end := maxName
+	end := maxNameBytes
 	for !utf8.RuneStart(clean[end]) {
 		end--
 	}
 	return clean[:end]
 }
 
-// Sanitize returns a text for a terminal, on one line, with "?" for all that would command
-// the terminal rather than be shown by it: control characters, the marks that turn the
-// direction of writing, the separators of lines, and what is not UTF-8.
+// Sanitize returns a text for one line of a terminal. It replaces by "?" what a terminal would
+// interpret and not show: control characters, marks that change the writing direction, line
+// separators, and invalid UTF-8.
 func Sanitize(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unprintable(r) {
@@ -48,8 +64,8 @@ func Sanitize(text string) string {
 	}, text)
 }
 
-// unprintable reports whether a terminal would obey a character and not show it. A byte
-// that is not UTF-8 is [utf8.RuneError] to those who go through a text.
+// unprintable reports whether a terminal would interpret a character and not show it. Invalid
+// UTF-8 decodes as [utf8.RuneError].
 func unprintable(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
 }

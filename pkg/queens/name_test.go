@@ -8,18 +8,18 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// owned is a name that commands the terminal on which it is shown: it changes the window's
+// controlName is a name that commands the terminal on which it is shown: it changes the window's
 // title and clears the screen. shownOwned is how errors quote it.
 const (
-	owned      = "a\x1b]0;owned\x07\x1b[2J"
-	shownOwned = `"a\x1b]0;owned\a\x1b[2J"`
+	controlName       = "a\x1b]0;owned\x07\x1b[2J"
+	quotedControlName = `"a\x1b]0;owned\a\x1b[2J"`
 )
 
 // texts are some, with what a terminal may be given of them.
 var texts = map[string]string{
 	"":                                     "",
 	"worker zürich-3 · 76–80 s ♛":          "worker zürich-3 · 76–80 s ♛",
-	owned:                                  "a?]0;owned??[2J",
+	controlName:                            "a?]0;owned??[2J",
 	"one\ntwo\r\tthree\x00\x7f":            "one?two??three??",
 	"C1: \u009b2J \u0085":                  "C1: ?2J ?",
 	"bare C1 \x9b2J, half a rune \xe2\x82": "bare C1 ?2J, half a rune ??",
@@ -29,7 +29,7 @@ var texts = map[string]string{
 }
 
 // What a terminal would obey becomes a question mark, and all else stays as it is.
-func TestPrintable(t *testing.T) {
+func TestSanitize(t *testing.T) {
 	for text, want := range texts {
 		if got := queens.Sanitize(text); got != want {
 			t.Errorf("%+q is shown as %+q, want %+q", text, got, want)

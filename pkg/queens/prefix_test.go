@@ -27,7 +27,7 @@ func TestFullBoard(t *testing.T) {
 }
 
 // A side that can't be counted is an error, and no board.
-func TestSides(t *testing.T) {
+func TestValidateN(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		if err := queens.ValidateN(n); err != nil {
 			t.Errorf("CheckN(%d): %v", n, err)
@@ -58,7 +58,7 @@ func TestPlace(t *testing.T) {
 			b := randomBoard(rng, n, int(seed)%4)
 			columns := rng.Perm(n)
 			if seed%2 == 0 {
-				columns = peaceful(rng, &b)
+				columns = placeRandomly(rng, &b)
 			}
 			var p queens.Prefix
 			flags := newFlags(n)
@@ -98,7 +98,7 @@ func TestPlaceAtTheEdge(t *testing.T) {
 
 // Queens put on a board beforehand, attacking each other or not, leave of every row
 // what no other queen attacks, and of their own row their square alone.
-func TestFix(t *testing.T) {
+func TestPreplace(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for seed := range uint64(20) {
 			rng := rand.New(rand.NewPCG(seed, uint64(n)))
@@ -107,7 +107,7 @@ func TestFix(t *testing.T) {
 			for range 1 + rng.IntN(4) {
 				row, col := rng.IntN(n), rng.IntN(n)
 				b.Preplace(row, col)
-				fixOn(squares, row, col)
+				preplaceOn(squares, row, col)
 			}
 			compareSquares(t, &b, squares)
 		}
@@ -116,14 +116,14 @@ func TestFix(t *testing.T) {
 
 // A queen on any square of a board, the corners of the widest too, takes what it
 // attacks and nothing else.
-func TestFixOfEverySquare(t *testing.T) {
+func TestPreplaceOnEverySquare(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 31, 32} {
 		for row := range n {
 			for col := range n {
 				b := queens.FullBoard(n)
 				squares := squaresOf(&b)
 				b.Preplace(row, col)
-				fixOn(squares, row, col)
+				preplaceOn(squares, row, col)
 				compareSquares(t, &b, squares)
 			}
 		}
@@ -131,7 +131,7 @@ func TestFixOfEverySquare(t *testing.T) {
 }
 
 // A fixed queen stands whether or not its square was allowed.
-func TestFixOfForbiddenSquare(t *testing.T) {
+func TestPreplaceOnForbiddenSquare(t *testing.T) {
 	b := queens.Board{N: 32}
 	b.Preplace(0, 31)
 	b.Preplace(31, 0) // on the diagonal of the first, which leaves the board
@@ -152,8 +152,8 @@ func squaresOf(b *queens.Board) [][]bool {
 	return squares
 }
 
-// fixOn is Fix, one square at a time.
-func fixOn(squares [][]bool, row, col int) {
+// preplaceOn is Fix, one square at a time.
+func preplaceOn(squares [][]bool, row, col int) {
 	for r := range squares {
 		for c := range squares[r] {
 			if r == row || c == col || r-row == c-col || r-row == col-c {
@@ -244,8 +244,8 @@ func randomBoard(rng *rand.Rand, n, density int) queens.Board {
 	return b
 }
 
-// peaceful places queens on random free squares as long as there are any.
-func peaceful(rng *rand.Rand, b *queens.Board) []int {
+// placeRandomly places queens on random free squares as long as there are any.
+func placeRandomly(rng *rand.Rand, b *queens.Board) []int {
 	var columns []int
 	var p queens.Prefix
 	for p.Row < b.N && p.Free(b) != 0 {

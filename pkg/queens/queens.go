@@ -1,10 +1,9 @@
-// Package queens holds the words of the program: boards, prefixes, classes,
-// tasks, results and manifests, the known totals, and the errors that decide how
-// a run ends. It is plain data, and one interface ([Lease]) that others speak of: it
-// reads no file, opens no connection, starts no goroutine, and every other package
-// may import it.
+// Package queens is the domain of the program: boards, prefixes, classes, tasks, results and
+// manifests, the known totals, and the errors that decide how a run ends. It is plain data:
+// it does no I/O and starts no goroutine. Every other package may import it. What happens to
+// a run over time is in package run.
 //
-// Conventions used everywhere: row 0 is the top row; bit i of a mask is column i.
+// Everywhere in the program row 0 is the top row, and bit i of a mask is column i.
 package queens
 
 import (
@@ -15,19 +14,19 @@ import (
 // MaxN is the largest board side: a row is one 32-bit mask.
 const MaxN = 32
 
-// Board is a side and, for each row, the squares on which a queen may stand.
-// A full board allows every square; a class of a symmetry, or a board with
-// queens placed beforehand, allows fewer.
+// Board is a board: its side and, for each row, the squares on which a queen may stand. A
+// full board allows every square; a class of a symmetry, or a board with queens placed
+// beforehand, allows fewer.
 type Board struct {
-	// N is the side of the board, 1..MaxN.
+	// N is the side, 1..MaxN.
 	N int
-	// Allow[row] has bit i set when a queen may stand on column i of that row.
-	// Rows from N on are 0.
+	// Allow[row] has bit i set if a queen may stand on column i of that row. Rows from N
+	// on are 0.
 	Allow [MaxN]uint32
 }
 
 // FullBoard returns the board of side n on which every square is allowed.
-// It panics unless 1 <= n <= MaxN: check input with [CheckN] first.
+// It panics unless 1 <= n <= MaxN: check input with [ValidateN] first.
 func FullBoard(n int) Board {
 	if err := ValidateN(n); err != nil {
 		panic(err)
@@ -39,8 +38,7 @@ func FullBoard(n int) Board {
 	return b
 }
 
-// ValidateN returns nil when n is a side that this program can count, and an error
-// that says so otherwise.
+// ValidateN returns an error unless this program can count boards of side n.
 func ValidateN(n int) error {
 	if n < 1 || n > MaxN {
 		return fmt.Errorf("side of the board must be from 1 to %d, not %d", MaxN, n)
@@ -53,9 +51,8 @@ func (b *Board) Columns() uint32 {
 	return uint32(1<<uint(b.N) - 1)
 }
 
-// Preplace puts a queen on a square of the board beforehand: its row allows that square
-// alone, and no other row a square that it attacks. The square itself need not have
-// been allowed.
+// Preplace places a queen on a square beforehand: its row then allows only that square, and
+// the other rows no square that it attacks. The square need not have been allowed.
 func (b *Board) Preplace(row, column int) {
 	for other := range b.N {
 		distance := max(other-row, row-other)
@@ -65,7 +62,7 @@ func (b *Board) Preplace(row, column int) {
 	b.Allow[row] = 1 << column
 }
 
-// Validate reports the first thing wrong with a board that came from outside.
+// Validate returns the first thing wrong with a board from outside.
 func (b *Board) Validate() error {
 	if err := ValidateN(b.N); err != nil {
 		return err
@@ -81,26 +78,25 @@ func (b *Board) Validate() error {
 	return nil
 }
 
-// Prefix is the state of a board after queens were placed on rows 0..Row-1: the
-// columns that those queens attack on row Row. The zero Prefix is the empty board.
+// Prefix is the state of the search after queens were placed on rows 0..Row-1: the columns
+// that they attack in row Row. The zero Prefix is the empty board.
 type Prefix struct {
 	// Row is the first row without a queen, 0..N. A prefix of N rows is a solution.
 	Row int
 	// Cols has a bit for each column that holds a queen.
 	Cols uint32
-	// Left has a bit for each column attacked along a diagonal that moves to the
-	// next higher column each row; Right for the next lower. Bits never pass N.
+	// Left has a bit for each column attacked along a diagonal that moves to the next
+	// higher column each row; Right for the next lower. No bit is N or above.
 	Left, Right uint32
 }
 
-// Free returns the squares of row Row on which the next queen may stand, and
-// must not be called on a prefix of all N rows.
+// Free returns the squares of row Row on which the next queen may stand. It must not be
+// called on a prefix of all N rows.
 func (p Prefix) Free(b *Board) uint32 {
 	return b.Allow[p.Row] &^ (p.Cols | p.Left | p.Right)
 }
 
-// Place returns the prefix with one more queen, on the square (a mask of one bit)
-// of row Row.
+// Place returns the prefix with one more queen, on a square of row Row, a mask of one bit.
 func (p Prefix) Place(b *Board, square uint32) Prefix {
 	return Prefix{
 		Row:   p.Row + 1,
@@ -110,8 +106,8 @@ func (p Prefix) Place(b *Board, square uint32) Prefix {
 	}
 }
 
-// Validate reports the first thing wrong with a prefix of board b that came from
-// outside. It checks what kernels rely on; it can't know which queens made it.
+// Validate returns the first thing wrong with a prefix of board b from outside. It checks
+// what kernels rely on, but can't know whether any queens lead to the prefix.
 func (p Prefix) Validate(b *Board) error {
 	switch {
 	case p.Row < 0 || p.Row > b.N:
@@ -124,22 +120,21 @@ func (p Prefix) Validate(b *Board) error {
 	return nil
 }
 
-// Class is a board and its weight: a solution found on it counts for 8/K
-// solutions of the whole count.
+// Class is a board and its weight: each solution on it counts for 8/K solutions of the whole
+// board.
 type Class struct {
 	Board Board
-	// K is the number of images, of the eight of each solution, that the class
-	// sees: 8 where nothing is saved, 4 for mirror halving, 1..4 for the full
-	// symmetry of the square.
+	// K is how many of the eight images of each solution the class contains: 8 without
+	// symmetry, 4 for mirror halving, 1..4 for the full symmetry of the square.
 	K int
 }
 
-// Symmetry names a way to cut a count into classes.
+// Symmetry is a way to reduce a count to classes.
 type Symmetry string
 
 // The symmetries.
 const (
-	// Full counts one to four of the eight images of each solution: K = 1..4.
+	// Full counts 1 to 4 of the eight images of each solution: K = 1..4.
 	Full Symmetry = "full"
 	// None counts every solution: one class, K = 8.
 	None Symmetry = "none"

@@ -57,7 +57,7 @@ func TestSquareNames(t *testing.T) {
 }
 
 // What is no square of the board is an error that says what would be.
-func TestParseNoSquare(t *testing.T) {
+func TestParseInvalidSquare(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		text string
@@ -104,8 +104,8 @@ func TestMirrored(t *testing.T) {
 }
 
 // Queens that can't stand together are named.
-func TestCheckPlaced(t *testing.T) {
-	at := func(n int, squares ...queens.Square) error { return queens.CheckPlaced(n, squares) }
+func TestValidatePlaced(t *testing.T) {
+	at := func(n int, squares ...queens.Square) error { return queens.ValidatePlaced(n, squares) }
 	checkAll(t, []validity{
 		{"none", at(8), ""},
 		{"one", at(8, queens.Square{Row: 7, Column: 7}), ""},
@@ -198,7 +198,7 @@ func FuzzParseSquare(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := queens.CheckPlaced(n, []queens.Square{s}); err != nil {
+		if err := queens.ValidatePlaced(n, []queens.Square{s}); err != nil {
 			t.Fatal(err)
 		}
 		if again, err := queens.ParseSquare(n, s.String()); err != nil || again != s {

@@ -126,12 +126,12 @@ func TestTaskValidate(t *testing.T) {
 		{"too many prefixes", task(prefixes(many(queens.MaxBatch + 1)...)), "16385 prefixes"},
 		{"a first prefix too long", task(prefixes(queens.Prefix{Row: 9, Cols: 0x1ff}, queens.Prefix{})), "9 rows"},
 		{"a last prefix too long", task(prefixes(append(many(40), queens.Prefix{Row: 9})...)), "9 rows"},
-		{"kept from others", task(func(t *queens.Task) {
+		{"excluded workers", task(func(t *queens.Task) {
 			t.ExcludedWorkers = slices.Repeat([]string{strings.Repeat("w", 128)}, queens.MaxExcludedWorkers)
 		}), ""},
-		{"kept from too many", task(func(t *queens.Task) { t.ExcludedWorkers = make([]string, queens.MaxExcludedWorkers+1) }), "from 65 workers"},
+		{"too many excluded", task(func(t *queens.Task) { t.ExcludedWorkers = make([]string, queens.MaxExcludedWorkers+1) }), "excludes 65 workers"},
 		{"kept from a long name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{"w", strings.Repeat("w", 129)} }), "name of 129 bytes"},
-		{"kept from an old name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{owned} }), ""},
+		{"kept from an old name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{controlName} }), ""},
 		{"a prefix of another board", task(prefixes(queens.Prefix{Row: 1, Cols: 1 << 8})), "passes"},
 	})
 }
@@ -160,8 +160,8 @@ func TestResultValidate(t *testing.T) {
 		{"a long worker", result(func(r *queens.Result) { r.Worker = longest + "w" }), "worker name of 129 bytes"},
 		{"no kernel", result(func(r *queens.Result) { r.Kernel = "" }), "does not name its worker and kernel"},
 		{"a long kernel", result(func(r *queens.Result) { r.Kernel = longest + "w" }), "kernel name of 129 bytes"},
-		{"a worker that commands", result(func(r *queens.Result) { r.Worker = owned }), shownOwned},
-		{"a kernel that commands", result(func(r *queens.Result) { r.Kernel = owned }), shownOwned},
+		{"a worker that commands", result(func(r *queens.Result) { r.Worker = controlName }), quotedControlName},
+		{"a kernel that commands", result(func(r *queens.Result) { r.Kernel = controlName }), quotedControlName},
 		{"negative time", result(func(r *queens.Result) { r.Elapsed = -1 }), "negative time"},
 		{"least time", result(func(r *queens.Result) { r.Elapsed = math.MinInt64 }), "negative time"},
 	})
@@ -169,7 +169,7 @@ func TestResultValidate(t *testing.T) {
 
 // A run's name has 1 to 64 lower-case letters, digits and dashes, no dash first:
 // nothing that means anything in a subject, a path or a shell.
-func TestCheckRun(t *testing.T) {
+func TestValidateRun(t *testing.T) {
 	for _, name := range []string{"a", "0", "n18-20261120-153012-ab12", "a-", "a--b", strings.Repeat("a", 64)} {
 		if err := queens.ValidateRun(name); err != nil {
 			t.Errorf("CheckRun(%q): %v", name, err)

@@ -52,9 +52,9 @@ func TestHeartbeatValidate(t *testing.T) {
 		{"a long worker", heartbeat(func(h *run.Heartbeat) { h.Worker = longest + "w" }), "worker name of 129 bytes"},
 		{"a long version", heartbeat(func(h *run.Heartbeat) { h.Version = longest + "w" }), "version of 129 bytes"},
 		{"a long kernel", heartbeat(func(h *run.Heartbeat) { h.Kernel = longest + "w" }), "kernel name of 129 bytes"},
-		{"a worker that commands", heartbeat(func(h *run.Heartbeat) { h.Worker = owned }), shownOwned},
-		{"a version that commands", heartbeat(func(h *run.Heartbeat) { h.Version = owned }), shownOwned},
-		{"a kernel that commands", heartbeat(func(h *run.Heartbeat) { h.Kernel = owned }), shownOwned},
+		{"a worker that commands", heartbeat(func(h *run.Heartbeat) { h.Worker = controlName }), quotedControlName},
+		{"a version that commands", heartbeat(func(h *run.Heartbeat) { h.Version = controlName }), quotedControlName},
+		{"a kernel that commands", heartbeat(func(h *run.Heartbeat) { h.Kernel = controlName }), quotedControlName},
 		{"no thread", heartbeat(func(h *run.Heartbeat) { h.Threads = 0 }), "0 threads"},
 		{"negative threads", heartbeat(func(h *run.Heartbeat) { h.Threads = -1 }), "-1 threads"},
 		{"tasks", heartbeat(func(h *run.Heartbeat) {
@@ -83,8 +83,8 @@ func TestErrorsAreShort(t *testing.T) {
 	}
 }
 
-// owned is a name that commands the terminal on which it is shown, and shownOwned its quoted form.
+// controlName is a name that commands the terminal on which it is shown, and shownOwned its quoted form.
 const (
-	owned      = "a\x1b]0;owned\x07\x1b[2J"
-	shownOwned = `"a\x1b]0;owned\a\x1b[2J"`
+	controlName       = "a\x1b]0;owned\x07\x1b[2J"
+	quotedControlName = `"a\x1b]0;owned\a\x1b[2J"`
 )

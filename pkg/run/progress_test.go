@@ -12,7 +12,7 @@ import (
 )
 
 // A snapshot is valid at the edges of what a run can be, and not beyond them.
-func TestSnapshotValidate(t *testing.T) {
+func TestProgressValidate(t *testing.T) {
 	type change = func(s *run.Progress)
 	member := func(f func(m *run.WorkerStatus)) change { return func(s *run.Progress) { f(&s.Workers[0]) } }
 	for name, c := range map[string]struct {
@@ -52,14 +52,14 @@ func TestSnapshotValidate(t *testing.T) {
 		"negative threads":    {func(s *run.Progress) { s.Threads = -1 }, false},
 		"negative conflicts":  {func(s *run.Progress) { s.Conflicts = -1 }, false},
 		"nobody":              {func(s *run.Progress) { s.Workers = nil }, true},
-		"a full crew":         {func(s *run.Progress) { s.Workers = crew(run.MaxWorkers) }, true},
-		"too large a crew":    {func(s *run.Progress) { s.Workers = crew(run.MaxWorkers + 1) }, false},
+		"a full crew":         {func(s *run.Progress) { s.Workers = workers(run.MaxWorkers) }, true},
+		"too large a crew":    {func(s *run.Progress) { s.Workers = workers(run.MaxWorkers + 1) }, false},
 		"a long name":         {member(func(m *run.WorkerStatus) { m.Name = strings.Repeat("x", 128) }), true},
 		"too long a name":     {member(func(m *run.WorkerStatus) { m.Name = strings.Repeat("x", 129) }), false},
 		"a worker of no name": {member(func(m *run.WorkerStatus) { m.Name = "" }), false},
 		"too long a kernel":   {member(func(m *run.WorkerStatus) { m.Kernel = strings.Repeat("x", 129) }), false},
-		"a commanding name":   {member(func(m *run.WorkerStatus) { m.Name = owned }), false},
-		"a commanding kernel": {member(func(m *run.WorkerStatus) { m.Kernel = owned }), false},
+		"a commanding name":   {member(func(m *run.WorkerStatus) { m.Name = controlName }), false},
+		"a commanding kernel": {member(func(m *run.WorkerStatus) { m.Kernel = controlName }), false},
 		"no threads":          {member(func(m *run.WorkerStatus) { m.Threads = 0 }), false},
 		"a rate of no number": {member(func(m *run.WorkerStatus) { m.Rate = math.NaN() }), false},
 		"nothing held":        {member(func(m *run.WorkerStatus) { m.Held, m.LongestTask = 0, 0 }), true},
@@ -68,7 +68,7 @@ func TestSnapshotValidate(t *testing.T) {
 	} {
 		s := run.Progress{
 			Run: "n8-a", N: 8, Symmetry: queens.Full, State: run.Running, Done: 3, Tasks: 7, WorkDone: 0.4, Solutions: big.NewInt(40),
-			Rate: 3, Elapsed: time.Second, WorkerCount: 1, Threads: 2, Workers: crew(1),
+			Rate: 3, Elapsed: time.Second, WorkerCount: 1, Threads: 2, Workers: workers(1),
 		}
 		c.change(&s)
 		err := s.Validate()
@@ -81,8 +81,8 @@ func TestSnapshotValidate(t *testing.T) {
 	}
 }
 
-// crew returns so many workers.
-func crew(number int) (all []run.WorkerStatus) {
+// workers returns so many workers.
+func workers(number int) (all []run.WorkerStatus) {
 	for range number {
 		all = append(all, run.WorkerStatus{Name: "w", Kernel: "generic", Threads: 2, Rate: 1, Held: 1, LongestTask: time.Second})
 	}

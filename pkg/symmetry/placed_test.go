@@ -33,7 +33,7 @@ func TestRandomPlacedByBruteForce(t *testing.T) {
 		var placed []queens.Square
 		for range 1 + rng.IntN(n) {
 			s := queens.Square{Row: rng.IntN(n), Column: rng.IntN(n)}
-			if queens.CheckPlaced(n, append(placed, s)) == nil {
+			if queens.ValidatePlaced(n, append(placed, s)) == nil {
 				placed = append(placed, s)
 			}
 		}

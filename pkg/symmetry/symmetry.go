@@ -28,7 +28,7 @@ func Classes(n int, s queens.Symmetry, placed ...queens.Square) ([]queens.Class,
 	if err := queens.ValidateN(n); err != nil {
 		return nil, err
 	}
-	if err := queens.CheckPlaced(n, placed); err != nil {
+	if err := queens.ValidatePlaced(n, placed); err != nil {
 		return nil, err
 	}
 	board := queens.FullBoard(n)

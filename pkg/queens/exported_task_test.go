@@ -28,7 +28,7 @@ func sampleResult() *queens.Result {
 }
 
 // The form of a line never changes: exports of years ago, and other programs, have it.
-func TestSubtotalIsPinned(t *testing.T) {
+func TestExportedTaskIsPinned(t *testing.T) {
 	task := sample()
 	for want, subtotal := range map[string]queens.ExportedTask{
 		samplePlain:   queens.NewExportedTask(&task, 3, nil),
@@ -42,9 +42,9 @@ func TestSubtotalIsPinned(t *testing.T) {
 
 // What is written is read as it was, and leads to the task to count: of any board, with
 // prefixes of any depth, counted or not.
-func TestSubtotalsSurvive(t *testing.T) {
+func TestExportedTasksSurvive(t *testing.T) {
 	for seed := range uint64(200) {
-		subtotal, task := randomSubtotal(rand.New(rand.NewPCG(seed, 0)))
+		subtotal, task := randomExportedTask(rand.New(rand.NewPCG(seed, 0)))
 		line, err := json.Marshal(subtotal)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -62,7 +62,7 @@ func TestSubtotalsSurvive(t *testing.T) {
 
 // A line that is not what an export writes is refused, and the error says what is
 // wrong, in short.
-func TestSubtotalsThatAreNone(t *testing.T) {
+func TestInvalidExportedTasks(t *testing.T) {
 	const eightRows = `[255,255,255,255,255,255,255,255]`
 	const prefixes = `[[1,1,2,0],[2,66,136,32],[2,40,96,18]]`
 	with := func(line, before, after string) error {
@@ -84,10 +84,10 @@ func TestSubtotalsThatAreNone(t *testing.T) {
 		{"an array", with("[]", "[]", "[]"), "array"},
 		{"cut short", with(samplePlain, `]]}`, `]]`), "unexpected end"},
 		{"a run that is a path", with(samplePlain, `"n8-`, `"../n8-`), "run name"},
-		{"another task", with(samplePlain, `"task":7`, `"task":8`), "task 8 has hash"},
+		{"another task", with(samplePlain, `"task":7`, `"task":8`), "task 8: the hash is"},
 		{"a negative task", with(samplePlain, `"task":7`, `"task":-7`), "task"},
 		{"a long task", with(samplePlain, `"task":7`, `"task":7`+strings.Repeat("0", 1<<16)), "can't be read"},
-		{"another hash", with(samplePlain, `e819903644114fbc`, `e819903644114fbd`), "task 7 has hash e819903644114fbd"},
+		{"another hash", with(samplePlain, `e819903644114fbc`, `e819903644114fbd`), "task 7: the hash is e819903644114fbd"},
 		{"a hash of 15 digits", with(samplePlain, `e819903644114fbc`, `e819903644114fb`), "hash"},
 		{"a hash of other letters", with(samplePlain, `e819903644114fbc`, `e819903644114fbx`), "hash"},
 		{"no k", with(samplePlain, `"k":3,`, ``), "k = 0"},
@@ -121,7 +121,7 @@ func TestSubtotalsThatAreNone(t *testing.T) {
 }
 
 // What can't be read back is not written.
-func TestInvalidSubtotalsAreNotWritten(t *testing.T) {
+func TestInvalidExportedTasksAreNotWritten(t *testing.T) {
 	task := sample()
 	for name, spoil := range map[string]func(s *queens.ExportedTask){
 		"hash":     func(s *queens.ExportedTask) { s.Hash++ },
@@ -143,11 +143,11 @@ func TestInvalidSubtotalsAreNotWritten(t *testing.T) {
 
 // Any bytes may come: none makes the reader panic, and what is read is valid, leads to
 // a valid task, and is the same when it is written again.
-func FuzzSubtotal(f *testing.F) {
+func FuzzExportedTask(f *testing.F) {
 	f.Add([]byte(samplePlain))
 	f.Add([]byte(sampleCounted))
 	for seed := range uint64(10) {
-		subtotal, _ := randomSubtotal(rand.New(rand.NewPCG(seed, 1)))
+		subtotal, _ := randomExportedTask(rand.New(rand.NewPCG(seed, 1)))
 		line, err := json.Marshal(subtotal)
 		if err != nil {
 			f.Fatal(err)
@@ -155,14 +155,14 @@ func FuzzSubtotal(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		checkSubtotal(t, line)
-		if mended, ok := mend(line); ok {
-			checkSubtotal(t, mended)
+		checkExportedTask(t, line)
+		if mended, ok := correctHash(line); ok {
+			checkExportedTask(t, mended)
 		}
 	})
 }
 
-func checkSubtotal(t *testing.T, line []byte) {
+func checkExportedTask(t *testing.T, line []byte) {
 	var read queens.ExportedTask
 	if json.Unmarshal(line, &read) != nil {
 		return
@@ -181,8 +181,8 @@ func checkSubtotal(t *testing.T, line []byte) {
 	}
 }
 
-// mend gives a line the hash that belongs to it: random bytes would never come past it.
-func mend(line []byte) (mended []byte, ok bool) {
+// correctHash gives a line the hash that belongs to it: random bytes would never come past it.
+func correctHash(line []byte) (mended []byte, ok bool) {
 	var fields map[string]json.RawMessage
 	var parts struct {
 		Task     uint64
@@ -205,8 +205,8 @@ func mend(line []byte) (mended []byte, ok bool) {
 	return mended, err == nil
 }
 
-// randomSubtotal returns a line and the task that it is of, every other one counted.
-func randomSubtotal(rng *rand.Rand) (queens.ExportedTask, queens.Task) {
+// randomExportedTask returns a line and the task that it is of, every other one counted.
+func randomExportedTask(rng *rand.Rand) (queens.ExportedTask, queens.Task) {
 	n := 1 + rng.IntN(queens.MaxN)
 	task := queens.Task{Run: "r", ID: rng.Uint64(), Board: randomBoard(rng, n, rng.IntN(4))}
 	for range 1 + rng.IntN(20) {

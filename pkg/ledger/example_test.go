@@ -1,0 +1,55 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+func Example() {
+	folder, err := os.MkdirTemp("", "run")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	manifest := queens.Manifest{
+		SplitVersion: 1, N: 4, Symmetry: queens.None, Tasks: 4,
+		Classes: []queens.ClassPlan{{Class: queens.Class{Board: queens.FullBoard(4), K: 8}, Depth: 1, Batch: 1}},
+	}
+	l, err := ledger.Create(folder, ledger.Header{Run: "n4", Created: time.Now(), Manifest: manifest})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	results := []queens.Result{
+		{Task: 1, Count: 1, Worker: "a", Kernel: "generic", Attempt: 1},
+		{Task: 1, Count: 1, Worker: "b", Kernel: "generic", Attempt: 2},
+		{Task: 2, Count: 7, Worker: "a", Kernel: "generic", Attempt: 1},
+		{Task: 2, Count: 1, Worker: "b", Kernel: "generic", Attempt: 2},
+		{Task: 2, Count: 1, Worker: "c", Kernel: "generic", Attempt: 3},
+	}
+	verdicts, err := l.Accept(results, nil, run.StreamPosition{Sequence: 5})
+	fmt.Println(verdicts[1] == ledger.Duplicate, verdicts[3] == ledger.Conflict, verdicts[4] == ledger.Settled, err, l.Close())
+
+	// What was accepted is on disk.
+	if l, err = ledger.Open(context.Background(), folder); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = l.Close() }()
+	for r, err := range l.All() {
+		fmt.Printf("task %d: %d by %s (%v)\n", r.Task, r.Count, r.Worker, err)
+	}
+	fmt.Printf("%d of %d tasks, %d dispute\n", l.Len(), manifest.Tasks, len(l.Disputes()))
+	// Output:
+	// true true true <nil> <nil>
+	// task 1: 1 by a (<nil>)
+	// task 2: 1 by b (<nil>)
+	// 2 of 4 tasks, 1 dispute
+}
