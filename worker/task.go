@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
 )
 
@@ -48,7 +49,7 @@ where it has one. Exit code 3 says that a count does not agree.`,
 				defer func() { _ = file.Close() }() // read only: nothing is lost
 				name, in = args[0], file
 			}
-			if err := recount(cmd.Context(), in, cmd.OutOrStdout(), chosen, threads); err != nil {
+			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), chosen, threads); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil

@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
@@ -38,44 +36,28 @@ func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (uint64, error) {
 	m := l.Header().Manifest
 	rng := rand.New(rand.NewPCG(s.Seed, 0))
 	always := onePerClass(l, &m, rng)
-	work := make(chan counted)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		defer close(work)
+	tasks := func(yield func(queens.Task) bool) {
 		for task := range split.Tasks(&m) {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
 			_, must := always[task.ID]
-			if taken := rng.Float64() < s.Share || must; !taken || !l.Has(task.ID) {
-				continue
-			}
-			r, _, err := l.Result(task.ID)
-			if err != nil {
-				return err
-			}
-			select {
-			case work <- counted{task, r}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
+			selected := rng.Float64() < s.Share || must
+			if ctx.Err() != nil || selected && l.Has(task.ID) && !yield(task) {
+				return
 			}
 		}
+	}
+	recounted := cmp.Or(s.Recounted, new(atomic.Uint64))
+	err := count.Each(ctx, s.Kernel, s.Threads, tasks, func(c count.Counted) error {
+		r, _, err := resultOf(l, c.Task)
+		if err != nil {
+			return err
+		}
+		if c.Count != r.Count {
+			return fmt.Errorf("%w: task %d was counted %d by %s (%s), kernel %s counts %d",
+				queens.ErrContradiction, r.Task, r.Count, r.Worker, r.Kernel, s.Kernel.Name, c.Count)
+		}
+		recounted.Add(1)
 		return nil
 	})
-	recounted := cmp.Or(s.Recounted, new(atomic.Uint64))
-	for range s.Threads {
-		group.Go(func() error {
-			counter := s.Kernel.New()
-			for c := range work {
-				if err := c.check(ctx, counter, s.Kernel.Name); err != nil {
-					return err
-				}
-				recounted.Add(1)
-			}
-			return nil
-		})
-	}
-	err := group.Wait()
 	return recounted.Load(), err
 }
 
@@ -97,28 +79,6 @@ func onePerClass(l *ledger.Ledger, m *queens.Manifest, rng *rand.Rand) map[uint6
 		}
 	}
 	return chosen
-}
-
-// counted is a task and what the ledger says of it.
-type counted struct {
-	task   queens.Task
-	result queens.Result
-}
-
-// check counts the task again.
-func (c *counted) check(ctx context.Context, counter kernel.Counter, name string) error {
-	if c.result.Hash != c.task.Hash() {
-		return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, c.task.ID, c.result.Worker)
-	}
-	n, err := counter.Count(ctx, &c.task.Board, c.task.Prefixes, new(atomic.Uint64))
-	if err != nil {
-		return err
-	}
-	if n != c.result.Count {
-		return fmt.Errorf("%w: task %d was counted %d by %s (%s), kernel %s counts %d",
-			queens.ErrContradiction, c.task.ID, c.result.Count, c.result.Worker, c.result.Kernel, name, n)
-	}
-	return nil
 }
 
 // maxRecountN is the largest side that RecountAll counts: that takes only seconds.

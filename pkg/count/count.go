@@ -1,16 +1,12 @@
-// Package count makes a whole count in this process, without transport or ledger:
-// what benchmarks, tests and recounts need.
+// Package count counts tasks in this process, on a pool of threads: the tasks of a whole
+// board, exported tasks, or any others. It knows neither transport nor ledger.
 package count
 
 import (
 	"context"
 	"fmt"
 	"math/big"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -18,14 +14,14 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Job says what to count and with what.
+// Job is the count of a whole board.
 type Job struct {
 	N        int
 	Symmetry queens.Symmetry
-	// Placed are queens that stand beforehand, if any; symmetry is then None.
+	// Placed are queens placed beforehand, if any. Symmetry is then None.
 	Placed  []queens.Square
 	Kernel  kernel.Kernel
-	Threads int // at least 1
+	Threads int // At least 1.
 }
 
 // Validate reports the first thing wrong with the job.
@@ -37,14 +33,14 @@ func (j *Job) Validate() error {
 	return err
 }
 
-// Outcome is what a job came to.
+// Outcome is the result of a job.
 type Outcome struct {
 	Total *big.Int
-	// Elapsed is the time of search and prefix generation.
+	// Elapsed is the time of prefix generation and search.
 	Elapsed time.Duration
 }
 
-// Run counts every task of the job's manifest on the job's threads.
+// Run splits a board and counts all its tasks.
 func Run(ctx context.Context, job Job) (Outcome, error) {
 	start := time.Now()
 	if err := job.Validate(); err != nil {
@@ -58,37 +54,12 @@ func Run(ctx context.Context, job Job) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	var mu sync.Mutex
 	var sums symmetry.Sums
-	tasks := make(chan queens.Task, job.Threads)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		defer close(tasks)
-		for task := range split.Tasks(&manifest) {
-			select {
-			case tasks <- task:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
+	err = Each(ctx, job.Kernel, job.Threads, split.Tasks(&manifest), func(c Counted) error {
+		sums.Add(manifest.Classes[manifest.ClassOf(c.Task.ID)].K, c.Count)
 		return nil
 	})
-	for range job.Threads {
-		group.Go(func() error {
-			counter, pulse := job.Kernel.New(), new(atomic.Uint64)
-			for task := range tasks {
-				n, err := counter.Count(ctx, &task.Board, task.Prefixes, pulse)
-				if err != nil {
-					return err
-				}
-				mu.Lock()
-				sums.Add(manifest.Classes[manifest.ClassOf(task.ID)].K, n)
-				mu.Unlock()
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err != nil {
 		return Outcome{}, err
 	}
 	total, err := sums.Total()

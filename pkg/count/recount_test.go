@@ -1,4 +1,4 @@
-package main
+package count_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 )
@@ -31,12 +32,12 @@ func TestReportsAreInOrder(t *testing.T) {
 			time.Sleep(time.Hour / time.Duration(calls.Add(1)))
 			return 2, nil
 		})
-		if err := recount(t.Context(), &in, &out, k, 3); err != nil {
+		if err := count.RecountLines(t.Context(), &in, &out, k, 3); err != nil {
 			t.Fatal(err)
 		}
 		reports := json.NewDecoder(&out)
 		for id := range uint64(tasks) {
-			var r recountReport
+			var r count.Recounted
 			if err := reports.Decode(&r); err != nil || r.Task != id || r.Count != "2" || r.Seconds == 0 {
 				t.Fatalf("report %d is %+v (error %v)", id, r, err)
 			}
@@ -44,8 +45,8 @@ func TestReportsAreInOrder(t *testing.T) {
 	})
 }
 
-// No more lines are read than a few a thread and a buffer, as long as the reports are
-// not taken; and it all ends with its context.
+// While the reports are not read, no more lines are read than a few per thread and a
+// buffer. Cancelling the context ends the recount.
 func TestRecountStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const threads = 2
@@ -53,12 +54,12 @@ func TestRecountStreams(t *testing.T) {
 		from, to := io.Pipe()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := make(chan error)
-		go func() { ended <- recount(ctx, in, to, fakeKernel(instantly), threads) }()
-		synctest.Wait() // nobody reads the first report
+		go func() { ended <- count.RecountLines(ctx, in, to, fakeKernel(instantly), threads) }()
+		synctest.Wait() // the first report is not read
 		if limit := 16*threads + 8192/len(in.line); in.given > limit {
-			t.Errorf("%d lines are read while no report is taken, want %d at most", in.given, limit)
+			t.Errorf("%d lines are read while no report is, want at most %d", in.given, limit)
 		}
-		reason := errors.New("not wanted")
+		reason := errors.New("stopped by the test")
 		cancel(reason)
 		_ = from.Close() // never fails, see io.Pipe
 		if err := <-ended; !errors.Is(err, reason) && !errors.Is(err, io.ErrClosedPipe) {
@@ -67,20 +68,20 @@ func TestRecountStreams(t *testing.T) {
 	})
 }
 
-// Told to stop, it does not wait for input, nor for a search to end by itself.
+// A recount that is cancelled waits neither for input nor for a search to complete.
 func TestRecountEndsWithItsContext(t *testing.T) {
 	for name, line := range map[string]string{"waiting": "", "searching": exported(t, 1, nil)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				in, typed := io.Pipe()
-				reason := errors.New("not wanted")
+				reason := errors.New("stopped by the test")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				ended := make(chan error)
 				search := func(ctx context.Context) (uint64, error) {
 					<-ctx.Done()
 					return 0, context.Cause(ctx)
 				}
-				go func() { ended <- recount(ctx, in, io.Discard, fakeKernel(search), 2) }()
+				go func() { ended <- count.RecountLines(ctx, in, io.Discard, fakeKernel(search), 2) }()
 				if _, err := io.WriteString(typed, line); err != nil {
 					t.Fatal(err)
 				}
@@ -89,37 +90,37 @@ func TestRecountEndsWithItsContext(t *testing.T) {
 				if err := <-ended; !errors.Is(err, reason) {
 					t.Errorf("error %v, want %v", err, reason)
 				}
-				_ = typed.Close() // lets go of the last reader
+				_ = typed.Close() // ends the last read
 			})
 		})
 	}
 }
 
-// However many counts differ, the error names a few, and says how many more there are.
-func TestManyDifferences(t *testing.T) {
+// The error names a few of the counts that differ, and the number of the others.
+func TestManyMismatches(t *testing.T) {
 	var in, out bytes.Buffer
 	for id := range uint64(1000) {
 		in.WriteString(exported(t, id, &queens.Result{Count: 3, Worker: "w", Kernel: "k", Attempt: 1}))
 	}
-	err := recount(t.Context(), &in, &out, fakeKernel(instantly), 2)
+	err := count.RecountLines(t.Context(), &in, &out, fakeKernel(instantly), 2)
 	if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), "; and 995 more") || len(err.Error()) > 1000 {
 		t.Errorf("error of %d bytes: %v", len(err.Error()), err)
 	}
 	if got := strings.Count(out.String(), `"agrees":false`); got != 1000 {
-		t.Errorf("%d tasks are reported not to agree, want 1000", got)
+		t.Errorf("%d tasks are reported as different, want 1000", got)
 	}
 }
 
-// A line that is longer than any task is refused, by its number.
+// A line that is longer than any task is an error that names the line.
 func TestLongLine(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(exported(t, 1, nil)), &endless{line: strings.Repeat(" ", 1<<20)})
-	err := recount(t.Context(), in, io.Discard, fakeKernel(instantly), 2)
+	err := count.RecountLines(t.Context(), in, io.Discard, fakeKernel(instantly), 2)
 	if err == nil || !strings.Contains(err.Error(), "line 2: ") {
 		t.Errorf("error %v, want one about line 2", err)
 	}
 }
 
-// exported returns the line of a task of the board of side 4, with its end.
+// exported returns the line of a task of the empty board of side 4.
 func exported(t *testing.T, id uint64, result *queens.Result) string {
 	t.Helper()
 	task := queens.Task{Run: "r", ID: id, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}}}
@@ -130,7 +131,7 @@ func exported(t *testing.T, id uint64, result *queens.Result) string {
 	return fmt.Sprintf("%s\n", line)
 }
 
-// endless reads as the same line again and again.
+// endless reads as the same line without end.
 type endless struct {
 	line  string
 	given int

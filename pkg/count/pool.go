@@ -1,0 +1,76 @@
+package count
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Counted is a task that was counted.
+type Counted struct {
+	Index   int // of the task in its sequence, from 0
+	Task    *queens.Task
+	Count   uint64
+	Elapsed time.Duration // of the search
+}
+
+// Each counts tasks with kernel k on that many threads, and calls done with each, in any
+// order, from one goroutine. It takes a few tasks per thread ahead. It returns when all
+// are counted, or with the first error: of done, of the kernel, or the cause of ctx's end.
+func Each(ctx context.Context, k kernel.Kernel, threads int, tasks iter.Seq[queens.Task], done func(Counted) error) error {
+	work := make(chan Counted, threads)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(work)
+		next := 0
+		for task := range tasks {
+			select {
+			case work <- Counted{Index: next, Task: &task}:
+				next++
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return context.Cause(ctx) // which may have ended the sequence
+	})
+	counted := make(chan Counted)
+	var searching sync.WaitGroup
+	searching.Add(threads)
+	for range threads {
+		group.Go(func() error {
+			defer searching.Done()
+			counter, pulse := k.New(), new(atomic.Uint64)
+			for c := range work {
+				start := time.Now()
+				var err error
+				if c.Count, err = counter.Count(ctx, &c.Task.Board, c.Task.Prefixes, pulse); err != nil {
+					return err
+				}
+				c.Elapsed = time.Since(start)
+				select {
+				case counted <- c:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error { searching.Wait(); close(counted); return nil })
+	group.Go(func() error {
+		for c := range counted {
+			if err := done(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}

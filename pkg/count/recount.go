@@ -1,0 +1,169 @@
+package count
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Recounted is the report on an exported task that was counted again.
+type Recounted struct {
+	Task    uint64  `json:"task"`
+	Count   string  `json:"count"`
+	Seconds float64 `json:"seconds"`
+	Kernel  string  `json:"kernel"`
+	// Agrees tells whether the count is that of the exported task, if it has one.
+	Agrees *bool `json:"agrees,omitempty"`
+}
+
+// RecountLines counts exported tasks again, on that many threads. It reads a
+// [queens.ExportedTask] from each line of in, and writes a [Recounted] for each to out, as
+// JSON lines in the same order. It holds a few tasks per thread, however many there are. It
+// ends early with the first line that is not a task, with the cause of ctx's end, or with
+// an error of in or out. If counts differ from those of their lines, the error wraps
+// [queens.ErrContradiction].
+func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	lines := make(chan line)
+	// Nothing waits for the reader: reading from a terminal or a pipe can't be cancelled. It
+	// ends after the read, or with the process.
+	go readLines(ctx, in, lines)
+
+	var badLine error
+	held := make(chan line, 4*threads) // taken and not reported, in order
+	tasks := func(yield func(queens.Task) bool) {
+		for {
+			l, ok := receive(ctx, lines)
+			if badLine = l.err; !ok || badLine != nil || !send(ctx, held, l) || !yield(l.task) {
+				return
+			}
+		}
+	}
+
+	var wrong mismatches
+	reports := json.NewEncoder(out)
+	counted := make(map[int]Counted) // and not reported: a task before them is not counted
+	next := 0                        // index of the next report
+	err := Each(ctx, k, threads, tasks, func(c Counted) error {
+		counted[c.Index] = c
+		for {
+			first, ok := counted[next]
+			if !ok {
+				return nil
+			}
+			delete(counted, next)
+			next++
+			l := <-held
+			if err := reports.Encode(l.report(&first, k.Name, &wrong)); err != nil {
+				stop(err) // ends tasks, which may be waiting for input
+				return err
+			}
+		}
+	})
+	return errors.Join(err, badLine, wrong.err())
+}
+
+// line is a line of the input: a task, or an error.
+type line struct {
+	exported queens.ExportedTask
+	task     queens.Task
+	err      error
+}
+
+// maxLine bounds the length of a line in bytes: the largest task has less than a million.
+const maxLine = 4 << 20
+
+// readLines sends the lines of in until the end, the first error, or the end of ctx.
+func readLines(ctx context.Context, in io.Reader, lines chan<- line) {
+	defer close(lines)
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, maxLine)
+	for number := 1; ; number++ {
+		var l line
+		more := scanner.Scan()
+		if l.err = scanner.Err(); more {
+			l.err = json.Unmarshal(scanner.Bytes(), &l.exported)
+		}
+		if more && l.err == nil {
+			l.task, l.err = l.exported.Task()
+		}
+		if l.err != nil {
+			l.err = fmt.Errorf("line %d: %w", number, l.err)
+		}
+		if !more && l.err == nil || !send(ctx, lines, l) || l.err != nil {
+			return
+		}
+	}
+}
+
+// send reports whether v was taken before ctx ended.
+func send[T any](ctx context.Context, to chan<- T, v T) bool {
+	select {
+	case to <- v:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// receive returns the next value, if there is one before from is closed or ctx ends.
+func receive[T any](ctx context.Context, from <-chan T) (v T, ok bool) {
+	select {
+	case v, ok = <-from:
+	case <-ctx.Done():
+	}
+	return v, ok
+}
+
+// report returns the report on a counted line, and adds to wrong if the counts differ.
+func (l *line) report(c *Counted, kernelName string, wrong *mismatches) Recounted {
+	r := Recounted{
+		Task: l.task.ID, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: kernelName,
+	}
+	if l.exported.Counted {
+		agrees := c.Count == l.exported.Count
+		r.Agrees = &agrees
+		if !agrees {
+			wrong.add(&l.exported, c.Count)
+		}
+	}
+	return r
+}
+
+// maxReported bounds the tasks that an error names.
+const maxReported = 5
+
+// mismatches are the tasks whose counts differ from those of their lines.
+type mismatches struct {
+	number   uint64
+	reported []string
+}
+
+func (m *mismatches) add(task *queens.ExportedTask, count uint64) {
+	m.number++
+	if len(m.reported) < maxReported {
+		m.reported = append(m.reported, fmt.Sprintf("task %d of run %s has %d solutions, its line says %d",
+			task.ID, task.Run, count, task.Count))
+	}
+}
+
+// err returns nil if there are none.
+func (m *mismatches) err() error {
+	if m.number == 0 {
+		return nil
+	}
+	reported := strings.Join(m.reported, "; ")
+	if more := m.number - uint64(len(m.reported)); more > 0 {
+		reported += fmt.Sprintf("; and %d more", more)
+	}
+	return fmt.Errorf("%w: %s", queens.ErrContradiction, reported)
+}
