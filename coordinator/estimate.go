@@ -50,7 +50,9 @@ like those of this machine.`,
 			r := report.Estimate{
 				N: n, Kernel: k.Name, Workers: workers,
 				Seconds: report.Interval(e.Seconds), CoreSeconds: report.Interval(e.CoreSeconds),
-				Solutions:   report.Solutions{Mean: e.Solutions.Mid, Low: e.Solutions.Low, High: e.Solutions.High, Probes: e.Probes},
+				Solutions: report.Solutions{
+					Mean: e.Solutions.Mid, Low: e.Solutions.Low, High: e.Solutions.High, Probes: e.Probes,
+				},
 				Tasks:       e.Tasks,
 				Depth:       report.Depth{Min: e.MinDepth, Max: e.MaxDepth},
 				LedgerBytes: ledger.ExpectedSize(e.Tasks),

@@ -71,9 +71,11 @@ differs, the command fails. For more than a million files, --limit is required.`
 	flags := cmd.Flags()
 	flags.IntVar(&o.limit, "limit", 0, "print at most this `number` of boards; 0 prints all")
 	flags.Var(cli.NewEnum(&o.format, board.Formats[0], board.Formats...), "format", "format of the boards")
-	flags.StringVar(&o.output, "output", "", "write each board to a file of its own in this `folder`, which is created if necessary")
+	flags.StringVar(&o.output, "output", "",
+		"write each board to a file of its own in this `folder`, which is created if necessary")
 	_ = cobra.MarkFlagDirname(flags, "output") // fails only for unknown flags
-	flags.BoolVar(&o.unique, "unique", false, "print one board of each family of rotations and reflections, and how many images it has")
+	flags.BoolVar(&o.unique, "unique", false,
+		"print one board of each family of rotations and reflections, and how many images it has")
 	flags.BoolVar(&o.any, "any", false, "print one solution by a known construction, for N up to 1000000")
 	o.place.register(flags)
 	return cmd
@@ -110,7 +112,8 @@ func (o *solveOptions) selection(flags *pflag.FlagSet, args []string) (board.Sel
 		return none, err
 	}
 	if o.unique && len(placed) > 0 {
-		return none, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens: omit one of the two")
+		return none, cli.Usagef("--unique and --place exclude each other: " +
+			"rotations and reflections move the placed queens: omit one of the two")
 	}
 	return board.Selection{N: n, Placed: placed, Unique: o.unique}, nil
 }
@@ -119,7 +122,8 @@ func (o *solveOptions) selection(flags *pflag.FlagSet, args []string) (board.Sel
 func (o *solveOptions) checkAny(flags *pflag.FlagSet, args []string) (int, error) {
 	for _, other := range []string{"place", "unique", "limit"} {
 		if flags.Changed(other) {
-			return 0, cli.Usagef("--any and --%s exclude each other: --any prints one solution, of its own choice: omit one of the two", other)
+			return 0, cli.Usagef("--any and --%s exclude each other: "+
+				"--any prints one solution, of its own choice: omit one of the two", other)
 		}
 	}
 	n, err := parseLargeN(args)
@@ -158,7 +162,8 @@ func (o *solveOptions) checkFiles(s *board.Selection) error {
 	if o.output == "" || s.Any || o.limit > 0 || s.N <= largest {
 		return nil
 	}
-	return cli.Usagef("--output would write more than a million files, for all these boards of side %d: say with --limit how many you want", s.N)
+	return cli.Usagef("--output would write more than a million files, for all these boards of side %d: "+
+		"say with --limit how many you want", s.N)
 }
 
 // solve writes boards until there are no more, or as many as the limit, or until the reader
@@ -171,7 +176,8 @@ func (o *solveOptions) solve(ctx context.Context, app *cli.App, s *board.Selecti
 	written := 0
 	for columns, images := range boards(ctx, s) {
 		if written == 1 && o.format == "svg" && o.output == "" {
-			app.Log.Warn().Msg("several SVG documents follow each other, and viewers show one: --output FOLDER gives each a file of its own")
+			app.Log.Warn().Msg("several SVG documents follow each other, and viewers show one: " +
+				"--output FOLDER gives each a file of its own")
 		}
 		if err = out.Write(board.Board{Columns: columns, Images: images}); err != nil {
 			break

@@ -14,14 +14,17 @@ import (
 func (b Board) svg() []byte {
 	l := newSVGLayout(b)
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %d">`+"\n", l.width(), l.height())
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" role="img" `+
+		`width="%d" height="%d" viewBox="0 0 %[1]d %d">`+"\n", l.width(), l.height())
 	fmt.Fprintf(&out, "<title>%s</title>\n", b.title())
 	fmt.Fprintf(&out, "<style>\n%s</style>\n", l.style())
 	fmt.Fprintf(&out, `<rect class="nq-page" width="%d" height="%d"/>`+"\n", l.width(), l.height())
-	fmt.Fprintf(&out, `<g transform="translate(%d %d) scale(%d)" shape-rendering="crispEdges">`+"\n", l.left, l.top, l.square)
+	fmt.Fprintf(&out, `<g transform="translate(%d %d) scale(%d)" shape-rendering="crispEdges">`+"\n",
+		l.left, l.top, l.square)
 	fmt.Fprintf(&out, `<rect class="nq-light" width="%d" height="%[1]d"/>`+"\n", l.n)
 	fmt.Fprintf(&out, `<path class="nq-dark" fill-rule="evenodd" d="%s"/>`+"\n</g>\n", darkSquares(l.n))
-	fmt.Fprintf(&out, `<g transform="translate(%d %d) scale(%d)">`+"\n%s</g>\n", l.left, l.top, l.square, l.queens(b.Columns))
+	fmt.Fprintf(&out, `<g transform="translate(%d %d) scale(%d)">`+"\n%s</g>\n",
+		l.left, l.top, l.square, l.queens(b.Columns))
 	fmt.Fprintf(&out, `<g class="nq-text" text-anchor="middle">`+"\n%s</g>\n</svg>\n", l.labels())
 	return out.Bytes()
 }
@@ -130,7 +133,8 @@ func (l *svgLayout) queens(columns []int) string {
 		fmt.Fprintf(&path, "M%d.5 %d.5h0", column, row)
 	}
 	// A dot is at least 3 pixels wide: on the smallest squares it is larger than its square.
-	return fmt.Sprintf(`<path class="nq-dot" stroke-width="%g" d="%s"/>`+"\n", max(0.7, 3/float64(l.square)), path.String())
+	width := max(0.7, 3/float64(l.square))
+	return fmt.Sprintf(`<path class="nq-dot" stroke-width="%g" d="%s"/>`+"\n", width, path.String())
 }
 
 // labels returns the coordinates, as many as there is room for, and the caption.

@@ -172,5 +172,6 @@ func (t theme) workersRow(p *run.Progress) line {
 	case p.WorkerCount == 0:
 		return line{{"no workers", notice}}
 	}
-	return line{{humanize.Plural(p.WorkerCount, "worker"), plain}, {t.separator(), faint}, {humanize.Plural(p.Threads, "thread"), plain}}
+	workers, threads := humanize.Plural(p.WorkerCount, "worker"), humanize.Plural(p.Threads, "thread")
+	return line{{workers, plain}, {t.separator(), faint}, {threads, plain}}
 }

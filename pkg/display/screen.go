@@ -91,7 +91,8 @@ func ascii(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := strings.ToLower(getenv(name)); locale != "" {
 			_, set, named := strings.Cut(locale, ".")
-			return locale == "c" || locale == "posix" || named && !strings.HasPrefix(set, "utf-8") && !strings.HasPrefix(set, "utf8")
+			utf8 := strings.HasPrefix(set, "utf-8") || strings.HasPrefix(set, "utf8")
+			return locale == "c" || locale == "posix" || named && !utf8
 		}
 	}
 	return false

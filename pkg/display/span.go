@@ -142,7 +142,8 @@ func (t theme) clean(text string) string {
 		text = string(runes[:maxRunes])
 	}
 	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) || r == unicode.ReplacementChar || t.ascii && r > unicode.MaxASCII {
+		if !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) || r == unicode.ReplacementChar ||
+			t.ascii && r > unicode.MaxASCII {
 			return '?'
 		}
 		return r

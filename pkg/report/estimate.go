@@ -55,7 +55,10 @@ func (e *Estimate) Write(w io.Writer, asJSON bool) error {
 			"time", humanize.Seconds(e.Seconds.Mid), interval(e.Seconds.Low, e.Seconds.High, humanize.Seconds),
 			humanize.Plural(e.Workers, "worker") + ", " + e.Kernel,
 		},
-		{"core time", humanize.Seconds(e.CoreSeconds.Mid), interval(e.CoreSeconds.Low, e.CoreSeconds.High, humanize.Seconds), "searches alone"},
+		{
+			"core time", humanize.Seconds(e.CoreSeconds.Mid),
+			interval(e.CoreSeconds.Low, e.CoreSeconds.High, humanize.Seconds), "searches alone",
+		},
 		{
 			"solutions", humanize.Approx(e.Solutions.Mean), interval(e.Solutions.Low, e.Solutions.High, humanize.Approx),
 			"95% confidence, " + humanize.Plural(e.Solutions.Probes, "random probe"),

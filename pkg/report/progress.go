@@ -46,7 +46,8 @@ type workerJSON struct {
 // WriteProgress writes a snapshot as a JSON object.
 func WriteProgress(w io.Writer, p *run.Progress) error {
 	object := progressJSON{
-		Run: p.Run, N: p.N, Placed: p.Placed, State: p.State, Percent: humanize.Percentage(p.WorkDone), Done: p.Done, Tasks: p.Tasks,
+		Run: p.Run, N: p.N, Placed: p.Placed, State: p.State,
+		Percent: humanize.Percentage(p.WorkDone), Done: p.Done, Tasks: p.Tasks,
 		Solutions: (*Decimal)(p.Solutions), Rate: p.Rate, Elapsed: p.Elapsed.Seconds(),
 		Workers: p.WorkerCount, Threads: p.Threads, Repeated: p.Republished, Conflicts: p.Conflicts,
 		Crew: make([]workerJSON, len(p.Workers)), Total: (*Decimal)(p.Total),
@@ -74,8 +75,8 @@ func WriteProgressTable(w io.Writer, p *run.Progress, color bool) error {
 	if p.Placed > 0 {
 		rows = append(rows, []string{"placed", fmt.Sprint(p.Placed), "beforehand; coordinator runs says where"})
 	}
-	rows = append(rows, []string{"time", humanize.Duration(p.Elapsed), "of its last coordinator"}, tasksRow(p), runRow(p.Run))
-	return writeTable(w, rows, color)
+	elapsed := []string{"time", humanize.Duration(p.Elapsed), "of its last coordinator"}
+	return writeTable(w, append(rows, elapsed, tasksRow(p), runRow(p.Run)), color)
 }
 
 // LogProgress logs a snapshot.

@@ -125,7 +125,8 @@ func (r *Result) Log(log zerolog.Logger) {
 	event := log.Info().Str("run", r.Run).Str("end", string(r.End))
 	logSnapshot(event, p)
 	logDuration(event, "core_time", r.CoreTime)
-	event.Float64("rate", math.Round(c.Rate)).Int("workers", r.Workers).Uint64("repeated", p.Republished).Int("conflicts", p.Conflicts)
+	event.Float64("rate", math.Round(c.Rate)).Int("workers", r.Workers).
+		Uint64("repeated", p.Republished).Int("conflicts", p.Conflicts)
 	if len(r.Placed) > 0 {
 		event.Str("placed", humanize.Squares(r.Placed))
 	}

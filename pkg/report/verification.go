@@ -24,7 +24,7 @@ type Verification struct {
 	Recounted uint64          `json:"recounted"`
 	Seed      uint64          `json:"seed,string"` // of the sample
 	Kernel    string          `json:"kernel"`
-	Whole     string          `json:"whole,omitempty"` // how the whole run was recounted: by which symmetry, or as its mirror image
+	Whole     string          `json:"whole,omitempty"` // the symmetry by which the whole run was recounted, or how else
 	Seconds   float64         `json:"seconds"`
 }
 
