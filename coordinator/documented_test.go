@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
 // TestDocumentedCommands runs every command that people read: the blocks of README.md and
@@ -25,7 +26,8 @@ import (
 // they have ended; one with # interrupted is killed while it counts. RUN is a run that is
 // complete, or, for cancel, one that is not. A block of awk is the file total.awk. Boards that
 // would take minutes are smaller here. A command that no other depends on, such as an
-// estimate, runs once, however often people read it, and not if a script runs it too.
+// estimate, runs once, however often people read it, and not if a script runs it too. With
+// -short only some examples run.
 func TestDocumentedCommands(t *testing.T) {
 	template := newSandbox(t, t.TempDir())
 	template.fill()
@@ -40,7 +42,7 @@ func TestDocumentedCommands(t *testing.T) {
 				b.text = withoutRepeats(b.text, once)
 			}
 		}
-		if !slices.ContainsFunc(page.blocks, func(b pageBlock) bool { return b.isRun(page.path) }) {
+		if testing.Short() || !slices.ContainsFunc(page.blocks, func(b pageBlock) bool { return b.isRun(page.path) }) {
 			continue
 		}
 		t.Run(filepath.Base(page.path), func(t *testing.T) {
@@ -56,17 +58,22 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		})
 	}
+	var examples []pageBlock
 	for _, h := range everyCommand(t) {
 		for _, line := range h.examples {
-			b := pageBlock{language: "sh", text: withoutRepeats(line+"\n", once)}
-			if b.text == "" {
-				continue
+			if text := withoutRepeats(line+"\n", once); text != "" {
+				examples = append(examples, pageBlock{language: "sh", text: text})
 			}
-			t.Run(h.name()+": "+line, func(t *testing.T) {
-				t.Parallel()
-				template.copy(t).run(h.name()+" --help", &b)
-			})
 		}
+	}
+	if testing.Short() {
+		examples = testkit.Sample(t, 8, examples)
+	}
+	for _, b := range examples {
+		t.Run(strings.TrimSpace(b.text), func(t *testing.T) {
+			t.Parallel()
+			template.copy(t).run("--help", &b)
+		})
 	}
 }
 

@@ -27,19 +27,20 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*([A-Za-z])`)
 // total alone. NO_COLOR removes the colors. Without progress, and on a terminal that can't
 // move its cursor, there is the log instead.
 func TestCountOnATerminalHasADisplayAndATable(t *testing.T) {
-	for name, c := range map[string]struct {
+	for _, c := range testkit.Sample(t, 2, []struct {
+		name        string
 		environment []string
 		args        []string
 		displays    bool
 		colors      bool
 	}{
-		"default":     {displays: true, colors: true},
-		"no color":    {environment: []string{"NO_COLOR=1"}, displays: true},
-		"no progress": {args: []string{"--no-progress"}, colors: true},
-		"dumb":        {environment: []string{"TERM=dumb", "NO_COLOR=1"}},
-		"json":        {args: []string{"--log-format", "json"}},
-	} {
-		t.Run(name, func(t *testing.T) {
+		{name: "default", displays: true, colors: true},
+		{name: "no color", environment: []string{"NO_COLOR=1"}, displays: true},
+		{name: "no progress", args: []string{"--no-progress"}, colors: true},
+		{name: "dumb", environment: []string{"TERM=dumb", "NO_COLOR=1"}},
+		{name: "json", args: []string{"--log-format", "json"}},
+	}) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			shown, stdout := onTerminal(t, c.environment, append([]string{"15", "--depth", "1"}, c.args...)...)
 			if stdout != known(15)+"\n" {

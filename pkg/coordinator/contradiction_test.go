@@ -16,6 +16,9 @@ import (
 
 // If only a quarantined task and a dispute are left, the run ends and names both.
 func TestBlockedByBoth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
 	t.Parallel()
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())
@@ -111,6 +114,9 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 // searching it. When all others are counted the run ends without a total, and names the
 // task, the workers, and a way to count it alone.
 func TestTaskThatLosesWorkersIsQuarantined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
 	t.Parallel()
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())

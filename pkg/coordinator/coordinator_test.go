@@ -201,6 +201,9 @@ func TestNoGoroutineStays(t *testing.T) {
 // If an operator deletes the streams during a run, they are made again, and the run
 // completes.
 func TestDeletedStreamsAreMadeAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
 	r := start(t, 6, nil)
 	for _, d := range r.take(4) {
 		r.publish(r.result(d, "before"))

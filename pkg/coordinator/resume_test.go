@@ -134,6 +134,9 @@ func TestTwentyDeaths(t *testing.T) {
 // A coordinator stops with an error if another has taken over its run, or if the run was
 // cancelled, but not if the server fails.
 func TestLostClaim(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
 	for name, want := range map[string]error{"taken over": queens.ErrIncomplete, "cancelled": queens.ErrCancelled} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, 8, nil)

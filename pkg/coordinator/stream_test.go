@@ -29,6 +29,9 @@ import (
 // A run of many tasks streams through a real server and the ledger: all its tasks are
 // accepted, and no more are in flight at once than the window has room for.
 func TestStreamIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
 	const (
 		workers = 6
 		window  = 64 // of up to 6 threads

@@ -68,6 +68,9 @@ func TestManyTasks(t *testing.T) {
 // Every estimate is plausible: finite, in order, the time of the command at least that of its
 // searches, shorter with more workers, but not below the longest task.
 func TestTimes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("estimates large boards")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{2, 18, 32} {
 			before := math.Inf(1)

@@ -111,6 +111,9 @@ func TestProbeIsDeterministic(t *testing.T) {
 
 // The width of the interval shrinks with the square root of the number of probes.
 func TestMoreDescentsAreSurer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws many probes")
+	}
 	width := func(probes int) (width, mean float64) {
 		trees := mustProbe(t, 16, probes, 0)
 		return trees.Solutions.High - trees.Solutions.Low, float64(trees.Probes)

@@ -66,6 +66,9 @@ func below(b *queens.Board, p queens.Prefix, rows int) (found int) {
 // small where there is enough to draw from. A class costs about what its nodes let expect,
 // a nanosecond each; but its prefixes cost what they do seven rows down.
 func TestSearchTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for seconds")
+	}
 	const rows = 7
 	for _, c := range []struct {
 		n, threads int

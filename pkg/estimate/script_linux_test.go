@@ -12,6 +12,9 @@ import (
 // page if the estimates hold, and leaves the page unchanged if one does not. The commands in
 // testdata/bin stand in for go and the coordinator.
 func TestBenchEstimatePage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
 	t.Parallel()
 	script, err := os.ReadFile("../../scripts/bench")
 	if err != nil {

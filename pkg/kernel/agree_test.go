@@ -73,6 +73,9 @@ func wildPrefix(rng *rand.Rand, b *queens.Board, row int) queens.Prefix {
 // Every kernel counts like the reference, batch after batch with the same counter, on random boards
 // and on prefixes that come from queens or not.
 func TestKernelsAgreeWithGeneric(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for seconds")
+	}
 	for _, k := range vectorKernels() {
 		t.Run(k.Name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
@@ -138,6 +141,9 @@ func TestBatchesLargerThanTheBuffers(t *testing.T) {
 // While kernels run on every core, the runtime can stop the world: garbage is collected, and all
 // searches end with their context.
 func TestGarbageIsCollectedDuringSearches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for seconds")
+	}
 	for _, k := range Available() {
 		t.Run(k.Name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

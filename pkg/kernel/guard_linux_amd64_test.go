@@ -14,6 +14,9 @@ import (
 // Steps stay inside queues that lie between inaccessible pages, with buffers empty, full and in
 // between, and store no more states than there is room for.
 func TestGuardPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches for seconds")
+	}
 	const page = 4096
 	size := (int(unsafe.Sizeof(queue{})) + page - 1) / page * page
 	place := func() *queue {
