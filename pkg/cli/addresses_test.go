@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Where to listen is host:port with a port that there can be; the host may be left out.
+// An address to listen on is host:port with a valid port. The host may be empty.
 func TestCheckAddress(t *testing.T) {
 	for _, address := range []string{"", ":8080", "127.0.0.1:8080", "[::1]:8080", "host:0", "localhost:65535", "[fe80::1%eth0]:80"} {
 		if err := CheckAddress("listen", address, "127.0.0.1:4222"); err != nil {
@@ -25,7 +25,7 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-// A server is a URL, whose scheme may be left out, or several.
+// --nats takes one URL or several. The scheme may be missing.
 func TestConnectionCheck(t *testing.T) {
 	for _, urls := range []string{
 		"", "nats://127.0.0.1:4222", "127.0.0.1:4222", "localhost", "nats://host", "tls://host:4222", "ws://host:80", "wss://host",

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestMain lets a test run this binary again, as a program with signals of its own.
+// TestMain lets a test run this binary again, as a process that receives signals.
 func TestMain(m *testing.M) {
 	if mode, ok := os.LookupEnv(childMode); ok {
 		os.Exit(child(mode))
@@ -19,8 +19,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is a command with a subcommand, flags of every kind, and what one run of
-// it came to.
+// program is a command with a subcommand and flags of every kind, and the outcome of one
+// run of it.
 type program struct {
 	app     *App
 	root    *cobra.Command
@@ -33,8 +33,8 @@ type program struct {
 	stdout, stderr bytes.Buffer
 }
 
-// newProgram returns a program whose subcommand count does as told, in an
-// environment without variables for flags.
+// newProgram returns a program with the subcommand count, in an environment without
+// variables for flags.
 func newProgram(t *testing.T, count func(p *program, args []string) error) *program {
 	t.Helper()
 	for _, variable := range os.Environ() {
@@ -68,14 +68,14 @@ func (p *program) run(args ...string) *program {
 
 func nothing(*program, []string) error { return nil }
 
-// sideArgument is what every command with a board does with its arguments.
+// sideArgument parses the arguments as every command with a board does.
 func sideArgument(_ *program, args []string) error {
 	_, err := ParseN(args)
 	return err
 }
 
-// wantUsage holds a run to a mistake in the command line: exit 2, nothing done, and
-// one line on stderr that begins with the command and says what is wrong.
+// wantUsage requires a usage error: exit 2, nothing on stdout, and one line on stderr that
+// begins with the command and says what is wrong.
 func (p *program) wantUsage(t *testing.T, says ...string) {
 	t.Helper()
 	line := p.stderr.String()
@@ -93,7 +93,7 @@ func (p *program) wantUsage(t *testing.T, says ...string) {
 }
 
 // The side of a board is one argument, a whole number from 1 to 32.
-func TestSide(t *testing.T) {
+func TestParseN(t *testing.T) {
 	for n := 1; n <= 32; n++ {
 		if got, err := ParseN([]string{fmt.Sprint(n)}); got != n || err != nil {
 			t.Errorf("Side(%d) = %d, %v", n, got, err)
@@ -134,8 +134,8 @@ func TestSide(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with the command line is told in one line, and nothing is done.
-func TestMistakes(t *testing.T) {
+// A usage error is one line, and the command does not run.
+func TestUsageErrors(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		says []string
@@ -161,8 +161,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// What only asks about the program is answered on stdout, exit 0.
-func TestQuestions(t *testing.T) {
+// Help and version go to stdout, with exit code 0.
+func TestHelpAndVersion(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"count", "-h"}, {"help", "count"}, {"--version"}, {}} {
 		p := newProgram(t, nothing).run(args...)
 		if p.code != 0 || p.stdout.Len() == 0 || p.stderr.Len() > 0 || p.ran {
@@ -174,7 +174,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// A command that takes no argument says so of the first it is given.
+// A command without arguments rejects the first.
 func TestNoArguments(t *testing.T) {
 	if err := NoArguments(&cobra.Command{}, nil); err != nil {
 		t.Error(err)

@@ -27,7 +27,7 @@ func newCompletions(t *testing.T) *program {
 	return p
 }
 
-// complete asks for completions as the scripts of the shells do.
+// complete requests completions as the shells' scripts do.
 func complete(p *program, args ...string) (words []string, directive cobra.ShellCompDirective) {
 	p.run(append([]string{cobra.ShellCompNoDescRequestCmd}, args...)...)
 	words = strings.Split(strings.TrimSuffix(p.stdout.String(), "\n"), "\n")
@@ -38,8 +38,7 @@ func complete(p *program, args ...string) (words []string, directive cobra.Shell
 	return words[:len(words)-1], directive
 }
 
-// Words are completed where there are a few, files and folders where they are wanted, and
-// nothing else.
+// Enums are completed with their words; files and folders only where they are expected.
 func TestCompletions(t *testing.T) {
 	const none, files, folders = cobra.ShellCompDirectiveNoFileComp, cobra.ShellCompDirectiveDefault, cobra.ShellCompDirectiveFilterDirs
 	for _, c := range []struct {
@@ -76,8 +75,8 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// Values are completed with what the environment says of other flags; what it says wrongly
-// is no reason to complete nothing else.
+// Completions use the flags that the environment sets. A wrong variable does not disable
+// completions that do not use flags.
 func TestCompletionsKnowTheEnvironment(t *testing.T) {
 	p := newCompletions(t)
 	t.Setenv("NQUEENS_PLACE", "there")
@@ -97,8 +96,7 @@ func TestCompletionsKnowTheEnvironment(t *testing.T) {
 	}
 }
 
-// There is a script for each of the shells, which names the program; no other shell is
-// taken for one.
+// There is a script for each shell, which names the program. Unknown shells are rejected.
 func TestCompletionScripts(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		p := newProgram(t, nothing).run("completion", shell)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// One of the words is taken as it is written, and nothing else.
+// Exactly the words are valid.
 func TestEnum(t *testing.T) {
 	var chosen string
 	c := NewEnum(&chosen, "full", "full", "mirror", "none")
@@ -36,8 +36,8 @@ func TestEnum(t *testing.T) {
 	}
 }
 
-// Both ends of a range belong to it.
-func TestInRange(t *testing.T) {
+// Both ends of a range are valid.
+func TestCheckRange(t *testing.T) {
 	for value := -1; value <= 6; value++ {
 		err := CheckRange("threads", value, 1, 4)
 		if inside := value >= 1 && value <= 4; inside != (err == nil) {

@@ -8,8 +8,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A flag that is not given has its value from NQUEENS_ and its name; one that is
-// given has that of the command line, whatever the environment says.
+// A flag that is not on the command line takes its value from NQUEENS_<NAME>. The command
+// line has precedence.
 func TestEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -61,8 +61,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A command may ask whether a flag was set, in whatever way.
-func TestEnvironmentCountsAsGiven(t *testing.T) {
+// A flag that the environment sets counts as changed.
+func TestEnvironmentMarksFlagsAsChanged(t *testing.T) {
 	for _, set := range []bool{true, false} {
 		p := newProgram(t, func(p *program, _ []string) error {
 			count, _, err := p.root.Find([]string{"count"})
@@ -78,8 +78,8 @@ func TestEnvironmentCountsAsGiven(t *testing.T) {
 	}
 }
 
-// Garbage in the environment is a mistake like any other: it is told with the name
-// of the variable or the flag, and nothing is done.
+// A wrong value in the environment is a usage error that names the variable, and the command
+// does not run.
 func TestGarbageInTheEnvironment(t *testing.T) {
 	for _, c := range []struct{ variable, value, says string }{
 		{"NQUEENS_THREADS", "many", "NQUEENS_THREADS"},

@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The exit code is what the error wraps, however deep, and a signal before all that
-// it may have led to. It is told once, in the log, on one line; stdout has nothing.
+// The exit code depends on what the error wraps, however deep. A signal comes before any
+// error that it caused. The error is logged once, on one line; stdout stays empty.
 func TestExitCodes(t *testing.T) {
 	interrupt, terminate := Signal{syscall.SIGINT}, Signal{syscall.SIGTERM}
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// No error is exit 0, and nothing is said.
+// Without an error, the exit code is 0 and nothing is printed.
 func TestExitDone(t *testing.T) {
 	p := newProgram(t, nothing).run("count")
 	if p.code != 0 || !p.ran || p.stdout.Len()+p.stderr.Len() > 0 {

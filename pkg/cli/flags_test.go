@@ -25,9 +25,9 @@ func newFlags(t *testing.T) *program {
 	return p
 }
 
-// What is wrong with a flag is said in the words of whoever types it: what its value must
-// be, and which flag, word or command is nearest to what was written.
-func TestFlagMistakes(t *testing.T) {
+// A usage error says what the value of the flag must be, and suggests the nearest flag, word
+// or command.
+func TestFlagErrors(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"try --depth two", `--depth must be a whole number, not "two"`},
 		{"try --depth 1.5", `--depth must be a whole number, not "1.5"`},
@@ -67,8 +67,7 @@ func TestFlagMistakes(t *testing.T) {
 	}
 }
 
-// A mistake that comes from the environment names the variable, whoever finds it; others
-// that are set are not blamed.
+// A usage error caused by the environment names the variable, and no other that is set.
 func TestVariablesAreNamed(t *testing.T) {
 	for _, c := range []struct{ variable, value, says string }{
 		{"NQUEENS_DEPTH", "two", `--depth must be a whole number, not "two" (set by NQUEENS_DEPTH)`},

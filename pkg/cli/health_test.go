@@ -16,7 +16,7 @@ func askHealth(t *testing.T, args ...string) *program {
 	return p.run(append([]string{"health", "--log-format", "json"}, args...)...)
 }
 
-// answering starts a process's side of it: whatever is asked is answered so.
+// answering starts a server that answers every request with that code and text.
 func answering(t *testing.T, code int, text string) (address string) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -29,8 +29,8 @@ func answering(t *testing.T, code int, text string) (address string) {
 	return server.Listener.Addr().String()
 }
 
-// Of a process that is ready the exit code is 0 and not a word; of one that is not it is
-// 1, with the reason that the process gives.
+// If the process is ready, the exit code is 0 and nothing is printed; otherwise it is 1, and
+// the process's reason is logged.
 func TestHealthCommand(t *testing.T) {
 	for _, address := range []string{answering(t, 200, "ok"), strings.TrimPrefix(answering(t, 200, "ok"), "127.0.0.1")} {
 		if p := askHealth(t, "--http", address); p.code != 0 || p.stdout.Len()+p.stderr.Len() > 0 {
@@ -43,9 +43,9 @@ func TestHealthCommand(t *testing.T) {
 	}
 }
 
-// Where nobody answers the exit code is 1, with the address that was tried: that of the
-// environment where no other is given.
-func TestHealthOfNobody(t *testing.T) {
+// If no process answers, the exit code is 1, and the error has the address, which may come
+// from the environment.
+func TestHealthWithoutAnAnswer(t *testing.T) {
 	p := newProgram(t, nothing)
 	p.root.AddCommand(HealthCommand("tool"))
 	t.Setenv("NQUEENS_HTTP", "127.0.0.1:1")
@@ -55,8 +55,8 @@ func TestHealthOfNobody(t *testing.T) {
 	}
 }
 
-// An address that is none is a mistake, and so is an argument.
-func TestHealthMistakes(t *testing.T) {
+// A malformed address is a usage error, and so is an argument.
+func TestHealthUsageErrors(t *testing.T) {
 	for _, address := range []string{"8080", "localhost", "http://localhost:8080", "a:b:c"} {
 		askHealth(t, "--http", address).wantUsage(t, "tool health", "--http", "host:port")
 		if err := CheckHTTP(address); !errors.As(err, new(usageError)) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every help, however it is asked for, ends with how flags are set otherwise.
+// Every help, however it is requested, ends with how the environment sets flags.
 func TestHelp(t *testing.T) {
 	const last = "\nEvery flag can be set by the environment: --log-level is NQUEENS_LOG_LEVEL, unless empty.\n"
 	for _, args := range []string{"--help", "help", "", "count --help", "count -h", "help count", "completion --help", "help completion", "help help"} {
@@ -21,7 +21,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Help is given whatever the environment says of the log.
+// Help works even if the environment has wrong settings for the log.
 func TestHelpNeedsNoEnvironment(t *testing.T) {
 	p := newProgram(t, nothing)
 	t.Setenv("NQUEENS_LOG_LEVEL", "loud")

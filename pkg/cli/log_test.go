@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// speak logs a line of each level.
+// speak logs a line at each level.
 func speak(p *program, _ []string) error {
 	p.app.Log.Debug().Msg("debug")
 	p.app.Log.Info().Int("n", 8).Msg("info")
@@ -19,8 +19,8 @@ func speak(p *program, _ []string) error {
 	return nil
 }
 
-// The log goes to stderr, from its least level on: as JSON with the time where
-// stderr is no terminal, and where asked.
+// The log goes to stderr, from its lowest level on. It is JSON with the time where stderr is
+// not a terminal, or on request.
 func TestLogLevels(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -52,8 +52,7 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// For people a line is plain text, and without colours where it does not go to a terminal,
-// whatever its form.
+// The console format is plain text, without colors where stderr is not a terminal.
 func TestLogForPeople(t *testing.T) {
 	p := newProgram(t, speak).run("count", "--log-format", "console", "--log-level", "info")
 	lines := strings.Split(strings.TrimSuffix(p.stderr.String(), "\n"), "\n")
@@ -65,8 +64,8 @@ func TestLogForPeople(t *testing.T) {
 	}
 }
 
-// Times that programs read, in fields that end in _s, are in JSON and not shown to
-// people, who have them in other fields of the same line.
+// Fields that end in _s, with times for programs, are in JSON and not in the console format,
+// which has other fields with these times.
 func TestSecondsAreForPrograms(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	measure := func(p *program, _ []string) error {
@@ -84,8 +83,7 @@ func TestSecondsAreForPrograms(t *testing.T) {
 	}
 }
 
-// A level or format that there isn't is a mistake, also one that the log's library
-// would take.
+// An unknown level or format is a usage error, even if zerolog knows it.
 func TestLogSettings(t *testing.T) {
 	for _, args := range [][]string{
 		{"--log-level="}, {"--log-level=trace"}, {"--log-level=fatal"}, {"--log-level=panic"}, {"--log-level=disabled"},

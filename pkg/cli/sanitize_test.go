@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// What came from elsewhere does not command the terminal: not in the message of a log line
-// for people, not in its fields, not in what is said of a command line.
-func TestNothingCommandsTheTerminal(t *testing.T) {
+// Text from elsewhere never controls the terminal: not in the message or the fields of a
+// console log line, and not in a usage error.
+func TestOutputIsSanitized(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	const owned = "a\x1b]0;owned\x07\u202e"
 	for how, c := range map[string]struct {

@@ -14,17 +14,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"nqueens/pkg/testkit"
 )
 
-// childMode names, in the environment, what this test binary is to do as a program.
+// childMode is the environment variable that selects what this test binary does as a child.
 const childMode = "CLI_TEST_CHILD"
 
-// patience is how long a test waits for what should take milliseconds.
-const patience = 20 * time.Second
-
-// child is a program that says ready, waits for its context to end and says by
-// which signal. Then, by mode: obey ends with the cause as its error, drain without
-// one, and ignore goes on.
+// child prints ready, waits for its context to end and prints the signal. Then, by mode:
+// obey ends with the cause as its error, drain without an error, and ignore continues.
 func child(mode string) int {
 	root := &cobra.Command{Use: "child", RunE: func(cmd *cobra.Command, _ []string) error {
 		fmt.Println("ready")
@@ -38,15 +36,14 @@ func child(mode string) int {
 		case "drain":
 			return nil
 		}
-		time.Sleep(2 * patience)
+		time.Sleep(2 * testkit.Stall)
 		return errors.New("nothing ended the program")
 	}}
 	return New(root).Main()
 }
 
-// The first interrupt or SIGTERM ends the context with the signal as its cause, and
-// the program as it likes: with that error it is exit 130 or 143. The second ends
-// the program at once, whatever it does.
+// The first interrupt or SIGTERM ends the context with the signal as its cause; as the error
+// of the program, it means exit code 130 or 143. The second ends the process at once.
 func TestSignals(t *testing.T) {
 	const interrupt, terminate = syscall.SIGINT, syscall.SIGTERM
 	for _, c := range []struct {
@@ -65,7 +62,7 @@ func TestSignals(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %v", c.mode, c.signals), func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
 			defer cancel()
 			program := exec.CommandContext(ctx, os.Args[0])
 			program.Env = append(os.Environ(), childMode+"="+c.mode)
@@ -106,8 +103,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// When the program ends by itself, its context ends with it, and no signal is its
-// cause.
+// When the program ends by itself, its context ends without a signal as its cause.
 func TestNoSignal(t *testing.T) {
 	ctx, stop := withSignals(t.Context())
 	if ctx.Err() != nil {

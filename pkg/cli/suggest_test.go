@@ -2,8 +2,8 @@ package cli
 
 import "testing"
 
-// The word that is nearest to what was written is what may have been meant: in whatever
-// case, at most two letters away, and never with nothing left of it.
+// The suggestion is the nearest word, at most two edits away. Case does not matter, and
+// something of the word remains.
 func TestDidYouMean(t *testing.T) {
 	among := []string{"full", "mirror", "none"}
 	for _, c := range []struct{ word, want string }{
@@ -24,7 +24,7 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
-// The distance of two words is that from either to the other, and what is known of a few.
+// The distance is symmetric, and right for some known pairs.
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// link sets what the linker would have set, until the test ends.
+// link sets the variables of the linker until the test ends.
 func link(t *testing.T, v, c, d string) {
 	t.Helper()
 	wasVersion, wasCommit, wasDate := version, commit, date
@@ -14,8 +14,8 @@ func link(t *testing.T, v, c, d string) {
 	version, commit, date = v, c, d
 }
 
-// The version is what the linker was told, with commit and date where it was told them;
-// --version prints just that, after the program's name.
+// The version, commit and date are those that the linker set. --version prints them after
+// the name of the program.
 func TestVersionOfTheLinker(t *testing.T) {
 	for _, c := range []struct{ version, commit, date, described string }{
 		{"v1.2.3", "ab12cd3", "2026-11-20T15:30:12Z", "v1.2.3 (ab12cd3, 2026-11-20T15:30:12Z)"},
@@ -32,8 +32,8 @@ func TestVersionOfTheLinker(t *testing.T) {
 	}
 }
 
-// What the linker was not told comes from the build, as far as it knows; a version there
-// is in any case, and nothing empty in brackets.
+// What the linker did not set comes from the build information, as far as that has it. There
+// is always a version, and nothing in brackets is empty.
 func TestVersionOfTheBuild(t *testing.T) {
 	shape := regexp.MustCompile(`^[^ ()]+( \([^ (),]+(, [^ (),]+)?\))?$`)
 	for _, c := range []struct{ version, commit, date string }{
