@@ -21,11 +21,11 @@ func TestConnectFailsWithoutAServer(t *testing.T) {
 	stopped := bustest.Server(t)
 	stopped.Stop()
 	for name, cfg := range map[string]bus.Config{
-		"nobody listens": {URL: "nats://" + freeAddress(t)},
-		"of several":     {URL: "nats://" + freeAddress(t) + ",nats://" + freeAddress(t)},
-		"no such host":   {URL: "nats://nqueens.invalid:4222"},
-		"no URL":         {URL: "nats://:port"},
-		"stopped":        {InProcess: stopped},
+		"closed port":  {URL: "nats://" + freeAddress(t)},
+		"of several":   {URL: "nats://" + freeAddress(t) + ",nats://" + freeAddress(t)},
+		"no such host": {URL: "nats://nqueens.invalid:4222"},
+		"no URL":       {URL: "nats://:port"},
+		"stopped":      {InProcess: stopped},
 	} {
 		b, err := bus.Connect(cfg)
 		if err == nil {
@@ -200,7 +200,7 @@ func startServer(t *testing.T, options *server.Options) *server.Server {
 	return s
 }
 
-// freeAddress returns an address on which nobody listens.
+// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -86,7 +86,7 @@ func TestFullTaskQueueRejects(t *testing.T) {
 	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 2)
 	publishTask(t, s.bus, task("n8-b", 0)) // another run has room of its own
 
-	// There is room again when one is done, for the message that was refused too.
+	// After an ack there is room again, also for the message that was rejected.
 	_, lease := take(t, queue(t, s.bus))
 	if err := lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)

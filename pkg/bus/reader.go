@@ -118,8 +118,8 @@ func (r *resultReader) deleteConsumer(ctx context.Context, consumer jetstream.Co
 }
 
 // ensureAndStat creates what is missing and returns the stream of results with its state.
-// It warns of a stream that was nearly full at the last check and still is: nobody has
-// made room.
+// It warns of a stream that was nearly full at the last check and still is: nobody
+// has made room.
 func (r *resultReader) ensureAndStat(ctx context.Context) (jetstream.Stream, error) {
 	stream, err := r.bus.ensure(ctx)
 	if err != nil {

@@ -99,7 +99,8 @@ func (r Registry) get(ctx context.Context, name string) (*storedRecord, error) {
 	}
 	s, err := decodeRecord(name, entry.Value())
 	if err != nil {
-		return nil, fmt.Errorf("record of run %s in bucket %s: %w; to delete it: nats kv del %[2]s %[1]s", name, runsBucket, err)
+		return nil, fmt.Errorf("record of run %s in bucket %s: %w; to delete it: nats kv del %[2]s %[1]s",
+			name, runsBucket, err)
 	}
 	s.revision = entry.Revision()
 	return s, nil

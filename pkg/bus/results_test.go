@@ -217,7 +217,7 @@ func TestReadLeavesNoGoroutine(t *testing.T) {
 	bustest.NoGoroutines(t, "nats.go/jetstream")
 }
 
-// reader reads the results of run n8-a until it is told to end, or the test ends.
+// reader reads the results of run n8-a until it or the test ends.
 type reader struct {
 	results   chan queens.Result
 	positions chan run.StreamPosition

@@ -163,8 +163,8 @@ func withHint(err error) error {
 	var api *jetstream.APIError
 	switch {
 	case errors.As(err, &api) && (api.ErrorCode == errCodeNoStorage || api.ErrorCode == errCodeNoResources):
-		return fmt.Errorf("the server has too little room (results may need %d MiB): make some or give its store another disk: %w",
-			maxResultBytes>>20, err)
+		return fmt.Errorf("the server has too little room (results may need %d MiB): "+
+			"make some or give its store another disk: %w", maxResultBytes>>20, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("the server has no JetStream, start it with --jetstream: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -28,8 +28,8 @@ func encodeProgress(p *run.Progress) ([]byte, error) {
 		State: string(p.State), Done: p.Done, Tasks: p.Tasks, WorkDone: p.WorkDone, Rate: p.Rate,
 		Solutions: p.Solutions.String(),
 		ElapsedNs: uint64(p.Elapsed), EtaMinNs: uint64(p.ETA.Min), EtaMaxNs: uint64(p.ETA.Max),
-		WorkerCount: uint32(p.WorkerCount), Threads: uint64(p.Threads), Republished: p.Republished, Conflicts: uint32(p.Conflicts),
-		Workers: workers,
+		WorkerCount: uint32(p.WorkerCount), Threads: uint64(p.Threads), Workers: workers,
+		Republished: p.Republished, Conflicts: uint32(p.Conflicts),
 	}
 	if p.Total != nil {
 		m.Total = p.Total.String()

@@ -3,17 +3,14 @@ package bus
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -228,74 +225,4 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
-}
-
-func randomTask(rng *rand.Rand) queens.Task {
-	t := queens.Task{
-		Run:      randomRun(rng),
-		ID:       rng.Uint64() >> rng.IntN(64),
-		Attempt:  1 + rng.Uint32N(5),
-		Board:    queens.Board{N: 1 + rng.IntN(queens.MaxN)},
-		Prefixes: make([]queens.Prefix, 1+rng.IntN(40)),
-	}
-	for row := range t.Board.N {
-		t.Board.Allow[row] = rng.Uint32() & t.Board.Columns()
-	}
-	for range rng.IntN(3) {
-		t.ExcludedWorkers = append(t.ExcludedWorkers, randomName(rng, 1))
-	}
-	for i := range t.Prefixes {
-		p := queens.Prefix{
-			Row:   rng.IntN(t.Board.N + 1),
-			Left:  rng.Uint32() & t.Board.Columns(),
-			Right: rng.Uint32() & t.Board.Columns(),
-		}
-		for _, column := range rng.Perm(t.Board.N)[:p.Row] {
-			p.Cols |= 1 << column
-		}
-		t.Prefixes[i] = p
-	}
-	return t
-}
-
-func randomRun(rng *rand.Rand) string {
-	return run.NewName(1+rng.IntN(queens.MaxN), time.Unix(rng.Int64N(1<<32), 0))
-}
-
-func randomResult(rng *rand.Rand) queens.Result {
-	return queens.Result{
-		Run:     randomRun(rng),
-		Task:    rng.Uint64() >> rng.IntN(64),
-		Hash:    rng.Uint64(),
-		Attempt: 1 + rng.Uint32N(5),
-		Count:   rng.Uint64() >> rng.IntN(64),
-		Worker:  randomName(rng, 1),
-		Kernel:  randomName(rng, 1),
-		Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
-	}
-}
-
-func randomHeartbeat(rng *rand.Rand) run.Heartbeat {
-	h := run.Heartbeat{
-		Worker:  randomName(rng, 1),
-		Version: randomName(rng, 0),
-		Kernel:  randomName(rng, 0),
-		Threads: 1 + rng.IntN(1<<16),
-		Leaving: rng.IntN(2) == 1,
-	}
-	for range rng.IntN(4) {
-		h.Held = append(h.Held, run.ActiveTask{
-			Run: randomRun(rng), Task: rng.Uint64() >> rng.IntN(64), Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
-		})
-	}
-	return h
-}
-
-// randomName returns atLeast to 40 letters of one to three bytes.
-func randomName(rng *rand.Rand, atLeast int) string {
-	name := make([]rune, atLeast+rng.IntN(40))
-	for i := range name {
-		name[i] = []rune("aZ0-_. *>\"é女")[rng.IntN(12)]
-	}
-	return string(name)
 }

@@ -176,15 +176,15 @@ func TestReadCatchesUpWithResultsThatDisappear(t *testing.T) {
 				publishResult(t, s.bus, result("n8-a", id))
 			}
 			ctx, stop := context.WithCancel(t.Context())
-			begun, proceed := make(chan struct{}, 10_000), make(chan struct{})
+			received, proceed := make(chan struct{}, 10_000), make(chan struct{})
 			caughtUp, ended := make(chan struct{}, 10), make(chan error, 1)
 			go func() {
 				ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {
-					begun <- struct{}{}
+					received <- struct{}{}
 					<-proceed
 				}, func() { caughtUp <- struct{}{} })
 			}()
-			receive(t, begun, "a result")
+			receive(t, received, "a result")
 			remove(t, s)
 			close(proceed)
 			receive(t, caughtUp, "that it has caught up")

@@ -22,11 +22,11 @@ const bucket = "nq_runs"
 func TestRecordsShowClaimsAndRenewals(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	begun := time.Now()
+	start := time.Now()
 	want := record("n8-a")
 	c := claim(t, s.bus, want)
 	want.State, want.Epoch = run.Running, 1
-	got := readRecord(t, s.other, begun)
+	got := readRecord(t, s.other, start)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the record is\n%+v\nwant\n%+v", got, want)
 	}
@@ -34,7 +34,7 @@ func TestRecordsShowClaimsAndRenewals(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.State, want.Done = run.Stopped, 3
-	if got := readRecord(t, s.other, begun); !reflect.DeepEqual(got, want) {
+	if got := readRecord(t, s.other, start); !reflect.DeepEqual(got, want) {
 		t.Errorf("the record is\n%+v\nwant\n%+v", got, want)
 	}
 }
