@@ -30,7 +30,10 @@ func TestContainers(t *testing.T) {
 	}
 	for _, id := range slices.Concat(c.containers("nats"), c.containers("coordinator"), c.containers("worker")) {
 		info := c.inspect(id)
-		if h := info.HostConfig; !h.ReadonlyRootfs || !slices.Equal(h.CapDrop, []string{"ALL"}) || !slices.Equal(h.SecurityOpt, []string{"no-new-privileges:true"}) {
+		h := info.HostConfig
+		hardened := h.ReadonlyRootfs && slices.Equal(h.CapDrop, []string{"ALL"}) &&
+			slices.Equal(h.SecurityOpt, []string{"no-new-privileges:true"})
+		if !hardened {
 			t.Errorf("container %s has the rights %+v", id, h)
 		}
 		for port, bound := range info.NetworkSettings.Ports {

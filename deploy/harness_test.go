@@ -185,7 +185,8 @@ type hostConfig struct {
 func (c *cluster) inspect(container string) containerInfo {
 	c.t.Helper()
 	var info containerInfo
-	if err := json.Unmarshal([]byte(c.docker(waitTimeout, "container", "inspect", "--format", "{{json .}}", container)), &info); err != nil {
+	out := c.docker(waitTimeout, "container", "inspect", "--format", "{{json .}}", container)
+	if err := json.Unmarshal([]byte(out), &info); err != nil {
 		c.t.Fatal(err)
 	}
 	return info
