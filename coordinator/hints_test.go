@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/session"
 )
 
-// The command line that is told for the same count is one of the same tasks, and says no
-// more than it needs.
+// The command line for counting a board again gives the same tasks, and has no flag that it
+// does not need.
 func TestRestartCommand(t *testing.T) {
 	for _, want := range []string{
 		"8",
@@ -30,13 +30,14 @@ func TestRestartCommand(t *testing.T) {
 		got := restartCommand(&m)
 		command, again := strings.CutPrefix(got, "coordinator count ")
 		if !again || !strings.HasSuffix(got, " --new") {
-			t.Fatalf("%s: the same is %q", want, got)
+			t.Fatalf("%s: the command is %q", want, got)
 		}
 		if same := planned(t, command); same.Hash != m.Hash || same.Symmetry != m.Symmetry || same.Tasks != m.Tasks {
-			t.Errorf("%s: %q is another count", want, got)
+			t.Errorf("%s: %q has other tasks", want, got)
 		}
-		if depth := " --depth "; strings.Contains(want, depth) && !strings.Contains(got, depth) || len(got) > len("coordinator count ")+len(want)+len(" --depth 8 --new") {
-			t.Errorf("%s: the same is %q", want, got)
+		longest := len("coordinator count ") + len(want) + len(" --depth 8 --new")
+		if strings.Contains(want, "--depth") && !strings.Contains(got, "--depth") || len(got) > longest {
+			t.Errorf("%s: the command is %q", want, got)
 		}
 	}
 }

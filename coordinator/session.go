@@ -86,8 +86,8 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 // streams, as with Docker, end with the total.
 const logFlushDelay = 100 * time.Millisecond
 
-// run runs a session and prints its result. It says the first word when the result is stored
-// and published, because a stopped terminal blocks.
+// run runs a session and prints its result, after the result is stored and published,
+// because a stopped terminal blocks.
 func (o *sessionFlags) run(ctx context.Context, app *cli.App, s *session.Session, u *ui, stdout io.Writer) error {
 	defer u.answerSignals()()
 	result, err := s.Run(ctx)

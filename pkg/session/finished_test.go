@@ -24,8 +24,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// written makes the ledger of a run of n = 8 by mirror in a state, with the true counts
-// as they are doctored; it returns the folder of runs and the run's name.
+// written creates a ledger of mirror8 in a state, with the true counts after doctor changed
+// them. It returns the folder of runs and the run's name.
 func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, results []queens.Result) []queens.Result) (data, name string) {
 	t.Helper()
 	m, err := session.Plan(t.Context(), mirror8)
@@ -54,10 +54,10 @@ func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, resu
 	return data, name
 }
 
-// What resume and verify say of a run that is over is what its ledger holds: a
-// contradiction stays one, complete or not, and the published total is contradicted only
-// by counts that can't come to it. A program that splits otherwise contradicts nothing.
-func TestRunsThatAreOver(t *testing.T) {
+// Resuming and verifying a finished run report what its ledger holds: a contradiction stays
+// one, complete or not, and only counts that can't add up to the published total contradict
+// it. A program that splits the board differently contradicts nothing.
+func TestFinishedRuns(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		state  run.State
@@ -129,35 +129,35 @@ func TestRunsThatAreOver(t *testing.T) {
 				}
 			}
 			if c.is == nil && c.says != "" && (exported == nil || errors.Is(exported, queens.ErrContradiction)) {
-				t.Errorf("ledger --task: %v", exported)
+				t.Errorf("export: %v", exported)
 			}
 			if c.known == "" && out.Len() > 0 || c.known != "" && !strings.Contains(out.String(), `"known":"`+c.known+`"`) {
-				t.Errorf("it printed %s, want known %q", &out, c.known)
+				t.Errorf("the JSON object is %s, want known %q", &out, c.known)
 			}
 			if name == "contradicted early, by a sum too large" && !strings.Contains(verified.Error(), "task 5 was counted") {
-				t.Errorf("verify does not name the liar: %v", verified)
+				t.Errorf("verify does not name the wrong task: %v", verified)
 			}
 		})
 	}
 }
 
-// A count that came to a contradiction is not begun again unasked, as by a container that
-// starts again; with --new it is.
+// A count that ended in a contradiction does not start again by itself, as in a container
+// that restarts. With New it does.
 func TestCountAfterAContradiction(t *testing.T) {
 	t.Parallel()
 	data, run := written(t, run.Contradicted, func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r })
 	if result, err := count(t, data, counting(false)); result.Total != nil || !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), run) {
 		t.Errorf("the total is %v, error %v", result.Total, err)
 	}
-	for _, forceNew := range []bool{true, false} { // then the newest run is complete
+	for _, forceNew := range []bool{true, false} { // the second time the newest run is complete
 		if result, err := count(t, data, counting(forceNew)); err != nil || result.Total.String() != "92" {
 			t.Errorf("new: %v: the total is %v, error %v", forceNew, result.Total, err)
 		}
 	}
 }
 
-// A count does not begin afresh over an interrupted one that another version of the program
-// has split otherwise; with --new it does.
+// A count does not start over beside an interrupted run that another version of the program
+// split differently. With New it does.
 func TestCountAfterAnUpgrade(t *testing.T) {
 	t.Parallel()
 	data, run := written(t, run.Stopped, func(m *queens.Manifest, r []queens.Result) []queens.Result {
