@@ -8,32 +8,32 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Heartbeat is what a worker says of itself every few seconds.
+// Heartbeat is what a worker reports every few seconds.
 type Heartbeat struct {
 	Worker  string
-	Version string // Version of the program the worker runs.
+	Version string // Of the worker program.
 	Kernel  string
 	Threads int
-	Leaving bool // Set in the last heartbeat of a worker that stops.
-	// Held are the tasks that the worker searches.
+	Leaving bool // This is the last heartbeat of a worker that stops.
+	// Held are the tasks that the worker is searching.
 	Held []ActiveTask
 }
 
-// ActiveTask is a task in a worker's hands.
+// ActiveTask is a task that a worker is searching.
 type ActiveTask struct {
 	Run  string
 	Task uint64
-	// Elapsed is how long the worker has searched it.
+	// Elapsed is how long the worker has been searching it.
 	Elapsed time.Duration
 }
 
-// maxHeld bounds what one worker may claim: a task a thread.
-const maxHeld = maxThreads
+// Bounds of what one worker may report: a task for each thread.
+const (
+	maxThreads = 1 << 16
+	maxHeld    = maxThreads
+)
 
-// maxThreads bounds what one worker may claim.
-const maxThreads = 1 << 16
-
-// Validate reports the first thing wrong with a heartbeat that came from outside.
+// Validate returns the first thing wrong with a heartbeat from outside.
 func (h *Heartbeat) Validate() error {
 	if h.Worker == "" {
 		return errors.New("heartbeat of a worker without a name")

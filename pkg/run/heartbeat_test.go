@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// validity is a value from outside, and a part of what must be said of it: nothing
-// of a valid one.
+// validity is the result of validating a value, and a part of the expected error, empty if
+// the value is valid.
 type validity struct {
 	name string
 	err  error
@@ -52,9 +52,9 @@ func TestHeartbeatValidate(t *testing.T) {
 		{"a long worker", heartbeat(func(h *run.Heartbeat) { h.Worker = longest + "w" }), "worker name of 129 bytes"},
 		{"a long version", heartbeat(func(h *run.Heartbeat) { h.Version = longest + "w" }), "version of 129 bytes"},
 		{"a long kernel", heartbeat(func(h *run.Heartbeat) { h.Kernel = longest + "w" }), "kernel name of 129 bytes"},
-		{"a worker that commands", heartbeat(func(h *run.Heartbeat) { h.Worker = controlName }), quotedControlName},
-		{"a version that commands", heartbeat(func(h *run.Heartbeat) { h.Version = controlName }), quotedControlName},
-		{"a kernel that commands", heartbeat(func(h *run.Heartbeat) { h.Kernel = controlName }), quotedControlName},
+		{"a control worker", heartbeat(func(h *run.Heartbeat) { h.Worker = controlName }), quotedControlName},
+		{"a control version", heartbeat(func(h *run.Heartbeat) { h.Version = controlName }), quotedControlName},
+		{"a control kernel", heartbeat(func(h *run.Heartbeat) { h.Kernel = controlName }), quotedControlName},
 		{"no thread", heartbeat(func(h *run.Heartbeat) { h.Threads = 0 }), "0 threads"},
 		{"negative threads", heartbeat(func(h *run.Heartbeat) { h.Threads = -1 }), "-1 threads"},
 		{"tasks", heartbeat(func(h *run.Heartbeat) {
@@ -68,7 +68,7 @@ func TestHeartbeatValidate(t *testing.T) {
 	})
 }
 
-// An error about a heartbeat is one short line, however long its fields.
+// An error about a heartbeat is one short line, even if its fields are long.
 func TestErrorsAreShort(t *testing.T) {
 	huge := strings.Repeat("\x00\n", 1<<20)
 	heartbeats := []run.Heartbeat{{Worker: huge}, {Worker: "w", Version: huge}, {Worker: huge[:128], Threads: -1}, {Worker: strings.Repeat("\u202e", 42)}}
@@ -83,7 +83,7 @@ func TestErrorsAreShort(t *testing.T) {
 	}
 }
 
-// controlName is a name that commands the terminal on which it is shown, and shownOwned its quoted form.
+// controlName is a name that controls the terminal; errors show quotedControlName.
 const (
 	controlName       = "a\x1b]0;owned\x07\x1b[2J"
 	quotedControlName = `"a\x1b]0;owned\a\x1b[2J"`

@@ -2,17 +2,17 @@ package run
 
 import "context"
 
-// Lease is a worker's hold on one task. A task whose lease runs out is given to
+// Lease is a worker's hold on one task. When a lease expires the task is delivered to
 // another worker.
 type Lease interface {
-	// Redelivered reports whether the queue has given out the task before: whoever took it
-	// then has handed it back, or has vanished.
+	// Redelivered reports whether the task was delivered before: that worker has released
+	// it, or was lost.
 	Redelivered() bool
-	// Extend asks for the whole length of the lease again, from now on.
+	// Extend restarts the lease with its full length.
 	Extend() error
-	// Ack gives the task up for good, its result being stored, and waits for
-	// the confirmation.
+	// Ack removes the task from the queue, once its result is stored, and waits for the
+	// confirmation.
 	Ack(ctx context.Context) error
-	// Release hands the task back, for another worker to take at once.
+	// Release returns the task to the queue, for another worker to take at once.
 	Release() error
 }

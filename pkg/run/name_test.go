@@ -9,8 +9,7 @@ import (
 	"nqueens/pkg/run"
 )
 
-// A new run is named after its board and the second it started, in UTC, and its
-// name can be one.
+// The name of a new run has its side and start time in UTC, and is valid.
 func TestNewName(t *testing.T) {
 	east := time.FixedZone("east", 9*60*60+30*60)
 	for _, c := range []struct {
@@ -32,14 +31,14 @@ func TestNewName(t *testing.T) {
 	}
 }
 
-// Runs that start in the same second have different names.
+// Runs that start in the same second get different names.
 func TestNewNameIsDistinct(t *testing.T) {
 	at := time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC)
 	names := map[string]bool{}
 	for range 20 {
 		names[run.NewName(18, at)] = true
 	}
-	// Chance may give two of them the same 16 bits, but hardly ever more.
+	// Some of the 16-bit suffixes may be equal by chance, but hardly more than three.
 	if len(names) < 17 {
 		t.Errorf("20 runs have %d names", len(names))
 	}

@@ -10,53 +10,52 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Progress is the state of a run at one moment, for people to look at, here and from
-// elsewhere. Nothing is decided by it.
+// Progress is a snapshot of a run for displays, local and remote. No decision depends on it.
 type Progress struct {
 	Run      string
 	N        int
 	Symmetry queens.Symmetry
-	Placed   int // Queens that were placed beforehand.
+	Placed   int // Queens placed beforehand.
 	State    State
 	Total    *big.Int // nil unless State is Complete.
 
 	Done, Tasks uint64
-	WorkDone    float64  // Share of the estimated work that is done, 0 to 1; 1 when all is.
-	Solutions   *big.Int // Found so far, weighted: grows up to the total. Not nil.
-	Rate        float64  // Solutions a second, of late.
+	WorkDone    float64  // Share of the estimated work that is done, 0 to 1.
+	Solutions   *big.Int // Found so far, weighted: grows to the total. Not nil.
+	Rate        float64  // Recent solutions per second.
 	Elapsed     time.Duration
-	ETA         Range // Time yet to go; zero while it can't be told.
-	WorkerCount int   // Heard of within the last seconds.
-	Threads     int   // Of those workers together.
+	ETA         Range // Remaining time; zero if unknown.
+	WorkerCount int   // With a recent heartbeat.
+	Threads     int   // Of all those workers.
 	Republished uint64
 	Conflicts   int // Tasks whose results contradicted each other, settled or not.
 
-	// WorkerCount are the workers, by name; where there are more than [MaxCrew], those that have
-	// held a task the longest.
+	// Workers are the workers, sorted by name. If there are more than [MaxWorkers], they are
+	// those that have held a task the longest.
 	Workers []WorkerStatus
 }
 
-// MaxWorkers is the greatest number of workers that a snapshot has one by one.
+// MaxWorkers bounds [Progress.Workers].
 const MaxWorkers = 256
 
-// WorkerStatus is a worker in a [Snapshot].
+// WorkerStatus is a worker in a [Progress].
 type WorkerStatus struct {
 	Name        string
 	Kernel      string
 	Threads     int
-	Rate        float64       // Solutions a second, in its last tasks; zero before the first.
-	Held        int           // Tasks that it searches.
-	LongestTask time.Duration // How long it has searched the oldest of those.
+	Rate        float64       // Solutions per second in its last tasks; 0 before the first.
+	Held        int           // Tasks that it is searching.
+	LongestTask time.Duration // How long it has been searching the oldest of them.
 }
 
-// Range is a time that can't be told exactly.
+// Range bounds a duration that is not known exactly.
 type Range struct{ Min, Max time.Duration }
 
-// maxBits bounds the numbers of solutions that a snapshot may have: those of a board of
-// side [queens.MaxN] need some hundred bits.
+// maxBits bounds numbers of solutions: those of a board of side [queens.MaxN] need about a
+// hundred bits.
 const maxBits = 256
 
-// Validate reports the first thing wrong with a snapshot that came from outside.
+// Validate returns the first thing wrong with a progress report from outside.
 func (s *Progress) Validate() error {
 	if err := queens.ValidateRun(s.Run); err != nil {
 		return err
@@ -66,12 +65,12 @@ func (s *Progress) Validate() error {
 		err = s.Workers[i].check()
 	}
 	if err != nil {
-		return fmt.Errorf("snapshot of run %s: %w", s.Run, err)
+		return fmt.Errorf("progress of run %s: %w", s.Run, err)
 	}
 	return nil
 }
 
-// check reports the first thing wrong beside the run and the crew.
+// check returns the first thing wrong apart from the run's name and the workers.
 func (s *Progress) check() error {
 	if err := queens.ValidateN(s.N); err != nil {
 		return err
@@ -90,7 +89,7 @@ func (s *Progress) check() error {
 	case (s.Total != nil) != (s.State == Complete):
 		return fmt.Errorf("the state %s, and a total: %v", s.State, s.Total != nil)
 	case s.Total != nil && !isCount(s.Total), !isCount(s.Solutions):
-		return fmt.Errorf("a number of solutions that is none, negative, or has more than %d bits", maxBits)
+		return fmt.Errorf("a number of solutions that is missing, negative, or has more than %d bits", maxBits)
 	case s.Placed < 0 || s.Placed > s.N:
 		return fmt.Errorf("%d placed queens on a board of side %d", s.Placed, s.N)
 	case s.Done > s.Tasks:
@@ -100,11 +99,11 @@ func (s *Progress) check() error {
 	case !isRate(s.Rate):
 		return fmt.Errorf("the rate is %v", s.Rate)
 	case s.Elapsed < 0 || s.ETA.Min < 0 || s.ETA.Max < s.ETA.Min:
-		return fmt.Errorf("times that run backwards: %v elapsed, %v to %v to go", s.Elapsed, s.ETA.Min, s.ETA.Max)
+		return fmt.Errorf("negative or reversed times: %v elapsed, %v to %v remaining", s.Elapsed, s.ETA.Min, s.ETA.Max)
 	case s.WorkerCount < 0 || s.Threads < 0 || s.Conflicts < 0:
 		return fmt.Errorf("%d workers, %d threads, %d conflicts", s.WorkerCount, s.Threads, s.Conflicts)
 	case len(s.Workers) > MaxWorkers:
-		return fmt.Errorf("%d workers one by one, more than %d", len(s.Workers), MaxWorkers)
+		return fmt.Errorf("a list of %d workers, more than %d", len(s.Workers), MaxWorkers)
 	}
 	return nil
 }
@@ -135,5 +134,5 @@ func (m *WorkerStatus) check() error {
 // isCount reports whether x can be a number of solutions.
 func isCount(x *big.Int) bool { return x != nil && x.Sign() >= 0 && x.BitLen() <= maxBits }
 
-// isRate reports whether x can be a number a second.
+// isRate reports whether x can be a rate.
 func isRate(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }

@@ -11,10 +11,10 @@ import (
 	"nqueens/pkg/run"
 )
 
-// A snapshot is valid at the edges of what a run can be, and not beyond them.
+// Progress is valid at the limits of what a run can be, and not beyond them.
 func TestProgressValidate(t *testing.T) {
 	type change = func(s *run.Progress)
-	member := func(f func(m *run.WorkerStatus)) change { return func(s *run.Progress) { f(&s.Workers[0]) } }
+	worker := func(f func(m *run.WorkerStatus)) change { return func(s *run.Progress) { f(&s.Workers[0]) } }
 	for name, c := range map[string]struct {
 		change change
 		valid  bool
@@ -51,20 +51,20 @@ func TestProgressValidate(t *testing.T) {
 		"negative workers":    {func(s *run.Progress) { s.WorkerCount = -1 }, false},
 		"negative threads":    {func(s *run.Progress) { s.Threads = -1 }, false},
 		"negative conflicts":  {func(s *run.Progress) { s.Conflicts = -1 }, false},
-		"nobody":              {func(s *run.Progress) { s.Workers = nil }, true},
-		"a full crew":         {func(s *run.Progress) { s.Workers = workers(run.MaxWorkers) }, true},
-		"too large a crew":    {func(s *run.Progress) { s.Workers = workers(run.MaxWorkers + 1) }, false},
-		"a long name":         {member(func(m *run.WorkerStatus) { m.Name = strings.Repeat("x", 128) }), true},
-		"too long a name":     {member(func(m *run.WorkerStatus) { m.Name = strings.Repeat("x", 129) }), false},
-		"a worker of no name": {member(func(m *run.WorkerStatus) { m.Name = "" }), false},
-		"too long a kernel":   {member(func(m *run.WorkerStatus) { m.Kernel = strings.Repeat("x", 129) }), false},
-		"a commanding name":   {member(func(m *run.WorkerStatus) { m.Name = controlName }), false},
-		"a commanding kernel": {member(func(m *run.WorkerStatus) { m.Kernel = controlName }), false},
-		"no threads":          {member(func(m *run.WorkerStatus) { m.Threads = 0 }), false},
-		"a rate of no number": {member(func(m *run.WorkerStatus) { m.Rate = math.NaN() }), false},
-		"nothing held":        {member(func(m *run.WorkerStatus) { m.Held, m.LongestTask = 0, 0 }), true},
-		"less than nothing":   {member(func(m *run.WorkerStatus) { m.Held = -1 }), false},
-		"held backwards":      {member(func(m *run.WorkerStatus) { m.LongestTask = -1 }), false},
+		"no workers":          {func(s *run.Progress) { s.Workers = nil }, true},
+		"most workers":        {func(s *run.Progress) { s.Workers = workers(run.MaxWorkers) }, true},
+		"too many workers":    {func(s *run.Progress) { s.Workers = workers(run.MaxWorkers + 1) }, false},
+		"a long name":         {worker(func(m *run.WorkerStatus) { m.Name = strings.Repeat("x", 128) }), true},
+		"too long a name":     {worker(func(m *run.WorkerStatus) { m.Name = strings.Repeat("x", 129) }), false},
+		"a worker of no name": {worker(func(m *run.WorkerStatus) { m.Name = "" }), false},
+		"too long a kernel":   {worker(func(m *run.WorkerStatus) { m.Kernel = strings.Repeat("x", 129) }), false},
+		"a control name":      {worker(func(m *run.WorkerStatus) { m.Name = controlName }), false},
+		"a control kernel":    {worker(func(m *run.WorkerStatus) { m.Kernel = controlName }), false},
+		"no threads":          {worker(func(m *run.WorkerStatus) { m.Threads = 0 }), false},
+		"a rate of no number": {worker(func(m *run.WorkerStatus) { m.Rate = math.NaN() }), false},
+		"nothing held":        {worker(func(m *run.WorkerStatus) { m.Held, m.LongestTask = 0, 0 }), true},
+		"less than nothing":   {worker(func(m *run.WorkerStatus) { m.Held = -1 }), false},
+		"held backwards":      {worker(func(m *run.WorkerStatus) { m.LongestTask = -1 }), false},
 	} {
 		s := run.Progress{
 			Run: "n8-a", N: 8, Symmetry: queens.Full, State: run.Running, Done: 3, Tasks: 7, WorkDone: 0.4, Solutions: big.NewInt(40),
@@ -81,7 +81,7 @@ func TestProgressValidate(t *testing.T) {
 	}
 }
 
-// workers returns so many workers.
+// workers returns the given number of workers.
 func workers(number int) (all []run.WorkerStatus) {
 	for range number {
 		all = append(all, run.WorkerStatus{Name: "w", Kernel: "generic", Threads: 2, Rate: 1, Held: 1, LongestTask: time.Second})

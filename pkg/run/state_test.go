@@ -6,8 +6,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// A run is finished when it was counted to its end or cancelled; any other can go on,
-// also one in a state that another version of the program gave it.
+// A run is finished if it was counted completely or cancelled. Any other can be resumed, also
+// one in a state that only another version of the program knows.
 func TestFinished(t *testing.T) {
 	for state, want := range map[run.State]bool{
 		run.Running:      false,
