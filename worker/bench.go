@@ -16,7 +16,7 @@ import (
 type benchReport struct {
 	N     int    `json:"n"`
 	Total string `json:"total"`
-	// Seconds is the time of search and prefix generation, without process start.
+	// Seconds is the time of prefix generation and search, without process start.
 	Seconds  float64         `json:"seconds"`
 	Kernel   string          `json:"kernel"`
 	Threads  int             `json:"threads"`
@@ -31,8 +31,8 @@ func benchCommand(*cli.App) *cobra.Command {
 		Use:   "bench N",
 		Short: "Time a whole count in this process, without any server",
 		Long: `Count the ways to place N queens on a board of side N (1 to 32) in this process, without
-any server, and print the total and the time of the search. A total that is not the
-published one is exit code 3.`,
+any server, and print the total and the time of the search. The exit code is 3 if the
+total is not the published one.`,
 		Example: `  worker bench 16
   worker bench 14 --kernel generic --threads 1 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -10,10 +10,10 @@ import (
 	"nqueens/pkg/kernel"
 )
 
-// kernelReport is what kernels prints of one.
+// kernelReport is what kernels prints for each kernel.
 type kernelReport struct {
 	Kernel string `json:"kernel"`
-	Auto   bool   `json:"auto"` // it is the one that --kernel auto stands for
+	Auto   bool   `json:"auto"` // --kernel auto selects it
 }
 
 func kernelsCommand() *cobra.Command {
@@ -21,8 +21,8 @@ func kernelsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "List the kernels that this machine can run, the fastest (auto) first",
-		Long: `List the kernels, the implementations of the search, that this machine can run: the
-fastest first, which is the one that --kernel auto stands for. generic runs anywhere.`,
+		Long: `List the kernels, the implementations of the search, that this machine can run. The first
+is the fastest: --kernel auto selects it. The kernel generic runs on any machine.`,
 		Example: `  worker kernels
   worker kernels --json`,
 		Args: cli.NoArguments,

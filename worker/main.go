@@ -1,5 +1,4 @@
-// Command worker is what a machine runs: it takes tasks from a NATS server, counts
-// them, and gives back the results.
+// Command worker takes tasks from a NATS server, counts them, and publishes the results.
 package main
 
 import (
@@ -17,7 +16,7 @@ func main() {
 	}
 	app := cli.New(root)
 	run := runCommand(app)
-	// worker alone is worker run.
+	// Without a subcommand, worker does what worker run does.
 	root.Long, root.Example, root.Args, root.RunE = run.Long, run.Example, cli.NoArguments, run.RunE
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, taskCommand(app), benchCommand(app), kernelsCommand(), cli.HealthCommand("worker"))

@@ -29,10 +29,10 @@ func runCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Take tasks and count them until stopped (the default)",
-		Long: `Take tasks from a NATS server and count them until stopped. A server, or a
-coordinator, that is not there yet is waited for. At the first Ctrl-C or SIGTERM
-the worker takes no more, finishes or hands back what it holds, and leaves; at the
-second it ends at once. Whatever way it ends, nothing is lost.`,
+		Long: `Take tasks from a NATS server and count them until stopped. The worker waits for a
+server and a coordinator that are not running yet. The first Ctrl-C or SIGTERM makes
+it finish or release the tasks that it holds, and exit; the second ends it at once.
+However it ends, no result of the run is lost.`,
 		Example: `  worker --nats nats://127.0.0.1:4222
   worker --nats nats://127.0.0.1:4222 --threads 4`,
 		Args: cli.NoArguments,
@@ -87,12 +87,12 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.http != "" {
-		answers, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected})
+		server, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected})
 		if err != nil {
 			return err
 		}
-		app.Log.Info().Str("http", answers.Address()).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
-		group.Go(func() error { return answers.Serve(ctx) })
+		app.Log.Info().Str("http", server.Address()).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
+		group.Go(func() error { return server.Serve(ctx) })
 	}
 	group.Go(func() error { return b.WaitClosed(ctx) })
 	group.Go(func() error { defer stop(); w.Run(ctx); return nil })
@@ -101,7 +101,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	return err
 }
 
-// host names this machine for people.
+// host returns the name of this machine, for people.
 func host() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -110,7 +110,7 @@ func host() string {
 	return name
 }
 
-// kernelFlag is the flag that chooses among the kernels of this machine.
+// kernelFlag returns a flag whose values are the kernels of this machine.
 func kernelFlag(p *string) *cli.Enum {
 	return cli.NewEnum(p, kernel.Auto, kernel.Names()...).WithScope("this machine")
 }

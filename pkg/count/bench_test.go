@@ -33,8 +33,8 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// benchmark times a search on the boards from side 12 to that of the largest for
-// which it takes some seconds.
+// benchmark measures a search on the boards from side 12 to the given one, which takes some
+// seconds.
 func benchmark(b *testing.B, search string, s queens.Symmetry, largest int, total func(n int) uint64) {
 	for n := 12; n <= largest; n++ {
 		b.Run(fmt.Sprintf("search=%s/symmetry=%s/n=%d", search, s, n), func(b *testing.B) {
@@ -50,7 +50,7 @@ func benchmark(b *testing.B, search string, s queens.Symmetry, largest int, tota
 	}
 }
 
-// bitmask is the search that the kernels started from.
+// bitmask is the textbook search.
 //
 // References: M. Richards, "Backtracking algorithms in MCPL using bit patterns and
 // recursion", University of Cambridge TR 433, 1997.

@@ -14,15 +14,13 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
+	"nqueens/pkg/testkit"
 )
 
 var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
-// patience is how long a test waits for what should take milliseconds.
-const patience = 20 * time.Second
-
-// The three symmetries agree with each other and with the published total, on every
-// kernel that this machine has.
+// The three symmetries agree with each other and with the published total, with every
+// kernel of this machine.
 func TestTotals(t *testing.T) {
 	for _, k := range kernel.Available() {
 		for n := 1; n <= 14; n++ {
@@ -40,7 +38,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// The total does not depend on the number of threads, more than there are tasks too.
+// The total does not depend on the number of threads, even if there are more threads than
+// tasks.
 func TestThreads(t *testing.T) {
 	const n = 13
 	known, _ := queens.KnownTotal(n)
@@ -54,8 +53,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// Each thread has a counter of its own, and every prefix is counted once: with one
-// solution to a prefix, the total is 8/k times their number.
+// Each thread has its own counter, and every prefix is counted once: with one solution per
+// prefix, the total is 8/k times their number.
 func TestEveryPrefixIsCountedOnce(t *testing.T) {
 	const n = 17
 	prefixes := prefixes(t, n, queens.Mirror)
@@ -96,8 +95,8 @@ func prefixes(t *testing.T, n int, s queens.Symmetry) int64 {
 	return sum
 }
 
-// A count whose context ends gives the cause and no total, at once: to its end it
-// would take many minutes.
+// A cancelled count returns the cause and no total, at once: the whole count would take
+// many minutes.
 func TestCancelled(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	for _, threads := range []int{1, 4} {
@@ -124,7 +123,7 @@ func TestCancelled(t *testing.T) {
 				if !errors.Is(err, errStop) || got.Total != nil {
 					t.Errorf("total %v (error %v), want the cause of the end", got.Total, err)
 				}
-				if took := time.Since(start); took > patience {
+				if took := time.Since(start); took > testkit.Stall {
 					t.Errorf("stopped after %v", took)
 				}
 			})
@@ -132,8 +131,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// There is no total of a part of the tasks, though each search that began went to
-// its end.
+// A count that is cancelled between tasks returns no total, although each search that began
+// was completed.
 func TestCancelledBetweenSearches(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -149,8 +148,8 @@ func TestCancelledBetweenSearches(t *testing.T) {
 	}
 }
 
-// A search that fails ends the count with its error and no total; the searches of
-// the other threads are stopped, and waited for.
+// A search that fails ends the count with its error and no total. The count stops the
+// searches of the other threads and waits for them.
 func TestFailedSearch(t *testing.T) {
 	errBroken := errors.New("broken")
 	var calls, running atomic.Int64
@@ -174,7 +173,7 @@ func TestFailedSearch(t *testing.T) {
 	}
 }
 
-// What can't be counted is an error that says why, before any search.
+// A job that can't be counted is an error that says why, before any search.
 func TestInvalidJobs(t *testing.T) {
 	for _, c := range []struct {
 		n       int
@@ -203,7 +202,7 @@ func TestInvalidJobs(t *testing.T) {
 	}
 }
 
-// fake is a counter that does not search, and must not be called by two threads.
+// fake is a counter that does not search. Two threads must not call it.
 type fake struct {
 	busy  atomic.Bool
 	count func(ctx context.Context) (perPrefix uint64, err error)

@@ -11,7 +11,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// With one queen placed on any square of a small board, or two, every kernel counts the
+// With one or two queens placed on any squares of a small board, every kernel counts the
 // solutions of the plain search that have queens there.
 func TestPlaced(t *testing.T) {
 	for n := 1; n <= 6; n++ {
@@ -29,8 +29,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// So they do with any number of queens on larger boards: queens of a solution, so that
-// there is one, or any that do not attack each other.
+// The same holds for any number of queens on larger boards: queens of a solution, so that
+// there is one, or any queens that do not attack each other.
 func TestRandomPlaced(t *testing.T) {
 	for n := 8; n <= 11; n++ {
 		solutions := slices.Collect(oracle.Boards(n))
@@ -57,7 +57,7 @@ func TestRandomPlaced(t *testing.T) {
 	}
 }
 
-// The completions of all places of the top queen make the published total.
+// The completions of all placements of the top queen sum to the published total.
 func TestPlacedMakeTheTotal(t *testing.T) {
 	const n = 11
 	for _, k := range kernel.Available() {
@@ -92,7 +92,7 @@ func expectPlaced(t *testing.T, n int, solutions [][]int, placed ...queens.Squar
 	}
 }
 
-// Placed queens that can't be counted are an error before any search.
+// Placed queens that can't be counted are an error, before any search.
 func TestInvalidPlaced(t *testing.T) {
 	for _, job := range []count.Job{
 		{N: 8, Symmetry: queens.Full, Placed: []queens.Square{{Row: 0, Column: 0}}},

@@ -13,11 +13,10 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkSplit tells what cutting a count into tasks costs the fastest kernel: the
-// time in all tasks of the default split over the time in one call for each whole
-// class, on one thread. Each class is searched both ways in turn, so that both meet
-// the same machine. An iteration is a count both ways, and the ratio the median of
-// the iterations'. See scripts/bench split.
+// BenchmarkSplit measures what splitting a count into tasks costs the fastest kernel: the
+// time of all tasks of the default split, divided by the time of one call per class, on one
+// thread. It searches each class both ways in turn, so that both see the same machine. An
+// iteration is a count both ways, and the ratio is the median of the iterations. See scripts/bench split.
 func BenchmarkSplit(b *testing.B) {
 	for _, n := range []int{17, 18, 19} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
