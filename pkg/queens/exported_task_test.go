@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// samplePlain and sampleCounted are the lines of the task of sample, whose class has
-// k = 3, without and with a count.
+// samplePlain and sampleCounted are the export of sample's task with k = 3, without and with a
+// count.
 const (
 	samplePlain = `{"run":"n8-20261120-153012-ab12","task":7,"hash":"e819903644114fbc","k":3,` +
 		`"allow":[255,255,255,255,255,255,255,255],"prefixes":[[1,1,2,0],[2,66,136,32],[2,40,96,18]]}`
@@ -27,41 +27,40 @@ func sampleResult() *queens.Result {
 	return &queens.Result{Attempt: 2, Count: math.MaxUint64, Worker: "w", Kernel: "generic", Elapsed: 1500 * time.Millisecond}
 }
 
-// The form of a line never changes: exports of years ago, and other programs, have it.
+// The format of a line never changes: old exports and other programs use it.
 func TestExportedTaskIsPinned(t *testing.T) {
 	task := sample()
-	for want, subtotal := range map[string]queens.ExportedTask{
+	for want, exported := range map[string]queens.ExportedTask{
 		samplePlain:   queens.NewExportedTask(&task, 3, nil),
 		sampleCounted: queens.NewExportedTask(&task, 3, sampleResult()),
 	} {
-		if got, err := json.Marshal(subtotal); string(got) != want || err != nil {
+		if got, err := json.Marshal(exported); string(got) != want || err != nil {
 			t.Errorf("the line is\n%s (error %v), want\n%s", got, err, want)
 		}
 	}
 }
 
-// What is written is read as it was, and leads to the task to count: of any board, with
-// prefixes of any depth, counted or not.
+// An exported task survives encoding and decoding, and Task returns what it was made from: any
+// board, prefixes of any depth, counted or not.
 func TestExportedTasksSurvive(t *testing.T) {
 	for seed := range uint64(200) {
-		subtotal, task := randomExportedTask(rand.New(rand.NewPCG(seed, 0)))
-		line, err := json.Marshal(subtotal)
+		exported, task := randomExportedTask(rand.New(rand.NewPCG(seed, 0)))
+		line, err := json.Marshal(exported)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		var got queens.ExportedTask
-		if err := json.Unmarshal(line, &got); err != nil || !reflect.DeepEqual(got, subtotal) {
-			t.Fatalf("seed %d: %+v is read as %+v (error %v)", seed, subtotal, got, err)
+		if err := json.Unmarshal(line, &got); err != nil || !reflect.DeepEqual(got, exported) {
+			t.Fatalf("seed %d: %+v is read as %+v (error %v)", seed, exported, got, err)
 		}
-		task.Attempt = max(subtotal.Attempt, 1)
+		task.Attempt = max(exported.Attempt, 1)
 		if again, err := got.Task(); err != nil || !reflect.DeepEqual(again, task) {
 			t.Fatalf("seed %d: the task to count is %+v (error %v), want %+v", seed, again, err, task)
 		}
 	}
 }
 
-// A line that is not what an export writes is refused, and the error says what is
-// wrong, in short.
+// A line that no export writes is rejected, with a short error that says why.
 func TestInvalidExportedTasks(t *testing.T) {
 	const eightRows = `[255,255,255,255,255,255,255,255]`
 	const prefixes = `[[1,1,2,0],[2,66,136,32],[2,40,96,18]]`
@@ -120,7 +119,7 @@ func TestInvalidExportedTasks(t *testing.T) {
 	})
 }
 
-// What can't be read back is not written.
+// An invalid task is not encoded.
 func TestInvalidExportedTasksAreNotWritten(t *testing.T) {
 	task := sample()
 	for name, spoil := range map[string]func(s *queens.ExportedTask){
@@ -141,14 +140,14 @@ func TestInvalidExportedTasksAreNotWritten(t *testing.T) {
 	}
 }
 
-// Any bytes may come: none makes the reader panic, and what is read is valid, leads to
-// a valid task, and is the same when it is written again.
+// No input makes the decoder panic. What it accepts is valid, has a valid task, and survives
+// encoding and decoding.
 func FuzzExportedTask(f *testing.F) {
 	f.Add([]byte(samplePlain))
 	f.Add([]byte(sampleCounted))
 	for seed := range uint64(10) {
-		subtotal, _ := randomExportedTask(rand.New(rand.NewPCG(seed, 1)))
-		line, err := json.Marshal(subtotal)
+		exported, _ := randomExportedTask(rand.New(rand.NewPCG(seed, 1)))
+		line, err := json.Marshal(exported)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -181,7 +180,7 @@ func checkExportedTask(t *testing.T, line []byte) {
 	}
 }
 
-// correctHash gives a line the hash that belongs to it: random bytes would never come past it.
+// correctHash replaces the hash of a line by the right one, which random bytes never have.
 func correctHash(line []byte) (mended []byte, ok bool) {
 	var fields map[string]json.RawMessage
 	var parts struct {
@@ -205,7 +204,7 @@ func correctHash(line []byte) (mended []byte, ok bool) {
 	return mended, err == nil
 }
 
-// randomExportedTask returns a line and the task that it is of, every other one counted.
+// randomExportedTask returns an exported task, half of them counted, and its task.
 func randomExportedTask(rng *rand.Rand) (queens.ExportedTask, queens.Task) {
 	n := 1 + rng.IntN(queens.MaxN)
 	task := queens.Task{Run: "r", ID: rng.Uint64(), Board: randomBoard(rng, n, rng.IntN(4))}

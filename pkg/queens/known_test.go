@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// published are the totals for n = 1, 2, …, as The On-Line Encyclopedia of Integer
-// Sequences has them, https://oeis.org/A000170.
+// published are the totals for n = 1, 2, … of The On-Line Encyclopedia of Integer Sequences,
+// https://oeis.org/A000170.
 var published = []string{
 	"1", "0", "0", "2", "10", "4", "40", "92", "352", "724", "2680", "14200", "73712", "365596",
 	"2279184", "14772512", "95815104", "666090624", "4968057848", "39029188884", "314666222712",
@@ -18,7 +18,7 @@ var published = []string{
 	"234907967154122528",
 }
 
-// The known totals are the published ones, and there are no others.
+// The known totals are exactly the published ones.
 func TestKnownTotal(t *testing.T) {
 	for i, want := range published {
 		n := i + 1
@@ -43,7 +43,7 @@ func TestKnownTotalAgreesWithTheOracle(t *testing.T) {
 	}
 }
 
-// A known total is the caller's own: to change it changes no later one.
+// KnownTotal returns a copy: modifying it does not affect later calls.
 func TestKnownTotalIsACopy(t *testing.T) {
 	first, _ := queens.KnownTotal(8)
 	first.Add(first, big.NewInt(1))

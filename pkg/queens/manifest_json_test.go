@@ -10,12 +10,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// sampleManifest is a manifest as it is kept, with all its fields.
+// sampleManifest is a stored manifest with all fields but placed.
 const sampleManifest = `{"splitter":2,"n":4,"symmetry":"mirror","tasks":5,` +
 	`"hash":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",` +
 	`"classes":[{"k":4,"allow":[3,15,15,15],"depth":2,"batch":1,"first":0},{"k":2,"allow":[4,3,15,15],"depth":4,"batch":16384,"first":3}]}`
 
-// The form in which a manifest is kept never changes: ledgers on disk have it.
+// The format of a manifest never changes: ledgers on disk use it.
 func TestManifestIsPinned(t *testing.T) {
 	var m queens.Manifest
 	if err := json.Unmarshal([]byte(sampleManifest), &m); err != nil {
@@ -39,7 +39,7 @@ func TestManifestIsPinned(t *testing.T) {
 	}
 }
 
-// Any manifest comes back as it was kept.
+// Any manifest survives encoding and decoding.
 func TestManifestsRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
 		m := randomManifest(rand.New(rand.NewPCG(seed, 0)))
@@ -54,8 +54,8 @@ func TestManifestsRoundTrip(t *testing.T) {
 	}
 }
 
-// What was kept otherwise, or has been damaged, is refused: the error says what is
-// wrong, and the manifest stays as it was.
+// An invalid or damaged manifest is rejected with an error that says why, and the receiver is
+// not modified.
 func TestInvalidManifests(t *testing.T) {
 	_, classes, _ := strings.Cut(sampleManifest, `"classes":`)
 	with := func(before, after string) error {
@@ -99,14 +99,14 @@ func TestInvalidManifests(t *testing.T) {
 	})
 }
 
-// manyRows is a manifest of side n, each of whose rows allows column 0.
+// manyRows returns a manifest of side n whose rows allow column 0.
 func manyRows(n int) string {
 	rows := "[1" + strings.Repeat(",1", n-1) + "]"
 	return strings.NewReplacer(`"n":4`, `"n":33`, `[3,15,15,15]`, rows, `[4,3,15,15]`, rows).Replace(sampleManifest)
 }
 
-// Any bytes may be on a damaged disk: none makes the reader panic, and what is read is
-// valid and the same when it is kept again.
+// No input makes the decoder panic. What it accepts is valid and survives encoding and
+// decoding.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(sampleManifest))
 	f.Add([]byte(manyRows(33)))
@@ -131,7 +131,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// randomManifest returns a valid manifest, though not one that the splitter would make.
+// randomManifest returns a valid manifest, though not one that package split makes.
 func randomManifest(rng *rand.Rand) queens.Manifest {
 	n := 1 + rng.IntN(queens.MaxN)
 	m := queens.Manifest{SplitVersion: rng.IntN(3), N: n, Symmetry: queens.Full}

@@ -7,8 +7,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A task id leads to the class that has the task, past classes that have none; and each
-// class has as many tasks as lead to it.
+// ClassOf returns the class of a task, also after classes without tasks, and TasksOf the number
+// of tasks of a class.
 func TestClassOf(t *testing.T) {
 	for _, sizes := range [][]int{
 		{1}, {5}, {2, 3}, {0, 1}, {1, 0}, {0, 0, 4}, {4, 0, 0}, {2, 0, 3}, {2, 0, 0, 3}, {0, 2, 0, 0, 1, 0}, {1, 1, 1, 1},
@@ -25,7 +25,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// checkClassOf gives ids to classes of so many tasks each, and wants both back.
+// checkClassOf checks ClassOf and TasksOf on classes of the given sizes.
 func checkClassOf(t *testing.T, sizes []int) {
 	t.Helper()
 	var m queens.Manifest
@@ -49,7 +49,7 @@ func checkClassOf(t *testing.T, sizes []int) {
 	}
 }
 
-// Task ids of the largest runs lead to their class too.
+// ClassOf and TasksOf work for ids up to 2^64-1.
 func TestClassOfLargeIDs(t *testing.T) {
 	m := queens.Manifest{Classes: []queens.ClassPlan{{First: 0}, {First: 1 << 63}, {First: 1<<64 - 1}}, Tasks: 1<<64 - 1}
 	for id, want := range map[uint64]int{0: 0, 1<<63 - 1: 0, 1 << 63: 1, 1<<64 - 2: 1} {

@@ -8,14 +8,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// controlName is a name that commands the terminal on which it is shown: it changes the window's
-// title and clears the screen. shownOwned is how errors quote it.
+// controlName is a name that controls the terminal: it changes the window's title and clears
+// the screen. Errors show quotedControlName.
 const (
 	controlName       = "a\x1b]0;owned\x07\x1b[2J"
 	quotedControlName = `"a\x1b]0;owned\a\x1b[2J"`
 )
 
-// texts are some, with what a terminal may be given of them.
+// texts are texts and their sanitized forms.
 var texts = map[string]string{
 	"":                                     "",
 	"worker zürich-3 · 76–80 s ♛":          "worker zürich-3 · 76–80 s ♛",
@@ -28,7 +28,7 @@ var texts = map[string]string{
 	"no longer UTF-8 \ufffd": "no longer UTF-8 ?",
 }
 
-// What a terminal would obey becomes a question mark, and all else stays as it is.
+// Characters that control a terminal become question marks, and all others stay.
 func TestSanitize(t *testing.T) {
 	for text, want := range texts {
 		if got := queens.Sanitize(text); got != want {
@@ -37,15 +37,15 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-// Names are valid if they are printable as they are, and not too long; a clean name always
-// is, and a valid name is clean.
+// A name is valid if it is printable and not too long. Sanitized names are valid, and valid
+// names stay as they are.
 func TestNames(t *testing.T) {
 	for text, shown := range texts {
 		if err := queens.ValidateName("a name", text); (err == nil) != (text == shown) {
 			t.Errorf("%+q: %v", text, err)
 		}
 		if got := queens.SanitizeName(text); got != shown {
-			t.Errorf("%+q is cleaned to %+q, want %+q", text, got, shown)
+			t.Errorf("%+q is sanitized to %+q, want %+q", text, got, shown)
 		}
 	}
 	for length, text := range map[int]string{
@@ -53,7 +53,7 @@ func TestNames(t *testing.T) {
 	} {
 		clean := queens.SanitizeName(text)
 		if err := queens.ValidateName("a name", clean); err != nil || len(clean) != length || !strings.HasPrefix(text, clean) {
-			t.Errorf("%q is cleaned to %q, of %d bytes (%v), want %d", text, clean, len(clean), err, length)
+			t.Errorf("%q is sanitized to %q, of %d bytes (%v), want %d", text, clean, len(clean), err, length)
 		}
 	}
 	err := queens.ValidateName("an owner", strings.Repeat("\x00", utf8.RuneSelf))

@@ -9,7 +9,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A full board allows every square of its rows and no other, for every side.
+// A full board of any side allows all its squares and no others.
 func TestFullBoard(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		b := queens.FullBoard(n)
@@ -26,16 +26,16 @@ func TestFullBoard(t *testing.T) {
 	}
 }
 
-// A side that can't be counted is an error, and no board.
+// ValidateN rejects sides that can't be counted, and FullBoard panics.
 func TestValidateN(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		if err := queens.ValidateN(n); err != nil {
-			t.Errorf("CheckN(%d): %v", n, err)
+			t.Errorf("ValidateN(%d): %v", n, err)
 		}
 	}
 	for _, n := range []int{math.MinInt, -32, -1, 0, 33, 64, math.MaxInt} {
 		if queens.ValidateN(n) == nil {
-			t.Errorf("CheckN(%d) finds nothing wrong", n)
+			t.Errorf("ValidateN(%d) returns no error", n)
 		}
 		func() {
 			defer func() {
@@ -48,9 +48,8 @@ func TestValidateN(t *testing.T) {
 	}
 }
 
-// After any queens, attacking each other or not, on any board, a prefix attacks
-// what plain flags of columns and diagonals attack, leaves free what they leave of
-// the allowed squares, and is valid.
+// After any queens on any board, attacking each other or not, a prefix is valid and has the
+// attacked and free squares that plain flags of columns and diagonals have.
 func TestPlace(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for seed := range uint64(20) {
@@ -75,7 +74,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A queen at the edge attacks nothing beyond it, on the widest board too.
+// A queen at the edge attacks nothing beyond it, also on the widest board.
 func TestPlaceAtTheEdge(t *testing.T) {
 	for _, c := range []struct {
 		n, col int
@@ -96,8 +95,8 @@ func TestPlaceAtTheEdge(t *testing.T) {
 	}
 }
 
-// Queens put on a board beforehand, attacking each other or not, leave of every row
-// what no other queen attacks, and of their own row their square alone.
+// After queens were placed beforehand, attacking each other or not, each row allows only
+// squares that no queen attacks, and the row of a queen only its square.
 func TestPreplace(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for seed := range uint64(20) {
@@ -114,8 +113,8 @@ func TestPreplace(t *testing.T) {
 	}
 }
 
-// A queen on any square of a board, the corners of the widest too, takes what it
-// attacks and nothing else.
+// A queen placed on any square, also in the corners of the widest board, removes the squares
+// that it attacks and no others.
 func TestPreplaceOnEverySquare(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 31, 32} {
 		for row := range n {
@@ -130,7 +129,7 @@ func TestPreplaceOnEverySquare(t *testing.T) {
 	}
 }
 
-// A fixed queen stands whether or not its square was allowed.
+// Preplace allows a square that was not allowed before.
 func TestPreplaceOnForbiddenSquare(t *testing.T) {
 	b := queens.Board{N: 32}
 	b.Preplace(0, 31)
@@ -152,7 +151,7 @@ func squaresOf(b *queens.Board) [][]bool {
 	return squares
 }
 
-// preplaceOn is Fix, one square at a time.
+// preplaceOn is Preplace, one square at a time.
 func preplaceOn(squares [][]bool, row, col int) {
 	for r := range squares {
 		for c := range squares[r] {
@@ -191,7 +190,7 @@ func (f *flags) place(row, col int) {
 	f.column[col], f.sum[row+col], f.difference[row-col+f.n] = true, true, true
 }
 
-// compare holds a prefix of so many rows to the flags.
+// compare compares a prefix of so many rows with the flags.
 func (f *flags) compare(t *testing.T, b *queens.Board, p queens.Prefix, rows int) {
 	t.Helper()
 	if p.Row != rows {
@@ -233,8 +232,8 @@ func (f *flags) compare(t *testing.T, b *queens.Board, p queens.Prefix, rows int
 	}
 }
 
-// randomBoard returns a board that allows a quarter, half, or three quarters of
-// its squares, or all.
+// randomBoard returns a board that allows about a quarter, half, or three quarters of its
+// squares, or all of them.
 func randomBoard(rng *rand.Rand, n, density int) queens.Board {
 	b := queens.FullBoard(n)
 	for row := range n {
@@ -244,7 +243,7 @@ func randomBoard(rng *rand.Rand, n, density int) queens.Board {
 	return b
 }
 
-// placeRandomly places queens on random free squares as long as there are any.
+// placeRandomly places queens row by row on random free squares while there are any.
 func placeRandomly(rng *rand.Rand, b *queens.Board) []int {
 	var columns []int
 	var p queens.Prefix

@@ -11,8 +11,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every square of every board is read from its numbers, and from its name where there
-// are letters for that, small or capital, and no square is read from the name of another.
+// Every square of every board is parsed from row and column, and up to side 26 from its chess
+// notation in either case. No text is the notation of two squares.
 func TestParseSquare(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		named := make(map[string]bool)
@@ -40,7 +40,7 @@ func TestParseSquare(t *testing.T) {
 	}
 }
 
-// The corners of the board, as chess and as this program name them.
+// The corners of the board in both notations.
 func TestSquareNames(t *testing.T) {
 	for _, c := range []struct {
 		n             int
@@ -56,7 +56,7 @@ func TestSquareNames(t *testing.T) {
 	}
 }
 
-// What is no square of the board is an error that says what would be.
+// A text that is not a square of the board is an error that describes the valid ones.
 func TestParseInvalidSquare(t *testing.T) {
 	for _, c := range []struct {
 		n    int
@@ -78,8 +78,7 @@ func TestParseInvalidSquare(t *testing.T) {
 	}
 }
 
-// Two queens attack each other exactly where a board with one of them fixed does not
-// allow the other.
+// Two queens attack each other exactly if a board with one of them does not allow the other.
 func TestAttacks(t *testing.T) {
 	const n = 9
 	for i := range n * n {
@@ -95,7 +94,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// The mirror image of a square is as far from the right as the square is from the left.
+// A mirrored square is as far from the right edge as the square is from the left.
 func TestMirrored(t *testing.T) {
 	s := queens.Square{Row: 2, Column: 1}
 	if got := s.Mirrored(8); got != (queens.Square{Row: 2, Column: 6}) || got.Mirrored(8) != s {
@@ -103,7 +102,7 @@ func TestMirrored(t *testing.T) {
 	}
 }
 
-// Queens that can't stand together are named.
+// The error names queens that can't be placed together.
 func TestValidatePlaced(t *testing.T) {
 	at := func(n int, squares ...queens.Square) error { return queens.ValidatePlaced(n, squares) }
 	checkAll(t, []validity{
@@ -136,7 +135,7 @@ func TestSortSquares(t *testing.T) {
 	}
 }
 
-// A square is kept as [row,column], and nothing else is read as one.
+// A square is encoded as [row,column], and nothing else is decoded.
 func TestSquareJSON(t *testing.T) {
 	s := queens.Square{Row: 12, Column: 3}
 	kept, err := json.Marshal(s)
@@ -154,8 +153,8 @@ func TestSquareJSON(t *testing.T) {
 	}
 }
 
-// A manifest keeps its placed queens after its symmetry; without any it is kept as it
-// always was (see TestManifestIsPinned).
+// A manifest stores placed queens after the symmetry, and omits them if there are none (see
+// TestManifestIsPinned).
 func TestPlacedManifest(t *testing.T) {
 	placed := strings.Replace(sampleManifest, `"mirror"`, `"none","placed":[[0,2],[3,1]]`, 1)
 	var m queens.Manifest
@@ -186,8 +185,7 @@ func TestPlacedManifest(t *testing.T) {
 	})
 }
 
-// Any text may be given for a square: what is read is on the board, and is read again
-// from its names.
+// Any square that is parsed is on the board, and is parsed again from its String.
 func FuzzParseSquare(f *testing.F) {
 	f.Add(8, "0,3")
 	f.Add(8, "d8")
@@ -207,7 +205,7 @@ func FuzzParseSquare(f *testing.F) {
 	})
 }
 
-// Squares are read in any order and with any spacing; each is checked, and all together.
+// Squares are parsed in any order and with any spacing, and validated together.
 func TestParsePlaced(t *testing.T) {
 	squares, err := queens.ParsePlaced(8, "5,7  d8", " 3,2 ")
 	if want := []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 2}, {Row: 5, Column: 7}}; err != nil || !slices.Equal(squares, want) {

@@ -11,7 +11,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// sample is a task with every field set. Run and attempt are no part of its hash.
+// sample returns a task with all fields that its hash depends on.
 func sample() queens.Task {
 	return queens.Task{
 		Run: "n8-20261120-153012-ab12", ID: 7, Attempt: 1, Board: queens.FullBoard(8),
@@ -23,8 +23,7 @@ func sample() queens.Task {
 	}
 }
 
-// The hash of a task never changes: ledgers and manifests on disk, and workers of
-// another version, hold it.
+// The hash of a task never changes: ledgers, manifests and workers of other versions use it.
 func TestHashIsPinned(t *testing.T) {
 	one := sample()
 	empty := queens.Task{Board: queens.FullBoard(1), Prefixes: []queens.Prefix{{}}}
@@ -47,8 +46,7 @@ func TestHashIsPinned(t *testing.T) {
 	}
 }
 
-// The hash tells any two things to count apart, and takes no notice of run and
-// attempt.
+// Tasks that count different things have different hashes. Run and attempt do not matter.
 func TestHashIsOfWhatIsCounted(t *testing.T) {
 	seen := map[uint64]string{}
 	add := func(name string, change func(task *queens.Task)) {
@@ -110,8 +108,8 @@ func TestHashIsOfWhatIsCounted(t *testing.T) {
 	}
 }
 
-// The hash is SHA-256 over id, board and prefixes in one piece, for any number of
-// prefixes: however many fit what Hash buffers.
+// The hash is SHA-256 over id, board and prefixes for any number of prefixes, whatever Hash
+// buffers.
 func TestHashOfManyPrefixes(t *testing.T) {
 	for _, n := range []int{1, 8, 31, 32} {
 		rng := rand.New(rand.NewPCG(uint64(n), 0))

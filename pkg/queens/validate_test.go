@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// validity is a value from outside, and a part of what must be said of it: nothing
-// of a valid one.
+// validity is the result of validating a value, and a part of the expected error, empty if the
+// value is valid.
 type validity struct {
 	name string
 	err  error
@@ -32,7 +32,7 @@ func checkAll(t *testing.T, cases []validity) {
 	}
 }
 
-// A board is valid when its side can be counted and no square beyond it is allowed.
+// A board is valid if its side can be counted and it allows no square beyond the side.
 func TestBoardValidate(t *testing.T) {
 	board := func(n int, change func(b *queens.Board)) error {
 		b := queens.FullBoard(max(1, min(n, queens.MaxN)))
@@ -67,8 +67,8 @@ func TestBoardValidate(t *testing.T) {
 	}
 }
 
-// A prefix is valid when its rows, columns and diagonals are on the board and it
-// has a column for each row.
+// A prefix is valid if its rows, columns and diagonals are on the board and it has a column for
+// each row.
 func TestPrefixValidate(t *testing.T) {
 	const all = math.MaxUint32
 	on := func(n int, p queens.Prefix) error {
@@ -96,8 +96,8 @@ func TestPrefixValidate(t *testing.T) {
 	})
 }
 
-// A task is valid when its run, attempt, board and every one of its prefixes are,
-// and it has prefixes, but not too many.
+// A task is valid if its run, attempt, board and all prefixes are, and it has at least one
+// prefix and not too many.
 func TestTaskValidate(t *testing.T) {
 	task := func(change func(t *queens.Task)) error {
 		task := queens.Task{
@@ -130,14 +130,14 @@ func TestTaskValidate(t *testing.T) {
 			t.ExcludedWorkers = slices.Repeat([]string{strings.Repeat("w", 128)}, queens.MaxExcludedWorkers)
 		}), ""},
 		{"too many excluded", task(func(t *queens.Task) { t.ExcludedWorkers = make([]string, queens.MaxExcludedWorkers+1) }), "excludes 65 workers"},
-		{"kept from a long name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{"w", strings.Repeat("w", 129)} }), "name of 129 bytes"},
-		{"kept from an old name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{controlName} }), ""},
+		{"a long excluded name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{"w", strings.Repeat("w", 129)} }), "name of 129 bytes"},
+		{"an old excluded name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{controlName} }), ""},
 		{"a prefix of another board", task(prefixes(queens.Prefix{Row: 1, Cols: 1 << 8})), "passes"},
 	})
 }
 
-// A result is valid when its run and attempt are, it names worker and kernel in at
-// most 128 bytes, and took no negative time. Any count may be right.
+// A result is valid if its run and attempt are, it names worker and kernel in at most 128 bytes,
+// and its time is not negative. Any count may be right.
 func TestResultValidate(t *testing.T) {
 	result := func(change func(r *queens.Result)) error {
 		r := queens.Result{Run: "n8-20261120-153012-ab12", Attempt: 1, Worker: "w", Kernel: "generic", Elapsed: time.Second}
@@ -160,19 +160,19 @@ func TestResultValidate(t *testing.T) {
 		{"a long worker", result(func(r *queens.Result) { r.Worker = longest + "w" }), "worker name of 129 bytes"},
 		{"no kernel", result(func(r *queens.Result) { r.Kernel = "" }), "does not name its worker and kernel"},
 		{"a long kernel", result(func(r *queens.Result) { r.Kernel = longest + "w" }), "kernel name of 129 bytes"},
-		{"a worker that commands", result(func(r *queens.Result) { r.Worker = controlName }), quotedControlName},
-		{"a kernel that commands", result(func(r *queens.Result) { r.Kernel = controlName }), quotedControlName},
+		{"a control worker", result(func(r *queens.Result) { r.Worker = controlName }), quotedControlName},
+		{"a control kernel", result(func(r *queens.Result) { r.Kernel = controlName }), quotedControlName},
 		{"negative time", result(func(r *queens.Result) { r.Elapsed = -1 }), "negative time"},
 		{"least time", result(func(r *queens.Result) { r.Elapsed = math.MinInt64 }), "negative time"},
 	})
 }
 
-// A run's name has 1 to 64 lower-case letters, digits and dashes, no dash first:
-// nothing that means anything in a subject, a path or a shell.
+// The name of a run has 1 to 64 lower-case letters, digits and dashes, the first no dash:
+// nothing that is special in a subject, a path or a shell.
 func TestValidateRun(t *testing.T) {
 	for _, name := range []string{"a", "0", "n18-20261120-153012-ab12", "a-", "a--b", strings.Repeat("a", 64)} {
 		if err := queens.ValidateRun(name); err != nil {
-			t.Errorf("CheckRun(%q): %v", name, err)
+			t.Errorf("ValidateRun(%q): %v", name, err)
 		}
 	}
 	for _, name := range []string{
@@ -180,7 +180,7 @@ func TestValidateRun(t *testing.T) {
 		"*", ">", "a.>", "a b", " a", "a ", "a\n", "a\x00", "\x00", "é", "a\u0430", "\xff", "$JS.API", "a:b", "~",
 	} {
 		if queens.ValidateRun(name) == nil {
-			t.Errorf("CheckRun(%q) finds nothing wrong", name)
+			t.Errorf("ValidateRun(%q) returns no error", name)
 		}
 	}
 	const atFirst, atLast = "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz0123456789-"
@@ -188,15 +188,15 @@ func TestValidateRun(t *testing.T) {
 		letter := string([]byte{byte(c)})
 		first, later := strings.Contains(atFirst, letter), strings.Contains(atLast, letter)
 		if got := queens.ValidateRun(letter+"a") == nil; got != first {
-			t.Errorf("CheckRun(%q) is nil: %v, want %v", letter+"a", got, first)
+			t.Errorf("ValidateRun(%q) is nil: %v, want %v", letter+"a", got, first)
 		}
 		if got := queens.ValidateRun("a"+letter) == nil; got != later {
-			t.Errorf("CheckRun(%q) is nil: %v, want %v", "a"+letter, got, later)
+			t.Errorf("ValidateRun(%q) is nil: %v, want %v", "a"+letter, got, later)
 		}
 	}
 }
 
-// What is wrong with a value is one short line, however long the value.
+// An error about a value is one short line, even if the value is long.
 func TestErrorsAreShort(t *testing.T) {
 	huge := strings.Repeat("\x00\n", 1<<20)
 	task, result := queens.Task{Run: huge}, queens.Result{Run: huge}
