@@ -153,8 +153,8 @@ const (
 	documentedHealth = "127.0.0.1:8080"
 )
 
-// lasting are the commands that go on until they are stopped: the command, what it writes
-// once it works, and the exit code after SIGTERM.
+// lasting are the commands that run until they are stopped: the command, what it writes once it
+// works, and the exit code after SIGTERM.
 var lasting = []struct {
 	command, works string
 	exit           int
@@ -322,8 +322,8 @@ func (s *sandbox) script(page string, b *pageBlock) {
 	}
 }
 
-// lasts runs a command that goes on until it is stopped, and stops it once it works. It
-// reports whether the line is such a command.
+// lasts starts a command that runs until it is stopped, and stops it once it works. It reports
+// whether the line is such a command.
 func (s *sandbox) lasts(line string) bool {
 	s.t.Helper()
 	for _, l := range lasting {

@@ -97,8 +97,8 @@ func TestLedgerScript(t *testing.T) {
 	if total, err := addUp(t, lines.String()); err != nil || total != want.RatString() {
 		t.Errorf("large counts add up to %q (%v), want %s", total, err, want.RatString())
 	}
-	if said, err := addUp(t, `{"task":0,"k":3,"count":"1"}`+"\n"); !errors.As(err, new(*exec.ExitError)) {
-		t.Errorf("a third of eight is %q (%v), want exit 1", said, err)
+	if total, err := addUp(t, `{"task":0,"k":3,"count":"1"}`+"\n"); !errors.As(err, new(*exec.ExitError)) {
+		t.Errorf("a third of eight is %q (%v), want exit 1", total, err)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // common are the fields of every line.
 var common = []string{"time", "level", "message"}
 
-// logLine is a line of a log, by name of the field.
+// logLine has the fields of a log line by name.
 type logLine map[string]any
 
 func readLogLine(text string) (logLine, error) {
@@ -50,17 +50,17 @@ type logField struct {
 
 type logPage []*logEntry
 
-// seldom is the section of the lines that have neither table nor example.
-const seldom = "Seldom lines"
+// rare is the section of the lines that have neither table nor example.
+const rare = "Rare lines"
 
-// The rows of a table of fields, and of the table of the seldom lines.
+// The rows of a table of fields, and of the table of the rare lines.
 var (
-	fieldRow  = regexp.MustCompile("^\\| `(\\w+)` \\| ([a-z ]+) \\| ([^|]+) \\|")
-	seldomRow = regexp.MustCompile("^\\| `([^`]+)` \\| ([a-z]+) \\| ([^|]+) \\|")
+	fieldRow = regexp.MustCompile("^\\| `(\\w+)` \\| ([a-z ]+) \\| ([^|]+) \\|")
+	rareRow  = regexp.MustCompile("^\\| `([^`]+)` \\| ([a-z]+) \\| ([^|]+) \\|")
 )
 
 // readLogPage reads docs/logs.md: sections, in them the messages, and of each message the
-// table of its fields and the examples; at last the table of the seldom lines.
+// table of its fields and the examples; at last the table of the rare lines.
 func readLogPage(t *testing.T) logPage {
 	t.Helper()
 	text, err := os.ReadFile("../docs/logs.md")
@@ -81,8 +81,8 @@ func readLogPage(t *testing.T) logPage {
 		if heading, ok := strings.CutPrefix(line, "### "); ok {
 			page = append(page, &logEntry{of: section, message: strings.Trim(heading, "`"), fields: make(map[string]logField)})
 		}
-		if row := seldomRow.FindStringSubmatch(line); row != nil && section == seldom {
-			page = append(page, newSeldom(row))
+		if row := rareRow.FindStringSubmatch(line); row != nil && section == rare {
+			page = append(page, newRare(row))
 		}
 		if len(page) == 0 {
 			continue
@@ -99,7 +99,7 @@ func readLogPage(t *testing.T) logPage {
 			entry.level, _ = example["level"].(string)
 		case block == "console":
 			entry.console += line
-		case row != nil && section != seldom:
+		case row != nil && section != rare:
 			entry.fields[row[1]] = logField{kind: row[2], always: row[3] == "always"}
 		}
 	}
@@ -109,9 +109,9 @@ func readLogPage(t *testing.T) logPage {
 	return page
 }
 
-// newSeldom returns the entry of a row of message, level and names of fields.
-func newSeldom(row []string) *logEntry {
-	entry := &logEntry{of: seldom, message: row[1], level: row[2], fields: make(map[string]logField)}
+// newRare returns the entry of a row of message, level and names of fields.
+func newRare(row []string) *logEntry {
+	entry := &logEntry{of: rare, message: row[1], level: row[2], fields: make(map[string]logField)}
 	for _, match := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(row[3], -1) {
 		entry.fields[match[1]] = logField{kind: "any"}
 	}
@@ -120,7 +120,7 @@ func newSeldom(row []string) *logEntry {
 
 // find returns the entry of a line that a command has logged, or nil.
 func (p logPage) find(command string, line logLine) *logEntry {
-	sections := []string{"Lines of both", "Lines of the " + command, seldom}
+	sections := []string{"Lines of both", "Lines of the " + command, rare}
 	for _, entry := range p {
 		if slices.Contains(sections, entry.of) && entry.names(line) {
 			return entry
@@ -129,8 +129,8 @@ func (p logPage) find(command string, line logLine) *logEntry {
 	return nil
 }
 
-// names reports whether the entry is of such lines: … stands for whatever follows, and
-// alone for all that may be said with an exit code.
+// names reports whether the entry describes the line. An ellipsis at the end of the entry's
+// message matches any text; alone it matches any message with an exit code.
 func (e *logEntry) names(line logLine) bool {
 	message, _ := line["message"].(string)
 	if e.message == "…" {
@@ -142,8 +142,8 @@ func (e *logEntry) names(line logLine) bool {
 	return message == e.message
 }
 
-// check returns an error where the line has another level than the page says, or other
-// fields than its table.
+// check returns an error if the line does not have the level of the page and the fields of its
+// table.
 func (e *logEntry) check(line logLine) error {
 	if line["level"] != e.level {
 		return fmt.Errorf("its level is %v, not %s", line["level"], e.level)

@@ -43,7 +43,7 @@ func TestLogsAreAsDocumented(t *testing.T) {
 		}
 	}
 	for _, entry := range page {
-		if !occurred[entry] && entry.of != seldom {
+		if !occurred[entry] && entry.of != rare {
 			t.Errorf("no process has logged the line %q", entry.message)
 		}
 	}
@@ -54,7 +54,7 @@ func TestLogsAreAsDocumented(t *testing.T) {
 func TestLogExamplesMatchTheirTables(t *testing.T) {
 	levels := map[any]string{"info": "INF", "warn": "WRN", "error": "ERR"}
 	for _, entry := range readLogPage(t) {
-		if entry.of == seldom {
+		if entry.of == rare {
 			continue
 		}
 		line, err := readLogLine(entry.json)
@@ -80,8 +80,8 @@ func TestLogExamplesMatchTheirTables(t *testing.T) {
 	}
 }
 
-// The seldom lines of docs/logs.md begin as some line of the program does.
-func TestSeldomLinesAreThere(t *testing.T) {
+// The source of the program has every rare line of docs/logs.md.
+func TestRareLinesAreInTheSource(t *testing.T) {
 	var source strings.Builder
 	for _, folder := range []string{".", "../worker", "../pkg"} {
 		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
@@ -97,7 +97,7 @@ func TestSeldomLinesAreThere(t *testing.T) {
 		}
 	}
 	for _, entry := range readLogPage(t) {
-		if entry.of == seldom && !strings.Contains(source.String(), `"`+strings.TrimSuffix(entry.message, "…")) {
+		if entry.of == rare && !strings.Contains(source.String(), `"`+strings.TrimSuffix(entry.message, "…")) {
 			t.Errorf("no line of the program begins with %q", entry.message)
 		}
 	}

@@ -38,11 +38,11 @@ func TestClosedPipeEndsSolveQuietly(t *testing.T) {
 	if err := read.Close(); err != nil {
 		t.Fatal(err)
 	}
-	told, err := io.ReadAll(stderr)
+	message, err := io.ReadAll(stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil || len(told) > 0 {
-		t.Errorf("ended with %v and the message %q, want exit 0 and none", err, told)
+	if err := cmd.Wait(); err != nil || len(message) > 0 {
+		t.Errorf("ended with %v and the message %q, want exit 0 and none", err, message)
 	}
 }

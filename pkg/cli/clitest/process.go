@@ -97,7 +97,7 @@ func StartCommand(t testing.TB, name string, cmd *exec.Cmd) *Process {
 		_ = cmd.Wait() // the exit code is for the test to judge
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // fails where it has ended: as well
+		_ = cmd.Process.Kill() // fails if it has ended
 		if cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the same
 		}
@@ -239,7 +239,7 @@ func (p *Process) ExpectTotal(total string) {
 	}
 }
 
-// stall tells whether a process still makes progress.
+// stall observes whether a process makes progress.
 type stall struct {
 	p       *Process
 	since   time.Time

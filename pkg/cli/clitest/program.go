@@ -62,11 +62,11 @@ var natsServer = sync.OnceValues(func() (string, error) { return goCommand("tool
 
 func goCommand(args ...string) (printed string, err error) {
 	cmd := exec.Command("go", args...)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, said.String())
+		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, stderr.String())
 	}
 	return strings.TrimSpace(string(out)), nil
 }
