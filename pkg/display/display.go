@@ -5,7 +5,7 @@ package display
 
 import (
 	"bytes"
-	"io"
+	"context"
 	"os"
 	"sync"
 	"time"
@@ -20,8 +20,8 @@ import (
 type Display struct {
 	theme  theme
 	screen *screen
-	stop   func()        // ends the loop; nil if the terminal can't be drawn on
-	done   chan struct{} // closed when the loop has ended
+	stop   context.CancelFunc // ends the loop; nil if the terminal can't be drawn on
+	done   chan struct{}      // closed when the loop has ended
 
 	lastDraw time.Time // zero before the first
 
@@ -62,9 +62,9 @@ func New(out *os.File, color bool) *Display {
 
 // start returns a display with its loop running.
 func start(s *screen, t theme) *Display {
-	closing := make(chan struct{})
-	d := &Display{theme: t, screen: s, stop: sync.OnceFunc(func() { close(closing) }), done: make(chan struct{})}
-	go d.loop(closing)
+	ctx, stop := context.WithCancel(context.Background())
+	d := &Display{theme: t, screen: s, stop: stop, done: make(chan struct{})}
+	go d.loop(ctx)
 	return d
 }
 
@@ -114,29 +114,34 @@ func (d *Display) Close() bool {
 	}
 }
 
-// loop draws until closing is closed. It waits from the end of one drawing to the start of
-// the next, so that a slow terminal can catch up.
-func (d *Display) loop(closing <-chan struct{}) {
+// loop draws until ctx ends, and then removes the display. It waits from the end of one
+// drawing to the start of the next, so that a slow terminal can catch up.
+func (d *Display) loop(ctx context.Context) {
 	defer close(d.done)
 	pause := time.NewTicker(drawInterval)
 	defer pause.Stop()
 	for {
 		select {
-		case <-closing:
-			d.erase()
+		case <-ctx.Done():
+			for !d.draw(true) {
+			}
 			return
 		case <-pause.C:
-			d.draw()
+			d.draw(false)
 			pause.Reset(drawInterval)
 		}
 	}
 }
 
-// draw updates the screen. It holds no lock while it writes to the terminal.
-func (d *Display) draw() {
+// draw updates the screen. It holds no lock while it writes to the terminal. With final set
+// it removes the display, and closes it if nothing is left to write; it returns whether the
+// display is closed.
+func (d *Display) draw(final bool) (closed bool) {
 	d.mu.Lock()
 	log, progress, status := d.log, d.progress, d.status
 	d.log = nil
+	closed = final && len(log) == 0 && len(d.screen.drawn) == 0
+	d.closed = closed
 	d.mu.Unlock()
 	width, height := d.screen.size()
 	var lines []line
@@ -144,27 +149,10 @@ func (d *Display) draw() {
 	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
 		d.screen.forget() // others have written below the display
 	}
-	if progress != nil && foreground {
+	if progress != nil && foreground && !final {
 		lines = d.theme.layout(progress, status, width, height)
 	}
 	d.screen.draw(log, lines, width, d.theme)
 	d.lastDraw = time.Now()
+	return closed
 }
-
-// erase removes the display for good, after it has written the whole log.
-func (d *Display) erase() {
-	for closed := false; !closed; {
-		d.mu.Lock()
-		log := d.log
-		d.log = nil
-		d.mu.Unlock()
-		width, _ := d.screen.size()
-		d.screen.draw(log, nil, width, d.theme)
-		d.mu.Lock()
-		closed = len(d.log) == 0
-		d.closed = closed
-		d.mu.Unlock()
-	}
-}
-
-var _ io.Writer = (*Display)(nil)

@@ -138,7 +138,7 @@ func (t theme) bar(share float64, done bool, width int) line {
 // resultsRow has what was found, and what is unusual about it.
 func (t theme) resultsRow(p *run.Progress, width int) line {
 	noun := " solutions"
-	if p.Solutions != nil && p.Solutions.IsInt64() && p.Solutions.Int64() == 1 {
+	if p.Solutions.String() == "1" {
 		noun = " solution"
 	}
 	segments := []segment{

@@ -16,9 +16,9 @@ type screen struct {
 	isForeground func() bool                // whether this process may draw
 	reflows      bool                       // whether the terminal wraps lines anew when it becomes narrower
 
-	drawn  []string // the lines on the screen
-	widths []int    // of those lines, in cells
-	width  int      // of the terminal when they were drawn
+	drawn []string // the lines on the screen
+	lines []line   // the same, not rendered
+	width int      // of the terminal when they were drawn
 }
 
 // Control sequences; see ECMA-48, 8.3.
@@ -37,9 +37,8 @@ const (
 // that was closed can't show them.
 func (s *screen) draw(log []byte, lines []line, width int, t theme) {
 	rendered := make([]string, len(lines))
-	widths := make([]int, len(lines))
 	for i, l := range lines {
-		rendered[i], widths[i] = l.render(t), l.width()
+		rendered[i] = l.render(t)
 	}
 	resized := width != s.width && len(s.drawn) > 0
 	if len(log) == 0 && slices.Equal(rendered, s.drawn) && !resized {
@@ -60,21 +59,20 @@ func (s *screen) draw(log []byte, lines []line, width int, t theme) {
 		b.WriteString(eraseBelow)
 	}
 	_, _ = io.WriteString(s.out, b.String())
-	s.drawn, s.widths, s.width = rendered, widths, width
+	s.drawn, s.lines, s.width = rendered, lines, width
 }
 
 // forget leaves the old display where it is.
-func (s *screen) forget() { s.drawn, s.widths = nil, nil }
+func (s *screen) forget() { s.drawn, s.lines = nil, nil }
 
 // rows returns how many rows the old display takes now. If the terminal has become
 // narrower and reflows, that is more than its lines.
 func (s *screen) rows(width int) int {
 	rows := len(s.drawn)
-	if !s.reflows {
-		return rows
-	}
-	for _, cells := range s.widths {
-		rows += max(cells-1, 0) / width
+	for _, l := range s.lines {
+		if s.reflows {
+			rows += max(l.width()-1, 0) / width
+		}
 	}
 	return rows
 }

@@ -82,21 +82,28 @@ func (l line) render(t theme) string {
 	return b.String()
 }
 
-// fit truncates a line to a width.
+// fit truncates a line to a width, with an ellipsis if there is room for it.
 func (l line) fit(width int, t theme) line {
 	if l.width() <= width {
 		return l
 	}
-	var kept line
-	for _, s := range l {
-		w := cells(s.text)
-		if w >= width {
-			return append(kept, span{truncate(s.text+t.ellipsis(), width, t), s.style})
-		}
-		kept = append(kept, s)
-		width -= w
+	end := t.ellipsis()
+	if cells(end) > width {
+		end = strings.Repeat(".", max(0, width))
 	}
-	return kept
+	left := width - cells(end)
+	for i, s := range l {
+		if w := cells(s.text); w <= left {
+			left -= w
+			continue
+		}
+		kept := ""
+		for g := uniseg.NewGraphemes(s.text); g.Next() && g.Width() <= left; left -= g.Width() {
+			kept += g.Str()
+		}
+		return append(l[:i:i], span{kept + end, s.style})
+	}
+	return l
 }
 
 // align pads a line to a width, on its right or left side.
@@ -108,39 +115,10 @@ func (l line) align(width int, left bool) line {
 	return append(line{padding}, l...)
 }
 
-// truncate shortens a text to a width, with an ellipsis if there is room for it.
-func truncate(text string, width int, t theme) string {
-	if cells(text) <= width {
-		return text
-	}
-	end := t.ellipsis()
-	left := width - cells(end)
-	if left < 0 {
-		return strings.Repeat(".", max(0, width))
-	}
-	var b strings.Builder
-	for state := -1; text != ""; {
-		var cluster string
-		var w int
-		cluster, text, w, state = uniseg.FirstGraphemeClusterInString(text, state)
-		if left -= w; left < 0 {
-			break
-		}
-		b.WriteString(cluster)
-	}
-	return b.String() + end
-}
-
-// maxRunes is the length to which a text from elsewhere is cut.
-const maxRunes = 200
-
 // clean makes a text from elsewhere safe to show: nothing in it moves the cursor, changes
 // colors, changes the direction of writing or is invisible. A question mark replaces what
 // may not be shown.
 func (t theme) clean(text string) string {
-	if runes := []rune(text); len(runes) > maxRunes {
-		text = string(runes[:maxRunes])
-	}
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) || r == unicode.ReplacementChar ||
 			t.ascii && r > unicode.MaxASCII {

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -54,28 +55,15 @@ func (t theme) workersTable(p *run.Progress, width, room int) []line {
 	return lines
 }
 
-// selectWorkers returns up to so many of the workers, in the same order: the slow ones, and
-// then the first of the others.
+// selectWorkers returns up to so many of the workers, by name: the slow ones, and then the
+// first of the others.
 func selectWorkers(workers []run.WorkerStatus, number int, slow time.Duration) []run.WorkerStatus {
-	slowOnes := 0
-	for _, w := range workers {
-		if w.LongestTask > slow {
-			slowOnes++
-		}
-	}
-	slowOnes = min(slowOnes, number)
-	others := number - slowOnes
-	var selected []run.WorkerStatus
-	for _, w := range workers {
-		room := &others
-		if w.LongestTask > slow {
-			room = &slowOnes
-		}
-		if *room > 0 {
-			*room--
-			selected = append(selected, w)
-		}
-	}
+	selected := slices.Clone(workers)
+	slices.SortStableFunc(selected, func(a, b run.WorkerStatus) int {
+		return cmp.Compare(max(b.LongestTask, slow), max(a.LongestTask, slow))
+	})
+	selected = selected[:min(number, len(selected))]
+	slices.SortStableFunc(selected, func(a, b run.WorkerStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return selected
 }
 
@@ -100,9 +88,9 @@ const (
 // workerRow returns the columns of a worker.
 func (t theme) workerRow(w run.WorkerStatus, slow time.Duration) []segment {
 	row := []segment{
-		nameColumn:    {0, line{{truncate(t.clean(w.Name), maxNameWidth, t), plain}}},
+		nameColumn:    {0, line{{t.clean(w.Name), plain}}.fit(maxNameWidth, t)},
 		threadsColumn: {3, line{{pluralColumn(w.Threads, "thread"), faint}}},
-		kernelColumn:  {4, line{{truncate(t.clean(w.Kernel), maxKernel, t), faint}}},
+		kernelColumn:  {4, line{{t.clean(w.Kernel), faint}}.fit(maxKernel, t)},
 		rateColumn:    {2, line{{"-", faint}}},
 		heldColumn:    {5, line{{pluralColumn(w.Held, "task"), faint}}},
 		ageColumn:     {1, line{{"for ", faint}, {humanize.Clock(w.LongestTask), plain}}},
