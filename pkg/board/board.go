@@ -3,6 +3,7 @@
 package board
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"nqueens/pkg/humanize"
@@ -10,8 +11,8 @@ import (
 
 // Board is a solution.
 type Board struct {
-	Columns []int // of the queen on each row
-	Images  int   // under rotation and reflection, 1 to 8; 0 leaves the number out
+	Columns []int `json:"columns"` // of the queen on each row
+	Images  int   `json:"images"`  // under rotation and reflection, 1 to 8; 0 leaves the number out
 }
 
 // Writer writes boards.
@@ -36,16 +37,10 @@ func (b Board) encode(format string) []byte {
 
 // text returns a line of dots and one Q for each row.
 func (b Board) text() []byte {
-	var text []byte
-	for _, queen := range b.Columns {
-		for column := range b.Columns {
-			square := byte('.')
-			if column == queen {
-				square = 'Q'
-			}
-			text = append(text, square)
-		}
-		text = append(text, '\n')
+	n := len(b.Columns)
+	text := bytes.Repeat(append(bytes.Repeat([]byte{'.'}, n), '\n'), n)
+	for row, column := range b.Columns {
+		text[row*(n+1)+column] = 'Q'
 	}
 	if b.Images > 0 {
 		text = append(text, humanize.Plural(b.Images, "image")+"\n"...)
@@ -56,10 +51,7 @@ func (b Board) text() []byte {
 func (b Board) json() []byte {
 	var value any = b.Columns
 	if b.Images > 0 {
-		value = struct {
-			Columns []int `json:"columns"`
-			Images  int   `json:"images"`
-		}{b.Columns, b.Images}
+		value = b
 	}
 	line, err := json.Marshal(value)
 	if err != nil {

@@ -48,18 +48,17 @@ func (s *Selection) numberWidth() int {
 	if s.Any {
 		return 1
 	}
-	known, ok := queens.KnownTotal(s.N)
-	if !ok {
-		return maxDigits
+	if known, ok := queens.KnownTotal(s.N); ok {
+		return min(maxDigits, len(known.String()))
 	}
-	return min(maxDigits, len(known.String()))
+	return maxDigits
 }
 
 // dirWriter writes each board to a file of its own.
 type dirWriter struct {
-	path, format, prefix string
-	digits               int
-	written              int
+	path, format string
+	selection    Selection
+	written      int
 }
 
 // NewDir returns a writer of boards to files of a folder, which it creates if necessary.
@@ -67,7 +66,7 @@ func NewDir(path, format string, s Selection) (Writer, error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, err
 	}
-	return &dirWriter{path: path, format: format, prefix: s.filePrefix(), digits: s.numberWidth()}, nil
+	return &dirWriter{path: path, format: format, selection: s}, nil
 }
 
 // Write writes the next file. It leaves an existing file as it is if that has the same
@@ -77,7 +76,8 @@ func (d *dirWriter) Write(b Board) error {
 	if extension == "text" {
 		extension = "txt"
 	}
-	name := filepath.Join(d.path, fmt.Sprintf("%s-%0*d.%s", d.prefix, d.digits, d.written+1, extension))
+	s := &d.selection
+	name := filepath.Join(d.path, fmt.Sprintf("%s-%0*d.%s", s.filePrefix(), s.numberWidth(), d.written+1, extension))
 	contents := b.encode(d.format)
 	existing, err := os.ReadFile(name)
 	switch {

@@ -36,15 +36,14 @@ func (s *stream) Write(b Board) error {
 	defer s.mu.Unlock()
 	if !s.scheduled {
 		s.scheduled = true
-		time.AfterFunc(flushDelay, func() { _ = s.flush() }) // the next Write or Close returns the error again
+		time.AfterFunc(flushDelay, func() { _ = s.Close() }) // the next Write or Close returns the error again
 	}
 	_, err := s.out.Write(text)
 	return err
 }
 
-func (s *stream) Close() error { return s.flush() }
-
-func (s *stream) flush() error {
+// Close flushes the buffer. More boards may follow.
+func (s *stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scheduled = false

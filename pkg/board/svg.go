@@ -1,7 +1,6 @@
 package board
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,20 +12,23 @@ import (
 // svg draws a board as an SVG document. The same board gives the same document.
 func (b Board) svg() []byte {
 	l := newSVGLayout(b)
-	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" role="img" `+
-		`width="%d" height="%d" viewBox="0 0 %[1]d %d">`+"\n", l.width(), l.height())
-	fmt.Fprintf(&out, "<title>%s</title>\n", b.title())
-	fmt.Fprintf(&out, "<style>\n%s</style>\n", l.style())
-	fmt.Fprintf(&out, `<rect class="nq-page" width="%d" height="%d"/>`+"\n", l.width(), l.height())
-	fmt.Fprintf(&out, `<g transform="translate(%d %d) scale(%d)" shape-rendering="crispEdges">`+"\n",
-		l.left, l.top, l.square)
-	fmt.Fprintf(&out, `<rect class="nq-light" width="%d" height="%[1]d"/>`+"\n", l.n)
-	fmt.Fprintf(&out, `<path class="nq-dark" fill-rule="evenodd" d="%s"/>`+"\n</g>\n", darkSquares(l.n))
-	fmt.Fprintf(&out, `<g transform="translate(%d %d) scale(%d)">`+"\n%s</g>\n",
-		l.left, l.top, l.square, l.queens(b.Columns))
-	fmt.Fprintf(&out, `<g class="nq-text" text-anchor="middle">`+"\n%s</g>\n</svg>\n", l.labels())
-	return out.Bytes()
+	place := fmt.Sprintf("translate(%d %d) scale(%d)", l.left, l.top, l.square)
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" role="img" `+
+		`width="%d" height="%d" viewBox="0 0 %[1]d %d">
+<title>%s</title>
+<style>
+%s</style>
+<rect class="nq-page" width="%[1]d" height="%d"/>
+<g transform="%[5]s" shape-rendering="crispEdges">
+<rect class="nq-light" width="%d" height="%[6]d"/>
+<path class="nq-dark" fill-rule="evenodd" d="%s"/>
+</g>
+<g transform="%[5]s">
+%[8]s</g>
+<g class="nq-text" text-anchor="middle">
+%s</g>
+</svg>
+`, l.width(), l.height(), b.title(), l.style(), place, l.n, darkSquares(l.n), l.queens(b.Columns), l.labels(b))
 }
 
 // title describes the picture for screen readers.
@@ -56,7 +58,6 @@ type svgLayout struct {
 	square                   int // side of a square
 	font                     int // height of the letters
 	left, top, right, bottom int // margins around the board
-	caption                  string
 }
 
 func newSVGLayout(b Board) svgLayout {
@@ -66,13 +67,11 @@ func newSVGLayout(b Board) svgLayout {
 	l.font = 14 * max(side, 960) / 960
 	narrow, high := l.font*3/4, l.font*2
 	wide := l.font * (len(strconv.Itoa(n)) + 2) * 2 / 3
+	l.left, l.top, l.right, l.bottom = wide, high, narrow, narrow
 	if n <= maxChessN {
-		l.left, l.top, l.right, l.bottom = wide, narrow, narrow, high
-	} else {
-		l.left, l.top, l.right, l.bottom = wide, high, narrow, narrow
+		l.top, l.bottom = narrow, high
 	}
 	if b.Images > 0 {
-		l.caption = humanize.Plural(b.Images, "image")
 		l.bottom += l.font * 2
 		extra := max(0, l.font*6-l.left-side-l.right) / 2 // room for the caption under a small board
 		l.left, l.right = l.left+extra, l.right+extra
@@ -122,42 +121,38 @@ const minQueenSize = 12
 
 // queens draws the queens, in units of a square.
 func (l *svgLayout) queens(columns []int) string {
+	format, attributes := "M%d %d"+queenPath, `class="nq-queen"`
+	if l.square < minQueenSize {
+		// A dot is at least 3 pixels wide: on the smallest squares it is larger than its square.
+		width := max(0.7, 3/float64(l.square))
+		format, attributes = "M%d.5 %d.5h0", fmt.Sprintf(`class="nq-dot" stroke-width="%g"`, width)
+	}
 	var path strings.Builder
-	if l.square >= minQueenSize {
-		for row, column := range columns {
-			fmt.Fprintf(&path, "M%d %d%s", column, row, queenPath)
-		}
-		return fmt.Sprintf(`<path class="nq-queen" d="%s"/>`+"\n", path.String())
-	}
 	for row, column := range columns {
-		fmt.Fprintf(&path, "M%d.5 %d.5h0", column, row)
+		fmt.Fprintf(&path, format, column, row)
 	}
-	// A dot is at least 3 pixels wide: on the smallest squares it is larger than its square.
-	width := max(0.7, 3/float64(l.square))
-	return fmt.Sprintf(`<path class="nq-dot" stroke-width="%g" d="%s"/>`+"\n", width, path.String())
+	return fmt.Sprintf("<path %s d=\"%s\"/>\n", attributes, path.String())
 }
 
 // labels returns the coordinates, as many as there is room for, and the caption.
-func (l *svgLayout) labels() string {
+func (l *svgLayout) labels(b Board) string {
 	var text strings.Builder
 	write := func(x, y int, label string) {
 		fmt.Fprintf(&text, `<text x="%d" y="%d">%s</text>`+"\n", x, y, label)
 	}
-	middle := l.font * 7 / 20 // from the middle of a line of digits to its baseline
-	above, beside := l.top-l.font/2, l.left-l.font*(len(strconv.Itoa(l.n))+1)/3
-	step := l.step()
-	for i := 0; i < l.n; i += step {
-		x, y := l.left+i*l.square+l.square/2, l.top+i*l.square+l.square/2+middle
+	side := l.n * l.square
+	middle := l.square/2 + l.font*7/20 // from the top of a square to the baseline of digits in its middle
+	beside := l.left - l.font*(len(strconv.Itoa(l.n))+1)/3
+	for i := 0; i < l.n; i += l.step() {
+		y, column, row := l.top-l.font/2, strconv.Itoa(i), strconv.Itoa(i)
 		if l.n <= maxChessN {
-			write(x, l.top+l.n*l.square+l.font*5/4, string(rune('a'+i)))
-			write(beside, y, strconv.Itoa(l.n-i))
-			continue
+			y, column, row = l.top+side+l.font*5/4, string(rune('a'+i)), strconv.Itoa(l.n-i)
 		}
-		write(x, above, strconv.Itoa(i))
-		write(beside, y, strconv.Itoa(i))
+		write(l.left+i*l.square+l.square/2, y, column)
+		write(beside, l.top+i*l.square+middle, row)
 	}
-	if l.caption != "" {
-		write(l.left+l.n*l.square/2, l.height()-l.font*3/4, l.caption)
+	if b.Images > 0 {
+		write(l.left+side/2, l.height()-l.font*3/4, humanize.Plural(b.Images, "image"))
 	}
 	return text.String()
 }
