@@ -70,32 +70,53 @@ func blocks(t *testing.T, page string) []block {
 	return found
 }
 
-// shell runs commands in the cluster's directory and fails the test on an error. Commands
-// that watch must still be running after some seconds.
+// shell runs commands in the cluster's directory and fails the test on an error. It interrupts
+// commands that watch when the program has logged something; until then they must not end.
 func (c *cluster) shell(text string, watch bool) {
 	c.t.Helper()
-	timeout := waitTimeout
-	if watch {
-		timeout = 5 * time.Second
+	path := filepath.Join(c.t.TempDir(), "output")
+	file, err := os.Create(path)
+	if err != nil {
+		c.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer func() { _ = file.Close() }()
+	output := func() []byte {
+		text, _ := os.ReadFile(path) // fails only if the disk does
+		return text
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	cmd := c.command(ctx, "bash", "-euo", "pipefail", "-c", text)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = waitTimeout
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	if watch && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = errors.Join(errors.New("the command ended by itself"), err)
-	} else if watch {
-		err = nil
+	cmd.Stdout, cmd.Stderr = file, file
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
 	}
-	if err != nil {
-		c.t.Fatalf("%s: %v\n%s", text, err, out.Bytes())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	logged := func() bool { return regexp.MustCompile(`"level":|\b(INF|WRN)\b`).Match(output()) }
+	for interrupted := false; ; {
+		select {
+		case err := <-ended:
+			if watch && !interrupted {
+				err = errors.Join(errors.New("the command ended by itself, or logged nothing"), err)
+			} else if watch {
+				err = nil // the exit code of an interrupt
+			}
+			if err != nil {
+				c.t.Fatalf("%s: %v\n%s", text, err, output())
+			}
+			c.t.Logf("ran\n%s", text)
+			return
+		case <-time.After(200 * time.Millisecond):
+			if watch && !interrupted && logged() {
+				interrupted = true
+				cancel()
+			}
+		}
 	}
-	c.t.Logf("ran\n%s", text)
 }
 
 // checkout returns a repository with a copy of the sources, without ignored files.
