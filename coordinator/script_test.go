@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,12 +9,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
-// The cluster tests mostly wait, so more of them run at once than there are cores;
-// go test -parallel changes that.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // fails where there is no such flag: as well
+	testkit.Parallel(8) // the cluster tests mostly wait
 	clitest.Main(m, "coordinator", main)
 }
 

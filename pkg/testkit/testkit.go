@@ -3,6 +3,7 @@
 package testkit
 
 import (
+	"flag"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -25,6 +26,12 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 			t.Fatalf("not within %v: %s", Stall, what)
 		}
 	}
+}
+
+// Parallel sets how many tests of this package run at once; go test -parallel overrides it.
+// TestMain calls it for tests that mostly wait: more of them can run than there are cores.
+func Parallel(tests int) {
+	_ = flag.Set("test.parallel", strconv.Itoa(tests)) // fails only without the flag
 }
 
 // Rand returns a random number generator. It logs its seed; the environment variable

@@ -1,0 +1,12 @@
+package bus
+
+import (
+	"testing"
+
+	"nqueens/pkg/testkit"
+)
+
+func TestMain(m *testing.M) {
+	testkit.Parallel(8) // they mostly wait
+	m.Run()
+}
