@@ -25,9 +25,8 @@ type solveOptions struct {
 	limit  int
 	format string
 	output string
-	unique bool
-	any    bool
 	place  placeFlag
+	board.Selection
 }
 
 func solveCommand(app *cli.App) *cobra.Command {
@@ -58,14 +57,10 @@ differs, the command fails. For more than a million files, --limit is required.`
   coordinator solve 8 --unique --format svg --output boards
   coordinator solve 1000000 --any --format json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			selection, err := o.selection(cmd.Flags(), args)
-			if err == nil {
-				err = o.checkFiles(&selection)
-			}
-			if err != nil {
+			if err := o.check(cmd.Flags(), args); err != nil {
 				return err
 			}
-			return o.solve(cmd.Context(), app, &selection, cmd.OutOrStdout())
+			return o.solve(cmd.Context(), app, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -74,9 +69,9 @@ differs, the command fails. For more than a million files, --limit is required.`
 	flags.StringVar(&o.output, "output", "",
 		"write each board to a file of its own in this `folder`, which is created if necessary")
 	_ = cobra.MarkFlagDirname(flags, "output") // fails only for unknown flags
-	flags.BoolVar(&o.unique, "unique", false,
+	flags.BoolVar(&o.Unique, "unique", false,
 		"print one board of each family of rotations and reflections, and how many images it has")
-	flags.BoolVar(&o.any, "any", false, "print one solution by a known construction, for N up to 1000000")
+	flags.BoolVar(&o.Any, "any", false, "print one solution by a known construction, for N up to 1000000")
 	o.place.register(flags)
 	return cmd
 }
@@ -87,50 +82,61 @@ const (
 	maxDrawn = 1_000
 )
 
-// selection checks the command line and returns which boards it selects.
-func (o *solveOptions) selection(flags *pflag.FlagSet, args []string) (board.Selection, error) {
-	none := board.Selection{}
-	if flags.Changed("output") && o.output == "" {
-		return none, cli.Usagef("--output must name a folder")
+// The largest sides whose boards get a file each without --limit: there are 365596 boards
+// of side 14, and 285053 families of side 15. With a queen placed there are fewer than
+// 1000000 boards of side 15.
+const (
+	maxFiled     = 14
+	maxFiledPart = 15
+)
+
+// check checks the command line and sets N and the placed queens.
+func (o *solveOptions) check(flags *pflag.FlagSet, args []string) (err error) {
+	switch {
+	case flags.Changed("output") && o.output == "":
+		return cli.Usagef("--output must name a folder")
+	case o.limit < 0:
+		return cli.Usagef("--limit must be 0, for all, or more, not %d", o.limit)
+	case o.Any:
+		return o.checkAny(flags, args)
 	}
-	if o.limit < 0 {
-		return none, cli.Usagef("--limit must be 0, for all, or more, not %d", o.limit)
-	}
-	if o.any {
-		n, err := o.checkAny(flags, args)
-		return board.Selection{N: n, Any: true}, err
-	}
-	n, err := cli.ParseN(args)
-	if err != nil {
+	if o.N, err = cli.ParseN(args); err != nil {
 		if _, large := parseLargeN(args); large == nil {
 			err = cli.Usagef("%w; for one solution of a larger board there is --any", err)
 		}
-		return none, err
+		return err
 	}
-	placed, err := o.place.squares(n)
-	if err != nil {
-		return none, err
+	if o.Placed, err = o.place.squares(o.N); err != nil {
+		return err
 	}
-	if o.unique && len(placed) > 0 {
-		return none, cli.Usagef("--unique and --place exclude each other: " +
+	largest := maxFiled
+	if o.Unique || len(o.Placed) > 0 {
+		largest = maxFiledPart
+	}
+	switch {
+	case o.Unique && len(o.Placed) > 0:
+		return cli.Usagef("--unique and --place exclude each other: " +
 			"rotations and reflections move the placed queens: omit one of the two")
+	case o.output != "" && o.limit == 0 && o.N > largest:
+		return cli.Usagef("--output would write more than a million files, for all these boards of side %d: "+
+			"say with --limit how many you want", o.N)
 	}
-	return board.Selection{N: n, Placed: placed, Unique: o.unique}, nil
+	return nil
 }
 
-// checkAny checks the command line of --any, and returns N.
-func (o *solveOptions) checkAny(flags *pflag.FlagSet, args []string) (int, error) {
+// checkAny checks the command line of --any and sets N.
+func (o *solveOptions) checkAny(flags *pflag.FlagSet, args []string) (err error) {
 	for _, other := range []string{"place", "unique", "limit"} {
 		if flags.Changed(other) {
-			return 0, cli.Usagef("--any and --%s exclude each other: "+
+			return cli.Usagef("--any and --%s exclude each other: "+
 				"--any prints one solution, of its own choice: omit one of the two", other)
 		}
 	}
-	n, err := parseLargeN(args)
-	if err == nil && n > maxDrawn && o.format != "json" {
-		err = cli.Usagef("--format %s is for boards of side up to %d: for N = %d say --format json", o.format, maxDrawn, n)
+	if o.N, err = parseLargeN(args); err == nil && o.N > maxDrawn && o.format != "json" {
+		return cli.Usagef("--format %s is for boards of side up to %d: for N = %d say --format json",
+			o.format, maxDrawn, o.N)
 	}
-	return n, err
+	return err
 }
 
 // parseLargeN takes the one argument N of --any, which may exceed that of [cli.ParseN].
@@ -145,36 +151,15 @@ func parseLargeN(args []string) (int, error) {
 	return n, nil
 }
 
-// The largest sides whose boards get a file each without --limit: there are 365596 boards
-// of side 14, and 285053 families of side 15. With a queen placed there are fewer than
-// 1000000 boards of side 15.
-const (
-	maxFiled     = 14
-	maxFiledPart = 15
-)
-
-// checkFiles returns an error if --output would write too many files without being told to.
-func (o *solveOptions) checkFiles(s *board.Selection) error {
-	largest := maxFiled
-	if s.Unique || len(s.Placed) > 0 {
-		largest = maxFiledPart
-	}
-	if o.output == "" || s.Any || o.limit > 0 || s.N <= largest {
-		return nil
-	}
-	return cli.Usagef("--output would write more than a million files, for all these boards of side %d: "+
-		"say with --limit how many you want", s.N)
-}
-
 // solve writes boards until there are no more, or as many as the limit, or until the reader
 // closes the pipe.
-func (o *solveOptions) solve(ctx context.Context, app *cli.App, s *board.Selection, stdout io.Writer) error {
-	out, err := o.open(stdout, s)
+func (o *solveOptions) solve(ctx context.Context, app *cli.App, stdout io.Writer) error {
+	out, err := o.open(stdout)
 	if err != nil {
 		return err
 	}
 	written := 0
-	for columns, images := range boards(ctx, s) {
+	for columns, images := range o.boards(ctx) {
 		if written == 1 && o.format == "svg" && o.output == "" {
 			app.Log.Warn().Msg("several SVG documents follow each other, and viewers show one: " +
 				"--output FOLDER gives each a file of its own")
@@ -187,55 +172,54 @@ func (o *solveOptions) solve(ctx context.Context, app *cli.App, s *board.Selecti
 		}
 	}
 	err = errors.Join(err, out.Close())
-	if errors.Is(err, syscall.EPIPE) {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
 		return nil
-	}
-	if written > 0 && o.output != "" {
+	case written > 0 && o.output != "":
 		app.Log.Info().Int("boards", written).Str("folder", o.output).Msg("each board is in a file of its own")
+	case written == 0 && err == nil && ctx.Err() == nil:
+		event := app.Log.Info().Int("n", o.N)
+		if len(o.Placed) > 0 {
+			event.Str("placed", humanize.Squares(o.Placed))
+		}
+		event.Msg("there is no solution")
 	}
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
-	}
-	if err == nil && written == 0 {
-		event := app.Log.Info().Int("n", s.N)
-		if len(s.Placed) > 0 {
-			event.Str("placed", humanize.Squares(s.Placed))
-		}
-		event.Msg("there is no solution")
 	}
 	return err
 }
 
 // open returns the writer of the boards.
-func (o *solveOptions) open(stdout io.Writer, s *board.Selection) (board.Writer, error) {
+func (o *solveOptions) open(stdout io.Writer) (board.Writer, error) {
 	if o.output == "" {
 		return board.NewStream(stdout, o.format), nil
 	}
-	out, err := board.NewDir(o.output, o.format, *s)
+	out, err := board.NewDir(o.output, o.format, o.Selection)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
-		return nil, cli.Usagef("--output: %s is not a folder, a file has that name: choose another folder", o.output)
+		err = cli.Usagef("--output: %s is not a folder, a file has that name: choose another folder", o.output)
 	case err != nil:
-		return nil, fmt.Errorf("create the folder of --output: %w", err)
+		err = fmt.Errorf("create the folder of --output: %w", err)
 	}
-	return out, nil
+	return out, err
 }
 
 // boards returns the selected boards: the column of the queen on each row, valid until the
-// next board, and for Unique the number of images, else 0.
-func boards(ctx context.Context, s *board.Selection) iter.Seq2[[]int, int] {
-	if s.Unique {
-		return enumerate.Unique(ctx, s.N)
+// next board, and for --unique the number of images, else 0.
+func (o *solveOptions) boards(ctx context.Context) iter.Seq2[[]int, int] {
+	if o.Unique {
+		return enumerate.Unique(ctx, o.N)
 	}
 	return func(yield func([]int, int) bool) {
-		if s.Any {
-			if columns := enumerate.Construct(s.N); columns != nil {
+		if o.Any {
+			if columns := enumerate.Construct(o.N); columns != nil {
 				yield(columns, 0)
 			}
 			return
 		}
-		empty := queens.FullBoard(s.N)
-		for _, square := range s.Placed {
+		empty := queens.FullBoard(o.N)
+		for _, square := range o.Placed {
 			empty.Preplace(square.Row, square.Column)
 		}
 		for columns := range enumerate.Boards(ctx, empty) {

@@ -1,9 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +38,10 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	for _, r := range runs {
 		done, tasks, percent, age := "?", "?", "?", "?"
 		if r.N > 0 {
-			done, tasks, percent = strconv.FormatUint(r.Done, 10), strconv.FormatUint(r.Tasks, 10), r.percent()
+			done, tasks, percent = fmt.Sprint(r.Done), fmt.Sprint(r.Tasks), "100"
+			if r.Done != r.Tasks {
+				percent = strings.TrimSuffix(humanize.Percent(float64(r.Done)/float64(r.Tasks), false), "%")
+			}
 		}
 		if !r.Created.IsZero() {
 			age = humanize.Clock(time.Since(r.Created))
@@ -55,15 +58,4 @@ func (r *ListedRun) location() string {
 		words = append(words, "queens placed on "+humanize.Squares(r.Placed))
 	}
 	return strings.Join(words, ", ")
-}
-
-// percent is the share of the tasks that are done: 100 means all.
-func (r *ListedRun) percent() string {
-	switch {
-	case r.Done == r.Tasks:
-		return "100"
-	case r.Tasks == 0:
-		return "0"
-	}
-	return strings.TrimSuffix(humanize.Percent(float64(r.Done)/float64(r.Tasks), false), "%")
 }
