@@ -1,6 +1,7 @@
 package display
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"time"
@@ -56,23 +57,13 @@ func (t theme) titleRow(p *run.Progress, width int) line {
 	}
 	segments = append(segments,
 		segment{2, line{{t.clean(p.Run), plain}}},
-		segment{1, line{{t.clean(string(p.State)), stateStyle(p.State)}}},
+		segment{1, line{{t.clean(string(p.State)), cmp.Or(stateStyles[p.State], notice)}}},
 	)
 	return t.row(segments, width)
 }
 
-func stateStyle(s run.State) style {
-	switch s {
-	case run.Running:
-		return filled
-	case run.Complete:
-		return good
-	case run.Contradicted:
-		return alarm
-	case run.Stopped, run.Cancelled:
-	}
-	return notice
-}
+// stateStyles are the styles of the states; that of the others is notice.
+var stateStyles = map[run.State]style{run.Running: filled, run.Complete: good, run.Contradicted: alarm}
 
 // The bar takes a fixed share of the width, so that its length does not depend on the texts
 // beside it, and less only on narrow terminals.
@@ -91,7 +82,7 @@ func (t theme) progressRow(p *run.Progress, width int) line {
 		{2, line{{humanize.Clock(p.Elapsed), plain}, {" elapsed", faint}}},
 	}
 	switch {
-	case done || p.State.Finished() || p.State == run.Stopped:
+	case done || p.State != run.Running:
 	case p.ETA == (run.Range{}):
 		segments = append(segments, segment{1, line{{"estimating", faint}}})
 	default:

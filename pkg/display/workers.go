@@ -67,14 +67,10 @@ func selectWorkers(workers []run.WorkerStatus, number int, slow time.Duration) [
 	return selected
 }
 
-// The columns of the workers.
+// The columns of the workers that are aligned to the left.
 const (
-	nameColumn = iota
-	threadsColumn
-	kernelColumn
-	rateColumn
-	heldColumn
-	ageColumn
+	nameColumn   = 0
+	kernelColumn = 2
 )
 
 const (
@@ -87,24 +83,25 @@ const (
 
 // workerRow returns the columns of a worker.
 func (t theme) workerRow(w run.WorkerStatus, slow time.Duration) []segment {
-	row := []segment{
-		nameColumn:    {0, line{{t.clean(w.Name), plain}}.fit(maxNameWidth, t)},
-		threadsColumn: {3, line{{pluralColumn(w.Threads, "thread"), faint}}},
-		kernelColumn:  {4, line{{t.clean(w.Kernel), faint}}.fit(maxKernel, t)},
-		rateColumn:    {2, line{{"-", faint}}},
-		heldColumn:    {5, line{{pluralColumn(w.Held, "task"), faint}}},
-		ageColumn:     {1, line{{"for ", faint}, {humanize.Clock(w.LongestTask), plain}}},
-	}
+	rate, held := line{{"-", faint}}, line{{pluralColumn(w.Held, "task"), faint}}
+	age := line{{"for ", faint}, {humanize.Clock(w.LongestTask), plain}}
 	if w.Rate > 0 {
-		row[rateColumn].text = line{{humanize.Rate(w.Rate), plain}}
+		rate = line{{humanize.Rate(w.Rate), plain}}
 	}
 	switch {
 	case w.Held == 0:
-		row[heldColumn].text, row[ageColumn].text = nil, line{{"idle", faint}}
+		held, age = nil, line{{"idle", faint}}
 	case w.LongestTask > slow: // marked without colors too
-		row[ageColumn].text = line{{"! for " + humanize.Clock(w.LongestTask), notice}}
+		age = line{{"! for " + humanize.Clock(w.LongestTask), notice}}
 	}
-	return row
+	return []segment{
+		nameColumn:   {0, line{{t.clean(w.Name), plain}}.fit(maxNameWidth, t)},
+		1:            {3, line{{pluralColumn(w.Threads, "thread"), faint}}},
+		kernelColumn: {4, line{{t.clean(w.Kernel), faint}}.fit(maxKernel, t)},
+		{2, rate},
+		{5, held},
+		{1, age},
+	}
 }
 
 // pluralColumn formats a number with a noun such that the numbers of several rows align.

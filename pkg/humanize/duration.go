@@ -38,7 +38,7 @@ func Seconds(seconds float64) string {
 	case seconds < julianYear:
 		return Duration(time.Duration(math.Round(seconds)) * time.Second)
 	}
-	years, unit, _ := scale(seconds/julianYear, " years", " thousand years", " million years", " billion years")
+	years, unit := scale(seconds/julianYear, " years", " thousand years", " million years", " billion years")
 	return threeDigits(years, 1) + unit
 }
 

@@ -57,26 +57,23 @@ func Approx(x float64) string {
 
 // Rate formats a number per second with three digits: 206 M/s.
 func Rate(perSecond float64) string {
-	if !(perSecond > 0) { // includes NaN
+	switch {
+	case !(perSecond > 0): // includes NaN
 		return "0 /s"
-	}
-	number, prefix, ok := scale(perSecond, "", "k", "M", "G", "T", "P", "E")
-	if !ok {
+	case perSecond >= 999.5e18:
 		return "> 1000 E/s"
 	}
+	number, prefix := scale(perSecond, "", "k", "M", "G", "T", "P", "E")
 	return threeDigits(number, 2) + " " + prefix + "/s"
 }
 
 // scale divides x by 1000 until it has at most three digits before the point, once for each
-// unit after the first. ok is false if the largest unit is too small.
-func scale(x float64, units ...string) (scaled float64, unit string, ok bool) {
-	for _, unit := range units[:len(units)-1] {
-		if x < 999.5 {
-			return x, unit, true
-		}
+// unit after the first, until the last.
+func scale(x float64, units ...string) (scaled float64, unit string) {
+	for ; x >= 999.5 && len(units) > 1; units = units[1:] {
 		x /= 1000
 	}
-	return x, units[len(units)-1], x < 999.5
+	return x, units[0]
 }
 
 // threeDigits formats a number with three digits, of which at most maxDecimals are

@@ -50,28 +50,22 @@ func (e *Estimate) Write(w io.Writer, asJSON bool) error {
 	if e.Depth.Min < e.Depth.Max {
 		depth = fmt.Sprintf("%d to %s", e.Depth.Min, depth)
 	}
+	s := e.Solutions
 	return writeTable(w, [][]string{
-		{
-			"time", humanize.Seconds(e.Seconds.Mid), interval(e.Seconds.Low, e.Seconds.High, humanize.Seconds),
-			humanize.Plural(e.Workers, "worker") + ", " + e.Kernel,
-		},
-		{
-			"core time", humanize.Seconds(e.CoreSeconds.Mid),
-			interval(e.CoreSeconds.Low, e.CoreSeconds.High, humanize.Seconds), "searches alone",
-		},
-		{
-			"solutions", humanize.Approx(e.Solutions.Mean), interval(e.Solutions.Low, e.Solutions.High, humanize.Approx),
-			"95% confidence, " + humanize.Plural(e.Solutions.Probes, "random probe"),
-		},
+		estimated("time", e.Seconds, humanize.Seconds, humanize.Plural(e.Workers, "worker")+", "+e.Kernel),
+		estimated("core time", e.CoreSeconds, humanize.Seconds, "searches alone"),
+		estimated("solutions", Interval{s.Low, s.Mean, s.High}, humanize.Approx,
+			"95% confidence, "+humanize.Plural(s.Probes, "random probe")),
 		{"tasks", humanize.Approx(float64(e.Tasks)), "", "prefixes of " + depth},
 		{"ledger", humanize.Bytes(e.LedgerBytes)},
 	}, false)
 }
 
-// interval formats a range, or nothing if its ends look the same.
-func interval(low, high float64, format func(float64) string) string {
-	if format(low) == format(high) {
-		return ""
+// estimated returns the row of a value, with its range unless both ends look the same.
+func estimated(name string, value Interval, format func(float64) string, remark string) []string {
+	interval := humanize.Range(value.Low, value.High, format)
+	if interval == format(value.Low) {
+		interval = ""
 	}
-	return humanize.Range(low, high, format)
+	return []string{name, format(value.Mid), interval, remark}
 }

@@ -59,13 +59,13 @@ const (
 // nothing, except that the JSON object also reports a contradiction.
 func (r *Result) Write(w io.Writer, asJSON bool) error {
 	switch {
-	case asJSON && (r.Total != nil || r.End == Contradicted):
+	case r.Total == nil && !(asJSON && r.End == Contradicted):
+		return nil
+	case asJSON:
 		return writeJSON(w, r)
-	case !asJSON && r.Total != nil:
-		_, err := fmt.Fprintln(w, r.Total)
-		return err
 	}
-	return nil
+	_, err := fmt.Fprintln(w, r.Total)
+	return err
 }
 
 // WriteTable writes a result with a total as a table.
@@ -79,7 +79,11 @@ func (r *Result) WriteTable(w io.Writer, color bool) error {
 	}
 	tasks := []string{"tasks", fmt.Sprint(r.Tasks), ""}
 	if c := r.Count; c != nil {
-		rows = append(rows, []string{"time", humanize.Duration(c.Progress.Elapsed), c.resumed()})
+		resumed := ""
+		if c.Resumed > 0 {
+			resumed = fmt.Sprintf("since it was resumed with %d tasks done", c.Resumed)
+		}
+		rows = append(rows, []string{"time", humanize.Duration(c.Progress.Elapsed), resumed})
 		if c.Rate > 0 {
 			rows = append(rows, []string{"rate", humanize.Rate(c.Rate), "solutions"})
 		}
@@ -110,14 +114,6 @@ func tasksRow(p *run.Progress) []string {
 }
 
 func runRow(name string) []string { return []string{"run", name, "coordinator verify checks it again"} }
-
-// resumed says which part of the run the time covers.
-func (c *Count) resumed() string {
-	if c.Resumed == 0 {
-		return ""
-	}
-	return fmt.Sprintf("since it was resumed with %d tasks done", c.Resumed)
-}
 
 // Log logs how the run ended. It requires Count.
 func (r *Result) Log(log zerolog.Logger) {
