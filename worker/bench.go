@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,8 +24,8 @@ type benchReport struct {
 }
 
 func benchCommand(*cli.App) *cobra.Command {
-	var threads int
-	var kernelName, symmetry string
+	var search searchOptions
+	var symmetry string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bench N",
@@ -40,27 +40,26 @@ total is not the published one.`,
 			if err != nil {
 				return err
 			}
-			chosen, err := chooseKernel(kernelName, threads)
+			chosen, err := search.choose()
 			if err != nil {
 				return err
 			}
-			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: chosen, Threads: threads}
-			if err := job.Validate(); err != nil {
-				return cli.Usagef("%v", err)
-			}
-			outcome, err := count.Run(cmd.Context(), job)
+			start := time.Now()
+			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: chosen, Threads: search.threads}
+			total, err := count.Run(cmd.Context(), job)
+			elapsed := time.Since(start)
 			if err != nil {
 				return err
 			}
-			if known, ok := queens.KnownTotal(n); ok && outcome.Total.Cmp(known) != 0 {
-				return fmt.Errorf("%w: kernel %s counted %d, the published total is %d", queens.ErrContradiction, chosen.Name, outcome.Total, known)
+			if known, ok := queens.KnownTotal(n); ok && total.Cmp(known) != 0 {
+				return fmt.Errorf("%w: kernel %s counted %d, the published total is %d", queens.ErrContradiction, chosen.Name, total, known)
 			}
 			r := benchReport{
 				N:        n,
-				Total:    outcome.Total.String(),
-				Seconds:  outcome.Elapsed.Seconds(),
+				Total:    total.String(),
+				Seconds:  elapsed.Seconds(),
 				Kernel:   chosen.Name,
-				Threads:  threads,
+				Threads:  search.threads,
 				Symmetry: job.Symmetry,
 			}
 			if asJSON {
@@ -72,8 +71,7 @@ total is not the published one.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
-	flags.Var(kernelFlag(&kernelName), "kernel", "search to use; see worker kernels")
+	search.addFlags(flags)
 	flags.Var(cli.SymmetryFlag(&symmetry), "symmetry", "how to cut the count")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

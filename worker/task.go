@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -13,8 +12,7 @@ import (
 )
 
 func taskCommand(*cli.App) *cobra.Command {
-	var threads int
-	var kernelName string
+	var search searchOptions
 	cmd := &cobra.Command{
 		Use:   "task [FILE]",
 		Short: "Count exported tasks again, without any server",
@@ -33,7 +31,7 @@ there is one. The exit code is 3 if a count does not agree.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			chosen, err := chooseKernel(kernelName, threads)
+			chosen, err := search.choose()
 			if err != nil {
 				return err
 			}
@@ -49,14 +47,13 @@ there is one. The exit code is 3 if a count does not agree.`,
 				defer func() { _ = file.Close() }() // read only: nothing is lost
 				name, in = args[0], file
 			}
-			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), chosen, threads); err != nil {
+			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), chosen, search.threads); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil
 		},
 	}
-	flags := cmd.Flags()
-	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
-	flags.Var(kernelFlag(&kernelName), "kernel", "search to use; see worker kernels; generic is the reference")
+	search.addFlags(cmd.Flags())
+	cmd.Flag("kernel").Usage += "; generic is the reference"
 	return cmd
 }

@@ -107,12 +107,12 @@ func RecountAll(ctx context.Context, m *queens.Manifest, total *big.Int, k kerne
 			job.Placed = append(job.Placed, s.Mirrored(m.N))
 		}
 	}
-	outcome, err := count.Run(ctx, job)
+	recounted, err := count.Run(ctx, job)
 	if err != nil {
 		return by, err
 	}
-	if outcome.Total.Cmp(total) != 0 {
-		return by, fmt.Errorf("%w: the ledger's total is %d, %s it is %d", queens.ErrContradiction, total, how, outcome.Total)
+	if recounted.Cmp(total) != 0 {
+		return by, fmt.Errorf("%w: the ledger's total is %d, %s it is %d", queens.ErrContradiction, total, how, recounted)
 	}
 	return by, nil
 }

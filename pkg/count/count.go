@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/big"
-	"time"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -24,35 +23,18 @@ type Job struct {
 	Threads int // At least 1.
 }
 
-// Validate reports the first thing wrong with the job.
-func (j *Job) Validate() error {
-	if j.Threads < 1 {
-		return fmt.Errorf("a count needs at least 1 thread, not %d", j.Threads)
-	}
-	_, err := symmetry.Classes(j.N, j.Symmetry, j.Placed...)
-	return err
-}
-
-// Outcome is the result of a job.
-type Outcome struct {
-	Total *big.Int
-	// Elapsed is the time of prefix generation and search.
-	Elapsed time.Duration
-}
-
-// Run splits a board and counts all its tasks.
-func Run(ctx context.Context, job Job) (Outcome, error) {
-	start := time.Now()
-	if err := job.Validate(); err != nil {
-		return Outcome{}, err
+// Run splits a board, counts all its tasks and returns the total.
+func Run(ctx context.Context, job Job) (*big.Int, error) {
+	if job.Threads < 1 {
+		return nil, fmt.Errorf("a count needs at least 1 thread, not %d", job.Threads)
 	}
 	classes, err := symmetry.Classes(job.N, job.Symmetry, job.Placed...)
 	if err != nil {
-		return Outcome{}, err
+		return nil, err
 	}
 	manifest, err := split.Plan(ctx, job.N, job.Symmetry, classes, 0)
 	if err != nil {
-		return Outcome{}, err
+		return nil, err
 	}
 	var sums symmetry.Sums
 	err = Each(ctx, job.Kernel, job.Threads, split.Tasks(&manifest), func(c Counted) error {
@@ -60,8 +42,7 @@ func Run(ctx context.Context, job Job) (Outcome, error) {
 		return nil
 	})
 	if err != nil {
-		return Outcome{}, err
+		return nil, err
 	}
-	total, err := sums.Total()
-	return Outcome{Total: total, Elapsed: time.Since(start)}, err
+	return sums.Total()
 }
