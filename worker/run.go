@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
@@ -18,10 +19,9 @@ import (
 
 // runOptions are the flags of run.
 type runOptions struct {
-	nats    *cli.Connection
-	threads int
-	kernel  string
-	http    string
+	nats   *cli.Connection
+	search searchOptions
+	http   string
 }
 
 func runCommand(app *cli.App) *cobra.Command {
@@ -42,14 +42,13 @@ However it ends, no result of the run is lost.`,
 	}
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
-	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
-	flags.Var(kernelFlag(&o.kernel), "kernel", "search to use; see worker kernels")
+	o.search.addFlags(flags)
 	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz and /readyz")
 	return cmd
 }
 
 func run(ctx context.Context, app *cli.App, o *runOptions) error {
-	chosen, err := chooseKernel(o.kernel, o.threads)
+	chosen, err := o.search.choose()
 	if err != nil {
 		return err
 	}
@@ -68,21 +67,22 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 		return err
 	}
 	defer b.Close()
-	w, err := worker.New(worker.Config{
+	w := worker.New(worker.Config{
 		Name:    name,
 		Version: cli.Version(),
 		Kernel:  chosen,
-		Threads: o.threads,
+		Threads: o.search.threads,
 		Lease:   bus.DefaultLease,
 		Grace:   worker.DefaultGrace,
 		Log:     app.Log,
 	}, b.Queue(), b.Results(), b.Telemetry())
+	host, err := os.Hostname()
 	if err != nil {
-		return err
+		host = "unnamed"
 	}
-	app.Log.Info().Str("version", cli.Version()).Str("host", host()).Str("worker", name).Str("kernel", chosen.Name).
+	app.Log.Info().Str("version", cli.Version()).Str("host", host).Str("worker", name).Str("kernel", chosen.Name).
 		Str("checked", fmt.Sprintf("n=1..%d", kernel.SelfTestN)).
-		Int("threads", o.threads).Str("server", b.Server()).Msg("worker starts")
+		Int("threads", o.search.threads).Str("server", b.Server()).Msg("worker starts")
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -101,27 +101,22 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	return err
 }
 
-// host returns the name of this machine, for people.
-func host() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "unnamed"
-	}
-	return name
+// searchOptions are the flags of every command that counts.
+type searchOptions struct {
+	threads int
+	kernel  string
 }
 
-// kernelFlag returns a flag whose values are the kernels of this machine.
-func kernelFlag(p *string) *cli.Enum {
-	return cli.NewEnum(p, kernel.Auto, kernel.Names()...).WithScope("this machine")
+func (o *searchOptions) addFlags(flags *pflag.FlagSet) {
+	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
+	flags.Var(cli.NewEnum(&o.kernel, kernel.Auto, kernel.Names()...).WithScope("this machine"), "kernel",
+		"search to use; see worker kernels")
 }
 
-func chooseKernel(name string, threads int) (kernel.Kernel, error) {
-	if err := cli.CheckRange("threads", threads, 1, cli.MaxThreads); err != nil {
+// choose checks the number of threads and returns the kernel.
+func (o *searchOptions) choose() (kernel.Kernel, error) {
+	if err := cli.CheckRange("threads", o.threads, 1, cli.MaxThreads); err != nil {
 		return kernel.Kernel{}, err
 	}
-	chosen, err := kernel.Choose(name)
-	if err != nil {
-		return kernel.Kernel{}, cli.Usagef("--kernel: %v", err)
-	}
-	return chosen, nil
+	return kernel.Choose(o.kernel)
 }

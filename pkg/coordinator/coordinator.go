@@ -12,7 +12,6 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/big"
 	"sync/atomic"
 	"time"
@@ -58,7 +57,7 @@ type Claim interface {
 	Renew(ctx context.Context, state run.State, done uint64) error
 }
 
-// Config configures a [Coordinator]. All times must be positive.
+// Config configures a [Coordinator]. All times must be positive, Roster and OnProgress set.
 type Config struct {
 	// Known is the published total to compare with, or nil if none is published.
 	Known *big.Int
@@ -90,18 +89,6 @@ const (
 	DefaultDisputeTimeout = 20 * time.Second
 	DefaultReportEvery    = 250 * time.Millisecond
 )
-
-// Validate reports the first thing wrong with the configuration.
-func (c *Config) Validate() error {
-	switch {
-	case c.CheckAfter <= 0 || c.RepublishAfter <= 0 || c.DisputeTimeout <= 0 || c.ReportEvery <= 0:
-		return fmt.Errorf("CheckAfter (%v), RepublishAfter (%v), DisputeTimeout (%v) and ReportEvery (%v) must be positive",
-			c.CheckAfter, c.RepublishAfter, c.DisputeTimeout, c.ReportEvery)
-	case c.Roster == nil || c.OnProgress == nil:
-		return errors.New("a coordinator needs a Roster and OnProgress")
-	}
-	return nil
-}
 
 // Outcome is the result of a run.
 type Outcome struct {
@@ -145,10 +132,7 @@ type Coordinator struct {
 }
 
 // New returns a coordinator of the ledger's run. It does not start it.
-func New(cfg Config, tasks Tasks, results Results, claim Claim, l *ledger.Ledger) (*Coordinator, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
+func New(cfg Config, tasks Tasks, results Results, claim Claim, l *ledger.Ledger) *Coordinator {
 	h := l.Header()
 	c := &Coordinator{
 		cfg: cfg, run: h.Run, tasks: tasks, results: results, claim: claim, ledger: l, resumed: l.Len(),
@@ -156,7 +140,7 @@ func New(cfg Config, tasks Tasks, results Results, claim Claim, l *ledger.Ledger
 	}
 	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, l.Has)
 	c.collector = newCollector(&c.cfg, l, c.window)
-	return c, nil
+	return c
 }
 
 // Run takes the run to its end, once. The outcome tells how far it came even if there is

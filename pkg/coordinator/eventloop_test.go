@@ -34,15 +34,12 @@ func TestSweepRecordsTheLastResults(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	c, err := New(Config{
+	c := New(Config{
 		Roster:     progress.NewRoster(),
 		CheckAfter: time.Nanosecond, RepublishAfter: time.Nanosecond, DisputeTimeout: time.Nanosecond,
 		OnProgress: func(run.Progress) {}, ReportEvery: time.Hour,
 		Log: zerolog.Nop(),
 	}, nil, nil, nil, l)
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(c.window.close)
 	for {
 		r, ok := c.window.request()

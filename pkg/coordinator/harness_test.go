@@ -109,10 +109,7 @@ func (r *testRun) run() {
 	r.t.Helper()
 	r.latest.Store(new(run.Progress))
 	r.done = make(chan struct{})
-	c, err := coordinator.New(r.cfg, r.bus.Tasks(), r.bus.Results(), r.claim, r.ledger)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	c := coordinator.New(r.cfg, r.bus.Tasks(), r.bus.Results(), r.claim, r.ledger)
 	ctx, cancel := context.WithCancelCause(r.t.Context())
 	r.cancel = func() { cancel(errStopped) }
 	done := r.done

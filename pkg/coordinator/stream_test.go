@@ -113,7 +113,7 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 		s.t.Fatal(err)
 	}
 	roster := progress.NewRoster()
-	service, err := coordinator.New(coordinator.Config{
+	service := coordinator.New(coordinator.Config{
 		Roster:         roster,
 		CheckAfter:     coordinator.DefaultCheckAfter,
 		RepublishAfter: coordinator.DefaultRepublishAfter,
@@ -122,23 +122,17 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 		ReportEvery:    reportEvery,
 		Log:            zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),
 	}, countedTasks{s.bus.Tasks(), s.bus}, countedResults{s.bus.Results(), s.bus}, claim, l)
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	group, ctx := errgroup.WithContext(s.t.Context())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	for range workers {
-		w, err := worker.New(worker.Config{
+		w := worker.New(worker.Config{
 			Name:    worker.NewName(),
 			Kernel:  kernel.Kernel{Name: "noop", New: func() kernel.Counter { return noop{} }},
 			Threads: 1,
 			Lease:   bus.DefaultLease,
 			Log:     zerolog.Nop(),
 		}, s.bus.Queue(), s.bus.Results(), s.bus.Telemetry())
-		if err != nil {
-			s.t.Fatal(err)
-		}
 		group.Go(func() error { w.Run(ctx); return nil })
 	}
 	group.Go(func() error {

@@ -21,14 +21,8 @@ import (
 // the coordinator ends or one of them fails.
 func (s *Session) runServices(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
 	roster := progress.NewRoster()
-	service, err := s.newCoordinator(claim, roster)
-	if err != nil {
-		return coordinator.Outcome{}, err
-	}
-	workers, own, err := s.newWorkers(roster)
-	if err != nil {
-		return coordinator.Outcome{}, err
-	}
+	service := s.newCoordinator(claim, roster)
+	workers, own := s.newWorkers(roster)
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -59,11 +53,11 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 		outcome, err = service.Run(ctx)
 		return err
 	})
-	err = group.Wait()
+	err := group.Wait()
 	return outcome, err
 }
 
-func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) (*coordinator.Coordinator, error) {
+func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coordinator.Coordinator {
 	m := s.ledger.Header().Manifest
 	return coordinator.New(coordinator.Config{
 		Known:          m.KnownTotal(),
@@ -80,11 +74,11 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) (*co
 
 // newWorkers returns the workers of this process, and the set of their names. It enters them
 // in the roster, because their first heartbeats may get lost.
-func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker, names map[string]bool, err error) {
+func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker, names map[string]bool) {
 	names = make(map[string]bool)
 	for range s.cfg.Workers {
 		name := worker.NewName()
-		w, err := worker.New(worker.Config{
+		w := worker.New(worker.Config{
 			Name:    name,
 			Version: s.cfg.Version,
 			Kernel:  s.cfg.Kernel,
@@ -92,16 +86,13 @@ func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker,
 			Lease:   bus.DefaultLease,
 			Log:     s.log,
 		}, s.bus.Queue(), s.bus.Results(), s.bus.Telemetry())
-		if err != nil {
-			return nil, nil, err
-		}
 		roster.ObserveHeartbeat(run.Heartbeat{
 			Worker: name, Version: s.cfg.Version, Kernel: s.cfg.Kernel.Name, Threads: 1,
 		})
 		names[name] = true
 		workers = append(workers, w)
 	}
-	return workers, names, nil
+	return workers, names
 }
 
 // logChange logs that a worker of another process joins or leaves.

@@ -26,13 +26,10 @@ type fixture struct {
 func start(t *testing.T, threads int, search fakeSearch) *fixture {
 	t.Helper()
 	f := &fixture{queue: &fakeQueue{ready: make(chan loan, 100)}, publisher: new(fakePublisher)}
-	w, err := worker.New(worker.Config{
+	w := worker.New(worker.Config{
 		Name: "w", Version: "v", Kernel: fakeKernel(search), Threads: threads,
 		Lease: leaseTime, Grace: grace, Log: zerolog.Nop(),
 	}, f.queue, f.publisher, f.publisher)
-	if err != nil {
-		t.Fatal(err)
-	}
 	f.live = w.Live
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

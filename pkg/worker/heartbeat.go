@@ -61,7 +61,15 @@ func (w *Worker) drainFlushes(first chan struct{}) []chan struct{} {
 	}
 }
 
+// publishHeartbeat names the tasks being searched, the longest search first.
 func (w *Worker) publishHeartbeat(leaving bool) {
+	var active []run.ActiveTask
+	for _, h := range w.list() {
+		if h.stage.Load() == searching {
+			active = append(active, run.ActiveTask{Run: h.task.Run, Task: h.task.ID, Elapsed: time.Since(h.startedAt)})
+		}
+	}
+	slices.SortFunc(active, func(a, b run.ActiveTask) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
 	// An error needs no handling: the next heartbeat, or silence, tells as much.
 	_ = w.heartbeats.PublishHeartbeat(run.Heartbeat{
 		Worker:  w.cfg.Name,
@@ -69,18 +77,6 @@ func (w *Worker) publishHeartbeat(leaving bool) {
 		Kernel:  w.cfg.Kernel.Name,
 		Threads: w.cfg.Threads,
 		Leaving: leaving,
-		Held:    activeTasks(w.leases.list()),
+		Held:    active,
 	})
-}
-
-// activeTasks returns the tasks being searched, the longest search first.
-func activeTasks(held []*heldTask) []run.ActiveTask {
-	var active []run.ActiveTask
-	for _, h := range held {
-		if h.stage.Load() == searching {
-			active = append(active, run.ActiveTask{Run: h.task.Run, Task: h.task.ID, Elapsed: time.Since(h.startedAt)})
-		}
-	}
-	slices.SortFunc(active, func(a, b run.ActiveTask) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
-	return active
 }

@@ -147,12 +147,9 @@ func TestHeartbeatNamesAReleasedTask(t *testing.T) {
 	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}
-	w, err := worker.New(worker.Config{
+	w := worker.New(worker.Config{
 		Name: "w", Version: "v", Kernel: fakeKernel(lasting(time.Hour)), Threads: 1, Lease: bus.DefaultLease, Log: zerolog.Nop(),
 	}, b.Queue(), b.Results(), b.Telemetry())
-	if err != nil {
-		t.Fatal(err)
-	}
 	var group sync.WaitGroup
 	group.Go(func() { w.Run(ctx) })
 	var heard run.Heartbeat

@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"nqueens/pkg/queens"
-	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
 )
 
@@ -36,43 +32,24 @@ type heldTask struct {
 	lastPulse uint64 // used by renewLoop alone
 }
 
-// leases is the set of tasks that a worker holds.
-type leases struct {
-	mu        sync.Mutex
-	held      map[*heldTask]struct{}
-	renewedAt time.Time         // when renewLoop last extended leases
-	stalled   int               // searches that did not advance then
-	limiter   ratelimit.Limiter // of store errors
-}
-
-func (l *leases) add(task queens.Task, lease run.Lease) *heldTask {
+func (w *Worker) hold(task queens.Task, lease run.Lease) *heldTask {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	h := &heldTask{task: task, lease: lease}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held == nil {
-		l.held = make(map[*heldTask]struct{})
-	}
-	l.held[h] = struct{}{}
+	w.held[h] = struct{}{}
 	return h
 }
 
-func (l *leases) remove(h *heldTask) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.held, h)
+func (w *Worker) drop(h *heldTask) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.held, h)
 }
 
-func (l *leases) list() []*heldTask {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Collect(maps.Keys(l.held))
-}
-
-// logStoreError logs that a result can't be stored, at a limited rate for all of them.
-func (l *leases) logStoreError(log *zerolog.Logger, err error) {
-	if l.limiter.Allow("") {
-		log.Warn().Err(err).Int("held", len(l.list())).Msg("can't store results, holding them and trying again")
-	}
+func (w *Worker) list() []*heldTask {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.held))
 }
 
 // renewLoop extends the leases of the tasks held, three times per lease, while the worker
@@ -87,9 +64,7 @@ func (w *Worker) renewLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		renew, stalled := renewable(w.leases.list())
-		w.leases.noteRenewal(stalled)
-		for _, h := range renew {
+		for _, h := range w.renewable() {
 			if err := h.lease.Extend(); err != nil {
 				w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("can't extend a lease")
 			}
@@ -97,25 +72,18 @@ func (w *Worker) renewLoop(ctx context.Context) {
 	}
 }
 
-func (l *leases) noteRenewal(stalled int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.renewedAt, l.stalled = time.Now(), stalled
-}
-
 // Live returns nil while the worker extends its leases and all its searches advance, and
 // before [Worker.Run].
 func (w *Worker) Live() error {
-	l := &w.leases
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.renewedAt.IsZero():
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch since := time.Since(w.renewedAt); {
+	case w.renewedAt.IsZero():
 		return nil
-	case time.Since(l.renewedAt) > w.cfg.Lease:
-		return fmt.Errorf("leases were not extended for %v", time.Since(l.renewedAt).Round(time.Second))
-	case l.stalled > 0:
-		return fmt.Errorf("%d searches do not advance", l.stalled)
+	case since > w.cfg.Lease:
+		return fmt.Errorf("leases were not extended for %v", since.Round(time.Second))
+	case w.stalled > 0:
+		return fmt.Errorf("%d searches do not advance", w.stalled)
 	}
 	return nil
 }
@@ -123,12 +91,15 @@ func (w *Worker) Live() error {
 // progressGrace is how soon a search must show that it advances.
 const progressGrace = time.Second
 
-// renewable returns the tasks whose leases are to be extended, and the number of stalled
+// renewable returns the tasks whose leases are to be extended, and counts the stalled
 // searches. It remembers how far each search is.
-func renewable(held []*heldTask) (renew []*heldTask, stalled int) {
+func (w *Worker) renewable() (renew []*heldTask) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.renewedAt, w.stalled = time.Now(), 0
 	searches, advanced := 0, 0
 	var queued []*heldTask
-	for _, h := range held {
+	for h := range w.held {
 		switch h.stage.Load() {
 		case waiting:
 			queued = append(queued, h)
@@ -139,7 +110,7 @@ func renewable(held []*heldTask) (renew []*heldTask, stalled int) {
 				advanced++
 				renew = append(renew, h)
 			} else if time.Since(h.startedAt) > progressGrace {
-				stalled++
+				w.stalled++
 			}
 		case reporting, declined:
 			renew = append(renew, h)
@@ -148,5 +119,5 @@ func renewable(held []*heldTask) (renew []*heldTask, stalled int) {
 	if advanced > 0 || searches == 0 {
 		renew = append(renew, queued...)
 	}
-	return renew, stalled
+	return renew
 }

@@ -46,12 +46,9 @@ func (f *fixture) wantLive(t *testing.T, when string, long time.Duration, answer
 // A worker that has not started is live, however long that takes.
 func TestLiveBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, err := worker.New(worker.Config{
+		w := worker.New(worker.Config{
 			Name: "w", Kernel: fakeKernel(counting(0)), Threads: 1, Lease: leaseTime, Log: zerolog.Nop(),
 		}, &fakeQueue{}, new(fakePublisher), new(fakePublisher))
-		if err != nil {
-			t.Fatal(err)
-		}
 		f := &fixture{live: w.Live}
 		f.wantLive(t, "before Run", time.Hour, "")
 	})

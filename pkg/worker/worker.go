@@ -20,6 +20,7 @@ import (
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
 )
 
@@ -57,37 +58,27 @@ type Config struct {
 // DefaultGrace lets short searches finish, and is short enough for a person at a prompt.
 const DefaultGrace = time.Second
 
-// Validate reports the first thing wrong with the configuration.
-func (c *Config) Validate() error {
-	switch {
-	case c.Name == "":
-		return errors.New("a worker needs a name")
-	case c.Kernel.New == nil:
-		return errors.New("a worker needs a kernel")
-	case c.Threads < 1:
-		return fmt.Errorf("a worker needs at least 1 thread, not %d", c.Threads)
-	case c.Lease <= 0 || c.Grace < 0:
-		return fmt.Errorf("lease (%v) and grace (%v) must be positive", c.Lease, c.Grace)
-	}
-	return nil
-}
-
 // Worker is the service.
 type Worker struct {
 	cfg        Config
 	queue      Queue
 	results    Results
 	heartbeats Heartbeats
-	leases     leases
 	flushes    chan chan struct{} // each is closed when a heartbeat has been published
+	limiter    ratelimit.Limiter  // of store errors
+
+	mu        sync.Mutex
+	held      map[*heldTask]struct{}
+	renewedAt time.Time // when renewLoop last extended leases
+	stalled   int       // searches that did not advance then
 }
 
-// New returns a worker. It does not start it.
-func New(cfg Config, queue Queue, results Results, heartbeats Heartbeats) (*Worker, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
+// New returns a worker. It does not start it. Only Version and Grace may be zero.
+func New(cfg Config, queue Queue, results Results, heartbeats Heartbeats) *Worker {
+	return &Worker{
+		cfg: cfg, queue: queue, results: results, heartbeats: heartbeats,
+		held: make(map[*heldTask]struct{}), flushes: make(chan chan struct{}),
 	}
-	return &Worker{cfg: cfg, queue: queue, results: results, heartbeats: heartbeats, flushes: make(chan chan struct{})}, nil
 }
 
 // NewName returns a name for a worker on this machine, such as laptop-3f9a21.
@@ -147,7 +138,7 @@ func (w *Worker) fetchLoop(ctx context.Context, fetched chan<- *heldTask) {
 		if err != nil {
 			return
 		}
-		h := w.leases.add(task, lease)
+		h := w.hold(task, lease)
 		if slices.Contains(task.ExcludedWorkers, w.cfg.Name) {
 			declining.Go(func() { w.decline(ctx, h) })
 			continue
@@ -215,7 +206,7 @@ func (w *Worker) reportLoop(work context.Context, counted <-chan *heldTask) {
 			// The lease lapses, and the second count of the task will be a duplicate.
 			w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("can't acknowledge a task")
 		}
-		w.leases.remove(h)
+		w.drop(h)
 	}
 }
 
@@ -229,7 +220,9 @@ func (w *Worker) store(work context.Context, r *queens.Result) error {
 		if err == nil || work.Err() != nil {
 			return err
 		}
-		w.leases.logStoreError(&w.cfg.Log, err)
+		if w.limiter.Allow("") {
+			w.cfg.Log.Warn().Err(err).Int("held", len(w.list())).Msg("can't store results, holding them and trying again")
+		}
 		select {
 		case <-work.Done():
 			return err
@@ -243,5 +236,5 @@ func (w *Worker) release(h *heldTask) {
 	if err := h.lease.Release(); err != nil {
 		w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("can't release a task: its lease will lapse")
 	}
-	w.leases.remove(h)
+	w.drop(h)
 }

@@ -204,12 +204,9 @@ func TestAgainstTheOracle(t *testing.T) {
 	}
 	var workers sync.WaitGroup
 	for range 3 {
-		w, err := worker.New(worker.Config{
+		w := worker.New(worker.Config{
 			Name: worker.NewName(), Kernel: generic, Threads: 2, Lease: bus.DefaultLease, Log: zerolog.Nop(),
 		}, b.Queue(), b.Results(), b.Telemetry())
-		if err != nil {
-			t.Fatal(err)
-		}
 		workers.Go(func() { w.Run(ctx) })
 	}
 	got := make(map[uint64]uint64)
@@ -226,26 +223,6 @@ func TestAgainstTheOracle(t *testing.T) {
 	for id, count := range want {
 		if got[id] != count {
 			t.Errorf("task %d: counted %d, the oracle %d", id, got[id], count)
-		}
-	}
-}
-
-func TestValidate(t *testing.T) {
-	good := worker.Config{Name: "w", Kernel: fakeKernel(counting(0)), Threads: 1, Lease: leaseTime}
-	if err := good.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	for name, spoil := range map[string]func(*worker.Config){
-		"name":    func(c *worker.Config) { c.Name = "" },
-		"kernel":  func(c *worker.Config) { c.Kernel = kernel.Kernel{} },
-		"threads": func(c *worker.Config) { c.Threads = 0 },
-		"lease":   func(c *worker.Config) { c.Lease = 0 },
-		"grace":   func(c *worker.Config) { c.Grace = -1 },
-	} {
-		bad := good
-		spoil(&bad)
-		if bad.Validate() == nil {
-			t.Errorf("a wrong %s passes", name)
 		}
 	}
 }
