@@ -103,9 +103,9 @@ func csvFields(t *queens.ExportedTask) []string {
 		t.Run, strconv.FormatUint(t.ID, 10), fmt.Sprintf("%016x", t.Hash), strconv.Itoa(t.K),
 		strings.Join(allow, " "), strings.Join(prefixes, " "),
 	}
-	if !t.Counted {
+	if t.Count == nil {
 		return append(fields, "", "", "", "", "")
 	}
-	return append(fields, strconv.FormatUint(t.Count, 10), t.Worker, t.Kernel,
-		strconv.FormatUint(uint64(t.Attempt), 10), strconv.FormatFloat(t.Seconds, 'g', -1, 64))
+	return append(fields, strconv.FormatUint(uint64(*t.Count), 10), t.Worker, t.Kernel,
+		strconv.FormatUint(uint64(t.Attempt), 10), strconv.FormatFloat(*t.Seconds, 'g', -1, 64))
 }

@@ -129,8 +129,8 @@ func (l *line) report(c *Counted, kernelName string, wrong *mismatches) Recounte
 	r := Recounted{
 		Task: l.task.ID, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: kernelName,
 	}
-	if l.exported.Counted {
-		agrees := c.Count == l.exported.Count
+	if want := l.exported.Count; want != nil {
+		agrees := c.Count == uint64(*want)
 		r.Agrees = &agrees
 		if !agrees {
 			wrong.add(&l.exported, c.Count)
@@ -152,7 +152,7 @@ func (m *mismatches) add(task *queens.ExportedTask, count uint64) {
 	m.number++
 	if len(m.reported) < maxReported {
 		m.reported = append(m.reported, fmt.Sprintf("task %d of run %s has %d solutions, its line says %d",
-			task.ID, task.Run, count, task.Count))
+			task.ID, task.Run, count, *task.Count))
 	}
 }
 

@@ -116,7 +116,7 @@ func (l *Ledger) initialize(h Header) error {
 		return cmp.Or(
 			putJSON(tx, headerBucket, formatKey, Version),
 			putJSON(tx, headerBucket, headerKey, h),
-			putJSON(tx, progressBucket, positionKey, positionJSON{}),
+			putJSON(tx, progressBucket, positionKey, run.StreamPosition{}),
 			putJSON(tx, progressBucket, rejectedKey, 0),
 			putJSON(tx, progressBucket, stateKey, run.Running),
 		)

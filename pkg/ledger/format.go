@@ -18,7 +18,7 @@ import (
 // value ends with its checksum, see [addChecksum].
 //
 //	header    "format": Version; "header": the Header
-//	progress  "position": a positionJSON; "refused": number of rejections; "state"
+//	progress  "position": a [run.StreamPosition]; "refused": number of rejections; "state"
 //	names     0, 1, ...: name of a worker or kernel
 //	results   task: a result, see [appendResult]
 //	votes     0, 1, ...: task and result, in order of arrival
@@ -41,12 +41,6 @@ var (
 	rejectedKey = []byte("refused")
 	stateKey    = []byte("state")
 )
-
-// positionJSON is a [run.StreamPosition] as it is stored.
-type positionJSON struct {
-	Created  time.Time `json:"stream"`
-	Sequence uint64    `json:"sequence"`
-}
 
 // canonicalTime returns a time as it is read back from the file: in UTC, without a
 // monotonic clock reading.

@@ -12,7 +12,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // load reads and checks everything in the file and keeps what is held in memory. A
@@ -73,14 +72,11 @@ func (l *Ledger) loadHeader(tx *bbolt.Tx) error {
 }
 
 func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
-	var position positionJSON
-	err := cmp.Or(
-		getJSON(tx, progressBucket, positionKey, &position),
+	return cmp.Or(
+		getJSON(tx, progressBucket, positionKey, &l.position),
 		getJSON(tx, progressBucket, rejectedKey, &l.rejected),
 		getJSON(tx, progressBucket, stateKey, &l.state),
 	)
-	l.position = run.StreamPosition(position)
-	return err
 }
 
 func (l *Ledger) loadNames(tx *bbolt.Tx) error {

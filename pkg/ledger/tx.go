@@ -126,5 +126,5 @@ func (t *acceptTx) finish(rejected []Rejection, at run.StreamPosition) error {
 	if err := putJSON(t.tx, progressBucket, rejectedKey, t.rejected); err != nil {
 		return err
 	}
-	return putJSON(t.tx, progressBucket, positionKey, positionJSON(at))
+	return putJSON(t.tx, progressBucket, positionKey, at)
 }

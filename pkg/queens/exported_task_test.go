@@ -79,7 +79,7 @@ func TestInvalidExportedTasks(t *testing.T) {
 		{"plain", with(samplePlain, `"k":3`, `"k":3`), ""},
 		{"counted", with(sampleCounted, `"k":3`, `"k":3`), ""},
 		{"a field more", with(sampleCounted, `"k":3`, `"k":3,"note":[1]`), ""},
-		{"null", with("null", "null", "null"), "hash"},
+		{"null", with("null", "null", "null"), "run name"},
 		{"an array", with("[]", "[]", "[]"), "array"},
 		{"cut short", with(samplePlain, `]]}`, `]]`), "unexpected end"},
 		{"a run that is a path", with(samplePlain, `"n8-`, `"../n8-`), "run name"},
@@ -97,9 +97,9 @@ func TestInvalidExportedTasks(t *testing.T) {
 		{"33 rows", with(samplePlain, eightRows, `[255`+strings.Repeat(`,255`, 32)+`]`), "from 1 to 32, not 33"},
 		{"a row less", with(samplePlain, eightRows, `[255,255,255,255,255,255,255]`), "row 0"},
 		{"no prefix", with(samplePlain, prefixes, `[]`), "0 prefixes"},
-		{"a prefix of three numbers", with(samplePlain, prefixes, `[[1,1,2]]`), "prefix 0"},
-		{"a prefix of five numbers", with(samplePlain, prefixes, `[[1,1,2,0],[1,1,2,0,0]]`), "prefix 1"},
-		{"a prefix of nothing", with(samplePlain, prefixes, `[null]`), "prefix 0"},
+		{"a prefix of three numbers", with(samplePlain, prefixes, `[[1,1,2]]`), "not 3 numbers"},
+		{"a prefix of five numbers", with(samplePlain, prefixes, `[[1,1,2,0],[1,1,2,0,0]]`), "not 5 numbers"},
+		{"a prefix of nothing", with(samplePlain, prefixes, `[null]`), "a prefix is"},
 		{"a prefix wider than the board", with(samplePlain, prefixes, `[[1,256,2,0]]`), "passes a board of side 8"},
 		{"a prefix wider than any board", with(samplePlain, prefixes, `[[1,1,4294967296,0]]`), "prefixes"},
 		{"more rows than the board", with(samplePlain, prefixes, `[[9,511,0,0]]`), "9 rows"},
@@ -126,8 +126,8 @@ func TestInvalidExportedTasksAreNotWritten(t *testing.T) {
 		"hash":     func(s *queens.ExportedTask) { s.Hash++ },
 		"prefixes": func(s *queens.ExportedTask) { s.Prefixes = nil },
 		"k":        func(s *queens.ExportedTask) { s.K = 0 },
-		"seconds":  func(s *queens.ExportedTask) { s.Seconds = math.NaN() },
-		"counted":  func(s *queens.ExportedTask) { s.Counted = false },
+		"seconds":  func(s *queens.ExportedTask) { *s.Seconds = math.NaN() },
+		"counted":  func(s *queens.ExportedTask) { s.Count = nil },
 	} {
 		bad := queens.NewExportedTask(&task, 3, sampleResult())
 		spoil(&bad)

@@ -1,7 +1,10 @@
 package queens
 
 import (
-	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -9,28 +12,52 @@ import (
 // the same tasks, on any machine.
 type Manifest struct {
 	// SplitVersion is the version of the rules that split the count.
-	SplitVersion int
-	N            int
-	Symmetry     Symmetry
+	SplitVersion int      `json:"splitter"`
+	N            int      `json:"n"`
+	Symmetry     Symmetry `json:"symmetry"`
 	// Placed are the queens placed beforehand, sorted by row. With any, Symmetry is None.
-	Placed  []Square
-	Classes []ClassPlan
+	Placed []Square `json:"placed,omitempty"`
 	// Tasks is the number of tasks; their ids are 0..Tasks-1.
-	Tasks uint64
+	Tasks uint64 `json:"tasks"`
 	// Hash is SHA-256 over the hashes of all tasks (little endian) in order of id.
-	Hash [sha256.Size]byte
+	Hash    ManifestHash `json:"hash"`
+	Classes []ClassPlan  `json:"classes"`
 }
 
 // ClassPlan is a class and how it is split.
 type ClassPlan struct {
 	Class
 	// Depth is the number of rows in the class's prefixes.
-	Depth int
+	Depth int `json:"depth"`
 	// Batch is the number of prefixes in a task; the class's last task may have fewer.
-	Batch int
+	Batch int `json:"batch"`
 	// First is the id of the class's first task. A class without prefixes has no tasks,
 	// and the same First as the next class.
-	First uint64
+	First uint64 `json:"first"`
+}
+
+// UnmarshalJSON decodes a manifest, and rejects an invalid one.
+func (m *Manifest) UnmarshalJSON(data []byte) error {
+	type fields Manifest
+	var read struct {
+		fields
+		Hash *ManifestHash `json:"hash"` // instead of that of fields: it must not be missing
+	}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	if len(read.Placed) == 0 { // an empty list becomes nil
+		read.Placed = nil
+	}
+	if read.Hash == nil {
+		return errors.New("the manifest has no hash")
+	}
+	read.fields.Hash = *read.Hash
+	if err := (*Manifest)(&read.fields).Validate(); err != nil {
+		return err
+	}
+	*m = Manifest(read.fields)
+	return nil
 }
 
 // ClassOf returns the index in Classes of the class to which a task belongs. The id must be
@@ -47,3 +74,63 @@ func (m *Manifest) TasksOf(class int) uint64 {
 	}
 	return end - m.Classes[class].First
 }
+
+// Validate returns the first thing wrong with a manifest from outside. It does not check
+// the tasks: package split does.
+func (m *Manifest) Validate() error {
+	if err := ValidateN(m.N); err != nil {
+		return err
+	}
+	if err := m.validatePlaced(); err != nil {
+		return fmt.Errorf("the manifest: %w", err)
+	}
+	if len(m.Classes) == 0 && m.Tasks > 0 {
+		return fmt.Errorf("the manifest has %d tasks and no class", m.Tasks)
+	}
+	first := uint64(0)
+	for i := range m.Classes {
+		plan := &m.Classes[i]
+		err := plan.validate(m)
+		if err == nil && (plan.First < first || i == 0 && plan.First != 0) {
+			err = fmt.Errorf("it begins with task %d, not after task %d", plan.First, first)
+		}
+		if err != nil {
+			return fmt.Errorf("class %d of the manifest: %w", i, err)
+		}
+		first = plan.First
+	}
+	return nil
+}
+
+// validate returns the first thing wrong with a class of m.
+func (p *ClassPlan) validate(m *Manifest) error {
+	switch {
+	case p.Board.N != m.N:
+		return fmt.Errorf("its side is %d, not %d", p.Board.N, m.N)
+	case p.K < 1 || p.K > images:
+		return fmt.Errorf("k = %d, not 1 to %d", p.K, images)
+	case p.Depth < 0 || p.Depth > m.N:
+		return fmt.Errorf("prefixes of %d rows, not 0 to %d", p.Depth, m.N)
+	case p.Batch < 1 || p.Batch > MaxBatch:
+		return fmt.Errorf("%d prefixes a task, not 1 to %d", p.Batch, MaxBatch)
+	case p.First > m.Tasks:
+		return fmt.Errorf("it begins with task %d of %d", p.First, m.Tasks)
+	}
+	return p.Board.Validate()
+}
+
+func (m *Manifest) validatePlaced() error {
+	err := ValidatePlaced(m.N, m.Placed)
+	switch {
+	case err != nil:
+		return err
+	case len(m.Placed) > 0 && m.Symmetry != None:
+		return fmt.Errorf("queens placed beforehand and symmetry %q, not %s", m.Symmetry, None)
+	case !slices.IsSortedFunc(m.Placed, compareSquares):
+		return fmt.Errorf("the queens placed beforehand, %v, are not sorted by row", m.Placed)
+	}
+	return nil
+}
+
+// images is the number of images of a solution under the symmetries of the square.
+const images = 8

@@ -123,10 +123,10 @@ func (p Prefix) Validate(b *Board) error {
 // Class is a board and its weight: each solution on it counts for 8/K solutions of the whole
 // board.
 type Class struct {
-	Board Board
 	// K is how many of the eight images of each solution the class contains: 8 without
 	// symmetry, 4 for mirror halving, 1..4 for the full symmetry of the square.
-	K int
+	K     int   `json:"k"`
+	Board Board `json:"allow"`
 }
 
 // Symmetry is a way to reduce a count to classes.

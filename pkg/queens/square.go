@@ -2,7 +2,6 @@ package queens
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -135,20 +134,4 @@ func ParsePlaced(n int, texts ...string) ([]Square, error) {
 	}
 	SortSquares(squares)
 	return squares, nil
-}
-
-// MarshalJSON returns the square as [row,column].
-func (s Square) MarshalJSON() ([]byte, error) { return json.Marshal([2]int{s.Row, s.Column}) }
-
-// UnmarshalJSON decodes [row,column].
-func (s *Square) UnmarshalJSON(data []byte) error {
-	var numbers []int
-	if err := json.Unmarshal(data, &numbers); err != nil {
-		return err
-	}
-	if len(numbers) != 2 {
-		return fmt.Errorf("a square is [row,column], not %d numbers", len(numbers))
-	}
-	*s = Square{numbers[0], numbers[1]}
-	return nil
 }

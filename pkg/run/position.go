@@ -6,7 +6,7 @@ import "time"
 type StreamPosition struct {
 	// Created is the creation time of the stream, which tells it from a later one with the
 	// same name: that counts from 1 again. It is zero if nothing was read yet.
-	Created time.Time
+	Created time.Time `json:"stream"`
 	// Sequence is that of the last result read, or 0.
-	Sequence uint64
+	Sequence uint64 `json:"sequence"`
 }

@@ -1,0 +1,116 @@
+package queens
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// The JSON of ledgers, run records and exports: a person can read it in ten years without
+// this program. It never changes.
+
+// MarshalJSON returns the masks of the board's rows.
+func (b Board) MarshalJSON() ([]byte, error) { return json.Marshal(b.Allow[:b.N]) }
+
+// UnmarshalJSON decodes the masks of the board's rows. It checks only their number.
+func (b *Board) UnmarshalJSON(data []byte) error {
+	var rows []uint32
+	if err := json.Unmarshal(data, &rows); err != nil {
+		return err
+	}
+	*b = Board{N: len(rows)}
+	if copy(b.Allow[:], rows) < len(rows) {
+		return ValidateN(len(rows))
+	}
+	return nil
+}
+
+// MarshalJSON returns the prefix as [row,cols,left,right].
+func (p Prefix) MarshalJSON() ([]byte, error) {
+	return json.Marshal([4]uint32{uint32(p.Row), p.Cols, p.Left, p.Right})
+}
+
+// UnmarshalJSON decodes [row,cols,left,right].
+func (p *Prefix) UnmarshalJSON(data []byte) error {
+	var numbers []uint32
+	err := unmarshalTuple(data, &numbers, 4, "a prefix is [row,cols,left,right]")
+	if err == nil {
+		*p = Prefix{Row: int(numbers[0]), Cols: numbers[1], Left: numbers[2], Right: numbers[3]}
+	}
+	return err
+}
+
+// MarshalJSON returns the square as [row,column].
+func (s Square) MarshalJSON() ([]byte, error) { return json.Marshal([2]int{s.Row, s.Column}) }
+
+// UnmarshalJSON decodes [row,column].
+func (s *Square) UnmarshalJSON(data []byte) error {
+	var numbers []int
+	err := unmarshalTuple(data, &numbers, 2, "a square is [row,column]")
+	if err == nil {
+		*s = Square{numbers[0], numbers[1]}
+	}
+	return err
+}
+
+// unmarshalTuple decodes an array of a fixed length; the error says what it is.
+func unmarshalTuple[T any](data []byte, numbers *[]T, length int, what string) error {
+	if err := json.Unmarshal(data, numbers); err != nil {
+		return err
+	}
+	if len(*numbers) != length {
+		return fmt.Errorf("%s, not %d numbers", what, len(*numbers))
+	}
+	return nil
+}
+
+// ManifestHash is the hash of all tasks of a run; as text it is hexadecimal.
+type ManifestHash [sha256.Size]byte
+
+// MarshalText returns 64 hexadecimal digits.
+func (h ManifestHash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
+
+// UnmarshalText decodes 64 hexadecimal digits.
+func (h *ManifestHash) UnmarshalText(text []byte) error {
+	hash, err := hex.DecodeString(string(text))
+	if err != nil || len(hash) != len(h) {
+		return fmt.Errorf("the hash of the manifest, %.80q, is not %d bytes in hexadecimal", text, len(h))
+	}
+	copy(h[:], hash)
+	return nil
+}
+
+// TaskHash is a [Task.Hash]; as text it is hexadecimal.
+type TaskHash uint64
+
+// MarshalText returns 16 hexadecimal digits.
+func (h TaskHash) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%016x", uint64(h)), nil }
+
+// UnmarshalText decodes 16 hexadecimal digits.
+func (h *TaskHash) UnmarshalText(text []byte) error {
+	hash, err := strconv.ParseUint(string(text), 16, 64)
+	if err != nil || len(text) != 16 {
+		return fmt.Errorf("the hash is %.80q, not 16 hexadecimal digits", text)
+	}
+	*h = TaskHash(hash)
+	return nil
+}
+
+// Decimal is a count; as text it is a string of digits, because other programs' numbers may
+// not hold it exactly.
+type Decimal uint64
+
+// MarshalText returns the decimal digits.
+func (d Decimal) MarshalText() ([]byte, error) { return strconv.AppendUint(nil, uint64(d), 10), nil }
+
+// UnmarshalText decodes decimal digits.
+func (d *Decimal) UnmarshalText(text []byte) error {
+	count, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil {
+		return fmt.Errorf("the count is %.80q, not an integer below 2^64", text)
+	}
+	*d = Decimal(count)
+	return nil
+}
