@@ -22,7 +22,7 @@ type Claim struct {
 func (r Registry) Claim(ctx context.Context, record run.Record) (*Claim, error) {
 	ledgerEpoch := record.Epoch
 	record.State = run.Running
-	stored := &storedRecord{Claim: randomText(), recordFields: recordFields(record)}
+	stored := &storedRecord{Claim: randomText(), Record: record}
 	for {
 		current, err := r.current(ctx, record.Run)
 		switch {

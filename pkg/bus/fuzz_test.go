@@ -129,7 +129,7 @@ func FuzzDecodeHeartbeat(f *testing.F) {
 
 func FuzzDecodeRecord(f *testing.F) {
 	board := queens.FullBoard(2)
-	seed := storedRecord{Claim: "x", recordFields: recordFields{Run: "n8-a", State: run.Running, Epoch: 1, Manifest: queens.Manifest{
+	seed := storedRecord{Claim: "x", Record: run.Record{Run: "n8-a", State: run.Running, Epoch: 1, Manifest: queens.Manifest{
 		N: 2, Tasks: 1, Classes: []queens.ClassPlan{{Class: queens.Class{Board: board, K: 8}, Depth: 1, Batch: 2}},
 	}}}
 	data := must(encodeRecord(seed))

@@ -18,23 +18,9 @@ import (
 type storedRecord struct {
 	Protocol uint32 `json:"protocol"`
 	Claim    string `json:"claim"` // tells claims of the same epoch apart
-	recordFields
+	run.Record
 	revision uint64 // in the bucket; 0 if there is no record
 }
-
-// recordFields has the fields of [run.Record], to convert between the two.
-type recordFields struct {
-	Run      string          `json:"run"`
-	Manifest queens.Manifest `json:"manifest"`
-	State    run.State       `json:"state"`
-	Epoch    uint64          `json:"epoch"`
-	Owner    string          `json:"owner"`
-	Done     uint64          `json:"done"`
-	Created  time.Time       `json:"created"`
-	Updated  time.Time       `json:"updated"`
-}
-
-func (s *storedRecord) record() run.Record { return run.Record(s.recordFields) }
 
 // cancelled returns the error that says that the run is cancelled, and since when.
 func (s *storedRecord) cancelled() error {

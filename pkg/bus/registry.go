@@ -33,7 +33,7 @@ func (r Registry) Record(ctx context.Context, name string) (run.Record, error) {
 	if err != nil {
 		return run.Record{}, err
 	}
-	return s.record(), nil
+	return s.Record, nil
 }
 
 // Records returns the records of all runs, in the order in which the runs began. It
@@ -71,7 +71,7 @@ func (r Registry) Records(ctx context.Context) ([]run.Record, error) {
 				r.bus.rejected.add(runsBucket+"."+entry.Key(), entry.Value(), err)
 				continue
 			}
-			records = append(records, s.record())
+			records = append(records, s.Record)
 		case <-ctx.Done():
 			return nil, bucketError(ctx.Err())
 		}

@@ -9,16 +9,16 @@ import (
 // Record is what the server stores about a run, for watchers and for a coordinator that
 // takes the run over.
 type Record struct {
-	Run      string
-	Manifest queens.Manifest
-	State    State
+	Run      string          `json:"run"`
+	Manifest queens.Manifest `json:"manifest"`
+	State    State           `json:"state"`
 	// Epoch is 1 for the run's first coordinator, and one more for each that takes the run
 	// over. The run belongs to the coordinator of the highest epoch.
-	Epoch   uint64
-	Owner   string // The coordinator of that epoch, for people.
-	Done    uint64 // Tasks with an accepted result at Updated.
-	Created time.Time
-	Updated time.Time
+	Epoch   uint64    `json:"epoch"`
+	Owner   string    `json:"owner"` // The coordinator of that epoch, for people.
+	Done    uint64    `json:"done"`  // Tasks with an accepted result at Updated.
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
 }
 
 // StaleAfter is how long after its last update the record of a running coordinator means
