@@ -326,14 +326,16 @@ func (s *sandbox) script(page string, b *pageBlock) {
 // whether the line is such a command.
 func (s *sandbox) lasts(line string) bool {
 	s.t.Helper()
+	line = strings.TrimSpace(line)
 	for _, l := range lasting {
-		if regexp.MustCompile(l.command).MatchString(strings.TrimSpace(line)) {
-			p := s.start(strings.TrimSpace(line))
-			p.Await(l.works)
-			p.Signal(syscall.SIGTERM)
-			p.ExpectExit(l.exit)
-			return true
+		if !regexp.MustCompile(l.command).MatchString(line) {
+			continue
 		}
+		p := s.start(line)
+		p.Await(l.works)
+		p.Signal(syscall.SIGTERM)
+		p.ExpectExit(l.exit)
+		return true
 	}
 	return false
 }
