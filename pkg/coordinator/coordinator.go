@@ -113,10 +113,13 @@ type Coordinator struct {
 	ledger     *ledger.Ledger
 	collector  *collector
 	window     *window
-	receiver   *receiver
 	dispatcher *dispatcher
-	lookup     *taskLookup
 	meter      *progress.Meter
+
+	deliveries chan delivery
+	caughtUp   chan struct{} // closed after the last result that was stored at the start
+	lookups    chan []uint64 // ids of tasks to look up
+	found      chan queens.Task
 
 	// Used by renewLoop too.
 	done          atomic.Uint64 // tasks accepted
@@ -136,7 +139,9 @@ func New(cfg Config, tasks Tasks, results Results, claim Claim, l *ledger.Ledger
 	h := l.Header()
 	c := &Coordinator{
 		cfg: cfg, run: h.Run, tasks: tasks, results: results, claim: claim, ledger: l, resumed: l.Len(),
-		receiver: newReceiver(), dispatcher: newDispatcher(tasks, cfg.Log), lookup: newTaskLookup(h.Manifest),
+		dispatcher: newDispatcher(tasks, cfg.Log),
+		deliveries: make(chan delivery, maxBatch), caughtUp: make(chan struct{}),
+		lookups: make(chan []uint64), found: make(chan queens.Task, maxBatch),
 	}
 	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, l.Has)
 	c.collector = newCollector(&c.cfg, l, c.window)
@@ -209,8 +214,8 @@ func (c *Coordinator) collect(ctx context.Context) error {
 		c.cfg.Log.Warn().Err(err).Msg("can't delete the tasks of an earlier coordinator: they may be counted twice")
 	}
 	after := c.ledger.Position()
-	receive := func(ctx context.Context) error { return c.receiver.run(ctx, c.results, c.run, after) }
-	return runWith(ctx, c.eventLoop, receive, c.dispatcher.run, c.lookup.run)
+	receive := func(ctx context.Context) error { return c.receiveLoop(ctx, after) }
+	return runWith(ctx, c.eventLoop, receive, c.dispatcher.run, c.lookupLoop)
 }
 
 // resetMeter starts measuring rates from what is done now.

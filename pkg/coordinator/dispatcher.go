@@ -59,11 +59,7 @@ func (d *dispatcher) run(ctx context.Context) error {
 				select {
 				case r := <-d.requests:
 					d.execute(ctx, &r)
-					select {
-					case d.completed <- r:
-					case <-ctx.Done():
-						return nil
-					}
+					send(ctx, d.completed, r)
 				case <-ctx.Done():
 					return nil
 				}
@@ -73,31 +69,10 @@ func (d *dispatcher) run(ctx context.Context) error {
 	return group.Wait()
 }
 
+// execute tries until the request succeeds or ctx ends.
 func (d *dispatcher) execute(ctx context.Context, r *request) {
-	switch r.op {
-	case opPublish:
-		d.retry(ctx, r, "can't publish tasks, trying again", func() error {
-			seq, err := d.tasks.Publish(ctx, &r.task)
-			if err == nil {
-				r.streamSeq, r.published = seq, true
-			}
-			return err
-		})
-	case opCheck:
-		// A queue that does not answer tells nothing: the window checks again later.
-		queued, err := d.tasks.Has(ctx, &r.task, r.streamSeq)
-		r.missing = err == nil && !queued
-	case opDelete:
-		d.retry(ctx, r, "can't delete a task from the queue, trying again", func() error {
-			return d.tasks.Delete(ctx, &r.task, r.streamSeq)
-		})
-	}
-}
-
-// retry calls try until it succeeds or ctx ends.
-func (d *dispatcher) retry(ctx context.Context, r *request, message string, try func() error) {
 	for {
-		err := try()
+		message, err := d.try(ctx, r)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -110,4 +85,23 @@ func (d *dispatcher) retry(ctx context.Context, r *request, message string, try 
 		case <-time.After(retryInterval):
 		}
 	}
+}
+
+// try executes a request once. The message is for the log, if there is an error.
+func (d *dispatcher) try(ctx context.Context, r *request) (message string, err error) {
+	switch r.op {
+	case opPublish:
+		seq, err := d.tasks.Publish(ctx, &r.task)
+		if err == nil {
+			r.streamSeq, r.published = seq, true
+		}
+		return "can't publish tasks, trying again", err
+	case opDelete:
+		return "can't delete a task from the queue, trying again", d.tasks.Delete(ctx, &r.task, r.streamSeq)
+	case opCheck:
+		// A queue that does not answer tells nothing: the window checks again later.
+		queued, err := d.tasks.Has(ctx, &r.task, r.streamSeq)
+		r.missing = err == nil && !queued
+	}
+	return "", nil
 }

@@ -22,7 +22,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 	defer report.Stop()
 	closed := make(chan struct{})
 	close(closed)
-	caughtUp := c.receiver.caughtUp
+	caughtUp := c.caughtUp
 	for !c.collector.complete() {
 		// A channel that is nil blocks for ever, and so disables its case below.
 		var refill <-chan struct{}
@@ -42,7 +42,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		}
 		var lookups chan<- []uint64
 		if len(c.wanted) > 0 {
-			lookups = c.lookup.requests
+			lookups = c.lookups
 		}
 		var err error
 		select {
@@ -55,10 +55,10 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			c.window.completed(r)
 		case lookups <- c.wanted:
 			c.wanted = nil
-		case task := <-c.lookup.found:
-			err = c.handleFound(drain([]queens.Task{task}, c.lookup.found))
-		case d := <-c.receiver.deliveries:
-			err = c.receive(drain([]delivery{d}, c.receiver.deliveries))
+		case task := <-c.found:
+			err = c.handleFound(drain([]queens.Task{task}, c.found))
+		case d := <-c.deliveries:
+			err = c.receive(drain([]delivery{d}, c.deliveries))
 		case <-caughtUp:
 			caughtUp = nil
 			err = c.reconcile()
@@ -111,13 +111,13 @@ func (c *Coordinator) publishPosition() {
 // reconcile records the rest of the results that the server had at the start. From now on
 // tasks are published.
 func (c *Coordinator) reconcile() error {
-	for batch := drain(nil, c.receiver.deliveries); len(batch) > 0; batch = drain(nil, c.receiver.deliveries) {
-		if err := c.receive(batch); err != nil {
+	for len(c.deliveries) > 0 {
+		if err := c.receive(drain(nil, c.deliveries)); err != nil {
 			return err
 		}
 	}
 	c.reconciled = true
-	c.wanted = slices.AppendSeq(c.window.pending.ids(), maps.Keys(c.collector.disputes))
+	c.wanted = slices.AppendSeq(slices.Collect(maps.Keys(c.window.pending.results)), maps.Keys(c.collector.disputes))
 	c.resetMeter()
 	accepted, pending := c.ledger.Len()-c.resumed, c.window.pending.count
 	if c.resumed > 0 || accepted > 0 || pending > 0 {
@@ -136,7 +136,9 @@ func (c *Coordinator) handleFound(tasks []queens.Task) error {
 	for i := range tasks {
 		task := &tasks[i]
 		if results := c.window.pending.take(task.ID); len(results) > 0 {
-			c.window.track(task)
+			if !c.window.has(task.ID) {
+				c.window.add(task)
+			}
 			ready = append(ready, results...)
 		}
 		d, open := c.collector.disputes[task.ID]
@@ -158,7 +160,7 @@ func (c *Coordinator) handleFound(tasks []queens.Task) error {
 // error if the workers connected can't complete the run.
 func (c *Coordinator) sweep() error {
 	// A task whose result is here is not overdue.
-	if err := c.receive(drain(nil, c.receiver.deliveries)); err != nil || c.collector.complete() {
+	if err := c.receive(drain(nil, c.deliveries)); err != nil || c.collector.complete() {
 		return err
 	}
 	_, threads := c.cfg.Roster.Present()

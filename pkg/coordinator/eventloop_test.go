@@ -49,7 +49,7 @@ func TestSweepRecordsTheLastResults(t *testing.T) {
 		c.window.sent()
 		r.streamSeq, r.published = 1, true
 		c.window.completed(r)
-		c.receiver.deliveries <- delivery{result: queens.Result{
+		c.deliveries <- delivery{result: queens.Result{
 			Run: "r", Task: r.task.ID, Hash: r.task.Hash(), Attempt: 1, Worker: "w", Kernel: "k",
 		}}
 	}

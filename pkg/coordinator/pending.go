@@ -2,8 +2,6 @@ package coordinator
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -47,11 +45,6 @@ func (p *pending) add(d delivery) bool {
 func (p *pending) intern(name string) string {
 	p.names[name] = cmp.Or(p.names[name], name)
 	return p.names[name]
-}
-
-// ids returns the tasks that have pending results.
-func (p *pending) ids() []uint64 {
-	return slices.Collect(maps.Keys(p.results))
 }
 
 // take removes and returns the pending results of a task.

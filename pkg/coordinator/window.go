@@ -36,8 +36,7 @@ const maxFill = 1 << 12
 // result or with a disputed one. Tasks enter in order of id and leave when they are
 // accepted.
 type window struct {
-	checkAfter, republishAfter time.Duration
-
+	cfg         *Config
 	size        int // as resize left it
 	inflight    map[uint64]*inflightTask
 	retryQueue  []request     // checks, republications and deletions, which take turns with next
@@ -72,8 +71,7 @@ type inflightTask struct {
 
 func newWindow(cfg *Config, run string, m *queens.Manifest, has func(id uint64) bool) *window {
 	w := &window{
-		checkAfter: cfg.CheckAfter, republishAfter: cfg.RepublishAfter,
-		run: run, has: has, inflight: make(map[uint64]*inflightTask), pending: newPending(),
+		cfg: cfg, run: run, has: has, inflight: make(map[uint64]*inflightTask), pending: newPending(),
 	}
 	w.pull, w.close = iter.Pull(split.Tasks(m))
 	w.resize(0)
@@ -101,31 +99,27 @@ func (w *window) fill() (ready []delivery, more bool) {
 		if w.has(task.ID) || w.inflight[task.ID] != nil {
 			continue
 		}
+		f := w.add(&task)
 		if results := w.pending.take(task.ID); len(results) > 0 {
-			w.track(&task)
 			ready = append(ready, results...)
 			continue
 		}
-		w.next = w.add(&task)
-		w.next.task.Attempt, w.next.busy = 1, true
+		f.task.Attempt, f.busy = 1, true
+		w.next = f
 	}
 	return ready, true
 }
 
-// add puts a task in flight.
+// add puts a task in flight, unless it is. If its results arrived before this coordinator
+// published it, and are rejected, sweep publishes it.
 func (w *window) add(task *queens.Task) *inflightTask {
-	f := &inflightTask{task: *task, hash: task.Hash()}
-	f.task.Run = w.run
-	w.inflight[task.ID] = f
-	return f
-}
-
-// track adds a task whose results arrived before this coordinator published it. If they
-// are rejected, sweep publishes it.
-func (w *window) track(task *queens.Task) {
-	if w.inflight[task.ID] == nil && !w.has(task.ID) {
-		w.add(task)
+	f := w.inflight[task.ID]
+	if f == nil {
+		f = &inflightTask{task: *task, hash: task.Hash()}
+		f.task.Run = w.run
+		w.inflight[task.ID] = f
 	}
+	return f
 }
 
 // nextRequest returns the next request for the dispatcher, and whether there is one.
@@ -164,7 +158,7 @@ func (w *window) completed(r request) {
 	}
 	now := time.Now()
 	f.task.Attempt, f.streamSeq, f.missing, f.busy = r.task.Attempt, r.streamSeq, r.missing, false
-	f.checkAt = now.Add(w.checkAfter)
+	f.checkAt = now.Add(w.cfg.CheckAfter)
 	if f.missing {
 		// Its result may be on the way: a worker stores the result, then acknowledges.
 		f.checkAt = now.Add(w.sweepInterval() / 2) // for the next sweep, unless that is too soon
@@ -184,11 +178,11 @@ func (w *window) completed(r request) {
 // timeout returns how long to wait for the result of a first attempt before the task is
 // republished although the queue has it.
 func (w *window) timeout() time.Duration {
-	return max(w.republishAfter, minTimeoutSearches*w.longest)
+	return max(w.cfg.RepublishAfter, minTimeoutSearches*w.longest)
 }
 
 // sweepInterval is the time between calls of sweep.
-func (w *window) sweepInterval() time.Duration { return w.checkAfter / 4 }
+func (w *window) sweepInterval() time.Duration { return w.cfg.CheckAfter / 4 }
 
 // enqueue queues a request for a task. Publishing uses the next attempt.
 func (w *window) enqueue(f *inflightTask, what op) {
@@ -211,7 +205,7 @@ func (w *window) sweep() (lost, expired []*inflightTask) {
 			continue
 		case f.missing:
 			lost = append(lost, f)
-		case f.streamSeq == 0: // tracked: its results were rejected
+		case f.streamSeq == 0: // not published: its results were rejected
 		case now.Before(f.expiresAt):
 			w.enqueue(f, opCheck)
 			continue
@@ -226,10 +220,7 @@ func (w *window) sweep() (lost, expired []*inflightTask) {
 // recount republishes a task whose results contradict each other, for workers other than
 // those excluded. Its attempt will be beyond the given one.
 func (w *window) recount(task *queens.Task, attempt uint32, excluded []string) {
-	f := w.inflight[task.ID]
-	if f == nil {
-		f = w.add(task)
-	}
+	f := w.add(task)
 	if f.quarantined {
 		return
 	}
