@@ -5,6 +5,7 @@ package progress
 import (
 	"math"
 	"math/big"
+	"sort"
 	"time"
 
 	"nqueens/pkg/run"
@@ -32,12 +33,11 @@ const (
 
 // Meter measures the rates of one run. A Meter is not safe for concurrent use.
 type Meter struct {
-	tasks          uint64
-	start          time.Time
-	startSolutions float64
-	workingSince   time.Time // since when there are workers; or the start
-	samples        []sample  // The first is the last before the long window, or the first since workingSince.
-	forecast       forecast
+	tasks        uint64
+	start        sample
+	workingSince time.Time // since when there are workers; or the start
+	samples      []sample  // The first is the last before the long window, or the first since workingSince.
+	forecast     forecast
 }
 
 // sampleInterval is the least time between two stored samples, except the latest.
@@ -49,21 +49,34 @@ type sample struct {
 	solutions float64
 }
 
+func newSample(work float64, solutions *big.Int) sample {
+	f, _ := new(big.Float).SetInt(solutions).Float64()
+	return sample{at: time.Now(), work: work, solutions: f}
+}
+
+// rate returns the solutions a second between two samples.
+func rate(from, to sample) float64 {
+	seconds := to.at.Sub(from.at).Seconds()
+	if seconds <= 0 {
+		return 0
+	}
+	return max(0, to.solutions-from.solutions) / seconds
+}
+
 // NewMeter returns a meter for a run of so many tasks that starts now, or resumes now with
 // that share of its work done (0 to 1) and those solutions found.
 func NewMeter(tasks uint64, work float64, solutions *big.Int) *Meter {
-	now := time.Now()
-	first := sample{at: now, work: work, solutions: float(solutions)}
-	return &Meter{tasks: tasks, start: now, startSolutions: first.solutions, workingSince: now, samples: []sample{first}}
+	start := newSample(work, solutions)
+	return &Meter{tasks: tasks, start: start, workingSince: start.at, samples: []sample{start}}
 }
 
 // Measure records what is done by now, and whether the run has workers, and returns the
 // snapshot, without the workers. Time without workers says nothing about the remaining
 // time: the windows start after it.
 func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working bool) run.Progress {
-	now := time.Now()
-	latest := sample{at: now, work: work, solutions: float(solutions)}
-	s := run.Progress{Done: done, Tasks: m.tasks, WorkDone: 1, Solutions: solutions, Elapsed: now.Sub(m.start)}
+	latest := newSample(work, solutions)
+	now := latest.at
+	s := run.Progress{Done: done, Tasks: m.tasks, WorkDone: 1, Solutions: solutions, Elapsed: now.Sub(m.start.at)}
 	if done < m.tasks {
 		s.WorkDone = max(0, min(work, math.Nextafter(1, 0))) // the sum of many shares is inexact
 	}
@@ -73,9 +86,7 @@ func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working b
 	}
 	m.keep(latest)
 	before := m.sampleBefore(now.Add(-shortWindow))
-	if seconds := now.Sub(before.at).Seconds(); seconds > 0 {
-		s.Rate = max(0, latest.solutions-before.solutions) / seconds
-	}
+	s.Rate = rate(before, latest)
 	if now.Sub(m.workingSince) >= firstForecast {
 		low, high := remaining(1-s.WorkDone, m.speed(before, latest), m.speed(m.samples[0], latest))
 		m.forecast.follow(now, s.Elapsed, low, high)
@@ -98,23 +109,13 @@ func (m *Meter) keep(latest sample) {
 
 // MeanRate returns the solutions a second from the start to the latest measurement.
 func (m *Meter) MeanRate() float64 {
-	last := m.samples[len(m.samples)-1]
-	if seconds := last.at.Sub(m.start).Seconds(); seconds > 0 {
-		return max(0, last.solutions-m.startSolutions) / seconds
-	}
-	return 0
+	return rate(m.start, m.samples[len(m.samples)-1])
 }
 
 // sampleBefore returns the latest sample taken by that time, or else the oldest.
 func (m *Meter) sampleBefore(at time.Time) sample {
-	found := m.samples[0]
-	for _, s := range m.samples {
-		if s.at.After(at) {
-			break
-		}
-		found = s
-	}
-	return found
+	later := sort.Search(len(m.samples), func(i int) bool { return m.samples[i].at.After(at) })
+	return m.samples[max(0, later-1)]
 }
 
 // speed is a range for the share of the work done a second; zero where nothing was done.
@@ -175,9 +176,4 @@ func (f *forecast) eta(elapsed time.Duration) run.Range {
 
 func seconds(s float64) time.Duration {
 	return time.Duration(max(0, min(s, maxETA.Seconds())) * float64(time.Second))
-}
-
-func float(i *big.Int) float64 {
-	f, _ := new(big.Float).SetInt(i).Float64()
-	return f
 }
