@@ -118,17 +118,14 @@ func (d *Display) Close() bool {
 // drawing to the start of the next, so that a slow terminal can catch up.
 func (d *Display) loop(ctx context.Context) {
 	defer close(d.done)
-	pause := time.NewTicker(drawInterval)
-	defer pause.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			for !d.draw(true) {
 			}
 			return
-		case <-pause.C:
+		case <-time.After(drawInterval):
 			d.draw(false)
-			pause.Reset(drawInterval)
 		}
 	}
 }

@@ -96,34 +96,30 @@ func (t theme) progressRow(p *run.Progress, width int) line {
 	return append(append(t.bar(p.WorkDone, done, bar), spaces(gap)), text...)
 }
 
-// bar shows a share on so many cells, in eighths of a cell. It is full only if done is
-// true.
+// bar shows a share on so many cells, in eighths of a cell, or whole cells in ASCII. It is
+// full only if done is true.
 func (t theme) bar(share float64, done bool, width int) line {
-	steps := 8
-	if t.ascii {
-		steps = 1
+	full, partial, empty, rest := "█", []rune("▏▎▍▌▋▊▉"), "░", track
+	switch {
+	case t.ascii:
+		full, partial, empty, rest = "#", nil, ".", faint
+	case t.color:
+		empty = " "
 	}
-	fill := 0
+	steps, fill := len(partial)+1, 0
 	switch {
 	case done:
 		fill = steps * width
 	case share > 0: // excludes NaN
 		fill = int(math.Min(share*float64(steps*width), float64(steps*width-1)))
 	}
-	if t.ascii {
-		return line{{strings.Repeat("#", fill), filled}, {strings.Repeat(".", width-fill), faint}}
+	cells := fill / steps
+	bar := line{{strings.Repeat(full, cells), filled}}
+	if part := fill % steps; part > 0 {
+		bar = append(bar, span{string(partial[part-1]), track})
+		cells++
 	}
-	whole := fill / 8
-	bar := line{{strings.Repeat("█", whole), filled}}
-	if rest := fill % 8; rest > 0 {
-		bar = append(bar, span{string([]rune("▏▎▍▌▋▊▉")[rest-1]), track})
-		whole++
-	}
-	empty := " "
-	if !t.color {
-		empty = "░"
-	}
-	return append(bar, span{strings.Repeat(empty, width-whole), track})
+	return append(bar, span{strings.Repeat(empty, width-cells), rest})
 }
 
 // resultsRow has what was found, and what is unusual about it.
@@ -158,11 +154,11 @@ const joinGrace = 5 * time.Second
 // workersRow counts workers and threads.
 func (t theme) workersRow(p *run.Progress) line {
 	switch {
-	case p.WorkerCount == 0 && p.Elapsed < joinGrace:
+	case p.WorkerCount > 0:
+		workers, threads := humanize.Plural(p.WorkerCount, "worker"), humanize.Plural(p.Threads, "thread")
+		return line{{workers, plain}, {t.separator(), faint}, {threads, plain}}
+	case p.Elapsed < joinGrace:
 		return line{{"no workers yet", faint}}
-	case p.WorkerCount == 0:
-		return line{{"no workers", notice}}
 	}
-	workers, threads := humanize.Plural(p.WorkerCount, "worker"), humanize.Plural(p.Threads, "thread")
-	return line{{workers, plain}, {t.separator(), faint}, {threads, plain}}
+	return line{{"no workers", notice}}
 }

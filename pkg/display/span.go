@@ -31,19 +31,16 @@ type theme struct {
 }
 
 // separator stands between two texts on a line.
-func (t theme) separator() string {
-	if t.ascii {
-		return " - "
-	}
-	return " · "
-}
+func (t theme) separator() string { return t.either(" · ", " - ") }
 
 // ellipsis stands where a text is cut off.
-func (t theme) ellipsis() string {
+func (t theme) ellipsis() string { return t.either("…", "...") }
+
+func (t theme) either(unicode, ascii string) string {
 	if t.ascii {
-		return "..."
+		return ascii
 	}
-	return "…"
+	return unicode
 }
 
 // span is text of one style, without control characters.
