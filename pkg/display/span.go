@@ -141,11 +141,9 @@ func fitSegments(segments []segment, width, gap int) []int {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(segments[a].priority, segments[b].priority) })
 	var chosen []int
+	width += gap // before the first there is none
 	for _, i := range order {
-		needed := segments[i].text.width()
-		if len(chosen) > 0 {
-			needed += gap
-		}
+		needed := gap + segments[i].text.width()
 		if needed <= width || len(chosen) == 0 { // the first is truncated, not dropped
 			chosen = append(chosen, i)
 			width -= needed
