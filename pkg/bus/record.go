@@ -48,10 +48,8 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, err
 	}
-	switch s.State {
-	case run.Running, run.Stopped, run.Complete, run.Contradicted, run.Cancelled:
-	default:
-		return nil, fmt.Errorf("no run has the state %.80q", s.State)
+	if err := s.State.Validate(); err != nil {
+		return nil, err
 	}
 	switch {
 	case s.Run != name:

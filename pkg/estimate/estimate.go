@@ -7,6 +7,7 @@
 package estimate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -106,10 +107,8 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	}
 	for i := range plans {
 		if trees.Profiles[i][plans[i].Depth] > 0 {
-			if e.MinDepth == 0 {
-				e.MinDepth = plans[i].Depth
-			}
-			e.MinDepth, e.MaxDepth = min(e.MinDepth, plans[i].Depth), max(e.MaxDepth, plans[i].Depth)
+			e.MinDepth = min(cmp.Or(e.MinDepth, plans[i].Depth), plans[i].Depth)
+			e.MaxDepth = max(e.MaxDepth, plans[i].Depth)
 		}
 	}
 	return e, nil

@@ -107,32 +107,29 @@ func appendResult(value []byte, r *queens.Result, worker, kernel uint64) []byte 
 	return value
 }
 
-// parseResult decodes what appendResult wrote. Its checksum is right, but the value is
-// validated all the same.
+// parseResult decodes what appendResult wrote; with an error, the result is incomplete. The
+// checksum is right, but the value is validated all the same.
 func parseResult(value []byte, names *stringTable) (r queens.Result, err error) {
 	if len(value) < 8 {
-		return queens.Result{}, errors.New("too short")
+		return r, errors.New("too short")
 	}
 	r.Hash, value = binary.BigEndian.Uint64(value), value[8:]
 	var fields [5]uint64
 	for i := range fields {
 		n := 0
 		if fields[i], n = binary.Uvarint(value); n <= 0 {
-			return queens.Result{}, errors.New("not a result: a number is truncated or too large")
+			return r, errors.New("not a result: a number is truncated or too large")
 		}
 		value = value[n:]
 	}
 	if len(value) != 0 || fields[1] > math.MaxUint32 {
-		return queens.Result{}, errors.New("not a result")
+		return r, errors.New("not a result")
 	}
 	r.Count, r.Attempt, r.Elapsed = fields[0], uint32(fields[1]), time.Duration(fields[4])
 	if r.Worker, err = names.lookup(fields[2]); err == nil {
 		r.Kernel, err = names.lookup(fields[3])
 	}
-	if err != nil {
-		return queens.Result{}, err
-	}
-	return r, nil
+	return r, err
 }
 
 // stringTable numbers the names of workers and kernels: the file has each name once.

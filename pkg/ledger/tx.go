@@ -22,8 +22,7 @@ type acceptTx struct {
 	tx        *bbolt.Tx
 	results   *bbolt.Bucket
 	accepted  []uint64
-	disputes  []Dispute // The ledger's own until copied is set.
-	copied    bool
+	disputes  []Dispute // Copied before each change: the ledger has returned its own.
 	voteCount uint64
 	rejected  uint64
 }
@@ -55,15 +54,14 @@ func (t *acceptTx) add(r queens.Result) (Verdict, error) {
 	if err := t.putVote(first); err != nil {
 		return 0, err
 	}
-	t.copyDisputes()
-	t.disputes = append(t.disputes, Dispute{Task: r.Task, Votes: []queens.Result{first}})
+	t.disputes = append(slices.Clip(t.disputes), Dispute{Task: r.Task, Votes: []queens.Result{first}})
 	t.ledger.disputed[r.Task] = len(t.disputes) - 1
 	return t.addVote(len(t.disputes)-1, r)
 }
 
 // addVote stores a result of a disputed task.
 func (t *acceptTx) addVote(dispute int, r queens.Result) (Verdict, error) {
-	t.copyDisputes()
+	t.disputes = slices.Clone(t.disputes)
 	d := &t.disputes[dispute]
 	before := winner(d.Votes)
 	verdict, added := d.add(r)
@@ -77,14 +75,6 @@ func (t *acceptTx) addVote(dispute int, r queens.Result) (Verdict, error) {
 		return verdict, t.putResult(d.Votes[now])
 	}
 	return verdict, nil
-}
-
-// copyDisputes makes the disputes modifiable: the ledger's own remain as they are until
-// the transaction is on disk, and those it has returned remain so for good.
-func (t *acceptTx) copyDisputes() {
-	if !t.copied {
-		t.disputes, t.copied = slices.Clone(t.disputes), true
-	}
 }
 
 // putResult stores a result as the accepted one of its task.

@@ -41,30 +41,18 @@ func NewExportedTask(task *Task, k int, result *Result) ExportedTask {
 }
 
 // Task returns the task to count again. Its attempt is that of the accepted result, or 1.
-// The error is that of [ExportedTask.Validate].
+// The error is the first thing wrong with an exported task from outside, also a hash that is
+// not the task's.
 func (e *ExportedTask) Task() (Task, error) {
-	if err := e.Validate(); err != nil {
-		return Task{}, err
-	}
-	return e.task(), nil
-}
-
-func (e *ExportedTask) task() Task {
-	return Task{Run: e.Run, ID: e.ID, Attempt: max(e.Attempt, 1), Board: e.Board, Prefixes: e.Prefixes}
-}
-
-// Validate returns the first thing wrong with an exported task from outside, also a hash
-// that is not the task's.
-func (e *ExportedTask) Validate() error {
-	task := e.task()
+	task := Task{Run: e.Run, ID: e.ID, Attempt: max(e.Attempt, 1), Board: e.Board, Prefixes: e.Prefixes}
 	err := task.Validate()
 	if err == nil {
 		err = e.validate(TaskHash(task.Hash()))
 	}
 	if err != nil {
-		return fmt.Errorf("exported task %d: %w", e.ID, err)
+		return Task{}, fmt.Errorf("exported task %d: %w", e.ID, err)
 	}
-	return nil
+	return task, nil
 }
 
 func (e *ExportedTask) validate(hash TaskHash) error {
@@ -92,9 +80,9 @@ func (e *ExportedTask) validate(hash TaskHash) error {
 }
 
 // MarshalJSON returns the exported line, without a newline, or the error of
-// [ExportedTask.Validate].
+// [ExportedTask.Task].
 func (e ExportedTask) MarshalJSON() ([]byte, error) {
-	if err := e.Validate(); err != nil {
+	if _, err := e.Task(); err != nil {
 		return nil, err
 	}
 	type fields ExportedTask
@@ -112,7 +100,7 @@ func (e *ExportedTask) UnmarshalJSON(data []byte) error {
 	if read.Count != nil && read.Seconds == nil {
 		read.Seconds = new(float64)
 	}
-	if err := (*ExportedTask)(&read).Validate(); err != nil {
+	if _, err := (*ExportedTask)(&read).Task(); err != nil {
 		return err
 	}
 	*e = ExportedTask(read)

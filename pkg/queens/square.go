@@ -36,10 +36,10 @@ func ParseSquare(n int, text string) (Square, error) {
 
 func parseSquare(n int, text string) (s Square, ok bool) {
 	if m := rowColumnPattern.FindStringSubmatch(text); m != nil {
-		s.Row, ok = parseBelow(n, m[1])
-		column, within := parseBelow(n, m[2])
-		s.Column = column
-		return s, ok && within
+		row, rowErr := strconv.Atoi(m[1])
+		column, columnErr := strconv.Atoi(m[2])
+		s = Square{row, column}
+		return s, cmp.Or(rowErr, columnErr) == nil && s.onBoard(n)
 	}
 	if m := chessPattern.FindStringSubmatch(text); m != nil && n <= maxChessN {
 		s.Column = int(strings.ToLower(m[1])[0] - 'a')
@@ -48,12 +48,6 @@ func parseSquare(n int, text string) (s Square, ok bool) {
 		return s, err == nil && s.onBoard(n)
 	}
 	return Square{}, false
-}
-
-// parseBelow parses an integer from 0 to n-1.
-func parseBelow(n int, digits string) (int, bool) {
-	number, err := strconv.Atoi(digits)
-	return number, err == nil && number < n
 }
 
 // onBoard reports whether the square is on a board of side n.

@@ -27,31 +27,17 @@ type ActiveTask struct {
 	Elapsed time.Duration
 }
 
-// Bounds of what one worker may report: a task for each thread.
-const (
-	maxThreads = 1 << 16
-	maxHeld    = maxThreads
-)
+// maxThreads bounds the threads that one worker may report, and its tasks: one for each.
+const maxThreads = 1 << 16
 
 // Validate returns the first thing wrong with a heartbeat from outside.
 func (h *Heartbeat) Validate() error {
-	if h.Worker == "" {
-		return errors.New("heartbeat of a worker without a name")
-	}
-	if err := queens.ValidateName("a worker name", h.Worker); err != nil {
-		return fmt.Errorf("heartbeat with %w", err)
-	}
-	err := queens.ValidateName("a version", h.Version)
+	err := validateWorker(h.Worker, h.Kernel, h.Threads, len(h.Held))
 	if err == nil {
-		err = queens.ValidateName("a kernel name", h.Kernel)
+		err = queens.ValidateName("a version", h.Version)
 	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("heartbeat of worker %q with %w", h.Worker, err)
-	case h.Threads < 1 || h.Threads > maxThreads:
-		return fmt.Errorf("heartbeat of worker %q with %d threads, not 1 to %d", h.Worker, h.Threads, maxThreads)
-	case len(h.Held) > maxHeld:
-		return fmt.Errorf("heartbeat of worker %q with %d tasks, more than %d", h.Worker, len(h.Held), maxHeld)
+	if err != nil {
+		return fmt.Errorf("heartbeat with %w", err)
 	}
 	for _, held := range h.Held {
 		if err := queens.ValidateRun(held.Run); err != nil {
@@ -60,6 +46,26 @@ func (h *Heartbeat) Validate() error {
 		if held.Elapsed < 0 {
 			return fmt.Errorf("heartbeat of worker %q with task %d for a negative time", h.Worker, held.Task)
 		}
+	}
+	return nil
+}
+
+// validateWorker returns the first thing wrong with what a worker reports.
+func validateWorker(name, kernel string, threads, held int) error {
+	if name == "" {
+		return errors.New("a worker without a name")
+	}
+	if err := queens.ValidateName("a worker name", name); err != nil {
+		return err
+	}
+	err := queens.ValidateName("a kernel name", kernel)
+	switch {
+	case err != nil:
+		return fmt.Errorf("worker %q with %w", name, err)
+	case threads < 1 || threads > maxThreads:
+		return fmt.Errorf("worker %q with %d threads, not 1 to %d", name, threads, maxThreads)
+	case held < 0 || held > maxThreads:
+		return fmt.Errorf("worker %q with %d tasks, not 0 to %d", name, held, maxThreads)
 	}
 	return nil
 }

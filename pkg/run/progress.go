@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -75,17 +74,12 @@ func (s *Progress) check() error {
 	if err := queens.ValidateN(s.N); err != nil {
 		return err
 	}
-	switch s.Symmetry {
-	case queens.Full, queens.Mirror, queens.None:
-	default:
-		return fmt.Errorf("no count has the symmetry %.80q", s.Symmetry)
-	}
-	switch s.State {
-	case Running, Stopped, Complete, Contradicted, Cancelled:
-	default:
-		return fmt.Errorf("no run has the state %.80q", s.State)
+	if err := s.State.Validate(); err != nil {
+		return err
 	}
 	switch {
+	case s.Symmetry != queens.Full && s.Symmetry != queens.Mirror && s.Symmetry != queens.None:
+		return fmt.Errorf("no count has the symmetry %.80q", s.Symmetry)
 	case (s.Total != nil) != (s.State == Complete):
 		return fmt.Errorf("the state %s, and a total: %v", s.State, s.Total != nil)
 	case s.Total != nil && !isCount(s.Total), !isCount(s.Solutions):
@@ -109,22 +103,12 @@ func (s *Progress) check() error {
 }
 
 func (m *WorkerStatus) check() error {
-	if m.Name == "" {
-		return errors.New("a worker without a name")
-	}
-	if err := queens.ValidateName("a worker name", m.Name); err != nil {
-		return err
-	}
-	err := queens.ValidateName("a kernel name", m.Kernel)
+	err := validateWorker(m.Name, m.Kernel, m.Threads, m.Held)
 	switch {
 	case err != nil:
-		return fmt.Errorf("worker %q with %w", m.Name, err)
-	case m.Threads < 1 || m.Threads > maxThreads:
-		return fmt.Errorf("worker %q with %d threads, not 1 to %d", m.Name, m.Threads, maxThreads)
+		return err
 	case !isRate(m.Rate):
 		return fmt.Errorf("worker %q with the rate %v", m.Name, m.Rate)
-	case m.Held < 0 || m.Held > maxHeld:
-		return fmt.Errorf("worker %q with %d tasks, not 0 to %d", m.Name, m.Held, maxHeld)
 	case m.LongestTask < 0:
 		return fmt.Errorf("worker %q with a task for a negative time", m.Name)
 	}
