@@ -105,17 +105,18 @@ type Outcome struct {
 
 // Coordinator is the service for one run.
 type Coordinator struct {
-	cfg        Config
-	run        string
-	tasks      Tasks
-	results    Results
-	claim      Claim
-	ledger     *ledger.Ledger
-	collector  *collector
-	window     *window
-	dispatcher *dispatcher
-	meter      *progress.Meter
+	cfg       Config
+	run       string
+	tasks     Tasks
+	results   Results
+	claim     Claim
+	ledger    *ledger.Ledger
+	collector *collector
+	window    *window
+	meter     *progress.Meter
 
+	requests   chan request // for dispatchLoop
+	completed  chan request
 	deliveries chan delivery
 	caughtUp   chan struct{} // closed after the last result that was stored at the start
 	lookups    chan []uint64 // ids of tasks to look up
@@ -139,7 +140,7 @@ func New(cfg Config, tasks Tasks, results Results, claim Claim, l *ledger.Ledger
 	h := l.Header()
 	c := &Coordinator{
 		cfg: cfg, run: h.Run, tasks: tasks, results: results, claim: claim, ledger: l, resumed: l.Len(),
-		dispatcher: newDispatcher(tasks, cfg.Log),
+		requests: make(chan request), completed: make(chan request),
 		deliveries: make(chan delivery, maxBatch), caughtUp: make(chan struct{}),
 		lookups: make(chan []uint64), found: make(chan queens.Task, maxBatch),
 	}
@@ -215,7 +216,7 @@ func (c *Coordinator) collect(ctx context.Context) error {
 	}
 	after := c.ledger.Position()
 	receive := func(ctx context.Context) error { return c.receiveLoop(ctx, after) }
-	return runWith(ctx, c.eventLoop, receive, c.dispatcher.run, c.lookupLoop)
+	return runWith(ctx, c.eventLoop, receive, c.dispatchLoop, c.lookupLoop)
 }
 
 // resetMeter starts measuring rates from what is done now.

@@ -4,24 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/ratelimit"
 )
 
-// dispatcher publishes, checks and deletes tasks in the queue, several at once, and
-// reports the outcome of each request.
-type dispatcher struct {
-	tasks     Tasks
-	log       zerolog.Logger
-	requests  chan request
-	completed chan request
-	limiter   ratelimit.Limiter // of logged errors
-}
-
-// op is what the dispatcher does with a task.
+// op is what dispatchLoop does with a task.
 type op int
 
 const (
@@ -30,7 +18,7 @@ const (
 	opDelete            // delete its message, so that no worker gets it
 )
 
-// request is one operation on one task. The dispatcher fills in the outcome.
+// request is one operation on one task. dispatchLoop fills in the outcome.
 type request struct {
 	op        op
 	task      queens.Task
@@ -46,20 +34,17 @@ const (
 	retryInterval = time.Second
 )
 
-func newDispatcher(tasks Tasks, log zerolog.Logger) *dispatcher {
-	return &dispatcher{tasks: tasks, log: log, requests: make(chan request), completed: make(chan request)}
-}
-
-// run executes requests until ctx ends.
-func (d *dispatcher) run(ctx context.Context) error {
+// dispatchLoop publishes, checks and deletes tasks in the queue, several at once, and returns
+// each request with its outcome, until ctx ends.
+func (c *Coordinator) dispatchLoop(ctx context.Context) error {
 	var group errgroup.Group
 	for range dispatchWorkers {
 		group.Go(func() error {
 			for {
 				select {
-				case r := <-d.requests:
-					d.execute(ctx, &r)
-					send(ctx, d.completed, r)
+				case r := <-c.requests:
+					c.execute(ctx, &r)
+					send(ctx, c.completed, r)
 				case <-ctx.Done():
 					return nil
 				}
@@ -70,14 +55,14 @@ func (d *dispatcher) run(ctx context.Context) error {
 }
 
 // execute tries until the request succeeds or ctx ends.
-func (d *dispatcher) execute(ctx context.Context, r *request) {
+func (c *Coordinator) execute(ctx context.Context, r *request) {
 	for {
-		message, err := d.try(ctx, r)
+		message, err := c.try(ctx, r)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if d.limiter.Allow("error") {
-			d.log.Warn().Err(err).Uint64("task", r.task.ID).Msg(message)
+		if c.limiter.Allow("error") {
+			c.cfg.Log.Warn().Err(err).Uint64("task", r.task.ID).Msg(message)
 		}
 		select {
 		case <-ctx.Done():
@@ -88,19 +73,19 @@ func (d *dispatcher) execute(ctx context.Context, r *request) {
 }
 
 // try executes a request once. The message is for the log, if there is an error.
-func (d *dispatcher) try(ctx context.Context, r *request) (message string, err error) {
+func (c *Coordinator) try(ctx context.Context, r *request) (message string, err error) {
 	switch r.op {
 	case opPublish:
-		seq, err := d.tasks.Publish(ctx, &r.task)
+		seq, err := c.tasks.Publish(ctx, &r.task)
 		if err == nil {
 			r.streamSeq, r.published = seq, true
 		}
 		return "can't publish tasks, trying again", err
 	case opDelete:
-		return "can't delete a task from the queue, trying again", d.tasks.Delete(ctx, &r.task, r.streamSeq)
+		return "can't delete a task from the queue, trying again", c.tasks.Delete(ctx, &r.task, r.streamSeq)
 	case opCheck:
 		// A queue that does not answer tells nothing: the window checks again later.
-		queued, err := d.tasks.Has(ctx, &r.task, r.streamSeq)
+		queued, err := c.tasks.Has(ctx, &r.task, r.streamSeq)
 		r.missing = err == nil && !queued
 	}
 	return "", nil

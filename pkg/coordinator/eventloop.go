@@ -38,7 +38,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		var requests chan<- request
 		next, ok := c.window.nextRequest()
 		if ok {
-			requests = c.dispatcher.requests
+			requests = c.requests
 		}
 		var lookups chan<- []uint64
 		if len(c.wanted) > 0 {
@@ -51,7 +51,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		case <-refill:
 		case requests <- next:
 			c.window.sent()
-		case r := <-c.dispatcher.completed:
+		case r := <-c.completed:
 			c.window.completed(r)
 		case lookups <- c.wanted:
 			c.wanted = nil
@@ -234,10 +234,10 @@ func (c *Coordinator) canSettle() bool {
 		if f := c.window.inflight[d.Task]; f != nil && f.quarantined {
 			continue
 		}
-		for _, name := range present {
-			if !slices.ContainsFunc(d.Votes, func(v queens.Result) bool { return v.Worker == name }) {
-				return true
-			}
+		if slices.ContainsFunc(present, func(name string) bool {
+			return !slices.ContainsFunc(d.Votes, func(v queens.Result) bool { return v.Worker == name })
+		}) {
+			return true
 		}
 	}
 	return false

@@ -45,15 +45,11 @@ func send[T any](ctx context.Context, to chan<- T, v T) {
 	}
 }
 
-// drain appends to batch what the channel holds, up to maxBatch in all.
+// drain appends to batch what the buffer of the channel holds, up to maxBatch in all. Only one
+// goroutine receives from it.
 func drain[T any](batch []T, from <-chan T) []T {
-	for len(batch) < maxBatch {
-		select {
-		case v := <-from:
-			batch = append(batch, v)
-		default:
-			return batch
-		}
+	for len(batch) < maxBatch && len(from) > 0 {
+		batch = append(batch, <-from)
 	}
 	return batch
 }

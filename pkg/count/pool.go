@@ -3,7 +3,6 @@ package count
 import (
 	"context"
 	"iter"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +21,7 @@ type Counted struct {
 }
 
 // Each counts tasks with kernel k on that many threads, and calls done with each, in any
-// order, from one goroutine. It takes a few tasks per thread ahead. It returns when all
+// order, one call at a time. It takes a few tasks per thread ahead. It returns when all
 // are counted, or with the first error: of done, of the kernel, or the cause of ctx's end.
 func Each(ctx context.Context, k kernel.Kernel, threads int, tasks iter.Seq[queens.Task], done func(Counted) error) error {
 	work := make(chan Counted, threads)
@@ -40,12 +39,9 @@ func Each(ctx context.Context, k kernel.Kernel, threads int, tasks iter.Seq[quee
 		}
 		return context.Cause(ctx) // which may have ended the sequence
 	})
-	counted := make(chan Counted)
-	var searching sync.WaitGroup
-	searching.Add(threads)
+	turn := make(chan struct{}, 1) // of the thread that calls done
 	for range threads {
 		group.Go(func() error {
-			defer searching.Done()
 			counter, pulse := k.New(), new(atomic.Uint64)
 			for c := range work {
 				start := time.Now()
@@ -55,22 +51,17 @@ func Each(ctx context.Context, k kernel.Kernel, threads int, tasks iter.Seq[quee
 				}
 				c.Elapsed = time.Since(start)
 				select {
-				case counted <- c:
+				case turn <- struct{}{}:
 				case <-ctx.Done():
 					return context.Cause(ctx)
 				}
+				if err := done(c); err != nil {
+					return err // without passing on the turn: done is not called again
+				}
+				<-turn
 			}
 			return nil
 		})
 	}
-	group.Go(func() error { searching.Wait(); close(counted); return nil })
-	group.Go(func() error {
-		for c := range counted {
-			if err := done(c); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 	return group.Wait()
 }

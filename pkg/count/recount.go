@@ -42,8 +42,12 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	held := make(chan line, 4*threads) // taken and not reported, in order
 	tasks := func(yield func(queens.Task) bool) {
 		for {
-			l, ok := receive(ctx, lines)
-			if badLine = l.err; !ok || badLine != nil || !send(ctx, held, l) || !yield(l.task) {
+			select {
+			case l, ok := <-lines:
+				if badLine = l.err; !ok || badLine != nil || !send(ctx, held, l) || !yield(l.task) {
+					return
+				}
+			case <-ctx.Done():
 				return
 			}
 		}
@@ -55,11 +59,7 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	next := 0                        // index of the next report
 	err := Each(ctx, k, threads, tasks, func(c Counted) error {
 		counted[c.Index] = c
-		for {
-			first, ok := counted[next]
-			if !ok {
-				return nil
-			}
+		for first, ok := counted[next]; ok; first, ok = counted[next] {
 			delete(counted, next)
 			next++
 			l := <-held
@@ -68,6 +68,7 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 				return err
 			}
 		}
+		return nil
 	})
 	return errors.Join(err, badLine, wrong.err())
 }
@@ -113,15 +114,6 @@ func send[T any](ctx context.Context, to chan<- T, v T) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// receive returns the next value, if there is one before from is closed or ctx ends.
-func receive[T any](ctx context.Context, from <-chan T) (v T, ok bool) {
-	select {
-	case v, ok = <-from:
-	case <-ctx.Done():
-	}
-	return v, ok
 }
 
 // report returns the report on a counted line, and adds to wrong if the counts differ.

@@ -24,7 +24,10 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 		case <-tick.C:
 			w.publishHeartbeat(false)
 		case first := <-w.flushes:
-			waiting := w.drainFlushes(first)
+			waiting := []chan struct{}{first} // one heartbeat serves them all
+			for len(w.flushes) > 0 {
+				waiting = append(waiting, <-w.flushes)
+			}
 			w.publishHeartbeat(false)
 			for _, published := range waiting {
 				close(published)
@@ -44,20 +47,6 @@ func (w *Worker) flushHeartbeat(h *heldTask) {
 		published := make(chan struct{})
 		w.flushes <- published
 		<-published
-	}
-}
-
-// drainFlushes returns first and all other flushes that wait: one heartbeat, which may take
-// a round trip to the server, serves them all.
-func (w *Worker) drainFlushes(first chan struct{}) []chan struct{} {
-	waiting := []chan struct{}{first}
-	for {
-		select {
-		case next := <-w.flushes:
-			waiting = append(waiting, next)
-		default:
-			return waiting
-		}
 	}
 }
 

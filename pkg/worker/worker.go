@@ -77,7 +77,7 @@ type Worker struct {
 func New(cfg Config, queue Queue, results Results, heartbeats Heartbeats) *Worker {
 	return &Worker{
 		cfg: cfg, queue: queue, results: results, heartbeats: heartbeats,
-		held: make(map[*heldTask]struct{}), flushes: make(chan chan struct{}),
+		held: make(map[*heldTask]struct{}), flushes: make(chan chan struct{}, cfg.Threads),
 	}
 }
 
