@@ -38,14 +38,11 @@ func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 	export := func(task queens.Task) error {
 		task.Run = h.Run
 		k := m.Classes[m.ClassOf(task.ID)].K
-		switch result, counted, err := l.Result(task.ID); {
+		switch result, counted, err := resultOf(l, &task); {
 		case err != nil:
 			return err
 		case !counted:
 			return write(queens.NewExportedTask(&task, k, nil))
-		case result.Hash != task.Hash():
-			return fmt.Errorf("%w: the result of task %d by %s is of another task",
-				queens.ErrContradiction, task.ID, result.Worker)
 		default:
 			return write(queens.NewExportedTask(&task, k, &result))
 		}
@@ -93,14 +90,14 @@ func lineWriter(w *bufio.Writer, format ExportFormat) func(queens.ExportedTask) 
 func csvFields(t *queens.ExportedTask) []string {
 	allow := make([]string, t.Board.N)
 	for row := range allow {
-		allow[row] = strconv.FormatUint(uint64(t.Board.Allow[row]), 10)
+		allow[row] = fmt.Sprint(t.Board.Allow[row])
 	}
 	prefixes := make([]string, len(t.Prefixes))
 	for i, p := range t.Prefixes {
 		prefixes[i] = fmt.Sprintf("%d:%d:%d:%d", p.Row, p.Cols, p.Left, p.Right)
 	}
 	fields := []string{
-		t.Run, strconv.FormatUint(t.ID, 10), fmt.Sprintf("%016x", t.Hash), strconv.Itoa(t.K),
+		t.Run, fmt.Sprint(t.ID), fmt.Sprintf("%016x", t.Hash), fmt.Sprint(t.K),
 		strings.Join(allow, " "), strings.Join(prefixes, " "),
 	}
 	if t.Count == nil {

@@ -38,8 +38,7 @@ func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (uint64, error) {
 	always := onePerClass(l, &m, rng)
 	tasks := func(yield func(queens.Task) bool) {
 		for task := range split.Tasks(&m) {
-			_, must := always[task.ID]
-			selected := rng.Float64() < s.Share || must
+			selected := rng.Float64() < s.Share || always[task.ID]
 			if ctx.Err() != nil || selected && l.Has(task.ID) && !yield(task) {
 				return
 			}
@@ -62,8 +61,8 @@ func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (uint64, error) {
 }
 
 // onePerClass selects a counted task of each class that has any.
-func onePerClass(l *ledger.Ledger, m *queens.Manifest, rng *rand.Rand) map[uint64]struct{} {
-	chosen := make(map[uint64]struct{})
+func onePerClass(l *ledger.Ledger, m *queens.Manifest, rng *rand.Rand) map[uint64]bool {
+	chosen := make(map[uint64]bool)
 	for i, plan := range m.Classes {
 		var one, seen uint64
 		for id := plan.First; id < plan.First+m.TasksOf(i); id++ {
@@ -75,7 +74,7 @@ func onePerClass(l *ledger.Ledger, m *queens.Manifest, rng *rand.Rand) map[uint6
 			}
 		}
 		if seen > 0 {
-			chosen[one] = struct{}{}
+			chosen[one] = true
 		}
 	}
 	return chosen
@@ -108,11 +107,8 @@ func RecountAll(ctx context.Context, m *queens.Manifest, total *big.Int, k kerne
 		}
 	}
 	recounted, err := count.Run(ctx, job)
-	if err != nil {
-		return by, err
+	if err == nil && recounted.Cmp(total) != 0 {
+		err = fmt.Errorf("%w: the ledger's total is %d, %s it is %d", queens.ErrContradiction, total, how, recounted)
 	}
-	if recounted.Cmp(total) != 0 {
-		return by, fmt.Errorf("%w: the ledger's total is %d, %s it is %d", queens.ErrContradiction, total, how, recounted)
-	}
-	return by, nil
+	return by, err
 }
