@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
@@ -37,9 +36,13 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	}
 	group.Go(func() error {
 		return s.bus.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) {
-			change := roster.ObserveHeartbeat(h)
-			if !own[h.Worker] {
-				logChange(s.log, change, &h)
+			switch change := roster.ObserveHeartbeat(h); {
+			case own[h.Worker]:
+			case change == progress.Joins:
+				s.log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).
+					Int("threads", h.Threads).Msg("worker joined")
+			case change == progress.Leaves:
+				s.log.Info().Str("worker", h.Worker).Msg("worker left")
 			}
 		})
 	})
@@ -93,18 +96,6 @@ func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker,
 		workers = append(workers, w)
 	}
 	return workers, names
-}
-
-// logChange logs that a worker of another process joins or leaves.
-func logChange(log zerolog.Logger, change progress.Change, h *run.Heartbeat) {
-	switch change {
-	case progress.Joins:
-		log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).Int("threads", h.Threads).
-			Msg("worker joined")
-	case progress.Leaves:
-		log.Info().Str("worker", h.Worker).Msg("worker left")
-	case progress.Stays:
-	}
 }
 
 const (

@@ -70,8 +70,7 @@ type Session struct {
 	started time.Time
 	health  *httpserver.Server // nil without an address for it
 	ledger  *ledger.Ledger
-	created bool // the run is new
-	claimed bool // the run is this coordinator's
+	created bool // the run is new, and not claimed yet
 
 	bus        *bus.Bus // from connectAndRun on
 	latest     atomic.Pointer[run.Progress]
@@ -113,7 +112,8 @@ func (s *Session) close() error {
 // Name returns the name of the run.
 func (s *Session) Name() string { return s.ledger.Header().Run }
 
-// Interrupted reports whether the run was started before this session, and is not finished.
+// Interrupted reports, before [Session.Run], whether the run was started before this session, and
+// is not finished.
 func (s *Session) Interrupted() bool { return !s.created && !isFinal(s.ledger) }
 
 // isFinal reports whether nothing is left to count. A complete run with damaged records is
@@ -134,7 +134,7 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	result, err := count(ctx)
 	name := s.Name()
 	err = errors.Join(err, s.close())
-	if s.created && !s.claimed {
+	if s.created {
 		_ = os.RemoveAll(s.cfg.Store.Folder(name)) // nothing is counted, and err says what went wrong
 	}
 	return result, err
@@ -171,7 +171,7 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 	if err != nil {
 		return failed(err)
 	}
-	s.claimed = true
+	s.created = false
 	if err := s.ledger.SetState(run.Running); err != nil {
 		return failed(err)
 	}
