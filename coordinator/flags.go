@@ -51,10 +51,7 @@ func (d *dataFlag) completeRun(
 	if len(args) > 0 || err != nil {
 		return nil, directive
 	}
-	runs, err := store.List()
-	if err != nil {
-		return nil, directive
-	}
+	runs, _ := store.List() // if they can't be listed, none completes the name
 	var names []cobra.Completion
 	for _, r := range runs {
 		if strings.HasPrefix(r.Run, prefix) {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
@@ -54,20 +55,9 @@ func restartCommand(m *queens.Manifest) string {
 		line += fmt.Sprintf(" --symmetry %s", m.Symmetry)
 	}
 	// If the tasks came out like this without --depth, it changes nothing.
-	if depth, ok := uniformDepth(m.Classes); ok {
-		line += fmt.Sprintf(" --depth %d", depth)
+	differs := func(c queens.ClassPlan) bool { return c.Batch != 1 || c.Depth != m.Classes[0].Depth }
+	if len(m.Classes) > 0 && !slices.ContainsFunc(m.Classes, differs) {
+		line += fmt.Sprintf(" --depth %d", m.Classes[0].Depth)
 	}
 	return line + " --new"
-}
-
-// uniformDepth returns the depth of all classes, if it is the same and each task has one
-// prefix, as with --depth.
-func uniformDepth(classes []queens.ClassPlan) (depth int, ok bool) {
-	for i, c := range classes {
-		if c.Batch != 1 || i > 0 && c.Depth != depth {
-			return 0, false
-		}
-		depth = c.Depth
-	}
-	return depth, len(classes) > 0
 }

@@ -87,7 +87,12 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 		Run: name, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: o.seed,
 	}
 	var recounted atomic.Uint64
-	stopLogging := logRecounts(app, &recounted)
+	stopLogging := func() {}
+	if !app.NoProgress {
+		stopLogging = every(logInterval, func() {
+			app.Log.Info().Uint64("recounted", recounted.Load()).Msg("verifying")
+		})
+	}
 	sample := audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads, Recounted: &recounted}
 	found, err := audit.Verify(ctx, l, sample, func(err error) {
 		app.Log.Warn().Err(err).Msg("there is no total; a sample is recounted all the same")
@@ -103,16 +108,6 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 		v.Total = (*report.Decimal)(found.Total)
 	}
 	return errors.Join(v.Write(stdout, o.json), withHint(err))
-}
-
-// logRecounts logs from time to time how many tasks are recounted, until stop is called.
-func logRecounts(app *cli.App, recounted *atomic.Uint64) (stop func()) {
-	if app.NoProgress {
-		return func() {}
-	}
-	return every(logInterval, func() {
-		app.Log.Info().Uint64("recounted", recounted.Load()).Msg("verifying")
-	})
 }
 
 // parseShare reads a percentage, such as 1% or 0.05%.
