@@ -103,6 +103,6 @@ func csvFields(t *queens.ExportedTask) []string {
 	if t.Count == nil {
 		return append(fields, "", "", "", "", "")
 	}
-	return append(fields, strconv.FormatUint(uint64(*t.Count), 10), t.Worker, t.Kernel,
+	return append(fields, strconv.FormatUint(*t.Count, 10), t.Worker, t.Kernel,
 		strconv.FormatUint(uint64(t.Attempt), 10), strconv.FormatFloat(*t.Seconds, 'g', -1, 64))
 }

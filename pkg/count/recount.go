@@ -122,7 +122,7 @@ func (l *line) report(c *Counted, kernelName string, wrong *mismatches) Recounte
 		Task: l.task.ID, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: kernelName,
 	}
 	if want := l.exported.Count; want != nil {
-		agrees := c.Count == uint64(*want)
+		agrees := c.Count == *want
 		r.Agrees = &agrees
 		if !agrees {
 			wrong.add(&l.exported, c.Count)

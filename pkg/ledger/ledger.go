@@ -192,16 +192,16 @@ func (l *Ledger) All() iter.Seq2[queens.Result, error] {
 				}
 				read, next = read+1, r.Task+1
 			}
-			if len(batch) == 0 && err == nil && read != l.Len() {
+			switch {
+			case err == nil && len(batch) > 0:
+				continue
+			case err == nil && read != l.Len():
 				err = l.damaged(fmt.Errorf("it has %d results, and had %d", read, l.Len()))
 			}
 			if err != nil {
 				yield(queens.Result{}, err)
-				return
 			}
-			if len(batch) == 0 {
-				return
-			}
+			return
 		}
 	}
 }

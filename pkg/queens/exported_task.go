@@ -17,9 +17,10 @@ type ExportedTask struct {
 	Board    Board    `json:"allow"`
 	Prefixes []Prefix `json:"prefixes"`
 
-	// Count is the number of solutions on the board below the prefixes, unweighted. If the
-	// task has no accepted count, Count and Seconds are nil and the others zero.
-	Count   *Decimal `json:"count,omitempty"`
+	// Count is the number of solutions on the board below the prefixes, unweighted: a string
+	// in JSON, because other programs' numbers may not hold it exactly. If the task has no
+	// accepted count, Count and Seconds are nil and the others zero.
+	Count   *uint64  `json:"count,omitempty,string"`
 	Worker  string   `json:"worker,omitempty"`
 	Kernel  string   `json:"kernel,omitempty"`
 	Attempt uint32   `json:"attempt,omitempty"`
@@ -33,8 +34,8 @@ func NewExportedTask(task *Task, k int, result *Result) ExportedTask {
 		Run: task.Run, ID: task.ID, Hash: TaskHash(task.Hash()), K: k, Board: task.Board, Prefixes: task.Prefixes,
 	}
 	if result != nil {
-		count, seconds := Decimal(result.Count), result.Elapsed.Seconds()
-		e.Count, e.Seconds = &count, &seconds
+		seconds := result.Elapsed.Seconds()
+		e.Count, e.Seconds = &result.Count, &seconds
 		e.Worker, e.Kernel, e.Attempt = result.Worker, result.Kernel, result.Attempt
 	}
 	return e

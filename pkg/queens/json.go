@@ -97,20 +97,3 @@ func (h *TaskHash) UnmarshalText(text []byte) error {
 	*h = TaskHash(hash)
 	return nil
 }
-
-// Decimal is a count; as text it is a string of digits, because other programs' numbers may
-// not hold it exactly.
-type Decimal uint64
-
-// MarshalText returns the decimal digits.
-func (d Decimal) MarshalText() ([]byte, error) { return strconv.AppendUint(nil, uint64(d), 10), nil }
-
-// UnmarshalText decodes decimal digits.
-func (d *Decimal) UnmarshalText(text []byte) error {
-	count, err := strconv.ParseUint(string(text), 10, 64)
-	if err != nil {
-		return fmt.Errorf("the count is %.80q, not an integer below 2^64", text)
-	}
-	*d = Decimal(count)
-	return nil
-}
