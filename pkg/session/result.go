@@ -116,7 +116,13 @@ func (s *Session) finish(
 		s.log.Warn().Err(err).Msg("leaving what is on the server to the other coordinator")
 		return false, failed
 	}
-	s.publishFinal(o, state)
+	if last := o.Progress; last.Run != "" { // the coordinator has started
+		last.State, last.Rate, last.ETA, last.Workers = state, 0, run.Range{}, nil
+		if state == run.Complete {
+			last.Total = o.Total
+		}
+		s.publish(&last)
+	}
 	if state.Finished() {
 		err = s.bus.Registry().Delete(ctx, name)
 	} else {
@@ -126,17 +132,4 @@ func (s *Session) finish(
 		s.log.Warn().Err(err).Msg("messages of the run remain on the server")
 	}
 	return !state.Finished(), failed
-}
-
-// publishFinal publishes how the run ended.
-func (s *Session) publishFinal(o *coordinator.Outcome, state run.State) {
-	last := o.Progress
-	if last.Run == "" {
-		return // the coordinator did not start
-	}
-	last.State, last.Rate, last.ETA, last.Workers = state, 0, run.Range{}, nil
-	if state == run.Complete {
-		last.Total = o.Total
-	}
-	s.publish(&last)
 }
