@@ -100,6 +100,7 @@ func (b *Bus) Rejected() uint64 { return b.rejected.count.Load() }
 
 // publish stores a message in a stream and returns its sequence number there.
 func (b *Bus) publish(ctx context.Context, stream, subject, id string, data []byte) (uint64, error) {
+	ctx = requestContext{ctx}
 	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data},
 		jetstream.WithMsgID(id), jetstream.WithExpectStream(stream))
 	if err != nil {
@@ -110,6 +111,7 @@ func (b *Bus) publish(ctx context.Context, stream, subject, id string, data []by
 
 // purge removes the messages of a subject from a stream. A missing stream is no error.
 func (b *Bus) purge(ctx context.Context, stream, subject string) error {
+	ctx = requestContext{ctx}
 	s, err := b.js.Stream(ctx, stream)
 	if err == nil {
 		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))

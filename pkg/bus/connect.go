@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -36,9 +37,16 @@ type Config struct {
 // of a dead worker soon go to another.
 const DefaultLease = 10 * time.Second
 
-// requestTimeout bounds each request to the server if its context has no deadline. A
-// request that permissions deny gets no answer at all.
+// requestTimeout bounds each request to the server. A request that permissions deny gets
+// no answer at all.
 const requestTimeout = 5 * time.Second
+
+// requestContext hides a context's deadline, though not its end, from the client, which
+// bounds a request by requestTimeout only where it sees no deadline.
+type requestContext struct{ context.Context }
+
+// Deadline returns no deadline.
+func (requestContext) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
 
 // Connect connects to the configured server. Once connected, it reconnects for as long
 // as it takes. An error wraps [queens.ErrNoConnection].

@@ -174,6 +174,28 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	bustest.NoGoroutines(t, "nats.go")
 }
 
+// The server does not answer a request that it denies.
+func TestRequestsAreBounded(t *testing.T) {
+	t.Parallel()
+	denied := startServer(t, &server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true,
+		Users: []*server.User{{Username: "queen", Password: "s3cret", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Deny: []string{"$JS.API.>"}},
+		}}},
+	})
+	var log bustest.Log
+	b, err := bus.Connect(bus.Config{URL: "nats://queen:s3cret@" + denied.Addr().String(), Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
+	defer cancel()
+	if err := b.Ensure(ctx); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		t.Errorf("error %v with a later deadline of the caller, whose context has error %v", err, ctx.Err())
+	}
+}
+
 // guardedServer starts a server that accepts the user queen with the password s3cret.
 func guardedServer(t *testing.T) *server.Server {
 	t.Helper()

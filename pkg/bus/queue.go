@@ -124,7 +124,7 @@ func (q *Queue) subscribe(ctx context.Context) error {
 	if q.iter != nil {
 		return nil
 	}
-	consumer, err := q.bus.js.Consumer(ctx, tasksStream, workerConsumer)
+	consumer, err := q.bus.js.Consumer(requestContext{ctx}, tasksStream, workerConsumer)
 	if err != nil {
 		return err
 	}
@@ -158,6 +158,7 @@ func (l lease) Redelivered() bool {
 	return err == nil && metadata.NumDelivered > 1
 }
 
-func (l lease) Extend() error                 { return l.message.InProgress() }
-func (l lease) Release() error                { return l.message.Nak() }
-func (l lease) Ack(ctx context.Context) error { return l.message.DoubleAck(ctx) }
+func (l lease) Extend() error  { return l.message.InProgress() }
+func (l lease) Release() error { return l.message.Nak() }
+
+func (l lease) Ack(ctx context.Context) error { return l.message.DoubleAck(requestContext{ctx}) }

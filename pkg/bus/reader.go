@@ -33,6 +33,7 @@ var errReplaced = errors.New("the stream of results was replaced")
 // checks them from then on: the coordinator of every run is a reader, so they exist while
 // there is a run.
 func (r *resultReader) read(ctx context.Context) error {
+	ctx = requestContext{ctx}
 	stream, err := r.ensureAndStat(ctx)
 	if err != nil {
 		return err

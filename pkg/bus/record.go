@@ -67,6 +67,7 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 
 // get returns the record of a run. Its error wraps ErrNoRecord if there is none.
 func (r Registry) get(ctx context.Context, name string) (*storedRecord, error) {
+	ctx = requestContext{ctx}
 	if err := queens.ValidateRun(name); err != nil {
 		return nil, err
 	}
@@ -93,6 +94,7 @@ func (r Registry) get(ctx context.Context, name string) (*storedRecord, error) {
 // put stores the record, updated now, if the bucket still has the record's revision, and
 // reports whether it did. It creates a missing bucket.
 func (r Registry) put(ctx context.Context, s *storedRecord) (stored bool, err error) {
+	ctx = requestContext{ctx}
 	s.Updated = time.Now()
 	data, err := encodeRecord(*s)
 	if err != nil {

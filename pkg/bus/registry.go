@@ -81,6 +81,7 @@ func (r Registry) Records(ctx context.Context) ([]run.Record, error) {
 // Names returns the names of the runs that have a record, in no order. Unlike
 // [Registry.Records] it creates no consumer: it needs no permission to change anything.
 func (r Registry) Names(ctx context.Context) ([]string, error) {
+	ctx = requestContext{ctx}
 	stream, err := r.bus.js.Stream(ctx, bucketStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil

@@ -59,6 +59,7 @@ func (s Results) Read(ctx context.Context, run string, after run.StreamPosition,
 // it removes the run's results up to that position, which the ledger holds. It does
 // nothing if the stream is not the one of the position.
 func (s Results) Trim(ctx context.Context, run string, at run.StreamPosition) error {
+	ctx = requestContext{ctx}
 	stream, err := s.bus.js.Stream(ctx, resultsStream)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", resultsStream, err)

@@ -76,6 +76,7 @@ func (b *Bus) Ensure(ctx context.Context) error {
 
 // ensure returns the stream of results, with its state.
 func (b *Bus) ensure(ctx context.Context) (results jetstream.Stream, err error) {
+	ctx = requestContext{ctx}
 	tasks, err := b.ensureStream(ctx, tasksConfig())
 	if err == nil {
 		err = b.ensureConsumer(ctx, tasks)

@@ -28,6 +28,7 @@ func (t Tasks) Publish(ctx context.Context, task *queens.Task) (sequence uint64,
 // in the queue: waiting for a worker, or held by one. If it is not, its result was stored
 // or the task is lost.
 func (t Tasks) Has(ctx context.Context, task *queens.Task, sequence uint64) (bool, error) {
+	ctx = requestContext{ctx}
 	stream, err := t.stream(ctx)
 	if err != nil {
 		return false, err
@@ -46,25 +47,16 @@ func (t Tasks) Has(ctx context.Context, task *queens.Task, sequence uint64) (boo
 // Delete removes the task that this connection published at that sequence, so that no
 // worker gets it from then on. It is no error if the task is not there any more.
 func (t Tasks) Delete(ctx context.Context, task *queens.Task, sequence uint64) error {
+	ctx = requestContext{ctx}
 	queued, err := t.Has(ctx, task, sequence)
 	if err == nil && queued {
-		err = t.delete(ctx, sequence)
+		err = (*t.bus.tasks.Load()).DeleteMsg(ctx, sequence)
 	}
-	if err != nil {
+	// A worker may acknowledge it in between.
+	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
 		return fmt.Errorf("delete task %d of run %s: %w", task.ID, task.Run, err)
 	}
 	return nil
-}
-
-func (t Tasks) delete(ctx context.Context, sequence uint64) error {
-	stream, err := t.stream(ctx)
-	if err != nil {
-		return err
-	}
-	if err := stream.DeleteMsg(ctx, sequence); !errors.Is(err, jetstream.ErrMsgNotFound) {
-		return err
-	}
-	return nil // a worker acknowledged it in between
 }
 
 // Purge removes the run's tasks, including those that workers hold. A missing stream is

@@ -4,6 +4,7 @@
 package natsserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,19 +34,15 @@ func (c *Config) Validate() error {
 	if c.StoreDir == "" {
 		return errors.New("the embedded server needs a folder for its store")
 	}
-	return CheckAddress(c.Listen)
-}
-
-// CheckAddress reports what is wrong with an address to listen on. It may be empty.
-func CheckAddress(address string) error {
-	if address == "" {
-		return nil
-	}
-	_, _, err := splitAddress(address)
+	_, _, err := splitAddress(c.Listen)
 	return err
 }
 
+// splitAddress returns the parts of an address to listen on. It may be empty.
 func splitAddress(address string) (host string, port int, err error) {
+	if address == "" {
+		return "", 0, nil
+	}
 	host, digits, err := net.SplitHostPort(address)
 	if err != nil {
 		return "", 0, fmt.Errorf("listen address must be host:port, such as 127.0.0.1:4222: %w", err)
@@ -71,22 +68,15 @@ func Start(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	host, port, _ := splitAddress(cfg.Listen) // Validate has checked it
 	options := &server.Options{
 		ServerName: "nqueens-embedded",
 		DontListen: cfg.Listen == "",
+		Host:       host,
+		Port:       cmp.Or(port, server.RANDOM_PORT),
 		JetStream:  true,
 		StoreDir:   cfg.StoreDir,
 		NoSigs:     true, // signals belong to the command
-	}
-	if cfg.Listen != "" {
-		host, port, err := splitAddress(cfg.Listen)
-		if err != nil {
-			return nil, err
-		}
-		options.Host, options.Port = host, port
-		if port == 0 {
-			options.Port = server.RANDOM_PORT
-		}
 	}
 	nats, err := server.NewServer(options)
 	if err != nil {
