@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -76,11 +77,8 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 		Grace:   worker.DefaultGrace,
 		Log:     app.Log,
 	}, b.Queue(), b.Results(), b.Telemetry())
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unnamed"
-	}
-	app.Log.Info().Str("version", cli.Version()).Str("host", host).Str("worker", name).Str("kernel", chosen.Name).
+	host, _ := os.Hostname() // empty if it fails
+	app.Log.Info().Str("version", cli.Version()).Str("host", cmp.Or(host, "unnamed")).Str("worker", name).Str("kernel", chosen.Name).
 		Str("checked", fmt.Sprintf("n=1..%d", kernel.SelfTestN)).
 		Int("threads", o.search.threads).Str("server", b.Server()).Msg("worker starts")
 	group, ctx := errgroup.WithContext(ctx)

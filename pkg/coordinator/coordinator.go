@@ -167,10 +167,9 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		total = nil
 	}
-	last := c.progress()
 	return Outcome{
 		Total:      total,
-		Progress:   last,
+		Progress:   c.progress(),
 		Rate:       c.meter.MeanRate(),
 		CoreTime:   c.collector.coreTime,
 		Resumed:    c.resumed,

@@ -25,10 +25,6 @@ type pending struct {
 	names   map[string]string
 }
 
-func newPending() *pending {
-	return &pending{results: make(map[uint64][]delivery), names: make(map[string]string)}
-}
-
 // add keeps a result, and reports whether there was room for it.
 func (p *pending) add(d delivery) bool {
 	if p.count == maxPending {

@@ -47,7 +47,7 @@ type window struct {
 	close       func()
 	run         string
 	has         func(id uint64) bool // reports whether the ledger has a result of the task
-	pending     *pending
+	pending     pending
 	longest     time.Duration // of the searches so far
 	quarantined int           // tasks in flight that are quarantined
 	disputed    int           // tasks in flight that are disputed
@@ -71,7 +71,8 @@ type inflightTask struct {
 
 func newWindow(cfg *Config, run string, m *queens.Manifest, has func(id uint64) bool) *window {
 	w := &window{
-		cfg: cfg, run: run, has: has, inflight: make(map[uint64]*inflightTask), pending: newPending(),
+		cfg: cfg, run: run, has: has, inflight: make(map[uint64]*inflightTask),
+		pending: pending{results: make(map[uint64][]delivery), names: make(map[string]string)},
 	}
 	w.pull, w.close = iter.Pull(split.Tasks(m))
 	w.resize(0)

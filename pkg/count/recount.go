@@ -53,7 +53,8 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 		}
 	}
 
-	var wrong mismatches
+	var wrong int           // counts that differ from those of their lines
+	var mismatches []string // the first of them
 	reports := json.NewEncoder(out)
 	counted := make(map[int]Counted) // and not reported: a task before them is not counted
 	next := 0                        // index of the next report
@@ -63,14 +64,28 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 			delete(counted, next)
 			next++
 			l := <-held
-			if err := reports.Encode(l.report(&first, k.Name, &wrong)); err != nil {
+			r := l.report(&first, k.Name)
+			if r.Agrees != nil && !*r.Agrees {
+				if wrong++; wrong <= maxReported {
+					mismatches = append(mismatches, fmt.Sprintf("task %d of run %s has %d solutions, its line says %d",
+						l.exported.ID, l.exported.Run, first.Count, *l.exported.Count))
+				}
+			}
+			if err := reports.Encode(r); err != nil {
 				stop(err) // ends tasks, which may be waiting for input
 				return err
 			}
 		}
 		return nil
 	})
-	return errors.Join(err, badLine, wrong.err())
+	if more := wrong - len(mismatches); more > 0 {
+		mismatches = append(mismatches, fmt.Sprintf("and %d more", more))
+	}
+	err = errors.Join(err, badLine)
+	if wrong > 0 {
+		err = errors.Join(err, fmt.Errorf("%w: %s", queens.ErrContradiction, strings.Join(mismatches, "; ")))
+	}
+	return err
 }
 
 // line is a line of the input: a task, or an error.
@@ -116,46 +131,17 @@ func send[T any](ctx context.Context, to chan<- T, v T) bool {
 	}
 }
 
-// report returns the report on a counted line, and adds to wrong if the counts differ.
-func (l *line) report(c *Counted, kernelName string, wrong *mismatches) Recounted {
+// report returns the report on a counted line.
+func (l *line) report(c *Counted, kernelName string) Recounted {
 	r := Recounted{
 		Task: l.task.ID, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: kernelName,
 	}
 	if want := l.exported.Count; want != nil {
 		agrees := c.Count == *want
 		r.Agrees = &agrees
-		if !agrees {
-			wrong.add(&l.exported, c.Count)
-		}
 	}
 	return r
 }
 
 // maxReported bounds the tasks that an error names.
 const maxReported = 5
-
-// mismatches are the tasks whose counts differ from those of their lines.
-type mismatches struct {
-	number   uint64
-	reported []string
-}
-
-func (m *mismatches) add(task *queens.ExportedTask, count uint64) {
-	m.number++
-	if len(m.reported) < maxReported {
-		m.reported = append(m.reported, fmt.Sprintf("task %d of run %s has %d solutions, its line says %d",
-			task.ID, task.Run, count, *task.Count))
-	}
-}
-
-// err returns nil if there are none.
-func (m *mismatches) err() error {
-	if m.number == 0 {
-		return nil
-	}
-	reported := strings.Join(m.reported, "; ")
-	if more := m.number - uint64(len(m.reported)); more > 0 {
-		reported += fmt.Sprintf("; and %d more", more)
-	}
-	return fmt.Errorf("%w: %s", queens.ErrContradiction, reported)
-}

@@ -89,8 +89,7 @@ func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working b
 	s.Rate = rate(before, latest)
 	if now.Sub(m.workingSince) >= firstForecast {
 		low, high := remaining(1-s.WorkDone, m.speed(before, latest), m.speed(m.samples[0], latest))
-		m.forecast.follow(now, s.Elapsed, low, high)
-		s.ETA = m.forecast.eta(s.Elapsed)
+		s.ETA = m.forecast.follow(now, s.Elapsed, low, high)
 	}
 	return s
 }
@@ -151,13 +150,14 @@ type forecast struct {
 	updatedAt time.Time
 }
 
-// follow updates the forecast with the remaining time by the present rates.
-func (f *forecast) follow(now time.Time, elapsed time.Duration, low, high float64) {
+// follow updates the forecast with the remaining time by the present rates, and returns the
+// remaining time that it forecasts.
+func (f *forecast) follow(now time.Time, elapsed time.Duration, low, high float64) run.Range {
 	weight := 1.0
 	switch {
 	case high == 0:
 		*f = forecast{}
-		return
+		return run.Range{}
 	case f.high > 0:
 		weight = 1 - math.Exp(-now.Sub(f.updatedAt).Seconds()/smoothing.Seconds())
 	}
@@ -167,10 +167,6 @@ func (f *forecast) follow(now time.Time, elapsed time.Duration, low, high float6
 		f.low, f.high = elapsed.Seconds()+low, elapsed.Seconds()+high
 	}
 	f.updatedAt = now
-}
-
-// eta returns the remaining time.
-func (f *forecast) eta(elapsed time.Duration) run.Range {
 	return run.Range{Min: seconds(f.low - elapsed.Seconds()), Max: seconds(f.high - elapsed.Seconds())}
 }
 

@@ -104,15 +104,14 @@ func (r *Roster) Names() []string {
 func (r *Roster) Workers() []run.WorkerStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	present := r.present()
-	workers := make([]run.WorkerStatus, len(present))
-	for i, e := range present {
+	workers := []run.WorkerStatus{}
+	for _, e := range r.present() {
 		h := &e.last
 		w := run.WorkerStatus{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads, Held: len(h.Held), Rate: r.rates[h.Worker].perSecond(h.Threads)}
 		for _, held := range h.Held {
 			w.LongestTask = max(w.LongestTask, held.Elapsed+time.Since(e.receivedAt))
 		}
-		workers[i] = w
+		workers = append(workers, w)
 	}
 	byName := func(a, b run.WorkerStatus) int { return strings.Compare(a.Name, b.Name) }
 	if len(workers) > run.MaxWorkers {

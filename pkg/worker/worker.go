@@ -7,6 +7,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -83,13 +84,10 @@ func New(cfg Config, queue Queue, results Results, heartbeats Heartbeats) *Worke
 
 // NewName returns a name for a worker on this machine, such as laptop-3f9a21.
 func NewName() string {
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		host = "worker"
-	}
+	host, _ := os.Hostname() // empty if it fails
 	var id [3]byte
 	rand.Read(id[:]) // never fails, see crypto/rand
-	return fmt.Sprintf("%.64s-%x", queens.Sanitize(host), id)
+	return fmt.Sprintf("%.64s-%x", queens.Sanitize(cmp.Or(host, "worker")), id)
 }
 
 // errStopping ends searches and reports when the grace is over.
@@ -110,8 +108,7 @@ func (w *Worker) Run(ctx context.Context) {
 	defer stop()
 
 	fetched, counted := make(chan *heldTask), make(chan *heldTask)
-	var fetching, searching, reporting, renewing sync.WaitGroup
-	fetching.Go(func() { w.fetchLoop(ctx, fetched) })
+	var searching, reporting, renewing sync.WaitGroup
 	for range w.cfg.Threads {
 		searching.Go(func() { w.searchLoop(work, fetched, counted) })
 		reporting.Go(func() { w.reportLoop(work, counted) })
@@ -120,7 +117,7 @@ func (w *Worker) Run(ctx context.Context) {
 	renewing.Go(func() { w.renewLoop(holding) })
 	renewing.Go(func() { w.heartbeatLoop(holding) })
 
-	fetching.Wait()
+	w.fetchLoop(ctx, fetched)
 	close(fetched)
 	searching.Wait()
 	close(counted)
