@@ -2,7 +2,6 @@ package natsserver
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
@@ -19,13 +18,11 @@ type serverLog struct {
 
 	fatal atomic.Pointer[string] // such as a port in use
 
-	fail   sync.Once
-	failed chan struct{} // closed after advice is set
-	advice string        // what the failure means and what to do
+	failed chan string // what the first failure means and what to do
 }
 
 func newServerLog(log zerolog.Logger, store string) *serverLog {
-	l := &serverLog{store: store, failed: make(chan struct{})}
+	l := &serverLog{store: store, failed: make(chan string, 1)}
 	l.log = log.With().Str("from", "nats-server").Logger()
 	return l
 }
@@ -49,10 +46,10 @@ func (l *serverLog) Warnf(format string, v ...any) {
 // report logs a message unless it was logged a moment ago, and detects a failure.
 func (l *serverLog) report(level zerolog.Level, message string) {
 	if advice, failed := failureAdvice(l.store, message); failed {
-		l.fail.Do(func() {
-			l.advice = advice
-			close(l.failed)
-		})
+		select {
+		case l.failed <- advice:
+		default: // there was an earlier one
+		}
 	}
 	if l.limiter.Allow(message) {
 		l.log.WithLevel(level).Msg(message)

@@ -123,13 +123,13 @@ func (s *Server) ClientURL() string {
 // Failure waits until ctx ends, and then returns nil, or until the server has logged that
 // it cannot write its store. The server does not recover from that: its streams refuse all
 // messages from then on, silently. The error says why and what to do, and wraps
-// [queens.ErrIncomplete].
+// [queens.ErrIncomplete]. One call returns it.
 func (s *Server) Failure(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-s.log.failed:
-		return fmt.Errorf("%w: %s", queens.ErrIncomplete, s.log.advice)
+	case advice := <-s.log.failed:
+		return fmt.Errorf("%w: %s", queens.ErrIncomplete, advice)
 	}
 }
 
