@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -35,6 +36,7 @@ type App struct {
 // the environment, help and the version.
 func New(root *cobra.Command) *App {
 	a := &App{root: root, logSwitch: new(logSwitch), Log: zerolog.Nop()}
+	root.Use = installedName(root.Use, os.Args[0])
 	root.Version = versionString()
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(flagError)
@@ -61,6 +63,16 @@ func New(root *cobra.Command) *App {
 		return nil
 	}
 	return a
+}
+
+// installedName returns the name under which a program is called, if it ends in its own name as
+// nqueens-coordinator does: help shows it, and completions are registered for it.
+func installedName(name, path string) string {
+	called := strings.TrimSuffix(filepath.Base(path), ".exe")
+	if strings.HasSuffix(called, "-"+name) {
+		return called
+	}
+	return name
 }
 
 func (a *App) openLog(stderr io.Writer) error {

@@ -107,3 +107,15 @@ func TestCompletionScripts(t *testing.T) {
 	newProgram(t, nothing).run("completion", "bash", "zsh").wantUsage(t, `unknown command or argument "zsh"`)
 	newProgram(t, nothing).run("completion", "bsh").wantUsage(t, `unknown command or argument "bsh": did you mean bash?`)
 }
+
+// Help and completions use the name under which a program is installed, if it ends in its own name.
+func TestInstalledName(t *testing.T) {
+	for path, want := range map[string]string{
+		"/usr/local/bin/nqueens-coordinator": "nqueens-coordinator", `nqueens-coordinator.exe`: "nqueens-coordinator",
+		"bin/coordinator": "coordinator", "/tmp/cli.test": "coordinator", "supercoordinator": "coordinator", "": "coordinator",
+	} {
+		if got := installedName("coordinator", path); got != want {
+			t.Errorf("called as %q: %q, want %q", path, got, want)
+		}
+	}
+}
