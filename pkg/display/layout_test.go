@@ -186,16 +186,16 @@ func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 
 // A worker is marked as slow if it holds a task for long, and much longer than others.
 func TestSlowWorkersAreMarked(t *testing.T) {
-	held := func(ages ...time.Duration) (crew []run.WorkerStatus) {
+	held := func(ages ...time.Duration) (workers []run.WorkerStatus) {
 		for _, age := range ages {
-			crew = append(crew, run.WorkerStatus{Name: "w", Held: 1, LongestTask: age})
+			workers = append(workers, run.WorkerStatus{Name: "w", Held: 1, LongestTask: age})
 		}
-		return append(crew, run.WorkerStatus{Name: "idle"}, run.WorkerStatus{Name: "idle"}, run.WorkerStatus{Name: "idle"})
+		return append(workers, run.WorkerStatus{Name: "idle"}, run.WorkerStatus{Name: "idle"}, run.WorkerStatus{Name: "idle"})
 	}
 	const s = time.Second
 	for _, tt := range []struct {
 		name string
-		crew []run.WorkerStatus
+		workers []run.WorkerStatus
 		slow int
 	}{
 		{"none holds anything", held(), 0},
@@ -204,7 +204,7 @@ func TestSlowWorkersAreMarked(t *testing.T) {
 		{"all hold for long", held(40*s, 50*s, 100*s), 0},
 		{"one for much longer", held(40*s, 50*s, 251*s), 1},
 	} {
-		progress := &run.Progress{Workers: tt.crew, WorkerCount: len(tt.crew)}
+		progress := &run.Progress{Workers: tt.workers, WorkerCount: len(tt.workers)}
 		if got := strings.Count(text(theme{}.workersTable(progress, 80, 99), theme{}), "! for "); got != tt.slow {
 			t.Errorf("%s: %d slow, want %d", tt.name, got, tt.slow)
 		}

@@ -60,11 +60,10 @@ func below(b *queens.Board, p queens.Prefix, rows int) (found int) {
 	return found
 }
 
-// The estimated time is the true one, within the error that it states, for a kernel whose
-// cost is known: on small sides, whose classes are counted whole, on those whose prefixes
-// are all drawn from, and on those where random descents stand for them. The error is
-// small where there is enough to draw from. A class costs about what its nodes let expect,
-// a nanosecond each; but its prefixes cost what they do seven rows down.
+// For a kernel of known cost, the estimated time is the true time within the stated error: on small
+// sides, whose classes are counted whole, on sides whose pools are complete, and on sides whose
+// pools are random. The error is small where the pools are large. A class costs about a nanosecond
+// a node, but its prefixes cost what they do seven rows down.
 func TestSearchTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")
