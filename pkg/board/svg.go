@@ -131,7 +131,7 @@ func (l *svgLayout) queens(columns []int) string {
 	for row, column := range columns {
 		fmt.Fprintf(&path, format, column, row)
 	}
-	return fmt.Sprintf("<path %s d=\"%s\"/>\n", attributes, path.String())
+	return "<path " + attributes + ` d="` + path.String() + "\"/>\n"
 }
 
 // labels returns the coordinates, as many as there is room for, and the caption.

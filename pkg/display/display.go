@@ -121,7 +121,8 @@ func (d *Display) loop(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			for !d.draw(true) {
+			for closed := false; !closed; {
+				closed = d.draw(true)
 			}
 			return
 		case <-time.After(drawInterval):

@@ -194,9 +194,9 @@ func TestSlowWorkersAreMarked(t *testing.T) {
 	}
 	const s = time.Second
 	for _, tt := range []struct {
-		name string
+		name    string
 		workers []run.WorkerStatus
-		slow int
+		slow    int
 	}{
 		{"none holds anything", held(), 0},
 		{"quick tasks", held(s, s, 29*s), 0},
