@@ -36,6 +36,9 @@ func TestTotalsAcrossProcessesAreExact(t *testing.T) {
 
 // The tasks of a worker that is killed go to other workers.
 func TestTotalIsExactAfterAWorkerIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Parallel()
 	coordinator, url := startCluster(t, "15", "--depth", "1")
 	v := inspect(t, url)

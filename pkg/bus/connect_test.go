@@ -145,6 +145,9 @@ func TestWaitClosedReturnsOnRevokedCredentials(t *testing.T) {
 }
 
 func TestWaitClosedWaitsWhileTheServerIsAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Parallel()
 	guarded := guardedServer(t)
 	var log bustest.Log
@@ -176,6 +179,9 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 
 // The server does not answer a request that it denies.
 func TestRequestsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Parallel()
 	denied := startServer(t, &server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true,

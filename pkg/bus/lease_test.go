@@ -58,6 +58,9 @@ func TestAckRemovesTheTask(t *testing.T) {
 
 // A lease lasts as long as it is extended, and lapses when it is not.
 func TestLeasesLapseUnlessExtended(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Parallel()
 	for !leaseLastsWhileExtended(t) {
 		t.Log("this process stalled for longer than a lease; trying again")

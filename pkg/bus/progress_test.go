@@ -65,6 +65,9 @@ func TestProgressIsDelivered(t *testing.T) {
 // Watchers resume when the server comes back. What is published while it is away is dropped
 // without waiting.
 func TestProgressResumesAfterAServerRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Parallel()
 	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0"}
 	server := bustest.Start(t, cfg)

@@ -14,6 +14,9 @@ import (
 
 // A worker may start before any coordinator: it waits, and logs so once.
 func TestNextWaitsForTheStreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Parallel()
 	var log bustest.Log
 	s := &scene{server: bustest.Server(t)}

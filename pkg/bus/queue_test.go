@@ -130,6 +130,9 @@ func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 // A task of another protocol version stays for workers that can read it, and does not block
 // the tasks behind it.
 func TestTasksOfAnotherVersionStayQueued(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t, logTo(&log))

@@ -91,6 +91,9 @@ func TestReadBeginsAfterAPurgedPosition(t *testing.T) {
 
 // After a fault that leaves the stream intact, Read continues where it was.
 func TestReadRepeatsNothingAfterAFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t, logTo(&log))

@@ -157,6 +157,9 @@ func TestReadCreatesTheStreams(t *testing.T) {
 
 // While results cannot be read, Read waits and logs the reason once.
 func TestReadLogsOnceWhyItWaits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t)

@@ -113,6 +113,9 @@ func TestResume(t *testing.T) {
 
 // However often the coordinator dies, the total is exact and no accepted result is lost.
 func TestTwentyDeaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	rng := testkit.Rand(t)
 	r := start(t, 12, nil)
 	var done uint64

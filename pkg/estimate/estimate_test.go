@@ -52,6 +52,9 @@ func TestTasksAreThoseOfThePlan(t *testing.T) {
 
 // If there are too many tasks to count one by one, their number is right to a few percent.
 func TestManyTasks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		const n = 23
 		m, err := split.Plan(t.Context(), n, queens.Full, mustClasses(t, n), 0)

@@ -66,6 +66,9 @@ func TestProbesNearTheTruth(t *testing.T) {
 // The confidence intervals contain the published total as often as they claim, and are not too
 // wide: half of the totals lie within the middle third of their intervals, as they should.
 func TestIntervalsCoverTheTotals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	const seeds, probes = 10, 1 << 12
 	var all, covered, central int
 	for n := 8; n <= 20; n++ {

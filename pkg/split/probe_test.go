@@ -13,6 +13,9 @@ import (
 // holes, and never find prefixes that do not exist. The bound is about five times the mean error
 // of that many probes; the seed is fixed, so the result is deterministic.
 func TestProbeNearsTheProfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	const probes, bound = 100_000, 0.05
 	check := func(name string, b queens.Board) {
 		t.Helper()

@@ -57,6 +57,9 @@ func TestSizes(t *testing.T) {
 // Single tasks have the right cost too, by their exact number of nodes: a batch has enough
 // prefixes to even out large ones.
 func TestEveryTaskIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	const n, bound = 15, 1.5
 	for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
 		m := mustPlan(t, n, s, 0)
