@@ -12,6 +12,7 @@ import (
 	"nqueens/pkg/runstore"
 )
 
+// cancelCommand is coordinator cancel: it ends a run for good, on the server and on this machine.
 func cancelCommand(app *cli.App) *cobra.Command {
 	var server *cli.Connection
 	var data dataFlag

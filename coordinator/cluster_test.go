@@ -37,7 +37,7 @@ func TestTotalsAcrossProcessesAreExact(t *testing.T) {
 // The tasks of a worker that is killed go to other workers.
 func TestTotalIsExactAfterAWorkerIsKilled(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 	coordinator, url := startCluster(t, "15", "--depth", "1")

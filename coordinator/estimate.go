@@ -12,6 +12,7 @@ import (
 	"nqueens/pkg/report"
 )
 
+// estimateCommand is coordinator estimate: it predicts how long a count takes.
 func estimateCommand() *cobra.Command {
 	var workers int
 	var kernelName string

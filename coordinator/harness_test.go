@@ -25,7 +25,7 @@ var stopSignals = []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}
 func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 }

@@ -10,6 +10,7 @@ import (
 	"nqueens/pkg/cli"
 )
 
+// ledgerCommand is coordinator ledger: it exports the tasks of a run with their counts.
 func ledgerCommand(app *cli.App) *cobra.Command {
 	var data dataFlag
 	var format string

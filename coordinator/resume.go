@@ -11,6 +11,7 @@ import (
 	"nqueens/pkg/session"
 )
 
+// resumeCommand is coordinator resume: it resumes an interrupted run, or audits a finished one again.
 func resumeCommand(app *cli.App) *cobra.Command {
 	var o sessionFlags
 	var takeOver bool

@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/runstore"
 )
 
+// runsCommand is coordinator runs: it lists the runs on this machine and on a server.
 func runsCommand(app *cli.App) *cobra.Command {
 	var server *cli.Connection
 	var data dataFlag

@@ -11,6 +11,7 @@ import (
 	"nqueens/pkg/kernel"
 )
 
+// taskCommand is worker task: it recounts the tasks of a ledger export and compares the counts.
 func taskCommand(*cli.App) *cobra.Command {
 	var search searchOptions
 	cmd := &cobra.Command{

@@ -146,7 +146,7 @@ func TestWaitClosedReturnsOnRevokedCredentials(t *testing.T) {
 
 func TestWaitClosedWaitsWhileTheServerIsAway(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 	guarded := guardedServer(t)
@@ -180,7 +180,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 // The server does not answer a request that it denies.
 func TestRequestsAreBounded(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 	denied := startServer(t, &server.Options{

@@ -59,7 +59,7 @@ func TestAckRemovesTheTask(t *testing.T) {
 // A lease lasts as long as it is extended, and lapses when it is not.
 func TestLeasesLapseUnlessExtended(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 	for !leaseLastsWhileExtended(t) {

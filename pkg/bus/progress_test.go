@@ -66,7 +66,7 @@ func TestProgressIsDelivered(t *testing.T) {
 // without waiting.
 func TestProgressResumesAfterAServerRestart(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0"}

@@ -15,7 +15,7 @@ import (
 // A worker may start before any coordinator: it waits, and logs so once.
 func TestNextWaitsForTheStreams(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 	var log bustest.Log

@@ -131,7 +131,7 @@ func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 // the tasks behind it.
 func TestTasksOfAnotherVersionStayQueued(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 	var log bustest.Log

@@ -92,7 +92,7 @@ func TestReadBeginsAfterAPurgedPosition(t *testing.T) {
 // After a fault that leaves the stream intact, Read continues where it was.
 func TestReadRepeatsNothingAfterAFault(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 	var log bustest.Log

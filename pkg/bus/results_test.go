@@ -158,7 +158,7 @@ func TestReadCreatesTheStreams(t *testing.T) {
 // While results cannot be read, Read waits and logs the reason once.
 func TestReadLogsOnceWhyItWaits(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
 	var log bustest.Log

@@ -14,6 +14,7 @@ import (
 	"nqueens/pkg/run"
 )
 
+// encodeProgress returns the wire form of a snapshot.
 func encodeProgress(p *run.Progress) ([]byte, error) {
 	workers := make([]*nqueensv1.WorkerStatus, len(p.Workers))
 	for i, w := range p.Workers {

@@ -79,7 +79,7 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 // A task that waits in the queue is not published again.
 func TestWaitingTaskIsNotRepublished(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	r := start(t, 5, nil)
 	time.Sleep(5 * checkAfter) // the queue is checked, and nothing happens

@@ -114,7 +114,7 @@ func TestResume(t *testing.T) {
 // However often the coordinator dies, the total is exact and no accepted result is lost.
 func TestTwentyDeaths(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	rng := testkit.Rand(t)
 	r := start(t, 12, nil)

@@ -10,7 +10,7 @@ import (
 )
 
 // The window's size is enough that every thread finds its next task in the queue, and
-// little enough for memory and server, whatever the run's size.
+// little enough for memory and server, for a run of any size.
 const (
 	windowPerThread = 10
 	minWindow       = 64

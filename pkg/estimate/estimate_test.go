@@ -53,7 +53,7 @@ func TestTasksAreThoseOfThePlan(t *testing.T) {
 // If there are too many tasks to count one by one, their number is right to a few percent.
 func TestManyTasks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	synctest.Test(t, func(t *testing.T) {
 		const n = 23

@@ -67,7 +67,7 @@ func TestProbesNearTheTruth(t *testing.T) {
 // wide: half of the totals lie within the middle third of their intervals, as they should.
 func TestIntervalsCoverTheTotals(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	const seeds, probes = 10, 1 << 12
 	var all, covered, central int

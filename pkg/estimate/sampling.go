@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
+// Bounds of the sample of prefixes that Search counts.
 const (
 	// budget is the greatest time spent counting the sample.
 	budget = 1300 * time.Millisecond

@@ -123,7 +123,7 @@ func isFinal(l *ledger.Ledger) bool {
 }
 
 // Run counts until the run ends, or audits a finished run again, and closes the session. The
-// result is valid whatever the error, which wraps [queens.ErrContradiction],
+// result is valid with any error, which wraps [queens.ErrContradiction],
 // [queens.ErrIncomplete], [queens.ErrCancelled], [queens.ErrNoConnection] or the cause of
 // ctx's end. A new run that fails before it is claimed leaves nothing on disk.
 func (s *Session) Run(ctx context.Context) (report.Result, error) {

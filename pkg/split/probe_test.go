@@ -14,7 +14,7 @@ import (
 // of that many probes; the seed is fixed, so the result is deterministic.
 func TestProbeNearsTheProfile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	const probes, bound = 100_000, 0.05
 	check := func(name string, b queens.Board) {

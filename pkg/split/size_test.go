@@ -58,7 +58,7 @@ func TestSizes(t *testing.T) {
 // prefixes to even out large ones.
 func TestEveryTaskIsSmall(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("slow: runs without -short")
 	}
 	const n, bound = 15, 1.5
 	for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
