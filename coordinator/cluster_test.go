@@ -8,11 +8,13 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -51,27 +53,38 @@ func TestTotalIsExactAfterAWorkerIsKilled(t *testing.T) {
 	coordinator.ExpectTotal("2279184")
 }
 
-// A worker that is suspended for longer than its leases reports what others have counted
-// meanwhile: that changes nothing.
-func TestLateResultsOfASuspendedWorkerAreDuplicates(t *testing.T) {
+// A worker that is suspended for longer than its leases lets go of what others have counted
+// meanwhile. Whatever it still reports changes nothing.
+func TestSuspendedWorkerLetsGoOfWhatOthersHaveCounted(t *testing.T) {
 	long(t)
 	coordinator, url := startCluster(t, "14", "--depth", "1")
 	v := inspect(t, url)
-	release := brake(t, join(t, url))
+	b := join(t, url)
+	release := brake(t, b, coordinator.Await(counting))
 	const tasks, braked = 7, 1
-	victim, _ := v.startFrozen(url, tasks-braked)
+	victim, unreported := v.startFrozen(url, tasks-braked)
 	startWorker(t, url)
 	v.eventually("the victim's leases have lapsed and all its tasks are done", func() bool {
 		waiting, held := v.tasks()
 		return waiting == 0 && held == braked && v.results() >= tasks-braked
 	})
-	before := v.results()
+	name := victim.Await(`"worker":"([^"]+)".*"worker starts"`)
+	var letGo atomic.Bool
+	unsubscribe, err := b.Telemetry().SubscribeHeartbeats(func(h run.Heartbeat) {
+		if h.Worker == name && len(h.Held) == 0 {
+			letGo.Store(true)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unsubscribe()
 	victim.Signal(syscall.SIGCONT)
-	v.eventually("the victim reports", func() bool { return v.results() > before })
+	testkit.Eventually(t, "the victim holds nothing", letGo.Load)
 	release()
 	coordinator.ExpectTotal("365596")
-	if coordinator.Lines(`"conflicts":0,"duplicates":[123],`) != 1 {
-		t.Error("the victim's late results were not counted as duplicates")
+	if n := coordinator.Field("run ended", "duplicates"); n > unreported {
+		t.Errorf("%d duplicates of a worker that held %d tasks", n, unreported)
 	}
 }
 
@@ -82,7 +95,7 @@ func TestWorkerThatStopsReleasesItsTasks(t *testing.T) {
 	for _, signal := range testkit.Sample(t, 1, stopSignals) {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
-			_, url := startCluster(t, "20", "--depth", "1") // tasks of hours
+			coordinator, url := startCluster(t, "20", "--depth", "1") // tasks of hours
 			v := inspect(t, url)
 			worker := startWorker(t, url)
 			v.eventually("the worker holds two tasks", func() bool { _, held := v.tasks(); return held == 2 })
@@ -96,15 +109,13 @@ func TestWorkerThatStopsReleasesItsTasks(t *testing.T) {
 			worker.Signal(signal)
 			worker.ExpectExit(0)
 			testkit.Eventually(t, "the server has both tasks back", func() bool { n, _, _ := released.Pending(); return n == 2 })
-			ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
-			defer cancel()
-			queue, seen := join(t, url).Queue(), make(map[uint64]bool)
-			for range 10 { // all tasks of the run
-				task, _, err := queue.Next(ctx)
-				if err != nil || seen[task.ID] {
-					t.Fatalf("after %d tasks comes task %d (error %v)", len(seen), task.ID, err)
+			b, name, seen := join(t, url), coordinator.Await(counting), make(map[uint64]bool)
+			for range 10 { // all tasks of the run, in chunks of one
+				task := takeChunk(t, b, name).Chunk.First
+				if seen[task] {
+					t.Fatalf("after %d tasks comes task %d", len(seen), task)
 				}
-				seen[task.ID] = true
+				seen[task] = true
 			}
 		})
 	}
@@ -161,7 +172,7 @@ func TestStoppedCoordinatorLeavesAResumableRun(t *testing.T) {
 			v := inspect(t, server.url)
 			v.eventually("all tasks are published", func() bool { return v.messages("NQ_TASKS", "nq.task."+run) == 10 })
 			ctx, stop := context.WithCancel(t.Context())
-			work(ctx, t, join(t, server.url), func(queens.Task, func() uint64) []uint64 {
+			work(ctx, t, join(t, server.url), run, func(queens.Task, func() uint64) []uint64 {
 				stop() // after this one
 				return []uint64{1}
 			})
@@ -197,24 +208,27 @@ func TestStoppedCoordinatorLeavesAResumableRun(t *testing.T) {
 }
 
 // A worker may start before its server, and a server before its coordinator. The worker
-// logs that it waits, but not every time it tries.
+// logs what it waits for, but not every time it tries; with --no-progress only at the start.
 func TestWorkerWaitsForServerAndCoordinator(t *testing.T) {
 	long(t)
-	address := freeAddress(t)
+	address := testkit.Address(t)
 	started := time.Now()
-	worker := startWorker(t, "nats://"+address)
+	worker, quiet := startWorker(t, "nats://"+address), startWorker(t, "nats://"+address, "--no-progress")
 	worker.Await(`(server not reachable yet, waiting)`)
-	elapse(t, 5*time.Second) // nothing should happen
-	if lines := worker.Lines(`waiting`); lines > 2+int(time.Since(started)/(30*time.Second)) {
+	elapse(t, 3*time.Second) // nothing should happen
+	if lines := worker.Lines(`reachable`); lines != 1 {
 		t.Errorf("without a server the worker logged %d times that it waits", lines)
 	}
 	server := startServerAt(t, address, t.TempDir())
-	worker.Await(`(waiting for a coordinator)`)
-	elapse(t, 5*time.Second) // the same
-	if lines := worker.Lines(`waiting for a coordinator`); lines != 1 {
+	worker.Await(`"reason":"(no run is alive)".*"idle"`)
+	elapse(t, 3*time.Second) // the same
+	if lines := worker.Lines(`"idle"`); lines > 2+int(time.Since(started)/(30*time.Second)) {
 		t.Errorf("without a coordinator the worker logged %d times that it waits", lines)
 	}
 	startCount(t, "10", "--nats", server.url).ExpectTotal("724")
+	if quiet.Lines(`"idle"`) > 0 {
+		t.Error("the worker with --no-progress logged that it is idle")
+	}
 }
 
 func TestRefusedCredentialsAreExit5(t *testing.T) {

@@ -30,7 +30,7 @@ func TestRunResumesAfterAFullDisk(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			disk := mountDisk(t, c.size)
-			address := freeAddress(t)
+			address := testkit.Address(t)
 			url := "nats://" + address
 			flags := []string{"--data", disk.path, "--nats", url}
 			if c.embedded {

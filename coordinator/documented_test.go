@@ -173,16 +173,18 @@ type sandbox struct {
 
 func newSandbox(t *testing.T, folder string) *sandbox {
 	t.Helper()
-	return &sandbox{t: t, folder: folder, server: freeAddress(t), health: freeAddress(t)}
+	return &sandbox{t: t, folder: folder, server: testkit.Address(t), health: testkit.Address(t)}
 }
 
-// fill creates what commands need: a complete run, an interrupted one, and an export.
+// fill creates what commands need: a complete run, its export and its backup, and an interrupted
+// run.
 func (s *sandbox) fill() {
 	s.t.Helper()
 	data := filepath.Join(s.folder, "state", "nqueens")
 	createRun(s.t, data, completeRun, 14)
 	createRun(s.t, data, interruptedRun, 15)
-	export := "coordinator resume " + completeRun + "; coordinator ledger " + completeRun + " >subtotals.jsonl"
+	export := "coordinator resume " + completeRun + "; coordinator ledger " + completeRun + " >subtotals.jsonl" +
+		"; coordinator backup " + completeRun + " n14.backup >backup.txt"
 	if got := clitest.RunShell(s.t, s.folder, nil, export); got.Stdout != known(14)+"\n" || got.Code != 0 {
 		s.t.Fatalf("%s prints %s, exit %d\n%s", export, got.Stdout, got.Code, got.Stderr)
 	}

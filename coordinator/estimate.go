@@ -14,7 +14,8 @@ import (
 
 // estimateCommand is coordinator estimate: it predicts how long a count takes.
 func estimateCommand() *cobra.Command {
-	var workers int
+	var workers, each int
+	var speed float64
 	var kernelName string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -25,10 +26,13 @@ func estimateCommand() *cobra.Command {
 seconds for any N: it counts a sample of the work, and random probes of the search tree
 measure its size.
 
-With --workers, the estimate is for that number of workers with one thread each, on cores
-like those of this machine.`,
+With --workers and --threads, the estimate is for that number of workers with so many threads
+each, up to 1000000 threads, on cores like those of this machine. It says how many chunks of
+tasks the server carries a second, what the coordinator needs, how long threads wait, and
+what bounds the time: the search, or else something that more threads don't make faster.`,
 		Example: `  coordinator estimate 20
   coordinator estimate 24 --workers 512
+  coordinator estimate 27 --workers 6250 --threads 16
   coordinator estimate 18 --json`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,34 +40,55 @@ like those of this machine.`,
 			if err != nil {
 				return err
 			}
-			if err := cli.CheckRange("workers", workers, 1, cli.MaxThreads); err != nil {
+			if err := cli.CheckRange("workers", workers, 1, estimate.MaxThreads); err != nil {
 				return err
+			}
+			if err := cli.CheckRange("threads", each, 1, cli.MaxThreads); err != nil {
+				return err
+			}
+			if !(speed >= 0 && speed <= estimate.MaxSpeed) {
+				return cli.Usagef("--speed must be from 0 to %g, not %g", estimate.MaxSpeed, speed)
+			}
+			if all := workers * each; all > estimate.MaxThreads {
+				return cli.Usagef("--workers %d --threads %d are %d threads, more than %d", workers, each, all, estimate.MaxThreads)
 			}
 			k, err := kernel.Choose(kernelName)
 			if err != nil {
 				return cli.Usagef("--kernel: %v", err)
 			}
-			threads := min(workers, runtime.GOMAXPROCS(0))
-			e, err := estimate.Run(cmd.Context(), estimate.Job{N: n, Kernel: k, Workers: workers, Threads: threads})
+			threads := min(workers*each, runtime.GOMAXPROCS(0))
+			e, err := estimate.Run(cmd.Context(), estimate.Job{N: n, Kernel: k, Workers: workers, WorkerThreads: each, Threads: threads, Speed: speed})
 			if err != nil {
 				return err
 			}
 			r := report.Estimate{
-				N: n, Kernel: k.Name, Workers: workers,
-				Seconds: report.Interval(e.Seconds), CoreSeconds: report.Interval(e.CoreSeconds),
+				N: n, Kernel: k.Name, Workers: workers, Threads: workers * each,
+				Seconds: report.Interval(e.Seconds), CoreSeconds: report.Interval(e.CoreSeconds), Speed: e.Speed,
 				Solutions: report.Solutions{
 					Mean: e.Solutions.Mid, Low: e.Solutions.Low, High: e.Solutions.High, Probes: e.Probes,
 				},
 				Tasks:       e.Tasks,
 				Depth:       report.Depth{Min: e.MinDepth, Max: e.MaxDepth},
 				LedgerBytes: ledger.ExpectedSize(e.Tasks),
+				Fleet:       fleetReport(e.Fleet),
 			}
 			return r.Write(cmd.OutOrStdout(), asJSON)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "number of workers, one thread each, 1 to 4096")
+	flags.IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "number of workers, 1 to 1000000")
+	flags.IntVar(&each, "threads", 1, "threads of each worker")
+	flags.Float64Var(&speed, "speed", 0, "`nodes` that a thread searches a second, instead of measuring it")
 	flags.Var(kernelFlag(&kernelName, kernel.Auto), "kernel", "kernel that they use; see worker kernels")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+func fleetReport(f *estimate.Fleet) report.Fleet {
+	return report.Fleet{
+		Waiting: f.Waiting, Chunks: f.Chunks, ChunkRate: f.ChunkRate, TaskRate: f.TaskRate, MessageRate: f.MessageRate,
+		WindowChunks: f.WindowChunks, WindowBytes: f.WindowBytes, CoordinatorBytes: f.CoordinatorBytes,
+		CoordinatorCores: f.CoordinatorCores, ServerCores: f.ServerCores,
+		Parts: report.RunParts(f.Parts), Bound: string(f.Bound),
+	}
 }

@@ -24,15 +24,13 @@ func TestTotalIsExactAfterManyWorkersAreKilled(t *testing.T) {
 	workers := []*clitest.Process{startWorker(t, s.server.url), startWorker(t, s.server.url)}
 	for range deaths {
 		s.progress(1 + rng.IntN(30))
+		s.view.eventually("both workers hold tasks, or the killed ones do", func() bool { _, held := s.view.tasks(); return held >= len(workers) })
 		i := rng.IntN(len(workers))
 		workers[i].Kill()
 		workers[i] = startWorker(t, s.server.url)
 	}
 	if done := s.done(); done >= tasks {
 		t.Errorf("%d of %d tasks were done when the last worker was killed", done, tasks)
-	}
-	if _, held := s.view.tasks(); held < deaths/2 {
-		t.Errorf("%d tasks are held, although %d workers were killed while they held tasks", held, deaths)
 	}
 	startWorker(t, s.server.url, "--kernel", "auto")
 	s.coordinator.ExpectTotal(known(16))
@@ -47,7 +45,7 @@ func TestKilledCoordinatorLosesNothingAccepted(t *testing.T) {
 		t.Run(fmt.Sprintf("embedded server %v", embedded), func(t *testing.T) {
 			t.Parallel()
 			if embedded {
-				address := freeAddress(t)
+				address := testkit.Address(t)
 				killCoordinators(t, "nats://"+address, "--workers", "0", "--listen", address)
 				return
 			}
@@ -136,7 +134,7 @@ func TestTotalIsExactAfterTheServerIsKilled(t *testing.T) {
 		s.progress(100 + rng.IntN(100))
 		// A worker that keeps up with the coordinator leaves no tasks in the queue to lose.
 		worker.Signal(syscall.SIGSTOP)
-		s.view.eventually("tasks wait in the queue", func() bool { waiting, _ := s.view.tasks(); return waiting >= 32 })
+		s.view.eventually("tasks wait in the queue", func() bool { waiting, _ := s.view.tasks(); return waiting > 0 })
 		done := s.done()
 		s.server.Kill()
 		s.wipe()

@@ -61,6 +61,16 @@ func (d *dataFlag) completeRun(
 	return names, directive
 }
 
+// completeRunAndFile completes the name of a run, and after it that of a file.
+func (d *dataFlag) completeRunAndFile(
+	cmd *cobra.Command, args []string, prefix string,
+) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return cli.CompleteFiles(cmd, args, prefix)
+	}
+	return d.completeRun(cmd, args, prefix)
+}
+
 // runArg takes the one argument of a command: the name of a run.
 func runArg(args []string) (string, error) {
 	if len(args) != 1 {

@@ -3,9 +3,6 @@
 package main_test
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"net"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -76,24 +73,4 @@ func startServerAt(t *testing.T, address, store string, args ...string) server {
 	url := "nats://" + p.Await(`Listening for client connections on (\S+)`)
 	p.Await(`(Server is ready)`)
 	return server{Process: p, url: url}
-}
-
-// freeAddress returns an address of this machine where no process listens. Its port is
-// below those of outgoing connections, so that no process takes it meanwhile: a server
-// that is killed can listen there again.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			continue
-		}
-		if err := listener.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return address
-	}
-	t.Fatal("found no free port from 20000 to 29999")
-	return ""
 }

@@ -110,7 +110,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 func TestEnvironmentSetsEveryFlag(t *testing.T) {
 	t.Parallel()
 	const wrong = "/dev/null/no such thing"
-	arguments := strings.NewReplacer(" [flags]", "", " [command]", "", " N", " 4", " RUN", " n4-none", " SHELL", " bash", " [RUN]", "", " [FILE]", "", " [COMMAND]", "")
+	arguments := strings.NewReplacer(" [flags]", "", " [command]", "", " N", " 4", " RUN", " n4-none", " SHELL", " bash", " [RUN]", "", " [FILE]", "", " FILE", " file", " [COMMAND]", "")
 	type setting struct {
 		command []string
 		flag    string

@@ -27,15 +27,21 @@ func withHint(err error) error {
 		hint = "coordinator verify may tell which count is wrong, --new starts another"
 	case errors.Is(err, runstore.ErrNotResumable):
 		hint = "--new starts another count"
+	case errors.Is(err, runstore.ErrNotBackup):
+		hint = "name another file"
+	case errors.Is(err, runstore.ErrHasLedger):
+		hint = "resume that run, or move its folder away first"
 	case errors.Is(err, runstore.ErrFolder):
 		hint = "--data names another folder"
 	case errors.Is(err, runstore.ErrNoRun), errors.Is(err, bus.ErrNoRecord):
 		hint = "coordinator runs lists the runs"
 	case errors.Is(err, runstore.ErrNothingToResume):
 		hint = "coordinator runs lists the runs; a run whose ledger is elsewhere must be named"
+	case errors.Is(err, bus.ErrReplicas):
+		hint = "name the servers of a cluster with --nats, or ask for fewer --replicas"
 	case errors.Is(err, session.ErrActive):
 		hint = fmt.Sprintf("resume it where its ledger is; if that coordinator has died, wait %v and try again, "+
-			"or take the run over with --take-over", run.StaleAfter)
+			"or take the run over with coordinator resume --take-over", run.StaleAfter)
 	case errors.Is(err, queens.ErrCancelled):
 		hint = "coordinator count starts another"
 	default:

@@ -181,9 +181,10 @@ func (f logField) holds(value any) bool {
 	case "integer":
 		n, ok := value.(json.Number)
 		return ok && !strings.ContainsAny(n.String(), ".e")
-	case "list of integers":
+	case "list of integers", "list of text":
+		element := logField{kind: strings.TrimSuffix(strings.TrimPrefix(f.kind, "list of "), "s")}
 		list, ok := value.([]any)
-		return ok && !slices.ContainsFunc(list, func(v any) bool { return !logField{kind: "integer"}.holds(v) })
+		return ok && !slices.ContainsFunc(list, func(v any) bool { return !element.holds(v) })
 	}
 	return false
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
 // A cluster logs every line of docs/logs.md but the rare ones, at its level and with exactly
@@ -108,7 +109,7 @@ func TestRareLinesAreInTheSource(t *testing.T) {
 func eventful(t *testing.T) []*clitest.Process {
 	t.Helper()
 	inJSON := []string{"--log-format", "json", "--http", "127.0.0.1:0"}
-	address, data := freeAddress(t), t.TempDir()
+	address, data := testkit.Address(t), t.TempDir()
 	url := "nats://" + address
 	count := func(n string) *clitest.Process {
 		return start(t, "coordinator", append([]string{"count", n, "--depth", "2", "--data", data, "--workers", "0", "--listen", address}, inJSON...)...)
@@ -121,14 +122,15 @@ func eventful(t *testing.T) []*clitest.Process {
 
 	early := startWorker(t, url, inJSON...)
 	early.Await(`(server not reachable yet)`)
+	early.Await(`"(idle)"`)
 	short := count("8")
 	short.ExpectTotal("92")
 	early.Signal(syscall.SIGTERM)
 	early.ExpectExit(0)
 
 	first := count("12")
-	first.Await(`"(counting)"`)
-	release := brake(t, join(t, url))
+	run := first.Await(counting)
+	release := brake(t, join(t, url), run)
 	first.Await(`(no workers connected)`)
 	stays := joined(first)
 	leaves := joined(first)
@@ -139,6 +141,7 @@ func eventful(t *testing.T) []*clitest.Process {
 	dies.Kill()
 	first.Await(`(eta_least_s)`)
 	first.Await(`"(worker lost)"`)
+	stays.Await(`"(working)"`)
 	first.Signal(syscall.SIGINT)
 	first.ExpectExit(128 + int(syscall.SIGINT))
 	release()

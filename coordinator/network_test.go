@@ -23,18 +23,28 @@ var cuts = []struct {
 	{"silent", (*proxy).pause},
 }
 
+// workerCuts are the two ways in which a worker can't report, and continues its search: its
+// connection is closed, or nothing that it sends arrives.
+var workerCuts = []struct {
+	name string
+	cut  func(*proxy) (heal func())
+}{
+	{"closed", (*proxy).block},
+	{"unheard", (*proxy).mute},
+}
+
 // A worker that can't reach the server for longer than its leases last keeps its results and
 // reports them late: others have counted the tasks meanwhile, and nothing changes.
 func TestLateResultsOfADisconnectedWorkerAreDuplicates(t *testing.T) {
 	long(t)
-	for _, c := range testkit.Sample(t, 1, cuts) {
+	for _, c := range testkit.Sample(t, 1, workerCuts) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			const tasks, braked = 8, 1
 			s := startScene(t, "16", "--depth", "1")
-			release := brake(t, join(t, s.server.url))
+			release := brake(t, join(t, s.server.url), s.run)
 			proxy := startProxy(t, s.address)
-			startWorker(t, proxy.url())
+			worker := startWorker(t, proxy.url())
 			s.view.eventually("the worker has two tasks", func() bool { _, held := s.view.tasks(); return held == braked+2 })
 			heal := c.cut(proxy)
 			if done := s.done(); done >= tasks-braked {
@@ -45,6 +55,7 @@ func TestLateResultsOfADisconnectedWorkerAreDuplicates(t *testing.T) {
 				waiting, held := s.view.tasks()
 				return waiting == 0 && held == braked && s.done() >= tasks-braked
 			})
+			worker.Await("can't store (results)") // a search that goes on when it can be heard is dropped
 			before := s.done()
 			heal()
 			s.view.eventually("the worker reports what it held", func() bool { return s.done() > before })
@@ -58,6 +69,7 @@ func TestLateResultsOfADisconnectedWorkerAreDuplicates(t *testing.T) {
 }
 
 // A coordinator that can't reach the server for longer than a lease continues when it can.
+// Meanwhile the workers leave its tasks alone.
 func TestDisconnectedCoordinatorContinues(t *testing.T) {
 	long(t)
 	for _, c := range testkit.Sample(t, 1, cuts) {
@@ -71,21 +83,20 @@ func TestDisconnectedCoordinatorContinues(t *testing.T) {
 			s.run = s.coordinator.Await(counting)
 			s.view.eventually("the window is full", func() bool { waiting, _ := s.view.tasks(); return waiting == window })
 			b := join(t, server.url)
-			release := brake(t, b)
+			release := brake(t, b, s.run)
 			heal := c.cut(proxy)
 			startWorker(t, server.url)
-			s.view.eventually("all published tasks are done", func() bool { return s.done() == window-braked })
 			s.view.eventually("the coordinator has not renewed its record for longer than a lease", func() bool {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				record, err := b.Registry().Record(ctx, s.run)
 				return err == nil && time.Since(record.Updated) > bus.DefaultLease
 			})
-			if n := s.done(); n != window-braked {
-				t.Errorf("%d tasks are done while the coordinator is disconnected, want %d", n, window-braked)
+			if n := s.done(); n > 0 {
+				t.Errorf("%d tasks are done while the coordinator is disconnected", n)
 			}
 			heal()
-			s.view.eventually("the other tasks are done", func() bool { return s.done() == tasks-braked })
+			s.view.eventually("all other tasks are done", func() bool { return s.done() == tasks-braked })
 			release()
 			s.coordinator.ExpectTotal(known(14))
 		})
@@ -101,7 +112,8 @@ type proxy struct {
 
 	mu      sync.Mutex
 	blocked bool
-	flowing chan struct{} // closed while bytes flow
+	flowing chan struct{} // closed while bytes flow to the client
+	heard   chan struct{} // closed while bytes flow to the server
 	conns   map[net.Conn]struct{}
 }
 
@@ -112,8 +124,7 @@ func startProxy(t *testing.T, target string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{t: t, target: target, listen: listener, flowing: make(chan struct{}), conns: make(map[net.Conn]struct{})}
-	close(p.flowing)
+	p := &proxy{t: t, target: target, listen: listener, flowing: closed(), heard: closed(), conns: make(map[net.Conn]struct{})}
 	p.all.Go(p.accept)
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -144,9 +155,25 @@ func (p *proxy) block() (heal func()) {
 func (p *proxy) pause() (heal func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	flowing := make(chan struct{})
-	p.flowing = flowing
-	return func() { close(flowing) }
+	held := make(chan struct{})
+	p.flowing, p.heard = held, held
+	return func() { close(held) }
+}
+
+// mute holds back what clients send until heal, which lets it through.
+func (p *proxy) mute() (heal func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held := make(chan struct{})
+	p.heard = held
+	return func() { close(held) }
+}
+
+// closed returns a closed channel.
+func closed() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
 }
 
 // accept serves connections until the listener is closed.
@@ -161,13 +188,14 @@ func (p *proxy) accept() {
 			_ = client.Close()
 			continue
 		}
-		p.all.Go(func() { p.forward(client, server) })
-		p.all.Go(func() { p.forward(server, client) })
+		p.all.Go(func() { p.forward(client, server, &p.heard) })
+		p.all.Go(func() { p.forward(server, client, &p.flowing) })
 	}
 }
 
-// forward copies bytes from one end to the other until either is closed.
-func (p *proxy) forward(from, to net.Conn) {
+// forward copies bytes from one end to the other, while that channel is closed, until either end
+// is closed.
+func (p *proxy) forward(from, to net.Conn, gate *chan struct{}) {
 	defer func() {
 		_ = to.Close()
 		p.mu.Lock()
@@ -184,10 +212,10 @@ func (p *proxy) forward(from, to net.Conn) {
 	for {
 		n, err := from.Read(buffer)
 		p.mu.Lock()
-		flowing := p.flowing
+		open := *gate
 		p.mu.Unlock()
 		select {
-		case <-flowing:
+		case <-open:
 		case <-p.t.Context().Done():
 			return
 		}

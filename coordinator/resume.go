@@ -22,6 +22,9 @@ func resumeCommand(app *cli.App) *cobra.Command {
 tasks in its ledger under --data are not counted again. For a finished run, print its total
 again.
 
+With another server than before, the run moves there: its ledger is all that it needs. What
+it left on the old server is removed if that server answers.
+
 A run whose ledger is lost is restored from its server: name the run, and the server with
 --nats. While another coordinator works on the run, that takes --take-over.`,
 		Example: `  coordinator resume

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -26,7 +28,7 @@ func runsCommand(app *cli.App) *cobra.Command {
 		Short:      "List the runs on this machine, and those on a server",
 		Long: `List the runs whose ledgers are under --data, the newest first, and with --nats also the
 runs on that server. An "interrupted" run has lost its coordinator: coordinator resume
-continues it.`,
+continues it. A line below an active run says with which others it shares its workers.`,
 		Example: `  coordinator runs
   coordinator runs --nats nats://127.0.0.1:4222 --json`,
 		Args: cli.NoArguments,
@@ -73,6 +75,8 @@ func localRuns(log zerolog.Logger, store *runstore.Store) ([]report.ListedRun, e
 		case i.Locked != nil:
 			h := &i.Locked.Holder
 			r.Owner, r.Server = fmt.Sprintf("%s, process %d", h.Host, h.PID), h.Server
+			r.Bound = h.Bound
+			r.Workers, r.Sharing = h.Workers, strings.Fields(h.Sharing)
 		}
 		if i.Damaged > 0 {
 			log.Warn().Str("run", i.Run).Int("records", i.Damaged).Msg("ignoring damaged records of the run's ledger")
@@ -94,15 +98,32 @@ func serverRuns(ctx context.Context, log zerolog.Logger, url string) ([]report.L
 		return nil, fmt.Errorf("list the runs on %s: %w", b.Server(), err)
 	}
 	var runs []report.ListedRun
-	for _, r := range records {
+	for i, r := range records {
 		state := string(r.State)
 		if r.State == run.Running && !r.IsActive() {
 			state = runstore.Interrupted
 		}
+		bound := r.Bound
+		if state != string(run.Running) {
+			bound = ""
+		}
 		runs = append(runs, report.ListedRun{
 			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: state,
 			Done: r.Done, Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
+			Bound: bound, Sharing: otherActive(records, i),
 		})
 	}
 	return runs, nil
+}
+
+// otherActive returns the names of the other active runs, if the run at index i is active: all
+// workers of a server work for all of them.
+func otherActive(records []run.Record, i int) (names []string) {
+	for k := range records {
+		if k != i && records[i].IsActive() && records[k].IsActive() && len(names) < run.MaxSharedWith {
+			names = append(names, records[k].Run)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

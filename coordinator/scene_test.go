@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
+	"nqueens/pkg/testkit"
 )
 
 // counting matches what a coordinator logs when it starts to count; the group is the run.
@@ -33,7 +34,7 @@ type scene struct {
 // startScene starts a server and a coordinator.
 func startScene(t *testing.T, count ...string) *scene {
 	t.Helper()
-	s := &scene{t: t, address: freeAddress(t), store: t.TempDir()}
+	s := &scene{t: t, address: testkit.Address(t), store: t.TempDir()}
 	s.server = startServerAt(t, s.address, s.store)
 	s.count(count...)
 	s.view = inspect(t, s.server.url)
@@ -68,9 +69,9 @@ func (s *scene) resume() {
 	s.coordinator.Await(counting)
 }
 
-// done returns the number of the run's results on the server, or -1 if the stream does not
+// done returns the number of the run's tasks with a result on the server, or -1 if the stream does not
 // exist.
-func (s *scene) done() int { return s.view.messages("NQ_RESULTS", "nq.result."+s.run) }
+func (s *scene) done() int { return s.view.tasksWithResult("nq.result." + s.run) }
 
 // progress waits until the server has that many more results of the run than now, and
 // returns their number.

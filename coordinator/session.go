@@ -14,20 +14,23 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/report"
+	"nqueens/pkg/run"
 	"nqueens/pkg/session"
 )
 
 // sessionFlags are the flags of the commands that count: where, with what, and how to print
 // the result.
 type sessionFlags struct {
-	workers int
-	kernel  string
-	unique  bool
-	json    bool
-	http    string
-	listen  string
-	nats    *cli.Connection
-	data    dataFlag
+	workers  int
+	kernel   string
+	unique   bool
+	json     bool
+	http     string
+	listen   string
+	priority string
+	replicas string
+	nats     *cli.Connection
+	data     dataFlag
 
 	flags *pflag.FlagSet
 }
@@ -44,6 +47,10 @@ func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz and /readyz")
 	o.nats = cli.ConnectionFlags(flags, "", "use")
 	flags.StringVar(&o.listen, "listen", "", "`host:port` on which the embedded server accepts workers")
+	flags.Var(cli.NewEnum(&o.priority, string(run.Normal), string(run.Low), string(run.Normal), string(run.High)), "priority",
+		"share of the workers beside other runs of the server: high gets 4 times that of normal, low what the others leave")
+	flags.Var(cli.NewEnum(&o.replicas, "1", "1", "3", "5"), "replicas",
+		"servers of a cluster that keep the run's streams; streams that have more keep them")
 	o.data.register(flags)
 }
 
@@ -62,6 +69,14 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 		return cfg, nil, cli.Usagef("--listen opens the embedded server, --nats (or NQUEENS_NATS) names another: " +
 			"give one of them")
 	}
+	replicas := 0
+	if o.flags.Changed("replicas") {
+		replicas = int(o.replicas[0] - '0')
+	}
+	if replicas > 1 && o.nats.URL == "" {
+		return cfg, nil, cli.Usagef("--replicas %d needs a cluster of NATS servers, which the embedded server is not: "+
+			"name its servers with --nats", replicas)
+	}
 	listen := cli.CheckAddress("listen", o.listen, "127.0.0.1:4222")
 	if err := cmp.Or(o.nats.Check(), listen, cli.CheckHTTP(o.http)); err != nil {
 		return cfg, nil, err
@@ -77,8 +92,9 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 	u = newUI(app)
 	return session.Config{
 		Store: store, Workers: o.workers, Kernel: k, Version: cli.Version(),
-		URL: o.nats.URL, Listen: o.listen, HTTP: o.http, Unique: o.unique,
-		OnStart: u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
+		URL: o.nats.URL, Listen: o.listen, HTTP: o.http, Unique: o.unique, Priority: run.Priority(o.priority),
+		Replicas: replicas,
+		OnStart:  u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
 	}, u, nil
 }
 

@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -20,14 +21,24 @@ func (s *soak) fault() {
 		{"worker killed", 4, s.killWorker},
 		{"worker suspended or resumed", 4, s.stopWorker},
 		{"coordinator killed", 4, s.killCoordinator},
+		{"server of the cluster killed", 3, s.killNode},
+		{"server of the cluster restarted", 5, s.restartNode},
 		{"server killed", 2, func() bool { return s.killServer(false) }},
 		{"server killed, store wiped", 1, func() bool { return s.killServer(true) }},
 		{"deleted NQ_TASKS", 1, s.remove(func(ctx context.Context) error { return s.view.js.DeleteStream(ctx, "NQ_TASKS") })},
 		{"deleted NQ_RESULTS", 1, s.remove(func(ctx context.Context) error { return s.view.js.DeleteStream(ctx, "NQ_RESULTS") })},
-		{"deleted consumer", 1, s.remove(func(ctx context.Context) error { return s.view.js.DeleteConsumer(ctx, "NQ_TASKS", "workers") })},
+		{"deleted consumer", 2, s.remove(func(ctx context.Context) error {
+			return s.view.js.DeleteConsumer(ctx, "NQ_TASKS", s.someRun())
+		})},
 		{"deleted bucket", 1, s.remove(func(ctx context.Context) error { return s.view.js.DeleteKeyValue(ctx, "nq_runs") })},
 		{"garbage", 2, s.litter},
 		{"results repeated", 2, s.repeat},
+		{"backup", 3, s.backUpSome},
+		{"rival started", 6, s.startRival},
+		{"rival stopped", 5, s.stopRival},
+		{"rival killed", 5, s.killRival},
+		{"rival resumed", 6, s.resumeRival},
+		{"cancellation of a rival", 5, s.cancelRival},
 	}
 	sum := 0
 	for _, f := range faults {
@@ -64,23 +75,15 @@ func (s *soak) stopWorker() bool {
 	return true
 }
 
-// killCoordinator kills the coordinator, and perhaps its successors in the middle of their
-// start. The number of accepted results never falls.
+// killCoordinator kills the coordinator of the main run, and perhaps its successors in the
+// middle of their start.
 func (s *soak) killCoordinator() bool {
 	s.t.Helper()
-	var before uint64
 	for {
 		_ = s.coordinator.Cmd.Process.Kill() // it may have ended by itself
 		<-s.coordinator.Ended()
 		if s.coordinator.ExitCode() >= 0 {
 			return false // next checks how it ended
-		}
-		if s.run != "" {
-			now := s.accepted()
-			if now < before {
-				s.t.Errorf("%d tasks were accepted, then %d", before, now)
-			}
-			before = now
 		}
 		s.resume()
 		if s.rng.IntN(3) > 0 {
@@ -91,8 +94,33 @@ func (s *soak) killCoordinator() bool {
 	}
 }
 
+// killNode kills a server of the cluster, unless one is dead already.
+func (s *soak) killNode() bool {
+	s.t.Helper()
+	if s.cluster == nil || s.away != nil {
+		return false
+	}
+	s.away = s.cluster.nodes[s.rng.IntN(len(s.cluster.nodes))]
+	s.away.Kill()
+	return true
+}
+
+// restartNode starts the server of the cluster that was killed, if there is one.
+func (s *soak) restartNode() bool {
+	s.t.Helper()
+	if s.away == nil {
+		return false
+	}
+	s.cluster.start(s.away)
+	s.away = nil
+	return true
+}
+
 func (s *soak) killServer(wiped bool) bool {
 	s.t.Helper()
+	if s.cluster != nil {
+		return false
+	}
 	s.server.Kill()
 	if wiped {
 		s.wipe()
@@ -111,13 +139,35 @@ func (s *soak) remove(remove func(ctx context.Context) error) func() bool {
 	}
 }
 
+// someRun returns the name of a run of the soak, or "" if it has none yet.
+func (s *soak) someRun() string {
+	names := []string{s.run}
+	for _, r := range s.rivals {
+		names = append(names, r.run)
+	}
+	return names[s.rng.IntN(len(names))]
+}
+
+// backUpSome backs the main run up, whatever its coordinator does. A backup has at least what the
+// ledger had when a coordinator last ended.
+func (s *soak) backUpSome() bool {
+	s.t.Helper()
+	if s.run == "" {
+		return false
+	}
+	if done := s.backUp(filepath.Join(s.store, "..", "backup")); uint64(done) < s.least[s.run] {
+		s.t.Errorf("a backup of %s has %d tasks, %d were accepted before", s.run, done, s.least[s.run])
+	}
+	return true
+}
+
 // litter publishes random bytes.
 func (s *soak) litter() bool {
 	garbage := make([]byte, s.rng.IntN(200))
 	for i := range garbage {
 		garbage[i] = byte(s.rng.Uint32())
 	}
-	for _, subject := range []string{"nq.task.", "nq.result.", "nq.hb.", "nq.ctl."} {
+	for _, subject := range []string{"nq.task.", "nq.result.", "nq.hb.", "nq.live."} {
 		if s.view.conn.Publish(subject+"n14-garbage", garbage) != nil || s.run != "" && s.view.conn.Publish(subject+s.run, garbage) != nil {
 			return false
 		}

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,10 +18,14 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-var soakFor = flag.Duration("soak.for", 10*time.Second, "how long TestSoak makes faults; its seed is the variable SEED")
+var (
+	soakFor     = flag.Duration("soak.for", 10*time.Second, "how long TestSoak makes faults; its seed is the variable SEED")
+	soakServers = flag.Int("soak.servers", 1, "how many servers TestSoak uses: 1, or 3 or 5, which are a cluster")
+)
 
-// Run after run comes to the exact total under a random mixture of faults. When the faults
-// stop, the last run completes too.
+// Run after run comes to the exact total under a random mixture of faults, and beside other
+// runs of the same server that come, stop and die. When the faults stop, the last run and all
+// others complete too, except those that were cancelled.
 func TestSoak(t *testing.T) {
 	long(t)
 	s := startSoak(t)
@@ -32,11 +35,13 @@ func TestSoak(t *testing.T) {
 		if s.coordinator.HasEnded() {
 			s.next()
 		}
+		s.checkRivals()
 	}
-	t.Logf("exact runs by the end of %v of faults: %d; faults: %s", *soakFor, s.runs, s.tally())
+	t.Logf("exact runs by the end of %v of faults: %d, and %d rivals; faults: %s", *soakFor, s.runs, s.exactRivals, s.tally())
 	if len(s.struck) == 0 {
 		t.Error("no fault struck")
 	}
+	healed := time.Now()
 	s.heal()
 	for runs, resumed := s.runs, 0; s.runs == runs; resumed++ {
 		if resumed > 3 {
@@ -46,20 +51,23 @@ func TestSoak(t *testing.T) {
 		s.next()
 	}
 	s.coordinator.Kill() // it has started another run
-	t.Logf("exact runs in all: %d", s.runs)
+	s.endRivals()
+	t.Logf("exact runs in all: %d, and %d rivals; the last ended %v after the faults",
+		s.runs, s.exactRivals, time.Since(healed).Round(time.Second/10))
 }
 
-// soak is a cluster and its faults so far.
+// soak is a cluster, its main run, and its faults so far.
 type soak struct {
-	scene
-	rng     *rand.Rand
-	workers []*soakWorker
-	heard   func() []*nats.Msg
-	results []*nats.Msg    // of all runs
-	n       int            // side of the board
-	args    []string       // of count
-	struck  map[string]int // by name of the fault
-	runs    int            // that were exact
+	soakRun
+	cluster     *servers // nil with one server
+	away        *node    // of the cluster, that was killed; or nil
+	workers     []*soakWorker
+	rivals      []*rival // that are not over
+	heard       func() []*nats.Msg
+	results     []*nats.Msg    // of all runs
+	struck      map[string]int // by name of the fault
+	runs        int            // that were exact, without rivals
+	exactRivals int
 }
 
 type soakWorker struct {
@@ -69,9 +77,15 @@ type soakWorker struct {
 
 func startSoak(t *testing.T) *soak {
 	t.Helper()
-	s := &soak{rng: testkit.Rand(t), struck: make(map[string]int)}
-	s.scene = scene{t: t, address: freeAddress(t), store: t.TempDir()}
-	s.restartServer()
+	s := &soak{struck: make(map[string]int)}
+	s.soakRun = newSoakRun(scene{t: t, address: testkit.Address(t), store: t.TempDir()}, testkit.Rand(t))
+	if *soakServers > 1 {
+		s.cluster = startServers(t, *soakServers)
+		s.server.url = s.cluster.url
+		s.flags = []string{"--replicas", fmt.Sprint(*soakServers)}
+	} else {
+		s.restartServer()
+	}
 	s.view = inspect(t, s.server.url)
 	s.heard = listen(t, s.view)
 	for range 3 {
@@ -86,48 +100,28 @@ func (s *soak) worker() *soakWorker {
 	return &soakWorker{Process: startWorker(s.t, s.server.url)}
 }
 
-// begin starts a coordinator on a new run.
+// begin starts a coordinator on a new main run.
 func (s *soak) begin() {
 	s.t.Helper()
-	s.n = 14 + s.rng.IntN(3)
-	s.args = []string{fmt.Sprint(s.n), "--depth", "3", "--nats", s.server.url}
-	s.coordinator = startCount(s.t, s.args...)
+	s.count(14+s.rng.IntN(3), "--depth", "3")
 	s.awaitRun()
-}
-
-// resume starts another coordinator of the run, by count or by resume.
-func (s *soak) resume() {
-	s.t.Helper()
-	data := s.coordinator.Flag("--data")
-	args := append([]string{"count"}, s.args...)
-	if s.run != "" && s.rng.IntN(2) == 0 {
-		args = []string{"resume", s.run, "--nats", s.server.url}
-	}
-	s.coordinator = start(s.t, "coordinator", append(args, "--data", data)...)
-}
-
-// awaitRun waits until the coordinator has its run, or has ended.
-func (s *soak) awaitRun() {
-	s.t.Helper()
-	if s.coordinator.AwaitEndOr(counting, func() bool { return s.coordinator.Lines(counting) > 0 }) {
-		s.run = s.coordinator.Await(counting)
-	}
 }
 
 // next checks how the coordinator ended, and starts another: of the same run if that is
 // incomplete, else of a new one.
 func (s *soak) next() {
 	s.t.Helper()
-	switch code := s.coordinator.ExitCode(); code {
-	case 0:
+	switch code := s.coordinator.ExitCode(); {
+	case code == 0:
 		s.coordinator.ExpectTotal(known(s.n))
 		s.runs++
-		s.run = ""
 		s.begin()
-	case 4:
-		if out := s.coordinator.Stdout(); out != "" || s.coordinator.Lines(`"exit":4,.*the run is incomplete`) != 1 {
-			s.t.Fatalf("an incomplete run printed %q, and has %d lines of exit 4", out, s.coordinator.Lines(`"exit":4`))
-		}
+	case s.couldNotStart():
+		s.restartNode()
+		s.resume()
+		s.awaitRun()
+	case code == 4:
+		s.expectIncomplete()
 		s.struck["incomplete run"]++
 		s.resume()
 		s.awaitRun()
@@ -136,13 +130,16 @@ func (s *soak) next() {
 	}
 }
 
-// heal ends all faults that last, and speeds the run up.
+// heal ends all faults that last, and speeds the runs up.
 func (s *soak) heal() {
 	s.t.Helper()
+	s.restartNode()
 	for _, w := range s.workers {
 		w.Signal(syscall.SIGCONT)
 	}
 	startWorker(s.t, s.server.url, "--kernel", "auto")
+	s.checkRivals()
+	s.resumeRivals()
 }
 
 // tally lists how often each fault struck.

@@ -97,7 +97,7 @@ func countOn(t *testing.T, terminal *os.File, data string, args ...string) *exec
 func TestCountOnAStoppedTerminalEnds(t *testing.T) {
 	t.Parallel()
 	emulator, terminal := clitest.Terminal(t, 80, 24)
-	address, data := freeAddress(t), t.TempDir()
+	address, data := testkit.Address(t), t.TempDir()
 	// It can't end before the terminal is stopped: it has no workers.
 	count := clitest.StartCommand(t, "coordinator", countOn(t, terminal, data, "12", "--workers", "0", "--listen", address))
 	if _, err := readSome(t, emulator, make([]byte, 1<<12)); err != nil { // the display is drawn
@@ -155,4 +155,35 @@ func TestKilledCountLeavesTheCursorVisible(t *testing.T) {
 	if sent := all.String(); strings.Contains(sent, "\x1b[?25l") || !strings.HasSuffix(escapes.ReplaceAllString(sent, ""), "\n") {
 		t.Errorf("the terminal was sent %q last", sent[max(0, len(sent)-200):])
 	}
+}
+
+// A worker on a terminal shows for which run it works, or why it is idle, and leaves the log.
+func TestWorkerOnATerminalShowsWhatItDoes(t *testing.T) {
+	t.Parallel()
+	server := startServer(t)
+	emulator, terminal := clitest.Terminal(t, 100, 24)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(clitest.Programs(t), "worker"), "--nats", server.url, "--threads", "1", "--kernel", "generic")
+	cmd.Env = clitest.Environment(t.TempDir(), "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+	cmd.Stderr = terminal
+	worker := clitest.StartCommand(t, "worker", cmd)
+	_ = terminal.Close() // the process has its own
+	var shown strings.Builder
+	await := func(text string) {
+		t.Helper()
+		buffer := make([]byte, 1<<12)
+		for !strings.Contains(escapes.ReplaceAllString(shown.String(), ""), text) {
+			n, err := readSome(t, emulator, buffer)
+			shown.Write(buffer[:n])
+			if err != nil {
+				t.Fatalf("it ended without showing %q: %v\n%s", text, err, shown.String())
+			}
+		}
+	}
+	await("idle: no run is alive")
+	coordinator := startCount(t, "20", "--depth", "1", "--nats", server.url)
+	run := coordinator.Await(counting)
+	await("working for " + run)
+	worker.Signal(syscall.SIGINT)
+	await("worker leaves")
+	worker.ExpectExit(0)
 }

@@ -32,7 +32,8 @@ type ui struct {
 // logInterval is how often progress is logged where there is no display.
 const logInterval = 10 * time.Second
 
-// newUI subscribes to the status signals at once, because by default they end the process.
+// newUI subscribes to the status signals at once: requests from before answerSignals are answered
+// too. Without a subscription the Go runtime ignores them.
 func newUI(app *cli.App) *ui {
 	u := &ui{app: app, statusRequests: make(chan os.Signal, 1)}
 	if len(statusSignals) > 0 { // no signals would mean all

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +22,7 @@ import (
 // verifyFlags are the flags of verify.
 type verifyFlags struct {
 	sample  string
+	limit   time.Duration
 	seed    uint64
 	kernel  string
 	threads int
@@ -37,10 +37,14 @@ func verifyCommand(app *cli.App) *cobra.Command {
 		Short: "Audit a run's ledger, and recount a sample of its tasks",
 		Long: `Read the whole ledger of a run and check the checksum of every record, that no task is
 missing, that the tasks match the manifest, that the sums by task and by class agree, and
-the published total. Then recount a sample of the tasks with the reference kernel, at least
-one of each class. A run of up to 16 queens is also recounted as a whole: by another
-symmetry, or with placed queens as its mirror image.`,
+the published total. Then recount a sample of the tasks in a random order, each with the
+fastest kernel other than the one that counted it: --sample says how many, --for how long;
+with both, whichever ends first. A run of up to 16 queens is also recounted as a whole: by
+another symmetry, or with placed queens as its mirror image.
+
+Ctrl-C ends the recount and prints what has been verified until then.`,
 		Example: `  coordinator verify n14-20261120-153012-ab12
+  coordinator verify n14-20261120-153012-ab12 --for 30s
   coordinator verify n14-20261120-153012-ab12 --sample 100% --kernel auto`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,18 +55,26 @@ symmetry, or with placed queens as its mirror image.`,
 			if !cmd.Flags().Changed("seed") {
 				o.seed = rand.Uint64()
 			}
+			if cmd.Flags().Changed("for") && !cmd.Flags().Changed("sample") {
+				o.sample = "100%"
+			}
 			return verify(cmd.Context(), app, name, &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to recount, 0% to 100%; at least one per class")
+	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to recount, 0% to 100%; at least one task")
+	flags.DurationVar(&o.limit, "for", 0, "recount for this `time`, such as 30s; alone, up to all tasks")
 	flags.Uint64Var(&o.seed, "seed", 0, "`number` that determines the sample (default random)")
-	flags.Var(kernelFlag(&o.kernel, "generic"), "kernel", "search to recount with; see worker kernels")
+	flags.Var(cli.NewEnum(&o.kernel, otherKernel, append([]string{otherKernel}, kernel.Names()...)...).WithScope("this machine"),
+		"kernel", "search to recount with; other is the fastest that did not count the task; see worker kernels")
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to recount at once, 1 to 4096")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data.register(flags)
 	return cmd
 }
+
+// otherKernel is the choice of a kernel for each task: see [kernel.Other].
+const otherKernel = "other"
 
 func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdout io.Writer) (err error) {
 	start := time.Now()
@@ -73,41 +85,60 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	if err := cli.CheckRange("threads", o.threads, 1, cli.MaxThreads); err != nil {
 		return err
 	}
-	k, err := kernel.Choose(o.kernel)
-	if err != nil {
-		return cli.Usagef("--kernel: %v", err)
+	if o.limit < 0 {
+		return cli.Usagef("--for must not be negative, such as 30s, not %v", o.limit)
+	}
+	var progress audit.Progress
+	sample := audit.Sample{Share: share, Limit: o.limit, Seed: o.seed, Threads: o.threads, Progress: &progress}
+	if o.kernel != otherKernel {
+		k, err := kernel.Choose(o.kernel)
+		if err != nil {
+			return cli.Usagef("--kernel: %v", err)
+		}
+		sample.Kernel = &k
 	}
 	l, err := o.data.openLedger(app.Log, name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	m := l.Header().Manifest
-	v := report.Verification{
-		Run: name, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks, Kernel: k.Name, Seed: o.seed,
-	}
-	var recounted atomic.Uint64
 	stopLogging := func() {}
 	if !app.NoProgress {
-		stopLogging = every(logInterval, func() {
-			app.Log.Info().Uint64("recounted", recounted.Load()).Msg("verifying")
-		})
+		stopLogging = every(logInterval, func() { logRecount(app, &progress) })
 	}
-	sample := audit.Sample{Share: share, Seed: o.seed, Kernel: k, Threads: o.threads, Recounted: &recounted}
 	found, err := audit.Verify(ctx, l, sample, func(err error) {
 		app.Log.Warn().Err(err).Msg("there is no total; a sample is recounted all the same")
 	})
 	stopLogging()
-	if err != nil && !errors.Is(err, queens.ErrContradiction) && !errors.Is(err, queens.ErrIncomplete) {
+	stopped := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	if err != nil && !stopped && !errors.Is(err, queens.ErrContradiction) && !errors.Is(err, queens.ErrIncomplete) {
 		return err
 	}
-	v.Recounted, v.Whole = found.Recounted, found.RecountedBy
-	v.Known = report.Comparison(audit.CompareKnown(l, found.Total, err))
-	v.Seconds = time.Since(start).Seconds()
-	if v.Verified = err == nil; v.Verified {
+	m := l.Header().Manifest
+	v := report.Verification{
+		Run: name, N: m.N, Placed: m.Placed, Verified: err == nil, Stopped: stopped,
+		Known: report.Comparison(audit.CompareKnown(l, found.Total, err)), Done: l.Len(), Tasks: m.Tasks,
+		Recounted: found.Recounted.Tasks, Share: found.Recounted.Share, Kernels: found.Recounted.Kernels, Seed: o.seed,
+		Whole: found.RecountedBy, Seconds: time.Since(start).Seconds(),
+	}
+	if v.Verified || stopped {
 		v.Total = (*report.Decimal)(found.Total)
 	}
 	return errors.Join(v.Write(stdout, o.json), withHint(err))
+}
+
+// logRecount logs how far the recount is.
+func logRecount(app *cli.App, progress *audit.Progress) {
+	done, of, left := progress.Get()
+	if of == 0 {
+		app.Log.Info().Msg("checking the ledger")
+		return
+	}
+	event := app.Log.Info().Uint64("recounted", done).Uint64("of", of)
+	if left > 0 {
+		event = event.Float64("eta_s", left.Round(time.Second).Seconds())
+	}
+	event.Msg("verifying")
 }
 
 // parseShare reads a percentage, such as 1% or 0.05%.

@@ -17,14 +17,16 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
 // view is a connection to a server by NATS's own client.
 type view struct {
-	t    *testing.T
-	conn *nats.Conn
-	js   jetstream.JetStream
+	t       *testing.T
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	counted *resultTally
 }
 
 func inspect(t *testing.T, url string) view {
@@ -38,7 +40,7 @@ func inspect(t *testing.T, url string) view {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view{t: t, conn: conn, js: js}
+	return view{t: t, conn: conn, js: js, counted: new(resultTally)}
 }
 
 // ask asks the server until it answers, or says that there is no such stream or consumer.
@@ -54,20 +56,29 @@ func (v view) ask(question func(ctx context.Context) error) (there bool) {
 	return there
 }
 
-// tasks returns the number of tasks that wait for a worker, and of those that workers
-// hold; -1 if the consumer does not exist.
+// tasks returns the number of chunks that wait for a worker, and of those that workers hold,
+// of all runs; -1 if no run has a consumer. Before the first results a chunk has one task.
 func (v view) tasks() (waiting, held int) {
 	v.t.Helper()
-	var consumer jetstream.Consumer
-	there := v.ask(func(ctx context.Context) (err error) {
-		consumer, err = v.js.Consumer(ctx, "NQ_TASKS", "workers")
-		return err
+	consumers := 0
+	v.ask(func(ctx context.Context) error {
+		waiting, held, consumers = 0, 0, 0
+		stream, err := v.js.Stream(ctx, "NQ_TASKS")
+		if err != nil {
+			return err
+		}
+		list := stream.ListConsumers(ctx)
+		for info := range list.Info() {
+			consumers++
+			waiting += int(info.NumPending)
+			held += info.NumAckPending
+		}
+		return list.Err()
 	})
-	if !there {
+	if consumers == 0 {
 		return -1, -1
 	}
-	info := consumer.CachedInfo()
-	return int(info.NumPending), info.NumAckPending
+	return waiting, held
 }
 
 // messages returns the number of messages on a subject of a stream, or -1 if the stream
@@ -96,15 +107,16 @@ func (v view) messages(stream, subject string) int {
 	return sum
 }
 
-// results returns the number of results on the server, of all runs.
-func (v view) results() int { return v.messages("NQ_RESULTS", ">") }
+// results returns the number of tasks with a result on the server, of all runs, or -1 if the
+// stream does not exist.
+func (v view) results() int { return v.tasksWithResult("nq.result.*") }
 
 // startFrozen starts the first worker of a run with that number of tasks, and suspends it
 // in the middle of a task. It returns the number of tasks that the worker has taken and not
 // reported: when it resumes, it will report the first of them.
 func (v view) startFrozen(url string, tasks int) (worker *clitest.Process, unreported int) {
 	v.t.Helper()
-	v.eventually("all tasks are published", func() bool { waiting, _ := v.tasks(); return waiting == tasks })
+	v.eventually("all tasks are published, in chunks of one", func() bool { waiting, _ := v.tasks(); return waiting == tasks })
 	worker = startWorker(v.t, url)
 	taken := func() int {
 		waiting, _ := v.tasks()
@@ -115,7 +127,7 @@ func (v view) startFrozen(url string, tasks int) (worker *clitest.Process, unrep
 		return tasks - waiting - results
 	}
 	for {
-		// A worker asks for its second task when it has the first.
+		// A worker asks for a chunk to search after the first.
 		v.eventually("the worker has taken two tasks", func() bool { return taken() >= 2 })
 		worker.Signal(syscall.SIGSTOP)
 		// Its last messages may still be in flight.
@@ -147,7 +159,7 @@ func (v view) eventually(what string, holds func() bool) {
 			continue
 		}
 		waiting, held := v.tasks()
-		now := fmt.Sprintf("%d tasks wait, %d are held, %d have a result", waiting, held, v.results())
+		now := fmt.Sprintf("%d chunks wait, %d are held, %d tasks have a result", waiting, held, v.results())
 		if now != before {
 			before, since = now, time.Now()
 		}
@@ -168,16 +180,27 @@ func join(t *testing.T, url string) *bus.Bus {
 	return b
 }
 
-// brake takes one task and holds it, so that the run can't end before release, which
-// returns the task to the queue.
-func brake(t *testing.T, b *bus.Bus) (release func()) {
+// takeChunk takes a chunk of a run as a worker does.
+func takeChunk(t *testing.T, b *bus.Bus, name string) (loan run.Loan) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
-	defer cancel()
-	_, lease, err := b.Queue().Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	queue := b.Queue()
+	defer queue.Close()
+	testkit.Eventually(t, "a chunk of run "+name+" can be taken", func() bool {
+		loans, err := queue.Take(t.Context(), name, 1)
+		if err != nil || len(loans) == 0 {
+			return false
+		}
+		loan = loans[0]
+		return true
+	})
+	return loan
+}
+
+// brake takes one chunk of a run and holds it, so that the run can't end before release,
+// which returns the chunk to the queue. Before the first result the chunk has one task.
+func brake(t *testing.T, b *bus.Bus, name string) (release func()) {
+	t.Helper()
+	lease := takeChunk(t, b, name).Lease
 	held, stop := context.WithCancel(t.Context())
 	var holding sync.WaitGroup
 	holding.Go(func() {

@@ -103,6 +103,7 @@ type watchView struct {
 	run     string     // empty until it is known
 	objects io.Writer  // nil without --json
 	status  watch.Kind // the latest
+	warned  bool       // of messages that are ignored
 }
 
 // follow presents the run until it ends.
@@ -132,7 +133,7 @@ func (v *watchView) follow(ctx context.Context, url string) (last run.Progress, 
 		var err error
 		last, err = watch.Follow(ctx, watch.Config{
 			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
-			Run: v.run, OnProgress: v.showProgress, OnStatus: v.showStatus,
+			Run: v.run, OnProgress: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
 		})
 		return err
 	})
@@ -146,6 +147,14 @@ func (v *watchView) showProgress(p *run.Progress) error {
 		return nil
 	}
 	return report.WriteProgress(v.objects, p)
+}
+
+// warnIgnored warns once of messages that contradict the run's record.
+func (v *watchView) warnIgnored(err error) {
+	if !v.warned {
+		v.app.Log.Warn().Err(err).Msg("ignoring messages about the run that contradict its record: somebody else publishes them")
+	}
+	v.warned = true
 }
 
 // showStatus displays the status, and logs it when it changes, unless the connection does.

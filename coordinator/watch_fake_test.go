@@ -26,18 +26,21 @@ type fake struct {
 	server server
 	bus    *bus.Bus
 	run    string
+	claim  *bus.Claim
+	placed []queens.Square
 }
 
-func startFake(t *testing.T) *fake {
+func startFake(t *testing.T, placed ...queens.Square) *fake {
 	t.Helper()
-	f := &fake{t: t, server: startServer(t), run: "n8-fake"}
+	f := &fake{t: t, server: startServer(t), run: "n8-fake", placed: placed}
 	f.bus = join(t, f.server.url)
-	if err := f.bus.Ensure(t.Context()); err != nil {
+	if err := f.bus.Ensure(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
-	_, err := f.bus.Registry().Claim(t.Context(), run.Record{
+	var err error
+	f.claim, err = f.bus.Registry().Claim(t.Context(), run.Record{
 		Run: f.run, Owner: "the test", Created: time.Now(),
-		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: queens.None, Tasks: 4, Classes: []queens.ClassPlan{
+		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: queens.None, Placed: placed, Tasks: 4, Classes: []queens.ClassPlan{
 			{Class: queens.Class{Board: queens.FullBoard(8), K: 8}, Depth: 1, Batch: 2},
 		}},
 	})
@@ -48,7 +51,18 @@ func startFake(t *testing.T) *fake {
 }
 
 func (f *fake) snapshot(state run.State) run.Progress {
-	return run.Progress{Run: f.run, N: 8, Symmetry: queens.None, State: state, Done: 3, Tasks: 4, WorkDone: 0.7, Solutions: big.NewInt(60)}
+	return run.Progress{
+		Run: f.run, N: 8, Symmetry: queens.None, Placed: len(f.placed), State: state,
+		Done: 3, Tasks: 4, WorkDone: 0.7, Solutions: big.NewInt(60),
+	}
+}
+
+// end stores in the record how the run has ended.
+func (f *fake) end(state run.State) {
+	f.t.Helper()
+	if err := f.claim.Renew(f.t.Context(), state, 4); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // publish publishes a snapshot until the watcher writes the pattern.
@@ -71,10 +85,9 @@ func (f *fake) publish(p *clitest.Process, s run.Progress, pattern string) {
 // The objects of watch --json have the fields that the help names, and no others.
 func TestWatchObjectsHaveTheDocumentedFields(t *testing.T) {
 	t.Parallel()
-	f := startFake(t)
+	f := startFake(t, queens.Square{Row: 0, Column: 0}, queens.Square{Row: 1, Column: 2})
 	p := startWatchJSON(t, f.run, "--nats", f.server.url)
 	s := f.snapshot(run.Running)
-	s.Placed = 2
 	s.ETA = run.Range{Min: time.Second, Max: 2 * time.Second}
 	s.Workers = []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, LongestTask: 1500 * time.Millisecond}}
 	f.publish(p, s, `("oldest_s":1.5)`)
@@ -101,27 +114,28 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 	t.Parallel()
 	wrong := big.NewInt(93)
 	for _, c := range testkit.Sample(t, 2, []struct {
-		name  string
-		last  func(f *fake) run.Progress
-		exit  int
-		error string
+		name   string
+		last   func(f *fake) run.Progress
+		placed []queens.Square
+		exit   int
+		error  string
 	}{
-		{"contradicted", func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
-		{"cancelled", func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
+		{"contradicted", func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, nil, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
+		{"cancelled", func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, nil, 1, `run n8-fake: the run was cancelled`},
 		{"a wrong total", func(f *fake) run.Progress {
 			s := f.snapshot(run.Complete)
 			s.Total = wrong
 			return s
-		}, 3, `claims another total for run n8-fake`},
+		}, nil, 3, `claims another total for run n8-fake`},
 		{"another board's total", func(f *fake) run.Progress {
 			s := f.snapshot(run.Complete)
-			s.Total, s.Placed = wrong, 1
+			s.Total = wrong
 			return s
-		}, 0, ``},
+		}, []queens.Square{{Row: 0, Column: 0}}, 0, ``},
 	}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := startFake(t)
+			f := startFake(t, c.placed...)
 			p := startWatch(t, f.run, "--nats", f.server.url, "--log-level", "debug")
 			p.Await(`("connected")`)
 			want := ""
@@ -129,6 +143,7 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 				want = "93\n"
 			}
 			s := c.last(f)
+			f.end(s.State)
 			testkit.Eventually(t, "the watcher has ended", func() bool {
 				_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
 				elapse(t, 50*time.Millisecond)
@@ -142,6 +157,33 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A watcher prints no total of a run that is at work by its record, and none of another board.
+func TestWatchPrintsNoForgedTotal(t *testing.T) {
+	t.Parallel()
+	f := startFake(t)
+	p := startWatchJSON(t, f.run, "--nats", f.server.url)
+	f.publish(p, f.snapshot(run.Running), `("done":3,)`)
+	other := f.snapshot(run.Complete)
+	other.N, other.Total = 9, big.NewInt(352)
+	f.publish(p, other, `(contradict its record)`)
+	forged := f.snapshot(run.Complete)
+	forged.Total = big.NewInt(92)
+	for range 3 {
+		if err := f.bus.Telemetry().PublishProgress(forged); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := f.snapshot(run.Running)
+	shown.Done = 4
+	f.publish(p, shown, `("done":4,)`)
+	if p.HasEnded() || p.Lines(`"state":"complete"`) > 0 || strings.Contains(p.Stdout(), `"complete"`) {
+		t.Errorf("it believed a forged message: %s", p.Stdout())
+	}
+	f.end(run.Complete)
+	f.publish(p, forged, `("total":"92")`)
+	p.ExpectExit(0)
 }
 
 // A watcher that has not received the end of a run tells what the server knows: that the run

@@ -66,7 +66,7 @@ func awaitObject(t *testing.T, watcher *clitest.Process) {
 func TestWatchersSeeTheWholeRun(t *testing.T) {
 	t.Parallel()
 	s := startScene(t, "14", "--depth", "2")
-	release := brake(t, join(t, s.server.url))
+	release := brake(t, join(t, s.server.url), s.run)
 	named, newest := startWatchJSON(t, s.run, "--nats", s.server.url), startWatch(t, "--nats", s.server.url)
 	leaves := startWatch(t, s.run, "--nats", s.server.url)
 	named.Await(`("done":0,)`)

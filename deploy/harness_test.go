@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"regexp"
@@ -22,6 +21,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // waitTimeout bounds each wait. It is long enough for busy machines; a passing test never
@@ -51,7 +51,7 @@ func newCluster(t *testing.T, w workload) *cluster {
 		t:       t,
 		dir:     "..",
 		project: fmt.Sprintf("nqtest-%s-%d", strings.ToLower(t.Name()), os.Getpid()),
-		server:  freeAddress(t),
+		server:  testkit.Address(t),
 		total:   total.String(),
 	}
 	c.variables = map[string]string{
@@ -77,18 +77,6 @@ func newCluster(t *testing.T, w workload) *cluster {
 	})
 	c.docker(buildTimeout, "compose", "--progress", "plain", "build")
 	return c
-}
-
-// freeAddress returns an unused local address. A restarted server keeps it, unlike one that
-// Docker chooses.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // command returns a command in the cluster's directory, with its variables and no others.

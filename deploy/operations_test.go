@@ -104,6 +104,7 @@ func (c *cluster) shell(text string, watch bool) {
 				err = errors.Join(errors.New("the command ended by itself, or logged nothing"), err)
 			} else if watch {
 				err = nil // the exit code of an interrupt
+				c.stopOneOffs()
 			}
 			if err != nil {
 				c.t.Fatalf("%s: %v\n%s", text, err, output())
@@ -116,6 +117,18 @@ func (c *cluster) shell(text string, watch bool) {
 				cancel()
 			}
 		}
+	}
+}
+
+// stopOneOffs stops containers of docker compose run that are still there: Compose loses an interrupt
+// that comes in the instant between the first output of the container and its handler.
+func (c *cluster) stopOneOffs() {
+	c.t.Helper()
+	left := c.docker(waitTimeout, "ps", "--quiet",
+		"--filter", "label=com.docker.compose.project="+c.project, "--filter", "label=com.docker.compose.oneoff=True")
+	for _, id := range strings.Fields(left) {
+		c.t.Logf("stopping container %s, which an interrupt has not reached", id)
+		c.docker(waitTimeout, "stop", id)
 	}
 }
 

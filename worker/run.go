@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +14,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/display"
 	"nqueens/pkg/httpserver"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/worker"
@@ -23,6 +25,7 @@ type runOptions struct {
 	nats   *cli.Connection
 	search searchOptions
 	http   string
+	idle   time.Duration
 }
 
 func runCommand(app *cli.App) *cobra.Command {
@@ -45,6 +48,7 @@ However it ends, no result of the run is lost.`,
 	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
 	o.search.addFlags(flags)
 	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz and /readyz")
+	flags.DurationVar(&o.idle, "idle-exit", 0, "exit after `time` without a task, such as 5m; 0 means never")
 	return cmd
 }
 
@@ -59,6 +63,9 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if err := cli.CheckHTTP(o.http); err != nil {
 		return err
 	}
+	if o.idle < 0 {
+		return cli.Usagef("--idle-exit must be a time such as 5m, or 0, not %v", o.idle)
+	}
 	if err := kernel.SelfTest(ctx, chosen); err != nil {
 		return err
 	}
@@ -68,19 +75,28 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 		return err
 	}
 	defer b.Close()
+	tty, reportEvery := app.TTY(), worker.DefaultReportEvery
+	if tty != nil || app.NoProgress {
+		reportEvery = 0
+	}
 	w := worker.New(worker.Config{
-		Name:    name,
-		Version: cli.Version(),
-		Kernel:  chosen,
-		Threads: o.search.threads,
-		Lease:   bus.DefaultLease,
-		Grace:   worker.DefaultGrace,
-		Log:     app.Log,
+		Name:        name,
+		Version:     cli.Version(),
+		Kernel:      chosen,
+		Threads:     o.search.threads,
+		Lease:       bus.DefaultLease,
+		Grace:       worker.DefaultGrace,
+		IdleExit:    o.idle,
+		ReportEvery: reportEvery,
+		Log:         app.Log,
 	}, b.Queue(), b.Results(), b.Telemetry())
 	host, _ := os.Hostname() // empty if it fails
 	app.Log.Info().Str("version", cli.Version()).Str("host", cmp.Or(host, "unnamed")).Str("worker", name).Str("kernel", chosen.Name).
 		Str("checked", fmt.Sprintf("n=1..%d", kernel.SelfTestN)).
 		Int("threads", o.search.threads).Str("server", b.Server()).Msg("worker starts")
+	if tty != nil {
+		defer showWork(app, tty, w, display.Worker{Name: name, Kernel: chosen.Name, Threads: o.search.threads})()
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -93,7 +109,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 		group.Go(func() error { return server.Serve(ctx) })
 	}
 	group.Go(func() error { return b.WaitClosed(ctx) })
-	group.Go(func() error { defer stop(); w.Run(ctx); return nil })
+	group.Go(func() error { defer stop(); return w.Run(ctx) })
 	err = group.Wait()
 	app.Log.Info().Str("worker", name).Msg("worker leaves")
 	return err

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/oracle"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -33,8 +34,9 @@ func runPlaced8(t *testing.T) (queens.Manifest, []queens.Result) {
 func countTasks(t *testing.T, m *queens.Manifest) []queens.Result {
 	t.Helper()
 	var results []queens.Result
+	counter := kerneltest.NewCounter(t, reference(t))
 	for task := range split.Tasks(m) {
-		count, err := reference(t).New().Count(t.Context(), &task.Board, task.Prefixes, new(atomic.Uint64))
+		count, err := counter.Count(t.Context(), &task.Board, task.Prefixes, new(atomic.Uint64))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -22,21 +25,21 @@ func reference(t *testing.T) kernel.Kernel {
 	return k
 }
 
-// A recount of all tasks finds a wrong count, and names its worker.
+// A recount of all tasks finds a wrong count, and names the task, both counts and the worker.
 func TestRecountFindsAWrongCount(t *testing.T) {
 	m, results := run7(t)
 	for wrong := range results {
 		doctored := append([]queens.Result(nil), results...)
 		doctored[wrong].Count++
 		doctored[wrong].Worker = "liar"
-		n, err := Recount(t.Context(), newLedger(t, m, doctored), Sample{Share: 1, Kernel: reference(t), Threads: 2})
-		if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), fmt.Sprintf("task %d was counted %d by liar", wrong, doctored[wrong].Count)) {
-			t.Errorf("task %d wrong: recounted %d, error %v", wrong, n, err)
+		n, err := Recount(t.Context(), newLedger(t, m, doctored), Sample{Share: 1, Kernel: new(reference(t)), Threads: 2})
+		if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), fmt.Sprintf("task %d was counted %d by liar (k), kernel generic counts %d", wrong, doctored[wrong].Count, results[wrong].Count)) {
+			t.Errorf("task %d wrong: recounted %+v, error %v", wrong, n, err)
 		}
 	}
-	n, err := Recount(t.Context(), newLedger(t, m, results), Sample{Share: 1, Kernel: reference(t), Threads: 2})
-	if err != nil || n != m.Tasks {
-		t.Errorf("nothing wrong: recounted %d of %d, error %v", n, m.Tasks, err)
+	n, err := Recount(t.Context(), newLedger(t, m, results), Sample{Share: 1, Kernel: new(reference(t)), Threads: 2})
+	if err != nil || n.Tasks != m.Tasks {
+		t.Errorf("nothing wrong: recounted %d of %d, error %v", n.Tasks, m.Tasks, err)
 	}
 }
 
@@ -44,52 +47,142 @@ func TestRecountFindsAWrongCount(t *testing.T) {
 func TestRecountFindsAnotherTask(t *testing.T) {
 	m, results := run7(t)
 	results[2].Hash++
-	_, err := Recount(t.Context(), newLedger(t, m, results), Sample{Share: 1, Kernel: reference(t), Threads: 1})
+	_, err := Recount(t.Context(), newLedger(t, m, results), Sample{Share: 1, Kernel: new(reference(t)), Threads: 1})
 	if !errors.Is(err, queens.ErrContradiction) {
 		t.Errorf("error %v, want %v", err, queens.ErrContradiction)
 	}
 }
 
-// The smallest sample has one task of each class with a counted one. Over many seeds every
-// task is selected; the same seed selects the same tasks.
-func TestSampleHasEachClass(t *testing.T) {
+// A sample has the given share of the counted tasks, rounded up, and at least one. Over many
+// seeds every task is drawn; the same seed draws the same tasks in the same order.
+func TestSample(t *testing.T) {
 	m, results := run7(t)
 	l := newLedger(t, m, results)
-	first := m.Classes[1].First
 	for name, test := range map[string]struct {
+		share   float64
 		results []queens.Result
-		want    uint64
-	}{"all": {results, 2}, "one class": {results[:first], 1}, "part of each": {results[first-1:], 2}, "none": {nil, 0}} {
-		n, err := Recount(t.Context(), newLedger(t, m, test.results), Sample{Kernel: reference(t), Threads: 1})
-		if err != nil || n != test.want {
-			t.Errorf("%s: recounted %d, error %v, want %d", name, n, err, test.want)
+		want    int
+	}{
+		"the least":      {0, results, 1},
+		"half":           {0.5, results, (len(results) + 1) / 2},
+		"all":            {1, results, len(results)},
+		"all of a part":  {1, results[1:], len(results) - 1},
+		"half of a part": {0.5, results[:2], 1},
+		"of nothing":     {1, nil, 0},
+	} {
+		n, err := Recount(t.Context(), newLedger(t, m, test.results), Sample{Share: test.share, Kernel: new(reference(t)), Threads: 1})
+		if err != nil || n.Tasks != uint64(test.want) || n.Of != uint64(len(test.results)) {
+			t.Errorf("%s: recounted %+v, error %v, want %d", name, n, err, test.want)
 		}
 	}
-	seen := make(map[uint32]bool)
+	seen := make(map[string]bool)
 	for seed := range uint64(200) {
-		k, taken := recordingKernel(t)
-		if _, err := Recount(t.Context(), l, Sample{Seed: seed, Kernel: k, Threads: 1}); err != nil {
-			t.Fatal(err)
+		var runs [2]string
+		for i := range runs {
+			k, taken := recordingKernel(t)
+			if _, err := Recount(t.Context(), l, Sample{Seed: seed, Share: 0.3, Kernel: &k, Threads: 1}); err != nil {
+				t.Fatal(err)
+			}
+			runs[i] = fmt.Sprint(*taken)
+			seen[fmt.Sprint((*taken)[0])] = true
 		}
-		k2, again := recordingKernel(t)
-		if _, err := Recount(t.Context(), l, Sample{Seed: seed, Kernel: k2, Threads: 1}); err != nil {
-			t.Fatal(err)
-		}
-		if fmt.Sprint(*taken) != fmt.Sprint(*again) {
-			t.Fatalf("seed %d took %v, and then %v", seed, *taken, *again)
-		}
-		for _, cols := range *taken {
-			seen[cols] = true
+		if runs[0] != runs[1] {
+			t.Fatalf("seed %d took %v, and then %v", seed, runs[0], runs[1])
 		}
 	}
-	prefixes := make(map[uint32]bool) // a task of this run is one prefix of one row
+	prefixes := make(map[string]bool) // a task of this run is one prefix of one row
 	for _, plan := range m.Classes {
 		for square := plan.Board.Allow[0]; square != 0; square &= square - 1 {
-			prefixes[square&-square] = true
+			prefixes[fmt.Sprint(square&-square)] = true
 		}
 	}
 	if len(seen) != len(prefixes) {
 		t.Errorf("200 seeds took %d of %d prefixes", len(seen), len(prefixes))
+	}
+}
+
+// When its time is over, a recount ends, with what agreed until then, and without an error; but
+// it counts at least one task.
+func TestSampleEndsInTime(t *testing.T) {
+	m, results := run7(t)
+	l := newLedger(t, m, results)
+	for _, threads := range []int{1, 2} {
+		var progress Progress
+		k := firstOnly(t)
+		n, err := Recount(t.Context(), l, Sample{Share: 1, Limit: time.Millisecond, Kernel: &k, Threads: threads, Progress: &progress})
+		if err != nil || n.Tasks != 1 || n.Share <= 0 || n.Share >= 1 {
+			t.Errorf("%d threads: recounted %+v, error %v", threads, n, err)
+		}
+		if done, of, left := progress.Get(); done != 1 || of != m.Tasks || left != 0 {
+			t.Errorf("%d threads: progress %d of %d, %v left", threads, done, of, left)
+		}
+	}
+}
+
+// An interrupted recount returns what agreed until then, and the cause.
+func TestSampleIsInterrupted(t *testing.T) {
+	m, results := run7(t)
+	stopped := errors.New("stopped")
+	ctx, stop := context.WithCancelCause(t.Context())
+	k := firstOnly(t)
+	var progress Progress
+	go func() {
+		for done := uint64(0); done == 0; done, _, _ = progress.Get() {
+			runtime.Gosched()
+		}
+		stop(stopped)
+	}()
+	n, err := Recount(ctx, newLedger(t, m, results), Sample{Share: 1, Kernel: &k, Threads: 2, Progress: &progress})
+	if !errors.Is(err, stopped) || n.Tasks != 1 || n.Of != m.Tasks {
+		t.Errorf("recounted %+v, error %v", n, err)
+	}
+}
+
+// firstOnly returns the reference kernel, which counts one task, and no other until its context
+// ends.
+func firstOnly(t *testing.T) kernel.Kernel {
+	k := reference(t)
+	plain, calls := k.New, new(atomic.Uint64)
+	k.New = func() (kernel.Counter, error) {
+		c, err := plain()
+		return firstCounter{c, calls}, err
+	}
+	return k
+}
+
+type firstCounter struct {
+	kernel.Counter
+	calls *atomic.Uint64
+}
+
+func (c firstCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+	if c.calls.Add(1) == 1 {
+		return c.Counter.Count(context.WithoutCancel(ctx), b, prefixes, pulse)
+	}
+	<-ctx.Done()
+	return 0, context.Cause(ctx)
+}
+
+// Without a kernel of its own, a sample counts no task as the kernel that counted it before,
+// and says which kernels it used.
+func TestSampleUsesOtherKernels(t *testing.T) {
+	m, results := run7(t)
+	for i, k := range kernel.Available() {
+		results[i%len(results)].Kernel = k.Name
+	}
+	l := newLedger(t, m, results)
+	n, err := Recount(t.Context(), l, Sample{Share: 1, Threads: 2})
+	if err != nil || n.Tasks != m.Tasks || len(n.Kernels) == 0 || n.Share < 0.999 {
+		t.Errorf("recounted %+v, error %v", n, err)
+	}
+	for _, counted := range kernel.Available() {
+		for i := range results {
+			results[i].Kernel = counted.Name
+		}
+		n, err := Recount(t.Context(), newLedger(t, m, results), Sample{Share: 1, Threads: 1})
+		if err != nil || slices.Contains(n.Kernels, counted.Name) && len(kernel.Available()) > 1 {
+			t.Errorf("counted by %s, and again by %v, error %v", counted.Name, n.Kernels, err)
+		}
 	}
 }
 
@@ -99,18 +192,21 @@ func recordingKernel(t *testing.T) (kernel.Kernel, *[]uint32) {
 	taken := new([]uint32)
 	k := reference(t)
 	plain := k.New
-	k.New = func() kernel.Counter { return recorder{plain(), taken} }
+	k.New = func() (kernel.Counter, error) {
+		c, err := plain()
+		return recorder{c, taken}, err
+	}
 	return k, taken
 }
 
 type recorder struct {
-	counter kernel.Counter
-	taken   *[]uint32
+	kernel.Counter
+	taken *[]uint32
 }
 
 func (w recorder) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
 	*w.taken = append(*w.taken, prefixes[0].Cols)
-	return w.counter.Count(ctx, b, prefixes, pulse)
+	return w.Counter.Count(ctx, b, prefixes, pulse)
 }
 
 // A recount returns the cause of its context's end.
@@ -119,7 +215,7 @@ func TestRecountEnds(t *testing.T) {
 	stopped := errors.New("stopped")
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(stopped)
-	if _, err := Recount(ctx, newLedger(t, m, results), Sample{Share: 1, Kernel: reference(t), Threads: 2}); !errors.Is(err, stopped) {
+	if _, err := Recount(ctx, newLedger(t, m, results), Sample{Share: 1, Kernel: new(reference(t)), Threads: 2}); !errors.Is(err, stopped) {
 		t.Errorf("error %v, want %v", err, stopped)
 	}
 }

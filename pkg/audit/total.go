@@ -8,12 +8,16 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"iter"
+	"maps"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
 	"time"
 
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
@@ -31,7 +35,7 @@ func Total(ctx context.Context, l *ledger.Ledger, known *big.Int) (*big.Int, err
 	if err := CheckDisputes(l); err != nil {
 		return nil, err
 	}
-	first, err := byTask(&m, l)
+	first, err := byTask(ctx, &m, l)
 	if err != nil {
 		return nil, err
 	}
@@ -71,68 +75,122 @@ func CheckClasses(m *queens.Manifest) error {
 // which wraps [queens.ErrIncomplete], describes the open ones.
 func CheckDisputes(l *ledger.Ledger) error {
 	var lines []string
+	open := 0
 	for _, d := range l.Disputes() {
-		if !d.Settled {
+		if d.Settled {
+			continue
+		}
+		if open++; open <= maxDescribed {
 			lines = append(lines, DescribeDispute(&d))
 		}
 	}
-	if len(lines) == 0 {
+	if open == 0 {
 		return nil
+	}
+	if open > maxDescribed {
+		lines = append(lines, fmt.Sprintf("and %d tasks more", open-maxDescribed))
 	}
 	return fmt.Errorf("%w: no total while results contradict each other: %s", queens.ErrIncomplete, strings.Join(lines, "; "))
 }
 
-// DescribeDispute returns who counted what in a dispute, as one line of text.
+// maxDescribed bounds the votes that one line of text names, and the disputes.
+const maxDescribed = 10
+
+// DescribeDispute returns who counted what in a dispute, as one line of text. Of many votes it
+// names the first.
 func DescribeDispute(d *ledger.Dispute) string {
-	votes := make([]string, len(d.Votes))
-	for i, v := range d.Votes {
-		votes[i] = fmt.Sprintf("%d by %s (%s, attempt %d)", v.Count, v.Worker, v.Kernel, v.Attempt)
+	var votes []string
+	for _, v := range d.Votes[:min(len(d.Votes), maxDescribed)] {
+		votes = append(votes, fmt.Sprintf("%d by %s (%s, attempt %d)", v.Count, v.Worker, v.Kernel, v.Attempt))
+	}
+	if more := len(d.Votes) - maxDescribed; more > 0 {
+		votes = append(votes, fmt.Sprintf("%d times more", more))
 	}
 	return fmt.Sprintf("task %d was counted %s", d.Task, strings.Join(votes, " and "))
 }
 
-// byTask sums up the ledger's results in order of task, with the class of each.
-func byTask(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
+// byTask sums up the ledger's results in order of task, with the class of each. The cores
+// share the ids; none takes a task's class from the splitter.
+func byTask(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 	var sums symmetry.Sums
-	var expected uint64
-	for r, err := range l.All() {
-		if err != nil {
-			return nil, err
-		}
-		if r.Task != expected {
-			return nil, fmt.Errorf("%w: the ledger has task %d in place of task %d", queens.ErrIncomplete, r.Task, expected)
-		}
-		sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
-		expected++
-	}
-	if expected != m.Tasks {
-		return nil, fmt.Errorf("%w: the ledger ends before task %d of %d", queens.ErrIncomplete, expected, m.Tasks)
+	err := parallel.InOrder(ctx, ranges(m.Tasks), func(ctx context.Context, ids idRange) (*symmetry.Counts, error) {
+		return sumRange(ctx, m, l, ids)
+	}, func(some *symmetry.Counts) error {
+		sums.AddCounts(some)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return sums.Total()
 }
 
+// sumRange sums up the results of a range of tasks, none of which may be missing.
+func sumRange(ctx context.Context, m *queens.Manifest, l *ledger.Ledger, ids idRange) (*symmetry.Counts, error) {
+	sums := new(symmetry.Counts)
+	expected := ids.first
+	missing := func(r queens.Result) error {
+		return fmt.Errorf("%w: the ledger has task %d in place of task %d", queens.ErrIncomplete, r.Task, expected)
+	}
+	for r, err := range l.Range(ids.first, ids.end) {
+		switch {
+		case err != nil:
+			return nil, err
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case r.Task != expected:
+			return nil, missing(r)
+		}
+		sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
+		expected++
+	}
+	if expected == min(ids.end, m.Tasks) {
+		return sums, nil
+	}
+	for r, err := range l.Range(expected, math.MaxUint64) {
+		if err != nil {
+			return nil, err
+		}
+		return nil, missing(r)
+	}
+	return nil, fmt.Errorf("%w: the ledger ends before task %d of %d", queens.ErrIncomplete, expected, m.Tasks)
+}
+
+// idRange is the tasks from first on and before end.
+type idRange struct{ first, end uint64 }
+
+// rangeTasks is the number of tasks that a core reads at a time.
+const rangeTasks = 1 << 13
+
+// ranges divides that many tasks, from task 0 on. The last range is open: what a ledger has
+// beyond the run's tasks belongs to it.
+func ranges(tasks uint64) iter.Seq[idRange] {
+	return func(yield func(idRange) bool) {
+		first := uint64(0)
+		for ; first+rangeTasks < tasks; first += rangeTasks {
+			if !yield(idRange{first, first + rangeTasks}) {
+				return
+			}
+		}
+		yield(idRange{first, math.MaxUint64})
+	}
+}
+
 // byClass splits the count again, class by class, and looks up the result of each task. It
-// compares the hash of each result with the task's, and all hashes with the manifest's.
+// compares the hash of each result with the task's, and all hashes with the manifest's. The
+// cores share the parts of the classes.
 func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 	var sums symmetry.Sums
 	hash := sha256.New()
-	var hashed [8]byte
-	for _, plan := range m.Classes {
-		for task := range split.ClassTasks(plan) {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			r, ok, err := resultOf(l, &task)
-			switch {
-			case err != nil:
-				return nil, err
-			case !ok:
-				return nil, fmt.Errorf("%w: task %d has no result", queens.ErrIncomplete, task.ID)
-			}
-			binary.LittleEndian.PutUint64(hashed[:], r.Hash)
-			hash.Write(hashed[:])
-			sums.Add(plan.K, r.Count)
-		}
+	err := split.InOrder(ctx, m, func(ctx context.Context, p *split.Part) (*partSum, error) {
+		return sumPart(ctx, l, p, m.Classes[p.Class].K)
+	}, func(sum *partSum) error {
+		hash.Write(sum.hashes)
+		sums.AddCounts(&sum.Counts)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if [sha256.Size]byte(hash.Sum(nil)) != m.Hash {
 		return nil, fmt.Errorf("%w: the tasks do not hash to the manifest's", queens.ErrContradiction)
@@ -140,25 +198,89 @@ func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.In
 	return sums.Total()
 }
 
+// partSum is what the results of a part's tasks add up to, and their hashes in order.
+type partSum struct {
+	symmetry.Counts
+	hashes []byte
+}
+
+// lookAhead is how many results of a part are looked up at once.
+const lookAhead = 256
+
+// sumPart makes the tasks of a part again, and sums up their results.
+func sumPart(ctx context.Context, l *ledger.Ledger, p *split.Part, k int) (*partSum, error) {
+	sum := &partSum{hashes: make([]byte, 0, 8*p.Tasks)}
+	buffer := make([]queens.Result, 0, min(lookAhead, p.Tasks))
+	var results []queens.Result // looked up, of the next tasks
+	var failed error            // of the result after them
+	var hasher queens.Hasher
+	for task := range p.All() {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if len(results) == 0 && failed == nil {
+			results, failed = l.Results(task.ID, buffer)
+		}
+		switch {
+		case len(results) > 0:
+		case failed != nil:
+			return nil, failed
+		default:
+			return nil, fmt.Errorf("%w: task %d has no result", queens.ErrIncomplete, task.ID)
+		}
+		r := &results[0]
+		if err := checkHash(r, hasher.Hash(&task)); err != nil {
+			return nil, err
+		}
+		sum.hashes = binary.LittleEndian.AppendUint64(sum.hashes, r.Hash)
+		sum.Add(k, r.Count)
+		results = results[1:]
+	}
+	return sum, nil
+}
+
 // resultOf returns the accepted result of a task, and whether there is one. The error
 // wraps [queens.ErrContradiction] if the result has the hash of another task.
 func resultOf(l *ledger.Ledger, task *queens.Task) (queens.Result, bool, error) {
 	r, ok, err := l.Result(task.ID)
-	if ok && r.Hash != task.Hash() {
-		err = fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, task.ID, r.Worker)
+	if ok {
+		err = checkHash(&r, task.Hash())
 	}
 	return r, ok, err
+}
+
+// checkHash returns an error unless a result has the hash of its task.
+func checkHash(r *queens.Result, hash uint64) error {
+	if r.Hash != hash {
+		return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, r.Task, r.Worker)
+	}
+	return nil
 }
 
 // Workers returns the number of workers with an accepted result, and the total duration of
 // all searches.
 func Workers(l *ledger.Ledger) (workers int, search time.Duration) {
-	names := make(map[string]struct{})
-	for r, err := range l.All() {
-		if err == nil {
-			names[r.Worker] = struct{}{}
-			search += r.Elapsed
-		}
+	type some struct {
+		names  map[string]struct{}
+		search time.Duration
 	}
-	return len(names), search
+	all := some{names: make(map[string]struct{})}
+	_ = parallel.InOrder(context.Background(), ranges(l.Header().Manifest.Tasks), func(_ context.Context, ids idRange) (some, error) {
+		found := some{names: make(map[string]struct{})}
+		for r, err := range l.Range(ids.first, ids.end) {
+			if err != nil {
+				continue
+			}
+			if r.Worker != queens.Referee {
+				found.names[r.Worker] = struct{}{}
+			}
+			found.search += r.Elapsed
+		}
+		return found, nil
+	}, func(found some) error {
+		maps.Copy(all.names, found.names)
+		all.search += found.search
+		return nil
+	})
+	return len(all.names), all.search
 }

@@ -76,7 +76,9 @@ func TestBothRoutesReachTheTotal(t *testing.T) {
 	m, results := run7(t)
 	known, _ := queens.KnownTotal(7)
 	for name, route := range map[string]func(*queens.Manifest, *ledger.Ledger) (*big.Int, error){
-		"by task": byTask,
+		"by task": func(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
+			return byTask(t.Context(), m, l)
+		},
 		"by class": func(m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 			return byClass(t.Context(), m, l)
 		},
@@ -135,7 +137,7 @@ func TestNoTotalFromAManipulatedLedger(t *testing.T) {
 func TestEachRouteDetectsItsOwnErrors(t *testing.T) {
 	m, results := run7(t)
 	results[1].Hash++
-	if _, err := byTask(&m, newLedger(t, m, results)); err != nil {
+	if _, err := byTask(t.Context(), &m, newLedger(t, m, results)); err != nil {
 		t.Errorf("by task: %v", err)
 	}
 	if _, err := byClass(t.Context(), &m, newLedger(t, m, results)); !errors.Is(err, queens.ErrContradiction) {

@@ -59,14 +59,14 @@ func FinalTotal(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
 type Verification struct {
 	// Total is the ledger's, or nil. It is not confirmed if Verify returns an error.
 	Total       *big.Int
-	Recounted   uint64
+	Recounted   Recounted
 	RecountedBy string // What [RecountAll] returns.
 }
 
 // Verify computes the total of a ledger, counts a sample of its tasks again, and all of a
 // small board. Without a total it calls onNoTotal and still counts the sample, because that
 // may tell which count is wrong. The error is that of the first of these steps that fails,
-// or of two.
+// or of two. If ctx ends, what was found until then is returned.
 func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(error)) (v Verification, err error) {
 	h := l.Header()
 	if err := CheckManifest(ctx, h.Run, &h.Manifest); err != nil {
@@ -81,7 +81,7 @@ func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(erro
 	}
 	v.Recounted, err = Recount(ctx, l, s)
 	if err == nil && v.Total != nil {
-		v.RecountedBy, err = RecountAll(ctx, &h.Manifest, v.Total, s.Kernel, s.Threads)
+		v.RecountedBy, err = recountAll(ctx, l, v.Total, &s)
 	}
 	switch {
 	case err == nil:
@@ -90,6 +90,16 @@ func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(erro
 		err = fmt.Errorf("%w; %w", noTotal, err)
 	}
 	return v, err
+}
+
+// recountAll counts the whole run again with the kernel that recounts its first task.
+func recountAll(ctx context.Context, l *ledger.Ledger, total *big.Int, s *Sample) (string, error) {
+	m := l.Header().Manifest
+	first, _, err := l.Result(0)
+	if err != nil {
+		return "", err
+	}
+	return RecountAll(ctx, &m, total, s.kernel(&first, m.N), s.Threads)
 }
 
 // CompareKnown returns how a run compares with the published total: "match", "mismatch", or

@@ -15,9 +15,9 @@ import (
 // still names the task that was counted wrong.
 func TestVerify(t *testing.T) {
 	m, results := run7(t)
-	sample := Sample{Share: 1, Kernel: reference(t), Threads: 2}
+	sample := Sample{Share: 1, Kernel: new(reference(t)), Threads: 2}
 	v, err := Verify(t.Context(), newLedger(t, m, results), sample, func(err error) { t.Errorf("no total: %v", err) })
-	if err != nil || v.Total.Cmp(big.NewInt(40)) != 0 || v.Recounted != m.Tasks || v.RecountedBy != string(queens.Full) {
+	if err != nil || v.Total.Cmp(big.NewInt(40)) != 0 || v.Recounted.Tasks != m.Tasks || v.RecountedBy != string(queens.Full) {
 		t.Errorf("found %+v, error %v", v, err)
 	}
 	wrong := slices.Clone(results)

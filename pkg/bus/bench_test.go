@@ -2,9 +2,11 @@ package bus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
@@ -12,50 +14,68 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Throughput of the messages without any search. The queue holds 16384 tasks of a run, so
-// the tasks of a benchmark belong to many runs.
+// Throughput of the messages without any search. Each operation is one chunk; tasks/s counts
+// its tasks.
 
-func BenchmarkPublishTask(b *testing.B) {
+// benchChunk returns a chunk of that many tasks of 48 prefixes, as in a run of many workers.
+func benchChunk(id uint64, tasks int) queens.Chunk {
+	board := queens.FullBoard(20)
+	prefixes := make([]queens.Prefix, 48)
+	for i := range prefixes {
+		prefixes[i] = queens.Prefix{}.Place(&board, 1<<(i%20))
+	}
+	c := queens.Chunk{Run: "n8-a", ID: 1 + id, Board: board, First: id * uint64(tasks), Tasks: make([][]queens.Prefix, tasks)}
+	for i := range c.Tasks {
+		c.Tasks[i] = prefixes
+	}
+	return c
+}
+
+func BenchmarkPublishChunk(b *testing.B) {
 	for _, publishers := range []int{1, 16} {
-		b.Run(fmt.Sprintf("publishers=%d", publishers), func(b *testing.B) {
-			connection := benchBus(b)
-			b.ResetTimer()
-			share(b, publishers, func(id uint64) error {
-				task := task(fmt.Sprintf("n8-%d", id>>14), id)
-				_, err := connection.Tasks().Publish(b.Context(), &task)
-				return err
+		for _, tasks := range []int{1, 32} {
+			b.Run(fmt.Sprintf("publishers=%d/tasks=%d", publishers, tasks), func(b *testing.B) {
+				connection := benchBus(b)
+				b.ResetTimer()
+				share(b, publishers, tasks, func(id uint64) error {
+					c := benchChunk(id, tasks)
+					_, err := connection.Tasks().Publish(b.Context(), &c)
+					return err
+				})
 			})
-		})
+		}
 	}
 }
 
-// BenchmarkWorkerCycle takes a task, stores its result and acknowledges the task. Each worker
-// has a connection of its own and one task at a time.
+// BenchmarkWorkerCycle takes a chunk, stores its result and acknowledges the chunk. Each
+// worker has a connection of its own and one chunk at a time.
 func BenchmarkWorkerCycle(b *testing.B) {
 	for _, workers := range []int{1, 2, 16, 100} {
-		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
-			server := bustest.Server(b)
-			publisher := bustest.Connect(b, server)
-			if err := publisher.Ensure(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-			connections := make(chan *worker, workers)
-			for range workers {
-				connection := bustest.Connect(b, server)
-				connections <- &worker{connection, connection.Queue()}
-			}
-			share(b, 16, func(id uint64) error {
-				task := task(fmt.Sprintf("n8-%d", id>>14), id)
-				_, err := publisher.Tasks().Publish(b.Context(), &task)
-				return err
+		for _, tasks := range []int{1, 8, 32} {
+			b.Run(fmt.Sprintf("workers=%d/tasks=%d", workers, tasks), func(b *testing.B) {
+				server := bustest.Server(b)
+				publisher := bustest.Connect(b, server)
+				if err := publisher.Ensure(b.Context(), "n8-a"); err != nil {
+					b.Fatal(err)
+				}
+				connections := make(chan *worker, workers)
+				for range workers {
+					connection := bustest.Connect(b, server)
+					connections <- &worker{connection, connection.Queue()}
+				}
+				share(b, 16, tasks, func(id uint64) error {
+					c := benchChunk(id, tasks)
+					_, err := publisher.Tasks().Publish(b.Context(), &c)
+					return err
+				})
+				b.ResetTimer()
+				share(b, workers, tasks, func(uint64) error {
+					w := <-connections
+					defer func() { connections <- w }()
+					return w.cycle(b)
+				})
 			})
-			b.ResetTimer()
-			share(b, workers, func(uint64) error {
-				w := <-connections
-				defer func() { connections <- w }()
-				return w.cycle(b)
-			})
-		})
+		}
 	}
 }
 
@@ -65,27 +85,35 @@ type worker struct {
 }
 
 func (w *worker) cycle(b *testing.B) error {
-	task, lease, err := w.queue.Next(b.Context())
+	loans, err := w.queue.Take(b.Context(), "n8-a", 1)
 	if err != nil {
 		return err
 	}
-	r := queens.Result{Run: task.Run, Task: task.ID, Hash: 1, Attempt: 1, Count: 4, Worker: "w", Kernel: "generic"}
+	if len(loans) == 0 {
+		return errors.New("no chunk waits")
+	}
+	c := loans[0].Chunk
+	r := queens.ChunkResult{Run: c.Run, Chunk: c.ID, First: c.First, Worker: "w", Counts: make([]queens.TaskCount, len(c.Tasks))}
+	for i := range r.Counts {
+		r.Counts[i] = queens.TaskCount{Hash: 1, Count: 4, Kernel: "generic"}
+	}
 	if err := w.bus.Results().Publish(b.Context(), &r); err != nil {
 		return err
 	}
-	return lease.Ack(b.Context())
+	return loans[0].Lease.Ack(b.Context())
 }
 
 // BenchmarkResults reads stored results.
 func BenchmarkResults(b *testing.B) {
 	connection := benchBus(b)
-	share(b, 16, func(id uint64) error {
-		r := result("n8-a", id)
+	share(b, 16, 2, func(id uint64) error {
+		r := result("n8-a", 1+id)
 		return connection.Results().Publish(b.Context(), &r)
 	})
 	b.ResetTimer()
 	ctx, stop := context.WithCancel(b.Context())
-	err := connection.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {}, stop)
+	err := connection.Results().Read(ctx, "n8-a", run.StreamPosition{},
+		func(queens.ChunkResult, run.StreamPosition) {}, func(time.Time) { stop() })
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -93,14 +121,14 @@ func BenchmarkResults(b *testing.B) {
 
 func benchBus(b *testing.B) *bus.Bus {
 	connection := bustest.Connect(b, bustest.Server(b))
-	if err := connection.Ensure(b.Context()); err != nil {
+	if err := connection.Ensure(b.Context(), "n8-a"); err != nil {
 		b.Fatal(err)
 	}
 	return connection
 }
 
-// share makes b.N calls in that many goroutines.
-func share(b *testing.B, goroutines int, do func(id uint64) error) {
+// share makes b.N calls in that many goroutines, each for a chunk of that many tasks.
+func share(b *testing.B, goroutines, tasks int, do func(id uint64) error) {
 	ids := make(chan uint64)
 	var all sync.WaitGroup
 	for range goroutines {
@@ -117,5 +145,5 @@ func share(b *testing.B, goroutines int, do func(id uint64) error) {
 	}
 	close(ids)
 	all.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+	b.ReportMetric(float64(b.N*tasks)/b.Elapsed().Seconds(), "tasks/s")
 }

@@ -1,5 +1,5 @@
-// Package bus carries tasks, results, records of runs and heartbeats between processes
-// over NATS JetStream. It is the only package that knows NATS, its subjects and streams,
+// Package bus carries chunks of tasks, results, records of runs, heartbeats of workers and
+// beats of runs between processes over NATS JetStream. It is the only package that knows NATS, its subjects and streams,
 // and the form of messages on the wire; what goes in and out are the plain types of
 // packages queens and run.
 //
@@ -28,23 +28,27 @@ import (
 // Bus is a connection to the server. Its methods and those of its parts are safe for
 // concurrent use, except those of [Queue] and [Claim].
 type Bus struct {
-	conn       *nats.Conn
-	js         jetstream.JetStream
-	lease      time.Duration
-	connID     string // begins the ids of this connection's messages, see taskMessageID
-	displayURL string // the servers of the configuration, without passwords
-	log        zerolog.Logger
-	limiter    ratelimit.Limiter // of log messages
-	rejected   *rejected
-	closed     chan struct{} // closed when the connection has ended for good
-	tasks      atomic.Pointer[jetstream.Stream]
+	conn            *nats.Conn
+	js              jetstream.JetStream
+	lease           time.Duration
+	connID          string // begins the ids of this connection's messages, see resultMessageID
+	timeout         adaptiveTimeout
+	bucketCheckedAt atomic.Int64 // in Unix nanoseconds
+	lifetime        atomic.Pointer[lifetime]
+	displayURL      string // the servers of the configuration, without passwords
+	minReplicas     int    // of streams; 0 leaves them as they are
+	log             zerolog.Logger
+	limiter         ratelimit.Limiter // of log messages
+	rejected        *rejected
+	closed          chan struct{} // closed when the connection has ended for good
+	tasks           atomic.Pointer[jetstream.Stream]
 }
 
 // Tasks returns the coordinator's side of the task queue.
 func (b *Bus) Tasks() Tasks { return Tasks{b} }
 
 // Queue returns a worker's side of the task queue, for one goroutine.
-func (b *Bus) Queue() *Queue { return &Queue{bus: b} }
+func (b *Bus) Queue() *Queue { return newQueue(b) }
 
 // Results returns the stream of results.
 func (b *Bus) Results() Results { return Results{b} }
@@ -52,15 +56,20 @@ func (b *Bus) Results() Results { return Results{b} }
 // Registry returns the records of runs.
 func (b *Bus) Registry() Registry { return Registry{b} }
 
-// Telemetry returns the heartbeats of workers and the progress of runs.
+// Telemetry returns the heartbeats of workers, and the beats and the progress of runs.
 func (b *Bus) Telemetry() Telemetry { return Telemetry{b} }
 
 // Close sends what is still buffered and ends the connection.
 func (b *Bus) Close() {
-	if b.conn.IsConnected() {
-		_ = b.conn.FlushTimeout(time.Second) // best effort: leases lapse by themselves
-	}
+	b.flush(time.Second)
 	b.conn.Close()
+}
+
+// flush waits, for a short time, until the server has all that was sent. It is best effort.
+func (b *Bus) flush(timeout time.Duration) {
+	if b.conn.IsConnected() {
+		_ = b.conn.FlushTimeout(timeout)
+	}
 }
 
 // Connected returns nil while the server can be reached.
@@ -100,23 +109,23 @@ func (b *Bus) Rejected() uint64 { return b.rejected.count.Load() }
 
 // publish stores a message in a stream and returns its sequence number there.
 func (b *Bus) publish(ctx context.Context, stream, subject, id string, data []byte) (uint64, error) {
-	ctx = requestContext{ctx}
+	ctx, done := b.request(ctx)
 	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data},
 		jetstream.WithMsgID(id), jetstream.WithExpectStream(stream))
-	if err != nil {
-		return 0, fmt.Errorf("publish to %s: %w", subject, withHint(err))
+	if err = done(err); err != nil {
+		return 0, fmt.Errorf("publish to %s: %w", subject, err)
 	}
 	return ack.Sequence, nil
 }
 
 // purge removes the messages of a subject from a stream. A missing stream is no error.
 func (b *Bus) purge(ctx context.Context, stream, subject string) error {
-	ctx = requestContext{ctx}
+	ctx, done := b.request(ctx)
 	s, err := b.js.Stream(ctx, stream)
 	if err == nil {
 		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 	}
-	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+	if err = done(err); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("purge %s from stream %s: %w", subject, stream, err)
 	}
 	return nil

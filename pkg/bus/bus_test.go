@@ -25,10 +25,9 @@ import (
 const (
 	tasks   = "NQ_TASKS"
 	results = "NQ_RESULTS"
-	workers = "workers"
 )
 
-// scene is a server with its streams, a bus, a second bus for another process, and the
+// scene is a server with its streams and the consumers of runs n8-a and n8-b, a bus, a second bus for another process, and the
 // connection of an operator's tools.
 type scene struct {
 	server     *natsserver.Server
@@ -80,8 +79,10 @@ func logTo(log *bustest.Log) func(*bus.Config) {
 
 func ensure(t *testing.T, b *bus.Bus) {
 	t.Helper()
-	if err := b.Ensure(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, run := range []string{"n8-a", "n8-b"} {
+		if err := b.Ensure(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -98,7 +99,7 @@ func (s *scene) delete(t *testing.T, stream string) {
 func ensureAgain(t *testing.T, b *bus.Bus) {
 	t.Helper()
 	testkit.Eventually(t, "what was deleted can be created again", func() bool {
-		return b.Ensure(t.Context()) == nil
+		return b.Ensure(t.Context(), "n8-a") == nil && b.Ensure(t.Context(), "n8-b") == nil
 	})
 }
 
@@ -109,79 +110,70 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// task returns a valid task.
-func task(run string, id uint64) queens.Task {
+// chunk returns a valid chunk of two tasks.
+func chunk(run string, id uint64) queens.Chunk {
 	board := queens.FullBoard(8)
-	return queens.Task{Run: run, ID: id, Attempt: 1, Board: board, Prefixes: []queens.Prefix{
-		queens.Prefix{}.Place(&board, 1<<(id%8)),
-		queens.Prefix{}.Place(&board, 1<<((id+1)%8)),
+	c := queens.Chunk{Run: run, ID: id, Board: board, First: 10 * id}
+	for i := range uint64(2) {
+		c.Tasks = append(c.Tasks, []queens.Prefix{
+			queens.Prefix{}.Place(&board, 1<<((id+i)%8)),
+			queens.Prefix{}.Place(&board, 1<<((id+i+1)%8)),
+		})
+	}
+	return c
+}
+
+// result returns a valid result of that chunk.
+func result(run string, id uint64) queens.ChunkResult {
+	return queens.ChunkResult{Run: run, Chunk: id, First: 10 * id, Worker: "w", Counts: []queens.TaskCount{
+		{Hash: 1, Count: 4, Kernel: "generic"}, {Hash: 2, Count: 5, Kernel: "generic"},
 	}}
 }
 
-func result(run string, id uint64) queens.Result {
-	return queens.Result{Run: run, Task: id, Hash: 1, Attempt: 1, Count: 4, Worker: "w", Kernel: "generic"}
-}
-
-func publishTask(t *testing.T, b *bus.Bus, task queens.Task) (sequence uint64) {
+func publish(t *testing.T, b *bus.Bus, c queens.Chunk) (sequence uint64) {
 	t.Helper()
-	sequence, err := b.Tasks().Publish(t.Context(), &task)
+	sequence, err := b.Tasks().Publish(t.Context(), &c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sequence
 }
 
-func publishResult(t *testing.T, b *bus.Bus, r queens.Result) {
+func publishResult(t *testing.T, b *bus.Bus, r queens.ChunkResult) {
 	t.Helper()
 	if err := b.Results().Publish(t.Context(), &r); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// queue returns a queue that is drained when the test ends.
+// queue returns a queue that is closed when the test ends.
 func queue(t *testing.T, b *bus.Bus) *bus.Queue {
 	q := b.Queue()
-	t.Cleanup(func() {
-		over, cancel := context.WithCancel(context.Background())
-		cancel()
-		for {
-			if _, _, err := q.Next(over); err != nil {
-				return
-			}
-		}
-	})
+	t.Cleanup(q.Close)
 	return q
 }
 
-// take takes the next task.
-func take(t *testing.T, q *bus.Queue) (queens.Task, run.Lease) {
+// takeAll takes what waits now.
+func takeAll(t *testing.T, q *bus.Queue, name string, most int) []run.Loan {
 	t.Helper()
-	task, lease, err := q.Next(within(t, testkit.Stall))
+	loans, err := q.Take(t.Context(), name, most)
 	if err != nil {
-		t.Fatalf("no task: %v", err)
+		t.Fatalf("take %d chunks of run %s: %v", most, name, err)
 	}
-	return task, lease
+	return loans
 }
 
-// follow takes one task after the other until the test ends.
-func follow(t *testing.T, q *bus.Queue) <-chan queens.Task {
-	ctx, stop := context.WithCancel(t.Context())
-	taken, ended := make(chan queens.Task, 100), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			task, _, err := q.Next(ctx)
-			if err != nil {
-				return
-			}
-			taken <- task
+// take takes one chunk, which may have to be returned to the queue first.
+func take(t *testing.T, q *bus.Queue, name string) (loan run.Loan) {
+	t.Helper()
+	testkit.Eventually(t, "there is a chunk of run "+name, func() bool {
+		loans, _ := q.Take(t.Context(), name, 1)
+		if len(loans) == 1 {
+			loan = loans[0]
 		}
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-ended
+		return len(loans) == 1
 	})
-	return taken
+	return loan
 }
 
 // receive returns the next value from a channel.
@@ -205,7 +197,7 @@ func (s *scene) raw(t *testing.T, subject string, data []byte) {
 
 func otherVersion(t *testing.T) []byte {
 	t.Helper()
-	data, err := proto.Marshal(&nqueensv1.Task{Protocol: bus.Protocol + 1, Run: "n8-a"})
+	data, err := proto.Marshal(&nqueensv1.Chunk{Protocol: bus.Protocol + 1, Run: "n8-a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,9 +223,10 @@ func (s *scene) stream(t *testing.T, name string, options ...jetstream.StreamInf
 	return info
 }
 
-func (s *scene) consumer(t *testing.T) *jetstream.ConsumerInfo {
+// consumer returns the consumer of a run.
+func (s *scene) consumer(t *testing.T, run string) *jetstream.ConsumerInfo {
 	t.Helper()
-	consumer, err := s.js.Consumer(t.Context(), tasks, workers)
+	consumer, err := s.js.Consumer(t.Context(), tasks, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,10 +246,20 @@ func (s *scene) watch(t *testing.T, subject string) <-chan *nats.Msg {
 	return sent
 }
 
-// waiting waits until one queue waits at the server.
-func (s *scene) waiting(t *testing.T) {
+// known waits until the consumer of a run knows that many chunks: the server confirms a message
+// before it tells the consumers.
+func (s *scene) known(t *testing.T, run string, chunks int) {
 	t.Helper()
-	testkit.Eventually(t, "a queue waits at the server", func() bool {
-		return s.consumer(t).NumWaiting == 1
+	testkit.Eventually(t, "the consumer knows the chunks", func() bool {
+		info := s.consumer(t, run)
+		return int(info.NumPending)+info.NumAckPending == chunks
+	})
+}
+
+// waiting waits until one request for chunks of a run waits at the server.
+func (s *scene) waiting(t *testing.T, run string) {
+	t.Helper()
+	testkit.Eventually(t, "a request waits at the server", func() bool {
+		return s.consumer(t, run).NumWaiting == 1
 	})
 }

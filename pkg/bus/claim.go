@@ -15,11 +15,24 @@ type Claim struct {
 	stored   *storedRecord
 }
 
+// maxTakeovers bounds how often a run was taken over since its coordinator's ledger was written.
+// A forged record with a great epoch must not use up the epochs.
+const maxTakeovers = 1 << 16
+
 // Claim takes a run over from any other coordinator, or creates its record. The record's
 // state becomes [run.Running], and its epoch one more than that of r and that of the
 // record before. The other coordinator learns of it when it renews its claim. The error
-// wraps [ErrCancelled] if the run is cancelled.
-func (r Registry) Claim(ctx context.Context, record run.Record) (*Claim, error) {
+// wraps [ErrCancelled] if the run is cancelled. A record whose epoch no coordinator can have
+// written is an error, and changes nothing.
+func (r Registry) Claim(ctx context.Context, record run.Record) (claim *Claim, err error) {
+	err = r.bus.untilSettled(ctx, func() (err error) {
+		claim, err = r.claim(ctx, record)
+		return err
+	})
+	return claim, err
+}
+
+func (r Registry) claim(ctx context.Context, record run.Record) (*Claim, error) {
 	ledgerEpoch := record.Epoch
 	record.State = run.Running
 	stored := &storedRecord{Claim: randomText(), Record: record}
@@ -30,6 +43,9 @@ func (r Registry) Claim(ctx context.Context, record run.Record) (*Claim, error) 
 			return nil, err
 		case current.State == run.Cancelled:
 			return nil, current.cancelled()
+		case current.Epoch > ledgerEpoch+maxTakeovers:
+			return nil, fmt.Errorf("record of run %s in bucket %s: its epoch is %d, and that of the ledger %d: no coordinator wrote it; to delete it: nats kv del %[2]s %[1]s",
+				record.Run, runsBucket, current.Epoch, ledgerEpoch)
 		}
 		stored.revision, stored.Epoch = current.revision, max(ledgerEpoch, current.Epoch)+1
 		done, err := r.put(ctx, stored)
@@ -54,14 +70,23 @@ func (r Registry) current(ctx context.Context, name string) (*storedRecord, erro
 // Epoch returns the number of this claim among all claims of the run, from 1.
 func (c *Claim) Epoch() uint64 { return c.stored.Epoch }
 
+// SetBound has the next [Claim.Renew] of a running run store what bounds it.
+func (c *Claim) SetBound(b run.Bound) { c.stored.Bound = b }
+
 // Renew updates the record with the run's state and its number of done tasks. If the run
 // is no longer this coordinator's, the error wraps [ErrTakenOver] and names the new owner,
 // or wraps [ErrCancelled]. After any other error, such as of the network, the claim still
 // holds as far as is known. A deleted record is created again.
 func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 	c.stored.State, c.stored.Done = state, done
+	if state != run.Running {
+		c.stored.Bound = ""
+	}
 	for {
 		stored, err := c.registry.put(ctx, c.stored)
+		if stored {
+			c.registry.bus.keepBucket(ctx)
+		}
 		if stored || err != nil {
 			return err
 		}

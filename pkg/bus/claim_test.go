@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +35,45 @@ func TestClaimIncrementsTheEpoch(t *testing.T) {
 		got := claim(t, s.bus, mine).Epoch()
 		check(t, fmt.Sprintf("epoch after %d in the ledger and %d on the server", c.ledger, c.server), got, c.want)
 		check(t, "epoch of the record", readRecord(t, s.bus, time.Time{}).Epoch, c.want)
+	}
+}
+
+// A record with an epoch that no coordinator can have written is refused with the command that
+// deletes it; then the run continues with the epoch of its ledger.
+func TestForgedEpochIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, forged := range []uint64{math.MaxUint64, 1 << 62, 1 << 20} {
+		s := newScene(t)
+		before := record("n8-a")
+		before.Epoch = 4
+		claim(t, s.bus, before)
+		forgeEpoch(t, s, forged)
+		mine := record("n8-a")
+		mine.Epoch = 5
+		if _, err := s.bus.Registry().Claim(t.Context(), mine); err == nil || !strings.Contains(err.Error(), "to delete it: nats kv del") {
+			t.Errorf("after a record of epoch %d: %v", forged, err)
+		}
+		if err := s.bus.Registry().Delete(t.Context(), "n8-a"); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "epoch", claim(t, s.bus, mine).Epoch(), 6)
+	}
+}
+
+// forgeEpoch changes the epoch of the record in the bucket.
+func forgeEpoch(t *testing.T, s *scene, epoch uint64) {
+	t.Helper()
+	bucket, err := s.js.KeyValue(t.Context(), "nq_runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := bucket.Get(t.Context(), "n8-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := regexp.MustCompile(`"epoch":\d+`).ReplaceAll(entry.Value(), fmt.Appendf(nil, `"epoch":%d`, epoch))
+	if _, err := bucket.Put(t.Context(), "n8-a", data); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -171,6 +212,20 @@ func TestRenewSurvivesAnotherRevisionOfItsRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, "done", readRecord(t, s.other, time.Time{}).Done, 3)
+}
+
+// A record says what bounds its run, as long as that is running.
+func TestRecordOfABound(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	c := claim(t, s.bus, record("n8-a"))
+	for state, want := range map[run.State]run.Bound{run.Running: run.ByLedger, run.Stopped: ""} {
+		c.SetBound(run.ByLedger)
+		if err := c.Renew(t.Context(), state, 3); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "bound", readRecord(t, s.other, time.Time{}).Bound, want)
+	}
 }
 
 // An unreachable server does not end a claim.

@@ -1,12 +1,12 @@
 package bus
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,31 +28,41 @@ type Config struct {
 	Name string
 	// Wait keeps trying if no server can be reached at first.
 	Wait bool
-	// Lease is how long a worker may hold a task without extending its lease.
+	// Replicas is how many servers of a cluster keep each stream at least; 0 is one for streams
+	// that this connection creates. Streams that have more keep them.
+	Replicas int
+	// Lease is how long a worker may hold a chunk without extending its lease.
 	Lease time.Duration
 	Log   zerolog.Logger
 }
 
-// DefaultLease outlasts a short stall of the network, and is short enough that the tasks
-// of a dead worker soon go to another.
+// DefaultLease outlasts a short stall of the network, and is short enough that the
+// chunks of a dead worker soon go to another.
 const DefaultLease = 10 * time.Second
 
-// requestTimeout bounds each request to the server. A request that permissions deny gets
-// no answer at all.
-const requestTimeout = 5 * time.Second
+// A connection counts as lost when the server has not answered maxPings pings. Only so does a client
+// notice that the machine of its server is lost, which closes no connection. A client of a cluster, to
+// whom another server is open, notices it within 9 s. With a single server it is more patient: that may
+// be overloaded, and a thousand clients that connect again would not help it.
+const (
+	pingInterval        = 20 * time.Second
+	clusterPingInterval = 3 * time.Second
+	maxPings            = 2
+)
 
-// requestContext hides a context's deadline, though not its end, from the client, which
-// bounds a request by requestTimeout only where it sees no deadline.
-type requestContext struct{ context.Context }
-
-// Deadline returns no deadline.
-func (requestContext) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+// pingInterval returns the time between pings.
+func (c *Config) pingInterval() time.Duration {
+	if c.InProcess == nil && strings.Contains(c.URL, ",") {
+		return clusterPingInterval
+	}
+	return pingInterval
+}
 
 // Connect connects to the configured server. Once connected, it reconnects for as long
 // as it takes. An error wraps [queens.ErrNoConnection].
 func Connect(cfg Config) (*Bus, error) {
 	b := &Bus{
-		lease: cfg.Lease, connID: randomText(), displayURL: cfg.displayURL(),
+		lease: cfg.Lease, connID: randomText(), displayURL: cfg.displayURL(), minReplicas: cfg.Replicas,
 		log: cfg.Log, rejected: newRejected(cfg.Log), closed: make(chan struct{}),
 	}
 	var waiting atomic.Bool // for a server that could not be reached at first
@@ -62,6 +72,8 @@ func Connect(cfg Config) (*Bus, error) {
 		nats.ReconnectWait(500 * time.Millisecond),
 		nats.ReconnectJitter(500*time.Millisecond, 500*time.Millisecond),
 		nats.RetryOnFailedConnect(cfg.Wait),
+		nats.PingInterval(cfg.pingInterval()),
+		nats.MaxPingsOutstanding(maxPings),
 		nats.ConnectHandler(func(c *nats.Conn) {
 			event := b.log.Debug()
 			if waiting.Load() {
@@ -70,6 +82,7 @@ func Connect(cfg Config) (*Bus, error) {
 			event.Str("server", redact(c.ConnectedUrl())).Msg("connected")
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			b.beginLifetime()
 			if err != nil {
 				b.log.Warn().Err(err).Msg("connection lost, reconnecting")
 			}
@@ -106,6 +119,7 @@ func Connect(cfg Config) (*Bus, error) {
 		b.log.Warn().Str("server", b.displayURL).Msg("server not reachable yet, waiting for it")
 	}
 	b.conn = conn
+	b.beginLifetime()
 	if b.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(requestTimeout)); err != nil {
 		conn.Close()
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -21,8 +22,8 @@ func TestConnectFailsWithoutAServer(t *testing.T) {
 	stopped := bustest.Server(t)
 	stopped.Stop()
 	for name, cfg := range map[string]bus.Config{
-		"closed port":  {URL: "nats://" + freeAddress(t)},
-		"of several":   {URL: "nats://" + freeAddress(t) + ",nats://" + freeAddress(t)},
+		"closed port":  {URL: "nats://" + testkit.Address(t)},
+		"of several":   {URL: "nats://" + testkit.Address(t) + ",nats://" + testkit.Address(t)},
 		"no such host": {URL: "nats://nqueens.invalid:4222"},
 		"no URL":       {URL: "nats://:port"},
 		"stopped":      {InProcess: stopped},
@@ -40,7 +41,7 @@ func TestConnectFailsWithoutAServer(t *testing.T) {
 // Neither errors nor logs contain a password, even if the address is malformed.
 func TestPasswordsAreHidden(t *testing.T) {
 	t.Parallel()
-	address := freeAddress(t)
+	address := testkit.Address(t)
 	for _, url := range []string{
 		"nats://queen:s3cret@" + address,
 		"nats://s3cret@" + address,
@@ -169,8 +170,12 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	s := bustest.Server(t)
 	b := bustest.Connect(t, s)
 	ensure(t, b)
-	queue, ctx := b.Queue(), within(t, 20*time.Millisecond)
-	if _, _, err := queue.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	queue := b.Queue()
+	if _, err := queue.Take(t.Context(), "n8-a", 1); err != nil {
+		t.Fatal(err)
+	}
+	queue.Park("n8-a")
+	if _, err := b.Telemetry().SubscribeBeats(func(run.Beat) {}); err != nil {
 		t.Fatal(err)
 	}
 	b.Close()
@@ -197,9 +202,11 @@ func TestRequestsAreBounded(t *testing.T) {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
 	defer cancel()
-	if err := b.Ensure(ctx); !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+	err = b.Ensure(ctx, "n8-a")
+	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		t.Errorf("error %v with a later deadline of the caller, whose context has error %v", err, ctx.Err())
 	}
+	says(t, "Ensure", err, tasks, "no answer within 5s", "permit")
 }
 
 // guardedServer starts a server that accepts the user queen with the password s3cret.
@@ -226,15 +233,4 @@ func startServer(t *testing.T, options *server.Options) *server.Server {
 		t.Fatal("the server is not ready")
 	}
 	return s
-}
-
-// freeAddress returns an address without a listener.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }

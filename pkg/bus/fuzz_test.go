@@ -19,56 +19,61 @@ import (
 // Any bytes may arrive. No decoder panics; what it returns is valid, of the subject's run,
 // and the same after another round trip.
 
-func FuzzDecodeTask(f *testing.F) {
+func FuzzDecodeChunk(f *testing.F) {
 	rng := testkit.Rand(f)
 	for range 20 {
-		task := randomTask(rng)
-		f.Add(taskSubject(task.Run), must(encodeTask(&task)))
+		c := randomChunk(rng)
+		f.Add(taskSubject(c.Run), must(encodeChunk(&c)))
 	}
-	m := taskMessage()
+	m := chunkMessage()
 	m.Protocol++
 	f.Add("nq.task.n8-a", must(proto.Marshal(m)))
 	f.Add("nq.result.n8-a", must(proto.Marshal(resultMessage())))
 	f.Add("", []byte{})
 	f.Add("nq.task.>", []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, subject string, data []byte) {
-		checkTask(t, subject, data)
+		checkChunk(t, subject, data)
 		if subject, data, ok := repaired(data); ok {
-			checkTask(t, subject, data)
+			checkChunk(t, subject, data)
 		}
 	})
 }
 
-func checkTask(t *testing.T, subject string, data []byte) {
-	task, err := decodeTask(subject, data)
+func checkChunk(t *testing.T, subject string, data []byte) {
+	c, err := decodeChunk(subject, data)
 	if err != nil {
 		return
 	}
-	if err := task.Validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		t.Fatalf("what is read is not valid: %v", err)
 	}
-	if taskSubject(task.Run) != subject {
-		t.Fatalf("a task of run %q is read on %q", task.Run, subject)
+	if taskSubject(c.Run) != subject {
+		t.Fatalf("a chunk of run %q is read on %q", c.Run, subject)
 	}
-	again, err := decodeTask(subject, must(encodeTask(&task)))
-	if err != nil || !reflect.DeepEqual(again, task) {
-		t.Fatalf("%+v sent again arrives as %+v (error %v)", task, again, err)
+	again, err := decodeChunk(subject, must(encodeChunk(&c)))
+	if err != nil || !reflect.DeepEqual(again, c) {
+		t.Fatalf("%+v sent again arrives as %+v (error %v)", c, again, err)
 	}
 }
 
-// repaired gives a task message its right subject, version and hash, as an attacker would:
-// random bytes would never pass the check of the hash.
+// repaired gives a chunk message its right subject, version, size and hashes, as an attacker
+// would: random bytes would never pass the check of the hashes.
 func repaired(data []byte) (subject string, _ []byte, ok bool) {
-	var m nqueensv1.Task
+	var m nqueensv1.Chunk
 	if proto.Unmarshal(data, &m) != nil || m.GetN() > queens.MaxN || len(m.GetAllow()) != int(m.GetN()) {
 		return "", nil, false
 	}
-	task := queens.Task{ID: m.GetId(), Board: queens.Board{N: int(m.GetN())}}
-	copy(task.Board.Allow[:], m.GetAllow())
-	for _, p := range m.GetPrefixes() {
-		task.Prefixes = append(task.Prefixes, queens.Prefix{Row: int(p.GetRow()), Cols: p.GetCols(), Left: p.GetLeft(), Right: p.GetRight()})
+	board := queens.Board{N: int(m.GetN())}
+	copy(board.Allow[:], m.GetAllow())
+	for i, task := range m.GetTasks() {
+		prefixes, err := decodePrefixes(task)
+		if err != nil {
+			return "", nil, false
+		}
+		t := queens.Task{ID: m.GetFirst() + uint64(i), Board: board, Prefixes: prefixes}
+		task.Hash = t.Hash()
 	}
-	m.Protocol, m.Hash = Protocol, task.Hash()
+	m.Protocol, m.Size = Protocol, uint32(len(m.GetTasks()))
 	data, err := proto.Marshal(&m)
 	return taskSubject(m.GetRun()), data, err == nil
 }
@@ -82,7 +87,7 @@ func FuzzDecodeResult(f *testing.F) {
 	m := resultMessage()
 	m.Protocol++
 	f.Add("nq.result.n8-a", must(proto.Marshal(m)))
-	f.Add("nq.task.n8-a", must(proto.Marshal(taskMessage())))
+	f.Add("nq.task.n8-a", must(proto.Marshal(chunkMessage())))
 	f.Add("", []byte{})
 	f.Fuzz(func(t *testing.T, subject string, data []byte) {
 		r, err := decodeResult(subject, data)
@@ -96,7 +101,7 @@ func FuzzDecodeResult(f *testing.F) {
 			t.Fatalf("a result of run %q is read on %q", r.Run, subject)
 		}
 		again, err := decodeResult(subject, must(encodeResult(&r)))
-		if err != nil || again != r {
+		if err != nil || !reflect.DeepEqual(again, r) {
 			t.Fatalf("%+v sent again arrives as %+v (error %v)", r, again, err)
 		}
 	})
@@ -127,6 +132,31 @@ func FuzzDecodeHeartbeat(f *testing.F) {
 	})
 }
 
+func FuzzDecodeBeat(f *testing.F) {
+	rng := testkit.Rand(f)
+	for range 20 {
+		b := randomBeat(rng)
+		f.Add(beatSubject(b.Run), must(encodeBeat(&b)))
+	}
+	m := beatMessage()
+	m.Protocol++
+	f.Add("nq.live.n8-a", must(proto.Marshal(m)))
+	f.Add("", []byte{})
+	f.Fuzz(func(t *testing.T, subject string, data []byte) {
+		b, err := decodeBeat(subject, data)
+		if err != nil {
+			return
+		}
+		if err := b.Validate(); err != nil || beatSubject(b.Run) != subject {
+			t.Fatalf("what is read on %q is not valid: %+v (error %v)", subject, b, err)
+		}
+		again, err := decodeBeat(subject, must(encodeBeat(&b)))
+		if err != nil || !reflect.DeepEqual(again, b) {
+			t.Fatalf("%+v sent again arrives as %+v (error %v)", b, again, err)
+		}
+	})
+}
+
 func FuzzDecodeRecord(f *testing.F) {
 	board := queens.FullBoard(2)
 	seed := storedRecord{Claim: "x", Record: run.Record{Run: "n8-a", State: run.Running, Epoch: 1, Manifest: queens.Manifest{
@@ -135,16 +165,17 @@ func FuzzDecodeRecord(f *testing.F) {
 	data := must(encodeRecord(seed))
 	f.Add("n8-a", data)
 	f.Add("n8-b", data)
-	f.Add("n8-a", bytes.Replace(data, []byte(`"protocol":1`), []byte(`"protocol":2`), 1))
+	f.Add("n8-a", bytes.Replace(data, []byte(`"protocol":2`), []byte(`"protocol":3`), 1))
 	f.Add("n8-a", bytes.Replace(data, []byte("running"), []byte("flying"), 1))
 	f.Add("n8-a", bytes.Replace(data, []byte(`"epoch":1`), []byte(`"epoch":0`), 1))
+	f.Add("n8-a", bytes.Replace(data, []byte(`"epoch":1`), []byte(`"epoch":18446744073709551615`), 1))
 	f.Add("", []byte("{}"))
 	f.Fuzz(func(t *testing.T, run string, data []byte) {
 		stored, err := decodeRecord(run, data)
 		if err != nil {
 			return
 		}
-		if err := stored.Manifest.Validate(); err != nil || stored.Run != run || stored.Epoch == 0 {
+		if err := stored.Manifest.Validate(); err != nil || stored.Run != run || stored.Epoch == 0 || stored.Epoch+1 == 0 {
 			t.Fatalf("what is read is not valid: %+v (error %v)", stored, err)
 		}
 		again, err := decodeRecord(run, must(encodeRecord(*stored)))
@@ -157,49 +188,69 @@ func FuzzDecodeRecord(f *testing.F) {
 
 // Random valid values, as seeds and for tests of round trips.
 
-func randomTask(rng *rand.Rand) queens.Task {
-	t := queens.Task{
-		Run:      randomRun(rng),
-		ID:       rng.Uint64() >> rng.IntN(64),
-		Attempt:  1 + rng.Uint32N(5),
-		Board:    queens.Board{N: 1 + rng.IntN(queens.MaxN)},
-		Prefixes: make([]queens.Prefix, 1+rng.IntN(40)),
+func randomChunk(rng *rand.Rand) queens.Chunk {
+	c := queens.Chunk{
+		Run:     randomRun(rng),
+		ID:      1 + rng.Uint64()>>(1+rng.IntN(63)),
+		Suspect: rng.IntN(2) == 1,
+		Board:   queens.Board{N: 1 + rng.IntN(queens.MaxN)},
+		First:   rng.Uint64() >> (1 + rng.IntN(63)),
+		Tasks:   make([][]queens.Prefix, 1+rng.IntN(5)),
 	}
-	for row := range t.Board.N {
-		t.Board.Allow[row] = rng.Uint32() & t.Board.Columns()
+	for row := range c.Board.N {
+		c.Board.Allow[row] = rng.Uint32() & c.Board.Columns()
 	}
-	for range rng.IntN(3) {
-		t.ExcludedWorkers = append(t.ExcludedWorkers, randomName(rng, 1))
-	}
-	for i := range t.Prefixes {
-		p := queens.Prefix{
-			Row:   rng.IntN(t.Board.N + 1),
-			Left:  rng.Uint32() & t.Board.Columns(),
-			Right: rng.Uint32() & t.Board.Columns(),
+	for i := range c.Tasks {
+		c.Tasks[i] = make([]queens.Prefix, 1+rng.IntN(20))
+		row, sameRow := rng.IntN(c.Board.N+1), rng.IntN(2) == 1
+		for j := range c.Tasks[i] {
+			if !sameRow {
+				row = rng.IntN(c.Board.N + 1)
+			}
+			p := queens.Prefix{Row: row, Left: rng.Uint32() & c.Board.Columns(), Right: rng.Uint32() & c.Board.Columns()}
+			for _, column := range rng.Perm(c.Board.N)[:row] {
+				p.Cols |= 1 << column
+			}
+			c.Tasks[i][j] = p
 		}
-		for _, column := range rng.Perm(t.Board.N)[:p.Row] {
-			p.Cols |= 1 << column
-		}
-		t.Prefixes[i] = p
 	}
-	return t
+	return c
 }
 
 func randomRun(rng *rand.Rand) string {
 	return run.NewName(1+rng.IntN(queens.MaxN), time.Unix(rng.Int64N(1<<32), 0))
 }
 
-func randomResult(rng *rand.Rand) queens.Result {
-	return queens.Result{
-		Run:     randomRun(rng),
-		Task:    rng.Uint64() >> rng.IntN(64),
-		Hash:    rng.Uint64(),
-		Attempt: 1 + rng.Uint32N(5),
-		Count:   rng.Uint64() >> rng.IntN(64),
-		Worker:  randomName(rng, 1),
-		Kernel:  randomName(rng, 1),
-		Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
+func randomResult(rng *rand.Rand) queens.ChunkResult {
+	r := queens.ChunkResult{
+		Run:    randomRun(rng),
+		Chunk:  1 + rng.Uint64()>>(1+rng.IntN(63)),
+		First:  rng.Uint64() >> (1 + rng.IntN(63)),
+		Worker: randomName(rng, 1),
 	}
+	kernel := randomName(rng, 1)
+	for range 1 + rng.IntN(8) {
+		if rng.IntN(3) == 0 {
+			kernel = randomName(rng, 1)
+		}
+		r.Counts = append(r.Counts, queens.TaskCount{
+			Hash: rng.Uint64(), Count: rng.Uint64() >> rng.IntN(64), Kernel: kernel,
+			Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
+		})
+	}
+	return r
+}
+
+func randomBeat(rng *rand.Rand) run.Beat {
+	b := run.Beat{
+		Run: randomRun(rng), Epoch: 1 + rng.Uint64()>>(2+rng.IntN(61)),
+		State:   []run.State{run.Running, run.Stopped, run.Complete, run.Cancelled}[rng.IntN(4)],
+		Waiting: rng.IntN(1 << 20), Weight: rng.IntN(5), Threads: rng.IntN(1 << 20),
+	}
+	for range rng.IntN(5) {
+		b.Obsolete = append(b.Obsolete, rng.Uint64()|1)
+	}
+	return b
 }
 
 func randomHeartbeat(rng *rand.Rand) run.Heartbeat {
@@ -211,8 +262,9 @@ func randomHeartbeat(rng *rand.Rand) run.Heartbeat {
 		Leaving: rng.IntN(2) == 1,
 	}
 	for range rng.IntN(4) {
-		h.Held = append(h.Held, run.ActiveTask{
-			Run: randomRun(rng), Task: rng.Uint64() >> rng.IntN(64), Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
+		h.Held = append(h.Held, run.HeldChunk{
+			Run: randomRun(rng), Chunk: rng.Uint64()>>rng.IntN(64) | 1, Searching: rng.IntN(2) == 1,
+			Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
 		})
 	}
 	return h

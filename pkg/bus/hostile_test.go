@@ -16,56 +16,71 @@ import (
 // Well-formed messages with impossible content are rejected with the reason, before anything
 // is computed from the content.
 
-func TestHostileTasksAreRejected(t *testing.T) {
-	wide := func(p *nqueensv1.Prefix) func(*nqueensv1.Task) {
-		return func(m *nqueensv1.Task) { m.Prefixes[1] = p }
+func TestHostileChunksAreRejected(t *testing.T) {
+	task := func(change func(*nqueensv1.TaskPrefixes)) func(*nqueensv1.Chunk) {
+		return func(m *nqueensv1.Chunk) { change(m.Tasks[1]) }
+	}
+	prefix := func(row, cols, left, right uint32) func(*nqueensv1.Chunk) {
+		return task(func(m *nqueensv1.TaskPrefixes) {
+			m.Row, m.Cols, m.Left, m.Right = []uint32{row}, []uint32{cols}, []uint32{left}, []uint32{right}
+		})
 	}
 	for name, c := range map[string]struct {
-		change func(*nqueensv1.Task)
+		change func(*nqueensv1.Chunk)
 		want   string
 	}{
-		"no side":                  {func(m *nqueensv1.Task) { m.N, m.Allow = 0, nil }, "from 1 to 32, not 0"},
-		"side 33":                  {func(m *nqueensv1.Task) { m.N, m.Allow = 33, make([]uint32, 33) }, "side 33"},
-		"side 2^32-1":              {func(m *nqueensv1.Task) { m.N = math.MaxUint32 }, "side 4294967295"},
-		"too few rows":             {func(m *nqueensv1.Task) { m.Allow = m.Allow[1:] }, "side 8 with 7 rows"},
-		"too many rows":            {func(m *nqueensv1.Task) { m.Allow = append(m.Allow, 0) }, "side 8 with 9 rows"},
-		"many rows":                {func(m *nqueensv1.Task) { m.Allow = make([]uint32, 100_000) }, "with 100000 rows"},
-		"no rows":                  {func(m *nqueensv1.Task) { m.Allow = nil }, "side 8 with 0 rows"},
-		"squares beyond the board": {func(m *nqueensv1.Task) { m.Allow[3] = 1 << 8 }, "beyond a board of side 8"},
-		"columns beyond the board": {wide(&nqueensv1.Prefix{Row: 1, Cols: 1 << 8}), "passes a board of side 8"},
-		"left beyond the board":    {wide(&nqueensv1.Prefix{Left: 1 << 31}), "passes a board of side 8"},
-		"right beyond the board":   {wide(&nqueensv1.Prefix{Right: 1 << 8}), "passes a board of side 8"},
-		"a row beyond the board":   {wide(&nqueensv1.Prefix{Row: 9, Cols: 0x1ff}), "9 rows on a board of side 8"},
-		"row 2^31":                 {wide(&nqueensv1.Prefix{Row: 1 << 31}), "rows on a board of side 8"},
-		"row 2^32-1":               {wide(&nqueensv1.Prefix{Row: math.MaxUint32}), "rows on a board of side 8"},
-		"fewer columns than rows":  {wide(&nqueensv1.Prefix{Row: 2, Cols: 1}), "2 rows with 1 columns"},
-		"more columns than rows":   {wide(&nqueensv1.Prefix{Row: 1, Cols: 3}), "1 rows with 2 columns"},
-		"no prefix":                {func(m *nqueensv1.Task) { m.Prefixes = nil }, "0 prefixes"},
-		"too many prefixes": {func(m *nqueensv1.Task) {
-			m.Prefixes = make([]*nqueensv1.Prefix, queens.MaxBatch+1)
-			for i := range m.Prefixes {
-				m.Prefixes[i] = &nqueensv1.Prefix{}
-			}
-		}, "16385 prefixes"},
-		"kept from too many":     {func(m *nqueensv1.Task) { m.ExcludedWorkers = make([]string, queens.MaxExcludedWorkers+1) }, "excludes 65 workers"},
-		"no attempt":             {func(m *nqueensv1.Task) { m.Attempt = 0 }, "no attempt number"},
-		"no run":                 {func(m *nqueensv1.Task) { m.Run = "" }, "run name"},
-		"a run of two tokens":    {func(m *nqueensv1.Task) { m.Run = "n8.a" }, "run name"},
-		"a wild run":             {func(m *nqueensv1.Task) { m.Run = "*" }, "run name"},
-		"every run":              {func(m *nqueensv1.Task) { m.Run = ">" }, "run name"},
-		"a run that is a path":   {func(m *nqueensv1.Task) { m.Run = "../../etc" }, "run name"},
-		"a run that is a flag":   {func(m *nqueensv1.Task) { m.Run = "-rf" }, "run name"},
-		"a run in capitals":      {func(m *nqueensv1.Task) { m.Run = "N8" }, "run name"},
-		"a run with a line feed": {func(m *nqueensv1.Task) { m.Run = "n8\n" }, "run name"},
-		"a run of 65 letters":    {func(m *nqueensv1.Task) { m.Run = strings.Repeat("n", 65) }, "run name"},
-		"a giant run":            {func(m *nqueensv1.Task) { m.Run = strings.Repeat("n", 1<<20) }, "run name"},
+		"no side":                  {func(m *nqueensv1.Chunk) { m.N, m.Allow = 0, nil }, "from 1 to 32, not 0"},
+		"side 33":                  {func(m *nqueensv1.Chunk) { m.N, m.Allow = 33, make([]uint32, 33) }, "side 33"},
+		"side 2^32-1":              {func(m *nqueensv1.Chunk) { m.N = math.MaxUint32 }, "side 4294967295"},
+		"too few rows":             {func(m *nqueensv1.Chunk) { m.Allow = m.Allow[1:] }, "side 8 with 7 rows"},
+		"too many rows":            {func(m *nqueensv1.Chunk) { m.Allow = append(m.Allow, 0) }, "side 8 with 9 rows"},
+		"many rows":                {func(m *nqueensv1.Chunk) { m.Allow = make([]uint32, 100_000) }, "with 100000 rows"},
+		"no rows":                  {func(m *nqueensv1.Chunk) { m.Allow = nil }, "side 8 with 0 rows"},
+		"squares beyond the board": {func(m *nqueensv1.Chunk) { m.Allow[3] = 1 << 8 }, "beyond a board of side 8"},
+		"columns beyond the board": {prefix(1, 1<<8, 0, 0), "passes a board of side 8"},
+		"left beyond the board":    {prefix(0, 0, 1<<31, 0), "passes a board of side 8"},
+		"right beyond the board":   {prefix(0, 0, 0, 1<<8), "passes a board of side 8"},
+		"a row beyond the board":   {prefix(9, 0x1ff, 0, 0), "9 rows on a board of side 8"},
+		"row 2^31":                 {prefix(1<<31, 0, 0, 0), "rows on a board of side 8"},
+		"row 2^32-1":               {prefix(math.MaxUint32, 0, 0, 0), "rows on a board of side 8"},
+		"fewer columns than rows":  {prefix(2, 1, 0, 0), "2 rows with 1 columns"},
+		"more columns than rows":   {prefix(1, 3, 0, 0), "1 rows with 2 columns"},
+		"no prefix":                {task(func(m *nqueensv1.TaskPrefixes) { m.Reset() }), "0 prefixes"},
+		"a row alone":              {task(func(m *nqueensv1.TaskPrefixes) { cut(m, 0) }), "0 prefixes"},
+		"no row":                   {task(func(m *nqueensv1.TaskPrefixes) { m.Row = nil }), "with 0 rows"},
+		"a row too many":           {task(func(m *nqueensv1.TaskPrefixes) { m.Row = []uint32{1, 1, 1} }), "with 3 rows"},
+		"a column less":            {task(func(m *nqueensv1.TaskPrefixes) { m.Cols = m.Cols[1:] }), "lists of 1, 2 and 2"},
+		"a left diagonal less":     {task(func(m *nqueensv1.TaskPrefixes) { m.Left = m.Left[1:] }), "lists of 2, 1 and 2"},
+		"a right diagonal more":    {task(func(m *nqueensv1.TaskPrefixes) { m.Right = append(m.Right, 0) }), "lists of 2, 2 and 3"},
+		"too many prefixes": {task(func(m *nqueensv1.TaskPrefixes) {
+			many := make([]uint32, queens.MaxBatch+1)
+			m.Row, m.Cols, m.Left, m.Right = []uint32{0}, many, many, many
+		}), "16385 prefixes"},
+		"no id":    {func(m *nqueensv1.Chunk) { m.Id = 0 }, "has no id"},
+		"no tasks": {func(m *nqueensv1.Chunk) { m.Size, m.Tasks = 0, nil }, "0 tasks"},
+		"too many tasks": {func(m *nqueensv1.Chunk) {
+			m.Size, m.Tasks = queens.MaxChunk+1, make([]*nqueensv1.TaskPrefixes, queens.MaxChunk+1)
+		}, "4097 tasks"},
+		"a task less":            {func(m *nqueensv1.Chunk) { m.Tasks = m.Tasks[:1] }, "chunk of 2 tasks has 1"},
+		"a task more":            {func(m *nqueensv1.Chunk) { m.Size = 1 }, "chunk of 1 tasks has 2"},
+		"ids that overflow":      {func(m *nqueensv1.Chunk) { m.First = math.MaxUint64 }, "overflow"},
+		"no run":                 {func(m *nqueensv1.Chunk) { m.Run = "" }, "run name"},
+		"a run of two tokens":    {func(m *nqueensv1.Chunk) { m.Run = "n8.a" }, "run name"},
+		"a wild run":             {func(m *nqueensv1.Chunk) { m.Run = "*" }, "run name"},
+		"every run":              {func(m *nqueensv1.Chunk) { m.Run = ">" }, "run name"},
+		"a run that is a path":   {func(m *nqueensv1.Chunk) { m.Run = "../../etc" }, "run name"},
+		"a run that is a flag":   {func(m *nqueensv1.Chunk) { m.Run = "-rf" }, "run name"},
+		"a run in capitals":      {func(m *nqueensv1.Chunk) { m.Run = "N8" }, "run name"},
+		"a run with a line feed": {func(m *nqueensv1.Chunk) { m.Run = "n8\n" }, "run name"},
+		"a run of 65 letters":    {func(m *nqueensv1.Chunk) { m.Run = strings.Repeat("n", 65) }, "run name"},
+		"a giant run":            {func(m *nqueensv1.Chunk) { m.Run = strings.Repeat("n", 1<<20) }, "run name"},
 	} {
-		m := taskMessage()
+		m := chunkMessage()
 		c.change(m)
-		task, err := decodeTask(taskSubject(m.Run), must(proto.Marshal(m)))
+		chunk, err := decodeChunk(taskSubject(m.Run), must(proto.Marshal(m)))
 		checkRejected(t, name, c.want, err)
-		if len(task.Prefixes) != 0 || task.Run != "" {
-			t.Errorf("%s: a task comes with the error", name)
+		if len(chunk.Tasks) != 0 || chunk.Run != "" {
+			t.Errorf("%s: a chunk comes with the error", name)
 		}
 	}
 }
@@ -73,25 +88,58 @@ func TestHostileTasksAreRejected(t *testing.T) {
 func TestHostileResultsAreRejected(t *testing.T) {
 	giant := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct {
-		change func(*nqueensv1.Result)
+		change func(*nqueensv1.ChunkResult)
 		want   string
 	}{
-		"no run":                {func(m *nqueensv1.Result) { m.Run = "" }, "run name"},
-		"every run":             {func(m *nqueensv1.Result) { m.Run = ">" }, "run name"},
-		"a giant run":           {func(m *nqueensv1.Result) { m.Run = giant }, "run name"},
-		"no attempt":            {func(m *nqueensv1.Result) { m.Attempt = 0 }, "no attempt number"},
-		"no worker":             {func(m *nqueensv1.Result) { m.Worker = "" }, "does not name its worker"},
-		"a worker of 129 bytes": {func(m *nqueensv1.Result) { m.Worker = giant[:129] }, "worker name of 129 bytes"},
-		"a giant worker":        {func(m *nqueensv1.Result) { m.Worker = giant }, "worker name of 1048576 bytes"},
-		"no kernel":             {func(m *nqueensv1.Result) { m.Kernel = "" }, "does not name its worker and kernel"},
-		"a giant kernel":        {func(m *nqueensv1.Result) { m.Kernel = giant }, "kernel name of 1048576 bytes"},
-		"negative time":         {func(m *nqueensv1.Result) { m.ElapsedNs = 1 << 63 }, "negative time"},
-		"all bits of time":      {func(m *nqueensv1.Result) { m.ElapsedNs = math.MaxUint64 }, "negative time"},
+		"no run":                {func(m *nqueensv1.ChunkResult) { m.Run = "" }, "run name"},
+		"every run":             {func(m *nqueensv1.ChunkResult) { m.Run = ">" }, "run name"},
+		"a giant run":           {func(m *nqueensv1.ChunkResult) { m.Run = giant }, "run name"},
+		"no chunk":              {func(m *nqueensv1.ChunkResult) { m.Chunk = 0 }, "names no chunk"},
+		"no counts":             {func(m *nqueensv1.ChunkResult) { m.Counts = nil }, "0 counts"},
+		"too many counts":       {func(m *nqueensv1.ChunkResult) { m.Counts = make([]*nqueensv1.TaskCount, queens.MaxChunk+1) }, "4097 counts"},
+		"ids that overflow":     {func(m *nqueensv1.ChunkResult) { m.First = math.MaxUint64 }, "overflow"},
+		"no worker":             {func(m *nqueensv1.ChunkResult) { m.Worker = "" }, "does not name its worker"},
+		"a worker of 129 bytes": {func(m *nqueensv1.ChunkResult) { m.Worker = giant[:129] }, "worker name of 129 bytes"},
+		"a giant worker":        {func(m *nqueensv1.ChunkResult) { m.Worker = giant }, "worker name of 1048576 bytes"},
+		"no kernel":             {func(m *nqueensv1.ChunkResult) { m.Counts[0].Kernel = "" }, "does not name its worker and kernel"},
+		"a giant kernel":        {func(m *nqueensv1.ChunkResult) { m.Counts[1].Kernel = giant }, "kernel name of 1048576 bytes"},
+		"negative time":         {func(m *nqueensv1.ChunkResult) { m.Counts[1].ElapsedNs = 1 << 63 }, "negative time"},
+		"all bits of time":      {func(m *nqueensv1.ChunkResult) { m.Counts[0].ElapsedNs = math.MaxUint64 }, "negative time"},
 	} {
 		m := resultMessage()
 		c.change(m)
 		_, err := decodeResult(resultSubject(m.Run), must(proto.Marshal(m)))
 		checkRejected(t, name, c.want, err)
+	}
+}
+
+func TestHostileBeatsAreRejected(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*nqueensv1.Beat)
+		want   string
+	}{
+		"no run":             {func(m *nqueensv1.Beat) { m.Run = "" }, "run name"},
+		"every run":          {func(m *nqueensv1.Beat) { m.Run = ">" }, "run name"},
+		"a giant run":        {func(m *nqueensv1.Beat) { m.Run = strings.Repeat("n", 1<<20) }, "run name"},
+		"no epoch":           {func(m *nqueensv1.Beat) { m.Epoch = 0 }, "the epoch 0"},
+		"no state":           {func(m *nqueensv1.Beat) { m.State = "" }, "state"},
+		"another state":      {func(m *nqueensv1.Beat) { m.State = "flying" }, "flying"},
+		"weight 5":           {func(m *nqueensv1.Beat) { m.Weight = 5 }, "weight 5"},
+		"2^32-1 waiting":     {func(m *nqueensv1.Beat) { m.Waiting = math.MaxUint32 }, "out of range"},
+		"2^31-1 waiting":     {func(m *nqueensv1.Beat) { m.Waiting = math.MaxInt32 }, "chunks waiting"},
+		"2^31 threads":       {func(m *nqueensv1.Beat) { m.Threads = 1 << 31 }, "out of range"},
+		"too many obsolete":  {func(m *nqueensv1.Beat) { m.Obsolete = make([]uint64, run.MaxObsolete+1) }, "4097 obsolete"},
+		"no protocol":        {func(m *nqueensv1.Beat) { m.Protocol = 0 }, "without a protocol version"},
+		"the first protocol": {func(m *nqueensv1.Beat) { m.Protocol = 1 }, "version 1"},
+		"a run with a space": {func(m *nqueensv1.Beat) { m.Run = "n8 a" }, "run name"},
+	} {
+		m := beatMessage()
+		c.change(m)
+		b, err := decodeBeat(beatSubject(m.Run), must(proto.Marshal(m)))
+		checkRejected(t, name, c.want, err)
+		if b.Run != "" {
+			t.Errorf("%s: a beat comes with the error", name)
+		}
 	}
 }
 
@@ -107,11 +155,15 @@ func TestHostileHeartbeatsAreRejected(t *testing.T) {
 		"a giant kernel":        {func(m *nqueensv1.Heartbeat) { m.Kernel = giant }, "kernel name of 1048576 bytes"},
 		"no threads":            {func(m *nqueensv1.Heartbeat) { m.Threads = 0 }, "with 0 threads"},
 		"65537 threads":         {func(m *nqueensv1.Heartbeat) { m.Threads = 1<<16 + 1 }, "with 65537 threads"},
-		"a task of no run":      {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.ActiveTask{{}} }, "run name"},
-		"a task of every run":   {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.ActiveTask{{Run: "n8-a"}, {Run: ">"}} }, "run name"},
-		"held a negative time":  {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.ActiveTask{{Run: "n8-a", ElapsedNs: 1 << 63}} }, "negative time"},
-		"too many tasks":        {func(m *nqueensv1.Heartbeat) { m.Held = make([]*nqueensv1.ActiveTask, 1<<16+1) }, "with 65537 tasks"},
-		"2^32-1 threads":        {func(m *nqueensv1.Heartbeat) { m.Threads = math.MaxUint32 }, "threads, not 1 to"},
+		"a chunk of no run":     {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.HeldChunk{{}} }, "run name"},
+		"a chunk of every run": {func(m *nqueensv1.Heartbeat) {
+			m.Held = []*nqueensv1.HeldChunk{{Run: "n8-a", Chunk: 1}, {Run: ">", Chunk: 1}}
+		}, "run name"},
+		"held a negative time": {func(m *nqueensv1.Heartbeat) {
+			m.Held = []*nqueensv1.HeldChunk{{Run: "n8-a", Chunk: 1, ElapsedNs: 1 << 63}}
+		}, "negative time"},
+		"too many chunks": {func(m *nqueensv1.Heartbeat) { m.Held = make([]*nqueensv1.HeldChunk, run.MaxHeld+1) }, "of 4097 chunks"},
+		"2^32-1 threads":  {func(m *nqueensv1.Heartbeat) { m.Threads = math.MaxUint32 }, "threads, not 1 to"},
 	} {
 		m := heartbeatMessage()
 		c.change(m)
@@ -131,19 +183,28 @@ func checkRejected(t *testing.T, name, want string, err error) {
 	}
 }
 
-// taskMessage returns a valid task of side 8 and two prefixes, for a test to change.
-func taskMessage() *nqueensv1.Task {
+// chunkMessage returns a valid chunk of side 8 with two tasks of two prefixes, for a test to
+// change.
+func chunkMessage() *nqueensv1.Chunk {
 	board := queens.FullBoard(8)
-	t := queens.Task{Run: "n8-a", ID: 3, Attempt: 1, Board: board, Prefixes: []queens.Prefix{
-		queens.Prefix{}.Place(&board, 1),
-		queens.Prefix{}.Place(&board, 2),
-	}}
-	return reread(must(encodeTask(&t)), new(nqueensv1.Task))
+	prefixes := make([]queens.Prefix, 4)
+	for i := range prefixes {
+		prefixes[i] = queens.Prefix{}.Place(&board, 1<<i)
+	}
+	c := queens.Chunk{Run: "n8-a", ID: 7, Board: board, First: 3, Tasks: [][]queens.Prefix{prefixes[:2], prefixes[2:]}}
+	return reread(must(encodeChunk(&c)), new(nqueensv1.Chunk))
 }
 
-func resultMessage() *nqueensv1.Result {
-	r := queens.Result{Run: "n8-a", Task: 3, Hash: 1, Attempt: 1, Count: 4, Worker: "w", Kernel: "generic", Elapsed: 1}
-	return reread(must(encodeResult(&r)), new(nqueensv1.Result))
+func resultMessage() *nqueensv1.ChunkResult {
+	r := queens.ChunkResult{Run: "n8-a", Chunk: 7, First: 3, Worker: "w", Counts: []queens.TaskCount{
+		{Hash: 1, Count: 4, Kernel: "generic", Elapsed: 1}, {Hash: 2, Count: 5, Kernel: "generic", Elapsed: 2},
+	}}
+	return reread(must(encodeResult(&r)), new(nqueensv1.ChunkResult))
+}
+
+func beatMessage() *nqueensv1.Beat {
+	b := run.Beat{Run: "n8-a", Epoch: 1, State: run.Running, Waiting: 5, Weight: 1, Threads: 2, Obsolete: []uint64{7}}
+	return reread(must(encodeBeat(&b)), new(nqueensv1.Beat))
 }
 
 func heartbeatMessage() *nqueensv1.Heartbeat {

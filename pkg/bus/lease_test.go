@@ -9,51 +9,67 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-func TestReleasedTasksAreRedeliveredAtOnce(t *testing.T) {
+func TestReleasedChunksAreRedeliveredAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, lease(time.Hour))
-	publishTask(t, s.bus, task("n8-a", 7))
-	_, lease := take(t, queue(t, s.bus))
-	taken := follow(t, queue(t, s.other))
-	s.waiting(t)
-	if err := lease.Release(); err != nil {
+	publish(t, s.bus, chunk("n8-a", 7))
+	loan := take(t, queue(t, s.bus), "n8-a")
+	other := queue(t, s.other)
+	other.Park("n8-a")
+	s.waiting(t, "n8-a")
+	if err := loan.Lease.Release(); err != nil {
 		t.Fatal(err)
 	}
-	check(t, "the task that comes", receive(t, taken, "the task").ID, 7)
+	check(t, "the chunk that comes", receive(t, other.Parked(), "the chunk").Chunk.ID, 7)
 }
 
-// A task counts as redelivered whether its lease was released or has lapsed.
-func TestRedeliveredReportsEarlierDeliveries(t *testing.T) {
+// Nobody can take a postponed chunk before the delay has passed; then it comes.
+func TestPostponedChunksComeLater(t *testing.T) {
+	t.Parallel()
+	const delay = time.Second
+	s := newScene(t, lease(time.Hour))
+	publish(t, s.bus, chunk("n8-a", 7))
+	q := queue(t, s.bus)
+	loan := take(t, q, "n8-a")
+	start := time.Now()
+	if err := loan.Lease.Postpone(delay); err != nil {
+		t.Fatal(err)
+	}
+	again := take(t, q, "n8-a")
+	if since := time.Since(start); since < delay*9/10 {
+		t.Errorf("it comes again after %v", since)
+	}
+	check(t, "redelivered", again.Lease.Redelivered(), 1)
+}
+
+// Redelivered counts deliveries whether the lease was released or has lapsed.
+func TestRedeliveredCountsEarlierDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, lease(300*time.Millisecond))
-	publishTask(t, s.bus, task("n8-a", 7))
-	_, first := take(t, queue(t, s.bus))
-	check(t, "redelivered at first", first.Redelivered(), false)
+	publish(t, s.bus, chunk("n8-a", 7))
+	one, other := queue(t, s.bus), queue(t, s.other)
+	first := take(t, one, "n8-a").Lease
+	check(t, "redelivered at first", first.Redelivered(), 0)
 	if err := first.Release(); err != nil {
 		t.Fatal(err)
 	}
-	_, second := take(t, queue(t, s.other))
-	check(t, "redelivered after a release", second.Redelivered(), true)
-	_, third := take(t, queue(t, s.bus))
-	check(t, "redelivered after its lease lapsed", third.Redelivered(), true)
-	publishTask(t, s.bus, task("n8-a", 8))
-	other, fourth := take(t, queue(t, s.other))
-	check(t, "the task that comes", other.ID, 8)
-	check(t, "another task redelivered", fourth.Redelivered(), false)
+	check(t, "redelivered after a release", take(t, other, "n8-a").Lease.Redelivered(), 1)
+	check(t, "redelivered after its lease lapsed", take(t, one, "n8-a").Lease.Redelivered(), 2)
+	publish(t, s.bus, chunk("n8-b", 8))
+	check(t, "another chunk redelivered", take(t, other, "n8-b").Lease.Redelivered(), 0)
 }
 
-func TestAckRemovesTheTask(t *testing.T) {
+func TestAckRemovesTheChunk(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	publishTask(t, s.bus, task("n8-a", 7))
-	publishTask(t, s.bus, task("n8-a", 8))
-	_, lease := take(t, queue(t, s.bus))
-	if err := lease.Ack(t.Context()); err != nil {
+	publish(t, s.bus, chunk("n8-a", 7))
+	publish(t, s.bus, chunk("n8-a", 8))
+	if err := take(t, queue(t, s.bus), "n8-a").Lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	// Without waiting: the server has confirmed the ack.
 	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
-	check(t, "tasks held", s.consumer(t).NumAckPending, 0)
+	check(t, "chunks held", s.consumer(t, "n8-a").NumAckPending, 0)
 }
 
 // A lease lasts as long as it is extended, and lapses when it is not.
@@ -72,19 +88,20 @@ func TestLeasesLapseUnlessExtended(t *testing.T) {
 func leaseLastsWhileExtended(t *testing.T) bool {
 	const length = time.Second
 	s := newScene(t, lease(length))
-	publishTask(t, s.bus, task("n8-a", 7))
+	publish(t, s.bus, chunk("n8-a", 7))
 	extended := time.Now()
-	_, held := take(t, queue(t, s.bus))
-	taken := follow(t, queue(t, s.other))
+	held := take(t, queue(t, s.bus), "n8-a").Lease
+	other := queue(t, s.other)
+	other.Park("n8-a")
 	checkLapse := func() {
 		t.Helper()
 		if since := time.Since(extended); since < length*9/10 {
-			t.Fatalf("another worker has the task %v after its lease was extended by %v", since, length)
+			t.Fatalf("another worker has the chunk %v after its lease was extended by %v", since, length)
 		}
 	}
 	for deadline := extended.Add(2 * length); time.Now().Before(deadline); {
 		select {
-		case <-taken:
+		case <-other.Parked():
 			checkLapse()
 			return false
 		case <-time.After(length / 4):
@@ -94,19 +111,20 @@ func leaseLastsWhileExtended(t *testing.T) bool {
 			}
 		}
 	}
-	receive(t, taken, "the task, after its lease has lapsed")
+	receive(t, other.Parked(), "the chunk, after its lease has lapsed")
 	checkLapse()
 	return true
 }
 
-// A worker that was suspended beyond its lease acknowledges a task that another worker
-// has by then: the task is removed, and both acks succeed.
+// A worker that was suspended beyond its lease acknowledges a chunk that another worker
+// has by then: the chunk is removed, and both acks succeed.
 func TestLateAckIsHarmless(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, lease(300*time.Millisecond))
-	publishTask(t, s.bus, task("n8-a", 7))
-	_, late := take(t, queue(t, s.bus))
-	_, second := take(t, queue(t, s.other))
+	publish(t, s.bus, chunk("n8-a", 7))
+	one := queue(t, s.bus)
+	late := take(t, one, "n8-a").Lease
+	second := take(t, queue(t, s.other), "n8-a").Lease
 	if err := late.Extend(); err != nil {
 		t.Errorf("extend the lapsed lease: %v", err)
 	}
@@ -116,20 +134,19 @@ func TestLateAckIsHarmless(t *testing.T) {
 	if err := second.Ack(t.Context()); err != nil {
 		t.Errorf("second ack: %v", err)
 	}
-	testkit.Eventually(t, "the task is gone", func() bool {
+	testkit.Eventually(t, "the chunk is gone", func() bool {
 		return s.stored(t, tasks, "nq.task.n8-a") == 0
 	})
-	publishTask(t, s.bus, task("n8-a", 8))
-	got, _ := take(t, queue(t, s.bus))
-	check(t, "the task that comes", got.ID, 8)
+	publish(t, s.bus, chunk("n8-a", 8))
+	check(t, "the chunk that comes", take(t, one, "n8-a").Chunk.ID, 8)
 }
 
 // Ack returns when its context ends, without a server too.
 func TestAckEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	publishTask(t, s.bus, task("n8-a", 7))
-	_, lease := take(t, queue(t, s.bus))
+	publish(t, s.bus, chunk("n8-a", 7))
+	lease := take(t, queue(t, s.bus), "n8-a").Lease
 	s.server.Stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
@@ -137,4 +154,16 @@ func TestAckEndsWithItsContext(t *testing.T) {
 	if err := lease.Ack(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
+}
+
+// Ack of a chunk whose run was removed fails at once, and says so.
+func TestAckFailsAfterTheRunWasRemoved(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	publish(t, s.bus, chunk("n8-a", 7))
+	lease := take(t, queue(t, s.bus), "n8-a").Lease
+	if err := s.other.Tasks().Remove(t.Context(), "n8-a"); err != nil {
+		t.Fatal(err)
+	}
+	says(t, "ack", lease.Ack(t.Context()), "nq.task.n8-a", "does not exist any more")
 }

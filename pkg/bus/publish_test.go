@@ -10,24 +10,25 @@ import (
 
 // A message that is sent again because its acknowledgement was lost is stored once, at the
 // sequence of the first.
-func TestRepublishedAttemptIsStoredOnce(t *testing.T) {
+func TestRepublishedChunkIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	first := publishTask(t, s.bus, task("n8-a", 7))
-	check(t, "the sequence of the duplicate", publishTask(t, s.bus, task("n8-a", 7)), first)
+	first := publish(t, s.bus, chunk("n8-a", 7))
+	check(t, "the sequence of the duplicate", publish(t, s.bus, chunk("n8-a", 7)), first)
+	check(t, "the sequence of the duplicate of another process", publish(t, s.other, chunk("n8-a", 7)), first)
 	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
 }
 
-// Another attempt, another task or another run is no duplicate.
-func TestDifferentTasksAreAllStored(t *testing.T) {
+// Another chunk of the same tasks, another chunk or another run is no duplicate.
+func TestDifferentChunksAreAllStored(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	sequences := map[uint64]bool{publishTask(t, s.bus, task("n8-a", 7)): true}
-	again := task("n8-a", 7)
-	again.Attempt = 2
-	sequences[publishTask(t, s.bus, again)] = true
-	sequences[publishTask(t, s.bus, task("n8-a", 8))] = true
-	sequences[publishTask(t, s.bus, task("n8-b", 7))] = true
+	sequences := map[uint64]bool{publish(t, s.bus, chunk("n8-a", 7)): true}
+	again := chunk("n8-a", 7)
+	again.ID = 9
+	sequences[publish(t, s.bus, again)] = true
+	sequences[publish(t, s.bus, chunk("n8-a", 8))] = true
+	sequences[publish(t, s.bus, chunk("n8-b", 7))] = true
 	check(t, "sequences", len(sequences), 4)
 	check(t, "messages of the run", s.stored(t, tasks, "nq.task.n8-a"), 3)
 	check(t, "messages of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
@@ -41,22 +42,17 @@ func TestRepublishedResultIsStoredOnce(t *testing.T) {
 	check(t, "messages stored", s.stored(t, results, "nq.result.n8-a"), 1)
 }
 
-// What a restarted coordinator or worker publishes is no duplicate of what its predecessor
-// published.
-func TestDeduplicationIsPerConnection(t *testing.T) {
+// What a restarted worker publishes is no duplicate of what its predecessor published.
+func TestResultsAreDuplicatesOnlyOfOneConnection(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	first := publishTask(t, s.bus, task("n8-a", 7))
-	if second := publishTask(t, s.other, task("n8-a", 7)); second == first {
-		t.Errorf("the task of another connection has the same sequence %d", second)
-	}
 	publishResult(t, s.bus, result("n8-a", 7))
 	publishResult(t, s.other, result("n8-a", 7))
-	check(t, "tasks stored", s.stored(t, tasks, "nq.task.n8-a"), 2)
 	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 2)
 }
 
-// Results of different workers for one task are all stored: the coordinator compares them.
+// Results of different workers for one chunk are all stored: the coordinator compares them.
+// So are one worker's counts of some tasks of a chunk, and of all of them later.
 func TestDifferentResultsAreAllStored(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -64,52 +60,51 @@ func TestDifferentResultsAreAllStored(t *testing.T) {
 	other := result("n8-a", 7)
 	other.Worker = "other"
 	publishResult(t, s.bus, other)
-	again := result("n8-a", 7)
-	again.Attempt = 2
-	publishResult(t, s.bus, again)
+	some := result("n8-a", 7)
+	some.Counts = some.Counts[:1]
+	publishResult(t, s.bus, some)
 	publishResult(t, s.bus, result("n8-a", 8))
 	check(t, "messages of the run", s.stored(t, results, "nq.result.n8-a"), 4)
 }
 
-// A full queue rejects a task rather than drop one that it has.
-func TestFullTaskQueueRejects(t *testing.T) {
+// A full queue rejects a chunk rather than drop one that it has.
+func TestFullQueueRejects(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	limited := s.stream(t, tasks).Config
 	limited.MaxMsgsPerSubject = 2
 	update(t, s, limited)
-	publishTask(t, s.bus, task("n8-a", 0))
-	publishTask(t, s.bus, task("n8-a", 1))
-	third := task("n8-a", 2)
+	publish(t, s.bus, chunk("n8-a", 1))
+	publish(t, s.bus, chunk("n8-a", 2))
+	third := chunk("n8-a", 3)
 	_, err := s.bus.Tasks().Publish(t.Context(), &third)
-	says(t, "a task beyond its run's share", err, "nq.task.n8-a", "maximum messages per subject exceeded")
-	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 2)
-	publishTask(t, s.bus, task("n8-b", 0)) // another run has room of its own
+	says(t, "a chunk beyond its run's share", err, "nq.task.n8-a", "maximum messages per subject exceeded")
+	check(t, "chunks of the run", s.stored(t, tasks, "nq.task.n8-a"), 2)
+	publish(t, s.bus, chunk("n8-b", 1)) // another run has room of its own
 
 	// After an ack there is room again, also for the message that was rejected.
-	_, lease := take(t, queue(t, s.bus))
-	if err := lease.Ack(t.Context()); err != nil {
+	if err := take(t, queue(t, s.bus), "n8-a").Lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	publishTask(t, s.bus, third)
-	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 2)
+	publish(t, s.bus, third)
+	check(t, "chunks of the run", s.stored(t, tasks, "nq.task.n8-a"), 2)
 
 	limited.MaxBytes = int64(s.stream(t, tasks).State.Bytes)
 	update(t, s, limited)
-	beyond := task("n8-c", 0)
+	beyond := chunk("n8-c", 1)
 	_, err = s.bus.Tasks().Publish(t.Context(), &beyond)
-	says(t, "a task beyond the stream's bytes", err, "nq.task.n8-c", "maximum bytes exceeded")
-	check(t, "tasks", s.stream(t, tasks).State.Msgs, 3)
+	says(t, "a chunk beyond the stream's bytes", err, "nq.task.n8-c", "maximum bytes exceeded")
+	check(t, "chunks", s.stream(t, tasks).State.Msgs, 3)
 }
 
 func TestFullResultStreamRejects(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	publishResult(t, s.bus, result("n8-a", 0))
+	publishResult(t, s.bus, result("n8-a", 3))
 	limited := s.stream(t, results).Config
 	limited.MaxBytes = int64(s.stream(t, results).State.Bytes) + 10
 	update(t, s, limited)
-	next := result("n8-a", 1)
+	next := result("n8-a", 4)
 	says(t, "a result beyond the stream's bytes", s.bus.Results().Publish(t.Context(), &next), "nq.result.n8-a", "maximum bytes exceeded")
 	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 1)
 
@@ -133,40 +128,39 @@ func TestPublishFailsWithoutAStream(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			task, result := task("n8-a", 7), result("n8-a", 7)
-			_, err := b.Tasks().Publish(t.Context(), &task)
-			says(t, "a task", err, "nq.task.n8-a")
+			chunk, result := chunk("n8-a", 7), result("n8-a", 7)
+			_, err := b.Tasks().Publish(t.Context(), &chunk)
+			says(t, "a chunk", err, "nq.task.n8-a")
 			says(t, "a result", b.Results().Publish(within(t, 500*time.Millisecond), &result), "nq.result.n8-a")
 		})
 	}
 }
 
-// A task is in the queue while it waits and while it is held, until it is acknowledged.
-func TestHasReportsUnacknowledgedTasks(t *testing.T) {
+// A chunk is in the queue while it waits and while it is held, until it is acknowledged.
+func TestHasReportsUnacknowledgedChunks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	task := task("n8-a", 7)
-	sequence := publishTask(t, s.bus, task)
+	sequence, id := publish(t, s.bus, chunk("n8-a", 7)), uint64(7)
 	queued := func() bool {
 		t.Helper()
-		is, err := s.bus.Tasks().Has(t.Context(), &task, sequence)
+		is, err := s.other.Tasks().Has(t.Context(), "n8-a", id, sequence)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return is
 	}
 	check(t, "queued while it waits", queued(), true)
-	_, lease := take(t, queue(t, s.bus))
+	lease := take(t, queue(t, s.bus), "n8-a").Lease
 	check(t, "queued while it is held", queued(), true)
 	if err := lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "queued after the ack", queued(), false)
 
-	task.Attempt++
-	check(t, "queued before it is published again", queued(), false)
-	sequence = publishTask(t, s.bus, task)
-	check(t, "queued when it is published again", queued(), true)
+	id++
+	check(t, "queued before another chunk is published", queued(), false)
+	sequence = publish(t, s.bus, chunk("n8-a", id))
+	check(t, "queued when it is published", queued(), true)
 	if err := s.bus.Registry().Delete(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
@@ -175,38 +169,34 @@ func TestHasReportsUnacknowledgedTasks(t *testing.T) {
 	check(t, "queued at a sequence beyond the last", queued(), false)
 }
 
-// A stream that was created again counts from 1 again: another message at a task's
-// sequence is not that task.
+// A stream that was created again counts from 1 again: another message at a chunk's
+// sequence is not that chunk.
 func TestHasIgnoresOtherMessagesAtTheSequence(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	ours := task("n8-a", 7)
-	sequence := publishTask(t, s.bus, ours)
+	has := func(run string, sequence uint64, want bool) {
+		t.Helper()
+		if queued, err := s.bus.Tasks().Has(t.Context(), run, 7, sequence); queued != want || err != nil {
+			t.Errorf("the chunk of run %s is queued: %v (error %v), want %v", run, queued, err, want)
+		}
+	}
+	sequence := publish(t, s.bus, chunk("n8-a", 7))
 	s.delete(t, tasks)
 	ensureAgain(t, s.bus)
-	others := task("n8-b", 7)
-	check(t, "the other's sequence", publishTask(t, s.bus, others), sequence)
-	if queued, err := s.bus.Tasks().Has(t.Context(), &ours, sequence); queued || err != nil {
-		t.Errorf("queued: %v (error %v)", queued, err)
-	}
-	if queued, err := s.bus.Tasks().Has(t.Context(), &others, sequence); !queued || err != nil {
-		t.Errorf("the other is queued: %v (error %v)", queued, err)
-	}
+	check(t, "the other's sequence", publish(t, s.bus, chunk("n8-b", 7)), sequence)
+	has("n8-a", sequence, false)
+	has("n8-b", sequence, true)
 	s.delete(t, tasks)
 	ensureAgain(t, s.bus)
 	s.raw(t, "nq.task.n8-a", []byte("no id"))
-	if queued, err := s.bus.Tasks().Has(t.Context(), &ours, sequence); queued || err != nil {
-		t.Errorf("with a message without an id at its sequence, queued: %v (error %v)", queued, err)
-	}
+	has("n8-a", sequence, false)
 }
 
 func TestHasFailsWithoutAStream(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	task := task("n8-a", 7)
-	sequence := publishTask(t, s.bus, task)
+	sequence := publish(t, s.bus, chunk("n8-a", 7))
 	s.delete(t, tasks)
-	if _, err := s.bus.Tasks().Has(t.Context(), &task, sequence); err == nil {
-		t.Error("no error, and no stream")
-	}
+	_, err := s.bus.Tasks().Has(t.Context(), "n8-a", 7, sequence)
+	says(t, "without a stream", err, "0000000000000007", "n8-a")
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -38,7 +37,7 @@ func TestTrimMakesRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			for id := range uint64(10) {
+			for id := uint64(1); id <= 10; id++ {
 				publishResult(t, s.bus, result("n8-b", id))
 				publishResult(t, s.bus, result("n8-a", id))
 			}
@@ -53,7 +52,7 @@ func TestTrimMakesRoom(t *testing.T) {
 			check(t, "results of the other run", s.stored(t, results, "nq.result.n8-b"), 10)
 			// Those after the position remain.
 			read := readAfter(t, s.other, run.StreamPosition{Created: info.Created, Sequence: 14})
-			read.await(t, 7, 8, 9)
+			read.await(t, 8, 9, 10)
 		})
 	}
 }
@@ -65,65 +64,58 @@ func TestTrimFailsWithoutAStream(t *testing.T) {
 	says(t, "without the stream", s.bus.Results().Trim(t.Context(), "n8-a", run.StreamPosition{Sequence: 1}), results)
 }
 
-func TestPurgeRemovesWaitingAndHeldTasks(t *testing.T) {
+func TestPurgeRemovesWaitingAndHeldChunks(t *testing.T) {
 	t.Parallel()
 	const length = 300 * time.Millisecond
 	s := newScene(t, lease(length))
-	publishTask(t, s.bus, task("n8-a", 0))
-	publishTask(t, s.bus, task("n8-a", 1))
+	publish(t, s.bus, chunk("n8-a", 1))
+	publish(t, s.bus, chunk("n8-a", 2))
+	publish(t, s.bus, chunk("n8-b", 3))
 	publishResult(t, s.bus, result("n8-a", 2))
-	take(t, queue(t, s.bus))
+	take(t, queue(t, s.bus), "n8-a")
 	if err := s.other.Tasks().Purge(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}
-	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 0)
+	check(t, "chunks of the run", s.stored(t, tasks, "nq.task.n8-a"), 0)
+	check(t, "chunks of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
 	check(t, "results of the run", s.stored(t, results, "nq.result.n8-a"), 1)
-	taken := follow(t, queue(t, s.other))
-	publishTask(t, s.bus, task("n8-b", 7))
-	check(t, "the task that comes", receive(t, taken, "a task").Run, "n8-b")
-	isQuiet(t, taken, 3*length, "n8-b")
+	isQuiet(t, queue(t, s.other), 3*length)
 }
 
-// A deleted task goes to no worker, neither to one that waits nor, after the lease of its
+// A deleted chunk goes to no worker, neither to one that waits nor, after the lease of its
 // holder has lapsed, to another.
-func TestDeletedTasksAreNotDelivered(t *testing.T) {
+func TestDeletedChunksAreNotDelivered(t *testing.T) {
 	t.Parallel()
 	const length = 300 * time.Millisecond
 	s := newScene(t, lease(length))
-	held, waiting := task("n8-a", 0), task("n8-a", 1)
-	sequences := []uint64{publishTask(t, s.bus, held), publishTask(t, s.bus, waiting)}
-	taken, late := take(t, queue(t, s.bus))
-	check(t, "the task that is held", taken.ID, 0)
-	for i, task := range []queens.Task{held, waiting} {
+	sequences := []uint64{publish(t, s.bus, chunk("n8-a", 1)), publish(t, s.bus, chunk("n8-a", 2))}
+	late := take(t, queue(t, s.bus), "n8-a")
+	check(t, "the chunk that is held", late.Chunk.ID, 1)
+	for i, sequence := range sequences {
 		for range 2 { // the second time it is gone
-			if err := s.bus.Tasks().Delete(t.Context(), &task, sequences[i]); err != nil {
+			if err := s.other.Tasks().Delete(t.Context(), "n8-a", uint64(i)+1, sequence); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	check(t, "tasks of the run", s.stored(t, tasks, "nq.task.n8-a"), 0)
-	others := follow(t, queue(t, s.other))
-	isQuiet(t, others, 4*length, "n8-b")
-	if err := late.Ack(t.Context()); err != nil {
+	check(t, "chunks of the run", s.stored(t, tasks, "nq.task.n8-a"), 0)
+	others := queue(t, s.other)
+	isQuiet(t, others, 4*length)
+	if err := late.Lease.Ack(t.Context()); err != nil {
 		t.Errorf("late ack: %v", err)
 	}
-	publishTask(t, s.bus, task("n8-a", 2))
-	check(t, "the task that comes", receive(t, others, "a task").ID, 2)
+	publish(t, s.bus, chunk("n8-a", 3))
+	check(t, "the chunk that comes", receive(t, others.Parked(), "a chunk").Chunk.ID, 3)
 }
 
-// isQuiet checks that for that long no task comes but those of one run, which are
-// redelivered again and again.
-func isQuiet(t *testing.T, taken <-chan queens.Task, d time.Duration, but string) {
+// isQuiet checks that for that long no chunk of run n8-a comes. A request stays parked.
+func isQuiet(t *testing.T, q *bus.Queue, d time.Duration) {
 	t.Helper()
-	for over := time.After(d); ; {
-		select {
-		case task := <-taken:
-			if task.Run != but {
-				t.Errorf("task %d of run %s comes", task.ID, task.Run)
-			}
-		case <-over:
-			return
-		}
+	q.Park("n8-a")
+	select {
+	case loan := <-q.Parked():
+		t.Errorf("chunk %d of run %s comes", loan.Chunk.ID, loan.Chunk.Run)
+	case <-time.After(d):
 	}
 }
 
@@ -131,18 +123,46 @@ func isQuiet(t *testing.T, taken <-chan queens.Task, d time.Duration, but string
 func TestDeleteLeavesOtherMessages(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	ours, others := task("n8-a", 7), task("n8-b", 7)
-	sequence := publishTask(t, s.bus, ours)
+	sequence := publish(t, s.bus, chunk("n8-a", 7))
 	s.delete(t, tasks)
-	if err := s.bus.Tasks().Delete(t.Context(), &ours, sequence); err == nil {
+	if err := s.bus.Tasks().Delete(t.Context(), "n8-a", 7, sequence); err == nil {
 		t.Error("no error without a stream")
 	}
 	ensureAgain(t, s.bus)
-	check(t, "the other's sequence", publishTask(t, s.bus, others), sequence)
-	if err := s.bus.Tasks().Delete(t.Context(), &ours, sequence); err != nil {
+	check(t, "the other's sequence", publish(t, s.bus, chunk("n8-b", 7)), sequence)
+	if err := s.bus.Tasks().Delete(t.Context(), "n8-a", 7, sequence); err != nil {
 		t.Error(err)
 	}
-	check(t, "tasks of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
+	check(t, "chunks of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
+}
+
+// Remove leaves neither chunks nor the consumer of a run, and leaves other runs alone. What
+// does not exist is no error.
+func TestRemoveRemovesTheConsumer(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	publish(t, s.bus, chunk("n8-a", 1))
+	publish(t, s.bus, chunk("n8-b", 1))
+	for range 2 { // the second time it is gone
+		if err := s.other.Tasks().Remove(t.Context(), "n8-a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.noConsumer(t, "n8-a")
+	check(t, "chunks of the run", s.stored(t, tasks, "nq.task.n8-a"), 0)
+	s.known(t, "n8-b", 1)
+	check(t, "chunks of the other run", len(takeAll(t, queue(t, s.bus), "n8-b", 10)), 1)
+	s.delete(t, tasks)
+	if err := s.other.Tasks().Remove(t.Context(), "n8-b"); err != nil {
+		t.Errorf("without the stream: %v", err)
+	}
+}
+
+func (s *scene) noConsumer(t *testing.T, run string) {
+	t.Helper()
+	if _, err := s.js.Consumer(t.Context(), tasks, run); !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		t.Errorf("the consumer of run %s: error %v, want %v", run, err, jetstream.ErrConsumerNotFound)
+	}
 }
 
 // Deleting a run leaves no record, not even a delete marker.
@@ -172,7 +192,7 @@ func TestPurgesSucceedWithoutStreams(t *testing.T) {
 	for _, missing := range [][]string{{tasks}, {results}, {tasks, results}, {tasks, results, "KV_nq_runs"}} {
 		s := newScene(t)
 		claim(t, s.bus, record("n8-a"))
-		publishTask(t, s.bus, task("n8-a", 0))
+		publish(t, s.bus, chunk("n8-a", 1))
 		publishResult(t, s.bus, result("n8-a", 1))
 		for _, stream := range missing {
 			s.delete(t, stream)

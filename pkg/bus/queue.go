@@ -2,163 +2,252 @@ package bus
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
+	"fmt"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
 )
 
-// Queue is a worker's side of the task queue: the tasks of all runs.
+// Queue is a worker's side of the task queue. It sends pull requests to the consumers of
+// runs, and never looks them up or creates them: that is the coordinators' part. Its methods
+// are for one goroutine; the leases of what it brings are safe everywhere.
+//
+// It rejects and counts messages that it cannot read.
 type Queue struct {
 	bus     *Bus
-	iter    jetstream.MessagesContext // nil until subscribed
-	limiter ratelimit.Limiter         // of log messages
+	arrived chan run.Loan
+	// The server sends chunks under their own subjects, so only the subscription tells
+	// whether they were taken or parked for.
+	takes, parks inbox
+
+	mu     sync.Mutex
+	closed bool
+	taking *take             // nil unless Take runs
+	parked map[string]parked // by run
 }
 
 const (
 	// retryInterval is the pause before something that failed is tried again.
 	retryInterval = time.Second
-	// otherVersionDelay keeps a task of another protocol version away from this program
+	// otherVersionDelay keeps a chunk of another protocol version away from this program
 	// for a while, so that a worker that can read it may take it.
 	otherVersionDelay = 5 * time.Second
+	// drainTimeout bounds an exchange that ends something; the server may be gone.
+	drainTimeout = 500 * time.Millisecond
+	// parkExpiry is how long a parked pull waits at the server. Each renewal costs the
+	// server more than the wait.
+	parkExpiry = 30 * time.Second
+	// parkLost is how long after its expiry a parked pull counts as lost: a server that
+	// fails takes its pulls with it, and says nothing.
+	parkLost = 5 * time.Second
+	// maxArrived bounds the chunks that wait to be received from [Queue.Parked].
+	maxArrived = 1 << 10
 )
 
-// A pull request that expires is repeated. One that nobody answers, for example because
-// its consumer was deleted, is repeated after two missed heartbeats.
-const (
-	pullExpiry    = 10 * time.Second
-	pullHeartbeat = 2 * time.Second
-)
-
-// nextTimeouts are the timeouts of the first calls of the iterator's Next. The iterator
-// makes no request while it still handles the one before: if the answer is quicker than
-// that, Next waits for a message that nobody requested (nats.go 1.55,
-// pullSubscription.checkPending). The next call requests it. The last call must have no
-// timeout, or missed heartbeats would go unseen.
-var nextTimeouts = [...]time.Duration{5 * time.Millisecond, 50 * time.Millisecond, 500 * time.Millisecond}
-
-// drainTimeout bounds the exchange that ends a subscription; the server may be gone.
-const drainTimeout = 500 * time.Millisecond
-
-// Next waits for a task and takes it. It requests no more than it returns. When ctx
-// ends, it returns to the queue what was already on its way, and the cause as its error;
-// the queue must not be used again then.
-//
-// It rejects and counts messages that it cannot read, and waits for streams that do not
-// exist.
-func (q *Queue) Next(ctx context.Context) (queens.Task, run.Lease, error) {
-	for {
-		message, err := q.nextMessage(ctx)
-		if err != nil {
-			return queens.Task{}, nil, err
-		}
-		task, err := decodeTask(message.Subject(), message.Data())
-		if err == nil {
-			return task, lease{message}, nil
-		}
-		q.bus.rejected.add(message.Subject(), message.Data(), err)
-		if errors.As(err, new(versionError)) {
-			_ = message.NakWithDelay(otherVersionDelay) // if this fails, the lease lapses
-		} else {
-			_ = message.TermWithReason("unreadable") // if this fails, it is delivered and rejected again
-		}
-	}
+// take is a call of Take. The mutex of the queue protects wanted and the sending side of
+// messages, which never blocks.
+type take struct {
+	subject  string // of the chunks
+	inbox    string // for a status
+	wanted   int    // chunks that have not come yet
+	messages chan *nats.Msg
 }
 
-// nextMessage waits for a message, across all faults of the server, until ctx ends.
-func (q *Queue) nextMessage(ctx context.Context) (jetstream.Msg, error) {
-	for {
-		message, err := q.receive(ctx)
-		if err == nil {
-			return message, nil
-		}
-		q.drain()
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if text := q.waitingFor(err); q.limiter.Allow(text) {
-			q.bus.log.Info().AnErr("reason", err).Msg(text)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryInterval + rand.N(retryInterval/2)):
-		}
-	}
+// parked is a pull request that waits at the server.
+type parked struct {
+	inbox      string    // for a status
+	lost       time.Time // when it counts as lost
+	reconnects uint64    // of the connection before it; a new connection has no pulls
 }
 
-// waitingFor returns the log message for an error of receive.
-func (q *Queue) waitingFor(err error) string {
-	switch {
-	case !q.bus.conn.IsConnected():
-		return "waiting for the server"
-	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrConsumerNotFound):
-		return "waiting for a coordinator to set up the task queue"
-	}
-	return "the task queue does not answer, trying again"
+func newQueue(b *Bus) *Queue {
+	return &Queue{bus: b, arrived: make(chan run.Loan, maxArrived), parked: make(map[string]parked)}
 }
 
-// receive waits for a message.
-func (q *Queue) receive(ctx context.Context) (jetstream.Msg, error) {
-	if err := q.subscribe(ctx); err != nil {
+// Take returns the chunks of a run that wait now, at most that many. It does not wait for any;
+// none is no error, and neither is a missing consumer, as of a run that has ended. Without a
+// connection, and if the server does not answer, it returns an error; [Queue.Parked] brings
+// what comes after that.
+func (q *Queue) Take(ctx context.Context, name string, most int) ([]run.Loan, error) {
+	if most = min(most, maxArrived); most < 1 {
+		return nil, nil
+	}
+	if err := queens.ValidateRun(name); err != nil {
 		return nil, err
 	}
-	for _, timeout := range nextTimeouts {
-		short, cancel := context.WithTimeout(ctx, timeout)
-		message, err := q.iter.Next(jetstream.NextContext(short))
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			return message, err
+	if err := q.bus.Connected(); err != nil {
+		return nil, err
+	}
+	ctx, done := q.bus.request(ctx)
+	t, err := q.beginTake(name, most)
+	var messages []*nats.Msg
+	if err == nil {
+		messages, err = t.receive(ctx, most)
+		messages = append(messages, q.endTake(t)...)
+	}
+	err = done(err)
+	var loans []run.Loan
+	for _, m := range messages {
+		if loan, ok := q.bus.readChunk(m); ok {
+			loans = append(loans, loan)
 		}
 	}
-	return q.iter.Next(jetstream.NextContext(ctx))
+	if err != nil && len(messages) == 0 {
+		return nil, fmt.Errorf("take chunks of run %s: %w", name, err)
+	}
+	return loans, nil
 }
 
-// subscribe opens the iterator over the workers' consumer if there is none. It requests
-// one message for each call of its Next.
-func (q *Queue) subscribe(ctx context.Context) error {
-	if q.iter != nil {
-		return nil
+// beginTake sends the request.
+func (q *Queue) beginTake(name string, most int) (*take, error) {
+	if err := q.takes.open(q.bus.conn, q.onTaken); err != nil {
+		return nil, err
 	}
-	consumer, err := q.bus.js.Consumer(requestContext{ctx}, tasksStream, workerConsumer)
-	if err != nil {
-		return err
+	t := &take{subject: taskSubject(name), inbox: q.takes.next(), wanted: most, messages: make(chan *nats.Msg, most+1)}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return nil, errClosed
 	}
-	q.iter, err = consumer.Messages(jetstream.PullMaxMessages(1),
-		jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
-	return err
+	if err := q.bus.pull(name, t.inbox, pullRequest{Batch: most, NoWait: true}); err != nil {
+		return nil, err
+	}
+	q.taking = t
+	return t, nil
 }
 
-// drain ends the subscription and returns to the queue what the server had already sent,
-// so that no other worker has to wait until its lease lapses.
-func (q *Queue) drain() {
-	if q.iter == nil {
+// receive receives messages until there are that many, or a status ends the request.
+func (t *take) receive(ctx context.Context, most int) (messages []*nats.Msg, err error) {
+	for len(messages) < most {
+		select {
+		case m := <-t.messages:
+			if isStatus(m) {
+				return messages, nil
+			}
+			messages = append(messages, m)
+		case <-ctx.Done():
+			return messages, ctx.Err()
+		}
+	}
+	return messages, nil
+}
+
+// endTake ends a request, and returns the chunks that came in the meantime.
+func (q *Queue) endTake(t *take) (messages []*nats.Msg) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taking = nil
+	for {
+		select {
+		case m := <-t.messages:
+			if !isStatus(m) {
+				messages = append(messages, m)
+			}
+		default:
+			return messages
+		}
+	}
+}
+
+// onTaken handles the answers to Take.
+func (q *Queue) onTaken(m *nats.Msg) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := q.taking
+	switch {
+	case isStatus(m):
+		q.bus.logRefusal(m)
+		if t != nil && t.inbox == m.Subject && len(t.messages) < cap(t.messages) {
+			t.messages <- m
+		}
+	case t != nil && t.subject == m.Subject && t.wanted > 0:
+		t.wanted--
+		t.messages <- m
+	default: // for an earlier call
+		q.arrive(m)
+	}
+}
+
+// Park leaves a request for one chunk of a run at the server, unless there is one already.
+// It ends with a chunk, which is sent to [Queue.Parked], after half a minute, and with the
+// run's consumer; a caller that still wants a chunk calls Park again. Without a connection it
+// does nothing.
+func (q *Queue) Park(name string) {
+	if queens.ValidateRun(name) != nil || q.bus.Connected() != nil || q.parks.open(q.bus.conn, q.onParked) != nil {
 		return
 	}
-	q.iter.Drain()
-	for {
-		message, err := q.iter.Next(jetstream.NextMaxWait(drainTimeout))
-		if err != nil {
-			break
-		}
-		_ = message.Nak() // if this fails, the lease lapses
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now, reconnects := time.Now(), q.bus.conn.Stats().Reconnects
+	if p, ok := q.parked[name]; q.closed || ok && p.reconnects == reconnects && now.Before(p.lost) {
+		return
 	}
-	q.iter = nil
+	p := parked{inbox: q.parks.next(), lost: now.Add(parkExpiry + parkLost), reconnects: reconnects}
+	if q.bus.pull(name, p.inbox, pullRequest{Batch: 1, Expires: parkExpiry}) == nil {
+		q.parked[name] = p
+	}
 }
 
-// lease implements [run.Lease] with the acknowledgements of a message.
-type lease struct{ message jetstream.Msg }
+// Parked returns the channel of the chunks that parked requests bring, and of those that
+// come too late for Take.
+func (q *Queue) Parked() <-chan run.Loan { return q.arrived }
 
-func (l lease) Redelivered() bool {
-	metadata, err := l.message.Metadata()
-	return err == nil && metadata.NumDelivered > 1
+// onParked handles the answers to parked requests.
+func (q *Queue) onParked(m *nats.Msg) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !isStatus(m) {
+		delete(q.parked, strings.TrimPrefix(m.Subject, taskSubject("")))
+		q.arrive(m)
+		return
+	}
+	q.bus.logRefusal(m)
+	for name, p := range q.parked {
+		if p.inbox == m.Subject {
+			delete(q.parked, name)
+		}
+	}
 }
 
-func (l lease) Extend() error  { return l.message.InProgress() }
-func (l lease) Release() error { return l.message.Nak() }
+// arrive sends a chunk to Parked. It returns it to the queue if nobody receives it any more.
+func (q *Queue) arrive(m *nats.Msg) {
+	loan, ok := q.bus.readChunk(m)
+	if !ok {
+		return
+	}
+	if !q.closed {
+		select {
+		case q.arrived <- loan:
+			return
+		default:
+		}
+	}
+	_ = loan.Lease.Release() // if this fails, the lease lapses
+}
 
-func (l lease) Ack(ctx context.Context) error { return l.message.DoubleAck(requestContext{ctx}) }
+// Close ends all requests and returns to the queue the chunks that the server had already
+// sent, so that no other worker has to wait until their leases lapse. The queue must not be
+// used after that.
+func (q *Queue) Close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	q.takes.drain(ctx)
+	q.parks.drain(ctx)
+	for {
+		select {
+		case loan := <-q.arrived:
+			_ = loan.Lease.Release() // if this fails, the lease lapses
+		default:
+			q.bus.flush(drainTimeout)
+			return
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"sync"
@@ -17,60 +16,92 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-func TestNextReturnsPublishedTasks(t *testing.T) {
+// Take returns what waits, at most what was asked for, as it was published and in order, and
+// tells how much waits behind it.
+func TestTakeReturnsPublishedChunks(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for id := range uint64(5) {
+		publish(t, s.bus, chunk("n8-a", id+1))
+	}
+	s.known(t, "n8-a", 5)
+	queue := queue(t, s.other)
+	var ids []uint64
+	for _, want := range []struct{ most, come int }{{2, 2}, {10, 3}, {10, 0}, {0, 0}, {-1, 0}} {
+		loans := takeAll(t, queue, "n8-a", want.most)
+		check(t, "chunks that come", len(loans), want.come)
+		for _, loan := range loans {
+			ids = append(ids, loan.Chunk.ID)
+			if want := chunk("n8-a", loan.Chunk.ID); !reflect.DeepEqual(loan.Chunk, want) {
+				t.Errorf("%+v arrives as %+v", want, loan.Chunk)
+			}
+			check(t, "chunks behind it", loan.Queued, 5-len(ids))
+		}
+	}
+	check(t, "chunks", ids, []uint64{1, 2, 3, 4, 5})
+}
+
+// A chunk of one run never comes for another run.
+func TestRunsAreApart(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	queue := queue(t, s.other)
 	for id := range uint64(3) {
-		want := task("n8-a", id)
-		publishTask(t, s.bus, want)
-		if got, _ := take(t, queue); !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v arrives as %+v", want, got)
-		}
+		publish(t, s.bus, chunk("n8-b", id+1))
+	}
+	check(t, "chunks that come for the other run", len(takeAll(t, queue, "n8-a", 10)), 0)
+	queue.Park("n8-a")
+	s.waiting(t, "n8-a")
+	publish(t, s.bus, chunk("n8-b", 4))
+	publish(t, s.bus, chunk("n8-a", 5))
+	check(t, "the chunk that comes for the parked request", receive(t, queue.Parked(), "a chunk").Chunk.ID, 5)
+	s.known(t, "n8-b", 4)
+	loans := takeAll(t, queue, "n8-b", 10)
+	check(t, "chunks that come for the run", len(loans), 4)
+	for _, loan := range loans {
+		check(t, "the run of a chunk", loan.Chunk.Run, "n8-b")
 	}
 }
 
-// Several workers share the tasks: no task goes to two of them.
-func TestQueuesShareTasks(t *testing.T) {
+// Several workers share the chunks: no chunk goes to two of them.
+func TestQueuesShareChunks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	const total = 60
-	type taken struct {
-		id    uint64
-		lease run.Lease
-	}
-	all := make(chan taken, 2*total)
+	all := make(chan run.Loan, 2*total)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var queues sync.WaitGroup
 	for i := range 4 {
 		queue := []*bus.Bus{s.bus, s.other}[i%2].Queue()
 		queues.Go(func() {
-			for {
-				task, lease, err := queue.Next(ctx)
-				if err != nil {
-					return
+			defer queue.Close()
+			for ctx.Err() == nil {
+				loans, _ := queue.Take(ctx, "n8-a", 1+i)
+				for _, loan := range loans {
+					all <- loan
 				}
-				all <- taken{task.ID, lease}
+				queue.Park("n8-a")
+				select {
+				case loan := <-queue.Parked():
+					all <- loan
+				case <-ctx.Done():
+				}
 			}
 		})
 	}
 	for id := range uint64(total) {
-		publishTask(t, s.bus, task("n8-a", id))
+		publish(t, s.bus, chunk("n8-a", id+1))
 	}
 	seen := make(map[uint64]bool)
 	for range total {
-		select {
-		case next := <-all:
-			if seen[next.id] {
-				t.Errorf("task %d is delivered twice", next.id)
-			}
-			seen[next.id] = true
-			if err := next.lease.Ack(t.Context()); err != nil {
-				t.Error(err)
-			}
-		case <-time.After(testkit.Stall):
-			t.Fatalf("%d of %d tasks came, and no more within %v", len(seen), total, testkit.Stall)
+		next := receive(t, all, "another chunk")
+		if seen[next.Chunk.ID] {
+			t.Errorf("chunk %d is delivered twice", next.Chunk.ID)
+		}
+		seen[next.Chunk.ID] = true
+		if err := next.Lease.Ack(t.Context()); err != nil {
+			t.Error(err)
 		}
 	}
 	stop()
@@ -78,19 +109,18 @@ func TestQueuesShareTasks(t *testing.T) {
 }
 
 // A queue requests no more than it returns: the rest stays for other workers.
-func TestNextPrefetchesNothing(t *testing.T) {
+func TestTakePrefetchesNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	for id := range uint64(3) {
-		publishTask(t, s.bus, task("n8-a", id))
+		publish(t, s.bus, chunk("n8-a", id+1))
 	}
+	s.known(t, "n8-a", 3)
 	first, second := queue(t, s.bus), queue(t, s.other)
-	take(t, first)
-	take(t, second)
-	take(t, second)
-	if held := s.consumer(t).NumAckPending; held != 3 {
-		t.Errorf("%d tasks are held, want 3", held)
-	}
+	takeAll(t, first, "n8-a", 1)
+	check(t, "chunks held", s.consumer(t, "n8-a").NumAckPending, 1)
+	check(t, "chunks left", len(takeAll(t, second, "n8-a", 10)), 2)
+	check(t, "chunks held", s.consumer(t, "n8-a").NumAckPending, 3)
 }
 
 func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
@@ -99,23 +129,25 @@ func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 	s := newScene(t, logTo(&log))
 	flood := append([]byte{0xff, 0xfe, 0xfd}, make([]byte, 5000)...)
 	for range 3 {
-		s.raw(t, "nq.task.n8-flood", flood)
+		s.raw(t, "nq.task.n8-a", flood)
 	}
-	s.raw(t, "nq.task.n8-drop", []byte("hello"))
-	s.raw(t, "nq.task.n8-empty", nil)
-	want := task("n8-a", 7)
-	publishTask(t, s.bus, want)
-
-	if got, _ := take(t, queue(t, s.bus)); got.ID != want.ID {
-		t.Errorf("task %d comes, want %d", got.ID, want.ID)
+	s.raw(t, "nq.task.n8-b", nil)
+	publish(t, s.bus, chunk("n8-a", 7))
+	s.known(t, "n8-a", 4)
+	s.known(t, "n8-b", 1)
+	q := queue(t, s.bus)
+	loans := takeAll(t, q, "n8-a", 10)
+	if len(loans) != 1 || loans[0].Chunk.ID != 7 {
+		t.Errorf("%+v comes, want chunk 7", loans)
 	}
-	check(t, "rejected messages", s.bus.Rejected(), 5)
+	takeAll(t, q, "n8-b", 10)
+	check(t, "rejected messages", s.bus.Rejected(), 4)
 	check(t, "messages rejected by the other bus", s.other.Rejected(), 0)
 	testkit.Eventually(t, "the garbage is gone from the stream", func() bool {
 		return s.stream(t, tasks).State.Msgs == 1
 	})
-	check(t, "log lines", len(log.Lines("")), 3)
-	for subject, data := range map[string][]byte{"nq.task.n8-flood": flood, "nq.task.n8-drop": []byte("hello"), "nq.task.n8-empty": nil} {
+	check(t, "log lines", len(log.Lines("")), 2)
+	for subject, data := range map[string][]byte{"nq.task.n8-a": flood, "nq.task.n8-b": nil} {
 		lines := log.Lines(subject)
 		if len(lines) != 1 {
 			t.Errorf("%d log lines name %s, want 1", len(lines), subject)
@@ -127,9 +159,9 @@ func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 	}
 }
 
-// A task of another protocol version stays for workers that can read it, and does not block
-// the tasks behind it.
-func TestTasksOfAnotherVersionStayQueued(t *testing.T) {
+// A chunk of another protocol version stays for workers that can read it, and does not block
+// the chunks behind it. It comes again only after a while.
+func TestChunksOfAnotherVersionStayQueued(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")
 	}
@@ -137,23 +169,21 @@ func TestTasksOfAnotherVersionStayQueued(t *testing.T) {
 	var log bustest.Log
 	s := newScene(t, logTo(&log))
 	s.raw(t, "nq.task.n8-a", otherVersion(t))
-	publishTask(t, s.bus, task("n8-a", 7))
+	publish(t, s.bus, chunk("n8-a", 7))
 	queue := queue(t, s.bus)
-	got, lease := take(t, queue)
-	check(t, "the task that comes", got.ID, 7)
-	if err := lease.Ack(t.Context()); err != nil {
+	loan := take(t, queue, "n8-a")
+	check(t, "the chunk that comes", loan.Chunk.ID, 7)
+	if err := loan.Lease.Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "rejected messages", s.bus.Rejected(), 1)
+	rejected := time.Now()
 	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
-	if lines := log.Lines("version 2"); len(lines) != 1 || !strings.Contains(lines[0], "version 1") {
+	if lines := log.Lines("version 3"); len(lines) != 1 || !strings.Contains(lines[0], "version 2") {
 		t.Errorf("log lines that name both versions: %q", lines)
 	}
-
-	// It is delivered to this program again, but only after a while.
-	rejected := time.Now()
-	follow(t, queue)
-	testkit.Eventually(t, "the task comes again", func() bool { return s.bus.Rejected() == 2 })
+	queue.Park("n8-a")
+	testkit.Eventually(t, "the chunk comes again", func() bool { return s.bus.Rejected() == 2 })
 	if since := time.Since(rejected); since < 2*time.Second {
 		t.Errorf("it comes again after %v", since)
 	}
@@ -161,77 +191,67 @@ func TestTasksOfAnotherVersionStayQueued(t *testing.T) {
 	check(t, "log lines", len(log.Lines("version")), 1)
 }
 
-func TestNextReturnsTheCauseOfItsContext(t *testing.T) {
+// Take returns at once if there is nothing: no chunk, no consumer, no stream, no run of that
+// name. None of that is an error.
+func TestTakeDoesNotWait(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	bare := bustest.Connect(t, bustest.Server(t))
-	gone := bustest.Server(t)
-	lost := bustest.Connect(t, gone)
-	gone.Stop()
-	why := errors.New("the reason")
-	for name, queue := range map[string]*bus.Queue{
-		"waiting for a task":      queue(t, s.bus),
-		"waiting for the streams": queue(t, bare),
-		"waiting for the server":  queue(t, lost),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithCancelCause(t.Context())
-			returned := make(chan error, 1)
-			go func() {
-				_, _, err := queue.Next(ctx)
-				returned <- err
-			}()
-			if name == "waiting for a task" {
-				s.waiting(t)
+	for name, c := range map[string]struct {
+		bus *bus.Bus
+		run string
+	}{"no chunk": {s.bus, "n8-a"}, "no consumer": {s.bus, "n8-c"}, "no stream": {bare, "n8-a"}} {
+		q := queue(t, c.bus)
+		for range 3 {
+			start := time.Now()
+			loans, err := q.Take(t.Context(), c.run, 10)
+			if len(loans) != 0 || err != nil {
+				t.Errorf("%s: %d chunks (error %v)", name, len(loans), err)
 			}
-			cancel(why)
-			if err := receive(t, returned, "Next returns"); !errors.Is(err, why) {
-				t.Errorf("it returns %v, want %v", err, why)
+			if took := time.Since(start); took > 4*time.Second { // the timeout is 5 seconds
+				t.Errorf("%s: it takes %v", name, took)
 			}
-		})
+		}
+	}
+	if _, err := queue(t, s.bus).Take(t.Context(), "*", 1); err == nil {
+		t.Error("chunks of a run named * can be taken")
 	}
 }
 
-// A task that is sent to a worker while it leaves goes to another worker at once, not only
-// after its lease has lapsed.
-func TestTasksSentToALeavingWorkerAreRedelivered(t *testing.T) {
+// Without a server, Take returns an error, soon.
+func TestTakeFailsWithoutAServer(t *testing.T) {
 	t.Parallel()
-	const seed, rounds = 8, 60
-	rng := rand.New(rand.NewPCG(seed, 0))
-	s := newScene(t, lease(time.Hour))
-	successor := queue(t, s.other)
-	released := 0
-	for round := range uint64(rounds) {
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for leaving := s.bus.Queue(); ; released++ {
-				_, lease, err := leaving.Next(ctx)
-				if err != nil {
-					return
-				}
-				<-ctx.Done()
-				if err := lease.Release(); err != nil {
-					t.Error(err)
-				}
-			}
-		}()
-		s.waiting(t)
-		delay := time.Duration(rng.IntN(250)) * time.Microsecond
-		time.AfterFunc(delay, cancel)
-		publishTask(t, s.other, task("n8-a", round))
-		<-ended
-
-		got, lease, err := successor.Next(within(t, testkit.Stall))
-		if err != nil {
-			t.Fatalf("seed %d, round %d, cancelled after %v: no task: %v", seed, round, delay, err)
-		}
-		check(t, "the task that comes", got.ID, round)
-		if err := lease.Ack(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	s := newScene(t)
+	q := queue(t, s.bus)
+	takeAll(t, q, "n8-a", 1)
+	s.server.Stop()
+	testkit.Eventually(t, "the connection is lost", func() bool { return s.bus.Connected() != nil })
+	start := time.Now()
+	_, err := q.Take(t.Context(), "n8-a", 1)
+	if took := time.Since(start); err == nil || took > 4*time.Second {
+		t.Errorf("error %v after %v", err, took)
 	}
-	t.Logf("in %d of %d rounds the leaving worker released the task", released, rounds)
+	q.Park("n8-a") // does nothing
+}
+
+// Take ends with its context, and returns what had come.
+func TestTakeEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	publish(t, s.bus, chunk("n8-a", 1))
+	s.known(t, "n8-a", 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	q := queue(t, s.other)
+	loans, err := q.Take(ctx, "n8-a", 1)
+	if len(loans) == 0 && !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	// The chunk came with it or comes later; it is not lost.
+	for _, loan := range loans {
+		check(t, "the chunk that comes", loan.Chunk.ID, 1)
+	}
+	if len(loans) == 0 {
+		check(t, "the chunk that comes late", receive(t, q.Parked(), "the chunk").Chunk.ID, 1)
+	}
 }

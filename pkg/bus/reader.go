@@ -17,23 +17,39 @@ type resultReader struct {
 	bus       *Bus
 	run       string
 	at        run.StreamPosition // of the last message read, even if it was rejected
-	each      func(queens.Result, run.StreamPosition)
-	caughtUp  func() // nil once it was called
-	catchUpTo uint64 // sequence of the run's last message when reading began
-	full      bool   // the stream was nearly full at the last check
+	each      func(queens.ChunkResult, run.StreamPosition)
+	caughtUp  func(asOf time.Time)
+	asOf      time.Time     // what was stored then is being caught up with; zero: nothing
+	catchUpTo uint64        // sequence of the run's last message at asOf
+	full      bool          // the stream was nearly full at the last check
+	waited    time.Duration // for messages, since the last one
+	patience  time.Duration // how long to wait for messages that are there
 }
 
 // checkInterval is how often a reader checks that the streams are still the ones that it
 // began with.
 const checkInterval = 2 * time.Second
 
+// minPatience is how long a reader waits at least for a result that the server has, before it
+// makes another consumer. In a cluster, a consumer lives on one of the servers and is lost with it,
+// which the client does not notice. The time doubles while nothing is read: a server that is only
+// slow gets fewer requests.
+const (
+	minPatience = 3 * time.Second
+	maxPatience = time.Minute
+)
+
+// errUndelivered says that the consumer was lost.
+var errUndelivered = errors.New("the server has results that it does not deliver")
+
 var errReplaced = errors.New("the stream of results was replaced")
 
 // read reads until something fails or the stream is replaced. It creates the streams and
-// checks them from then on: the coordinator of every run is a reader, so they exist while
-// there is a run.
+// the run's consumer, and checks them from then on: the coordinator of every run is a
+// reader, so they exist while there is a run.
 func (r *resultReader) read(ctx context.Context) error {
 	ctx = requestContext{ctx}
+	now := time.Now()
 	stream, err := r.ensureAndStat(ctx)
 	if err != nil {
 		return err
@@ -41,7 +57,8 @@ func (r *resultReader) read(ctx context.Context) error {
 	if info := stream.CachedInfo(); !r.sameStream(info) {
 		r.at = run.StreamPosition{Created: info.Created}
 	}
-	if err := r.markCatchUp(ctx, stream); err != nil {
+	r.asOf = time.Time{}
+	if err := r.markCatchUp(ctx, stream, now); err != nil {
 		return err
 	}
 	consumer, err := r.bus.js.OrderedConsumer(ctx, resultsStream, jetstream.OrderedConsumerConfig{
@@ -56,6 +73,7 @@ func (r *resultReader) read(ctx context.Context) error {
 		return err
 	}
 	defer r.deleteConsumer(ctx, consumer)
+	r.waited, r.patience = 0, max(r.patience, minPatience)
 	messages, err := consumer.Messages()
 	if err != nil {
 		return err
@@ -65,6 +83,7 @@ func (r *resultReader) read(ctx context.Context) error {
 		if err := r.deliverUntil(ctx, messages, time.Now().Add(checkInterval)); err != nil {
 			return err
 		}
+		now := time.Now()
 		stream, err := r.ensureAndStat(ctx)
 		if err != nil {
 			return err
@@ -77,6 +96,9 @@ func (r *resultReader) read(ctx context.Context) error {
 		if err := r.checkCaughtUp(ctx, stream); err != nil {
 			return err
 		}
+		if err := r.markCatchUp(ctx, stream, now); err != nil {
+			return err
+		}
 	}
 }
 
@@ -85,8 +107,10 @@ func (r *resultReader) deliverUntil(ctx context.Context, messages jetstream.Mess
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	for {
+		asked := time.Now()
 		message, err := messages.Next(jetstream.NextContext(ctx))
 		if errors.Is(err, context.DeadlineExceeded) {
+			r.waited += time.Since(asked)
 			return nil
 		}
 		if err != nil {
@@ -97,6 +121,7 @@ func (r *resultReader) deliverUntil(ctx context.Context, messages jetstream.Mess
 			return err
 		}
 		r.at.Sequence = metadata.Sequence.Stream
+		r.waited, r.patience = 0, minPatience
 		if result, err := decodeResult(message.Subject(), message.Data()); err != nil {
 			r.bus.rejected.add(message.Subject(), message.Data(), err)
 		} else {
@@ -122,7 +147,7 @@ func (r *resultReader) deleteConsumer(ctx context.Context, consumer jetstream.Co
 // It warns of a stream that was nearly full at the last check and still is: nobody
 // has made room.
 func (r *resultReader) ensureAndStat(ctx context.Context) (jetstream.Stream, error) {
-	stream, err := r.bus.ensure(ctx)
+	stream, err := r.bus.ensure(ctx, r.run, false)
 	if err != nil {
 		return nil, err
 	}
@@ -143,27 +168,31 @@ func (r *resultReader) sameStream(info *jetstream.StreamInfo) bool {
 	return info.Created.Equal(r.at.Created) && info.State.LastSeq >= r.at.Sequence
 }
 
-// markCatchUp notes the last message to catch up with.
-func (r *resultReader) markCatchUp(ctx context.Context, stream jetstream.Stream) error {
-	if r.caughtUp == nil {
+// markCatchUp notes the last message to catch up with, that of the time before the stream
+// was asked for its state, unless there is such a message already.
+func (r *resultReader) markCatchUp(ctx context.Context, stream jetstream.Stream, asOf time.Time) error {
+	if !r.asOf.IsZero() {
 		return nil
 	}
-	message, err := stream.GetLastMsgForSubject(ctx, resultSubject(r.run))
-	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
-		r.catchUpTo = 0
-	case err != nil:
-		return fmt.Errorf("last result in stream %s: %w", resultsStream, err)
-	default:
-		r.catchUpTo = message.Sequence
+	if r.catchUpTo = stream.CachedInfo().State.LastSeq; r.catchUpTo > r.at.Sequence {
+		message, err := stream.GetLastMsgForSubject(ctx, resultSubject(r.run))
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			r.catchUpTo = 0
+		case err != nil:
+			return fmt.Errorf("last result in stream %s: %w", resultsStream, err)
+		default:
+			r.catchUpTo = message.Sequence
+		}
 	}
+	r.asOf = asOf
 	r.signalCaughtUp()
 	return nil
 }
 
-// checkCaughtUp notices that the messages to catch up with are gone.
+// checkCaughtUp notices that the messages to catch up with are gone, or do not come.
 func (r *resultReader) checkCaughtUp(ctx context.Context, stream jetstream.Stream) error {
-	if r.caughtUp == nil {
+	if r.asOf.IsZero() {
 		return nil
 	}
 	next, err := stream.GetMsg(ctx, r.at.Sequence+1, jetstream.WithGetMsgSubject(resultSubject(r.run)))
@@ -173,13 +202,17 @@ func (r *resultReader) checkCaughtUp(ctx context.Context, stream jetstream.Strea
 		r.signalCaughtUp()
 	case err != nil:
 		return fmt.Errorf("next result in stream %s: %w", resultsStream, err)
+	case r.waited > r.patience:
+		r.patience = min(2*r.patience, maxPatience)
+		return errUndelivered
 	}
 	return nil
 }
 
 func (r *resultReader) signalCaughtUp() {
-	if r.caughtUp != nil && r.at.Sequence >= r.catchUpTo {
-		r.caughtUp()
-		r.caughtUp = nil
+	if !r.asOf.IsZero() && r.at.Sequence >= r.catchUpTo {
+		asOf := r.asOf
+		r.asOf = time.Time{}
+		r.caughtUp(asOf)
 	}
 }

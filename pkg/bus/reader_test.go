@@ -20,12 +20,12 @@ func TestReadBeginsAfterAPosition(t *testing.T) {
 	s := newScene(t)
 	for id := range uint64(5) {
 		publishResult(t, s.bus, result("n8-b", id+100))
-		publishResult(t, s.bus, result("n8-a", id))
+		publishResult(t, s.bus, result("n8-a", id+1))
 	}
 	first := read(t, s.bus)
 	var positions []run.StreamPosition
 	for id := range uint64(5) {
-		check(t, "the result that comes", receive(t, first.results, "a result").Task, id)
+		check(t, "the result that comes", receive(t, first.results, "a result").Chunk, id+1)
 		positions = append(positions, <-first.positions)
 		check(t, "its sequence", positions[id].Sequence, 2*id+2)
 		check(t, "its stream is the same", positions[id].Created.Equal(s.stream(t, results).Created), true)
@@ -33,9 +33,9 @@ func TestReadBeginsAfterAPosition(t *testing.T) {
 	first.end(t)
 	for id, after := range positions {
 		next := readAfter(t, s.other, after)
-		check(t, "results that come until it has caught up", receive(t, next.caughtUp, "the end"), 4-id)
+		check(t, "results that come until it has caught up", receive(t, next.caughtUp, "the end").come, 4-id)
 		for later := id + 1; later < 5; later++ {
-			check(t, "the result that comes", receive(t, next.results, "a result").Task, uint64(later))
+			check(t, "the result that comes", receive(t, next.results, "a result").Chunk, uint64(later+1))
 		}
 		next.end(t)
 	}
@@ -46,7 +46,7 @@ func TestReadBeginsAfterAPosition(t *testing.T) {
 func TestReadBeginsWithTheFirstResultOfAnotherStream(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	publishResult(t, s.bus, result("n8-a", 0))
+	publishResult(t, s.bus, result("n8-a", 9))
 	old := receive(t, read(t, s.bus).positions, "a result")
 	s.delete(t, results)
 	ensureAgain(t, s.bus)
@@ -61,7 +61,7 @@ func TestReadBeginsWithTheFirstResultOfAnotherStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			again := readAfter(t, s.other, after)
 			for id := range uint64(3) {
-				check(t, "the result that comes", receive(t, again.results, "a result").Task, id+1)
+				check(t, "the result that comes", receive(t, again.results, "a result").Chunk, id+1)
 			}
 			again.end(t)
 		})
@@ -73,20 +73,20 @@ func TestReadBeginsAfterAPurgedPosition(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	for id := range uint64(4) {
-		publishResult(t, s.bus, result("n8-a", id))
+		publishResult(t, s.bus, result("n8-a", id+1))
 	}
 	first := read(t, s.bus)
 	after := receive(t, first.positions, "a result")
 	first.end(t)
 	s.purge(t, results, jetstream.WithPurgeSequence(4))
-	publishResult(t, s.bus, result("n8-a", 4))
+	publishResult(t, s.bus, result("n8-a", 5))
 	next := readAfter(t, s.other, after)
-	check(t, "the result that comes", receive(t, next.results, "a result").Task, 3)
-	check(t, "the result that comes", receive(t, next.results, "a result").Task, 4)
+	check(t, "the result that comes", receive(t, next.results, "a result").Chunk, 4)
+	check(t, "the result that comes", receive(t, next.results, "a result").Chunk, 5)
 	next.end(t)
 	s.purge(t, results)
 	last := readAfter(t, s.other, after)
-	check(t, "results that come until it has caught up", receive(t, last.caughtUp, "the end"), 0)
+	check(t, "results that come until it has caught up", receive(t, last.caughtUp, "the end").come, 0)
 }
 
 // After a fault that leaves the stream intact, Read continues where it was.
@@ -97,9 +97,9 @@ func TestReadRepeatsNothingAfterAFault(t *testing.T) {
 	t.Parallel()
 	var log bustest.Log
 	s := newScene(t, logTo(&log))
-	publishResult(t, s.other, result("n8-a", 0))
+	publishResult(t, s.other, result("n8-a", 2))
 	read := read(t, s.bus)
-	check(t, "the result that comes", receive(t, read.results, "a result").Task, 0)
+	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 2)
 	faulty := s.stream(t, tasks).Config
 	faulty.MaxAge = time.Hour
 	update(t, s, faulty)
@@ -107,15 +107,44 @@ func TestReadRepeatsNothingAfterAFault(t *testing.T) {
 	publishResult(t, s.other, result("n8-a", 1))
 	faulty.MaxAge = 0
 	update(t, s, faulty)
-	check(t, "the result that comes", receive(t, read.results, "a result").Task, 1)
+	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 1)
 	read.end(t)
 	check(t, "further results", len(read.results), 0)
-	check(t, "calls of caughtUp", len(read.caughtUp), 1)
 }
 
-// Read calls caughtUp once, after all results that were there at first have come, even if
+// Read notices that its consumer delivers nothing, as one that is lost with its server in a cluster,
+// and makes another.
+func TestReadReplacesASilentConsumer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
+	t.Parallel()
+	s := newScene(t)
+	read := read(t, s.bus)
+	receive(t, read.caughtUp, "that it has caught up")
+	stream, err := s.js.Stream(t.Context(), results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, "the consumer of the reader is silenced", func() bool {
+		silenced := 0
+		for info := range stream.ListConsumers(t.Context()).Info() {
+			if _, err := stream.PauseConsumer(t.Context(), info.Name, time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			silenced++
+		}
+		return silenced == 1
+	})
+	publishResult(t, s.other, result("n8-a", 7))
+	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
+	read.end(t)
+	check(t, "further results", len(read.results), 0)
+}
+
+// Read first calls caughtUp after all results that were there at first have come, even if
 // there were none.
-func TestReadSignalsOnceThatItHasCaughtUp(t *testing.T) {
+func TestReadSignalsThatItHasCaughtUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		readable, garbage, readableAfter uint64
@@ -130,25 +159,24 @@ func TestReadSignalsOnceThatItHasCaughtUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			publishResult(t, s.bus, result("n8-b", 0))
+			publishResult(t, s.bus, result("n8-b", 2))
 			for id := range c.readable {
-				publishResult(t, s.bus, result("n8-a", id))
+				publishResult(t, s.bus, result("n8-a", 1+id))
 			}
 			for range c.garbage {
 				s.raw(t, "nq.result.n8-a", []byte("hello"))
 			}
 			for id := range c.readableAfter {
-				publishResult(t, s.bus, result("n8-a", c.readable+id))
+				publishResult(t, s.bus, result("n8-a", 1+c.readable+id))
 			}
 			publishResult(t, s.bus, result("n8-b", 1))
 			read := read(t, s.other)
-			come := receive(t, read.caughtUp, "that it has caught up")
-			check(t, "results that came before", come, int(c.readable+c.readableAfter))
+			first := receive(t, read.caughtUp, "that it has caught up")
+			check(t, "results that came before", first.come, int(c.readable+c.readableAfter))
 			check(t, "messages rejected before", s.other.Rejected(), c.garbage)
 			publishResult(t, s.bus, result("n8-a", 1000))
 			read.await(t, 1000)
 			read.end(t)
-			check(t, "further calls of caughtUp", len(read.caughtUp), 0)
 		})
 	}
 }
@@ -176,16 +204,16 @@ func TestReadCatchesUpWithResultsThatDisappear(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
 			for id := range uint64(1500) { // more than a reader fetches ahead
-				publishResult(t, s.bus, result("n8-a", id))
+				publishResult(t, s.bus, result("n8-a", 1+id))
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			received, proceed := make(chan struct{}, 10_000), make(chan struct{})
-			caughtUp, ended := make(chan struct{}, 10), make(chan error, 1)
+			caughtUp, ended := make(chan time.Time, 1000), make(chan error, 1)
 			go func() {
-				ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.Result, run.StreamPosition) {
+				ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.ChunkResult, run.StreamPosition) {
 					received <- struct{}{}
 					<-proceed
-				}, func() { caughtUp <- struct{}{} })
+				}, func(asOf time.Time) { caughtUp <- asOf })
 			}()
 			receive(t, received, "a result")
 			remove(t, s)
@@ -195,8 +223,64 @@ func TestReadCatchesUpWithResultsThatDisappear(t *testing.T) {
 			if err := receive(t, ended, "Read returns"); err != nil {
 				t.Error(err)
 			}
-			check(t, "further calls of caughtUp", len(caughtUp), 0)
 		})
+	}
+}
+
+// Read calls caughtUp again and again. Each result that was stored before the time that a
+// call names has come before the call, and the times go forward.
+func TestReadSignalsAgainThatItHasCaughtUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
+	t.Parallel()
+	s := newScene(t)
+	ctx, stop := context.WithCancel(t.Context())
+	calls, ended := make(chan caughtUp, 1000), make(chan error, 1)
+	come := 0
+	go func() {
+		ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.ChunkResult, run.StreamPosition) {
+			come++
+			time.Sleep(15 * time.Millisecond) // it lags behind what is stored
+		}, func(asOf time.Time) { calls <- caughtUp{come, asOf} })
+	}()
+	last := receive(t, calls, "the first call")
+	stored := make(chan time.Time, 100_000) // when each result was stored, in their order
+	publishing := make(chan struct{})
+	go func() {
+		defer close(publishing)
+		for id := uint64(1); ctx.Err() == nil; id++ {
+			r := result("n8-a", id)
+			if err := s.bus.Results().Publish(ctx, &r); err != nil {
+				return
+			}
+			stored <- time.Now()
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	before := 0 // how many were stored before the time of the last call
+	next := receive(t, stored, "a result")
+	for range 2 {
+		call := receive(t, calls, "another call")
+		if !call.asOf.After(last.asOf) || call.come < last.come {
+			t.Errorf("a call %+v after %+v", call, last)
+		}
+		for next.Before(call.asOf) {
+			before++
+			next = receive(t, stored, "another result")
+		}
+		if call.come < before {
+			t.Errorf("%d results had come, and %d were stored before", call.come, before)
+		}
+		last = call
+	}
+	if before == 0 {
+		t.Error("no result was stored between the calls")
+	}
+	stop()
+	<-publishing
+	if err := receive(t, ended, "Read returns"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -22,6 +22,10 @@ type storedRecord struct {
 	revision uint64 // in the bucket; 0 if there is no record
 }
 
+// oldestRecord is the oldest protocol version whose records this program can read. Unlike
+// messages, records outlast the programs that wrote them.
+const oldestRecord = 1
+
 // cancelled returns the error that says that the run is cancelled, and since when.
 func (s *storedRecord) cancelled() error {
 	return fmt.Errorf("%w: %s, at %s UTC", ErrCancelled, s.Run, s.Updated.UTC().Format(time.DateTime))
@@ -41,7 +45,7 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 	if err := json.Unmarshal(data, &version); err != nil {
 		return nil, err
 	}
-	if err := checkProtocol(version.Protocol, ""); err != nil {
+	if err := checkProtocol(version.Protocol, ""); err != nil && version.Protocol != oldestRecord {
 		return nil, err
 	}
 	var s storedRecord
@@ -54,10 +58,14 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 	switch {
 	case s.Run != name:
 		return nil, fmt.Errorf("it is of run %.80q", s.Run)
-	case s.Epoch == 0:
-		return nil, errors.New("it has no epoch")
 	case s.Manifest.N == 0:
 		return nil, errors.New("it has no manifest")
+	}
+	if err := s.Bound.Validate(); err != nil {
+		return nil, fmt.Errorf("it has %w", err)
+	}
+	if err := run.ValidateEpoch(s.Epoch); err != nil {
+		return nil, fmt.Errorf("it has %w", err)
 	}
 	if err := queens.ValidateName("an owner", s.Owner); err != nil {
 		return nil, fmt.Errorf("it has %w", err)
@@ -102,9 +110,7 @@ func (r Registry) put(ctx context.Context, s *storedRecord) (stored bool, err er
 	}
 	bucket, err := r.bus.js.KeyValue(ctx, runsBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		bucket, err = r.bus.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: runsBucket, Description: "records of runs", History: 1, Storage: jetstream.FileStorage,
-		})
+		bucket, err = r.createBucket(ctx)
 	}
 	if err != nil {
 		return false, bucketError(err)
@@ -123,6 +129,21 @@ func (r Registry) put(ctx context.Context, s *storedRecord) (stored bool, err er
 	}
 	s.revision = revision
 	return true, nil
+}
+
+// createBucket creates the bucket. While a server of the cluster is away, there may be too few for
+// all replicas: then the bucket has one.
+func (r Registry) createBucket(ctx context.Context) (jetstream.KeyValue, error) {
+	cfg := jetstream.KeyValueConfig{
+		Bucket: runsBucket, Description: "records of runs", History: 1, Storage: jetstream.FileStorage,
+		Replicas: r.bus.replicas(),
+	}
+	bucket, err := r.bus.js.CreateKeyValue(ctx, cfg)
+	if errors.Is(replicasError(err, cfg.Replicas), ErrReplicas) {
+		cfg.Replicas = 1
+		bucket, err = r.bus.js.CreateKeyValue(ctx, cfg)
+	}
+	return bucket, err
 }
 
 func bucketError(err error) error {

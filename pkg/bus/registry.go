@@ -102,11 +102,15 @@ func (r Registry) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Cancel marks a run as cancelled, so that its coordinator ends it, and removes its tasks
-// and results. The record remains until [Registry.Delete], so that a coordinator that is
+// Cancel marks a run as cancelled, so that its coordinator ends it, and removes its chunks
+// with their consumer, and its results. The record remains until [Registry.Delete], so that a coordinator that is
 // away learns of it when it comes back. The error wraps [ErrNoRecord] if there is no
 // record; missing streams are no error.
 func (r Registry) Cancel(ctx context.Context, name string) error {
+	return r.bus.untilSettled(ctx, func() error { return r.cancel(ctx, name) })
+}
+
+func (r Registry) cancel(ctx context.Context, name string) error {
 	for stored := false; !stored; {
 		s, err := r.get(ctx, name)
 		if err != nil {
@@ -117,12 +121,12 @@ func (r Registry) Cancel(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	return errors.Join(r.bus.Tasks().Purge(ctx, name), r.bus.Results().Purge(ctx, name))
+	return errors.Join(r.bus.Tasks().Remove(ctx, name), r.bus.Results().Purge(ctx, name))
 }
 
-// Delete removes a run's tasks, its results and its record, as far as it can. What does
+// Delete removes a run's chunks with their consumer, its results and its record, as far as it can. What does
 // not exist is no error.
 func (r Registry) Delete(ctx context.Context, name string) error {
-	return errors.Join(r.bus.Tasks().Purge(ctx, name), r.bus.Results().Purge(ctx, name),
+	return errors.Join(r.bus.Tasks().Remove(ctx, name), r.bus.Results().Purge(ctx, name),
 		r.bus.purge(ctx, bucketStream, bucketSubject+name)) // leaves no delete marker
 }

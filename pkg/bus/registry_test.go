@@ -56,7 +56,7 @@ func TestRecordsAreJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]any{
-		"protocol": 1.0, "run": "n8-a", "state": "running", "epoch": 1.0, "owner": "host-a", "done": 3.0, "created": "2026-11-20T15:30:12Z",
+		"protocol": 2.0, "run": "n8-a", "state": "running", "epoch": 1.0, "owner": "host-a", "done": 3.0, "created": "2026-11-20T15:30:12Z",
 	} {
 		check(t, name, fields[name], want)
 	}
@@ -75,7 +75,8 @@ func TestOwnersArePrintable(t *testing.T) {
 	check(t, "owner", readRecord(t, s.other, time.Time{}).Owner, "a?[2J"+strings.Repeat("x", 123))
 }
 
-// After a cancellation no coordinator has the run, and its tasks and results are removed.
+// After a cancellation no coordinator has the run, and its chunks, their consumer and its
+// results are removed.
 // Other runs keep theirs.
 func TestCancelEndsTheRun(t *testing.T) {
 	t.Parallel()
@@ -83,7 +84,7 @@ func TestCancelEndsTheRun(t *testing.T) {
 	c := claim(t, s.bus, record("n8-a"))
 	other := claim(t, s.bus, record("n8-b"))
 	for _, run := range []string{"n8-a", "n8-b"} {
-		publishTask(t, s.bus, task(run, 0))
+		publish(t, s.bus, chunk(run, 1))
 		publishResult(t, s.bus, result(run, 1))
 	}
 	renewed := make(chan error, 1)
@@ -111,12 +112,18 @@ func TestCancelEndsTheRun(t *testing.T) {
 	cancelled("another", err)
 	check(t, "state", readRecord(t, s.other, time.Time{}).State, run.Cancelled)
 	for run, left := range map[string]uint64{"n8-a": 0, "n8-b": 1} {
-		check(t, "tasks of "+run, s.stored(t, tasks, "nq.task."+run), left)
+		check(t, "chunks of "+run, s.stored(t, tasks, "nq.task."+run), left)
 		check(t, "results of "+run, s.stored(t, results, "nq.result."+run), left)
 	}
+	s.noConsumer(t, "n8-a")
+	s.consumer(t, "n8-b")
 	if err := other.Renew(t.Context(), run.Running, 1); err != nil {
 		t.Errorf("the other run: %v", err)
 	}
+	if err := s.other.Registry().Delete(t.Context(), "n8-b"); err != nil {
+		t.Fatal(err)
+	}
+	s.noConsumer(t, "n8-b")
 }
 
 func TestErrNoRecord(t *testing.T) {
@@ -182,11 +189,11 @@ func TestUnreadableRecordsAreLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := strings.Replace(string(entry.Value()), `"protocol":1`, `"protocol":2`, 1)
+	later := strings.Replace(string(entry.Value()), `"protocol":2`, `"protocol":3`, 1)
 	commanding := strings.Replace(string(entry.Value()), `"owner":"host-a"`, `"owner":"a\u001b[2J"`, 1)
 	for name, value := range map[string]struct{ is, say string }{
 		"garbage":                        {"hello", "invalid character"},
-		"other version":                  {later, "version 2"},
+		"other version":                  {later, "version 3"},
 		"an owner with escape sequences": {commanding, "can't be shown"},
 	} {
 		if _, err := s.bucket(t).Put(t.Context(), "n8-a", []byte(value.is)); err != nil {
@@ -206,6 +213,28 @@ func TestUnreadableRecordsAreLeftAlone(t *testing.T) {
 		if err != nil || string(left.Value()) != value.is {
 			t.Errorf("%s was replaced by %q (error %v)", name, left.Value(), err)
 		}
+	}
+}
+
+// Records outlast the programs that wrote them: one of protocol version 1 can be read, claimed
+// and cancelled.
+func TestRecordsOfVersion1AreReadable(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	claim(t, s.bus, record("n8-a"))
+	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Replace(string(entry.Value()), `"protocol":2`, `"protocol":1`, 1)
+	if _, err := s.bucket(t).PutString(t.Context(), "n8-a", old); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "epoch", readRecord(t, s.other, time.Time{}).Epoch, 1)
+	check(t, "epoch of the next claim", claim(t, s.other, record("n8-a")).Epoch(), 2)
+	entry, err = s.bucket(t).Get(t.Context(), "n8-a")
+	if err != nil || !strings.Contains(string(entry.Value()), `"protocol":2`) {
+		t.Errorf("the record is then %q (error %v)", entry.Value(), err)
 	}
 }
 

@@ -22,7 +22,7 @@ func TestWorkersOfAnotherVersionAreLoggedOnce(t *testing.T) {
 	s := newScene(t, logTo(&log))
 	long := strings.Repeat("x", 5000)
 	for _, worker := range []string{"old-1", "old-2", "old-1", long, ""} {
-		s.raw(t, "nq.result.n8-a", marshal(t, &nqueensv1.Result{Protocol: bus.Protocol + 1, Run: "n8-a", Worker: worker}))
+		s.raw(t, "nq.result.n8-a", marshal(t, &nqueensv1.ChunkResult{Protocol: bus.Protocol + 1, Run: "n8-a", Worker: worker}))
 	}
 	read := read(t, s.bus)
 	publishResult(t, s.other, result("n8-a", 7))
@@ -31,13 +31,13 @@ func TestWorkersOfAnotherVersionAreLoggedOnce(t *testing.T) {
 	check(t, "log lines", len(log.Lines("")), 4)
 	for _, worker := range []string{"old-1", "old-2", long[:128]} {
 		lines := log.Lines(`"worker":"` + worker + `"`)
-		if len(lines) != 1 || !strings.Contains(lines[0], "version 2") || len(lines[0]) > 600 {
+		if len(lines) != 1 || !strings.Contains(lines[0], "version 3") || len(lines[0]) > 600 {
 			t.Errorf("lines that name worker %.20s are %q, want one with the version", worker, lines)
 		}
 	}
 
 	heard := listen(t, s.bus)
-	heard.await(t, s.other, run.Heartbeat{Worker: "w", Threads: 1})
+	heard.expect(t, s.other, run.Heartbeat{Worker: "w", Threads: 1})
 	for range 3 {
 		if err := s.conn.Publish("nq.hb.old", marshal(t, &nqueensv1.Heartbeat{Protocol: bus.Protocol + 1, Worker: "old"})); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 type Results struct{ bus *Bus }
 
 // Publish stores a result, and returns when the server has confirmed it.
-func (s Results) Publish(ctx context.Context, r *queens.Result) error {
+func (s Results) Publish(ctx context.Context, r *queens.ChunkResult) error {
 	data, err := encodeResult(r)
 	if err != nil {
 		return err
@@ -30,13 +31,15 @@ func (s Results) Publish(ctx context.Context, r *queens.Result) error {
 // its end since. Results come in the order of their positions; after a stream was
 // replaced, some may come again, from the first.
 //
-// It calls caughtUp once, when every result that was there at the beginning has been
-// passed to each or is gone. It makes one call at a time.
+// It calls caughtUp when every result that was there at the beginning has been passed to
+// each or is gone, and then about every two seconds whenever that is so of every result that
+// the server had stored at the time asOf of this process's clock. It makes one call at a
+// time.
 //
-// It creates streams that are missing, and rejects and counts messages that it cannot
-// read.
+// It creates streams that are missing and the run's consumer, and rejects and counts
+// messages that it cannot read.
 func (s Results) Read(ctx context.Context, run string, after run.StreamPosition,
-	each func(r queens.Result, at run.StreamPosition), caughtUp func(),
+	each func(r queens.ChunkResult, at run.StreamPosition), caughtUp func(asOf time.Time),
 ) error {
 	r := resultReader{bus: s.bus, run: run, at: after, each: each, caughtUp: caughtUp}
 	for {
@@ -55,11 +58,27 @@ func (s Results) Read(ctx context.Context, run string, after run.StreamPosition,
 	}
 }
 
+// Created returns when the stream was created, which tells it from those of other servers; zero if
+// there is none.
+func (s Results) Created(ctx context.Context) (time.Time, error) {
+	stream, err := ask(ctx, s.bus, func(ctx context.Context) (jetstream.Stream, error) {
+		return s.bus.js.Stream(ctx, resultsStream)
+	})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("stream %s: %w", resultsStream, err)
+	}
+	return stream.CachedInfo().Created, nil
+}
+
 // Trim makes room for new results. If the stream has used more than half of its limit,
 // it removes the run's results up to that position, which the ledger holds. It does
 // nothing if the stream is not the one of the position.
-func (s Results) Trim(ctx context.Context, run string, at run.StreamPosition) error {
-	ctx = requestContext{ctx}
+func (s Results) Trim(ctx context.Context, run string, at run.StreamPosition) (err error) {
+	ctx, done := s.bus.request(ctx)
+	defer func() { err = done(err) }()
 	stream, err := s.bus.js.Stream(ctx, resultsStream)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", resultsStream, err)

@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,7 +24,7 @@ import (
 func TestReadDeliversStoredAndNewResults(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	order := []uint64{5, 0, 3, 4, 1, 2}
+	order := []uint64{5, 6, 3, 4, 1, 2}
 	for _, id := range order[:3] {
 		publishResult(t, s.bus, result("n8-a", id))
 		publishResult(t, s.bus, result("n8-b", id+100))
@@ -35,7 +36,7 @@ func TestReadDeliversStoredAndNewResults(t *testing.T) {
 	for _, id := range order[3:] {
 		publishResult(t, s.bus, result("n8-b", id+100))
 		publishResult(t, s.bus, result("n8-a", id))
-		if got := receive(t, read.results, "a new result"); got != result("n8-a", id) {
+		if got := receive(t, read.results, "a new result"); !reflect.DeepEqual(got, result("n8-a", id)) {
 			t.Errorf("%+v comes, want %+v", got, result("n8-a", id))
 		}
 	}
@@ -51,7 +52,7 @@ func TestEveryReaderGetsEveryResult(t *testing.T) {
 	publishResult(t, s.bus, result("n8-a", 7))
 	third := read(t, s.bus)
 	for _, r := range []*reader{first, second, third} {
-		check(t, "the result that comes", receive(t, r.results, "the result").Task, 7)
+		check(t, "the result that comes", receive(t, r.results, "the result").Chunk, 7)
 	}
 	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 1)
 }
@@ -70,11 +71,11 @@ func TestUnreadableResultsAreCounted(t *testing.T) {
 	publishResult(t, s.other, result("n8-a", 7))
 	s.raw(t, "nq.result.n8-a", flood)
 	publishResult(t, s.other, result("n8-a", 8))
-	check(t, "the result that comes", receive(t, read.results, "a result").Task, 7)
-	check(t, "the result that comes", receive(t, read.results, "a result").Task, 8)
+	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
+	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 8)
 	check(t, "rejected messages", s.bus.Rejected(), 6)
 	check(t, "log lines about garbage", len(log.Lines("fffe0000")), 1)
-	check(t, "log lines about versions", len(log.Lines("version 2")), 1)
+	check(t, "log lines about versions", len(log.Lines("version 3")), 1)
 	check(t, "log lines", len(log.Lines("")), 2)
 }
 
@@ -83,13 +84,13 @@ func TestReadSurvivesADeletedStream(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	read := read(t, s.bus)
-	publishResult(t, s.other, result("n8-a", 0))
-	read.await(t, 0)
+	publishResult(t, s.other, result("n8-a", 9))
+	read.await(t, 9)
 	s.delete(t, results)
 	s.delete(t, tasks)
 	testkit.Eventually(t, "both streams and the consumer are there", func() bool {
 		_, err := s.js.Stream(t.Context(), results)
-		_, noConsumer := s.js.Consumer(t.Context(), tasks, workers)
+		_, noConsumer := s.js.Consumer(t.Context(), tasks, "n8-a")
 		return err == nil && noConsumer == nil
 	})
 	publishResult(t, s.other, result("n8-a", 1))
@@ -109,8 +110,8 @@ func TestReadSurvivesAServerThatLostItsStore(t *testing.T) {
 			read := read(t, b)
 			ensure(t, b)
 			for id := range before {
-				publishResult(t, b, result("n8-a", id))
-				read.await(t, id)
+				publishResult(t, b, result("n8-a", 1+id))
+				read.await(t, 1+id)
 			}
 			first.Stop()
 			cfg.StoreDir, cfg.Listen = t.TempDir(), strings.TrimPrefix(first.ClientURL(), "nats://")
@@ -133,7 +134,7 @@ func TestReadSurvivesAServerRestart(t *testing.T) {
 	b := connectTo(t, server)
 	read := read(t, b)
 	ensure(t, b)
-	publishResult(t, b, result("n8-a", 0))
+	publishResult(t, b, result("n8-a", 9))
 	receive(t, read.results, "a result")
 	restart()
 	publishResult(t, connectTo(t, server), result("n8-a", 1))
@@ -148,11 +149,11 @@ func TestReadCreatesTheStreams(t *testing.T) {
 	_, js := bustest.Admin(t, server)
 	testkit.Eventually(t, "streams and consumer are there", func() bool {
 		_, noStream := js.Stream(t.Context(), results)
-		_, noConsumer := js.Consumer(t.Context(), tasks, workers)
+		_, noConsumer := js.Consumer(t.Context(), tasks, "n8-a")
 		return noStream == nil && noConsumer == nil
 	})
 	publishResult(t, bustest.Connect(t, server), result("n8-a", 7))
-	check(t, "the result that comes", receive(t, read.results, "a result").Task, 7)
+	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
 }
 
 // While results cannot be read, Read waits and logs the reason once.
@@ -177,7 +178,7 @@ func TestReadLogsOnceWhyItWaits(t *testing.T) {
 	wrong.MaxAge = 0
 	update(t, s, wrong)
 	publishResult(t, s.other, result("n8-a", 7))
-	check(t, "the result that comes", receive(t, read.results, "a result").Task, 7)
+	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
 	check(t, "log lines", len(log.Lines("")), 1)
 }
 
@@ -193,7 +194,7 @@ func TestReadWarnsOfANearlyFullStream(t *testing.T) {
 			var log bustest.Log
 			s := newScene(t, logTo(&log))
 			for id := range uint64(12) {
-				publishResult(t, s.other, result("n8-b", id))
+				publishResult(t, s.other, result("n8-b", 1+id))
 			}
 			info := s.stream(t, results)
 			limit(&info.Config, info.State)
@@ -222,11 +223,17 @@ func TestReadLeavesNoGoroutine(t *testing.T) {
 
 // reader reads the results of run n8-a until it or the test ends.
 type reader struct {
-	results   chan queens.Result
+	results   chan queens.ChunkResult
 	positions chan run.StreamPosition
-	caughtUp  chan int // how many results had come then
+	caughtUp  chan caughtUp
 	stop      context.CancelFunc
 	ended     chan error
+}
+
+// caughtUp is a call of caughtUp.
+type caughtUp struct {
+	come int // how many results had come then
+	asOf time.Time
 }
 
 func read(t *testing.T, b *bus.Bus) *reader {
@@ -237,9 +244,9 @@ func read(t *testing.T, b *bus.Bus) *reader {
 func readAfter(t *testing.T, b *bus.Bus, after run.StreamPosition) *reader {
 	ctx, stop := context.WithCancel(t.Context())
 	r := &reader{
-		results:   make(chan queens.Result, 1000),
+		results:   make(chan queens.ChunkResult, 1000),
 		positions: make(chan run.StreamPosition, 1000),
-		caughtUp:  make(chan int, 10),
+		caughtUp:  make(chan caughtUp, 1000),
 		stop:      stop, ended: make(chan error, 1),
 	}
 	var busy atomic.Bool
@@ -252,20 +259,20 @@ func readAfter(t *testing.T, b *bus.Bus, after run.StreamPosition) *reader {
 	}
 	come := 0
 	go func() {
-		r.ended <- b.Results().Read(ctx, "n8-a", after, func(next queens.Result, at run.StreamPosition) {
+		r.ended <- b.Results().Read(ctx, "n8-a", after, func(next queens.ChunkResult, at run.StreamPosition) {
 			alone(func() {
 				come++
 				r.positions <- at
 				r.results <- next
 			})
-		}, func() { alone(func() { r.caughtUp <- come }) })
+		}, func(asOf time.Time) { alone(func() { r.caughtUp <- caughtUp{come, asOf} }) })
 		close(r.ended)
 	}()
 	t.Cleanup(func() { r.end(t) })
 	return r
 }
 
-// await waits until the results of these tasks have come, among others perhaps.
+// await waits until the results of these chunks have come, among others perhaps.
 func (r *reader) await(t *testing.T, ids ...uint64) {
 	t.Helper()
 	missing := make(map[uint64]bool)
@@ -275,9 +282,9 @@ func (r *reader) await(t *testing.T, ids ...uint64) {
 	for len(missing) > 0 {
 		select {
 		case got := <-r.results:
-			delete(missing, got.Task)
+			delete(missing, got.Chunk)
 		case <-time.After(testkit.Stall):
-			t.Fatalf("no result within %v; of tasks %v, those of %v are missing", testkit.Stall, ids, slices.Collect(maps.Keys(missing)))
+			t.Fatalf("no result within %v; of chunks %v, those of %v are missing", testkit.Stall, ids, slices.Collect(maps.Keys(missing)))
 		}
 	}
 }

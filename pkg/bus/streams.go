@@ -5,28 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"nqueens/pkg/queens"
 )
 
-// maxQueued bounds the tasks of one run on the server. Coordinators keep a much smaller
-// window; this protects the server from one that errs.
-const maxQueued = 1 << 14
+// maxQueued bounds the chunks of one run on the server. Coordinators keep a much smaller
+// window; this protects the server from one that errs. [Bus.Ensure] raises the limit of a
+// stream that has less.
+const maxQueued = 1 << 20
 
 // maxResultBytes bounds the results of all runs on the server. When they reach it,
 // workers hold their results and try again.
 const maxResultBytes = 256 << 20
 
 // dedupWindow is how long the server remembers a message's id. A publish that got no
-// answer is repeated within that time. The default of two minutes takes some 125 bytes
-// of memory for each message of that time.
-const dedupWindow = 2 * requestTimeout
+// answer is repeated within that time: a server of a cluster that loses its leader answers
+// nothing for up to 12 seconds. The window takes some 125 bytes of memory for each message
+// of that time.
+const dedupWindow = time.Minute
 
 func tasksConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:                 tasksStream,
-		Description:          "prefix subproblems waiting for a worker",
+		Description:          "chunks of tasks waiting for a worker",
 		Subjects:             []string{taskSubjects},
 		Retention:            jetstream.WorkQueuePolicy,
 		Storage:              jetstream.FileStorage,
@@ -50,57 +55,64 @@ func resultsConfig() jetstream.StreamConfig {
 	}
 }
 
-// consumerConfig sets what the defaults would limit: redeliveries (a limit would leave a
-// task stuck), unacknowledged tasks (it would cap the size of the cluster), and waiting
-// pull requests, one a worker, which cannot be raised later.
-func (b *Bus) consumerConfig() jetstream.ConsumerConfig {
-	return jetstream.ConsumerConfig{
-		Durable:       workerConsumer,
-		Description:   "shared by all workers, for all runs",
-		DeliverPolicy: jetstream.DeliverAllPolicy,
-		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       b.lease,
-		MaxDeliver:    -1,
-		MaxAckPending: -1,
-		MaxWaiting:    1 << 16,
+// Ensure creates the streams and the run's consumer if they are missing. It raises the
+// number of chunks that an existing stream takes for one run if it is too low, and the number
+// of replicas of all streams if the configuration asks for more; if the server can't keep them,
+// the error wraps [ErrReplicas]. It leaves all else as it is, so that what an operator raised
+// stays raised, but returns an error if a setting could lose or repeat work.
+//
+// It also removes the consumer that programs of protocol version 1 shared, unless tasks of
+// other runs wait for it.
+func (b *Bus) Ensure(ctx context.Context, run string) error {
+	if err := queens.ValidateRun(run); err != nil {
+		return err
 	}
+	return b.untilSettled(ctx, func() error {
+		_, err := b.ensure(ctx, run, true)
+		if err == nil && b.minReplicas > 0 {
+			err = b.ensureBucket(ctx, true)
+		}
+		return err
+	})
 }
 
-// Ensure creates the streams and the consumer if they are missing. It leaves existing
-// ones as they are, so that what an operator raised stays raised, but returns an error
-// if one of them could lose or repeat work by its settings.
-func (b *Bus) Ensure(ctx context.Context) error {
-	_, err := b.ensure(ctx)
-	return err
-}
-
-// ensure returns the stream of results, with its state.
-func (b *Bus) ensure(ctx context.Context) (results jetstream.Stream, err error) {
-	ctx = requestContext{ctx}
-	tasks, err := b.ensureStream(ctx, tasksConfig())
+// ensure returns the stream of results, with its state. Unless it is strict, as before a run
+// starts, streams may have fewer replicas than the configuration asks for: a run continues while
+// servers of the cluster are away.
+func (b *Bus) ensure(ctx context.Context, run string, strict bool) (results jetstream.Stream, err error) {
+	tasks, err := b.ensureStream(ctx, tasksConfig(), strict)
 	if err == nil {
-		err = b.ensureConsumer(ctx, tasks)
+		err = b.ensureConsumer(ctx, tasks, run)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b.ensureStream(ctx, resultsConfig())
+	return b.ensureStream(ctx, resultsConfig(), strict)
 }
 
-func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
-	stream, err := b.js.Stream(ctx, want.Name)
+func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, strict bool) (jetstream.Stream, error) {
+	want.Replicas = b.replicas()
+	stream, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, want.Name) })
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		stream, err = b.js.CreateStream(ctx, want)
+		stream, err = b.createStream(ctx, want, strict)
 	}
 	if err == nil {
 		err = checkStream(&stream.CachedInfo().Config, &want)
 	}
+	if err == nil {
+		stream, err = b.raise(ctx, stream, &want, strict)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", want.Name, withHint(err))
+		return nil, fmt.Errorf("stream %s: %w", want.Name, err)
 	}
 	return stream, nil
 }
 
+// minMsgSize is the least limit of the size of a message that a stream may have: the greatest
+// message of a server with its default settings.
+const minMsgSize = 1 << 20
+
+// checkStream returns why a stream can't be used: a setting could lose, change or repeat work.
 func checkStream(have, want *jetstream.StreamConfig) error {
 	switch {
 	case !slices.Contains(have.Subjects, want.Subjects[0]):
@@ -117,37 +129,14 @@ func checkStream(have, want *jetstream.StreamConfig) error {
 			have.MaxMsgsPerSubject)
 	case have.MaxAge != 0:
 		return fmt.Errorf("it drops messages older than %v: edit the stream, or use another server", have.MaxAge)
-	}
-	return nil
-}
-
-func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream) error {
-	want := b.consumerConfig()
-	consumer, err := stream.Consumer(ctx, workerConsumer)
-	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		consumer, err = stream.CreateConsumer(ctx, want)
-	}
-	if err == nil {
-		err = checkConsumer(&consumer.CachedInfo().Config, &want)
-	}
-	if err != nil {
-		return fmt.Errorf("consumer %s of stream %s: %w", workerConsumer, tasksStream, withHint(err))
-	}
-	return nil
-}
-
-func checkConsumer(have, want *jetstream.ConsumerConfig) error {
-	switch {
-	case have.AckPolicy != want.AckPolicy:
-		return fmt.Errorf("its ack policy is %v, not %v: delete the consumer", have.AckPolicy, want.AckPolicy)
-	case have.MaxDeliver > 0:
-		return fmt.Errorf("it drops a task after %d deliveries: delete the consumer", have.MaxDeliver)
-	case have.FilterSubject != "" || len(have.FilterSubjects) > 0:
-		return fmt.Errorf("it receives only the subjects %q: delete the consumer",
-			append(have.FilterSubjects, have.FilterSubject))
-	case have.AckWait < want.AckWait:
-		return fmt.Errorf("its ack wait is %v, less than the %v that workers rely on: delete the consumer",
-			have.AckWait, want.AckWait)
+	case have.MaxMsgSize > 0 && have.MaxMsgSize < minMsgSize:
+		return fmt.Errorf("it takes no messages of more than %d bytes, and some have up to %d: edit the stream, or use another server",
+			have.MaxMsgSize, minMsgSize)
+	case have.SubjectTransform != nil:
+		return fmt.Errorf("it changes the subjects of messages, from %s to %s: delete the stream, or use another server",
+			have.SubjectTransform.Source, have.SubjectTransform.Destination)
+	case have.Mirror != nil || len(have.Sources) > 0:
+		return errors.New("it copies the messages of other streams: delete the stream, or use another server")
 	}
 	return nil
 }
@@ -169,7 +158,7 @@ func withHint(err error) error {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("the server has no JetStream, start it with --jetstream: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer within %v, the server is busy or does not permit it: %w", requestTimeout, err)
+		return noAnswer(requestTimeout, err)
 	}
 	return err
 }

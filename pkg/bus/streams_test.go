@@ -22,10 +22,10 @@ func TestEnsureCreatesTheDocumentedConfiguration(t *testing.T) {
 	check(t, "tasks: storage", have.Storage, jetstream.FileStorage)
 	check(t, "tasks: discard", have.Discard, jetstream.DiscardNew)
 	check(t, "tasks: discard per subject", have.DiscardNewPerSubject, true)
-	check(t, "tasks: bounded by subject", have.MaxMsgsPerSubject > 0, true)
+	check(t, "tasks: max messages a subject", have.MaxMsgsPerSubject, 1<<20)
 	check(t, "tasks: max age", have.MaxAge, 0)
 	check(t, "tasks: max messages", have.MaxMsgs, -1)
-	check(t, "tasks: deduplication window", have.Duplicates, 10*time.Second)
+	check(t, "tasks: deduplication window", have.Duplicates, time.Minute)
 
 	have = s.stream(t, results).Config
 	check(t, "results: subjects", have.Subjects, []string{"nq.result.*"})
@@ -36,21 +36,24 @@ func TestEnsureCreatesTheDocumentedConfiguration(t *testing.T) {
 	check(t, "results: max age", have.MaxAge, 0)
 	check(t, "results: max messages", have.MaxMsgs, -1)
 	check(t, "results: max messages a subject", have.MaxMsgsPerSubject, -1)
-	check(t, "results: deduplication window", have.Duplicates, 10*time.Second)
+	check(t, "results: deduplication window", have.Duplicates, time.Minute)
 	check(t, "results: deny delete", have.DenyDelete, false)
 	check(t, "results: deny purge", have.DenyPurge, false)
 
-	consumer := s.consumer(t).Config
-	check(t, "consumer: durable", consumer.Durable, workers)
-	check(t, "consumer: pulled", consumer.DeliverSubject, "")
-	check(t, "consumer: delivers", consumer.DeliverPolicy, jetstream.DeliverAllPolicy)
-	check(t, "consumer: of all runs", consumer.FilterSubject+strings.Join(consumer.FilterSubjects, ""), "")
-	check(t, "consumer: ack policy", consumer.AckPolicy, jetstream.AckExplicitPolicy)
-	check(t, "consumer: ack wait", consumer.AckWait, 10*time.Second)
-	check(t, "consumer: max deliver", consumer.MaxDeliver, -1)
-	check(t, "consumer: max ack pending", consumer.MaxAckPending, -1)
-	check(t, "consumer: max waiting", consumer.MaxWaiting, 65536)
-	check(t, "consumer: inactive threshold", consumer.InactiveThreshold, 0)
+	for _, run := range []string{"n8-a", "n8-b"} {
+		consumer := s.consumer(t, run).Config
+		check(t, "consumer: durable", consumer.Durable, run)
+		check(t, "consumer: pulled", consumer.DeliverSubject, "")
+		check(t, "consumer: delivers", consumer.DeliverPolicy, jetstream.DeliverAllPolicy)
+		check(t, "consumer: of one run", consumer.FilterSubject, "nq.task."+run)
+		check(t, "consumer: of other subjects", len(consumer.FilterSubjects), 0)
+		check(t, "consumer: ack policy", consumer.AckPolicy, jetstream.AckExplicitPolicy)
+		check(t, "consumer: ack wait", consumer.AckWait, 10*time.Second)
+		check(t, "consumer: max deliver", consumer.MaxDeliver, -1)
+		check(t, "consumer: max ack pending", consumer.MaxAckPending, -1)
+		check(t, "consumer: max waiting", consumer.MaxWaiting, 65536)
+		check(t, "consumer: inactive threshold", consumer.InactiveThreshold, 10*time.Minute)
+	}
 }
 
 func check[T any](t *testing.T, what string, have, want T) {
@@ -63,16 +66,16 @@ func check[T any](t *testing.T, what string, have, want T) {
 func TestEnsureIsIdempotent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	publishTask(t, s.bus, task("n8-a", 0))
-	publishResult(t, s.bus, result("n8-a", 0))
+	publish(t, s.bus, chunk("n8-a", 1))
+	publishResult(t, s.bus, result("n8-a", 1))
 	before := []any{s.stream(t, tasks).Config, s.stream(t, tasks).Created, s.stream(t, tasks).State,
 		s.stream(t, results).Config, s.stream(t, results).Created, s.stream(t, results).State,
-		s.consumer(t).Config, s.consumer(t).Created}
+		s.consumer(t, "n8-a").Config, s.consumer(t, "n8-a").Created}
 	ensure(t, s.bus)
 	ensure(t, s.other)
 	after := []any{s.stream(t, tasks).Config, s.stream(t, tasks).Created, s.stream(t, tasks).State,
 		s.stream(t, results).Config, s.stream(t, results).Created, s.stream(t, results).State,
-		s.consumer(t).Config, s.consumer(t).Created}
+		s.consumer(t, "n8-a").Config, s.consumer(t, "n8-a").Created}
 	if !reflect.DeepEqual(before, after) {
 		t.Errorf("before:\n%+v\nafter:\n%+v", before, after)
 	}
@@ -92,7 +95,7 @@ func TestEnsureConcurrently(t *testing.T) {
 		for _, b := range buses {
 			go func() {
 				<-start
-				ended <- b.Ensure(t.Context())
+				ended <- b.Ensure(t.Context(), "n8-a")
 			}()
 		}
 		close(start)
@@ -103,7 +106,7 @@ func TestEnsureConcurrently(t *testing.T) {
 		}
 		s.stream(t, tasks)
 		s.stream(t, results)
-		s.consumer(t)
+		s.consumer(t, "n8-a")
 	}
 }
 
@@ -112,19 +115,19 @@ func TestEnsureKeepsAnOperatorsLimits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	raised := s.stream(t, tasks).Config
-	raised.MaxMsgsPerSubject, raised.MaxBytes, raised.Description = 1<<20, 1<<20, "raised"
+	raised.MaxMsgsPerSubject, raised.MaxBytes, raised.Description = 1<<21, 1<<20, "raised"
 	update(t, s, raised)
 	raised = s.stream(t, results).Config
-	raised.MaxBytes, raised.Duplicates = 257<<20, time.Minute
+	raised.MaxBytes, raised.Duplicates = 257<<20, 2*time.Minute
 	update(t, s, raised)
-	consumer := s.consumer(t).Config
+	consumer := s.consumer(t, "n8-a").Config
 	consumer.AckWait, consumer.MaxAckPending = time.Minute, 1<<20
 	if _, err := s.js.UpdateConsumer(t.Context(), tasks, consumer); err != nil {
 		t.Fatal(err)
 	}
-	before := []any{s.stream(t, tasks).Config, s.stream(t, results).Config, s.consumer(t).Config}
+	before := []any{s.stream(t, tasks).Config, s.stream(t, results).Config, s.consumer(t, "n8-a").Config}
 	ensure(t, s.other)
-	after := []any{s.stream(t, tasks).Config, s.stream(t, results).Config, s.consumer(t).Config}
+	after := []any{s.stream(t, tasks).Config, s.stream(t, results).Config, s.consumer(t, "n8-a").Config}
 	if !reflect.DeepEqual(before, after) {
 		t.Errorf("before:\n%+v\nafter:\n%+v", before, after)
 	}
@@ -151,6 +154,14 @@ func TestEnsureRejectsStreamsThatLoseWork(t *testing.T) {
 		"tasks kept for ever":    {taskConfig, func(c *jetstream.StreamConfig) { c.Retention = jetstream.LimitsPolicy }, []string{tasks, "retention", "Limits", "WorkQueue"}},
 		"tasks kept by interest": {taskConfig, func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy }, []string{tasks, "retention", "Interest", "WorkQueue"}},
 		"tasks that age":         {taskConfig, func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, []string{tasks, "older than 1h"}},
+		"small tasks only":       {taskConfig, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 }, []string{tasks, "more than 1000 bytes"}},
+		"small results only":     {resultConfig, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 }, []string{results, "more than 1000 bytes"}},
+		"subjects changed": {taskConfig, func(c *jetstream.StreamConfig) {
+			c.SubjectTransform = &jetstream.SubjectTransformConfig{Source: "nq.task.>", Destination: "other.>"}
+		}, []string{tasks, "changes the subjects", "other.>"}},
+		"results of another stream": {resultConfig, func(c *jetstream.StreamConfig) {
+			c.Sources = []*jetstream.StreamSource{{Name: "OTHER"}}
+		}, []string{results, "other streams"}},
 		"old tasks dropped": {taskConfig, func(c *jetstream.StreamConfig) {
 			c.Discard, c.DiscardNewPerSubject = jetstream.DiscardOld, false
 		}, []string{tasks, "discard", "DiscardOld", "DiscardNew"}},
@@ -172,48 +183,39 @@ func TestEnsureRejectsStreamsThatLoseWork(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		before := s.stream(t, c.stream.Name).Config
-		says(t, name, s.bus.Ensure(t.Context()), c.say...)
+		says(t, name, s.bus.Ensure(t.Context(), "n8-a"), c.say...)
 		if after := s.stream(t, c.stream.Name).Config; !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: the stream is changed from %+v to %+v", name, before, after)
 		}
 	}
 }
 
-// Ensure rejects a consumer that would keep tasks from workers, or lease them too briefly.
-func TestEnsureRejectsConsumersThatStarveWorkers(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		change func(*jetstream.ConsumerConfig)
-		say    string
-	}{
-		"max deliver":           {func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "after 5 deliveries"},
-		"one run":               {func(c *jetstream.ConsumerConfig) { c.FilterSubject = "nq.task.n8-a" }, "nq.task.n8-a"},
-		"two runs":              {func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"nq.task.n8-a", "nq.task.n8-b"} }, "nq.task.n8-b"},
-		"short leases":          {func(c *jetstream.ConsumerConfig) { c.AckWait = time.Second }, "ack wait is 1s"},
-		"one run, short leases": {func(c *jetstream.ConsumerConfig) { c.FilterSubject, c.AckWait = "nq.task.n8-a", time.Second }, "nq.task.n8-a"},
-	} {
-		s := newScene(t)
-		cfg := s.consumer(t).Config
-		c.change(&cfg)
-		if _, err := s.js.UpdateConsumer(t.Context(), tasks, cfg); err != nil {
-			t.Fatal(err)
-		}
-		says(t, name, s.bus.Ensure(t.Context()), workers, tasks, c.say)
-	}
-}
-
-// Ensure relies on the server for the ack policy: on a work queue the server allows only
-// consumers with explicit acks.
-func TestServerRequiresExplicitAcks(t *testing.T) {
+// Ensure raises the number of chunks that an older program allowed a run, and nothing else
+// that an operator may have set.
+func TestEnsureRaisesTheChunksOfARun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	if err := s.js.DeleteConsumer(t.Context(), tasks, workers); err != nil {
-		t.Fatal(err)
-	}
-	for _, policy := range []jetstream.AckPolicy{jetstream.AckAllPolicy, jetstream.AckNonePolicy} {
-		cfg := jetstream.ConsumerConfig{Durable: workers, AckPolicy: policy}
-		_, err := s.js.CreateConsumer(t.Context(), tasks, cfg)
-		says(t, policy.String(), err, "requires explicit ack")
+	old := s.stream(t, tasks).Config
+	old.MaxMsgsPerSubject, old.Duplicates, old.MaxBytes = 1<<14, 10*time.Second, 1<<30
+	update(t, s, old)
+	ensure(t, s.other)
+	have := s.stream(t, tasks).Config
+	check(t, "max messages a subject", have.MaxMsgsPerSubject, 1<<20)
+	check(t, "deduplication window", have.Duplicates, time.Minute)
+	check(t, "max bytes", have.MaxBytes, 1<<30)
+	old.MaxMsgsPerSubject, old.DiscardNewPerSubject = -1, false
+	update(t, s, old)
+	ensure(t, s.other)
+	check(t, "max messages a subject without a limit", s.stream(t, tasks).Config.MaxMsgsPerSubject, -1)
+}
+
+func TestEnsureRefusesInvalidNames(t *testing.T) {
+	t.Parallel()
+	b := bustest.Connect(t, bustest.Server(t))
+	for _, name := range []string{"", "*", "n8.a", "N8"} {
+		if err := b.Ensure(t.Context(), name); err == nil {
+			t.Errorf("a run named %q is no error", name)
+		}
 	}
 }
 
@@ -223,12 +225,12 @@ func TestDeletingARunLeavesOtherRuns(t *testing.T) {
 	others := []string{"n8-a", "n8-a-b", "n8-ab", "n8", "n9-a"}
 	for id := range uint64(3) {
 		for _, run := range others {
-			publishTask(t, s.bus, task(run, id))
-			publishResult(t, s.bus, result(run, id))
+			publish(t, s.bus, chunk(run, 1+id))
+			publishResult(t, s.bus, result(run, 1+id))
 		}
 	}
-	held, _ := take(t, queue(t, s.bus)) // a held task is removed too
-	run := held.Run
+	const run = "n8-a"
+	take(t, queue(t, s.bus), run) // a held chunk is removed too
 	if err := s.other.Registry().Delete(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}

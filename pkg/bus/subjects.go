@@ -9,15 +9,18 @@ import (
 )
 
 // Protocol is the version of the messages that this program writes and reads.
-const Protocol = 1
+const Protocol = 2
 
-// Streams, the workers' consumer and the bucket, shared by all runs on a server.
+// Streams and the bucket, shared by all runs on a server. Each run has a consumer of its own
+// on the stream of tasks, with the name of the run.
 const (
-	tasksStream    = "NQ_TASKS"
-	resultsStream  = "NQ_RESULTS"
-	workerConsumer = "workers"
-	runsBucket     = "nq_runs" // of records, by run
+	tasksStream   = "NQ_TASKS"
+	resultsStream = "NQ_RESULTS"
+	runsBucket    = "nq_runs" // of records, by run
 )
+
+// oldConsumer is the consumer of all runs that programs of protocol version 1 shared.
+const oldConsumer = "workers"
 
 // The stream behind the bucket, and the prefix of its subjects; see NATS ADR-8.
 const (
@@ -30,11 +33,19 @@ const (
 	taskSubjects      = "nq.task.*"
 	resultSubjects    = "nq.result.*"
 	heartbeatSubjects = "nq.hb.*"
+	beatSubjects      = "nq.live.*"
 )
 
-func taskSubject(run string) string     { return "nq.task." + run }
-func resultSubject(run string) string   { return "nq.result." + run }
-func progressSubject(run string) string { return "nq.progress." + run }
+func taskSubject(run string) string   { return "nq.task." + run }
+func resultSubject(run string) string { return "nq.result." + run }
+
+// ProgressSubject is the subject on which a run's snapshots are published.
+func ProgressSubject(run string) string { return "nq.progress." + run }
+
+func beatSubject(run string) string { return "nq.live." + run }
+
+// pullSubject is where the server takes requests for chunks of a run; see NATS ADR-37.
+func pullSubject(run string) string { return "$JS.API.CONSUMER.MSG.NEXT." + tasksStream + "." + run }
 
 var notInToken = regexp.MustCompile(`[^0-9A-Za-z_-]`)
 
@@ -46,14 +57,16 @@ func heartbeatSubject(worker string) string {
 }
 
 // The server drops a message whose id it has seen within dedupWindow, so a message whose
-// acknowledgement was lost can be sent again. Ids begin with the connection's id: the
-// same task, published by an earlier process of the run's coordinator, is no duplicate.
-// A task that this connection publishes again must have another attempt.
+// acknowledgement was lost can be sent again.
 
-func (b *Bus) taskMessageID(t *queens.Task) string {
-	return fmt.Sprintf("%s/%s/%d/%d", b.connID, t.Run, t.ID, t.Attempt)
+// chunkMessageID also identifies the message of a chunk at its sequence, see [Tasks.Has].
+func chunkMessageID(run string, chunk uint64) string {
+	return fmt.Sprintf("%s/%016x", run, chunk)
 }
 
-func (b *Bus) resultMessageID(r *queens.Result) string {
-	return fmt.Sprintf("%s/%s/%d/%d/%s", b.connID, r.Run, r.Task, r.Attempt, r.Worker)
+// resultMessageID begins with the connection's id: the same counts of an earlier process are
+// no duplicate. A worker may publish some counts of a chunk first, and more when it gets the
+// chunk again.
+func (b *Bus) resultMessageID(r *queens.ChunkResult) string {
+	return fmt.Sprintf("%s/%s/%016x/%d/%s", b.connID, r.Run, r.Chunk, len(r.Counts), r.Worker)
 }

@@ -13,22 +13,70 @@ import (
 // Tasks is the coordinator's side of the task queue.
 type Tasks struct{ bus *Bus }
 
-// Publish stores a task for the workers and returns its sequence number in the stream.
-// The same attempt published again by the same connection is stored once; after
-// [Tasks.Purge] or [Tasks.Delete], a task needs a new attempt.
-func (t Tasks) Publish(ctx context.Context, task *queens.Task) (sequence uint64, err error) {
-	data, err := encodeTask(task)
+// Publish stores a chunk for the workers and returns its sequence number in the stream. The
+// same chunk, published again within dedupWindow, is stored once; after [Tasks.Purge] or
+// [Tasks.Delete], its tasks need a chunk with another id.
+func (t Tasks) Publish(ctx context.Context, c *queens.Chunk) (sequence uint64, err error) {
+	data, err := encodeChunk(c)
 	if err != nil {
 		return 0, err
 	}
-	return t.bus.publish(ctx, tasksStream, taskSubject(task.Run), t.bus.taskMessageID(task), data)
+	return t.bus.publish(ctx, tasksStream, taskSubject(c.Run), chunkMessageID(c.Run, c.ID), data)
 }
 
-// Has reports whether the task that this connection published at that sequence is still
-// in the queue: waiting for a worker, or held by one. If it is not, its result was stored
-// or the task is lost.
-func (t Tasks) Has(ctx context.Context, task *queens.Task, sequence uint64) (bool, error) {
-	ctx = requestContext{ctx}
+// Has reports whether the chunk that was published at that sequence is still in the queue:
+// waiting for a worker, or held by one. If it is not, a worker has acknowledged it, or the
+// chunk is lost.
+func (t Tasks) Has(ctx context.Context, run string, chunk, sequence uint64) (bool, error) {
+	ctx, done := t.bus.request(ctx)
+	has, err := t.has(ctx, run, chunk, sequence)
+	if err = done(err); err != nil {
+		return false, fmt.Errorf("look for chunk %016x of run %s: %w", chunk, run, err)
+	}
+	return has, nil
+}
+
+// Delete removes the chunk that was published at that sequence, so that no worker gets it
+// from then on. It is no error if the chunk is not there any more.
+func (t Tasks) Delete(ctx context.Context, run string, chunk, sequence uint64) error {
+	ctx, done := t.bus.request(ctx)
+	queued, err := t.has(ctx, run, chunk, sequence)
+	if err == nil && queued {
+		if err = (*t.bus.tasks.Load()).DeleteMsg(ctx, sequence); err != nil {
+			// A worker may have acknowledged it in between: no error code of its own says so.
+			if queued, failed := t.has(ctx, run, chunk, sequence); failed == nil && !queued {
+				err = nil
+			}
+		}
+	}
+	if err = done(err); err != nil {
+		return fmt.Errorf("delete chunk %016x of run %s: %w", chunk, run, err)
+	}
+	return nil
+}
+
+// Purge removes the run's chunks, including those that workers hold. A missing stream is no
+// error.
+func (t Tasks) Purge(ctx context.Context, run string) error {
+	return t.bus.purge(ctx, tasksStream, taskSubject(run))
+}
+
+// Remove removes the run's consumer and its chunks, including those that workers hold.
+// Workers that wait for chunks of the run learn of it. What does not exist is no error.
+func (t Tasks) Remove(ctx context.Context, run string) error {
+	return errors.Join(t.removeConsumer(ctx, run), t.Purge(ctx, run))
+}
+
+func (t Tasks) removeConsumer(ctx context.Context, run string) error {
+	ctx, done := t.bus.request(ctx)
+	err := done(t.bus.js.DeleteConsumer(ctx, tasksStream, run))
+	if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	return fmt.Errorf("delete consumer %s of stream %s: %w", run, tasksStream, err)
+}
+
+func (t Tasks) has(ctx context.Context, run string, chunk, sequence uint64) (bool, error) {
 	stream, err := t.stream(ctx)
 	if err != nil {
 		return false, err
@@ -41,28 +89,7 @@ func (t Tasks) Has(ctx context.Context, task *queens.Task, sequence uint64) (boo
 		return false, err
 	}
 	// A stream that was created again counts from 1 again.
-	return message.Header.Get(jetstream.MsgIDHeader) == t.bus.taskMessageID(task), nil
-}
-
-// Delete removes the task that this connection published at that sequence, so that no
-// worker gets it from then on. It is no error if the task is not there any more.
-func (t Tasks) Delete(ctx context.Context, task *queens.Task, sequence uint64) error {
-	ctx = requestContext{ctx}
-	queued, err := t.Has(ctx, task, sequence)
-	if err == nil && queued {
-		err = (*t.bus.tasks.Load()).DeleteMsg(ctx, sequence)
-	}
-	// A worker may acknowledge it in between.
-	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-		return fmt.Errorf("delete task %d of run %s: %w", task.ID, task.Run, err)
-	}
-	return nil
-}
-
-// Purge removes the run's tasks, including those that workers hold. A missing stream is
-// no error.
-func (t Tasks) Purge(ctx context.Context, run string) error {
-	return t.bus.purge(ctx, tasksStream, taskSubject(run))
+	return message.Header.Get(jetstream.MsgIDHeader) == chunkMessageID(run, chunk), nil
 }
 
 // stream returns the stream of tasks. It is looked up once: its handle remains valid for

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -14,30 +15,45 @@ import (
 // it is stored, and a total never depends on it.
 type Telemetry struct{ bus *Bus }
 
-// flushTimeout bounds how long a heartbeat may delay the worker that sends it.
+// Connected returns nil while the server can be reached.
+func (t Telemetry) Connected() error { return t.bus.Connected() }
+
+// flushTimeout bounds how long a heartbeat, a beat or a subscription may delay the process.
 const flushTimeout = 500 * time.Millisecond
 
-// PublishHeartbeat sends a heartbeat to all that watch. It waits up to half a second
-// until the server has it: if the worker dies the next moment, the tasks that it held are
+// PublishHeartbeat sends a heartbeat to all that subscribe. It waits up to half a second
+// until the server has it: if the worker dies the next moment, the chunks that it held are
 // known.
 func (t Telemetry) PublishHeartbeat(h run.Heartbeat) error {
 	data, err := encodeHeartbeat(&h)
 	if err != nil {
 		return err
 	}
-	if err := t.bus.conn.Publish(heartbeatSubject(h.Worker), data); err != nil {
-		return err
-	}
-	if t.bus.conn.IsConnected() {
-		_ = t.bus.conn.FlushTimeout(flushTimeout) // if this fails, it is sent a little later
-	}
-	return nil
+	return t.publish(heartbeatSubject(h.Worker), data)
 }
 
-// WatchHeartbeats calls each, one at a time, with the heartbeats of all workers until ctx
-// ends; then it returns nil.
-func (t Telemetry) WatchHeartbeats(ctx context.Context, each func(run.Heartbeat)) error {
-	return watch(ctx, t.bus, heartbeatSubjects, decodeHeartbeat, each)
+// SubscribeHeartbeats calls each, one at a time, with the heartbeats of all workers, until
+// unsubscribe is called; a last call may still run then. If there is a connection, no
+// heartbeat that is sent after the return is missed; else the subscription begins with the
+// next connection.
+func (t Telemetry) SubscribeHeartbeats(each func(run.Heartbeat)) (unsubscribe func(), err error) {
+	return subscribe(t.bus, heartbeatSubjects, decodeHeartbeat, each)
+}
+
+// PublishBeat sends a beat to all that subscribe. It waits up to half a second until the
+// server has it.
+func (t Telemetry) PublishBeat(b run.Beat) error {
+	data, err := encodeBeat(&b)
+	if err != nil {
+		return err
+	}
+	return t.publish(beatSubject(b.Run), data)
+}
+
+// SubscribeBeats calls each, one at a time, with the beats of all runs, as
+// [Telemetry.SubscribeHeartbeats] does with heartbeats.
+func (t Telemetry) SubscribeBeats(each func(run.Beat)) (unsubscribe func(), err error) {
+	return subscribe(t.bus, beatSubjects, decodeBeat, each)
 }
 
 // PublishProgress sends a snapshot to all that watch the run. It never waits: without
@@ -50,7 +66,7 @@ func (t Telemetry) PublishProgress(p run.Progress) error {
 	if err != nil {
 		return err
 	}
-	return t.bus.conn.Publish(progressSubject(p.Run), data)
+	return t.bus.conn.Publish(ProgressSubject(p.Run), data)
 }
 
 // WatchProgress calls each, one at a time, with the snapshots of a run until ctx ends;
@@ -59,14 +75,27 @@ func (t Telemetry) WatchProgress(ctx context.Context, name string, each func(run
 	if err := queens.ValidateRun(name); err != nil {
 		return err
 	}
-	return watch(ctx, t.bus, progressSubject(name), decodeProgress, each)
+	unsubscribe, err := subscribe(t.bus, ProgressSubject(name), decodeProgress, each)
+	if err != nil {
+		return err
+	}
+	defer unsubscribe()
+	<-ctx.Done()
+	return nil
 }
 
-// watch calls each, one at a time, with the messages on a subject until ctx ends.
-func watch[T any](
-	ctx context.Context, b *Bus, subject string,
-	decode func(subject string, data []byte) (T, error), each func(T),
-) error {
+func (t Telemetry) publish(subject string, data []byte) error {
+	if err := t.bus.conn.Publish(subject, data); err != nil {
+		return err
+	}
+	t.bus.flush(flushTimeout) // if this fails, it is sent a little later
+	return nil
+}
+
+// subscribe calls each, one at a time, with the messages on a subject.
+func subscribe[T any](
+	b *Bus, subject string, decode func(subject string, data []byte) (T, error), each func(T),
+) (unsubscribe func(), err error) {
 	subscription, err := b.conn.Subscribe(subject, func(m *nats.Msg) {
 		value, err := decode(m.Subject, m.Data)
 		if err != nil {
@@ -76,9 +105,8 @@ func watch[T any](
 		each(value)
 	})
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
-	<-ctx.Done()
-	_ = subscription.Unsubscribe() // fails if the connection ended first
-	return nil
+	b.flush(flushTimeout)                                 // if this fails, the server hears of it a little later
+	return func() { _ = subscription.Unsubscribe() }, nil // fails if the connection ended first
 }

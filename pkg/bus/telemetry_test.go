@@ -1,14 +1,18 @@
 package bus_test
 
 import (
-	"context"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	nqueensv1 "nqueens/proto/nqueens/v1"
+
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -24,9 +28,9 @@ func TestHeartbeatsAreDelivered(t *testing.T) {
 		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2},
 		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2, Leaving: true},
 		{Worker: "other", Threads: 1 << 16},
-		{Worker: "busy", Threads: 2, Held: []run.ActiveTask{{Run: "n8-a", Task: 7, Elapsed: time.Second}, {Run: "n9-b", Task: 0}}},
+		{Worker: "busy", Threads: 2, Held: []run.HeldChunk{{Run: "n8-a", Chunk: 7, Searching: true, Elapsed: time.Second}, {Run: "n9-b", Chunk: 8}}},
 	} {
-		heard.await(t, from, want)
+		heard.expect(t, from, want)
 	}
 }
 
@@ -41,13 +45,13 @@ func TestHostileWorkerNamesAreHarmless(t *testing.T) {
 		"host.example.org", "a b", "*", ">", "a.>", "..", "tab\tname", "line\r\nPUB nq.hb.x 1\r\nx\r\n", "\x00", "女王",
 		strings.Repeat("x", 128),
 	} {
-		heard.await(t, from, run.Heartbeat{Worker: name, Threads: 1})
+		heard.expect(t, from, run.Heartbeat{Worker: name, Threads: 1})
 	}
 	for _, name := range []string{"", strings.Repeat("x", 129), strings.Repeat("x", 1<<16), strings.Repeat("女", 1<<16)} {
 		_ = from.Telemetry().PublishHeartbeat(run.Heartbeat{Worker: name, Threads: 1}) // may fail
 	}
 	// Sent on the same connection, so after them.
-	heard.await(t, from, run.Heartbeat{Worker: "after them", Threads: 1})
+	heard.expect(t, from, run.Heartbeat{Worker: "after them", Threads: 1})
 	if err := from.WaitClosed(within(t, 10*time.Millisecond)); err != nil {
 		t.Error(err)
 	}
@@ -59,7 +63,7 @@ func TestUnreadableHeartbeatsAreCounted(t *testing.T) {
 	server := bustest.Server(t)
 	receiver, from := bustest.Connect(t, server, logTo(&log)), bustest.Connect(t, server)
 	heard := listen(t, receiver)
-	heard.await(t, from, run.Heartbeat{Worker: "first", Threads: 1})
+	heard.expect(t, from, run.Heartbeat{Worker: "first", Threads: 1})
 	conn, _ := bustest.Admin(t, server)
 	for range 3 {
 		if err := conn.Publish("nq.hb.garbage", []byte{0xff, 0xfe, 0xfd}); err != nil {
@@ -67,75 +71,135 @@ func TestUnreadableHeartbeatsAreCounted(t *testing.T) {
 		}
 	}
 	testkit.Eventually(t, "the garbage is counted", func() bool { return receiver.Rejected() == 3 })
-	heard.await(t, from, run.Heartbeat{Worker: "last", Threads: 1})
+	heard.expect(t, from, run.Heartbeat{Worker: "last", Threads: 1})
 	check(t, "rejected messages", receiver.Rejected(), 3)
 	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "nq.hb.garbage") || !strings.Contains(lines[0], "fffefd") {
 		t.Errorf("the log has %q, want one line with the subject and the bytes", lines)
 	}
 }
 
-func TestWatchHeartbeatsUnsubscribes(t *testing.T) {
+// Nothing comes after unsubscribe, and the server forgets the subscription.
+func TestUnsubscribeEndsASubscription(t *testing.T) {
 	t.Parallel()
 	server := bustest.Server(t)
 	receiver, from := bustest.Connect(t, server), bustest.Connect(t, server)
 	heard := listen(t, receiver)
-	heard.await(t, from, run.Heartbeat{Worker: "w", Threads: 1})
-	heard.end(t)
+	heard.expect(t, from, run.Heartbeat{Worker: "w", Threads: 1})
+	heard.unsubscribe()
 	conn, _ := bustest.Admin(t, server)
 	testkit.Eventually(t, "there is no subscription", func() bool {
 		_, err := conn.Request("nq.hb.w", nil, time.Second)
 		return err != nil && strings.Contains(err.Error(), "no responders")
 	})
+	check(t, "further heartbeats", len(heard.heard), 0)
 }
 
-// listener receives heartbeats until the test ends.
-type listener struct {
-	heard chan run.Heartbeat
-	stop  context.CancelFunc
-	ended chan error
-}
-
-func listen(t *testing.T, b *bus.Bus) *listener {
-	ctx, stop := context.WithCancel(t.Context())
-	l := &listener{heard: make(chan run.Heartbeat, 10_000), stop: stop, ended: make(chan error, 1)}
-	go func() {
-		l.ended <- b.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) { l.heard <- h })
-		close(l.ended)
-	}()
-	t.Cleanup(func() { l.end(t) })
-	return l
-}
-
-// await sends the heartbeat until it arrives, with its name made printable. The first may
-// be sent before the subscription exists.
-func (l *listener) await(t *testing.T, from *bus.Bus, sent run.Heartbeat) {
-	t.Helper()
-	want := sent
-	want.Worker = queens.Sanitize(sent.Worker)
-	for deadline := time.After(testkit.Stall); ; {
-		if err := from.Telemetry().PublishHeartbeat(sent); err != nil {
-			t.Fatalf("heartbeat of worker %.40q: %v", want.Worker, err)
+// Beats of all runs are delivered, in order. They need no streams.
+func TestBeatsAreDelivered(t *testing.T) {
+	t.Parallel()
+	server := bustest.Server(t)
+	heard := listenBeats(t, bustest.Connect(t, server))
+	from := bustest.Connect(t, server)
+	for _, want := range []run.Beat{
+		{Run: "n8-a", Epoch: 1, State: run.Running, Waiting: 7, Weight: 1, Threads: 1000},
+		{Run: "n8-b", Epoch: 3, State: run.Running, Weight: 4, Obsolete: []uint64{1, 1 << 63}},
+		{Run: "n8-a", Epoch: 1, State: run.Stopped},
+	} {
+		if err := from.Telemetry().PublishBeat(want); err != nil {
+			t.Fatal(err)
 		}
-		again := time.After(50 * time.Millisecond)
-		for waiting := true; waiting; {
-			select {
-			case got := <-l.heard:
-				if reflect.DeepEqual(got, want) {
-					return
-				}
-			case <-again:
-				waiting = false
-			case <-deadline:
-				t.Fatalf("the heartbeat of worker %.40q does not arrive within %v", want.Worker, testkit.Stall)
-			}
+		if got := receive(t, heard, "a beat"); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v arrives as %+v", want, got)
 		}
 	}
 }
 
-func (l *listener) end(t *testing.T) {
+// Hostile beats are refused and counted, and the next one arrives.
+func TestHostileBeatsAreCounted(t *testing.T) {
+	t.Parallel()
+	server := bustest.Server(t)
+	receiver, from := bustest.Connect(t, server), bustest.Connect(t, server)
+	heard := listenBeats(t, receiver)
+	conn, _ := bustest.Admin(t, server)
+	valid := nqueensv1.Beat{Protocol: bus.Protocol, Run: "n8-a", Epoch: 1, State: "running"}
+	for subject, data := range map[string][]byte{
+		"nq.live.n8-b": marshal(t, &valid), // of another run
+		"nq.live.n8-a": {0xff, 0xfe},
+		"nq.live.*x":   marshal(t, &valid),
+		"nq.live.n8":   marshal(t, &nqueensv1.Beat{Protocol: bus.Protocol + 1, Run: "n8"}),
+	} {
+		if err := conn.Publish(subject, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Eventually(t, "they are counted", func() bool { return receiver.Rejected() == 4 })
+	want := run.Beat{Run: "n8-a", Epoch: 1, State: run.Running}
+	if err := from.Telemetry().PublishBeat(want); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "the beat that comes", receive(t, heard, "a beat"), want)
+	if err := from.Telemetry().PublishBeat(run.Beat{Run: "n8-a", Obsolete: make([]uint64, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, "an invalid one is counted", func() bool { return receiver.Rejected() == 5 })
+}
+
+// A subscription that is made without a server begins when the server is there.
+func TestSubscriptionsBeginWithTheConnection(t *testing.T) {
+	t.Parallel()
+	address := testkit.Address(t)
+	early, err := bus.Connect(bus.Config{URL: "nats://" + address, Wait: true, Lease: bus.DefaultLease, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(early.Close)
+	heard := listenBeats(t, early)
+	from := bustest.Connect(t, bustest.Start(t, natsserver.Config{StoreDir: t.TempDir(), Listen: address, Log: zerolog.Nop()}))
+	testkit.Eventually(t, "a beat arrives", func() bool {
+		if err := from.Telemetry().PublishBeat(run.Beat{Run: "n8-a", Epoch: 1, State: run.Running}); err != nil {
+			t.Fatal(err)
+		}
+		return len(heard) > 0
+	})
+}
+
+func listenBeats(t *testing.T, b *bus.Bus) <-chan run.Beat {
 	t.Helper()
-	l.stop()
-	if err := receive(t, l.ended, "WatchHeartbeats returns"); err != nil {
-		t.Errorf("WatchHeartbeats ends with the error %v", err)
+	heard := make(chan run.Beat, 10_000)
+	unsubscribe, err := b.Telemetry().SubscribeBeats(func(b run.Beat) { heard <- b })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(unsubscribe)
+	return heard
+}
+
+// listener receives heartbeats until the test ends.
+type listener struct {
+	heard       chan run.Heartbeat
+	unsubscribe func()
+}
+
+func listen(t *testing.T, b *bus.Bus) *listener {
+	t.Helper()
+	l := &listener{heard: make(chan run.Heartbeat, 10_000)}
+	var err error
+	if l.unsubscribe, err = b.Telemetry().SubscribeHeartbeats(func(h run.Heartbeat) { l.heard <- h }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.unsubscribe)
+	return l
+}
+
+// expect sends the heartbeat and checks that it arrives, with its name made printable.
+func (l *listener) expect(t *testing.T, from *bus.Bus, sent run.Heartbeat) {
+	t.Helper()
+	want := sent
+	want.Worker = queens.Sanitize(sent.Worker)
+	if err := from.Telemetry().PublishHeartbeat(sent); err != nil {
+		t.Fatalf("heartbeat of worker %.40q: %v", want.Worker, err)
+	}
+	if got := receive(t, l.heard, "a heartbeat"); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v arrives as %+v", want, got)
 	}
 }

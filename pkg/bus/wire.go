@@ -64,90 +64,10 @@ func validate(value interface{ Validate() error }, subject, want string) error {
 	return nil
 }
 
-func encodeTask(t *queens.Task) ([]byte, error) {
-	prefixes := make([]*nqueensv1.Prefix, len(t.Prefixes))
-	for i, p := range t.Prefixes {
-		prefixes[i] = &nqueensv1.Prefix{Row: uint32(p.Row), Cols: p.Cols, Left: p.Left, Right: p.Right}
-	}
-	return proto.Marshal(&nqueensv1.Task{
-		Protocol:        Protocol,
-		Run:             t.Run,
-		Id:              t.ID,
-		Attempt:         t.Attempt,
-		Hash:            t.Hash(),
-		N:               uint32(t.Board.N),
-		Allow:           t.Board.Allow[:t.Board.N],
-		Prefixes:        prefixes,
-		ExcludedWorkers: t.ExcludedWorkers,
-	})
-}
-
-// decodeTask returns a valid task whose hash is right.
-func decodeTask(subject string, data []byte) (queens.Task, error) {
-	var m nqueensv1.Task
-	if err := unmarshal(data, &m); err != nil {
-		return queens.Task{}, err
-	}
-	if m.GetN() > queens.MaxN || int(m.GetN()) != len(m.GetAllow()) {
-		return queens.Task{}, fmt.Errorf("task of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
-	}
-	t := queens.Task{
-		Run: m.GetRun(), ID: m.GetId(), Attempt: m.GetAttempt(), ExcludedWorkers: m.GetExcludedWorkers(),
-		Board:    queens.Board{N: int(m.GetN())},
-		Prefixes: make([]queens.Prefix, len(m.GetPrefixes())),
-	}
-	copy(t.Board.Allow[:], m.GetAllow())
-	for i, p := range m.GetPrefixes() {
-		t.Prefixes[i] = queens.Prefix{Row: int(p.GetRow()), Cols: p.GetCols(), Left: p.GetLeft(), Right: p.GetRight()}
-	}
-	if err := validate(&t, subject, taskSubject(t.Run)); err != nil {
-		return queens.Task{}, err
-	}
-	if t.Hash() != m.GetHash() {
-		return queens.Task{}, fmt.Errorf("task %d of run %s says hash %016x, its content has %016x",
-			t.ID, t.Run, m.GetHash(), t.Hash())
-	}
-	return t, nil
-}
-
-func encodeResult(r *queens.Result) ([]byte, error) {
-	return proto.Marshal(&nqueensv1.Result{
-		Protocol:  Protocol,
-		Run:       r.Run,
-		Task:      r.Task,
-		Attempt:   r.Attempt,
-		Hash:      r.Hash,
-		Count:     r.Count,
-		Worker:    queens.Sanitize(r.Worker),
-		Kernel:    r.Kernel,
-		ElapsedNs: uint64(r.Elapsed),
-	})
-}
-
-// decodeResult returns a valid result. Whether it matches a task of the run is for the
-// coordinator to check.
-func decodeResult(subject string, data []byte) (queens.Result, error) {
-	var m nqueensv1.Result
-	if err := unmarshal(data, &m); err != nil {
-		return queens.Result{}, err
-	}
-	r := queens.Result{
-		Run:     m.GetRun(),
-		Task:    m.GetTask(),
-		Attempt: m.GetAttempt(),
-		Hash:    m.GetHash(),
-		Count:   m.GetCount(),
-		Worker:  m.GetWorker(),
-		Kernel:  m.GetKernel(),
-		Elapsed: time.Duration(m.GetElapsedNs()),
-	}
-	return r, validate(&r, subject, resultSubject(r.Run))
-}
-
 func encodeHeartbeat(h *run.Heartbeat) ([]byte, error) {
-	held := make([]*nqueensv1.ActiveTask, len(h.Held))
-	for i, task := range h.Held {
-		held[i] = &nqueensv1.ActiveTask{Run: task.Run, Task: task.Task, ElapsedNs: uint64(task.Elapsed)}
+	held := make([]*nqueensv1.HeldChunk, len(h.Held))
+	for i, c := range h.Held {
+		held[i] = &nqueensv1.HeldChunk{Run: c.Run, Chunk: c.Chunk, Searching: c.Searching, ElapsedNs: uint64(c.Elapsed)}
 	}
 	return proto.Marshal(&nqueensv1.Heartbeat{
 		Protocol: Protocol,
@@ -173,10 +93,47 @@ func decodeHeartbeat(_ string, data []byte) (run.Heartbeat, error) {
 		Threads: int(m.GetThreads()),
 		Leaving: m.GetLeaving(),
 	}
-	for _, task := range m.GetHeld() {
-		h.Held = append(h.Held, run.ActiveTask{
-			Run: task.GetRun(), Task: task.GetTask(), Elapsed: time.Duration(task.GetElapsedNs()),
+	name := ""
+	for _, c := range m.GetHeld() {
+		if c.GetRun() != name { // one copy of the name serves all chunks of a run that follow each other
+			name = c.GetRun()
+		}
+		h.Held = append(h.Held, run.HeldChunk{
+			Run: name, Chunk: c.GetChunk(), Searching: c.GetSearching(), Elapsed: time.Duration(c.GetElapsedNs()),
 		})
 	}
 	return h, h.Validate()
+}
+
+func encodeBeat(b *run.Beat) ([]byte, error) {
+	return proto.Marshal(&nqueensv1.Beat{
+		Protocol: Protocol,
+		Run:      b.Run,
+		Epoch:    b.Epoch,
+		State:    string(b.State),
+		Waiting:  uint32(b.Waiting),
+		Weight:   uint32(b.Weight),
+		Threads:  uint32(b.Threads),
+		Obsolete: b.Obsolete,
+	})
+}
+
+// decodeBeat returns the valid beat of the subject's run.
+func decodeBeat(subject string, data []byte) (run.Beat, error) {
+	var m nqueensv1.Beat
+	if err := unmarshal(data, &m); err != nil {
+		return run.Beat{}, err
+	}
+	if max(m.GetWaiting(), m.GetWeight(), m.GetThreads()) > maxInt {
+		return run.Beat{}, errors.New("beat with a number out of range")
+	}
+	b := run.Beat{
+		Run: m.GetRun(), Epoch: m.GetEpoch(), State: run.State(m.GetState()),
+		Waiting: int(m.GetWaiting()), Weight: int(m.GetWeight()), Threads: int(m.GetThreads()),
+		Obsolete: m.GetObsolete(),
+	}
+	if err := validate(&b, subject, beatSubject(b.Run)); err != nil {
+		return run.Beat{}, err
+	}
+	return b, nil
 }

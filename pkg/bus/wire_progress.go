@@ -30,7 +30,7 @@ func encodeProgress(p *run.Progress) ([]byte, error) {
 		Solutions: p.Solutions.String(),
 		ElapsedNs: uint64(p.Elapsed), EtaMinNs: uint64(p.ETA.Min), EtaMaxNs: uint64(p.ETA.Max),
 		WorkerCount: uint32(p.WorkerCount), Threads: uint64(p.Threads), Workers: workers,
-		Republished: p.Republished, Conflicts: uint32(p.Conflicts),
+		Republished: p.Republished, Conflicts: uint32(p.Conflicts), SharedWith: p.SharedWith, Bound: string(p.Bound),
 	}
 	if p.Total != nil {
 		m.Total = p.Total.String()
@@ -57,6 +57,7 @@ func decodeProgress(subject string, data []byte) (run.Progress, error) {
 		ETA:         run.Range{Min: time.Duration(m.GetEtaMinNs()), Max: time.Duration(m.GetEtaMaxNs())},
 		WorkerCount: int(m.GetWorkerCount()), Threads: int(m.GetThreads()),
 		Republished: m.GetRepublished(), Conflicts: int(m.GetConflicts()),
+		SharedWith: m.GetSharedWith(), Bound: run.Bound(m.GetBound()),
 	}
 	var err error
 	if p.Solutions, err = parseCount(m.GetSolutions()); err != nil {
@@ -73,7 +74,7 @@ func decodeProgress(subject string, data []byte) (run.Progress, error) {
 			Rate: w.GetRate(), Held: int(w.GetHeld()), LongestTask: time.Duration(w.GetLongestTaskNs()),
 		})
 	}
-	if err := validate(&p, subject, progressSubject(p.Run)); err != nil {
+	if err := validate(&p, subject, ProgressSubject(p.Run)); err != nil {
 		return run.Progress{}, err
 	}
 	return p, nil

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestProgressRoundTrips(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomSnapshot(rng)
-		got, err := decodeProgress(progressSubject(want.Run), must(encodeProgress(&want)))
+		got, err := decodeProgress(ProgressSubject(want.Run), must(encodeProgress(&want)))
 		if err != nil || !same(got, want) {
 			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
 		}
@@ -42,7 +43,7 @@ func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 		})
 	}
 	data := must(encodeProgress(&s))
-	if _, err := decodeProgress(progressSubject(s.Run), data); err != nil || len(data) > 100_000 {
+	if _, err := decodeProgress(ProgressSubject(s.Run), data); err != nil || len(data) > 100_000 {
 		t.Errorf("%d bytes (error %v)", len(data), err)
 	}
 }
@@ -51,7 +52,7 @@ func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 func TestProgressSanitizesWorkerNames(t *testing.T) {
 	s := randomSnapshot(testkit.Rand(t))
 	s.Workers = []run.WorkerStatus{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
-	got, err := decodeProgress(progressSubject(s.Run), must(encodeProgress(&s)))
+	got, err := decodeProgress(ProgressSubject(s.Run), must(encodeProgress(&s)))
 	if err != nil || got.Workers[0].Name != "rack?7?" || got.Workers[0].Kernel != "?" {
 		t.Errorf("the workers are %+v (error %v)", got.Workers, err)
 	}
@@ -76,7 +77,7 @@ func TestHostileProgressIsRejected(t *testing.T) {
 		want   string
 	}{
 		"no version":              {func(m *nqueensv1.Progress) { m.Protocol = 0 }, "without a protocol version"},
-		"another version":         {func(m *nqueensv1.Progress) { m.Protocol = 2 }, "version 2, this program speaks version 1"},
+		"another version":         {func(m *nqueensv1.Progress) { m.Protocol = 1 }, "version 1, this program speaks version 2"},
 		"no run":                  {func(m *nqueensv1.Progress) { m.Run = "" }, "run name"},
 		"every run":               {func(m *nqueensv1.Progress) { m.Run = ">" }, "run name"},
 		"a giant run":             {func(m *nqueensv1.Progress) { m.Run = giant }, "run name"},
@@ -118,19 +119,19 @@ func TestHostileProgressIsRejected(t *testing.T) {
 		"no threads":              {member(func(m *nqueensv1.WorkerStatus) { m.Threads = 0 }), "with 0 threads"},
 		"2^32-1 threads of one":   {member(func(m *nqueensv1.WorkerStatus) { m.Threads = math.MaxUint32 }), "threads, not 1 to"},
 		"a worker's bad rate":     {member(func(m *nqueensv1.WorkerStatus) { m.Rate = math.NaN() }), "the rate NaN"},
-		"too many tasks held":     {member(func(m *nqueensv1.WorkerStatus) { m.Held = 1<<16 + 1 }), "65537 tasks"},
+		"too many tasks held":     {member(func(m *nqueensv1.WorkerStatus) { m.Held = 1<<16 + 1 }), "65537 chunks"},
 		"held for negative time":  {member(func(m *nqueensv1.WorkerStatus) { m.LongestTaskNs = 1 << 63 }), "negative time"},
 	} {
 		m := progressMessage()
 		c.change(m)
-		s, err := decodeProgress(progressSubject(m.Run), must(proto.Marshal(m)))
+		s, err := decodeProgress(ProgressSubject(m.Run), must(proto.Marshal(m)))
 		checkRejected(t, name, c.want, err)
 		if s.Run != "" {
 			t.Errorf("%s: a snapshot comes with the error", name)
 		}
 	}
 	m := progressMessage()
-	m.Protocol = 2
+	m.Protocol = 1
 	if _, err := decodeProgress("nq.progress.n8-a", must(proto.Marshal(m))); !errors.As(err, new(versionError)) {
 		t.Errorf("a message of another version: error %v", err)
 	}
@@ -140,7 +141,7 @@ func FuzzDecodeProgress(f *testing.F) {
 	rng := testkit.Rand(f)
 	for range 20 {
 		s := randomSnapshot(rng)
-		f.Add(progressSubject(s.Run), must(encodeProgress(&s)))
+		f.Add(ProgressSubject(s.Run), must(encodeProgress(&s)))
 	}
 	m := progressMessage()
 	m.Protocol++
@@ -155,7 +156,7 @@ func FuzzDecodeProgress(f *testing.F) {
 		if err := s.Validate(); err != nil {
 			t.Fatalf("what is read is not valid: %v", err)
 		}
-		if progressSubject(s.Run) != subject {
+		if ProgressSubject(s.Run) != subject {
 			t.Fatalf("progress of run %q is read on %q", s.Run, subject)
 		}
 		again, err := decodeProgress(subject, must(encodeProgress(&s)))
@@ -181,6 +182,8 @@ func randomSnapshot(rng *rand.Rand) run.Progress {
 		State: states[rng.IntN(len(states))], Done: tasks >> rng.IntN(64), Tasks: tasks, WorkDone: rng.Float64(), Solutions: huge(),
 		Rate: math.Exp(100 * rng.Float64()), Elapsed: time.Duration(rng.Int64()), WorkerCount: rng.IntN(1 << 31), Threads: rng.IntN(1 << 31),
 		Republished: rng.Uint64() >> rng.IntN(64), Conflicts: rng.IntN(1 << 31),
+		SharedWith: slices.Repeat([]string{"n20-a"}, 1+rng.IntN(run.MaxSharedWith)),
+		Bound:      []run.Bound{"", run.BySearch, run.ByLedger, "later"}[rng.IntN(4)],
 	}
 	s.Placed = rng.IntN(s.N + 1)
 	s.ETA.Max = time.Duration(rng.Int64() >> rng.IntN(63))

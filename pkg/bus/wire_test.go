@@ -1,26 +1,26 @@
 package bus
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
+	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
-func TestTasksRoundTrip(t *testing.T) {
+func TestChunksRoundTrip(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 500 {
-		want := randomTask(rng)
-		data := must(encodeTask(&want))
-		got, err := decodeTask(taskSubject(want.Run), data)
+		want := randomChunk(rng)
+		data := must(encodeChunk(&want))
+		got, err := decodeChunk(taskSubject(want.Run), data)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
 		}
@@ -33,7 +33,41 @@ func TestResultsRoundTrip(t *testing.T) {
 		want := randomResult(rng)
 		data := must(encodeResult(&want))
 		got, err := decodeResult(resultSubject(want.Run), data)
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
+		}
+	}
+}
+
+// A chunk of tasks costs little more than 12 bytes a prefix: the rows and the board are sent
+// once. A kernel's name is sent once a result.
+func TestMessagesAreSmall(t *testing.T) {
+	board := queens.FullBoard(20)
+	c := queens.Chunk{Run: "n20-a", ID: 1, Board: board}
+	r := queens.ChunkResult{Run: "n20-a", Chunk: 1, Worker: "w"}
+	for range 64 {
+		prefixes := make([]queens.Prefix, 50)
+		for i := range prefixes {
+			prefixes[i] = queens.Prefix{}.Place(&board, 1<<(i%20))
+		}
+		c.Tasks = append(c.Tasks, prefixes)
+		r.Counts = append(r.Counts, queens.TaskCount{Hash: 1 << 63, Count: 1 << 40, Elapsed: time.Second, Kernel: strings.Repeat("k", 50)})
+	}
+	if size := len(must(encodeChunk(&c))); size > 64*(50*12+30)+200 {
+		t.Errorf("a chunk of 64 tasks of 50 prefixes has %d bytes", size)
+	}
+	if size := len(must(encodeResult(&r))); size > 64*30+200 {
+		t.Errorf("a result of 64 counts has %d bytes", size)
+	}
+}
+
+func TestBeatsRoundTrip(t *testing.T) {
+	rng := testkit.Rand(t)
+	for range 500 {
+		want := randomBeat(rng)
+		data := must(encodeBeat(&want))
+		got, err := decodeBeat(beatSubject(want.Run), data)
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
 		}
 	}
@@ -67,126 +101,118 @@ func TestWorkerNamesAreSanitized(t *testing.T) {
 }
 
 func TestMessagesOnAnotherSubjectAreRejected(t *testing.T) {
-	task, result := randomTask(testkit.Rand(t)), randomResult(testkit.Rand(t))
-	task.Run, result.Run = "n8-a", "n8-a"
-	taskData, resultData := must(encodeTask(&task)), must(encodeResult(&result))
-	for _, subject := range []string{
-		"", "n8-a", "nq.task.", "nq.result.", "nq.task.n8", "nq.result.n8-a-b",
-		"nq.task.*", "nq.result.>", "nq.task.n8-a.x", "nq.hb.n8-a", "nq.task.N8-A",
-	} {
-		if _, err := decodeTask(subject, taskData); err == nil {
-			t.Errorf("a task of run n8-a is read on subject %q", subject)
-		}
-		if _, err := decodeResult(subject, resultData); err == nil {
-			t.Errorf("a result of run n8-a is read on subject %q", subject)
-		}
+	rng := testkit.Rand(t)
+	chunk, result, beat := randomChunk(rng), randomResult(rng), randomBeat(rng)
+	chunk.Run, result.Run, beat.Run = "n8-a", "n8-a", "n8-a"
+	decode := map[string]func(subject string) error{
+		taskSubject("n8-a"): func(subject string) error {
+			_, err := decodeChunk(subject, must(encodeChunk(&chunk)))
+			return err
+		},
+		resultSubject("n8-a"): func(subject string) error {
+			_, err := decodeResult(subject, must(encodeResult(&result)))
+			return err
+		},
+		beatSubject("n8-a"): func(subject string) error {
+			_, err := decodeBeat(subject, must(encodeBeat(&beat)))
+			return err
+		},
 	}
-	if _, err := decodeTask(resultSubject("n8-a"), taskData); err == nil {
-		t.Error("a task is read on its run's subject of results")
-	}
-	if _, err := decodeResult(taskSubject("n8-a"), resultData); err == nil {
-		t.Error("a result is read on its run's subject of tasks")
+	for right, read := range decode {
+		for _, subject := range []string{
+			"", "n8-a", "nq.task.", "nq.result.", "nq.live.", "nq.task.n8", "nq.result.n8-a-b", "nq.live.n8-b",
+			"nq.task.*", "nq.result.>", "nq.task.n8-a.x", "nq.hb.n8-a", "nq.task.N8-A",
+			taskSubject("n8-a"), resultSubject("n8-a"), beatSubject("n8-a"),
+		} {
+			if err := read(subject); (err == nil) != (subject == right) {
+				t.Errorf("the message for %s is read on subject %q: error %v", right, subject, err)
+			}
+		}
 	}
 }
 
-// A task is rejected if any part of it differs from what was hashed.
-func TestTasksWithAWrongHashAreRejected(t *testing.T) {
-	for name, change := range map[string]func(*nqueensv1.Task){
-		"hash":            func(m *nqueensv1.Task) { m.Hash++ },
-		"no hash":         func(m *nqueensv1.Task) { m.Hash = 0 },
-		"id":              func(m *nqueensv1.Task) { m.Id++ },
-		"side":            func(m *nqueensv1.Task) { m.N++; m.Allow = append(m.Allow, 0) },
-		"allowed squares": func(m *nqueensv1.Task) { m.Allow[7] ^= 1 },
-		"diagonal":        func(m *nqueensv1.Task) { m.Prefixes[1].Left ^= 1 },
-		"other diagonal":  func(m *nqueensv1.Task) { m.Prefixes[1].Right ^= 1 },
-		"column":          func(m *nqueensv1.Task) { m.Prefixes[0].Cols = 8 },
-		"order":           func(m *nqueensv1.Task) { m.Prefixes[0], m.Prefixes[1] = m.Prefixes[1], m.Prefixes[0] },
-		"a prefix less":   func(m *nqueensv1.Task) { m.Prefixes = m.Prefixes[1:] },
-		"a prefix twice":  func(m *nqueensv1.Task) { m.Prefixes = append(m.Prefixes, m.Prefixes[1]) },
-		"an empty prefix": func(m *nqueensv1.Task) { m.Prefixes = append(m.Prefixes, &nqueensv1.Prefix{}) },
+// A chunk is rejected if any part of it differs from what was hashed.
+func TestChunksWithAWrongHashAreRejected(t *testing.T) {
+	for name, change := range map[string]func(*nqueensv1.Chunk){
+		"hash":            func(m *nqueensv1.Chunk) { m.Tasks[1].Hash++ },
+		"no hash":         func(m *nqueensv1.Chunk) { m.Tasks[0].Hash = 0 },
+		"first id":        func(m *nqueensv1.Chunk) { m.First++ },
+		"side":            func(m *nqueensv1.Chunk) { m.N++; m.Allow = append(m.Allow, 0) },
+		"allowed squares": func(m *nqueensv1.Chunk) { m.Allow[7] ^= 1 },
+		"diagonal":        func(m *nqueensv1.Chunk) { m.Tasks[1].Left[1] ^= 1 },
+		"other diagonal":  func(m *nqueensv1.Chunk) { m.Tasks[1].Right[0] ^= 1 },
+		"column":          func(m *nqueensv1.Chunk) { m.Tasks[0].Cols[0] = 8 },
+		"order of columns": func(m *nqueensv1.Chunk) {
+			m.Tasks[0].Cols[0], m.Tasks[0].Cols[1] = m.Tasks[0].Cols[1], m.Tasks[0].Cols[0]
+		},
+		"order of tasks": func(m *nqueensv1.Chunk) { m.Tasks[0], m.Tasks[1] = m.Tasks[1], m.Tasks[0] },
+		"a task twice":   func(m *nqueensv1.Chunk) { m.Tasks = append(m.Tasks, m.Tasks[0]); m.Size++ },
+		"a first task less": func(m *nqueensv1.Chunk) {
+			m.Tasks = m.Tasks[1:]
+			m.Size--
+		},
+		"a prefix less":   func(m *nqueensv1.Chunk) { cut(m.Tasks[1], 1) },
+		"a prefix twice":  func(m *nqueensv1.Chunk) { add(m.Tasks[1], m.Tasks[1].Cols[1], m.Tasks[1].Left[1], m.Tasks[1].Right[1]) },
+		"an empty prefix": func(m *nqueensv1.Chunk) { m.Tasks[0].Row = []uint32{1, 1, 0}; add(m.Tasks[0], 0, 0, 0) },
 	} {
-		m := taskMessage()
+		m := chunkMessage()
 		change(m)
-		_, err := decodeTask(taskSubject(m.Run), must(proto.Marshal(m)))
+		_, err := decodeChunk(taskSubject(m.Run), must(proto.Marshal(m)))
 		if err == nil || !strings.Contains(err.Error(), "says hash") {
-			t.Errorf("a task with another %s than was hashed: error %v", name, err)
+			t.Errorf("a chunk with another %s than was hashed: error %v", name, err)
 		}
 	}
 }
 
-// In another version any field may have another meaning: the version is checked first, and
-// the error names both versions.
-func TestOtherProtocolVersionsAreRejected(t *testing.T) {
-	for _, version := range []uint32{Protocol + 1, 1 << 31} {
-		task, result, beat := hollowTask(), resultMessage(), heartbeatMessage()
-		task.Protocol, result.Protocol, beat.Protocol = version, version, version
-		result.Run, beat.Threads = "?", 0
-		_, taskErr := decodeTask("nq.task.x", must(proto.Marshal(task)))
-		_, resultErr := decodeResult("nq.result.x", must(proto.Marshal(result)))
-		_, beatErr := decodeHeartbeat("", must(proto.Marshal(beat)))
-		for kind, err := range map[string]error{"task": taskErr, "result": resultErr, "heartbeat": beatErr} {
-			if !errors.As(err, new(versionError)) {
-				t.Errorf("a %s of version %d: error %v", kind, version, err)
-				continue
-			}
-			for _, named := range []string{fmt.Sprintf("version %d", version), fmt.Sprintf("version %d", Protocol)} {
-				if !strings.Contains(err.Error(), named) {
-					t.Errorf("a %s of version %d: error %q does not name %s", kind, version, err, named)
-				}
-			}
-		}
-	}
+// cut keeps that many prefixes of a task.
+func cut(m *nqueensv1.TaskPrefixes, keep int) {
+	m.Cols, m.Left, m.Right = m.Cols[:keep], m.Left[:keep], m.Right[:keep]
 }
 
-// hollowTask returns a task with only a run: a reader that did not stop at the version would
-// return another error.
-func hollowTask() *nqueensv1.Task { return &nqueensv1.Task{Run: "x"} }
+func add(m *nqueensv1.TaskPrefixes, cols, left, right uint32) {
+	m.Cols, m.Left, m.Right = append(m.Cols, cols), append(m.Left, left), append(m.Right, right)
+}
 
-// No program writes version 0: an empty message has it, and garbage that happens to parse.
-// It is not kept for a program that could read it.
-func TestMessagesWithoutAVersionAreRejected(t *testing.T) {
-	task, result, beat := taskMessage(), resultMessage(), heartbeatMessage()
-	task.Protocol, result.Protocol, beat.Protocol = 0, 0, 0
-	_, taskErr := decodeTask(taskSubject(task.Run), must(proto.Marshal(task)))
-	_, resultErr := decodeResult(resultSubject(result.Run), must(proto.Marshal(result)))
-	_, beatErr := decodeHeartbeat("", must(proto.Marshal(beat)))
-	_, emptyErr := decodeTask("nq.task.x", nil)
-	for kind, err := range map[string]error{"task": taskErr, "result": resultErr, "heartbeat": beatErr, "empty message": emptyErr} {
-		if err == nil || errors.As(err, new(versionError)) {
-			t.Errorf("a %s of no version: error %v", kind, err)
-		}
+// A chunk's row is that of all its prefixes, or there is one a prefix: both are read.
+func TestRowsOfPrefixesMayDiffer(t *testing.T) {
+	m := chunkMessage()
+	m.Tasks[0].Row = []uint32{1, 1}
+	got, err := decodeChunk(taskSubject(m.Run), must(proto.Marshal(m)))
+	want, wantErr := decodeChunk(taskSubject(m.Run), must(proto.Marshal(chunkMessage())))
+	if err != nil || wantErr != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("with a row a prefix %+v arrives as %+v (errors %v, %v)", want, got, wantErr, err)
 	}
 }
 
 // A bit that flips in transit never changes what is counted.
 func TestFlippedBitsNeverChangeWhatIsCounted(t *testing.T) {
-	m := taskMessage()
+	m := chunkMessage()
 	subject, data := taskSubject(m.Run), must(proto.Marshal(m))
-	want, err := decodeTask(subject, data)
+	want, err := decodeChunk(subject, data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for bit := range 8 * len(data) {
 		data[bit/8] ^= 1 << (bit % 8)
-		got, err := decodeTask(subject, data)
+		got, err := decodeChunk(subject, data)
 		data[bit/8] ^= 1 << (bit % 8)
 		if err != nil {
 			continue
 		}
-		got.Attempt = want.Attempt
+		got.ID, got.Suspect = want.ID, want.Suspect // are not what is counted
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("with bit %d flipped, %+v arrives as %+v", bit, want, got)
 		}
 	}
 }
 
-// A truncated task is always rejected; other truncated messages are rejected or valid.
+// A truncated chunk is always rejected; other truncated messages are rejected or valid.
 func TestTruncatedMessagesAreRejected(t *testing.T) {
-	task := taskMessage()
-	data := must(proto.Marshal(task))
+	chunk := chunkMessage()
+	data := must(proto.Marshal(chunk))
 	for end := range data {
-		if _, err := decodeTask(taskSubject(task.Run), data[:end]); err == nil {
-			t.Errorf("the first %d of a task's %d bytes are read as a task", end, len(data))
+		if _, err := decodeChunk(taskSubject(chunk.Run), data[:end]); err == nil {
+			t.Errorf("the first %d of a chunk's %d bytes are read as a chunk", end, len(data))
 		}
 	}
 	result := resultMessage()
@@ -202,6 +228,13 @@ func TestTruncatedMessagesAreRejected(t *testing.T) {
 			t.Errorf("the first %d of a heartbeat's %d bytes: %v", end, len(data), h.Validate())
 		}
 	}
+	beat := beatMessage()
+	data = must(proto.Marshal(beat))
+	for end := range data {
+		if b, err := decodeBeat(beatSubject(beat.Run), data[:end]); err == nil && b.Validate() != nil {
+			t.Errorf("the first %d of a beat's %d bytes: %v", end, len(data), b.Validate())
+		}
+	}
 }
 
 func TestGarbageIsRejected(t *testing.T) {
@@ -211,11 +244,12 @@ func TestGarbageIsRejected(t *testing.T) {
 		for i := range data {
 			data[i] = byte(rng.Uint32())
 		}
-		_, taskErr := decodeTask("nq.task.x", data)
+		_, chunkErr := decodeChunk("nq.task.x", data)
 		_, resultErr := decodeResult("nq.result.x", data)
-		_, beatErr := decodeHeartbeat("", data)
-		if taskErr == nil || resultErr == nil || beatErr == nil {
-			t.Errorf("garbage %x: errors %v, %v, %v", data, taskErr, resultErr, beatErr)
+		_, heartbeatErr := decodeHeartbeat("", data)
+		_, beatErr := decodeBeat("nq.live.x", data)
+		if chunkErr == nil || resultErr == nil || heartbeatErr == nil || beatErr == nil {
+			t.Errorf("garbage %x: errors %v, %v, %v, %v", data, chunkErr, resultErr, heartbeatErr, beatErr)
 		}
 	}
 }

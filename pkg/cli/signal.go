@@ -15,7 +15,7 @@ func (s Signal) Error() string {
 }
 
 // withSignals returns a context that the first interrupt or SIGTERM ends, with a [Signal]
-// as its cause. The second ends the process at once.
+// as its cause. The second ends the process at once, with its exit code, also after stop.
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write
@@ -25,5 +25,5 @@ func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 		cancel(Signal{(<-signals).(syscall.Signal)})
 		os.Exit(exitSignal + int((<-signals).(syscall.Signal)))
 	}()
-	return ctx, func() { signal.Stop(signals); cancel(nil) }
+	return ctx, func() { cancel(nil) }
 }

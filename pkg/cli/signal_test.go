@@ -22,14 +22,22 @@ import (
 const childMode = "CLI_TEST_CHILD"
 
 // child prints ready, waits for its context to end and prints the signal. Then, by mode:
-// obey ends with the cause as its error, drain without an error, and ignore continues.
+// obey ends with the cause as its error, drain without an error, and ignore continues. linger
+// prints the signal and continues when Main has returned.
 func child(mode string) int {
+	ended := func(cause error) {
+		var signal Signal
+		fmt.Println("ended:", errors.As(cause, &signal), int(signal.Number))
+	}
+	var cause error
 	root := &cobra.Command{Use: "child", RunE: func(cmd *cobra.Command, _ []string) error {
 		fmt.Println("ready")
 		<-cmd.Context().Done()
-		cause := context.Cause(cmd.Context())
-		var signal Signal
-		fmt.Println("ended:", errors.As(cause, &signal), int(signal.Number))
+		cause = context.Cause(cmd.Context())
+		if mode == "linger" {
+			return nil
+		}
+		ended(cause)
 		switch mode {
 		case "obey":
 			return fmt.Errorf("wait: %w", cause)
@@ -39,7 +47,12 @@ func child(mode string) int {
 		time.Sleep(2 * testkit.Stall)
 		return errors.New("nothing ended the program")
 	}}
-	return New(root).Main()
+	code := New(root).Main()
+	if mode == "linger" {
+		ended(cause)
+		time.Sleep(2 * testkit.Stall)
+	}
+	return code
 }
 
 // The first interrupt or SIGTERM ends the context with the signal as its cause; as the error
@@ -59,6 +72,7 @@ func TestSignals(t *testing.T) {
 		{"ignore", []syscall.Signal{terminate, terminate}, 143},
 		{"ignore", []syscall.Signal{interrupt, terminate}, 143},
 		{"ignore", []syscall.Signal{terminate, interrupt}, 130},
+		{"linger", []syscall.Signal{interrupt, interrupt}, 130},
 	} {
 		t.Run(fmt.Sprintf("%s %v", c.mode, c.signals), func(t *testing.T) {
 			t.Parallel()

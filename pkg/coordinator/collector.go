@@ -11,7 +11,6 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
-	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
 
@@ -31,17 +30,19 @@ type collector struct {
 	workers  map[string]struct{}
 
 	shares     []float64                  // of the run's work, of one task of each class
-	disputes   map[uint64]*ledger.Dispute // those not settled
+	disputes   map[uint64]*ledger.Dispute // those open, see isOpen
+	unrefereed map[uint64]error           // disputed tasks that this process can't count, and why
 	lastRead   run.StreamPosition         // of the last result received
 	duplicates uint64
+	recording  time.Duration // spent on recording results in the ledger
 }
 
-func newCollector(cfg *Config, l *ledger.Ledger, w *window) *collector {
+func newCollector(cfg *Config, l *ledger.Ledger, w *window, shares []float64) *collector {
 	m := l.Header().Manifest
 	return &collector{
 		cfg: cfg, manifest: m, ledger: l, window: w,
 		limiter: ratelimit.Limiter{Interval: ratelimit.Forever},
-		workers: make(map[string]struct{}), shares: split.Shares(&m), lastRead: l.Position(),
+		workers: make(map[string]struct{}), shares: shares, lastRead: l.Position(),
 	}
 }
 
@@ -53,17 +54,19 @@ func (c *collector) load() error {
 		}
 		c.add(&r)
 	}
-	c.loadOpenDisputes()
-	return c.checkKnownTotal()
-}
-
-func (c *collector) loadOpenDisputes() {
-	c.disputes = make(map[uint64]*ledger.Dispute)
+	c.disputes, c.unrefereed = make(map[uint64]*ledger.Dispute), make(map[uint64]error)
 	for _, d := range c.ledger.Disputes() {
-		if !d.Settled {
+		if c.isOpen(&d) {
 			c.disputes[d.Task] = &d
 		}
 	}
+	return c.checkKnownTotal()
+}
+
+// isOpen reports whether a dispute has yet to be settled: by the coordinator's own count, or by
+// the votes of workers where it can't count the task. Two liars can outvote one honest worker.
+func (c *collector) isOpen(d *ledger.Dispute) bool {
+	return !d.Settled || c.cfg.Referee != nil && !d.HasReferee() && c.unrefereed[d.Task] == nil
 }
 
 // complete reports whether every task has an accepted result and no dispute is open.
@@ -74,25 +77,27 @@ func (c *collector) complete() bool {
 // record records a batch of results, or keeps those whose tasks are not in flight yet as
 // pending. It returns the ids of tasks to look up: of the pending results, and of
 // disputes to settle. An error ends the run.
-func (c *collector) record(batch []delivery) (wanted []uint64, err error) {
-	var valid []queens.Result
+func (c *collector) record(batch []taskDelivery) (wanted []uint64, err error) {
+	var valid []taskDelivery
 	var rejected []ledger.Rejection
 	before := make(map[uint64]queens.Result) // accepted results of the same tasks
-	for _, d := range batch {
+	for i := range batch {
+		d := &batch[i]
 		r := &d.result
 		reason, err := c.rejectReason(r, before)
 		switch {
 		case err != nil:
 			return nil, err
 		case reason == nil:
-			valid = append(valid, *r)
+			valid = append(valid, *d)
 		case !errors.Is(reason, errNotIssued):
 			if c.limiter.Allow(reason.Error()) {
 				c.cfg.Log.Warn().Err(reason).Uint64("task", r.Task).Str("worker", r.Worker).Str("kernel", r.Kernel).
 					Msg("refused a result; more of its kind are kept as evidence, not logged")
 			}
+			r.Attempt = max(r.Attempt, 1)
 			rejected = append(rejected, ledger.Rejection{Result: *r, Reason: reason.Error()})
-		case c.window.pending.add(d):
+		case c.window.pending.add(*d):
 			wanted = append(wanted, r.Task)
 		case c.limiter.Allow("pending"):
 			c.cfg.Log.Warn().Int("held", maxPending).
@@ -103,7 +108,13 @@ func (c *collector) record(batch []delivery) (wanted []uint64, err error) {
 	if c.window.pending.count == 0 {
 		position = c.lastRead // otherwise the pending results would be lost with this process
 	}
-	verdicts, err := c.ledger.Accept(valid, rejected, position)
+	results := make([]queens.Result, len(valid))
+	for i := range valid {
+		results[i] = valid[i].result
+	}
+	begun := time.Now()
+	verdicts, err := c.ledger.Accept(results, rejected, position)
+	c.recording += time.Since(begun)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +132,8 @@ var (
 	errNotIssued    = errors.New("the task was not published yet")
 )
 
-// rejectReason returns the reason why a result can't be recorded, or nil. It adds the
-// accepted result of the task, if there is one, to before.
+// rejectReason returns the reason why a result can't be recorded, or nil. It sets the attempt,
+// and adds the accepted result of the task, if there is one, to before.
 func (c *collector) rejectReason(r *queens.Result, before map[uint64]queens.Result) (reason, err error) {
 	if r.Task >= c.manifest.Tasks {
 		return errUnknownTask, nil
@@ -135,8 +146,9 @@ func (c *collector) rejectReason(r *queens.Result, before map[uint64]queens.Resu
 		before[r.Task] = accepted
 	}
 	hash := accepted.Hash
-	if f := c.window.inflight[r.Task]; f != nil {
-		hash = f.hash
+	r.Attempt = 1
+	if t := c.window.tasks[r.Task]; t != nil {
+		hash, r.Attempt = t.hash, max(t.attempt, 1)
 	} else if !ok {
 		return errNotIssued, nil
 	}
@@ -148,18 +160,20 @@ func (c *collector) rejectReason(r *queens.Result, before map[uint64]queens.Resu
 
 // applyVerdicts updates the window and the figures with the ledger's verdicts, where
 // accepted holds the tasks' earlier results. It returns the tasks whose disputes changed.
-func (c *collector) applyVerdicts(results []queens.Result, verdicts []ledger.Verdict, accepted map[uint64]queens.Result) ([]uint64, error) {
+func (c *collector) applyVerdicts(results []taskDelivery, verdicts []ledger.Verdict, accepted map[uint64]queens.Result) ([]uint64, error) {
 	var changed []uint64
 	for i := range results {
-		r := &results[i]
+		r := &results[i].result
 		switch verdicts[i] {
 		case ledger.Accepted:
-			c.window.accepted(r.Task, r.Elapsed)
+			c.window.accepted(r.Task, r.Elapsed, results[i].chunk)
+			c.window.guide.observe(r.Worker, c.window.share(r.Task), r.Elapsed)
 			c.add(r)
 			c.cfg.Roster.ObserveResult(r.Worker, 8/float64(c.weight(r))*float64(r.Count), r.Elapsed)
 			accepted[r.Task] = *r
 		case ledger.Duplicate:
 			c.duplicates++
+			c.window.repeated(r.Task, results[i].chunk)
 		case ledger.Conflict:
 			changed = append(changed, r.Task)
 		case ledger.Settled:
@@ -180,7 +194,9 @@ func (c *collector) add(r *queens.Result) {
 	c.sums.Add(c.weight(r), r.Count)
 	c.work += c.shares[c.manifest.ClassOf(r.Task)]
 	c.coreTime += r.Elapsed
-	c.workers[r.Worker] = struct{}{}
+	if r.Worker != queens.Referee {
+		c.workers[r.Worker] = struct{}{}
+	}
 }
 
 // weight returns the k of the result's class: its solutions weigh 8/k.
@@ -190,24 +206,21 @@ func (c *collector) weight(r *queens.Result) int {
 
 // updateDisputes logs the disputes of these tasks, and returns those to count again.
 func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
-	if len(tasks) == 0 {
-		return nil
-	}
-	before := c.disputes
-	c.loadOpenDisputes()
-	for _, d := range c.ledger.Disputes() {
-		if !slices.Contains(tasks, d.Task) {
-			continue
-		}
+	slices.Sort(tasks)
+	for _, id := range slices.Compact(tasks) {
+		d, _ := c.ledger.Dispute(id)
+		wasOpen := c.disputes[id] != nil
 		switch {
-		case !d.Settled:
-			c.cfg.Log.Error().Uint64("task", d.Task).Msg("conflict: " + audit.DescribeDispute(&d) + "; other workers count it again")
-			disputed = append(disputed, d.Task)
-		case before[d.Task] != nil:
-			c.window.accepted(d.Task, 0)
-			c.cfg.Log.Warn().Uint64("task", d.Task).Msg("conflict settled: " + audit.DescribeDispute(&d))
+		case c.isOpen(&d):
+			c.disputes[id] = &d
+			c.cfg.Log.Error().Uint64("task", id).Msg("conflict: " + audit.DescribeDispute(&d) + "; it is counted again")
+			disputed = append(disputed, id)
+		case wasOpen:
+			delete(c.disputes, id)
+			c.window.accepted(id, 0, 0)
+			c.cfg.Log.Warn().Uint64("task", id).Msg("conflict settled: " + audit.DescribeDispute(&d))
 		default:
-			c.cfg.Log.Error().Uint64("task", d.Task).Msg("conflict, outvoted: " + audit.DescribeDispute(&d))
+			c.cfg.Log.Error().Uint64("task", id).Msg("conflict, outvoted: " + audit.DescribeDispute(&d))
 		}
 	}
 	return disputed

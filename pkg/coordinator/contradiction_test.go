@@ -3,7 +3,6 @@ package coordinator_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +23,7 @@ func TestBlockedByBoth(t *testing.T) {
 	tasks := r.take(r.tasks())
 	deadly, disputed := tasks[3].task.ID, tasks[5].task.ID
 	for _, name := range []string{"a", "b", "c"} {
-		r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []run.ActiveTask{{Run: r.name, Task: deadly}}})
+		r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []run.HeldChunk{{Run: r.name, Chunk: tasks[3].chunk, Searching: true}}})
 	}
 	for _, d := range tasks {
 		if d.task.ID == deadly {
@@ -33,7 +32,7 @@ func TestBlockedByBoth(t *testing.T) {
 		r.publish(r.result(d, "w"))
 		if d.task.ID == disputed {
 			liar := r.result(d, "liar")
-			liar.Count++
+			liar.Counts[0].Count++
 			r.publish(liar)
 		}
 	}
@@ -52,7 +51,7 @@ func TestConflictWithholdsTheTotal(t *testing.T) {
 	tasks := r.take(r.tasks())
 	r.publish(r.result(tasks[0], "honest"))
 	liar := r.result(tasks[0], "liar")
-	liar.Count++
+	liar.Counts[0].Count++
 	r.publish(liar)
 	for _, d := range tasks[1:] {
 		r.publish(r.result(d, "honest"))
@@ -71,8 +70,7 @@ func TestConflictWithholdsTheTotal(t *testing.T) {
 	}
 }
 
-// A task whose two counts contradict each other is published again, excluding those two
-// workers. The count of a third settles the dispute, whichever of them was accepted first,
+// A task whose two counts contradict each other is published again, alone. The count of a third settles the dispute, whichever of them was accepted first,
 // and also if the coordinator dies in between.
 func TestConflictIsSettledByAnother(t *testing.T) {
 	for _, first := range []string{"honest", "liar"} {
@@ -80,8 +78,8 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 			t.Run(fmt.Sprint("first the ", first, ", dies: ", dies), func(t *testing.T) {
 				r := start(t, 6, func(c *coordinator.Config) { c.DisputeTimeout = time.Hour })
 				tasks := r.take(r.tasks())
-				results := map[string]*queens.Result{"honest": r.result(tasks[0], "honest"), "liar": r.result(tasks[0], "liar")}
-				results["liar"].Count++
+				results := map[string]*queens.ChunkResult{"honest": r.result(tasks[0], "honest"), "liar": r.result(tasks[0], "liar")}
+				results["liar"].Counts[0].Count++
 				second := map[string]string{"honest": "liar", "liar": "honest"}[first]
 				r.publish(results[first])
 				r.publish(results[second])
@@ -94,12 +92,12 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 					})
 					r.restart()
 				}
-				var again takenTask
-				for again.task.ID != tasks[0].task.ID || len(again.task.ExcludedWorkers) == 0 {
+				again := r.next()
+				for again.task.ID != tasks[0].task.ID || again.chunk == tasks[0].chunk {
 					again = r.next()
 				}
-				if want := []string{first, second}; !slices.Equal(again.task.ExcludedWorkers, want) || again.task.Attempt < 2 {
-					t.Errorf("the task came with attempt %d, not by %q, want %q", again.task.Attempt, again.task.ExcludedWorkers, want)
+				if !again.alone {
+					t.Error("the task came with others")
 				}
 				r.publish(r.result(again, "third"))
 				if got := r.exact(); got.Progress.Conflicts != 1 {
@@ -122,11 +120,12 @@ func TestTaskThatLosesWorkersIsQuarantined(t *testing.T) {
 	tasks := r.take(r.tasks())
 	deadly := tasks[3].task.ID
 	for _, name := range []string{"a", "b", "c"} {
-		r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []run.ActiveTask{
-			{Run: r.name, Task: deadly}, {Run: "another", Task: tasks[4].task.ID},
+		r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []run.HeldChunk{
+			{Run: r.name, Chunk: tasks[3].chunk, Searching: true}, {Run: "another", Chunk: tasks[4].chunk, Searching: true},
+			{Run: r.name, Chunk: tasks[6].chunk}, // not begun
 		}})
 	}
-	r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: "d", Kernel: "k", Threads: 1, Held: []run.ActiveTask{{Run: r.name, Task: tasks[5].task.ID}}})
+	r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: "d", Kernel: "k", Threads: 1, Held: []run.HeldChunk{{Run: r.name, Chunk: tasks[5].chunk, Searching: true}}})
 	for _, d := range tasks {
 		if d.task.ID != deadly {
 			r.publish(r.result(d, "w"))
@@ -159,12 +158,12 @@ func TestContradictionWithTheKnownTotal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, 6, nil)
 			tasks := r.take(r.tasks())
-			results := make([]*queens.Result, len(tasks))
+			results := make([]*queens.ChunkResult, len(tasks))
 			changed := false
 			for i, d := range tasks {
 				results[i] = r.result(d, "w")
-				if !changed && results[i].Count > 0 {
-					results[i].Count, changed = wrong, true
+				if !changed && results[i].Counts[0].Count > 0 {
+					results[i].Counts[0].Count, changed = wrong, true
 					if wrong > 0 {
 						r.publish(results[i]) // alone it must be enough
 						break

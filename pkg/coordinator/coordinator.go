@@ -1,7 +1,7 @@
 // Package coordinator is the service that takes one run from its manifest to its total: it
 // publishes the tasks, a window of them at a time, records their results in the ledger,
-// republishes what is lost, has contradicting counts settled by further counts, and has
-// the ledger audited when every task has a result.
+// republishes what is lost, settles contradicting counts by a count of its own or by further
+// workers, and has the ledger audited when every task has a result.
 //
 // The transport may lose, repeat and reorder messages, and this process may die at any
 // moment. Only the ledger counts: the total is computed from it at the end, from zero.
@@ -25,17 +25,18 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
+	"nqueens/pkg/split"
 )
 
-// Tasks is the queue of tasks for the workers. Its methods are safe for concurrent use.
+// Tasks is the queue of chunks for the workers. Its methods are safe for concurrent use.
 type Tasks interface {
-	// Publish stores a task in the queue and returns the sequence number of its message.
-	Publish(ctx context.Context, task *queens.Task) (sequence uint64, err error)
-	// Has reports whether the message of a task is still in the queue.
-	Has(ctx context.Context, task *queens.Task, sequence uint64) (bool, error)
-	// Delete deletes the message of a task from the queue.
-	Delete(ctx context.Context, task *queens.Task, sequence uint64) error
-	// Purge deletes all tasks of a run from the queue.
+	// Publish stores a chunk in the queue and returns the sequence number of its message.
+	Publish(ctx context.Context, chunk *queens.Chunk) (sequence uint64, err error)
+	// Has reports whether the message of a chunk is still in the queue.
+	Has(ctx context.Context, run string, chunk, sequence uint64) (bool, error)
+	// Delete deletes the message of a chunk from the queue.
+	Delete(ctx context.Context, run string, chunk, sequence uint64) error
+	// Purge deletes all chunks of a run from the queue.
 	Purge(ctx context.Context, run string) error
 }
 
@@ -43,15 +44,24 @@ type Tasks interface {
 type Results interface {
 	// Read calls each with every result of the run after a position, some perhaps more
 	// than once, until ctx ends. It calls caughtUp after the last of the results that were
-	// stored at the start.
-	Read(ctx context.Context, run string, after run.StreamPosition, each func(queens.Result, run.StreamPosition), caughtUp func()) error
+	// stored at the start, and again and again when every result that was stored at a time
+	// has been passed to each.
+	Read(ctx context.Context, run string, after run.StreamPosition,
+		each func(queens.ChunkResult, run.StreamPosition), caughtUp func(asOf time.Time)) error
 	// Trim allows the results of the run up to a position to be deleted: they are recorded.
 	Trim(ctx context.Context, run string, at run.StreamPosition) error
+}
+
+// Beats tells the workers that the run is alive.
+type Beats interface {
+	PublishBeat(b run.Beat) error
 }
 
 // Claim is this coordinator's ownership of the run, among all coordinators that use the
 // server.
 type Claim interface {
+	// SetBound has the next Renew publish what bounds the run.
+	SetBound(b run.Bound)
 	// Renew publishes how far the run is. An error that wraps [queens.ErrIncomplete] or
 	// [queens.ErrCancelled] means that the claim is lost; other errors are temporary.
 	Renew(ctx context.Context, state run.State, done uint64) error
@@ -63,6 +73,10 @@ type Config struct {
 	Known *big.Int
 	// Roster knows the workers connected: the window grows with their threads.
 	Roster *progress.Roster
+	// Epoch is that of this coordinator, see [run.Record].
+	Epoch uint64
+	// Priority is how the run shares workers with others; empty means [run.Normal].
+	Priority run.Priority
 	// CheckAfter is the age at which the queue is checked for a task without a result. A
 	// task that has left the queue is republished, unless its result arrives before the
 	// next sweep; there are four sweeps in CheckAfter.
@@ -73,6 +87,9 @@ type Config struct {
 	// DisputeTimeout is how long to wait for a worker that can settle a dispute when
 	// nothing else is left to do.
 	DisputeTimeout time.Duration
+	// Referee, unless nil, counts a disputed task in this process, by the reference kernel: its
+	// count settles the dispute. It honours its context.
+	Referee func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
 	// OnComplete, unless nil, is called with the total of a complete run while the claim
 	// is still renewed. If it fails, so does the run, without a total.
 	OnComplete func(ctx context.Context, total *big.Int) error
@@ -109,6 +126,7 @@ type Coordinator struct {
 	run       string
 	tasks     Tasks
 	results   Results
+	beats     Beats
 	claim     Claim
 	ledger    *ledger.Ledger
 	collector *collector
@@ -118,34 +136,42 @@ type Coordinator struct {
 	requests   chan request // for dispatchLoop
 	completed  chan request
 	deliveries chan delivery
-	caughtUp   chan struct{} // closed after the last result that was stored at the start
+	greetings  chan struct{} // each asks beatLoop for a beat at once
 	lookups    chan []uint64 // ids of tasks to look up
 	found      chan queens.Task
+	referee    referee
 
 	// Used by renewLoop too.
 	done          atomic.Uint64 // tasks accepted
 	ackedPosition atomic.Pointer[run.StreamPosition]
+	beat          atomic.Pointer[run.Beat] // for beatLoop
 
-	resumed         uint64   // tasks accepted before
-	reconciled      bool     // the results that the server had at the start are recorded
-	wanted          []uint64 // tasks to look up
-	lost            uint64   // tasks that left the queue without a result
+	resumed         uint64    // tasks accepted before
+	caughtUp        time.Time // all results that the server had at this time are recorded
+	announcedAt     time.Time // when a beat last said that work waits again
+	reconciled      bool      // the results that the server had at the start are recorded
+	wanted          []uint64  // tasks to look up
+	lost            uint64    // tasks that left the queue without a result
 	limiter         ratelimit.Limiter
+	boundMeter      progress.BoundMeter
+	bound           atomic.Pointer[run.Bound] // what bounds the run
 	warnNoWorkersAt time.Time
 	blockedSince    time.Time // zero while the workers connected can do something
 }
 
 // New returns a coordinator of the ledger's run. It does not start it.
-func New(cfg Config, tasks Tasks, results Results, claim Claim, l *ledger.Ledger) *Coordinator {
+func New(cfg Config, tasks Tasks, results Results, beats Beats, claim Claim, l *ledger.Ledger) *Coordinator {
 	h := l.Header()
 	c := &Coordinator{
-		cfg: cfg, run: h.Run, tasks: tasks, results: results, claim: claim, ledger: l, resumed: l.Len(),
+		cfg: cfg, run: h.Run, tasks: tasks, results: results, beats: beats, claim: claim, ledger: l, resumed: l.Len(),
 		requests: make(chan request), completed: make(chan request),
-		deliveries: make(chan delivery, maxBatch), caughtUp: make(chan struct{}),
-		lookups: make(chan []uint64), found: make(chan queens.Task, maxBatch),
+		deliveries: make(chan delivery, maxBatch), greetings: make(chan struct{}, 1),
+		lookups: make(chan []uint64), found: make(chan queens.Task, maxBatch), referee: newReferee(),
 	}
-	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, l.Has)
-	c.collector = newCollector(&c.cfg, l, c.window)
+	shares := split.Shares(&h.Manifest)
+	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, shares, l.Has)
+	c.collector = newCollector(&c.cfg, l, c.window, shares)
+	c.updateBeat()
 	return c
 }
 
@@ -162,7 +188,7 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 		err = runWith(ctx, func(ctx context.Context) (err error) {
 			total, err = c.runToTotal(ctx)
 			return err
-		}, c.renewLoop)
+		}, c.renewLoop, c.beatLoop)
 	}
 	if err != nil {
 		total = nil
@@ -215,7 +241,7 @@ func (c *Coordinator) collect(ctx context.Context) error {
 	}
 	after := c.ledger.Position()
 	receive := func(ctx context.Context) error { return c.receiveLoop(ctx, after) }
-	return runWith(ctx, c.eventLoop, receive, c.dispatchLoop, c.lookupLoop)
+	return runWith(ctx, c.eventLoop, receive, c.dispatchLoop, c.lookupLoop, c.refereeLoop)
 }
 
 // resetMeter starts measuring rates from what is done now.
@@ -229,6 +255,10 @@ func (c *Coordinator) progress() run.Progress {
 	m := &c.collector.manifest
 	p.Run, p.N, p.Symmetry, p.Placed, p.State = c.run, m.N, m.Symmetry, len(m.Placed), run.Running
 	p.WorkerCount, p.Threads, p.Workers = workers, threads, c.cfg.Roster.Workers()
+	p.SharedWith = c.cfg.Roster.Others(c.run)
+	if b := c.bound.Load(); b != nil {
+		p.Bound = *b
+	}
 	p.Republished, p.Conflicts = c.window.republished, len(c.ledger.Disputes())
 	return p
 }
@@ -246,6 +276,9 @@ func (c *Coordinator) renewLoop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		}
+		if b := c.bound.Load(); b != nil {
+			c.claim.SetBound(*b)
 		}
 		err := c.claim.Renew(ctx, run.Running, c.done.Load())
 		if errors.Is(err, queens.ErrIncomplete) || errors.Is(err, queens.ErrCancelled) {

@@ -3,6 +3,7 @@ package coordinator_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
+	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/queens"
@@ -61,7 +63,7 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 	again := r.take(r.tasks())
 	repeated := 0
 	for _, d := range again {
-		if d.task.Attempt == 2 {
+		if slices.ContainsFunc(first, func(f takenTask) bool { return f.task.ID == d.task.ID && f.chunk != d.chunk }) {
 			repeated++
 		}
 	}
@@ -94,9 +96,14 @@ func TestWaitingTaskIsNotRepublished(t *testing.T) {
 // After its timeout a task is published again although the queue has it.
 func TestTaskIsRepublishedAfterItsTimeout(t *testing.T) {
 	r := start(t, 5, func(c *coordinator.Config) { c.RepublishAfter = 2 * checkAfter })
+	first := make(map[uint64]uint64) // chunk of each task
 	counted := make(map[uint64]bool)
 	for len(counted) < r.tasks() { // all tasks are held: none is acknowledged
-		if next := r.next(); next.task.Attempt > 1 && !counted[next.task.ID] {
+		next := r.next()
+		if first[next.task.ID] == 0 {
+			first[next.task.ID] = next.chunk
+		}
+		if first[next.task.ID] != next.chunk && !counted[next.task.ID] {
 			counted[next.task.ID] = true
 			r.publish(r.result(next, "w"))
 		}
@@ -125,17 +132,17 @@ func TestLostAckIsADuplicate(t *testing.T) {
 }
 
 func TestMisfitsAreRefused(t *testing.T) {
-	misfits := map[string]func(*queens.Result){
-		"unknown task":  func(r *queens.Result) { r.Task = 1 << 40 },
-		"other hash":    func(r *queens.Result) { r.Hash++ },
-		"of other task": func(r *queens.Result) { r.Task ^= 1 },
+	misfits := map[string]func(*queens.ChunkResult){
+		"unknown task":  func(r *queens.ChunkResult) { r.First = 1 << 40 },
+		"other hash":    func(r *queens.ChunkResult) { r.Counts[0].Hash++ },
+		"of other task": func(r *queens.ChunkResult) { r.First ^= 1 },
 	}
 	for name, change := range misfits {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, 6, nil)
 			tasks := r.take(r.tasks())
 			misfit := r.result(tasks[0], "wrong")
-			misfit.Count += 1000
+			misfit.Counts[0].Count += 1000
 			change(misfit)
 			r.publish(misfit)
 			for _, d := range tasks {
@@ -152,10 +159,10 @@ func TestMisfitsAreRefused(t *testing.T) {
 func TestForeignMessagesAreIgnored(t *testing.T) {
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())
-	wrong := func(change func(*nqueensv1.Result)) []byte {
-		m := &nqueensv1.Result{
-			Protocol: 1, Run: r.name, Task: tasks[0].task.ID, Attempt: 1, Hash: tasks[0].task.Hash(),
-			Count: 1000, Worker: "wrong", Kernel: "wrong",
+	wrong := func(change func(*nqueensv1.ChunkResult)) []byte {
+		m := &nqueensv1.ChunkResult{
+			Protocol: bus.Protocol, Run: r.name, Chunk: tasks[0].chunk, First: tasks[0].task.ID, Worker: "wrong",
+			Counts: []*nqueensv1.TaskCount{{Hash: tasks[0].task.Hash(), Count: 1000, Kernel: "wrong"}},
 		}
 		change(m)
 		data, err := proto.Marshal(m)
@@ -166,10 +173,10 @@ func TestForeignMessagesAreIgnored(t *testing.T) {
 	}
 	ours, theirs := "nq.result."+r.name, "nq.result.other-run"
 	for _, m := range []*nats.Msg{
-		{Subject: theirs, Data: wrong(func(m *nqueensv1.Result) { m.Run = "other-run" })},
-		{Subject: ours, Data: wrong(func(m *nqueensv1.Result) { m.Run = "other-run" })},
-		{Subject: ours, Data: wrong(func(m *nqueensv1.Result) { m.Protocol = 2 })},
-		{Subject: ours, Data: wrong(func(m *nqueensv1.Result) { m.Protocol = 0 })},
+		{Subject: theirs, Data: wrong(func(m *nqueensv1.ChunkResult) { m.Run = "other-run" })},
+		{Subject: ours, Data: wrong(func(m *nqueensv1.ChunkResult) { m.Run = "other-run" })},
+		{Subject: ours, Data: wrong(func(m *nqueensv1.ChunkResult) { m.Protocol = bus.Protocol + 1 })},
+		{Subject: ours, Data: wrong(func(m *nqueensv1.ChunkResult) { m.Protocol = 0 })},
 		{Subject: ours, Data: []byte("\xff\x00garbage")},
 		{Subject: ours},
 	} {

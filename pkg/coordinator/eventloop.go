@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nqueens/pkg/audit"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -22,7 +23,8 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 	defer report.Stop()
 	closed := make(chan struct{})
 	close(closed)
-	caughtUp := c.caughtUp
+	beat := time.NewTicker(run.BeatInterval)
+	defer beat.Stop()
 	for !c.collector.complete() {
 		// A channel that is nil blocks for ever, and so disables its case below.
 		var refill <-chan struct{}
@@ -31,6 +33,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			if err := c.record(ready); err != nil {
 				return err
 			}
+			c.wanted, c.window.wanted = append(c.wanted, c.window.wanted...), nil
 			if more {
 				refill = closed
 			}
@@ -44,6 +47,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		if len(c.wanted) > 0 {
 			lookups = c.lookups
 		}
+		referee, disputed := c.referee.next()
 		var err error
 		select {
 		case <-ctx.Done():
@@ -53,19 +57,27 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			c.window.sent()
 		case r := <-c.completed:
 			c.window.completed(r)
+			if r.published {
+				c.announceWork()
+			}
 		case lookups <- c.wanted:
 			c.wanted = nil
 		case task := <-c.found:
-			err = c.handleFound(drain([]queens.Task{task}, c.found))
+			err = c.handleFound(c.drainFound(task))
+		case referee <- disputed:
+			c.referee.sent()
+		case v := <-c.referee.verdicts:
+			err = c.judge(&v)
 		case d := <-c.deliveries:
-			err = c.receive(drain([]delivery{d}, c.deliveries))
-		case <-caughtUp:
-			caughtUp = nil
-			err = c.reconcile()
+			err = c.receive(c.drainDeliveries(d))
 		case <-sweep.C:
 			err = c.sweep()
+		case <-beat.C:
+			c.updateBeat()
 		case <-report.C:
+			c.measureBound()
 			p := c.progress()
+			c.window.resize(p.Threads)
 			c.cfg.OnProgress(p)
 			c.warnNoWorkers(&p)
 		}
@@ -76,17 +88,36 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 	return nil
 }
 
-// receive records results that come from the server.
+// receive records results that come from the server. The first time that all are there, it
+// has the remaining tasks published.
 func (c *Coordinator) receive(batch []delivery) error {
-	if len(batch) > 0 {
-		c.collector.lastRead = batch[len(batch)-1].position
+	var results []taskDelivery
+	for i := range batch {
+		d := &batch[i]
+		if !d.caughtUp.IsZero() {
+			c.caughtUp = d.caughtUp
+			continue
+		}
+		c.collector.lastRead = d.position
+		for k := range d.result.Counts {
+			results = append(results, taskDelivery{d.result.Result(k, 0), d.result.Chunk})
+		}
 	}
-	return c.record(batch)
+	if err := c.record(results); err != nil {
+		return err
+	}
+	for i := range batch {
+		c.window.returned(&batch[i].result)
+	}
+	if !c.caughtUp.IsZero() && !c.reconciled {
+		c.reconcile()
+	}
+	return nil
 }
 
 // record records results, and has the tasks looked up that are needed then: before
 // reconcile none, since it requests all.
-func (c *Coordinator) record(batch []delivery) error {
+func (c *Coordinator) record(batch []taskDelivery) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -108,14 +139,9 @@ func (c *Coordinator) publishPosition() {
 	c.done.Store(c.ledger.Len())
 }
 
-// reconcile records the rest of the results that the server had at the start. From now on
+// reconcile notes that the results that the server had at the start are recorded. From now on
 // tasks are published.
-func (c *Coordinator) reconcile() error {
-	for len(c.deliveries) > 0 {
-		if err := c.receive(drain(nil, c.deliveries)); err != nil {
-			return err
-		}
-	}
+func (c *Coordinator) reconcile() {
 	c.reconciled = true
 	c.wanted = slices.AppendSeq(slices.Collect(maps.Keys(c.window.pending.results)), maps.Keys(c.collector.disputes))
 	c.resetMeter()
@@ -126,83 +152,92 @@ func (c *Coordinator) reconcile() error {
 			Uint64("tasks", c.collector.manifest.Tasks).Int("disputes", len(c.collector.disputes)).
 			Msg("reconciled: publishing the remaining tasks")
 	}
-	return nil
 }
 
-// handleFound takes tasks that were looked up. It records their pending results, and
-// republishes those in dispute.
+// handleFound takes tasks that were looked up. It records their pending results, and has those
+// in dispute counted again.
 func (c *Coordinator) handleFound(tasks []queens.Task) error {
-	var ready []delivery
+	var ready []taskDelivery
 	for i := range tasks {
 		task := &tasks[i]
+		c.window.found(task)
 		if results := c.window.pending.take(task.ID); len(results) > 0 {
 			if !c.window.has(task.ID) {
-				c.window.add(task)
+				c.window.addEarly(task)
 			}
 			ready = append(ready, results...)
 		}
-		d, open := c.collector.disputes[task.ID]
-		if !open {
-			continue
+		switch d, open := c.collector.disputes[task.ID]; {
+		case open && c.canReferee(task.ID):
+			c.referee.take(task, c.collector.unrefereed[task.ID] != nil)
+		case open:
+			c.recount(task, d)
 		}
-		var attempt uint32
-		var voters []string
-		for _, v := range d.Votes {
-			attempt = max(attempt, v.Attempt)
-			voters = append(voters, v.Worker)
-		}
-		c.window.recount(task, attempt, voters)
 	}
 	return c.record(ready)
+}
+
+// recount has a disputed task counted by further workers.
+func (c *Coordinator) recount(task *queens.Task, d *ledger.Dispute) {
+	var attempt uint32
+	for _, v := range d.Votes {
+		attempt = max(attempt, v.Attempt)
+	}
+	c.window.recount(task, attempt)
 }
 
 // sweep has overdue tasks checked or republished, and handles lost workers. It returns an
 // error if the workers connected can't complete the run.
 func (c *Coordinator) sweep() error {
 	// A task whose result is here is not overdue.
-	if err := c.receive(drain(nil, c.deliveries)); err != nil || c.collector.complete() {
+	if err := c.receive(c.drainDeliveries()); err != nil || c.collector.complete() {
 		return err
 	}
-	_, threads := c.cfg.Roster.Present()
-	c.window.resize(threads)
-	lost, expired := c.window.sweep()
-	for _, f := range lost {
-		c.lost++
+	gone := c.cfg.Roster.Expire()
+	held := make(map[uint64]bool)
+	for chunk := range c.cfg.Roster.Held(c.run) {
+		held[chunk] = true
+	}
+	lost, expired := c.window.sweep(held, c.caughtUp)
+	for _, l := range lost {
+		c.lost += uint64(l.tasks)
 		if c.limiter.Allow("lost") {
-			c.cfg.Log.Info().Uint64("task", f.task.ID).Uint32("attempt", f.task.Attempt+1).Uint64("lost_so_far", c.lost).
+			c.cfg.Log.Info().Uint64("task", l.first).Uint32("attempt", l.attempt+1).Uint64("lost_so_far", c.lost).
 				Msg("tasks left the queue without a result, publishing them again")
 		}
 	}
-	for _, f := range expired {
-		c.cfg.Log.Warn().Uint64("task", f.task.ID).Uint32("attempt", f.task.Attempt).
+	for _, e := range expired {
+		c.cfg.Log.Warn().Uint64("task", e.first).Uint32("attempt", e.attempt).
 			Msg("no result for a long time although the queue has the task: publishing it again")
 	}
-	for _, worker := range c.cfg.Roster.Expire() {
-		c.handleLost(&worker)
+	for _, worker := range gone {
+		c.handleLost(&worker, held)
 	}
 	return c.blocked()
 }
 
-// handleLost notes a lost worker on the tasks that it was searching.
-func (c *Coordinator) handleLost(worker *run.Heartbeat) {
-	var held []uint64
+// handleLost notes a lost worker on the tasks that it was searching, where others hold the given
+// chunks.
+func (c *Coordinator) handleLost(worker *run.Heartbeat, held map[uint64]bool) {
+	var searched []uint64
 	for _, h := range worker.Held {
-		if h.Run != c.run {
+		chunk := c.window.chunks[h.Chunk]
+		if h.Run != c.run || !h.Searching || chunk == nil || slices.Contains(searched, chunk.first) {
 			continue
 		}
-		held = append(held, h.Task)
-		if workers := c.window.noteLost(h.Task, worker.Worker); workers != nil {
-			c.cfg.Log.Error().Uint64("task", h.Task).Strs("workers", workers).
+		searched = append(searched, chunk.first)
+		if task, workers := c.window.noteLost(h.Chunk, worker.Worker, held[h.Chunk]); workers != nil {
+			c.cfg.Log.Error().Uint64("task", task).Strs("workers", workers).
 				Msg("task quarantined: workers were lost while searching it")
 		}
 	}
-	c.cfg.Log.Warn().Str("worker", worker.Worker).Uints64("held", held).Msg("worker lost")
+	c.cfg.Log.Warn().Str("worker", worker.Worker).Uints64("held", searched).Msg("worker lost")
 }
 
 // blocked returns an error if only quarantined and disputed tasks are left, and for
 // DisputeTimeout no worker was connected that can settle a dispute.
 func (c *Coordinator) blocked() error {
-	if c.window.hasWork() || c.canSettle() {
+	if c.window.hasWork() || len(c.refereeable(1)) > 0 || c.canSettle() {
 		c.blockedSince = time.Time{}
 		return nil
 	}
@@ -213,7 +248,7 @@ func (c *Coordinator) blocked() error {
 		return nil
 	}
 	var lines []string
-	for id, f := range c.window.inflight {
+	for id, f := range c.window.tasks {
 		if f.quarantined {
 			lines = append(lines, fmt.Sprintf("workers %s were lost while searching task %d (to count it alone: coordinator ledger %s --task %d | worker task)",
 				strings.Join(f.lostWorkers, ", "), id, c.run, id))
@@ -227,11 +262,11 @@ func (c *Coordinator) blocked() error {
 }
 
 // canSettle reports whether a worker is connected that has no vote yet in one of the open
-// disputes over tasks that are not quarantined.
+// disputes that take votes, over tasks that are not quarantined.
 func (c *Coordinator) canSettle() bool {
 	present := c.cfg.Roster.Names()
 	for _, d := range c.collector.disputes {
-		if f := c.window.inflight[d.Task]; f != nil && f.quarantined {
+		if f := c.window.tasks[d.Task]; f != nil && f.quarantined || d.IsFull() {
 			continue
 		}
 		if slices.ContainsFunc(present, func(name string) bool {

@@ -39,19 +39,16 @@ func TestSweepRecordsTheLastResults(t *testing.T) {
 		CheckAfter: time.Nanosecond, RepublishAfter: time.Nanosecond, DisputeTimeout: time.Nanosecond,
 		OnProgress: func(run.Progress) {}, ReportEvery: time.Hour,
 		Log: zerolog.Nop(),
-	}, nil, nil, nil, l)
+	}, nil, nil, nil, nil, l)
 	t.Cleanup(c.window.close)
-	for {
-		r, ok := c.window.request()
-		if !ok {
-			break
+	for range m.Tasks {
+		r := c.window.publish(t)
+		result := queens.ChunkResult{Run: "r", Chunk: r.chunk, First: r.first, Worker: "w"}
+		for i := range r.message.Tasks {
+			task := r.message.Task(i)
+			result.Counts = append(result.Counts, queens.TaskCount{Hash: task.Hash(), Kernel: "k"})
 		}
-		c.window.sent()
-		r.streamSeq, r.published = 1, true
-		c.window.completed(r)
-		c.deliveries <- delivery{result: queens.Result{
-			Run: "r", Task: r.task.ID, Hash: r.task.Hash(), Attempt: 1, Worker: "w", Kernel: "k",
-		}}
+		c.deliveries <- delivery{result: result}
 	}
 	if err := c.sweep(); err != nil || !c.collector.complete() || len(c.window.retryQueue) > 0 {
 		t.Errorf("error %v, %d of %d tasks recorded, requests %+v", err, l.Len(), m.Tasks, c.window.retryQueue)

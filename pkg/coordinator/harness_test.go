@@ -16,6 +16,7 @@ import (
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
@@ -46,6 +47,7 @@ type testRun struct {
 	bus    *bus.Bus
 	admin  jetstream.JetStream
 	queue  *bus.Queue
+	ready  []takenTask // of the last chunk taken
 	cancel func()
 	log    *bustest.Log
 
@@ -59,6 +61,7 @@ type testRun struct {
 func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	t.Helper()
 	server := bustest.Server(t)
+	name := run.NewName(n, time.Now())
 	log := new(bustest.Log)
 	logger := zerolog.New(log)
 	t.Cleanup(func() {
@@ -68,7 +71,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	})
 	b := bustest.Connect(t, server, func(c *bus.Config) { c.Lease, c.Log = lease, logger })
 	_, admin := bustest.Admin(t, server)
-	if err := b.Ensure(t.Context()); err != nil {
+	if err := b.Ensure(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
 	classes, err := symmetry.Classes(n, queens.Mirror)
@@ -81,7 +84,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	}
 	known, _ := queens.KnownTotal(n)
 	r := &testRun{
-		t: t, name: run.NewName(n, time.Now()), m: m, folder: t.TempDir(), claim: new(claim),
+		t: t, name: name, m: m, folder: t.TempDir(), claim: new(claim),
 		bus: b, admin: admin, queue: b.Queue(), log: log,
 	}
 	r.cfg = coordinator.Config{
@@ -109,7 +112,7 @@ func (r *testRun) run() {
 	r.t.Helper()
 	r.latest.Store(new(run.Progress))
 	r.done = make(chan struct{})
-	c := coordinator.New(r.cfg, r.bus.Tasks(), r.bus.Results(), r.claim, r.ledger)
+	c := coordinator.New(r.cfg, r.bus.Tasks(), r.bus.Results(), r.bus.Telemetry(), r.claim, r.ledger)
 	ctx, cancel := context.WithCancelCause(r.t.Context())
 	r.cancel = func() { cancel(errStopped) }
 	done := r.done
@@ -145,6 +148,8 @@ type claim struct {
 	renewals atomic.Int64
 }
 
+func (c *claim) SetBound(run.Bound) {}
+
 func (c *claim) Renew(context.Context, run.State, uint64) error {
 	c.renewals.Add(1)
 	if err := c.lost.Load(); err != nil {
@@ -156,36 +161,62 @@ func (c *claim) Renew(context.Context, run.State, uint64) error {
 func (r *testRun) tasks() int             { return int(r.m.Tasks) }
 func (r *testRun) progress() run.Progress { return *r.latest.Load() }
 
-// minWindow is the least number of tasks that are in flight at once.
+// minWindow is the least number of chunks that are in flight at once.
 const minWindow = 64
 
-// takenTask is a task taken from the queue, with its lease.
+// takenTask is a task of a chunk taken from the queue, with the chunk's lease.
 type takenTask struct {
 	task  queens.Task
+	chunk uint64
+	alone bool // the chunk has no other task
 	lease run.Lease
+}
+
+// loan takes the next chunk from the queue.
+func (r *testRun) loan(ctx context.Context) (run.Loan, error) {
+	r.queue.Park(r.name)
+	tick := time.NewTicker(100 * time.Millisecond) // the run's consumer may be made again
+	defer tick.Stop()
+	for {
+		select {
+		case l := <-r.queue.Parked():
+			return l, nil
+		case <-tick.C:
+			r.queue.Park(r.name)
+		case <-ctx.Done():
+			return run.Loan{}, context.Cause(ctx)
+		}
+	}
 }
 
 // next takes the next task from the queue.
 func (r *testRun) next() takenTask {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), testkit.Stall)
-	defer cancel()
-	task, lease, err := r.queue.Next(ctx)
-	if err != nil {
-		r.t.Fatalf("no task came in %v: %v; %d of %d tasks are done", testkit.Stall, err, r.progress().Done, r.tasks())
+	if len(r.ready) == 0 {
+		ctx, cancel := context.WithTimeout(r.t.Context(), testkit.Stall)
+		defer cancel()
+		l, err := r.loan(ctx)
+		if err != nil {
+			r.t.Fatalf("no task came in %v: %v; %d of %d tasks are done", testkit.Stall, err, r.progress().Done, r.tasks())
+		}
+		for i := range l.Chunk.Tasks {
+			r.ready = append(r.ready, takenTask{l.Chunk.Task(i), l.Chunk.ID, len(l.Chunk.Tasks) == 1, l.Lease})
+		}
 	}
-	return takenTask{task, lease}
+	next := r.ready[0]
+	r.ready = r.ready[1:]
+	return next
 }
 
-// take takes so many tasks from the queue, each once: on a slow machine the first leases
-// lapse before the last task is taken.
+// take takes so many tasks from the queue, each once in each chunk: on a slow machine the first
+// leases lapse before the last task is taken.
 func (r *testRun) take(number int) []takenTask {
 	r.t.Helper()
 	var taken []takenTask
 	for len(taken) < number {
 		next := r.next()
 		if !slices.ContainsFunc(taken, func(d takenTask) bool {
-			return d.task.ID == next.task.ID && d.task.Attempt == next.task.Attempt
+			return d.task.ID == next.task.ID && d.chunk == next.chunk
 		}) {
 			taken = append(taken, next)
 		}
@@ -202,15 +233,21 @@ func (r *testRun) serve(worker string, each func(queens.Task)) {
 	go func() { <-r.done; cancel() }()
 	for {
 		next, stop := context.WithTimeout(ctx, testkit.Stall)
-		task, lease, err := r.queue.Next(next)
+		l, err := r.loan(next)
 		stop()
 		if err != nil {
 			return
 		}
-		if each != nil {
-			each(task)
+		all := &queens.ChunkResult{Run: r.name, Chunk: l.Chunk.ID, First: l.Chunk.First, Worker: worker}
+		for i := range l.Chunk.Tasks {
+			task := l.Chunk.Task(i)
+			if each != nil {
+				each(task)
+			}
+			one := r.result(takenTask{task: task, chunk: l.Chunk.ID, alone: true, lease: l.Lease}, worker)
+			all.Counts = append(all.Counts, one.Counts...)
 		}
-		r.publish(r.result(takenTask{task, lease}, worker))
+		r.publish(all)
 	}
 }
 
@@ -224,23 +261,30 @@ func (r *testRun) lastTask() queens.Task {
 }
 
 // result counts a task and returns what a worker of that name would publish.
-func (r *testRun) result(d takenTask, worker string) *queens.Result {
+// The result of one task of several does not name its chunk: the others are not given back.
+func (r *testRun) result(d takenTask, worker string) *queens.ChunkResult {
 	r.t.Helper()
 	k, err := kernel.Choose("generic")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	n, err := k.New().Count(r.t.Context(), &d.task.Board, d.task.Prefixes, new(atomic.Uint64))
+	n, err := kerneltest.NewCounter(r.t, k).Count(r.t.Context(), &d.task.Board, d.task.Prefixes, new(atomic.Uint64))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return &queens.Result{
-		Run: d.task.Run, Task: d.task.ID, Hash: d.task.Hash(), Attempt: d.task.Attempt,
-		Count: n, Worker: worker, Kernel: k.Name,
+	result := resultOf(&d.task, queens.TaskCount{Hash: d.task.Hash(), Count: n, Kernel: k.Name}, worker)
+	if d.alone {
+		result.Chunk = d.chunk
 	}
+	return result
 }
 
-func (r *testRun) publish(result *queens.Result) {
+// resultOf returns a result of one task, as of a chunk of its own that this coordinator has not published.
+func resultOf(task *queens.Task, count queens.TaskCount, worker string) *queens.ChunkResult {
+	return &queens.ChunkResult{Run: task.Run, Chunk: task.Hash() | 1, First: task.ID, Worker: worker, Counts: []queens.TaskCount{count}}
+}
+
+func (r *testRun) publish(result *queens.ChunkResult) {
 	r.t.Helper()
 	if err := r.bus.Results().Publish(r.t.Context(), result); err != nil {
 		r.t.Fatal(err)

@@ -2,15 +2,24 @@ package coordinator
 
 import (
 	"cmp"
+	"time"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
-// delivery is a result with its position in the stream of results.
+// delivery is the result of a chunk with its position in the stream of results, or the news
+// that every result that the server had at a time was delivered.
 type delivery struct {
-	result   queens.Result
+	result   queens.ChunkResult
 	position run.StreamPosition
+	caughtUp time.Time
+}
+
+// taskDelivery is the result of one task of a chunk.
+type taskDelivery struct {
+	result queens.Result // its attempt is not known yet
+	chunk  uint64
 }
 
 // maxPending bounds the pending results. Those beyond it are dropped, and their tasks
@@ -20,13 +29,13 @@ const maxPending = 1 << 20
 // pending holds results of tasks that are not in flight yet: those that an earlier
 // coordinator published. They can be checked once their tasks are known.
 type pending struct {
-	results map[uint64][]delivery
+	results map[uint64][]taskDelivery
 	count   int
 	names   map[string]string
 }
 
 // add keeps a result, and reports whether there was room for it.
-func (p *pending) add(d delivery) bool {
+func (p *pending) add(d taskDelivery) bool {
 	if p.count == maxPending {
 		return false
 	}
@@ -44,7 +53,7 @@ func (p *pending) intern(name string) string {
 }
 
 // take removes and returns the pending results of a task.
-func (p *pending) take(id uint64) []delivery {
+func (p *pending) take(id uint64) []taskDelivery {
 	results := p.results[id]
 	delete(p.results, id)
 	p.count -= len(results)

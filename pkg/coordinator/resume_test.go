@@ -19,15 +19,15 @@ import (
 // task, which is then not published. If it counted something else it is refused, and the
 // task is counted as any other.
 func TestEarlyResults(t *testing.T) {
-	for name, change := range map[string]func(*queens.Result){
-		"right": func(*queens.Result) {},
-		"wrong": func(r *queens.Result) { r.Hash++; r.Count += 1000 },
+	for name, change := range map[string]func(*queens.ChunkResult){
+		"right": func(*queens.ChunkResult) {},
+		"wrong": func(r *queens.ChunkResult) { r.Counts[0].Hash++; r.Counts[0].Count += 1000 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, 14, nil)
 			last := r.lastTask() // beyond the window
-			last.Run, last.Attempt = r.name, 1
-			early := r.result(takenTask{task: last}, "early")
+			last.Run = r.name
+			early := r.result(takenTask{task: last}, "early") // of another coordinator's chunk
 			change(early)
 			r.publish(early)
 			published := false
@@ -50,7 +50,7 @@ func TestResultsOfALostLedger(t *testing.T) {
 	const stored = 300 // of tasks from the end on, and more than the window
 	var last []queens.Task
 	for task := range split.Tasks(&r.m) {
-		task.Run, task.Attempt = r.name, 1
+		task.Run = r.name
 		last = append(last, task)
 	}
 	if len(last) < stored+minWindow {
@@ -59,9 +59,9 @@ func TestResultsOfALostLedger(t *testing.T) {
 	last = last[len(last)-stored:]
 	rand.Shuffle(stored, func(i, j int) { last[i], last[j] = last[j], last[i] })
 	for _, task := range last {
-		r.publish(&queens.Result{Run: r.name, Task: task.ID, Hash: task.Hash(), Attempt: 1, Worker: "lost", Kernel: "k"})
+		r.publish(resultOf(&task, queens.TaskCount{Hash: task.Hash(), Kernel: "k"}, "lost"))
 	}
-	r.publish(&queens.Result{Run: r.name, Task: minWindow + 1, Hash: 1, Attempt: 1, Worker: "wrong", Kernel: "k"})
+	r.publish(resultOf(&queens.Task{Run: r.name, ID: minWindow + 1}, queens.TaskCount{Hash: 1, Kernel: "k"}, "wrong"))
 	r.resume()
 	testkit.Eventually(t, "their results are recorded", func() bool { return r.progress().Done == stored })
 	r.cancel()

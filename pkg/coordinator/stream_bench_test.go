@@ -1,3 +1,5 @@
+//go:build unix
+
 package coordinator_test
 
 import (
@@ -19,7 +21,7 @@ import (
 func BenchmarkStream(b *testing.B) {
 	for i, tasks := range []uint64{62_045, 424_889, 2_439_251, 11_439_435} {
 		depth := 4 + i
-		for _, workers := range []int{1, 2, 10, 100} {
+		for _, workers := range []int{1, 2, 10, 100, 1000, 4000} {
 			b.Run(fmt.Sprintf("tasks=%d/workers=%d", tasks, workers), func(b *testing.B) {
 				for b.Loop() {
 					benchStream(b, depth, tasks, workers)
@@ -42,6 +44,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 		b.Logf("%v: %d accepted, %.0f a second; heap at most %d MiB", p.Elapsed.Round(time.Second), p.Done, rate, s.heap>>20)
 	}
 	runtime.GC()
+	cpu := cpuTime(b)
 	got := s.flow(workers)
 	heap, inUse := s.heap, s.inUse
 	if got.Total == nil || got.Progress.Done != tasks {
@@ -53,6 +56,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 		b.ReportMetric(rates[len(rates)/2], "median-results/s")
 		b.ReportMetric(rates[0], "least-results/s")
 	}
+	b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(tasks), "cpu-us/task")
 	b.ReportMetric(float64(heap)/(1<<20), "heap-MiB")
 	b.ReportMetric(float64(inUse)/(1<<20), "heap-in-use-MiB")
 	b.ReportMetric(float64(s.queued), "queued")

@@ -16,7 +16,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/coordinator"
-	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
@@ -27,14 +27,14 @@ import (
 )
 
 // A run of many tasks streams through a real server and the ledger: all its tasks are
-// accepted, and no more are in flight at once than the window has room for.
+// accepted, and no more chunks are in flight at once than the window has room for.
 func TestStreamIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
 	const (
 		workers = 6
-		window  = 64 // of up to 6 threads
+		window  = 12 * workers // chunks, of up to 6 threads
 	)
 	s := newStream(t, 14, 4)
 	if s.m.Tasks < 50*window {
@@ -45,7 +45,7 @@ func TestStreamIsBounded(t *testing.T) {
 		t.Errorf("total %v after %d of %d tasks, want 0 after all", got.Total, got.Progress.Done, s.m.Tasks)
 	}
 	if most := s.bus.most.Load(); most > window {
-		t.Errorf("%d tasks were in flight at once, the window has room for %d", most, window)
+		t.Errorf("%d chunks were in flight at once, the window has room for %d", most, window)
 	}
 	if s.samples == 0 {
 		t.Error("the server never said how many tasks it has")
@@ -53,7 +53,7 @@ func TestStreamIsBounded(t *testing.T) {
 	// A task's message stays until its worker acknowledges it, perhaps after its result was
 	// accepted; so does each message that was published again.
 	if most := 2*window + got.Progress.Republished; s.queued > most {
-		t.Errorf("%d tasks were on the server at once, with a window of %d and %d republished", s.queued, window, got.Progress.Republished)
+		t.Errorf("%d chunks were on the server at once, with a window of %d and %d republished", s.queued, window, got.Progress.Republished)
 	}
 }
 
@@ -67,6 +67,10 @@ type stream struct {
 	bus    *countedBus
 	admin  jetstream.JetStream
 	report func(run.Progress)
+
+	kernel      kerneltest.Fake
+	threads     int // of each worker
+	reportEvery time.Duration
 
 	heap, inUse uint64 // the most bytes seen: of objects, and of their spans
 	queued      uint64 // the most tasks seen on the server
@@ -91,8 +95,12 @@ func newStream(t testing.TB, n, depth int) *stream {
 	s := &stream{
 		t: t, m: m, run: run.NewName(n, time.Now()), folder: t.TempDir(), admin: admin,
 		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(run.Progress) {},
+		threads: 1, reportEvery: reportEvery,
+		kernel: kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+			return 0, nil
+		}},
 	}
-	if err := s.bus.Ensure(t.Context()); err != nil {
+	if err := s.bus.Ensure(t.Context(), s.run); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -101,7 +109,7 @@ func newStream(t testing.TB, n, depth int) *stream {
 // reportEvery is the time between reports of a stream.
 const reportEvery = 10 * time.Second
 
-// flow takes the run to its end with so many workers, of one thread each.
+// flow takes the run to its end with so many workers.
 func (s *stream) flow(workers int) coordinator.Outcome {
 	s.t.Helper()
 	l, err := ledger.Create(s.folder, ledger.Header{Run: s.run, Created: time.Now(), Manifest: s.m})
@@ -115,29 +123,36 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 	roster := progress.NewRoster()
 	service := coordinator.New(coordinator.Config{
 		Roster:         roster,
+		Epoch:          claim.Epoch(),
 		CheckAfter:     coordinator.DefaultCheckAfter,
 		RepublishAfter: coordinator.DefaultRepublishAfter,
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
 		OnProgress:     s.report,
-		ReportEvery:    reportEvery,
+		ReportEvery:    s.reportEvery,
 		Log:            zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),
-	}, countedTasks{s.bus.Tasks(), s.bus}, countedResults{s.bus.Results(), s.bus}, claim, l)
+	}, countedTasks{s.bus.Tasks(), s.bus}, countedResults{s.bus.Results(), s.bus}, s.bus.Telemetry(), claim, l)
+	unsubscribe, err := s.bus.Telemetry().SubscribeHeartbeats(func(h run.Heartbeat) {
+		if roster.ObserveHeartbeat(h) == progress.Joins || len(h.Held) == 0 {
+			service.Greet()
+		}
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer unsubscribe()
 	group, ctx := errgroup.WithContext(s.t.Context())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	for range workers {
 		w := worker.New(worker.Config{
 			Name:    worker.NewName(),
-			Kernel:  kernel.Kernel{Name: "noop", New: func() kernel.Counter { return noop{} }},
-			Threads: 1,
+			Kernel:  s.kernel.Kernel(s.t),
+			Threads: s.threads,
 			Lease:   bus.DefaultLease,
 			Log:     zerolog.Nop(),
 		}, s.bus.Queue(), s.bus.Results(), s.bus.Telemetry())
-		group.Go(func() error { w.Run(ctx); return nil })
+		group.Go(func() error { return w.Run(ctx) })
 	}
-	group.Go(func() error {
-		return s.bus.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) { roster.ObserveHeartbeat(h) })
-	})
 	group.Go(func() error { return s.watch(ctx) })
 	var got coordinator.Outcome
 	group.Go(func() error {
@@ -187,15 +202,8 @@ func (s *stream) sampleHeap() {
 	s.heap, s.inUse = max(s.heap, objects), max(s.inUse, objects+unused)
 }
 
-// noop is a kernel that counts 0 at once.
-type noop struct{}
-
-func (noop) Count(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
-	return 0, nil
-}
-
-// countedBus counts the tasks in flight: published for the first time, or about to be, and
-// their result not yet passed to the coordinator.
+// countedBus counts the chunks in flight: published, or about to be, and their result not yet
+// passed to the coordinator.
 type countedBus struct {
 	*bus.Bus
 	inflight, most atomic.Int64
@@ -207,16 +215,15 @@ type countedTasks struct {
 	counts *countedBus
 }
 
-func (t countedTasks) Publish(ctx context.Context, task *queens.Task) (uint64, error) {
-	if c := t.counts; task.Attempt == 1 {
-		for now := c.inflight.Add(1); ; {
-			most := c.most.Load()
-			if now <= most || c.most.CompareAndSwap(most, now) {
-				break
-			}
+func (t countedTasks) Publish(ctx context.Context, chunk *queens.Chunk) (uint64, error) {
+	c := t.counts
+	for now := c.inflight.Add(1); ; {
+		most := c.most.Load()
+		if now <= most || c.most.CompareAndSwap(most, now) {
+			break
 		}
 	}
-	return t.Tasks.Publish(ctx, task)
+	return t.Tasks.Publish(ctx, chunk)
 }
 
 type countedResults struct {
@@ -224,10 +231,12 @@ type countedResults struct {
 	counts *countedBus
 }
 
-func (s countedResults) Read(ctx context.Context, name string, after run.StreamPosition, each func(queens.Result, run.StreamPosition), caughtUp func()) error {
+func (s countedResults) Read(ctx context.Context, name string, after run.StreamPosition,
+	each func(queens.ChunkResult, run.StreamPosition), caughtUp func(time.Time),
+) error {
 	start := time.Now()
 	defer func() { s.counts.took = time.Since(start) }()
-	return s.Results.Read(ctx, name, after, func(r queens.Result, at run.StreamPosition) {
+	return s.Results.Read(ctx, name, after, func(r queens.ChunkResult, at run.StreamPosition) {
 		s.counts.inflight.Add(-1)
 		each(r, at)
 	}, caughtUp)

@@ -2,141 +2,263 @@ package coordinator
 
 import (
 	"iter"
-	"slices"
+	"math/rand/v2"
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/schedule"
 	"nqueens/pkg/split"
 )
 
-// The window's size is enough that every thread finds its next task in the queue, and
-// little enough for memory and server, for a run of any size.
-const (
-	windowPerThread = 10
-	minWindow       = 64
-	maxWindow       = 8192
-)
-
-// A task's timeout is at least minTimeoutSearches times the longest search so far, and
-// doubles with each attempt, at most maxDoublings times.
+// A chunk's timeout is at least minTimeoutSearches times the longest search of a task so far,
+// for each of its tasks, and doubles with each attempt, at most maxDoublings times. Whatever
+// workers claim, it is at most maxTimeout.
 const (
 	minTimeoutSearches = 20
 	maxDoublings       = 10
+	maxTimeout         = 365 * 24 * time.Hour
 )
-
-// maxLosses is the number of workers lost while searching a task after which it is
-// quarantined.
-const maxLosses = 3
 
 // maxFill is the number of tasks that one call of fill considers: those that have a
 // result need no publishing.
 const maxFill = 1 << 12
 
-// window holds the tasks in flight: published, or about to be, and without an accepted
-// result or with a disputed one. Tasks enter in order of id and leave when they are
-// accepted.
+// window holds the tasks in flight: published in a chunk, or about to be, and without an
+// accepted result or with a disputed one. Tasks enter in order of id and leave when they are
+// accepted. It holds ids and hashes, and prefixes only until they are published.
 type window struct {
-	cfg         *Config
-	size        int // as resize left it
-	inflight    map[uint64]*inflightTask
-	retryQueue  []request     // checks, republications and deletions, which take turns with next
-	retryTurn   bool          // the request from nextRequest is the first of retryQueue
-	next        *inflightTask // in flight, and not yet with the dispatcher
-	exhausted   bool          // all tasks have been pulled
-	pull        func() (queens.Task, bool)
-	close       func()
-	run         string
-	has         func(id uint64) bool // reports whether the ledger has a result of the task
-	pending     pending
+	cfg      *Config
+	run      string
+	manifest *queens.Manifest
+	has      func(id uint64) bool // reports whether the ledger has a result of the task
+	guide    guide
+	tasks    map[uint64]*inflightTask
+	chunks   map[uint64]*inflightChunk // by id
+	closed   map[uint64]time.Time      // chunks that are not in flight any more, and since when
+	sweptAt  time.Time                 // when closed was last swept
+	slow     map[uint64]*inflightChunk // those closed because they took long, while a task of theirs is in flight
+	active   int                       // chunks that are not exempt
+	flight   float64                   // share of the run's work in the chunks
+	bytes    int                       // of the prefixes in the chunks
+
+	pull      func() (queens.Task, bool)
+	close     func()
+	peeked    *queens.Task   // pulled, and not in a chunk yet
+	exhausted bool           // all tasks have been pulled
+	draft     *inflightChunk // the chunk to which fill adds tasks
+	next      *inflightChunk // to be published next; it waits for the dispatcher
+
+	retryQueue []request                 // checks, republications and deletions, which take turns with next
+	retryTurn  bool                      // the request from nextRequest is the first of retryQueue
+	planned    map[uint64]*inflightChunk // tasks whose prefixes are looked up, and their chunks
+	wanted     []uint64                  // tasks to look up
+	early      map[uint64]struct{}       // tasks in flight without a chunk: their results came first
+	pending    pending
+
 	longest     time.Duration // of the searches so far
 	quarantined int           // tasks in flight that are quarantined
 	disputed    int           // tasks in flight that are disputed
-	republished uint64
+	republished uint64        // tasks
 }
 
 // inflightTask is a task in the window.
 type inflightTask struct {
-	task         queens.Task // Attempt is that of the last message published
-	hash         uint64
-	streamSeq    uint64 // of that message; 0 before the first
-	busy         bool   // a request for it is queued or being executed
-	checkAt      time.Time
-	expiresAt    time.Time // when it is republished even if the queue still has it
-	missing      bool      // its message was not in the queue at the last check
-	recountLater bool      // republish it as disputed when it is no longer busy
-	lostWorkers  []string  // that searched it when they were lost
-	quarantined  bool
-	disputed     bool
+	chunk       *inflightChunk // nil until a chunk is planned
+	hash        uint64
+	attempt     uint32   // how often it was published, or planned to be
+	lostWorkers []string // that searched it when they were lost
+	quarantined bool
+	disputed    bool
 }
 
-func newWindow(cfg *Config, run string, m *queens.Manifest, has func(id uint64) bool) *window {
+// inflightChunk is a chunk in the window.
+type inflightChunk struct {
+	id, first uint64
+	tasks     int
+	open      int     // tasks that are in flight in this chunk
+	share     float64 // of the run's work, of each task
+	bytes     int
+	exempt    bool          // its task is disputed or quarantined: it takes no room
+	attempt   uint32        // the greatest of its tasks
+	message   *queens.Chunk // nil unless it is about to be published
+	missing   int           // tasks whose prefixes are still looked up
+	streamSeq uint64        // of its message; 0 before it is published
+	busy      bool          // a request for it is queued or being executed
+	checkAt   time.Time
+	expiresAt time.Time // when it is republished even if the queue still has it
+	missingAt time.Time // when its message was found missing; zero if it was not
+	withdraw  withdrawal
+}
+
+// withdrawal is what happens to a chunk when its message is deleted.
+type withdrawal int
+
+const (
+	stays   withdrawal = iota
+	whole              // its tasks are published again
+	halves             // the same, in two chunks
+	forever            // its task is quarantined
+)
+
+func newWindow(cfg *Config, run string, m *queens.Manifest, shares []float64, has func(id uint64) bool) *window {
 	w := &window{
-		cfg: cfg, run: run, has: has, inflight: make(map[uint64]*inflightTask),
-		pending: pending{results: make(map[uint64][]delivery), names: make(map[string]string)},
+		cfg: cfg, run: run, manifest: m, has: has, guide: newGuide(shares),
+		tasks: make(map[uint64]*inflightTask), chunks: make(map[uint64]*inflightChunk), closed: make(map[uint64]time.Time), slow: make(map[uint64]*inflightChunk),
+		planned: make(map[uint64]*inflightChunk), early: make(map[uint64]struct{}),
+		pending: pending{results: make(map[uint64][]taskDelivery), names: make(map[string]string)},
 	}
 	w.pull, w.close = iter.Pull(split.Tasks(m))
-	w.resize(0)
 	return w
 }
 
-// resize fits the window to the number of threads connected.
-func (w *window) resize(threads int) {
-	w.size = min(max(windowPerThread*threads, minWindow), maxWindow)
+// resize fits window and chunks to the number of threads connected.
+func (w *window) resize(threads int) { w.guide.threads = max(threads, 1) }
+
+// hasRoom reports whether another chunk may be published.
+func (w *window) hasRoom() bool {
+	return schedule.HasRoom(w.guide.threads, w.active, w.bytes, w.guide.seconds(w.flight))
 }
 
-// fill pulls the next task to publish if the window has room for it. It skips tasks that
-// have a result, and does not publish those with pending results: it returns these
+// fill pulls the tasks of the next chunk to publish if the window has room for it. It skips
+// tasks that have a result, and does not publish those with pending results: it returns these
 // results, to be recorded now, and whether to call fill again at once.
-func (w *window) fill() (ready []delivery, more bool) {
+func (w *window) fill() (ready []taskDelivery, more bool) {
 	for range maxFill {
-		if w.next != nil || w.exhausted || len(w.inflight)-w.quarantined-w.disputed >= w.size {
+		if w.next != nil || w.exhausted && w.draft == nil || !w.hasRoom() {
 			return ready, len(ready) > 0
 		}
-		task, ok := w.pull()
-		if !ok {
+		task, ok := w.pullTask()
+		switch {
+		case !ok:
 			w.exhausted = true
-			continue
+			w.finishDraft()
+		case w.has(task.ID) || w.tasks[task.ID] != nil:
+			w.guide.left -= w.share(task.ID)
+		case len(w.pending.results[task.ID]) > 0:
+			w.guide.left -= w.share(task.ID)
+			w.addEarly(&task)
+			ready = append(ready, w.pending.take(task.ID)...)
+		default:
+			w.addToDraft(&task)
 		}
-		if w.has(task.ID) || w.inflight[task.ID] != nil {
-			continue
-		}
-		f := w.add(&task)
-		if results := w.pending.take(task.ID); len(results) > 0 {
-			ready = append(ready, results...)
-			continue
-		}
-		f.task.Attempt, f.busy = 1, true
-		w.next = f
 	}
 	return ready, true
 }
 
-// add puts a task in flight, unless it is. If its results arrived before this coordinator
-// published it, and are rejected, sweep publishes it.
-func (w *window) add(task *queens.Task) *inflightTask {
-	f := w.inflight[task.ID]
-	if f == nil {
-		f = &inflightTask{task: *task, hash: task.Hash()}
-		f.task.Run = w.run
-		w.inflight[task.ID] = f
+// pullTask returns the next task of the run.
+func (w *window) pullTask() (queens.Task, bool) {
+	if w.peeked != nil {
+		task := *w.peeked
+		w.peeked = nil
+		return task, true
 	}
-	return f
+	return w.pull()
+}
+
+// addToDraft adds a task to the draft, or begins a new draft if it does not fit.
+func (w *window) addToDraft(task *queens.Task) {
+	if w.draft != nil && !w.fits(task) {
+		w.peeked = task
+		w.finishDraft()
+		return
+	}
+	if w.draft == nil {
+		w.draft = w.newChunk(task.ID, w.guide.size(w.manifest.ClassOf(task.ID)))
+		w.draft.message.Board = task.Board
+	}
+	w.guide.left -= w.draft.share
+	w.append(w.draft, task)
+	if len(w.draft.message.Tasks) == w.draft.tasks {
+		w.finishDraft()
+	}
+}
+
+// fits reports whether the task can follow those of the draft.
+func (w *window) fits(task *queens.Task) bool {
+	d := w.draft
+	return task.ID == d.first+uint64(len(d.message.Tasks)) &&
+		w.manifest.ClassOf(task.ID) == w.manifest.ClassOf(d.first) &&
+		d.bytes+schedule.PrefixBytes*len(task.Prefixes) <= schedule.MaxChunkBytes
+}
+
+// append adds a task to the message of a chunk, and puts it in flight there.
+func (w *window) append(c *inflightChunk, task *queens.Task) {
+	t := w.add(task)
+	t.attempt++
+	t.chunk = c
+	c.attempt = max(c.attempt, t.attempt)
+	c.message.Tasks = append(c.message.Tasks, task.Prefixes)
+	c.open++
+	w.flight += c.share
+	w.grow(c, task.Prefixes)
+}
+
+// grow accounts for the bytes of a task of a chunk.
+func (w *window) grow(c *inflightChunk, prefixes []queens.Prefix) {
+	c.bytes += schedule.PrefixBytes * len(prefixes)
+	w.bytes += schedule.PrefixBytes * len(prefixes)
+}
+
+func (w *window) finishDraft() {
+	d := w.draft
+	w.draft = nil
+	switch {
+	case d == nil:
+	case d.open == 0: // its tasks were accepted in the meantime
+		w.drop(d)
+	default:
+		d.tasks, d.busy = len(d.message.Tasks), true
+		w.next = d
+	}
+}
+
+// newChunk puts a chunk without tasks in flight. Its id is random: it tells nothing of its
+// tasks.
+func (w *window) newChunk(first uint64, tasks int) *inflightChunk {
+	c := &inflightChunk{id: max(rand.Uint64(), 1), first: first, tasks: tasks, share: w.share(first)}
+	c.message = &queens.Chunk{Run: w.run, ID: c.id, First: first}
+	w.chunks[c.id] = c
+	w.active++
+	return c
+}
+
+func (w *window) share(id uint64) float64 { return w.guide.shares[w.manifest.ClassOf(id)] }
+
+// add puts a task in flight, unless it is.
+func (w *window) add(task *queens.Task) *inflightTask {
+	t := w.tasks[task.ID]
+	if t == nil {
+		t = &inflightTask{hash: task.Hash()}
+		w.tasks[task.ID] = t
+	}
+	return t
+}
+
+// addEarly puts a task in flight whose results arrived before this coordinator published it. If
+// they are rejected, sweep publishes it.
+func (w *window) addEarly(task *queens.Task) {
+	if t := w.add(task); t.chunk == nil {
+		w.early[task.ID] = struct{}{}
+	}
 }
 
 // nextRequest returns the next request for the dispatcher, and whether there is one.
 func (w *window) nextRequest() (request, bool) {
-	for len(w.retryQueue) > 0 && w.inflight[w.retryQueue[0].task.ID] == nil {
-		w.retryQueue = w.retryQueue[1:] // accepted in the meantime
+	for len(w.retryQueue) > 0 && w.isVoid(&w.retryQueue[0]) {
+		w.retryQueue = w.retryQueue[1:]
 	}
 	w.retryTurn = len(w.retryQueue) > 0 && (w.retryTurn || w.next == nil)
 	switch {
 	case w.retryTurn:
 		return w.retryQueue[0], true
 	case w.next != nil:
-		return request{task: w.next.task}, true
+		return w.request(w.next, opPublish), true
 	}
 	return request{}, false
 }
+
+// isVoid reports whether the tasks of a queued request were accepted in the meantime.
+func (w *window) isVoid(r *request) bool { return !r.orphan && w.chunks[r.chunk] == nil }
 
 // sent notes that the dispatcher has taken the request that nextRequest returned last.
 func (w *window) sent() {
@@ -148,148 +270,134 @@ func (w *window) sent() {
 	w.retryTurn = !w.retryTurn
 }
 
+func (w *window) request(c *inflightChunk, what op) request {
+	return request{op: what, chunk: c.id, first: c.first, message: c.message, streamSeq: c.streamSeq}
+}
+
+// enqueue queues a request for a chunk.
+func (w *window) enqueue(c *inflightChunk, what op) {
+	c.busy = true
+	w.retryQueue = append(w.retryQueue, w.request(c, what))
+}
+
 // completed takes back a request that the dispatcher has executed.
 func (w *window) completed(r request) {
-	if r.published && r.task.Attempt > 1 {
-		w.republished++
+	c := w.chunks[r.chunk]
+	if r.published && c == nil { // accepted in the meantime: spare a worker the search
+		w.retryQueue = append(w.retryQueue, request{op: opDelete, orphan: true, chunk: r.chunk, first: r.first, streamSeq: r.streamSeq})
 	}
-	f := w.inflight[r.task.ID]
-	if f == nil {
+	if c == nil || r.orphan {
 		return
 	}
 	now := time.Now()
-	f.task.Attempt, f.streamSeq, f.missing, f.busy = r.task.Attempt, r.streamSeq, r.missing, false
-	f.checkAt = now.Add(w.cfg.CheckAfter)
-	if f.missing {
-		// Its result may be on the way: a worker stores the result, then acknowledges.
-		f.checkAt = now.Add(w.sweepInterval() / 2) // for the next sweep, unless that is too soon
+	c.busy = false
+	switch r.op {
+	case opPublish:
+		if c.attempt > 1 {
+			w.republished += uint64(c.open)
+		}
+		c.message, c.streamSeq = nil, r.streamSeq
+		c.checkAt = now.Add(w.cfg.CheckAfter)
+		c.expiresAt = now.Add(w.timeout(c))
+	case opCheck:
+		c.checkAt = now.Add(w.cfg.CheckAfter)
+		if r.missing {
+			// Its result may be on the way: a worker stores the result, then acknowledges.
+			c.missingAt, c.checkAt = r.at, now.Add(w.sweepInterval()/2)
+		}
+	case opDelete:
+		c.streamSeq = 0
+		w.republish(c, c.withdraw)
+		if c.withdraw == whole {
+			w.slow[c.id] = c
+		}
+		return
 	}
-	if r.published {
-		f.expiresAt = now.Add(w.timeout() << min(r.task.Attempt-1, maxDoublings))
-	}
-	switch {
-	case f.quarantined && r.op != opDelete:
-		w.enqueue(f, opDelete)
-	case f.recountLater:
-		f.recountLater = false
-		w.enqueue(f, opPublish)
+	if c.withdraw != stays {
+		w.enqueue(c, opDelete)
 	}
 }
 
-// timeout returns how long to wait for the result of a first attempt before the task is
-// republished although the queue has it.
-func (w *window) timeout() time.Duration {
-	return max(w.cfg.RepublishAfter, minTimeoutSearches*w.longest)
+// timeout returns how long to wait for the result of a chunk before it is republished although
+// the queue has it.
+func (w *window) timeout(c *inflightChunk) time.Duration {
+	searches, doublings := int64(minTimeoutSearches*c.tasks), min(c.attempt-1, maxDoublings)
+	least := time.Duration(min(w.longest.Nanoseconds(), maxTimeout.Nanoseconds()/searches) * searches)
+	return min(max(w.cfg.RepublishAfter, least), maxTimeout>>doublings) << doublings
 }
 
 // sweepInterval is the time between calls of sweep.
 func (w *window) sweepInterval() time.Duration { return w.cfg.CheckAfter / 4 }
 
-// enqueue queues a request for a task. Publishing uses the next attempt.
-func (w *window) enqueue(f *inflightTask, what op) {
-	r := request{op: what, task: f.task, streamSeq: f.streamSeq}
-	if what == opPublish {
-		r.task.Attempt++
-	}
-	f.busy = true
-	w.retryQueue = append(w.retryQueue, r)
-}
-
-// sweep finds tasks that are in flight for too long. It has the queue checked for them,
-// and republishes those that were missing at the last check, which it returns as lost,
-// and those past their timeout, which it returns as expired.
-func (w *window) sweep() (lost, expired []*inflightTask) {
-	now := time.Now()
-	for _, f := range w.inflight {
-		switch {
-		case f.busy || f.quarantined || now.Before(f.checkAt):
-			continue
-		case f.missing:
-			lost = append(lost, f)
-		case f.streamSeq == 0: // not published: its results were rejected
-		case now.Before(f.expiresAt):
-			w.enqueue(f, opCheck)
-			continue
-		default:
-			expired = append(expired, f)
-		}
-		w.enqueue(f, opPublish)
-	}
-	return lost, expired
-}
-
-// recount republishes a task whose results contradict each other, for workers other than
-// those excluded. Its attempt will be beyond the given one.
-func (w *window) recount(task *queens.Task, attempt uint32, excluded []string) {
-	f := w.add(task)
-	if f.quarantined {
-		return
-	}
-	if !f.disputed {
-		f.disputed = true
-		w.disputed++
-	}
-	f.task.Attempt = max(f.task.Attempt, attempt)
-	f.task.ExcludedWorkers = excluded[max(0, len(excluded)-queens.MaxExcludedWorkers):]
-	if f.busy {
-		f.recountLater = true
-		return
-	}
-	w.enqueue(f, opPublish)
-}
-
-// noteLost notes that a worker was lost while searching a task. If it was one too many,
-// noteLost quarantines the task and returns all workers lost so; otherwise nil.
-func (w *window) noteLost(id uint64, worker string) []string {
-	f := w.inflight[id]
-	if f == nil || f.quarantined || slices.Contains(f.lostWorkers, worker) {
-		return nil
-	}
-	f.lostWorkers = append(f.lostWorkers, worker)
-	if len(f.lostWorkers) < maxLosses {
-		return nil
-	}
-	f.quarantined, f.recountLater = true, false
-	w.quarantined++
-	if f.disputed { // count it once
-		f.disputed = false
-		w.disputed--
-	}
-	if !f.busy {
-		w.enqueue(f, opDelete)
-	}
-	return f.lostWorkers
-}
-
 // hasWork reports whether a task is not yet in flight, or is in flight and neither
 // quarantined nor disputed.
 func (w *window) hasWork() bool {
-	if !w.exhausted {
+	if !w.exhausted || len(w.tasks) > w.quarantined+w.disputed {
 		return true
 	}
-	for _, f := range w.inflight {
-		if !f.disputed && (!f.quarantined || f.busy) {
+	for _, c := range w.chunks {
+		if c.withdraw == forever { // a worker may get it until its message is deleted
 			return true
 		}
 	}
 	return false
 }
 
-// accepted removes a task that has an accepted result, and notes how long its search took.
-func (w *window) accepted(id uint64, search time.Duration) {
+// accepted removes a task that has an accepted result, and notes how long its search took. The
+// chunk is the one that the result names.
+func (w *window) accepted(id uint64, search time.Duration, chunk uint64) {
 	w.longest = max(w.longest, search)
-	f := w.inflight[id]
-	if f == nil {
+	t := w.tasks[id]
+	if t == nil {
 		return
 	}
-	if f.quarantined {
+	if t.quarantined {
 		w.quarantined--
 	}
-	if f.disputed {
+	if t.disputed {
 		w.disputed--
 	}
-	if f == w.next {
+	delete(w.tasks, id)
+	delete(w.early, id)
+	w.leave(t, chunk)
+}
+
+// leave takes a task out of its chunk, and closes a chunk without tasks. A message that no
+// worker acknowledges, because the results named other chunks, is deleted.
+func (w *window) leave(t *inflightTask, named uint64) {
+	c := t.chunk
+	if c == nil {
+		return
+	}
+	t.chunk = nil
+	c.open--
+	w.flight -= c.share
+	if c.open > 0 || c == w.draft {
+		return
+	}
+	if c.streamSeq != 0 && c.id != named {
+		r := w.request(c, opDelete)
+		r.orphan = true
+		w.retryQueue = append(w.retryQueue, r)
+	}
+	w.drop(c)
+}
+
+// drop forgets a chunk without tasks.
+func (w *window) drop(c *inflightChunk) {
+	w.exempt(c)
+	w.bytes -= c.bytes
+	delete(w.chunks, c.id)
+	w.closed[c.id] = time.Now()
+	if c == w.next {
 		w.next = nil
 	}
-	delete(w.inflight, id)
+}
+
+// exempt notes that a chunk takes no room in the window.
+func (w *window) exempt(c *inflightChunk) {
+	if !c.exempt {
+		c.exempt = true
+		w.active--
+	}
 }

@@ -1,11 +1,13 @@
 package coordinator
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/schedule"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -13,124 +15,531 @@ import (
 // newTestWindow returns a window on the tasks of an empty board of side n.
 func newTestWindow(t *testing.T, n int, has func(id uint64) bool) *window {
 	t.Helper()
-	classes, err := symmetry.Classes(n, queens.None)
+	return newSymmetricWindow(t, n, queens.None, has)
+}
+
+// newSymmetricWindow returns a window on the tasks of the classes of an empty board of side n.
+func newSymmetricWindow(t *testing.T, n int, s queens.Symmetry, has func(id uint64) bool) *window {
+	t.Helper()
+	classes, err := symmetry.Classes(n, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := split.Plan(t.Context(), n, queens.None, classes, 2)
+	m, err := split.Plan(t.Context(), n, s, classes, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWindow(&Config{CheckAfter: time.Second, RepublishAfter: time.Hour}, "r", &m, has)
+	w := newWindow(&Config{CheckAfter: time.Second, RepublishAfter: time.Hour}, "r", &m, split.Shares(&m), has)
 	t.Cleanup(w.close)
 	return w
 }
 
-// request fills the window and returns the next request.
-func (w *window) request() (request, bool) {
+// fetch fills the window and returns the next request.
+func (w *window) fetch() (request, bool) {
 	w.fill()
 	return w.nextRequest()
 }
 
-// Requests for tasks in flight and fresh tasks take turns: neither keeps the other from
-// being sent. A task that is accepted in the meantime is not sent, and no task has two
-// requests at once.
-func TestChecksAndFreshTasksTakeTurns(t *testing.T) {
+// publish takes the next request, which must be a chunk to publish, and has it published.
+func (w *window) publish(t *testing.T) request {
+	t.Helper()
+	r, ok := w.fetch()
+	if !ok || r.op != opPublish {
+		t.Fatalf("request %+v (%v), want a chunk to publish", r, ok)
+	}
+	w.sent()
+	r.streamSeq, r.published, r.at = r.first+10, true, time.Now()
+	w.completed(r)
+	return r
+}
+
+// lookUp finds the tasks that the window wants.
+func (w *window) lookUp(t *testing.T) {
+	t.Helper()
+	ids := w.wanted
+	w.wanted = nil
+	if len(ids) == 0 {
+		return
+	}
+	if err := split.Find(t.Context(), w.manifest, sorted(ids), func(task queens.Task) { w.found(&task) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Requests for chunks in flight and fresh chunks take turns: neither keeps the other from
+// being sent. A chunk whose tasks are accepted in the meantime is not checked, and no chunk has
+// two requests at once.
+func TestChecksAndFreshChunksTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestWindow(t, 10, func(uint64) bool { return false })
-		const inflight = 20
+		w.resize(10)
+		const inflight = 15
 		for range inflight {
-			r, ok := w.request()
-			if !ok || r.op != opPublish {
-				t.Fatalf("request %+v (%v), want a fresh task", r, ok)
-			}
-			w.sent()
-			r.streamSeq, r.published = 1, true
-			w.completed(r)
+			w.publish(t)
 		}
 		time.Sleep(time.Second)
-		w.sweep()
-		w.sweep() // finds them busy
-		w.accepted(3, 0)
+		w.sweep(nil, time.Time{})
+		w.sweep(nil, time.Time{}) // finds them busy
+		done := w.tasks[3].chunk
+		w.accepted(3, 0, done.id)
 		checked := make(map[uint64]bool)
 		for i := range 2 * (inflight - 1) {
-			r, ok := w.request()
+			r, ok := w.fetch()
 			if !ok || (r.op == opCheck) != (i%2 == 0) {
 				t.Fatalf("request %d is %+v (%v)", i, r, ok)
 			}
-			if r.op == opCheck && (checked[r.task.ID] || r.task.ID == 3) {
-				t.Errorf("task %d is checked twice, or has a result", r.task.ID)
+			if r.op == opCheck && (checked[r.chunk] || r.chunk == done.id) {
+				t.Errorf("chunk of task %d is checked twice, or has a result", r.first)
 			}
-			checked[r.task.ID] = true
+			checked[r.chunk] = true
 			w.sent()
 		}
-		if r, ok := w.request(); !ok || r.op != opPublish {
-			t.Errorf("request %+v (%v), want a fresh task after all checks", r, ok)
+		if r, ok := w.fetch(); !ok || r.op != opPublish {
+			t.Errorf("request %+v (%v), want a fresh chunk after all checks", r, ok)
 		}
 	})
 }
 
-// A task that has left the queue is republished only if its result is still missing when
-// a sweep interval has passed: its result may be on the way.
-func TestMissingTaskIsRepublishedOneSweepLater(t *testing.T) {
+// A chunk that has left the queue is republished only when every result that the server had
+// after that is recorded, and its own is not among them. One that a worker's heartbeat names
+// is not asked after.
+func TestMissingChunkIsRepublishedWhenItsResultCannotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTestWindow(t, 10, func(uint64) bool { return false })
-		answer := func(change func(*request)) {
-			r, ok := w.request()
-			if !ok {
-				t.Fatal("no request")
-			}
-			w.sent()
-			change(&r)
-			w.completed(r)
-		}
-		const arrives, stays = 0, 1 // what the result of each task does after the check
-		for range 2 {
-			answer(func(r *request) { r.streamSeq, r.published = r.task.ID+10, true })
+		const arrives, lost, searched = 0, 1, 2
+		var chunks []request
+		for range 3 {
+			chunks = append(chunks, w.publish(t))
 		}
 		w.exhausted = true // no more tasks
 		time.Sleep(time.Second)
-		if lost, _ := w.sweep(); len(lost) != 0 {
-			t.Fatalf("%d tasks are lost before they are checked", len(lost))
+		held := map[uint64]bool{chunks[searched].chunk: true}
+		if gone, _ := w.sweep(held, time.Now()); len(gone) != 0 {
+			t.Fatalf("%d chunks are lost before they are checked", len(gone))
 		}
 		for range 2 {
-			answer(func(r *request) {
-				if r.op != opCheck {
-					t.Fatalf("request %+v, want a check", *r)
-				}
-				r.missing = true
-			})
+			r, ok := w.nextRequest()
+			if !ok || r.op != opCheck || r.chunk == chunks[searched].chunk {
+				t.Fatalf("request %+v (%v), want a check of a chunk that no worker holds", r, ok)
+			}
+			w.sent()
+			r.missing, r.at = true, time.Now()
+			w.completed(r)
 		}
-		if lost, _ := w.sweep(); len(lost) != 0 || len(w.retryQueue) != 0 {
-			t.Fatalf("%d tasks are lost, and the requests are %+v, as soon as they were missing", len(lost), w.retryQueue)
-		}
-		w.accepted(arrives, 0)
+		missingAt := time.Now()
 		time.Sleep(w.sweepInterval())
-		lost, expired := w.sweep()
-		if len(lost) != 1 || len(expired) != 0 || lost[0].task.ID != stays {
-			t.Fatalf("lost are %+v, expired %+v, want task %d lost", lost, expired, stays)
+		if gone, _ := w.sweep(held, missingAt); len(gone) != 0 || len(w.retryQueue) != 0 {
+			t.Fatalf("%d chunks are lost, and the requests are %+v, while their results may be on the way", len(gone), w.retryQueue)
 		}
-		if r, ok := w.request(); !ok || r.op != opPublish || r.task.ID != stays || r.task.Attempt != 2 {
-			t.Errorf("request %+v (%v), want task %d published again", r, ok, stays)
+		w.accepted(arrives, 0, chunks[arrives].chunk)
+		gone, expired := w.sweep(held, time.Now())
+		if len(gone) != 1 || len(expired) != 0 || gone[0].first != lost {
+			t.Fatalf("lost are %+v, expired %+v, want the chunk of task %d lost", gone, expired, lost)
+		}
+		w.lookUp(t)
+		r, ok := w.nextRequest()
+		if !ok || r.op != opPublish || r.first != lost || w.tasks[lost].attempt != 2 || r.chunk == chunks[lost].chunk {
+			t.Errorf("request %+v (%v), want task %d published again in another chunk", r, ok, lost)
 		}
 	})
 }
 
 // A task is expected as soon as it is in the window, before the dispatcher has it. If its
-// result comes first, it is not published.
+// result comes first, it is not published; if it is published by then, it is deleted.
 func TestResultBeforePublication(t *testing.T) {
 	accepted := make(map[uint64]bool)
 	w := newTestWindow(t, 8, func(id uint64) bool { return accepted[id] })
-	first, ok := w.request()
-	if f := w.inflight[first.task.ID]; !ok || f == nil || f.hash != first.task.Hash() || first.task.Attempt != 1 {
-		t.Fatalf("request %+v (%v), in flight %+v", first, ok, f)
+	first, ok := w.fetch()
+	if task := w.tasks[first.first]; !ok || task == nil || first.message.First != first.first || len(first.message.Tasks) != 1 || task.attempt != 1 {
+		t.Fatalf("request %+v (%v), in flight %+v", first, ok, task)
 	}
-	accepted[first.task.ID] = true
-	w.accepted(first.task.ID, 0)
+	accepted[first.first] = true
+	w.accepted(first.first, 0, 0)
 	if r, ok := w.nextRequest(); ok {
 		t.Errorf("request %+v for a task that has its result", r)
 	}
-	if second, ok := w.request(); !ok || second.task.ID == first.task.ID {
-		t.Errorf("request %+v (%v), want the next task", second, ok)
+	second, ok := w.fetch()
+	if !ok || second.first == first.first {
+		t.Fatalf("request %+v (%v), want the next task", second, ok)
+	}
+	w.sent()
+	accepted[second.first] = true
+	w.accepted(second.first, 0, 0)
+	second.streamSeq, second.published = 7, true
+	w.completed(second)
+	if r, ok := w.nextRequest(); !ok || r.op != opDelete || r.chunk != second.chunk || r.streamSeq != 7 {
+		t.Errorf("request %+v (%v), want the message deleted that nobody needs", r, ok)
+	}
+}
+
+// When the speed is known, chunks hold a quarter of a thread's share of what is left, at most 1.5 s of
+// work, and single tasks at the end; none has tasks of two classes.
+func TestChunksShrink(t *testing.T) {
+	w := newTestWindow(t, 10, func(uint64) bool { return false })
+	w.resize(2)
+	w.guide.results = 1 << 30 // the first chunks need not be small
+	total := len(w.tasks)
+	var sizes []int
+	for !w.exhausted || w.next != nil {
+		r := w.publish(t)
+		sizes = append(sizes, len(r.message.Tasks))
+		for i := range r.message.Tasks {
+			id := r.first + uint64(i)
+			w.guide.observe("w", w.share(id), time.Millisecond)
+			w.guide.speed = w.guide.medianSpeed()
+			w.accepted(id, time.Millisecond, r.chunk)
+			total++
+		}
+		w.fill()
+	}
+	if uint64(total) != w.manifest.Tasks || len(w.chunks) != 0 || len(w.tasks) != 0 || w.bytes != 0 {
+		t.Errorf("%d of %d tasks were published, and %d chunks, %d tasks, %d bytes are in flight", total, w.manifest.Tasks, len(w.chunks), len(w.tasks), w.bytes)
+	}
+	if sizes[0] != 1 || sizes[1] < int(w.manifest.Tasks)/10 || sizes[len(sizes)-1] != 1 {
+		t.Errorf("chunks of %v of %d tasks, want a single task, then an eighth of the rest each time", sizes, w.manifest.Tasks)
+	}
+	for i := 2; i < len(sizes); i++ {
+		if sizes[i] > sizes[i-1] {
+			t.Errorf("chunk %d has %d tasks, the one before %d", i, sizes[i], sizes[i-1])
+		}
+	}
+}
+
+// A chunk whose worker was lost is published again in halves, down to the one task that kills:
+// that is quarantined when it has lost three workers, the last of them alone.
+func TestHalvesFindTheDeadlyTask(t *testing.T) {
+	w := newTestWindow(t, 10, func(uint64) bool { return false })
+	w.guide.speed, w.guide.results = 1, 1<<30 // everything at once
+	w.resize(1)
+	w.guide.left = 1
+	first := w.publish(t)
+	const deadly = 5
+	if len(first.message.Tasks) < 2*deadly {
+		t.Fatalf("a chunk of %d tasks is too small", len(first.message.Tasks))
+	}
+	w.exhausted, w.peeked, w.next = true, nil, nil
+	deaths := 0
+	for ; len(w.tasks) > 1 || !w.tasks[deadly].quarantined; deaths++ {
+		if deaths > 40 {
+			t.Fatalf("after %d deaths %d tasks are left", deaths, len(w.tasks))
+		}
+		for _, c := range w.chunks {
+			if c.first > deadly || c.first+uint64(c.tasks) <= deadly { // another worker counts it
+				for _, id := range w.openTasks(c) {
+					w.accepted(id, 0, c.id)
+				}
+			}
+		}
+		chunk := w.tasks[deadly].chunk
+		if len(w.tasks[deadly].lostWorkers) > 0 && chunk.message != nil && !chunk.message.Suspect {
+			t.Errorf("a chunk of tasks that lost %d workers is not suspect", len(w.tasks[deadly].lostWorkers))
+		}
+		w.noteLost(chunk.id, string(rune('a'+deaths)), false)
+		for {
+			r, ok := w.nextRequest()
+			if !ok {
+				break
+			}
+			w.sent()
+			r.published, r.streamSeq = r.op == opPublish, 9
+			w.completed(r)
+			w.lookUp(t)
+		}
+	}
+	if w.quarantined != 1 || len(w.chunks) != 0 || w.hasWork() {
+		t.Errorf("%d tasks quarantined, %d chunks in flight, work: %v", w.quarantined, len(w.chunks), w.hasWork())
+	}
+	if deaths > 10 {
+		t.Errorf("%d workers died", deaths)
+	}
+}
+
+// The rest of a chunk of which a worker has counted the first tasks is published again at once,
+// and does not count as repeated.
+func TestRestOfAChunkIsPublishedAgain(t *testing.T) {
+	w := newTestWindow(t, 10, func(uint64) bool { return false })
+	w.guide.speed, w.guide.results = 1, 1<<30
+	first := w.publish(t)
+	n := len(first.message.Tasks)
+	const counted = 3
+	for id := range uint64(counted) {
+		w.accepted(id, 0, first.chunk)
+	}
+	w.returned(&queens.ChunkResult{Chunk: first.chunk, Counts: make([]queens.TaskCount, counted)})
+	w.lookUp(t)
+	r, ok := w.nextRequest()
+	if !ok || r.op != opPublish || r.first != counted || len(r.message.Tasks) != n-counted || w.tasks[counted].attempt != 1 {
+		t.Fatalf("request %+v (%v), want the other %d tasks", r, ok, n-counted)
+	}
+	w.sent()
+	r.published = true
+	w.completed(r)
+	if w.republished != 0 {
+		t.Errorf("%d tasks count as repeated", w.republished)
+	}
+	if !w.isObsolete(first.chunk, time.Now().Add(time.Hour)) || w.isObsolete(first.chunk, time.Now()) || w.isObsolete(r.chunk, time.Now()) {
+		t.Error("the first chunk is not obsolete, or at once, or the second is")
+	}
+}
+
+// A chunk that kills every worker is published again in halves although the next worker holds it
+// by the time that the last one counts as lost: leases lapse before workers count as lost.
+func TestChunkThatKillsOneWorkerAfterAnotherIsHalved(t *testing.T) {
+	w := newTestWindow(t, 10, func(uint64) bool { return false })
+	w.guide.speed, w.guide.results = 1, 1<<30
+	chunk := w.publish(t)
+	if len(chunk.message.Tasks) < 2 {
+		t.Fatalf("a chunk of %d tasks is too small", len(chunk.message.Tasks))
+	}
+	for i := 0; ; i++ {
+		w.noteLost(chunk.chunk, string(rune('a'+i)), true)
+		if r, ok := w.nextRequest(); ok && r.op == opDelete {
+			if i == 0 {
+				t.Error("a chunk that another worker holds is withdrawn after the first loss")
+			}
+			break
+		}
+		if i == maxLosses {
+			t.Fatalf("%d workers were lost, and the chunk remains whole", i+1)
+		}
+	}
+}
+
+// A task remembers a bounded number of workers that were lost, even if any number claim its chunk.
+func TestLostWorkersOfATaskAreBounded(t *testing.T) {
+	w := newTestWindow(t, 10, func(uint64) bool { return false })
+	w.guide.speed, w.guide.results = 1, 1<<30
+	chunk := w.publish(t)
+	for i := range 1000 {
+		w.noteLost(chunk.chunk, string(rune('a'+i)), true)
+	}
+	if n := len(w.tasks[0].lostWorkers); n > maxLosses {
+		t.Errorf("task 0 has %d lost workers", n)
+	}
+}
+
+// Disputed tasks take no room in the window, also when they are published again: if nobody settles
+// them the others are counted.
+func TestDisputedTasksTakeNoRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestWindow(t, 10, func(uint64) bool { return false })
+		for range schedule.MinChunks {
+			w.publish(t)
+		}
+		if w.hasRoom() {
+			t.Fatal("the window is not full")
+		}
+		for id := range uint64(schedule.MinChunks) {
+			w.accepted(id, 0, w.tasks[id].chunk.id)
+			w.wanted = append(w.wanted, id)
+		}
+		// Their results contradict each other, and then the only worker counts them again and again.
+		if err := split.Find(t.Context(), w.manifest, w.wanted, func(task queens.Task) { w.recount(&task, 1) }); err != nil {
+			t.Fatal(err)
+		}
+		w.wanted = nil
+		for range 3 {
+			for {
+				r, ok := w.nextRequest()
+				if !ok {
+					break
+				}
+				w.sent()
+				r.published, r.streamSeq, r.at = r.op == opPublish, r.first+10, time.Now()
+				r.missing = r.op == opCheck
+				w.completed(r)
+			}
+			if w.disputed != schedule.MinChunks || w.active != 0 || !w.hasRoom() {
+				t.Fatalf("%d tasks are disputed, and %d chunks take room", w.disputed, w.active)
+			}
+			time.Sleep(2 * time.Second)
+			w.sweep(nil, time.Now())
+			w.lookUp(t)
+		}
+	})
+}
+
+// No search time that a worker claims makes the timeout of a chunk short.
+func TestTimeoutOfAnySearchTime(t *testing.T) {
+	w := newTestWindow(t, 8, func(uint64) bool { return false })
+	for _, longest := range []time.Duration{0, time.Second, time.Hour, 1000 * time.Hour, math.MaxInt64 / 3, math.MaxInt64} {
+		w.longest = longest
+		last := time.Duration(0)
+		for attempt := range uint32(20) {
+			c := &inflightChunk{tasks: queens.MaxChunk, attempt: attempt + 1}
+			if got := w.timeout(c); got < last || got < w.cfg.RepublishAfter || got < min(longest, 24*time.Hour) {
+				t.Errorf("after searches of %v the timeout of attempt %d is %v, that of the one before %v", longest, attempt+1, got, last)
+			} else {
+				last = got
+			}
+		}
+	}
+}
+
+// The search of a chunk that was published again because it took long goes on until its tasks
+// have results: it may be the first to end.
+func TestSlowChunkIsNotObsoleteBeforeItsTasksHaveResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestWindow(t, 8, func(uint64) bool { return false })
+		first := w.publish(t)
+		w.exhausted, w.next = true, nil
+		held := map[uint64]bool{first.chunk: true}
+		time.Sleep(w.cfg.RepublishAfter)
+		if _, expired := w.sweep(held, time.Now()); len(expired) != 1 {
+			t.Fatalf("%d chunks expired", len(expired))
+		}
+		for range 2 { // deleted, and published again
+			r, ok := w.nextRequest()
+			if !ok || r.first != first.first {
+				t.Fatalf("request %+v (%v)", r, ok)
+			}
+			w.sent()
+			r.published, r.streamSeq, r.at = r.op == opPublish, 9, time.Now()
+			w.completed(r)
+			w.lookUp(t)
+		}
+		for range 3 {
+			time.Sleep(2 * closedFor)
+			w.sweep(held, time.Now())
+			if w.isObsolete(first.chunk, time.Now()) {
+				t.Fatal("the first chunk is obsolete before its task has a result")
+			}
+		}
+		w.accepted(first.first, 0, first.chunk)
+		time.Sleep(2 * closedFor)
+		if w.sweep(held, time.Now()); !w.isObsolete(first.chunk, time.Now()) || len(w.slow) != 0 {
+			t.Error("the first chunk is not obsolete when its task has a result")
+		}
+	})
+}
+
+// takeRequest returns the next request, which must be of that kind, as the dispatcher takes it.
+func (w *window) takeRequest(t *testing.T, want op) request {
+	t.Helper()
+	r, ok := w.nextRequest()
+	if !ok || r.op != want {
+		t.Fatalf("request %+v (%v), want %v", r, ok, want)
+	}
+	w.sent()
+	return r
+}
+
+// The message of a chunk whose tasks were accepted by a result that names another chunk is
+// deleted: no worker acknowledges it. That of a chunk that the result names is not.
+func TestMessageOfAChunkThatNobodyAcknowledgesIsDeleted(t *testing.T) {
+	w := newTestWindow(t, 8, func(uint64) bool { return false })
+	own, other := w.publish(t), w.publish(t)
+	w.exhausted, w.next = true, nil
+	w.accepted(own.first, 0, own.chunk)
+	w.accepted(other.first, 0, own.chunk)
+	if r := w.takeRequest(t, opDelete); r.chunk != other.chunk || r.streamSeq != other.streamSeq {
+		t.Errorf("request %+v, want chunk %x deleted", r, other.chunk)
+	}
+	if r, ok := w.nextRequest(); ok {
+		t.Errorf("request %+v", r)
+	}
+}
+
+// A result of all tasks of a chunk is no part of it: what it does not settle is not published
+// again before the chunk is missing. A part of a chunk that is being checked is left to the check.
+func TestOnlyAPartOfAnIdleChunkIsReturned(t *testing.T) {
+	w := newTestWindow(t, 10, func(uint64) bool { return false })
+	w.guide.speed, w.guide.results = 1, 1<<30
+	chunk := w.publish(t)
+	n := len(chunk.message.Tasks)
+	w.returned(&queens.ChunkResult{Chunk: chunk.chunk, Counts: make([]queens.TaskCount, n)})
+	w.returned(&queens.ChunkResult{Chunk: chunk.chunk, First: 1, Counts: make([]queens.TaskCount, 1)})
+	w.enqueue(w.chunks[chunk.chunk], opCheck)
+	w.returned(&queens.ChunkResult{Chunk: chunk.chunk, Counts: make([]queens.TaskCount, 1)})
+	if len(w.wanted) > 0 || w.chunks[chunk.chunk] == nil {
+		t.Errorf("%d tasks are published again", len(w.wanted))
+	}
+}
+
+// A disputed task that a worker counts again without effect is checked at once; others are not.
+func TestDisputedTaskIsCheckedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestWindow(t, 8, func(uint64) bool { return false })
+		plain := w.publish(t)
+		w.exhausted, w.next = true, nil
+		if err := split.Find(t.Context(), w.manifest, []uint64{5}, func(task queens.Task) { w.recount(&task, 7) }); err != nil {
+			t.Fatal(err)
+		}
+		r := w.takeRequest(t, opPublish)
+		if w.tasks[5].attempt != 8 || w.hasWork() != true || len(r.message.Tasks) != 1 {
+			t.Errorf("task %+v, request %+v", w.tasks[5], r)
+		}
+		r.published, r.streamSeq = true, 3
+		w.completed(r)
+		w.repeated(plain.first, plain.chunk)
+		w.repeated(5, plain.chunk)
+		w.sweep(nil, time.Now())
+		if r, ok := w.nextRequest(); ok {
+			t.Errorf("request %+v before the worker has counted it", r)
+		}
+		w.repeated(5, r.chunk)
+		w.sweep(nil, time.Now())
+		if got := w.takeRequest(t, opCheck); got.chunk != r.chunk {
+			t.Errorf("request %+v, want the disputed task checked", got)
+		}
+		w.accepted(plain.first, 0, plain.chunk)
+		if w.hasWork() {
+			t.Error("a disputed task is work")
+		}
+		for i := range maxLosses {
+			if w.quarantined > 0 {
+				t.Errorf("the task is quarantined after %d lost workers", i)
+			}
+			w.noteLost(r.chunk, "lost"+string(rune('a'+i)), false)
+			w.noteLost(r.chunk, "losta", false) // again
+		}
+		if !w.tasks[5].quarantined || w.quarantined != 1 || w.disputed != 0 {
+			t.Errorf("%d tasks are quarantined, %d disputed: %+v", w.quarantined, w.disputed, w.tasks[5])
+		}
+	})
+}
+
+// A chunk ends with its class and at a number of bytes, and the window at 4 s of work a thread.
+func TestBoundsOfChunksAndOfTheWindow(t *testing.T) {
+	w := newSymmetricWindow(t, 9, queens.Mirror, func(uint64) bool { return false })
+	if len(w.manifest.Classes) < 2 {
+		t.Fatal("there is one class")
+	}
+	w.guide.speed, w.guide.left = 1e9, 1e9
+	for !w.exhausted || w.next != nil {
+		r := w.publish(t)
+		last := r.first + uint64(len(r.message.Tasks)) - 1
+		if w.manifest.ClassOf(r.first) != w.manifest.ClassOf(last) {
+			t.Errorf("a chunk has the tasks %d to %d, of two classes", r.first, last)
+		}
+		for id := r.first; id <= last; id++ {
+			w.accepted(id, 0, r.chunk)
+		}
+		w.fill()
+	}
+	large := &queens.Task{ID: 1, Prefixes: make([]queens.Prefix, schedule.MaxChunkBytes/schedule.PrefixBytes)}
+	d := &inflightChunk{message: &queens.Chunk{Tasks: make([][]queens.Prefix, 1)}}
+	w.draft = d
+	if d.bytes = 1; w.fits(large) {
+		t.Error("a chunk is too large")
+	}
+	if d.bytes = 0; !w.fits(large) {
+		t.Error("a chunk has no room for what it may have")
+	}
+	w.draft = nil
+	w.resize(100)
+	w.guide.speed, w.guide.results = 1, 1<<30
+	for _, c := range []struct {
+		active, bytes int
+		flight        float64
+		want          bool
+	}{
+		{299, 0, 1e6, true}, {300, 0, 399, true}, {300, 0, 401, false}, {1199, 0, 1, true}, {1200, 0, 1, false},
+		{0, schedule.MaxWindowBytes, 0, false}, {0, schedule.MaxWindowBytes - 1, 0, true},
+	} {
+		w.active, w.bytes, w.flight = c.active, c.bytes, c.flight
+		if got := w.hasRoom(); got != c.want {
+			t.Errorf("%+v: room %v", c, got)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
@@ -56,17 +57,16 @@ func TestEveryPrefixIsCountedOnce(t *testing.T) {
 	const n = 17
 	prefixes := prefixes(t, n, queens.Mirror)
 	for _, threads := range []int{1, 4, 50} {
-		var counters atomic.Int64
-		job := count.Job{N: n, Symmetry: queens.Mirror, Threads: threads, Kernel: kernel.Kernel{New: func() kernel.Counter {
-			counters.Add(1)
-			return &fake{count: func(context.Context) (uint64, error) { return 1, nil }}
-		}}}
+		fake := kerneltest.Fake{Count: func(_ context.Context, _ *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
+			return uint64(len(prefixes)), nil
+		}}
+		job := count.Job{N: n, Symmetry: queens.Mirror, Threads: threads, Kernel: fake.Kernel(t)}
 		got, err := count.Run(t.Context(), job)
 		if err != nil || got.Int64() != 2*prefixes {
 			t.Errorf("%d threads: total %v (error %v), want 2 for each of %d prefixes", threads, got, err, prefixes)
 		}
-		if counters.Load() != int64(threads) {
-			t.Errorf("%d threads have %d counters", threads, counters.Load())
+		if made := fake.Made.Load(); made != int64(threads) {
+			t.Errorf("%d threads have %d counters", threads, made)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestCancelled(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				started := make(chan struct{}, 1000)
-				k := kernel.Kernel{New: func() kernel.Counter {
+				k := kernel.Kernel{New: func() (kernel.Counter, error) {
 					started <- struct{}{}
 					return kernel.Available()[0].New()
 				}}
@@ -134,12 +134,10 @@ func TestCancelledBetweenSearches(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	job := count.Job{N: 17, Symmetry: queens.Mirror, Threads: 2, Kernel: kernel.Kernel{New: func() kernel.Counter {
-		return &fake{count: func(context.Context) (uint64, error) {
-			cancel(errStop)
-			return 1, nil
-		}}
-	}}}
+	job := count.Job{N: 17, Symmetry: queens.Mirror, Threads: 2, Kernel: fakeKernel(t, func(context.Context) (uint64, error) {
+		cancel(errStop)
+		return 1, nil
+	})}
 	if got, err := count.Run(ctx, job); !errors.Is(err, errStop) || got != nil {
 		t.Errorf("total %v (error %v), want the cause of the end", got, err)
 	}
@@ -150,17 +148,15 @@ func TestCancelledBetweenSearches(t *testing.T) {
 func TestFailedSearch(t *testing.T) {
 	errBroken := errors.New("broken")
 	var calls, running atomic.Int64
-	job := count.Job{N: 17, Symmetry: queens.Mirror, Threads: 4, Kernel: kernel.Kernel{New: func() kernel.Counter {
-		return &fake{count: func(ctx context.Context) (uint64, error) {
-			running.Add(1)
-			defer running.Add(-1)
-			if calls.Add(1) == 3 {
-				return 0, errBroken
-			}
-			<-ctx.Done()
-			return 0, context.Cause(ctx)
-		}}
-	}}}
+	job := count.Job{N: 17, Symmetry: queens.Mirror, Threads: 4, Kernel: fakeKernel(t, func(ctx context.Context) (uint64, error) {
+		running.Add(1)
+		defer running.Add(-1)
+		if calls.Add(1) == 3 {
+			return 0, errBroken
+		}
+		<-ctx.Done()
+		return 0, context.Cause(ctx)
+	})}
 	got, err := count.Run(t.Context(), job)
 	if !errors.Is(err, errBroken) || got != nil {
 		t.Errorf("total %v (error %v), want the error of the search", got, err)
@@ -186,27 +182,12 @@ func TestInvalidJobs(t *testing.T) {
 		{8, "", 1, "symmetry"},
 		{8, "Mirror", 1, "symmetry"},
 	} {
-		job := count.Job{N: c.n, Symmetry: c.s, Threads: c.threads, Kernel: kernel.Kernel{New: func() kernel.Counter {
+		job := count.Job{N: c.n, Symmetry: c.s, Threads: c.threads, Kernel: kernel.Kernel{New: func() (kernel.Counter, error) {
 			t.Errorf("%+v: a search begins", c)
-			return new(fake)
+			return nil, errors.New("no counter")
 		}}}
 		if got, err := count.Run(t.Context(), job); got != nil || err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: Run gives %v (error %v)", c, got, err)
 		}
 	}
-}
-
-// fake is a counter that does not search. Two threads must not call it.
-type fake struct {
-	busy  atomic.Bool
-	count func(ctx context.Context) (perPrefix uint64, err error)
-}
-
-func (f *fake) Count(ctx context.Context, _ *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
-	if !f.busy.CompareAndSwap(false, true) {
-		return 0, errors.New("one counter is called by two threads at once")
-	}
-	defer f.busy.Store(false)
-	n, err := f.count(ctx)
-	return n * uint64(len(prefixes)), err
 }

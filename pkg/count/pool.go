@@ -18,11 +18,13 @@ type Counted struct {
 	Task    *queens.Task
 	Count   uint64
 	Elapsed time.Duration // of the search
+	Kernel  string        // that ran; see [kernel.Counter]
 }
 
 // Each counts tasks with kernel k on that many threads, and calls done with each, in any
 // order, one call at a time. It takes a few tasks per thread ahead. It returns when all
-// are counted, or with the first error: of done, of the kernel, or the cause of ctx's end.
+// are counted and all counters closed, or with the first error: of done, of the kernel (see
+// [kernel.Kernel.WithCounter]), or the cause of ctx's end.
 func Each(ctx context.Context, k kernel.Kernel, threads int, tasks iter.Seq[queens.Task], done func(Counted) error) error {
 	work := make(chan Counted, threads)
 	group, ctx := errgroup.WithContext(ctx)
@@ -42,25 +44,27 @@ func Each(ctx context.Context, k kernel.Kernel, threads int, tasks iter.Seq[quee
 	turn := make(chan struct{}, 1) // of the thread that calls done
 	for range threads {
 		group.Go(func() error {
-			counter, pulse := k.New(), new(atomic.Uint64)
-			for c := range work {
-				start := time.Now()
-				var err error
-				if c.Count, err = counter.Count(ctx, &c.Task.Board, c.Task.Prefixes, pulse); err != nil {
-					return err
+			return k.WithCounter(func(counter kernel.Counter) error {
+				var pulse atomic.Uint64
+				for c := range work {
+					start := time.Now()
+					var err error
+					if c.Count, err = counter.Count(ctx, &c.Task.Board, c.Task.Prefixes, &pulse); err != nil {
+						return err
+					}
+					c.Elapsed, c.Kernel = time.Since(start), counter.LastKernel()
+					select {
+					case turn <- struct{}{}:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+					if err := done(c); err != nil {
+						return err // without passing on the turn: done is not called again
+					}
+					<-turn
 				}
-				c.Elapsed = time.Since(start)
-				select {
-				case turn <- struct{}{}:
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
-				if err := done(c); err != nil {
-					return err // without passing on the turn: done is not called again
-				}
-				<-turn
-			}
-			return nil
+				return nil
+			})
 		})
 	}
 	return group.Wait()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,7 +31,7 @@ func tasks(n int) func(yield func(queens.Task) bool) {
 func TestEachCountsEveryTaskOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, threads = 30, 3
-		k := fakeKernel(func(context.Context) (uint64, error) { time.Sleep(time.Second); return 2, nil })
+		k := fakeKernel(t, func(context.Context) (uint64, error) { time.Sleep(time.Second); return 2, nil })
 		var seen []int
 		var calls atomic.Int32
 		start := time.Now()
@@ -60,13 +61,93 @@ func TestEachCountsEveryTaskOnce(t *testing.T) {
 func TestEachEndsWithAnError(t *testing.T) {
 	reason := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	if err := count.Each(ctx, fakeKernel(instantly), 2, tasks(1_000_000), func(count.Counted) error { return reason }); !errors.Is(err, reason) {
+	if err := count.Each(ctx, fakeKernel(t, instantly), 2, tasks(1_000_000), func(count.Counted) error { return reason }); !errors.Is(err, reason) {
 		t.Errorf("done fails: error %v, want %v", err, reason)
 	}
-	if err := count.Each(ctx, fakeKernel(instantly), 2, tasks(1_000_000), func(count.Counted) error { cancel(reason); return nil }); !errors.Is(err, reason) {
+	if err := count.Each(ctx, fakeKernel(t, instantly), 2, tasks(1_000_000), func(count.Counted) error { cancel(reason); return nil }); !errors.Is(err, reason) {
 		t.Errorf("ctx ends: error %v, want %v", err, reason)
 	}
-	if err := count.Each(ctx, fakeKernel(instantly), 2, tasks(0), nil); !errors.Is(err, reason) {
+	if err := count.Each(ctx, fakeKernel(t, instantly), 2, tasks(0), nil); !errors.Is(err, reason) {
 		t.Errorf("no tasks, and ctx has ended: error %v, want %v", err, reason)
+	}
+}
+
+// Each reports the kernel that ran, not the one that was asked for.
+func TestEachNamesTheKernelThatRan(t *testing.T) {
+	fake := newFake(instantly)
+	fake.LastKernel = "other"
+	if err := count.Each(t.Context(), fake.Kernel(t), 2, tasks(10), func(c count.Counted) error {
+		if c.Kernel != "other" {
+			t.Errorf("task %d was counted by %q, want other", c.Index, c.Kernel)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Each makes a counter a thread. However it ends, all counters are closed before it returns.
+func TestEachClosesItsCounters(t *testing.T) {
+	const threads = 3
+	reason := errors.New("stopped by the test")
+	for name, test := range map[string]struct {
+		search func(ctx context.Context, cancel context.CancelCauseFunc) (uint64, error)
+		done   error
+		want   error
+	}{
+		"all is counted":   {search: func(context.Context, context.CancelCauseFunc) (uint64, error) { return 1, nil }},
+		"done fails":       {search: func(context.Context, context.CancelCauseFunc) (uint64, error) { return 1, nil }, done: reason, want: reason},
+		"the search fails": {search: func(context.Context, context.CancelCauseFunc) (uint64, error) { return 0, reason }, want: reason},
+		"ctx ends": {search: func(ctx context.Context, cancel context.CancelCauseFunc) (uint64, error) {
+			cancel(reason)
+			<-ctx.Done()
+			return 0, context.Cause(ctx)
+		}, want: reason},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			fake := newFake(func(ctx context.Context) (uint64, error) { return test.search(ctx, cancel) })
+			err := count.Each(ctx, fake.Kernel(t), threads, tasks(100), func(count.Counted) error { return test.done })
+			if !errors.Is(err, test.want) {
+				t.Errorf("error %v, want %v", err, test.want)
+			}
+			if made, open := fake.Made.Load(), fake.Open.Load(); made != threads || open != 0 {
+				t.Errorf("%d counters are made and %d not closed, want %d and 0", made, open, threads)
+			}
+		})
+	}
+}
+
+// Each ends with the error of New, even if only one thread lacks a counter, and with that of
+// Close. The errors name the kernel.
+func TestEachWithoutACounter(t *testing.T) {
+	reason := errors.New("the device is busy")
+	for lacking := range int64(3) { // the thread without a counter
+		fake := newFake(func(ctx context.Context) (uint64, error) {
+			<-ctx.Done()
+			return 0, context.Cause(ctx)
+		})
+		var news atomic.Int64
+		fake.New = func() error {
+			if news.Add(1) == lacking+1 {
+				return reason
+			}
+			return nil
+		}
+		err := count.Each(t.Context(), fake.Kernel(t), 3, tasks(1_000_000), nil)
+		if !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
+			t.Errorf("no counter %d: error %v, want kernel fake and %v", lacking, err, reason)
+		}
+		if open := fake.Open.Load(); open != 0 {
+			t.Errorf("no counter %d: %d counters are not closed", lacking, open)
+		}
+	}
+
+	fake := newFake(instantly)
+	fake.CloseError = reason
+	err := count.Each(t.Context(), fake.Kernel(t), 3, tasks(10), func(count.Counted) error { return nil })
+	if !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
+		t.Errorf("Close fails: error %v, want kernel fake and %v", err, reason)
 	}
 }

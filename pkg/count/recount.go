@@ -64,7 +64,7 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 			delete(counted, next)
 			next++
 			l := <-held
-			r := l.report(&first, k.Name)
+			r := l.report(&first)
 			if r.Agrees != nil && !*r.Agrees {
 				if wrong++; wrong <= maxReported {
 					mismatches = append(mismatches, fmt.Sprintf("task %d of run %s has %d solutions, its line says %d",
@@ -132,9 +132,9 @@ func send[T any](ctx context.Context, to chan<- T, v T) bool {
 }
 
 // report returns the report on a counted line.
-func (l *line) report(c *Counted, kernelName string) Recounted {
+func (l *line) report(c *Counted) Recounted {
 	r := Recounted{
-		Task: l.task.ID, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: kernelName,
+		Task: l.task.ID, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: c.Kernel,
 	}
 	if want := l.exported.Count; want != nil {
 		agrees := c.Count == *want

@@ -15,10 +15,11 @@ import (
 
 	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 )
 
-// Reports come in the order of the lines, whichever is counted first.
+// Reports come in the order of the lines, whichever is counted first, and name the kernel that ran.
 func TestReportsAreInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tasks = 50
@@ -27,18 +28,19 @@ func TestReportsAreInOrder(t *testing.T) {
 			in.WriteString(exported(t, id, nil))
 		}
 		var calls atomic.Int64
-		k := fakeKernel(func(context.Context) (uint64, error) {
+		fake := newFake(func(context.Context) (uint64, error) {
 			// The first call takes the longest, those after it less and less.
 			time.Sleep(time.Hour / time.Duration(calls.Add(1)))
 			return 2, nil
 		})
-		if err := count.RecountLines(t.Context(), &in, &out, k, 3); err != nil {
+		fake.LastKernel = "other"
+		if err := count.RecountLines(t.Context(), &in, &out, fake.Kernel(t), 3); err != nil {
 			t.Fatal(err)
 		}
 		reports := json.NewDecoder(&out)
 		for id := range uint64(tasks) {
 			var r count.Recounted
-			if err := reports.Decode(&r); err != nil || r.Task != id || r.Count != "2" || r.Seconds == 0 {
+			if err := reports.Decode(&r); err != nil || r.Task != id || r.Count != "2" || r.Seconds == 0 || r.Kernel != "other" {
 				t.Fatalf("report %d is %+v (error %v)", id, r, err)
 			}
 		}
@@ -54,7 +56,7 @@ func TestRecountStreams(t *testing.T) {
 		from, to := io.Pipe()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := make(chan error)
-		go func() { ended <- count.RecountLines(ctx, in, to, fakeKernel(instantly), threads) }()
+		go func() { ended <- count.RecountLines(ctx, in, to, fakeKernel(t, instantly), threads) }()
 		synctest.Wait() // the first report is not read
 		if limit := 16*threads + 8192/len(in.line); in.given > limit {
 			t.Errorf("%d lines are read while no report is, want at most %d", in.given, limit)
@@ -81,7 +83,7 @@ func TestRecountEndsWithItsContext(t *testing.T) {
 					<-ctx.Done()
 					return 0, context.Cause(ctx)
 				}
-				go func() { ended <- count.RecountLines(ctx, in, io.Discard, fakeKernel(search), 2) }()
+				go func() { ended <- count.RecountLines(ctx, in, io.Discard, fakeKernel(t, search), 2) }()
 				if _, err := io.WriteString(typed, line); err != nil {
 					t.Fatal(err)
 				}
@@ -102,7 +104,7 @@ func TestManyMismatches(t *testing.T) {
 	for id := range uint64(1000) {
 		in.WriteString(exported(t, id, &queens.Result{Count: 3, Worker: "w", Kernel: "k", Attempt: 1}))
 	}
-	err := count.RecountLines(t.Context(), &in, &out, fakeKernel(instantly), 2)
+	err := count.RecountLines(t.Context(), &in, &out, fakeKernel(t, instantly), 2)
 	if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), "; and 995 more") || len(err.Error()) > 1000 {
 		t.Errorf("error of %d bytes: %v", len(err.Error()), err)
 	}
@@ -114,7 +116,7 @@ func TestManyMismatches(t *testing.T) {
 // A line that is longer than any task is an error that names the line.
 func TestLongLine(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(exported(t, 1, nil)), &endless{line: strings.Repeat(" ", 1<<20)})
-	err := count.RecountLines(t.Context(), in, io.Discard, fakeKernel(instantly), 2)
+	err := count.RecountLines(t.Context(), in, io.Discard, fakeKernel(t, instantly), 2)
 	if err == nil || !strings.Contains(err.Error(), "line 2: ") {
 		t.Errorf("error %v, want one about line 2", err)
 	}
@@ -147,10 +149,12 @@ func instantly(context.Context) (uint64, error) { return 2, nil }
 // fakeSearch stands for a kernel's Count.
 type fakeSearch func(ctx context.Context) (uint64, error)
 
-func fakeKernel(search fakeSearch) kernel.Kernel {
-	return kernel.Kernel{Name: "fake", New: func() kernel.Counter { return search }}
+func fakeKernel(t testing.TB, search fakeSearch) kernel.Kernel {
+	return newFake(search).Kernel(t)
 }
 
-func (s fakeSearch) Count(ctx context.Context, _ *queens.Board, _ []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
-	return s(ctx)
+func newFake(search fakeSearch) *kerneltest.Fake {
+	return &kerneltest.Fake{Count: func(ctx context.Context, _ *queens.Board, _ []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
+		return search(ctx)
+	}}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
@@ -33,7 +34,7 @@ func BenchmarkSplit(b *testing.B) {
 				class := m.ClassOf(task.ID)
 				cut[class] = append(cut[class], task)
 			}
-			counter := kernel.Available()[0].New()
+			counter := kerneltest.NewCounter(b, kernel.Available()[0])
 			timed := func(tasks []queens.Task) (seconds float64, found uint64) {
 				start := time.Now()
 				for _, task := range tasks {

@@ -1,5 +1,5 @@
-// Package display shows a running count at a terminal: a live display on the last lines,
-// with the log above it. It sends text to the terminal and asks it for nothing but its
+// Package display shows a running count, or what a worker does, at a terminal: a live display on
+// the last lines, with the log above it. It sends text to the terminal and asks it for nothing but its
 // size; where there is no terminal, others log the progress.
 package display
 
@@ -28,6 +28,7 @@ type Display struct {
 	mu       sync.Mutex
 	log      []byte // lines that are not on the screen yet
 	progress *run.Progress
+	worker   *Worker
 	status   string
 	closed   bool
 }
@@ -136,7 +137,7 @@ func (d *Display) loop(ctx context.Context) {
 // display is closed.
 func (d *Display) draw(final bool) (closed bool) {
 	d.mu.Lock()
-	log, progress, status := d.log, d.progress, d.status
+	log, progress, worker, status := d.log, d.progress, d.worker, d.status
 	d.log = nil
 	closed = final && len(log) == 0 && len(d.screen.drawn) == 0
 	d.closed = closed
@@ -147,8 +148,12 @@ func (d *Display) draw(final bool) (closed bool) {
 	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
 		d.screen.forget() // others have written below the display
 	}
-	if progress != nil && foreground && !final {
+	switch {
+	case !foreground || final:
+	case progress != nil:
 		lines = d.theme.layout(progress, status, width, height)
+	case worker != nil:
+		lines = d.theme.layoutWorker(worker, width, height)
 	}
 	d.screen.draw(log, lines, width, d.theme)
 	d.lastDraw = time.Now()

@@ -2,6 +2,7 @@ package display
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -156,7 +157,16 @@ func (t theme) workersRow(p *run.Progress) line {
 	switch {
 	case p.WorkerCount > 0:
 		workers, threads := humanize.Plural(p.WorkerCount, "worker"), humanize.Plural(p.Threads, "thread")
-		return line{{workers, plain}, {t.separator(), faint}, {threads, plain}}
+		row := line{{workers, plain}, {t.separator(), faint}, {threads, plain}}
+		if bound := p.Bound.Phrase(); bound != "" && p.State == run.Running {
+			row = append(row, span{t.separator(), faint}, span{bound, notice})
+		}
+		if others := len(p.SharedWith); others == 1 {
+			row = append(row, span{t.separator(), faint}, span{"shared with " + p.SharedWith[0], notice})
+		} else if others > 1 {
+			row = append(row, span{t.separator(), faint}, span{fmt.Sprintf("shared with %d other runs", others), notice})
+		}
+		return row
 	case p.Elapsed < joinGrace:
 		return line{{"no workers yet", faint}}
 	}

@@ -184,6 +184,26 @@ func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 	}
 }
 
+// What bounds a run is beside its workers, while it runs, and the search is not mentioned.
+func TestBoundIsBesideTheWorkers(t *testing.T) {
+	for _, c := range []struct {
+		bound run.Bound
+		state run.State
+		want  string
+	}{
+		{"", run.Running, "4 workers - 20 threads\n"},
+		{run.BySearch, run.Running, "4 workers - 20 threads\n"},
+		{run.ByLedger, run.Running, "4 workers - 20 threads - bounded by the ledger\n"},
+		{run.ByTail, run.Complete, "4 workers - 20 threads\n"},
+	} {
+		p, th := underWay(), theme{ascii: true}
+		p.Bound, p.State = c.bound, c.state
+		if got := text(th.layout(p, "", 80, 24), th); !strings.Contains(got, c.want) {
+			t.Errorf("%q, %s: no line %q in\n%s", c.bound, c.state, c.want, got)
+		}
+	}
+}
+
 // A worker is marked as slow if it holds a task for long, and much longer than others.
 func TestSlowWorkersAreMarked(t *testing.T) {
 	held := func(ages ...time.Duration) (workers []run.WorkerStatus) {

@@ -23,15 +23,25 @@ import (
 type Job struct {
 	N      int
 	Kernel kernel.Kernel
-	// Workers is the number of workers that will count, at least 1. Each has one thread, on a core
-	// like those of this machine.
-	Workers int
-	// Threads is the number of threads of the estimate itself, 1 to Workers. It should be the number
+	// Workers is the number of workers that will count, at least 1, and WorkerThreads the number of
+	// threads of each, 1 if it is 0. Together they have at most [MaxThreads], each on a core like
+	// those of this machine.
+	Workers, WorkerThreads int
+	// Threads is the number of threads of the estimate itself, 1 to those of the workers. It should be the number
 	// of cores, so that the sample shows what they share.
 	Threads int
+	// Speed is the number of nodes of the plain search tree that a thread searches a second; 0 to
+	// measure it. With a speed, the estimate is the same on every machine.
+	Speed float64
 	// CPUClock measures the CPU time of this process; nil selects the clock of the system.
 	CPUClock CPUClock
 }
+
+// MaxSpeed bounds the speed of a thread, in nodes a second.
+const MaxSpeed = 1e15
+
+// MaxThreads is the greatest number of threads of all workers of an estimate.
+const MaxThreads = 1_000_000
 
 // CPUClock returns the CPU time of all threads of a process so far, and whether it is known.
 type CPUClock func() (ran time.Duration, known bool)
@@ -41,14 +51,20 @@ func (j *Job) Validate() error {
 	if err := queens.ValidateN(j.N); err != nil {
 		return err
 	}
-	if j.Workers < 1 {
-		return fmt.Errorf("an estimate is for at least 1 worker, not %d", j.Workers)
+	if j.Workers < 1 || j.WorkerThreads < 0 || j.Workers > MaxThreads || j.fleetThreads() > MaxThreads {
+		return fmt.Errorf("an estimate is for 1 to %d threads, not for %d workers of %d", MaxThreads, j.Workers, j.WorkerThreads)
 	}
-	if j.Threads < 1 || j.Threads > j.Workers {
-		return fmt.Errorf("an estimate for %d workers takes 1 to %d threads, not %d", j.Workers, j.Workers, j.Threads)
+	if !(j.Speed >= 0 && j.Speed <= MaxSpeed) {
+		return fmt.Errorf("a thread searches 0 to %g nodes a second, not %g", MaxSpeed, j.Speed)
+	}
+	if all := j.fleetThreads(); j.Threads < 1 || j.Threads > all {
+		return fmt.Errorf("an estimate for %d threads takes 1 to %d, not %d", all, all, j.Threads)
 	}
 	return nil
 }
+
+// fleetThreads returns the number of threads of all workers.
+func (j *Job) fleetThreads() int { return j.Workers * max(j.WorkerThreads, 1) }
 
 // Range is an estimate: the true value is most likely about Mid, and rarely outside Low to High.
 type Range struct{ Low, Mid, High float64 }
@@ -59,6 +75,8 @@ type Estimate struct {
 	Seconds Range
 	// CoreSeconds is the time of all searches, added up.
 	CoreSeconds Range
+	// Speed is the number of nodes of the plain search tree that a thread searches a second.
+	Speed float64
 	// Solutions is the number of solutions, from random probes alone. Low and High bound the 95%
 	// confidence interval.
 	Solutions Range
@@ -70,6 +88,8 @@ type Estimate struct {
 	// MinDepth and MaxDepth bound the numbers of rows of the tasks' prefixes, which differ by class.
 	// They are 0 if there are no tasks.
 	MinDepth, MaxDepth int
+	// Fleet is what the run asks of coordinator, server and ledger.
+	Fleet *Fleet
 }
 
 // Run makes the estimate. It takes about two seconds, less where the count itself takes less. If ctx
@@ -94,13 +114,19 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	cost, err := trees.Search(ctx, job.Kernel, plans, job.Threads, job.CPUClock)
+	cost, err := trees.cost(ctx, plans, &job)
+	if err != nil {
+		return Estimate{}, err
+	}
+	fleet, err := trees.fleet(ctx, plans, &tasks, cost.Seconds, &job)
 	if err != nil {
 		return Estimate{}, err
 	}
 	e := Estimate{
-		Seconds:     tasks.wallTime(cost, job.Workers),
+		Seconds:     tasks.wallTime(cost, fleet, job.fleetThreads()),
+		Fleet:       fleet,
 		CoreSeconds: cost.interval(),
+		Speed:       trees.nodes() / max(cost.Seconds, math.SmallestNonzeroFloat64),
 		Solutions:   trees.Solutions,
 		Probes:      trees.Probes,
 		Tasks:       tasks.number,
@@ -114,6 +140,23 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	return e, nil
 }
 
+// cost returns what the searches take.
+func (t *TreeEstimate) cost(ctx context.Context, plans []queens.ClassPlan, job *Job) (Cost, error) {
+	if job.Speed > 0 {
+		return Cost{Seconds: t.nodes() / job.Speed, CPUShare: 1}, nil
+	}
+	return t.Search(ctx, job.Kernel, plans, job.Threads, job.CPUClock)
+}
+
+// nodes returns the number of nodes of all search trees.
+func (t *TreeEstimate) nodes() float64 {
+	var nodes float64
+	for i := range t.Profiles {
+		nodes += t.Profiles[i].NodesBelow(0)
+	}
+	return nodes
+}
+
 // maxEnumerated is the greatest number of prefixes that are counted one by one, in about 30 ms;
 // beyond it the profile gives their number.
 const maxEnumerated = 2 << 20
@@ -121,14 +164,13 @@ const maxEnumerated = 2 << 20
 // taskSet describes the tasks of a count.
 type taskSet struct {
 	number   uint64
+	perClass []uint64
 	prefixes float64
-	// longest is the estimated share of the longest task in all work.
-	longest float64
 }
 
 // tasks counts the tasks of a plan.
 func (t *TreeEstimate) tasks(ctx context.Context, plans []queens.ClassPlan) (taskSet, error) {
-	var set taskSet
+	set := taskSet{perClass: make([]uint64, len(plans))}
 	for i, plan := range plans {
 		set.prefixes += t.Profiles[i][plan.Depth]
 	}
@@ -147,9 +189,8 @@ func (t *TreeEstimate) tasks(ctx context.Context, plans []queens.ClassPlan) (tas
 		if prefixes == 0 {
 			continue
 		}
-		batches := math.Ceil(prefixes / float64(plan.Batch))
-		set.number += uint64(batches)
-		set.longest = max(set.longest, t.workShares[i]*min(1, float64(plan.Batch)/prefixes))
+		set.perClass[i] = uint64(math.Ceil(prefixes / float64(plan.Batch)))
+		set.number += set.perClass[i]
 	}
 	return set, nil
 }

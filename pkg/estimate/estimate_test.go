@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"nqueens/pkg/estimate"
-	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 )
@@ -42,7 +43,7 @@ func TestTasksAreThoseOfThePlan(t *testing.T) {
 				}
 				most = max(most, plan.Depth)
 			}
-			e := mustRun(t, estimate.Job{N: n, Kernel: simple, Workers: 1, Threads: 1})
+			e := mustRun(t, estimate.Job{N: n, Kernel: simple.kernel(t), Workers: 1, Threads: 1})
 			if e.Tasks != m.Tasks || e.MinDepth != least || e.MaxDepth != most {
 				t.Errorf("n=%d: %d tasks of %d to %d rows, the plan has %d of %d to %d", n, e.Tasks, e.MinDepth, e.MaxDepth, m.Tasks, least, most)
 			}
@@ -61,7 +62,7 @@ func TestManyTasks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := mustRun(t, estimate.Job{N: n, Kernel: simple, Workers: 1, Threads: 1})
+		e := mustRun(t, estimate.Job{N: n, Kernel: simple.kernel(t), Workers: 1, Threads: 1})
 		if off := float64(e.Tasks)/float64(m.Tasks) - 1; math.Abs(off) > 0.03 {
 			t.Errorf("%d tasks, the plan has %d", e.Tasks, m.Tasks)
 		}
@@ -78,7 +79,7 @@ func TestTimes(t *testing.T) {
 		for _, n := range []int{2, 18, 32} {
 			before := math.Inf(1)
 			for _, workers := range []int{1, 4096} {
-				e := mustRun(t, estimate.Job{N: n, Kernel: simple, Workers: workers, Threads: min(workers, 4)})
+				e := mustRun(t, estimate.Job{N: n, Kernel: simple.kernel(t), Workers: workers, Threads: min(workers, 4)})
 				for _, r := range []estimate.Range{e.Seconds, e.CoreSeconds, e.Solutions} {
 					if !(r.Low >= 0 && r.Low <= r.Mid && r.Mid <= r.High && !math.IsInf(r.High, 0)) {
 						t.Errorf("n=%d, %d workers: range %+v", n, workers, r)
@@ -109,7 +110,7 @@ func TestCancelled(t *testing.T) {
 					cancel(enough)
 				}
 				start := time.Now()
-				_, err := estimate.Run(ctx, estimate.Job{N: n, Kernel: endless.kernel(), Workers: 3, Threads: 3})
+				_, err := estimate.Run(ctx, estimate.Job{N: n, Kernel: endless.kernel(t), Workers: 3, Threads: 3})
 				if took := time.Since(start); !errors.Is(err, enough) || took > after {
 					t.Errorf("n=%d, cancelled after %v: error %v after %v", n, after, err, took)
 				}
@@ -118,24 +119,37 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// broken is a kernel that fails on its third call.
-type broken struct{ calls *atomic.Int64 }
-
-var errBroken = errors.New("broken")
-
-func (b broken) Count(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
-	if b.calls.Add(1) == 3 {
-		return 0, errBroken
-	}
-	return 0, nil
-}
-
-// An estimate returns the error of the kernel.
+// An estimate returns the error of the kernel, whichever call fails. All counters are closed.
 func TestKernelFails(t *testing.T) {
-	b := broken{new(atomic.Int64)}
-	k := kernel.Kernel{Name: "broken", New: func() kernel.Counter { return b }}
-	if _, err := estimate.Run(t.Context(), estimate.Job{N: 10, Kernel: k, Workers: 2, Threads: 2}); !errors.Is(err, errBroken) {
-		t.Errorf("error %v, want the kernel's", err)
+	errBroken := errors.New("broken")
+	for _, c := range []struct {
+		name       string
+		count, new int64 // the call that fails, from 1; 0 for none
+	}{{"a Count", 3, 0}, {"the first New", 0, 1}, {"the second New", 0, 2}, {"the last New", 0, 3}} {
+		t.Run(c.name, func(t *testing.T) {
+			var counts, news atomic.Int64
+			broken := kerneltest.Fake{
+				Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+					if counts.Add(1) == c.count {
+						return 0, errBroken
+					}
+					return 0, nil
+				},
+				New: func() error {
+					if news.Add(1) == c.new {
+						return errBroken
+					}
+					return nil
+				},
+			}
+			_, err := estimate.Run(t.Context(), estimate.Job{N: 10, Kernel: broken.Kernel(t), Workers: 2, Threads: 2})
+			if !errors.Is(err, errBroken) || c.new > 0 && !strings.Contains(err.Error(), "kernel fake") {
+				t.Errorf("error %v, want the kernel's", err)
+			}
+			if open := broken.Open.Load(); open != 0 {
+				t.Errorf("%d counters are not closed", open)
+			}
+		})
 	}
 }
 

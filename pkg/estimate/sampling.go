@@ -59,7 +59,8 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 		return Cost{}, err
 	}
 	s := sampler{trees: t, pools: pools, batch: make([]int, len(pools)), batches: minBatches}
-	if err := s.calibrate(ctx, k, plans); err != nil {
+	err = k.WithCounter(func(c kernel.Counter) error { return s.calibrate(ctx, c, plans) })
+	if err != nil {
 		return Cost{}, err
 	}
 	deadline := time.Now().Add(budget)
@@ -67,11 +68,13 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 	var mu sync.Mutex
 	var observations []float64
 	err = inParallel(ctx, threads, threads, func(ctx context.Context, _ int) error {
-		seconds, err := s.observe(ctx, k, deadline)
-		mu.Lock()
-		defer mu.Unlock()
-		observations = append(observations, seconds...)
-		return err
+		return k.WithCounter(func(c kernel.Counter) error {
+			seconds, err := s.observe(ctx, c, deadline)
+			mu.Lock()
+			defer mu.Unlock()
+			observations = append(observations, seconds...)
+			return err
+		})
 	})
 	if err != nil {
 		return Cost{}, err
@@ -97,13 +100,13 @@ type sampler struct {
 
 // calibrate chooses the sizes of the batches and their number. It counts batches of the largest class,
 // each larger than the one before, until one takes long enough to show the kernel's speed.
-func (s *sampler) calibrate(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan) error {
+func (s *sampler) calibrate(ctx context.Context, c kernel.Counter, plans []queens.ClassPlan) error {
 	largest := slices.Index(s.trees.workShares, slices.Max(s.trees.workShares))
-	counter, rng := k.New(), rand.New(rand.NewPCG(0, 0))
+	rng := rand.New(rand.NewPCG(0, 0))
 	nodes := targetPrefixNodes
 	for {
 		number := s.pools[largest].fit(nodes)
-		elapsed, err := s.time(ctx, counter, largest, s.pools[largest].batch(number, rng))
+		elapsed, err := s.time(ctx, c, largest, s.pools[largest].batch(number, rng))
 		if err != nil {
 			return err
 		}
@@ -145,8 +148,7 @@ func (s *sampler) time(ctx context.Context, c kernel.Counter, class int, batch [
 // observe counts batches on one thread until there are enough, or until the deadline has passed and
 // there are minObservations. It returns the estimate of the time of all searches, in seconds, from
 // each batch.
-func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Time) (observations []float64, err error) {
-	counter := k.New()
+func (s *sampler) observe(ctx context.Context, c kernel.Counter, deadline time.Time) (observations []float64, err error) {
 	for {
 		batch := s.next.Add(1) - 1
 		if batch >= s.batches || batch >= minObservations && !time.Now().Before(deadline) {
@@ -159,7 +161,7 @@ func (s *sampler) observe(ctx context.Context, k kernel.Kernel, deadline time.Ti
 			continue
 		}
 		prefixes := pool.batch(s.batch[class], rand.New(rand.NewPCG(1, uint64(batch))))
-		elapsed, err := s.time(ctx, counter, class, prefixes)
+		elapsed, err := s.time(ctx, c, class, prefixes)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 )
@@ -19,11 +20,11 @@ type sleeper struct {
 	cost func(b *queens.Board, p queens.Prefix) time.Duration
 }
 
-func (s sleeper) kernel() kernel.Kernel {
-	return kernel.Kernel{Name: "sleeper", New: func() kernel.Counter { return s }}
+func (s sleeper) kernel(t testing.TB) kernel.Kernel {
+	return (&kerneltest.Fake{Count: s.count}).Kernel(t)
 }
 
-func (s sleeper) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
+func (s sleeper) count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
 	var all time.Duration
 	for _, p := range prefixes {
 		all += s.cost(b, p)
@@ -45,7 +46,7 @@ func descendants(rows int, each func(b *queens.Board) time.Duration) sleeper {
 }
 
 // a prefix of five rows takes a microsecond, on any board.
-var simple = descendants(5, func(*queens.Board) time.Duration { return time.Microsecond }).kernel()
+var simple = descendants(5, func(*queens.Board) time.Duration { return time.Microsecond })
 
 // unknown is a clock that does not know the CPU time.
 func unknown() (time.Duration, bool) { return 0, false }
@@ -84,10 +85,10 @@ func TestSearchTime(t *testing.T) {
 			each[*b] = time.Duration(trees.Profiles[i].NodesBelow(0) / max(trees.Profiles[i][rows], 1))
 			truth += each[*b] * time.Duration(below(b, queens.Prefix{}, rows))
 		}
-		k := descendants(rows, func(b *queens.Board) time.Duration { return each[*b] }).kernel()
+		k := descendants(rows, func(b *queens.Board) time.Duration { return each[*b] })
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			cost, err := trees.Search(t.Context(), k, split.PlanSizes(classes), c.threads, unknown)
+			cost, err := trees.Search(t.Context(), k.kernel(t), split.PlanSizes(classes), c.threads, unknown)
 			if err != nil {
 				t.Fatal(err)
 			}

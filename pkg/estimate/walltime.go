@@ -6,13 +6,11 @@ const (
 	// startStopSeconds is the time of the start and the end of the command, with its server.
 	startStopSeconds = 0.11
 	// prefixSeconds is the time to number and hash a prefix of a task: once before the first task is
-	// published and once at the end.
-	prefixSeconds = 2 * 0.3e-6
+	// published and once at the end. It is that of one core; all cores share the work.
+	prefixSeconds = 2 * 0.13e-6
 	// taskSeconds is the time around each task in which a worker does not search: mostly the disk's,
 	// because the result is stored before the worker takes another task.
 	taskSeconds = 1.2e-3
-	// resultSeconds is the time that the coordinator needs for each task, for any number of workers.
-	resultSeconds = 0.15e-3
 )
 
 const (
@@ -20,26 +18,20 @@ const (
 	runSpread = 0.15
 	// overheadSpread is the factor by which the overhead varies between machines.
 	overheadSpread = 1.6
-	// longestTaskFactor is the ratio of the longest task to the mean task.
-	longestTaskFactor = 1.3
 )
 
-// wallTime returns the wall time of the command count with the given number of workers.
-func (s *taskSet) wallTime(cost Cost, workers int) Range {
-	k, tasks := float64(workers), float64(s.number)
-	rest := startStopSeconds + s.prefixes*prefixSeconds + tasks*taskSeconds/k
-	longest := longestTaskFactor * s.longest // a share of all work, as is the next
-	// When a worker takes the last task, the others are at random points of theirs. The last
-	// worker ends k/(k+1) of a task's time later on average; an even distribution would give 1/2.
-	uneven := longest * (k - 1) / (2 * (k + 1))
-	search := func(core, tails float64) float64 {
-		return max(core/k+core*uneven*tails, core*longest, tasks*resultSeconds)
-	}
+// wallTime returns the wall time of the command count with the given number of threads, which wait
+// as those of the fleet do.
+func (s *taskSet) wallTime(cost Cost, fleet *Fleet, threads int) Range {
+	k := float64(threads)
+	rest := fleet.Parts.Start + fleet.Parts.Planning + float64(s.number)*taskSeconds/k
 	core := cost.interval()
+	least := max(fleet.Parts.Messages, fleet.Parts.Ledger) // however fast the searches are
+	waiting := fleet.took - core.Mid/k
 	return Range{
-		Low:  rest/overheadSpread + search(core.Low, 0),
-		Mid:  rest + search(core.Mid, 1),
-		High: rest*overheadSpread + search(core.High, 2),
+		Low:  rest/overheadSpread + max(core.Low/k, least/overheadSpread),
+		Mid:  rest + core.Mid/k + waiting,
+		High: rest*overheadSpread + core.High/k + 2*waiting,
 	}
 }
 

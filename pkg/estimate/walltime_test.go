@@ -26,7 +26,7 @@ func TestLowEndIsOfAFreeMachine(t *testing.T) {
 			ran := func() (time.Duration, bool) {
 				return time.Duration(c.share * threads * float64(time.Since(start))), c.known
 			}
-			core := mustRun(t, estimate.Job{N: 16, Kernel: simple, Workers: threads, Threads: threads, CPUClock: ran}).CoreSeconds
+			core := mustRun(t, estimate.Job{N: 16, Kernel: simple.kernel(t), Workers: threads, Threads: threads, CPUClock: ran}).CoreSeconds
 			want := c.low
 			if want == 0 {
 				want = core.Mid / core.High

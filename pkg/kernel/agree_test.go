@@ -12,6 +12,21 @@ import (
 	"nqueens/pkg/queens"
 )
 
+// newCounter returns a counter that the end of the test closes.
+func newCounter(t testing.TB, k Kernel) Counter {
+	t.Helper()
+	c, err := k.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
 func count(t testing.TB, c Counter, b *queens.Board, ps []queens.Prefix) uint64 {
 	t.Helper()
 	got, err := c.Count(context.Background(), b, ps, new(atomic.Uint64))
@@ -76,26 +91,28 @@ func TestKernelsAgreeWithGeneric(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")
 	}
-	for _, k := range vectorKernels() {
-		t.Run(k.Name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(1, 2))
-			c, reference := k.New(), generic.New()
-			var solutions uint64
-			for range 3000 {
-				b := randomBoard(rng, 1+rng.IntN(queens.MaxN))
-				for _, size := range []int{0, 1, 2, 15, 16, 17, 63, 64, 65, 100 + rng.IntN(400)} {
-					batch := randomBatch(rng, &b, size)
-					want := count(t, reference, &b, batch)
-					if got := count(t, c, &b, batch); got != want {
-						t.Fatalf("board of side %d, %x, prefixes %x: %d, want %d", b.N, b.Allow[:b.N], batch, got, want)
-					}
-					solutions += want
+	kernels, reference := vectorKernels(), newCounter(t, generic)
+	var counters []Counter
+	for _, k := range kernels {
+		counters = append(counters, newCounter(t, k))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	var solutions uint64
+	for range 2000 {
+		b := randomBoard(rng, 1+rng.IntN(queens.MaxN))
+		for _, size := range []int{0, 1, 2, 15, 16, 17, 63, 64, 65, 100 + rng.IntN(400)} {
+			batch := randomBatch(rng, &b, size)
+			want := count(t, reference, &b, batch)
+			for i, k := range kernels {
+				if got := count(t, counters[i], &b, batch); got != want {
+					t.Fatalf("%s, board of side %d, %x, prefixes %x: %d, want %d", k.Name, b.N, b.Allow[:b.N], batch, got, want)
 				}
 			}
-			if solutions < 1e6 {
-				t.Errorf("%d solutions in all: too few for a test", solutions)
-			}
-		})
+			solutions += want
+		}
+	}
+	if solutions < 1e6 {
+		t.Errorf("%d solutions in all: too few for a test", solutions)
 	}
 }
 
@@ -122,7 +139,7 @@ func randomBatch(rng *rand.Rand, b *queens.Board, size int) []queens.Prefix {
 func TestBatchesLargerThanTheBuffers(t *testing.T) {
 	for _, k := range vectorKernels() {
 		rng := rand.New(rand.NewPCG(3, 4))
-		c, reference := k.New(), generic.New()
+		c, reference := newCounter(t, k), newCounter(t, generic)
 		for _, n := range []int{10, 14, 20, 32} {
 			b := queens.FullBoard(n)
 			for _, size := range []int{3952, 3953, 4080, 8000, queens.MaxBatch} {
@@ -150,9 +167,10 @@ func TestGarbageIsCollectedDuringSearches(t *testing.T) {
 			var searches sync.WaitGroup
 			pulses := make([]atomic.Uint64, runtime.GOMAXPROCS(0))
 			for i := range pulses {
+				c := newCounter(t, k)
 				searches.Go(func() {
 					b := queens.FullBoard(22)
-					_, _ = k.New().Count(ctx, &b, []queens.Prefix{{}}, &pulses[i]) // ends by ctx alone
+					_, _ = c.Count(ctx, &b, []queens.Prefix{{}}, &pulses[i]) // ends by ctx alone
 				})
 			}
 			for i := range pulses {
@@ -160,7 +178,7 @@ func TestGarbageIsCollectedDuringSearches(t *testing.T) {
 					runtime.Gosched()
 				}
 			}
-			for range 20 {
+			for range 5 {
 				runtime.GC()
 			}
 			cancel()

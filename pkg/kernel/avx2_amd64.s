@@ -4,135 +4,368 @@
 
 #include "textflag.h"
 
-// func avx2Rows2(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// func avx2x16Spread(to *uint64, from *uint64, rows int)
+// Requires: AVX, AVX2
+TEXT ·avx2x16Spread(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), AX
+	MOVQ from+8(FP), CX
+	MOVQ rows+16(FP), DX
+
+row:
+	VPBROADCASTW (CX), Y0
+	VMOVDQU      Y0, (AX)
+	VPBROADCASTW 2(CX), Y0
+	VMOVDQU      Y0, 64(AX)
+	VPBROADCASTW 4(CX), Y0
+	VMOVDQU      Y0, 128(AX)
+	VPBROADCASTW 6(CX), Y0
+	VMOVDQU      Y0, 192(AX)
+	VPBROADCASTW 8(CX), Y0
+	VMOVDQU      Y0, 256(AX)
+	VPBROADCASTW 10(CX), Y0
+	VMOVDQU      Y0, 320(AX)
+	VPBROADCASTW 12(CX), Y0
+	VMOVDQU      Y0, 384(AX)
+	VPBROADCASTW 14(CX), Y0
+	VMOVDQU      Y0, 448(AX)
+	VPBROADCASTW 16(CX), Y0
+	VMOVDQU      Y0, 512(AX)
+	VPBROADCASTW 18(CX), Y0
+	VMOVDQU      Y0, 576(AX)
+	VPBROADCASTW 20(CX), Y0
+	VMOVDQU      Y0, 640(AX)
+	VPBROADCASTW 22(CX), Y0
+	VMOVDQU      Y0, 704(AX)
+	VPBROADCASTW 24(CX), Y0
+	VMOVDQU      Y0, 768(AX)
+	VPBROADCASTW 26(CX), Y0
+	VMOVDQU      Y0, 832(AX)
+	VPBROADCASTW 28(CX), Y0
+	VMOVDQU      Y0, 896(AX)
+	VPBROADCASTW 30(CX), Y0
+	VMOVDQU      Y0, 960(AX)
+	VPBROADCASTW 32(CX), Y0
+	VMOVDQU      Y0, 1024(AX)
+	VPBROADCASTW 34(CX), Y0
+	VMOVDQU      Y0, 1088(AX)
+	VPBROADCASTW 36(CX), Y0
+	VMOVDQU      Y0, 1152(AX)
+	VPBROADCASTW 38(CX), Y0
+	VMOVDQU      Y0, 1216(AX)
+	ADDQ         $0x00000028, CX
+	ADDQ         $0x00000500, AX
+	DECQ         DX
+	JNE          row
+	VZEROUPPER
+	RET
+
+// func avx2x16Rows2(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Rows2(SB), NOSPLIT, $0-40
-	MOVQ    from+0(FP), AX
-	MOVQ    to+8(FP), CX
-	MOVQ    masks+16(FP), DX
-	XORL    BX, BX
-	MOVQ    49984(AX), SI
-	MOVQ    49984(CX), CX
-	VPXOR   Y0, Y0, Y0
-	LEAQ    ·expandPerm+0(SB), CX
-	VPXOR   Y1, Y1, Y1
-	VMOVDQU (AX), Y2
-	VMOVDQU 256(AX), Y3
-	VMOVDQU 512(AX), Y4
-	VMOVDQU 768(AX), Y5
-	VMOVDQU 32(AX), Y6
-	VMOVDQU 288(AX), Y7
-	VMOVDQU 544(AX), Y8
-	VMOVDQU 800(AX), Y9
-	MOVB    flush+24(FP), DI
-	TESTB   DI, DI
-	JNE     flush
-	LEAQ    -16(SI), DI
-	JMP     check
+TEXT ·avx2x16Rows2(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), SI
+	MOVQ  25408(CX), CX
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), CX
+	VPXOR Y1, Y1, Y1
+	MOVB  flush+24(FP), DI
+	TESTB DI, DI
+	JNE   flush
+	LEAQ  -64(SI), DI
+	JMP   check
 
 more:
-	VPCMPEQD  Y10, Y10, Y10
-	VPADDD    Y5, Y10, Y10
-	VPANDN    Y5, Y10, Y11
-	VPAND     Y5, Y10, Y5
-	VPOR      Y2, Y11, Y10
-	VPOR      Y3, Y11, Y12
-	VPOR      Y4, Y11, Y11
-	VPADDD    Y12, Y12, Y12
-	VPSRLD    $0x01, Y11, Y11
-	VPCMPEQD  Y0, Y5, Y13
-	VMOVMSKPS Y13, R8
-	MOVL      R8, R9
-	SHLQ      $0x05, R9
-	VMOVDQU   (CX)(R9*1), Y14
-	POPCNTL   R8, R8
-	VPERMD    1024(AX)(BX*4), Y14, Y15
-	VPBLENDVB Y13, Y15, Y2, Y2
-	VPERMD    17344(AX)(BX*4), Y14, Y15
-	VPBLENDVB Y13, Y15, Y3, Y3
-	VPERMD    33664(AX)(BX*4), Y14, Y14
-	VPBLENDVB Y13, Y14, Y4, Y4
-	VPOR      Y2, Y3, Y14
-	VPOR      Y4, Y14, Y14
-	VPANDN    (DX), Y14, Y14
-	VPAND     Y13, Y14, Y14
-	VPOR      Y14, Y5, Y5
-	ADDQ      R8, BX
-	VPOR      Y10, Y12, Y13
-	VPOR      Y11, Y13, Y13
-	VPANDN    32(DX), Y13, Y13
-	VPADDD    Y12, Y12, Y12
-	VPSRLD    $0x01, Y11, Y11
-	VPOR      Y10, Y12, Y12
-	VPOR      Y11, Y12, Y12
-	VPANDN    64(DX), Y12, Y12
-	VPANDN    224(DX), Y10, Y10
-	VPOR      Y13, Y12, Y11
-	VPXOR     Y10, Y11, Y11
-	VPADDD    Y10, Y10, Y14
-	VPAND     Y10, Y14, Y14
-	VPOR      Y14, Y11, Y11
-	VPCMPEQD  Y0, Y11, Y11
-	VPAND     Y13, Y12, Y14
-	VPXOR     Y10, Y14, Y14
-	VPCMPEQD  Y0, Y14, Y14
-	VPMINUD   Y13, Y12, Y13
-	VPCMPEQD  Y0, Y13, Y13
-	VPANDN    Y11, Y13, Y13
-	VPSUBD    Y13, Y1, Y1
-	VPAND     Y14, Y13, Y13
-	VPSUBD    Y13, Y1, Y1
-	VPCMPEQD  Y10, Y10, Y10
-	VPADDD    Y9, Y10, Y10
-	VPANDN    Y9, Y10, Y11
-	VPAND     Y9, Y10, Y9
-	VPOR      Y6, Y11, Y10
-	VPOR      Y7, Y11, Y12
-	VPOR      Y8, Y11, Y11
-	VPADDD    Y12, Y12, Y12
-	VPSRLD    $0x01, Y11, Y11
-	VPCMPEQD  Y0, Y9, Y13
-	VMOVMSKPS Y13, R8
-	MOVL      R8, R9
-	SHLQ      $0x05, R9
-	VMOVDQU   (CX)(R9*1), Y14
-	POPCNTL   R8, R8
-	VPERMD    1024(AX)(BX*4), Y14, Y15
-	VPBLENDVB Y13, Y15, Y6, Y6
-	VPERMD    17344(AX)(BX*4), Y14, Y15
-	VPBLENDVB Y13, Y15, Y7, Y7
-	VPERMD    33664(AX)(BX*4), Y14, Y14
-	VPBLENDVB Y13, Y14, Y8, Y8
-	VPOR      Y6, Y7, Y14
-	VPOR      Y8, Y14, Y14
-	VPANDN    (DX), Y14, Y14
-	VPAND     Y13, Y14, Y14
-	VPOR      Y14, Y9, Y9
-	ADDQ      R8, BX
-	VPOR      Y10, Y12, Y13
-	VPOR      Y11, Y13, Y13
-	VPANDN    32(DX), Y13, Y13
-	VPADDD    Y12, Y12, Y12
-	VPSRLD    $0x01, Y11, Y11
-	VPOR      Y10, Y12, Y12
-	VPOR      Y11, Y12, Y12
-	VPANDN    64(DX), Y12, Y12
-	VPANDN    224(DX), Y10, Y10
-	VPOR      Y13, Y12, Y11
-	VPXOR     Y10, Y11, Y11
-	VPADDD    Y10, Y10, Y14
-	VPAND     Y10, Y14, Y14
-	VPOR      Y14, Y11, Y11
-	VPCMPEQD  Y0, Y11, Y11
-	VPAND     Y13, Y12, Y14
-	VPXOR     Y10, Y14, Y14
-	VPCMPEQD  Y0, Y14, Y14
-	VPMINUD   Y13, Y12, Y13
-	VPCMPEQD  Y0, Y13, Y13
-	VPANDN    Y11, Y13, Y13
-	VPSUBD    Y13, Y1, Y1
-	VPAND     Y14, Y13, Y13
-	VPSUBD    Y13, Y1, Y1
+	VMOVDQU        (AX), Y2
+	VMOVDQU        256(AX), Y3
+	VMOVDQU        512(AX), Y4
+	VMOVDQU        768(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, R8
+	MOVBLZX        R8, R9
+	SHLL           $0x04, R9
+	SHRL           $0x0c, R8
+	ANDL           $0x00000ff0, R8
+	VBROADCASTI128 (CX)(R9*1), Y10
+	VINSERTI128    $0x01, (CX)(R8*1), Y10, Y10
+	POPCNTL        R9, R9
+	POPCNTL        R8, R8
+	LEAQ           (BX)(R9*1), R9
+	LEAQ           (R9)(R8*1), R8
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           R8, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, (AX)
+	VMOVDQU        Y3, 256(AX)
+	VMOVDQU        Y4, 512(AX)
+	VMOVDQU        Y5, 768(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPADDW         Y4, Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        32(AX), Y2
+	VMOVDQU        288(AX), Y3
+	VMOVDQU        544(AX), Y4
+	VMOVDQU        800(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, R8
+	MOVBLZX        R8, R9
+	SHLL           $0x04, R9
+	SHRL           $0x0c, R8
+	ANDL           $0x00000ff0, R8
+	VBROADCASTI128 (CX)(R9*1), Y10
+	VINSERTI128    $0x01, (CX)(R8*1), Y10, Y10
+	POPCNTL        R9, R9
+	POPCNTL        R8, R8
+	LEAQ           (BX)(R9*1), R9
+	LEAQ           (R9)(R8*1), R8
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           R8, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 32(AX)
+	VMOVDQU        Y3, 288(AX)
+	VMOVDQU        Y4, 544(AX)
+	VMOVDQU        Y5, 800(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPADDW         Y4, Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        64(AX), Y2
+	VMOVDQU        320(AX), Y3
+	VMOVDQU        576(AX), Y4
+	VMOVDQU        832(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, R8
+	MOVBLZX        R8, R9
+	SHLL           $0x04, R9
+	SHRL           $0x0c, R8
+	ANDL           $0x00000ff0, R8
+	VBROADCASTI128 (CX)(R9*1), Y10
+	VINSERTI128    $0x01, (CX)(R8*1), Y10, Y10
+	POPCNTL        R9, R9
+	POPCNTL        R8, R8
+	LEAQ           (BX)(R9*1), R9
+	LEAQ           (R9)(R8*1), R8
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           R8, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 64(AX)
+	VMOVDQU        Y3, 320(AX)
+	VMOVDQU        Y4, 576(AX)
+	VMOVDQU        Y5, 832(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPADDW         Y4, Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        96(AX), Y2
+	VMOVDQU        352(AX), Y3
+	VMOVDQU        608(AX), Y4
+	VMOVDQU        864(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, R8
+	MOVBLZX        R8, R9
+	SHLL           $0x04, R9
+	SHRL           $0x0c, R8
+	ANDL           $0x00000ff0, R8
+	VBROADCASTI128 (CX)(R9*1), Y10
+	VINSERTI128    $0x01, (CX)(R8*1), Y10, Y10
+	POPCNTL        R9, R9
+	POPCNTL        R8, R8
+	LEAQ           (BX)(R9*1), R9
+	LEAQ           (R9)(R8*1), R8
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           R8, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 96(AX)
+	VMOVDQU        Y3, 352(AX)
+	VMOVDQU        Y4, 608(AX)
+	VMOVDQU        Y5, 864(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPADDW         Y4, Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
 
 check:
 	CMPQ BX, DI
@@ -141,144 +374,9652 @@ check:
 
 	// Idle states follow the last state, for lanes that find no other.
 flush:
-	VPCMPEQD Y10, Y10, Y10
-	VMOVDQU  Y10, 1024(AX)(SI*4)
-	VPCMPEQD Y10, Y10, Y10
-	VMOVDQU  Y10, 1056(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1024(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1056(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1088(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1120(AX)(SI*2)
 
 dry:
-	VPCMPEQD  Y10, Y10, Y10
-	VPADDD    Y5, Y10, Y10
-	VPANDN    Y5, Y10, Y11
-	VPAND     Y5, Y10, Y5
-	VPOR      Y2, Y11, Y10
-	VPOR      Y3, Y11, Y12
-	VPOR      Y4, Y11, Y11
-	VPADDD    Y12, Y12, Y12
-	VPSRLD    $0x01, Y11, Y11
-	VPCMPEQD  Y0, Y5, Y13
-	VMOVMSKPS Y13, DI
+	VMOVDQU        (AX), Y2
+	VMOVDQU        256(AX), Y3
+	VMOVDQU        512(AX), Y4
+	VMOVDQU        768(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, DI
+	MOVBLZX        DI, R8
+	SHLL           $0x04, R8
+	SHRL           $0x0c, DI
+	ANDL           $0x00000ff0, DI
+	VBROADCASTI128 (CX)(R8*1), Y10
+	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
+	POPCNTL        R8, R8
+	POPCNTL        DI, DI
+	LEAQ           (BX)(R8*1), R8
+	LEAQ           (R8)(DI*1), DI
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           DI, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, (AX)
+	VMOVDQU        Y3, 256(AX)
+	VMOVDQU        Y4, 512(AX)
+	VMOVDQU        Y5, 768(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPADDW         Y4, Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        32(AX), Y2
+	VMOVDQU        288(AX), Y3
+	VMOVDQU        544(AX), Y4
+	VMOVDQU        800(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, DI
+	MOVBLZX        DI, R8
+	SHLL           $0x04, R8
+	SHRL           $0x0c, DI
+	ANDL           $0x00000ff0, DI
+	VBROADCASTI128 (CX)(R8*1), Y10
+	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
+	POPCNTL        R8, R8
+	POPCNTL        DI, DI
+	LEAQ           (BX)(R8*1), R8
+	LEAQ           (R8)(DI*1), DI
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           DI, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 32(AX)
+	VMOVDQU        Y3, 288(AX)
+	VMOVDQU        Y4, 544(AX)
+	VMOVDQU        Y5, 800(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPADDW         Y4, Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        64(AX), Y2
+	VMOVDQU        320(AX), Y3
+	VMOVDQU        576(AX), Y4
+	VMOVDQU        832(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, DI
+	MOVBLZX        DI, R8
+	SHLL           $0x04, R8
+	SHRL           $0x0c, DI
+	ANDL           $0x00000ff0, DI
+	VBROADCASTI128 (CX)(R8*1), Y10
+	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
+	POPCNTL        R8, R8
+	POPCNTL        DI, DI
+	LEAQ           (BX)(R8*1), R8
+	LEAQ           (R8)(DI*1), DI
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           DI, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 64(AX)
+	VMOVDQU        Y3, 320(AX)
+	VMOVDQU        Y4, 576(AX)
+	VMOVDQU        Y5, 832(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPADDW         Y4, Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        96(AX), Y2
+	VMOVDQU        352(AX), Y3
+	VMOVDQU        608(AX), Y4
+	VMOVDQU        864(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, DI
+	MOVBLZX        DI, R8
+	SHLL           $0x04, R8
+	SHRL           $0x0c, DI
+	ANDL           $0x00000ff0, DI
+	VBROADCASTI128 (CX)(R8*1), Y10
+	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
+	POPCNTL        R8, R8
+	POPCNTL        DI, DI
+	LEAQ           (BX)(R8*1), R8
+	LEAQ           (R8)(DI*1), DI
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           DI, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 96(AX)
+	VMOVDQU        Y3, 352(AX)
+	VMOVDQU        Y4, 608(AX)
+	VMOVDQU        Y5, 864(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPADDW         Y8, Y8, Y8
+	VPSRLW         $0x01, Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPADDW         Y4, Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	CMPQ           BX, SI
+	CMOVQGT        SI, BX
+	CMPQ           BX, SI
+	JNE            dry
+	VPXOR          Y2, Y2, Y2
+	VMOVDQU        768(AX), Y3
+	VPOR           Y3, Y2, Y2
+	VMOVDQU        800(AX), Y3
+	VPOR           Y3, Y2, Y2
+	VMOVDQU        832(AX), Y3
+	VPOR           Y3, Y2, Y2
+	VMOVDQU        864(AX), Y3
+	VPOR           Y3, Y2, Y2
+	VPTEST         Y2, Y2
+	JNE            dry
+
+done:
+	SUBQ BX, SI
+	MOVQ SI, 25408(AX)
+	XORL CX, CX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(CX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(CX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(CX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, CX
+
+moved:
+	CMPQ         CX, SI
+	JLT          move
+	VPCMPEQD     Y0, Y0, Y0
+	VPMADDWD     Y0, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X0
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, AX
+	NEGL         AX
+	VZEROUPPER
+	MOVQ         AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows2Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows2Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), SI
+	MOVQ  25408(CX), CX
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), CX
+	VPXOR Y1, Y1, Y1
+	MOVB  flush+24(FP), DI
+	TESTB DI, DI
+	JNE   flush
+	LEAQ  -64(SI), DI
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y2
+	VMOVDQU        256(AX), Y3
+	VMOVDQU        512(AX), Y4
+	VMOVDQU        768(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPMULLW        512(DX), Y8, Y8
+	VPMULHUW       576(DX), Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, R8
+	MOVBLZX        R8, R9
+	SHLL           $0x04, R9
+	SHRL           $0x0c, R8
+	ANDL           $0x00000ff0, R8
+	VBROADCASTI128 (CX)(R9*1), Y10
+	VINSERTI128    $0x01, (CX)(R8*1), Y10, Y10
+	POPCNTL        R9, R9
+	POPCNTL        R8, R8
+	LEAQ           (BX)(R9*1), R9
+	LEAQ           (R9)(R8*1), R8
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           R8, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, (AX)
+	VMOVDQU        Y3, 256(AX)
+	VMOVDQU        Y4, 512(AX)
+	VMOVDQU        Y5, 768(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPMULLW        640(DX), Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        32(AX), Y2
+	VMOVDQU        288(AX), Y3
+	VMOVDQU        544(AX), Y4
+	VMOVDQU        800(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPMULLW        512(DX), Y8, Y8
+	VPMULHUW       576(DX), Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, R8
+	MOVBLZX        R8, R9
+	SHLL           $0x04, R9
+	SHRL           $0x0c, R8
+	ANDL           $0x00000ff0, R8
+	VBROADCASTI128 (CX)(R9*1), Y10
+	VINSERTI128    $0x01, (CX)(R8*1), Y10, Y10
+	POPCNTL        R9, R9
+	POPCNTL        R8, R8
+	LEAQ           (BX)(R9*1), R9
+	LEAQ           (R9)(R8*1), R8
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           R8, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 32(AX)
+	VMOVDQU        Y3, 288(AX)
+	VMOVDQU        Y4, 544(AX)
+	VMOVDQU        Y5, 800(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPMULLW        640(DX), Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        64(AX), Y2
+	VMOVDQU        320(AX), Y3
+	VMOVDQU        576(AX), Y4
+	VMOVDQU        832(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPMULLW        512(DX), Y8, Y8
+	VPMULHUW       576(DX), Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, R8
+	MOVBLZX        R8, R9
+	SHLL           $0x04, R9
+	SHRL           $0x0c, R8
+	ANDL           $0x00000ff0, R8
+	VBROADCASTI128 (CX)(R9*1), Y10
+	VINSERTI128    $0x01, (CX)(R8*1), Y10, Y10
+	POPCNTL        R9, R9
+	POPCNTL        R8, R8
+	LEAQ           (BX)(R9*1), R9
+	LEAQ           (R9)(R8*1), R8
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           R8, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 64(AX)
+	VMOVDQU        Y3, 320(AX)
+	VMOVDQU        Y4, 576(AX)
+	VMOVDQU        Y5, 832(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPMULLW        640(DX), Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        96(AX), Y2
+	VMOVDQU        352(AX), Y3
+	VMOVDQU        608(AX), Y4
+	VMOVDQU        864(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPMULLW        512(DX), Y8, Y8
+	VPMULHUW       576(DX), Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, R8
+	MOVBLZX        R8, R9
+	SHLL           $0x04, R9
+	SHRL           $0x0c, R8
+	ANDL           $0x00000ff0, R8
+	VBROADCASTI128 (CX)(R9*1), Y10
+	VINSERTI128    $0x01, (CX)(R8*1), Y10, Y10
+	POPCNTL        R9, R9
+	POPCNTL        R8, R8
+	LEAQ           (BX)(R9*1), R9
+	LEAQ           (R9)(R8*1), R8
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R9*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           R8, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 96(AX)
+	VMOVDQU        Y3, 352(AX)
+	VMOVDQU        Y4, 608(AX)
+	VMOVDQU        Y5, 864(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPMULLW        640(DX), Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+
+check:
+	CMPQ BX, DI
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1024(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1056(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1088(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1120(AX)(SI*2)
+
+dry:
+	VMOVDQU        (AX), Y2
+	VMOVDQU        256(AX), Y3
+	VMOVDQU        512(AX), Y4
+	VMOVDQU        768(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPMULLW        512(DX), Y8, Y8
+	VPMULHUW       576(DX), Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, DI
+	MOVBLZX        DI, R8
+	SHLL           $0x04, R8
+	SHRL           $0x0c, DI
+	ANDL           $0x00000ff0, DI
+	VBROADCASTI128 (CX)(R8*1), Y10
+	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
+	POPCNTL        R8, R8
+	POPCNTL        DI, DI
+	LEAQ           (BX)(R8*1), R8
+	LEAQ           (R8)(DI*1), DI
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           DI, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, (AX)
+	VMOVDQU        Y3, 256(AX)
+	VMOVDQU        Y4, 512(AX)
+	VMOVDQU        Y5, 768(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPMULLW        640(DX), Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        32(AX), Y2
+	VMOVDQU        288(AX), Y3
+	VMOVDQU        544(AX), Y4
+	VMOVDQU        800(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPMULLW        512(DX), Y8, Y8
+	VPMULHUW       576(DX), Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, DI
+	MOVBLZX        DI, R8
+	SHLL           $0x04, R8
+	SHRL           $0x0c, DI
+	ANDL           $0x00000ff0, DI
+	VBROADCASTI128 (CX)(R8*1), Y10
+	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
+	POPCNTL        R8, R8
+	POPCNTL        DI, DI
+	LEAQ           (BX)(R8*1), R8
+	LEAQ           (R8)(DI*1), DI
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           DI, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 32(AX)
+	VMOVDQU        Y3, 288(AX)
+	VMOVDQU        Y4, 544(AX)
+	VMOVDQU        Y5, 800(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPMULLW        640(DX), Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        64(AX), Y2
+	VMOVDQU        320(AX), Y3
+	VMOVDQU        576(AX), Y4
+	VMOVDQU        832(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPMULLW        512(DX), Y8, Y8
+	VPMULHUW       576(DX), Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, DI
+	MOVBLZX        DI, R8
+	SHLL           $0x04, R8
+	SHRL           $0x0c, DI
+	ANDL           $0x00000ff0, DI
+	VBROADCASTI128 (CX)(R8*1), Y10
+	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
+	POPCNTL        R8, R8
+	POPCNTL        DI, DI
+	LEAQ           (BX)(R8*1), R8
+	LEAQ           (R8)(DI*1), DI
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           DI, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 64(AX)
+	VMOVDQU        Y3, 320(AX)
+	VMOVDQU        Y4, 576(AX)
+	VMOVDQU        Y5, 832(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPMULLW        640(DX), Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VMOVDQU        96(AX), Y2
+	VMOVDQU        352(AX), Y3
+	VMOVDQU        608(AX), Y4
+	VMOVDQU        864(AX), Y5
+	VPCMPEQD       Y6, Y6, Y6
+	VPADDW         Y5, Y6, Y6
+	VPANDN         Y5, Y6, Y7
+	VPAND          Y5, Y6, Y5
+	VPOR           Y2, Y7, Y6
+	VPOR           Y3, Y7, Y8
+	VPOR           Y4, Y7, Y7
+	VPMULLW        512(DX), Y8, Y8
+	VPMULHUW       576(DX), Y7, Y7
+	VPCMPEQW       Y0, Y5, Y9
+	VPACKSSWB      Y9, Y9, Y10
+	VPMOVMSKB      Y10, DI
+	MOVBLZX        DI, R8
+	SHLL           $0x04, R8
+	SHRL           $0x0c, DI
+	ANDL           $0x00000ff0, DI
+	VBROADCASTI128 (CX)(R8*1), Y10
+	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
+	POPCNTL        R8, R8
+	POPCNTL        DI, DI
+	LEAQ           (BX)(R8*1), R8
+	LEAQ           (R8)(DI*1), DI
+	VBROADCASTI128 1024(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y2, Y2
+	VBROADCASTI128 9152(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y3, Y3
+	VBROADCASTI128 17280(AX)(BX*2), Y11
+	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
+	VPSHUFB        Y10, Y11, Y11
+	VPBLENDVB      Y9, Y11, Y4, Y4
+	MOVQ           DI, BX
+	VPOR           Y2, Y3, Y10
+	VPOR           Y4, Y10, Y10
+	VPANDN         (DX), Y10, Y10
+	VPAND          Y9, Y10, Y10
+	VPOR           Y10, Y5, Y5
+	VMOVDQU        Y2, 96(AX)
+	VMOVDQU        Y3, 352(AX)
+	VMOVDQU        Y4, 608(AX)
+	VMOVDQU        Y5, 864(AX)
+	VPOR           Y6, Y8, Y2
+	VPOR           Y7, Y2, Y2
+	VPANDN         64(DX), Y2, Y2
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
+	VPOR           Y6, Y8, Y3
+	VPOR           Y7, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPANDN         448(DX), Y6, Y4
+	VPOR           Y2, Y3, Y5
+	VPXOR          Y4, Y5, Y5
+	VPMULLW        640(DX), Y4, Y6
+	VPAND          Y4, Y6, Y6
+	VPOR           Y6, Y5, Y5
+	VPCMPEQW       Y0, Y5, Y5
+	VPAND          Y2, Y3, Y6
+	VPXOR          Y4, Y6, Y6
+	VPCMPEQW       Y0, Y6, Y6
+	VPMINUW        Y2, Y3, Y2
+	VPCMPEQW       Y0, Y2, Y2
+	VPANDN         Y5, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	VPAND          Y6, Y2, Y2
+	VPSUBW         Y2, Y1, Y1
+	CMPQ           BX, SI
+	CMOVQGT        SI, BX
+	CMPQ           BX, SI
+	JNE            dry
+	VPXOR          Y2, Y2, Y2
+	VMOVDQU        768(AX), Y3
+	VPOR           Y3, Y2, Y2
+	VMOVDQU        800(AX), Y3
+	VPOR           Y3, Y2, Y2
+	VMOVDQU        832(AX), Y3
+	VPOR           Y3, Y2, Y2
+	VMOVDQU        864(AX), Y3
+	VPOR           Y3, Y2, Y2
+	VPTEST         Y2, Y2
+	JNE            dry
+
+done:
+	SUBQ BX, SI
+	MOVQ SI, 25408(AX)
+	XORL CX, CX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(CX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(CX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(CX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, CX
+
+moved:
+	CMPQ         CX, SI
+	JLT          move
+	VPCMPEQD     Y0, Y0, Y0
+	VPMADDWD     Y0, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X0
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, AX
+	NEGL         AX
+	VZEROUPPER
+	MOVQ         AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows3(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows3(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows3Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows3Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows4(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows4(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPADDW         Y7, Y7, Y3
+	VPSRLW         $0x01, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x02, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x03, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPADDW         Y7, Y7, Y3
+	VPSRLW         $0x01, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x02, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x03, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPADDW         Y7, Y7, Y3
+	VPSRLW         $0x01, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x02, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x03, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPADDW         Y7, Y7, Y3
+	VPSRLW         $0x01, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x02, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x03, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPADDW         Y7, Y7, Y3
+	VPSRLW         $0x01, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x02, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x03, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPADDW         Y7, Y7, Y3
+	VPSRLW         $0x01, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x02, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x03, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPADDW         Y7, Y7, Y3
+	VPSRLW         $0x01, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x02, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x03, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPADDW         Y7, Y7, Y3
+	VPSRLW         $0x01, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x02, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPADDW         Y3, Y3, Y3
+	VPSRLW         $0x03, Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows4Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows4Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPMULLW        640(DX), Y7, Y3
+	VPMULHUW       704(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPMULLW        768(DX), Y7, Y3
+	VPMULHUW       832(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        896(DX), Y7, Y3
+	VPMULHUW       960(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPMULLW        640(DX), Y7, Y3
+	VPMULHUW       704(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPMULLW        768(DX), Y7, Y3
+	VPMULHUW       832(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        896(DX), Y7, Y3
+	VPMULHUW       960(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPMULLW        640(DX), Y7, Y3
+	VPMULHUW       704(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPMULLW        768(DX), Y7, Y3
+	VPMULHUW       832(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        896(DX), Y7, Y3
+	VPMULHUW       960(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPMULLW        640(DX), Y7, Y3
+	VPMULHUW       704(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPMULLW        768(DX), Y7, Y3
+	VPMULHUW       832(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        896(DX), Y7, Y3
+	VPMULHUW       960(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPMULLW        640(DX), Y7, Y3
+	VPMULHUW       704(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPMULLW        768(DX), Y7, Y3
+	VPMULHUW       832(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        896(DX), Y7, Y3
+	VPMULHUW       960(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPMULLW        640(DX), Y7, Y3
+	VPMULHUW       704(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPMULLW        768(DX), Y7, Y3
+	VPMULHUW       832(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        896(DX), Y7, Y3
+	VPMULHUW       960(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPMULLW        640(DX), Y7, Y3
+	VPMULHUW       704(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPMULLW        768(DX), Y7, Y3
+	VPMULHUW       832(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        896(DX), Y7, Y3
+	VPMULHUW       960(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPOR           Y5, Y1, Y2
+	VPMULLW        640(DX), Y7, Y3
+	VPMULHUW       704(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         128(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
+	VPMULLW        768(DX), Y7, Y3
+	VPMULHUW       832(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         192(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        896(DX), Y7, Y3
+	VPMULHUW       960(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         256(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPANDN         448(DX), Y2, Y2
+	VPCMPEQW       Y0, Y1, Y1
+	VPOR           Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows5(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows5(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x02, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows5Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows5Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1024(DX), Y7, Y2
+	VPMULHUW       1088(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1024(DX), Y7, Y2
+	VPMULHUW       1088(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1024(DX), Y7, Y2
+	VPMULHUW       1088(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1024(DX), Y7, Y2
+	VPMULHUW       1088(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1024(DX), Y7, Y2
+	VPMULHUW       1088(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1024(DX), Y7, Y2
+	VPMULHUW       1088(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1024(DX), Y7, Y2
+	VPMULHUW       1088(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         192(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1024(DX), Y7, Y2
+	VPMULHUW       1088(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows6(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows6(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows6Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows6Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y5, Y2, Y2
+	VPOR           Y3, Y2, Y2
+	VPANDN         384(DX), Y2, Y2
+	VPMINUW        Y2, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows10(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows10(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPADDW         Y7, Y7, Y7
+	VPSRLW         $0x01, Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPADDW         Y7, Y7, Y2
+	VPSRLW         $0x01, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x16Rows10Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x16Rows10Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  25408(AX), DI
+	MOVQ  25408(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm16+0(SB), R8
+	LEAQ  ·compressPerm16+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -64(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R8)(R12*1), Y9
+	VINSERTI128    $0x01, (R8)(R11*1), Y9, Y9
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (BX)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R12*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R11, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R11
+	NOTL           R11
+	MOVBLZX        R11, R12
+	SHLL           $0x04, R12
+	SHRL           $0x0c, R11
+	ANDL           $0x00000ff0, R11
+	VBROADCASTI128 (R9)(R12*1), Y1
+	VINSERTI128    $0x01, (R9)(R11*1), Y1, Y1
+	POPCNTL        R12, R12
+	POPCNTL        R11, R11
+	LEAQ           (SI)(R12*1), R12
+	LEAQ           (R12)(R11*1), R11
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R12*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R12*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R12*2)
+	MOVQ           R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+
+dry:
+	CMPQ           SI, $0x00000ee0
+	JA             done
+	VMOVDQU        (AX), Y1
+	VMOVDQU        256(AX), Y2
+	VMOVDQU        512(AX), Y3
+	VMOVDQU        768(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, (AX)
+	VMOVDQU        Y2, 256(AX)
+	VMOVDQU        Y3, 512(AX)
+	VMOVDQU        Y4, 768(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        32(AX), Y1
+	VMOVDQU        288(AX), Y2
+	VMOVDQU        544(AX), Y3
+	VMOVDQU        800(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 32(AX)
+	VMOVDQU        Y2, 288(AX)
+	VMOVDQU        Y3, 544(AX)
+	VMOVDQU        Y4, 800(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        64(AX), Y1
+	VMOVDQU        320(AX), Y2
+	VMOVDQU        576(AX), Y3
+	VMOVDQU        832(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 64(AX)
+	VMOVDQU        Y2, 320(AX)
+	VMOVDQU        Y3, 576(AX)
+	VMOVDQU        Y4, 832(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	VMOVDQU        96(AX), Y1
+	VMOVDQU        352(AX), Y2
+	VMOVDQU        608(AX), Y3
+	VMOVDQU        864(AX), Y4
+	VPCMPEQD       Y5, Y5, Y5
+	VPADDW         Y4, Y5, Y5
+	VPANDN         Y4, Y5, Y6
+	VPAND          Y4, Y5, Y4
+	VPOR           Y1, Y6, Y5
+	VPOR           Y2, Y6, Y7
+	VPOR           Y3, Y6, Y6
+	VPMULLW        512(DX), Y7, Y7
+	VPMULHUW       576(DX), Y6, Y6
+	VPCMPEQW       Y0, Y4, Y8
+	VPACKSSWB      Y8, Y8, Y9
+	VPMOVMSKB      Y9, R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R8)(R11*1), Y9
+	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (BX)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VBROADCASTI128 1024(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y1, Y1
+	VBROADCASTI128 9152(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y2, Y2
+	VBROADCASTI128 17280(AX)(BX*2), Y10
+	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
+	VPSHUFB        Y9, Y10, Y10
+	VPBLENDVB      Y8, Y10, Y3, Y3
+	MOVQ           R10, BX
+	VPOR           Y1, Y2, Y9
+	VPOR           Y3, Y9, Y9
+	VPANDN         (DX), Y9, Y9
+	VPAND          Y8, Y9, Y9
+	VPOR           Y9, Y4, Y4
+	VMOVDQU        Y1, 96(AX)
+	VMOVDQU        Y2, 352(AX)
+	VMOVDQU        Y3, 608(AX)
+	VMOVDQU        Y4, 864(AX)
+	VPOR           Y5, Y7, Y1
+	VPOR           Y6, Y1, Y1
+	VPANDN         64(DX), Y1, Y1
+	VPMULLW        640(DX), Y7, Y2
+	VPMULHUW       704(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         128(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPCMPEQW       Y0, Y1, Y1
+	VPACKSSWB      Y1, Y1, Y1
+	VPMOVMSKB      Y1, R10
+	NOTL           R10
+	MOVBLZX        R10, R11
+	SHLL           $0x04, R11
+	SHRL           $0x0c, R10
+	ANDL           $0x00000ff0, R10
+	VBROADCASTI128 (R9)(R11*1), Y1
+	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
+	POPCNTL        R11, R11
+	POPCNTL        R10, R10
+	LEAQ           (SI)(R11*1), R11
+	LEAQ           (R11)(R10*1), R10
+	VPSHUFB        Y1, Y5, Y5
+	VMOVDQU        X5, 1024(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
+	VPSHUFB        Y1, Y7, Y7
+	VMOVDQU        X7, 9152(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
+	VPSHUFB        Y1, Y6, Y6
+	VMOVDQU        X6, 17280(CX)(SI*2)
+	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
+	MOVQ           R10, SI
+	CMPQ           BX, DI
+	CMOVQGT        DI, BX
+	CMPQ           BX, DI
+	JNE            dry
+	VPXOR          Y1, Y1, Y1
+	VMOVDQU        768(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        800(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        832(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VMOVDQU        864(AX), Y2
+	VPOR           Y2, Y1, Y1
+	VPTEST         Y1, Y1
+	JNE            dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 25408(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 1024(AX)(BX*2), Y0
+	VMOVDQU Y0, 1024(AX)(DX*2)
+	VMOVDQU 9152(AX)(BX*2), Y0
+	VMOVDQU Y0, 9152(AX)(DX*2)
+	VMOVDQU 17280(AX)(BX*2), Y0
+	VMOVDQU Y0, 17280(AX)(DX*2)
+	ADDQ    $0x10, BX
+	ADDQ    $0x10, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 25408(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x32Spread(to *uint64, from *uint64, rows int)
+// Requires: AVX, AVX2
+TEXT ·avx2x32Spread(SB), NOSPLIT, $0-24
+	MOVQ to+0(FP), AX
+	MOVQ from+8(FP), CX
+	MOVQ rows+16(FP), DX
+
+row:
+	VPBROADCASTD (CX), Y0
+	VMOVDQU      Y0, (AX)
+	VPBROADCASTD 4(CX), Y0
+	VMOVDQU      Y0, 64(AX)
+	VPBROADCASTD 8(CX), Y0
+	VMOVDQU      Y0, 128(AX)
+	VPBROADCASTD 12(CX), Y0
+	VMOVDQU      Y0, 192(AX)
+	VPBROADCASTD 16(CX), Y0
+	VMOVDQU      Y0, 256(AX)
+	VPBROADCASTD 20(CX), Y0
+	VMOVDQU      Y0, 320(AX)
+	VPBROADCASTD 24(CX), Y0
+	VMOVDQU      Y0, 384(AX)
+	VPBROADCASTD 28(CX), Y0
+	VMOVDQU      Y0, 448(AX)
+	VPBROADCASTD 32(CX), Y0
+	VMOVDQU      Y0, 512(AX)
+	VPBROADCASTD 36(CX), Y0
+	VMOVDQU      Y0, 576(AX)
+	VPBROADCASTD 40(CX), Y0
+	VMOVDQU      Y0, 640(AX)
+	VPBROADCASTD 44(CX), Y0
+	VMOVDQU      Y0, 704(AX)
+	VPBROADCASTD 48(CX), Y0
+	VMOVDQU      Y0, 768(AX)
+	VPBROADCASTD 52(CX), Y0
+	VMOVDQU      Y0, 832(AX)
+	VPBROADCASTD 56(CX), Y0
+	VMOVDQU      Y0, 896(AX)
+	VPBROADCASTD 60(CX), Y0
+	VMOVDQU      Y0, 960(AX)
+	VPBROADCASTD 64(CX), Y0
+	VMOVDQU      Y0, 1024(AX)
+	VPBROADCASTD 68(CX), Y0
+	VMOVDQU      Y0, 1088(AX)
+	VPBROADCASTD 72(CX), Y0
+	VMOVDQU      Y0, 1152(AX)
+	VPBROADCASTD 76(CX), Y0
+	VMOVDQU      Y0, 1216(AX)
+	ADDQ         $0x00000050, CX
+	ADDQ         $0x00000500, AX
+	DECQ         DX
+	JNE          row
+	VZEROUPPER
+	RET
+
+// func avx2x32Rows2(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x32Rows2(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), SI
+	MOVQ  50816(CX), CX
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), CX
+	VPXOR Y1, Y1, Y1
+	MOVB  flush+24(FP), DI
+	TESTB DI, DI
+	JNE   flush
+	LEAQ  -32(SI), DI
+	JMP   check
+
+more:
+	VMOVDQU   (AX), Y2
+	VMOVDQU   512(AX), Y3
+	VMOVDQU   1024(AX), Y4
+	VMOVDQU   1536(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, R8
+	MOVL      R8, R9
+	SHLL      $0x05, R9
+	VMOVDQU   (CX)(R9*1), Y10
+	POPCNTL   R8, R8
+	LEAQ      (BX)(R8*1), R8
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      R8, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, (AX)
+	VMOVDQU   Y3, 512(AX)
+	VMOVDQU   Y4, 1024(AX)
+	VMOVDQU   Y5, 1536(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPADDD    Y4, Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   32(AX), Y2
+	VMOVDQU   544(AX), Y3
+	VMOVDQU   1056(AX), Y4
+	VMOVDQU   1568(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, R8
+	MOVL      R8, R9
+	SHLL      $0x05, R9
+	VMOVDQU   (CX)(R9*1), Y10
+	POPCNTL   R8, R8
+	LEAQ      (BX)(R8*1), R8
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      R8, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 32(AX)
+	VMOVDQU   Y3, 544(AX)
+	VMOVDQU   Y4, 1056(AX)
+	VMOVDQU   Y5, 1568(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPADDD    Y4, Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   64(AX), Y2
+	VMOVDQU   576(AX), Y3
+	VMOVDQU   1088(AX), Y4
+	VMOVDQU   1600(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, R8
+	MOVL      R8, R9
+	SHLL      $0x05, R9
+	VMOVDQU   (CX)(R9*1), Y10
+	POPCNTL   R8, R8
+	LEAQ      (BX)(R8*1), R8
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      R8, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 64(AX)
+	VMOVDQU   Y3, 576(AX)
+	VMOVDQU   Y4, 1088(AX)
+	VMOVDQU   Y5, 1600(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPADDD    Y4, Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   96(AX), Y2
+	VMOVDQU   608(AX), Y3
+	VMOVDQU   1120(AX), Y4
+	VMOVDQU   1632(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, R8
+	MOVL      R8, R9
+	SHLL      $0x05, R9
+	VMOVDQU   (CX)(R9*1), Y10
+	POPCNTL   R8, R8
+	LEAQ      (BX)(R8*1), R8
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      R8, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 96(AX)
+	VMOVDQU   Y3, 608(AX)
+	VMOVDQU   Y4, 1120(AX)
+	VMOVDQU   Y5, 1632(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPADDD    Y4, Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+
+check:
+	CMPQ BX, DI
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2048(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2080(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2112(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2144(AX)(SI*4)
+
+dry:
+	VMOVDQU   (AX), Y2
+	VMOVDQU   512(AX), Y3
+	VMOVDQU   1024(AX), Y4
+	VMOVDQU   1536(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, DI
 	MOVL      DI, R8
-	SHLQ      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y14
+	SHLL      $0x05, R8
+	VMOVDQU   (CX)(R8*1), Y10
 	POPCNTL   DI, DI
-	VPERMD    1024(AX)(BX*4), Y14, Y15
-	VPBLENDVB Y13, Y15, Y2, Y2
-	VPERMD    17344(AX)(BX*4), Y14, Y15
-	VPBLENDVB Y13, Y15, Y3, Y3
-	VPERMD    33664(AX)(BX*4), Y14, Y14
-	VPBLENDVB Y13, Y14, Y4, Y4
-	VPOR      Y2, Y3, Y14
-	VPOR      Y4, Y14, Y14
-	VPANDN    (DX), Y14, Y14
-	VPAND     Y13, Y14, Y14
-	VPOR      Y14, Y5, Y5
-	ADDQ      DI, BX
-	VPOR      Y10, Y12, Y13
-	VPOR      Y11, Y13, Y13
-	VPANDN    32(DX), Y13, Y13
-	VPADDD    Y12, Y12, Y12
-	VPSRLD    $0x01, Y11, Y11
-	VPOR      Y10, Y12, Y12
-	VPOR      Y11, Y12, Y12
-	VPANDN    64(DX), Y12, Y12
-	VPANDN    224(DX), Y10, Y10
-	VPOR      Y13, Y12, Y11
-	VPXOR     Y10, Y11, Y11
-	VPADDD    Y10, Y10, Y14
-	VPAND     Y10, Y14, Y14
-	VPOR      Y14, Y11, Y11
-	VPCMPEQD  Y0, Y11, Y11
-	VPAND     Y13, Y12, Y14
-	VPXOR     Y10, Y14, Y14
-	VPCMPEQD  Y0, Y14, Y14
-	VPMINUD   Y13, Y12, Y13
-	VPCMPEQD  Y0, Y13, Y13
-	VPANDN    Y11, Y13, Y13
-	VPSUBD    Y13, Y1, Y1
-	VPAND     Y14, Y13, Y13
-	VPSUBD    Y13, Y1, Y1
-	VPCMPEQD  Y10, Y10, Y10
-	VPADDD    Y9, Y10, Y10
-	VPANDN    Y9, Y10, Y11
-	VPAND     Y9, Y10, Y9
-	VPOR      Y6, Y11, Y10
-	VPOR      Y7, Y11, Y12
-	VPOR      Y8, Y11, Y11
-	VPADDD    Y12, Y12, Y12
-	VPSRLD    $0x01, Y11, Y11
-	VPCMPEQD  Y0, Y9, Y13
-	VMOVMSKPS Y13, DI
+	LEAQ      (BX)(DI*1), DI
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      DI, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, (AX)
+	VMOVDQU   Y3, 512(AX)
+	VMOVDQU   Y4, 1024(AX)
+	VMOVDQU   Y5, 1536(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPADDD    Y4, Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   32(AX), Y2
+	VMOVDQU   544(AX), Y3
+	VMOVDQU   1056(AX), Y4
+	VMOVDQU   1568(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, DI
 	MOVL      DI, R8
-	SHLQ      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y14
+	SHLL      $0x05, R8
+	VMOVDQU   (CX)(R8*1), Y10
 	POPCNTL   DI, DI
-	VPERMD    1024(AX)(BX*4), Y14, Y15
-	VPBLENDVB Y13, Y15, Y6, Y6
-	VPERMD    17344(AX)(BX*4), Y14, Y15
-	VPBLENDVB Y13, Y15, Y7, Y7
-	VPERMD    33664(AX)(BX*4), Y14, Y14
-	VPBLENDVB Y13, Y14, Y8, Y8
-	VPOR      Y6, Y7, Y14
-	VPOR      Y8, Y14, Y14
-	VPANDN    (DX), Y14, Y14
-	VPAND     Y13, Y14, Y14
-	VPOR      Y14, Y9, Y9
-	ADDQ      DI, BX
-	VPOR      Y10, Y12, Y13
-	VPOR      Y11, Y13, Y13
-	VPANDN    32(DX), Y13, Y13
-	VPADDD    Y12, Y12, Y12
-	VPSRLD    $0x01, Y11, Y11
-	VPOR      Y10, Y12, Y12
-	VPOR      Y11, Y12, Y12
-	VPANDN    64(DX), Y12, Y12
-	VPANDN    224(DX), Y10, Y10
-	VPOR      Y13, Y12, Y11
-	VPXOR     Y10, Y11, Y11
-	VPADDD    Y10, Y10, Y14
-	VPAND     Y10, Y14, Y14
-	VPOR      Y14, Y11, Y11
-	VPCMPEQD  Y0, Y11, Y11
-	VPAND     Y13, Y12, Y14
-	VPXOR     Y10, Y14, Y14
-	VPCMPEQD  Y0, Y14, Y14
-	VPMINUD   Y13, Y12, Y13
-	VPCMPEQD  Y0, Y13, Y13
-	VPANDN    Y11, Y13, Y13
-	VPSUBD    Y13, Y1, Y1
-	VPAND     Y14, Y13, Y13
-	VPSUBD    Y13, Y1, Y1
+	LEAQ      (BX)(DI*1), DI
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      DI, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 32(AX)
+	VMOVDQU   Y3, 544(AX)
+	VMOVDQU   Y4, 1056(AX)
+	VMOVDQU   Y5, 1568(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPADDD    Y4, Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   64(AX), Y2
+	VMOVDQU   576(AX), Y3
+	VMOVDQU   1088(AX), Y4
+	VMOVDQU   1600(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, DI
+	MOVL      DI, R8
+	SHLL      $0x05, R8
+	VMOVDQU   (CX)(R8*1), Y10
+	POPCNTL   DI, DI
+	LEAQ      (BX)(DI*1), DI
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      DI, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 64(AX)
+	VMOVDQU   Y3, 576(AX)
+	VMOVDQU   Y4, 1088(AX)
+	VMOVDQU   Y5, 1600(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPADDD    Y4, Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   96(AX), Y2
+	VMOVDQU   608(AX), Y3
+	VMOVDQU   1120(AX), Y4
+	VMOVDQU   1632(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, DI
+	MOVL      DI, R8
+	SHLL      $0x05, R8
+	VMOVDQU   (CX)(R8*1), Y10
+	POPCNTL   DI, DI
+	LEAQ      (BX)(DI*1), DI
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      DI, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 96(AX)
+	VMOVDQU   Y3, 608(AX)
+	VMOVDQU   Y4, 1120(AX)
+	VMOVDQU   Y5, 1632(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPADDD    Y8, Y8, Y8
+	VPSRLD    $0x01, Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPADDD    Y4, Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
 	CMPQ      BX, SI
 	CMOVQGT   SI, BX
 	CMPQ      BX, SI
 	JNE       dry
-	VMOVDQA   Y5, Y10
-	VPOR      Y9, Y10, Y10
-	VPTEST    Y10, Y10
+	VPXOR     Y2, Y2, Y2
+	VMOVDQU   1536(AX), Y3
+	VPOR      Y3, Y2, Y2
+	VMOVDQU   1568(AX), Y3
+	VPOR      Y3, Y2, Y2
+	VMOVDQU   1600(AX), Y3
+	VPOR      Y3, Y2, Y2
+	VMOVDQU   1632(AX), Y3
+	VPOR      Y3, Y2, Y2
+	VPTEST    Y2, Y2
 	JNE       dry
 
 done:
-	VMOVDQU Y2, (AX)
-	VMOVDQU Y3, 256(AX)
-	VMOVDQU Y4, 512(AX)
-	VMOVDQU Y5, 768(AX)
-	VMOVDQU Y6, 32(AX)
-	VMOVDQU Y7, 288(AX)
-	VMOVDQU Y8, 544(AX)
-	VMOVDQU Y9, 800(AX)
-	SUBQ    BX, SI
-	MOVQ    SI, 49984(AX)
-	XORL    CX, CX
-	JMP     moved
+	SUBQ BX, SI
+	MOVQ SI, 50816(AX)
+	XORL CX, CX
+	JMP  moved
 
 move:
-	VMOVDQU 1024(AX)(BX*4), Y0
-	VMOVDQU Y0, 1024(AX)(CX*4)
-	VMOVDQU 17344(AX)(BX*4), Y0
-	VMOVDQU Y0, 17344(AX)(CX*4)
-	VMOVDQU 33664(AX)(BX*4), Y0
-	VMOVDQU Y0, 33664(AX)(CX*4)
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(CX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(CX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(CX*4)
 	ADDQ    $0x08, BX
 	ADDQ    $0x08, CX
 
@@ -296,148 +10037,855 @@ moved:
 	MOVQ         AX, ret+32(FP)
 	RET
 
-// func avx2Rows3(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// func avx2x32Rows2Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Rows3(SB), NOSPLIT, $0-40
-	MOVQ    from+0(FP), AX
-	MOVQ    to+8(FP), CX
-	MOVQ    masks+16(FP), DX
-	XORL    BX, BX
-	MOVQ    49984(AX), DI
-	MOVQ    49984(CX), SI
-	VPXOR   Y0, Y0, Y0
-	LEAQ    ·expandPerm+0(SB), R8
-	LEAQ    ·compressPerm+0(SB), R9
-	VMOVDQU (AX), Y1
-	VMOVDQU 256(AX), Y2
-	VMOVDQU 512(AX), Y3
-	VMOVDQU 768(AX), Y4
-	VMOVDQU 32(AX), Y5
-	VMOVDQU 288(AX), Y6
-	VMOVDQU 544(AX), Y7
-	VMOVDQU 800(AX), Y8
-	MOVB    flush+24(FP), R10
-	TESTB   R10, R10
-	JNE     flush
-	LEAQ    -16(DI), R10
-	JMP     check
+TEXT ·avx2x32Rows2Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), SI
+	MOVQ  50816(CX), CX
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), CX
+	VPXOR Y1, Y1, Y1
+	MOVB  flush+24(FP), DI
+	TESTB DI, DI
+	JNE   flush
+	LEAQ  -32(SI), DI
+	JMP   check
 
 more:
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R11
-	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
-	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x02, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    96(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
-	XORL      $0x000000ff, R11
-	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
-	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R11
-	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
-	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x02, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    96(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
-	XORL      $0x000000ff, R11
-	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
-	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
+	VMOVDQU   (AX), Y2
+	VMOVDQU   512(AX), Y3
+	VMOVDQU   1024(AX), Y4
+	VMOVDQU   1536(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPSLLVD   512(DX), Y8, Y8
+	VPSRLVD   576(DX), Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, R8
+	MOVL      R8, R9
+	SHLL      $0x05, R9
+	VMOVDQU   (CX)(R9*1), Y10
+	POPCNTL   R8, R8
+	LEAQ      (BX)(R8*1), R8
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      R8, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, (AX)
+	VMOVDQU   Y3, 512(AX)
+	VMOVDQU   Y4, 1024(AX)
+	VMOVDQU   Y5, 1536(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPSLLVD   640(DX), Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   32(AX), Y2
+	VMOVDQU   544(AX), Y3
+	VMOVDQU   1056(AX), Y4
+	VMOVDQU   1568(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPSLLVD   512(DX), Y8, Y8
+	VPSRLVD   576(DX), Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, R8
+	MOVL      R8, R9
+	SHLL      $0x05, R9
+	VMOVDQU   (CX)(R9*1), Y10
+	POPCNTL   R8, R8
+	LEAQ      (BX)(R8*1), R8
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      R8, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 32(AX)
+	VMOVDQU   Y3, 544(AX)
+	VMOVDQU   Y4, 1056(AX)
+	VMOVDQU   Y5, 1568(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPSLLVD   640(DX), Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   64(AX), Y2
+	VMOVDQU   576(AX), Y3
+	VMOVDQU   1088(AX), Y4
+	VMOVDQU   1600(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPSLLVD   512(DX), Y8, Y8
+	VPSRLVD   576(DX), Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, R8
+	MOVL      R8, R9
+	SHLL      $0x05, R9
+	VMOVDQU   (CX)(R9*1), Y10
+	POPCNTL   R8, R8
+	LEAQ      (BX)(R8*1), R8
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      R8, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 64(AX)
+	VMOVDQU   Y3, 576(AX)
+	VMOVDQU   Y4, 1088(AX)
+	VMOVDQU   Y5, 1600(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPSLLVD   640(DX), Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   96(AX), Y2
+	VMOVDQU   608(AX), Y3
+	VMOVDQU   1120(AX), Y4
+	VMOVDQU   1632(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPSLLVD   512(DX), Y8, Y8
+	VPSRLVD   576(DX), Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, R8
+	MOVL      R8, R9
+	SHLL      $0x05, R9
+	VMOVDQU   (CX)(R9*1), Y10
+	POPCNTL   R8, R8
+	LEAQ      (BX)(R8*1), R8
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      R8, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 96(AX)
+	VMOVDQU   Y3, 608(AX)
+	VMOVDQU   Y4, 1120(AX)
+	VMOVDQU   Y5, 1632(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPSLLVD   640(DX), Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
 
 check:
-	CMPQ SI, $0x00000f70
+	CMPQ BX, DI
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2048(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2080(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2112(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2144(AX)(SI*4)
+
+dry:
+	VMOVDQU   (AX), Y2
+	VMOVDQU   512(AX), Y3
+	VMOVDQU   1024(AX), Y4
+	VMOVDQU   1536(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPSLLVD   512(DX), Y8, Y8
+	VPSRLVD   576(DX), Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, DI
+	MOVL      DI, R8
+	SHLL      $0x05, R8
+	VMOVDQU   (CX)(R8*1), Y10
+	POPCNTL   DI, DI
+	LEAQ      (BX)(DI*1), DI
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      DI, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, (AX)
+	VMOVDQU   Y3, 512(AX)
+	VMOVDQU   Y4, 1024(AX)
+	VMOVDQU   Y5, 1536(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPSLLVD   640(DX), Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   32(AX), Y2
+	VMOVDQU   544(AX), Y3
+	VMOVDQU   1056(AX), Y4
+	VMOVDQU   1568(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPSLLVD   512(DX), Y8, Y8
+	VPSRLVD   576(DX), Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, DI
+	MOVL      DI, R8
+	SHLL      $0x05, R8
+	VMOVDQU   (CX)(R8*1), Y10
+	POPCNTL   DI, DI
+	LEAQ      (BX)(DI*1), DI
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      DI, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 32(AX)
+	VMOVDQU   Y3, 544(AX)
+	VMOVDQU   Y4, 1056(AX)
+	VMOVDQU   Y5, 1568(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPSLLVD   640(DX), Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   64(AX), Y2
+	VMOVDQU   576(AX), Y3
+	VMOVDQU   1088(AX), Y4
+	VMOVDQU   1600(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPSLLVD   512(DX), Y8, Y8
+	VPSRLVD   576(DX), Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, DI
+	MOVL      DI, R8
+	SHLL      $0x05, R8
+	VMOVDQU   (CX)(R8*1), Y10
+	POPCNTL   DI, DI
+	LEAQ      (BX)(DI*1), DI
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      DI, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 64(AX)
+	VMOVDQU   Y3, 576(AX)
+	VMOVDQU   Y4, 1088(AX)
+	VMOVDQU   Y5, 1600(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPSLLVD   640(DX), Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VMOVDQU   96(AX), Y2
+	VMOVDQU   608(AX), Y3
+	VMOVDQU   1120(AX), Y4
+	VMOVDQU   1632(AX), Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPADDD    Y5, Y6, Y6
+	VPANDN    Y5, Y6, Y7
+	VPAND     Y5, Y6, Y5
+	VPOR      Y2, Y7, Y6
+	VPOR      Y3, Y7, Y8
+	VPOR      Y4, Y7, Y7
+	VPSLLVD   512(DX), Y8, Y8
+	VPSRLVD   576(DX), Y7, Y7
+	VPCMPEQD  Y0, Y5, Y9
+	VMOVMSKPS Y9, DI
+	MOVL      DI, R8
+	SHLL      $0x05, R8
+	VMOVDQU   (CX)(R8*1), Y10
+	POPCNTL   DI, DI
+	LEAQ      (BX)(DI*1), DI
+	VPERMD    2048(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y2, Y2
+	VPERMD    18304(AX)(BX*4), Y10, Y11
+	VPBLENDVB Y9, Y11, Y3, Y3
+	VPERMD    34560(AX)(BX*4), Y10, Y10
+	VPBLENDVB Y9, Y10, Y4, Y4
+	MOVQ      DI, BX
+	VPOR      Y2, Y3, Y10
+	VPOR      Y4, Y10, Y10
+	VPANDN    (DX), Y10, Y10
+	VPAND     Y9, Y10, Y10
+	VPOR      Y10, Y5, Y5
+	VMOVDQU   Y2, 96(AX)
+	VMOVDQU   Y3, 608(AX)
+	VMOVDQU   Y4, 1120(AX)
+	VMOVDQU   Y5, 1632(AX)
+	VPOR      Y6, Y8, Y2
+	VPOR      Y7, Y2, Y2
+	VPANDN    64(DX), Y2, Y2
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
+	VPOR      Y6, Y8, Y3
+	VPOR      Y7, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPANDN    448(DX), Y6, Y4
+	VPOR      Y2, Y3, Y5
+	VPXOR     Y4, Y5, Y5
+	VPSLLVD   640(DX), Y4, Y6
+	VPAND     Y4, Y6, Y6
+	VPOR      Y6, Y5, Y5
+	VPCMPEQD  Y0, Y5, Y5
+	VPAND     Y2, Y3, Y6
+	VPXOR     Y4, Y6, Y6
+	VPCMPEQD  Y0, Y6, Y6
+	VPMINUD   Y2, Y3, Y2
+	VPCMPEQD  Y0, Y2, Y2
+	VPANDN    Y5, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	VPAND     Y6, Y2, Y2
+	VPSUBD    Y2, Y1, Y1
+	CMPQ      BX, SI
+	CMOVQGT   SI, BX
+	CMPQ      BX, SI
+	JNE       dry
+	VPXOR     Y2, Y2, Y2
+	VMOVDQU   1536(AX), Y3
+	VPOR      Y3, Y2, Y2
+	VMOVDQU   1568(AX), Y3
+	VPOR      Y3, Y2, Y2
+	VMOVDQU   1600(AX), Y3
+	VPOR      Y3, Y2, Y2
+	VMOVDQU   1632(AX), Y3
+	VPOR      Y3, Y2, Y2
+	VPTEST    Y2, Y2
+	JNE       dry
+
+done:
+	SUBQ BX, SI
+	MOVQ SI, 50816(AX)
+	XORL CX, CX
+	JMP  moved
+
+move:
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(CX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(CX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(CX*4)
+	ADDQ    $0x08, BX
+	ADDQ    $0x08, CX
+
+moved:
+	CMPQ         CX, SI
+	JLT          move
+	VEXTRACTI128 $0x01, Y1, X0
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, AX
+	VZEROUPPER
+	MOVQ         AX, ret+32(FP)
+	RET
+
+// func avx2x32Rows3(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x32Rows3(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
 	JA   done
 	CMPQ BX, R10
 	JLE  more
@@ -445,330 +10893,609 @@ check:
 
 	// Idle states follow the last state, for lanes that find no other.
 flush:
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1024(AX)(DI*4)
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1056(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
 
 dry:
-	CMPQ      SI, $0x00000f70
+	CMPQ      SI, $0x00000ee0
 	JA        done
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R10
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x02, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    96(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
 	XORL      $0x000000ff, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x02, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    96(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
 	XORL      $0x000000ff, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
 	CMPQ      BX, DI
 	CMOVQGT   DI, BX
 	CMPQ      BX, DI
 	JNE       dry
-	VMOVDQA   Y4, Y9
-	VPOR      Y8, Y9, Y9
-	VPTEST    Y9, Y9
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
 	JNE       dry
 
 done:
-	VMOVDQU Y1, (AX)
-	VMOVDQU Y2, 256(AX)
-	VMOVDQU Y3, 512(AX)
-	VMOVDQU Y4, 768(AX)
-	VMOVDQU Y5, 32(AX)
-	VMOVDQU Y6, 288(AX)
-	VMOVDQU Y7, 544(AX)
-	VMOVDQU Y8, 800(AX)
-	SUBQ    BX, DI
-	MOVQ    DI, 49984(AX)
-	XORL    DX, DX
-	JMP     moved
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
 
 move:
-	VMOVDQU 1024(AX)(BX*4), Y0
-	VMOVDQU Y0, 1024(AX)(DX*4)
-	VMOVDQU 17344(AX)(BX*4), Y0
-	VMOVDQU Y0, 17344(AX)(DX*4)
-	VMOVDQU 33664(AX)(BX*4), Y0
-	VMOVDQU Y0, 33664(AX)(DX*4)
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
 	ADDQ    $0x08, BX
 	ADDQ    $0x08, DX
 
 moved:
 	CMPQ DX, DI
 	JLT  move
-	MOVQ SI, 49984(CX)
+	MOVQ SI, 50816(CX)
 	XORL AX, AX
 	VZEROUPPER
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx2Rows4(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// func avx2x32Rows3Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Rows4(SB), NOSPLIT, $0-40
-	MOVQ    from+0(FP), AX
-	MOVQ    to+8(FP), CX
-	MOVQ    masks+16(FP), DX
-	XORL    BX, BX
-	MOVQ    49984(AX), DI
-	MOVQ    49984(CX), SI
-	VPXOR   Y0, Y0, Y0
-	LEAQ    ·expandPerm+0(SB), R8
-	LEAQ    ·compressPerm+0(SB), R9
-	VMOVDQU (AX), Y1
-	VMOVDQU 256(AX), Y2
-	VMOVDQU 512(AX), Y3
-	VMOVDQU 768(AX), Y4
-	VMOVDQU 32(AX), Y5
-	VMOVDQU 288(AX), Y6
-	VMOVDQU 544(AX), Y7
-	VMOVDQU 800(AX), Y8
-	MOVB    flush+24(FP), R10
-	TESTB   R10, R10
-	JNE     flush
-	LEAQ    -16(DI), R10
-	JMP     check
+TEXT ·avx2x32Rows3Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
 
 more:
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R11
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
 	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPOR      Y9, Y12, Y13
-	VPADDD    Y11, Y11, Y14
-	VPSRLD    $0x01, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    64(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPMINUD   Y15, Y12, Y12
-	VPADDD    Y14, Y14, Y14
-	VPSRLD    $0x02, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    96(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPADDD    Y14, Y14, Y14
-	VPSRLD    $0x03, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    128(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPANDN    224(DX), Y13, Y13
-	VPCMPEQD  Y0, Y12, Y12
-	VPOR      Y13, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
 	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
 	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPOR      Y9, Y12, Y13
-	VPADDD    Y11, Y11, Y14
-	VPSRLD    $0x01, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    64(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPMINUD   Y15, Y12, Y12
-	VPADDD    Y14, Y14, Y14
-	VPSRLD    $0x02, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    96(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPADDD    Y14, Y14, Y14
-	VPSRLD    $0x03, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    128(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPANDN    224(DX), Y13, Y13
-	VPCMPEQD  Y0, Y12, Y12
-	VPOR      Y13, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
 	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
 
 check:
-	CMPQ SI, $0x00000f70
+	CMPQ SI, $0x00000ee0
 	JA   done
 	CMPQ BX, R10
 	JLE  more
@@ -776,354 +11503,649 @@ check:
 
 	// Idle states follow the last state, for lanes that find no other.
 flush:
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1024(AX)(DI*4)
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1056(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
 
 dry:
-	CMPQ      SI, $0x00000f70
+	CMPQ      SI, $0x00000ee0
 	JA        done
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R10
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPOR      Y9, Y12, Y13
-	VPADDD    Y11, Y11, Y14
-	VPSRLD    $0x01, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    64(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPMINUD   Y15, Y12, Y12
-	VPADDD    Y14, Y14, Y14
-	VPSRLD    $0x02, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    96(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPADDD    Y14, Y14, Y14
-	VPSRLD    $0x03, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    128(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPANDN    224(DX), Y13, Y13
-	VPCMPEQD  Y0, Y12, Y12
-	VPOR      Y13, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPOR      Y9, Y12, Y13
-	VPADDD    Y11, Y11, Y14
-	VPSRLD    $0x01, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    64(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPMINUD   Y15, Y12, Y12
-	VPADDD    Y14, Y14, Y14
-	VPSRLD    $0x02, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    96(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPADDD    Y14, Y14, Y14
-	VPSRLD    $0x03, Y10, Y15
-	VPOR      Y14, Y15, Y15
-	VPOR      Y9, Y15, Y15
-	VPANDN    128(DX), Y15, Y15
-	VPOR      Y15, Y13, Y13
-	VPANDN    224(DX), Y13, Y13
-	VPCMPEQD  Y0, Y12, Y12
-	VPOR      Y13, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
 	CMPQ      BX, DI
 	CMOVQGT   DI, BX
 	CMPQ      BX, DI
 	JNE       dry
-	VMOVDQA   Y4, Y9
-	VPOR      Y8, Y9, Y9
-	VPTEST    Y9, Y9
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
 	JNE       dry
 
 done:
-	VMOVDQU Y1, (AX)
-	VMOVDQU Y2, 256(AX)
-	VMOVDQU Y3, 512(AX)
-	VMOVDQU Y4, 768(AX)
-	VMOVDQU Y5, 32(AX)
-	VMOVDQU Y6, 288(AX)
-	VMOVDQU Y7, 544(AX)
-	VMOVDQU Y8, 800(AX)
-	SUBQ    BX, DI
-	MOVQ    DI, 49984(AX)
-	XORL    DX, DX
-	JMP     moved
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
 
 move:
-	VMOVDQU 1024(AX)(BX*4), Y0
-	VMOVDQU Y0, 1024(AX)(DX*4)
-	VMOVDQU 17344(AX)(BX*4), Y0
-	VMOVDQU Y0, 17344(AX)(DX*4)
-	VMOVDQU 33664(AX)(BX*4), Y0
-	VMOVDQU Y0, 33664(AX)(DX*4)
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
 	ADDQ    $0x08, BX
 	ADDQ    $0x08, DX
 
 moved:
 	CMPQ DX, DI
 	JLT  move
-	MOVQ SI, 49984(CX)
+	MOVQ SI, 50816(CX)
 	XORL AX, AX
 	VZEROUPPER
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx2Rows5(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// func avx2x32Rows4(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Rows5(SB), NOSPLIT, $0-40
-	MOVQ    from+0(FP), AX
-	MOVQ    to+8(FP), CX
-	MOVQ    masks+16(FP), DX
-	XORL    BX, BX
-	MOVQ    49984(AX), DI
-	MOVQ    49984(CX), SI
-	VPXOR   Y0, Y0, Y0
-	LEAQ    ·expandPerm+0(SB), R8
-	LEAQ    ·compressPerm+0(SB), R9
-	VMOVDQU (AX), Y1
-	VMOVDQU 256(AX), Y2
-	VMOVDQU 512(AX), Y3
-	VMOVDQU 768(AX), Y4
-	VMOVDQU 32(AX), Y5
-	VMOVDQU 288(AX), Y6
-	VMOVDQU 544(AX), Y7
-	VMOVDQU 800(AX), Y8
-	MOVB    flush+24(FP), R10
-	TESTB   R10, R10
-	JNE     flush
-	LEAQ    -16(DI), R10
-	JMP     check
+TEXT ·avx2x32Rows4(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
 
 more:
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R11
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
 	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x02, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    96(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x03, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    128(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x04, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    160(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
-	XORL      $0x000000ff, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPADDD    Y7, Y7, Y3
+	VPSRLD    $0x01, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x02, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x03, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
 	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
 	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x02, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    96(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x03, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    128(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x04, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    160(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
-	XORL      $0x000000ff, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPADDD    Y7, Y7, Y3
+	VPSRLD    $0x01, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x02, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x03, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
 	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPADDD    Y7, Y7, Y3
+	VPSRLD    $0x01, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x02, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x03, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPADDD    Y7, Y7, Y3
+	VPSRLD    $0x01, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x02, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x03, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
 
 check:
-	CMPQ SI, $0x00000f70
+	CMPQ SI, $0x00000ee0
 	JA   done
 	CMPQ BX, R10
 	JLE  more
@@ -1131,336 +12153,689 @@ check:
 
 	// Idle states follow the last state, for lanes that find no other.
 flush:
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1024(AX)(DI*4)
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1056(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
 
 dry:
-	CMPQ      SI, $0x00000f70
+	CMPQ      SI, $0x00000ee0
 	JA        done
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R10
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x02, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    96(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x03, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    128(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x04, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    160(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
-	XORL      $0x000000ff, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPADDD    Y7, Y7, Y3
+	VPSRLD    $0x01, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x02, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x03, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x02, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    96(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x03, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    128(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPADDD    Y13, Y13, Y13
-	VPSRLD    $0x04, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    160(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
-	XORL      $0x000000ff, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPADDD    Y7, Y7, Y3
+	VPSRLD    $0x01, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x02, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x03, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPADDD    Y7, Y7, Y3
+	VPSRLD    $0x01, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x02, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x03, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPADDD    Y7, Y7, Y3
+	VPSRLD    $0x01, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x02, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPADDD    Y3, Y3, Y3
+	VPSRLD    $0x03, Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
 	CMPQ      BX, DI
 	CMOVQGT   DI, BX
 	CMPQ      BX, DI
 	JNE       dry
-	VMOVDQA   Y4, Y9
-	VPOR      Y8, Y9, Y9
-	VPTEST    Y9, Y9
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
 	JNE       dry
 
 done:
-	VMOVDQU Y1, (AX)
-	VMOVDQU Y2, 256(AX)
-	VMOVDQU Y3, 512(AX)
-	VMOVDQU Y4, 768(AX)
-	VMOVDQU Y5, 32(AX)
-	VMOVDQU Y6, 288(AX)
-	VMOVDQU Y7, 544(AX)
-	VMOVDQU Y8, 800(AX)
-	SUBQ    BX, DI
-	MOVQ    DI, 49984(AX)
-	XORL    DX, DX
-	JMP     moved
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
 
 move:
-	VMOVDQU 1024(AX)(BX*4), Y0
-	VMOVDQU Y0, 1024(AX)(DX*4)
-	VMOVDQU 17344(AX)(BX*4), Y0
-	VMOVDQU Y0, 17344(AX)(DX*4)
-	VMOVDQU 33664(AX)(BX*4), Y0
-	VMOVDQU Y0, 33664(AX)(DX*4)
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
 	ADDQ    $0x08, BX
 	ADDQ    $0x08, DX
 
 moved:
 	CMPQ DX, DI
 	JLT  move
-	MOVQ SI, 49984(CX)
+	MOVQ SI, 50816(CX)
 	XORL AX, AX
 	VZEROUPPER
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx2Rows6(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// func avx2x32Rows4Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Rows6(SB), NOSPLIT, $0-40
-	MOVQ    from+0(FP), AX
-	MOVQ    to+8(FP), CX
-	MOVQ    masks+16(FP), DX
-	XORL    BX, BX
-	MOVQ    49984(AX), DI
-	MOVQ    49984(CX), SI
-	VPXOR   Y0, Y0, Y0
-	LEAQ    ·expandPerm+0(SB), R8
-	LEAQ    ·compressPerm+0(SB), R9
-	VMOVDQU (AX), Y1
-	VMOVDQU 256(AX), Y2
-	VMOVDQU 512(AX), Y3
-	VMOVDQU 768(AX), Y4
-	VMOVDQU 32(AX), Y5
-	VMOVDQU 288(AX), Y6
-	VMOVDQU 544(AX), Y7
-	VMOVDQU 800(AX), Y8
-	MOVB    flush+24(FP), R10
-	TESTB   R10, R10
-	JNE     flush
-	LEAQ    -16(DI), R10
-	JMP     check
+TEXT ·avx2x32Rows4Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
 
 more:
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R11
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
 	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VMOVDQU   256(DX), Y14
-	VPSLLVD   Y14, Y11, Y13
-	VPSRLVD   Y14, Y10, Y14
-	VPOR      Y9, Y13, Y13
-	VPOR      Y14, Y13, Y13
-	VPANDN    192(DX), Y13, Y13
-	VPMINUD   Y13, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
-	XORL      $0x000000ff, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPSLLVD   640(DX), Y7, Y3
+	VPSRLVD   704(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y3
+	VPSRLVD   832(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   896(DX), Y7, Y3
+	VPSRLVD   960(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
 	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
 	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VMOVDQU   256(DX), Y14
-	VPSLLVD   Y14, Y11, Y13
-	VPSRLVD   Y14, Y10, Y14
-	VPOR      Y9, Y13, Y13
-	VPOR      Y14, Y13, Y13
-	VPANDN    192(DX), Y13, Y13
-	VPMINUD   Y13, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
-	XORL      $0x000000ff, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPSLLVD   640(DX), Y7, Y3
+	VPSRLVD   704(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y3
+	VPSRLVD   832(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   896(DX), Y7, Y3
+	VPSRLVD   960(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
 	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPSLLVD   640(DX), Y7, Y3
+	VPSRLVD   704(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y3
+	VPSRLVD   832(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   896(DX), Y7, Y3
+	VPSRLVD   960(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPSLLVD   640(DX), Y7, Y3
+	VPSRLVD   704(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y3
+	VPSRLVD   832(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   896(DX), Y7, Y3
+	VPSRLVD   960(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
 
 check:
-	CMPQ SI, $0x00000f70
+	CMPQ SI, $0x00000ee0
 	JA   done
 	CMPQ BX, R10
 	JLE  more
@@ -1468,300 +12843,697 @@ check:
 
 	// Idle states follow the last state, for lanes that find no other.
 flush:
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1024(AX)(DI*4)
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1056(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
 
 dry:
-	CMPQ      SI, $0x00000f70
+	CMPQ      SI, $0x00000ee0
 	JA        done
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R10
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VMOVDQU   256(DX), Y14
-	VPSLLVD   Y14, Y11, Y13
-	VPSRLVD   Y14, Y10, Y14
-	VPOR      Y9, Y13, Y13
-	VPOR      Y14, Y13, Y13
-	VPANDN    192(DX), Y13, Y13
-	VPMINUD   Y13, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
-	XORL      $0x000000ff, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPSLLVD   640(DX), Y7, Y3
+	VPSRLVD   704(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y3
+	VPSRLVD   832(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   896(DX), Y7, Y3
+	VPSRLVD   960(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VMOVDQU   256(DX), Y14
-	VPSLLVD   Y14, Y11, Y13
-	VPSRLVD   Y14, Y10, Y14
-	VPOR      Y9, Y13, Y13
-	VPOR      Y14, Y13, Y13
-	VPANDN    192(DX), Y13, Y13
-	VPMINUD   Y13, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
-	XORL      $0x000000ff, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPSLLVD   640(DX), Y7, Y3
+	VPSRLVD   704(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y3
+	VPSRLVD   832(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   896(DX), Y7, Y3
+	VPSRLVD   960(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPSLLVD   640(DX), Y7, Y3
+	VPSRLVD   704(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y3
+	VPSRLVD   832(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   896(DX), Y7, Y3
+	VPSRLVD   960(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPOR      Y5, Y1, Y2
+	VPSLLVD   640(DX), Y7, Y3
+	VPSRLVD   704(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    128(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y3
+	VPSRLVD   832(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    192(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   896(DX), Y7, Y3
+	VPSRLVD   960(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    256(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPANDN    448(DX), Y2, Y2
+	VPCMPEQD  Y0, Y1, Y1
+	VPOR      Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
 	CMPQ      BX, DI
 	CMOVQGT   DI, BX
 	CMPQ      BX, DI
 	JNE       dry
-	VMOVDQA   Y4, Y9
-	VPOR      Y8, Y9, Y9
-	VPTEST    Y9, Y9
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
 	JNE       dry
 
 done:
-	VMOVDQU Y1, (AX)
-	VMOVDQU Y2, 256(AX)
-	VMOVDQU Y3, 512(AX)
-	VMOVDQU Y4, 768(AX)
-	VMOVDQU Y5, 32(AX)
-	VMOVDQU Y6, 288(AX)
-	VMOVDQU Y7, 544(AX)
-	VMOVDQU Y8, 800(AX)
-	SUBQ    BX, DI
-	MOVQ    DI, 49984(AX)
-	XORL    DX, DX
-	JMP     moved
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
 
 move:
-	VMOVDQU 1024(AX)(BX*4), Y0
-	VMOVDQU Y0, 1024(AX)(DX*4)
-	VMOVDQU 17344(AX)(BX*4), Y0
-	VMOVDQU Y0, 17344(AX)(DX*4)
-	VMOVDQU 33664(AX)(BX*4), Y0
-	VMOVDQU Y0, 33664(AX)(DX*4)
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
 	ADDQ    $0x08, BX
 	ADDQ    $0x08, DX
 
 moved:
 	CMPQ DX, DI
 	JLT  move
-	MOVQ SI, 49984(CX)
+	MOVQ SI, 50816(CX)
 	XORL AX, AX
 	VZEROUPPER
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx2Rows10(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// func avx2x32Rows5(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
-TEXT ·avx2Rows10(SB), NOSPLIT, $0-40
-	MOVQ    from+0(FP), AX
-	MOVQ    to+8(FP), CX
-	MOVQ    masks+16(FP), DX
-	XORL    BX, BX
-	MOVQ    49984(AX), DI
-	MOVQ    49984(CX), SI
-	VPXOR   Y0, Y0, Y0
-	LEAQ    ·expandPerm+0(SB), R8
-	LEAQ    ·compressPerm+0(SB), R9
-	VMOVDQU (AX), Y1
-	VMOVDQU 256(AX), Y2
-	VMOVDQU 512(AX), Y3
-	VMOVDQU 768(AX), Y4
-	VMOVDQU 32(AX), Y5
-	VMOVDQU 288(AX), Y6
-	VMOVDQU 544(AX), Y7
-	VMOVDQU 800(AX), Y8
-	MOVB    flush+24(FP), R10
-	TESTB   R10, R10
-	JNE     flush
-	LEAQ    -16(DI), R10
-	JMP     check
+TEXT ·avx2x32Rows5(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
 
 more:
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R11
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
 	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
 	XORL      $0x000000ff, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
 	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R8)(R12*1), Y13
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
 	POPCNTL   R11, R11
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R11, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
 	XORL      $0x000000ff, R11
 	MOVL      R11, R12
-	SHLQ      $0x05, R12
-	VMOVDQU   (R9)(R12*1), Y12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
 	POPCNTL   R11, R11
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R11, SI
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
 
 check:
-	CMPQ SI, $0x00000f70
+	CMPQ SI, $0x00000ee0
 	JA   done
 	CMPQ BX, R10
 	JLE  more
@@ -1769,151 +13541,3416 @@ check:
 
 	// Idle states follow the last state, for lanes that find no other.
 flush:
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1024(AX)(DI*4)
-	VPCMPEQD Y9, Y9, Y9
-	VMOVDQU  Y9, 1056(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
 
 dry:
-	CMPQ      SI, $0x00000f70
+	CMPQ      SI, $0x00000ee0
 	JA        done
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y4, Y9, Y9
-	VPANDN    Y4, Y9, Y10
-	VPAND     Y4, Y9, Y4
-	VPOR      Y1, Y10, Y9
-	VPOR      Y2, Y10, Y11
-	VPOR      Y3, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y4, Y12
-	VMOVMSKPS Y12, R10
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y1, Y1
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y2, Y2
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y3, Y3
-	VPOR      Y1, Y2, Y13
-	VPOR      Y3, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y4, Y4
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
 	XORL      $0x000000ff, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
-	VPCMPEQD  Y9, Y9, Y9
-	VPADDD    Y8, Y9, Y9
-	VPANDN    Y8, Y9, Y10
-	VPAND     Y8, Y9, Y8
-	VPOR      Y5, Y10, Y9
-	VPOR      Y6, Y10, Y11
-	VPOR      Y7, Y10, Y10
-	VPADDD    Y11, Y11, Y11
-	VPSRLD    $0x01, Y10, Y10
-	VPCMPEQD  Y0, Y8, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y13
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
 	POPCNTL   R10, R10
-	VPERMD    1024(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y5, Y5
-	VPERMD    17344(AX)(BX*4), Y13, Y14
-	VPBLENDVB Y12, Y14, Y6, Y6
-	VPERMD    33664(AX)(BX*4), Y13, Y13
-	VPBLENDVB Y12, Y13, Y7, Y7
-	VPOR      Y5, Y6, Y13
-	VPOR      Y7, Y13, Y13
-	VPANDN    (DX), Y13, Y13
-	VPAND     Y12, Y13, Y13
-	VPOR      Y13, Y8, Y8
-	ADDQ      R10, BX
-	VPOR      Y9, Y11, Y12
-	VPOR      Y10, Y12, Y12
-	VPANDN    32(DX), Y12, Y12
-	VPADDD    Y11, Y11, Y13
-	VPSRLD    $0x01, Y10, Y14
-	VPOR      Y13, Y14, Y14
-	VPOR      Y9, Y14, Y14
-	VPANDN    64(DX), Y14, Y14
-	VPMINUD   Y14, Y12, Y12
-	VPCMPEQD  Y0, Y12, Y12
-	VMOVMSKPS Y12, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
 	XORL      $0x000000ff, R10
 	MOVL      R10, R11
-	SHLQ      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y12
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
 	POPCNTL   R10, R10
-	VPERMD    Y9, Y12, Y9
-	VMOVDQU   Y9, 1024(CX)(SI*4)
-	VPERMD    Y11, Y12, Y11
-	VMOVDQU   Y11, 17344(CX)(SI*4)
-	VPERMD    Y10, Y12, Y10
-	VMOVDQU   Y10, 33664(CX)(SI*4)
-	ADDQ      R10, SI
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x02, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
 	CMPQ      BX, DI
 	CMOVQGT   DI, BX
 	CMPQ      BX, DI
 	JNE       dry
-	VMOVDQA   Y4, Y9
-	VPOR      Y8, Y9, Y9
-	VPTEST    Y9, Y9
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
 	JNE       dry
 
 done:
-	VMOVDQU Y1, (AX)
-	VMOVDQU Y2, 256(AX)
-	VMOVDQU Y3, 512(AX)
-	VMOVDQU Y4, 768(AX)
-	VMOVDQU Y5, 32(AX)
-	VMOVDQU Y6, 288(AX)
-	VMOVDQU Y7, 544(AX)
-	VMOVDQU Y8, 800(AX)
-	SUBQ    BX, DI
-	MOVQ    DI, 49984(AX)
-	XORL    DX, DX
-	JMP     moved
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
 
 move:
-	VMOVDQU 1024(AX)(BX*4), Y0
-	VMOVDQU Y0, 1024(AX)(DX*4)
-	VMOVDQU 17344(AX)(BX*4), Y0
-	VMOVDQU Y0, 17344(AX)(DX*4)
-	VMOVDQU 33664(AX)(BX*4), Y0
-	VMOVDQU Y0, 33664(AX)(DX*4)
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
 	ADDQ    $0x08, BX
 	ADDQ    $0x08, DX
 
 moved:
 	CMPQ DX, DI
 	JLT  move
-	MOVQ SI, 49984(CX)
+	MOVQ SI, 50816(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x32Rows5Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x32Rows5Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1024(DX), Y7, Y2
+	VPSRLVD   1088(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1024(DX), Y7, Y2
+	VPSRLVD   1088(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1024(DX), Y7, Y2
+	VPSRLVD   1088(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1024(DX), Y7, Y2
+	VPSRLVD   1088(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+
+dry:
+	CMPQ      SI, $0x00000ee0
+	JA        done
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1024(DX), Y7, Y2
+	VPSRLVD   1088(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1024(DX), Y7, Y2
+	VPSRLVD   1088(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1024(DX), Y7, Y2
+	VPSRLVD   1088(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    192(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1024(DX), Y7, Y2
+	VPSRLVD   1088(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	CMPQ      BX, DI
+	CMOVQGT   DI, BX
+	CMPQ      BX, DI
+	JNE       dry
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
+	JNE       dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
+	ADDQ    $0x08, BX
+	ADDQ    $0x08, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 50816(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x32Rows6(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x32Rows6(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+
+dry:
+	CMPQ      SI, $0x00000ee0
+	JA        done
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	CMPQ      BX, DI
+	CMOVQGT   DI, BX
+	CMPQ      BX, DI
+	JNE       dry
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
+	JNE       dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
+	ADDQ    $0x08, BX
+	ADDQ    $0x08, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 50816(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x32Rows6Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x32Rows6Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+
+dry:
+	CMPQ      SI, $0x00000ee0
+	JA        done
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y5, Y2, Y2
+	VPOR      Y3, Y2, Y2
+	VPANDN    384(DX), Y2, Y2
+	VPMINUD   Y2, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	CMPQ      BX, DI
+	CMOVQGT   DI, BX
+	CMPQ      BX, DI
+	JNE       dry
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
+	JNE       dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
+	ADDQ    $0x08, BX
+	ADDQ    $0x08, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 50816(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x32Rows10(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x32Rows10(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+
+dry:
+	CMPQ      SI, $0x00000ee0
+	JA        done
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPADDD    Y7, Y7, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPADDD    Y7, Y7, Y2
+	VPSRLD    $0x01, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	CMPQ      BX, DI
+	CMOVQGT   DI, BX
+	CMPQ      BX, DI
+	JNE       dry
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
+	JNE       dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
+	ADDQ    $0x08, BX
+	ADDQ    $0x08, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 50816(CX)
+	XORL AX, AX
+	VZEROUPPER
+	MOVQ AX, ret+32(FP)
+	RET
+
+// func avx2x32Rows10Gaps(from *uint32, to *uint32, masks *uint32, flush bool) uint64
+// Requires: AVX, AVX2, CMOV, POPCNT
+TEXT ·avx2x32Rows10Gaps(SB), NOSPLIT, $0-40
+	MOVQ  from+0(FP), AX
+	MOVQ  to+8(FP), CX
+	MOVQ  masks+16(FP), DX
+	XORL  BX, BX
+	MOVQ  50816(AX), DI
+	MOVQ  50816(CX), SI
+	VPXOR Y0, Y0, Y0
+	LEAQ  ·expandPerm+0(SB), R8
+	LEAQ  ·compressPerm+0(SB), R9
+	MOVB  flush+24(FP), R10
+	TESTB R10, R10
+	JNE   flush
+	LEAQ  -32(DI), R10
+	JMP   check
+
+more:
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R8)(R12*1), Y9
+	POPCNTL   R11, R11
+	LEAQ      (BX)(R11*1), R11
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R11, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R11
+	XORL      $0x000000ff, R11
+	MOVL      R11, R12
+	SHLL      $0x05, R12
+	VMOVDQU   (R9)(R12*1), Y1
+	POPCNTL   R11, R11
+	LEAQ      (SI)(R11*1), R11
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R11, SI
+
+check:
+	CMPQ SI, $0x00000ee0
+	JA   done
+	CMPQ BX, R10
+	JLE  more
+	JMP  done
+
+	// Idle states follow the last state, for lanes that find no other.
+flush:
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+
+dry:
+	CMPQ      SI, $0x00000ee0
+	JA        done
+	VMOVDQU   (AX), Y1
+	VMOVDQU   512(AX), Y2
+	VMOVDQU   1024(AX), Y3
+	VMOVDQU   1536(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, (AX)
+	VMOVDQU   Y2, 512(AX)
+	VMOVDQU   Y3, 1024(AX)
+	VMOVDQU   Y4, 1536(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   32(AX), Y1
+	VMOVDQU   544(AX), Y2
+	VMOVDQU   1056(AX), Y3
+	VMOVDQU   1568(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 32(AX)
+	VMOVDQU   Y2, 544(AX)
+	VMOVDQU   Y3, 1056(AX)
+	VMOVDQU   Y4, 1568(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   64(AX), Y1
+	VMOVDQU   576(AX), Y2
+	VMOVDQU   1088(AX), Y3
+	VMOVDQU   1600(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 64(AX)
+	VMOVDQU   Y2, 576(AX)
+	VMOVDQU   Y3, 1088(AX)
+	VMOVDQU   Y4, 1600(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	VMOVDQU   96(AX), Y1
+	VMOVDQU   608(AX), Y2
+	VMOVDQU   1120(AX), Y3
+	VMOVDQU   1632(AX), Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPADDD    Y4, Y5, Y5
+	VPANDN    Y4, Y5, Y6
+	VPAND     Y4, Y5, Y4
+	VPOR      Y1, Y6, Y5
+	VPOR      Y2, Y6, Y7
+	VPOR      Y3, Y6, Y6
+	VPSLLVD   512(DX), Y7, Y7
+	VPSRLVD   576(DX), Y6, Y6
+	VPCMPEQD  Y0, Y4, Y8
+	VMOVMSKPS Y8, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R8)(R11*1), Y9
+	POPCNTL   R10, R10
+	LEAQ      (BX)(R10*1), R10
+	VPERMD    2048(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y1, Y1
+	VPERMD    18304(AX)(BX*4), Y9, Y10
+	VPBLENDVB Y8, Y10, Y2, Y2
+	VPERMD    34560(AX)(BX*4), Y9, Y9
+	VPBLENDVB Y8, Y9, Y3, Y3
+	MOVQ      R10, BX
+	VPOR      Y1, Y2, Y9
+	VPOR      Y3, Y9, Y9
+	VPANDN    (DX), Y9, Y9
+	VPAND     Y8, Y9, Y9
+	VPOR      Y9, Y4, Y4
+	VMOVDQU   Y1, 96(AX)
+	VMOVDQU   Y2, 608(AX)
+	VMOVDQU   Y3, 1120(AX)
+	VMOVDQU   Y4, 1632(AX)
+	VPOR      Y5, Y7, Y1
+	VPOR      Y6, Y1, Y1
+	VPANDN    64(DX), Y1, Y1
+	VPSLLVD   640(DX), Y7, Y2
+	VPSRLVD   704(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    128(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVMSKPS Y1, R10
+	XORL      $0x000000ff, R10
+	MOVL      R10, R11
+	SHLL      $0x05, R11
+	VMOVDQU   (R9)(R11*1), Y1
+	POPCNTL   R10, R10
+	LEAQ      (SI)(R10*1), R10
+	VPERMD    Y5, Y1, Y5
+	VMOVDQU   Y5, 2048(CX)(SI*4)
+	VPERMD    Y7, Y1, Y7
+	VMOVDQU   Y7, 18304(CX)(SI*4)
+	VPERMD    Y6, Y1, Y6
+	VMOVDQU   Y6, 34560(CX)(SI*4)
+	MOVQ      R10, SI
+	CMPQ      BX, DI
+	CMOVQGT   DI, BX
+	CMPQ      BX, DI
+	JNE       dry
+	VPXOR     Y1, Y1, Y1
+	VMOVDQU   1536(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1568(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1600(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VMOVDQU   1632(AX), Y2
+	VPOR      Y2, Y1, Y1
+	VPTEST    Y1, Y1
+	JNE       dry
+
+done:
+	SUBQ BX, DI
+	MOVQ DI, 50816(AX)
+	XORL DX, DX
+	JMP  moved
+
+move:
+	VMOVDQU 2048(AX)(BX*4), Y0
+	VMOVDQU Y0, 2048(AX)(DX*4)
+	VMOVDQU 18304(AX)(BX*4), Y0
+	VMOVDQU Y0, 18304(AX)(DX*4)
+	VMOVDQU 34560(AX)(BX*4), Y0
+	VMOVDQU Y0, 34560(AX)(DX*4)
+	ADDQ    $0x08, BX
+	ADDQ    $0x08, DX
+
+moved:
+	CMPQ DX, DI
+	JLT  move
+	MOVQ SI, 50816(CX)
 	XORL AX, AX
 	VZEROUPPER
 	MOVQ AX, ret+32(FP)

@@ -17,7 +17,13 @@ func Example() {
 	}
 	board := queens.FullBoard(8)
 	var pulse atomic.Uint64 // for observers of a long search
-	count, err := k.New().Count(context.Background(), &board, []queens.Prefix{{}}, &pulse)
-	fmt.Println(count, err)
-	// Output: 92 <nil>
+	err = k.WithCounter(func(c kernel.Counter) error {
+		count, err := c.Count(context.Background(), &board, []queens.Prefix{{}}, &pulse)
+		fmt.Println(count)
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// 92
+	// <nil>
 }

@@ -14,29 +14,30 @@ import (
 //
 // References: [Richards] M. Richards, "Backtracking algorithms in MCPL using bit
 // patterns and recursion", University of Cambridge TR 433, 1997.
-var generic = Kernel{Name: "generic", New: func() Counter { return new(genericCounter) }}
+var generic = Kernel{Name: "generic", New: func() (Counter, error) { return new(genericCounter), nil }}
 
-// pollFreeRows is the number of last rows that are searched without polling the context: few
+// pollRows is the number of last rows that are searched without polling the context: few
 // enough to take well under a millisecond, many enough to make polling free.
-const pollFreeRows = 10
+const pollRows = 10
 
 type genericCounter struct {
+	problems
 	ctx   context.Context
 	pulse *atomic.Uint64
-	board queens.Board
 }
 
 func (g *genericCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
-	g.ctx, g.pulse, g.board = ctx, pulse, *b
+	g.ctx, g.pulse = ctx, pulse
 	var found uint64
-	for _, p := range prefixes {
-		if ctx.Err() != nil {
-			break
-		}
-		if p.Row == b.N {
-			found++
-		} else {
-			found += g.search(p)
+	var buffer [queens.MaxN]openRow
+	g.start(b, prefixes)
+	for p, states := g.take(); len(states) > 0 && ctx.Err() == nil; p, states = g.take() {
+		rows, first := p.rows(buffer[:0]), p.first()
+		for _, s := range states {
+			if ctx.Err() != nil {
+				break
+			}
+			found += g.search(rows, s.below(first))
 		}
 	}
 	if ctx.Err() != nil {
@@ -45,36 +46,50 @@ func (g *genericCounter) Count(ctx context.Context, b *queens.Board, prefixes []
 	return found, nil
 }
 
-// search counts the completions of p. It stops early when the context ends.
-func (g *genericCounter) search(p queens.Prefix) uint64 {
+func (*genericCounter) LastKernel() string { return "generic" }
+func (*genericCounter) Close() error       { return nil }
+
+// search counts the completions of a state of the first row. It stops early when the context
+// ends.
+func (g *genericCounter) search(rows []openRow, s state) uint64 {
 	g.pulse.Add(1)
-	free := p.Free(&g.board)
-	if p.Row >= g.board.N-pollFreeRows {
-		return searchLast(g.board.Allow[p.Row+1:g.board.N], free, p.Cols, p.Left, p.Right)
+	if len(rows) <= pollRows {
+		return searchRows(rows, s)
 	}
 	var found uint64
+	free := rows[0].allow &^ (s.cols | s.left | s.right)
 	for ; free != 0 && g.ctx.Err() == nil; free &= free - 1 {
-		found += g.search(p.Place(&g.board, free&-free))
+		queen := free & -free
+		child := state{s.cols | queen, s.left | queen, s.right | queen}
+		found += g.search(rows[1:], child.below(int(rows[0].gap)))
 	}
 	return found
 }
 
-// searchLast counts the completions of a state whose row has the given free squares. below
-// holds the allow masks of the rows below. left may have bits beyond the board; the allow
-// masks have none there.
-func searchLast(below []uint32, free, cols, left, right uint32) uint64 {
-	if len(below) == 0 {
+// searchRows counts the completions of a state of the first row with a queen on each row.
+func searchRows(rows []openRow, s state) uint64 {
+	if len(rows) == 0 {
+		return 1
+	}
+	return searchFree(rows, rows[0].allow&^(s.cols|s.left|s.right), s.cols, s.left, s.right)
+}
+
+// searchFree counts the completions of a state that has the given free squares on the first
+// row.
+func searchFree(rows []openRow, free, cols, left, right uint32) uint64 {
+	if len(rows) == 1 {
 		return uint64(bits.OnesCount32(free))
 	}
 	var found uint64
+	gap, nextGap := rows[0].gap&31, rows[1].gap&31
 	for ; free != 0; free &= free - 1 {
 		queen := free & -free
-		c, l, r := cols|queen, (left|queen)<<1, (right|queen)>>1
-		next := below[0] &^ (c | l | r)
-		if len(below) == 1 {
+		c, l, r := cols|queen, (left|queen)<<gap, (right|queen)>>gap
+		next := rows[1].allow &^ (c | l | r)
+		if len(rows) == 2 {
 			found += uint64(bits.OnesCount32(next))
-		} else if next != 0 && below[1]&^(c|l<<1|r>>1) != 0 {
-			found += searchLast(below[1:], next, c, l, r)
+		} else if next != 0 && rows[2].allow&^(c|l<<nextGap|r>>nextGap) != 0 {
+			found += searchFree(rows[1:], next, c, l, r)
 		}
 	}
 	return found

@@ -7,7 +7,9 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -16,14 +18,34 @@ import (
 
 // Kernel is an implementation of the search.
 type Kernel struct {
-	// Name selects the kernel, and every result carries it.
+	// Name selects the kernel.
 	Name string
-	// New returns a Counter with the buffers that the kernel needs. Each thread uses a
-	// Counter of its own.
-	New func() Counter
+	// New returns a Counter with the buffers and devices that it needs. Each thread uses a
+	// Counter of its own, and closes it. The error says what the machine lacks; it need not
+	// name the kernel. See [Kernel.WithCounter].
+	New func() (Counter, error)
+
+	countsAs []string // what LastKernel may return, if not Name alone
+	fastTo   int      // the largest side for which Other chooses it; 0 is any
 }
 
-// Counter counts with one kernel, one call at a time.
+// WithCounter calls use with a new Counter, and then closes the Counter, all on the goroutine
+// of the caller. If New fails, it does not call use. The error joins those of New, use and
+// Close; it names the kernel where New or Close fails.
+func (k Kernel) WithCounter(use func(Counter) error) (err error) {
+	c, err := k.New()
+	if err != nil {
+		return fmt.Errorf("kernel %s: %w", k.Name, err)
+	}
+	defer func() {
+		if closeErr := c.Close(); closeErr != nil {
+			err = errors.Join(err, fmt.Errorf("close kernel %s: %w", k.Name, closeErr))
+		}
+	}()
+	return use(c)
+}
+
+// Counter counts with one kernel, one call of a method at a time.
 type Counter interface {
 	// Count returns the number of ways to complete the prefixes of board b with one queen
 	// on each remaining row. It does not allocate. It does not check the sum for overflow:
@@ -35,6 +57,14 @@ type Counter interface {
 	//
 	// The board and the prefixes must be valid; see their Validate methods.
 	Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
+	// LastKernel returns the name of the kernel that did the last Count without an error, or
+	// before any the Name of the Counter's kernel. The two differ if the kernel leaves some
+	// boards to another one. A result carries the name that LastKernel returns after its Count.
+	LastKernel() string
+	// Close frees what the Counter holds, also after a Count with an error. It is called once,
+	// and no other method after it. The error says what could not be freed; the counts until
+	// then are right all the same.
+	Close() error
 }
 
 // Auto is the name that selects the fastest kernel of this machine.
@@ -44,6 +74,9 @@ const Auto = "auto"
 func Available() []Kernel {
 	return append(vectorKernels(), generic)
 }
+
+// Reference returns the kernel that every machine can run: plain Go, without assembly.
+func Reference() Kernel { return generic }
 
 // Names returns the names that [Choose] accepts on this machine: Auto, then the kernels, the
 // fastest first.
@@ -68,4 +101,18 @@ func Choose(name string) (Kernel, error) {
 		}
 	}
 	return Kernel{}, fmt.Errorf("no kernel %q on this machine: it has %s", name, strings.Join(Names()[1:], ", "))
+}
+
+// Other returns the fastest kernel of this machine on boards of side n, of those that never
+// count as the kernel of that name: see LastKernel of [Counter]. It is not the fastest of all
+// where that is the same kernel. If this machine has no other kernel, Other returns the only
+// one.
+func Other(name string, n int) Kernel {
+	available := Available()
+	for _, k := range available {
+		if k.Name != name && !slices.Contains(k.countsAs, name) && (k.fastTo == 0 || n <= k.fastTo) {
+			return k
+		}
+	}
+	return available[len(available)-1]
 }

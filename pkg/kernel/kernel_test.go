@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -84,7 +85,7 @@ func BenchmarkKernel(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/n=%d", k.Name, n), func(b *testing.B) {
 				board := queens.FullBoard(n)
 				known, _ := queens.KnownTotal(n)
-				prefixes, counter := twoRows(&board), k.New()
+				prefixes, counter := twoRows(&board), kerneltest.NewCounter(b, k)
 				var pulse atomic.Uint64
 				for b.Loop() {
 					got, err := counter.Count(b.Context(), &board, prefixes, &pulse)
@@ -104,7 +105,7 @@ func BenchmarkKernel(b *testing.B) {
 func BenchmarkCancel(b *testing.B) {
 	for _, k := range kernel.Available() {
 		b.Run(k.Name, func(b *testing.B) {
-			board, counter := queens.FullBoard(20), k.New()
+			board, counter := queens.FullBoard(20), kerneltest.NewCounter(b, k)
 			var worst time.Duration
 			for b.Loop() {
 				ctx, cancel := context.WithCancel(b.Context())
@@ -148,4 +149,26 @@ func names() []string {
 		names = append(names, k.Name)
 	}
 	return names
+}
+
+// WithCounter returns the errors of use and of Close together, and closes the counter once even if
+// use panics.
+func TestWithCounter(t *testing.T) {
+	errUse, errClose := errors.New("use"), errors.New("close")
+	fake := kerneltest.Fake{CloseError: errClose}
+	k := fake.Kernel(t)
+	if err := k.WithCounter(func(kernel.Counter) error { return errUse }); !errors.Is(err, errUse) || !errors.Is(err, errClose) {
+		t.Errorf("error %v, want %v and %v", err, errUse, errClose)
+	}
+	func() {
+		defer func() {
+			if r := recover(); r != "a bug" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		_ = k.WithCounter(func(kernel.Counter) error { panic("a bug") })
+	}()
+	if made, open := fake.Made.Load(), fake.Open.Load(); made != 2 || open != 0 {
+		t.Errorf("%d counters are made and %d not closed, want 2 and 0", made, open)
+	}
 }

@@ -3,6 +3,8 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"math/bits"
+	"math/rand/v2"
 	"sync/atomic"
 
 	"nqueens/pkg/queens"
@@ -11,25 +13,67 @@ import (
 // SelfTestN is the side of the largest board that [SelfTest] counts.
 const SelfTestN = 12
 
+// wideSides are the sides of the boards that [SelfTest] counts from deep prefixes: a kernel may
+// count wide boards in another way.
+var wideSides = []int{20, 28}
+
 // SelfTest counts the full boards of side 1 to [SelfTestN] with kernel k and compares the
-// counts with the published totals. It takes milliseconds. A process calls it before it
+// counts with the published totals, and counts prefixes of wider boards and compares the counts
+// with those of the reference kernel. It takes milliseconds. A process calls it before it
 // counts, because the machine or the build may be broken although the test suite passed. The
-// error names the kernel, the side and both numbers, or is the cause of ctx.
+// error names the kernel, the side and both numbers, or is the cause of ctx, or an error of
+// [Kernel.WithCounter].
 func SelfTest(ctx context.Context, k Kernel) error {
-	counter := k.New()
+	return k.WithCounter(func(c Counter) error { return selfTest(ctx, k.Name, c) })
+}
+
+func selfTest(ctx context.Context, name string, c Counter) error {
+	const advice = "this machine or this build is broken, choose another kernel or machine"
 	var pulse atomic.Uint64
 	for n := 1; n <= SelfTestN; n++ {
 		board := queens.FullBoard(n)
-		got, err := counter.Count(ctx, &board, firstRows(&board), &pulse)
+		got, err := c.Count(ctx, &board, firstRows(&board), &pulse)
 		if err != nil {
 			return err
 		}
 		if known, _ := queens.KnownTotal(n); got != known.Uint64() {
-			return fmt.Errorf("kernel %s counts %d solutions for n = %d, the published total is %v: "+
-				"this machine or this build is broken, choose another kernel or machine", k.Name, got, n, known)
+			return fmt.Errorf("kernel %s counts %d solutions for n = %d, the published total is %v: %s", name, got, n, known, advice)
+		}
+	}
+	for _, n := range wideSides {
+		board := queens.FullBoard(n)
+		prefixes := deepPrefixes(&board)
+		got, err := c.Count(ctx, &board, prefixes, &pulse)
+		if err != nil {
+			return err
+		}
+		want, err := new(genericCounter).Count(ctx, &board, prefixes, &pulse)
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf("kernel %s counts %d completions of some prefixes for n = %d, kernel generic %d: %s", name, got, n, want, advice)
 		}
 	}
 	return nil
+}
+
+// deepPrefixes returns prefixes of a full board that leave nine rows, always the same.
+func deepPrefixes(b *queens.Board) (prefixes []queens.Prefix) {
+	for seed := range uint64(200) {
+		rng, p := rand.New(rand.NewPCG(seed, 0)), queens.Prefix{}
+		for p.Row < b.N-9 && p.Free(b) != 0 {
+			free := p.Free(b)
+			for range rng.IntN(bits.OnesCount32(free)) {
+				free &= free - 1
+			}
+			p = p.Place(b, free&-free)
+		}
+		if p.Row == b.N-9 {
+			prefixes = append(prefixes, p)
+		}
+	}
+	return prefixes
 }
 
 // firstRows returns all prefixes of two rows, or of one row on a board of side 1.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 )
 
@@ -39,6 +40,16 @@ func TestCheckOfAWrongKernel(t *testing.T) {
 	}
 }
 
+// A kernel that is wrong for wide boards only does not pass.
+func TestCheckOfAKernelWrongForWideBoards(t *testing.T) {
+	for _, n := range []int{20, 28} {
+		err := kernel.SelfTest(t.Context(), offByOne(n))
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("n = %d,", n)) {
+			t.Errorf("a kernel that is wrong for n = %d: error %v", n, err)
+		}
+	}
+}
+
 // A check that is no longer wanted ends with the reason, which is no verdict.
 func TestCheckEndsWithItsContext(t *testing.T) {
 	reason := errors.New("not wanted")
@@ -53,24 +64,42 @@ func TestCheckEndsWithItsContext(t *testing.T) {
 
 // offByOne returns a kernel that counts one solution too many on boards of side n.
 func offByOne(n int) kernel.Kernel {
-	return kernel.Kernel{Name: "wrong", New: func() kernel.Counter {
+	return kernel.Kernel{Name: "wrong", New: func() (kernel.Counter, error) {
 		right, err := kernel.Choose("generic")
 		if err != nil {
-			panic(err)
+			return nil, err
 		}
-		return wrongCounter{right.New(), n}
+		c, err := right.New()
+		return wrongCounter{c, n}, err
 	}}
 }
 
 type wrongCounter struct {
-	right kernel.Counter
-	n     int
+	kernel.Counter
+	n int
 }
 
 func (w wrongCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
-	found, err := w.right.Count(ctx, b, prefixes, pulse)
+	found, err := w.Counter.Count(ctx, b, prefixes, pulse)
 	if err == nil && b.N == w.n {
 		found++
 	}
 	return found, err
+}
+
+// A kernel without a counter on this machine does not pass, nor does one that can't close it.
+func TestCheckWithoutACounter(t *testing.T) {
+	reason := errors.New("no such device")
+	none := kerneltest.Fake{New: func() error { return reason }}
+	if err := kernel.SelfTest(t.Context(), none.Kernel(t)); !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
+		t.Errorf("New fails: error %v, want kernel fake and %v", err, reason)
+	}
+	generic, err := kernel.Choose("generic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unclosed := kerneltest.Fake{CloseError: reason, Count: kerneltest.NewCounter(t, generic).Count}
+	if err = kernel.SelfTest(t.Context(), unclosed.Kernel(t)); !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
+		t.Errorf("Close fails: error %v, want kernel fake and %v", err, reason)
+	}
 }

@@ -1,10 +1,9 @@
-//go:build amd64 && !purego
+//go:build (amd64 || arm64) && !purego
 
 package kernel
 
 import (
 	"context"
-	"math/bits"
 	"sync/atomic"
 
 	"nqueens/pkg/queens"
@@ -18,11 +17,11 @@ import (
 // queues.
 
 const (
-	// laneCount is the number of states that a queue keeps in lanes between two steps.
-	laneCount = 64
+	// laneCount is the greatest number of states that a queue keeps in lanes between two steps.
+	laneCount = 128
 	// capacity is the number of states in a queue's buffers. It keeps a queue's three buffers
 	// apart modulo 4096 bytes, and the queues in use in the L2 cache.
-	capacity = 4080
+	capacity = 4064
 	// highWater is the greatest length of a queue at which a step appends another round of
 	// children. A round makes at most laneCount children; the other half of the room is for
 	// the idle states that a flush writes behind the last state.
@@ -31,48 +30,47 @@ const (
 	minBatch = 512
 )
 
+// word is a lane of a vector: one bit a column.
+type word interface{ uint16 | uint32 }
+
 // queue holds the states that need a queen in one row.
-type queue struct {
+type queue[T word] struct {
 	// lanes holds the vectors of the next step: for each lane a state (cols, left, right)
 	// and its free squares that are still to be tried. An idle lane has no free square, and
 	// all its columns are taken.
-	lanes struct{ cols, left, right, free [laneCount]uint32 }
+	lanes struct{ cols, left, right, free [laneCount]T }
 	// The first n entries of the buffers are states as in [queens.Prefix], each with a free
 	// square. left may have bits beyond the board.
-	cols, left, right [capacity]uint32
+	cols, left, right [capacity]T
 	n                 int
 	_                 [56]byte // fills the last cache line
 }
 
 // clear removes all states.
-func (l *queue) clear() {
+func (q *queue[T]) clear() {
 	for i := range laneCount {
-		l.lanes.cols[i], l.lanes.free[i] = ^uint32(0), 0
+		q.lanes.cols[i], q.lanes.free[i] = ^T(0), 0
 	}
-	l.n = 0
+	q.n = 0
 }
 
-func (l *queue) empty() bool {
-	var free uint32
-	for _, f := range l.lanes.free {
-		free |= f
-	}
-	return l.n == 0 && free == 0
+// rowMasks holds what a step from one row needs to know of the board.
+type rowMasks[T word] struct {
+	row      T    // squares allowed in the row
+	nextRows [5]T // in the rows after it
+	last     T    // in the last row
+	columns  T    // all columns
+	// shifts[0] moves diagonals from the row to the next, shifts[i] from the next row to the
+	// i-th after it, and shifts[5] from the next row to the last.
+	shifts [6]shift[T]
 }
 
-// broadcastMask is the same mask in each of eight lanes, the form of an AVX2 operand.
-type broadcastMask [8]uint32
+// shift holds the operands with which a step moves diagonals some rows down.
+type shift[T word] struct{ left, right T }
 
-func broadcast(x uint32) broadcastMask { return broadcastMask{x, x, x, x, x, x, x, x} }
-
-// rowMasks holds the masks of the board that a step from one row needs.
-type rowMasks struct {
-	row       broadcastMask    // squares allowed in the row
-	nextRows  [5]broadcastMask // in the rows after it
-	last      broadcastMask    // in the last row
-	columns   broadcastMask    // all columns
-	lastShift broadcastMask    // number of rows from the next row to the last
-}
+// operands holds rowMasks in the form that steps read: each word in every lane of the widest
+// vector.
+type operands [20][8]uint64
 
 // step is a function in assembly. It takes states from one queue and appends those of their
 // children that may have completions to the next, until few states are left or the next
@@ -82,144 +80,195 @@ type rowMasks struct {
 //
 // A step takes about 0.1 ms at most: the states of a queue and its lanes have at most 32
 // squares each, and every round of the loop tries one square in each lane.
-type step func(from, to *queue, s *rowMasks, flush bool) uint64
+type step[T word] func(from, to *queue[T], masks *operands, flush bool) uint64
 
-// vectorCounter counts with the steps of one instruction set.
-type vectorCounter struct {
-	queues [queens.MaxN]queue // first in the struct, to be aligned to cache lines
-	masks  [queens.MaxN]rowMasks
-	// steps[i] is the step for a row with i rows below it; the last element serves all rows
+// instructionSet is what an instruction set contributes to the search with lanes of type T.
+type instructionSet[T word] struct {
+	// steps[i] are the steps for a row with i rows below it; the last element serves all rows
 	// further up.
-	steps     []step
-	stepCalls uint // number of steps so far
-
-	// State of the current call of Count:
-	ctx     context.Context
-	pulse   *atomic.Uint64
-	deepest int // last row that is searched in steps
-	found   uint64
+	steps []steps[T]
+	// shifts[i] moves diagonals i rows down, if i is not 0.
+	shifts [queens.MaxN]shift[T]
+	// spread is a function in assembly that sets the operands of a number of rows, at least 1,
+	// as far as the vectors of the instruction set go.
+	spread func(to *operands, from *rowMasks[T], rows int)
+	// outer is, with 16-bit lanes, the greatest number of outer columns in need of a queen with
+	// which they are faster than 32-bit lanes. docs/performance.md has measurements.
+	outer int
 }
 
-func newVectorCounter(steps []step) *vectorCounter {
-	c := &vectorCounter{steps: steps}
-	c.clear()
-	return c
+// steps are steps for the same number of rows below.
+type steps[T word] struct {
+	ahead int     // number of rows below that a step looks at, besides the last row
+	dense step[T] // for rows without gaps up to the last of these
+	gaps  step[T] // for all others
 }
 
-func (c *vectorCounter) clear() {
-	for i := range c.queues {
-		c.queues[i].clear()
+// byRowsBelow returns the steps by the number of rows below a row.
+func byRowsBelow[T word](rows2, rows3, rows4, rows5, rows6, rows10 steps[T]) []steps[T] {
+	rows2.ahead, rows3.ahead, rows4.ahead, rows5.ahead, rows6.ahead, rows10.ahead = 2, 3, 4, 5, 2, 2
+	return []steps[T]{
+		2: rows2, 3: rows3, 4: rows4, 5: rows5,
+		6: rows6, 7: rows6, 8: rows6, 9: rows6,
+		10: rows10,
 	}
 }
 
-func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
-	c.ctx, c.pulse, c.found = ctx, pulse, 0
-	c.prepare(b)
-	top := b.N
-	for _, p := range prefixes {
-		switch l := &c.queues[p.Row%queens.MaxN]; {
-		case p.Row == b.N:
-			c.found++
-		case p.Row > c.deepest:
-			c.found += searchLast(b.Allow[p.Row+1:b.N], p.Free(b), p.Cols, p.Left, p.Right)
-		case p.Free(b) != 0:
-			top = min(top, p.Row)
-			l.cols[l.n], l.left[l.n], l.right[l.n] = p.Cols, p.Left, p.Right
-			l.n++
-			if l.n > highWater && !c.process(top) {
-				return 0, c.cancelled()
+// call is the state of one call of Count.
+type call struct {
+	ctx   context.Context
+	pulse *atomic.Uint64
+	found uint64 // completions so far
+	ticks uint   // ticks so far
+}
+
+// pollInterval is the number of ticks between two polls of the context. There is a tick for each
+// step, each queen placed in an outer column and each residue, so about 0.1 ms at most between two.
+const pollInterval = 64
+
+// tick counts a small part of the search. It returns false if the context has ended.
+func (c *call) tick() bool {
+	if c.ticks++; c.ticks%pollInterval != 0 {
+		return true
+	}
+	c.pulse.Add(1)
+	return c.ctx.Err() == nil
+}
+
+// search searches with the steps of one instruction set.
+type search[T word] struct {
+	*instructionSet[T]
+	*call
+	queues   []queue[T]
+	masks    []rowMasks[T]
+	operands []operands
+	chosen   []step[T] // the step of each row
+	deepest  int       // last row that is searched in steps
+}
+
+// newSearch returns a search of problems with at most that many rows.
+func newSearch[T word](set *instructionSet[T], c *call, rows int) *search[T] {
+	s := &search[T]{
+		instructionSet: set, call: c,
+		queues: make([]queue[T], rows), masks: make([]rowMasks[T], rows),
+		operands: make([]operands, rows), chosen: make([]step[T], rows),
+	}
+	s.clear()
+	return s
+}
+
+// clear removes all states.
+func (s *search[T]) clear() {
+	for i := range s.queues {
+		s.queues[i].clear()
+	}
+}
+
+// view says which columns of the board the lanes hold, and where the search starts.
+type view struct {
+	low     int    // the first column
+	columns uint32 // the columns from there on, from bit 0
+	filled  uint32 // columns of the board whose queen is not part of the states
+	first   int    // the distance from the row of the states to the first row
+}
+
+// count adds the completions of the states, with a queen in each row, to found. There are at
+// least three rows; their allow masks are in columns of the view, which has all columns without
+// a queen. count returns false if the context has ended; then the search must be cleared.
+func (s *search[T]) count(rows []openRow, states []state, v view) bool {
+	s.prepare(rows, v.columns)
+	top, allow := &s.queues[0], T(rows[0].allow)
+	filled, low := T(v.filled>>v.low), v.low&31
+	for _, x := range states {
+		x = x.below(v.first)
+		cols, left, right := T(x.cols>>low)|filled, T(x.left>>low), T(x.right>>low)
+		if allow&^(cols|left|right) == 0 {
+			continue
+		}
+		top.cols[top.n], top.left[top.n], top.right[top.n] = cols, left, right
+		top.n++
+		if top.n > highWater && !s.process(0, 0) {
+			return false
+		}
+	}
+	return s.drain()
+}
+
+// prepare chooses the steps of the rows and computes their masks.
+func (s *search[T]) prepare(rows []openRow, columns uint32) {
+	last := len(rows) - 1
+	s.deepest = last - 2
+	toLast := uint32(0) // rows from the next row to the last
+	for i := s.deepest; i >= 0; i-- {
+		m, steps := &s.masks[i], &s.steps[min(last-i, len(s.steps)-1)]
+		toLast += rows[i+1].gap
+		m.row, m.last, m.columns = T(rows[i].allow), T(rows[last].allow), T(columns)
+		m.shifts[5] = s.shifts[toLast]
+		for j, next := range rows[i+1:][:steps.ahead] {
+			m.nextRows[j] = T(next.allow)
+		}
+		s.chosen[i] = steps.dense
+		if hasGaps(rows[i:][:steps.ahead]) {
+			s.chosen[i] = steps.gaps
+			m.shifts[0] = s.shifts[rows[i].gap]
+			distance := uint32(0) // from the next row
+			for j, next := range rows[i+1:][:steps.ahead-1] {
+				distance += next.gap
+				m.shifts[j+1] = s.shifts[distance]
 			}
 		}
 	}
-	c.drain(top)
-	if ctx.Err() != nil {
-		return 0, c.cancelled()
-	}
-	return c.found, nil
+	s.spread(&s.operands[0], &s.masks[0], s.deepest+1)
 }
 
-// cancelled drops the search and returns the cause of the context.
-func (c *vectorCounter) cancelled() error {
-	c.clear()
-	return context.Cause(c.ctx)
-}
-
-// prepare computes the row masks of a board.
-func (c *vectorCounter) prepare(b *queens.Board) {
-	last := b.N - 1
-	c.deepest = last - 2
-	for row := range c.deepest + 1 {
-		s := &c.masks[row]
-		*s = rowMasks{
-			row:       broadcast(b.Allow[row]),
-			last:      broadcast(b.Allow[last]),
-			columns:   broadcast(b.Columns()),
-			lastShift: broadcast(uint32(last - row - 1)),
-		}
-		for i := range s.nextRows {
-			if next := row + 1 + i; next <= last {
-				s.nextRows[i] = broadcast(b.Allow[next])
-			}
+// hasGaps reports whether one of the rows is not directly above the next.
+func hasGaps(rows []openRow) bool {
+	for _, r := range rows {
+		if r.gap != 1 {
+			return true
 		}
 	}
+	return false
 }
 
 // process steps from the deepest queue with at least minBatch states, until no queue from row
-// top down has so many. It returns false if the context ended first.
-func (c *vectorCounter) process(top int) bool {
-	for row := c.deepest; row >= top; {
-		if c.queues[row].n < minBatch {
+// top down has so many. Before it, no queue below the given row has so many. process returns
+// false if the context ended first.
+func (s *search[T]) process(top, row int) bool {
+	for row >= top {
+		if s.queues[row].n < minBatch {
 			row--
 			continue
 		}
-		if !c.step(row, false) {
+		if !s.step(row, false) {
 			return false
 		}
-		row = min(row+1, c.deepest)
+		row = min(row+1, s.deepest)
 	}
 	return true
 }
 
-// drain steps until every queue from row top down is empty or the context ends.
-func (c *vectorCounter) drain(top int) {
-	for c.process(top) && top <= c.deepest && c.step(top, true) {
-		if c.queues[top].empty() {
+// drain steps until every queue is empty. Before it, no queue but the first has minBatch states.
+// drain returns false if the context ended first.
+func (s *search[T]) drain() bool {
+	for top, grown := 0, 0; top <= s.deepest; {
+		if !s.process(top, grown) || !s.step(top, true) {
+			return false
+		}
+		grown = min(top+1, s.deepest)
+		// A flush stops early only if the next queue is full.
+		if top == s.deepest || s.queues[top+1].n <= highWater {
 			top++
 		}
 	}
-}
-
-// pollInterval is the number of steps, of about 0.1 ms at most, between two polls of the
-// context.
-const pollInterval = 64
-
-// step makes one step from a row. It returns false if the context has ended.
-func (c *vectorCounter) step(row int, flush bool) bool {
-	if c.stepCalls++; c.stepCalls%pollInterval == 0 {
-		c.pulse.Add(1)
-		if c.ctx.Err() != nil {
-			return false
-		}
-	}
-	s := c.steps[min(c.masks[row].rowsBelow(), len(c.steps)-1)]
-	c.found += s(&c.queues[row], &c.queues[row+1], &c.masks[row], flush)
 	return true
 }
 
-// rowsBelow returns the number of rows below the row of the masks.
-func (s *rowMasks) rowsBelow() int { return int(s.lastShift[0]) + 1 }
-
-// compressPerm and expandPerm are permutations for VPERMD, one for each mask m of lanes:
-// compressPerm[m] moves the lanes in m to the front, expandPerm[m] moves lanes from the front
-// to those in m. Their other entries don't matter.
-var compressPerm, expandPerm = permutations()
-
-func permutations() (packs, spreads [256]broadcastMask) {
-	for m := range packs {
-		for rest := uint8(m); rest != 0; rest &= rest - 1 {
-			lane, rank := bits.TrailingZeros8(rest), bits.OnesCount8(uint8(m))-bits.OnesCount8(rest)
-			packs[m][rank], spreads[m][lane] = uint32(lane), uint32(rank)
-		}
+// step makes one step from a row. It returns false if the context has ended.
+func (s *search[T]) step(row int, flush bool) bool {
+	if !s.tick() {
+		return false
 	}
-	return packs, spreads
+	s.found += s.chosen[row](&s.queues[row], &s.queues[row+1], &s.operands[row], flush)
+	return true
 }

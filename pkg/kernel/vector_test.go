@@ -1,13 +1,9 @@
-//go:build amd64 && !purego
+//go:build (amd64 || arm64) && !purego
 
 package kernel
 
 import (
-	"context"
-	"math/bits"
-	"os"
-	"regexp"
-	"sync/atomic"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -16,7 +12,8 @@ import (
 
 // A counter takes far less memory than the 32 MiB that a thread may use.
 func TestCounterIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(vectorCounter{}); size > 2<<20 {
+	size := unsafe.Sizeof(vectorCounter{}) + windowColumns*unsafe.Sizeof(queue[uint16]{}) + queens.MaxN*unsafe.Sizeof(queue[uint32]{})
+	if size > 3<<20 {
 		t.Errorf("a counter takes %d bytes", size)
 	}
 }
@@ -27,67 +24,61 @@ func TestCounterIsSmall(t *testing.T) {
 func BenchmarkLongestStep(b *testing.B) {
 	for _, k := range vectorKernels() {
 		b.Run(k.Name, func(b *testing.B) {
-			c := k.New().(*vectorCounter)
-			board := queens.Board{N: queens.MaxN}
-			board.Allow[0] = board.Columns()
-			c.prepare(&board)
-			for b.Loop() {
-				c.clear()
-				from, to := &c.queues[0], &c.queues[1]
-				from.n = highWater + laneCount
-				c.steps[len(c.steps)-1](from, to, &c.masks[0], true)
+			c := newCounter(b, k).(*vectorCounter)
+			if c.wide == nil {
+				benchmarkLongestStep(b, c.narrow, windowColumns)
+			} else {
+				benchmarkLongestStep(b, c.wide, queens.MaxN)
 			}
 		})
 	}
 }
 
+func benchmarkLongestStep[T word](b *testing.B, s *search[T], columns int) {
+	rows := make([]openRow, columns)
+	for i := range rows {
+		rows[i].gap = 1
+	}
+	rows[0].allow = uint32(1<<uint(columns) - 1)
+	s.prepare(rows, rows[0].allow)
+	for b.Loop() {
+		s.clear()
+		from, to := &s.queues[0], &s.queues[1]
+		from.n = highWater + laneCount
+		s.chosen[0](from, to, &s.operands[0], true)
+	}
+}
+
 // The generator has the same offsets in internal/asm/layout.go.
 func TestLayout(t *testing.T) {
-	var l queue
-	var s rowMasks
+	var narrow queue[uint16]
+	var wide queue[uint32]
+	var masks rowMasks[uint16]
 	for _, c := range []struct {
 		name      string
 		got, want uintptr
 	}{
-		{"queue.lanes", unsafe.Offsetof(l.lanes), 0},
-		{"queue.cols", unsafe.Offsetof(l.cols), 4 * 4 * 64},
-		{"queue.left", unsafe.Offsetof(l.left), 4*4*64 + 4*4080},
-		{"queue.right", unsafe.Offsetof(l.right), 4*4*64 + 2*4*4080},
-		{"queue.n", unsafe.Offsetof(l.n), 4*4*64 + 3*4*4080},
-		{"rowMasks.nextRows", unsafe.Offsetof(s.nextRows), 32},
-		{"rowMasks.last", unsafe.Offsetof(s.last), 6 * 32},
-		{"rowMasks.columns", unsafe.Offsetof(s.columns), 7 * 32},
-		{"rowMasks.lastShift", unsafe.Offsetof(s.lastShift), 8 * 32},
+		{"16-bit lanes", unsafe.Offsetof(narrow.lanes), 0},
+		{"16-bit cols", unsafe.Offsetof(narrow.cols), 2 * 4 * 128},
+		{"16-bit left", unsafe.Offsetof(narrow.left), 2 * (4*128 + 4064)},
+		{"16-bit right", unsafe.Offsetof(narrow.right), 2 * (4*128 + 2*4064)},
+		{"16-bit n", unsafe.Offsetof(narrow.n), 2 * (4*128 + 3*4064)},
+		{"32-bit lanes", unsafe.Offsetof(wide.lanes), 0},
+		{"32-bit cols", unsafe.Offsetof(wide.cols), 4 * 4 * 128},
+		{"32-bit left", unsafe.Offsetof(wide.left), 4 * (4*128 + 4064)},
+		{"32-bit right", unsafe.Offsetof(wide.right), 4 * (4*128 + 2*4064)},
+		{"32-bit n", unsafe.Offsetof(wide.n), 4 * (4*128 + 3*4064)},
+		{"nextRows", unsafe.Offsetof(masks.nextRows), 2},
+		{"last", unsafe.Offsetof(masks.last), 2 * 6},
+		{"columns", unsafe.Offsetof(masks.columns), 2 * 7},
+		{"shifts", unsafe.Offsetof(masks.shifts), 2 * 8},
+		{"size of masks", unsafe.Sizeof(masks), 2 * 20},
+		{"size of operands", unsafe.Sizeof(operands{}), 20 * 64},
+		{"size of a 16-bit queue, in parts of cache lines", unsafe.Sizeof(narrow) % 64, 0},
+		{"size of a 32-bit queue, in parts of cache lines", unsafe.Sizeof(wide) % 64, 0},
 	} {
 		if c.got != c.want {
-			t.Errorf("%s is at %d, not at %d", c.name, c.got, c.want)
-		}
-	}
-}
-
-// The assembler encodes an instruction on registers from 16 on as AVX-512.
-func TestAVX2NeedsNoMore(t *testing.T) {
-	text, err := os.ReadFile("avx2_amd64.s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if x := regexp.MustCompile(`\b([XY](1[6-9]|2\d|3[01])|Z\d+|K[0-7])\b`).Find(text); x != nil {
-		t.Errorf("avx2 uses register %s", x)
-	}
-}
-
-// Compressing and then expanding by the same mask restores the lanes of the mask, and compressing
-// moves them to the front.
-func TestPermutationsOfLanes(t *testing.T) {
-	for m := range compressPerm {
-		n := uint32(bits.OnesCount(uint(m)))
-		for lane := range uint32(8) {
-			if m>>lane&1 == 0 {
-				continue
-			}
-			if at := expandPerm[m][lane]; at >= n || compressPerm[m][at] != lane {
-				t.Errorf("lanes %08b: lane %d is packed to %d", m, lane, at)
-			}
+			t.Errorf("%s: %d, want %d", c.name, c.got, c.want)
 		}
 	}
 }
@@ -95,11 +86,103 @@ func TestPermutationsOfLanes(t *testing.T) {
 // A vector kernel counts with its assembly, not with the scalar search that it uses for the last
 // rows.
 func TestAssemblyIsEntered(t *testing.T) {
-	b := queens.FullBoard(10)
 	for _, k := range vectorKernels() {
-		c := k.New().(*vectorCounter)
-		if _, err := c.Count(context.Background(), &b, []queens.Prefix{{}}, new(atomic.Uint64)); err != nil || c.stepCalls == 0 {
-			t.Errorf("%s: %d steps, %v", k.Name, c.stepCalls, err)
+		for _, n := range []int{10, 20, 28} {
+			c, b, calls := newCounter(t, k).(*vectorCounter), queens.FullBoard(n), 0
+			if c.narrow != nil {
+				c.narrow.instructionSet = countingCalls(c.narrow.instructionSet, &calls)
+			}
+			if c.wide != nil {
+				c.wide.instructionSet = countingCalls(c.wide.instructionSet, &calls)
+			}
+			prefixes := []queens.Prefix{{}}
+			if n > 12 {
+				prefixes = deepPrefixes(&b)
+			}
+			if count(t, c, &b, prefixes); calls == 0 {
+				t.Errorf("n = %d: %s counts without a step", n, k.Name)
+			}
+		}
+	}
+}
+
+// countingCalls returns the instruction set with steps that count their calls.
+func countingCalls[T word](set *instructionSet[T], calls *int) *instructionSet[T] {
+	counting := func(f step[T]) step[T] {
+		return func(from, to *queue[T], masks *operands, flush bool) uint64 {
+			*calls++
+			return f(from, to, masks, flush)
+		}
+	}
+	wrapped := *set
+	wrapped.steps = slices.Clone(set.steps)
+	for i := range wrapped.steps {
+		s := &wrapped.steps[i]
+		s.dense, s.gaps = counting(s.dense), counting(s.gaps)
+	}
+	return &wrapped
+}
+
+// A batch in which each prefix has a residue of its own ticks for each, though it needs no step.
+func TestPollsWithManyResidues(t *testing.T) {
+	b := queens.FullBoard(32)
+	b.Allow[20] = 3 << 16 // attacked by all prefixes
+	var prefixes []queens.Prefix
+	for left := range uint32(1 << 16) {
+		if left>>12&3 == 3 && len(prefixes) < 2000 {
+			prefixes = append(prefixes, queens.Prefix{Row: 16, Cols: 1<<16 - 1, Left: left})
+		}
+	}
+	for _, k := range vectorKernels() {
+		c := newCounter(t, k).(*vectorCounter)
+		if c.narrow == nil {
+			continue
+		}
+		if got := count(t, c, &b, prefixes); got != 0 {
+			t.Errorf("%s counts %d, want 0", k.Name, got)
+		}
+		if c.ticks < uint(len(prefixes)) {
+			t.Errorf("%s: %d ticks for %d residues", k.Name, c.ticks, len(prefixes))
+		}
+	}
+}
+
+// A kernel that chooses its lanes counts in 16-bit lanes where few outer columns need a queen, in
+// 32-bit lanes otherwise, and names the kernel that counts in those alone.
+func TestChosenLanes(t *testing.T) {
+	for _, k := range vectorKernels() {
+		c := newCounter(t, k).(*vectorCounter)
+		if c.narrow == nil || c.wide == nil {
+			continue
+		}
+		widest := windowColumns + c.narrow.outer
+		for n, lanes := range map[int]string{8: "-16", 16: "-16", 17: "-16", widest: "-16", widest + 1: "-32", 28: "-32"} {
+			b, prefixes := queens.FullBoard(n), []queens.Prefix{{}}
+			if n > 12 {
+				prefixes = deepPrefixes(&b)
+			}
+			count(t, c, &b, prefixes)
+			if got := c.LastKernel(); got != k.Name+lanes {
+				t.Errorf("n = %d: %s counts with %s, want %s", n, k.Name, got, k.Name+lanes)
+			}
+		}
+	}
+}
+
+// All kernels count the same from the same prefixes, with any number of outer columns from none on.
+func TestLanesAgreeOnEverySide(t *testing.T) {
+	reference := newCounter(t, generic)
+	for n := 12; n <= windowColumns+8; n++ {
+		b := queens.FullBoard(n)
+		prefixes := deepPrefixes(&b)
+		want := count(t, reference, &b, prefixes)
+		if want == 0 {
+			t.Errorf("n = %d: no completion", n)
+		}
+		for _, k := range vectorKernels() {
+			if got := count(t, newCounter(t, k), &b, prefixes); got != want {
+				t.Errorf("n = %d: %s counts %d, want %d", n, k.Name, got, want)
+			}
 		}
 	}
 }

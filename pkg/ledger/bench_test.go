@@ -29,6 +29,52 @@ func BenchmarkAccept(b *testing.B) {
 	}
 }
 
+// BenchmarkAcceptWhileCopying accepts results into a ledger that has a million, in groups, each
+// fsynced, and without a pause copies the ledger beside that.
+func BenchmarkAcceptWhileCopying(b *testing.B) {
+	for _, copying := range []bool{false, true} {
+		b.Run(fmt.Sprintf("copying=%v", copying), func(b *testing.B) {
+			const before = 1_000_000
+			rng := rand.New(rand.NewPCG(1, 2))
+			folder := b.TempDir()
+			l := create(b, folder, manyTasks)
+			tasks := shuffledInWindow(rng, manyTasks, 1000)
+			acceptMany(b, l, rng, tasks[:before], 8192)
+			tasks = tasks[before:]
+			begin, copies := l.Len(), 0
+			stop, ended := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(ended)
+				for copying {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if _, err := copyTo(l, folder+".copy"); err != nil {
+						b.Error(err)
+						return
+					}
+					copies++
+				}
+			}()
+			batch := make([]queens.Result, 64)
+			for b.Loop() {
+				for i := range batch {
+					batch[i] = typical(rng, tasks[i])
+				}
+				tasks = tasks[len(batch):]
+				accept(b, l, position(l.Len()+1), batch...)
+			}
+			b.ReportMetric(float64(l.Len()-begin)/b.Elapsed().Seconds(), "results/s")
+			close(stop)
+			<-ended
+			b.ReportMetric(float64(copies), "copies")
+			b.ReportMetric(float64(len(fileBytes(b, folder)))/(1<<20), "MiB")
+		})
+	}
+}
+
 // BenchmarkOpen opens a ledger with a million results.
 func BenchmarkOpen(b *testing.B) {
 	folder := million(b)

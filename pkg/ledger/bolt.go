@@ -3,7 +3,10 @@ package ledger
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"strconv"
+	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -12,16 +15,28 @@ import (
 // allocSize is by how much the file grows at a time, in bytes.
 const allocSize = 1 << 20
 
-// openBolt opens the database in the file, which is open and locked already.
-func (l *Ledger) openBolt() error {
+// mapSize returns how much address space to map a writer's file to at first, 0 for what it
+// needs now. To map more, a transaction waits until no copy is being written; a large file gets
+// room for ten million tasks. Windows would make the file that large.
+func mapSize(expected uint64) int {
+	if expected <= allocSize || strconv.IntSize < 64 || runtime.GOOS == "windows" {
+		return 0
+	}
+	return 1 << 30
+}
+
+// openBolt opens the database in the file, which is open and locked already, and is expected
+// to get that many bytes.
+func (l *Ledger) openBolt(expected uint64) error {
 	return l.recoverBolt(func() (err error) {
 		l.db, err = bbolt.Open(l.path, 0, &bbolt.Options{
-			Timeout:      time.Millisecond,
-			PageSize:     pageSize,
-			ReadOnly:     l.mode != readWrite,
-			FreelistType: bbolt.FreelistArrayType,
-			NoStatistics: true,
-			OpenFile:     func(string, int, os.FileMode) (*os.File, error) { return l.file, nil },
+			Timeout:         time.Millisecond,
+			PageSize:        pageSize,
+			ReadOnly:        l.mode != readWrite,
+			FreelistType:    bbolt.FreelistArrayType,
+			InitialMmapSize: mapSize(expected),
+			NoStatistics:    true,
+			OpenFile:        func(string, int, os.FileMode) (*os.File, error) { return l.file, nil },
 		})
 		if err == nil {
 			l.db.AllocSize = allocSize
@@ -33,22 +48,24 @@ func (l *Ledger) openBolt() error {
 // update writes in one transaction, which is on disk when update returns nil. After an
 // error the ledger is unusable.
 func (l *Ledger) update(f func(*bbolt.Tx) error) error {
+	failed := l.failed.get()
 	switch {
-	case l.failed != nil:
-		return l.failed
+	case failed != nil:
+		return failed
 	case l.mode != readWrite:
 		return fmt.Errorf("the ledger %s is open for reading only", l.path)
-	case l.reading > 0:
+	case l.reading.Load() > 0:
 		return l.errReading()
 	}
-	l.failed = l.wrapIO(l.recoverBolt(func() error { return l.db.Update(f) }))
-	return l.failed
+	err := l.wrapIO(l.recoverBolt(func() error { return l.db.Update(f) }))
+	l.failed.set(err)
+	return err
 }
 
 // view reads in one transaction.
 func (l *Ledger) view(f func(*bbolt.Tx) error) error {
-	if l.failed != nil {
-		return l.failed
+	if failed := l.failed.get(); failed != nil {
+		return failed
 	}
 	return l.recoverBolt(func() error { return l.db.View(f) })
 }
@@ -59,10 +76,42 @@ func (l *Ledger) recoverBolt(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			l.broken = true
-			l.failed = l.damaged(fmt.Errorf("reading it fails: %v", p))
-			err = l.failed
+			err = l.damaged(fmt.Errorf("reading it fails: %v", p))
+			l.failed.setBroken(err)
 		}
 	}()
 	return f()
+}
+
+// failure is what made a ledger unusable, if anything did.
+type failure struct {
+	mu     sync.Mutex
+	err    error // Every later call returns it.
+	broken bool  // bbolt panicked: it may hold its locks for good.
+}
+
+func (f *failure) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+func (f *failure) isBroken() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.broken
+}
+
+// set stores an error, or nil if nothing failed.
+func (f *failure) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+// setBroken stores the error of a panic.
+func (f *failure) setBroken(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err, f.broken = err, true
 }

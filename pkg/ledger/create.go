@@ -103,7 +103,7 @@ func (l *Ledger) initialize(h Header) error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
 	}
-	if err := l.openBolt(); err != nil {
+	if err := l.openBolt(ExpectedSize(h.Manifest.Tasks)); err != nil {
 		return err
 	}
 	err := l.db.Update(func(tx *bbolt.Tx) error {

@@ -30,16 +30,30 @@ type Dispute struct {
 	// Votes are the result that was accepted first and all that came later, in that
 	// order, one for each pair of worker and count.
 	Votes []queens.Result
-	// Settled says that one count has the votes of at least two workers, and of more
-	// than any other count.
+	// Settled says that the coordinator has counted the task itself, or that one count has the
+	// votes of at least two workers, and of more than any other count.
 	Settled bool
 }
 
-// add adds a result to the votes, unless its worker has voted for that count, and
-// returns the verdict and whether it was added.
+// maxVotes bounds the votes of a dispute, apart from the coordinator's own.
+const maxVotes = 64
+
+// IsFull reports whether the dispute takes no more votes of workers: they can't settle it any more.
+func (d *Dispute) IsFull() bool { return len(d.Votes) >= maxVotes }
+
+// HasReferee reports whether the coordinator has counted the task itself.
+func (d *Dispute) HasReferee() bool { return ownVote(d.Votes) >= 0 }
+
+// ownVote returns the index of the coordinator's own count, or -1.
+func ownVote(votes []queens.Result) int {
+	return slices.IndexFunc(votes, func(v queens.Result) bool { return v.Worker == queens.Referee })
+}
+
+// add adds a result to the votes, unless its worker has voted for that count or there are
+// too many votes, and returns the verdict and whether it was added.
 func (d *Dispute) add(r queens.Result) (verdict Verdict, added bool) {
 	repeats := func(old queens.Result) bool { return old.Worker == r.Worker && old.Count == r.Count }
-	if slices.ContainsFunc(d.Votes, repeats) {
+	if slices.ContainsFunc(d.Votes, repeats) || d.IsFull() && r.Worker != queens.Referee {
 		return Duplicate, false
 	}
 	before, settled := tally(d.Votes)
@@ -47,6 +61,8 @@ func (d *Dispute) add(r queens.Result) (verdict Verdict, added bool) {
 	d.Votes = append(slices.Clip(d.Votes), r)
 	_, d.Settled = tally(d.Votes)
 	switch {
+	case r.Worker == queens.Referee:
+		return Settled, true
 	case settled && agrees:
 		return Duplicate, true
 	case !settled && d.Settled:
@@ -56,9 +72,12 @@ func (d *Dispute) add(r queens.Result) (verdict Verdict, added bool) {
 }
 
 // tally goes through the votes of a dispute in order of arrival. It returns the index of
-// the accepted result, and whether the dispute is settled. A count that has won once
-// stays accepted until another wins.
+// the accepted result, and whether the dispute is settled. The coordinator's own count is the
+// last word. Before that, a count that has won once stays accepted until another wins.
 func tally(votes []queens.Result) (accepted int, settled bool) {
+	if own := ownVote(votes); own >= 0 {
+		return slices.IndexFunc(votes, func(v queens.Result) bool { return v.Count == votes[own].Count }), true
+	}
 	workers := make(map[uint64]int) // By count.
 	for _, v := range votes {
 		workers[v.Count]++

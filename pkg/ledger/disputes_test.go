@@ -38,6 +38,10 @@ func TestTally(t *testing.T) {
 		{"a1 b2 c2 d3 e3 f3", 3, true},
 		{"a1 b2 c2 d3 e3 f1", 1, false},
 		{"a1 b2 c2 d3 e3 f1 g1", 0, true},
+		{"a1 b2 R1", 0, true},
+		{"a1 b2 c2 R1", 0, true},
+		{"a1 b2 c2 R3", 3, true},
+		{"a1 b2 R1 c2 d2 e2", 0, true},
 	} {
 		if accepted, settled := tally(votes(c.votes)); accepted != c.accepted || settled != c.settled {
 			t.Errorf("%s: vote %d is accepted, settled %v; want %d, %v", c.votes, accepted, settled, c.accepted, c.settled)
@@ -210,7 +214,11 @@ func votes(text string) []queens.Result {
 		if err != nil {
 			panic(fmt.Sprintf("%q is not a list of votes", text))
 		}
-		all = append(all, vote(text[i:i+1], count))
+		worker := text[i : i+1]
+		if worker == "R" {
+			worker = queens.Referee
+		}
+		all = append(all, vote(worker, count))
 	}
 	return all
 }

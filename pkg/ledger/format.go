@@ -18,7 +18,8 @@ import (
 // value ends with its checksum, see [addChecksum].
 //
 //	header    "format": Version; "header": the Header
-//	progress  "position": a [run.StreamPosition]; "refused": number of rejections; "state"
+//	progress  "position": a [run.StreamPosition]; "refused": number of rejections; "state";
+//	          "server": the address of the server that the run used last
 //	names     0, 1, ...: name of a worker or kernel
 //	results   task: a result, see [appendResult]
 //	votes     0, 1, ...: task and result, in order of arrival

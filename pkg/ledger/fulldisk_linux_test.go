@@ -64,6 +64,9 @@ func fillDisk(folder string) error {
 	if err != nil {
 		return err
 	}
+	if err := copyOntoFullDisk(l); err != nil {
+		return err
+	}
 	if err := l.Close(); err != nil {
 		return err
 	}
@@ -114,6 +117,34 @@ func untilFull(l *ledger.Ledger) (accepted []queens.Result, err error) {
 		return nil, fmt.Errorf("after that the error is %w, not the same", again)
 	}
 	return accepted, nil
+}
+
+// copyOntoFullDisk copies the ledger to a disk that is too small for it.
+func copyOntoFullDisk(l *ledger.Ledger) error {
+	folder, err := os.MkdirTemp("", "copies")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if err := syscall.Mount("copies", folder, "tmpfs", 0, "size=128k"); err != nil {
+		return fmt.Errorf("a small disk can't be mounted: %w", err)
+	}
+	defer func() { _ = syscall.Unmount(folder, 0) }()
+	path := filepath.Join(folder, "copy")
+	if err := os.WriteFile(path, []byte("an older copy"), 0o600); err != nil {
+		return err
+	}
+	_, err = copyTo(l, path)
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make room, or name a file on another disk") {
+		return fmt.Errorf("copied onto a full disk: %w", err)
+	}
+	if old, err := os.ReadFile(path); err != nil || string(old) != "an older copy" {
+		return fmt.Errorf("the older copy is %q: %w", old, err)
+	}
+	if files, err := os.ReadDir(folder); err != nil || len(files) != 1 {
+		return fmt.Errorf("beside the older copy there is more: %v (%w)", files, err)
+	}
+	return nil
 }
 
 func onReadOnlyDisk(folder string, want []queens.Result) error {

@@ -4,7 +4,8 @@
 // sums nothing up, and knows neither how tasks are made nor where results come from.
 //
 // A ledger is the file ledger.db in the folder of its run, in bbolt's format. While a
-// writer has it open, holder.json beside it says which process that is.
+// writer has it open, holder.json beside it says which process that is, and only that process
+// can copy it (copy.go).
 //
 // bbolt trusts the pages of its file: a damaged one makes it panic, also in goroutines
 // of its own where nobody can recover, read outside the file, or loop. So the package
@@ -13,9 +14,13 @@
 package ledger
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"iter"
+	"math"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -43,8 +48,9 @@ type Rejection struct {
 // maxRejections bounds the rejected results that are stored: the first ones.
 const maxRejections = 10_000
 
-// Ledger is the accounts of one run. Only one goroutine at a time may use it. It holds
-// in memory a bit per task, the names of workers and kernels, and the disputes.
+// Ledger is the accounts of one run. Only one goroutine at a time may use it; but several
+// may call Has, Result, Results, Range and All while none calls another method. It holds in
+// memory a bit per task, the names of workers and kernels, and the disputes.
 type Ledger struct {
 	path     string
 	header   Header
@@ -61,11 +67,11 @@ type Ledger struct {
 	position     run.StreamPosition
 	rejected     uint64
 	state        run.State
+	server       string
 	damagedTasks []uint64
 
-	reading int   // Iterations of All in progress.
-	failed  error // Made the file unusable; every later call returns it.
-	broken  bool  // bbolt panicked: it may hold its locks for good.
+	reading atomic.Int64 // Iterations of Range in progress.
+	failed  failure
 }
 
 // Header returns what the ledger was created with.
@@ -97,7 +103,7 @@ func (l *Ledger) State() run.State { return l.state }
 // SetState stores the state of the run; it is on disk when SetState returns nil. Errors
 // are those of [Ledger.Accept].
 func (l *Ledger) SetState(s run.State) error {
-	if s == l.state && l.failed == nil {
+	if s == l.state && l.failed.get() == nil {
 		return nil
 	}
 	err := l.update(func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, stateKey, s) })
@@ -125,7 +131,7 @@ func (l *Ledger) Accept(batch []queens.Result, rejected []Rejection, at run.Stre
 		}
 	}
 	at.Created = canonicalTime(at.Created)
-	if len(batch) == 0 && len(rejected) == 0 && at == l.position && l.failed == nil {
+	if len(batch) == 0 && len(rejected) == 0 && at == l.position && l.failed.get() == nil {
 		return nil, nil
 	}
 	t := acceptTx{ledger: l, voteCount: l.voteCount, disputes: l.disputes, rejected: l.rejected}
@@ -159,7 +165,7 @@ func (l *Ledger) Accept(batch []queens.Result, rejected []Rejection, at run.Stre
 // file; a damaged record is a [DamagedError].
 func (l *Ledger) Result(task uint64) (queens.Result, bool, error) {
 	if !l.Has(task) {
-		return queens.Result{}, false, l.failed
+		return queens.Result{}, false, l.failed.get()
 	}
 	var r queens.Result
 	err := l.view(func(tx *bbolt.Tx) (err error) {
@@ -170,7 +176,31 @@ func (l *Ledger) Result(task uint64) (queens.Result, bool, error) {
 	return r, err == nil, err
 }
 
-// readBatch is how many results All reads before it yields them: the caller's code must
+// Results appends the accepted results of the tasks from first on to those given, up to its
+// capacity and before the first task without one. It looks up each task in the file by its
+// key; a damaged record is a [DamagedError].
+func (l *Ledger) Results(first uint64, results []queens.Result) ([]queens.Result, error) {
+	err := l.view(func(tx *bbolt.Tx) error {
+		cursor := tx.Bucket(resultsBucket).Cursor()
+		key := make([]byte, 8)
+		for task := first; len(results) < cap(results) && l.Has(task); task++ {
+			binary.BigEndian.PutUint64(key, task)
+			found, record := cursor.Seek(key) // from the root, but without a new cursor
+			if !bytes.Equal(found, key) {
+				record = nil
+			}
+			r, err := l.decodeResult(key, record)
+			if err != nil {
+				return err
+			}
+			results = append(results, r)
+		}
+		return nil
+	})
+	return results, err
+}
+
+// readBatch is how many results Range reads before it yields them: the caller's code must
 // not run inside recoverBolt.
 const readBatch = 256
 
@@ -179,39 +209,55 @@ const readBatch = 256
 // be written before the iteration has ended.
 func (l *Ledger) All() iter.Seq2[queens.Result, error] {
 	return func(yield func(queens.Result, error) bool) {
-		l.reading++
-		defer func() { l.reading-- }()
-		batch := make([]queens.Result, 0, readBatch)
-		var read, next uint64
-		for {
-			var err error
-			batch, err = l.readResults(batch[:0], next)
-			for _, r := range batch {
-				if !yield(r, nil) {
-					return
-				}
-				read, next = read+1, r.Task+1
+		var read uint64
+		for r, err := range l.Range(0, math.MaxUint64) {
+			if !yield(r, err) || err != nil {
+				return
 			}
-			switch {
-			case err == nil && len(batch) > 0:
-				continue
-			case err == nil && read != l.Len():
-				err = l.damaged(fmt.Errorf("it has %d results, and had %d", read, l.Len()))
-			}
-			if err != nil {
-				yield(queens.Result{}, err)
-			}
-			return
+			read++
+		}
+		if read != l.Len() {
+			yield(queens.Result{}, l.damaged(fmt.Errorf("it has %d results, and had %d", read, l.Len())))
 		}
 	}
 }
 
-// readResults appends the results from task first on to batch, up to its capacity; on an
-// error, those before the error.
-func (l *Ledger) readResults(batch []queens.Result, first uint64) ([]queens.Result, error) {
+// Range reads what the file has from task first on and before task end, as All does. It does
+// not notice missing results.
+func (l *Ledger) Range(first, end uint64) iter.Seq2[queens.Result, error] {
+	return func(yield func(queens.Result, error) bool) {
+		l.reading.Add(1)
+		defer l.reading.Add(-1)
+		batch := make([]queens.Result, 0, readBatch)
+		for next := first; ; {
+			var err error
+			batch, err = l.readResults(batch[:0], next, end)
+			for _, r := range batch {
+				if !yield(r, nil) {
+					return
+				}
+				next = r.Task + 1
+			}
+			if err != nil {
+				yield(queens.Result{}, err)
+			}
+			if err != nil || len(batch) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// readResults appends the results from task first on and before task end to batch, up to its
+// capacity; on an error, those before the error.
+func (l *Ledger) readResults(batch []queens.Result, first, end uint64) ([]queens.Result, error) {
+	last := key64(end)
 	err := l.view(func(tx *bbolt.Tx) error {
 		cursor := tx.Bucket(resultsBucket).Cursor()
 		for key, record := cursor.Seek(key64(first)); key != nil && len(batch) < cap(batch); key, record = cursor.Next() {
+			if end != math.MaxUint64 && bytes.Compare(key, last) >= 0 {
+				break
+			}
 			r, err := l.decodeResult(key, record)
 			if err != nil {
 				return err
@@ -229,6 +275,16 @@ func (l *Ledger) readResults(batch []queens.Result, first uint64) ([]queens.Resu
 // Disputes returns the disputes, open and settled, in the order in which they arose. The
 // caller must not modify them; later calls of Accept do not either.
 func (l *Ledger) Disputes() []Dispute { return l.disputes }
+
+// Dispute returns the dispute about a task, and whether there is one. What holds for
+// [Ledger.Disputes] holds for it.
+func (l *Ledger) Dispute(task uint64) (Dispute, bool) {
+	i, ok := l.disputed[task]
+	if !ok {
+		return Dispute{}, false
+	}
+	return l.disputes[i], true
+}
 
 // Rejections returns the stored rejected results, in order of arrival.
 func (l *Ledger) Rejections() (all []Rejection, err error) {

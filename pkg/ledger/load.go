@@ -3,14 +3,17 @@ package ledger
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"go.etcd.io/bbolt"
 
+	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
 )
 
@@ -36,9 +39,11 @@ func (l *Ledger) load() error {
 		if _, err := l.readRejections(tx); err != nil {
 			return err
 		}
-		bad, err = l.loadResults(tx)
-		return err
+		return nil
 	})
+	if err == nil {
+		bad, err = l.loadResults()
+	}
 	if err != nil {
 		return err
 	}
@@ -76,6 +81,7 @@ func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
 		getJSON(tx, progressBucket, positionKey, &l.position),
 		getJSON(tx, progressBucket, rejectedKey, &l.rejected),
 		getJSON(tx, progressBucket, stateKey, &l.state),
+		l.loadServer(tx),
 	)
 }
 
@@ -154,27 +160,70 @@ func forEachNumbered(tx *bbolt.Tx, bucket []byte, f func(value []byte) error) er
 	})
 }
 
-// loadResults reads the results, and returns the tasks of damaged ones.
-func (l *Ledger) loadResults(tx *bbolt.Tx) (bad []uint64, err error) {
-	l.accepted = newBitmap(l.header.Manifest.Tasks)
-	err = tx.Bucket(resultsBucket).ForEach(func(key, record []byte) error {
-		r, err := l.decodeResult(key, record)
-		if err != nil {
-			if l.mode == readOnly || len(key) != 8 {
-				return err
+// loadedTasks is how many tasks a core loads at a time. It is a multiple of 64: no two cores
+// write a word of the bitmap.
+const loadedTasks = 1 << 13
+
+// loadResults reads the results on all cores, and returns the tasks of damaged ones.
+func (l *Ledger) loadResults() (bad []uint64, err error) {
+	type loaded struct {
+		bad   []uint64
+		count uint64
+	}
+	tasks := l.header.Manifest.Tasks
+	l.accepted = newBitmap(tasks)
+	ranges := func(yield func(uint64) bool) {
+		for first := uint64(0); first == 0 || first < tasks; first += loadedTasks {
+			if !yield(first) {
+				return
 			}
-			bad = append(bad, r.Task)
-			return nil
 		}
-		if i, ok := l.disputed[r.Task]; ok {
-			if votes := l.disputes[i].Votes; votes[winner(votes)] != r {
-				return l.damaged(fmt.Errorf("the result of task %d is not the one that its votes chose", r.Task))
-			}
+	}
+	err = parallel.InOrder(context.Background(), ranges, func(_ context.Context, first uint64) (some loaded, err error) {
+		end := first + loadedTasks
+		if end >= tasks {
+			end = math.MaxUint64 // with what is beyond the tasks
 		}
-		l.accepted.set(r.Task)
+		some.bad, some.count, err = l.loadRange(first, end)
+		return some, err
+	}, func(some loaded) error {
+		bad = append(bad, some.bad...)
+		l.accepted.count += some.count
 		return nil
 	})
 	return bad, err
+}
+
+// loadRange reads the results of the tasks from first on and before end. It returns those that
+// are damaged, and the number of the others.
+func (l *Ledger) loadRange(first, end uint64) (bad []uint64, count uint64, err error) {
+	last := key64(end)
+	err = l.view(func(tx *bbolt.Tx) error {
+		cursor := tx.Bucket(resultsBucket).Cursor()
+		key, record := cursor.First()
+		if first > 0 {
+			key, record = cursor.Seek(key64(first))
+		}
+		for ; key != nil && (end == math.MaxUint64 || bytes.Compare(key, last) < 0); key, record = cursor.Next() {
+			r, err := l.decodeResult(key, record)
+			if err != nil {
+				if l.mode == readOnly || len(key) != 8 {
+					return err
+				}
+				bad = append(bad, r.Task)
+				continue
+			}
+			if i, ok := l.disputed[r.Task]; ok {
+				if votes := l.disputes[i].Votes; votes[winner(votes)] != r {
+					return l.damaged(fmt.Errorf("the result of task %d is not the one that its votes chose", r.Task))
+				}
+			}
+			l.accepted.words[r.Task/64] |= 1 << (r.Task % 64)
+			count++
+		}
+		return nil
+	})
+	return bad, count, err
 }
 
 // decodeResult returns the result of a record; with an error, only its task.

@@ -55,7 +55,7 @@ func TestLockInfoWhileOpening(t *testing.T) {
 		if inTheWay && h != (LockInfo{}) || !inTheWay && (h.PID != os.Getpid() || h.Run != "" || !strings.Contains(text, "being opened by process")) {
 			t.Errorf("with the lock, the holder is %+v: %s", h, text)
 		}
-		if err := l.openBolt(); err != nil {
+		if err := l.openBolt(0); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.view(func(tx *bbolt.Tx) error { return l.loadHeader(tx) }); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // LockInfo describes the process that has a ledger open for writing, the run, and its
@@ -30,9 +31,13 @@ type LockInfo struct {
 	Since   time.Time `json:"since"`
 	Updated time.Time `json:"updated"`
 	Done    uint64    `json:"done"` // Tasks with an accepted result at Updated.
+	// Bound is what bounds the run, empty if it is not known.
+	Bound run.Bound `json:"bound,omitempty"`
 	// Server is the URL of the run's NATS server for other machines, without a password;
 	// empty if it accepts no connections from outside, or before it is known.
-	Server string `json:"server,omitempty"`
+	Server  string `json:"server,omitempty"`
+	Workers int    `json:"workers,omitempty"`
+	Sharing string `json:"sharing,omitempty"` // Other runs that use the same workers, with spaces between.
 }
 
 const (
@@ -63,6 +68,24 @@ func (l *Ledger) addRunToLockInfo() {
 func (l *Ledger) SetServerURL(url string) {
 	l.lockInfo.Server = url
 	l.writeLockInfo()
+}
+
+// SetBound publishes what bounds the run, see [LockInfo].
+func (l *Ledger) SetBound(b run.Bound) {
+	if l.lockInfo.Bound != b {
+		l.lockInfo.Bound = b
+		l.writeLockInfo()
+	}
+}
+
+// SetSharing publishes the number of workers and the other runs that use them, see [LockInfo],
+// soon after those change.
+func (l *Ledger) SetSharing(workers int, others []string) {
+	before := l.lockInfo.Sharing
+	l.lockInfo.Workers, l.lockInfo.Sharing = workers, strings.Join(others, " ")
+	if l.lockInfo.Sharing != before {
+		l.writeLockInfo()
+	}
 }
 
 // writeLockInfo writes holder.json, unless this is a reader. It ignores errors: the

@@ -21,19 +21,24 @@ var errClosed = errors.New("the ledger is closed")
 // [DamagedError]. Open waits up to 2 s, or until ctx ends, for readers to finish. The
 // error is a [LockedError] if they do not, or if the ledger is open for writing
 // already; it wraps [fs.ErrNotExist] if there is no ledger.
-func Open(ctx context.Context, folder string) (*Ledger, error) { return open(ctx, folder, readWrite) }
+func Open(ctx context.Context, folder string) (*Ledger, error) {
+	return open(ctx, filepath.Join(folder, File), readWrite)
+}
 
 // OpenReadOnly opens the ledger in a folder for reading, which any number of processes
 // may do at once, and checks it as [Open] does; a damaged record is an error too. It
 // writes nothing. If the ledger is open for writing the error is a [LockedError].
 func OpenReadOnly(folder string) (*Ledger, error) {
-	return open(context.Background(), folder, readOnly)
+	return OpenFile(filepath.Join(folder, File))
 }
+
+// OpenFile is [OpenReadOnly] for a ledger in a file of any name, such as a copy.
+func OpenFile(path string) (*Ledger, error) { return open(context.Background(), path, readOnly) }
 
 // OpenTolerant is [OpenReadOnly], but skips damaged records: their tasks count as not
 // accepted, and [Ledger.Damaged] lists them. [Ledger.All] ends at the first of them.
 func OpenTolerant(folder string) (*Ledger, error) {
-	return open(context.Background(), folder, tolerant)
+	return open(context.Background(), filepath.Join(folder, File), tolerant)
 }
 
 // openMode is what a ledger was opened for.
@@ -45,8 +50,21 @@ const (
 	tolerant
 )
 
-func open(ctx context.Context, folder string, mode openMode) (*Ledger, error) {
-	l := &Ledger{path: filepath.Join(folder, File), mode: mode}
+func open(ctx context.Context, path string, mode openMode) (*Ledger, error) {
+	l, err := openLocked(ctx, path, mode)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.read(); err != nil {
+		_ = l.release()
+		return nil, err
+	}
+	return l, nil
+}
+
+// openLocked opens the file and locks it.
+func openLocked(ctx context.Context, path string, mode openMode) (*Ledger, error) {
+	l := &Ledger{path: path, mode: mode}
 	flag := os.O_RDONLY
 	if mode == readWrite {
 		flag = os.O_RDWR
@@ -59,18 +77,15 @@ func open(ctx context.Context, folder string, mode openMode) (*Ledger, error) {
 	case err != nil:
 		return nil, l.wrapIO(err)
 	}
-	if err := l.lockAndLoad(ctx); err != nil {
+	if err := l.acquire(ctx); err != nil {
 		_ = l.release()
 		return nil, err
 	}
 	return l, nil
 }
 
-// lockAndLoad locks the file, checks it, and reads what is held in memory.
-func (l *Ledger) lockAndLoad(ctx context.Context) error {
-	if err := l.acquire(ctx); err != nil {
-		return err
-	}
+// read checks the file, which is locked, and reads what is held in memory.
+func (l *Ledger) read() error {
 	info, err := l.file.Stat()
 	if err != nil {
 		return l.wrapIO(err)
@@ -78,7 +93,7 @@ func (l *Ledger) lockAndLoad(ctx context.Context) error {
 	if err := checkStructure(l.file, info.Size()); err != nil {
 		return l.damaged(err)
 	}
-	if err := l.openBolt(); err != nil {
+	if err := l.openBolt(uint64(info.Size())); err != nil {
 		return l.wrapIO(err)
 	}
 	if err := l.load(); err != nil {
@@ -91,14 +106,14 @@ func (l *Ledger) lockAndLoad(ctx context.Context) error {
 // Close closes the ledger and releases its lock. What was accepted is on disk already.
 // It fails during an iteration of [Ledger.All].
 func (l *Ledger) Close() error {
-	if errors.Is(l.failed, errClosed) {
+	if errors.Is(l.failed.get(), errClosed) {
 		return nil
 	}
-	if l.reading > 0 {
+	if l.reading.Load() > 0 {
 		return l.errReading()
 	}
 	err := l.release()
-	l.failed = fmt.Errorf("%w: %s", errClosed, l.path)
+	l.failed.set(fmt.Errorf("%w: %s", errClosed, l.path))
 	return err
 }
 
@@ -110,7 +125,7 @@ func (l *Ledger) release() error {
 	switch {
 	case l.db == nil:
 		return l.file.Close()
-	case l.broken:
+	case l.failed.isBroken():
 		return cmp.Or(unlock(l.file), l.file.Close())
 	}
 	return l.db.Close()

@@ -22,7 +22,8 @@ type acceptTx struct {
 	tx        *bbolt.Tx
 	results   *bbolt.Bucket
 	accepted  []uint64
-	disputes  []Dispute // Copied before each change: the ledger has returned its own.
+	disputes  []Dispute // Copied before the first change: the ledger has returned its own.
+	copied    bool
 	voteCount uint64
 	rejected  uint64
 }
@@ -54,14 +55,15 @@ func (t *acceptTx) add(r queens.Result) (Verdict, error) {
 	if err := t.putVote(first); err != nil {
 		return 0, err
 	}
-	t.disputes = append(slices.Clip(t.disputes), Dispute{Task: r.Task, Votes: []queens.Result{first}})
+	t.copyDisputes()
+	t.disputes = append(t.disputes, Dispute{Task: r.Task, Votes: []queens.Result{first}})
 	t.ledger.disputed[r.Task] = len(t.disputes) - 1
 	return t.addVote(len(t.disputes)-1, r)
 }
 
 // addVote stores a result of a disputed task.
 func (t *acceptTx) addVote(dispute int, r queens.Result) (Verdict, error) {
-	t.disputes = slices.Clone(t.disputes)
+	t.copyDisputes()
 	d := &t.disputes[dispute]
 	before := winner(d.Votes)
 	verdict, added := d.add(r)
@@ -75,6 +77,12 @@ func (t *acceptTx) addVote(dispute int, r queens.Result) (Verdict, error) {
 		return verdict, t.putResult(d.Votes[now])
 	}
 	return verdict, nil
+}
+
+func (t *acceptTx) copyDisputes() {
+	if !t.copied {
+		t.disputes, t.copied = slices.Clone(t.disputes), true
+	}
 }
 
 // putResult stores a result as the accepted one of its task.

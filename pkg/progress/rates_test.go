@@ -10,15 +10,18 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Workers are sorted by name. Each has the time for which it has held the oldest of its
-// tasks, and the rate of all its threads together.
+// Workers are sorted by name. Each has the number of chunks that it is searching, the time for
+// which it has been searching the oldest of them, and the rate of all its threads together.
+// Chunks that wait for a thread do not count.
 func TestWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
-		r.ObserveHeartbeat(run.Heartbeat{Worker: "b", Kernel: "avx2", Threads: 3, Held: []run.ActiveTask{
-			{Run: "r", Task: 1, Elapsed: 4 * time.Second}, {Run: "r", Task: 2, Elapsed: 9 * time.Second},
+		r.ObserveHeartbeat(run.Heartbeat{Worker: "b", Kernel: "avx2", Threads: 3, Held: []run.HeldChunk{
+			{Run: "r", Chunk: 1, Searching: true, Elapsed: 4 * time.Second},
+			{Run: "s", Chunk: 2, Searching: true, Elapsed: 9 * time.Second},
+			{Run: "r", Chunk: 3, Elapsed: time.Hour},
 		}})
-		r.ObserveHeartbeat(run.Heartbeat{Worker: "a", Kernel: "generic", Threads: 1})
+		r.ObserveHeartbeat(run.Heartbeat{Worker: "a", Kernel: "generic", Threads: 1, Held: []run.HeldChunk{{Run: "r", Chunk: 4}}})
 		r.ObserveResult("b", 300, 2*time.Second)
 		r.ObserveResult("c", 1, time.Second) // has never sent a heartbeat
 		time.Sleep(2 * time.Second)
@@ -62,13 +65,13 @@ func TestWorkerRate(t *testing.T) {
 	}
 }
 
-// Of too many workers those remain that have held a task the longest, sorted by name.
+// Of too many workers those remain that have been searching a chunk the longest, sorted by name.
 func TestTooManyWorkers(t *testing.T) {
 	r := progress.NewRoster()
 	const many = run.MaxWorkers + 100
 	for i := range many {
-		r.ObserveHeartbeat(run.Heartbeat{Worker: fmt.Sprintf("w%04d", many-i), Kernel: "k", Threads: 1, Held: []run.ActiveTask{
-			{Run: "r", Task: uint64(i), Elapsed: time.Duration(i) * time.Second},
+		r.ObserveHeartbeat(run.Heartbeat{Worker: fmt.Sprintf("w%04d", many-i), Kernel: "k", Threads: 1, Held: []run.HeldChunk{
+			{Run: "r", Chunk: uint64(i + 1), Searching: true, Elapsed: time.Duration(i) * time.Second},
 		}})
 	}
 	got := r.Workers()

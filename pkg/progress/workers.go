@@ -11,6 +11,13 @@ import (
 	"nqueens/pkg/run"
 )
 
+// A roster is bounded, since anybody may send heartbeats: it takes no more workers than maxWorkers,
+// and of their chunks no more than maxHeld. The coordinator asks the server after the others.
+const (
+	maxWorkers = 1 << 17
+	maxHeld    = 1 << 20
+)
+
 // heartbeatTimeout is how long a worker may be silent before it counts as lost: several
 // heartbeats.
 const heartbeatTimeout = 15 * time.Second
@@ -21,7 +28,9 @@ const heartbeatTimeout = 15 * time.Second
 type Roster struct {
 	mu      sync.Mutex
 	workers map[string]entry
+	held    int                   // chunks in the last heartbeats of all workers
 	rates   map[string]workerRate // also of workers that are not present
+	runs    map[string]time.Time  // runs that are alive, and their last beats
 }
 
 type entry struct {
@@ -33,7 +42,7 @@ func (e entry) isSilent() bool { return time.Since(e.receivedAt) > heartbeatTime
 
 // NewRoster returns a roster without workers.
 func NewRoster() *Roster {
-	return &Roster{workers: make(map[string]entry), rates: make(map[string]workerRate)}
+	return &Roster{workers: make(map[string]entry), rates: make(map[string]workerRate), runs: make(map[string]time.Time)}
 }
 
 // Change is what a heartbeat changes in a roster.
@@ -58,6 +67,14 @@ func (r *Roster) ObserveHeartbeat(h run.Heartbeat) Change {
 	case h.Leaving:
 		return Stays
 	}
+	if !known && len(r.workers) >= maxWorkers {
+		return Stays
+	}
+	r.held -= len(r.workers[h.Worker].last.Held)
+	if room := max(0, maxHeld-r.held); room < len(h.Held) {
+		h.Held = slices.Clone(h.Held[:room]) // the rest is not kept in memory
+	}
+	r.held += len(h.Held)
 	r.workers[h.Worker] = entry{last: h, receivedAt: time.Now()}
 	if known {
 		return Stays
@@ -66,8 +83,39 @@ func (r *Roster) ObserveHeartbeat(h run.Heartbeat) Change {
 }
 
 func (r *Roster) forget(worker string) {
+	r.held -= len(r.workers[worker].last.Held)
 	delete(r.workers, worker)
 	delete(r.rates, worker)
+}
+
+// maxRuns bounds the runs that a roster remembers: names come from outside.
+const maxRuns = 1000
+
+// ObserveBeat records a beat of a run.
+func (r *Roster) ObserveBeat(b run.Beat) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.runs, func(_ string, at time.Time) bool { return time.Since(at) > run.SilentAfter })
+	if b.State != run.Running {
+		delete(r.runs, b.Run)
+	} else if len(r.runs) < maxRuns {
+		r.runs[b.Run] = time.Now()
+	}
+}
+
+// Others returns the runs that are alive beside the given one, sorted; at most
+// [run.MaxSharedWith].
+func (r *Roster) Others(name string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var others []string
+	for other, at := range r.runs {
+		if other != name && time.Since(at) <= run.SilentAfter {
+			others = append(others, other)
+		}
+	}
+	slices.Sort(others)
+	return others[:min(len(others), run.MaxSharedWith)]
 }
 
 // present returns the entries of the workers present, in no order. The caller holds the
@@ -87,6 +135,23 @@ func (r *Roster) Present() (workers, threads int) {
 	return len(present), threads
 }
 
+// Idle returns the number of threads of the workers present that search nothing, as far as
+// their heartbeats say.
+func (r *Roster) Idle() (threads int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.present() {
+		idle := e.last.Threads
+		for _, h := range e.last.Held {
+			if h.Searching {
+				idle--
+			}
+		}
+		threads += max(idle, 0)
+	}
+	return threads
+}
+
 // Names returns the names of the workers present, sorted.
 func (r *Roster) Names() []string {
 	r.mu.Lock()
@@ -99,17 +164,20 @@ func (r *Roster) Names() []string {
 	return names
 }
 
-// Workers returns the workers present, sorted by name, with their tasks and rates. If there
-// are more than [run.MaxWorkers], it returns those that have held a task the longest.
+// Workers returns the workers present, sorted by name, with their chunks and rates. If there
+// are more than [run.MaxWorkers], it returns those that have been searching a chunk the longest.
 func (r *Roster) Workers() []run.WorkerStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	workers := []run.WorkerStatus{}
 	for _, e := range r.present() {
 		h := &e.last
-		w := run.WorkerStatus{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads, Held: len(h.Held), Rate: r.rates[h.Worker].perSecond(h.Threads)}
+		w := run.WorkerStatus{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads, Rate: r.rates[h.Worker].perSecond(h.Threads)}
 		for _, held := range h.Held {
-			w.LongestTask = max(w.LongestTask, held.Elapsed+time.Since(e.receivedAt))
+			if held.Searching {
+				w.Held++
+				w.LongestTask = max(w.LongestTask, held.Elapsed+time.Since(e.receivedAt))
+			}
 		}
 		workers = append(workers, w)
 	}
@@ -124,8 +192,27 @@ func (r *Roster) Workers() []run.WorkerStatus {
 	return workers
 }
 
+// Held returns the chunks of a run that workers present hold, each with the time of the latest
+// heartbeat that named it.
+func (r *Roster) Held(name string) map[uint64]time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	held := make(map[uint64]time.Time)
+	for _, e := range r.workers {
+		if e.isSilent() {
+			continue
+		}
+		for _, h := range e.last.Held {
+			if h.Run == name && e.receivedAt.After(held[h.Chunk]) {
+				held[h.Chunk] = e.receivedAt
+			}
+		}
+	}
+	return held
+}
+
 // Expire forgets the workers that are silent and have not announced that they leave, and
-// returns their last heartbeats, sorted by name: the leases of their tasks may have yet to
+// returns their last heartbeats, sorted by name: the leases of their chunks may have yet to
 // lapse. A worker that is heard of later joins again. Until Expire is called, the roster
 // keeps silent workers.
 func (r *Roster) Expire() []run.Heartbeat {

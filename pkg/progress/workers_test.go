@@ -2,6 +2,7 @@ package progress_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -29,6 +30,46 @@ func wantPresent(t *testing.T, r *progress.Roster, when string, workers, threads
 	if w, th := r.Present(); w != workers || th != threads {
 		t.Errorf("%s: %d workers with %d threads, want %d with %d", when, w, th, workers, threads)
 	}
+}
+
+// However many workers send heartbeats with however many chunks, a roster keeps a bounded number
+// of each.
+func TestRosterIsBounded(t *testing.T) {
+	r := progress.NewRoster()
+	const workers, chunks = 1 << 17, 1 << 20
+	held := make([]run.HeldChunk, run.MaxHeld)
+	for i := range held {
+		held[i] = run.HeldChunk{Run: "n8-a", Chunk: uint64(i)}
+	}
+	total := func() (n int) {
+		for _, h := range r.Expire() {
+			n += len(h.Held)
+		}
+		return n
+	}
+	synctest.Test(t, func(*testing.T) {
+		for i := range workers + 10 {
+			h := beat(fmt.Sprint(i), 1)
+			h.Held = held
+			r.ObserveHeartbeat(h)
+			r.ObserveHeartbeat(h)
+		}
+		wantPresent(t, r, "too many", workers, workers)
+		r.ObserveHeartbeat(leave("0"))
+		r.ObserveHeartbeat(beat("new", 1))
+		wantPresent(t, r, "one left and one came", workers, workers)
+		time.Sleep(heartbeatTimeout + time.Second)
+		if got := total(); got > chunks || got < chunks-len(held) {
+			t.Errorf("it kept %d chunks, want at most %d", got, chunks)
+		}
+		h := beat("late", 1)
+		h.Held = held
+		r.ObserveHeartbeat(h)
+		time.Sleep(heartbeatTimeout + time.Second)
+		if got := total(); got != len(held) {
+			t.Errorf("of a worker that comes after all have gone it kept %d chunks, want %d", got, len(held))
+		}
+	})
 }
 
 // A worker counts once, with the threads of its last heartbeat, and not after it left.
@@ -177,10 +218,11 @@ func TestNames(t *testing.T) {
 	})
 }
 
-func holding(worker string, tasks ...uint64) run.Heartbeat {
+// holding is the heartbeat of a worker that holds those chunks of run r.
+func holding(worker string, chunks ...uint64) run.Heartbeat {
 	h := beat(worker, 1)
-	for _, id := range tasks {
-		h.Held = append(h.Held, run.ActiveTask{Run: "r", Task: id, Elapsed: time.Second})
+	for _, id := range chunks {
+		h.Held = append(h.Held, run.HeldChunk{Run: "r", Chunk: id, Elapsed: time.Second})
 	}
 	return h
 }
@@ -190,6 +232,61 @@ func wantExpired(t *testing.T, r *progress.Roster, when string, want ...run.Hear
 	if got := r.Expire(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: expired are %+v, want %+v", when, got, want)
 	}
+}
+
+// Held names the chunks of one run that workers present hold, searched or not, by their latest
+// heartbeats. Each has the time of the latest heartbeat that named it.
+func TestHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		r := progress.NewRoster()
+		// want maps each chunk to the time of its heartbeat, since the start.
+		want := func(when, name string, want map[uint64]time.Duration) {
+			t.Helper()
+			got := make(map[uint64]time.Duration)
+			for chunk, at := range r.Held(name) {
+				got[chunk] = at.Sub(start)
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("%s: chunks of run %s are %v, want %v", when, name, got, want)
+			}
+		}
+		type chunks = map[uint64]time.Duration
+		want("nobody", "r", chunks{})
+
+		a := holding("a", 1, 2)
+		a.Held[0].Searching = true
+		a.Held = append(a.Held, run.HeldChunk{Run: "s", Chunk: 2}, run.HeldChunk{Run: "s", Chunk: 5})
+		r.ObserveHeartbeat(a)
+		want("one worker", "r", chunks{1: 0, 2: 0})
+		want("one worker", "s", chunks{2: 0, 5: 0})
+		want("one worker", "q", chunks{})
+
+		// Several workers name chunk 2, which was delivered again. Of so many, one in any order
+		// is not the latest by chance.
+		others := []string{"c", "d", "e", "f", "g", "h"}
+		for _, name := range others {
+			time.Sleep(time.Second / 10)
+			r.ObserveHeartbeat(holding(name, 2))
+		}
+		time.Sleep(2*time.Second - time.Since(start))
+		r.ObserveHeartbeat(holding("b", 2, 3))
+		want("others have chunk 2", "r", chunks{1: 0, 2: 2 * time.Second, 3: 2 * time.Second})
+		want("others have chunk 2 of another run", "s", chunks{2: 0, 5: 0})
+
+		for _, name := range others {
+			r.ObserveHeartbeat(leave(name))
+		}
+		time.Sleep(time.Second)
+		r.ObserveHeartbeat(holding("b", 3, 4))
+		want("the first alone has chunk 2", "r", chunks{1: 0, 2: 0, 3: 3 * time.Second, 4: 3 * time.Second})
+
+		time.Sleep(heartbeatTimeout - 3*time.Second)
+		want("the first is present for 15 s", "r", chunks{1: 0, 2: 0, 3: 3 * time.Second, 4: 3 * time.Second})
+		time.Sleep(time.Nanosecond)
+		want("the first is silent", "r", chunks{3: 3 * time.Second, 4: 3 * time.Second})
+		want("the first is silent", "s", chunks{})
+	})
 }
 
 // Heartbeats and questions may be concurrent. The race detector sees more of it.
@@ -211,6 +308,9 @@ func TestRosterIsSafeForConcurrentUse(t *testing.T) {
 				if w, th := r.Present(); w < 0 || w > workers || th != 2*w {
 					t.Errorf("%d workers with %d threads", w, th)
 				}
+				if held := r.Held("r"); len(held) > 0 {
+					t.Errorf("nobody holds %v", held)
+				}
 				if names, gone := r.Names(), r.Expire(); len(names) > workers || len(gone) > 0 {
 					t.Errorf("present are %q, expired %+v", names, gone)
 				}
@@ -219,4 +319,36 @@ func TestRosterIsSafeForConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 	wantPresent(t, r, "at the end", workers, 2*workers)
+}
+
+// A run is another one that shares the workers from its beat until it ends, or has been silent.
+func TestOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		beat := func(name string, state run.State) { r.ObserveBeat(run.Beat{Run: name, Epoch: 1, State: state}) }
+		expect := func(when string, want ...string) {
+			t.Helper()
+			if got := r.Others("ours"); !slices.Equal(got, want) {
+				t.Errorf("%s: others are %q, want %q", when, got, want)
+			}
+		}
+		expect("at the start")
+		beat("b", run.Running)
+		beat("a", run.Running)
+		beat("ours", run.Running)
+		expect("after beats", "a", "b")
+		time.Sleep(run.SilentAfter)
+		beat("a", run.Running)
+		expect("just before b is silent", "a", "b")
+		time.Sleep(time.Nanosecond)
+		expect("once b is silent", "a")
+		beat("a", run.Complete)
+		expect("at the end of a")
+		for i := range 5000 {
+			beat(fmt.Sprint("r", i), run.Running)
+		}
+		if got := r.Others("ours"); len(got) != run.MaxSharedWith {
+			t.Errorf("%d others, want %d", len(got), run.MaxSharedWith)
+		}
+	})
 }

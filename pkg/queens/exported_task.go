@@ -41,11 +41,10 @@ func NewExportedTask(task *Task, k int, result *Result) ExportedTask {
 	return e
 }
 
-// Task returns the task to count again. Its attempt is that of the accepted result, or 1.
-// The error is the first thing wrong with an exported task from outside, also a hash that is
-// not the task's.
+// Task returns the task to count again. The error is the first thing wrong with an exported
+// task from outside, also a hash that is not the task's.
 func (e *ExportedTask) Task() (Task, error) {
-	task := Task{Run: e.Run, ID: e.ID, Attempt: max(e.Attempt, 1), Board: e.Board, Prefixes: e.Prefixes}
+	task := Task{Run: e.Run, ID: e.ID, Board: e.Board, Prefixes: e.Prefixes}
 	err := task.Validate()
 	if err == nil {
 		err = e.validate(TaskHash(task.Hash()))

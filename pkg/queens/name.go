@@ -53,8 +53,9 @@ func SanitizeName(name string) string {
 }
 
 // Sanitize returns a text for one line of a terminal. It replaces by "?" what a terminal would
-// interpret and not show: control characters, marks that change the writing direction, line
-// separators, and invalid UTF-8.
+// interpret and not show, and what nobody would see: control and format characters, marks that
+// change the writing direction, line separators, spaces other than that of ASCII, invisible
+// characters, and invalid UTF-8.
 func Sanitize(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unprintable(r) {
@@ -64,8 +65,9 @@ func Sanitize(text string) string {
 	}, text)
 }
 
-// unprintable reports whether a terminal would interpret a character and not show it. Invalid
-// UTF-8 decodes as [utf8.RuneError].
+// unprintable reports whether people would not see a character. Invalid UTF-8 decodes as
+// [utf8.RuneError]. Some letters and marks are invisible by design, and so is the Braille blank.
 func unprintable(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
+	return !unicode.IsPrint(r) || r == utf8.RuneError || r == '\u2800' ||
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -26,6 +26,8 @@ var texts = map[string]string{
 	"turned \u202egnp.\u202c \u2066\u2069 \u200f\u061c": "turned ?gnp.? ?? ??",
 	"lines \u2028\u2029":     "lines ??",
 	"no longer UTF-8 \ufffd": "no longer UTF-8 ?",
+	"un\u200bseen \u2060\u00ad\ufeff\u3164\u115f\ufe0f\u2800\U000e0041": "un?seen ????????",
+	"wide\u00a0\u3000": "wide??",
 }
 
 // Characters that control a terminal become question marks, and all others stay.

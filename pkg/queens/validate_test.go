@@ -96,12 +96,12 @@ func TestPrefixValidate(t *testing.T) {
 	})
 }
 
-// A task is valid if its run, attempt, board and all prefixes are, and it has at least one
-// prefix and not too many.
+// A task is valid if its run, board and all prefixes are, and it has at least one prefix and
+// not too many.
 func TestTaskValidate(t *testing.T) {
 	task := func(change func(t *queens.Task)) error {
 		task := queens.Task{
-			Run: "n8-20261120-153012-ab12", Attempt: 1, Board: queens.FullBoard(8),
+			Run: "n8-20261120-153012-ab12", Board: queens.FullBoard(8),
 			Prefixes: []queens.Prefix{{}, {Row: 1, Cols: 1, Left: 2}},
 		}
 		change(&task)
@@ -113,11 +113,10 @@ func TestTaskValidate(t *testing.T) {
 	many := func(n int) []queens.Prefix { return make([]queens.Prefix, n) }
 	checkAll(t, []validity{
 		{"plain", task(func(*queens.Task) {}), ""},
-		{"greatest numbers", task(func(t *queens.Task) { t.ID, t.Attempt = math.MaxUint64, math.MaxUint32 }), ""},
+		{"the greatest id", task(func(t *queens.Task) { t.ID = math.MaxUint64 }), ""},
 		{"the largest batch", task(prefixes(many(queens.MaxBatch)...)), ""},
 		{"no run", task(func(t *queens.Task) { t.Run = "" }), "run name"},
 		{"a run that is a subject", task(func(t *queens.Task) { t.Run = "nq.task.>" }), "run name"},
-		{"no attempt", task(func(t *queens.Task) { t.Attempt = 0 }), "attempt"},
 		{"no board", task(func(t *queens.Task) { t.Board = queens.Board{} }), "from 1 to 32"},
 		{"side 33", task(func(t *queens.Task) { t.Board.N = 33 }), "from 1 to 32"},
 		{"negative side", task(func(t *queens.Task) { t.Board.N = -8 }), "from 1 to 32"},
@@ -126,12 +125,6 @@ func TestTaskValidate(t *testing.T) {
 		{"too many prefixes", task(prefixes(many(queens.MaxBatch + 1)...)), "16385 prefixes"},
 		{"a first prefix too long", task(prefixes(queens.Prefix{Row: 9, Cols: 0x1ff}, queens.Prefix{})), "9 rows"},
 		{"a last prefix too long", task(prefixes(append(many(40), queens.Prefix{Row: 9})...)), "9 rows"},
-		{"excluded workers", task(func(t *queens.Task) {
-			t.ExcludedWorkers = slices.Repeat([]string{strings.Repeat("w", 128)}, queens.MaxExcludedWorkers)
-		}), ""},
-		{"too many excluded", task(func(t *queens.Task) { t.ExcludedWorkers = make([]string, queens.MaxExcludedWorkers+1) }), "excludes 65 workers"},
-		{"a long excluded name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{"w", strings.Repeat("w", 129)} }), "name of 129 bytes"},
-		{"an old excluded name", task(func(t *queens.Task) { t.ExcludedWorkers = []string{controlName} }), ""},
 		{"a prefix of another board", task(prefixes(queens.Prefix{Row: 1, Cols: 1 << 8})), "passes"},
 	})
 }
@@ -201,7 +194,12 @@ func TestErrorsAreShort(t *testing.T) {
 	huge := strings.Repeat("\x00\n", 1<<20)
 	task, result := queens.Task{Run: huge}, queens.Result{Run: huge}
 	anonymous := queens.Result{Run: "a", Attempt: 1, Worker: huge, Kernel: "k"}
-	errs := []error{queens.ValidateRun(huge), task.Validate(), result.Validate(), anonymous.Validate()}
+	chunk, nothing := queens.Chunk{Run: huge}, queens.ChunkResult{Run: huge}
+	counted := queens.ChunkResult{Run: huge, Chunk: 1, Counts: make([]queens.TaskCount, 1)}
+	errs := []error{
+		queens.ValidateRun(huge), task.Validate(), result.Validate(), anonymous.Validate(),
+		chunk.Validate(), nothing.Validate(), counted.Validate(),
+	}
 	if slices.Contains(errs, nil) {
 		t.Fatalf("an error is missing among %v", errs)
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"nqueens/pkg/humanize"
 )
@@ -11,13 +12,43 @@ import (
 type Estimate struct {
 	N           int       `json:"n"`
 	Kernel      string    `json:"kernel"`
-	Workers     int       `json:"workers"` // one thread each
+	Workers     int       `json:"workers"`
+	Threads     int       `json:"threads"` // of all workers
 	Seconds     Interval  `json:"seconds"`
 	CoreSeconds Interval  `json:"core_seconds"` // of the searches alone
+	Speed       float64   `json:"speed"`        // nodes a second of a thread
 	Solutions   Solutions `json:"solutions"`
 	Tasks       uint64    `json:"tasks"`
 	Depth       Depth     `json:"depth"`
 	LedgerBytes uint64    `json:"ledger_bytes"`
+	Fleet
+}
+
+// Fleet is what a count is expected to ask of coordinator, server and ledger.
+type Fleet struct {
+	Waiting          float64  `json:"waiting"` // share of time for which threads have no task
+	Chunks           float64  `json:"chunks"`
+	ChunkRate        float64  `json:"chunks_per_s"`
+	TaskRate         float64  `json:"tasks_per_s"`
+	MessageRate      float64  `json:"messages_per_s"`
+	WindowChunks     float64  `json:"window_chunks"`
+	WindowBytes      float64  `json:"window_bytes"`
+	CoordinatorBytes float64  `json:"coordinator_bytes"`
+	CoordinatorCores float64  `json:"coordinator_cores"`
+	ServerCores      float64  `json:"server_cores"`
+	Parts            RunParts `json:"parts"`
+	Bound            string   `json:"bound"`
+}
+
+// RunParts are the times that the parts of a run would take alone, in seconds.
+type RunParts struct {
+	Search   float64 `json:"search"`
+	Tail     float64 `json:"tail"`
+	Messages float64 `json:"messages"`
+	Ledger   float64 `json:"ledger"`
+	Window   float64 `json:"window"`
+	Planning float64 `json:"planning"`
+	Start    float64 `json:"start"`
 }
 
 // Interval is a value that is probably near Mid and almost surely from Low to High.
@@ -50,22 +81,48 @@ func (e *Estimate) Write(w io.Writer, asJSON bool) error {
 	if e.Depth.Min < e.Depth.Max {
 		depth = fmt.Sprintf("%d to %s", e.Depth.Min, depth)
 	}
+	threads := humanize.Plural(e.Workers, "worker")
+	if e.Threads > e.Workers {
+		threads = humanize.Plural(e.Threads, "thread")
+	}
 	s := e.Solutions
 	return writeTable(w, [][]string{
-		estimated("time", e.Seconds, humanize.Seconds, humanize.Plural(e.Workers, "worker")+", "+e.Kernel),
-		estimated("core time", e.CoreSeconds, humanize.Seconds, "searches alone"),
+		estimated("time", e.Seconds, humanize.Seconds, threads+", "+e.Kernel),
+		estimated("core time", e.CoreSeconds, humanize.Seconds, "searches at "+humanize.Rate(e.Speed)),
 		estimated("solutions", Interval{s.Low, s.Mean, s.High}, humanize.Approx,
-			"95% confidence, "+humanize.Plural(s.Probes, "random probe")),
-		{"tasks", humanize.Approx(float64(e.Tasks)), "", "prefixes of " + depth},
-		{"ledger", humanize.Bytes(e.LedgerBytes)},
+			"95% confidence, "+humanize.Approx(float64(s.Probes))+" probes"),
+		{"tasks", humanize.Approx(float64(e.Tasks)), humanize.Rate(e.TaskRate), "prefixes of " + depth},
+		{"chunks", humanize.Approx(e.Chunks), humanize.Rate(e.ChunkRate), "messages at " + humanize.Rate(e.MessageRate)},
+		{"window", humanize.Approx(e.WindowChunks), humanize.Bytes(uint64(e.WindowBytes)), "chunks in flight"},
+		{"ledger", humanize.Bytes(e.LedgerBytes), "", "on disk"},
+		{"memory", humanize.Bytes(uint64(e.CoordinatorBytes)), "", "of the coordinator"},
+		{"cores", fmt.Sprintf("%.2f + %.2f", e.CoordinatorCores, e.ServerCores), "", "coordinator + server"},
+		{"waiting", humanize.Percent(e.Waiting, false), "", "time of threads without a task"},
+		{"bound by", e.Bound, "", bounds[e.Bound]},
 	}, false)
+}
+
+// bounds explain what bounds a run.
+var bounds = map[string]string{
+	"search":   "more threads make it faster",
+	"tail":     "threads wait for the last tasks",
+	"messages": "chunks through the server",
+	"ledger":   "results into the ledger",
+	"window":   "fewer chunks in flight than threads",
+	"planning": "numbering the tasks, and the audit",
+	"start":    "start and stop",
 }
 
 // estimated returns the row of a value, with its range unless both ends look the same.
 func estimated(name string, value Interval, format func(float64) string, remark string) []string {
-	interval := humanize.Range(value.Low, value.High, format)
-	if interval == format(value.Low) {
+	low, high := format(value.Low), format(value.High)
+	interval := low + " to " + high
+	number, unit, _ := strings.Cut(low, " ")
+	switch {
+	case low == high:
 		interval = ""
+	case unit != "" && strings.HasSuffix(high, " "+unit):
+		interval = number + " to " + high
 	}
 	return []string{name, format(value.Mid), interval, remark}
 }

@@ -30,6 +30,8 @@ type progressJSON struct {
 	Threads   int          `json:"threads"`
 	Repeated  uint64       `json:"repeated"`
 	Conflicts int          `json:"conflicts"`
+	Bound     run.Bound    `json:"bound,omitempty"`   // absent while unknown
+	Sharing   []string     `json:"sharing,omitempty"` // other runs that share the workers
 	Crew      []workerJSON `json:"crew"`
 	Total     *Decimal     `json:"total"` // null unless the run is complete
 }
@@ -49,8 +51,11 @@ func WriteProgress(w io.Writer, p *run.Progress) error {
 		Run: p.Run, N: p.N, Placed: p.Placed, State: p.State,
 		Percent: humanize.Percentage(p.WorkDone), Done: p.Done, Tasks: p.Tasks,
 		Solutions: (*Decimal)(p.Solutions), Rate: p.Rate, Elapsed: p.Elapsed.Seconds(),
-		Workers: p.WorkerCount, Threads: p.Threads, Repeated: p.Republished, Conflicts: p.Conflicts,
+		Workers: p.WorkerCount, Threads: p.Threads, Repeated: p.Republished, Conflicts: p.Conflicts, Sharing: p.SharedWith,
 		Crew: make([]workerJSON, len(p.Workers)), Total: (*Decimal)(p.Total),
+	}
+	if p.State == run.Running {
+		object.Bound = p.Bound
 	}
 	if p.ETA != (run.Range{}) {
 		least, most := p.ETA.Min.Seconds(), p.ETA.Max.Seconds()
@@ -92,5 +97,11 @@ func LogProgress(log zerolog.Logger, p *run.Progress) {
 	event.Float64("rate", math.Round(p.Rate)).Int("workers", p.WorkerCount).Int("threads", p.Threads)
 	logCount(event, "repeated", p.Republished)
 	logCount(event, "conflicts", uint64(max(0, p.Conflicts)))
+	if p.State == run.Running && p.Bound.Phrase() != "" {
+		event.Str("bound", string(p.Bound))
+	}
+	if len(p.SharedWith) > 0 {
+		event.Strs("sharing", p.SharedWith)
+	}
 	event.Msg("progress")
 }

@@ -130,6 +130,24 @@ func TestProgressOfPlacedQueens(t *testing.T) {
 	}
 }
 
+// What bounds a run is said unless it is the search, which only JSON has.
+func TestBound(t *testing.T) {
+	for bound, want := range map[run.Bound]string{"": "", run.BySearch: "", run.ByLedger: "bounded by the ledger"} {
+		p := run.Progress{Run: "n8-a", N: 8, State: run.Running, Solutions: big.NewInt(5), Bound: bound}
+		if line := written(t, func(b *strings.Builder) error { LogProgress(zerolog.New(b), &p); return nil }); strings.Contains(line, `"bound":"ledger"`) != (want != "") {
+			t.Errorf("%q: log %s", bound, line)
+		}
+		object := written(t, func(b *strings.Builder) error { return WriteProgress(b, &p) })
+		if strings.Contains(object, `"bound":"`+string(bound)+`"`) != (bound != "") {
+			t.Errorf("%q: object %s", bound, object)
+		}
+		r := ListedRun{Run: "n8-a", N: 8, State: "running", Owner: "host", Bound: bound}
+		if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, []ListedRun{r}, false) }); strings.Contains(got, "host, bounded") != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%q: list %s", bound, got)
+		}
+	}
+}
+
 // Nothing that others say of themselves controls the terminal.
 func TestListedRunIsPrintable(t *testing.T) {
 	r := ListedRun{
@@ -145,13 +163,17 @@ func TestListedRunIsPrintable(t *testing.T) {
 // 100% means all tasks; a run that can't be read has question marks.
 func TestRuns(t *testing.T) {
 	runs := []ListedRun{
-		{Run: "a", N: 8, State: "running", Done: 99999, Tasks: 100000, Ledger: "/runs/a"},
+		{Run: "a", N: 8, State: "running", Done: 99999, Tasks: 100000, Ledger: "/runs/a", Workers: 12, Sharing: []string{"d", "e", "f"}},
+		{Run: "d", N: 8, State: "running", Done: 1, Tasks: 2, Server: "s", Sharing: []string{"a"}},
 		{Run: "b", N: 3, State: "complete", Ledger: "/runs/b"},
 		{Run: "c", State: "unreadable", Ledger: "/runs/c"},
 	}
 	want := "" +
 		"RUN  STATE       DONE   TASKS   %     AGE  WHERE\n" +
 		"a    running     99999  100000  99.9  ?    /runs/a\n" +
+		"  sharing 12 workers with d and 2 more\n" +
+		"d    running     1      2       50.0  ?    s\n" +
+		"  sharing workers with a\n" +
 		"b    complete    0      0       100   ?    /runs/b\n" +
 		"c    unreadable  ?      ?       ?     ?    /runs/c\n"
 	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs, false) }); got != want {
@@ -161,24 +183,60 @@ func TestRuns(t *testing.T) {
 		t.Errorf("%q is written of no runs", got)
 	}
 	object := `{"run":"c","state":"unreadable","done":0,"tasks":0,"ledger":"/runs/c"}` + "\n"
-	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs[2:], true) }); got != object {
+	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs[3:], true) }); got != object {
 		t.Errorf("got %s, want %s", got, object)
 	}
 }
 
-// An interval whose ends look the same is left out.
+// An interval whose ends look the same is left out, and a unit that they share is not repeated.
 func TestEstimate(t *testing.T) {
 	e := Estimate{
-		N: 16, Kernel: "generic", Workers: 1, Seconds: Interval{1, 1.5, 2}, CoreSeconds: Interval{1, 1, math.Nextafter(1, 2)},
-		Solutions: Solutions{Mean: 14772512, Low: 14e6, High: 15e6, Probes: 1234567}, Tasks: 118, Depth: Depth{2, 3}, LedgerBytes: 1 << 16,
+		N: 16, Kernel: "generic", Workers: 1, Threads: 1, Seconds: Interval{1, 1.5, 2}, CoreSeconds: Interval{1, 1, math.Nextafter(1, 2)},
+		Speed: 1e9, Solutions: Solutions{Mean: 14772512, Low: 14e6, High: 15e6, Probes: 1234567}, Tasks: 118, Depth: Depth{2, 3}, LedgerBytes: 1 << 16,
+		Fleet: Fleet{
+			Waiting: 0.25, Chunks: 59, ChunkRate: 39, TaskRate: 78.7, MessageRate: 355, WindowChunks: 59, WindowBytes: 1 << 20,
+			CoordinatorBytes: 32 << 20, CoordinatorCores: 0.1, ServerCores: 0.25, Bound: "tail",
+		},
 	}
 	want := "" +
 		"time       1.5s    1.0s to 2.0s        1 worker, generic\n" +
-		"core time  1.0s                        searches alone\n" +
-		"solutions  1.48e7  1.40e7 to 1.50e7    95% confidence, 1,234,567 random probes\n" +
-		"tasks      118                         prefixes of 2 to 3 rows\n" +
-		"ledger     64 KiB\n"
+		"core time  1.0s                        searches at 1.00 G/s\n" +
+		"solutions  1.48e7  1.40e7 to 1.50e7    95% confidence, 1.23e6 probes\n" +
+		"tasks      118     78.7 /s             prefixes of 2 to 3 rows\n" +
+		"chunks     59      39.0 /s             messages at 355 /s\n" +
+		"window     59      1.0 MiB             chunks in flight\n" +
+		"ledger     64 KiB                      on disk\n" +
+		"memory     32.0 MiB                    of the coordinator\n" +
+		"cores      0.10 + 0.25                 coordinator + server\n" +
+		"waiting    25.0%                       time of threads without a task\n" +
+		"bound by   tail                        threads wait for the last tasks\n"
 	if got := written(t, func(b *strings.Builder) error { return e.Write(b, false) }); words(got) != words(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	const year = 365.25 * 24 * 3600
+	e.Workers, e.Threads, e.Seconds = 6250, 100_000, Interval{1.2 * year, 12.3 * year, 123 * year}
+	got := written(t, func(b *strings.Builder) error { return e.Write(b, false) })
+	if want := "time 12.3 years 1.2 to 123 years 100,000 threads, generic core time"; !strings.HasPrefix(words(got), want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for line := range strings.Lines(got) {
+		if len(line) > 81 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
+// A recount that was stopped says what was verified until then, with a total and without.
+func TestStoppedVerification(t *testing.T) {
+	v := Verification{Run: "r", Done: 30, Tasks: 32, Recounted: 7, Share: 0.25, Kernels: []string{"a", "b"}, Seed: 5, Stopped: true}
+	line := "recounted: 7 of 30 tasks, 25% of the work, with a, b (--seed 5), all agree; stopped before the end\n"
+	var out strings.Builder
+	if err := v.Write(&out, false); err != nil || out.String() != line {
+		t.Errorf("without a total (error %v):\n%s", err, &out)
+	}
+	v.Total = (*Decimal)(big.NewInt(40))
+	out.Reset()
+	if err := v.Write(&out, false); err != nil || !strings.HasSuffix(out.String(), "\n"+line) || !strings.Contains(out.String(), "by class: 40\n") {
+		t.Errorf("with a total (error %v):\n%s", err, &out)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // ListedRun is a run in a list.
@@ -21,9 +22,12 @@ type ListedRun struct {
 	Done     uint64          `json:"done"`
 	Tasks    uint64          `json:"tasks"`
 	Created  time.Time       `json:"created,omitzero"`
-	Ledger   string          `json:"ledger,omitempty"` // its folder, if it is on this machine
-	Server   string          `json:"server,omitempty"` // that has a record of the run or serves it
-	Owner    string          `json:"owner,omitempty"`  // the coordinator of an active run
+	Ledger   string          `json:"ledger,omitempty"`  // its folder, if it is on this machine
+	Server   string          `json:"server,omitempty"`  // that has a record of the run or serves it
+	Owner    string          `json:"owner,omitempty"`   // the coordinator of an active run
+	Bound    run.Bound       `json:"bound,omitempty"`   // what bounds an active run, if it is known
+	Workers  int             `json:"workers,omitempty"` // 0 where they are not known
+	Sharing  []string        `json:"sharing,omitempty"` // other runs that use the same workers
 }
 
 // WriteRuns writes runs as a table, or as JSON objects, one a line.
@@ -48,14 +52,42 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 		}
 		rows = append(rows, []string{r.Run, r.State, done, tasks, percent, age, r.location()})
 	}
-	return writeTable(w, rows, false)
+	var table strings.Builder
+	_ = writeTable(&table, rows, false) // a Builder returns no error
+	var lines strings.Builder
+	i := -1 // the first line has the headings
+	for line := range strings.Lines(table.String()) {
+		lines.WriteString(line)
+		if i >= 0 && len(runs[i].Sharing) > 0 {
+			fmt.Fprintf(&lines, "  %s\n", queens.Sanitize(runs[i].sharing()))
+		}
+		i++
+	}
+	_, err := io.WriteString(w, lines.String())
+	return err
 }
 
-// location says where a run is, and who works on it.
+// sharing says with which runs a run shares how many workers, in less than 80 columns.
+func (r *ListedRun) sharing() string {
+	workers := "workers"
+	if r.Workers > 0 {
+		workers = humanize.Plural(r.Workers, "worker")
+	}
+	text := fmt.Sprintf("sharing %s with %s", workers, r.Sharing[0])
+	if more := len(r.Sharing) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// location says where a run is, who works on it, and what bounds it.
 func (r *ListedRun) location() string {
 	words := slices.DeleteFunc([]string{r.Ledger, r.Server, r.Owner}, func(word string) bool { return word == "" })
 	if len(r.Placed) > 0 {
 		words = append(words, "queens placed on "+humanize.Squares(r.Placed))
+	}
+	if bound := r.Bound.Phrase(); bound != "" {
+		words = append(words, bound)
 	}
 	return strings.Join(words, ", ")
 }

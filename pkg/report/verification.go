@@ -17,37 +17,47 @@ type Verification struct {
 	N         int             `json:"n"`
 	Placed    []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
 	Verified  bool            `json:"verified"`         // the run is complete and nothing contradicts
-	Total     *Decimal        `json:"total"`            // nil unless Verified
+	Total     *Decimal        `json:"total"`            // nil unless Verified or Stopped
 	Known     Comparison      `json:"known"`
 	Done      uint64          `json:"done"`
 	Tasks     uint64          `json:"tasks"`
 	Recounted uint64          `json:"recounted"`
-	Seed      uint64          `json:"seed,string"` // of the sample
-	Kernel    string          `json:"kernel"`
+	Share     float64         `json:"share"`           // of the tasks recounted in the run's estimated work
+	Seed      uint64          `json:"seed,string"`     // of the sample
+	Kernels   []string        `json:"kernels"`         // that recounted
+	Stopped   bool            `json:"stopped"`         // by a signal, during the recount
 	Whole     string          `json:"whole,omitempty"` // the symmetry by which the whole run was recounted, or how else
 	Seconds   float64         `json:"seconds"`
 }
 
 // Write writes the verification as lines of text, or as a JSON object. Text says only that
-// a run is verified: the log has the reason why one is not.
+// a run is verified, or what was verified when a signal came: the log has the reason why a
+// run is not verified.
 func (v *Verification) Write(w io.Writer, asJSON bool) error {
 	if asJSON {
+		if v.Kernels == nil {
+			v.Kernels = []string{}
+		}
 		return writeJSON(w, v)
 	}
-	if !v.Verified {
+	switch {
+	case v.Stopped && v.Total == nil:
+		_, err := fmt.Fprintln(w, v.recountLine())
+		return err
+	case !v.Verified && !v.Stopped:
 		return nil
 	}
 	lines := []string{
 		fmt.Sprintf("run %s: %d of %d tasks, all checksums are right, all tasks match the manifest", v.Run, v.Done, v.Tasks),
 		fmt.Sprintf("sum by task and by class: %s", v.Total),
 		fmt.Sprintf("published total: %s", v.Known),
-		fmt.Sprintf("recounted: %d tasks with kernel %s (--seed %d), all agree", v.Recounted, v.Kernel, v.Seed),
+		v.recountLine(),
 	}
 	if len(v.Placed) > 0 {
 		lines = slices.Insert(lines, 1, "queens placed beforehand: "+humanize.Squares(v.Placed))
 	}
 	switch {
-	case v.Whole == "":
+	case v.Whole == "" || v.Stopped:
 	case len(v.Placed) > 0:
 		lines = append(lines, "recounted: the whole run, with the placed queens mirrored, agrees")
 	default:
@@ -55,4 +65,16 @@ func (v *Verification) Write(w io.Writer, asJSON bool) error {
 	}
 	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
+}
+
+// recountLine says how much was recounted, and how.
+func (v *Verification) recountLine() string {
+	line := fmt.Sprintf("recounted: %d of %d tasks, %.3g%% of the work", v.Recounted, v.Done, 100*v.Share)
+	if len(v.Kernels) > 0 {
+		line += ", with " + strings.Join(v.Kernels, ", ")
+	}
+	if line += fmt.Sprintf(" (--seed %d), all agree", v.Seed); v.Stopped {
+		line += "; stopped before the end"
+	}
+	return line
 }

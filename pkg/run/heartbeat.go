@@ -15,24 +15,33 @@ type Heartbeat struct {
 	Kernel  string
 	Threads int
 	Leaving bool // This is the last heartbeat of a worker that stops.
-	// Held are the tasks that the worker is searching.
-	Held []ActiveTask
+	// Held are the chunks that the worker holds: at most [MaxHeld], of more those that it has
+	// searched the longest.
+	Held []HeldChunk
 }
 
-// ActiveTask is a task that a worker is searching.
-type ActiveTask struct {
-	Run  string
-	Task uint64
+// HeldChunk is a chunk that a worker holds.
+type HeldChunk struct {
+	Run   string
+	Chunk uint64 // ID of the chunk.
+	// Searching is set while a thread searches the chunk.
+	Searching bool
 	// Elapsed is how long the worker has been searching it.
 	Elapsed time.Duration
 }
 
-// maxThreads bounds the threads that one worker may report, and its tasks: one for each.
+// MaxHeld bounds the chunks that one heartbeat names.
+const MaxHeld = 1 << 12
+
+// maxThreads bounds the threads that one worker may report.
 const maxThreads = 1 << 16
 
 // Validate returns the first thing wrong with a heartbeat from outside.
 func (h *Heartbeat) Validate() error {
 	err := validateWorker(h.Worker, h.Kernel, h.Threads, len(h.Held))
+	if err == nil && len(h.Held) > MaxHeld {
+		err = fmt.Errorf("worker %q with a list of %d chunks, more than %d", h.Worker, len(h.Held), MaxHeld)
+	}
 	if err == nil {
 		err = queens.ValidateName("a version", h.Version)
 	}
@@ -43,8 +52,11 @@ func (h *Heartbeat) Validate() error {
 		if err := queens.ValidateRun(held.Run); err != nil {
 			return fmt.Errorf("heartbeat of worker %q: %w", h.Worker, err)
 		}
-		if held.Elapsed < 0 {
-			return fmt.Errorf("heartbeat of worker %q with task %d for a negative time", h.Worker, held.Task)
+		switch {
+		case held.Chunk == 0:
+			return fmt.Errorf("heartbeat of worker %q with a chunk of run %s without an id", h.Worker, held.Run)
+		case held.Elapsed < 0:
+			return fmt.Errorf("heartbeat of worker %q with chunk %016x for a negative time", h.Worker, held.Chunk)
 		}
 	}
 	return nil
@@ -65,7 +77,7 @@ func validateWorker(name, kernel string, threads, held int) error {
 	case threads < 1 || threads > maxThreads:
 		return fmt.Errorf("worker %q with %d threads, not 1 to %d", name, threads, maxThreads)
 	case held < 0 || held > maxThreads:
-		return fmt.Errorf("worker %q with %d tasks, not 0 to %d", name, held, maxThreads)
+		return fmt.Errorf("worker %q with %d chunks, not 0 to %d", name, held, maxThreads)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"nqueens/pkg/run"
 )
@@ -33,12 +32,16 @@ func checkAll(t *testing.T, cases []validity) {
 }
 
 // A heartbeat is valid when it names its worker, in at most 128 bytes like all
-// names, and claims at least one thread and no absurd number of them.
+// names, claims at least one thread and no absurd number of them, and names the run and the id
+// of each chunk that it holds.
 func TestHeartbeatValidate(t *testing.T) {
 	heartbeat := func(change func(h *run.Heartbeat)) error {
 		h := run.Heartbeat{Worker: "w", Version: "devel", Kernel: "generic", Threads: 2}
 		change(&h)
 		return h.Validate()
+	}
+	holding := func(chunks ...run.HeldChunk) error {
+		return heartbeat(func(h *run.Heartbeat) { h.Held = chunks })
 	}
 	longest := strings.Repeat("w", 128)
 	checkAll(t, []validity{
@@ -57,12 +60,12 @@ func TestHeartbeatValidate(t *testing.T) {
 		{"a control kernel", heartbeat(func(h *run.Heartbeat) { h.Kernel = controlName }), quotedControlName},
 		{"no thread", heartbeat(func(h *run.Heartbeat) { h.Threads = 0 }), "0 threads"},
 		{"negative threads", heartbeat(func(h *run.Heartbeat) { h.Threads = -1 }), "-1 threads"},
-		{"tasks", heartbeat(func(h *run.Heartbeat) {
-			h.Held = []run.ActiveTask{{Run: "r", Task: math.MaxUint64, Elapsed: time.Hour}, {Run: "s"}}
-		}), ""},
-		{"a task of no run", heartbeat(func(h *run.Heartbeat) { h.Held = []run.ActiveTask{{Run: "r"}, {Task: 7}} }), "run name"},
-		{"a task for a negative time", heartbeat(func(h *run.Heartbeat) { h.Held = []run.ActiveTask{{Run: "r", Task: 7, Elapsed: -1}} }), "task 7 for a negative time"},
-		{"too many tasks", heartbeat(func(h *run.Heartbeat) { h.Held = slices.Repeat([]run.ActiveTask{{Run: "r"}}, 65537) }), "65537 tasks"},
+		{"chunks", holding(run.HeldChunk{Run: "r", Chunk: math.MaxUint64, Searching: true, Elapsed: math.MaxInt64}, run.HeldChunk{Run: "s", Chunk: 1}), ""},
+		{"a chunk of no run", holding(run.HeldChunk{Run: "r", Chunk: 6}, run.HeldChunk{Chunk: 7}), "run name"},
+		{"a chunk without an id", holding(run.HeldChunk{Run: "r", Chunk: 6}, run.HeldChunk{Run: "r"}), `"w" with a chunk of run r without an id`},
+		{"a chunk for a negative time", holding(run.HeldChunk{Run: "r", Chunk: 7, Elapsed: -1}), "chunk 0000000000000007 for a negative time"},
+		{"most chunks", holding(slices.Repeat([]run.HeldChunk{{Run: "r", Chunk: 7}}, run.MaxHeld)...), ""},
+		{"too many chunks", holding(slices.Repeat([]run.HeldChunk{{Run: "r", Chunk: 7}}, run.MaxHeld+1)...), "4097 chunks"},
 		{"too many threads", heartbeat(func(h *run.Heartbeat) { h.Threads = 65537 }), "65537 threads"},
 		{"most integers", heartbeat(func(h *run.Heartbeat) { h.Threads = math.MaxInt }), "threads"},
 	})

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -28,14 +29,21 @@ type Progress struct {
 	Threads     int   // Of all those workers.
 	Republished uint64
 	Conflicts   int // Tasks whose results contradicted each other, settled or not.
+	Bound       Bound
+	// SharedWith are other runs that are alive on the server, sorted: they share the workers.
+	// There are at most [MaxSharedWith].
+	SharedWith []string
 
 	// Workers are the workers, sorted by name. If there are more than [MaxWorkers], they are
 	// those that have held a task the longest.
 	Workers []WorkerStatus
 }
 
-// MaxWorkers bounds [Progress.Workers].
-const MaxWorkers = 256
+// Bounds of [Progress.Workers] and [Progress.SharedWith].
+const (
+	MaxWorkers    = 256
+	MaxSharedWith = 16
+)
 
 // WorkerStatus is a worker in a [Progress].
 type WorkerStatus struct {
@@ -43,7 +51,7 @@ type WorkerStatus struct {
 	Kernel      string
 	Threads     int
 	Rate        float64       // Solutions per second in its last tasks; 0 before the first.
-	Held        int           // Tasks that it is searching.
+	Held        int           // Chunks that it is searching.
 	LongestTask time.Duration // How long it has been searching the oldest of them.
 }
 
@@ -59,7 +67,10 @@ func (s *Progress) Validate() error {
 	if err := queens.ValidateRun(s.Run); err != nil {
 		return err
 	}
-	err := s.check()
+	err := cmp.Or(s.check(), s.Bound.Validate())
+	for i := 0; err == nil && i < len(s.SharedWith); i++ {
+		err = queens.ValidateRun(s.SharedWith[i])
+	}
 	for i := 0; err == nil && i < len(s.Workers); i++ {
 		err = s.Workers[i].check()
 	}
@@ -96,6 +107,8 @@ func (s *Progress) check() error {
 		return fmt.Errorf("negative or reversed times: %v elapsed, %v to %v remaining", s.Elapsed, s.ETA.Min, s.ETA.Max)
 	case s.WorkerCount < 0 || s.Threads < 0 || s.Conflicts < 0:
 		return fmt.Errorf("%d workers, %d threads, %d conflicts", s.WorkerCount, s.Threads, s.Conflicts)
+	case len(s.SharedWith) > MaxSharedWith:
+		return fmt.Errorf("a list of %d other runs, more than %d", len(s.SharedWith), MaxSharedWith)
 	case len(s.Workers) > MaxWorkers:
 		return fmt.Errorf("a list of %d workers, more than %d", len(s.Workers), MaxWorkers)
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -15,10 +16,23 @@ type Record struct {
 	// Epoch is 1 for the run's first coordinator, and one more for each that takes the run
 	// over. The run belongs to the coordinator of the highest epoch.
 	Epoch   uint64    `json:"epoch"`
-	Owner   string    `json:"owner"` // The coordinator of that epoch, for people.
-	Done    uint64    `json:"done"`  // Tasks with an accepted result at Updated.
+	Owner   string    `json:"owner"`           // The coordinator of that epoch, for people.
+	Done    uint64    `json:"done"`            // Tasks with an accepted result at Updated.
+	Bound   Bound     `json:"bound,omitempty"` // What bounds the run, if it is known.
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
+}
+
+// MaxEpoch bounds epochs from outside: no run is taken over so often, and an epoch near the
+// greatest number could not be followed by another.
+const MaxEpoch = 1 << 62
+
+// ValidateEpoch returns an error unless an epoch from outside is 1 to [MaxEpoch].
+func ValidateEpoch(epoch uint64) error {
+	if epoch == 0 || epoch > MaxEpoch {
+		return fmt.Errorf("the epoch %d, not 1 to %d", epoch, uint64(MaxEpoch))
+	}
+	return nil
 }
 
 // StaleAfter is how long after its last update the record of a running coordinator means

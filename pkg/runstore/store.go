@@ -1,6 +1,7 @@
 // Package runstore keeps the runs of this machine on disk: one folder holds them all, and
 // in it each run has a folder of its own with its ledger, the store of its embedded server,
-// and, for a moment, a file that asks for its cancellation. What a ledger contains is the
+// while it counts a socket that gives copies of the ledger, and, for a moment, a file that asks
+// for its cancellation. What a ledger contains is the
 // business of package ledger; runs on a server are that of package bus.
 package runstore
 
@@ -80,12 +81,15 @@ func (s *Store) Path() string { return s.path }
 // Folder returns the folder of a run.
 func (s *Store) Folder(name string) string { return filepath.Join(s.path, name) }
 
+// Ledger returns the file of a run's ledger.
+func (s *Store) Ledger(name string) string { return filepath.Join(s.Folder(name), ledger.File) }
+
 // ServerFolder returns the folder of the embedded server's files of a run.
 func (s *Store) ServerFolder(name string) string { return filepath.Join(s.Folder(name), "nats") }
 
 // Exists reports whether there is a ledger of the run.
 func (s *Store) Exists(name string) bool {
-	_, err := os.Stat(filepath.Join(s.Folder(name), ledger.File))
+	_, err := os.Stat(s.Ledger(name))
 	return err == nil
 }
 
@@ -121,13 +125,18 @@ func (s *Store) Create(m queens.Manifest, created time.Time) (*ledger.Ledger, er
 	}
 }
 
-// Open opens the ledger of a run for writing. It waits a moment for readers to close it.
+// Open opens the ledger of a run for writing. It waits a moment for readers to close it. Its folder
+// must have the name of the run.
 func (s *Store) Open(ctx context.Context, name string) (*ledger.Ledger, error) {
 	slow := time.AfterFunc(slowAfter, func() {
 		s.log.Info().Str("run", name).Msg("reading the ledger, which takes a while")
 	})
 	defer slow.Stop()
-	return ledger.Open(ctx, s.Folder(name))
+	l, err := ledger.Open(ctx, s.Folder(name))
+	if err != nil {
+		return nil, err
+	}
+	return s.checkName(l, name)
 }
 
 // OpenReadOnly opens the ledger of a run for reading. The error wraps [ErrNoRun] if there
@@ -136,7 +145,21 @@ func (s *Store) OpenReadOnly(name string) (*ledger.Ledger, error) {
 	if !s.Exists(name) {
 		return nil, s.NoRun(name)
 	}
-	return ledger.OpenReadOnly(s.Folder(name))
+	l, err := ledger.OpenReadOnly(s.Folder(name))
+	if err != nil {
+		return nil, err
+	}
+	return s.checkName(l, name)
+}
+
+// checkName returns a ledger, or closes it if it is not that of the run whose folder it is in: a
+// person has put it there.
+func (s *Store) checkName(l *ledger.Ledger, name string) (*ledger.Ledger, error) {
+	if l.Header().Run == name {
+		return l, nil
+	}
+	err := fmt.Errorf("the ledger in %s is of run %s: give the folder that name", s.Folder(name), l.Header().Run)
+	return nil, errors.Join(err, l.Close())
 }
 
 // NoRun returns the error that says that the store has no such run; it wraps [ErrNoRun].

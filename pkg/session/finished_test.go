@@ -15,6 +15,7 @@ import (
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
@@ -32,11 +33,11 @@ func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, resu
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := generic(t)
+	counter := kerneltest.NewCounter(t, generic(t))
 	data, name = t.TempDir(), "n8-a"
 	var results []queens.Result
 	for task := range split.Tasks(&m) {
-		count, err := k.New().Count(t.Context(), &task.Board, task.Prefixes, new(atomic.Uint64))
+		count, err := counter.Count(t.Context(), &task.Board, task.Prefixes, new(atomic.Uint64))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestFinishedRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sample := audit.Sample{Share: 1, Kernel: generic(t), Threads: 1}
+			sample := audit.Sample{Share: 1, Kernel: new(generic(t)), Threads: 1}
 			_, verified := audit.Verify(t.Context(), l, sample, func(error) {})
 			exported := audit.Export(t.Context(), l, io.Discard, audit.JSONLines, 0)
 			if err := l.Close(); err != nil {

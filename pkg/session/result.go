@@ -123,10 +123,12 @@ func (s *Session) finish(
 		}
 		s.publish(&last)
 	}
+	// Workers drop what they hold of the run.
+	err = errors.Join(err, s.bus.Telemetry().PublishBeat(run.Beat{Run: name, Epoch: claim.Epoch(), State: state}))
 	if state.Finished() {
 		err = s.bus.Registry().Delete(ctx, name)
 	} else {
-		err = errors.Join(err, s.bus.Tasks().Purge(ctx, name))
+		err = errors.Join(err, s.bus.Tasks().Remove(ctx, name))
 	}
 	if err != nil {
 		s.log.Warn().Err(err).Msg("messages of the run remain on the server")

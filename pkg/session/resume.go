@@ -21,21 +21,25 @@ var ErrActive = errors.New("another coordinator works on it")
 //
 // If the ledger is lost, Resume makes a new one from the run's record on the server; the
 // results that the server has are read when the session runs. If the run is active elsewhere,
-// that takes takeOver; otherwise the error wraps [ErrActive]. It wraps [bus.ErrNoRecord] if
+// that takes takeOver; otherwise the error wraps [ErrActive]. So does that of [Session.Run] if
+// the ledger is an older copy of the one with which the run is active elsewhere. It wraps [bus.ErrNoRecord] if
 // the server does not know the run, and otherwise is one of [runstore.Store], [ErrUnique], or
 // [queens.ErrCancelled].
 func Resume(ctx context.Context, cfg Config, name string, takeOver bool) (*Session, error) {
-	return open(cfg, func(s *Session) error { return s.openResume(ctx, name, takeOver) })
+	return open(cfg, func(s *Session) error {
+		s.takeOver = takeOver
+		return s.openResume(ctx, name)
+	})
 }
 
-func (s *Session) openResume(ctx context.Context, name string, takeOver bool) (err error) {
+func (s *Session) openResume(ctx context.Context, name string) (err error) {
 	if name == "" {
 		if name, err = s.cfg.Store.NewestUnfinished(); err != nil {
 			return err
 		}
 	}
 	if !s.cfg.Store.Exists(name) {
-		return s.rebuild(ctx, name, takeOver)
+		return s.rebuild(ctx, name)
 	}
 	if err := s.openLedger(ctx, name); err != nil {
 		return err
@@ -73,7 +77,7 @@ func (s *Session) checkResumable(ctx context.Context, name string, m *queens.Man
 }
 
 // rebuild makes a new ledger of a run from its record on the server.
-func (s *Session) rebuild(ctx context.Context, name string, takeOver bool) error {
+func (s *Session) rebuild(ctx context.Context, name string) error {
 	store := s.cfg.Store
 	if _, err := os.Stat(store.ServerFolder(name)); err != nil && s.cfg.URL == "" {
 		return store.NoRun(name)
@@ -91,7 +95,7 @@ func (s *Session) rebuild(ctx context.Context, name string, takeOver bool) error
 		return fmt.Errorf("read the record of run %s: %w", name, err)
 	case record.State == run.Cancelled:
 		return fmt.Errorf("run %s: %w", name, queens.ErrCancelled)
-	case s.cfg.URL != "" && !takeOver && record.IsActive():
+	case s.cfg.URL != "" && !s.takeOver && record.IsActive():
 		return fmt.Errorf("run %s is active: %w: %s, less than %v ago", name, ErrActive, record.Owner, run.StaleAfter)
 	}
 	if err := s.checkResumable(ctx, name, &record.Manifest); err != nil {

@@ -1,11 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 	"syscall"
 
 	"nqueens/pkg/bus"
@@ -16,14 +18,17 @@ import (
 type connection struct {
 	bus      *bus.Bus
 	address  string             // for people: the server's URL, or "embedded"
+	urls     string             // of all outside servers, as in the configuration
 	embedded *natsserver.Server // nil with an outside server
 }
 
 // connect connects to the server of the configuration, or starts the embedded server of a
 // run and connects to it.
 func (s *Session) connect(name string) (*connection, error) {
-	c := &connection{address: "embedded"}
-	cfg := bus.Config{URL: s.cfg.URL, Name: "nqueens coordinator " + name, Lease: bus.DefaultLease, Log: s.log}
+	c := &connection{address: embedded}
+	cfg := bus.Config{
+		URL: s.cfg.URL, Name: "nqueens coordinator " + name, Replicas: s.cfg.Replicas, Lease: bus.DefaultLease, Log: s.log,
+	}
 	var err error
 	if s.cfg.URL == "" {
 		if err := checkPortFree(s.cfg.Listen); err != nil {
@@ -43,7 +48,7 @@ func (s *Session) connect(name string) (*connection, error) {
 	}
 	switch {
 	case s.cfg.URL != "":
-		c.address = c.bus.Server()
+		c.address, c.urls = c.bus.Server(), s.cfg.URL
 	case s.cfg.Listen != "":
 		c.address = c.embedded.ClientURL()
 		if !isLoopback(c.address) {
@@ -77,15 +82,25 @@ func isLoopback(address string) bool {
 	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
-// publicURL returns the URL at which other processes reach the server, without a password;
-// empty if they can't.
+// publicURL returns the URL at which other processes reach the server, or the URLs of a cluster
+// separated by commas, without passwords; empty if they can't.
 func (c *connection) publicURL() string {
-	u, err := url.Parse(c.address)
-	if err != nil || u.Host == "" {
-		return ""
+	var public []string
+	for address := range strings.SplitSeq(cmp.Or(c.urls, c.address), ",") {
+		if address = strings.TrimSpace(address); !strings.Contains(address, "://") {
+			address = "nats://" + address
+		}
+		u, err := url.Parse(address)
+		if err != nil || u.Hostname() == "" || c.address == embedded {
+			continue
+		}
+		if u.Port() == "" && u.Scheme == "nats" {
+			u.Host += ":4222"
+		}
+		u.User = nil
+		public = append(public, u.String())
 	}
-	u.User = nil
-	return u.String()
+	return strings.Join(public, ",")
 }
 
 // waitFailure waits until ctx ends, and then returns nil, or until the server or the

@@ -22,6 +22,30 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	roster := progress.NewRoster()
 	service := s.newCoordinator(claim, roster)
 	workers, own := s.newWorkers(roster)
+	// Before the first beat: a worker that misses it is heard.
+	unsubscribe, err := s.bus.Telemetry().SubscribeHeartbeats(func(h run.Heartbeat) {
+		change := roster.ObserveHeartbeat(h)
+		if change == progress.Joins || len(h.Held) == 0 && !h.Leaving {
+			service.Greet()
+		}
+		switch {
+		case own[h.Worker]:
+		case change == progress.Joins:
+			s.log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).
+				Int("threads", h.Threads).Msg("worker joined")
+		case change == progress.Leaves:
+			s.log.Info().Str("worker", h.Worker).Msg("worker left")
+		}
+	})
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	defer unsubscribe()
+	unsubscribe, err = s.bus.Telemetry().SubscribeBeats(roster.ObserveBeat)
+	if err != nil {
+		return coordinator.Outcome{}, err
+	}
+	defer unsubscribe()
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -32,20 +56,15 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 		group.Go(func() error { return s.health.Serve(ctx) })
 	}
 	for _, w := range workers {
-		group.Go(func() error { w.Run(ctx); return nil })
-	}
-	group.Go(func() error {
-		return s.bus.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) {
-			switch change := roster.ObserveHeartbeat(h); {
-			case own[h.Worker]:
-			case change == progress.Joins:
-				s.log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).
-					Int("threads", h.Threads).Msg("worker joined")
-			case change == progress.Leaves:
-				s.log.Info().Str("worker", h.Worker).Msg("worker left")
+		group.Go(func() error {
+			err := w.Run(ctx)
+			if err != nil && ctx.Err() != nil { // the count ended first: its result stands
+				s.log.Warn().Err(err).Msg("a worker of this process ended with an error")
+				return nil
 			}
+			return err
 		})
-	})
+	}
 	group.Go(func() error { return server.waitFailure(ctx) })
 	group.Go(func() error { return every(ctx, publishInterval, s.publishLatest) })
 	group.Go(func() error { return every(ctx, cancelPollInterval, s.checkCancel) })
@@ -56,7 +75,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 		outcome, err = service.Run(ctx)
 		return err
 	})
-	err := group.Wait()
+	err = group.Wait()
 	return outcome, err
 }
 
@@ -65,14 +84,17 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 	return coordinator.New(coordinator.Config{
 		Known:          m.KnownTotal(),
 		Roster:         roster,
+		Epoch:          claim.Epoch(),
+		Priority:       s.cfg.Priority,
 		CheckAfter:     coordinator.DefaultCheckAfter,
 		RepublishAfter: coordinator.DefaultRepublishAfter,
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
+		Referee:        referee,
 		OnComplete:     s.countUnique,
 		OnProgress:     s.report,
 		ReportEvery:    coordinator.DefaultReportEvery,
 		Log:            s.log,
-	}, s.bus.Tasks(), s.bus.Results(), claim, s.ledger)
+	}, s.bus.Tasks(), s.bus.Results(), s.bus.Telemetry(), claim, s.ledger)
 }
 
 // newWorkers returns the workers of this process, and the set of their names. It enters them
@@ -128,12 +150,13 @@ func every(ctx context.Context, interval time.Duration, f func() error) error {
 func (s *Session) report(p run.Progress) {
 	s.lastReport.Store(time.Now().UnixNano())
 	s.latest.Store(&p)
+	s.ledger.SetSharing(p.WorkerCount, p.SharedWith)
 	s.cfg.OnProgress(p)
 }
 
 // publishLatest publishes the latest snapshot.
 func (s *Session) publishLatest() error {
-	s.cfg.OnConnection(s.bus.Connected() != nil)
+	s.checkConnection()
 	if p := s.latest.Load(); p != nil {
 		s.publish(p)
 	}

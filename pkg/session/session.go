@@ -36,8 +36,13 @@ type Config struct {
 	Version string        // of this program, which the workers report
 	URL     string        // of one or more NATS servers, see [bus.Config]; empty for an embedded server
 	Listen  string        // host:port at which the embedded server accepts others; empty for none
-	HTTP    string        // host:port at which to answer health checks; empty for none
-	Unique  bool          // also count the fundamental solutions
+	// Replicas is how many servers of a cluster keep the run's streams at least: 1, 3 or 5. 0 leaves
+	// streams that exist as they are.
+	Replicas int
+	HTTP     string // host:port at which to answer health checks; empty for none
+	Unique   bool   // also count the fundamental solutions
+	// Priority is how the run shares workers with other runs of the server; empty means normal.
+	Priority run.Priority
 
 	// OnStart is called once, when counting starts.
 	OnStart func()
@@ -59,6 +64,10 @@ func (c *Config) Validate() error {
 		return errors.New("no workers: none in this process, and the embedded server accepts no others")
 	case c.URL != "" && c.Listen != "":
 		return errors.New("an outside server is given, and an address for an embedded one")
+	case c.Replicas < 0 || c.Replicas > 5 || c.Replicas > 0 && c.Replicas%2 == 0:
+		return fmt.Errorf("%d replicas: there can be 1, 3 or 5", c.Replicas)
+	case c.Replicas > 1 && c.URL == "":
+		return fmt.Errorf("%d replicas: the embedded server is no cluster", c.Replicas)
 	}
 	return nil
 }
@@ -71,9 +80,12 @@ type Session struct {
 	health  *httpserver.Server // nil without an address for it
 	ledger  *ledger.Ledger
 	created bool // the run is new, and not claimed yet
+	// takeOver says that the run may be taken from a coordinator that has more results of it.
+	takeOver bool
 
 	bus        *bus.Bus // from connectAndRun on
 	latest     atomic.Pointer[run.Progress]
+	outage     outage       // of the server
 	lastReport atomic.Int64 // when the coordinator last reported progress, in Unix nanoseconds
 	unique     *big.Int     // nil unless fundamental solutions are counted
 }
@@ -140,6 +152,9 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	return result, err
 }
 
+// watcherTimeout is how long the embedded server of a finished run stays for watchers.
+const watcherTimeout = 2 * time.Second
+
 // connectAndRun connects to the server, claims the run, and counts. If the run can be
 // resumed, it leaves on the server what that needs; otherwise it leaves nothing.
 func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
@@ -155,11 +170,16 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 			return failed(err)
 		}
 	}
+	defer store.ServeCopies(s.ledger)()
 	server, err := s.connect(name)
 	if err != nil {
 		return failed(err)
 	}
 	defer func() {
+		if server.embedded != nil && s.ledger.State().Finished() {
+			// Watchers compare the end with the run's record, and leave then.
+			server.embedded.AwaitUnsubscribed(bus.ProgressSubject(name), watcherTimeout)
+		}
 		server.close()
 		if s.ledger.State().Finished() {
 			_ = os.RemoveAll(store.ServerFolder(name)) // nothing needs it any more
@@ -175,6 +195,11 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 	if err := s.ledger.SetState(run.Running); err != nil {
 		return failed(err)
 	}
+	done, err := s.noteServer(ctx, server)
+	if err != nil {
+		return failed(err)
+	}
+	defer done()
 	return s.runClaimed(ctx, server, claim)
 }
 
@@ -183,8 +208,11 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 	for _, id := range s.ledger.Damaged() {
 		s.log.Warn().Uint64("task", id).Msg("the ledger's record of the task was damaged: it is counted again")
 	}
-	if err := s.bus.Ensure(ctx); err != nil {
+	if err := s.bus.Ensure(ctx, s.Name()); err != nil {
 		return nil, s.wrapSetupError(ctx, err)
+	}
+	if err := s.checkNewest(ctx); err != nil {
+		return nil, err
 	}
 	h := s.ledger.Header()
 	claim, err := s.bus.Registry().Claim(ctx, run.Record{
@@ -204,6 +232,25 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 		_ = s.bus.Registry().Delete(ctx, h.Run) // best effort: err says why the run can't start
 	}
 	return nil, s.wrapSetupError(ctx, err)
+}
+
+// checkNewest returns an error if another coordinator works on the run with a newer ledger: then
+// this one is a copy. Who has the newest ledger takes the run over at once, since a coordinator
+// that was killed is the common case.
+func (s *Session) checkNewest(ctx context.Context) error {
+	if s.takeOver || s.cfg.URL == "" {
+		return nil
+	}
+	record, err := s.bus.Registry().Record(ctx, s.Name())
+	if err != nil {
+		return nil //nolint:nilerr // there is none, or the claim fails too
+	}
+	done := s.ledger.Len() + uint64(len(s.ledger.Damaged()))
+	if !record.IsActive() || record.Done <= done {
+		return nil
+	}
+	return fmt.Errorf("run %s is active: %w: %s, with %d tasks; the ledger here has only %d",
+		s.Name(), ErrActive, record.Owner, record.Done, done)
 }
 
 func (s *Session) wrapSetupError(ctx context.Context, err error) error {

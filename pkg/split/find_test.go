@@ -125,6 +125,18 @@ func TestCheckRefusesOtherManifests(t *testing.T) {
 	}
 }
 
+// Of a manifest split by other rules, Check says which program can resume the run.
+func TestCheckNamesTheVersion(t *testing.T) {
+	t.Parallel()
+	m := mustPlan(t, 8, queens.Full, 0)
+	m.SplitVersion = 2
+	want := fmt.Sprintf("the run was split by rules of version 2, this program splits by rules of version %d: "+
+		"resume with the nqueens version that splits by rules of version 2", split.Version)
+	if err := split.Check(t.Context(), &m); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
 // Check does not change the manifest.
 func TestCheckChangesNothing(t *testing.T) {
 	m, want := mustPlan(t, 8, queens.Full, 0), mustPlan(t, 8, queens.Full, 0)

@@ -1,17 +1,32 @@
 package split
 
-import "nqueens/pkg/queens"
+import (
+	"context"
+	"math"
+	"slices"
+
+	"nqueens/pkg/parallel"
+	"nqueens/pkg/queens"
+)
 
 // Bounds for the cost of a task, in nodes of the plain search tree. They do not depend on the
-// machine, so that the task set is a function of the manifest. They were chosen for a machine
-// whose fastest kernel searches about 5e9 nodes a second on one core.
+// machine, so that the task set is a function of the manifest. A core searches some 4e9 to 1e10 of
+// these nodes a second. Decision 18 (docs/decisions) has the measurements behind the bounds.
 const (
-	// maxTaskNodes is the cost of a task in a long run, about one core-second: it hides the
+	// minTasks is the least number of tasks in a run that has enough nodes for them.
+	minTasks = 256
+	// leftTasks is the least number of tasks in what is left of a run, so that threads end
+	// together. The tasks before are larger: kernels place the queens of outer columns anew for
+	// each task, which costs a sixth of the time if all tasks are as small as the last.
+	leftTasks = 128
+	// lastTaskNodes is the cost of the last tasks, where 1/minTasks of the run is not less.
+	lastTaskNodes = 2.4e8
+	// firstTaskNodes is the greatest cost of a task up to n = 22. It doubles with each side from
+	// there, up to maxTaskNodes: such runs last longer, and their tasks are enough for any fleet.
+	firstTaskNodes = 1.5e9
+	// maxTaskNodes is the cost of a task from n = 24 on, about one core-second: it hides the
 	// round trip, and is cheap to lose.
 	maxTaskNodes = 4e9
-	// minTasks is the least number of tasks in a shorter run, so that the tasks that finish
-	// last are a small part of it.
-	minTasks = 256
 	// minTaskNodes is the least cost of a task, about one millisecond of work.
 	minTaskNodes = 4e6
 	// maxTasks is about the greatest number of tasks of a run: one pass over all tasks stays
@@ -20,8 +35,6 @@ const (
 )
 
 const (
-	// probes is the number of random probes for each class.
-	probes = 500
 	// minBatch is the least number of prefixes in a task, where there are enough: the costs of
 	// single prefixes differ more than the costs of batches.
 	minBatch = 8
@@ -29,22 +42,52 @@ const (
 	minDepth = 2
 )
 
+// probesFor returns the number of random probes for a class of side n: few where a whole run takes
+// milliseconds, and many where the estimates have to fit chunks to thousands of threads.
+func probesFor(n int) int { return 1 << min(max(n-10, 6), 12) }
+
 // PlanSizes chooses depth and batch for each class, as [Plan] does. It numbers no tasks: First
 // is 0 in each plan.
 func PlanSizes(classes []queens.Class) []queens.ClassPlan {
-	profiles := make([]Profile, len(classes))
-	var nodes float64
+	boards := make([]queens.Board, len(classes))
 	for i, class := range classes {
-		profiles[i] = Probe(class.Board, probes)
+		boards[i] = class.Board
+	}
+	profiles := probeAll(boards)
+	var nodes float64
+	for i := range profiles {
 		nodes += profiles[i].NodesBelow(0)
 	}
-	target := max(min(maxTaskNodes, nodes/minTasks), nodes/maxTasks, minTaskNodes)
 	plans := make([]queens.ClassPlan, len(classes))
+	rest := nodes // of the class and all after it
 	for i, class := range classes {
+		own := profiles[i].NodesBelow(0)
+		target := taskNodes(class.Board.N, nodes, rest-own/2)
+		rest -= own
 		depth := profiles[i].depth(class.Board.N, target/minBatch)
 		plans[i] = queens.ClassPlan{Class: class, Depth: depth, Batch: profiles[i].batch(depth, target)}
 	}
 	return plans
+}
+
+// probeAll returns the profiles of the boards, made on all cores.
+func probeAll(boards []queens.Board) []Profile {
+	profiles := make([]Profile, 0, len(boards))
+	_ = parallel.InOrder(context.Background(), slices.Values(boards), func(_ context.Context, b queens.Board) (Profile, error) {
+		return Probe(b, probesFor(b.N)), nil
+	}, func(p Profile) error {
+		profiles = append(profiles, p)
+		return nil
+	})
+	return profiles
+}
+
+// taskNodes returns the cost of a task on a board of side n, in a run of so many nodes, when so
+// many are left.
+func taskNodes(n int, run, left float64) float64 {
+	most := min(math.Ldexp(firstTaskNodes, max(n-22, 0)), maxTaskNodes, run/minTasks)
+	least := min(lastTaskNodes, most)
+	return max(min(max(left/leftTasks, least), most), run/maxTasks, minTaskNodes)
 }
 
 // uniformPlans gives every class the same depth, and makes each prefix a task.
@@ -81,14 +124,18 @@ func (p *Profile) batch(depth int, target float64) int {
 // only.
 func Shares(m *queens.Manifest) []float64 {
 	shares := make([]float64, len(m.Classes))
+	boards := make([]queens.Board, len(m.Classes))
+	for i, plan := range m.Classes {
+		boards[i] = plan.Board
+	}
+	profiles := probeAll(boards)
 	var all float64
 	for i, plan := range m.Classes {
 		tasks := m.TasksOf(i)
 		if tasks == 0 {
 			continue
 		}
-		profile := Probe(plan.Board, probes)
-		nodes := max(profile.NodesBelow(plan.Depth), 1)
+		nodes := max(profiles[i].NodesBelow(plan.Depth), 1)
 		all += nodes
 		shares[i] = nodes / float64(tasks)
 	}

@@ -12,14 +12,16 @@ import (
 
 // The bounds of size.go, in nodes.
 const (
-	largest  = 4e9 // of a task
-	smallest = 4e6 // below which a task is not cut further
-	fewest   = 256 // tasks in a run that has enough nodes for them
+	first    = 1.5e9 // of a task at the beginning of a run, up to n = 22
+	last     = 2.4e8 // of a task at the end
+	smallest = 4e6   // below which a task is not cut further
+	fewest   = 256   // tasks in a run that has enough nodes for them
+	rest     = 128   // tasks in what is left of it
 )
 
 // Tasks have a good size by a far more precise estimate than the one that planned them: none
-// costs much more than the target, batches are as large as that allows, and there are about as
-// many tasks as the target implies, plus one a class.
+// costs much more than the target of its class, batches are as large as that allows, and there are
+// about as many tasks as the targets imply, plus one a class.
 func TestSizes(t *testing.T) {
 	for n := 8; n <= 20; n++ {
 		for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
@@ -30,26 +32,48 @@ func TestSizes(t *testing.T) {
 				profiles[i] = split.Probe(plan.Board, 5000)
 				nodes += profiles[i].NodesBelow(0)
 			}
-			target := max(min(largest, nodes/fewest), smallest)
-			var worst float64
+			var worst, implied float64
+			left := nodes
 			for i, plan := range m.Classes {
+				own := profiles[i].NodesBelow(0)
+				target := max(min(max((left-own/2)/rest, last), first, nodes/fewest), smallest)
+				left -= own
+				implied += own / target
 				if plan.Depth < 2 || plan.Depth > n || plan.Batch < 1 || plan.Batch > queens.MaxBatch {
 					t.Errorf("n=%d %s: class %d has depth %d, batch %d", n, s, i, plan.Depth, plan.Batch)
 				}
 				if profiles[i][plan.Depth] == 0 {
 					continue
 				}
-				task := min(profiles[i].NodesBelow(plan.Depth)/profiles[i][plan.Depth]*float64(plan.Batch), profiles[i].NodesBelow(0))
+				task := min(profiles[i].NodesBelow(plan.Depth)/profiles[i][plan.Depth]*float64(plan.Batch), own)
 				worst = max(worst, task/target)
 			}
-			if worst > 1.25 {
-				t.Errorf("n=%d %s: a task of %.2g times the target of %.3g nodes", n, s, worst, target)
+			if worst > 1.5 {
+				t.Errorf("n=%d %s: a task of %.2g times its target", n, s, worst)
 			}
-			least, most := 0.9*nodes/target, 2*nodes/target+float64(len(m.Classes))
+			least, most := 0.9*implied, 2*implied+float64(len(m.Classes))
 			if tasks := float64(m.Tasks); tasks < least || tasks > most {
 				t.Errorf("n=%d %s: %v tasks, want %.0f to %.0f", n, s, tasks, least, most)
 			}
 			t.Logf("n=%d %s: %d tasks, %.3g nodes, worst %.2f", n, s, m.Tasks, nodes, worst)
+		}
+	}
+}
+
+// Tasks grow with the side from n = 22 on, to at most 4e9 nodes, and to more only where there would
+// be more than 1e7 of them. The profile of many tasks is precise enough to say so.
+func TestSizesOfLargeBoards(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]float64{21: first, 22: first, 23: 2 * first, 24: 4e9, 26: 5.1e10, 32: 1.2e17} {
+		classes := mustClasses(t, n, queens.Full)
+		var nodes, tasks float64
+		for _, plan := range split.PlanSizes(classes) {
+			profile := split.Probe(plan.Board, 5000)
+			nodes += profile.NodesBelow(0)
+			tasks += profile[plan.Depth] / float64(plan.Batch)
+		}
+		if size := nodes / tasks; size > 1.1*want || size < want/1.3 {
+			t.Errorf("n=%d: %.3g tasks of %.3g nodes, want %.3g nodes", n, tasks, size, want)
 		}
 	}
 }
@@ -139,7 +163,7 @@ func TestPlanIsStreamed(t *testing.T) {
 
 // How long it takes to go through all tasks of large runs.
 func BenchmarkPlan(b *testing.B) {
-	for _, n := range []int{18, 20, 22, 24, 26} {
+	for _, n := range []int{12, 16, 18, 20, 22, 24, 26} {
 		classes := mustClasses(b, n, queens.Full)
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			var tasks uint64

@@ -9,6 +9,7 @@ package symmetry
 import (
 	"fmt"
 	"math/big"
+	"math/bits"
 
 	"nqueens/pkg/queens"
 )
@@ -72,6 +73,26 @@ type Sums [images + 1]big.Int
 // Add adds count solutions found on a class of the given k, 1..8.
 func (s *Sums) Add(k int, count uint64) {
 	s[k].Add(&s[k], new(big.Int).SetUint64(count))
+}
+
+// Counts sums up counts, for each k, as Sums does, but without allocating. No number of tasks
+// makes it overflow.
+type Counts [images + 1]struct{ high, low uint64 }
+
+// Add adds count solutions found on a class of the given k, 1..8.
+func (c *Counts) Add(k int, count uint64) {
+	var carry uint64
+	c[k].low, carry = bits.Add64(c[k].low, count, 0)
+	c[k].high += carry
+}
+
+// AddCounts adds the solutions of counts.
+func (s *Sums) AddCounts(counts *Counts) {
+	for k, sum := range counts {
+		wide := new(big.Int).SetUint64(sum.high)
+		wide.Lsh(wide, 64)
+		s[k].Add(&s[k], wide.Add(wide, new(big.Int).SetUint64(sum.low)))
+	}
 }
 
 // Replace replaces an earlier count for the given k by another.

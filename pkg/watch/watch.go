@@ -86,10 +86,15 @@ type Config struct {
 	OnProgress func(*run.Progress) error
 	// OnStatus presents the status, also where it is the same as before.
 	OnStatus func(Status)
+	// OnIgnored tells of a snapshot that is not presented, because it contradicts the record.
+	OnIgnored func(error)
 }
 
 // Follow presents a run until it ends, and returns its last snapshot: that of a complete
 // run, with its total, if there is no error.
+//
+// Anybody can publish a snapshot. So one counts only if it agrees with the run's record, and an
+// end only if the record says the same, or was there and is removed, as coordinators do then.
 func Follow(ctx context.Context, cfg Config) (run.Progress, error) {
 	f := follower{Config: cfg, snapshots: make(chan run.Progress, 1)}
 	group, ctx := errgroup.WithContext(ctx)
@@ -104,16 +109,18 @@ func Follow(ctx context.Context, cfg Config) (run.Progress, error) {
 	return f.latest, err
 }
 
-// follower asks the server for nothing while it receives snapshots.
+// follower asks the server for nothing while it receives snapshots, once it has the record.
 type follower struct {
 	Config
 	snapshots chan run.Progress // the latest, until it is handled
 
-	latest          run.Progress // of no run before the first
-	lastSnapshotAt  time.Time    // or when the watch began
-	connectedAt     time.Time    // zero while there is no connection
-	disconnectedAt  time.Time    // valid while there is none
-	recordMissingAt time.Time    // zero while the server has a record
+	manifest        *queens.Manifest // of the record; nil before it was read
+	unconfirmed     *run.Progress    // a snapshot that waits for the record
+	latest          run.Progress     // of no run before the first
+	lastSnapshotAt  time.Time        // or when the watch began
+	connectedAt     time.Time        // zero while there is no connection
+	disconnectedAt  time.Time        // valid while there is none
+	recordMissingAt time.Time        // zero while the server has a record
 }
 
 // offer replaces a snapshot that is not handled yet. Calls must not overlap.
@@ -127,6 +134,9 @@ func (f *follower) offer(p run.Progress) {
 
 func (f *follower) run(ctx context.Context) error {
 	f.lastSnapshotAt, f.disconnectedAt = time.Now(), time.Now()
+	if f.Connected() == nil {
+		_, _ = f.readRecord(ctx) // the run may end before its first snapshot; later reads report errors
+	}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
@@ -134,27 +144,74 @@ func (f *follower) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case p := <-f.snapshots:
-			if err := f.handle(&p); err != nil || p.State.Finished() {
+			if ended, err := f.handle(ctx, &p); ended || err != nil {
 				return err
 			}
 		case <-tick.C:
-			if err := f.poll(ctx); err != nil {
+			if ended, err := f.poll(ctx); ended || err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// handle presents a snapshot, but never one with a wrong total.
-func (f *follower) handle(p *run.Progress) error {
+// handle presents a snapshot that the record confirms, and keeps one that it may confirm later.
+// It never presents a wrong total. It reports whether the run has ended.
+func (f *follower) handle(ctx context.Context, p *run.Progress) (ended bool, err error) {
+	f.unconfirmed = nil
+	confirmed, err := f.confirm(ctx, p)
+	if err != nil {
+		f.OnIgnored(err)
+		return false, nil
+	}
+	if !confirmed {
+		f.unconfirmed = p
+		return false, nil
+	}
 	failed := failure(p)
 	if failed != nil && p.Total != nil {
-		return failed
+		return true, failed
 	}
 	f.latest, f.lastSnapshotAt, f.recordMissingAt = *p, time.Now(), time.Time{}
-	err := f.OnProgress(p)
+	err = f.OnProgress(p)
 	f.reportSnapshot()
-	return errors.Join(err, failed)
+	return p.State.Finished(), errors.Join(err, failed)
+}
+
+// confirm reports whether the run's record confirms a snapshot. The error says how they
+// contradict each other.
+func (f *follower) confirm(ctx context.Context, p *run.Progress) (bool, error) {
+	if f.manifest != nil && !p.State.Finished() {
+		return true, f.compare(p)
+	}
+	record, err := f.readRecord(ctx)
+	if f.manifest == nil {
+		return false, nil
+	}
+	if err := f.compare(p); err != nil {
+		return false, err
+	}
+	removed := errors.Is(err, bus.ErrNoRecord)
+	return !p.State.Finished() || removed || err == nil && record.State == p.State, nil
+}
+
+// readRecord reads the run's record, and keeps the manifest of the first.
+func (f *follower) readRecord(ctx context.Context) (run.Record, error) {
+	record, err := f.Record(ctx, f.Run)
+	if err == nil && f.manifest == nil {
+		f.manifest = &record.Manifest
+	}
+	return record, err
+}
+
+// compare returns how a snapshot contradicts the manifest of the run.
+func (f *follower) compare(p *run.Progress) error {
+	m := f.manifest
+	if p.N != m.N || p.Symmetry != m.Symmetry || p.Placed != len(m.Placed) || p.Tasks != m.Tasks {
+		return fmt.Errorf("a message about run %s says n = %d, symmetry %s, %d placed and %d tasks, its record n = %d, %s, %d and %d",
+			f.Run, p.N, p.Symmetry, p.Placed, p.Tasks, m.N, m.Symmetry, len(m.Placed), m.Tasks)
+	}
+	return nil
 }
 
 // failure returns the error of a run that ended without a trustworthy total.
@@ -174,24 +231,38 @@ func failure(p *run.Progress) error {
 	return nil
 }
 
-// poll finds out why no snapshots arrive and reports it. It returns an error if the run
-// has ended.
-func (f *follower) poll(ctx context.Context) error {
+// poll reads the record of the run where it is needed, and finds out why no snapshots arrive. It
+// returns an error, or reports the end, if the run has ended.
+func (f *follower) poll(ctx context.Context) (ended bool, err error) {
 	if f.Connected() != nil {
 		if !f.connectedAt.IsZero() {
 			f.connectedAt, f.disconnectedAt, f.recordMissingAt = time.Time{}, time.Now(), time.Time{}
 		}
+		if f.unconfirmed != nil && f.unconfirmed.State.Finished() && time.Since(f.disconnectedAt) > recordGrace {
+			return true, fmt.Errorf("run %s: %w: the server was gone before the run's record could be read", f.Run, ErrEndMissed)
+		}
 		f.OnStatus(Status{Kind: ServerDown, Since: f.disconnectedAt})
-		return nil
+		return false, nil
 	}
 	if f.connectedAt.IsZero() {
 		f.connectedAt = time.Now()
 	}
+	if f.unconfirmed != nil {
+		if ended, err := f.handle(ctx, f.unconfirmed); ended || err != nil {
+			return ended, err
+		}
+	}
 	if time.Since(f.lastSnapshotAt) < silenceTimeout || time.Since(f.connectedAt) < silenceTimeout {
 		f.reportSnapshot()
-		return nil
+		return false, nil
 	}
-	record, err := f.Record(ctx, f.Run)
+	return false, f.explainSilence(ctx)
+}
+
+// explainSilence reports what the record says while no snapshots arrive. It returns an error if
+// the run has ended.
+func (f *follower) explainSilence(ctx context.Context) error {
+	record, err := f.readRecord(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil // run returns its cause
@@ -212,7 +283,7 @@ func (f *follower) poll(ctx context.Context) error {
 // checkGone returns an error once a run without a record, or with that of a complete run,
 // can't be expected to publish anything more.
 func (f *follower) checkGone() error {
-	if f.latest.Run == "" {
+	if f.manifest == nil && f.unconfirmed == nil {
 		return fmt.Errorf("run %s on %s: %w", f.Run, f.Server(), ErrNotActive)
 	}
 	if f.recordMissingAt.IsZero() {

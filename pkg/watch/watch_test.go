@@ -76,8 +76,23 @@ func (s *fakeServer) put(name string, state run.State, created time.Time) {
 		if s.records == nil {
 			s.records = make(map[string]run.Record)
 		}
-		s.records[name] = run.Record{Run: name, State: state, Created: created, Updated: time.Now()}
+		s.records[name] = run.Record{
+			Run: name, State: state, Created: created, Updated: time.Now(),
+			Manifest: queens.Manifest{N: 8, Symmetry: queens.None, Tasks: 4},
+		}
 	})
+}
+
+// remove removes the record of the run.
+func (s *fakeServer) remove(name string) {
+	s.set(func(s *fakeServer) { delete(s.records, name) })
+}
+
+// running returns a server with the record of a run at work.
+func running() *fakeServer {
+	s := new(fakeServer)
+	s.put("n8-a", run.Running, time.Now())
+	return s
 }
 
 // watched is a run that is being watched.
@@ -91,6 +106,7 @@ type watched struct {
 type presented struct {
 	statuses  []Kind // without repetitions
 	snapshots []uint64
+	ignored   int
 	last      run.Progress
 	err       error
 	ended     bool
@@ -124,6 +140,7 @@ func follow(ctx context.Context, server *fakeServer) *watched {
 			OnStatus: func(s Status) {
 				w.present(func(p *presented) { p.statuses = slices.Compact(append(p.statuses, s.Kind)) })
 			},
+			OnIgnored: func(error) { w.present(func(p *presented) { p.ignored++ }) },
 		})
 		w.present(func(p *presented) { p.last, p.err, p.ended = last, err, true })
 	}()
@@ -133,6 +150,13 @@ func follow(ctx context.Context, server *fakeServer) *watched {
 
 func snapshot(state run.State, done uint64) run.Progress {
 	return run.Progress{Run: "n8-a", N: 8, Symmetry: queens.None, State: state, Done: done, Tasks: 4, Solutions: new(big.Int)}
+}
+
+// completeSnapshot is the last snapshot of a run with that total.
+func completeSnapshot(total int64) run.Progress {
+	p := snapshot(run.Complete, 4)
+	p.Total = big.NewInt(total)
+	return p
 }
 
 func (w *watched) publish(p run.Progress) {
@@ -149,13 +173,12 @@ func elapse(d time.Duration) {
 // A run that completes is presented from its first snapshot to its last, with its total.
 func TestFollowToTheTotal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := follow(t.Context(), &fakeServer{})
+		w := follow(t.Context(), running())
 		w.publish(snapshot(run.Running, 1))
 		elapse(time.Second)
 		w.publish(snapshot(run.Running, 3))
-		end := snapshot(run.Complete, 4)
-		end.Total = big.NewInt(92)
-		w.publish(end)
+		w.put("n8-a", run.Complete, time.Now())
+		w.publish(completeSnapshot(92))
 		got := w.now()
 		if !got.ended || got.err != nil || got.last.Total.Int64() != 92 || !slices.Equal(got.snapshots, []uint64{1, 3, 4}) || !slices.Equal(got.statuses, []Kind{Live}) {
 			t.Errorf("presented: %+v", got)
@@ -163,10 +186,68 @@ func TestFollowToTheTotal(t *testing.T) {
 	})
 }
 
+// A total counts only when the run's record says that the run is complete, or is removed, as
+// coordinators do then. A run goes on whatever others publish about it.
+func TestFollowIgnoresForgedSnapshots(t *testing.T) {
+	other := func(change func(p *run.Progress)) run.Progress {
+		p := completeSnapshot(92)
+		change(&p)
+		return p
+	}
+	for _, c := range []struct {
+		forged  run.Progress
+		ignored int
+	}{
+		{completeSnapshot(92), 0},
+		{completeSnapshot(1), 0},
+		{snapshot(run.Cancelled, 2), 0},
+		{snapshot(run.Contradicted, 2), 0},
+		{other(func(p *run.Progress) { p.N = 30 }), 1},
+		{other(func(p *run.Progress) { p.Placed = 1 }), 1},
+		{other(func(p *run.Progress) { p.Tasks, p.Done = 3, 3 }), 1},
+		{other(func(p *run.Progress) { p.Symmetry = queens.Full }), 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := follow(t.Context(), running())
+			w.publish(snapshot(run.Running, 1))
+			w.publish(c.forged)
+			elapse(time.Second)
+			w.publish(snapshot(run.Running, 2))
+			if got := w.now(); got.ended || !slices.Equal(got.snapshots, []uint64{1, 2}) || got.ignored != c.ignored {
+				t.Errorf("after %+v: %+v", c.forged, got)
+			}
+			w.publish(completeSnapshot(92))
+			w.remove("n8-a")
+			elapse(time.Second)
+			if got := w.now(); !got.ended || got.err != nil || got.last.Total.Int64() != 92 {
+				t.Errorf("after the record is removed: %+v", got)
+			}
+		})
+	}
+}
+
+// A server that goes away for good after the last snapshot, before the record could be read, ends
+// the watch without a total.
+func TestFollowAnEndThatCannotBeConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := follow(t.Context(), running())
+		w.publish(snapshot(run.Running, 1))
+		w.set(func(s *fakeServer) { s.err = errors.New("gone") })
+		w.publish(completeSnapshot(92))
+		w.set(func(s *fakeServer) { s.down = true })
+		elapse(recordGrace - time.Second)
+		if got := w.now(); got.ended {
+			t.Fatalf("too early: %+v", got)
+		}
+		elapse(3 * time.Second)
+		if got := w.now(); !got.ended || !errors.Is(got.err, ErrEndMissed) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // A run that ends otherwise is an error, and a wrong total is not presented.
 func TestFollowToOtherEnds(t *testing.T) {
-	wrong := snapshot(run.Complete, 4)
-	wrong.Total = big.NewInt(93)
 	for _, c := range []struct {
 		end   run.Progress
 		err   error
@@ -174,10 +255,11 @@ func TestFollowToOtherEnds(t *testing.T) {
 	}{
 		{snapshot(run.Cancelled, 2), queens.ErrCancelled, 1},
 		{snapshot(run.Contradicted, 4), queens.ErrContradiction, 1},
-		{wrong, queens.ErrContradiction, 0},
+		{completeSnapshot(93), queens.ErrContradiction, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := follow(t.Context(), &fakeServer{})
+			w := follow(t.Context(), running())
+			w.put("n8-a", c.end.State, time.Now())
 			w.publish(c.end)
 			if got := w.now(); !got.ended || !errors.Is(got.err, c.err) || len(got.snapshots) != c.shown {
 				t.Errorf("after %s: %+v", c.end.State, got)
@@ -189,7 +271,7 @@ func TestFollowToOtherEnds(t *testing.T) {
 // The status follows the server and the coordinator through all their troubles.
 func TestFollowReportsTheStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &fakeServer{}
+		server := running()
 		w := follow(t.Context(), server)
 		wait := func(d time.Duration, want ...Kind) {
 			t.Helper()
@@ -233,7 +315,8 @@ func TestFollowARunWithoutARecord(t *testing.T) {
 		if got := w.now(); !got.ended || !errors.Is(got.err, ErrNotActive) {
 			t.Errorf("without a snapshot: %+v", got)
 		}
-		w = follow(t.Context(), &fakeServer{})
+		w = follow(t.Context(), running())
+		w.remove("n8-a")
 		w.publish(snapshot(run.Running, 1))
 		elapse(recordGrace)
 		if got := w.now(); got.ended {

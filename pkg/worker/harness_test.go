@@ -1,7 +1,10 @@
 package worker_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,53 +13,134 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/worker"
 )
 
-// fixture is a running worker with a queue and a publisher under the test's control.
+const (
+	leaseTime = 9 * time.Second // extended every 3 s
+	grace     = time.Second
+	roundTrip = time.Millisecond
+)
+
+// fixture is a running worker with queues and a publisher under the test's control. Run r sends
+// beats.
 type fixture struct {
 	queue     *fakeQueue
 	publisher *fakePublisher
+	telemetry *fakeTelemetry
 	live      func() error
 	stop      func() // stops the worker and waits for it
+	cancel    func()
+	ended     func() error // waits for the worker to end
 }
 
-func start(t *testing.T, threads int, search fakeSearch) *fixture {
+func start(t *testing.T, threads int, search fakeSearch, changes ...func(*worker.Config)) *fixture {
 	t.Helper()
-	f := &fixture{queue: &fakeQueue{ready: make(chan loan, 100)}, publisher: new(fakePublisher)}
-	w := worker.New(worker.Config{
-		Name: "w", Version: "v", Kernel: fakeKernel(search), Threads: threads,
-		Lease: leaseTime, Grace: grace, Log: zerolog.Nop(),
-	}, f.queue, f.publisher, f.publisher)
-	f.live = w.Live
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); w.Run(ctx) }()
-	f.stop = func() { cancel(); <-done }
+	return startWith(t, threads, fakeKernel(t, search), changes...)
+}
+
+func startWith(t *testing.T, threads int, k kernel.Kernel, changes ...func(*worker.Config)) *fixture {
+	t.Helper()
+	f := newFixture()
+	f.run(t, threads, k, changes...)
+	f.beats(t, "r", 1)
 	return f
 }
 
-func task(id uint64) queens.Task {
-	return queens.Task{Run: "r", ID: id, Attempt: 3, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}}}
+// newFixture returns a fixture whose worker is not started.
+func newFixture() *fixture {
+	q := newFakeQueue()
+	return &fixture{queue: q, publisher: new(fakePublisher), telemetry: &fakeTelemetry{queue: q}}
 }
 
-// attempt returns the task with that attempt.
-func attempt(number uint32, task queens.Task) queens.Task {
-	task.Attempt = number
-	return task
+// run starts the worker, and waits until it listens to beats and has sent a heartbeat.
+func (f *fixture) run(t *testing.T, threads int, k kernel.Kernel, changes ...func(*worker.Config)) {
+	t.Helper()
+	cfg := worker.Config{
+		Name: "w", Version: "v", Kernel: k, Threads: threads, Lease: leaseTime, Grace: grace, Log: zerolog.Nop(),
+	}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	w := worker.New(cfg, f.queue, f.publisher, f.telemetry)
+	f.live = w.Live
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	var err error
+	go func() { defer close(done); err = w.Run(ctx) }()
+	f.cancel = cancel
+	f.ended = func() error {
+		<-done
+		if !f.queue.closed.Load() {
+			t.Error("the worker has ended and not closed its queue")
+		}
+		if f.telemetry.subscribed() {
+			t.Error("the worker has ended and is subscribed to beats")
+		}
+		return err
+	}
+	f.stop = func() {
+		cancel()
+		if err := f.ended(); err != nil {
+			t.Errorf("the worker ends with the error %v", err)
+		}
+	}
+	for !f.telemetry.subscribed() {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(2 * roundTrip) // the first heartbeat
+}
+
+// beats sends beats of a running run until the end of the test or of the run. It returns a function that
+// ends them.
+func (f *fixture) beats(t *testing.T, name string, weight int) (end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	send := func() {
+		f.telemetry.send(run.Beat{
+			Run: name, Epoch: 1, State: run.Running, Weight: weight, Waiting: f.queue.count(name), Threads: 1,
+		})
+	}
+	send()
+	go func() {
+		defer close(done)
+		for tick := time.Tick(run.BeatInterval); ; {
+			select {
+			case <-tick:
+				send()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// chunk returns a chunk of run r with that id and number of tasks.
+func chunk(id uint64, tasks int) queens.Chunk { return chunkOf("r", id, tasks) }
+
+func chunkOf(name string, id uint64, tasks int) queens.Chunk {
+	return queens.Chunk{
+		Run: name, ID: id, Board: queens.FullBoard(4), First: id * 1000,
+		Tasks: slices.Repeat([][]queens.Prefix{{{}}}, tasks),
+	}
 }
 
 // fakeSearch stands for a kernel's Count.
 type fakeSearch func(ctx context.Context, pulse *atomic.Uint64) (uint64, error)
 
-func fakeKernel(search fakeSearch) kernel.Kernel {
-	return kernel.Kernel{Name: "fake", New: func() kernel.Counter { return search }}
+func fakeKernel(t testing.TB, search fakeSearch) kernel.Kernel {
+	return newFake(search).Kernel(t)
 }
 
-func (s fakeSearch) Count(ctx context.Context, _ *queens.Board, _ []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
-	return s(ctx, pulse)
+func newFake(search fakeSearch) *kerneltest.Fake {
+	return &kerneltest.Fake{Count: func(ctx context.Context, _ *queens.Board, _ []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+		return search(ctx, pulse)
+	}}
 }
 
 // counting returns a search that counts n at once.
@@ -76,40 +160,137 @@ func lasting(d time.Duration) fakeSearch {
 	}
 }
 
-// fakeQueue lends the tasks that the test gives it.
+// fakeQueue lends the chunks that the test gives it.
 type fakeQueue struct {
-	ready chan loan
-	taken atomic.Int32
+	parked chan run.Loan
+	closed atomic.Bool
+	taken  atomic.Int32 // chunks
+
+	mu       sync.Mutex
+	waiting  map[string][]run.Loan
+	pulls    map[string]bool   // parked
+	endless  map[string]uint32 // runs that never end, and the columns of their prefixes
+	lastID   uint64            // of endless runs
+	refusal  error             // of Take
+	lose     bool              // parked pulls get lost
+	delay    time.Duration     // of Take
+	requests []request
 }
 
-type loan struct {
-	task  queens.Task
-	lease *fakeLease
+// request is a call of Take, or of Park with max 0.
+type request struct {
+	at  time.Time
+	run string
+	max int
 }
 
-func (q *fakeQueue) lend(task queens.Task) *fakeLease {
-	return q.lendWith(new(fakeLease), task)
-}
-
-func (q *fakeQueue) lendWith(l *fakeLease, task queens.Task) *fakeLease {
-	q.ready <- loan{task, l}
-	return l
-}
-
-func (q *fakeQueue) Next(ctx context.Context) (queens.Task, run.Lease, error) {
-	select {
-	case l := <-q.ready:
-		q.taken.Add(1)
-		return l.task, l.lease, nil
-	case <-ctx.Done():
-		return queens.Task{}, nil, context.Cause(ctx)
+func newFakeQueue() *fakeQueue {
+	return &fakeQueue{
+		parked: make(chan run.Loan, 100), waiting: make(map[string][]run.Loan), pulls: make(map[string]bool),
+		endless: make(map[string]uint32), delay: roundTrip,
 	}
 }
 
+func (q *fakeQueue) lend(c queens.Chunk) *fakeLease { return q.lendWith(new(fakeLease), c) }
+
+func (q *fakeQueue) lendWith(l *fakeLease, c queens.Chunk) *fakeLease {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	loan := run.Loan{Chunk: c, Lease: l}
+	if q.pulls[c.Run] && !q.lose {
+		delete(q.pulls, c.Run)
+		q.taken.Add(1)
+		q.parked <- loan
+	} else {
+		q.waiting[c.Run] = append(q.waiting[c.Run], loan)
+	}
+	return l
+}
+
+func (q *fakeQueue) count(name string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, endless := q.endless[name]; endless {
+		return 1000
+	}
+	return len(q.waiting[name])
+}
+
+func (q *fakeQueue) set(change func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	change()
+}
+
+// since returns the requests from a time on.
+func (q *fakeQueue) since(after time.Time) (list []request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, r := range q.requests {
+		if !r.at.Before(after) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func (q *fakeQueue) note(name string, most int) {
+	q.requests = append(q.requests, request{time.Now(), name, most})
+}
+
+func (q *fakeQueue) Take(ctx context.Context, name string, most int) (loans []run.Loan, err error) {
+	q.mu.Lock()
+	q.note(name, most)
+	if q.refusal != nil {
+		defer q.mu.Unlock()
+		return nil, q.refusal
+	}
+	if columns, endless := q.endless[name]; endless {
+		for range most {
+			q.lastID++
+			c := chunkOf(name, q.lastID, 1)
+			c.Tasks[0] = []queens.Prefix{{Cols: columns}}
+			loans = append(loans, run.Loan{Chunk: c, Lease: new(fakeLease), Queued: 1000})
+		}
+	} else {
+		most = min(most, len(q.waiting[name]))
+		loans = slices.Clone(q.waiting[name][:most])
+		q.waiting[name] = q.waiting[name][most:]
+		for i := range loans {
+			loans[i].Queued = len(q.waiting[name]) + most - 1 - i
+		}
+	}
+	q.taken.Add(int32(len(loans)))
+	delay := q.delay
+	q.mu.Unlock()
+	time.Sleep(delay)
+	return loans, nil
+}
+
+func (q *fakeQueue) Park(name string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.pulls[name] {
+		return
+	}
+	q.note(name, 0)
+	if waiting := q.waiting[name]; len(waiting) > 0 && !q.lose {
+		q.taken.Add(1)
+		q.parked <- waiting[0]
+		q.waiting[name] = waiting[1:]
+		return
+	}
+	q.pulls[name] = true
+}
+
+func (q *fakeQueue) Parked() <-chan run.Loan { return q.parked }
+
+func (q *fakeQueue) Close() { q.closed.Store(true) }
+
 // fakeLease records the calls of its methods.
 type fakeLease struct {
-	again    bool
-	released func() // called by Release, unless nil
+	again    int
+	released func() // called by Release and Postpone, unless nil
 	extended func() // called by Extend, unless nil
 
 	mu    sync.Mutex
@@ -124,10 +305,15 @@ func (l *fakeLease) record(call string) error {
 	return nil
 }
 
-func (l *fakeLease) count(call string) (n int) {
+// all returns the calls.
+func (l *fakeLease) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range l.calls {
+	return slices.Clone(l.calls)
+}
+
+func (l *fakeLease) count(call string) (n int) {
+	for _, c := range l.all() {
 		if c == call {
 			n++
 		}
@@ -135,7 +321,16 @@ func (l *fakeLease) count(call string) (n int) {
 	return n
 }
 
-func (l *fakeLease) Redelivered() bool         { return l.again }
+// want checks the calls other than extensions.
+func (l *fakeLease) want(t *testing.T, what string, calls ...string) {
+	t.Helper()
+	got := slices.DeleteFunc(l.all(), func(call string) bool { return call == "extended" })
+	if !slices.Equal(got, calls) {
+		t.Errorf("%s: the lease was %q, want %q", what, got, calls)
+	}
+}
+
+func (l *fakeLease) Redelivered() int          { return l.again }
 func (l *fakeLease) Ack(context.Context) error { return l.record("acknowledged") }
 
 func (l *fakeLease) Extend() error {
@@ -146,21 +341,27 @@ func (l *fakeLease) Extend() error {
 	return err
 }
 
-func (l *fakeLease) Release() error {
-	err := l.record("released")
+func (l *fakeLease) Release() error { return l.back("released") }
+
+func (l *fakeLease) Postpone(delay time.Duration) error {
+	return l.back(fmt.Sprint("postponed ", delay))
+}
+
+func (l *fakeLease) back(call string) error {
+	err := l.record(call)
 	if l.released != nil {
 		l.released()
 	}
 	return err
 }
 
-// fakePublisher keeps results and heartbeats. It refuses results while refusal is set.
+// fakePublisher keeps results. It refuses them while refusal is set.
 type fakePublisher struct {
 	mu       sync.Mutex
 	refusal  error
-	results  []queens.Result
+	results  []queens.ChunkResult
 	storedAt time.Time
-	beats    []run.Heartbeat
+	attempts int
 }
 
 func (o *fakePublisher) refuse(err error) {
@@ -169,28 +370,107 @@ func (o *fakePublisher) refuse(err error) {
 	o.refusal = err
 }
 
-func (o *fakePublisher) Publish(_ context.Context, r *queens.Result) error {
-	time.Sleep(time.Millisecond) // as long as a round trip to a server
+func (o *fakePublisher) Publish(_ context.Context, r *queens.ChunkResult) error {
+	time.Sleep(roundTrip)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.attempts++
 	if o.refusal != nil {
 		return o.refusal
+	}
+	if err := r.Validate(); err != nil {
+		return fmt.Errorf("the test refuses this result: %w", err)
 	}
 	o.results, o.storedAt = append(o.results, *r), time.Now()
 	return nil
 }
 
-func (o *fakePublisher) PublishHeartbeat(h run.Heartbeat) error {
-	time.Sleep(time.Millisecond)
+// tried returns the number of attempts to store a result.
+func (o *fakePublisher) tried() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.beats = append(o.beats, h)
+	return o.attempts
+}
+
+// stored returns the number of results.
+func (o *fakePublisher) stored() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.results)
+}
+
+// fakeTelemetry keeps heartbeats and passes beats on.
+type fakeTelemetry struct {
+	queue *fakeQueue
+
+	mu           sync.Mutex
+	each         func(run.Beat)
+	disconnected error
+	refusal      error // of SubscribeBeats
+	early        bool  // a heartbeat came before the subscription
+	heartbeats   []run.Heartbeat
+	times        []time.Time
+}
+
+func (o *fakeTelemetry) PublishHeartbeat(h run.Heartbeat) error {
+	time.Sleep(roundTrip)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.early = o.early || o.each == nil && !h.Leaving
+	o.heartbeats, o.times = append(o.heartbeats, h), append(o.times, time.Now())
 	return nil
 }
 
-// last returns the tasks in the last heartbeat, and the number of heartbeats.
-func (o *fakePublisher) last() (held []run.ActiveTask, beats int) {
+func (o *fakeTelemetry) SubscribeBeats(each func(run.Beat)) (func(), error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.beats[len(o.beats)-1].Held, len(o.beats)
+	if o.refusal != nil {
+		return nil, o.refusal
+	}
+	o.each = each
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.each = nil
+	}, nil
+}
+
+func (o *fakeTelemetry) subscribed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.each != nil
+}
+
+func (o *fakeTelemetry) Connected() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.disconnected
+}
+
+// disconnect sets the error of Connected. Without a connection no beat arrives.
+func (o *fakeTelemetry) disconnect(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.disconnected = err
+}
+
+// send passes a beat to the worker.
+func (o *fakeTelemetry) send(b run.Beat) {
+	b.Epoch = cmp.Or(b.Epoch, 1)
+	o.mu.Lock()
+	each := o.each
+	if o.disconnected != nil {
+		each = nil
+	}
+	o.mu.Unlock()
+	if each != nil {
+		each(b)
+	}
+}
+
+// last returns the chunks in the last heartbeat, and the number of heartbeats.
+func (o *fakeTelemetry) last() (held []run.HeldChunk, heartbeats int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.heartbeats[len(o.heartbeats)-1].Held, len(o.heartbeats)
 }

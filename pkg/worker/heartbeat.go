@@ -9,63 +9,115 @@ import (
 	"nqueens/pkg/run"
 )
 
-// heartbeatInterval is the time between heartbeats.
-const heartbeatInterval = 3 * time.Second
+// The times between heartbeats.
+const (
+	busyHeartbeat = 3 * time.Second  // while the worker holds chunks
+	idleHeartbeat = 10 * time.Second // while it holds none
+	// settled is how long the worker is idle before a heartbeat says so at once, and the least
+	// time between two heartbeats for a change.
+	settled = time.Second
+)
 
-// heartbeatLoop publishes heartbeats, which name the tasks being searched: every
-// heartbeatInterval, when a search asks for one, and at the end, that the worker leaves.
-// No other goroutine does, so the last heartbeat published is the newest.
+// heartbeatLoop publishes heartbeats, which name the chunks held: at intervals, when the worker
+// begins or ceases to hold chunks, when a search asks for one, and at the end, that the worker
+// leaves. No other goroutine does, so the last heartbeat published is the newest.
 func (w *Worker) heartbeatLoop(ctx context.Context) {
-	tick := time.NewTicker(heartbeatInterval)
-	defer tick.Stop()
 	w.publishHeartbeat(false)
+	last := lastHeartbeat{at: time.Now()}
 	for {
+		timer := time.NewTimer(w.nextHeartbeat(last))
+		var flushed []chan struct{} // one heartbeat serves them all
 		select {
-		case <-tick.C:
-			w.publishHeartbeat(false)
-		case first := <-w.flushes:
-			waiting := []chan struct{}{first} // one heartbeat serves them all
-			for len(w.flushes) > 0 {
-				waiting = append(waiting, <-w.flushes)
+		case <-timer.C:
+		case <-w.wakeBeat:
+			timer.Stop()
+			if w.nextHeartbeat(last) > 0 {
+				continue
 			}
-			w.publishHeartbeat(false)
-			for _, published := range waiting {
-				close(published)
+		case first := <-w.flushes:
+			flushed = append(flushed, first)
+			for len(w.flushes) > 0 {
+				flushed = append(flushed, <-w.flushes)
 			}
 		case <-ctx.Done():
+			timer.Stop()
 			w.publishHeartbeat(true)
 			return
+		}
+		timer.Stop()
+		last.busy = w.idle() < settled // of what the heartbeat will say, or older
+		w.publishHeartbeat(false)
+		last.at = time.Now()
+		for _, published := range flushed {
+			close(published)
 		}
 	}
 }
 
-// flushHeartbeat publishes a heartbeat before the search of a task that was delivered
-// before: its last worker may have died of it, and so may this one. Then its last
-// heartbeat names the task.
-func (w *Worker) flushHeartbeat(h *heldTask) {
-	if h.lease.Redelivered() || h.task.Attempt > 1 {
+// lastHeartbeat is what the last heartbeat said.
+type lastHeartbeat struct {
+	at   time.Time
+	busy bool // the worker held chunks, or had none for less than settled
+}
+
+// nextHeartbeat returns how long to wait before the next heartbeat. A pause of less than settled
+// between two chunks is no change.
+func (w *Worker) nextHeartbeat(last lastHeartbeat) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	changed := last.at.Add(settled)
+	next := last.at.Add(idleHeartbeat)
+	switch busy := len(w.held) > 0; {
+	case busy && last.busy:
+		next = last.at.Add(busyHeartbeat)
+	case busy:
+		next = changed
+	case last.busy:
+		if next = w.idleSince.Add(settled); next.Before(changed) {
+			next = changed
+		}
+	}
+	return max(0, next.Sub(now))
+}
+
+// flushHeartbeat publishes a heartbeat before the search of a chunk that was delivered before,
+// or with tasks during whose search workers were lost: this worker may die of it too. Then its
+// last heartbeat names the chunk.
+func (w *Worker) flushHeartbeat(h *heldChunk) {
+	if h.chunk.Suspect || h.lease.Redelivered() > 0 {
 		published := make(chan struct{})
 		w.flushes <- published
 		<-published
 	}
 }
 
-// publishHeartbeat names the tasks being searched, the longest search first.
+// publishHeartbeat names the chunks held.
 func (w *Worker) publishHeartbeat(leaving bool) {
-	var active []run.ActiveTask
-	for _, h := range w.list() {
-		if h.stage.Load() == searching {
-			active = append(active, run.ActiveTask{Run: h.task.Run, Task: h.task.ID, Elapsed: time.Since(h.startedAt)})
-		}
-	}
-	slices.SortFunc(active, func(a, b run.ActiveTask) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
 	// An error needs no handling: the next heartbeat, or silence, tells as much.
-	_ = w.heartbeats.PublishHeartbeat(run.Heartbeat{
+	_ = w.telemetry.PublishHeartbeat(run.Heartbeat{
 		Worker:  w.cfg.Name,
 		Version: w.cfg.Version,
 		Kernel:  w.cfg.Kernel.Name,
 		Threads: w.cfg.Threads,
 		Leaving: leaving,
-		Held:    active,
+		Held:    w.heldChunks(),
 	})
+}
+
+// heldChunks returns the chunks held, the longest search first.
+func (w *Worker) heldChunks() (list []run.HeldChunk) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for h := range w.held {
+		chunk := run.HeldChunk{Run: h.chunk.Run, Chunk: h.chunk.ID, Elapsed: h.searched}
+		if h.stage == searching {
+			chunk.Searching, chunk.Elapsed = true, time.Since(h.begunAt)
+		}
+		list = append(list, chunk)
+	}
+	slices.SortFunc(list, func(a, b run.HeldChunk) int {
+		return cmp.Or(cmp.Compare(b.Elapsed, a.Elapsed), cmp.Compare(a.Chunk, b.Chunk))
+	})
+	return list[:min(len(list), run.MaxHeld)]
 }

@@ -4,167 +4,171 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"reflect"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
-
-	"nqueens/pkg/bus"
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/run"
-	"nqueens/pkg/testkit"
-	"nqueens/pkg/worker"
 )
 
-// A worker publishes a heartbeat every few seconds, and a last one when it leaves.
+// An idle worker publishes a heartbeat every 10 s, one that holds chunks every 3 s, and a last one
+// when it leaves. A worker tells at once that it is busy after it was idle, and a second after it
+// is idle.
 func TestHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, 2, counting(0))
-		time.Sleep(10 * time.Second)
+		w := start(t, 2, lasting(10*time.Second))
+		began := time.Now()
+		time.Sleep(25 * time.Second)
+		w.queue.lend(chunk(1, 1)) // until 35 s
+		time.Sleep(35 * time.Second)
 		w.stop()
-		beats := w.publisher.beats
-		if len(beats) < 4 || len(beats) > 6 {
-			t.Errorf("%d heartbeats in 10 s", len(beats))
+		wants := []struct {
+			at   float64 // seconds
+			busy bool
+		}{
+			{0, false}, {10, false}, {20, false},
+			{25, true}, {28, true}, {31, true}, {34, true},
+			{36, false}, {46, false}, {56, false}, {60, false},
 		}
-		for i, beat := range beats {
-			if err := beat.Validate(); err != nil {
+		if len(w.telemetry.heartbeats) != len(wants) {
+			t.Errorf("%d heartbeats, want %d", len(w.telemetry.heartbeats), len(wants))
+		}
+		for i, h := range w.telemetry.heartbeats {
+			at := w.telemetry.times[i].Sub(began).Round(time.Second / 10).Seconds()
+			if err := h.Validate(); err != nil {
 				t.Error(err)
 			}
-			if beat.Leaving != (i == len(beats)-1) || beat.Threads != 2 || len(beat.Held) > 0 {
-				t.Errorf("heartbeat %d of %d is %+v", i, len(beats), beat)
+			if last := i == len(wants)-1; i < len(wants) && (at != wants[i].at || wants[i].busy != (len(h.Held) > 0) ||
+				h.Leaving != last || h.Threads != 2) {
+				t.Errorf("heartbeat %d, at %v s: %+v, want at %v s, with a chunk %v, leaving %v", i, at, h, wants[i].at, wants[i].busy, last)
 			}
 		}
 	})
 }
 
-// Heartbeats name the tasks being searched and for how long, the longest first, but not
-// those that wait for a thread or are counted. The last heartbeat names none.
-func TestHeartbeatsNameTheSearches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := start(t, 2, lasting(6500*time.Millisecond))
-		w.publisher.refuse(errors.New("maximum bytes exceeded"))
-		synctest.Wait()
-		w.queue.lend(attempt(1, task(1)))
-		time.Sleep(2 * time.Second)
-		w.queue.lend(attempt(1, task(2)))
-		w.queue.lend(attempt(1, task(3)))
-		time.Sleep(8 * time.Second)
-		w.stop()
-		held := func(id uint64, since time.Duration) run.ActiveTask {
-			return run.ActiveTask{Run: "r", Task: id, Elapsed: since}
-		}
-		want := [][]run.ActiveTask{
-			nil, // at the start
-			{held(1, 3*time.Second), held(2, time.Second)}, // 3 waits
-			{held(1, 6*time.Second), held(2, 4*time.Second)},
-			{held(3, 2500*time.Millisecond)}, // 1 and 2 are counted, and still held
-			nil,                              // the worker leaves
-		}
-		var got [][]run.ActiveTask
-		for _, beat := range w.publisher.beats {
-			got = append(got, beat.Held)
-			if err := beat.Validate(); err != nil {
-				t.Error(err)
-			}
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("the heartbeats name %v, want %v", got, want)
-		}
-	})
-}
-
-// Before the search of a task that was delivered or published before, a heartbeat names the
-// task. The first delivery of a task waits for none.
-func TestHeartbeatBeforeTheSearchOfARedeliveredTask(t *testing.T) {
-	const threads = 3
+// Chunks that come one after the other, with short pauses, cause no heartbeats beside the regular
+// ones; changes that come often cause one a second at most.
+func TestHeartbeatsAreLimited(t *testing.T) {
 	for _, test := range []struct {
-		name    string
-		again   bool
-		attempt uint32
-		named   bool
-	}{
-		{"redelivered", true, 1, true},
-		{"republished", false, 2, true},
-		{"both", true, 2, true},
-		{"neither", false, 1, false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				counts := make(chan int, threads) // of tasks in the last heartbeat when a search begins
-				var w *fixture
-				w = start(t, threads, func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
-					held, _ := w.publisher.last()
-					counts <- len(held)
-					<-ctx.Done()
-					return 0, context.Cause(ctx)
-				})
-				time.Sleep(time.Second)
-				_, before := w.publisher.last()
-				for id := range uint64(threads) {
-					w.queue.lendWith(&fakeLease{again: test.again}, attempt(test.attempt, task(id)))
-				}
-				time.Sleep(time.Second)
-				_, after := w.publisher.last()
-				// Searches that begin while a heartbeat is being published share the next.
-				if extra := after - before; extra > 2 || test.named != (extra > 0) {
-					t.Errorf("%d heartbeats more as %d searches begin", extra, threads)
-				}
-				// All searches continue, so the first to begin finds at least one task named,
-				// the second two.
-				for i, got := range slices.Sorted(received(counts, threads)) {
-					if got < i+1 && test.named {
-						t.Errorf("search %d begins with %d tasks named", i+1, got)
-					}
-				}
-				w.stop()
-			})
+		pause time.Duration
+		most  int // a minute
+	}{{300 * time.Millisecond, 22}, {1200 * time.Millisecond, 61}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := start(t, 1, lasting(100*time.Millisecond))
+			_, before := w.telemetry.last()
+			for id, began := uint64(1), time.Now(); time.Since(began) < time.Minute; id++ {
+				w.queue.lend(chunk(id, 1))
+				time.Sleep(100*time.Millisecond + test.pause)
+			}
+			if _, after := w.telemetry.last(); after-before > test.most || after-before < 19 {
+				t.Errorf("pauses of %v: %d heartbeats in a minute, want 20 to %d", test.pause, after-before, test.most)
+			}
+			w.stop()
 		})
 	}
 }
 
-// With a real server, the heartbeat of a worker that searches a released task names it.
-func TestHeartbeatNamesAReleasedTask(t *testing.T) {
-	server := bustest.Server(t)
-	b := bustest.Connect(t, server)
-	if err := b.Ensure(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithTimeout(t.Context(), testkit.Stall)
-	defer stop()
-	want := attempt(1, task(7))
-	if _, err := b.Tasks().Publish(ctx, &want); err != nil {
-		t.Fatal(err)
-	}
-	_, lease, err := b.Queue().Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(); err != nil {
-		t.Fatal(err)
-	}
-	w := worker.New(worker.Config{
-		Name: "w", Version: "v", Kernel: fakeKernel(lasting(time.Hour)), Threads: 1, Lease: bus.DefaultLease, Log: zerolog.Nop(),
-	}, b.Queue(), b.Results(), b.Telemetry())
-	var group sync.WaitGroup
-	group.Go(func() { w.Run(ctx) })
-	var heard run.Heartbeat
-	if err := b.Telemetry().WatchHeartbeats(ctx, func(h run.Heartbeat) {
-		if len(h.Held) > 0 && heard.Worker == "" {
-			heard = h
-			stop()
+// Heartbeats name the chunks held, and which of them are searched and for how long.
+func TestHeartbeatsNameTheChunks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, 1, lasting(6500*time.Millisecond))
+		w.publisher.refuse(errors.New("maximum bytes exceeded"))
+		w.queue.lend(chunk(1, 1))
+		w.queue.lend(chunk(2, 1))
+		time.Sleep(10 * time.Second)
+		w.cancel()
+		_ = w.ended()
+		rounded := func(held []run.HeldChunk) (list []run.HeldChunk) {
+			for _, h := range held {
+				h.Elapsed = h.Elapsed.Round(time.Second / 2)
+				list = append(list, h)
+			}
+			return list
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	group.Wait()
-	bustest.NoGoroutines(t, "nqueens/pkg/worker.")
-	if len(heard.Held) != 1 || heard.Worker != "w" || heard.Held[0].Run != want.Run || heard.Held[0].Task != want.ID {
-		t.Errorf("heard %+v, want worker w with task %d of run %q", heard, want.ID, want.Run)
+		held := func(id uint64, searching bool, tenths int) run.HeldChunk {
+			return run.HeldChunk{Run: "r", Chunk: id, Searching: searching, Elapsed: time.Duration(tenths) * time.Second / 10}
+		}
+		for _, want := range [][]run.HeldChunk{
+			{held(1, true, 10), held(2, false, 0)},
+			{held(1, true, 40), held(2, false, 0)},
+			{held(1, false, 65), held(2, true, 5)}, // 1 is counted, and still held
+			{held(1, false, 65), held(2, true, 35)},
+		} {
+			if !slices.ContainsFunc(w.telemetry.heartbeats, func(h run.Heartbeat) bool {
+				return slices.Equal(rounded(h.Held), want)
+			}) {
+				t.Errorf("no heartbeat names %v", want)
+			}
+		}
+		if t.Failed() {
+			t.Logf("they name %v", w.telemetry.heartbeats)
+		}
+	})
+}
+
+// Before the search of a chunk that was delivered before, or is suspect, a heartbeat names the
+// chunk. The first delivery of another waits for none.
+func TestHeartbeatBeforeADangerousSearch(t *testing.T) {
+	const threads = 3
+	for _, test := range []struct {
+		name    string
+		again   int
+		suspect bool
+		named   bool
+		begun   int // searches at once
+	}{
+		{"redelivered", 1, false, true, threads},
+		{"suspect", 0, true, true, 1},
+		{"both", 2, true, true, 1},
+		{"neither", 0, false, false, threads},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				searching := func(held []run.HeldChunk) (n int) {
+					for _, h := range held {
+						if h.Searching {
+							n++
+						}
+					}
+					return n
+				}
+				counts := make(chan int, threads) // of searches in the last heartbeat when one begins
+				var w *fixture
+				w = start(t, threads, func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
+					held, _ := w.telemetry.last()
+					counts <- searching(held)
+					<-ctx.Done()
+					return 0, context.Cause(ctx)
+				})
+				time.Sleep(500 * time.Millisecond) // a change of state is told half a second later
+				_, before := w.telemetry.last()
+				for id := range uint64(threads) {
+					c := chunk(id+1, 1)
+					c.Suspect = test.suspect
+					w.queue.lendWith(&fakeLease{again: test.again}, c)
+				}
+				time.Sleep(400 * time.Millisecond)
+				_, after := w.telemetry.last()
+				// Searches that begin while a heartbeat is being published share the next.
+				if extra := after - before; extra > 3 || test.named != (extra > 0) {
+					t.Errorf("%d heartbeats more as %d searches begin", extra, threads)
+				}
+				time.Sleep(5 * time.Second) // for the threads whose chunks a parked pull did not bring
+				// All searches continue, so the first to begin finds at least one chunk named,
+				// the second two.
+				for i, got := range slices.Sorted(received(counts, test.begun)) {
+					if got < i+1 && test.named {
+						t.Errorf("search %d begins with %d chunks named", i+1, got)
+					}
+				}
+				if len(counts) > 0 {
+					t.Errorf("%d searches more, want %d at once", len(counts), test.begun)
+				}
+				w.stop()
+			})
+		})
 	}
 }
 

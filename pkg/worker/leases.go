@@ -12,48 +12,169 @@ import (
 	"nqueens/pkg/run"
 )
 
-// The stages of a task in a worker.
+// The stages of a chunk in a worker.
 const (
-	waiting int32 = iota // for a thread
-	searching
-	reporting
-	declined
+	ready     = iota // to be searched
+	searching        // by a thread
+	reporting        // its result
+	leaving          // without a result
 )
 
-// heldTask is a task that the worker holds.
-type heldTask struct {
-	task      queens.Task
-	lease     run.Lease
-	stage     atomic.Int32
-	pulse     atomic.Uint64 // grows while the search advances
-	startedAt time.Time     // set before the stage is searching
-	result    queens.Result // set before the stage is reporting
+// heldChunk is a chunk that the worker holds. Its searcher and then its reporter use result and
+// hashes.
+type heldChunk struct {
+	chunk  queens.Chunk
+	lease  run.Lease
+	pulse  atomic.Uint64 // grows while the search advances
+	hashes []uint64      // of the tasks
+	result queens.ChunkResult
 
-	lastPulse uint64 // used by renewLoop alone
+	// The contexts of the search and the report. Each ends for one of the reasons of runs.go, or
+	// because the worker stops.
+	search, report             context.Context
+	cancelSearch, cancelReport context.CancelCauseFunc
+
+	// Guarded by Worker.mu.
+	stage     int
+	service   *service
+	begunAt   time.Time     // of the search
+	searched  time.Duration // how long the search took, once it has ended
+	lastPulse uint64
 }
 
-func (w *Worker) hold(task queens.Task, lease run.Lease) *heldTask {
+// silentDelay keeps a chunk of a run that is not alive away from all workers for a while.
+const silentDelay = 10 * time.Second
+
+// accept makes a chunk that was lent ready. It returns the chunk at once if it must not be
+// searched: the pull that brought it may be older than the end of its run.
+func (w *Worker) accept(loan run.Loan) {
+	if err := w.keep(loan); err != nil {
+		w.cfg.Log.Debug().Err(err).Uint64("chunk", loan.Chunk.ID).Msg("can't return a chunk: its lease will lapse")
+	}
+}
+
+// keep makes a chunk ready, or returns it; the error is that of returning it.
+func (w *Worker) keep(loan run.Loan) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h := &heldTask{task: task, lease: lease}
+	if w.stopping {
+		return loan.Lease.Release()
+	}
+	k := w.runs[loan.Chunk.Run]
+	if k == nil || !k.alive {
+		return loan.Lease.Postpone(silentDelay)
+	}
+	k.queued = loan.Queued
+	h := w.hold(loan)
+	h.service = w.shares.hold(loan.Chunk.Run, time.Now())
+	w.ready = append(w.ready, h)
+	w.begin.Signal()
+	return nil
+}
+
+// hold registers a chunk. w.mu is held.
+func (w *Worker) hold(loan run.Loan) *heldChunk {
+	h := &heldChunk{chunk: loan.Chunk, lease: loan.Lease}
+	h.result = queens.ChunkResult{Run: h.chunk.Run, Chunk: h.chunk.ID, First: h.chunk.First, Worker: w.cfg.Name}
+	h.search, h.cancelSearch = context.WithCancelCause(w.searches)
+	h.report, h.cancelReport = context.WithCancelCause(w.reports)
 	w.held[h] = struct{}{}
+	if len(w.held) == 1 {
+		wake(w.wakeBeat)
+	}
 	return h
 }
 
-func (w *Worker) drop(h *heldTask) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.held, h)
+// takeBack removes a chunk from those that are ready. w.mu is held.
+func (w *Worker) takeBack(h *heldChunk) {
+	w.ready = slices.DeleteFunc(w.ready, func(other *heldChunk) bool { return other == h })
 }
 
-func (w *Worker) list() []*heldTask {
+// releaseReady returns the chunks that are not begun, and ends the threads that wait for one.
+func (w *Worker) releaseReady() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopping = true
+	for _, h := range slices.Clone(w.ready) {
+		w.recall(h, errStopping)
+	}
+	w.begin.Broadcast()
+}
+
+// removeTimeout bounds the time for the removal of a chunk that nobody needs. If it fails the
+// lease lapses, and the next worker removes it.
+const removeTimeout = time.Second
+
+// giveUp removes a chunk from its queue if the reason says that nobody needs it, and else returns
+// it for another worker to take at once. It does not wait.
+func (w *Worker) giveUp(h *heldChunk, reason error) {
+	w.cleanups.Go(func() {
+		var err error
+		if removes(reason) {
+			ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
+			defer cancel()
+			err = h.lease.Ack(ctx)
+		} else {
+			err = h.lease.Release()
+		}
+		if err != nil {
+			w.cfg.Log.Debug().Err(err).Uint64("chunk", h.chunk.ID).Msg("can't return a chunk: its lease will lapse")
+		}
+		w.drop(h)
+	})
+}
+
+// postpone returns a chunk to its queue, where it stays for the delay.
+func (w *Worker) postpone(h *heldChunk, delay time.Duration) {
+	if err := h.lease.Postpone(delay); err != nil {
+		w.cfg.Log.Debug().Err(err).Uint64("chunk", h.chunk.ID).Msg("can't postpone a chunk: its lease will lapse")
+	}
+	w.drop(h)
+}
+
+// drop forgets a chunk that the worker does not hold any more.
+func (w *Worker) drop(h *heldChunk) {
+	h.cancelSearch(nil)
+	h.cancelReport(nil)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h.service.finish(time.Now(), false)
+	delete(w.held, h)
+	w.idleSince = time.Now()
+	if len(w.held) == 0 {
+		wake(w.wakeBeat)
+	}
+}
+
+func (w *Worker) setStage(h *heldChunk, stage int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h.stage = stage
+}
+
+// idle returns how long the worker has held no chunk.
+func (w *Worker) idle() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.idleTime()
+}
+
+// idleTime is idle for callers that hold w.mu.
+func (w *Worker) idleTime() time.Duration {
+	if len(w.held) > 0 {
+		return 0
+	}
+	return time.Since(w.idleSince)
+}
+
+func (w *Worker) list() []*heldChunk {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Collect(maps.Keys(w.held))
 }
 
-// renewLoop extends the leases of the tasks held, three times per lease, while the worker
-// makes progress: it lets the leases of stalled searches lapse, and those of tasks that
+// renewLoop extends the leases of the chunks held, three times per lease, while the worker
+// makes progress: it lets the leases of stalled searches lapse, and those of chunks that
 // wait behind them.
 func (w *Worker) renewLoop(ctx context.Context) {
 	tick := time.NewTicker(w.cfg.Lease / 3)
@@ -66,7 +187,7 @@ func (w *Worker) renewLoop(ctx context.Context) {
 		}
 		for _, h := range w.renewable() {
 			if err := h.lease.Extend(); err != nil {
-				w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("can't extend a lease")
+				w.cfg.Log.Debug().Err(err).Uint64("chunk", h.chunk.ID).Msg("can't extend a lease")
 			}
 		}
 	}
@@ -91,33 +212,31 @@ func (w *Worker) Live() error {
 // progressGrace is how soon a search must show that it advances.
 const progressGrace = time.Second
 
-// renewable returns the tasks whose leases are to be extended, and counts the stalled
+// renewable returns the chunks whose leases are to be extended, and counts the stalled
 // searches. It remembers how far each search is.
-func (w *Worker) renewable() (renew []*heldTask) {
+func (w *Worker) renewable() (renew []*heldChunk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.renewedAt, w.stalled = time.Now(), 0
 	searches, advanced := 0, 0
-	var queued []*heldTask
 	for h := range w.held {
-		switch h.stage.Load() {
-		case waiting:
-			queued = append(queued, h)
+		switch h.stage {
 		case searching:
 			searches++
 			if pulse := h.pulse.Load(); pulse != h.lastPulse {
 				h.lastPulse = pulse
 				advanced++
 				renew = append(renew, h)
-			} else if time.Since(h.startedAt) > progressGrace {
+			} else if time.Since(h.begunAt) > progressGrace {
 				w.stalled++
 			}
-		case reporting, declined:
+		case reporting:
 			renew = append(renew, h)
+		case ready, leaving:
 		}
 	}
 	if advanced > 0 || searches == 0 {
-		renew = append(renew, queued...)
+		renew = append(renew, w.ready...)
 	}
 	return renew
 }

@@ -47,14 +47,14 @@ func (f *fixture) wantLive(t *testing.T, when string, long time.Duration, answer
 func TestLiveBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := worker.New(worker.Config{
-			Name: "w", Kernel: fakeKernel(counting(0)), Threads: 1, Lease: leaseTime, Log: zerolog.Nop(),
-		}, &fakeQueue{}, new(fakePublisher), new(fakePublisher))
+			Name: "w", Kernel: fakeKernel(t, counting(0)), Threads: 1, Lease: leaseTime, Log: zerolog.Nop(),
+		}, newFakeQueue(), new(fakePublisher), new(fakeTelemetry))
 		f := &fixture{live: w.Live}
 		f.wantLive(t, "before Run", time.Hour, "")
 	})
 }
 
-// A worker is live while it waits for tasks and while its searches advance, however long
+// A worker is live while it waits for chunks and while its searches advance, however long
 // they are. It is not live while one of them stalls, even if others advance.
 func TestLiveFollowsTheSearches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -68,10 +68,10 @@ func TestLiveFollowsTheSearches(t *testing.T) {
 			}
 			return beating(&other)(ctx, pulse)
 		})
-		w.wantLive(t, "no task", time.Minute, "")
-		w.queue.lend(task(1))
+		w.wantLive(t, "no chunk", time.Minute, "")
+		w.queue.lend(chunk(1, 1))
 		w.wantLive(t, "one search advances", time.Hour, "")
-		w.queue.lend(task(2))
+		w.queue.lend(chunk(2, 1))
 		w.wantLive(t, "both advance", time.Minute, "")
 
 		one.Store(false)
@@ -97,7 +97,7 @@ func TestLiveFollowsTheLeases(t *testing.T) {
 		advances.Store(true)
 		w := start(t, 1, beating(&advances))
 		stuck := make(chan struct{})
-		w.queue.lendWith(&fakeLease{extended: func() { <-stuck }}, task(1))
+		w.queue.lendWith(&fakeLease{extended: func() { <-stuck }}, chunk(1, 1))
 		w.wantLive(t, "before the lease is over", leaseTime, "")
 		time.Sleep(leaseTime / 3)
 		w.wantLive(t, "after it", time.Minute, "not extended")

@@ -1,7 +1,20 @@
-// Package worker is the service that takes tasks from a queue, counts them, and publishes the
-// results. It keeps nothing but the tasks that it holds: a worker may die at any moment,
-// and its tasks go to others when their leases lapse. That is safe because it stores a
-// result before it acknowledges the task.
+// Package worker is the service that takes chunks of tasks from the queues of runs, counts the
+// tasks, and publishes the results. It keeps nothing but the chunks that it holds: a worker may
+// die at any moment, and its chunks go to others when their leases lapse. That is safe because
+// it stores a result before it acknowledges the chunk.
+//
+// What must hold, and where:
+//
+//	chunks come only from runs whose beats say that they are alive            runs.go
+//	a search ends soon after its run, or when a beat names its chunk          runs.go
+//	live runs get thread time by their weights, whatever their chunks take    shares.go
+//	no thread waits for the network while a queue has chunks                  demand.go
+//	a worker without work sends no requests, but lets pulls wait              fetch.go
+//	a task that this worker has counted goes to another first                 counted.go
+//	a heartbeat names a chunk that may kill the worker before its search      heartbeat.go
+//	the chunk is acknowledged only when its result is stored                  report.go
+//	what was counted of a chunk when the worker stops is reported             search.go
+//	leases are extended only while the searches advance                       leases.go
 //
 // The package does not choose a kernel or connect to a server.
 package worker
@@ -13,11 +26,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -25,22 +38,35 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Queue lends tasks. It is called from one goroutine.
+// Queue lends chunks. It is called from one goroutine; leases are used from any, also after
+// Close.
 type Queue interface {
-	// Next waits for a task and takes it. It fails only when ctx ends, and then holds no
-	// task that it has not returned.
-	Next(ctx context.Context) (queens.Task, run.Lease, error)
+	// Take takes what waits now in the queue of a run, at most so many chunks. None is not an
+	// error.
+	Take(ctx context.Context, run string, most int) ([]run.Loan, error)
+	// Park leaves a request for one chunk of a run at the server, unless one is there already.
+	// The request ends by itself after a while, and may get lost.
+	Park(run string)
+	// Parked delivers the chunks that parked requests bring, and those that come after their
+	// Take has returned.
+	Parked() <-chan run.Loan
+	// Close ends all requests, and returns to the queues the chunks that are on their way.
+	Close()
 }
 
 // Results stores results. It is safe for concurrent use.
 type Results interface {
 	// Publish returns nil when the result is stored.
-	Publish(ctx context.Context, r *queens.Result) error
+	Publish(ctx context.Context, r *queens.ChunkResult) error
 }
 
-// Heartbeats tells the coordinators which workers live.
-type Heartbeats interface {
+// Telemetry connects the worker with the coordinators. It is safe for concurrent use.
+type Telemetry interface {
 	PublishHeartbeat(h run.Heartbeat) error
+	// SubscribeBeats calls each for the beats of all runs until unsubscribe is called.
+	SubscribeBeats(each func(run.Beat)) (unsubscribe func(), err error)
+	// Connected returns nil while there is a connection to a server.
+	Connected() error
 }
 
 // Config configures a [Worker].
@@ -48,38 +74,74 @@ type Config struct {
 	Name    string // Unique among the workers of a cluster.
 	Version string // Version of the program.
 	Kernel  kernel.Kernel
-	Threads int // Tasks counted at once, at least 1.
-	// Lease is how long the queue lends a task before the lease must be extended.
+	Threads int // Chunks searched at once, at least 1.
+	// Lease is how long the queue lends a chunk before the lease must be extended.
 	Lease time.Duration
 	// Grace is how long searches and reports may continue when the worker is stopped.
 	Grace time.Duration
-	Log   zerolog.Logger
+	// IdleExit is how long the worker stays without a chunk; 0 means for ever.
+	IdleExit time.Duration
+	// ReportEvery is the time between log lines that say what the worker does; 0 means none.
+	ReportEvery time.Duration
+	Log         zerolog.Logger
 }
 
-// DefaultGrace lets short searches finish, and is short enough for a person at a prompt.
-const DefaultGrace = time.Second
+// Values for a [Config].
+const (
+	// DefaultGrace lets short searches finish, and is short enough for a person at a prompt.
+	DefaultGrace = time.Second
+	// DefaultReportEvery keeps the log of a day short.
+	DefaultReportEvery = 30 * time.Second
+)
 
 // Worker is the service.
 type Worker struct {
-	cfg        Config
-	queue      Queue
-	results    Results
-	heartbeats Heartbeats
+	cfg       Config
+	queue     Queue
+	results   Results
+	telemetry Telemetry
+
+	wakeFetch  chan struct{}      // holds a token when there may be something to fetch
+	wakeBeat   chan struct{}      // holds a token when the worker began or ceased to hold chunks
 	flushes    chan chan struct{} // each is closed when a heartbeat has been published
 	limiter    ratelimit.Limiter  // of store errors
+	onTheirWay chan struct{}      // holds a token for each result that is reported
+	reporting  sync.WaitGroup     // goroutines that report
+	cleanups   sync.WaitGroup     // goroutines that return or remove chunks
+
+	// Set by Run: the contexts of searches, which ends with the grace, and of reports, which
+	// leaves some time to store what was counted until then.
+	searches, reports context.Context
 
 	mu        sync.Mutex
-	held      map[*heldTask]struct{}
+	begin     *sync.Cond // signalled when a chunk is ready, or the worker stops
+	stopping  bool       // nothing more is taken or begun
+	held      map[*heldChunk]struct{}
+	suspect   bool         // a suspect chunk is being searched
+	ready     []*heldChunk // those held and not begun, in order of arrival
+	waiting   int          // threads that wait for a chunk
+	runs      map[string]*knownRun
+	shares    shares
+	connected bool
+	counted   countedTasks
+	work      workDone  // since the last log line
+	total     uint64    // tasks counted since the start
+	idleSince time.Time // when the worker last held a chunk, or started
 	renewedAt time.Time // when renewLoop last extended leases
 	stalled   int       // searches that did not advance then
 }
 
-// New returns a worker. It does not start it. Only Version and Grace may be zero.
-func New(cfg Config, queue Queue, results Results, heartbeats Heartbeats) *Worker {
-	return &Worker{
-		cfg: cfg, queue: queue, results: results, heartbeats: heartbeats,
-		held: make(map[*heldTask]struct{}), flushes: make(chan chan struct{}, cfg.Threads),
+// New returns a worker. It does not start it. Only Version, Grace, IdleExit and ReportEvery may
+// be zero.
+func New(cfg Config, queue Queue, results Results, telemetry Telemetry) *Worker {
+	w := &Worker{
+		cfg: cfg, queue: queue, results: results, telemetry: telemetry,
+		wakeFetch: make(chan struct{}, 1), wakeBeat: make(chan struct{}, 1),
+		flushes: make(chan chan struct{}, cfg.Threads), onTheirWay: make(chan struct{}, reportsPerThread*cfg.Threads),
+		held: make(map[*heldChunk]struct{}), runs: make(map[string]*knownRun), shares: make(shares),
 	}
+	w.begin = sync.NewCond(&w.mu)
+	return w
 }
 
 // NewName returns a name for a worker on this machine, such as laptop-3f9a21.
@@ -93,145 +155,87 @@ func NewName() string {
 // errStopping ends searches and reports when the grace is over.
 var errStopping = errors.New("the worker is stopping")
 
-// Run takes and counts tasks until ctx ends. Then it takes no more, releases the tasks it
-// has not begun, gives searches and reports the grace to finish, and releases the rest.
-//
-// A task passes three stages, each with its own goroutines: one fetches tasks, one ahead
-// so that no thread waits for the network; one per thread searches; one per thread
-// reports.
-func (w *Worker) Run(ctx context.Context) {
-	work, abort := context.WithCancelCause(context.WithoutCancel(ctx)) // of searches and reports
-	defer abort(nil)
-	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(w.cfg.Grace, func() { abort(errStopping) })
-	})
-	defer stop()
+// lastReports is how long after the grace the worker may take to report what it has counted.
+const lastReports = 2 * time.Second
 
-	fetched, counted := make(chan *heldTask), make(chan *heldTask)
-	var searching, reporting, renewing sync.WaitGroup
+// Run takes and counts chunks until ctx ends, or it has been idle for too long. Then it takes no
+// more, releases the chunks it has not begun, and gives searches and reports the grace to finish.
+// Of the chunks that are not finished then it reports the tasks that it has counted; it releases
+// those without any. It ends in the same way if the kernel has no counter for a thread. The error
+// is nil, or that of [kernel.Kernel.WithCounter].
+//
+// A chunk passes three stages, each with its own goroutines: one fetches chunks, some ahead
+// so that no thread waits for the network; one per thread searches; one per chunk reports.
+func (w *Worker) Run(ctx context.Context) error {
+	searching, ctx := errgroup.WithContext(ctx)
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	w.idleSince = time.Now()
+	defer w.setDeadlines(ctx)()
+
+	var others sync.WaitGroup
 	for range w.cfg.Threads {
-		searching.Go(func() { w.searchLoop(work, fetched, counted) })
-		reporting.Go(func() { w.reportLoop(work, counted) })
+		searching.Go(func() error {
+			return w.cfg.Kernel.WithCounter(func(c kernel.Counter) error {
+				w.searchLoop(c)
+				return nil
+			})
+		})
 	}
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
-	renewing.Go(func() { w.renewLoop(holding) })
-	renewing.Go(func() { w.heartbeatLoop(holding) })
+	if w.cfg.IdleExit > 0 {
+		others.Go(func() { w.idleLoop(ctx, leave) })
+	}
+	unsubscribe := w.subscribe(ctx) // before the first heartbeat: it is answered with a beat
+	others.Go(func() { w.renewLoop(holding) })
+	others.Go(func() { w.heartbeatLoop(holding) })
+	others.Go(func() { w.watchLoop(holding) })
+	others.Go(func() { w.logLoop(holding) })
 
-	w.fetchLoop(ctx, fetched)
-	close(fetched)
-	searching.Wait()
-	close(counted)
-	reporting.Wait()
+	w.fetchLoop(ctx)
+	err := searching.Wait()
+	w.reporting.Wait()
+	unsubscribe()
+	w.cleanups.Wait()
 	release()
-	renewing.Wait()
+	others.Wait()
+	return err
 }
 
-// fetchLoop takes tasks from the queue until ctx ends.
-func (w *Worker) fetchLoop(ctx context.Context, fetched chan<- *heldTask) {
-	var declining sync.WaitGroup
-	defer declining.Wait()
-	for {
-		task, lease, err := w.queue.Next(ctx)
-		if err != nil {
-			return
-		}
-		h := w.hold(task, lease)
-		if slices.Contains(task.ExcludedWorkers, w.cfg.Name) {
-			declining.Go(func() { w.decline(ctx, h) })
-			continue
-		}
+// setDeadlines makes the contexts of searches and reports, which end some time after ctx. The
+// function that it returns frees them.
+func (w *Worker) setDeadlines(ctx context.Context) (free func()) {
+	searches, abort := context.WithCancelCause(context.WithoutCancel(ctx))
+	reports, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
+	w.searches, w.reports = searches, reports
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(w.cfg.Grace, func() { abort(errStopping) })
+		time.AfterFunc(w.cfg.Grace+lastReports, func() { abandon(errStopping) })
+	})
+	return func() {
+		stop()
+		abort(nil)
+		abandon(nil)
+	}
+}
+
+// idleLoop calls leave when the worker has been idle for too long, and ends with ctx.
+func (w *Worker) idleLoop(ctx context.Context, leave func()) {
+	for left := w.cfg.IdleExit; left > 0; left = w.cfg.IdleExit - w.idle() {
 		select {
-		case fetched <- h:
 		case <-ctx.Done():
-			w.release(h)
+			return
+		case <-time.After(left):
 		}
 	}
+	w.cfg.Log.Info().Float64("idle_s", w.cfg.IdleExit.Seconds()).Msg("no task for too long, leaving")
+	leave()
 }
 
-// declineDelay is how long a worker keeps a task that it must not count.
-const declineDelay = time.Second
-
-// decline releases a task that this worker must not count. A released task is delivered
-// again at once, to this worker if no other waits for one: the delay keeps the task from
-// going back and forth without end.
-func (w *Worker) decline(ctx context.Context, h *heldTask) {
-	h.task.Prefixes = nil // they may be large, and such tasks many
-	h.stage.Store(declined)
+// wake leaves a token in a channel, unless one is there.
+func wake(c chan<- struct{}) {
 	select {
-	case <-ctx.Done():
-	case <-time.After(declineDelay):
+	case c <- struct{}{}:
+	default:
 	}
-	w.release(h)
-}
-
-// searchLoop counts fetched tasks, on one thread.
-func (w *Worker) searchLoop(work context.Context, fetched <-chan *heldTask, counted chan<- *heldTask) {
-	counter := w.cfg.Kernel.New()
-	for h := range fetched {
-		h.startedAt = time.Now()
-		h.stage.Store(searching)
-		w.flushHeartbeat(h)
-		start := time.Now()
-		n, err := counter.Count(work, &h.task.Board, h.task.Prefixes, &h.pulse)
-		if err != nil {
-			w.release(h)
-			continue
-		}
-		h.result = queens.Result{
-			Run:     h.task.Run,
-			Task:    h.task.ID,
-			Hash:    h.task.Hash(),
-			Attempt: h.task.Attempt,
-			Count:   n,
-			Worker:  w.cfg.Name,
-			Kernel:  w.cfg.Kernel.Name,
-			Elapsed: time.Since(start),
-		}
-		h.stage.Store(reporting)
-		counted <- h
-	}
-}
-
-// reportLoop stores the results of counted tasks, and only then acknowledges the tasks.
-func (w *Worker) reportLoop(work context.Context, counted <-chan *heldTask) {
-	for h := range counted {
-		if err := w.store(work, &h.result); err != nil {
-			w.release(h)
-			continue
-		}
-		if err := h.lease.Ack(work); err != nil {
-			// The lease lapses, and the second count of the task will be a duplicate.
-			w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("can't acknowledge a task")
-		}
-		w.drop(h)
-	}
-}
-
-// retryInterval is the pause between attempts to store a result.
-const retryInterval = time.Second
-
-// store stores a result, and retries until work ends.
-func (w *Worker) store(work context.Context, r *queens.Result) error {
-	for {
-		err := w.results.Publish(work, r)
-		if err == nil || work.Err() != nil {
-			return err
-		}
-		if w.limiter.Allow("") {
-			w.cfg.Log.Warn().Err(err).Int("held", len(w.list())).Msg("can't store results, holding them and trying again")
-		}
-		select {
-		case <-work.Done():
-			return err
-		case <-time.After(retryInterval):
-		}
-	}
-}
-
-// release gives a task back to the queue.
-func (w *Worker) release(h *heldTask) {
-	if err := h.lease.Release(); err != nil {
-		w.cfg.Log.Debug().Err(err).Uint64("task", h.task.ID).Msg("can't release a task: its lease will lapse")
-	}
-	w.drop(h)
 }

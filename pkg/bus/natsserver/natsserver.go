@@ -133,6 +133,16 @@ func (s *Server) Failure(ctx context.Context) error {
 	}
 }
 
+// AwaitUnsubscribed waits until nobody is subscribed to a subject, but not longer than that time.
+func (s *Server) AwaitUnsubscribed(subject string, most time.Duration) {
+	for end := time.Now().Add(most); s.nats.GlobalAccount().Interest(subject) > 0 && time.Now().Before(end); {
+		time.Sleep(unsubscribedPoll)
+	}
+}
+
+// unsubscribedPoll is how often AwaitUnsubscribed looks.
+const unsubscribedPoll = 20 * time.Millisecond
+
 // Stop stops the server and waits until it has written its state.
 func (s *Server) Stop() {
 	s.nats.Shutdown()

@@ -109,6 +109,9 @@ func StartCommand(t testing.TB, name string, cmd *exec.Cmd) *Process {
 	return p
 }
 
+// T returns the test that started the process.
+func (p *Process) T() testing.TB { return p.t }
+
 // Stdout returns what the process has written to stdout so far.
 func (p *Process) Stdout() string { return p.output.text(&p.output.stdout) }
 
@@ -247,8 +250,8 @@ type stall struct {
 }
 
 var (
-	tasksDone    = regexp.MustCompile(`"done":\d+`)
-	progressLine = regexp.MustCompile(`(?m)^(.*"message":"progress".*|\{"run":.*)$`)
+	tasksDone    = regexp.MustCompile(`"done":\d+| done=\d+`)
+	progressLine = regexp.MustCompile(`(?m)^(.*"message":"(progress|working|idle)".*|.* INF (progress|working|idle) .*|.*no workers connected.*|\{"run":.*)$`)
 )
 
 // check reports whether the process has made no progress for testkit.Stall, or the time

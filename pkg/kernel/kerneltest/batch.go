@@ -53,14 +53,37 @@ func (b *batch) addDepths(columns []int) {
 	}
 }
 
-// addState adds a prefix without known queens. The oracle gets a board with empty rows that does
-// not allow the squares that the state attacks.
-func (b *batch) addState(p queens.Prefix) {
-	allowed := func(row, col int) bool {
-		down := row - p.Row
-		return has(b.board.Allow[row], col) && !has(p.Cols, col) && !has(p.Left, col-down) && !has(p.Right, col+down)
+// allow allows the squares of placements.
+func (b *batch) allow(placements ...[]int) {
+	for _, columns := range placements {
+		for row, col := range columns {
+			b.board.Allow[row] |= 1 << col
+		}
 	}
-	b.append(p, oracle.Count(b.board.N, allowed, slices.Repeat([]int{-1}, p.Row)))
+}
+
+// addAll adds the prefix of the given number of rows of each placement, and returns the batch. It
+// returns nil if a placement is nil or a search is not short.
+func (b *batch) addAll(rows int, placements ...[]int) *batch {
+	for _, columns := range placements {
+		if columns == nil || !isShort(&b.board, b.prefix(columns[:rows])) {
+			return nil
+		}
+		b.add(columns[:rows])
+	}
+	return b
+}
+
+// addState adds a prefix without known queens.
+func (b *batch) addState(p queens.Prefix) { b.append(p, b.count(p)) }
+
+// count returns the oracle's count of a prefix without known queens. The oracle gets a board with
+// empty rows that does not allow the squares that the prefix attacks.
+func (b *batch) count(p queens.Prefix) uint64 {
+	allowed := func(row, col int) bool {
+		return has(b.board.Allow[row], col) && !attacks(p, queens.Square{Row: row, Column: col})
+	}
+	return oracle.Count(b.board.N, allowed, slices.Repeat([]int{-1}, p.Row))
 }
 
 // addKnown adds the empty prefix of a full board, with the published total.
@@ -110,6 +133,14 @@ func (b *batch) want() uint64 {
 		sum += want
 	}
 	return sum
+}
+
+// mustCount returns the batch. It panics unless the right count is the given one.
+func (b *batch) mustCount(want uint64) *batch {
+	if b.want() != want {
+		panic(fmt.Sprintf("%v: the oracle counts %d, not %d", b, b.want(), want))
+	}
+	return b
 }
 
 func (b *batch) String() string {
@@ -180,8 +211,8 @@ func allPrefixes(n int) *batch {
 // squares to all.
 const densities = 5
 
-// solvableBoard returns a board that allows a random part of its squares and has a solution, and that
-// solution. There is none for n = 2 and 3.
+// solvableBoard returns a board that allows a random part of its squares and has a solution, and
+// that solution. There is none for n = 2 and 3.
 func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) {
 	b, columns := newBatch(name, queens.FullBoard(n)), solution(rng, n)
 	for row, col := range columns {
@@ -192,47 +223,18 @@ func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) 
 	return b, columns
 }
 
-// solution returns a random solution of the full board of side n. It swaps the queens of two rows as
-// long as that reduces the number of attacks.
-//
-// References: R. Sosič and J. Gu, "A polynomial time algorithm for the N-queens problem", SIGART
-// Bulletin 1(3), 1990.
-func solution(rng *rand.Rand, n int) []int {
+// solution returns a random solution of the full board of side n with the given queens. There must
+// be one.
+func solution(rng *rand.Rand, n int, given ...queens.Square) []int {
 	for {
-		columns := rng.Perm(n)
-		for least, better := attacks(columns), true; better; {
-			better = false
-			for i := range columns {
-				for j := range i {
-					columns[i], columns[j] = columns[j], columns[i]
-					if now := attacks(columns); now < least {
-						least, better = now, true
-					} else {
-						columns[i], columns[j] = columns[j], columns[i]
-					}
-				}
-			}
-			if least == 0 {
-				return columns
-			}
+		if columns := placement(rng, queens.FullBoard(n), given...); columns != nil {
+			return columns
 		}
 	}
 }
 
-// attacks returns the number of queens that share a diagonal with a queen above them, counted once for
-// each of the two directions.
-func attacks(columns []int) int {
-	var sum, difference [2 * queens.MaxN]int
-	count := 0
-	for row, col := range columns {
-		count += min(sum[row+col], 1) + min(difference[row-col+queens.MaxN], 1)
-		sum[row+col]++
-		difference[row-col+queens.MaxN]++
-	}
-	return count
-}
-
-// isShort reports whether a search from p visits so few states that the oracle takes about a millisecond.
+// isShort reports whether a search from p visits so few states that the oracle takes about a
+// millisecond.
 func isShort(b *queens.Board, p queens.Prefix) bool {
 	left := 2000
 	var visit func(p queens.Prefix) bool

@@ -19,8 +19,8 @@ const maxPulsesAfterCancel = 2
 
 var errStop = errors.New("stopped by the test")
 
-// longSearches returns batches that take the generic kernel seconds to years, each for a
-// different reason.
+// longSearches returns batches that most kernels count for seconds to years, each for a different
+// reason.
 func longSearches() []*batch {
 	deep := newBatch("one prefix", queens.FullBoard(20))
 	deep.addKnown()
@@ -29,12 +29,34 @@ func longSearches() []*batch {
 	tiny.addKnown()
 	tiny = tiny.draw(newRand(0), queens.MaxBatch)
 
-	// Queens on rows 20 and 21 always attack each other.
+	// Queens on rows 20 and 21 always attack each other, but neither row allows a single square.
 	blocked := newBatch("no state reaches the last rows", queens.FullBoard(32))
-	blocked.board.Allow[20], blocked.board.Allow[21] = 1, 1
+	blocked.board.Allow[20], blocked.board.Allow[21] = 3, 3
 	blocked.append(queens.Prefix{}, 0)
 
-	return []*batch{deep, tiny, blocked}
+	return []*batch{deep, tiny, blocked, outerColumns(22), outerColumns(28)}
+}
+
+// outerColumns returns a board on which there are many thousands of ways to place the queens of n-16
+// outer columns, but no solution. The first n-16 columns allow most rows and the last column all
+// but two, so a kernel that places the edge column with fewer squares first takes the former. The
+// last two rows allow the same two columns, side by side.
+func outerColumns(n int) *batch {
+	const fewSquares = 3
+	rng, outer := newRand(uint64(n)), n-16
+	b := newBatch(fmt.Sprintf("many ways to fill %d columns", outer), queens.Board{N: n})
+	for row := range n - 2 {
+		b.board.Allow[row] = 1 << (n - 1)
+		for range fewSquares {
+			b.board.Allow[row] |= 1 << (outer + rng.IntN(15))
+		}
+		if 1 <= row && row < n-3 {
+			b.board.Allow[row] |= 1<<outer - 1
+		}
+	}
+	b.board.Allow[n-2], b.board.Allow[n-1] = 3<<(n/2), 3<<(n/2)
+	b.append(queens.Prefix{}, 0)
+	return b
 }
 
 // If the context has ended before, Count returns the cause and no count for any batch, and the
@@ -42,7 +64,7 @@ func longSearches() []*batch {
 func cancelledBefore(t *testing.T, k kernel.Kernel) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStop)
-	c, next := k.New(), allPrefixes(6)
+	c, next := NewCounter(t, k), allPrefixes(6)
 	complete := newBatch("a complete prefix", queens.FullBoard(1))
 	complete.add([]int{0})
 	for _, b := range append(longSearches(), next, complete, newBatch("no prefix", queens.FullBoard(8))) {
@@ -57,7 +79,7 @@ func cancelledDuring(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
 	for _, b := range longSearches() {
 		t.Run(b.name, func(t *testing.T) {
-			c := k.New()
+			c := NewCounter(t, k)
 			for range 3 {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				s := start(ctx, t, c, b)
@@ -85,8 +107,10 @@ func noAllocation(t *testing.T, k kernel.Kernel) {
 	whole.addKnown()
 	masked, columns := solvableBoard(rng, "masked", queens.MaxN, 1)
 	masked.addShort(columns, 0)
-	c := k.New()
-	for _, b := range []*batch{whole, masked, allPrefixes(8).draw(rng, 5000), newBatch("no prefix", queens.FullBoard(8))} {
+	outer := construct(func() *batch { return window{22, 3, 19}.diagonals(rng) })
+	fixed := window{queens.MaxN, 8, 24}.gap(rng, 6, []int{6, 7, 8, 29}, 8, 29, 5)
+	c := NewCounter(t, k)
+	for _, b := range []*batch{whole, masked, outer, fixed, allPrefixes(8).draw(rng, 5000), newBatch("no prefix", queens.FullBoard(8))} {
 		var pulse atomic.Uint64
 		allocs := testing.AllocsPerRun(5, func() {
 			if got, err := c.Count(ctx, &b.board, b.prefixes, &pulse); got != b.want() || err != nil {
@@ -106,12 +130,12 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	defer cancel(nil)
 	var others []*searching
 	for _, b := range longSearches() {
-		others = append(others, start(ctx, t, k.New(), b))
+		others = append(others, start(ctx, t, NewCounter(t, k), b))
 	}
 	for _, s := range others {
 		s.mustAdvance(t)
 	}
-	c := k.New()
+	c := NewCounter(t, k)
 	for n := 1; n <= 11; n++ {
 		b := newBatch(fmt.Sprintf("n=%d", n), queens.FullBoard(n))
 		b.addKnown()
@@ -123,6 +147,64 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	cancel(errStop)
 	for _, s := range others {
 		s.mustStop(t)
+	}
+}
+
+// LastKernel is the kernel's name at first, never empty, and unchanged by a cancelled Count.
+func lastKernel(t *testing.T, k kernel.Kernel) {
+	c := NewCounter(t, k)
+	expect := func(when, want string) {
+		t.Helper()
+		if got := c.LastKernel(); got != want || got == "" {
+			t.Fatalf("%s: LastKernel is %q, want %q", when, got, want)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStop)
+	cancelAll := func(want string) {
+		t.Helper()
+		for _, b := range longSearches() {
+			start(ctx, t, c, b).mustStop(t)
+			expect("after a cancelled Count", want)
+		}
+	}
+	expect("at first", k.Name)
+	cancelAll(k.Name)
+	for _, n := range []int{1, 6} {
+		check(t, c, allPrefixes(n))
+		cancelAll(c.LastKernel())
+	}
+}
+
+// Close returns nil, for a new counter, after a Count and after a cancelled one. Counters made
+// before it and after it count right.
+func closed(t *testing.T, k kernel.Kernel) {
+	next := allPrefixes(6)
+	before := NewCounter(t, k)
+	check(t, before, next)
+	for name, use := range map[string]func(t *testing.T, c kernel.Counter){
+		"a new counter": func(*testing.T, kernel.Counter) {},
+		"after a Count": func(t *testing.T, c kernel.Counter) { check(t, c, next) },
+		"after a cancelled Count": func(t *testing.T, c kernel.Counter) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			s := start(ctx, t, c, longSearches()[0])
+			s.mustAdvance(t)
+			cancel(errStop)
+			s.mustStop(t)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := k.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			use(t, c)
+			if err := c.Close(); err != nil {
+				t.Errorf("Close returns %v", err)
+			}
+			check(t, before, next)
+			check(t, NewCounter(t, k), next)
+		})
 	}
 }
 

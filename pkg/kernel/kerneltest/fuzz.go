@@ -24,7 +24,7 @@ func Fuzz(f *testing.F, kernels ...kernel.Kernel) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := decode(data)
 		for _, k := range kernels {
-			if err := b.countedBy(t.Context(), k.New()); err != nil {
+			if err := b.countedBy(t.Context(), NewCounter(t, k)); err != nil {
 				t.Errorf("kernel %s: %v", k.Name, err)
 			}
 		}

@@ -6,22 +6,35 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx2 implements the step for AVX2. VPERMD packs children and spreads states over idle
-// lanes; package kernel's tables compressPerm and expandPerm hold the permutation for each
-// mask of lanes. The step reads row masks from memory, because registers are few: a third
-// vector does not fit (avo would use registers from 16 on, which only AVX-512 has; a test of
-// package kernel checks that).
+// avx2 implements the step for AVX2. Shuffles pack children and spread states over idle lanes;
+// package kernel's tables hold the shuffle for each mask of eight lanes: for VPERMD in 32-bit
+// lanes, for VPSHUFB in each half of a vector of 16-bit lanes. AVX2 can't shift 16-bit lanes by
+// numbers of their own, so it multiplies them by powers of two instead. Two vectors would fit in
+// registers, and are too few to hide how long a vector waits for its own previous round; so a round
+// loads four from the queue and stores them again. The step reads row masks from memory. (avo would
+// use registers from 16 on, which only AVX-512 has; a test of package kernel checks that.)
 type avx2 struct {
-	zero, count              vec
-	compressPerm, expandPerm reg.GPVirtual
-	masks                    reg.Register
+	laneSize
+	rules            pruneRules
+	zero, count      vec
+	compress, expand reg.GPVirtual
+	masks            reg.Register
 }
 
-func (*avx2) width() int         { return 8 }
-func (*avx2) vectors() int       { return 2 }
+func (s *avx2) width() int       { return 32 / int(s.laneSize) }
+func (*avx2) vectors() int       { return 4 }
+func (*avx2) resident() bool     { return false }
 func (*avx2) vec() vec           { return YMM() }
 func (*avx2) load(m Mem, x vec)  { VMOVDQU(m, x) }
 func (*avx2) store(x vec, m Mem) { VMOVDQU(x, m) }
+
+func (s *avx2) broadcast(m Mem, x vec) { s.choose(VPBROADCASTW, VPBROADCASTD)(m, x) }
+
+func (*avx2) zeros() vec {
+	x := YMM()
+	VPXOR(x, x, x)
+	return x
+}
 
 func (s *avx2) idleLane() vec {
 	x := YMM()
@@ -30,59 +43,138 @@ func (s *avx2) idleLane() vec {
 }
 
 func (s *avx2) start(masks reg.Register, d pruneRules) {
+	table := func(name string) reg.GPVirtual {
+		if s.laneSize == 2 {
+			name += "16"
+		}
+		x := GP64()
+		LEAQ(Mem{Symbol: Symbol{Name: "·" + name}, Base: reg.StaticBase}, x)
+		return x
+	}
 	s.masks = masks
-	s.zero = YMM()
-	VPXOR(s.zero, s.zero, s.zero)
-	s.expandPerm = GP64()
-	LEAQ(Mem{Symbol: Symbol{Name: "·expandPerm"}, Base: reg.StaticBase}, s.expandPerm)
+	s.zero = s.zeros()
+	s.expand = table("expandPerm")
 	if d.leaf {
-		s.count = YMM()
-		VPXOR(s.count, s.count, s.count)
+		s.count = s.zeros()
 	} else {
-		s.compressPerm = GP64()
-		LEAQ(Mem{Symbol: Symbol{Name: "·compressPerm"}, Base: reg.StaticBase}, s.compressPerm)
+		s.compress = table("compressPerm")
 	}
 }
 
 // mask returns the place of a row mask.
 func (s *avx2) mask(disp int) Mem { return Mem{Base: s.masks, Disp: disp} }
 
-// order loads the permutation that a table holds for a mask of lanes.
-func order(table reg.Register, mask reg.GPVirtual) vec {
-	i, x := GP64(), YMM()
-	MOVL(mask, i.As32())
-	SHLQ(U8(5), i)
-	VMOVDQU(Mem{Base: table, Index: i, Scale: 1}, x)
+// The instructions that depend on the size of lanes:
+
+func (s *avx2) add(x ...Op)        { s.choose(VPADDW, VPADDD)(x...) }
+func (s *avx2) sub(x ...Op)        { s.choose(VPSUBW, VPSUBD)(x...) }
+func (s *avx2) least(x ...Op)      { s.choose(VPMINUW, VPMINUD)(x...) }
+func (s *avx2) equal(x ...Op)      { s.choose(VPCMPEQW, VPCMPEQD)(x...) }
+func (s *avx2) shiftLeft(x ...Op)  { s.choose(VPMULLW, VPSLLVD)(x...) }
+func (s *avx2) shiftRight(x ...Op) { s.choose(VPMULHUW, VPSRLVD)(x...) }
+
+// moveLeft sets y to left diagonals, moved down from the row to the next, or from the next row to
+// the i-th after it. Without gaps, before has them moved to the row before.
+func (s *avx2) moveLeft(i int, x, before, y vec) {
+	if s.rules.gaps {
+		s.shiftLeft(s.mask(masksShifts+2*operandSize*i), x, y)
+	} else {
+		s.add(before, before, y)
+	}
+}
+
+// moveRight does the same for right diagonals.
+func (s *avx2) moveRight(i int, x, y vec) {
+	if s.rules.gaps {
+		s.shiftRight(s.mask(masksShifts+2*operandSize*i+operandSize), x, y)
+	} else {
+		s.choose(VPSRLW, VPSRLD)(U8(max(i, 1)), x, y)
+	}
+}
+
+// shuffle packs lanes or spreads them.
+type shuffle struct {
+	order vec
+	index reg.Register // of the queue's states that are loaded or stored
+	// In 16-bit lanes each half of the vector has its own states: the high half those from here
+	// on.
+	half reg.Register
+	end  reg.Register // the index after the last state
+}
+
+// shuffle loads the shuffle for some lanes from a table: those that are all ones, or with inverted
+// those that are zero.
+func (s *avx2) shuffle(table reg.Register, lanes vec, inverted bool, index reg.Register) shuffle {
+	n, order := GP32(), YMM()
+	entry := func(offset reg.GPVirtual) Mem { return Mem{Base: table, Index: offset.As64(), Scale: 1} }
+	if s.laneSize == 4 {
+		VMOVMSKPS(lanes, n)
+		if inverted {
+			XORL(U32(0xff), n)
+		}
+		i := GP32()
+		MOVL(n, i)
+		SHLL(U8(5), i)
+		VMOVDQU(entry(i), order)
+		POPCNTL(n, n)
+		return shuffle{order: order, index: index, end: s.sum2(index, n)}
+	}
+	bytes, low := YMM(), GP32()
+	VPACKSSWB(lanes, lanes, bytes) // bytes 0..7 are the low half, bytes 16..23 the high half
+	VPMOVMSKB(bytes, n)
+	if inverted {
+		NOTL(n)
+	}
+	MOVBLZX(n.As8(), low)
+	SHLL(U8(4), low)
+	SHRL(U8(12), n)
+	ANDL(U32(0xff0), n)
+	VBROADCASTI128(entry(low), order)
+	VINSERTI128(U8(1), entry(n), order, order)
+	POPCNTL(low, low)
+	POPCNTL(n, n)
+	half := s.sum2(index, low)
+	return shuffle{order, index, half, s.sum2(half, n)}
+}
+
+// sum2 returns an index plus a number.
+func (*avx2) sum2(index reg.Register, n reg.GPVirtual) reg.GPVirtual {
+	x := GP64()
+	LEAQ(Mem{Base: index, Index: n.As64(), Scale: 1}, x)
 	return x
 }
 
 func (s *avx2) selectSquare(v lanes, queue, index reg.Register) state {
 	rest, square := YMM(), YMM()
 	VPCMPEQD(rest, rest, rest)
-	VPADDD(v.free, rest, rest)
+	s.add(v.free, rest, rest)
 	VPANDN(v.free, rest, square)
 	VPAND(v.free, rest, v.free)
 	c := state{YMM(), YMM(), YMM()}
 	VPOR(v.cols, square, c.cols)
 	VPOR(v.left, square, c.left)
 	VPOR(v.right, square, c.right)
-	VPADDD(c.left, c.left, c.left)
-	VPSRLD(U8(1), c.right, c.right)
+	s.moveLeft(0, c.left, c.left, c.left)
+	s.moveRight(0, c.right, c.right)
 
-	idle, n := YMM(), GP32()
-	VPCMPEQD(s.zero, v.free, idle)
-	VMOVMSKPS(idle, n)
-	spread := order(s.expandPerm, n)
-	POPCNTL(n, n)
+	idle := YMM()
+	s.equal(s.zero, v.free, idle)
+	spread := s.shuffle(s.expand, idle, false, index)
 	for word, x := range []vec{v.cols, v.left, v.right} {
 		fresh := YMM()
-		VPERMD(buffer(queue, index, word), spread, fresh)
+		if s.laneSize == 4 {
+			VPERMD(s.buffer(queue, index, word), spread.order, fresh)
+		} else {
+			VBROADCASTI128(s.buffer(queue, index, word), fresh)
+			VINSERTI128(U8(1), s.buffer(queue, spread.half, word), fresh, fresh)
+			VPSHUFB(spread.order, fresh, fresh)
+		}
 		VPBLENDVB(idle, fresh, x, x)
 	}
+	MOVQ(spread.end, index)
 	fresh := s.free(v.cols, v.left, v.right, masksRow)
 	VPAND(idle, fresh, fresh)
 	VPOR(fresh, v.free, v.free)
-	ADDQ(n.As64(), index)
 	return c
 }
 
@@ -103,38 +195,33 @@ func (s *avx2) pruneTest(c state, d pruneRules) survivors {
 	l := c.left
 	var covered vec
 	for row := range d.nextRows {
-		var x vec
 		if row == 0 {
-			x = s.free(c.cols, l, c.right, masksNextRows)
-			v.least = x
+			v.least = s.free(c.cols, c.left, c.right, masksNextRows)
 			if d.columns {
 				covered = YMM()
-				VPOR(c.cols, x, covered)
+				VPOR(c.cols, v.least, covered)
 			}
 			continue
 		}
-		next := YMM()
-		VPADDD(l, l, next)
+		next, x := YMM(), YMM()
+		s.moveLeft(row, c.left, l, next)
 		l = next
-		x = YMM()
-		VPSRLD(U8(row), c.right, x)
+		s.moveRight(row, c.right, x)
 		VPOR(l, x, x)
 		VPOR(c.cols, x, x)
-		VPANDN(s.mask(masksNextRows+4*copies*row), x, x)
+		VPANDN(s.mask(masksNextRows+operandSize*row), x, x)
 		if d.columns {
 			VPOR(x, covered, covered)
 		}
 		if row < 2 || !d.columns {
-			VPMINUD(x, v.least, v.least)
+			s.least(x, v.least, v.least)
 		}
 	}
 	if d.last {
 		l, r := YMM(), YMM()
-		VMOVDQU(s.mask(masksLastShift), r)
-		VPSLLVD(r, c.left, l)
-		VPSRLVD(r, c.right, r)
-		x := s.free(c.cols, l, r, masksLast)
-		VPMINUD(x, v.least, v.least)
+		s.shiftLeft(s.mask(masksLastShift), c.left, l)
+		s.shiftRight(s.mask(masksLastShift+operandSize), c.right, r)
+		s.least(s.free(c.cols, l, r, masksLast), v.least, v.least)
 	}
 	if d.columns {
 		VPANDN(s.mask(masksColumns), covered, covered)
@@ -144,60 +231,65 @@ func (s *avx2) pruneTest(c state, d pruneRules) survivors {
 }
 
 func (s *avx2) storeSurvivors(c state, survivors survivors, queue, index reg.Register) {
-	v, n := survivors.(pruned), GP32()
-	VPCMPEQD(s.zero, v.least, v.least)
+	v := survivors.(pruned)
+	s.equal(s.zero, v.least, v.least)
 	if v.open != nil {
 		VPOR(v.open, v.least, v.least)
-		VPCMPEQD(s.zero, v.least, v.least)
-		VMOVMSKPS(v.least, n)
-	} else {
-		VMOVMSKPS(v.least, n)
-		XORL(U32(0xff), n)
+		s.equal(s.zero, v.least, v.least)
 	}
-	pack := order(s.compressPerm, n)
-	POPCNTL(n, n)
+	pack := s.shuffle(s.compress, v.least, v.open == nil, index)
 	for word, x := range []vec{c.cols, c.left, c.right} {
-		VPERMD(x, pack, x)
-		VMOVDQU(x, buffer(queue, index, word))
+		if s.laneSize == 4 {
+			VPERMD(x, pack.order, x)
+			VMOVDQU(x, s.buffer(queue, index, word))
+		} else {
+			VPSHUFB(pack.order, x, x)
+			VMOVDQU(x.AsX(), s.buffer(queue, index, word))
+			VEXTRACTI128(U8(1), x, s.buffer(queue, pack.half, word))
+		}
 	}
-	ADDQ(n.As64(), index)
+	MOVQ(pack.end, index)
 }
 
 func (s *avx2) countLeaf(c state) {
 	first := s.free(c.cols, c.left, c.right, masksNextRows)
-	VPADDD(c.left, c.left, c.left)
-	VPSRLD(U8(1), c.right, c.right)
-	second := s.free(c.cols, c.left, c.right, masksNextRows+4*copies)
+	s.moveLeft(1, c.left, c.left, c.left)
+	s.moveRight(1, c.right, c.right)
+	second := s.free(c.cols, c.left, c.right, masksNextRows+operandSize)
 
 	open, bad, beside := YMM(), YMM(), YMM()
 	VPANDN(s.mask(masksColumns), c.cols, open)
 	VPOR(first, second, bad)
 	VPXOR(open, bad, bad) // open columns free in neither row
-	VPADDD(open, open, beside)
+	s.moveLeft(1, open, open, beside)
 	VPAND(open, beside, beside)
-	VPOR(beside, bad, bad) // the two open columns are neighbours
-	VPCMPEQD(s.zero, bad, bad)
+	VPOR(beside, bad, bad) // a queen in one of the two open columns attacks the other
+	s.equal(s.zero, bad, bad)
 	VPAND(first, second, beside)
 	VPXOR(open, beside, beside) // open columns not free in both rows
-	VPCMPEQD(s.zero, beside, beside)
-	VPMINUD(first, second, first)
-	VPCMPEQD(s.zero, first, first)
+	s.equal(s.zero, beside, beside)
+	s.least(first, second, first)
+	s.equal(s.zero, first, first)
 	VPANDN(bad, first, first) // one way
-	VPSUBD(first, s.count, s.count)
+	s.sub(first, s.count, s.count)
 	VPAND(beside, first, first) // and another
-	VPSUBD(first, s.count, s.count)
+	s.sub(first, s.count, s.count)
 }
 
-func (s *avx2) any(x []vec) {
-	all := YMM()
-	VMOVDQA(x[0], all)
-	for _, y := range x[1:] {
-		VPOR(y, all, all)
+func (*avx2) or(x, y vec) { VPOR(x, y, y) }
+func (*avx2) any(x vec)   { VPTEST(x, x) }
+
+func (s *avx2) sum(total reg.GPVirtual) {
+	if s.laneSize == 4 {
+		sumYMM(s.count, total)
+		return
 	}
-	VPTEST(all, all)
+	ones := YMM()
+	VPCMPEQD(ones, ones, ones)
+	VPMADDWD(ones, s.count, s.count) // minus the sums of pairs
+	sumYMM(s.count, total)
+	NEGL(total.As32())
 }
-
-func (s *avx2) sum(total reg.GPVirtual) { sumYMM(s.count, total) }
 
 // sumYMM adds the eight lanes of y.
 func sumYMM(y vec, total reg.GPVirtual) {

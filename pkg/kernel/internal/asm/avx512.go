@@ -2,6 +2,7 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -15,38 +16,50 @@ const (
 	xorOfAnd = 0x78 // d ^ a&b
 )
 
-// avx512 implements the step for AVX-512 F, BW and VL. VPEXPANDD refills idle lanes and
-// VPCOMPRESSD packs children. On AMD, VPCOMPRESSD to memory is microcoded, so the step packs
-// in a register and stores the whole register.
+// avx512 implements the step for AVX-512 F, BW and VL, and in 16-bit lanes VBMI2. VPEXPAND
+// refills idle lanes and VPCOMPRESS packs children. On AMD, VPCOMPRESS to memory is microcoded, so
+// the step packs in a register and stores the whole register.
 type avx512 struct {
-	ones, row, last, columns, lastShift, count vec
-	nextRows                                   []vec
+	laneSize
+	rules                           pruneRules
+	ones, row, last, columns, count vec
+	nextRows                        []vec
+	shifts                          []Op // shift counts; see rowMasks
+	lastShift                       Op
 }
 
-func (*avx512) width() int         { return 16 }
+func (s *avx512) width() int       { return 64 / int(s.laneSize) }
 func (*avx512) vectors() int       { return 4 }
+func (*avx512) resident() bool     { return true }
 func (*avx512) vec() vec           { return ZMM() }
 func (*avx512) load(m Mem, x vec)  { VMOVDQU32(m, x) }
 func (*avx512) store(x vec, m Mem) { VMOVDQU32(x, m) }
-func (s *avx512) idleLane() vec    { return s.ones }
+func (s *avx512) broadcast(m Mem, x vec) {
+	s.choose(VPBROADCASTW, VPBROADCASTD)(m, x)
+}
+func (s *avx512) idleLane() vec { return s.ones }
 
 func (s *avx512) start(masks reg.Register, d pruneRules) {
 	constant := func(disp int) vec {
 		x := ZMM()
-		VPBROADCASTD(Mem{Base: masks, Disp: disp}, x)
+		VMOVDQU32(Mem{Base: masks, Disp: disp}, x)
 		return x
 	}
 	s.ones = ZMM()
 	VPTERNLOGD(U8(0xff), s.ones, s.ones, s.ones)
 	s.row = constant(masksRow)
-	rows := d.nextRows
 	if d.leaf {
-		rows = 2
-		s.count = ZMM()
-		VPXORD(s.count, s.count, s.count)
+		s.count = s.zeros()
 	}
-	for i := range rows {
-		s.nextRows = append(s.nextRows, constant(masksNextRows+4*copies*i))
+	for i := range d.nextRows {
+		s.nextRows = append(s.nextRows, constant(masksNextRows+operandSize*i))
+		switch shift := masksShifts + 2*operandSize*i; {
+		case !d.gaps:
+		case d.nextRows > 3 && i > 1:
+			s.shifts = append(s.shifts, Mem{Base: masks, Disp: shift}) // registers are few
+		default:
+			s.shifts = append(s.shifts, constant(shift))
+		}
 	}
 	if d.last {
 		s.last, s.lastShift = constant(masksLast), constant(masksLastShift)
@@ -56,25 +69,87 @@ func (s *avx512) start(masks reg.Register, d pruneRules) {
 	}
 }
 
+// The instructions that depend on the size of lanes:
+
+func (s *avx512) add(x ...Op)        { s.choose(VPADDW, VPADDD)(x...) }
+func (s *avx512) sub(x ...Op)        { s.choose(VPSUBW, VPSUBD)(x...) }
+func (s *avx512) shiftLeft(x ...Op)  { s.choose(VPSLLVW, VPSLLVD)(x...) }
+func (s *avx512) shiftRight(x ...Op) { s.choose(VPSRLVW, VPSRLVD)(x...) }
+
+// moveLeft sets y to left diagonals, moved down from the row to the next, or from the next row to
+// the i-th after it. Without gaps, before has them moved to the row before.
+func (s *avx512) moveLeft(i int, x, before, y vec) {
+	if s.rules.gaps {
+		s.shiftLeft(s.shifts[i], x, y)
+	} else {
+		s.add(before, before, y)
+	}
+}
+
+// moveRight does the same for right diagonals.
+func (s *avx512) moveRight(i int, x, y vec) {
+	if s.rules.gaps {
+		s.shiftRight(s.shifts[i], x, y)
+	} else {
+		s.choose(VPSRLW, VPSRLD)(U8(max(i, 1)), x, y)
+	}
+}
+
+func (s *avx512) test(x ...Op)     { s.choose(VPTESTMW, VPTESTMD)(x...) }
+func (s *avx512) testNone(x ...Op) { s.choose(VPTESTNMW, VPTESTNMD)(x...) }
+
+// expand loads values from m on into the lanes of a mask, and leaves the other lanes of x.
+func (s *avx512) expand(m Mem, mask, x Op) {
+	if s.laneSize == 4 {
+		VPEXPANDD(m, mask, x)
+		return
+	}
+	vbmi2("VPEXPANDW", nil, m, mask, x, x)
+}
+
+// compress moves the lanes of a mask to the front of x, and clears the others.
+func (s *avx512) compress(mask, x Op) {
+	if s.laneSize == 4 {
+		VPCOMPRESSD_Z(x, mask, x)
+		return
+	}
+	vbmi2("VPCOMPRESSW", []string{"Z"}, x, mask, x)
+}
+
+// vbmi2 appends an instruction that avo lacks: its operands, where an operand that is read and
+// written stands twice at the end.
+func vbmi2(opcode string, suffixes []string, operands ...Op) {
+	output := operands[len(operands)-1]
+	Instruction(&ir.Instruction{
+		Opcode: opcode, Suffixes: suffixes, Operands: operands[:3], ISA: []string{"AVX512VBMI2"},
+		Inputs: operands[:len(operands)-1], Outputs: []Op{output},
+	})
+}
+
 func (s *avx512) selectSquare(v lanes, queue, index reg.Register) state {
 	square, rest, idle := ZMM(), ZMM(), K()
-	VPADDD(s.ones, v.free, rest)
-	VPTESTNMD(v.free, rest, idle)
+	s.add(s.ones, v.free, rest)
+	s.testNone(v.free, rest, idle)
 	VPANDND(v.free, rest, square)
 	VPANDD(v.free, rest, v.free)
 	c := state{ZMM(), ZMM(), ZMM()}
 	VPORD(v.cols, square, c.cols)
 	VPORD(v.left, square, c.left)
 	VPORD(v.right, square, c.right)
-	VPADDD(c.left, c.left, c.left)
-	VPSRLD(U8(1), c.right, c.right)
+	s.moveLeft(0, c.left, c.left, c.left)
+	s.moveRight(0, c.right, c.right)
 
-	VPEXPANDD(buffer(queue, index, cols), idle, v.cols)
-	VPEXPANDD(buffer(queue, index, left), idle, v.left)
-	VPEXPANDD(buffer(queue, index, right), idle, v.right)
+	s.expand(s.buffer(queue, index, cols), idle, v.cols)
+	s.expand(s.buffer(queue, index, left), idle, v.left)
+	s.expand(s.buffer(queue, index, right), idle, v.right)
 	fresh := s.unattacked(v.cols, v.left, v.right)
-	VPANDD(s.row, fresh, idle, v.free)
-	advance(idle, index)
+	if s.laneSize == 4 {
+		VPANDD(s.row, fresh, idle, v.free)
+	} else {
+		VPANDD(s.row, fresh, fresh)
+		VMOVDQU16(fresh, idle, v.free)
+	}
+	s.advance(idle, index)
 	return c
 }
 
@@ -87,20 +162,24 @@ func (s *avx512) unattacked(cols, left, right vec) vec {
 }
 
 // advance adds the number of lanes in a mask to an index.
-func advance(mask reg.OpmaskVirtual, index reg.Register) {
+func (s *avx512) advance(mask reg.OpmaskVirtual, index reg.Register) {
 	n := GP32()
-	KMOVW(mask, n)
+	if s.laneSize == 2 {
+		KMOVD(mask, n)
+	} else {
+		KMOVW(mask, n)
+	}
 	POPCNTL(n, n)
 	ADDQ(n.As64(), index)
 }
 
 // narrow narrows the mask alive to the lanes in which x has a bit of the mask.
-func narrow(alive reg.OpmaskVirtual, x, mask vec) reg.OpmaskVirtual {
+func (s *avx512) narrow(alive reg.OpmaskVirtual, x, mask vec) reg.OpmaskVirtual {
 	k := K()
 	if alive == nil {
-		VPTESTMD(mask, x, k)
+		s.test(mask, x, k)
 	} else {
-		VPTESTMD(mask, x, alive, k)
+		s.test(mask, x, alive, k)
 	}
 	return k
 }
@@ -110,18 +189,18 @@ func (s *avx512) pruneTest(c state, d pruneRules) survivors {
 	var covered vec // columns with a queen or a free square
 	l := c.left
 	for row, mask := range s.nextRows {
-		x := ZMM()
+		var x vec
 		if row == 0 {
-			x = s.unattacked(c.cols, l, c.right)
+			x = s.unattacked(c.cols, c.left, c.right)
 		} else {
 			next := ZMM()
-			VPADDD(l, l, next)
-			l = next
-			VPSRLD(U8(row), c.right, x)
+			s.moveLeft(row, c.left, l, next)
+			l, x = next, ZMM()
+			s.moveRight(row, c.right, x)
 			VPTERNLOGD(U8(nor), l, c.cols, x)
 		}
 		if row < 2 || !d.columns {
-			alive = narrow(alive, x, mask)
+			alive = s.narrow(alive, x, mask)
 		}
 		switch {
 		case d.columns && row == 0:
@@ -133,16 +212,16 @@ func (s *avx512) pruneTest(c state, d pruneRules) survivors {
 	}
 	if d.last {
 		l, r := ZMM(), ZMM()
-		VPSLLVD(s.lastShift, c.left, l)
-		VPSRLVD(s.lastShift, c.right, r)
+		s.shiftLeft(s.lastShift, c.left, l)
+		s.shiftRight(s.lastShift, c.right, r)
 		VPTERNLOGD(U8(nor), c.cols, r, l)
-		alive = narrow(alive, l, s.last)
+		alive = s.narrow(alive, l, s.last)
 	}
 	if d.columns {
 		VPORD(c.cols, covered, covered)
 		VPANDND(s.columns, covered, covered)
 		k := K()
-		VPTESTNMD(covered, covered, alive, k)
+		s.testNone(covered, covered, alive, k)
 		alive = k
 	}
 	return alive
@@ -151,18 +230,18 @@ func (s *avx512) pruneTest(c state, d pruneRules) survivors {
 func (s *avx512) storeSurvivors(c state, v survivors, queue, index reg.Register) {
 	alive := v.(reg.OpmaskVirtual)
 	for word, x := range []vec{c.cols, c.left, c.right} {
-		VPCOMPRESSD_Z(x, alive, x)
-		VMOVDQU32(x, buffer(queue, index, word))
+		s.compress(alive, x)
+		VMOVDQU32(x, s.buffer(queue, index, word))
 	}
-	advance(alive, index)
+	s.advance(alive, index)
 }
 
 func (s *avx512) countLeaf(c state) {
 	first := s.unattacked(c.cols, c.left, c.right)
 	VPANDD(s.nextRows[0], first, first)
 	second := ZMM()
-	VPADDD(c.left, c.left, c.left)
-	VPSRLD(U8(1), c.right, second)
+	s.moveLeft(1, c.left, c.left, c.left)
+	s.moveRight(1, c.right, second)
 	VPTERNLOGD(U8(nor), c.cols, c.left, second)
 	VPANDD(s.nextRows[1], second, second)
 
@@ -171,32 +250,41 @@ func (s *avx512) countLeaf(c state) {
 	VMOVDQA32(first, bad)
 	VPTERNLOGD(U8(xorOfOr), second, open, bad) // open columns free in neither row
 	beside := ZMM()
-	VPADDD(open, open, beside)
-	VPTERNLOGD(U8(orAnd), beside, open, bad) // the two open columns are neighbours
+	s.moveLeft(1, open, open, beside)
+	VPTERNLOGD(U8(orAnd), beside, open, bad) // a queen in one of the two open columns attacks the other
 	one, both := K(), K()
-	VPTESTMD(first, first, one)
-	VPTESTMD(second, second, one, one)
-	VPTESTNMD(bad, bad, one, one)
+	s.test(first, first, one)
+	s.test(second, second, one, one)
+	s.testNone(bad, bad, one, one)
 	VPTERNLOGD(U8(xorOfAnd), second, first, open) // open columns not free in both rows
-	VPTESTNMD(open, open, one, both)
-	VPSUBD(s.ones, s.count, one, s.count)
-	VPSUBD(s.ones, s.count, both, s.count)
+	s.testNone(open, open, one, both)
+	s.sub(s.ones, s.count, one, s.count)
+	s.sub(s.ones, s.count, both, s.count)
 }
 
-func (s *avx512) any(x []vec) {
-	all := ZMM()
-	VMOVDQA32(x[0], all)
-	for _, y := range x[1:] {
-		VPORD(y, all, all)
-	}
+func (*avx512) or(x, y vec) { VPORD(x, y, y) }
+
+func (*avx512) zeros() vec {
+	x := ZMM()
+	VPXORD(x, x, x)
+	return x
+}
+
+func (*avx512) any(x vec) {
 	k := K()
-	VPTESTMD(all, all, k)
+	VPTESTMD(x, x, k)
 	KORTESTW(k, k)
 }
 
 func (s *avx512) sum(total reg.GPVirtual) {
+	if s.laneSize == 2 {
+		VPMADDWD(s.ones, s.count, s.count) // minus the sums of pairs
+	}
 	y := YMM()
 	VEXTRACTI64X4(U8(1), s.count, y)
 	VPADDD(s.count.AsY(), y, y)
 	sumYMM(y, total)
+	if s.laneSize == 2 {
+		NEGL(total.As32())
+	}
 }

@@ -5,44 +5,57 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The layout of package kernel's types queue and rowMasks, in bytes. A test there compares
+// The layout of package kernel's types queue and operands, in bytes. A test there compares
 // these constants with the Go types.
 const (
-	laneCount = 64   // lanes: states that a queue holds outside its buffers
-	capacity  = 4080 // states in each buffer of a queue
+	laneCount = 128  // lanes: states that a queue holds outside its buffers
+	capacity  = 4064 // states in each buffer of a queue
 	// highWater is the most states that a buffer may hold when a round of the loop
 	// starts: the round adds up to laneCount, and a flush puts laneCount idle
 	// states behind the last.
 	highWater = capacity - 2*laneCount
 
-	laneWordSize = 4 * laneCount // one word of every lane
-	bufferSize   = 4 * capacity
-	queueLanes   = 0 // cols, left, right, free
-	queueBuffers = 4 * laneWordSize
-	queueLength  = queueBuffers + 3*bufferSize
-
-	copies         = 8 // of each mask in rowMasks
+	operandSize    = 64
+	operandCount   = 20
 	masksRow       = 0
-	masksNextRows  = 4 * copies
-	masksLast      = masksNextRows + 5*4*copies
-	masksColumns   = masksLast + 4*copies
-	masksLastShift = masksColumns + 4*copies
+	masksNextRows  = operandSize
+	masksLast      = 6 * operandSize
+	masksColumns   = 7 * operandSize
+	masksShifts    = 8 * operandSize // pairs: left, right
+	masksLastShift = masksShifts + 5*2*operandSize
 )
 
-// The words of a state, in order of a queue's buffers.
+// The words of a state, in order of a queue's buffers, and the fourth word of a lane.
 const (
 	cols = iota
 	left
 	right
+	free
 )
 
-// buffer returns the place of the state with that index in a queue's buffer.
-func buffer(queue, index reg.Register, word int) Mem {
-	return Mem{Base: queue, Index: index, Scale: 4, Disp: queueBuffers + word*bufferSize}
+// laneSize is the size of a lane in bytes: 2 or 4. The layout of a queue depends on it.
+type laneSize int
+
+// length returns the place of a queue's length.
+func (size laneSize) length(queue reg.Register) Mem {
+	return Mem{Base: queue, Disp: int(size) * (4*laneCount + 3*capacity)}
 }
 
-// laneWord returns the place where a queue keeps word 0..3 of a vector whose first lane has
+// buffer returns the place of the state with that index in a queue's buffer.
+func (size laneSize) buffer(queue, index reg.Register, word int) Mem {
+	return Mem{Base: queue, Index: index, Scale: uint8(size), Disp: int(size) * (4*laneCount + word*capacity)}
+}
+
+// lane returns the place where a queue keeps word 0..3 of a vector whose first lane has
 // the given number.
-func laneWord(queue reg.Register, word, lane int) Mem {
-	return Mem{Base: queue, Disp: queueLanes + word*laneWordSize + 4*lane}
+func (size laneSize) lane(queue reg.Register, word, lane int) Mem {
+	return Mem{Base: queue, Disp: int(size) * (word*laneCount + lane)}
+}
+
+// choose returns the instruction for lanes of that size.
+func (size laneSize) choose(words, doublewords func(...Op)) func(...Op) {
+	if size == 2 {
+		return words
+	}
+	return doublewords
 }

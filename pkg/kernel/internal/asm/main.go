@@ -1,10 +1,10 @@
-// Command asm writes the vector kernels of package kernel: avx512_amd64.s and
-// avx2_amd64.s. It is a module of its own, so that the program does not depend on
-// the generator.
+// Command asm writes the vector kernels of package kernel: avx512_amd64.s, avx2_amd64.s and
+// neon_arm64.s. It is a module of its own, so that the program does not depend on the generator.
 //
 // step.go writes the step of the search once, in terms of the interface isa; avx512.go and
-// avx2.go implement that interface. The generated functions differ in their instruction set
-// and in how they prune children; see pruneRules.
+// avx2.go implement that interface, each for lanes of 16 and of 32 bits. neon.go writes the same
+// step without avo, which has no arm64. The generated functions differ in their instruction set, in
+// the width of their lanes, and in how they prune children; see pruneRules.
 package main
 
 import (
@@ -29,13 +29,16 @@ type pruneRules struct {
 	columns bool
 	// leaf counts the completions of a child with two rows left instead of storing it.
 	leaf bool
+	// gaps is for rows among whose next rows one has a queen already. Without it, each of the
+	// rows looked at, but the last, is the next on the board.
+	gaps bool
 }
 
 // variants are the functions of each kernel, named after the least number of rows below the
-// row that they serve; kernels_amd64.go of package kernel assigns them to rows. Measurements
+// row that they serve; kernels_*.go of package kernel assign them to rows. Measurements
 // decided the choice: a rule pays where few children meet it.
 var variants = []pruneRules{
-	{name: "Rows2", leaf: true},
+	{name: "Rows2", leaf: true, nextRows: 2},
 	{name: "Rows3", nextRows: 3},
 	{name: "Rows4", nextRows: 4, columns: true},
 	{name: "Rows5", nextRows: 5},
@@ -44,18 +47,31 @@ var variants = []pruneRules{
 }
 
 func main() {
-	isa := flag.String("isa", "avx512", "instruction set: avx512 or avx2")
+	name := flag.String("isa", "avx512", "instruction set: avx512, avx2 or neon")
 	flag.Parse()
+	if *name == "neon" {
+		fmt.Print(neonFile())
+		return
+	}
 	build.ConstraintExpr("!purego")
-	for _, d := range variants {
-		switch *isa {
-		case "avx512":
-			expand(&avx512{}, "avx512"+d.name, d)
-		case "avx2":
-			expand(&avx2{}, "avx2"+d.name, d)
-		default:
-			fmt.Fprintf(os.Stderr, "asm: no instruction set %q\n", *isa)
+	for _, size := range []laneSize{2, 4} {
+		prefix := fmt.Sprintf("%sx%d", *name, 8*size)
+		instructions := func(d pruneRules) isa {
+			switch *name {
+			case "avx512":
+				return &avx512{laneSize: size, rules: d}
+			case "avx2":
+				return &avx2{laneSize: size, rules: d}
+			}
+			fmt.Fprintf(os.Stderr, "asm: no instruction set %q\n", *name)
 			os.Exit(2)
+			return nil
+		}
+		spread(instructions(pruneRules{}), size, prefix+"Spread")
+		for _, d := range variants {
+			expand(instructions(d), size, prefix+d.name, d)
+			d.gaps = true
+			expand(instructions(d), size, prefix+d.name+"Gaps", d)
 		}
 	}
 	build.Generate()

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vec is a vector register: one 32-bit mask for each lane, bit i being column i.
+// vec is a vector register: one mask for each lane, bit i being column i.
 type vec = reg.VecVirtual
 
 // state is a vector of states of one row: the columns attacked in that row.
@@ -19,16 +19,24 @@ type lanes struct {
 	free vec
 }
 
+// words returns the vectors in the order of the layout.
+func (v lanes) words() []vec { return []vec{v.cols, v.left, v.right, v.free} }
+
 // isa is what the step needs of an instruction set.
 type isa interface {
 	// width is the number of lanes in a vector, vectors the number of vectors in use.
 	width() int
 	vectors() int
+	// resident says that the vectors stay in registers during a step. Otherwise they are loaded
+	// and stored again in each round.
+	resident() bool
 	// start loads the constants that the rules need from the row masks.
 	start(masks reg.Register, d pruneRules)
 	vec() vec
 	load(m Mem, x vec)
 	store(x vec, m Mem)
+	// broadcast loads a word into each lane.
+	broadcast(m Mem, x vec)
 	// idleLane returns a vector of all ones: the columns of a state that never has a free
 	// square.
 	idleLane() vec
@@ -43,8 +51,12 @@ type isa interface {
 	// storeSurvivors appends the children that meet the rules to the queue at index, and
 	// advances index.
 	storeSurvivors(child state, v survivors, queue, index reg.Register)
-	// any sets the flags to "not equal" if any lane of the vectors is not 0.
-	any(x []vec)
+	// zeros returns a vector of zeros.
+	zeros() vec
+	// or sets y to x | y.
+	or(x, y vec)
+	// any sets the flags to "not equal" if any lane of a vector is not 0.
+	any(x vec)
 	// sum returns the completions that countLeaf counted.
 	sum(total reg.GPVirtual)
 }
@@ -57,26 +69,37 @@ type survivors any
 // the next, until few states are left or the next queue is full. With flush it continues
 // until no state is left, neither in the buffers nor in the lanes.
 //
-//	func name(from, to *queue, masks *rowMasks, flush bool) uint64
+//	func name(from, to *queue, masks *operands, flush bool) uint64
 //
 // The function takes states at the front of a buffer and appends them at the back. So it
 // knows where a vector is refilled from before it knows which lanes are idle, and no round
 // waits for the one before. At the end it moves the remaining states to the front.
-func expand(is isa, name string, d pruneRules) {
+func expand(is isa, size laneSize, name string, d pruneRules) {
 	TEXT(name, NOSPLIT, "func(from, to, masks *uint32, flush bool) uint64")
 	from := Load(Param("from"), GP64())
 	to := Load(Param("to"), GP64())
 	masks := Load(Param("masks"), GP64())
 	front, back, end := GP64(), GP64(), GP64() // of from, of to, of from
 	XORL(front.As32(), front.As32())
-	MOVQ(Mem{Base: from, Disp: queueLength}, end)
-	MOVQ(Mem{Base: to, Disp: queueLength}, back)
+	MOVQ(size.length(from), end)
+	MOVQ(size.length(to), back)
 	is.start(masks, d)
-	vectors := transfer(is, from, is.load, nil)
+	vectors := make([]lanes, is.vectors())
+	if is.resident() {
+		for i := range vectors {
+			vectors[i] = loadLanes(is, size, from, i)
+		}
+	}
 
 	round := func() {
-		for _, v := range vectors {
+		for i, v := range vectors {
+			if !is.resident() {
+				v = loadLanes(is, size, from, i)
+			}
 			child := is.selectSquare(v, from, front)
+			if !is.resident() {
+				storeLanes(is, size, from, i, v)
+			}
 			if d.leaf {
 				is.countLeaf(child)
 			} else {
@@ -109,8 +132,8 @@ func expand(is isa, name string, d pruneRules) {
 	Comment("Idle states follow the last state, for lanes that find no other.")
 	Label("flush")
 	for i := range is.vectors() {
-		m := buffer(from, end, cols)
-		m.Disp += 4 * i * is.width()
+		m := size.buffer(from, end, cols)
+		m.Disp += int(size) * i * is.width()
 		is.store(is.idleLane(), m)
 	}
 	Label("dry")
@@ -120,21 +143,29 @@ func expand(is isa, name string, d pruneRules) {
 	CMOVQGT(end, front)
 	CMPQ(front, end)
 	JNE(LabelRef("dry"))
-	var free []vec
-	for _, v := range vectors {
-		free = append(free, v.free)
+	rest := is.zeros()
+	for i, v := range vectors {
+		if !is.resident() {
+			v.free = is.vec()
+			is.load(size.lane(from, free, i*is.width()), v.free)
+		}
+		is.or(v.free, rest)
 	}
-	is.any(free)
+	is.any(rest)
 	JNE(LabelRef("dry"))
 
 	Label("done")
-	transfer(is, from, func(m Mem, x vec) { is.store(x, m) }, vectors)
-	moveToFront(is, from, front, end)
+	if is.resident() {
+		for i, v := range vectors {
+			storeLanes(is, size, from, i, v)
+		}
+	}
+	moveToFront(is, size, from, front, end)
 	total := GP64()
 	if d.leaf {
 		is.sum(total)
 	} else {
-		MOVQ(back, Mem{Base: to, Disp: queueLength})
+		MOVQ(back, size.length(to))
 		XORL(total.As32(), total.As32())
 	}
 	VZEROUPPER()
@@ -142,35 +173,57 @@ func expand(is isa, name string, d pruneRules) {
 	RET()
 }
 
-// transfer moves the vectors between registers and the queue, and allocates the registers
-// if there are none yet.
-func transfer(is isa, queue reg.Register, move func(Mem, vec), vectors []lanes) []lanes {
-	if vectors == nil {
-		for range is.vectors() {
-			vectors = append(vectors, lanes{state{is.vec(), is.vec(), is.vec()}, is.vec()})
-		}
+// spread writes the function that sets the operands of rows.
+//
+//	func name(to *operands, from *rowMasks, rows int)
+func spread(is isa, size laneSize, name string) {
+	TEXT(name, NOSPLIT, "func(to, from *uint64, rows int)")
+	to := Load(Param("to"), GP64())
+	from := Load(Param("from"), GP64())
+	rows := Load(Param("rows"), GP64())
+	Label("row")
+	for i := range operandCount {
+		x := is.vec()
+		is.broadcast(Mem{Base: from, Disp: int(size) * i}, x)
+		is.store(x, Mem{Base: to, Disp: operandSize * i})
 	}
-	for i, v := range vectors {
-		for word, x := range []vec{v.cols, v.left, v.right, v.free} {
-			move(laneWord(queue, word, i*is.width()), x)
-		}
+	ADDQ(U32(int(size)*operandCount), from)
+	ADDQ(U32(operandSize*operandCount), to)
+	DECQ(rows)
+	JNE(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// loadLanes returns the i-th vector of a queue.
+func loadLanes(is isa, size laneSize, queue reg.Register, i int) lanes {
+	v := lanes{state{is.vec(), is.vec(), is.vec()}, is.vec()}
+	for word, x := range v.words() {
+		is.load(size.lane(queue, word, i*is.width()), x)
 	}
-	return vectors
+	return v
+}
+
+// storeLanes stores the i-th vector of a queue.
+func storeLanes(is isa, size laneSize, queue reg.Register, i int, v lanes) {
+	for word, x := range v.words() {
+		is.store(x, size.lane(queue, word, i*is.width()))
+	}
 }
 
 // moveToFront moves the states front..end of a queue to the front of its buffers and stores
 // their number.
-func moveToFront(is isa, queue reg.Register, front, end reg.GPVirtual) {
+func moveToFront(is isa, size laneSize, queue reg.Register, front, end reg.GPVirtual) {
 	SUBQ(front, end)
-	MOVQ(end, Mem{Base: queue, Disp: queueLength})
+	MOVQ(end, size.length(queue))
 	i := GP64()
 	XORL(i.As32(), i.As32())
 	JMP(LabelRef("moved"))
 	Label("move")
 	for word := range 3 {
 		x := is.vec()
-		is.load(buffer(queue, front, word), x)
-		is.store(x, buffer(queue, i, word))
+		is.load(size.buffer(queue, front, word), x)
+		is.store(x, size.buffer(queue, i, word))
 	}
 	ADDQ(U8(is.width()), front)
 	ADDQ(U8(is.width()), i)

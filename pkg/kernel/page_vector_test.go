@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build (amd64 || arm64) && !purego
 
 package kernel
 
@@ -11,11 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"nqueens/pkg/queens"
 )
 
-// The table in docs/kernel.md names the step that both kernels take, for every number of
+// The table in docs/kernel.md names the step that the vector kernels take, for every number of
 // rows below.
 func TestKernelPageSteps(t *testing.T) {
 	table := regexp.MustCompile("(?m)^\\| (\\d+)(?: to (\\d+)| or more)? \\| `(\\w+)` \\|").FindAllStringSubmatch(kernelPage(t), -1)
@@ -33,13 +34,25 @@ func TestKernelPageSteps(t *testing.T) {
 			named[below] = line[3]
 		}
 	}
-	for _, k := range []Kernel{avx512, avx2} {
-		steps := k.New().(*vectorCounter).steps
-		for below := 2; below < queens.MaxN; below++ {
-			function := runtime.FuncForPC(reflect.ValueOf(steps[min(below, len(steps)-1)]).Pointer()).Name()
-			want := "." + k.Name + named[below]
+	for _, k := range vectorKernels() {
+		c := newCounter(t, k).(*vectorCounter)
+		if c.narrow != nil {
+			checkSteps(t, c.narrow.instructionSet, named)
+		}
+		if c.wide != nil {
+			checkSteps(t, c.wide.instructionSet, named)
+		}
+	}
+}
+
+func checkSteps[T word](t *testing.T, set *instructionSet[T], named map[int]string) {
+	for below := 2; below < queens.MaxN; below++ {
+		steps := set.steps[min(below, len(set.steps)-1)]
+		for i, step := range []step[T]{steps.dense, steps.gaps} {
+			function := runtime.FuncForPC(reflect.ValueOf(step).Pointer()).Name()
+			want := named[below] + []string{"", "Gaps"}[i]
 			if function = strings.TrimSuffix(function, ".abi0"); !strings.HasSuffix(function, want) {
-				t.Errorf("%d rows below: %s steps with %s, docs/kernel.md has %s", below, k.Name, function, want)
+				t.Errorf("%d rows below: the step is %s, docs/kernel.md has %s", below, function, want)
 			}
 		}
 	}
@@ -51,10 +64,12 @@ func TestKernelPageNumbers(t *testing.T) {
 	for _, want := range []string{
 		fmt.Sprintf("deepest queue that holds %d states or more", minBatch),
 		fmt.Sprintf("buffers of a queue have room for %d states", capacity),
-		fmt.Sprintf("with the %d in lanes", laneCount),
+		fmt.Sprintf("with the %d in lanes %d KB in 32-bit lanes and %d KB in 16-bit lanes", laneCount,
+			unsafe.Sizeof(queue[uint32]{})/1000, unsafe.Sizeof(queue[uint16]{})/1000),
 		fmt.Sprintf("while the next queue holds at most %d - %d states, and adds %d at most", capacity, capacity-highWater, laneCount),
-		fmt.Sprintf("There are %d queues, %.1f MB a thread", queens.MaxN, float64(reflect.TypeFor[vectorCounter]().Size())/1e6),
-		fmt.Sprintf("Every %d steps the kernel checks", pollInterval),
+		fmt.Sprintf("There are %d queues of 32-bit lanes and %d of 16-bit lanes, %.1f MB a thread in all", queens.MaxN, windowColumns,
+			float64(queens.MaxN*unsafe.Sizeof(queue[uint32]{})+windowColumns*unsafe.Sizeof(queue[uint16]{}))/1e6),
+		fmt.Sprintf("Every %d steps, queens placed or small searches the kernel checks", pollInterval),
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("docs/kernel.md does not say %q", want)

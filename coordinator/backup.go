@@ -1,0 +1,97 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/report"
+)
+
+// backupCommand is coordinator backup: it copies the ledger of a run, also while the run counts.
+func backupCommand(app *cli.App) *cobra.Command {
+	var data dataFlag
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "backup RUN FILE",
+		Short: "Copy the ledger of a run to a file, also while it counts",
+		Long: `Copy the ledger of a run to a file, as it is at one moment, whether a coordinator works on
+the run or not. The file is all that it takes to continue the run on another machine:
+coordinator restore puts it there.
+
+The copy is written to FILE.new, checked, and then renamed. So FILE is always a complete
+copy, the new one or the one before. The coordinator must be on the same machine.`,
+		Example: `  coordinator backup n14-20261120-153012-ab12 n14.backup
+  coordinator backup n14-20261120-153012-ab12 n14.backup --json`,
+		ValidArgsFunction: cli.WithEnvironment(data.completeRunAndFile),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return cli.Usagef("takes two arguments, the name of a run and a file, not %d: coordinator runs lists the runs", len(args))
+			}
+			name, err := runArg(args[:1])
+			if err != nil {
+				return err
+			}
+			if args[1] == "" {
+				return cli.Usagef("the name of the file is empty")
+			}
+			store, err := data.open(app.Log)
+			if err != nil {
+				return err
+			}
+			c, err := store.Backup(cmd.Context(), name, args[1])
+			if err != nil {
+				return withHint(err)
+			}
+			return ignoreEPIPE(newBackup(&c, args[1]).Write(cmd.OutOrStdout(), asJSON))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	data.register(cmd.Flags())
+	return cmd
+}
+
+// restoreCommand is coordinator restore: it makes a run of a backup.
+func restoreCommand(app *cli.App) *cobra.Command {
+	var data dataFlag
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Restore a run from a backup of its ledger",
+		Long: `Put the ledger of a run under --data, from a file of coordinator backup, and check it.
+coordinator resume then continues the run: with the server that it used, which may have
+results from after the backup, or with any other. What is missing is counted again.`,
+		Example: `  coordinator restore n14.backup --data elsewhere
+  coordinator restore n14.backup --data elsewhere --json`,
+		ValidArgsFunction: cli.CompleteFiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return cli.Usagef("takes one argument, the file of a backup, not %d", len(args))
+			}
+			store, err := data.open(app.Log)
+			if err != nil {
+				return err
+			}
+			c, err := store.Restore(args[0])
+			if err != nil {
+				return withHint(err)
+			}
+			if !c.State.Finished() {
+				app.Log.Info().Str("run", c.Header.Run).Msg("to resume the run: coordinator resume " + c.Header.Run)
+			}
+			return ignoreEPIPE(newBackup(&c, store.Ledger(c.Header.Run)).Write(cmd.OutOrStdout(), asJSON))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	data.register(cmd.Flags())
+	return cmd
+}
+
+// newBackup says what the ledger in a file holds.
+func newBackup(c *ledger.Contents, file string) *report.Backup {
+	m := &c.Header.Manifest
+	return &report.Backup{
+		Run: c.Header.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: c.State,
+		Done: c.Done, Tasks: m.Tasks, Bytes: c.Bytes, File: file,
+	}
+}

@@ -1,0 +1,120 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// ErrReplicas says that the server can't keep as many replicas as the configuration asks for.
+var ErrReplicas = errors.New("the server can't keep that many replicas")
+
+// The server's error codes for a server without a cluster, and for a cluster without enough
+// servers that have JetStream and can be reached.
+const (
+	errCodeNotClustered jetstream.ErrorCode = 10074
+	errCodeNoPeers      jetstream.ErrorCode = 10005
+)
+
+// replicas returns how many servers are to keep what this connection creates.
+func (b *Bus) replicas() int { return max(b.minReplicas, 1) }
+
+// replicasError explains that the server refused that many replicas. It returns other errors as
+// they are.
+func replicasError(err error, replicas int) error {
+	var api *jetstream.APIError
+	switch {
+	case replicas <= 1 || !errors.As(err, &api):
+	case api.ErrorCode == errCodeNotClustered:
+		return fmt.Errorf("%w: it is no cluster, and %d replicas need one of %[2]d servers with JetStream at least: %w",
+			ErrReplicas, replicas, err)
+	case api.ErrorCode == errCodeNoPeers:
+		return fmt.Errorf("%w: %d replicas need %[2]d servers with JetStream that can be reached: start more: %w",
+			ErrReplicas, replicas, err)
+	}
+	return err
+}
+
+// createStream creates a stream. Unless it is strict, the stream has one replica if the servers
+// that can be reached are too few for all of them.
+func (b *Bus) createStream(ctx context.Context, want jetstream.StreamConfig, strict bool) (jetstream.Stream, error) {
+	stream, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.CreateStream(ctx, want) })
+	if err = replicasError(err, want.Replicas); errors.Is(err, ErrReplicas) && !strict {
+		want.Replicas = 1
+		return b.createStream(ctx, want, strict)
+	}
+	return stream, err
+}
+
+// raise raises what is too low in an existing stream: the limit of messages of one subject, which
+// older programs set, and the number of replicas, as far as that is possible unless it is strict. It
+// never lowers them.
+func (b *Bus) raise(
+	ctx context.Context, stream jetstream.Stream, want *jetstream.StreamConfig, strict bool,
+) (jetstream.Stream, error) {
+	have := stream.CachedInfo().Config
+	raised := have
+	if have.MaxMsgsPerSubject > 0 && have.MaxMsgsPerSubject < want.MaxMsgsPerSubject {
+		raised.MaxMsgsPerSubject = want.MaxMsgsPerSubject
+		raised.Duplicates = max(have.Duplicates, want.Duplicates)
+	}
+	raised.Replicas = max(have.Replicas, want.Replicas)
+	if strict && b.minReplicas > 0 && have.Replicas > b.minReplicas {
+		b.log.Info().Str("stream", have.Name).Int("asked", b.minReplicas).Int("replicas", have.Replicas).
+			Msg("the stream keeps its replicas, which are more than asked for")
+	}
+	if raised.MaxMsgsPerSubject == have.MaxMsgsPerSubject && raised.Replicas == have.Replicas {
+		return stream, nil
+	}
+	updated, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.UpdateStream(ctx, raised) })
+	switch err = replicasError(err, raised.Replicas); {
+	case errors.Is(err, ErrReplicas) && !strict:
+		return stream, nil
+	case err != nil:
+		return nil, err
+	}
+	if raised.Replicas != have.Replicas {
+		b.log.Info().Str("stream", have.Name).Int("before", have.Replicas).Int("replicas", raised.Replicas).
+			Msg("more servers keep the stream now")
+	}
+	return updated, nil
+}
+
+// ensureBucket raises the replicas of the records of runs, if there are any records yet.
+func (b *Bus) ensureBucket(ctx context.Context, strict bool) error {
+	stream, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, bucketStream) })
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err == nil {
+		_, err = b.raise(ctx, stream, &jetstream.StreamConfig{Replicas: b.replicas()}, strict)
+	}
+	if err != nil {
+		return fmt.Errorf("bucket %s: %w", runsBucket, err)
+	}
+	return nil
+}
+
+// bucketInterval is the time between checks of the bucket's replicas during a run. A check takes at
+// most bucketTimeout: the record must be renewed in time.
+const (
+	bucketInterval = 30 * time.Second
+	bucketTimeout  = 5 * time.Second
+)
+
+// keepBucket raises the replicas of the records from time to time: the bucket may have been lost, and
+// created again while a server was away.
+func (b *Bus) keepBucket(ctx context.Context) {
+	now, last := time.Now().UnixNano(), b.bucketCheckedAt.Load()
+	if b.minReplicas <= 1 || now-last < bucketInterval.Nanoseconds() || !b.bucketCheckedAt.CompareAndSwap(last, now) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, bucketTimeout)
+	defer cancel()
+	if err := b.ensureBucket(ctx, false); err != nil {
+		b.log.Debug().Err(err).Msg("can't check the replicas of the bucket")
+	}
+}

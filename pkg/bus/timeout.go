@@ -1,0 +1,116 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// requestTimeout bounds each request to the server. A request that permissions deny gets
+// no answer at all.
+const requestTimeout = 5 * time.Second
+
+// maxRequestTimeout bounds each request to a server that has been slow to answer.
+const maxRequestTimeout = 8 * requestTimeout
+
+// requestContext hides a context's deadline, though not its end, from the client, which
+// bounds a request by requestTimeout only where it sees no deadline.
+type requestContext struct{ context.Context }
+
+// Deadline returns no deadline.
+func (requestContext) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// adaptiveTimeout is the timeout of the requests that all processes make all the time. It
+// doubles when the server does not answer in time, and halves when it answers in less than
+// half the time. With a fixed timeout, the processes would repeat requests that an
+// overloaded server has not handled yet, and so keep it overloaded. The zero value begins
+// with requestTimeout.
+type adaptiveTimeout struct {
+	extra atomic.Int64 // beyond requestTimeout
+}
+
+func (a *adaptiveTimeout) current() time.Duration {
+	return requestTimeout + time.Duration(a.extra.Load())
+}
+
+// set changes the timeout, unless another request has changed it since.
+func (a *adaptiveTimeout) set(before, after time.Duration) {
+	after = min(max(after, requestTimeout), maxRequestTimeout)
+	a.extra.CompareAndSwap(int64(before-requestTimeout), int64(after-requestTimeout))
+}
+
+// answered notes that the server answered a request with that timeout.
+func (a *adaptiveTimeout) answered(timeout, took time.Duration) {
+	if took < timeout/2 {
+		a.set(timeout, timeout/2)
+	}
+}
+
+// expired notes that the server did not answer a request with that timeout.
+func (a *adaptiveTimeout) expired(timeout time.Duration) { a.set(timeout, 2*timeout) }
+
+// errDisconnected says that the answer to a request can't be expected any more: the connection over
+// which it was sent has ended.
+var errDisconnected = errors.New("the connection was lost before the answer came")
+
+// lifetime is that of one connection to one server.
+type lifetime struct {
+	context.Context
+	end context.CancelFunc
+}
+
+// beginLifetime ends the requests that were sent over the last connection.
+func (b *Bus) beginLifetime() {
+	ctx, end := context.WithCancel(context.Background())
+	if last := b.lifetime.Swap(&lifetime{ctx, end}); last != nil {
+		last.end()
+	}
+}
+
+// request returns the context of a request to the server, bounded by the adaptive timeout and by the
+// lifetime of the connection. A request that is made without a connection is sent over the next one.
+// The caller calls done once, with the error of the request; done returns it with a hint.
+func (b *Bus) request(parent context.Context) (ctx context.Context, done func(error) error) {
+	timeout, start := b.timeout.current(), time.Now()
+	ctx, cancel := context.WithTimeout(parent, timeout)
+	connected := func() bool { return true }
+	if now := b.lifetime.Load(); now != nil {
+		connected = context.AfterFunc(now, cancel)
+	}
+	return ctx, func(err error) error {
+		disconnected := !connected()
+		cancel()
+		switch {
+		case parent.Err() != nil: // says nothing of the server
+			return err
+		case disconnected && errors.Is(err, context.Canceled):
+			return errDisconnected
+		case errors.Is(err, context.DeadlineExceeded) && b.conn != nil && !b.conn.IsConnected():
+			return fmt.Errorf("%w: %w", b.Connected(), err) // that says nothing of the server either
+		case errors.Is(err, context.DeadlineExceeded):
+			b.timeout.expired(timeout)
+			return noAnswer(timeout, err)
+		}
+		b.timeout.answered(timeout, time.Since(start))
+		if errors.Is(err, nats.ErrNoResponders) && b.isClustered() {
+			return fmt.Errorf("the cluster has no leader for it at the moment, or no JetStream: %w", err)
+		}
+		return withHint(err)
+	}
+}
+
+// ask makes one request to the server, bounded by the adaptive timeout.
+func ask[T any](ctx context.Context, b *Bus, request func(ctx context.Context) (T, error)) (T, error) {
+	ctx, done := b.request(ctx)
+	answer, err := request(ctx)
+	return answer, done(err)
+}
+
+// noAnswer explains that a request got no answer.
+func noAnswer(timeout time.Duration, err error) error {
+	return fmt.Errorf("no answer within %v, the server is busy or does not permit it: %w", timeout, err)
+}

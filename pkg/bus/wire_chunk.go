@@ -1,0 +1,154 @@
+package bus
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	nqueensv1 "nqueens/proto/nqueens/v1"
+
+	"nqueens/pkg/queens"
+)
+
+// Chunks and their results in the wire format, encoded and decoded. What is decoded comes from
+// outside, so everything in it is checked.
+
+// encodeChunk encodes a chunk, with the hash of each task.
+func encodeChunk(c *queens.Chunk) ([]byte, error) {
+	tasks := make([]*nqueensv1.TaskPrefixes, len(c.Tasks))
+	for i := range c.Tasks {
+		task := c.Task(i)
+		tasks[i] = encodePrefixes(task.Prefixes)
+		tasks[i].Hash = task.Hash()
+	}
+	return proto.Marshal(&nqueensv1.Chunk{
+		Protocol: Protocol,
+		Run:      c.Run,
+		Id:       c.ID,
+		Suspect:  c.Suspect,
+		N:        uint32(c.Board.N),
+		Allow:    c.Board.Allow[:c.Board.N],
+		First:    c.First,
+		Size:     uint32(len(tasks)),
+		Tasks:    tasks,
+	})
+}
+
+// encodePrefixes returns the wire form of a task's prefixes, without its hash.
+func encodePrefixes(prefixes []queens.Prefix) *nqueensv1.TaskPrefixes {
+	masks := make([]uint32, 3*len(prefixes))
+	m := &nqueensv1.TaskPrefixes{
+		Cols: masks[:len(prefixes)], Left: masks[len(prefixes) : 2*len(prefixes)], Right: masks[2*len(prefixes):],
+	}
+	sameRow := true
+	for i, p := range prefixes {
+		m.Cols[i], m.Left[i], m.Right[i] = p.Cols, p.Left, p.Right
+		sameRow = sameRow && p.Row == prefixes[0].Row
+	}
+	for _, p := range prefixes {
+		m.Row = append(m.Row, uint32(p.Row))
+		if sameRow {
+			break
+		}
+	}
+	return m
+}
+
+// decodeChunk returns a valid chunk. The hash of each task is that of its content.
+func decodeChunk(subject string, data []byte) (queens.Chunk, error) {
+	var m nqueensv1.Chunk
+	if err := unmarshal(data, &m); err != nil {
+		return queens.Chunk{}, err
+	}
+	tasks := m.GetTasks()
+	switch {
+	case m.GetN() > queens.MaxN || int(m.GetN()) != len(m.GetAllow()):
+		return queens.Chunk{}, fmt.Errorf("chunk of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
+	case uint64(len(tasks)) != uint64(m.GetSize()):
+		return queens.Chunk{}, fmt.Errorf("chunk of %d tasks has %d", m.GetSize(), len(tasks))
+	}
+	c := queens.Chunk{
+		Run: m.GetRun(), ID: m.GetId(), Suspect: m.GetSuspect(), First: m.GetFirst(),
+		Board: queens.Board{N: int(m.GetN())},
+		Tasks: make([][]queens.Prefix, len(tasks)),
+	}
+	copy(c.Board.Allow[:], m.GetAllow())
+	var err error
+	for i, task := range tasks {
+		if c.Tasks[i], err = decodePrefixes(task); err != nil {
+			return queens.Chunk{}, fmt.Errorf("task %d of chunk %016x: %w", i, c.ID, err)
+		}
+	}
+	if err := validate(&c, subject, taskSubject(c.Run)); err != nil {
+		return queens.Chunk{}, err
+	}
+	for i := range tasks {
+		task := c.Task(i)
+		if hash := task.Hash(); hash != tasks[i].GetHash() {
+			return queens.Chunk{}, fmt.Errorf("task %d of run %s says hash %016x, its content has %016x",
+				task.ID, task.Run, tasks[i].GetHash(), hash)
+		}
+	}
+	return c, nil
+}
+
+// decodePrefixes returns the prefixes of a task; they may be invalid.
+func decodePrefixes(m *nqueensv1.TaskPrefixes) ([]queens.Prefix, error) {
+	row, cols, left, right := m.GetRow(), m.GetCols(), m.GetLeft(), m.GetRight()
+	n := len(cols)
+	if len(left) != n || len(right) != n || (len(row) != n && len(row) != 1) {
+		return nil, fmt.Errorf("lists of %d, %d and %d attacked columns with %d rows", n, len(left), len(right), len(row))
+	}
+	prefixes := make([]queens.Prefix, n)
+	for i := range prefixes {
+		prefixes[i] = queens.Prefix{Row: int(row[min(i, len(row)-1)]), Cols: cols[i], Left: left[i], Right: right[i]}
+	}
+	return prefixes, nil
+}
+
+func encodeResult(r *queens.ChunkResult) ([]byte, error) {
+	counts := make([]*nqueensv1.TaskCount, len(r.Counts))
+	kernel := ""
+	for i, c := range r.Counts {
+		counts[i] = &nqueensv1.TaskCount{Hash: c.Hash, Count: c.Count, ElapsedNs: uint64(c.Elapsed)}
+		if c.Kernel != kernel {
+			kernel, counts[i].Kernel = c.Kernel, c.Kernel
+		}
+	}
+	return proto.Marshal(&nqueensv1.ChunkResult{
+		Protocol: Protocol,
+		Run:      r.Run,
+		Chunk:    r.Chunk,
+		First:    r.First,
+		Worker:   queens.Sanitize(r.Worker),
+		Counts:   counts,
+	})
+}
+
+// decodeResult returns a valid result. Whether it matches a chunk of the run is for the
+// coordinator to check.
+func decodeResult(subject string, data []byte) (queens.ChunkResult, error) {
+	var m nqueensv1.ChunkResult
+	if err := unmarshal(data, &m); err != nil {
+		return queens.ChunkResult{}, err
+	}
+	counts := m.GetCounts()
+	r := queens.ChunkResult{
+		Run: m.GetRun(), Chunk: m.GetChunk(), First: m.GetFirst(), Worker: m.GetWorker(),
+		Counts: make([]queens.TaskCount, len(counts)),
+	}
+	kernel := "" // Validate refuses a first count without one
+	for i, c := range counts {
+		if c.GetKernel() != "" {
+			kernel = c.GetKernel()
+		}
+		r.Counts[i] = queens.TaskCount{
+			Hash: c.GetHash(), Count: c.GetCount(), Elapsed: time.Duration(c.GetElapsedNs()), Kernel: kernel,
+		}
+	}
+	if err := validate(&r, subject, resultSubject(r.Run)); err != nil {
+		return queens.ChunkResult{}, err
+	}
+	return r, nil
+}

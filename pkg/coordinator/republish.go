@@ -1,0 +1,263 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// maxLosses is the number of workers lost while searching a task after which it is
+// quarantined.
+const maxLosses = 3
+
+// republish closes a chunk whose message is gone, and plans new chunks for its tasks, unless
+// they are withdrawn forever. Their prefixes have to be looked up first.
+func (w *window) republish(c *inflightChunk, how withdrawal) {
+	open := w.openTasks(c)
+	for _, id := range open {
+		w.leave(w.tasks[id], c.id)
+	}
+	if len(open) == 0 {
+		w.drop(c)
+	}
+	if how == forever {
+		return
+	}
+	for len(open) > 0 {
+		n := 1
+		for n < len(open) && open[n] == open[0]+uint64(n) {
+			n++
+		}
+		if half := (len(open) + 1) / 2; how == halves && n > half {
+			n = half
+			how = whole
+		}
+		w.plan(open[:n])
+		open = open[n:]
+	}
+}
+
+// openTasks returns the ids of the tasks that are in flight in a chunk.
+func (w *window) openTasks(c *inflightChunk) (open []uint64) {
+	for id := c.first; id < c.first+uint64(c.tasks); id++ {
+		if t := w.tasks[id]; t != nil && t.chunk == c {
+			open = append(open, id)
+		}
+	}
+	return open
+}
+
+// plan puts a chunk of consecutive tasks in flight, and has their prefixes looked up.
+func (w *window) plan(ids []uint64) {
+	c := w.newChunk(ids[0], len(ids))
+	c.busy, c.missing = true, len(ids)
+	c.message.Tasks = make([][]queens.Prefix, len(ids))
+	for _, id := range ids {
+		t := w.tasks[id]
+		t.attempt++
+		t.chunk = c
+		c.attempt = max(c.attempt, t.attempt)
+		c.open++
+		c.message.Suspect = c.message.Suspect || len(t.lostWorkers) > 0
+		w.flight += c.share
+		w.planned[id] = c
+		if t.disputed { // it is alone
+			w.exempt(c)
+		}
+	}
+	w.wanted = append(w.wanted, ids...)
+}
+
+// found takes a task that was looked up. When its chunk has all its tasks, it is published.
+func (w *window) found(task *queens.Task) {
+	c := w.planned[task.ID]
+	if c == nil {
+		return
+	}
+	delete(w.planned, task.ID)
+	c.message.Board = task.Board
+	c.message.Tasks[task.ID-c.first] = task.Prefixes
+	c.missing--
+	if w.chunks[c.id] != c { // accepted in the meantime
+		return
+	}
+	w.grow(c, task.Prefixes)
+	if c.missing == 0 {
+		w.enqueue(c, opPublish)
+	}
+}
+
+// withdrawChunk has the message of a chunk deleted, and then its tasks published again, or not.
+func (w *window) withdrawChunk(c *inflightChunk, how withdrawal) {
+	c.withdraw = max(c.withdraw, how)
+	if !c.busy {
+		w.enqueue(c, opDelete)
+	}
+}
+
+// returned handles the result of a part of a chunk: a worker that stopped has counted the first
+// tasks, and acknowledged the message. The others are published again.
+func (w *window) returned(r *queens.ChunkResult) {
+	c := w.chunks[r.Chunk]
+	if c == nil || c.busy || c.open == 0 || r.First != c.first || len(r.Counts) >= c.tasks {
+		return
+	}
+	for _, id := range w.openTasks(c) {
+		w.tasks[id].attempt-- // it was not lost
+	}
+	w.republish(c, whole)
+}
+
+// sweep finds chunks that are in flight for too long. It asks the queue for them, unless a
+// worker holds them, and republishes those that were missing at the last check, which it
+// returns as lost, and those past their timeout, which it returns as expired. Every result
+// that the server had at the time caughtUp is recorded.
+func (w *window) sweep(held map[uint64]bool, caughtUp time.Time) (lost, expired []*inflightChunk) {
+	now := time.Now()
+	for id := range w.early {
+		delete(w.early, id)
+		w.plan([]uint64{id})
+	}
+	for _, c := range w.chunks {
+		switch {
+		case c.busy || c.streamSeq == 0 || now.Before(c.checkAt):
+		case !c.missingAt.IsZero():
+			if caughtUp.After(c.missingAt) {
+				lost = append(lost, c)
+			}
+		case !now.Before(c.expiresAt):
+			expired = append(expired, c)
+		case held[c.id]:
+			c.checkAt = now.Add(w.cfg.CheckAfter)
+		default:
+			w.enqueue(c, opCheck)
+		}
+	}
+	for _, c := range lost {
+		c.streamSeq = 0 // nothing is left to delete
+		w.republish(c, whole)
+	}
+	for _, c := range expired {
+		w.withdrawChunk(c, whole)
+	}
+	if now.Sub(w.sweptAt) > closedFor {
+		w.sweptAt = now
+		for id, at := range w.closed {
+			if now.Sub(at) > closedFor {
+				delete(w.closed, id)
+			}
+		}
+		for id, c := range w.slow {
+			if !w.isInFlight(c) {
+				delete(w.slow, id)
+			}
+		}
+	}
+	return lost, expired
+}
+
+// closedFor is how long a chunk is remembered at least after it was in flight.
+const closedFor = time.Minute
+
+// obsoleteAfter is how long a worker may go on naming a chunk that is not in flight any more:
+// it reports the result, and sends its next heartbeat.
+const obsoleteAfter = time.Second
+
+// isObsolete reports whether a worker holds a chunk in vain that a heartbeat named at that time.
+// One that took long is not obsolete before its tasks have results: its search may be the first to
+// end, for no timeout is known to be long enough before the first result.
+func (w *window) isObsolete(chunk uint64, namedAt time.Time) bool {
+	if w.chunks[chunk] != nil {
+		return false
+	}
+	if slow := w.slow[chunk]; slow != nil && w.isInFlight(slow) {
+		return false
+	}
+	at, known := w.closed[chunk]
+	return !known || namedAt.Sub(at) > obsoleteAfter
+}
+
+// isInFlight reports whether a task of a chunk is in flight, in that chunk or another.
+func (w *window) isInFlight(c *inflightChunk) bool {
+	for id := c.first; id < c.first+uint64(c.tasks); id++ {
+		if w.tasks[id] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// recount publishes a task alone whose results contradict each other. Its attempt will be
+// beyond the given one.
+func (w *window) recount(task *queens.Task, attempt uint32) {
+	t := w.add(task)
+	if t.quarantined || w.planned[task.ID] != nil {
+		return
+	}
+	delete(w.early, task.ID)
+	w.leave(t, 0)
+	if !t.disputed {
+		t.disputed = true
+		w.disputed++
+	}
+	t.attempt = max(t.attempt, attempt)
+	c := w.newChunk(task.ID, 1)
+	c.message.Board = task.Board
+	w.exempt(c)
+	w.append(c, task)
+	w.enqueue(c, opPublish)
+}
+
+// repeated notes that a result of a task changed nothing. If the task is disputed, the worker
+// had counted it before: it is published again soon.
+func (w *window) repeated(id, chunk uint64) {
+	t := w.tasks[id]
+	if t == nil || !t.disputed || t.chunk == nil || t.chunk.id != chunk {
+		return
+	}
+	t.chunk.checkAt = time.Now()
+}
+
+// noteLost notes that a worker was lost while searching a chunk. A chunk of several tasks is
+// published again in halves, unless it is the first such worker and another holds the chunk by
+// now: leases lapse before workers count as lost, so the next worker always has it by then. A
+// single task that has lost too many workers is quarantined: noteLost returns it, and the workers
+// lost last; otherwise nil.
+func (w *window) noteLost(chunk uint64, worker string, held bool) (task uint64, workers []string) {
+	c := w.chunks[chunk]
+	if c == nil {
+		return 0, nil
+	}
+	for _, id := range w.openTasks(c) {
+		t := w.tasks[id]
+		if t.quarantined || slices.Contains(t.lostWorkers, worker) {
+			continue
+		}
+		if len(t.lostWorkers) == maxLosses { // anybody can claim to hold a chunk, and fall silent
+			t.lostWorkers = slices.Delete(t.lostWorkers, 0, 1)
+		}
+		t.lostWorkers = append(t.lostWorkers, worker)
+		held = held && len(t.lostWorkers) == 1
+		if c.tasks == 1 && len(t.lostWorkers) >= maxLosses {
+			w.quarantine(t)
+			return id, t.lostWorkers
+		}
+	}
+	if c.tasks > 1 && !held {
+		w.withdrawChunk(c, halves)
+	}
+	return 0, nil
+}
+
+// quarantine withdraws a task for good.
+func (w *window) quarantine(t *inflightTask) {
+	t.quarantined = true
+	w.quarantined++
+	if t.disputed { // count it once
+		t.disputed = false
+		w.disputed--
+	}
+	w.exempt(t.chunk)
+	w.withdrawChunk(t.chunk, forever)
+}

@@ -1,0 +1,160 @@
+package estimate
+
+import (
+	"context"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/schedule"
+)
+
+// What a run costs beside its searches, in seconds of CPU. scripts/bench loads measures the first
+// six, on one machine: chunks of one task for 10,000 simulated threads, and large chunks of tasks
+// that cost nothing. docs/performance.md has its figures.
+const (
+	// loopTask and loopChunk are of the coordinator's event loop, which is one thread: for each
+	// task, and for each chunk with its transaction of the ledger.
+	loopTask, loopChunk = 4.6e-6, 25e-6
+	// restTask and restChunk are of the coordinator's other threads.
+	restTask, restChunk = 3.4e-6, 14e-6
+	// serverTask and serverChunk are of the server.
+	serverTask, serverChunk = 0.9e-6, 43e-6
+	// serverWorker is of the server for each worker and second: its beats, heartbeats and waiting
+	// requests, as scripts/bench fleet measures of workers without tasks.
+	serverWorker = 20e-6
+	// serverCores is the number of cores of the server: as many as where that was measured.
+	serverCores = 2
+)
+
+// What a run needs of memory, in bytes: BenchmarkWindowMemory of pkg/coordinator has measured the
+// second, with a task.
+const (
+	coordinatorBase  = 32 << 20
+	coordinatorChunk = 320 // in flight
+	coordinatorTask  = 110 // in flight, beyond the first of its chunk
+	// heapFactor is the size of a heap relative to what is in use: the collector's default.
+	heapFactor = 2
+)
+
+const (
+	// chunkMessages is the number of messages of a chunk: it is published, requested, delivered and
+	// acknowledged, and its result is published and delivered; three of these are replied to.
+	chunkMessages = 9
+	// workerMessages is the number of messages a second of a worker: a heartbeat every 3 s to the
+	// server and from there to the coordinator, and a beat every 2 s.
+	workerMessages = 2./3 + 1./2
+	// fetchSeconds is the time from a request for a chunk to its arrival.
+	fetchSeconds = 2e-3
+)
+
+// Parts are the times that the parts of a run would take alone, in seconds.
+type Parts struct {
+	Search   float64 // if no thread ever waited
+	Tail     float64 // beyond the search, because threads wait for the last tasks of others
+	Messages float64 // of all chunks through the server
+	Ledger   float64 // of all results into the ledger
+	Window   float64 // beyond the search, if the window has fewer chunks than there are threads
+	Planning float64
+	Start    float64
+}
+
+// Bound returns the greatest part.
+func (p *Parts) Bound() run.Bound {
+	bound, most := run.BySearch, p.Search
+	for _, c := range []struct {
+		bound run.Bound
+		part  float64
+	}{{run.ByTail, p.Tail}, {run.ByMessages, p.Messages}, {run.ByLedger, p.Ledger}, {run.ByWindow, p.Window}, {run.ByPlanning, p.Planning}, {run.ByStart, p.Start}} {
+		if c.part > most {
+			bound, most = c.bound, c.part
+		}
+	}
+	return bound
+}
+
+// Fleet is what a count asks of coordinator, server and ledger while its threads search.
+type Fleet struct {
+	Parts Parts
+	Bound run.Bound
+	// Waiting is the share of time for which threads have no task.
+	Waiting float64
+	Chunks  float64
+	// Rates a second. Every task has a result, which the ledger records.
+	ChunkRate, TaskRate, MessageRate float64
+	// WindowChunks is the number of chunks in flight in the middle of the run, WindowBytes the size
+	// of their messages, which the server holds.
+	WindowChunks, WindowBytes float64
+	// CoordinatorBytes is memory.
+	CoordinatorBytes float64
+	// Cores that are busy.
+	CoordinatorCores, ServerCores float64
+
+	took float64 // seconds of the searches, with all waiting
+}
+
+// Bounds of a simulation: beyond these, a part of the fleet is simulated with a part of the tasks,
+// but not fewer threads than minSimulated.
+const (
+	maxSimulated = 1 << 20 // tasks
+	minSimulated = 1 << 10 // threads
+)
+
+// fleet simulates a count whose searches take core seconds.
+func (t *TreeEstimate) fleet(ctx context.Context, plans []queens.ClassPlan, set *taskSet, core float64, job *Job) (*Fleet, error) {
+	classes, err := t.schedule(ctx, plans, set, core, DefaultEffort, job.Threads)
+	if err != nil {
+		return nil, err
+	}
+	threads, tasks := job.fleetThreads(), float64(set.number)
+	f := &Fleet{Parts: Parts{
+		Search:   core / float64(threads),
+		Ledger:   tasks * loopTask,
+		Planning: set.prefixes * prefixSeconds,
+		Start:    startStopSeconds,
+	}}
+	simulate := func(threads int, service float64) schedule.Outcome {
+		s := schedule.Simulation{
+			Classes: classes, Speeds: schedule.Equal(threads), Parts: schedule.ChunksLeft, Longest: schedule.MaxChunkSeconds,
+			Latency: fetchSeconds, Service: service,
+		}
+		k := max(1, min(int(set.number/maxSimulated), threads/minSimulated))
+		if k > 1 {
+			s = s.Scaled(k)
+		}
+		got := s.Run()
+		got.Chunks *= k
+		return got
+	}
+	if set.number == 0 || core <= 0 {
+		f.took, f.Bound = f.Parts.Search, f.Parts.Bound()
+		return f, nil
+	}
+	free := simulate(threads, 0)
+	f.Chunks = float64(free.Chunks)
+	bytes := schedule.PrefixBytes * set.perTask() * tasks / f.Chunks
+	f.WindowChunks = min(float64(schedule.Window(threads, core/f.Chunks, bytes)), f.Chunks)
+	f.WindowBytes = f.WindowChunks * bytes
+	busy := min(threads, int(f.WindowChunks))
+	f.Parts.Tail = f.Parts.Search * free.Loss()
+	f.Parts.Messages = f.Chunks * serverChunk / serverCores
+	if busy < threads && free.Chunks > busy {
+		f.Parts.Window = core/float64(busy) - f.Parts.Search
+	}
+	loaded := simulate(busy, serverChunk/serverCores)
+	took := max(core/float64(busy)*(1+loaded.Loss()), f.Parts.Ledger)
+	f.took, f.Waiting = took, 1-f.Parts.Search/took
+	f.Bound = f.Parts.Bound()
+	f.rates(tasks, took, job)
+	return f, nil
+}
+
+// rates fills in what follows from the time of the searches with all waiting.
+func (f *Fleet) rates(tasks, took float64, job *Job) {
+	workers := float64(job.Workers)
+	f.ChunkRate, f.TaskRate = f.Chunks/took, tasks/took
+	f.MessageRate = chunkMessages*f.ChunkRate + workerMessages*workers
+	f.CoordinatorCores = (tasks*(loopTask+restTask) + f.Chunks*(loopChunk+restChunk)) / took
+	f.ServerCores = (tasks*serverTask+f.Chunks*serverChunk)/took + workers*serverWorker
+	inFlight := f.WindowChunks*coordinatorChunk + max(tasks/f.Chunks-1, 0)*f.WindowChunks*coordinatorTask
+	f.CoordinatorBytes = coordinatorBase + heapFactor*(tasks/8+inFlight)
+}

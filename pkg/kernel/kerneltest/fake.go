@@ -1,0 +1,97 @@
+package kerneltest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Kernels for tests of the code that uses kernels: counters that end with the test, and a fake that
+// counts what the test says and notices misuse.
+
+// NewCounter returns a counter of the kernel. It fails the test if there is none. The end of the
+// test closes the counter.
+func NewCounter(t testing.TB, k kernel.Kernel) kernel.Counter {
+	t.Helper()
+	c, err := k.New()
+	if err != nil {
+		t.Fatalf("kernel %s: %v", k.Name, err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close kernel %s: %v", k.Name, err)
+		}
+	})
+	return c
+}
+
+// Fake describes a kernel named fake for tests of the code that uses kernels.
+type Fake struct {
+	// Count stands for the method of kernel.Counter. Several counters may call it at once.
+	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
+	// LastKernel is the name that counters return after a Count without an error; fake if empty.
+	LastKernel string
+	// New, unless nil, is called by the kernel's New, which returns its error if it has one.
+	New func() error
+	// CloseError is the error of every Close.
+	CloseError error
+
+	Made, Open atomic.Int64 // counters so far, and those that are not closed
+}
+
+// Kernel returns the kernel. The test fails if a counter is used by two threads at once or after
+// Close, or is not closed once before the test ends.
+func (f *Fake) Kernel(t testing.TB) kernel.Kernel {
+	t.Cleanup(func() {
+		if open := f.Open.Load(); open != 0 {
+			t.Errorf("%d of %d counters are not closed", open, f.Made.Load())
+		}
+	})
+	return kernel.Kernel{Name: "fake", New: func() (kernel.Counter, error) {
+		if f.New != nil {
+			if err := f.New(); err != nil {
+				return nil, err
+			}
+		}
+		f.Made.Add(1)
+		f.Open.Add(1)
+		return &fakeCounter{t: t, fake: f, last: "fake"}, nil
+	}}
+}
+
+type fakeCounter struct {
+	t    testing.TB
+	fake *Fake
+	last string
+	busy atomic.Bool // in a Count, or closed
+}
+
+func (c *fakeCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+	if !c.busy.CompareAndSwap(false, true) {
+		err := errors.New("a counter is used by two threads at once, or is closed")
+		c.t.Error(err)
+		return 0, err
+	}
+	defer c.busy.Store(false)
+	n, err := c.fake.Count(ctx, b, prefixes, pulse)
+	if err == nil {
+		c.last = cmp.Or(c.fake.LastKernel, c.last)
+	}
+	return n, err
+}
+
+func (c *fakeCounter) LastKernel() string { return c.last }
+
+func (c *fakeCounter) Close() error {
+	if !c.busy.CompareAndSwap(false, true) {
+		c.t.Error("a counter is closed during a Count, or twice")
+		return nil
+	}
+	c.fake.Open.Add(-1)
+	return c.fake.CloseError
+}

@@ -1,0 +1,152 @@
+package kernel
+
+import (
+	"math/bits"
+
+	"nqueens/pkg/queens"
+)
+
+// Every kernel searches what this file leaves of a batch: problems, in which the rows with a single
+// allowed square have their queen.
+
+// state is the state of a search: the columns attacked in one row, as in [queens.Prefix].
+// left may have bits beyond the board; the allow masks have none there.
+type state struct{ cols, left, right uint32 }
+
+// below returns the state that many rows further down, without queens on the rows between.
+func (s state) below(rows int) state {
+	return state{s.cols, s.left << (rows & 31), s.right >> (rows & 31)}
+}
+
+// problem is what is left to search for prefixes of one depth: the rows that still need a
+// queen, and the squares that these rows allow.
+type problem struct {
+	allow  [queens.MaxN]uint32 // allowed squares of a row that no placed queen attacks
+	open   uint32              // the rows that need a queen, one bit each
+	depth  int                 // the row that the states of the prefixes belong to
+	filled uint32              // columns of the queens that were placed on rows from depth on
+}
+
+// newProblem returns the rows of b from depth on.
+func newProblem(b *queens.Board, depth int) problem {
+	return problem{allow: b.Allow, open: uint32(1<<uint(b.N) - 1<<uint(depth)), depth: depth}
+}
+
+// place puts a queen on an open row. It reports whether every other open row keeps a square.
+func (p *problem) place(row int, square uint32) bool {
+	p.open &^= 1 << row
+	p.filled |= square
+	solvable := true
+	for rest := p.open; rest != 0; rest &= rest - 1 {
+		other := bits.TrailingZeros32(rest) & 31
+		distance := max(other-row, row-other) & 31
+		p.allow[other] &^= square | square<<distance | square>>distance
+		solvable = solvable && p.allow[other] != 0
+	}
+	return solvable
+}
+
+// placeForced puts queens on the rows that allow a single square, until no such row is left.
+// It returns the states that these queens leave, which it moves to the front.
+func (p *problem) placeForced(states []state) []state {
+	for again := true; again; {
+		again = false
+		for rest := p.open; rest != 0; rest &= rest - 1 {
+			row := bits.TrailingZeros32(rest)
+			square := p.allow[row]
+			if square&(square-1) != 0 {
+				continue
+			}
+			if square == 0 || !p.place(row, square) {
+				return nil
+			}
+			states = states[:p.compatible(states, row, square)]
+			again = true
+		}
+	}
+	return states
+}
+
+// compatible moves the states that do not attack a square to the front, and returns their
+// number.
+func (p *problem) compatible(states []state, row int, square uint32) int {
+	left, right := square>>((row-p.depth)&31), square<<((row-p.depth)&31)
+	return partition(states, func(s state) bool { return s.cols&square|s.left&left|s.right&right == 0 })
+}
+
+// partition moves the states that meet a condition to the front, and returns their number.
+func partition(states []state, condition func(state) bool) int {
+	n := 0
+	for i, s := range states {
+		states[i], states[n] = states[n], s
+		if condition(s) {
+			n++
+		}
+	}
+	return n
+}
+
+// openRow is an open row of a problem.
+type openRow struct {
+	allow uint32
+	gap   uint32 // distance to the next open row; 0 for the last one
+}
+
+// rows appends the open rows to a slice, from the top down.
+func (p *problem) rows(to []openRow) []openRow {
+	for rest := p.open; rest != 0; {
+		row := bits.TrailingZeros32(rest)
+		rest &= rest - 1
+		r := openRow{allow: p.allow[row]}
+		if rest != 0 {
+			r.gap = uint32(bits.TrailingZeros32(rest) - row)
+		}
+		to = append(to, r)
+	}
+	return to
+}
+
+// first returns the number of rows from the states' row to the first open row.
+func (p *problem) first() int { return bits.TrailingZeros32(p.open) - p.depth }
+
+// problems splits a batch of prefixes into problems, one for each depth, in which the rows that
+// allow a single square have their queen.
+type problems struct {
+	board    *queens.Board
+	prefixes []queens.Prefix
+	depths   uint64 // depths still to come, one bit each
+	next     int    // the first prefix not yet looked at for the lowest of these depths
+	states   [queens.MaxBatch]state
+}
+
+// start begins with a batch.
+func (q *problems) start(b *queens.Board, prefixes []queens.Prefix) {
+	q.board, q.prefixes, q.depths, q.next = b, prefixes, 0, 0
+	for _, p := range prefixes {
+		q.depths |= 1 << p.Row
+	}
+}
+
+// take returns the next problem and its states, at most [queens.MaxBatch]. It returns none after
+// the last.
+func (q *problems) take() (problem, []state) {
+	for q.depths != 0 {
+		depth := bits.TrailingZeros64(q.depths)
+		n := 0
+		for ; q.next < len(q.prefixes) && n < len(q.states); q.next++ {
+			if p := &q.prefixes[q.next]; p.Row == depth {
+				q.states[n] = state{p.Cols, p.Left, p.Right}
+				n++
+			}
+		}
+		if q.next == len(q.prefixes) {
+			q.depths &= q.depths - 1
+			q.next = 0
+		}
+		p := newProblem(q.board, depth)
+		if states := p.placeForced(q.states[:n]); len(states) > 0 {
+			return p, states
+		}
+	}
+	return problem{}, nil
+}

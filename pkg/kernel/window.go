@@ -1,0 +1,144 @@
+//go:build (amd64 || arm64) && !purego
+
+package kernel
+
+import "math/bits"
+
+// 16-bit lanes hold a window of 16 columns. The queens of the columns outside it, the outer
+// columns, are placed first, in every possible way: that leaves a board on which their rows have
+// a queen, the other rows allow no square that these queens attack, and no queen is missing
+// outside the window. A diagonal that leaves the window never returns. A diagonal of a prefix
+// that is still outside may enter it on a row below: it is part of the residue, and states with
+// the same residue are searched together, on rows that do not allow what it attacks.
+// docs/kernel.md has a picture.
+
+// windowColumns is the number of columns that 16-bit lanes hold.
+const windowColumns = 16
+
+// outerColumns returns the number of columns in which placeOuter would place a queen.
+func (c *vectorCounter) outerColumns(p *problem, states []state) int {
+	low, high, outer := 0, c.board.N, 0
+	filled := p.filled | common(states)
+	for high-low > windowColumns {
+		var square uint32
+		if square, low, high = p.shrink(low, high, filled); filled&square == 0 {
+			outer++
+		}
+	}
+	return outer
+}
+
+// placeOuter places queens in columns of low..high-1 until the other columns fit a window, and
+// counts the completions of the states. No queen is missing in the other columns. It returns
+// false if the context has ended.
+func (c *vectorCounter) placeOuter(p *problem, states []state, low, high int) bool {
+	filled := p.filled | common(states)
+	for high-low > windowColumns {
+		var square uint32
+		if square, low, high = p.shrink(low, high, filled); filled&square == 0 {
+			return c.placeColumn(p, states, square, low, high)
+		}
+	}
+	return c.searchWindow(p, states, low, high)
+}
+
+// placeColumn places a queen in a column, given by its bit, on each row that allows it in turn, and
+// counts the completions of the states with placeOuter. States with a queen in the column get no
+// other one there. The remaining columns are low..high-1. It returns false if the context has ended.
+func (c *vectorCounter) placeColumn(p *problem, states []state, square uint32, low, high int) bool {
+	n := partition(states, func(s state) bool { return s.cols&square != 0 })
+	if n > 0 && !c.placeOuter(p, states[:n], low, high) {
+		return false
+	}
+	states = states[n:]
+	next := &c.placed[high-low]
+	for rest := p.open; rest != 0 && len(states) > 0; rest &= rest - 1 {
+		row := bits.TrailingZeros32(rest) & 31
+		if p.allow[row]&square == 0 {
+			continue
+		}
+		if !c.tick() {
+			return false
+		}
+		*next = *p
+		if !next.place(row, square) {
+			continue
+		}
+		if n := next.compatible(states, row, square); n > 0 && !c.placeOuter(next, states[:n], low, high) {
+			return false
+		}
+	}
+	return true
+}
+
+// shrink takes the first or the last of the columns low..high-1 away: a filled one if possible,
+// else the one with fewer allowed squares. It returns the bit of that column and the others.
+func (p *problem) shrink(low, high int, filled uint32) (square uint32, newLow, newHigh int) {
+	first, last := uint32(1)<<low, uint32(1)<<(high-1)
+	atFirst := filled&first != 0
+	if !atFirst && filled&last == 0 {
+		balance := 0 // squares in the first column, minus those in the last
+		for rest := p.open; rest != 0; rest &= rest - 1 {
+			allow := p.allow[bits.TrailingZeros32(rest)&31]
+			balance += int(allow>>low&1) - int(allow>>(high-1)&1)
+		}
+		atFirst = balance <= 0
+	}
+	if atFirst {
+		return first, low + 1, high
+	}
+	return last, low, high - 1
+}
+
+// common returns the columns that hold a queen in all states.
+func common(states []state) uint32 {
+	cols := ^uint32(0)
+	for _, s := range states {
+		cols &= s.cols
+	}
+	return cols
+}
+
+// searchWindow counts the completions of the states in 16-bit lanes. No queen is missing outside
+// the columns low..high-1. It returns false if the context has ended.
+func (c *vectorCounter) searchWindow(p *problem, states []state, low, high int) bool {
+	rows, first := p.rows(c.rows[:0]), p.first()
+	if len(rows) < 3 {
+		return c.searchFew(rows, states, first)
+	}
+	v := view{low: low, columns: c.board.Columns() >> low & (1<<windowColumns - 1), filled: p.filled, first: first}
+	var buffer [windowColumns]openRow
+	for inWindow := buffer[:len(rows)]; len(states) > 0; {
+		if !c.tick() {
+			return false
+		}
+		residue := states[0].below(first).residue(low, high)
+		n := partition(states, func(s state) bool { return s.below(first).residue(low, high) == residue })
+		if enter(inWindow, rows, residue, low) && !c.narrow.count(inWindow, states[:n], v) {
+			return false
+		}
+		states = states[n:]
+	}
+	return true
+}
+
+// residue returns the diagonals of a state that are outside the columns low..high-1 and move
+// towards them.
+func (s state) residue(low, high int) uint32 {
+	return s.left&(1<<low-1) | s.right>>high<<high
+}
+
+// enter sets the rows of the window, whose first column is low, to those of the board without the
+// squares that a residue attacks. It returns false if a row keeps no square.
+func enter(window, board []openRow, residue uint32, low int) bool {
+	left, right := residue&(1<<low-1), residue>>low<<low
+	for i, r := range board {
+		allow := r.allow &^ (left | right) >> low & (1<<windowColumns - 1)
+		if allow == 0 {
+			return false
+		}
+		window[i] = openRow{allow, r.gap}
+		left, right = left<<r.gap, right>>r.gap
+	}
+	return true
+}

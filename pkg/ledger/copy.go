@@ -1,0 +1,196 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+
+	"go.etcd.io/bbolt"
+
+	"nqueens/pkg/run"
+)
+
+// This file copies ledgers, also while they are written.
+
+// maxCopyGrowth is by how many bytes the file may grow while it is copied. The writer can't use
+// pages again that it replaced after the copy began, so it needs new ones; they remain in the
+// file, and every later transaction lists them as free.
+const maxCopyGrowth = 64 << 20
+
+// ErrSlowCopy says that the ledger grew too much while it was copied.
+var ErrSlowCopy = errors.New("the ledger grew too much while it was copied: the copy is written too slowly")
+
+// WriteCopy writes the ledger as it is at one moment, in the form of its file. It calls begin
+// first, with the size in bytes. Another goroutine may use the ledger and close it meanwhile;
+// what it writes is not in the copy, and Close waits for the end of the copy. The error wraps
+// [ErrSlowCopy] if w is too slow.
+func (l *Ledger) WriteCopy(w io.Writer, begin func(size int64) error) (err error) {
+	// Like recoverBolt, which is for the goroutine that uses the ledger.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = l.damaged(fmt.Errorf("reading it fails: %v", p))
+		}
+	}()
+	info, err := l.file.Stat()
+	if err != nil {
+		return l.wrapIO(err)
+	}
+	guard := &growthGuard{w: w, file: l.file, limit: info.Size() + maxCopyGrowth}
+	err = l.db.View(func(tx *bbolt.Tx) error {
+		if err := begin(tx.Size()); err != nil {
+			return err
+		}
+		_, err := tx.WriteTo(guard)
+		return err
+	})
+	return cmp.Or(guard.err, err) // bbolt does not always wrap the writer's error
+}
+
+// CopyFile writes the file of the ledger in a folder as it is, without checking it. The error is a
+// [LockedError] if the ledger is open for writing. A writer that opens it meanwhile has to wait.
+func CopyFile(folder string, w io.Writer) error {
+	l, err := openLocked(context.Background(), filepath.Join(folder, File), readOnly)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, l.file)
+	return cmp.Or(err, l.release())
+}
+
+// growthGuard passes on what is written until a file exceeds its limit.
+type growthGuard struct {
+	w     io.Writer
+	file  *os.File
+	limit int64
+	err   error
+}
+
+func (g *growthGuard) Write(p []byte) (n int, err error) {
+	info, err := g.file.Stat()
+	switch {
+	case err != nil:
+	case info.Size() > g.limit:
+		err = ErrSlowCopy
+	default:
+		n, err = g.w.Write(p)
+	}
+	g.err = err
+	return n, err
+}
+
+// Contents says what a ledger holds.
+type Contents struct {
+	Header Header
+	State  run.State
+	Done   uint64 // Tasks with an accepted result.
+	Bytes  int64  // Of the file.
+}
+
+// Contents returns what the ledger holds.
+func (l *Ledger) Contents() (Contents, error) {
+	info, err := l.file.Stat()
+	if err != nil {
+		return Contents{}, l.wrapIO(err)
+	}
+	return Contents{Header: l.header, State: l.state, Done: l.Len(), Bytes: info.Size()}, nil
+}
+
+// CreateCopy creates a file from what fill writes, which must be a whole ledger. The file is
+// checked as [OpenReadOnly] does, then passed to check, and is on disk when CreateCopy returns.
+// It is written under another name, path with .new appended. So a file that had the name is
+// replaced by a complete one, or stays as it was after an error or if this process is killed.
+// Errors name the source.
+func CreateCopy(path, source string, fill func(io.Writer) error, check func(Contents) error) (Contents, error) {
+	c, err := createCopy(path, source, fill, check)
+	switch {
+	case errors.Is(err, errLocked):
+		err = errors.New("another process writes it: wait until it has ended")
+	case errors.Is(err, syscall.ENOSPC):
+		err = fmt.Errorf("%w: make room, or name a file on another disk", err)
+	}
+	if err != nil {
+		return Contents{}, fmt.Errorf("the copy %s is not written: %w", path, err)
+	}
+	return c, nil
+}
+
+// CopyTo creates a ledger with the same contents in a folder, and the folder if it does not
+// exist. The error wraps [fs.ErrExist] if the folder has a ledger.
+func (l *Ledger) CopyTo(folder string) (Contents, error) {
+	if err := makeFolder(folder); err != nil {
+		return Contents{}, err
+	}
+	path := filepath.Join(folder, File)
+	return CreateCopy(path, l.path, func(w io.Writer) error {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return cmp.Or(err, fs.ErrExist)
+		}
+		return l.WriteCopy(w, func(int64) error { return nil })
+	}, func(Contents) error { return nil })
+}
+
+func createCopy(path, source string, fill func(io.Writer) error, check func(Contents) error) (c Contents, err error) {
+	temporary := path + ".new"
+	l := &Ledger{path: source, mode: readOnly} // it is the source that is damaged, if the copy is
+	if l.file, err = lockNew(temporary); err != nil {
+		return c, err
+	}
+	named := false
+	defer func() {
+		if !named {
+			_ = os.Remove(temporary) // before another process can lock it
+		}
+		err = cmp.Or(err, l.release())
+	}()
+	err = l.file.Truncate(0)
+	if err == nil {
+		err = fill(struct{ io.Writer }{l.file}) // hides ReadFrom, which blames the file for errors of the source
+	}
+	if err == nil {
+		err = cmp.Or(l.file.Sync(), l.read())
+	}
+	if err == nil {
+		c, err = l.Contents()
+	}
+	if err == nil {
+		err = check(c)
+	}
+	if err == nil {
+		err = os.Rename(temporary, path)
+		named = err == nil
+	}
+	return c, cmp.Or(err, syncFolder(filepath.Dir(path)))
+}
+
+// lockNew opens or creates a file and locks it. A file that was renamed or removed before it
+// was locked is left to the process that did that. What a link leads to stays as it is.
+func lockNew(path string) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	for {
+		file, err := openNew(path, path)
+		if err != nil {
+			return nil, err
+		}
+		if err = lock(file, true); err == nil {
+			opened, failed := file.Stat()
+			named, gone := os.Stat(path)
+			if err = failed; err == nil && gone == nil && os.SameFile(opened, named) {
+				return file, nil
+			}
+		}
+		_ = file.Close() // nothing was written
+		if err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,84 @@
+// Package parallel divides work among the cores and returns the results in the order of the work,
+// so that a sum or a hash of them is that of one core.
+package parallel
+
+import (
+	"context"
+	"iter"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ahead is how many items a thread may be ahead of the one whose result comes next: items may
+// differ in cost.
+const ahead = 4
+
+// InOrder calls work with each item, GOMAXPROCS calls at a time, and done with the results in
+// the order of the items, one call at a time. It holds a few items a thread, however many there
+// are. The sequence runs in a goroutine of its own. InOrder returns when all of them have
+// ended: with nil, with the error of the first item in order whose work or done fails, or with
+// the cause of ctx's end.
+func InOrder[In, Out any](
+	ctx context.Context, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
+) error {
+	type result struct {
+		out Out
+		err error
+	}
+	type job struct {
+		item   In
+		result chan result
+	}
+	threads := runtime.GOMAXPROCS(0)
+	todo := make(chan job)
+	order := make(chan chan result, ahead*threads)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(todo)
+		defer close(order)
+		for item := range items {
+			j := job{item, make(chan result, 1)}
+			if !send(ctx, order, j.result) || !send(ctx, todo, j) {
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+	for range threads {
+		group.Go(func() error {
+			for j := range todo {
+				out, err := work(ctx, j.item)
+				j.result <- result{out, err}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		for next := range order {
+			select {
+			case r := <-next:
+				if r.err != nil {
+					return r.err
+				}
+				if err := done(r.out); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return context.Cause(ctx) // which may have ended the sequence
+	})
+	return group.Wait()
+}
+
+// send reports whether v was taken before ctx ended.
+func send[T any](ctx context.Context, to chan<- T, v T) bool {
+	select {
+	case to <- v:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,115 @@
+package queens
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxChunk is the largest number of tasks in a chunk.
+const MaxChunk = 1 << 12
+
+// Chunk is some consecutive tasks of one class, which travel in one message. The size of
+// chunks falls towards the end of a run (guided self-scheduling).
+//
+// Reference: C. D. Polychronopoulos and D. J. Kuck, "Guided self-scheduling: a practical
+// scheduling scheme for parallel supercomputers", IEEE Transactions on Computers C-36 (1987),
+// 1425-1439.
+type Chunk struct {
+	// Run is the name of the run.
+	Run string
+	// ID identifies this message of the run. It is a random number other than 0: it tells
+	// nothing of the tasks, nor of earlier chunks with the same tasks.
+	ID uint64
+	// Suspect says that workers were lost while they searched these tasks.
+	Suspect bool
+	// Board is the board of all tasks.
+	Board Board
+	// First is the id of the first task; the ids of the others follow.
+	First uint64
+	// Tasks are the prefixes of each task, 1 to MaxChunk of them.
+	Tasks [][]Prefix
+}
+
+// Task returns the task at an index of Tasks.
+func (c *Chunk) Task(i int) Task {
+	return Task{Run: c.Run, ID: c.First + uint64(i), Board: c.Board, Prefixes: c.Tasks[i]}
+}
+
+// Validate returns the first thing wrong with a chunk from outside. First+len(Tasks) does not
+// overflow in a valid chunk.
+func (c *Chunk) Validate() error {
+	if err := ValidateRun(c.Run); err != nil {
+		return err
+	}
+	switch {
+	case c.ID == 0:
+		return fmt.Errorf("a chunk of run %s has no id", c.Run)
+	case len(c.Tasks) == 0 || len(c.Tasks) > MaxChunk:
+		return fmt.Errorf("chunk %016x has %d tasks, not 1 to %d", c.ID, len(c.Tasks), MaxChunk)
+	case c.First+uint64(len(c.Tasks)) < c.First:
+		return fmt.Errorf("chunk %016x begins with task %d and has %d: their ids overflow", c.ID, c.First, len(c.Tasks))
+	}
+	if err := c.Board.Validate(); err != nil {
+		return err
+	}
+	for i := range c.Tasks {
+		if err := validatePrefixes(&c.Board, c.First+uint64(i), c.Tasks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Referee is the worker that the ledger names for a coordinator's own count of a disputed task,
+// which settles the dispute. No other worker may have this name.
+const Referee = "(coordinator)"
+
+// ChunkResult is one worker's counts of the first tasks of a chunk: of all of them, unless the
+// worker stopped on the way.
+type ChunkResult struct {
+	Run    string
+	Chunk  uint64 // ID of the chunk.
+	First  uint64 // ID of the first task.
+	Worker string
+	Counts []TaskCount // Of the tasks First, First+1 and so on; at least one.
+}
+
+// TaskCount is the count of one task of a chunk.
+type TaskCount struct {
+	Hash   uint64 // Hash of the task that was counted.
+	Count  uint64 // Solutions on the class's board below the task's prefixes, unweighted.
+	Kernel string
+	// Elapsed is the time of the search alone, in nanoseconds.
+	Elapsed time.Duration
+}
+
+// Result returns the result of the task at an index of Counts, for an attempt.
+func (r *ChunkResult) Result(i int, attempt uint32) Result {
+	c := &r.Counts[i]
+	return Result{
+		Run: r.Run, Task: r.First + uint64(i), Hash: c.Hash, Attempt: attempt,
+		Count: c.Count, Worker: r.Worker, Kernel: c.Kernel, Elapsed: c.Elapsed,
+	}
+}
+
+// Validate returns the first thing wrong with a result from outside. First+len(Counts) does not
+// overflow in a valid result.
+func (r *ChunkResult) Validate() error {
+	switch {
+	case r.Worker == Referee:
+		return fmt.Errorf("a result of run %.80q is by a worker with the coordinator's name, %s", r.Run, Referee)
+	case r.Chunk == 0:
+		return fmt.Errorf("a result of run %.80q names no chunk", r.Run)
+	case len(r.Counts) == 0 || len(r.Counts) > MaxChunk:
+		return fmt.Errorf("the result of chunk %016x has %d counts, not 1 to %d", r.Chunk, len(r.Counts), MaxChunk)
+	case r.First+uint64(len(r.Counts)) < r.First:
+		return fmt.Errorf("the result of chunk %016x begins with task %d and has %d: their ids overflow", r.Chunk, r.First, len(r.Counts))
+	}
+	for i := range r.Counts {
+		result := r.Result(i, 1)
+		if err := result.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

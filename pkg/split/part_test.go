@@ -1,0 +1,93 @@
+package split_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// The parts of a manifest have its tasks, in order, and its index finds them in any: where classes have many parts, where
+// prefixes are rare, and where a class has no prefix.
+func TestPartsHaveTheTasks(t *testing.T) {
+	sparse := randomBoard(rand.New(rand.NewPCG(1, 1)), 14, 1)
+	rare := queens.Manifest{N: 14, Classes: []queens.ClassPlan{
+		{Class: queens.Class{K: 4, Board: sparse}, Depth: 14, Batch: 3},
+		{Class: queens.Class{K: 4, Board: queens.FullBoard(14)}, Depth: 0, Batch: 1, First: 1 << 20},
+	}}
+	for name, m := range map[string]queens.Manifest{
+		"many parts":   mustPlan(t, 10, queens.None, 6),
+		"batches":      renumbered(mustPlan(t, 10, queens.Mirror, 6), 2),
+		"large tasks":  renumbered(mustPlan(t, 12, queens.None, 8), queens.MaxBatch),
+		"many classes": mustPlan(t, 16, queens.Full, 0),
+		"no task":      mustPlan(t, 2, queens.Full, 0),
+		"rare":         rare,
+	} {
+		var got []queens.Task
+		parts := 0
+		err := split.InOrder(t.Context(), &m, func(_ context.Context, p *split.Part) ([]queens.Task, error) {
+			var tasks []queens.Task
+			for task := range p.All() {
+				if p.First+uint64(len(tasks)) != task.ID || task.Board != m.Classes[p.Class].Board {
+					t.Errorf("%s: a part from task %d has %+v as number %d", name, p.First, task, len(tasks))
+				}
+				task.Prefixes = slices.Clone(task.Prefixes)
+				tasks = append(tasks, task)
+			}
+			if len(tasks) != p.Tasks {
+				t.Errorf("%s: a part of %d tasks has %d", name, p.Tasks, len(tasks))
+			}
+			return tasks, nil
+		}, func(tasks []queens.Task) error {
+			parts++
+			got = append(got, tasks...)
+			return nil
+		})
+		if want := slices.Collect(split.Tasks(&m)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %d tasks in %d parts (error %v), want %d tasks", name, len(got), parts, err, len(want))
+		}
+		index, err := split.NewIndex(t.Context(), &m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			want := got[len(got)-1-i]
+			if i > 100 && i%97 != 0 {
+				continue
+			}
+			if task, ok := index.Task(want.ID); !ok || !reflect.DeepEqual(task, want) {
+				t.Fatalf("%s: the index has %+v (%v), want %+v", name, task, ok, want)
+			}
+		}
+		if last := len(got) - 1; last >= 0 {
+			if task, ok := index.Task(got[last].ID + 1); ok {
+				t.Errorf("%s: the index has %+v after the last task", name, task)
+			}
+		}
+		if (name == "many parts" || name == "large tasks" || name == "rare") && parts <= len(m.Classes) {
+			t.Errorf("%s: no class has two parts", name)
+		}
+	}
+}
+
+// A pass over the parts ends with the cause of its context, in the middle of a part too.
+func TestPartsEnd(t *testing.T) {
+	m := mustPlan(t, 9, queens.None, 6)
+	cause := errors.New("cause")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := split.InOrder(ctx, &m, func(ctx context.Context, p *split.Part) (int, error) {
+		cancel(cause)
+		return 0, context.Cause(ctx)
+	}, func(int) error { return nil })
+	if !errors.Is(err, cause) {
+		t.Errorf("error %v, want %v", err, cause)
+	}
+	if _, err := split.Plan(ctx, 12, queens.None, mustClasses(t, 12, queens.None), 6); !errors.Is(err, cause) {
+		t.Errorf("plan: error %v, want %v", err, cause)
+	}
+}

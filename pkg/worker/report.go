@@ -1,0 +1,74 @@
+package worker
+
+import (
+	"context"
+	"time"
+)
+
+// reportsPerThread is how many results per thread may be on their way: enough for chunks that are
+// shorter than a round trip, and few enough to hold while results can't be stored.
+const reportsPerThread = 16
+
+// startReport begins to report a chunk that was searched. It waits while too many results are on
+// their way.
+func (w *Worker) startReport(h *heldChunk) {
+	w.onTheirWay <- struct{}{}
+	w.reporting.Go(func() {
+		defer func() { <-w.onTheirWay }()
+		w.reportChunk(h)
+	})
+}
+
+// reportChunk stores the result of a chunk, and only then acknowledges the chunk.
+func (w *Worker) reportChunk(h *heldChunk) {
+	w.remember(h)
+	if err := w.store(h); err != nil {
+		w.giveUpReport(h)
+		return
+	}
+	if err := h.lease.Ack(h.report); err != nil {
+		// The lease lapses, and the second count of the tasks will be a duplicate.
+		w.cfg.Log.Debug().Err(err).Uint64("chunk", h.chunk.ID).Msg("can't acknowledge a chunk")
+	}
+	w.drop(h)
+}
+
+// remember notes the tasks that the worker has counted, before the results can be stored.
+func (w *Worker) remember(h *heldChunk) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range h.result.Counts {
+		w.counted.add(h.chunk.Run, h.result.Counts[i].Hash)
+	}
+}
+
+// store stores a result. It tries again until the grace is over or the run has ended.
+func (w *Worker) store(h *heldChunk) error {
+	retry := backoff{least: time.Second / 2, most: 10 * time.Second}
+	for {
+		if err := h.report.Err(); err != nil {
+			return err
+		}
+		err := w.results.Publish(h.report, &h.result)
+		if err == nil || w.searches.Err() != nil || h.report.Err() != nil {
+			return err
+		}
+		if w.limiter.Allow("") {
+			w.cfg.Log.Warn().Err(err).Int("held", len(w.list())).Msg("can't store results, holding them and trying again")
+		}
+		select {
+		case <-w.searches.Done():
+			return err
+		case <-h.report.Done():
+			return err
+		case <-time.After(retry.pause()):
+		}
+	}
+}
+
+// giveUpReport gives up a chunk whose result is not stored: the run has ended, or the worker
+// stops.
+func (w *Worker) giveUpReport(h *heldChunk) {
+	w.setStage(h, leaving)
+	w.giveUp(h, context.Cause(h.report))
+}

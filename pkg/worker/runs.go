@@ -1,0 +1,173 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"nqueens/pkg/run"
+)
+
+// knownRun is a run that was heard of.
+type knownRun struct {
+	beat    run.Beat  // the newest
+	heardAt time.Time // when it came, or when the connection was made again
+	alive   bool
+	queued  int // chunks waiting, by the newest beat or loan
+}
+
+// The reasons for which the worker gives up a chunk before it is counted.
+var (
+	errStopped  = errors.New("the run is stopped")
+	errSilent   = errors.New("the run's coordinator is silent")
+	errEnded    = errors.New("the run has ended")
+	errObsolete = errors.New("the chunk is obsolete")
+)
+
+// removes reports whether nobody needs a chunk that is given up for that reason.
+func removes(reason error) bool {
+	return errors.Is(reason, errEnded) || errors.Is(reason, errObsolete)
+}
+
+const (
+	// watchInterval is how often to look at the connection and for silent runs.
+	watchInterval = time.Second / 2
+	// forgetAfter is how long to remember a run that is not alive.
+	forgetAfter = 10 * time.Minute
+)
+
+// subscribe subscribes to beats, and tries again until it succeeds or ctx ends.
+func (w *Worker) subscribe(ctx context.Context) (unsubscribe func()) {
+	w.setConnected()
+	retry := backoff{least: time.Second, most: 30 * time.Second}
+	for {
+		unsubscribe, err := w.telemetry.SubscribeBeats(w.observe)
+		if err == nil {
+			return unsubscribe
+		}
+		w.cfg.Log.Debug().Err(err).Msg("can't subscribe to beats, trying again")
+		select {
+		case <-ctx.Done():
+			return func() {}
+		case <-time.After(retry.pause()):
+		}
+	}
+}
+
+// observe handles a beat. The newest coordinator of a living run is believed, and no older one.
+func (w *Worker) observe(b run.Beat) {
+	defer wake(w.wakeFetch)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := w.runs[b.Run]
+	if k == nil {
+		k = new(knownRun)
+		w.runs[b.Run] = k
+	}
+	if k.alive && b.Epoch < k.beat.Epoch {
+		return
+	}
+	k.beat, k.heardAt, k.queued = b, time.Now(), b.Waiting
+	k.beat.Obsolete = nil
+	switch {
+	case b.State == run.Running:
+		k.alive = true
+		w.shares.set(b.Run, b.Weight, k.heardAt)
+		w.recallObsolete(&b)
+	case b.State.Finished():
+		w.end(b.Run, k, errEnded)
+	default:
+		w.end(b.Run, k, errStopped)
+	}
+}
+
+// end gives up the chunks of a run that is not alive. w.mu is held.
+func (w *Worker) end(name string, k *knownRun, reason error) {
+	k.alive = false
+	w.shares.remove(name)
+	for h := range w.held {
+		if h.chunk.Run == name {
+			w.recall(h, reason)
+		}
+	}
+}
+
+// recallObsolete gives up the chunks that a beat names. w.mu is held.
+func (w *Worker) recallObsolete(b *run.Beat) {
+	if len(b.Obsolete) == 0 {
+		return
+	}
+	obsolete := make(map[uint64]bool, len(b.Obsolete))
+	for _, id := range b.Obsolete {
+		obsolete[id] = true
+	}
+	for h := range w.held {
+		if h.chunk.Run == b.Run && obsolete[h.chunk.ID] {
+			w.recall(h, errObsolete)
+		}
+	}
+}
+
+// recall gives up a chunk, unless its result is on its way: then it stops the report only if
+// nobody needs results of the run. w.mu is held.
+func (w *Worker) recall(h *heldChunk, reason error) {
+	switch h.stage {
+	case ready:
+		w.takeBack(h)
+		h.stage = leaving
+		w.giveUp(h, reason)
+	case searching:
+		h.cancelSearch(reason)
+	case reporting, leaving:
+	}
+	if errors.Is(reason, errEnded) {
+		h.cancelReport(reason)
+	}
+}
+
+// watchLoop watches the connection, and ends runs that have fallen silent, until ctx ends.
+func (w *Worker) watchLoop(ctx context.Context) {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if w.setConnected() {
+			w.endSilent()
+		}
+	}
+}
+
+// setConnected notes whether there is a connection. After a time without one, all runs that were
+// alive get their full time for the next beat.
+func (w *Worker) setConnected() bool {
+	connected := w.telemetry.Connected() == nil // before the lock: it may take time
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if connected && !w.connected {
+		for _, k := range w.runs {
+			k.heardAt = time.Now() // of a run that is not alive it does not matter
+		}
+		wake(w.wakeFetch)
+	}
+	w.connected = connected
+	return connected
+}
+
+// endSilent gives up the chunks of runs that have fallen silent, and forgets the runs that were
+// not heard for long.
+func (w *Worker) endSilent() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, k := range w.runs {
+		switch silent := time.Since(k.heardAt); {
+		case k.alive && silent > run.SilentAfter:
+			w.end(name, k, errSilent)
+		case !k.alive && silent > forgetAfter:
+			delete(w.runs, name)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package worker
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// workDone is what the worker has done since the last log line.
+type workDone struct {
+	tasks int
+	runs  map[string]struct{}
+}
+
+// noteTask notes a task that was counted.
+func (w *Worker) noteTask(run string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.work.tasks++
+	w.total++
+	if w.work.runs == nil {
+		w.work.runs = make(map[string]struct{})
+	}
+	w.work.runs[run] = struct{}{}
+}
+
+// Status is what a worker does now.
+type Status struct {
+	Tasks     uint64   // Tasks counted since the start.
+	Searching int      // Chunks in search, at most one a thread.
+	Ready     int      // Chunks that wait for a thread.
+	Runs      []string // Names of the runs of all chunks held, sorted.
+	Idle      string   // Why no chunk is held; empty while one is.
+}
+
+// Status returns what the worker does now. It may be called at any time.
+func (w *Worker) Status() Status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := Status{Tasks: w.total, Ready: len(w.ready)}
+	runs := make(map[string]struct{})
+	for h := range w.held {
+		runs[h.chunk.Run] = struct{}{}
+		if h.stage == searching {
+			s.Searching++
+		}
+	}
+	s.Runs = slices.Sorted(maps.Keys(runs))
+	if len(w.held) == 0 {
+		s.Idle = w.idleReason()
+	}
+	return s
+}
+
+// idleReason returns why the worker has no chunk. w.mu is held.
+func (w *Worker) idleReason() string {
+	switch {
+	case !w.connected:
+		return "no connection to the server"
+	case len(w.shares) > 0:
+		return "no chunk is waiting"
+	}
+	return "no run is alive"
+}
+
+// waitingAfter is how long after its start a worker that has found no work says why.
+const waitingAfter = 5 * time.Second
+
+// logLoop logs what the worker does, until ctx ends.
+func (w *Worker) logLoop(ctx context.Context) {
+	if w.cfg.ReportEvery == 0 {
+		return
+	}
+	tick := time.NewTicker(w.cfg.ReportEvery)
+	defer tick.Stop()
+	waiting := time.After(waitingAfter)
+	for {
+		select {
+		case <-waiting:
+			if !w.hasWorked() {
+				w.logWork()
+			}
+		case <-tick.C:
+			w.logWork()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// hasWorked reports whether the worker holds a chunk, or has counted a task since the last log
+// line.
+func (w *Worker) hasWorked() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.held) > 0 || w.work.tasks > 0
+}
+
+// logWork logs what the worker has done since the last time, or why it did nothing.
+func (w *Worker) logWork() {
+	w.mu.Lock()
+	held := len(w.held)
+	work := w.work
+	w.work = workDone{}
+	reason := w.idleReason()
+	if work.runs == nil {
+		work.runs = make(map[string]struct{})
+	}
+	for h := range w.held {
+		work.runs[h.chunk.Run] = struct{}{}
+	}
+	w.mu.Unlock()
+
+	if work.tasks == 0 && held == 0 {
+		w.cfg.Log.Info().Str("reason", reason).Msg("idle")
+		return
+	}
+	rate := float64(work.tasks) / w.cfg.ReportEvery.Seconds()
+	w.cfg.Log.Info().Int("tasks", work.tasks).Float64("rate", math.Round(rate*10)/10).
+		Strs("runs", slices.Sorted(maps.Keys(work.runs))).Int("held", held).Msg("working")
+}

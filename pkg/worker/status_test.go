@@ -1,0 +1,76 @@
+package worker_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/worker"
+)
+
+// logged keeps log lines.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+// lines returns the lines since the last call.
+func (l *logged) lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return slices.Collect(strings.Lines(l.text.String()))
+}
+
+// A worker logs at intervals what it does or why it does nothing, and else only that results
+// can't be stored.
+func TestLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		w := newFixture()
+		w.run(t, 1, fakeKernel(t, lasting(2*time.Second)), func(c *worker.Config) {
+			c.ReportEvery, c.Log = worker.DefaultReportEvery, zerolog.New(&log).Level(zerolog.InfoLevel)
+		})
+		want := func(what string, wants ...string) {
+			t.Helper()
+			time.Sleep(worker.DefaultReportEvery)
+			got := log.lines()
+			if !slices.EqualFunc(got, wants, strings.Contains) {
+				t.Errorf("%s: the log is %q, want %q", what, got, wants)
+			}
+		}
+		const noRun = `"reason":"no run is alive","message":"idle"`
+		want("no run, said early", noRun, noRun)
+		w.beats(t, "r", 1)
+		want("no chunk", `"reason":"no chunk is waiting","message":"idle"`)
+		w.beats(t, "s", 1)
+		w.queue.lend(chunk(1, 5))
+		w.queue.lend(chunkOf("s", 1, 3))
+		want("two chunks", `"tasks":8,"rate":0.3,"runs":["r","s"],"held":0,"message":"working"`)
+		want("nothing since", `"reason":"no chunk is waiting"`)
+		w.telemetry.disconnect(errors.New("cut"))
+		want("no connection", `"reason":"no connection to the server"`)
+		w.telemetry.disconnect(nil)
+		w.publisher.refuse(errors.New("maximum bytes exceeded"))
+		w.queue.lend(chunk(2, 1))
+		want("not stored", "can't store results", `"tasks":1,"rate":0,"runs":["r"],"held":1`)
+		w.publisher.refuse(nil)
+		w.stop()
+		if got := log.lines(); len(got) > 0 {
+			t.Errorf("at the end the log is %q", got)
+		}
+	})
+}
