@@ -87,8 +87,8 @@ func TestCoordinatorSettlesContradictions(t *testing.T) {
 		flags  []string
 		total  string
 	}{
-		{"honest first", func(n uint64) []uint64 { return []uint64{n, n + 1} }, nil, "92"},
-		{"honest last", func(n uint64) []uint64 { return []uint64{n + 1, n} }, nil, "92"},
+		{"honest first", func(n uint64) []uint64 { return []uint64{n + 1, n} }, nil, "92"},
+		{"honest last", func(n uint64) []uint64 { return []uint64{n, n + 1} }, nil, "92"},
 		{"placed", func(n uint64) []uint64 { return []uint64{n + 2, n} }, []string{"--place", "0,0", "--symmetry", "none"}, "4"},
 	}) {
 		t.Run(c.name, func(t *testing.T) {
@@ -276,8 +276,8 @@ func work(ctx context.Context, t *testing.T, b *bus.Bus, run string, answer answ
 	}
 }
 
-// answers returns the results of a worker for a chunk: one with its first count of each task,
-// and one for each further count.
+// answers returns the results of a worker for a chunk: one for each further count of a task, then
+// one with its first count of each. So the run can't be complete before all counts were read.
 func answers(t *testing.T, counter kernel.Counter, chunk *queens.Chunk, answer answer) []queens.ChunkResult {
 	result := queens.ChunkResult{Run: chunk.Run, Chunk: chunk.ID, First: chunk.First, Worker: "test"}
 	var further []queens.ChunkResult
@@ -301,5 +301,5 @@ func answers(t *testing.T, counter kernel.Counter, chunk *queens.Chunk, answer a
 			further = append(further, other)
 		}
 	}
-	return append([]queens.ChunkResult{result}, further...)
+	return append(further, result)
 }
