@@ -17,6 +17,9 @@ const MaxChunk = 1 << 12
 type Chunk struct {
 	// Run is the name of the run.
 	Run string
+	// Manifest is the hash of the run's manifest. A worker does not check it: it signs that it
+	// counted for this manifest.
+	Manifest ManifestHash
 	// ID identifies this message of the run. It is a random number other than 0: it tells
 	// nothing of the tasks, nor of earlier chunks with the same tasks.
 	ID uint64
@@ -64,14 +67,25 @@ func (c *Chunk) Validate() error {
 // which settles the dispute. No other worker may have this name.
 const Referee = "(coordinator)"
 
+// Checker is the worker that the ledger names for a coordinator's own spot check of a task, by
+// another kernel than that of the first count. It is one voter. No other worker may have this name.
+const Checker = "(check)"
+
 // ChunkResult is one worker's counts of the first tasks of a chunk: of all of them, unless the
 // worker stopped on the way.
 type ChunkResult struct {
-	Run    string
-	Chunk  uint64 // ID of the chunk.
-	First  uint64 // ID of the first task.
-	Worker string
-	Counts []TaskCount // Of the tasks First, First+1 and so on; at least one.
+	Run      string
+	Manifest ManifestHash // Of the run, as the chunk says.
+	Chunk    uint64       // ID of the chunk.
+	First    uint64       // ID of the first task.
+	Worker   string       // A name for people.
+	Counted  time.Time    // When the worker had counted the last task.
+	Counts   []TaskCount  // Of the tasks First, First+1 and so on; at least one.
+
+	// Sealed is the result as its worker signed it, or nil while nobody has signed it.
+	Sealed *Sealed
+	// Admission proves that the worker's key was admitted by the join token; it may be empty.
+	Admission []byte
 }
 
 // TaskCount is the count of one task of a chunk.
@@ -86,18 +100,22 @@ type TaskCount struct {
 // Result returns the result of the task at an index of Counts, for an attempt.
 func (r *ChunkResult) Result(i int, attempt uint32) Result {
 	c := &r.Counts[i]
-	return Result{
+	result := Result{
 		Run: r.Run, Task: r.First + uint64(i), Hash: c.Hash, Attempt: attempt,
 		Count: c.Count, Worker: r.Worker, Kernel: c.Kernel, Elapsed: c.Elapsed,
 	}
+	if r.Sealed != nil {
+		result.Key, result.Sealed = r.Sealed.Key, r.Sealed
+	}
+	return result
 }
 
 // Validate returns the first thing wrong with a result from outside. First+len(Counts) does not
 // overflow in a valid result.
 func (r *ChunkResult) Validate() error {
 	switch {
-	case r.Worker == Referee:
-		return fmt.Errorf("a result of run %.80q is by a worker with the coordinator's name, %s", r.Run, Referee)
+	case r.Worker == Referee || r.Worker == Checker:
+		return fmt.Errorf("a result of run %.80q is by a worker with a name of the coordinator, %s", r.Run, r.Worker)
 	case r.Chunk == 0:
 		return fmt.Errorf("a result of run %.80q names no chunk", r.Run)
 	case len(r.Counts) == 0 || len(r.Counts) > MaxChunk:

@@ -89,6 +89,28 @@ type Result struct {
 	Worker  string
 	Kernel  string
 	Elapsed time.Duration // Time of the search alone.
+	// Key is the public key of the worker; empty for the coordinator's own counts.
+	Key string
+	// Admitted says that the key was admitted when the result was recorded: it votes for itself.
+	// All keys that were not are one voter together.
+	Admitted bool
+	// Sealed is the signed chunk result that this result came with; nil for a result read from a
+	// ledger.
+	Sealed *Sealed
+	// Report is the number of the signed chunk result in the ledger, from 1; 0 for none.
+	Report uint64
+}
+
+// Voter returns who stands behind the result: two results of one voter are worth as much as one.
+// It is empty for all keys that were not admitted.
+func (r *Result) Voter() string {
+	switch {
+	case r.Worker == Referee || r.Worker == Checker:
+		return r.Worker
+	case r.Admitted:
+		return r.Key
+	}
+	return ""
 }
 
 // Validate returns the first thing wrong with a result from outside.

@@ -1,0 +1,127 @@
+// Package identity holds the keys of workers, coordinators and watchers: Ed25519 keys in the
+// form of NATS, NKeys of users. A worker signs its results with its key, and may log in with the
+// same. The package does no networking.
+package identity
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Identity is a private key.
+type Identity struct {
+	pair nkeys.KeyPair
+	key  string
+}
+
+// New makes a key.
+func New() (*Identity, error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, err
+	}
+	return fromPair(pair)
+}
+
+// Parse returns the key with a seed: SU and 56 letters and digits.
+func Parse(seed []byte) (*Identity, error) {
+	pair, err := nkeys.FromSeed(bytes.TrimSpace(seed))
+	if err != nil {
+		return nil, err
+	}
+	return fromPair(pair)
+}
+
+func fromPair(pair nkeys.KeyPair) (*Identity, error) {
+	key, err := pair.PublicKey()
+	if err == nil && !nkeys.IsValidPublicUserKey(key) {
+		err = errors.New("it is no key of a user")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Identity{pair: pair, key: key}, nil
+}
+
+// Load reads a key from a file that holds its seed.
+func Load(path string) (*Identity, error) {
+	seed, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the key: %w", err)
+	}
+	id, err := Parse(seed)
+	if err != nil {
+		return nil, fmt.Errorf("the key in %s: %w: the file must hold the seed of a user, which begins with SU", path, err)
+	}
+	return id, nil
+}
+
+// LoadOrCreate reads a key from a file. It makes the key, which only its owner can read, and the
+// folder if there is none. Several processes may call it at once: all get the same key.
+func LoadOrCreate(path string) (*Identity, error) {
+	id, err := Load(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return id, err
+	}
+	if id, err = New(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("a new key: %w", err)
+	}
+	if err := id.Create(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return Load(path) // of whoever was first
+}
+
+// Create writes the seed to a new file, which only its owner can read.
+func (id *Identity) Create(path string) error {
+	seed, err := id.pair.Seed()
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
+	if err != nil {
+		return fmt.Errorf("a new key: %w", err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	_, err = file.Write(append(seed, '\n'))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Link(file.Name(), path) // fails if the file exists
+	}
+	if err != nil {
+		return fmt.Errorf("a new key: %w", err)
+	}
+	return nil
+}
+
+// Key returns the public key: U and 55 letters and digits.
+func (id *Identity) Key() string { return id.key }
+
+// Sign returns the signature of a text, 64 bytes.
+func (id *Identity) Sign(text []byte) ([]byte, error) { return id.pair.Sign(text) }
+
+// Verify returns nil if the owner of a public key has signed a text.
+func Verify(key string, text, signature []byte) error {
+	if !nkeys.IsValidPublicUserKey(key) {
+		return fmt.Errorf("%.80q is no public key of a user", key)
+	}
+	pair, err := nkeys.FromPublicKey(key)
+	if err == nil {
+		err = pair.Verify(text, signature)
+	}
+	if err != nil {
+		return fmt.Errorf("the signature is not that of key %s: %w", key, err)
+	}
+	return nil
+}
