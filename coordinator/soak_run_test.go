@@ -77,4 +77,5 @@ func (r *soakRun) expectIncomplete() {
 	if out := r.coordinator.Stdout(); out != "" || r.coordinator.Lines(`"exit":4,.*the run is incomplete`) != 1 {
 		r.t.Fatalf("an incomplete run printed %q, and has %d lines of exit 4", out, r.coordinator.Lines(`"exit":4`))
 	}
+	r.t.Logf("%s is incomplete:\n%s", r.run, r.coordinator.Log())
 }
