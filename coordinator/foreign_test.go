@@ -64,6 +64,7 @@ func TestForeignMessagesChangeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	worker.Await(`(rejected a message)`)
 	release()
 	s.coordinator.ExpectTotal(known(12))
 	if n := s.coordinator.Field("run ended", "duplicates"); n < repeated {
@@ -74,9 +75,6 @@ func TestForeignMessagesChangeNothing(t *testing.T) {
 	}
 	if n := s.coordinator.Field("run ended", "conflicts"); n != 0 {
 		t.Errorf("%d conflicts", n)
-	}
-	if worker.Lines("rejected a message") == 0 {
-		t.Error("the worker did not refuse the garbage")
 	}
 }
 

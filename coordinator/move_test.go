@@ -19,6 +19,7 @@ func TestLostServerIsReplacedByAFreshOne(t *testing.T) {
 	brake(t, join(t, s.server.url), s.run) // it can't end
 	worker := startWorker(t, s.server.url)
 	s.progress(100)
+	s.awaitAccepted(0)
 	lost := s.server
 	lost.Kill()
 	s.wipe()

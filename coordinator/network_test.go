@@ -40,8 +40,8 @@ func TestLateResultsOfADisconnectedWorkerAreDuplicates(t *testing.T) {
 	for _, c := range testkit.Sample(t, 1, workerCuts) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			const tasks, braked = 8, 1
-			s := startScene(t, "16", "--depth", "1")
+			const tasks, braked = 9, 1
+			s := startScene(t, "17", "--depth", "1")
 			release := brake(t, join(t, s.server.url), s.run)
 			proxy := startProxy(t, s.address)
 			worker := startWorker(t, proxy.url())
@@ -60,7 +60,7 @@ func TestLateResultsOfADisconnectedWorkerAreDuplicates(t *testing.T) {
 			heal()
 			s.view.eventually("the worker reports what it held", func() bool { return s.done() > before })
 			release()
-			s.coordinator.ExpectTotal(known(16))
+			s.coordinator.ExpectTotal(known(17))
 			if n := s.coordinator.Field("run ended", "duplicates"); n == 0 {
 				t.Error("the worker's late results were not counted as duplicates")
 			}

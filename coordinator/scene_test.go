@@ -3,8 +3,12 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,6 +100,22 @@ func (s *scene) accepted() uint64 {
 		s.t.Fatal(err)
 	}
 	return done
+}
+
+// awaitAccepted waits until the ledger of the active coordinator has more results than that.
+func (s *scene) awaitAccepted(before uint64) {
+	s.t.Helper()
+	last := regexp.MustCompile(`(?s).*"done":(\d+),[^\n]*"message":"progress"`)
+	testkit.Eventually(s.t, fmt.Sprintf("the ledger has more than %d results", before), func() bool {
+		s.coordinator.Signal(syscall.SIGUSR1) // asks for a line of progress
+		elapse(s.t, 50*time.Millisecond)
+		match := last.FindStringSubmatch(s.coordinator.Log())
+		if match == nil {
+			return false
+		}
+		done, err := strconv.ParseUint(match[1], 10, 64)
+		return err == nil && done > before
+	})
 }
 
 // known returns the published total of a board as coordinators print it.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ type node struct {
 	flags                []string // of its cluster
 }
 
-// startServers starts a cluster of that many servers, and waits until it has a leader.
+// startServers starts a cluster of that many servers, and waits until its leader has all others.
 func startServers(t *testing.T, n int) *servers {
 	t.Helper()
 	c := &servers{t: t}
@@ -47,7 +48,12 @@ func startServers(t *testing.T, n int) *servers {
 		node.flags = append(node.flags, "--name", node.name, "--cluster_name", "nqueens", "--routes", strings.Join(routes, ","), "-m", port)
 		c.start(node)
 	}
-	testkit.Eventually(t, "the cluster has a leader", func() bool { return c.leaders(nil)["cluster"] != "" })
+	testkit.Eventually(t, "the leader of the cluster has all others", func() bool {
+		return slices.ContainsFunc(c.nodes, func(node *node) bool {
+			cluster, _ := node.state(t.Context())
+			return cluster.isLedBy(node) && cluster.isCurrent(n-1)
+		})
+	})
 	return c
 }
 
@@ -80,17 +86,17 @@ func (i *clusterInfo) isCurrent(followers int) bool {
 	return current
 }
 
-// state returns what a server tells of the leader of the cluster and of the streams, if it is there.
-func (n *node) state(ctx context.Context) (leader string, streams []streamInfo) {
+// state returns what a server tells of the cluster and of the streams, if it is there.
+func (n *node) state(ctx context.Context) (cluster clusterInfo, streams []streamInfo) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.monitor+"/jsz?streams=1&consumers=1&accounts=1", http.NoBody)
 	if err != nil {
-		return "", nil
+		return clusterInfo{}, nil
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return "", nil
+		return clusterInfo{}, nil
 	}
 	defer func() { _ = response.Body.Close() }()
 	var page struct {
@@ -100,12 +106,12 @@ func (n *node) state(ctx context.Context) (leader string, streams []streamInfo) 
 		} `json:"account_details"`
 	}
 	if json.NewDecoder(response.Body).Decode(&page) != nil {
-		return "", nil
+		return clusterInfo{}, nil
 	}
 	for _, a := range page.Accounts {
 		streams = append(streams, a.Streams...)
 	}
-	return page.Meta.Leader, streams
+	return page.Meta, streams
 }
 
 // leaders returns the name of the server that leads each of: the cluster, the streams, the run's consumer,
@@ -116,9 +122,9 @@ func (c *servers) leaders(away *node) map[string]string {
 		if n == away {
 			continue
 		}
-		leader, streams := n.state(c.t.Context())
-		if leader != "" {
-			found["cluster"] = leader
+		cluster, streams := n.state(c.t.Context())
+		if cluster.Leader != "" {
+			found["cluster"] = cluster.Leader
 		}
 		for _, s := range streams {
 			if s.Cluster.Leader == "" {

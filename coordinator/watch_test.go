@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
 // startWatch starts a watcher.
@@ -129,7 +129,7 @@ func TestWatchContinuesWithTheNextCoordinator(t *testing.T) {
 	awaitObject(t, w)
 	s.coordinator.Kill()
 	w.Await(`(waiting for a message of its coordinator)`)
-	w.Await(`(has been silent for 1\ds: if it has died, coordinator resume ` + s.run + ` resumes the run)`)
+	w.Await(`(has been silent for \d+s: if it has died, coordinator resume ` + s.run + ` resumes the run)`)
 	s.resume()
 	w.Await(`("the run continues")`)
 	awaitObject(t, w)
@@ -140,13 +140,13 @@ func TestWatchContinuesWithTheNextCoordinator(t *testing.T) {
 	late := startWatch(t, "--nats", s.server.url)
 	late.Await(`(stopped with 0 of \d+ tasks done: coordinator resume ` + s.run + `)`)
 	s.resume()
+	if !w.AwaitEndOr("that the run continues again", func() bool { return w.Lines(`"the run continues"`) >= 2 }) {
+		t.Fatal("the watcher ended")
+	}
 	startWorker(t, s.server.url)
 	s.coordinator.ExpectTotal(known(12))
 	late.ExpectTotal(known(12))
 	w.ExpectExit(0)
-	if w.Lines(`"the run continues"`) < 2 {
-		t.Error("the watcher did not report each time that the run continues")
-	}
 }
 
 // A watcher continues when another coordinator takes the run over.
@@ -185,24 +185,22 @@ func TestWatchOnlyReads(t *testing.T) {
 	}
 	w := startWatch(t, "--nats", s.server.url)
 	w.Await(`(stopped with)`)
-	elapse(t, 3*time.Second) // it polls
-	w.Signal(syscall.SIGTERM)
-	w.ExpectExit(128 + int(syscall.SIGTERM))
-	if err := s.view.conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
 	asked := 0
-	for m, err := spy.NextMsg(time.Second); err == nil; m, err = spy.NextMsg(100 * time.Millisecond) {
-		switch {
-		case strings.HasPrefix(m.Subject, "$JS.API.STREAM.INFO.KV_nq_runs"), strings.HasPrefix(m.Subject, "$JS.API.DIRECT.GET.KV_nq_runs"):
-			asked++
-		case !strings.HasPrefix(m.Subject, "_INBOX.") && !strings.HasPrefix(m.Subject, "$JS.EVENT.ADVISORY."): // the server's
-			t.Errorf("the watcher has sent to %s: %.100q", m.Subject, m.Data)
+	read := func() {
+		t.Helper()
+		for _, m := range received(t, s.view, spy) {
+			switch {
+			case strings.HasPrefix(m.Subject, "$JS.API.STREAM.INFO.KV_nq_runs"), strings.HasPrefix(m.Subject, "$JS.API.DIRECT.GET.KV_nq_runs"):
+				asked++
+			case !strings.HasPrefix(m.Subject, "_INBOX.") && !strings.HasPrefix(m.Subject, "$JS.EVENT.ADVISORY."): // the server's
+				t.Errorf("the watcher has sent to %s: %.100q", m.Subject, m.Data)
+			}
 		}
 	}
-	if asked < 4 {
-		t.Errorf("the watcher has asked the server %d times: this test does not see its requests", asked)
-	}
+	testkit.Eventually(t, "the watcher has asked the server some times", func() bool { read(); return asked >= 4 })
+	w.Signal(syscall.SIGTERM)
+	w.ExpectExit(128 + int(syscall.SIGTERM))
+	read()
 	if after := s.view.everything(); after != before {
 		t.Errorf("the server had\n%s\nand now has\n%s", before, after)
 	}
