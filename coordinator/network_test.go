@@ -50,12 +50,12 @@ func TestLateResultsOfADisconnectedWorkerAreDuplicates(t *testing.T) {
 			if done := s.done(); done >= tasks-braked {
 				t.Fatal("the run was too fast for the worker to be disconnected in the middle")
 			}
+			worker.Await("can't store (results)") // a search that goes on when others have counted its task is dropped
 			startWorker(t, s.server.url, "--kernel", "auto")
 			s.view.eventually("the worker's leases have lapsed and all its tasks are done", func() bool {
 				waiting, held := s.view.tasks()
 				return waiting == 0 && held == braked && s.done() >= tasks-braked
 			})
-			worker.Await("can't store (results)") // a search that goes on when it can be heard is dropped
 			before := s.done()
 			heal()
 			s.view.eventually("the worker reports what it held", func() bool { return s.done() > before })

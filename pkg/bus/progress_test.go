@@ -152,6 +152,9 @@ func TestReadingTheRegistryChangesNothing(t *testing.T) {
 	if after := streamStates(t, js); after != before {
 		t.Errorf("the streams were\n%s\nand are\n%s", before, after)
 	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
 	for m, err := spy.NextMsg(time.Second); err == nil; m, err = spy.NextMsg(100 * time.Millisecond) {
 		requests = append(requests, m.Subject)
 	}
