@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -41,6 +42,9 @@ the published total. Then recount a sample of the tasks in a random order, each 
 fastest kernel other than the one that counted it: --sample says how many, --for how long;
 with both, whichever ends first. A run of up to 16 queens is also recounted as a whole: by
 another symmetry, or with placed queens as its mirror image.
+
+It also says what stands behind the total: the published one, or the workers whose counts
+agree. Tasks that verify counts again add nothing to that.
 
 Ctrl-C ends the recount and prints what has been verified until then.`,
 		Example: `  coordinator verify n14-20261120-153012-ab12
@@ -124,6 +128,8 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	if v.Verified || stopped {
 		v.Total = (*report.Decimal)(found.Total)
 	}
+	confirmation := audit.Confirmation(l, (*big.Int)(v.Total))
+	v.Confirmed = report.NewConfirmed(&confirmation, v.Total != nil)
 	return errors.Join(v.Write(stdout, o.json), withHint(err))
 }
 

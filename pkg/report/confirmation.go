@@ -75,6 +75,14 @@ func (c *Confirmed) disagreements() string {
 	return humanize.Plural(int(min(c.By.Disagreements, 1<<53)), "disagreement")
 }
 
+// WarnUnconfirmed logs that nothing but one count of each task stands behind the total of a run, if
+// that is so.
+func (c *Confirmed) WarnUnconfirmed(log zerolog.Logger, name string) {
+	if c.Level == run.None {
+		log.Warn().Str("run", name).Msg("the total is not independently confirmed: coordinator verify " + name + " --sample 100% counts every task again")
+	}
+}
+
 // row is the row of a table with a total.
 func (c *Confirmed) row() []string { return []string{"confirmed", string(c.Level), c.Phrase()} }
 

@@ -28,6 +28,7 @@ type Verification struct {
 	Stopped   bool            `json:"stopped"`         // by a signal, during the recount
 	Whole     string          `json:"whole,omitempty"` // the symmetry by which the whole run was recounted, or how else
 	Seconds   float64         `json:"seconds"`
+	Confirmed                 // by the workers that counted: the recount adds nothing to it
 }
 
 // Write writes the verification as lines of text, or as a JSON object. Text says only that
@@ -51,6 +52,7 @@ func (v *Verification) Write(w io.Writer, asJSON bool) error {
 		fmt.Sprintf("run %s: %d of %d tasks, all checksums are right, all tasks match the manifest", v.Run, v.Done, v.Tasks),
 		fmt.Sprintf("sum by task and by class: %s", v.Total),
 		fmt.Sprintf("published total: %s", v.Known),
+		v.sentence(),
 		v.recountLine(),
 	}
 	if len(v.Placed) > 0 {
