@@ -36,7 +36,7 @@ func (c *Confirmation) Level() Level {
 	switch {
 	case c.Published:
 		return Published
-	case c.Redundancy >= 2:
+	case c.Redundancy >= 2 && c.Tasks > 0:
 		return Redundant
 	case c.Checked > 0:
 		return Sampled

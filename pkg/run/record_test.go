@@ -36,6 +36,7 @@ func TestLevel(t *testing.T) {
 		{run.Confirmation{Redundancy: 2, Tasks: 9, Checked: 9}, run.Redundant},
 		{run.Confirmation{Redundancy: 1, Tasks: 9, Checked: 1}, run.Sampled},
 		{run.Confirmation{Redundancy: 1, Tasks: 9}, run.None},
+		{run.Confirmation{Redundancy: 2}, run.None}, // of a run without tasks
 		{run.Confirmation{}, run.None},
 	} {
 		if got := c.of.Level(); got != c.want {
