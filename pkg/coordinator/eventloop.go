@@ -100,7 +100,7 @@ func (c *Coordinator) receive(batch []delivery) error {
 		}
 		c.collector.lastRead = d.position
 		for k := range d.result.Counts {
-			results = append(results, taskDelivery{d.result.Result(k, 0), d.result.Chunk})
+			results = append(results, taskDelivery{d.result.Result(k, 0), d.result.Chunk, d.result.Manifest != c.collector.manifest.Hash})
 		}
 	}
 	if err := c.record(results); err != nil {

@@ -20,6 +20,8 @@ type delivery struct {
 type taskDelivery struct {
 	result queens.Result // its attempt is not known yet
 	chunk  uint64
+	// foreign says that the worker has signed that it counted for another manifest.
+	foreign bool
 }
 
 // maxPending bounds the pending results. Those beyond it are dropped, and their tasks
