@@ -75,7 +75,11 @@ A ledger under --data keeps what is counted. Starting an interrupted count again
 it, unless --new asks for a new run.
 
 With --place, only the solutions with queens on those squares are counted. Such a count
-uses no symmetry, and there is no published total to compare it with.`,
+uses no symmetry, and there is no published total to compare it with.
+
+The summary, the log and --json say what stands behind the total: "published" (it is the
+published total), "redundant" (at least two keys agree on each task), "sampled" (they agree
+on some of the tasks) or "none" (each task was counted once).`,
 		Example: `  coordinator count 16
   coordinator count 15 --json
   coordinator count 16 --place 0,3 --place 5,7

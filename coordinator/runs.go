@@ -28,7 +28,8 @@ func runsCommand(app *cli.App) *cobra.Command {
 		Short:      "List the runs on this machine, and those on a server",
 		Long: `List the runs whose ledgers are under --data, the newest first, and with --nats also the
 runs on that server. An "interrupted" run has lost its coordinator: coordinator resume
-continues it. A line below an active run says with which others it shares its workers.`,
+continues it. A line below an active run says with which others it shares its workers.
+CONFIRMED says what stands behind the total of a complete run, as count does.`,
 		Example: `  coordinator runs
   coordinator runs --nats nats://127.0.0.1:4222 --json`,
 		Args: cli.NoArguments,
@@ -69,6 +70,9 @@ func localRuns(log zerolog.Logger, store *runstore.Store) ([]report.ListedRun, e
 			Run: i.Run, N: i.N, Symmetry: i.Symmetry, Placed: i.Placed, State: i.Status(),
 			Done: i.Done, Tasks: i.Tasks, Created: i.Created, Ledger: store.Folder(i.Run),
 		}
+		if i.Err == nil && i.State == run.Complete {
+			r.Confirmed = new(report.NewConfirmed(&i.Confirmation, true))
+		}
 		switch {
 		case i.Err != nil:
 			log.Warn().Err(i.Err).Str("run", i.Run).Msg("the run's ledger can't be read")
@@ -107,10 +111,14 @@ func serverRuns(ctx context.Context, log zerolog.Logger, url string) ([]report.L
 		if state != string(run.Running) {
 			bound = ""
 		}
+		var confirmed *report.Confirmed
+		if r.State == run.Complete {
+			confirmed = new(report.NewConfirmed(&r.Confirmation, true))
+		}
 		runs = append(runs, report.ListedRun{
 			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: state,
 			Done: r.Done, Tasks: r.Manifest.Tasks, Created: r.Created, Server: b.Server(), Owner: r.Owner,
-			Bound: bound, Sharing: otherActive(records, i),
+			Bound: bound, Sharing: otherActive(records, i), Confirmed: confirmed,
 		})
 	}
 	return runs, nil

@@ -112,8 +112,8 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, s *session.Session
 	case u.unresponsive, result.End == report.Complete && showTable(app, &result):
 	case result.Count != nil:
 		result.Log(app.Log)
-	case result.Unique != nil:
-		app.Log.Info().Stringer("unique", result.Unique).Msg("fundamental solutions")
+	case result.Total != nil:
+		result.LogTotal(app.Log)
 	}
 	if result.Count != nil && result.Count.Resumable {
 		app.Log.Info().Str("run", result.Run).Msg("to resume the run: coordinator resume " + result.Run)

@@ -56,7 +56,7 @@ func TestCountOnATerminalHasADisplayAndATable(t *testing.T) {
 			if strings.Contains(strings.ReplaceAll(text, "no workers yet", ""), "no workers") || strings.Contains(text, "1 worker ·") != c.displays {
 				t.Errorf("the worker is not shown: %q", text)
 			}
-			if table := strings.Contains(text, "is the published total"); table != c.displays || strings.Contains(text, "run ended") == c.displays {
+			if table := strings.Contains(text, "the published total"); table != c.displays || strings.Contains(text, "run ended") == c.displays {
 				t.Errorf("a table is there: %v, want %v; shown is %q", table, c.displays, text)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -35,12 +36,16 @@ func verifyCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
 		Short: "Audit a run's ledger, and recount a sample of its tasks",
-		Long: `Read the whole ledger of a run and check the checksum of every record, that no task is
-missing, that the tasks match the manifest, that the sums by task and by class agree, and
-the published total. Then recount a sample of the tasks in a random order, each with the
-fastest kernel other than the one that counted it: --sample says how many, --for how long;
-with both, whichever ends first. A run of up to 16 queens is also recounted as a whole: by
-another symmetry, or with placed queens as its mirror image.
+		Long: `Read the whole ledger of a run and check the checksum of every record, that workers signed
+the counts they reported, that no task is missing, that the tasks match the manifest, that
+the sums by task and by class agree, and the published total. Then recount a sample of the
+tasks in a random order, each with the fastest kernel other than the one that counted it:
+--sample says how many, --for how long; with both, whichever ends first. A run of up to 16
+queens is also recounted as a whole: by another symmetry, or with placed queens as its
+mirror image.
+
+It also says what stands behind the total: the published one, or the workers whose counts
+agree. Tasks that verify counts again add nothing to that.
 
 Ctrl-C ends the recount and prints what has been verified until then.`,
 		Example: `  coordinator verify n14-20261120-153012-ab12
@@ -118,12 +123,15 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	v := report.Verification{
 		Run: name, N: m.N, Placed: m.Placed, Verified: err == nil, Stopped: stopped,
 		Known: report.Comparison(audit.CompareKnown(l, found.Total, err)), Done: l.Len(), Tasks: m.Tasks,
+		Reports: found.Signed.Reports, Signed: found.Signed.Results,
 		Recounted: found.Recounted.Tasks, Share: found.Recounted.Share, Kernels: found.Recounted.Kernels, Seed: o.seed,
 		Whole: found.RecountedBy, Seconds: time.Since(start).Seconds(),
 	}
 	if v.Verified || stopped {
 		v.Total = (*report.Decimal)(found.Total)
 	}
+	confirmation := audit.Confirmation(l, (*big.Int)(v.Total))
+	v.Confirmed = report.NewConfirmed(&confirmation, v.Total != nil)
 	return errors.Join(v.Write(stdout, o.json), withHint(err))
 }
 

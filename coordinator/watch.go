@@ -46,7 +46,8 @@ beforehand, if any), state ("running", "stopped", "complete", "contradicted" or
 (solutions a second), elapsed_s, eta_least_s and eta_most_s (absent while unknown),
 workers, threads, repeated (tasks published again), conflicts, crew (for each worker
 name, kernel, threads, rate, held tasks, oldest_s: how long it has held the oldest of
-them), and total (text, or null unless the run is complete).`,
+them), total (text, or null unless the run is complete), and once the run is complete
+confirmed and confirmed_by: what stands behind the total, as count says it.`,
 		Example: `  coordinator watch
   coordinator watch --nats nats://127.0.0.1:4222
   coordinator watch n15-20261120-170938-7274 --nats nats://127.0.0.1:4222 --json`,
@@ -90,8 +91,12 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 	case err != nil || o.json:
 		return ignoreEPIPE(v.withHint(err))
 	}
-	if tty := app.TTY(); tty != nil && !v.unresponsive {
+	switch tty := app.TTY(); {
+	case v.unresponsive:
+	case tty != nil:
 		_ = report.WriteProgressTable(tty, &last, cli.Colors()) // fails if the terminal was closed
+	default:
+		report.LogEnd(app.Log, &last)
 	}
 	_, err = fmt.Fprintln(stdout, last.Total)
 	return err

@@ -42,7 +42,7 @@ func TestWrongCountsAreNoTotal(t *testing.T) {
 	more := inOne(func(n uint64) []uint64 { return []uint64{n + 1} })
 	tooMuch := inOne(func(n uint64) []uint64 { return []uint64{n + 1000} })
 	nothing := func(queens.Task, func() uint64) []uint64 { return []uint64{0} }
-	const mismatch = `^{"n":8,"total":null,"known":"mismatch","run":"[^"]*","symmetry":"mirror","tasks":21,"seconds":[0-9.]+,"workers":1}\n$`
+	const mismatch = `^{"n":8,"total":null,"known":"mismatch","run":"[^"]*","symmetry":"mirror","tasks":21,"seconds":[0-9.]+,"workers":1,"confirmed":"none","confirmed_by":{.*}}\n$`
 	for _, c := range testkit.Sample(t, 3, []struct {
 		name   string
 		answer answer

@@ -107,6 +107,16 @@ func recountAll(ctx context.Context, l *ledger.Ledger, total *big.Int, s *Sample
 	return RecountAll(ctx, &m, total, s.kernel(&first, m.N), s.Threads)
 }
 
+// Confirmation returns what stands behind a total that the ledger adds up to, or behind its counts
+// if the total is nil.
+func Confirmation(l *ledger.Ledger, total *big.Int) run.Confirmation {
+	m := l.Header().Manifest
+	known := m.KnownTotal()
+	c := l.Confirmation()
+	c.Published = total != nil && known != nil && total.Cmp(known) == 0
+	return c
+}
+
 // CompareKnown returns how a run compares with the published total: "match", "mismatch", or
 // "none" if there is nothing to compare. ended is the error with which the run ended. A
 // contradicted run without a total is a mismatch if its counts can't add up to the published

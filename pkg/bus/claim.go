@@ -73,6 +73,11 @@ func (c *Claim) Epoch() uint64 { return c.stored.Epoch }
 // SetBound has the next [Claim.Renew] of a running run store what bounds it.
 func (c *Claim) SetBound(b run.Bound) { c.stored.Bound = b }
 
+// SetConfirmation has the next [Claim.Renew] of a complete run store what stands behind its total.
+func (c *Claim) SetConfirmation(confirmation run.Confirmation) {
+	c.stored.Confirmation = confirmation
+}
+
 // Renew updates the record with the run's state and its number of done tasks. If the run
 // is no longer this coordinator's, the error wraps [ErrTakenOver] and names the new owner,
 // or wraps [ErrCancelled]. After any other error, such as of the network, the claim still
@@ -81,6 +86,9 @@ func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 	c.stored.State, c.stored.Done = state, done
 	if state != run.Running {
 		c.stored.Bound = ""
+	}
+	if state != run.Complete {
+		c.stored.Confirmation = run.Confirmation{}
 	}
 	for {
 		stored, err := c.registry.put(ctx, c.stored)

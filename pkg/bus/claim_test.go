@@ -228,6 +228,21 @@ func TestRecordOfABound(t *testing.T) {
 	}
 }
 
+// A record says what stands behind the total of a complete run.
+func TestRecordOfAConfirmation(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	c := claim(t, s.bus, record("n8-a"))
+	confirmation := run.Confirmation{Redundancy: 2, Tasks: 1, Checked: 1, Disagreements: 1}
+	for state, want := range map[run.State]run.Confirmation{run.Stopped: {}, run.Complete: confirmation} {
+		c.SetConfirmation(confirmation)
+		if err := c.Renew(t.Context(), state, 1); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "confirmation", readRecord(t, s.other, time.Time{}).Confirmation, want)
+	}
+}
+
 // An unreachable server does not end a claim.
 func TestClaimSurvivesAServerRestart(t *testing.T) {
 	t.Parallel()

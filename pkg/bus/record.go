@@ -64,6 +64,9 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 	if err := s.Bound.Validate(); err != nil {
 		return nil, fmt.Errorf("it has %w", err)
 	}
+	if err := s.ValidateConfirmation(); err != nil {
+		return nil, fmt.Errorf("it has %w", err)
+	}
 	if err := run.ValidateEpoch(s.Epoch); err != nil {
 		return nil, fmt.Errorf("it has %w", err)
 	}

@@ -8,32 +8,32 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
 // progressJSON is the JSON object of a snapshot.
 type progressJSON struct {
-	Run       string       `json:"run"`
-	N         int          `json:"n"`
-	Placed    int          `json:"placed,omitempty"` // queens beforehand
-	State     run.State    `json:"state"`
-	Percent   float64      `json:"percent"` // of the estimated work
-	Done      uint64       `json:"done"`
-	Tasks     uint64       `json:"tasks"`
-	Solutions *Decimal     `json:"solutions"`
-	Rate      float64      `json:"rate"` // solutions per second
-	Elapsed   float64      `json:"elapsed_s"`
-	ETALeast  *float64     `json:"eta_least_s,omitempty"` // absent while unknown
-	ETAMost   *float64     `json:"eta_most_s,omitempty"`
-	Workers   int          `json:"workers"`
-	Threads   int          `json:"threads"`
-	Repeated  uint64       `json:"repeated"`
-	Conflicts int          `json:"conflicts"`
-	Bound     run.Bound    `json:"bound,omitempty"`   // absent while unknown
-	Sharing   []string     `json:"sharing,omitempty"` // other runs that share the workers
-	Crew      []workerJSON `json:"crew"`
-	Total     *Decimal     `json:"total"` // null unless the run is complete
+	Run        string       `json:"run"`
+	N          int          `json:"n"`
+	Placed     int          `json:"placed,omitempty"` // queens beforehand
+	State      run.State    `json:"state"`
+	Percent    float64      `json:"percent"` // of the estimated work
+	Done       uint64       `json:"done"`
+	Tasks      uint64       `json:"tasks"`
+	Solutions  *Decimal     `json:"solutions"`
+	Rate       float64      `json:"rate"` // solutions per second
+	Elapsed    float64      `json:"elapsed_s"`
+	ETALeast   *float64     `json:"eta_least_s,omitempty"` // absent while unknown
+	ETAMost    *float64     `json:"eta_most_s,omitempty"`
+	Workers    int          `json:"workers"`
+	Threads    int          `json:"threads"`
+	Repeated   uint64       `json:"repeated"`
+	Conflicts  int          `json:"conflicts"`
+	Bound      run.Bound    `json:"bound,omitempty"`   // absent while unknown
+	Sharing    []string     `json:"sharing,omitempty"` // other runs that share the workers
+	Crew       []workerJSON `json:"crew"`
+	Total      *Decimal     `json:"total"` // null unless the run is complete
+	*Confirmed              // nil without a total
 }
 
 type workerJSON struct {
@@ -57,6 +57,9 @@ func WriteProgress(w io.Writer, p *run.Progress) error {
 	if p.State == run.Running {
 		object.Bound = p.Bound
 	}
+	if p.Total != nil {
+		object.Confirmed = new(NewConfirmed(&p.Confirmation, true))
+	}
 	if p.ETA != (run.Range{}) {
 		least, most := p.ETA.Min.Seconds(), p.ETA.Max.Seconds()
 		object.ETALeast, object.ETAMost = &least, &most
@@ -72,16 +75,22 @@ func WriteProgress(w io.Writer, p *run.Progress) error {
 
 // WriteProgressTable writes the last snapshot of a complete run as a table.
 func WriteProgressTable(w io.Writer, p *run.Progress, color bool) error {
-	known := Unpublished
-	if _, published := queens.KnownTotal(p.N); published && p.Placed == 0 {
-		known = Match // a mismatch would not be complete
-	}
-	rows := [][]string{totalRow(p.Total, known)}
+	confirmed := NewConfirmed(&p.Confirmation, true)
+	rows := [][]string{totalRow(p.Total), confirmed.row()}
 	if p.Placed > 0 {
 		rows = append(rows, []string{"placed", fmt.Sprint(p.Placed), "beforehand; coordinator runs says where"})
 	}
 	elapsed := []string{"time", humanize.Duration(p.Elapsed), "of its last coordinator"}
 	return writeTable(w, append(rows, elapsed, tasksRow(p), runRow(p.Run)), color)
+}
+
+// LogEnd logs the total of the last snapshot of a complete run.
+func LogEnd(log zerolog.Logger, p *run.Progress) {
+	confirmed := NewConfirmed(&p.Confirmation, true)
+	event := log.Info().Str("run", p.Run).Str("total", p.Total.String())
+	confirmed.log(event)
+	event.Msg("the run is complete")
+	confirmed.WarnUnconfirmed(log, p.Run)
 }
 
 // LogProgress logs a snapshot.

@@ -54,6 +54,7 @@ func placedResult() *Result {
 		N: 8, Total: (*Decimal)(big.NewInt(1234)), Known: Unpublished, Run: "n8-a", Symmetry: queens.None,
 		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}, Tasks: 5, Seconds: 1.5, Workers: 2,
 		End: Complete, CoreTime: time.Minute,
+		Confirmed: NewConfirmed(&run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Disagreements: 1}, true),
 		Count: &Count{
 			Progress: run.Progress{Done: 5, Tasks: 5, WorkDone: 1, Solutions: big.NewInt(1234), Elapsed: 2 * time.Second, Republished: 3},
 			Rate:     617, Resumed: 2, Refused: 1,
@@ -65,20 +66,21 @@ func TestResult(t *testing.T) {
 	r := placedResult()
 	for asJSON, want := range map[bool]string{
 		false: "1234\n",
-		true:  `{"n":8,"total":"1234","known":"none","run":"n8-a","symmetry":"none","placed":[[0,3],[3,7]],"tasks":5,"seconds":1.5,"workers":2}` + "\n",
+		true: `{"n":8,"total":"1234","known":"none","run":"n8-a","symmetry":"none","placed":[[0,3],[3,7]],"tasks":5,"seconds":1.5,"workers":2,` +
+			`"confirmed":"sampled","confirmed_by":{"keys":1,"share":0.2,"checked":1,"disagreements":1}}` + "\n",
 	} {
 		if got := written(t, func(b *strings.Builder) error { return r.Write(b, asJSON) }); got != want {
 			t.Errorf("JSON %v: %s, want %s", asJSON, got, want)
 		}
 	}
-	table := `solutions 1,234 no published total to compare it with placed 2 beforehand, on 0,3 3,7 time 2s since it was resumed with 2 tasks done ` +
+	table := `solutions 1,234 confirmed sampled 20.0% of the tasks, 1 disagreement placed 2 beforehand, on 0,3 3,7 time 2s since it was resumed with 2 tasks done ` +
 		`rate 617 /s solutions core time 1m 0.0167 core-hours workers 2 that counted tasks 5 3 repeated, 0 in conflict run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != table {
 		t.Errorf("table %q, want %q", got, table)
 	}
 	line := `{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"percent":100,"solutions":"1234",` +
 		`"elapsed":"2s","elapsed_s":2,"core_time":"1m","core_time_s":60,"rate":617,"workers":2,"repeated":3,"conflicts":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
-		`"total":"1234","known":"none","message":"run ended"}` + "\n"
+		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"share":0.2,"checked":1,"disagreements":1,"message":"run ended"}` + "\n"
 	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); got != line {
 		t.Errorf("log %s, want %s", got, line)
 	}
@@ -87,8 +89,9 @@ func TestResult(t *testing.T) {
 // Of a run that was finished before, the table has only what its ledger tells.
 func TestResultOfAFinishedRun(t *testing.T) {
 	r := placedResult()
+	r.Confirmed = NewConfirmed(&run.Confirmation{Published: true}, true)
 	r.N, r.Known, r.Placed, r.Unique, r.Count = 10, Match, nil, (*Decimal)(big.NewInt(92)), nil
-	want := `solutions 1,234 is the published total (OEIS A000170) fundamental 92 up to rotation and reflection ` +
+	want := `solutions 1,234 confirmed published the published total (OEIS A000170) fundamental 92 up to rotation and reflection ` +
 		`core time 1m 0.0167 core-hours workers 2 that counted tasks 5 run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != want {
 		t.Errorf("table %q, want %q", got, want)
@@ -165,17 +168,17 @@ func TestRuns(t *testing.T) {
 	runs := []ListedRun{
 		{Run: "a", N: 8, State: "running", Done: 99999, Tasks: 100000, Ledger: "/runs/a", Workers: 12, Sharing: []string{"d", "e", "f"}},
 		{Run: "d", N: 8, State: "running", Done: 1, Tasks: 2, Server: "s", Sharing: []string{"a"}},
-		{Run: "b", N: 3, State: "complete", Ledger: "/runs/b"},
+		{Run: "b", N: 3, State: "complete", Ledger: "/runs/b", Confirmed: new(NewConfirmed(&run.Confirmation{Published: true}, true))},
 		{Run: "c", State: "unreadable", Ledger: "/runs/c"},
 	}
 	want := "" +
-		"RUN  STATE       DONE   TASKS   %     AGE  WHERE\n" +
-		"a    running     99999  100000  99.9  ?    /runs/a\n" +
+		"RUN  STATE       DONE   TASKS   %     AGE  CONFIRMED  WHERE\n" +
+		"a    running     99999  100000  99.9  ?    -          /runs/a\n" +
 		"  sharing 12 workers with d and 2 more\n" +
-		"d    running     1      2       50.0  ?    s\n" +
+		"d    running     1      2       50.0  ?    -          s\n" +
 		"  sharing workers with a\n" +
-		"b    complete    0      0       100   ?    /runs/b\n" +
-		"c    unreadable  ?      ?       ?     ?    /runs/c\n"
+		"b    complete    0      0       100   ?    published  /runs/b\n" +
+		"c    unreadable  ?      ?       ?     ?    -          /runs/c\n"
 	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs, false) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -26,6 +26,7 @@ type Result struct {
 	Tasks    uint64          `json:"tasks"`
 	Seconds  float64         `json:"seconds"` // time of the command so far
 	Workers  int             `json:"workers"` // that counted, also for earlier coordinators
+	Confirmed
 
 	End      End           `json:"-"`
 	CoreTime time.Duration `json:"-"` // of all accepted searches, also for earlier coordinators
@@ -70,7 +71,7 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 
 // WriteTable writes a result with a total as a table.
 func (r *Result) WriteTable(w io.Writer, color bool) error {
-	rows := [][]string{totalRow((*big.Int)(r.Total), r.Known)}
+	rows := [][]string{totalRow((*big.Int)(r.Total)), r.row()}
 	if len(r.Placed) > 0 {
 		rows = append(rows, []string{"placed", fmt.Sprint(len(r.Placed)), "beforehand, on " + humanize.Squares(r.Placed)})
 	}
@@ -101,13 +102,7 @@ func (r *Result) WriteTable(w io.Writer, color bool) error {
 	), color)
 }
 
-func totalRow(total *big.Int, known Comparison) []string {
-	remark := map[Comparison]string{
-		Match:       "is the published total (OEIS A000170)",
-		Unpublished: "no published total to compare it with",
-	}
-	return []string{"solutions", humanize.Big(total), remark[known]}
-}
+func totalRow(total *big.Int) []string { return []string{"solutions", humanize.Big(total), ""} }
 
 func tasksRow(p *run.Progress) []string {
 	return []string{"tasks", fmt.Sprint(p.Tasks), fmt.Sprintf("%d repeated, %d in conflict", p.Republished, p.Conflicts)}
@@ -130,12 +125,29 @@ func (r *Result) Log(log zerolog.Logger) {
 	logCount(event, "duplicates", c.Duplicates)
 	logCount(event, "refused", c.Refused)
 	if r.Total != nil {
-		event.Str("total", r.Total.String()).Str("known", string(r.Known))
+		r.logTotal(event)
 	}
+	event.Msg("run ended")
+	if r.Total != nil {
+		r.WarnUnconfirmed(log, r.Run)
+	}
+}
+
+// LogTotal logs the total of a run that was finished before.
+func (r *Result) LogTotal(log zerolog.Logger) {
+	event := log.Info().Str("run", r.Run)
+	r.logTotal(event)
+	event.Msg("the run is complete")
+	r.WarnUnconfirmed(log, r.Run)
+}
+
+// logTotal adds to an event the total and what stands behind it.
+func (r *Result) logTotal(event *zerolog.Event) {
+	event.Str("total", r.Total.String()).Str("known", string(r.Known))
 	if r.Unique != nil {
 		event.Str("unique", r.Unique.String())
 	}
-	event.Msg("run ended")
+	r.log(event)
 }
 
 // logCount adds a number to an event unless it is 0.

@@ -14,20 +14,21 @@ import (
 
 // ListedRun is a run in a list.
 type ListedRun struct {
-	Run      string          `json:"run"`
-	N        int             `json:"n,omitempty"` // 0 if the run can't be read
-	Symmetry queens.Symmetry `json:"symmetry,omitempty"`
-	Placed   []queens.Square `json:"placed,omitempty"` // each [row,column]
-	State    string          `json:"state"`
-	Done     uint64          `json:"done"`
-	Tasks    uint64          `json:"tasks"`
-	Created  time.Time       `json:"created,omitzero"`
-	Ledger   string          `json:"ledger,omitempty"`  // its folder, if it is on this machine
-	Server   string          `json:"server,omitempty"`  // that has a record of the run or serves it
-	Owner    string          `json:"owner,omitempty"`   // the coordinator of an active run
-	Bound    run.Bound       `json:"bound,omitempty"`   // what bounds an active run, if it is known
-	Workers  int             `json:"workers,omitempty"` // 0 where they are not known
-	Sharing  []string        `json:"sharing,omitempty"` // other runs that use the same workers
+	Run        string          `json:"run"`
+	N          int             `json:"n,omitempty"` // 0 if the run can't be read
+	Symmetry   queens.Symmetry `json:"symmetry,omitempty"`
+	Placed     []queens.Square `json:"placed,omitempty"` // each [row,column]
+	State      string          `json:"state"`
+	Done       uint64          `json:"done"`
+	Tasks      uint64          `json:"tasks"`
+	Created    time.Time       `json:"created,omitzero"`
+	Ledger     string          `json:"ledger,omitempty"`  // its folder, if it is on this machine
+	Server     string          `json:"server,omitempty"`  // that has a record of the run or serves it
+	Owner      string          `json:"owner,omitempty"`   // the coordinator of an active run
+	Bound      run.Bound       `json:"bound,omitempty"`   // what bounds an active run, if it is known
+	Workers    int             `json:"workers,omitempty"` // 0 where they are not known
+	Sharing    []string        `json:"sharing,omitempty"` // other runs that use the same workers
+	*Confirmed                 // nil unless the run is complete
 }
 
 // WriteRuns writes runs as a table, or as JSON objects, one a line.
@@ -38,7 +39,7 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	rows := [][]string{{"RUN", "STATE", "DONE", "TASKS", "%", "AGE", "WHERE"}}
+	rows := [][]string{{"RUN", "STATE", "DONE", "TASKS", "%", "AGE", "CONFIRMED", "WHERE"}}
 	for _, r := range runs {
 		done, tasks, percent, age := "?", "?", "?", "?"
 		if r.N > 0 {
@@ -50,7 +51,11 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 		if !r.Created.IsZero() {
 			age = humanize.Clock(time.Since(r.Created))
 		}
-		rows = append(rows, []string{r.Run, r.State, done, tasks, percent, age, r.location()})
+		confirmed := "-"
+		if r.Confirmed != nil {
+			confirmed = string(r.Level)
+		}
+		rows = append(rows, []string{r.Run, r.State, done, tasks, percent, age, confirmed, r.location()})
 	}
 	var table strings.Builder
 	_ = writeTable(&table, rows, false) // a Builder returns no error

@@ -21,6 +21,8 @@ type Verification struct {
 	Known     Comparison      `json:"known"`
 	Done      uint64          `json:"done"`
 	Tasks     uint64          `json:"tasks"`
+	Reports   uint64          `json:"reports"` // whose signatures are right: each is of some tasks of a worker
+	Signed    uint64          `json:"signed"`  // counts that say what these reports say
 	Recounted uint64          `json:"recounted"`
 	Share     float64         `json:"share"`           // of the tasks recounted in the run's estimated work
 	Seed      uint64          `json:"seed,string"`     // of the sample
@@ -28,6 +30,7 @@ type Verification struct {
 	Stopped   bool            `json:"stopped"`         // by a signal, during the recount
 	Whole     string          `json:"whole,omitempty"` // the symmetry by which the whole run was recounted, or how else
 	Seconds   float64         `json:"seconds"`
+	Confirmed                 // by the workers that counted: the recount adds nothing to it
 }
 
 // Write writes the verification as lines of text, or as a JSON object. Text says only that
@@ -49,8 +52,10 @@ func (v *Verification) Write(w io.Writer, asJSON bool) error {
 	}
 	lines := []string{
 		fmt.Sprintf("run %s: %d of %d tasks, all checksums are right, all tasks match the manifest", v.Run, v.Done, v.Tasks),
+		fmt.Sprintf("signatures: %s with %s, all are right", humanize.Plural(v.Reports, "report"), humanize.Plural(v.Signed, "count")),
 		fmt.Sprintf("sum by task and by class: %s", v.Total),
 		fmt.Sprintf("published total: %s", v.Known),
+		v.sentence(),
 		v.recountLine(),
 	}
 	if len(v.Placed) > 0 {

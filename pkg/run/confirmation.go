@@ -8,15 +8,16 @@ import (
 // Confirmation says what stands behind a total.
 type Confirmation struct {
 	// Published says that the total is the published one.
-	Published bool
+	Published bool `json:"published"`
 	// Redundancy is the least number of voters that agree on a task, over all tasks; a task that
 	// the coordinator's reference kernel counted does not lower it. 0 while tasks are missing.
-	Redundancy int
+	Redundancy int `json:"redundancy"`
 	// Tasks is the number of tasks with an accepted count, Checked of those on which at least two
 	// voters agree.
-	Tasks, Checked uint64
+	Tasks   uint64 `json:"tasks"`
+	Checked uint64 `json:"checked"`
 	// Disagreements is the number of tasks whose counts contradicted each other.
-	Disagreements uint64
+	Disagreements uint64 `json:"disagreements"`
 }
 
 // Level is how sure a total is, in a word.
@@ -35,7 +36,7 @@ func (c *Confirmation) Level() Level {
 	switch {
 	case c.Published:
 		return Published
-	case c.Redundancy >= 2:
+	case c.Redundancy >= 2 && c.Tasks > 0:
 		return Redundant
 	case c.Checked > 0:
 		return Sampled
@@ -43,7 +44,7 @@ func (c *Confirmation) Level() Level {
 	return None
 }
 
-// Share returns the share of the tasks that are checked, 0 to 1.
+// Share returns the share of the tasks with an accepted count that are checked, 0 to 1.
 func (c *Confirmation) Share() float64 {
 	if c.Tasks == 0 {
 		return 0

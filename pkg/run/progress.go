@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -18,6 +19,8 @@ type Progress struct {
 	Placed   int // Queens placed beforehand.
 	State    State
 	Total    *big.Int // nil unless State is Complete.
+	// Confirmation says what stands behind the total; it is zero without one.
+	Confirmation Confirmation
 
 	Done, Tasks uint64
 	WorkDone    float64  // Share of the estimated work that is done, 0 to 1.
@@ -67,7 +70,7 @@ func (s *Progress) Validate() error {
 	if err := queens.ValidateRun(s.Run); err != nil {
 		return err
 	}
-	err := cmp.Or(s.check(), s.Bound.Validate())
+	err := cmp.Or(s.check(), s.checkConfirmation(), s.Bound.Validate())
 	for i := 0; err == nil && i < len(s.SharedWith); i++ {
 		err = queens.ValidateRun(s.SharedWith[i])
 	}
@@ -113,6 +116,26 @@ func (s *Progress) check() error {
 		return fmt.Errorf("a list of %d workers, more than %d", len(s.Workers), MaxWorkers)
 	}
 	return nil
+}
+
+// checkConfirmation returns the first thing wrong with what stands behind the total.
+func (s *Progress) checkConfirmation() error {
+	c := &s.Confirmation
+	switch {
+	case s.Total == nil && *c != Confirmation{}:
+		return errors.New("a confirmation without a total")
+	case c.Tasks > s.Tasks:
+		return fmt.Errorf("counts of %d tasks of %d", c.Tasks, s.Tasks)
+	case c.Published && !s.isPublished():
+		return errors.New("a total that is not the published one, although it says so")
+	}
+	return c.Validate()
+}
+
+// isPublished reports whether the total is the published one.
+func (s *Progress) isPublished() bool {
+	known, ok := queens.KnownTotal(s.N)
+	return ok && s.Placed == 0 && s.Total != nil && s.Total.Cmp(known) == 0
 }
 
 func (m *WorkerStatus) check() error {

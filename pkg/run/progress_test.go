@@ -19,20 +19,36 @@ func TestProgressValidate(t *testing.T) {
 		change change
 		valid  bool
 	}{
-		"as it is":            {func(*run.Progress) {}, true},
-		"a run of no name":    {func(s *run.Progress) { s.Run = "" }, false},
-		"a path for a name":   {func(s *run.Progress) { s.Run = "../x" }, false},
-		"side 32":             {func(s *run.Progress) { s.N = 32 }, true},
-		"side 33":             {func(s *run.Progress) { s.N = 33 }, false},
-		"no symmetry":         {func(s *run.Progress) { s.Symmetry = "" }, false},
-		"all placed":          {func(s *run.Progress) { s.Placed = 8 }, true},
-		"too many placed":     {func(s *run.Progress) { s.Placed = 9 }, false},
-		"no state":            {func(s *run.Progress) { s.State = "" }, false},
-		"cancelled":           {func(s *run.Progress) { s.State = run.Cancelled }, true},
-		"a total too early":   {func(s *run.Progress) { s.Total = big.NewInt(92) }, false},
-		"complete":            {func(s *run.Progress) { s.State, s.Total = run.Complete, big.NewInt(92) }, true},
-		"no total":            {func(s *run.Progress) { s.State = run.Complete }, false},
-		"a negative total":    {func(s *run.Progress) { s.State, s.Total = run.Complete, big.NewInt(-92) }, false},
+		"as it is":          {func(*run.Progress) {}, true},
+		"a run of no name":  {func(s *run.Progress) { s.Run = "" }, false},
+		"a path for a name": {func(s *run.Progress) { s.Run = "../x" }, false},
+		"side 32":           {func(s *run.Progress) { s.N = 32 }, true},
+		"side 33":           {func(s *run.Progress) { s.N = 33 }, false},
+		"no symmetry":       {func(s *run.Progress) { s.Symmetry = "" }, false},
+		"all placed":        {func(s *run.Progress) { s.Placed = 8 }, true},
+		"too many placed":   {func(s *run.Progress) { s.Placed = 9 }, false},
+		"no state":          {func(s *run.Progress) { s.State = "" }, false},
+		"cancelled":         {func(s *run.Progress) { s.State = run.Cancelled }, true},
+		"a total too early": {func(s *run.Progress) { s.Total = big.NewInt(92) }, false},
+		"complete":          {func(s *run.Progress) { s.State, s.Total = run.Complete, big.NewInt(92) }, true},
+		"no total":          {func(s *run.Progress) { s.State = run.Complete }, false},
+		"a negative total":  {func(s *run.Progress) { s.State, s.Total = run.Complete, big.NewInt(-92) }, false},
+		"published": {func(s *run.Progress) {
+			s.State, s.Total, s.Confirmation = run.Complete, big.NewInt(92), run.Confirmation{Published: true, Redundancy: 1, Tasks: 7}
+		}, true},
+		"published, it claims": {func(s *run.Progress) {
+			s.State, s.Total, s.Confirmation = run.Complete, big.NewInt(93), run.Confirmation{Published: true}
+		}, false},
+		"published, of placed queens": {func(s *run.Progress) {
+			s.State, s.Placed, s.Total, s.Confirmation = run.Complete, 1, big.NewInt(92), run.Confirmation{Published: true}
+		}, false},
+		"confirmed by more tasks than all": {func(s *run.Progress) {
+			s.State, s.Total, s.Confirmation = run.Complete, big.NewInt(92), run.Confirmation{Tasks: 8}
+		}, false},
+		"more checked than counted": {func(s *run.Progress) {
+			s.State, s.Total, s.Confirmation = run.Complete, big.NewInt(92), run.Confirmation{Tasks: 6, Checked: 7}
+		}, false},
+		"confirmed too early": {func(s *run.Progress) { s.Confirmation = run.Confirmation{Tasks: 3, Checked: 1} }, false},
 		"no solutions":        {func(s *run.Progress) { s.Solutions = nil }, false},
 		"many solutions":      {func(s *run.Progress) { s.Solutions = new(big.Int).Lsh(big.NewInt(1), 255) }, true},
 		"too many solutions":  {func(s *run.Progress) { s.Solutions = new(big.Int).Lsh(big.NewInt(1), 256) }, false},

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,12 +16,30 @@ type Record struct {
 	State    State           `json:"state"`
 	// Epoch is 1 for the run's first coordinator, and one more for each that takes the run
 	// over. The run belongs to the coordinator of the highest epoch.
-	Epoch   uint64    `json:"epoch"`
-	Owner   string    `json:"owner"`           // The coordinator of that epoch, for people.
-	Done    uint64    `json:"done"`            // Tasks with an accepted result at Updated.
-	Bound   Bound     `json:"bound,omitempty"` // What bounds the run, if it is known.
-	Created time.Time `json:"created"`
-	Updated time.Time `json:"updated"`
+	Epoch uint64 `json:"epoch"`
+	Owner string `json:"owner"`           // The coordinator of that epoch, for people.
+	Done  uint64 `json:"done"`            // Tasks with an accepted result at Updated.
+	Bound Bound  `json:"bound,omitempty"` // What bounds the run, if it is known.
+	// Confirmation says what stands behind the total of a complete run; otherwise it is zero.
+	Confirmation Confirmation `json:"confirmation,omitzero"`
+	Created      time.Time    `json:"created"`
+	Updated      time.Time    `json:"updated"`
+}
+
+// ValidateConfirmation returns the first thing wrong with the confirmation of a record from outside.
+func (r *Record) ValidateConfirmation() error {
+	c := &r.Confirmation
+	switch {
+	case *c == Confirmation{}:
+		return nil
+	case r.State != Complete:
+		return fmt.Errorf("what stands behind a total, and the state %s", r.State)
+	case c.Tasks > r.Manifest.Tasks:
+		return fmt.Errorf("counts of %d tasks of %d", c.Tasks, r.Manifest.Tasks)
+	case c.Published && r.Manifest.KnownTotal() == nil:
+		return errors.New("a published total where none is published")
+	}
+	return c.Validate()
 }
 
 // MaxEpoch bounds epochs from outside: no run is taken over so often, and an epoch near the

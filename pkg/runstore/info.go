@@ -28,6 +28,7 @@ type Info struct {
 	Done, Tasks  uint64
 	Hash         string              // Of the manifest, in hexadecimal digits.
 	Damaged      int                 // Damaged records, which Done does not include.
+	Confirmation run.Confirmation    // Of the total of a complete run.
 	Locked       *ledger.LockedError // Set while another process works on the run.
 	Err          error               // Why the ledger can't be read; then only Run is set.
 }
@@ -73,10 +74,15 @@ func (s *Store) Inspect(name string) Info {
 	defer func() { _ = l.Close() }() // it was only read
 	h := l.Header()
 	m := &h.Manifest
-	return Info{
+	info := Info{
 		Run: name, Created: h.Created, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, SplitVersion: m.SplitVersion,
 		State: l.State(), Done: l.Len(), Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:]), Damaged: len(l.Damaged()),
 	}
+	if info.State == run.Complete {
+		info.Confirmation = l.Confirmation()
+		info.Confirmation.Published = m.KnownTotal() != nil // else its total would contradict that
+	}
+	return info
 }
 
 // List returns all runs of the store, the newest first. The error wraps [ErrFolder].

@@ -44,6 +44,10 @@ func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, resu
 		results = append(results, queens.Result{Run: name, Task: task.ID, Hash: task.Hash(), Attempt: 1, Count: count, Worker: "w", Kernel: "generic"})
 	}
 	results = doctor(&m, results)
+	worker := newIdentity(t)
+	for i := range results {
+		results[i] = seal(t, worker, &m, results[i])
+	}
 	l, err := ledger.Create(filepath.Join(data, name), ledger.Header{Run: name, Created: time.Now(), Manifest: m})
 	if err != nil {
 		t.Fatal(err)

@@ -51,6 +51,7 @@ const slowAfter = time.Second
 // result returns the result of a run that ended with an error, or nil.
 func (s *Session) result(ctx context.Context, o *coordinator.Outcome, ended error) report.Result {
 	h := s.ledger.Header()
+	confirmation := audit.Confirmation(s.ledger, o.Total)
 	if o.Total == nil {
 		s.unique = nil
 	}
@@ -67,6 +68,8 @@ func (s *Session) result(ctx context.Context, o *coordinator.Outcome, ended erro
 		Workers:  o.Workers,
 		End:      endReason(ctx, ended),
 		CoreTime: o.CoreTime,
+
+		Confirmed: report.NewConfirmed(&confirmation, o.Total != nil),
 	}
 }
 
@@ -111,6 +114,8 @@ func (s *Session) finish(
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer done()
+	confirmation := audit.Confirmation(s.ledger, o.Total)
+	claim.SetConfirmation(confirmation)
 	err := claim.Renew(ctx, state, s.ledger.Len())
 	if errors.Is(err, bus.ErrTakenOver) {
 		s.log.Warn().Err(err).Msg("leaving what is on the server to the other coordinator")
@@ -119,7 +124,7 @@ func (s *Session) finish(
 	if last := o.Progress; last.Run != "" { // the coordinator has started
 		last.State, last.Rate, last.ETA, last.Workers = state, 0, run.Range{}, nil
 		if state == run.Complete {
-			last.Total = o.Total
+			last.Total, last.Confirmation = o.Total, confirmation
 		}
 		s.publish(&last)
 	}

@@ -192,6 +192,9 @@ func (f *follower) confirm(ctx context.Context, p *run.Progress) (bool, error) {
 		return false, err
 	}
 	removed := errors.Is(err, bus.ErrNoRecord)
+	if err == nil && record.State == run.Complete {
+		p.Confirmation = record.Confirmation // which not anybody can write
+	}
 	return !p.State.Finished() || removed || err == nil && record.State == p.State, nil
 }
 

@@ -1,0 +1,146 @@
+package report
+
+import (
+	"encoding/json"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// levels are confirmations of each level, and how they are shown.
+var levels = []struct {
+	of     run.Confirmation
+	level  run.Level
+	row    string // of a table
+	line   string // of verify
+	object string // confirmed_by
+}{
+	{
+		run.Confirmation{Published: true, Redundancy: 2, Tasks: 8, Checked: 8}, run.Published,
+		"confirmed published the published total (OEIS A000170)", "confirmed by the published total (OEIS A000170)",
+		`{"keys":2,"share":1,"checked":8,"disagreements":0}`,
+	},
+	{
+		run.Confirmation{Redundancy: 3, Tasks: 8, Checked: 8, Disagreements: 1}, run.Redundant,
+		"confirmed redundant each task by 3 keys, 1 disagreement", "confirmed: each task by 3 keys, 1 disagreement",
+		`{"keys":3,"share":1,"checked":8,"disagreements":1}`,
+	},
+	{
+		run.Confirmation{Redundancy: 1, Tasks: 1000, Checked: 12, Disagreements: 0}, run.Sampled,
+		"confirmed sampled 1.2% of the tasks, 0 disagreements", "confirmed by a sample: 1.2% of the tasks, 0 disagreements",
+		`{"keys":1,"share":0.012,"checked":12,"disagreements":0}`,
+	},
+	{
+		run.Confirmation{Redundancy: 1, Tasks: 100_000_000, Checked: 3, Disagreements: 2}, run.Sampled,
+		"confirmed sampled 3e-06% of the tasks, 2 disagreements", "confirmed by a sample: 3e-06% of the tasks, 2 disagreements",
+		`{"keys":1,"share":3e-8,"checked":3,"disagreements":2}`,
+	},
+	{
+		run.Confirmation{Redundancy: 1, Tasks: 8}, run.None,
+		"confirmed none not independently confirmed", "not independently confirmed",
+		`{"keys":1,"share":0,"checked":0,"disagreements":0}`,
+	},
+}
+
+// Every output with a total says what stands behind it: tables, JSON objects, lines of the log and
+// of verify, and the list of runs. A total with nothing behind it has a warning.
+func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
+	for _, c := range levels {
+		object := `"confirmed":"` + string(c.level) + `","confirmed_by":` + c.object
+		confirmed := NewConfirmed(&c.of, true)
+		r := placedResult()
+		r.Confirmed = confirmed
+		p := run.Progress{Run: "n8-a", N: 8, State: run.Complete, Total: big.NewInt(92), Solutions: big.NewInt(92), Confirmation: c.of}
+		v := Verification{Run: "n8-a", Total: (*Decimal)(big.NewInt(92)), Verified: true, Confirmed: confirmed}
+		listed := []ListedRun{{Run: "n8-a", N: 8, State: "complete", Confirmed: &confirmed, Ledger: "/runs/n8-a"}}
+		var fields strings.Builder
+		for i, of := range []string{"keys", "share", "checked", "disagreements"} {
+			var values map[string]json.Number
+			if err := json.Unmarshal([]byte(c.object), &values); err != nil {
+				t.Fatal(err)
+			}
+			fields.WriteString([]string{`"`, `,"`}[min(i, 1)] + of + `":` + values[of].String())
+		}
+		logged := `"confirmed":"` + string(c.level) + `",` + fields.String()
+		for what, output := range map[string]struct {
+			write func(b *strings.Builder) error
+			says  string
+		}{
+			"the table of a count":      {func(b *strings.Builder) error { return r.WriteTable(b, false) }, c.row},
+			"the object of a count":     {func(b *strings.Builder) error { return r.Write(b, true) }, object},
+			"the log of a count":        {func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }, logged},
+			"the log of a finished run": {func(b *strings.Builder) error { r.LogTotal(zerolog.New(b)); return nil }, logged},
+			"the table of watch":        {func(b *strings.Builder) error { return WriteProgressTable(b, &p, false) }, c.row},
+			"the object of watch":       {func(b *strings.Builder) error { return WriteProgress(b, &p) }, object},
+			"the log of watch":          {func(b *strings.Builder) error { LogEnd(zerolog.New(b), &p); return nil }, logged},
+			"the lines of verify":       {func(b *strings.Builder) error { return v.Write(b, false) }, c.line},
+			"the object of verify":      {func(b *strings.Builder) error { return v.Write(b, true) }, object},
+			"the list of runs":          {func(b *strings.Builder) error { return WriteRuns(b, listed, false) }, " " + string(c.level) + " /runs"},
+			"the object of a run":       {func(b *strings.Builder) error { return WriteRuns(b, listed, true) }, object},
+		} {
+			got := written(t, output.write)
+			if !strings.Contains(words(got), output.says) {
+				t.Errorf("%s: %s does not have %s", what, got, output.says)
+			}
+			if !strings.Contains(what, "log") {
+				continue
+			}
+			if warns := strings.Contains(got, `"level":"warn"`) && strings.Contains(got, "the total is not independently confirmed"); warns != (c.level == run.None) {
+				t.Errorf("%s: a warning %v with level %s: %s", what, warns, c.level, got)
+			}
+		}
+	}
+}
+
+// Nothing stands behind a total that is missing.
+func TestWithoutATotalNothingIsConfirmed(t *testing.T) {
+	c := run.Confirmation{Redundancy: 2, Tasks: 8, Checked: 8, Disagreements: 1}
+	r := placedResult()
+	r.Total, r.End, r.Confirmed = nil, Contradicted, NewConfirmed(&c, false)
+	object := `"confirmed":"none","confirmed_by":{"keys":2,"share":1,"checked":8,"disagreements":1}`
+	if got := written(t, func(b *strings.Builder) error { return r.Write(b, true) }); !strings.Contains(got, object) {
+		t.Errorf("the object is %s", got)
+	}
+	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); strings.Contains(got, "confirmed") {
+		t.Errorf("the log is %s", got)
+	}
+	p := run.Progress{Run: "n8-a", N: 8, State: run.Running, Solutions: big.NewInt(9)}
+	if got := written(t, func(b *strings.Builder) error { return WriteProgress(b, &p) }); strings.Contains(got, "confirmed") {
+		t.Errorf("the object of a run that counts is %s", got)
+	}
+	listed := []ListedRun{{Run: "n8-a", N: 8, State: "running"}}
+	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, listed, true) }); strings.Contains(got, "confirmed") {
+		t.Errorf("the object in the list is %s", got)
+	}
+}
+
+// The table of the largest board is at most 80 columns wide, whatever stands behind its total.
+func TestSummaryFitsTheTerminal(t *testing.T) {
+	total, _ := new(big.Int).SetString("130000000000000000000000", 10) // about that of n = 32
+	for _, c := range levels {
+		r := Result{N: queens.MaxN, Total: (*Decimal)(total), Run: "n32-20261120-170938-7274", Confirmed: NewConfirmed(&c.of, true)}
+		for line := range strings.Lines(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })) {
+			if columns := len(strings.TrimSuffix(line, "\n")); columns > 80 {
+				t.Errorf("%d columns: %s", columns, line)
+			}
+		}
+	}
+}
+
+// A list of runs has what stands behind their totals in its first 80 columns.
+func TestListOfRunsFitsTheTerminal(t *testing.T) {
+	c := NewConfirmed(&run.Confirmation{Published: true}, true)
+	runs := []ListedRun{
+		{Run: "n16-20261120-170938-7274", N: 16, State: "complete", Done: 12345, Tasks: 12345, Confirmed: &c},
+		{Run: "n16-20261120-170938-7275", N: 16, State: "interrupted", Done: 1, Tasks: 12345},
+	}
+	_, row, _ := strings.Cut(written(t, func(b *strings.Builder) error { return WriteRuns(b, runs, false) }), "\n")
+	if end := strings.Index(row, "published") + len("published"); end > 80 {
+		t.Errorf("it ends in column %d: %s", end, row)
+	}
+}

@@ -1,0 +1,46 @@
+package run_test
+
+import (
+	"testing"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// Only the record of a complete run says what stands behind a total: no more tasks than the run
+// has, and a published total only where one is published.
+func TestConfirmationOfARecord(t *testing.T) {
+	validate := func(state run.State, n int, c run.Confirmation) error {
+		r := run.Record{State: state, Manifest: queens.Manifest{N: n, Tasks: 9}, Confirmation: c}
+		return r.ValidateConfirmation()
+	}
+	checkAll(t, []validity{
+		{"nothing", validate(run.Running, 8, run.Confirmation{}), ""},
+		{"nothing behind it", validate(run.Complete, 8, run.Confirmation{Redundancy: 1, Tasks: 9}), ""},
+		{"published", validate(run.Complete, 8, run.Confirmation{Published: true, Redundancy: 1, Tasks: 9}), ""},
+		{"published, it claims", validate(run.Complete, 30, run.Confirmation{Published: true}), "none is published"},
+		{"too early", validate(run.Running, 8, run.Confirmation{Tasks: 9}), "the state running"},
+		{"more tasks than all", validate(run.Complete, 8, run.Confirmation{Tasks: 10}), "10 tasks of 9"},
+		{"more checked than all", validate(run.Complete, 8, run.Confirmation{Tasks: 9, Checked: 10}), "10 are checked"},
+		{"less than no key", validate(run.Complete, 8, run.Confirmation{Redundancy: -1}), "negative redundancy"},
+	})
+}
+
+// The level of a confirmation is the strongest that holds.
+func TestLevel(t *testing.T) {
+	for _, c := range []struct {
+		of   run.Confirmation
+		want run.Level
+	}{
+		{run.Confirmation{Published: true, Redundancy: 3, Tasks: 9, Checked: 9}, run.Published},
+		{run.Confirmation{Redundancy: 2, Tasks: 9, Checked: 9}, run.Redundant},
+		{run.Confirmation{Redundancy: 1, Tasks: 9, Checked: 1}, run.Sampled},
+		{run.Confirmation{Redundancy: 1, Tasks: 9}, run.None},
+		{run.Confirmation{Redundancy: 2}, run.None}, // of a run without tasks
+		{run.Confirmation{}, run.None},
+	} {
+		if got := c.of.Level(); got != c.want {
+			t.Errorf("%+v has the level %s, want %s", c.of, got, c.want)
+		}
+	}
+}
