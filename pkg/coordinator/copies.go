@@ -15,7 +15,7 @@ type copyState struct {
 	gained    bool      // such a result was worth something
 	vain      int       // copies in a row, up to this one, whose results were worth nothing
 	notBefore time.Time // when it may be published
-	own       bool      // the coordinator itself counts it
+	voters    []queens.Result // one of each that has counted its first task, once it was looked up
 
 	kept  [][]queens.Prefix // of its tasks, if the window keeps them
 	board queens.Board
@@ -142,6 +142,24 @@ func (w *window) release(c *inflightChunk) {
 		w.grow(c, prefixes)
 	}
 	w.enqueue(c, opPublish)
+}
+
+// undisputed publishes a task again as others, on which too few voters agree: its dispute is over.
+func (w *window) undisputed(id, hash uint64) {
+	t := w.tasks[id]
+	if t == nil {
+		t = &inflightTask{hash: hash}
+		w.tasks[id] = t
+	}
+	if t.disputed {
+		t.disputed = false
+		w.disputed--
+	}
+	if t.quarantined {
+		return
+	}
+	w.leave(t, 0)
+	w.park([]uint64{id})
 }
 
 // addCheck puts a task in flight on which as many voters agree as on every task, for a spot check.

@@ -113,10 +113,10 @@ func (w *window) withdrawChunk(c *inflightChunk, how withdrawal) {
 }
 
 // returned handles the result of a part of a chunk: a worker that stopped has counted the first
-// tasks, and acknowledged the message. The others are published again.
-func (w *window) returned(r *queens.ChunkResult) {
+// tasks, and acknowledged the message. The others are published again, or all if its key is refused.
+func (w *window) returned(r *queens.ChunkResult, refused bool) {
 	c := w.chunks[r.Chunk]
-	if c == nil || c.busy || c.open == 0 || r.First != c.first || len(r.Counts) >= c.tasks {
+	if c == nil || c.busy || c.open == 0 || r.First != c.first || len(r.Counts) >= c.tasks && !refused {
 		return
 	}
 	for _, id := range w.openTasks(c) {
