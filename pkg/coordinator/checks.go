@@ -45,20 +45,6 @@ func newChecker() checker {
 	return checker{started: time.Now(), tasks: make(chan ownCheck), verdicts: make(chan verdict)}
 }
 
-// load reads what the ledger holds, and puts the spot checks in flight that an earlier coordinator
-// has left.
-func (c *Coordinator) load() error {
-	var chunk []queens.Result // of which one report is
-	var unchecked []reported
-	add := func() {
-		if len(chunk) > 0 {
-			unchecked = append(unchecked, reported{chunk[0].Report, chunk[0].Key, chunk[0].Task, chunk})
-		}
-		chunk = nil
-	}
-	...
-}
-
 // checkLoop counts spot checks, one at a time, until ctx ends.
 func (c *Coordinator) checkLoop(ctx context.Context) error {
 	for {

@@ -45,7 +45,7 @@ func newCollector(cfg *Config, l *ledger.Ledger, w *window, t *trust, shares []f
 	m := l.Header().Manifest
 	return &collector{
 		cfg: cfg, manifest: m, ledger: l, window: w, trust: t,
-		limiter: ratelimit.Limiter{Interval: ratelimit.Forever},
+		limiter:    ratelimit.Limiter{Interval: ratelimit.Forever},
 		unrefereed: make(map[uint64]error),
 		workers:    make(map[string]struct{}), shares: shares, lastRead: l.Position(),
 	}

@@ -167,9 +167,9 @@ type Coordinator struct {
 	boundMeter      progress.BoundMeter
 	bound           atomic.Pointer[run.Bound] // what bounds the run
 	warnNoWorkersAt time.Time
-	blockedSince    time.Time // zero while the workers connected can do something
-	warnVotersAt    time.Time // when to log that too few voters are connected
-	ownChecks       bool      // spot checks are left to this process
+	blockedSince    time.Time     // zero while the workers connected can do something
+	warnVotersAt    time.Time     // when to log that too few voters are connected
+	ownChecks       bool          // spot checks are left to this process
 	resumedTime     time.Duration // of the accepted searches before
 }
 

@@ -10,11 +10,11 @@ import (
 // same tasks, because more voters must agree on them.
 type copyState struct {
 	isCopy    bool
-	parked    bool      // it waits for a voter that has not counted its tasks
-	counted   int       // open tasks of which a result of this chunk is here
-	gained    bool      // such a result was worth something
-	vain      int       // copies in a row, up to this one, whose results were worth nothing
-	notBefore time.Time // when it may be published
+	parked    bool            // it waits for a voter that has not counted its tasks
+	counted   int             // open tasks of which a result of this chunk is here
+	gained    bool            // such a result was worth something
+	vain      int             // copies in a row, up to this one, whose results were worth nothing
+	notBefore time.Time       // when it may be published
 	voters    []queens.Result // one of each that has counted its first task, once it was looked up
 
 	kept  [][]queens.Prefix // of its tasks, if the window keeps them

@@ -76,7 +76,7 @@ func (c *Coordinator) quarantine(wrong *queens.Result, right uint64) error {
 
 // changedVoters takes up that a key was quarantined, or is not any more.
 func (c *Coordinator) changedVoters() error {
-	if err := c.collector.load(); err != nil {
+	if err := c.collector.load(nil); err != nil {
 		return err
 	}
 	c.window.reopen()

@@ -104,7 +104,7 @@ const fewVotersInterval = 5 * time.Minute
 func (c *Coordinator) warnFewVoters() {
 	t := &c.trust
 	switch {
-	case len(t.voters) >= t.Redundancy:
+	case t.Redundancy == 1 || len(t.voters) >= t.Redundancy:
 		c.warnVotersAt = time.Time{}
 	case !time.Now().Before(c.warnVotersAt):
 		c.warnVotersAt = time.Now().Add(fewVotersInterval)
