@@ -116,6 +116,9 @@ func (c *collector) record(batch []taskDelivery) (wanted []uint64, err error) {
 		d := &batch[i]
 		r := &d.result
 		reason, err := c.rejectReason(r, before)
+		if d.foreign {
+			reason = errOtherManifest
+		}
 		switch {
 		case err != nil:
 			return nil, err
@@ -158,9 +161,10 @@ func (c *collector) record(batch []taskDelivery) (wanted []uint64, err error) {
 
 // Reasons why a result is not recorded.
 var (
-	errUnknownTask  = errors.New("the run has no such task")
-	errHashMismatch = errors.New("its hash is not that of the task: something else was counted")
-	errNotIssued    = errors.New("the task was not published yet")
+	errUnknownTask   = errors.New("the run has no such task")
+	errHashMismatch  = errors.New("its hash is not that of the task: something else was counted")
+	errOtherManifest = errors.New("it was counted for another manifest than the run's")
+	errNotIssued     = errors.New("the task was not published yet")
 )
 
 // rejectReason returns the reason why a result can't be recorded, or nil. It sets the attempt,

@@ -144,7 +144,7 @@ func (c *Coordinator) appendTasks(results []taskDelivery, r *queens.ChunkResult)
 	for k := range r.Counts {
 		result := r.Result(k, 0)
 		result.Admitted = admitted
-		results = append(results, taskDelivery{result, r.Chunk, need})
+		results = append(results, taskDelivery{result, r.Chunk, need, r.Manifest != c.collector.manifest.Hash})
 	}
 	return results
 }

@@ -205,7 +205,7 @@ func (s *simulation) request() {
 // honest worker counts too, or something else.
 func (s *simulation) report(chunk *queens.Chunk, faults bool) {
 	n := len(chunk.Tasks)
-	r := queens.ChunkResult{Run: "r", Chunk: chunk.ID, First: chunk.First, Worker: fmt.Sprint("w", s.rng.IntN(5))}
+	r := queens.ChunkResult{Run: "r", Manifest: chunk.Manifest, Chunk: chunk.ID, First: chunk.First, Worker: fmt.Sprint("w", s.rng.IntN(5))}
 	seal(&r, true)
 	if s.rng.IntN(5) == 0 {
 		n = 1 + s.rng.IntN(n)

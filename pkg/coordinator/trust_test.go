@@ -114,7 +114,7 @@ func (s *simulation) play(step int) {
 
 // work lets a worker count a chunk, unless it has counted a task of it and declines.
 func (s *simulation) work(p *player, chunk *queens.Chunk) bool {
-	r := queens.ChunkResult{Run: "r", Chunk: chunk.ID, First: chunk.First, Worker: p.name}
+	r := queens.ChunkResult{Run: "r", Manifest: chunk.Manifest, Chunk: chunk.ID, First: chunk.First, Worker: p.name}
 	seal(&r, p.admitted)
 	if p.counted == nil {
 		p.counted = make(map[uint64]bool)

@@ -228,7 +228,7 @@ func (w *window) finishDraft() {
 // tasks.
 func (w *window) newChunk(first uint64, tasks int) *inflightChunk {
 	c := &inflightChunk{id: max(rand.Uint64(), 1), first: first, tasks: tasks, share: w.share(first)}
-	c.message = &queens.Chunk{Run: w.run, ID: c.id, First: first}
+	c.message = &queens.Chunk{Run: w.run, Manifest: w.manifest.Hash, ID: c.id, First: first}
 	w.chunks[c.id] = c
 	w.active++
 	return c

@@ -104,15 +104,16 @@ func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker,
 	for range s.cfg.Workers {
 		name := worker.NewName()
 		w := worker.New(worker.Config{
-			Name:    name,
-			Version: s.cfg.Version,
-			Kernel:  s.cfg.Kernel,
-			Threads: 1,
-			Lease:   bus.DefaultLease,
-			Log:     s.log,
+			Name:     name,
+			Identity: s.identity,
+			Version:  s.cfg.Version,
+			Kernel:   s.cfg.Kernel,
+			Threads:  1,
+			Lease:    bus.DefaultLease,
+			Log:      s.log,
 		}, s.bus.Queue(), s.bus.Results(), s.bus.Telemetry())
 		roster.ObserveHeartbeat(run.Heartbeat{
-			Worker: name, Version: s.cfg.Version, Kernel: s.cfg.Kernel.Name, Threads: 1,
+			Worker: name, Key: s.identity.Key(), Version: s.cfg.Version, Kernel: s.cfg.Kernel.Name, Threads: 1,
 		})
 		names[name] = true
 		workers = append(workers, w)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/httpserver"
 	"nqueens/pkg/humanize"
+	"nqueens/pkg/identity"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -83,7 +85,8 @@ type Session struct {
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
 	takeOver bool
 
-	bus        *bus.Bus // from connectAndRun on
+	bus        *bus.Bus           // from connectAndRun on
+	identity   *identity.Identity // of the coordinators and workers of this store, from connectAndRun on
 	latest     atomic.Pointer[run.Progress]
 	outage     outage       // of the server
 	lastReport atomic.Int64 // when the coordinator last reported progress, in Unix nanoseconds
@@ -152,6 +155,10 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	return result, err
 }
 
+// keyFile holds, in the folder of all runs, the key of this machine's coordinators and of the
+// workers in their processes.
+const keyFile = "coordinator.key"
+
 // watcherTimeout is how long the embedded server of a finished run stays for watchers.
 const watcherTimeout = 2 * time.Second
 
@@ -170,6 +177,11 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 			return failed(err)
 		}
 	}
+	id, err := identity.LoadOrCreate(filepath.Join(store.Path(), keyFile))
+	if err != nil {
+		return failed(err)
+	}
+	s.identity = id
 	defer store.ServeCopies(s.ledger)()
 	server, err := s.connect(name)
 	if err != nil {
