@@ -123,11 +123,7 @@ func (d *Dispute) support() uint8 {
 			agreeing = append(agreeing, v)
 		}
 	}
-	support := supportOf(agreeing)
-	if d.HasReferee() {
-		support |= refereed
-	}
-	return support
+	return supportOf(agreeing)
 }
 
 // tally counts the votes again.

@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"nqueens/pkg/identity"
 	"nqueens/pkg/queens"
 )
 
@@ -25,6 +26,32 @@ func (l *Ledger) Report(number uint64) (s queens.Sealed, err error) {
 		return nil
 	})
 	return s, err
+}
+
+// VerifyReport returns the chunk result with a number, from 1, if its signature is that of its key
+// and it is of this run and its manifest. Otherwise the error says what is wrong with it; it is a
+// [DamagedError] if the file is damaged.
+func (l *Ledger) VerifyReport(number uint64) (queens.ChunkResult, error) {
+	s, err := l.Report(number)
+	if err != nil {
+		return queens.ChunkResult{}, err
+	}
+	var r queens.ChunkResult
+	if err = identity.Verify(s.Key, s.Statement, s.Signature); err == nil {
+		r, err = queens.ParseStatement(s.Statement)
+	}
+	switch h := &l.header; {
+	case err != nil:
+	case r.Run != h.Run:
+		err = fmt.Errorf("it is of run %s, not of %s", r.Run, h.Run)
+	case r.Manifest != h.Manifest.Hash:
+		err = fmt.Errorf("it is of another manifest, %x", r.Manifest)
+	}
+	if err != nil {
+		return queens.ChunkResult{}, fmt.Errorf("the signed report %d of the ledger: %w", number, err)
+	}
+	r.Sealed = &s
+	return r, nil
 }
 
 // Reports returns the number of stored signed chunk results.
