@@ -46,15 +46,16 @@ func newCollector(cfg *Config, l *ledger.Ledger, w *window, t *trust, shares []f
 	return &collector{
 		cfg: cfg, manifest: m, ledger: l, window: w, trust: t,
 		limiter:    ratelimit.Limiter{Interval: ratelimit.Forever},
-		unrefereed: make(map[uint64]error),
-		workers:    make(map[string]struct{}), shares: shares, lastRead: l.Position(),
+		unrefereed: make(map[uint64]error), agreed: make([]uint64, (m.Tasks+63)/64),
+		workers: make(map[string]struct{}), shares: shares, lastRead: l.Position(),
 	}
 }
 
 // load reads what the ledger holds already. It calls each, unless nil, with every accepted result.
 func (c *collector) load(each func(r *queens.Result)) error {
 	c.sums, c.work, c.coreTime = symmetry.Sums{}, 0, 0
-	c.agreed, c.agreedLen = make([]uint64, (c.manifest.Tasks+63)/64), 0
+	clear(c.agreed)
+	c.agreedLen = 0
 	for r, err := range c.ledger.All() {
 		if err != nil {
 			return err
