@@ -20,6 +20,7 @@ type delivery struct {
 type taskDelivery struct {
 	result queens.Result // its attempt is not known yet
 	chunk  uint64
+	need   int // voters that must agree on the task if this is its first result
 	// foreign says that the worker has signed that it counted for another manifest.
 	foreign bool
 }

@@ -46,6 +46,10 @@ type Config struct {
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
 
+	// Admits reports whether a worker's key was admitted, by the proof that its heartbeats and
+	// results carry. If it is nil, only the workers of this process are.
+	Admits func(key string, admission []byte) bool
+
 	// OnStart is called once, when counting starts.
 	OnStart func()
 	// OnProgress is called with each snapshot from then on. Calls do not overlap.
@@ -227,7 +231,9 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 		return nil, err
 	}
 	h := s.ledger.Header()
+	trust, _ := s.ledger.Trust()
 	claim, err := s.bus.Registry().Claim(ctx, run.Record{
+		Redundancy: trust.Redundancy, SpotCheck: trust.SpotCheck,
 		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(),
 		Done: s.ledger.Len(), Created: h.Created,
 	})
@@ -296,6 +302,9 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	event := s.log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
 		Uint64("tasks", h.Manifest.Tasks).Uint64("done", s.ledger.Len()).Int("workers", s.cfg.Workers).
 		Str("kernel", s.cfg.Kernel.Name).Str("server", server.address)
+	if t, _ := s.ledger.Trust(); t.Redundancy > 1 {
+		event.Int("redundancy", t.Redundancy)
+	}
 	if len(h.Manifest.Placed) > 0 {
 		event.Str("placed", humanize.Squares(h.Manifest.Placed))
 	}
