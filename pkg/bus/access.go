@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -57,9 +58,10 @@ var (
 		pullSubject("*"), "$JS.ACK." + tasksStream + ".>", resultSubjects, heartbeatSubjects,
 	}
 	workerReceives  = []string{beatSubjects}
-	watcherServices = []string{
-		"$JS.API.STREAM.INFO." + bucketStream, "$JS.API.DIRECT.GET." + bucketStream + ".>",
-	}
+	watcherServices = []string{directGet, directGet + ".>"}
+	// The server answers a watcher's request that it keeps no streams for watchers, rather than that
+	// the bucket does not exist.
+	watcherRequests = []string{"$JS.API.STREAM.INFO." + bucketStream}
 	watcherReceives = []string{ProgressSubject("*"), beatSubjects}
 )
 
@@ -99,8 +101,8 @@ func (a *Access) ServerConfig() string {
 	export("stream", workerReceives)
 	export("stream", watcherReceives)
 	b.WriteString("    ]\n  }\n")
-	a.writeAccount(&b, "WORKERS", Worker, workerServices, workerReceives)
-	a.writeAccount(&b, "WATCHERS", Watcher, watcherServices, watcherReceives)
+	a.writeAccount(&b, "WORKERS", Worker, workerServices, nil, workerReceives)
+	a.writeAccount(&b, "WATCHERS", Watcher, watcherServices, watcherRequests, watcherReceives)
 	b.WriteString("}\n")
 	return b.String()
 }
@@ -116,9 +118,9 @@ func (a *Access) with(role Role) (users []User) {
 }
 
 // writeAccount writes the account of a role whose users may do nothing but what is listed.
-func (a *Access) writeAccount(b *strings.Builder, name string, role Role, services, receives []string) {
+func (a *Access) writeAccount(b *strings.Builder, name string, role Role, services, requests, receives []string) {
 	permissions := func(key string) string {
-		return fmt.Sprintf("permissions: { publish: [%s], subscribe: [%s] }", quoteAll(services),
+		return fmt.Sprintf("permissions: { publish: [%s], subscribe: [%s] }", quoteAll(slices.Concat(services, requests)),
 			quoteAll(append([]string{inboxPrefix(key) + ".>"}, receives...)))
 	}
 	fmt.Fprintf(b, "  %s {\n    users: [\n", name)

@@ -94,7 +94,7 @@ func Init(dir string, o Options) (*Ring, error) {
 	}
 	var users []bus.User
 	for _, role := range []bus.Role{bus.Coordinator, bus.Watcher, bus.Worker} {
-		id, err := identity.LoadOrCreate(r.path(string(role) + keySuffix)) // an interrupted Init may have made it
+		id, err := r.newKey(role, string(role))
 		if err != nil {
 			return nil, err
 		}
@@ -162,12 +162,26 @@ func (r *Ring) Add(role bus.Role, name string) (bus.User, error) {
 	if len(users) >= maxUsers {
 		return bus.User{}, fmt.Errorf("there are %d users already", len(users))
 	}
-	id, err := identity.LoadOrCreate(r.path(name + keySuffix))
+	id, err := r.newKey(role, name)
 	if err != nil {
 		return bus.User{}, err
 	}
 	u := bus.User{Role: role, Name: name, Key: id.Key()}
 	return u, r.write(append(users, u))
+}
+
+// newKey makes a user's key, unless an interrupted call has.
+func (r *Ring) newKey(role bus.Role, name string) (*identity.Identity, error) {
+	path := r.path(name + keySuffix)
+	if id, err := identity.Load(path); !errors.Is(err, fs.ErrNotExist) {
+		return id, err
+	}
+	id, err := identity.New()
+	if err != nil {
+		return nil, err
+	}
+	id.Role = string(role)
+	return id, id.Create(path)
 }
 
 // Revoke removes a user and its key. A server that reads its configuration again disconnects it.
