@@ -16,19 +16,20 @@ COPY worker ./worker
 # Printed by --version: git describe --always --dirty, git rev-parse HEAD, date -u +%FT%TZ.
 ARG VERSION= COMMIT= DATE=
 RUN --mount=type=cache,target=/root/.cache/go-build \
-    mkdir -p /image/bin /image/folder && CGO_ENABLED=0 go build -trimpath -o /image/bin/ -ldflags "-s -w \
+    mkdir -p /image/bin && CGO_ENABLED=0 go build -trimpath -o /image/bin/ -ldflags "-s -w \
       -X nqueens/pkg/cli.version=$VERSION -X nqueens/pkg/cli.commit=$COMMIT -X nqueens/pkg/cli.date=$DATE" \
       ./coordinator ./worker
+# Folders of the images. What a server and workers need of the keys is in folders that can be volumes
+# of their own.
+WORKDIR /folders
+RUN mkdir -p coordinator/data coordinator/keys/server coordinator/keys/worker worker/identity nats/data && \
+    chmod -R go= . && chmod 750 coordinator/keys/server
 
 # NQUEENS_HTTP serves health checks inside the container; coordinator health and worker health
 # query it.
 FROM scratch AS coordinator
 COPY --from=build /image/bin/coordinator /bin/coordinator
-COPY --from=build --chown=65532:65532 --chmod=700 /image/folder /data
-# What a server and workers need of the keys is in folders that can be volumes of their own.
-COPY --from=build --chown=65532:65532 --chmod=700 /image/folder /keys
-COPY --from=build --chown=65532:65532 --chmod=750 /image/folder /keys/server
-COPY --from=build --chown=65532:65532 --chmod=700 /image/folder /keys/worker
+COPY --from=build --chown=65532:65532 /folders/coordinator /
 USER 65532:65532
 ENV NQUEENS_DATA=/data NQUEENS_HTTP=127.0.0.1:8080
 ENTRYPOINT ["/bin/coordinator"]
@@ -36,7 +37,7 @@ ENTRYPOINT ["/bin/coordinator"]
 # A worker keeps its key in /identity.
 FROM scratch AS worker
 COPY --from=build /image/bin/worker /bin/worker
-COPY --from=build --chown=65532:65532 --chmod=700 /image/folder /identity
+COPY --from=build --chown=65532:65532 /folders/worker /
 USER 65532:65532
 ENV NQUEENS_IDENTITY=/identity/worker.nkey NQUEENS_HTTP=127.0.0.1:8080
 VOLUME /identity
@@ -44,5 +45,5 @@ ENTRYPOINT ["/bin/worker"]
 
 # The server as it is published, but not as root.
 FROM nats:2.15.2-alpine AS nats
-COPY --from=build --chown=65533:65532 --chmod=700 /image/folder /data
+COPY --from=build --chown=65533:65532 /folders/nats /
 USER 65533:65532
