@@ -22,7 +22,7 @@ everything with the runs of the server.`,
 		Example: `  coordinator keys init keys
   nats-server --config keys/server/auth.conf --jetstream --store_dir nats
   coordinator count 16 --nats tls://127.0.0.1:4222 --nkey keys/coordinator.nkey --tls-ca keys/ca.crt
-  worker --nats tls://127.0.0.1:4222 --token-file keys/join.token`,
+  worker --nats tls://127.0.0.1:4222 --token-file keys/worker/join.token`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -36,11 +36,11 @@ func keysInitCommand(app *cli.App) *cobra.Command {
 		Use:   "init DIR",
 		Short: "Make keys, certificates and the server's configuration in a folder",
 		Long: `Make in a folder a key for a coordinator, a watcher and a worker, a token with which
-workers join, certificates for TLS, and a configuration for the NATS server. If the
-folder has keys, nothing changes.
+workers join, certificates for TLS, and a configuration for the NATS server. Keys that the
+folder has stay; only a --host that the server's certificate lacks makes another one.
 
-The files: coordinator.nkey, watcher.nkey and worker.nkey for --nkey; join.token for
---token-file, which also has the certificate; ca.crt for --tls-ca; users, the list of
+The files: coordinator.nkey, watcher.nkey and worker.nkey for --nkey; worker/join.token
+for --token-file, which also has the certificate; ca.crt for --tls-ca; users, the list of
 users; server, the folder that the NATS server needs, with auth.conf for its
 configuration; ca.key, which signs other certificates: keep it away from the cluster.`,
 		Example: `  coordinator keys init keys --host counter.example.org,192.0.2.7
@@ -56,8 +56,7 @@ configuration; ca.key, which signs other certificates: keep it away from the clu
 			}
 			ring, err := keyring.Init(args[0], o)
 			if errors.Is(err, keyring.ErrExists) {
-				app.Log.Info().Str("folder", args[0]).Msg("the folder has keys already: nothing is changed")
-				return nil
+				return addHosts(app, args[0], o.Hosts)
 			}
 			if err != nil {
 				return err
@@ -71,6 +70,25 @@ configuration; ca.key, which signs other certificates: keep it away from the clu
 		"beside localhost, nats and the name of this machine")
 	flags.StringVar(&o.ServerDir, "server-dir", "", "`folder` under which the NATS server sees DIR/server, as in a container")
 	return cmd
+}
+
+// addHosts keeps the keys in a folder, and makes another certificate for the server if that has no
+// such names yet.
+func addHosts(app *cli.App, dir string, hosts []string) error {
+	ring, err := keyring.Open(dir)
+	if err != nil {
+		return err
+	}
+	changed, err := ring.AddHosts(hosts)
+	switch {
+	case err != nil:
+		return err
+	case changed:
+		app.Log.Info().Str("folder", ring.Dir()).Msg("the folder has keys already: the server has a certificate for more names; " + reload)
+	default:
+		app.Log.Info().Str("folder", ring.Dir()).Msg("the folder has keys already: nothing is changed")
+	}
+	return nil
 }
 
 // reload tells how the server learns of a change.

@@ -75,7 +75,7 @@ var (
 func (a *Access) ServerConfig() string {
 	var b strings.Builder
 	if a.Certificate != "" {
-		fmt.Fprintf(&b, "tls {\n  cert_file: %s\n  key_file: %s\n}\n", quote(a.Certificate), quote(a.CertificateKey))
+		fmt.Fprintf(&b, "tls {\n  cert_file: %s\n  key_file: %s\n  timeout: 10 # seconds; the default, 2, is little for many workers at once\n}\n", quote(a.Certificate), quote(a.CertificateKey))
 	}
 	b.WriteString("accounts {\n  NQ {\n    jetstream: enabled\n    users: [\n")
 	for _, u := range a.with(Coordinator) {

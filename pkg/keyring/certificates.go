@@ -29,10 +29,21 @@ func newCertificates(certPath, keyPath, caKeyPath string, hosts []string) (caPEM
 	if err != nil {
 		return nil, err
 	}
+	if caKeyPath != "" {
+		if err := writeKey(caKeyPath, caKey, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return caPEM, newServerCertificate(certPath, keyPath, ca, caKey, allHosts(hosts))
+}
+
+// newServerCertificate makes a certificate that an authority has signed. It is also for the other end
+// of routes between the servers of a cluster. The folder's group may read its key.
+func newServerCertificate(certPath, keyPath string, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string) error {
 	server := template("nqueens server")
 	server.KeyUsage = x509.KeyUsageDigitalSignature
-	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	for _, host := range allHosts(hosts) {
+	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			server.IPAddresses = append(server.IPAddresses, ip)
 		} else {
@@ -41,17 +52,12 @@ func newCertificates(certPath, keyPath, caKeyPath string, hosts []string) (caPEM
 	}
 	certPEM, key, err := issue(server, ca, caKey)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if caKeyPath != "" {
-		if err := writeKey(caKeyPath, caKey); err != nil {
-			return nil, err
-		}
+	if err := writeKey(keyPath, key, 0o640); err != nil {
+		return err
 	}
-	if err := writeKey(keyPath, key); err != nil {
-		return nil, err
-	}
-	return caPEM, writeFile(certPath, certPEM, 0o644)
+	return writeFile(certPath, certPEM, 0o644)
 }
 
 // allHosts adds to hosts those under which this machine reaches the server.
@@ -91,12 +97,12 @@ func issue(cert, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) ([]byte,
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key, nil
 }
 
-func writeKey(path string, key *ecdsa.PrivateKey) error {
+func writeKey(path string, key *ecdsa.PrivateKey, mode os.FileMode) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return err
 	}
-	return writeFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
+	return writeFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), mode)
 }
 
 var hostName = regexp.MustCompile(`^[0-9A-Za-z_*]([0-9A-Za-z._-]{0,252})$`)

@@ -6,8 +6,11 @@
 //	DIR/ca.key            its key, which nothing needs once the cluster runs
 //	DIR/users             a line a user: role, name, public key
 //	DIR/NAME.nkey         the key of a user
-//	DIR/join.token        the token, and the authority after it
-//	DIR/server/           what the NATS server needs: auth.conf, server.crt, server.key
+//	DIR/worker/           what workers need: join.token, the token, and the authority after it
+//	DIR/server/           what the NATS server needs: auth.conf, server.crt, server.key, ca.crt
+//
+// Each of the two folders may be a volume of its own. The server may run as another user with the
+// folder's group.
 package keyring
 
 import (
@@ -32,7 +35,8 @@ const (
 	caFile     = "ca.crt"
 	caKeyFile  = "ca.key"
 	usersFile  = "users"
-	tokenFile  = "join.token"
+	workerDir  = "worker"
+	tokenFile  = workerDir + "/join.token"
 	serverDir  = "server"
 	authFile   = "auth.conf"
 	certFile   = "server.crt"
@@ -79,14 +83,14 @@ func Init(dir string, o Options) (*Ring, error) {
 	if r.serverDir == "" {
 		r.serverDir = r.path(serverDir)
 	}
-	if err := os.MkdirAll(r.path(serverDir), 0o700); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(r.path(serverDir), 0o750), os.MkdirAll(r.path(workerDir), 0o700)); err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
 	ca, err := newCertificates(r.path(serverDir, certFile), r.path(serverDir, certKey), r.path(caKeyFile), o.Hosts)
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFile(r.path(caFile), ca, 0o644); err != nil {
+	if err := errors.Join(writeFile(r.path(caFile), ca, 0o644), writeFile(r.path(serverDir, caFile), ca, 0o644)); err != nil {
 		return nil, err
 	}
 	if err := identity.CreateToken(r.path(tokenFile), ca); err != nil {
