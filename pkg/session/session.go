@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/httpserver"
 	"nqueens/pkg/humanize"
+	"nqueens/pkg/identity"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -43,6 +45,10 @@ type Config struct {
 	Unique   bool   // also count the fundamental solutions
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
+
+	// Admits reports whether a worker's key was admitted, by the proof that its heartbeats and
+	// results carry. If it is nil, only the workers of this process are.
+	Admits func(key string, admission []byte) bool
 
 	// OnStart is called once, when counting starts.
 	OnStart func()
@@ -83,7 +89,8 @@ type Session struct {
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
 	takeOver bool
 
-	bus        *bus.Bus // from connectAndRun on
+	bus        *bus.Bus           // from connectAndRun on
+	identity   *identity.Identity // of the coordinators and workers of this store, from connectAndRun on
 	latest     atomic.Pointer[run.Progress]
 	outage     outage       // of the server
 	lastReport atomic.Int64 // when the coordinator last reported progress, in Unix nanoseconds
@@ -152,6 +159,10 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	return result, err
 }
 
+// keyFile holds, in the folder of all runs, the key of this machine's coordinators and of the
+// workers in their processes.
+const keyFile = "coordinator.key"
+
 // watcherTimeout is how long the embedded server of a finished run stays for watchers.
 const watcherTimeout = 2 * time.Second
 
@@ -170,6 +181,11 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 			return failed(err)
 		}
 	}
+	id, err := identity.LoadOrCreate(filepath.Join(store.Path(), keyFile))
+	if err != nil {
+		return failed(err)
+	}
+	s.identity = id
 	defer store.ServeCopies(s.ledger)()
 	server, err := s.connect(name)
 	if err != nil {
@@ -215,7 +231,9 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 		return nil, err
 	}
 	h := s.ledger.Header()
+	trust, _ := s.ledger.Trust()
 	claim, err := s.bus.Registry().Claim(ctx, run.Record{
+		Redundancy: trust.Redundancy, SpotCheck: trust.SpotCheck,
 		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(),
 		Done: s.ledger.Len(), Created: h.Created,
 	})
@@ -284,6 +302,9 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	event := s.log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
 		Uint64("tasks", h.Manifest.Tasks).Uint64("done", s.ledger.Len()).Int("workers", s.cfg.Workers).
 		Str("kernel", s.cfg.Kernel.Name).Str("server", server.address)
+	if t, _ := s.ledger.Trust(); t.Redundancy > 1 {
+		event.Int("redundancy", t.Redundancy)
+	}
 	if len(h.Manifest.Placed) > 0 {
 		event.Str("placed", humanize.Squares(h.Manifest.Placed))
 	}
