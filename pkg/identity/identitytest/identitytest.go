@@ -1,9 +1,9 @@
-// Package identitytest gives tests keys of workers. Only tests import it.
+// Package identitytest gives tests keys of workers, and signs their results. Its functions panic
+// where they would fail. Only tests import it.
 package identitytest
 
 import (
 	"crypto/sha256"
-	"testing"
 
 	"github.com/nats-io/nkeys"
 
@@ -12,28 +12,23 @@ import (
 )
 
 // Of returns the key of a worker: the same for the same name.
-func Of(t testing.TB, worker string) *identity.Identity {
-	t.Helper()
+func Of(worker string) *identity.Identity {
 	seed := sha256.Sum256([]byte(worker))
-	pair, err := nkeys.FromRawSeed(nkeys.PrefixByteUser, seed[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := pair.Seed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := identity.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	text := must(must(nkeys.FromRawSeed(nkeys.PrefixByteUser, seed[:])).Seed())
+	return must(identity.Parse(text))
 }
 
-// Seal signs a result with the key of the worker that it names.
-func Seal(t testing.TB, r *queens.ChunkResult) {
-	t.Helper()
-	if err := r.Seal(Of(t, r.Worker)); err != nil {
-		t.Fatal(err)
+// Seal signs a result with the key of the worker that it names, and returns it.
+func Seal(r *queens.ChunkResult) *queens.ChunkResult {
+	if err := r.Seal(Of(r.Worker)); err != nil {
+		panic(err)
 	}
+	return r
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
