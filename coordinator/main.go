@@ -24,6 +24,6 @@ keeps their results, so that an interrupted count resumes where it stopped.`,
 	app := cli.New(root)
 	root.AddCommand(countCommand(app), estimateCommand(), resumeCommand(app), runsCommand(app), watchCommand(app),
 		cancelCommand(app), backupCommand(app), restoreCommand(app), verifyCommand(app), ledgerCommand(app),
-		solveCommand(app), cli.HealthCommand("coordinator"))
+		solveCommand(app), keysCommand(app), cli.HealthCommand("coordinator"))
 	os.Exit(app.Main())
 }

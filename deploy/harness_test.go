@@ -36,10 +36,12 @@ const buildTimeout = 10 * time.Minute
 type cluster struct {
 	t         *testing.T
 	dir       string // contains docker-compose.yml
+	state     string // where commands on this machine keep their state
 	project   string
 	server    string            // the address of the NATS server on this machine
 	total     string            // the published total
 	variables map[string]string // of docker-compose.yml
+	keys      map[string][]byte // files of the cluster's keys that were read
 }
 
 // newCluster builds the images of a cluster that will count the workload with half a core per
@@ -50,9 +52,11 @@ func newCluster(t *testing.T, w workload) *cluster {
 	c := &cluster{
 		t:       t,
 		dir:     "..",
+		state:   t.TempDir(),
 		project: fmt.Sprintf("nqtest-%s-%d", strings.ToLower(t.Name()), os.Getpid()),
 		server:  testkit.Address(t),
 		total:   total.String(),
+		keys:    make(map[string][]byte),
 	}
 	c.variables = map[string]string{
 		"COMPOSE_PROJECT_NAME": c.project,
@@ -86,8 +90,9 @@ func (c *cluster) command(ctx context.Context, name string, args ...string) *exe
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.HasPrefix(name, "NQUEENS_") || strings.HasPrefix(name, "COMPOSE_") ||
-			slices.Contains([]string{"N", "WORKERS", "WORKER_CPUS", "NATS_LISTEN", "VERSION", "COMMIT", "DATE"}, name)
+			slices.Contains([]string{"N", "WORKERS", "WORKER_CPUS", "NATS_LISTEN", "NATS_HOSTS", "VERSION", "COMMIT", "DATE"}, name)
 	})
+	cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+c.state)
 	for name, value := range c.variables {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
@@ -155,9 +160,13 @@ type containerInfo struct {
 		Pid      int
 		Health   struct{ Status string }
 	}
-	RestartCount    int
-	Config          struct{ User string }
-	HostConfig      hostConfig
+	RestartCount int
+	Config       struct{ User string }
+	HostConfig   hostConfig
+	Mounts       []struct {
+		Name, Destination string
+		RW                bool
+	}
 	NetworkSettings struct {
 		Ports map[string][]struct{ HostIP string }
 	}
@@ -168,6 +177,8 @@ type hostConfig struct {
 	CapDrop        []string
 	SecurityOpt    []string
 	NanoCpus       int64
+	Memory         int64
+	PidsLimit      int64
 }
 
 func (c *cluster) inspect(container string) containerInfo {
@@ -196,13 +207,13 @@ func (c *cluster) kill(container string) {
 // natsImage returns the name of the server's image, which has shell tools.
 func natsImage(t *testing.T) string {
 	t.Helper()
-	file, err := os.ReadFile("../docker-compose.yml")
+	file, err := os.ReadFile("../Dockerfile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	match := regexp.MustCompile(`image: (nats:\S+)`).FindSubmatch(file)
+	match := regexp.MustCompile(`FROM (nats:\S+)`).FindSubmatch(file)
 	if match == nil {
-		t.Fatal("docker-compose.yml has no image of nats")
+		t.Fatal("Dockerfile has no image of nats")
 	}
 	return string(match[1])
 }
@@ -228,7 +239,10 @@ func (c *cluster) logLines(pattern string) int {
 // record returns the newest record of a run on the server, if there is one.
 func (c *cluster) record() (run.Record, bool) {
 	c.t.Helper()
-	b, err := bus.Connect(bus.Config{URL: "nats://" + c.server, Name: "test", Lease: bus.DefaultLease, Log: zerolog.Nop()})
+	b, err := bus.Connect(bus.Config{
+		URL: "tls://" + c.server, Name: "test", Lease: bus.DefaultLease, Log: zerolog.Nop(),
+		Credentials: bus.Credentials{Identity: c.identity("watcher"), TLS: c.tls()},
+	})
 	if err != nil {
 		return run.Record{}, false
 	}

@@ -41,7 +41,13 @@ type Bus struct {
 	limiter         ratelimit.Limiter // of log messages
 	rejected        *rejected
 	closed          chan struct{} // closed when the connection has ended for good
-	tasks           atomic.Pointer[jetstream.Stream]
+	// permitted ends, with the reason, when the server has refused something for good.
+	permitted context.Context
+	forbid    context.CancelCauseFunc
+	// hint and setUser are those of the configuration.
+	hint    func(error) string
+	setUser func(*deniedError)
+	tasks   atomic.Pointer[jetstream.Stream]
 }
 
 // Tasks returns the coordinator's side of the task queue.
@@ -80,17 +86,21 @@ func (b *Bus) Connected() error {
 	return fmt.Errorf("no connection to %s", b.displayURL)
 }
 
-// WaitClosed waits until ctx ends, and then returns nil, or until the connection has
-// ended for good because the server refuses the credentials. Then the error says so and
-// wraps [queens.ErrNoConnection].
+// WaitClosed waits until ctx ends, and then returns nil, or until the connection is of no use
+// any more: the server refuses the credentials, or does not permit what this process needs.
+// Then the error says so and wraps [queens.ErrNoConnection].
 func (b *Bus) WaitClosed(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
+	case <-b.permitted.Done():
 	case <-b.closed:
 	}
+	if refused := context.Cause(b.permitted); refused != nil {
+		return refused
+	}
 	if err := b.conn.LastError(); err != nil {
-		return fmt.Errorf("%w: %w", queens.ErrNoConnection, err)
+		return fmt.Errorf("%w: %w%s", queens.ErrNoConnection, err, b.hint(err))
 	}
 	return fmt.Errorf("%w: it was closed", queens.ErrNoConnection)
 }

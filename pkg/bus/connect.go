@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type Config struct {
 	URL string
 	// InProcess, if not nil, is a server in this process; URL is ignored then.
 	InProcess nats.InProcessConnProvider
+	Credentials
 	// Name is shown by the server for this connection.
 	Name string
 	// Wait keeps trying if no server can be reached at first.
@@ -63,9 +65,10 @@ func (c *Config) pingInterval() time.Duration {
 func Connect(cfg Config) (*Bus, error) {
 	b := &Bus{
 		lease: cfg.Lease, connID: randomText(), displayURL: cfg.displayURL(), minReplicas: cfg.Replicas,
-		log: cfg.Log, rejected: newRejected(cfg.Log), closed: make(chan struct{}),
+		log: cfg.Log, rejected: newRejected(cfg.Log), closed: make(chan struct{}), hint: cfg.hint, setUser: cfg.setUser,
 	}
-	var waiting atomic.Bool // for a server that could not be reached at first
+	b.permitted, b.forbid = context.WithCancelCause(context.Background())
+	var waiting, warned atomic.Bool // for a server that could not be reached at first
 	options := []nats.Option{
 		nats.Name(cfg.Name),
 		nats.MaxReconnects(-1),
@@ -76,7 +79,7 @@ func Connect(cfg Config) (*Bus, error) {
 		nats.MaxPingsOutstanding(maxPings),
 		nats.ConnectHandler(func(c *nats.Conn) {
 			event := b.log.Debug()
-			if waiting.Load() {
+			if waiting.Swap(false) && warned.Load() {
 				event = b.log.Info()
 			}
 			event.Str("server", redact(c.ConnectedUrl())).Msg("connected")
@@ -87,11 +90,21 @@ func Connect(cfg Config) (*Bus, error) {
 				b.log.Warn().Err(err).Msg("connection lost, reconnecting")
 			}
 		}),
+		nats.ReconnectErrHandler(func(c *nats.Conn, err error) {
+			if waiting.Load() && isRefusal(err) {
+				b.refuse(fmt.Errorf("%w: %s: %w%s", queens.ErrNoConnection, b.displayURL, err, cfg.hint(err)))
+				go c.Close() // which waits for this function
+			}
+		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
 			b.log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected")
 		}),
 		// Errors outside any call, such as a denied permission or a slow subscriber.
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if denied := cfg.denied(err); denied != nil {
+				b.refuse(denied)
+				return
+			}
 			if b.limiter.Allow(err.Error()) {
 				b.log.Warn().Err(err).Msg("NATS reports an error")
 			}
@@ -101,21 +114,18 @@ func Connect(cfg Config) (*Bus, error) {
 	if cfg.InProcess != nil {
 		options = append(options, nats.InProcessServer(cfg.InProcess))
 	}
-	conn, err := nats.Connect(cfg.URL, options...)
+	waiting.Store(cfg.Wait)
+	conn, err := nats.Connect(cfg.URL, append(options, cfg.options()...)...)
 	if errors.As(err, new(*url.Error)) {
 		// The text of err quotes the address, and so a password in it.
 		return nil, fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222",
 			queens.ErrNoConnection, b.displayURL)
 	}
 	if err != nil {
-		hint := "is a server running there, and is the address right?"
-		if errors.Is(err, nats.ErrAuthorization) {
-			hint = "are the user and password in the address right?"
-		}
-		return nil, fmt.Errorf("%w: %s: %w: %s", queens.ErrNoConnection, b.displayURL, err, hint)
+		return nil, fmt.Errorf("%w: %s: %w%s", queens.ErrNoConnection, b.displayURL, err, cfg.hint(err))
 	}
-	if !conn.IsConnected() && !errors.Is(conn.LastError(), nats.ErrAuthorization) {
-		waiting.Store(true)
+	if !conn.IsConnected() && !isRefusal(conn.LastError()) {
+		warned.Store(true)
 		b.log.Warn().Str("server", b.displayURL).Msg("server not reachable yet, waiting for it")
 	}
 	b.conn = conn

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/queens"
@@ -78,34 +80,91 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 
 // get returns the record of a run. Its error wraps ErrNoRecord if there is none.
 func (r Registry) get(ctx context.Context, name string) (*storedRecord, error) {
-	ctx = requestContext{ctx}
 	if err := queens.ValidateRun(name); err != nil {
 		return nil, err
 	}
-	bucket, err := r.bus.js.KeyValue(ctx, runsBucket)
-	var entry jetstream.KeyValueEntry
-	if err == nil {
-		entry, err = bucket.Get(ctx, name)
-	}
-	switch {
-	case errors.Is(err, jetstream.ErrBucketNotFound), errors.Is(err, jetstream.ErrKeyNotFound):
-		return nil, fmt.Errorf("%w: %s", ErrNoRecord, name)
-	case err != nil:
-		return nil, bucketError(err)
-	}
-	s, err := decodeRecord(name, entry.Value())
+	m, err := r.direct(ctx, directGet+"."+bucketSubject+name, nil)
 	if err != nil {
-		return nil, fmt.Errorf("record of run %s in bucket %s: %w; to delete it: nats kv del %[2]s %[1]s",
-			name, runsBucket, err)
+		return nil, err
 	}
-	s.revision = entry.Revision()
+	if m == nil || m.Header.Get("KV-Operation") != "" {
+		return nil, fmt.Errorf("%w: %s", ErrNoRecord, name)
+	}
+	s, err := decodeRecord(name, m.Data)
+	if err != nil {
+		return nil, &unreadableError{name, err}
+	}
+	if s.revision, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
+		return nil, bucketError(fmt.Errorf("the record of run %s has no revision: %w", name, err))
+	}
 	return s, nil
 }
+
+// directGet is the subject of requests for messages of the bucket's stream, which each server that
+// has the stream answers, and which need no permission to change anything; see NATS ADR-31.
+const directGet = "$JS.API.DIRECT.GET." + bucketStream
+
+// directRetry is the pause before a bucket that exists, and does not answer yet, is asked again.
+const directRetry = 50 * time.Millisecond
+
+// direct requests a message of the bucket's stream. There may be none, nor a bucket.
+func (r Registry) direct(ctx context.Context, subject string, request []byte) (m *nats.Msg, err error) {
+	ctx, done := r.bus.recordRequest(ctx)
+	defer func() { err = done(err) }()
+	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for {
+		m, err = r.bus.conn.RequestWithContext(bounded, subject, request)
+		if !errors.Is(err, nats.ErrNoResponders) {
+			break
+		}
+		if _, absent := r.bus.js.Stream(ctx, bucketStream); noBucket(absent) {
+			return nil, nil
+		} else if absent != nil {
+			return nil, bucketError(absent)
+		}
+		select { // the bucket was created in between, or a cluster moves it
+		case <-bounded.Done():
+			return nil, bucketError(err)
+		case <-time.After(directRetry):
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, bucketError(err)
+	case m.Header.Get("Status") == "404":
+		return nil, nil
+	case m.Header.Get("Status") != "":
+		return nil, bucketError(fmt.Errorf("%s %s", m.Header.Get("Status"), m.Header.Get("Description")))
+	}
+	return m, nil
+}
+
+// noBucket reports whether an error says that there is no bucket. An account without streams, such as
+// that of watchers, is not told.
+func noBucket(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrStreamNotFound) ||
+		errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeJetStreamNotEnabledForAccount
+}
+
+// unreadableError says that a record is not one of this program.
+type unreadableError struct {
+	run   string
+	cause error
+}
+
+func (e *unreadableError) Error() string {
+	return fmt.Sprintf("record of run %s in bucket %s: %v; to delete it: nats kv del %[2]s %[1]s", e.run, runsBucket, e.cause)
+}
+
+func (e *unreadableError) Unwrap() error { return e.cause }
 
 // put stores the record, updated now, if the bucket still has the record's revision, and
 // reports whether it did. It creates a missing bucket.
 func (r Registry) put(ctx context.Context, s *storedRecord) (stored bool, err error) {
-	ctx = requestContext{ctx}
+	ctx, done := r.bus.recordRequest(ctx)
+	defer func() { err = done(err) }()
 	s.Updated = time.Now()
 	data, err := encodeRecord(*s)
 	if err != nil {
@@ -115,7 +174,7 @@ func (r Registry) put(ctx context.Context, s *storedRecord) (stored bool, err er
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		bucket, err = r.createBucket(ctx)
 	}
-	if err != nil {
+	if err = r.bus.noStreams(err); err != nil {
 		return false, bucketError(err)
 	}
 	var revision uint64

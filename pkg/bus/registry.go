@@ -3,9 +3,11 @@ package bus
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -37,69 +39,58 @@ func (r Registry) Record(ctx context.Context, name string) (run.Record, error) {
 }
 
 // Records returns the records of all runs, in the order in which the runs began. It
-// leaves out those that it cannot read, and counts them as rejected.
+// leaves out those that it cannot read, and counts them as rejected. It needs no permission to change
+// anything.
 func (r Registry) Records(ctx context.Context) ([]run.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	bucket, err := r.bus.js.KeyValue(ctx, runsBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, bucketError(err)
-	}
-	watcher, err := bucket.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, bucketError(err)
-	}
-	defer func() { _ = watcher.Stop() }() // fails if the connection ended first
 	var records []run.Record
-	for {
-		select {
-		case entry, open := <-watcher.Updates():
-			switch {
-			case !open:
-				return nil, bucketError(errors.New("the connection has ended"))
-			case entry == nil: // marks the end of the initial values
-				slices.SortFunc(records, func(a, b run.Record) int {
-					return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Run, b.Run))
-				})
-				return records, nil
-			}
-			s, err := decodeRecord(entry.Key(), entry.Value())
-			if err != nil {
-				r.bus.rejected.add(runsBucket+"."+entry.Key(), entry.Value(), err)
-				continue
-			}
-			records = append(records, s.Record)
-		case <-ctx.Done():
-			return nil, bucketError(ctx.Err())
+	err := r.each(ctx, func(name string, data []byte) {
+		s, err := decodeRecord(name, data)
+		if err != nil {
+			r.bus.rejected.add(runsBucket+"."+name, data, err)
+			return
 		}
+		records = append(records, s.Record)
+	})
+	if err != nil {
+		return nil, err
 	}
+	slices.SortFunc(records, func(a, b run.Record) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Run, b.Run))
+	})
+	return records, nil
 }
 
-// Names returns the names of the runs that have a record, in no order. Unlike
-// [Registry.Records] it creates no consumer: it needs no permission to change anything.
-func (r Registry) Names(ctx context.Context) ([]string, error) {
-	ctx = requestContext{ctx}
-	stream, err := r.bus.js.Stream(ctx, bucketStream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, bucketError(err)
-	}
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(bucketSubject+">"))
-	if err != nil {
-		return nil, bucketError(err)
-	}
-	var names []string
-	for subject := range info.State.Subjects {
-		if name := strings.TrimPrefix(subject, bucketSubject); queens.ValidateRun(name) == nil {
+// Names returns the names of the runs that have a record, in no order.
+func (r Registry) Names(ctx context.Context) (names []string, err error) {
+	err = r.each(ctx, func(name string, _ []byte) {
+		if queens.ValidateRun(name) == nil {
 			names = append(names, name)
 		}
+	})
+	return names, err
+}
+
+// each calls yield with what the bucket has, one after the other: it has little more than the runs
+// that are active.
+func (r Registry) each(ctx context.Context, yield func(name string, data []byte)) error {
+	for next := uint64(1); ; {
+		request, err := json.Marshal(map[string]any{"seq": next, "next_by_subj": bucketSubject + ">"})
+		if err != nil {
+			return err
+		}
+		m, err := r.direct(ctx, directGet, request)
+		if m == nil || err != nil {
+			return err
+		}
+		sequence, err := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+		if err != nil || sequence < next {
+			return bucketError(fmt.Errorf("a message without its sequence: %w", err))
+		}
+		next = sequence + 1
+		if m.Header.Get("KV-Operation") == "" {
+			yield(strings.TrimPrefix(m.Header.Get(jetstream.SubjectHeader), bucketSubject), m.Data)
+		}
 	}
-	return names, nil
 }
 
 // Cancel marks a run as cancelled, so that its coordinator ends it, and removes its chunks

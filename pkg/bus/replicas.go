@@ -39,11 +39,17 @@ func replicasError(err error, replicas int) error {
 }
 
 // createStream creates a stream. Unless it is strict, the stream has one replica if the servers
-// that can be reached are too few for all of them.
+// that can be reached are too few for all of them. That of tasks has a lower limit if the server has
+// too little room.
 func (b *Bus) createStream(ctx context.Context, want jetstream.StreamConfig, strict bool) (jetstream.Stream, error) {
 	stream, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.CreateStream(ctx, want) })
 	if err = replicasError(err, want.Replicas); errors.Is(err, ErrReplicas) && !strict {
 		want.Replicas = 1
+		return b.createStream(ctx, want, strict)
+	}
+	var api *jetstream.APIError
+	if want.Name == tasksStream && want.MaxBytes > minTaskBytes && errors.As(err, &api) && api.ErrorCode == errCodeNoStorage {
+		want.MaxBytes /= 2
 		return b.createStream(ctx, want, strict)
 	}
 	return stream, err

@@ -18,6 +18,15 @@ import (
 // stream that has less.
 const maxQueued = 1 << 20
 
+// maxTaskBytes bounds the chunks of all runs on the server, so that none fills its disk; the
+// window of a run has at most half of it. When they reach it, coordinators wait until workers have
+// taken some. The server reserves the space: one with a small disk gets a lower limit, down to
+// minTaskBytes.
+const (
+	maxTaskBytes = 512 << 20
+	minTaskBytes = 16 << 20
+)
+
 // maxResultBytes bounds the results of all runs on the server. When they reach it,
 // workers hold their results and try again.
 const maxResultBytes = 256 << 20
@@ -38,6 +47,7 @@ func tasksConfig() jetstream.StreamConfig {
 		Discard:              jetstream.DiscardNew,
 		DiscardNewPerSubject: true,
 		MaxMsgsPerSubject:    maxQueued,
+		MaxBytes:             maxTaskBytes,
 		Duplicates:           dedupWindow,
 	}
 }
@@ -80,14 +90,15 @@ func (b *Bus) Ensure(ctx context.Context, run string) error {
 // starts, streams may have fewer replicas than the configuration asks for: a run continues while
 // servers of the cluster are away.
 func (b *Bus) ensure(ctx context.Context, run string, strict bool) (results jetstream.Stream, err error) {
+	// The results come first, because their space is not negotiable.
+	if results, err = b.ensureStream(ctx, resultsConfig(), strict); err != nil {
+		return nil, err
+	}
 	tasks, err := b.ensureStream(ctx, tasksConfig(), strict)
 	if err == nil {
 		err = b.ensureConsumer(ctx, tasks, run)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return b.ensureStream(ctx, resultsConfig(), strict)
+	return results, err
 }
 
 func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, strict bool) (jetstream.Stream, error) {
@@ -153,8 +164,8 @@ func withHint(err error) error {
 	var api *jetstream.APIError
 	switch {
 	case errors.As(err, &api) && (api.ErrorCode == errCodeNoStorage || api.ErrorCode == errCodeNoResources):
-		return fmt.Errorf("the server has too little room (results may need %d MiB): "+
-			"make some or give its store another disk: %w", maxResultBytes>>20, err)
+		return fmt.Errorf("the server has too little room (tasks and results may need %d MiB): "+
+			"make some or give its store another disk: %w", (minTaskBytes+maxResultBytes)>>20, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("the server has no JetStream, start it with --jetstream: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):

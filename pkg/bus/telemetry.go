@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -98,6 +99,9 @@ func subscribe[T any](
 ) (unsubscribe func(), err error) {
 	subscription, err := b.conn.Subscribe(subject, func(m *nats.Msg) {
 		value, err := decode(m.Subject, m.Data)
+		if isAnswer(m) {
+			err = errors.New("it is the answer to a request")
+		}
 		if err != nil {
 			b.rejected.add(m.Subject, m.Data, err)
 			return
@@ -109,4 +113,15 @@ func subscribe[T any](
 	}
 	b.flush(flushTimeout)                                 // if this fails, the server hears of it a little later
 	return func() { _ = subscription.Unsubscribe() }, nil // fails if the connection ended first
+}
+
+// isAnswer reports whether the server has sent a message in answer to a request, whose sender has chosen
+// the reply subject.
+func isAnswer(m *nats.Msg) bool {
+	for key := range m.Header {
+		if key != "Nats-Request-Info" { // the server adds it between accounts
+			return true
+		}
+	}
+	return m.Reply != ""
 }

@@ -81,10 +81,14 @@ func (b *Bus) request(parent context.Context) (ctx context.Context, done func(er
 	if now := b.lifetime.Load(); now != nil {
 		connected = context.AfterFunc(now, cancel)
 	}
+	allowed := b.endWithPermission(cancel)
 	return ctx, func(err error) error {
 		disconnected := !connected()
+		allowed()
 		cancel()
 		switch {
+		case b.refusal(err) != nil:
+			return b.refusal(err)
 		case parent.Err() != nil: // says nothing of the server
 			return err
 		case disconnected && errors.Is(err, context.Canceled):

@@ -10,12 +10,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/nats-io/nkeys"
 )
 
 // Identity is a private key.
 type Identity struct {
+	// Role is what the key's file says of its user, such as worker; it may be empty, and proves
+	// nothing.
+	Role string
+
 	pair nkeys.KeyPair
 	key  string
 }
@@ -29,13 +34,22 @@ func New() (*Identity, error) {
 	return fromPair(pair)
 }
 
-// Parse returns the key with a seed: SU and 56 letters and digits.
-func Parse(seed []byte) (*Identity, error) {
+// roleLine is the second line of a file with a key whose user has a role.
+var roleLine = regexp.MustCompile(`^# role: ([a-z]{1,20})$`)
+
+// Parse returns the key with a seed: SU and 56 letters and digits. The user's role may follow in a
+// line of its own.
+func Parse(text []byte) (*Identity, error) {
+	seed, rest, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
 	pair, err := nkeys.FromSeed(bytes.TrimSpace(seed))
 	if err != nil {
 		return nil, err
 	}
-	return fromPair(pair)
+	id, err := fromPair(pair)
+	if role := roleLine.FindSubmatch(bytes.TrimSpace(rest)); err == nil && role != nil {
+		id.Role = string(role[1])
+	}
+	return id, err
 }
 
 func fromPair(pair nkeys.KeyPair) (*Identity, error) {
@@ -107,7 +121,11 @@ func (id *Identity) Create(path string) error {
 		return fmt.Errorf("a new key: %w", err)
 	}
 	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.Write(append(seed, '\n'))
+	text := append(seed, '\n')
+	if id.Role != "" {
+		text = append(text, "# role: "+id.Role+"\n"...)
+	}
+	_, err = file.Write(text)
 	if err == nil {
 		err = file.Sync()
 	}

@@ -26,6 +26,10 @@ type Config struct {
 	// Listen is the host:port to accept connections on; if it is empty, the server opens
 	// no port. Port 0 means a free port.
 	Listen string
+	// Access is the part of a configuration file that says who may connect, such as that of
+	// [bus.Access]; if it is empty, everybody may who reaches the server. JetStream must be enabled
+	// in one account.
+	Access string
 	Log    zerolog.Logger
 }
 
@@ -77,6 +81,11 @@ func Start(cfg Config) (*Server, error) {
 		JetStream:  true,
 		StoreDir:   cfg.StoreDir,
 		NoSigs:     true, // signals belong to the command
+	}
+	if cfg.Access != "" {
+		if err := options.ProcessConfigString(cfg.Access); err != nil {
+			return nil, fmt.Errorf("embedded server: who may connect: %w", err)
+		}
 	}
 	nats, err := server.NewServer(options)
 	if err != nil {

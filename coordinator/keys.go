@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/cli"
+	"nqueens/pkg/keyring"
+)
+
+// keysCommand is coordinator keys: who may do what on a NATS server.
+func keysCommand(app *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Make and revoke the keys of a cluster",
+		Long: `Make the keys of a cluster, and say who may do what on its NATS server. A worker may take
+tasks and report results, a watcher may see runs and their progress, a coordinator may do
+everything with the runs of the server.`,
+		Example: `  coordinator keys init keys
+  nats-server --config keys/server/auth.conf --jetstream --store_dir nats
+  coordinator count 16 --nats tls://127.0.0.1:4222 --nkey keys/coordinator.nkey --tls-ca keys/ca.crt
+  worker --nats tls://127.0.0.1:4222 --token-file keys/worker/join.token`,
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(keysInitCommand(app), keysAddCommand(app), keysRevokeCommand(app))
+	return cmd
+}
+
+func keysInitCommand(app *cli.App) *cobra.Command {
+	var o keyring.Options
+	cmd := &cobra.Command{
+		Use:   "init DIR",
+		Short: "Make keys, certificates and the server's configuration in a folder",
+		Long: `Make in a folder a key for a coordinator, a watcher and a worker, a token with which
+workers join, certificates for TLS, and a configuration for the NATS server. Keys that the
+folder has stay; only a --host that the server's certificate lacks makes another one.
+
+The files: coordinator.nkey, watcher.nkey and worker.nkey for --nkey; worker/join.token
+for --token-file, which also has the certificate; ca.crt for --tls-ca; users, the list of
+users; server, the folder that the NATS server needs, with auth.conf for its
+configuration; ca.key, which signs other certificates: keep it away from the cluster.`,
+		Example: `  coordinator keys init keys --host counter.example.org,192.0.2.7
+  nats-server --config keys/server/auth.conf --jetstream --store_dir nats`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return cli.Usagef("takes one argument, the folder for the keys")
+			}
+			for _, host := range o.Hosts {
+				if !keyring.IsHost(host) {
+					return cli.Usagef("--host must be names or addresses of the server, without ports, not %q", host)
+				}
+			}
+			ring, err := keyring.Init(args[0], o)
+			if errors.Is(err, keyring.ErrExists) {
+				return addHosts(app, args[0], o.Hosts)
+			}
+			if err != nil {
+				return err
+			}
+			app.Log.Info().Str("folder", ring.Dir()).Str("server", ring.ServerConfig()).Msg("made keys for a cluster")
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&o.Hosts, "host", nil, "`names` or addresses under which others reach the server, separated by commas, "+
+		"beside localhost, nats and the name of this machine")
+	flags.StringVar(&o.ServerDir, "server-dir", "", "`folder` under which the NATS server sees DIR/server, as in a container")
+	return cmd
+}
+
+// addHosts keeps the keys in a folder, and makes another certificate for the server if that has no
+// such names yet.
+func addHosts(app *cli.App, dir string, hosts []string) error {
+	ring, err := keyring.Open(dir)
+	if err != nil {
+		return err
+	}
+	changed, err := ring.AddHosts(hosts)
+	switch {
+	case err != nil:
+		return err
+	case changed:
+		app.Log.Info().Str("folder", ring.Dir()).Msg("the folder has keys already: the server has a certificate for more names; " + reload)
+	default:
+		app.Log.Info().Str("folder", ring.Dir()).Msg("the folder has keys already: nothing is changed")
+	}
+	return nil
+}
+
+// reload tells how the server learns of a change.
+const reload = "the NATS server must read its configuration again: nats-server --signal reload, or SIGHUP"
+
+func keysAddCommand(app *cli.App) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "add ROLE NAME",
+		Short: "Add a user with a key of its own",
+		Long: `Add a user with a key of its own, in NAME.nkey, to a folder of keys. The role is
+coordinator, watcher or worker. The NATS server must read its configuration again.`,
+		Example:   `  coordinator keys add worker lab-3 --keys keys`,
+		ValidArgs: []string{string(bus.Coordinator), string(bus.Watcher), string(bus.Worker)},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return cli.Usagef("takes two arguments, a role (coordinator, watcher or worker) and a name")
+			}
+			role := bus.Role(args[0])
+			if err := role.Validate(); err != nil {
+				return cli.Usagef("%w", err)
+			}
+			ring, err := openRing(dir)
+			if err != nil {
+				return err
+			}
+			u, err := ring.Add(role, args[1])
+			if err != nil {
+				return err
+			}
+			app.Log.Info().Str("user", u.Name).Str("role", string(u.Role)).Str("key", u.Key).Msg("added; " + reload)
+			return nil
+		},
+	}
+	keysFlag(cmd, &dir)
+	return cmd
+}
+
+func keysRevokeCommand(app *cli.App) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "revoke NAME",
+		Short: "Remove a user",
+		Long: `Remove a user, by name or public key, from a folder of keys, and delete its key. When the
+NATS server reads its configuration again, it disconnects the user.`,
+		Example: `  coordinator keys revoke lab-3 --keys keys`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("takes one argument, the name or the public key of a user")
+			}
+			ring, err := openRing(dir)
+			if err != nil {
+				return err
+			}
+			u, err := ring.Revoke(args[0])
+			if err != nil {
+				return err
+			}
+			app.Log.Info().Str("user", u.Name).Str("role", string(u.Role)).Str("key", u.Key).Msg("revoked; " + reload)
+			return nil
+		},
+	}
+	keysFlag(cmd, &dir)
+	return cmd
+}
+
+func keysFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "keys", "keys", "`folder` of the keys")
+	_ = cobra.MarkFlagDirname(cmd.Flags(), "keys") // fails only for unknown flags
+}
+
+func openRing(dir string) (*keyring.Ring, error) {
+	ring, err := keyring.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w; coordinator keys init DIR makes keys, --keys names their folder", err)
+	}
+	return ring, nil
+}

@@ -1,0 +1,91 @@
+package bus
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"nqueens/pkg/identity"
+)
+
+// Credentials are what a connection shows to the server, and how it knows the server. At most one of
+// Identity, Token and Creds is set.
+type Credentials struct {
+	// Identity is the key of a user; nil for none.
+	Identity *identity.Identity
+	// Token is the secret with which workers join; empty for none. It is sent over TLS only.
+	Token string
+	// Creds is the path of a file with a JWT and a key, as NATS's own tools make it; empty for none.
+	Creds string
+	// TLS has the authority of the server's certificate, and this client's certificate; nil for TLS
+	// as the server asks for it, with the authorities of the system.
+	TLS *tls.Config
+}
+
+// options returns what the client library needs.
+func (c *Config) options() (options []nats.Option) {
+	if c.TLS != nil || c.Token != "" {
+		secure := nats.Secure()
+		if c.TLS != nil {
+			secure = nats.Secure(c.TLS.Clone())
+		}
+		if c.InProcess == nil { // such a connection has no TLS
+			options = append(options, secure)
+		}
+	}
+	switch {
+	case c.Identity != nil:
+		options = append(options, nats.Nkey(c.Identity.Key(), c.Identity.Sign), inboxOption(c.Identity.Key()))
+	case c.Token != "":
+		options = append(options, nats.UserInfo(tokenUser, c.Token), inboxOption(tokenUser))
+	case c.Creds != "":
+		options = append(options, nats.UserCredentials(c.Creds))
+	}
+	return options
+}
+
+func inboxOption(key string) nats.Option { return nats.CustomInboxPrefix(inboxPrefix(key)) }
+
+// isRefusal reports whether an error of a connection says that the server, or what stands in its
+// place, was reached and that waiting for it is of no use.
+func isRefusal(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrNkeysNotSupported) ||
+		errors.Is(err, nats.ErrSecureConnWanted) || errors.Is(err, nats.ErrSecureConnRequired) ||
+		errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError)) ||
+		errors.As(err, new(tls.RecordHeaderError)) || err != nil && strings.Contains(err.Error(), "remote error: tls:")
+}
+
+// hint returns what may help against an error of a connection, with a colon before it.
+func (c *Config) hint(err error) string {
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.Is(err, nats.ErrAuthorization) && c.Identity != nil:
+		return fmt.Sprintf(": the server does not know the key %s: was it revoked, or has the server not read its configuration again?",
+			c.Identity.Key())
+	case errors.Is(err, nats.ErrAuthorization) && c.Token != "":
+		return ": the server does not know the token: is it that of another cluster or run?"
+	case errors.Is(err, nats.ErrAuthorization) && c.Creds != "":
+		return ": the server does not accept the credentials in " + c.Creds
+	case errors.Is(err, nats.ErrAuthorization):
+		return ": are the user and password in the address right? the server may also need --nkey, --token-file or --creds"
+	case errors.Is(err, nats.ErrNkeysNotSupported):
+		return ": the server asks for no key: leave --nkey out, or use another server"
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return ": the server has no TLS, and a token or what --tls-ca and --tls-cert name is for TLS only"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return ": the server's certificate, or its authority's, has expired or the clock of this machine is wrong"
+	case errors.As(err, new(x509.HostnameError)):
+		return ": coordinator keys init --host makes a certificate for that name"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return ": --tls-ca must name the authority that signed the server's certificate"
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return ": the server's certificate is not valid"
+	case err != nil && strings.Contains(err.Error(), "remote error: tls:"):
+		return ": the server does not accept this client's certificate: see --tls-cert and --tls-key"
+	}
+	return ": is a server running there, and is the address right?"
+}

@@ -1,0 +1,88 @@
+package identity
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Token is what a worker needs to join a cluster: it admits as worker only.
+type Token struct {
+	Secret string
+	// Authority is the certificate of the authority that has signed that of the server, as PEM; nil
+	// if the token's file has none.
+	Authority []byte
+}
+
+// A token's file has the secret in its first line, and after it a certificate or none.
+var (
+	tokenSecret = regexp.MustCompile(`^[0-9A-Za-z_-]{20,64}$`)
+	pemBegin    = []byte("-----BEGIN CERTIFICATE-----")
+)
+
+// maxTokenFile bounds the size of a token's file in bytes.
+const maxTokenFile = 64 << 10
+
+// LoadToken reads a token from its file.
+func LoadToken(path string) (Token, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Token{}, fmt.Errorf("the token: %w", err)
+	}
+	t, err := ParseToken(data)
+	if err != nil {
+		return Token{}, fmt.Errorf("the token in %s: %w", path, err)
+	}
+	return t, nil
+}
+
+// ParseToken returns the token in the text of a file. The error does not quote the text.
+func ParseToken(data []byte) (Token, error) {
+	first, rest, _ := bytes.Cut(bytes.TrimSpace(data), []byte("\n"))
+	first, rest = bytes.TrimSpace(first), bytes.TrimSpace(rest)
+	switch {
+	case len(data) > maxTokenFile:
+		return Token{}, fmt.Errorf("it has %d bytes", len(data))
+	case !tokenSecret.Match(first):
+		return Token{}, errors.New("its first line must be 20 to 64 letters, digits, - and _")
+	case len(rest) > 0 && !bytes.HasPrefix(rest, pemBegin):
+		return Token{}, errors.New("after its first line there may only be the certificate of an authority")
+	case len(rest) == 0:
+		return Token{Secret: string(first)}, nil
+	}
+	return Token{Secret: string(first), Authority: append(rest, '\n')}, nil
+}
+
+// CreateToken writes a new token, with the certificate of an authority, to a file that only its owner
+// can read. A file that exists keeps its secret.
+func CreateToken(path string, authority []byte) error {
+	secret := rand.Text() + rand.Text() // 260 random bits
+	if t, err := LoadToken(path); err == nil {
+		secret = t.Secret
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".token-*") // 0600
+	if err != nil {
+		return fmt.Errorf("a new token: %w", err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // fails once it is renamed
+	_, err = file.Write(append([]byte(secret+"\n"), authority...))
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("a new token: %w", err)
+	}
+	return nil
+}
+
+// IsKey reports whether a text is the public key of a user.
+func IsKey(text string) bool { return nkeys.IsValidPublicUserKey(text) }

@@ -1,0 +1,111 @@
+package keyring
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// validity is how long certificates are valid. They are made once for a cluster, which may outlive
+// any run.
+const validity = 10 * 365 * 24 * time.Hour
+
+// newCertificates makes an authority and the server's certificate, and returns the authority's
+// certificate. It keeps the authority's key only if caKeyPath is not empty.
+func newCertificates(certPath, keyPath, caKeyPath string, hosts []string) (caPEM []byte, err error) {
+	ca := template("nqueens authority")
+	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
+	caPEM, caKey, err := issue(ca, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if caKeyPath != "" {
+		if err := writeKey(caKeyPath, caKey, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return caPEM, newServerCertificate(certPath, keyPath, ca, caKey, allHosts(hosts))
+}
+
+// newServerCertificate makes a certificate that an authority has signed. It is also for the other end
+// of routes between the servers of a cluster. The folder's group may read its key.
+func newServerCertificate(certPath, keyPath string, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string) error {
+	server := template("nqueens server")
+	server.KeyUsage = x509.KeyUsageDigitalSignature
+	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			server.IPAddresses = append(server.IPAddresses, ip)
+		} else {
+			server.DNSNames = append(server.DNSNames, host)
+		}
+	}
+	certPEM, key, err := issue(server, ca, caKey)
+	if err != nil {
+		return err
+	}
+	if err := writeKey(keyPath, key, 0o640); err != nil {
+		return err
+	}
+	return writeFile(certPath, certPEM, 0o644)
+}
+
+// allHosts adds to hosts those under which this machine reaches the server.
+func allHosts(hosts []string) []string {
+	all := append([]string{"localhost", "127.0.0.1", "::1", "nats"}, hosts...)
+	if name, err := os.Hostname(); err == nil && name != "" {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func template(name string) *x509.Certificate {
+	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)) // never fails, see crypto/rand
+	now := time.Now()
+	return &x509.Certificate{
+		SerialNumber: serial.Add(serial, big.NewInt(1)),
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    now.Add(-time.Hour), // clocks differ
+		NotAfter:     now.Add(validity),
+	}
+}
+
+// issue makes a key and its certificate, signed by a parent or, without one, by itself.
+func issue(cert, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	if parent == nil {
+		parent, parentKey = cert, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, cert, parent, key.Public(), parentKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("a new certificate: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key, nil
+}
+
+func writeKey(path string, key *ecdsa.PrivateKey, mode os.FileMode) error {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return writeFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), mode)
+}
+
+var hostName = regexp.MustCompile(`^[0-9A-Za-z_*]([0-9A-Za-z._-]{0,252})$`)
+
+// IsHost reports whether a text is the name or the IP address of a host.
+func IsHost(text string) bool { return net.ParseIP(text) != nil || hostName.MatchString(text) }
