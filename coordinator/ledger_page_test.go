@@ -241,11 +241,11 @@ func countHere(t *testing.T, args ...string) (data, run string) {
 	t.Helper()
 	data = t.TempDir()
 	coordinator(t, append([]string{"count", "--data", data, "--workers", "1"}, args...)...)
-	runs, err := os.ReadDir(data)
-	if err != nil || len(runs) != 1 {
-		t.Fatalf("%d runs, error %v", len(runs), err)
+	ledgers, err := filepath.Glob(filepath.Join(data, "*", "ledger.db"))
+	if err != nil || len(ledgers) != 1 {
+		t.Fatalf("%d runs, error %v", len(ledgers), err)
 	}
-	return data, runs[0].Name()
+	return data, filepath.Base(filepath.Dir(ledgers[0]))
 }
 
 // coordinator runs the command to its end and returns what it printed.
