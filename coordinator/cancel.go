@@ -60,7 +60,7 @@ func cancelRun(ctx context.Context, app *cli.App, name string, store *runstore.S
 	case url == "":
 		return fmt.Errorf("%w, --nats names its server", withHint(store.NoRun(name)))
 	}
-	return withHint(fmt.Errorf("%w, nor on the server", store.NoRun(name)))
+	return withHint(fmt.Errorf("run %s is not on the server any more, and %w: it was cancelled, or has ended", name, store.NoRun(name)))
 }
 
 // cancelOnServer cancels a run on a server, if one is named, and reports whether the server

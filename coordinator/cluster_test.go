@@ -204,6 +204,11 @@ func TestStoppedCoordinatorLeavesAResumableRun(t *testing.T) {
 				t.Error("a coordinator that resumed did not learn that the run was cancelled")
 			}
 			expect(0, 0, 0)
+			again := start(t, "coordinator", "cancel", run, "--data", t.TempDir(), "--nats", server.url)
+			again.ExpectExit(1)
+			if again.Lines("is not on the server any more") == 0 {
+				t.Error("a second cancel did not say that the run is gone")
+			}
 		})
 	}
 }

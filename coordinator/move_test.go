@@ -64,6 +64,8 @@ func TestMovedRunLeavesNothing(t *testing.T) {
 		t.Error("another address of the same server is taken for another server")
 	}
 
+	watch := start(t, "coordinator", "watch", s.run, "--nats", old.url)
+	watch.Await(`(watching)`)
 	s.server = startServer(t)
 	s.view = inspect(t, s.server.url)
 	s.resume()
@@ -72,6 +74,10 @@ func TestMovedRunLeavesNothing(t *testing.T) {
 		t.Errorf("the run moved from %s, want %s without a password", from, old.url)
 	}
 	s.coordinator.Await(`(removed what the run had left)`) // when the record is stale
+	watch.ExpectExit(1)
+	if watch.Lines("has moved to another server: "+s.server.url) == 0 {
+		t.Error("who watches the run on the old server is not told where it is")
+	}
 	for stream, subject := range map[string]string{
 		"NQ_TASKS": "nq.task." + s.run, "NQ_RESULTS": "nq.result." + s.run, "KV_nq_runs": "$KV.nq_runs." + s.run,
 	} {

@@ -31,6 +31,7 @@ func encodeProgress(p *run.Progress) ([]byte, error) {
 		ElapsedNs: uint64(p.Elapsed), EtaMinNs: uint64(p.ETA.Min), EtaMaxNs: uint64(p.ETA.Max),
 		WorkerCount: uint32(p.WorkerCount), Threads: uint64(p.Threads), Workers: workers,
 		Republished: p.Republished, Conflicts: uint32(p.Conflicts), SharedWith: p.SharedWith, Bound: string(p.Bound),
+		MovedTo: p.MovedTo,
 	}
 	if p.Total != nil {
 		m.Total = p.Total.String()
@@ -62,6 +63,7 @@ func decodeProgress(subject string, data []byte) (run.Progress, error) {
 		WorkerCount: int(m.GetWorkerCount()), Threads: int(m.GetThreads()),
 		Republished: m.GetRepublished(), Conflicts: int(m.GetConflicts()),
 		SharedWith: m.GetSharedWith(), Bound: run.Bound(m.GetBound()),
+		MovedTo: m.GetMovedTo(),
 	}
 	if c := m.GetConfirmation(); c != nil {
 		p.Confirmation = run.Confirmation{

@@ -95,6 +95,8 @@ func TestHostileProgressIsRejected(t *testing.T) {
 		"another total, published": {func(m *nqueensv1.Progress) {
 			m.State, m.Total, m.Confirmation = "complete", "93", &nqueensv1.Confirmation{Published: true}
 		}, "not the published one"},
+		"moved while it counts": {func(m *nqueensv1.Progress) { m.MovedTo = "nats://a" }, "a move to another server"},
+		"a giant server":        {func(m *nqueensv1.Progress) { m.State, m.MovedTo = "stopped", giant }, "a server of 1048576 bytes"},
 		"2^32-1 keys": {func(m *nqueensv1.Progress) {
 			m.State, m.Total, m.Confirmation = "complete", "92", &nqueensv1.Confirmation{Redundancy: math.MaxUint32}
 		}, "out of range"},
@@ -198,6 +200,9 @@ func randomSnapshot(rng *rand.Rand) run.Progress {
 	s.Placed = rng.IntN(s.N + 1)
 	s.ETA.Max = time.Duration(rng.Int64() >> rng.IntN(63))
 	s.ETA.Min = s.ETA.Max >> rng.IntN(64)
+	if s.State == run.Stopped {
+		s.MovedTo = randomName(rng, 0)
+	}
 	if s.State == run.Complete {
 		s.Total = huge()
 		counted := tasks >> rng.IntN(64)

@@ -33,6 +33,9 @@ type Progress struct {
 	Republished uint64
 	Conflicts   int // Tasks whose results contradicted each other, settled or not.
 	Bound       Bound
+	// MovedTo is set in the last snapshot on a server that the run has left: the addresses of the
+	// server that it uses now, without passwords, or [Embedded]. Its State is Stopped then.
+	MovedTo string
 	// SharedWith are other runs that are alive on the server, sorted: they share the workers.
 	// There are at most [MaxSharedWith].
 	SharedWith []string
@@ -41,6 +44,9 @@ type Progress struct {
 	// those that have held a task the longest.
 	Workers []WorkerStatus
 }
+
+// Embedded stands for a server inside the coordinator, in place of an address.
+const Embedded = "embedded"
 
 // Bounds of [Progress.Workers] and [Progress.SharedWith].
 const (
@@ -70,7 +76,7 @@ func (s *Progress) Validate() error {
 	if err := queens.ValidateRun(s.Run); err != nil {
 		return err
 	}
-	err := cmp.Or(s.check(), s.checkConfirmation(), s.Bound.Validate())
+	err := cmp.Or(s.check(), s.checkConfirmation(), s.Bound.Validate(), queens.ValidateName("a server", s.MovedTo))
 	for i := 0; err == nil && i < len(s.SharedWith); i++ {
 		err = queens.ValidateRun(s.SharedWith[i])
 	}
@@ -98,6 +104,8 @@ func (s *Progress) check() error {
 		return fmt.Errorf("the state %s, and a total: %v", s.State, s.Total != nil)
 	case s.Total != nil && !isCount(s.Total), !isCount(s.Solutions):
 		return fmt.Errorf("a number of solutions that is missing, negative, or has more than %d bits", maxBits)
+	case s.MovedTo != "" && s.State != Stopped:
+		return fmt.Errorf("the state %s, and a move to another server", s.State)
 	case s.Placed < 0 || s.Placed > s.N:
 		return fmt.Errorf("%d placed queens on a board of side %d", s.Placed, s.N)
 	case s.Done > s.Tasks:
@@ -126,14 +134,14 @@ func (s *Progress) checkConfirmation() error {
 		return errors.New("a confirmation without a total")
 	case c.Tasks > s.Tasks:
 		return fmt.Errorf("counts of %d tasks of %d", c.Tasks, s.Tasks)
-	case c.Published && !s.isPublished():
+	case c.Published && !s.IsPublished():
 		return errors.New("a total that is not the published one, although it says so")
 	}
 	return c.Validate()
 }
 
-// isPublished reports whether the total is the published one.
-func (s *Progress) isPublished() bool {
+// IsPublished reports whether there is a total, and it is the published one.
+func (s *Progress) IsPublished() bool {
 	known, ok := queens.KnownTotal(s.N)
 	return ok && s.Placed == 0 && s.Total != nil && s.Total.Cmp(known) == 0
 }

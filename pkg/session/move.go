@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/big"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -19,7 +21,7 @@ import (
 // finds out whether it has moved, and removes.
 
 // embedded is what the ledger has for the embedded server, in place of an address.
-const embedded = "embedded"
+const embedded = run.Embedded
 
 const (
 	// leaveTimeout bounds the time in which a run that has moved is removed from the server that
@@ -64,7 +66,7 @@ func (s *Session) noteServer(ctx context.Context, server *connection) (done func
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.leave(ctx, before, here)
+		s.leave(ctx, before, now, here)
 	}()
 	return func() {
 		select {
@@ -78,12 +80,12 @@ func (s *Session) noteServer(ctx context.Context, server *connection) (done func
 
 // leave removes from a server what the run left there, and logs whether that succeeded. The stream
 // of results on the server that the run uses now was created at that time.
-func (s *Session) leave(ctx context.Context, before string, here time.Time) {
+func (s *Session) leave(ctx context.Context, before, now string, here time.Time) {
 	var err error
 	if before == embedded {
 		err = os.RemoveAll(s.cfg.Store.ServerFolder(s.Name()))
 	} else {
-		err = s.removeFrom(ctx, before, here)
+		err = s.removeFrom(ctx, before, now, here)
 	}
 	switch {
 	case err == nil:
@@ -97,8 +99,9 @@ func (s *Session) leave(ctx context.Context, before string, here time.Time) {
 }
 
 // removeFrom removes the run from the server at one of these addresses, unless another coordinator
-// works on it there, or the server is the one that the run uses now.
-func (s *Session) removeFrom(ctx context.Context, addresses string, here time.Time) error {
+// works on it there, or the server is the one that the run uses now. It tells those who watch the
+// run there where it is now.
+func (s *Session) removeFrom(ctx context.Context, addresses, now string, here time.Time) error {
 	b, err := connectFirst(ctx, addresses)
 	if err != nil {
 		return err
@@ -122,7 +125,20 @@ func (s *Session) removeFrom(ctx context.Context, addresses string, here time.Ti
 		case <-time.After(leaveInterval):
 		}
 	}
+	if err := b.Telemetry().PublishProgress(s.moved(now)); err != nil {
+		s.log.Debug().Err(err).Msg("the move was not published on the server that the run used before")
+	}
 	return b.Registry().Delete(ctx, s.Name())
+}
+
+// moved is the last snapshot of the run for a server that it has left.
+func (s *Session) moved(now string) run.Progress {
+	m := s.ledger.Header().Manifest
+	first, _, _ := strings.Cut(now, ",")
+	return run.Progress{
+		Run: s.Name(), N: m.N, Symmetry: m.Symmetry, Placed: len(m.Placed), State: run.Stopped,
+		Tasks: m.Tasks, Solutions: new(big.Int), MovedTo: queens.SanitizeName(first),
+	}
 }
 
 // connectFirst connects to the first of these addresses that answers.

@@ -41,6 +41,7 @@ type Telemetry interface {
 var (
 	ErrNoRuns    = errors.New("there is no run to watch")
 	ErrNotActive = errors.New("the server has no such active run")
+	ErrMoved     = errors.New("the run has moved to another server")
 	ErrEndMissed = errors.New("the run has ended, but its end was not received")
 )
 
@@ -117,6 +118,7 @@ type follower struct {
 	manifest        *queens.Manifest // of the record; nil before it was read
 	unconfirmed     *run.Progress    // a snapshot that waits for the record
 	latest          run.Progress     // of no run before the first
+	movedTo         string           // the server that the run uses now, if it has left this one
 	lastSnapshotAt  time.Time        // or when the watch began
 	connectedAt     time.Time        // zero while there is no connection
 	disconnectedAt  time.Time        // valid while there is none
@@ -168,6 +170,9 @@ func (f *follower) handle(ctx context.Context, p *run.Progress) (ended bool, err
 		f.unconfirmed = p
 		return false, nil
 	}
+	if f.movedTo = p.MovedTo; f.movedTo != "" {
+		return false, nil // it is shown where it is now
+	}
 	failed := failure(p)
 	if failed != nil && p.Total != nil {
 		return true, failed
@@ -176,62 +181,6 @@ func (f *follower) handle(ctx context.Context, p *run.Progress) (ended bool, err
 	err = f.OnProgress(p)
 	f.reportSnapshot()
 	return p.State.Finished(), errors.Join(err, failed)
-}
-
-// confirm reports whether the run's record confirms a snapshot. The error says how they
-// contradict each other.
-func (f *follower) confirm(ctx context.Context, p *run.Progress) (bool, error) {
-	if f.manifest != nil && !p.State.Finished() {
-		return true, f.compare(p)
-	}
-	record, err := f.readRecord(ctx)
-	if f.manifest == nil {
-		return false, nil
-	}
-	if err := f.compare(p); err != nil {
-		return false, err
-	}
-	removed := errors.Is(err, bus.ErrNoRecord)
-	if err == nil && record.State == run.Complete {
-		p.Confirmation = record.Confirmation // which not anybody can write
-	}
-	return !p.State.Finished() || removed || err == nil && record.State == p.State, nil
-}
-
-// readRecord reads the run's record, and keeps the manifest of the first.
-func (f *follower) readRecord(ctx context.Context) (run.Record, error) {
-	record, err := f.Record(ctx, f.Run)
-	if err == nil && f.manifest == nil {
-		f.manifest = &record.Manifest
-	}
-	return record, err
-}
-
-// compare returns how a snapshot contradicts the manifest of the run.
-func (f *follower) compare(p *run.Progress) error {
-	m := f.manifest
-	if p.N != m.N || p.Symmetry != m.Symmetry || p.Placed != len(m.Placed) || p.Tasks != m.Tasks {
-		return fmt.Errorf("a message about run %s says n = %d, symmetry %s, %d placed and %d tasks, its record n = %d, %s, %d and %d",
-			f.Run, p.N, p.Symmetry, p.Placed, p.Tasks, m.N, m.Symmetry, len(m.Placed), m.Tasks)
-	}
-	return nil
-}
-
-// failure returns the error of a run that ended without a trustworthy total.
-func failure(p *run.Progress) error {
-	switch p.State {
-	case run.Contradicted:
-		return fmt.Errorf("%w: run %s ended so", queens.ErrContradiction, p.Run)
-	case run.Cancelled:
-		return fmt.Errorf("run %s: %w", p.Run, queens.ErrCancelled)
-	case run.Complete:
-		known, published := queens.KnownTotal(p.N)
-		if published && p.Placed == 0 && known.Cmp(p.Total) != 0 {
-			return fmt.Errorf("%w: a message claims another total for run %s", queens.ErrContradiction, p.Run)
-		}
-	case run.Running, run.Stopped:
-	}
-	return nil
 }
 
 // poll reads the record of the run where it is needed, and finds out why no snapshots arrive. It
@@ -288,6 +237,9 @@ func (f *follower) explainSilence(ctx context.Context) error {
 func (f *follower) checkGone() error {
 	if f.manifest == nil && f.unconfirmed == nil {
 		return fmt.Errorf("run %s on %s: %w", f.Run, f.Server(), ErrNotActive)
+	}
+	if f.movedTo != "" {
+		return fmt.Errorf("run %s: %w: %s", f.Run, ErrMoved, f.movedTo)
 	}
 	if f.recordMissingAt.IsZero() {
 		f.recordMissingAt = time.Now()

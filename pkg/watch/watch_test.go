@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -332,6 +333,65 @@ func TestFollowARunWithoutARecord(t *testing.T) {
 			t.Errorf("after the grace: %+v", got)
 		}
 	})
+}
+
+// A watch at the server that a run has left says where the run is, once its record is gone there. A
+// run that is still there goes on, whoever says that it has moved.
+func TestFollowARunThatMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := follow(t.Context(), running())
+		w.publish(snapshot(run.Running, 1))
+		moved := snapshot(run.Stopped, 0)
+		moved.MovedTo = "nats://elsewhere:4222"
+		w.publish(moved)
+		elapse(time.Second)
+		w.publish(snapshot(run.Running, 2))
+		if got := w.now(); got.ended || !slices.Equal(got.snapshots, []uint64{1, 2}) {
+			t.Fatalf("while the record is there: %+v", got)
+		}
+		w.publish(moved)
+		w.remove("n8-a")
+		elapse(silenceTimeout + pollInterval)
+		if got := w.now(); !got.ended || !errors.Is(got.err, ErrMoved) || !strings.Contains(got.err.Error(), moved.MovedTo) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// What stands behind a total is what the run's record says of it, not what a message claims; a
+// published total is known without either.
+func TestFollowToTheConfirmation(t *testing.T) {
+	claimed := run.Confirmation{Redundancy: 2, Tasks: 4, Checked: 4}
+	stored := run.Confirmation{Redundancy: 1, Tasks: 4, Checked: 1}
+	for _, c := range []struct {
+		n        int
+		recorded bool
+		want     run.Level
+	}{{8, true, run.Published}, {8, false, run.Published}, {30, true, run.Sampled}, {30, false, run.Redundant}} {
+		synctest.Test(t, func(t *testing.T) {
+			server := running()
+			change := func(r run.Record) {
+				r.Manifest.N = c.n
+				server.set(func(s *fakeServer) { s.records["n8-a"] = r })
+			}
+			change(server.records["n8-a"])
+			w := follow(t.Context(), server)
+			first, last := snapshot(run.Running, 1), completeSnapshot(92)
+			first.N, last.N, last.Confirmation = c.n, c.n, claimed
+			w.publish(first)
+			if c.recorded {
+				r := server.records["n8-a"]
+				r.State, r.Confirmation = run.Complete, stored
+				change(r)
+			} else {
+				w.remove("n8-a")
+			}
+			w.publish(last)
+			if got := w.now(); !got.ended || got.err != nil || got.last.Confirmation.Level() != c.want {
+				t.Errorf("%+v: %+v", c, got)
+			}
+		})
+	}
 }
 
 // A watch ends with the cause of its context.

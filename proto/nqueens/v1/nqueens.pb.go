@@ -665,7 +665,10 @@ type Progress struct {
 	// What bounds the run, in a word of at most 16 lower-case letters; empty if unknown.
 	Bound string `protobuf:"bytes,22,opt,name=bound,proto3" json:"bound,omitempty"`
 	// What stands behind the total; absent unless the run is complete.
-	Confirmation  *Confirmation `protobuf:"bytes,23,opt,name=confirmation,proto3" json:"confirmation,omitempty"`
+	Confirmation *Confirmation `protobuf:"bytes,23,opt,name=confirmation,proto3" json:"confirmation,omitempty"`
+	// Address of the server that the run uses now, in the last snapshot on a server that it has
+	// left; "embedded" is one inside the coordinator.
+	MovedTo       string `protobuf:"bytes,24,opt,name=moved_to,json=movedTo,proto3" json:"moved_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -859,6 +862,13 @@ func (x *Progress) GetConfirmation() *Confirmation {
 		return x.Confirmation
 	}
 	return nil
+}
+
+func (x *Progress) GetMovedTo() string {
+	if x != nil {
+		return x.MovedTo
+	}
+	return ""
 }
 
 // Confirmation says what stands behind a total.
@@ -1085,7 +1095,7 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\x06weight\x18\x06 \x01(\rR\x06weight\x12\x18\n" +
 	"\athreads\x18\a \x01(\rR\athreads\x12\x1a\n" +
 	"\bobsolete\x18\b \x03(\x06R\bobsolete\x12 \n" +
-	"\vquarantined\x18\t \x03(\tR\vquarantined\"\xa0\x05\n" +
+	"\vquarantined\x18\t \x03(\tR\vquarantined\"\xbb\x05\n" +
 	"\bProgress\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\f\n" +
@@ -1114,7 +1124,8 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\vshared_with\x18\x15 \x03(\tR\n" +
 	"sharedWith\x12\x14\n" +
 	"\x05bound\x18\x16 \x01(\tR\x05bound\x12<\n" +
-	"\fconfirmation\x18\x17 \x01(\v2\x18.nqueens.v1.ConfirmationR\fconfirmation\"\xa2\x01\n" +
+	"\fconfirmation\x18\x17 \x01(\v2\x18.nqueens.v1.ConfirmationR\fconfirmation\x12\x19\n" +
+	"\bmoved_to\x18\x18 \x01(\tR\amovedTo\"\xa2\x01\n" +
 	"\fConfirmation\x12\x1c\n" +
 	"\tpublished\x18\x01 \x01(\bR\tpublished\x12\x1e\n" +
 	"\n" +
