@@ -211,6 +211,9 @@ func (c *collector) applyVerdicts(results []taskDelivery, verdicts []ledger.Verd
 				accepted[r.Task] = *r
 			}
 			c.searched(r)
+			if verdicts[i] == ledger.Confirmed && c.window.tasks[r.Task] == nil {
+				c.duplicates++ // nobody asked for it
+			}
 			if c.disputes[r.Task] != nil {
 				changed = append(changed, r.Task)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -39,7 +40,7 @@ func TestForgedVotesDoNotBlockTheRun(t *testing.T) {
 	go func() { // other workers are there, and count what comes
 		for !r.finished() {
 			for _, name := range []string{"honest", "third", "fourth"} {
-				r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1})
+				r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Key: identitytest.Of(name).Key(), Kernel: "k", Threads: 1})
 				_ = r.bus.Results().Publish(context.Background(), r.seal(r.result(tasks[0], name)))
 			}
 			time.Sleep(100 * time.Millisecond)

@@ -185,3 +185,33 @@ func TestRedundancyIsExactAmongLiars(t *testing.T) {
 		}
 	}
 }
+
+// However a liar's keys come and go, what they reported is void once they are found: by spot checks
+// alone a run is exact if every wrong chunk was checked, and the liars that were found are in
+// quarantine. The log has what was found after how many tasks, beside the formula of docs/accounting.md.
+func TestSpotChecksFindLiars(t *testing.T) {
+	const share, wrong = 0.05, 0.1
+	for _, liars := range []int{1, 2, 5} {
+		t.Run(fmt.Sprint(liars, " liars"), func(t *testing.T) {
+			rng := testkit.Rand(t)
+			synctest.Test(t, func(t *testing.T) {
+				s := &simulation{board: 12, trust: ledger.Trust{Redundancy: 1, SpotCheck: share, Seed: [32]byte{byte(rng.Uint32())}}, fleet: fleetOf(10-liars, liars, wrong)}
+				playFleet(t, rng, s, nil)
+				found := len(s.c.ledger.Quarantined())
+				for _, p := range s.fleet {
+					if quarantined := s.c.ledger.IsQuarantined(p.name); quarantined && p.wrong == 0 {
+						t.Errorf("%s is in quarantine", p.name)
+					} else if p.wrong > 0 {
+						t.Logf("%s: found %v after %d tasks, %d wrong chunks", p.name, quarantined, p.tasks, p.lies)
+					}
+				}
+				left := s.wrongTasks()
+				t.Logf("%d tasks, %d of %d found, %d wrong tasks left", s.c.collector.manifest.Tasks, found, liars, len(left))
+				if found == liars && len(left) > 0 {
+					t.Errorf("all liars are in quarantine, and tasks %v are wrong", left)
+				}
+				s.stop()
+			})
+		})
+	}
+}

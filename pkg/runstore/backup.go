@@ -113,7 +113,7 @@ func (s *Store) copyLedger(ctx context.Context, name string, w io.Writer) error 
 		if !errors.As(err, new(*ledger.LockedError)) {
 			return err
 		}
-		conn, failed := s.dial(name)
+		conn, failed := s.dial(name, copySocket)
 		if failed == nil {
 			return receiveCopy(ctx, conn, w)
 		}

@@ -33,7 +33,7 @@ const (
 func (s *Store) ServeCopies(l *ledger.Ledger) (stop func()) {
 	name := l.Header().Run
 	log := s.log.With().Str("run", name).Logger()
-	listener, err := s.listen(name)
+	listener, err := s.listen(name, copySocket)
 	if err != nil {
 		log.Warn().Err(err).Msg("the run can't be backed up while it counts")
 		return func() {}
@@ -97,10 +97,10 @@ func (c *patientConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// listen listens at the socket of a run, whose ledger is locked: a socket that is there is one of
+// listen listens at a socket of a run, whose ledger is locked: a socket that is there is one of
 // a process that was killed.
-func (s *Store) listen(name string) (*net.UnixListener, error) {
-	if err := os.Remove(filepath.Join(s.Folder(name), copySocket)); err != nil && !errors.Is(err, os.ErrNotExist) {
+func (s *Store) listen(name, socket string) (*net.UnixListener, error) {
+	if err := os.Remove(filepath.Join(s.Folder(name), socket)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	path, done, err := shortPath(s.Folder(name))
@@ -108,21 +108,21 @@ func (s *Store) listen(name string) (*net.UnixListener, error) {
 		return nil, err
 	}
 	defer done()
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(path, copySocket), Net: "unix"})
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(path, socket), Net: "unix"})
 	if err == nil {
 		listener.SetUnlinkOnClose(false) // by the path, which may be short-lived
 	}
 	return listener, err
 }
 
-// dial connects to the process that has the run's ledger open for writing.
-func (s *Store) dial(name string) (net.Conn, error) {
+// dial connects to a socket of the process that has the run's ledger open for writing.
+func (s *Store) dial(name, socket string) (net.Conn, error) {
 	path, done, err := shortPath(s.Folder(name))
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	return net.Dial("unix", filepath.Join(path, copySocket))
+	return net.Dial("unix", filepath.Join(path, socket))
 }
 
 // maxSocketPath is how long the path of a socket may be on every system.

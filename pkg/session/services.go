@@ -65,6 +65,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 			return err
 		})
 	}
+	defer s.cfg.Store.ServeLifts(ctx, s.Name(), service.Lift)()
 	group.Go(func() error { return server.waitFailure(ctx) })
 	group.Go(func() error { return every(ctx, publishInterval, s.publishLatest) })
 	group.Go(func() error { return every(ctx, cancelPollInterval, s.checkCancel) })
