@@ -51,7 +51,7 @@ However it ends, no result of the run is lost.`,
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
 	o.search.addFlags(flags)
-	flags.StringVar(&o.identity, "identity", "", "`file` of the key that signs the results, made if there is none (default $XDG_STATE_HOME/nqueens/worker.key)")
+	flags.StringVar(&o.identity, "identity", "", "`file` of the key that signs the results, made if there is none (default that of --nkey, or else $XDG_STATE_HOME/nqueens/worker.key)")
 	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz and /readyz")
 	flags.DurationVar(&o.idle, "idle-exit", 0, "exit after `time` without a task, such as 5m; 0 means never")
 	return cmd
@@ -78,9 +78,13 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	credentials := bus.Credentials{Identity: o.nats.Identity, Token: o.nats.Token.Secret, Creds: o.nats.Creds, TLS: o.nats.TLS}
 	var admission []byte
+	if token := o.nats.Token.Secret; token != "" {
+		admission = identity.Admission([]byte(token), id.Key())
+	}
 	name := worker.NewName()
-	b, err := bus.Connect(bus.Config{URL: o.nats.URL, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
+	b, err := bus.Connect(bus.Config{URL: o.nats.URL, Credentials: credentials, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
 	if err != nil {
 		return err
 	}
@@ -130,6 +134,9 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 // loadIdentity reads the worker's key, or makes it.
 func (o *runOptions) loadIdentity() (*identity.Identity, error) {
 	path := o.identity
+	if path == "" && o.nats.Identity != nil {
+		return o.nats.Identity, nil
+	}
 	if path == "" {
 		folder, err := identity.StateFolder()
 		if err != nil {

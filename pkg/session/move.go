@@ -102,7 +102,7 @@ func (s *Session) leave(ctx context.Context, before, now string, here time.Time)
 // works on it there, or the server is the one that the run uses now. It tells those who watch the
 // run there where it is now.
 func (s *Session) removeFrom(ctx context.Context, addresses, now string, here time.Time) error {
-	b, err := connectFirst(ctx, addresses)
+	b, err := connectFirst(ctx, addresses, s.cfg.Credentials)
 	if err != nil {
 		return err
 	}
@@ -142,13 +142,13 @@ func (s *Session) moved(now string) run.Progress {
 }
 
 // connectFirst connects to the first of these addresses that answers.
-func connectFirst(ctx context.Context, addresses string) (b *bus.Bus, err error) {
+func connectFirst(ctx context.Context, addresses string, credentials bus.Credentials) (b *bus.Bus, err error) {
 	for address := range strings.SplitSeq(addresses, ",") {
 		if ctx.Err() != nil {
 			return nil, outOfTime(ctx)
 		}
 		// Without a log: that this connection ends is no news.
-		b, err = bus.Connect(bus.Config{URL: address, Name: "nqueens coordinator leaves", Lease: bus.DefaultLease, Log: zerolog.Nop()})
+		b, err = bus.Connect(bus.Config{URL: address, Credentials: credentials, Name: "nqueens coordinator leaves", Lease: bus.DefaultLease, Log: zerolog.Nop()})
 		if err == nil {
 			return b, nil
 		}

@@ -92,7 +92,7 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
 		Referee:        referee,
 		Check:          check,
-		Admits:         s.cfg.Admits,
+		Admits:         s.admits,
 		OwnKeys:        []string{s.identity.Key()},
 		OnComplete:     s.countUnique,
 		OnProgress:     s.report,

@@ -37,7 +37,12 @@ type Config struct {
 	Kernel  kernel.Kernel // of those workers
 	Version string        // of this program, which the workers report
 	URL     string        // of one or more NATS servers, see [bus.Config]; empty for an embedded server
-	Listen  string        // host:port at which the embedded server accepts others; empty for none
+	// Credentials are for the server of URL.
+	Credentials bus.Credentials
+	Listen      string // host:port at which the embedded server accepts others; empty for none
+	// TokenFile has the token with which workers join the embedded server; empty for one that is made
+	// where others than this machine reach the server.
+	TokenFile string
 	// Replicas is how many servers of a cluster keep the run's streams at least: 1, 3 or 5. 0 leaves
 	// streams that exist as they are.
 	Replicas int
@@ -89,8 +94,9 @@ type Session struct {
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
 	takeOver bool
 
-	bus        *bus.Bus           // from connectAndRun on
-	identity   *identity.Identity // of the coordinators and workers of this store, from connectAndRun on
+	bus        *bus.Bus                                // from connectAndRun on
+	admits     func(key string, admission []byte) bool // of the server
+	identity   *identity.Identity                      // of the coordinators and workers of this store, from connectAndRun on
 	latest     atomic.Pointer[run.Progress]
 	outage     outage       // of the server
 	lastReport atomic.Int64 // when the coordinator last reported progress, in Unix nanoseconds
@@ -102,7 +108,7 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, log: cfg.Log, started: time.Now()}
+	s := &Session{cfg: cfg, log: cfg.Log, admits: cfg.Admits, started: time.Now()}
 	var err error
 	if cfg.HTTP != "" {
 		checks := httpserver.Checks{Live: s.checkLive, Ready: func() error { return s.bus.Connected() }}
@@ -275,6 +281,8 @@ func (s *Session) wrapSetupError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, queens.ErrNoConnection): // nothing is lost, and the server permits nothing
+		return err
 	case s.cfg.URL == "":
 		err = fmt.Errorf("%w for the embedded server, %s: %w", runstore.ErrFolder, s.cfg.Store.Path(), err)
 	default:
