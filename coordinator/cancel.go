@@ -37,7 +37,7 @@ server. The ledger keeps what was counted; delete the run's folder to be rid of 
 			if err != nil {
 				return err
 			}
-			return cancelRun(cmd.Context(), app, name, store, server.URL)
+			return cancelRun(cmd.Context(), app, name, store, server)
 		},
 	}
 	flags := cmd.Flags()
@@ -47,8 +47,8 @@ server. The ledger keeps what was counted; delete the run's folder to be rid of 
 }
 
 // cancelRun cancels a run on the server, if one is named, and on this machine.
-func cancelRun(ctx context.Context, app *cli.App, name string, store *runstore.Store, url string) error {
-	onServer, err := cancelOnServer(ctx, app, name, url)
+func cancelRun(ctx context.Context, app *cli.App, name string, store *runstore.Store, server *cli.Connection) error {
+	onServer, err := cancelOnServer(ctx, app, name, server)
 	switch {
 	case store.Exists(name):
 		return errors.Join(err, store.Cancel(ctx, name))
@@ -57,7 +57,7 @@ func cancelRun(ctx context.Context, app *cli.App, name string, store *runstore.S
 	case onServer:
 		app.Log.Info().Str("run", name).Msg("cancelled")
 		return nil
-	case url == "":
+	case server.URL == "":
 		return fmt.Errorf("%w, --nats names its server", withHint(store.NoRun(name)))
 	}
 	return withHint(fmt.Errorf("%w, nor on the server", store.NoRun(name)))
@@ -65,11 +65,11 @@ func cancelRun(ctx context.Context, app *cli.App, name string, store *runstore.S
 
 // cancelOnServer cancels a run on a server, if one is named, and reports whether the server
 // knows the run.
-func cancelOnServer(ctx context.Context, app *cli.App, name, url string) (known bool, err error) {
-	if url == "" {
+func cancelOnServer(ctx context.Context, app *cli.App, name string, server *cli.Connection) (known bool, err error) {
+	if server.URL == "" {
 		return false, nil
 	}
-	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens cancel " + name, Lease: bus.DefaultLease, Log: app.Log})
+	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens cancel " + name, Lease: bus.DefaultLease, Log: app.Log})
 	if err != nil {
 		return false, err
 	}

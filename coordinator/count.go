@@ -18,6 +18,7 @@ type countFlags struct {
 	place    placeFlag
 	depth    int
 	forceNew bool
+	trustFlags
 	sessionFlags
 }
 
@@ -28,6 +29,7 @@ func (o *countFlags) register(cmd *cobra.Command) {
 		"one task for each way to place this many rows, 1 to N, instead of tasks of a good size")
 	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if the same count was interrupted")
 	o.place.register(flags)
+	o.trustFlags.register(flags)
 	o.sessionFlags.register(flags)
 }
 
@@ -54,9 +56,11 @@ func (o *countFlags) job(args []string) (job session.Job, err error) {
 	default:
 		o.symmetry = string(queens.None)
 	}
+	spotCheck, err := o.share()
 	return session.Job{
 		N: n, Symmetry: queens.Symmetry(o.symmetry), Placed: placed, Depth: o.depth, New: o.forceNew,
-	}, nil
+		Redundancy: o.redundancy, SpotCheck: spotCheck,
+	}, err
 }
 
 func countCommand(app *cli.App) *cobra.Command {
@@ -74,6 +78,10 @@ core. With --listen, that server accepts workers of other processes and machines
 A ledger under --data keeps what is counted. Starting an interrupted count again resumes
 it, unless --new asks for a new run.
 
+With --redundancy, a task counts as done when so many workers with different keys agree on
+it. Beside that, spot checks have some of the tasks counted again by another key, or by the
+coordinator where there is no other one. A key that counted wrong is quarantined.
+
 With --place, only the solutions with queens on those squares are counted. Such a count
 uses no symmetry, and there is no published total to compare it with.`,
 		Example: `  coordinator count 16
@@ -81,7 +89,8 @@ uses no symmetry, and there is no published total to compare it with.`,
   coordinator count 16 --place 0,3 --place 5,7
   coordinator count 8 --place d8
   coordinator count 16 --listen 127.0.0.1:4222 --workers 0
-  coordinator count 16 --nats nats://127.0.0.1:4222`,
+  coordinator count 16 --nats nats://127.0.0.1:4222
+  coordinator count 16 --listen 127.0.0.1:4222 --redundancy 2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			job, err := o.job(args)
 			if err != nil {

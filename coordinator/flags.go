@@ -2,14 +2,17 @@ package main
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/keyring"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/runstore"
@@ -117,4 +120,22 @@ func (p placeFlag) squares(n int) ([]queens.Square, error) {
 // kernelFlag is the flag that chooses among the kernels of this machine.
 func kernelFlag(p *string, value string) *cli.Enum {
 	return cli.NewEnum(p, value, kernel.Names()...).WithScope("this machine")
+}
+
+// credentials returns what a connection shows to its server.
+func credentials(c *cli.Connection) bus.Credentials {
+	return bus.Credentials{Identity: c.Identity, Token: c.Token.Secret, Creds: c.Creds, TLS: c.TLS}
+}
+
+// admits returns which workers of a server are admitted: those that the folder of the coordinator's
+// key lists, if it is a folder of keys, and those that its token has admitted.
+func admits(c *cli.Connection) func(key string, proof []byte) bool {
+	if c.URL == "" || c.NKey == "" {
+		return nil
+	}
+	admitter, ok := keyring.NewAdmitter(filepath.Dir(c.NKey))
+	if !ok {
+		return nil
+	}
+	return admitter.Admits
 }

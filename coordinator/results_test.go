@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
+	"nqueens/pkg/queens"
 	nqueensv1 "nqueens/proto/nqueens/v1"
 )
 
@@ -100,9 +101,13 @@ func (c *resultTally) read(ctx context.Context, stream jetstream.Stream, from, t
 
 // tasksIn returns the number of tasks in a result; 1 if the message is no result.
 func tasksIn(data []byte) int {
-	var r nqueensv1.ChunkResult
-	if proto.Unmarshal(data, &r) != nil || len(r.GetCounts()) == 0 {
+	var m nqueensv1.ChunkResult
+	if proto.Unmarshal(data, &m) != nil {
 		return 1
 	}
-	return len(r.GetCounts())
+	r, err := queens.ParseStatement(m.GetStatement())
+	if err != nil {
+		return 1
+	}
+	return len(r.Counts)
 }

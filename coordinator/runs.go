@@ -43,7 +43,7 @@ continues it. A line below an active run says with which others it shares its wo
 			runs, err := localRuns(app.Log, store)
 			if err == nil && server.URL != "" {
 				var others []report.ListedRun
-				others, err = serverRuns(cmd.Context(), app.Log, server.URL)
+				others, err = serverRuns(cmd.Context(), app.Log, server)
 				runs = append(runs, others...)
 			}
 			if len(runs) == 0 && err == nil {
@@ -87,8 +87,8 @@ func localRuns(log zerolog.Logger, store *runstore.Store) ([]report.ListedRun, e
 }
 
 // serverRuns returns the runs of which the server has a record.
-func serverRuns(ctx context.Context, log zerolog.Logger, url string) ([]report.ListedRun, error) {
-	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens runs", Lease: bus.DefaultLease, Log: log})
+func serverRuns(ctx context.Context, log zerolog.Logger, server *cli.Connection) ([]report.ListedRun, error) {
+	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens runs", Lease: bus.DefaultLease, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 	u = newUI(app)
 	return session.Config{
 		Store: store, Workers: o.workers, Kernel: k, Version: cli.Version(),
-		URL: o.nats.URL, Listen: o.listen, HTTP: o.http, Unique: o.unique, Priority: run.Priority(o.priority),
+		URL: o.nats.URL, Credentials: credentials(o.nats), Admits: admits(o.nats), TokenFile: o.nats.TokenFile, Listen: o.listen, HTTP: o.http, Unique: o.unique, Priority: run.Priority(o.priority),
 		Replicas: replicas,
 		OnStart:  u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
 	}, u, nil

@@ -78,7 +78,7 @@ const otherKernel = "other"
 
 func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdout io.Writer) (err error) {
 	start := time.Now()
-	share, err := parseShare(o.sample)
+	share, err := parseShare("sample", o.sample)
 	if err != nil {
 		return err
 	}
@@ -142,11 +142,11 @@ func logRecount(app *cli.App, progress *audit.Progress) {
 }
 
 // parseShare reads a percentage, such as 1% or 0.05%.
-func parseShare(text string) (float64, error) {
+func parseShare(flag, text string) (float64, error) {
 	number, percent := strings.CutSuffix(text, "%")
 	share, err := strconv.ParseFloat(number, 64)
 	if !percent || err != nil || !(share >= 0 && share <= 100) {
-		return 0, cli.Usagef("--sample must be from 0%% to 100%%, such as 1%%, not %q", text)
+		return 0, cli.Usagef("--%s must be from 0%% to 100%%, such as 1%%, not %q", flag, text)
 	}
 	return share / 100, nil
 }

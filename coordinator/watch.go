@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
+	"nqueens/pkg/session"
 	"nqueens/pkg/watch"
 )
 
@@ -75,15 +78,15 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 	if o.json {
 		v.objects = stdout
 	}
-	url, hint := o.nats.URL, ""
-	if url == "" {
+	server, hint := o.nats, ""
+	if server.URL == "" {
 		var err error
-		if v.run, url, err = o.findLocal(app, name); err != nil {
+		if v.run, server, err = o.findLocal(app, name); err != nil {
 			return err
 		}
-		hint = ": if it asks for a password, give it with --nats"
+		hint = ": if it asks for credentials, name it with --nats, and give them"
 	}
-	last, err := v.follow(ctx, url)
+	last, err := v.follow(ctx, server)
 	switch {
 	case errors.Is(err, queens.ErrNoConnection):
 		return fmt.Errorf("%w%s", err, hint)
@@ -107,8 +110,8 @@ type watchView struct {
 }
 
 // follow presents the run until it ends.
-func (v *watchView) follow(ctx context.Context, url string) (last run.Progress, err error) {
-	b, err := bus.Connect(bus.Config{URL: url, Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: v.app.Log})
+func (v *watchView) follow(ctx context.Context, server *cli.Connection) (last run.Progress, err error) {
+	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: v.app.Log})
 	if err != nil {
 		return last, err
 	}
@@ -219,25 +222,38 @@ func (v *watchView) withHint(err error) error {
 
 // findLocal returns the named run, or else the newest, that is active on this machine,
 // and the URL of its server.
-func (o *watchOptions) findLocal(app *cli.App, name string) (found, server string, err error) {
+func (o *watchOptions) findLocal(app *cli.App, name string) (found string, server *cli.Connection, err error) {
 	store, err := o.data.open(app.Log)
 	if err != nil {
-		return "", "", err
+		return "", nil, err
 	}
 	r, err := selectRun(store, name)
 	if err != nil {
-		return "", "", err
+		return "", nil, err
 	}
 	h := &r.Locked.Holder
 	if h.Server != "" {
-		return r.Run, h.Server, nil
+		server, err := localServer(store, o.nats, h.Server)
+		return r.Run, server, err
 	}
 	status := ""
 	if len(statusSignals) > 0 {
 		status = fmt.Sprintf("; kill -USR1 %d makes it log its progress", h.PID)
 	}
-	return "", "", fmt.Errorf("run %s is active in process %d on %s, whose embedded server accepts no connections: to watch it, start its coordinator with --listen 127.0.0.1:4222%s",
+	return "", nil, fmt.Errorf("run %s is active in process %d on %s, whose embedded server accepts no connections: to watch it, start its coordinator with --listen 127.0.0.1:4222%s",
 		r.Run, h.PID, h.Host, status)
+}
+
+// localServer returns how to reach the server of a run on this machine. An embedded server that asks
+// for keys has one for watchers in the folder of the runs.
+func localServer(store *runstore.Store, given *cli.Connection, url string) (*cli.Connection, error) {
+	server := *given
+	server.URL = url
+	key, authority, found := session.WatcherFiles(store)
+	if server.NKey == "" && server.Creds == "" && found && strings.HasPrefix(url, "tls://") {
+		server.NKey, server.Authority = key, cmp.Or(server.Authority, authority)
+	}
+	return &server, server.Check()
 }
 
 // selectRun returns the named run, or else the newest, that a process of this machine

@@ -20,6 +20,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
@@ -119,36 +120,45 @@ func TestCoordinatorSettlesContradictions(t *testing.T) {
 // log, and others count its task: the total is exact.
 func TestTotalIsExactDespiteAWrongWorker(t *testing.T) {
 	t.Parallel()
-	publish := func(v view, m *nqueensv1.ChunkResult) error {
-		data, err := proto.Marshal(m)
-		if err == nil {
-			_, err = v.js.Publish(v.t.Context(), "nq.result."+m.GetRun(), data)
-		}
-		return err
-	}
+	type message = nqueensv1.ChunkResult
 	for _, c := range testkit.Sample(t, 2, []struct {
 		name  string
-		spoil func(m *nqueensv1.ChunkResult)
+		lie   func(r *queens.ChunkResult) // before it is signed
+		spoil func(m *message)            // after that
 		log   string
 	}{
-		{"wrong count", func(m *nqueensv1.ChunkResult) { m.Counts[0].Count++ }, `conflict.*counted .* by liar`},
-		{"another's hash", func(m *nqueensv1.ChunkResult) { m.Counts[0].Hash++ }, `its hash is not that of the task.*"worker":"liar".*refused a result`},
-		{"no such task", func(m *nqueensv1.ChunkResult) { m.First = 1000 }, `no such task.*"worker":"liar".*refused a result`},
-		{"other protocol", func(m *nqueensv1.ChunkResult) { m.Protocol++ }, `message of protocol version 3.*"worker":"liar".*rejected a message`},
-		{"no protocol", func(m *nqueensv1.ChunkResult) { m.Protocol = 0 }, `message without a protocol version.*rejected a message`},
-		{"no kernel's name", func(m *nqueensv1.ChunkResult) { m.Counts[0].Kernel = "" }, `rejected a message`},
+		{"wrong count", func(r *queens.ChunkResult) { r.Counts[0].Count++ }, nil, `conflict.*counted .* by liar`},
+		{"another's hash", func(r *queens.ChunkResult) { r.Counts[0].Hash++ }, nil, `its hash is not that of the task.*"worker":"liar".*refused a result`},
+		{"no such task", func(r *queens.ChunkResult) { r.First = 1000 }, nil, `no such task.*"worker":"liar".*refused a result`},
+		{"another manifest", func(r *queens.ChunkResult) { r.Manifest[0]++ }, nil, `counted for another manifest.*"worker":"liar".*refused a result`},
+		{"no kernel's name", func(r *queens.ChunkResult) { r.Counts[0].Kernel = "" }, nil, `rejected a message`},
+		{"a bit of the count", nil, func(m *message) { m.Statement[len(m.Statement)-5] ^= 1 }, `was changed on the way or signed by another key.*rejected a message`},
+		{"another's key", nil, func(m *message) { m.Key = identitytest.Of("honest").Key() }, `was changed on the way or signed by another key.*rejected a message`},
+		{"other protocol", nil, func(m *message) { m.Protocol++ }, `message of protocol version 4.*rejected a message`},
+		{"no protocol", nil, func(m *message) { m.Protocol = 0 }, `message without a protocol version.*rejected a message`},
 	}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := startScene(t, "8", "--depth", "2")
 			loan := takeChunk(t, join(t, s.server.url), s.run)
 			task := loan.Chunk.Task(0)
-			m := &nqueensv1.ChunkResult{
-				Protocol: 2, Run: s.run, Chunk: loan.Chunk.ID, First: task.ID, Worker: "liar",
-				Counts: []*nqueensv1.TaskCount{{Hash: task.Hash(), Count: count(t, &task), Kernel: "generic"}},
+			r := queens.ChunkResult{
+				Run: s.run, Manifest: loan.Chunk.Manifest, Chunk: loan.Chunk.ID, First: task.ID, Worker: "liar", Counted: time.Now(),
+				Counts: []queens.TaskCount{{Hash: task.Hash(), Count: count(t, &task), Kernel: "generic"}},
 			}
-			c.spoil(m)
-			if err := publish(s.view, m); err != nil {
+			if c.lie != nil {
+				c.lie(&r)
+			}
+			sealed := identitytest.Seal(&r).Sealed
+			m := &message{Protocol: bus.Protocol, Statement: sealed.Statement, Key: sealed.Key, Signature: sealed.Signature}
+			if c.spoil != nil {
+				c.spoil(m)
+			}
+			data, err := proto.Marshal(m)
+			if err == nil {
+				_, err = s.view.js.Publish(t.Context(), "nq.result."+s.run, data)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			if err := loan.Lease.Release(); err != nil {
@@ -270,7 +280,7 @@ func work(ctx context.Context, t *testing.T, b *bus.Bus, run string, answer answ
 			continue
 		}
 		for _, r := range answers(t, counter, &loans[0].Chunk, answer) {
-			_ = b.Results().Publish(context.Background(), &r)
+			_ = b.Results().Publish(context.Background(), identitytest.Seal(&r))
 		}
 		_ = loans[0].Lease.Ack(context.Background())
 	}
@@ -279,7 +289,7 @@ func work(ctx context.Context, t *testing.T, b *bus.Bus, run string, answer answ
 // answers returns the results of a worker for a chunk: one for each further count of a task, then
 // one with its first count of each. So the run can't be complete before all counts were read.
 func answers(t *testing.T, counter kernel.Counter, chunk *queens.Chunk, answer answer) []queens.ChunkResult {
-	result := queens.ChunkResult{Run: chunk.Run, Chunk: chunk.ID, First: chunk.First, Worker: "test"}
+	result := queens.ChunkResult{Run: chunk.Run, Manifest: chunk.Manifest, Chunk: chunk.ID, First: chunk.First, Worker: "test"}
 	var further []queens.ChunkResult
 	for i := range chunk.Tasks {
 		task := chunk.Task(i)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/display"
 	"nqueens/pkg/httpserver"
+	"nqueens/pkg/identity"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/worker"
 )
@@ -26,6 +28,8 @@ type runOptions struct {
 	search searchOptions
 	http   string
 	idle   time.Duration
+	// identity is the file of the worker's key; empty for that in the state folder.
+	identity string
 }
 
 func runCommand(app *cli.App) *cobra.Command {
@@ -47,6 +51,7 @@ However it ends, no result of the run is lost.`,
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
 	o.search.addFlags(flags)
+	flags.StringVar(&o.identity, "identity", "", "`file` of the key that signs the results, made if there is none (default that of --nkey, or else $XDG_STATE_HOME/nqueens/worker.key)")
 	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz and /readyz")
 	flags.DurationVar(&o.idle, "idle-exit", 0, "exit after `time` without a task, such as 5m; 0 means never")
 	return cmd
@@ -69,8 +74,17 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if err := kernel.SelfTest(ctx, chosen); err != nil {
 		return err
 	}
+	id, err := o.loadIdentity()
+	if err != nil {
+		return err
+	}
+	credentials := bus.Credentials{Identity: o.nats.Identity, Token: o.nats.Token.Secret, Creds: o.nats.Creds, TLS: o.nats.TLS}
+	var admission []byte
+	if token := o.nats.Token.Secret; token != "" {
+		admission = identity.Admission([]byte(token), id.Key())
+	}
 	name := worker.NewName()
-	b, err := bus.Connect(bus.Config{URL: o.nats.URL, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
+	b, err := bus.Connect(bus.Config{URL: o.nats.URL, Credentials: credentials, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
 	if err != nil {
 		return err
 	}
@@ -81,6 +95,8 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	}
 	w := worker.New(worker.Config{
 		Name:        name,
+		Identity:    id,
+		Admission:   admission,
 		Version:     cli.Version(),
 		Kernel:      chosen,
 		Threads:     o.search.threads,
@@ -91,7 +107,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 		Log:         app.Log,
 	}, b.Queue(), b.Results(), b.Telemetry())
 	host, _ := os.Hostname() // empty if it fails
-	app.Log.Info().Str("version", cli.Version()).Str("host", cmp.Or(host, "unnamed")).Str("worker", name).Str("kernel", chosen.Name).
+	app.Log.Info().Str("version", cli.Version()).Str("host", cmp.Or(host, "unnamed")).Str("worker", name).Str("key", id.Key()).Str("kernel", chosen.Name).
 		Str("checked", fmt.Sprintf("n=1..%d", kernel.SelfTestN)).
 		Int("threads", o.search.threads).Str("server", b.Server()).Msg("worker starts")
 	if tty != nil {
@@ -113,6 +129,26 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	err = group.Wait()
 	app.Log.Info().Str("worker", name).Msg("worker leaves")
 	return err
+}
+
+// loadIdentity reads the worker's key, or makes it.
+func (o *runOptions) loadIdentity() (*identity.Identity, error) {
+	path := o.identity
+	if path == "" && o.nats.Identity != nil {
+		return o.nats.Identity, nil
+	}
+	if path == "" {
+		folder, err := identity.StateFolder()
+		if err != nil {
+			return nil, fmt.Errorf("the worker's key: %w: name its file with --identity", err)
+		}
+		path = filepath.Join(folder, "worker.key")
+	}
+	id, err := identity.LoadOrCreate(path)
+	if err != nil && o.identity == "" {
+		err = fmt.Errorf("%w: name another file with --identity", err)
+	}
+	return id, err
 }
 
 // searchOptions are the flags of every command that counts.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,7 @@ func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 	}
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	write := lineWriter(buffer, format)
+	reports := make(map[uint64]struct{}) // Those written.
 	export := func(task queens.Task) error {
 		task.Run = h.Run
 		k := m.Classes[m.ClassOf(task.ID)].K
@@ -44,7 +46,11 @@ func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 		case !counted:
 			return write(queens.NewExportedTask(&task, k, nil))
 		default:
-			return write(queens.NewExportedTask(&task, k, &result))
+			exported := queens.NewExportedTask(&task, k, &result)
+			if err := addReport(l, &exported, reports); err != nil {
+				return err
+			}
+			return write(exported)
 		}
 	}
 	var failed error
@@ -63,6 +69,17 @@ func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 	return cmp.Or(failed, buffer.Flush())
 }
 
+// addReport adds the signed statement to the first task of each report, and notes the report.
+func addReport(l *ledger.Ledger, t *queens.ExportedTask, written map[uint64]struct{}) error {
+	if _, ok := written[t.Report]; ok || t.Report == 0 {
+		return nil
+	}
+	written[t.Report] = struct{}{}
+	report, err := l.Report(t.Report)
+	t.Signature, t.Statement = report.Signature, report.Statement
+	return err
+}
+
 // lineWriter returns a function that writes a task in a format. CSV begins with a line of
 // headings.
 func lineWriter(w *bufio.Writer, format ExportFormat) func(queens.ExportedTask) error {
@@ -73,6 +90,7 @@ func lineWriter(w *bufio.Writer, format ExportFormat) func(queens.ExportedTask) 
 	out := csv.NewWriter(w) // which uses the buffer of w
 	headings := []string{
 		"run", "task", "hash", "k", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds",
+		"key", "report", "signature", "statement",
 	}
 	return func(t queens.ExportedTask) error {
 		if headings != nil {
@@ -101,8 +119,14 @@ func csvFields(t *queens.ExportedTask) []string {
 		strings.Join(allow, " "), strings.Join(prefixes, " "),
 	}
 	if t.Count == nil {
-		return append(fields, "", "", "", "", "")
+		return append(fields, "", "", "", "", "", "", "", "", "")
 	}
+	report := ""
+	if t.Report != 0 {
+		report = strconv.FormatUint(t.Report, 10)
+	}
+	base64 := base64.StdEncoding.EncodeToString
 	return append(fields, strconv.FormatUint(*t.Count, 10), t.Worker, t.Kernel,
-		strconv.FormatUint(uint64(t.Attempt), 10), strconv.FormatFloat(*t.Seconds, 'g', -1, 64))
+		strconv.FormatUint(uint64(t.Attempt), 10), strconv.FormatFloat(*t.Seconds, 'g', -1, 64),
+		t.Key, report, base64(t.Signature), base64(t.Statement))
 }

@@ -4,6 +4,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -32,7 +33,7 @@ func Total(ctx context.Context, l *ledger.Ledger, known *big.Int) (*big.Int, err
 	if err := CheckClasses(&m); err != nil {
 		return nil, err
 	}
-	if err := CheckDisputes(l); err != nil {
+	if err := cmp.Or(CheckDisputes(l), CheckRedundancy(l)); err != nil {
 		return nil, err
 	}
 	first, err := byTask(ctx, &m, l)
@@ -91,6 +92,29 @@ func CheckDisputes(l *ledger.Ledger) error {
 		lines = append(lines, fmt.Sprintf("and %d tasks more", open-maxDescribed))
 	}
 	return fmt.Errorf("%w: no total while results contradict each other: %s", queens.ErrIncomplete, strings.Join(lines, "; "))
+}
+
+// CheckRedundancy returns nil if as many voters as the run requires agree on each task, or the
+// coordinator's reference kernel counted it. Otherwise the error, which wraps
+// [queens.ErrIncomplete], names the first task that lacks some. It ignores tasks without a count.
+func CheckRedundancy(l *ledger.Ledger) error {
+	trust, ok := l.Trust()
+	if !ok || trust.Redundancy < 2 {
+		return nil
+	}
+	var first, lacking uint64
+	for task := range l.Header().Manifest.Tasks {
+		if n := l.Confirmations(task); n > 0 && n < trust.Redundancy && !l.IsRefereed(task) {
+			if lacking++; lacking == 1 {
+				first = task
+			}
+		}
+	}
+	if lacking == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %d tasks do not have the same count of %d voters yet: task %d has that of %d",
+		queens.ErrIncomplete, lacking, trust.Redundancy, first, l.Confirmations(first))
 }
 
 // maxDescribed bounds the votes that one line of text names, and the disputes.
@@ -271,7 +295,7 @@ func Workers(l *ledger.Ledger) (workers int, search time.Duration) {
 			if err != nil {
 				continue
 			}
-			if r.Worker != queens.Referee {
+			if r.Worker != queens.Referee && r.Worker != queens.Checker {
 				found.names[r.Worker] = struct{}{}
 			}
 			found.search += r.Elapsed

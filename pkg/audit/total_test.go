@@ -42,7 +42,7 @@ func run7(t *testing.T) (queens.Manifest, []queens.Result) {
 	return m, results
 }
 
-// newLedger creates a ledger that has accepted the results.
+// newLedger creates a ledger that has accepted the results, which one worker has signed.
 func newLedger(t *testing.T, m queens.Manifest, results []queens.Result) *ledger.Ledger {
 	t.Helper()
 	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
@@ -50,7 +50,7 @@ func newLedger(t *testing.T, m queens.Manifest, results []queens.Result) *ledger
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	if _, err := l.Accept(results, nil, run.StreamPosition{}); err != nil {
+	if _, err := l.Accept(sign(t, &m, newIdentity(t), results), nil, run.StreamPosition{}); err != nil {
 		t.Fatal(err)
 	}
 	return l

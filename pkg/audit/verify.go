@@ -57,19 +57,24 @@ func FinalTotal(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
 
 // Verification is what [Verify] finds.
 type Verification struct {
+	// Signed is what the check of the signatures found.
+	Signed Signed
 	// Total is the ledger's, or nil. It is not confirmed if Verify returns an error.
 	Total       *big.Int
 	Recounted   Recounted
 	RecountedBy string // What [RecountAll] returns.
 }
 
-// Verify computes the total of a ledger, counts a sample of its tasks again, and all of a
+// Verify checks all signatures of a ledger, computes its total, counts a sample of its tasks again, and all of a
 // small board. Without a total it calls onNoTotal and still counts the sample, because that
 // may tell which count is wrong. The error is that of the first of these steps that fails,
 // or of two. If ctx ends, what was found until then is returned.
 func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(error)) (v Verification, err error) {
 	h := l.Header()
 	if err := CheckManifest(ctx, h.Run, &h.Manifest); err != nil {
+		return v, err
+	}
+	if v.Signed, err = CheckSignatures(ctx, l, nil); err != nil {
 		return v, err
 	}
 	var noTotal error

@@ -10,6 +10,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -97,7 +98,7 @@ func (w *worker) cycle(b *testing.B) error {
 	for i := range r.Counts {
 		r.Counts[i] = queens.TaskCount{Hash: 1, Count: 4, Kernel: "generic"}
 	}
-	if err := w.bus.Results().Publish(b.Context(), &r); err != nil {
+	if err := w.bus.Results().Publish(b.Context(), identitytest.Seal(&r)); err != nil {
 		return err
 	}
 	return loans[0].Lease.Ack(b.Context())

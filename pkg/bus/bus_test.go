@@ -16,6 +16,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -125,9 +126,9 @@ func chunk(run string, id uint64) queens.Chunk {
 
 // result returns a valid result of that chunk.
 func result(run string, id uint64) queens.ChunkResult {
-	return queens.ChunkResult{Run: run, Chunk: id, First: 10 * id, Worker: "w", Counts: []queens.TaskCount{
+	return *identitytest.Seal(&queens.ChunkResult{Run: run, Chunk: id, First: 10 * id, Worker: "w", Counted: time.Unix(1_800_000_000, 7).UTC(), Counts: []queens.TaskCount{
 		{Hash: 1, Count: 4, Kernel: "generic"}, {Hash: 2, Count: 5, Kernel: "generic"},
-	}}
+	}})
 }
 
 func publish(t *testing.T, b *bus.Bus, c queens.Chunk) (sequence uint64) {

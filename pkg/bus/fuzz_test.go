@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
+	"nqueens/pkg/identity"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -165,7 +168,7 @@ func FuzzDecodeRecord(f *testing.F) {
 	data := must(encodeRecord(seed))
 	f.Add("n8-a", data)
 	f.Add("n8-b", data)
-	f.Add("n8-a", bytes.Replace(data, []byte(`"protocol":2`), []byte(`"protocol":3`), 1))
+	f.Add("n8-a", bytes.Replace(data, []byte(`"protocol":3`), []byte(`"protocol":2`), 1))
 	f.Add("n8-a", bytes.Replace(data, []byte("running"), []byte("flying"), 1))
 	f.Add("n8-a", bytes.Replace(data, []byte(`"epoch":1`), []byte(`"epoch":0`), 1))
 	f.Add("n8-a", bytes.Replace(data, []byte(`"epoch":1`), []byte(`"epoch":18446744073709551615`), 1))
@@ -190,12 +193,13 @@ func FuzzDecodeRecord(f *testing.F) {
 
 func randomChunk(rng *rand.Rand) queens.Chunk {
 	c := queens.Chunk{
-		Run:     randomRun(rng),
-		ID:      1 + rng.Uint64()>>(1+rng.IntN(63)),
-		Suspect: rng.IntN(2) == 1,
-		Board:   queens.Board{N: 1 + rng.IntN(queens.MaxN)},
-		First:   rng.Uint64() >> (1 + rng.IntN(63)),
-		Tasks:   make([][]queens.Prefix, 1+rng.IntN(5)),
+		Run:      randomRun(rng),
+		ID:       1 + rng.Uint64()>>(1+rng.IntN(63)),
+		Suspect:  rng.IntN(2) == 1,
+		Board:    queens.Board{N: 1 + rng.IntN(queens.MaxN)},
+		First:    rng.Uint64() >> (1 + rng.IntN(63)),
+		Manifest: randomHash(rng),
+		Tasks:    make([][]queens.Prefix, 1+rng.IntN(5)),
 	}
 	for row := range c.Board.N {
 		c.Board.Allow[row] = rng.Uint32() & c.Board.Columns()
@@ -226,7 +230,8 @@ func randomResult(rng *rand.Rand) queens.ChunkResult {
 		Run:    randomRun(rng),
 		Chunk:  1 + rng.Uint64()>>(1+rng.IntN(63)),
 		First:  rng.Uint64() >> (1 + rng.IntN(63)),
-		Worker: randomName(rng, 1),
+		Worker: randomName(rng, 1), Counted: time.Unix(0, rng.Int64()),
+		Manifest: randomHash(rng),
 	}
 	kernel := randomName(rng, 1)
 	for range 1 + rng.IntN(8) {
@@ -238,7 +243,17 @@ func randomResult(rng *rand.Rand) queens.ChunkResult {
 			Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
 		})
 	}
-	return r
+	if rng.IntN(2) == 0 {
+		r.Admission = identity.Admission([]byte("token"), r.Worker)
+	}
+	return *identitytest.Seal(&r)
+}
+
+func randomHash(rng *rand.Rand) (hash queens.ManifestHash) {
+	for i := range hash {
+		hash[i] = byte(rng.Uint32())
+	}
+	return hash
 }
 
 func randomBeat(rng *rand.Rand) run.Beat {
@@ -250,6 +265,9 @@ func randomBeat(rng *rand.Rand) run.Beat {
 	for range rng.IntN(5) {
 		b.Obsolete = append(b.Obsolete, rng.Uint64()|1)
 	}
+	for i := range rng.IntN(4) {
+		b.Quarantined = append(b.Quarantined, identitytest.Of(fmt.Sprint("w", i)).Key())
+	}
 	return b
 }
 
@@ -260,6 +278,9 @@ func randomHeartbeat(rng *rand.Rand) run.Heartbeat {
 		Kernel:  randomName(rng, 0),
 		Threads: 1 + rng.IntN(1<<16),
 		Leaving: rng.IntN(2) == 1,
+	}
+	if rng.IntN(2) == 0 {
+		h.Key, h.Admission = identitytest.Of("w").Key(), []byte("proof")
 	}
 	for range rng.IntN(4) {
 		h.Held = append(h.Held, run.HeldChunk{

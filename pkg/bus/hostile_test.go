@@ -1,14 +1,22 @@
 package bus
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nkeys"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
+	"nqueens/pkg/identity"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -56,8 +64,10 @@ func TestHostileChunksAreRejected(t *testing.T) {
 			many := make([]uint32, queens.MaxBatch+1)
 			m.Row, m.Cols, m.Left, m.Right = []uint32{0}, many, many, many
 		}), "16385 prefixes"},
-		"no id":    {func(m *nqueensv1.Chunk) { m.Id = 0 }, "has no id"},
-		"no tasks": {func(m *nqueensv1.Chunk) { m.Size, m.Tasks = 0, nil }, "0 tasks"},
+		"no manifest":      {func(m *nqueensv1.Chunk) { m.Manifest = nil }, "hash of 0 bytes"},
+		"a giant manifest": {func(m *nqueensv1.Chunk) { m.Manifest = make([]byte, 1<<20) }, "hash of 1048576 bytes"},
+		"no id":            {func(m *nqueensv1.Chunk) { m.Id = 0 }, "has no id"},
+		"no tasks":         {func(m *nqueensv1.Chunk) { m.Size, m.Tasks = 0, nil }, "0 tasks"},
 		"too many tasks": {func(m *nqueensv1.Chunk) {
 			m.Size, m.Tasks = queens.MaxChunk+1, make([]*nqueensv1.TaskPrefixes, queens.MaxChunk+1)
 		}, "4097 tasks"},
@@ -85,31 +95,100 @@ func TestHostileChunksAreRejected(t *testing.T) {
 	}
 }
 
+// A worker may sign anything: what is impossible is refused.
 func TestHostileResultsAreRejected(t *testing.T) {
 	giant := strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct {
+		change func(*queens.ChunkResult)
+		want   string
+	}{
+		"no run":                           {func(r *queens.ChunkResult) { r.Run = "" }, "run name"},
+		"every run":                        {func(r *queens.ChunkResult) { r.Run = ">" }, "run name"},
+		"a giant run":                      {func(r *queens.ChunkResult) { r.Run = giant }, "result of 1048"},
+		"a run of 129 bytes":               {func(r *queens.ChunkResult) { r.Run = giant[:129] }, "truncated, or has a number that is too large"},
+		"no chunk":                         {func(r *queens.ChunkResult) { r.Chunk = 0 }, "names no chunk"},
+		"no counts":                        {func(r *queens.ChunkResult) { r.Counts = nil }, "0 counts"},
+		"too many counts":                  {func(r *queens.ChunkResult) { r.Counts = slices.Repeat(r.Counts[:1], queens.MaxChunk+1) }, "too large"},
+		"ids that overflow":                {func(r *queens.ChunkResult) { r.First = math.MaxUint64 }, "overflow"},
+		"no worker":                        {func(r *queens.ChunkResult) { r.Worker = "" }, "does not name its worker"},
+		"a worker of 129 bytes":            {func(r *queens.ChunkResult) { r.Worker = giant[:129] }, "too large"},
+		"a worker with an escape sequence": {func(r *queens.ChunkResult) { r.Worker = "\x1b[2J" }, "can't be shown"},
+		"the coordinator":                  {func(r *queens.ChunkResult) { r.Worker = queens.Referee }, "name of the coordinator"},
+		"no kernel":                        {func(r *queens.ChunkResult) { r.Counts[0].Kernel = "" }, "does not name its worker and kernel"},
+		"a kernel of 129 bytes":            {func(r *queens.ChunkResult) { r.Counts[1].Kernel = giant[:129] }, "too large"},
+		"65 kernels": {func(r *queens.ChunkResult) {
+			r.Counts = slices.Repeat(r.Counts[:1], 65)
+			for i := range r.Counts {
+				r.Counts[i].Kernel = fmt.Sprint(i)
+			}
+		}, "too large"},
+		"negative time": {func(r *queens.ChunkResult) { r.Counts[1].Elapsed = -1 }, "too large"},
+	} {
+		r := plainResult()
+		c.change(&r)
+		statement := r.Statement()
+		signature := must(identitytest.Of("w").Sign(statement))
+		r.Sealed = &queens.Sealed{Key: identitytest.Of("w").Key(), Statement: statement, Signature: signature}
+		_, err := decodeResult(resultSubject(r.Run), must(encodeResult(&r)))
+		checkRejected(t, name, c.want, err)
+	}
+}
+
+// A result that its worker has not signed as it is comes to nothing, and the error says why.
+func TestResultsThatDoNotVerifyAreRejected(t *testing.T) {
+	const changed = "was changed on the way or signed by another key"
+	other, account := identitytest.Of("another"), must(must(nkeys.CreateAccount()).PublicKey())
 	for name, c := range map[string]struct {
 		change func(*nqueensv1.ChunkResult)
 		want   string
 	}{
-		"no run":                {func(m *nqueensv1.ChunkResult) { m.Run = "" }, "run name"},
-		"every run":             {func(m *nqueensv1.ChunkResult) { m.Run = ">" }, "run name"},
-		"a giant run":           {func(m *nqueensv1.ChunkResult) { m.Run = giant }, "run name"},
-		"no chunk":              {func(m *nqueensv1.ChunkResult) { m.Chunk = 0 }, "names no chunk"},
-		"no counts":             {func(m *nqueensv1.ChunkResult) { m.Counts = nil }, "0 counts"},
-		"too many counts":       {func(m *nqueensv1.ChunkResult) { m.Counts = make([]*nqueensv1.TaskCount, queens.MaxChunk+1) }, "4097 counts"},
-		"ids that overflow":     {func(m *nqueensv1.ChunkResult) { m.First = math.MaxUint64 }, "overflow"},
-		"no worker":             {func(m *nqueensv1.ChunkResult) { m.Worker = "" }, "does not name its worker"},
-		"a worker of 129 bytes": {func(m *nqueensv1.ChunkResult) { m.Worker = giant[:129] }, "worker name of 129 bytes"},
-		"a giant worker":        {func(m *nqueensv1.ChunkResult) { m.Worker = giant }, "worker name of 1048576 bytes"},
-		"no kernel":             {func(m *nqueensv1.ChunkResult) { m.Counts[0].Kernel = "" }, "does not name its worker and kernel"},
-		"a giant kernel":        {func(m *nqueensv1.ChunkResult) { m.Counts[1].Kernel = giant }, "kernel name of 1048576 bytes"},
-		"negative time":         {func(m *nqueensv1.ChunkResult) { m.Counts[1].ElapsedNs = 1 << 63 }, "negative time"},
-		"all bits of time":      {func(m *nqueensv1.ChunkResult) { m.Counts[0].ElapsedNs = math.MaxUint64 }, "negative time"},
+		"a bit of the statement": {func(m *nqueensv1.ChunkResult) { m.Statement[len(m.Statement)-12] ^= 1 }, changed},
+		"no statement":           {func(m *nqueensv1.ChunkResult) { m.Statement = nil }, changed},
+		"no signature":           {func(m *nqueensv1.ChunkResult) { m.Signature = nil }, changed},
+		"a short signature":      {func(m *nqueensv1.ChunkResult) { m.Signature = m.Signature[:63] }, changed},
+		"a long signature":       {func(m *nqueensv1.ChunkResult) { m.Signature = append(m.Signature, 0) }, changed},
+		"a giant signature":      {func(m *nqueensv1.ChunkResult) { m.Signature = make([]byte, 1<<20) }, "result of 1048"},
+		"another key":            {func(m *nqueensv1.ChunkResult) { m.Key = other.Key() }, changed},
+		"no key":                 {func(m *nqueensv1.ChunkResult) { m.Key = "" }, "no public key"},
+		"the key of an account":  {func(m *nqueensv1.ChunkResult) { m.Key = account }, "no public key"},
+		"a giant key":            {func(m *nqueensv1.ChunkResult) { m.Key = strings.Repeat("U", 1<<16) }, "no public key"},
+		"another statement, signed": {func(m *nqueensv1.ChunkResult) {
+			m.Statement = []byte("nqueens counts 2\n")
+			m.Signature = must(identitytest.Of("w").Sign(m.Statement))
+		}, "another format"},
+		"a long admission":  {func(m *nqueensv1.ChunkResult) { m.Admission = make([]byte, 65) }, "admission of 65 bytes"},
+		"a giant admission": {func(m *nqueensv1.ChunkResult) { m.Admission = make([]byte, 1<<20) }, "result of 1048"},
+		"an unknown field": {func(m *nqueensv1.ChunkResult) {
+			m.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), 7))
+		}, "does not know"},
 	} {
 		m := resultMessage()
 		c.change(m)
-		_, err := decodeResult(resultSubject(m.Run), must(proto.Marshal(m)))
+		_, err := decodeResult(resultSubject("n8-a"), must(proto.Marshal(m)))
 		checkRejected(t, name, c.want, err)
+	}
+}
+
+// A result with a bit flipped is refused, wherever the bit is. Only the proof of admission is
+// outside the signature: with a flipped bit it admits no key.
+func TestResultsWithAFlippedBitAreRejected(t *testing.T) {
+	m := resultMessage()
+	subject, data := resultSubject("n8-a"), must(proto.Marshal(m))
+	want, err := decodeResult(subject, data)
+	if err != nil {
+		t.Fatal("the message as it is: ", err)
+	}
+	for bit := range 8 * len(data) {
+		data[bit/8] ^= 1 << (bit % 8)
+		got, err := decodeResult(subject, data)
+		data[bit/8] ^= 1 << (bit % 8)
+		switch {
+		case err != nil:
+		case bytes.Equal(got.Admission, want.Admission):
+			t.Errorf("with bit %d of byte %d flipped the message is read", bit%8, bit/8)
+		case bit/8 < len(data)-len(want.Admission):
+			t.Errorf("bit %d of byte %d is no part of the admission, and the message is read with another", bit%8, bit/8)
+		}
 	}
 }
 
@@ -118,17 +197,22 @@ func TestHostileBeatsAreRejected(t *testing.T) {
 		change func(*nqueensv1.Beat)
 		want   string
 	}{
-		"no run":             {func(m *nqueensv1.Beat) { m.Run = "" }, "run name"},
-		"every run":          {func(m *nqueensv1.Beat) { m.Run = ">" }, "run name"},
-		"a giant run":        {func(m *nqueensv1.Beat) { m.Run = strings.Repeat("n", 1<<20) }, "run name"},
-		"no epoch":           {func(m *nqueensv1.Beat) { m.Epoch = 0 }, "the epoch 0"},
-		"no state":           {func(m *nqueensv1.Beat) { m.State = "" }, "state"},
-		"another state":      {func(m *nqueensv1.Beat) { m.State = "flying" }, "flying"},
-		"weight 5":           {func(m *nqueensv1.Beat) { m.Weight = 5 }, "weight 5"},
-		"2^32-1 waiting":     {func(m *nqueensv1.Beat) { m.Waiting = math.MaxUint32 }, "out of range"},
-		"2^31-1 waiting":     {func(m *nqueensv1.Beat) { m.Waiting = math.MaxInt32 }, "chunks waiting"},
-		"2^31 threads":       {func(m *nqueensv1.Beat) { m.Threads = 1 << 31 }, "out of range"},
-		"too many obsolete":  {func(m *nqueensv1.Beat) { m.Obsolete = make([]uint64, run.MaxObsolete+1) }, "4097 obsolete"},
+		"no run":            {func(m *nqueensv1.Beat) { m.Run = "" }, "run name"},
+		"every run":         {func(m *nqueensv1.Beat) { m.Run = ">" }, "run name"},
+		"a giant run":       {func(m *nqueensv1.Beat) { m.Run = strings.Repeat("n", 1<<20) }, "run name"},
+		"no epoch":          {func(m *nqueensv1.Beat) { m.Epoch = 0 }, "the epoch 0"},
+		"no state":          {func(m *nqueensv1.Beat) { m.State = "" }, "state"},
+		"another state":     {func(m *nqueensv1.Beat) { m.State = "flying" }, "flying"},
+		"weight 5":          {func(m *nqueensv1.Beat) { m.Weight = 5 }, "weight 5"},
+		"2^32-1 waiting":    {func(m *nqueensv1.Beat) { m.Waiting = math.MaxUint32 }, "out of range"},
+		"2^31-1 waiting":    {func(m *nqueensv1.Beat) { m.Waiting = math.MaxInt32 }, "chunks waiting"},
+		"2^31 threads":      {func(m *nqueensv1.Beat) { m.Threads = 1 << 31 }, "out of range"},
+		"too many obsolete": {func(m *nqueensv1.Beat) { m.Obsolete = make([]uint64, run.MaxObsolete+1) }, "4097 obsolete"},
+		"too many quarantined": {func(m *nqueensv1.Beat) {
+			m.Quarantined = slices.Repeat([]string{identitytest.Of("w").Key()}, run.MaxQuarantined+1)
+		}, "257 quarantined"},
+		"a quarantined name": {func(m *nqueensv1.Beat) { m.Quarantined = []string{"w"} }, "no public key"},
+		"a giant key":        {func(m *nqueensv1.Beat) { m.Quarantined = []string{strings.Repeat("U", 1<<20)} }, "no public key"},
 		"no protocol":        {func(m *nqueensv1.Beat) { m.Protocol = 0 }, "without a protocol version"},
 		"the first protocol": {func(m *nqueensv1.Beat) { m.Protocol = 1 }, "version 1"},
 		"a run with a space": {func(m *nqueensv1.Beat) { m.Run = "n8 a" }, "run name"},
@@ -162,8 +246,11 @@ func TestHostileHeartbeatsAreRejected(t *testing.T) {
 		"held a negative time": {func(m *nqueensv1.Heartbeat) {
 			m.Held = []*nqueensv1.HeldChunk{{Run: "n8-a", Chunk: 1, ElapsedNs: 1 << 63}}
 		}, "negative time"},
-		"too many chunks": {func(m *nqueensv1.Heartbeat) { m.Held = make([]*nqueensv1.HeldChunk, run.MaxHeld+1) }, "of 4097 chunks"},
-		"2^32-1 threads":  {func(m *nqueensv1.Heartbeat) { m.Threads = math.MaxUint32 }, "threads, not 1 to"},
+		"too many chunks":  {func(m *nqueensv1.Heartbeat) { m.Held = make([]*nqueensv1.HeldChunk, run.MaxHeld+1) }, "of 4097 chunks"},
+		"a name as key":    {func(m *nqueensv1.Heartbeat) { m.Key = "w" }, "no public key"},
+		"a giant key":      {func(m *nqueensv1.Heartbeat) { m.Key = giant }, "no public key"},
+		"a long admission": {func(m *nqueensv1.Heartbeat) { m.Admission = make([]byte, 65) }, "admission of 65 bytes"},
+		"2^32-1 threads":   {func(m *nqueensv1.Heartbeat) { m.Threads = math.MaxUint32 }, "threads, not 1 to"},
 	} {
 		m := heartbeatMessage()
 		c.change(m)
@@ -195,11 +282,19 @@ func chunkMessage() *nqueensv1.Chunk {
 	return reread(must(encodeChunk(&c)), new(nqueensv1.Chunk))
 }
 
+func plainResult() queens.ChunkResult {
+	return queens.ChunkResult{
+		Run: "n8-a", Chunk: 7, First: 3, Worker: "w", Counted: time.Unix(1_800_000_000, 5),
+		Counts: []queens.TaskCount{
+			{Hash: 1, Count: 4, Kernel: "generic", Elapsed: 1}, {Hash: 2, Count: 5, Kernel: "generic", Elapsed: 2},
+		},
+		Admission: identity.Admission([]byte("token"), identitytest.Of("w").Key()),
+	}
+}
+
 func resultMessage() *nqueensv1.ChunkResult {
-	r := queens.ChunkResult{Run: "n8-a", Chunk: 7, First: 3, Worker: "w", Counts: []queens.TaskCount{
-		{Hash: 1, Count: 4, Kernel: "generic", Elapsed: 1}, {Hash: 2, Count: 5, Kernel: "generic", Elapsed: 2},
-	}}
-	return reread(must(encodeResult(&r)), new(nqueensv1.ChunkResult))
+	r := plainResult()
+	return reread(must(encodeResult(identitytest.Seal(&r))), new(nqueensv1.ChunkResult))
 }
 
 func beatMessage() *nqueensv1.Beat {

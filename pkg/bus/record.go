@@ -47,7 +47,7 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 	if err := json.Unmarshal(data, &version); err != nil {
 		return nil, err
 	}
-	if err := checkProtocol(version.Protocol, ""); err != nil && version.Protocol != oldestRecord {
+	if err := checkProtocol(version.Protocol, ""); err != nil && (version.Protocol < oldestRecord || version.Protocol > Protocol) {
 		return nil, err
 	}
 	var s storedRecord

@@ -75,7 +75,7 @@ func TestUnreadableResultsAreCounted(t *testing.T) {
 	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 8)
 	check(t, "rejected messages", s.bus.Rejected(), 6)
 	check(t, "log lines about garbage", len(log.Lines("fffe0000")), 1)
-	check(t, "log lines about versions", len(log.Lines("version 3")), 1)
+	check(t, "log lines about versions", len(log.Lines("version 4")), 1)
 	check(t, "log lines", len(log.Lines("")), 2)
 }
 

@@ -77,6 +77,8 @@ func encodeHeartbeat(h *run.Heartbeat) ([]byte, error) {
 		Threads:  uint32(h.Threads),
 		Leaving:  h.Leaving,
 		Held:     held,
+
+		Key: h.Key, Admission: h.Admission,
 	})
 }
 
@@ -92,6 +94,7 @@ func decodeHeartbeat(_ string, data []byte) (run.Heartbeat, error) {
 		Kernel:  m.GetKernel(),
 		Threads: int(m.GetThreads()),
 		Leaving: m.GetLeaving(),
+		Key:     m.GetKey(), Admission: m.GetAdmission(),
 	}
 	name := ""
 	for _, c := range m.GetHeld() {
@@ -115,6 +118,8 @@ func encodeBeat(b *run.Beat) ([]byte, error) {
 		Weight:   uint32(b.Weight),
 		Threads:  uint32(b.Threads),
 		Obsolete: b.Obsolete,
+
+		Quarantined: b.Quarantined,
 	})
 }
 
@@ -130,7 +135,7 @@ func decodeBeat(subject string, data []byte) (run.Beat, error) {
 	b := run.Beat{
 		Run: m.GetRun(), Epoch: m.GetEpoch(), State: run.State(m.GetState()),
 		Waiting: int(m.GetWaiting()), Weight: int(m.GetWeight()), Threads: int(m.GetThreads()),
-		Obsolete: m.GetObsolete(),
+		Obsolete: m.GetObsolete(), Quarantined: m.GetQuarantined(),
 	}
 	if err := validate(&b, subject, beatSubject(b.Run)); err != nil {
 		return run.Beat{}, err

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"fmt"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -11,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Chunks and their results in the wire format, encoded and decoded. What is decoded comes from
-// outside, so everything in it is checked.
+// Chunks in the wire format, encoded and decoded. What is decoded comes from outside, so everything
+// in it is checked.
 
 // encodeChunk encodes a chunk, with the hash of each task.
 func encodeChunk(c *queens.Chunk) ([]byte, error) {
@@ -32,6 +31,7 @@ func encodeChunk(c *queens.Chunk) ([]byte, error) {
 		First:    c.First,
 		Size:     uint32(len(tasks)),
 		Tasks:    tasks,
+		Manifest: c.Manifest[:],
 	})
 }
 
@@ -67,10 +67,12 @@ func decodeChunk(subject string, data []byte) (queens.Chunk, error) {
 		return queens.Chunk{}, fmt.Errorf("chunk of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
 	case uint64(len(tasks)) != uint64(m.GetSize()):
 		return queens.Chunk{}, fmt.Errorf("chunk of %d tasks has %d", m.GetSize(), len(tasks))
+	case len(m.GetManifest()) != len(queens.ManifestHash{}):
+		return queens.Chunk{}, fmt.Errorf("chunk with a manifest's hash of %d bytes", len(m.GetManifest()))
 	}
 	c := queens.Chunk{
 		Run: m.GetRun(), ID: m.GetId(), Suspect: m.GetSuspect(), First: m.GetFirst(),
-		Board: queens.Board{N: int(m.GetN())},
+		Manifest: queens.ManifestHash(m.GetManifest()), Board: queens.Board{N: int(m.GetN())},
 		Tasks: make([][]queens.Prefix, len(tasks)),
 	}
 	copy(c.Board.Allow[:], m.GetAllow())
@@ -105,50 +107,4 @@ func decodePrefixes(m *nqueensv1.TaskPrefixes) ([]queens.Prefix, error) {
 		prefixes[i] = queens.Prefix{Row: int(row[min(i, len(row)-1)]), Cols: cols[i], Left: left[i], Right: right[i]}
 	}
 	return prefixes, nil
-}
-
-func encodeResult(r *queens.ChunkResult) ([]byte, error) {
-	counts := make([]*nqueensv1.TaskCount, len(r.Counts))
-	kernel := ""
-	for i, c := range r.Counts {
-		counts[i] = &nqueensv1.TaskCount{Hash: c.Hash, Count: c.Count, ElapsedNs: uint64(c.Elapsed)}
-		if c.Kernel != kernel {
-			kernel, counts[i].Kernel = c.Kernel, c.Kernel
-		}
-	}
-	return proto.Marshal(&nqueensv1.ChunkResult{
-		Protocol: Protocol,
-		Run:      r.Run,
-		Chunk:    r.Chunk,
-		First:    r.First,
-		Worker:   queens.Sanitize(r.Worker),
-		Counts:   counts,
-	})
-}
-
-// decodeResult returns a valid result. Whether it matches a chunk of the run is for the
-// coordinator to check.
-func decodeResult(subject string, data []byte) (queens.ChunkResult, error) {
-	var m nqueensv1.ChunkResult
-	if err := unmarshal(data, &m); err != nil {
-		return queens.ChunkResult{}, err
-	}
-	counts := m.GetCounts()
-	r := queens.ChunkResult{
-		Run: m.GetRun(), Chunk: m.GetChunk(), First: m.GetFirst(), Worker: m.GetWorker(),
-		Counts: make([]queens.TaskCount, len(counts)),
-	}
-	kernel := "" // Validate refuses a first count without one
-	for i, c := range counts {
-		if c.GetKernel() != "" {
-			kernel = c.GetKernel()
-		}
-		r.Counts[i] = queens.TaskCount{
-			Hash: c.GetHash(), Count: c.GetCount(), Elapsed: time.Duration(c.GetElapsedNs()), Kernel: kernel,
-		}
-	}
-	if err := validate(&r, subject, resultSubject(r.Run)); err != nil {
-		return queens.ChunkResult{}, err
-	}
-	return r, nil
 }

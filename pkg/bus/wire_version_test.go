@@ -15,9 +15,9 @@ import (
 // In another version any field may have another meaning: the version is checked first, and
 // the error names both versions.
 func TestOtherProtocolVersionsAreRejected(t *testing.T) {
-	for _, version := range []uint32{1, Protocol + 1, 1 << 31} {
+	for _, version := range []uint32{1, 2, Protocol + 1, 1 << 31} {
 		// Hollow messages: a reader that did not stop at the version would return another error.
-		chunk, result := &nqueensv1.Chunk{Protocol: version}, &nqueensv1.ChunkResult{Protocol: version, Worker: "old"}
+		chunk, result := &nqueensv1.Chunk{Protocol: version}, &nqueensv1.ChunkResult{Protocol: version}
 		heartbeat, beat := &nqueensv1.Heartbeat{Protocol: version, Worker: "old"}, &nqueensv1.Beat{Protocol: version}
 		_, chunkErr := decodeChunk("nq.task.x", must(proto.Marshal(chunk)))
 		_, resultErr := decodeResult("nq.result.x", must(proto.Marshal(result)))
@@ -43,7 +43,7 @@ func checkVersion(t *testing.T, kind string, version uint32, err error) {
 }
 
 // Messages that programs of version 1 have written are refused for their version, not as
-// garbage, and the error names the worker.
+// garbage. The error of a heartbeat names the worker.
 func TestMessagesOfVersion1AreRefusedForTheirVersion(t *testing.T) {
 	for kind, data := range map[string][]byte{
 		"task": wire1("n8-a", 2, uint64(3), 3, uint64(1), 4, fixed(0xfeedfacecafebeef), 5, uint64(8), 6,
@@ -57,7 +57,7 @@ func TestMessagesOfVersion1AreRefusedForTheirVersion(t *testing.T) {
 		_, heartbeatErr := decodeHeartbeat("", data)
 		err := map[string]error{"task": chunkErr, "result": resultErr, "heartbeat": heartbeatErr}[kind]
 		checkVersion(t, kind, 1, err)
-		if version := (versionError{}); kind != "task" && errors.As(err, &version) && version.worker != "old" {
+		if version := (versionError{}); kind == "heartbeat" && errors.As(err, &version) && version.worker != "old" {
 			t.Errorf("the %s is said to be of worker %q", kind, version.worker)
 		}
 	}
@@ -89,7 +89,7 @@ func TestMessagesWithoutAVersionAreRejected(t *testing.T) {
 	chunk, result, heartbeat, beat := chunkMessage(), resultMessage(), heartbeatMessage(), beatMessage()
 	chunk.Protocol, result.Protocol, heartbeat.Protocol, beat.Protocol = 0, 0, 0, 0
 	_, chunkErr := decodeChunk(taskSubject(chunk.Run), must(proto.Marshal(chunk)))
-	_, resultErr := decodeResult(resultSubject(result.Run), must(proto.Marshal(result)))
+	_, resultErr := decodeResult(resultSubject("n8-a"), must(proto.Marshal(result)))
 	_, heartbeatErr := decodeHeartbeat("", must(proto.Marshal(heartbeat)))
 	_, beatErr := decodeBeat(beatSubject(beat.Run), must(proto.Marshal(beat)))
 	_, emptyErr := decodeChunk("nq.task.x", nil)

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/spf13/pflag"
 )
 
 // CheckAddress validates the host:port of a flag on which to listen; its error gives the
@@ -24,37 +22,6 @@ func CheckAddress(flag, address, example string) error {
 
 // CheckHTTP validates the address of --http, which may be empty.
 func CheckHTTP(address string) error { return CheckAddress("http", address, defaultHTTP) }
-
-// Connection is how a command reaches its NATS server, as the person wrote it.
-type Connection struct {
-	URL      string // one or several, separated by commas; empty without --nats
-	required bool
-}
-
-// ConnectionFlags registers the flags of a connection to a NATS server. The usage begins
-// with what the command uses the server for. A connection with a default URL is required.
-func ConnectionFlags(flags *pflag.FlagSet, defaultURL, purpose string) *Connection {
-	c := &Connection{required: defaultURL != ""}
-	flags.StringVar(&c.URL, "nats", defaultURL, purpose+" the NATS server at this `URL`, or these, separated by commas")
-	return c
-}
-
-// Check validates the flags. Its error does not repeat a user or password.
-func (c *Connection) Check() error {
-	switch {
-	case c.URL == "" && c.required:
-		return Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
-	case c.URL == "":
-		return nil
-	}
-	for address := range strings.SplitSeq(c.URL, ",") {
-		if address = strings.TrimSpace(address); !isServer(address) {
-			return Usagef("--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not %q",
-				address[strings.LastIndex(address, "@")+1:])
-		}
-	}
-	return nil
-}
 
 func isServer(address string) bool {
 	if !strings.Contains(address, "://") {

@@ -81,6 +81,7 @@ func (c *Coordinator) updateBeat() {
 		Run: c.run, Epoch: max(c.cfg.Epoch, 1), State: run.Running, Threads: min(threads, maxThreads),
 		Weight: cmp.Or(c.cfg.Priority, run.Normal).Weight(),
 	}
+	b.Quarantined = c.quarantinedKeys()
 	held := c.cfg.Roster.Held(c.run)
 	for _, chunk := range c.window.chunks {
 		if _, ok := held[chunk.id]; !ok && chunk.streamSeq != 0 {

@@ -194,7 +194,7 @@ func TestPositionStaysBeforePendingResults(t *testing.T) {
 	for task := range split.Tasks(&c.collector.manifest) {
 		last = task
 		results = append(results, queens.ChunkResult{
-			Run: "r", Chunk: task.ID + 1, First: task.ID, Worker: "w",
+			Run: "r", Manifest: c.collector.manifest.Hash, Chunk: task.ID + 1, First: task.ID, Worker: "w",
 			Counts: []queens.TaskCount{{Hash: task.Hash(), Kernel: "k"}},
 		})
 	}

@@ -25,36 +25,47 @@ type collector struct {
 
 	// Figures of the accepted results, for progress only: the total is never made of them.
 	sums     symmetry.Sums
-	work     float64 // share of the run's work, 0 to 1
+	work     float64 // share of the run's work, 0 to 1, on which enough voters agree
 	coreTime time.Duration
 	workers  map[string]struct{}
 
+	trust      *trust
+	agreed     []uint64                   // a bit for each task on which enough voters agree
+	agreedLen  uint64                     // of them
 	shares     []float64                  // of the run's work, of one task of each class
 	disputes   map[uint64]*ledger.Dispute // those open, see isOpen
 	unrefereed map[uint64]error           // disputed tasks that this process can't count, and why
 	lastRead   run.StreamPosition         // of the last result received
+	judged     []uint64                   // tasks whose disputes were settled lately, or are
 	duplicates uint64
 	recording  time.Duration // spent on recording results in the ledger
 }
 
-func newCollector(cfg *Config, l *ledger.Ledger, w *window, shares []float64) *collector {
+func newCollector(cfg *Config, l *ledger.Ledger, w *window, t *trust, shares []float64) *collector {
 	m := l.Header().Manifest
 	return &collector{
-		cfg: cfg, manifest: m, ledger: l, window: w,
-		limiter: ratelimit.Limiter{Interval: ratelimit.Forever},
-		workers: make(map[string]struct{}), shares: shares, lastRead: l.Position(),
+		cfg: cfg, manifest: m, ledger: l, window: w, trust: t,
+		limiter:    ratelimit.Limiter{Interval: ratelimit.Forever},
+		unrefereed: make(map[uint64]error),
+		workers:    make(map[string]struct{}), shares: shares, lastRead: l.Position(),
 	}
 }
 
-// load reads what the ledger holds already.
-func (c *collector) load() error {
+// load reads what the ledger holds already. It calls each, unless nil, with every accepted result.
+func (c *collector) load(each func(r *queens.Result)) error {
+	c.sums, c.work, c.coreTime = symmetry.Sums{}, 0, 0
+	c.agreed, c.agreedLen = make([]uint64, (c.manifest.Tasks+63)/64), 0
 	for r, err := range c.ledger.All() {
 		if err != nil {
 			return err
 		}
 		c.add(&r)
+		c.note(r.Task)
+		if each != nil {
+			each(&r)
+		}
 	}
-	c.disputes, c.unrefereed = make(map[uint64]*ledger.Dispute), make(map[uint64]error)
+	c.disputes = make(map[uint64]*ledger.Dispute)
 	for _, d := range c.ledger.Disputes() {
 		if c.isOpen(&d) {
 			c.disputes[d.Task] = &d
@@ -69,9 +80,29 @@ func (c *collector) isOpen(d *ledger.Dispute) bool {
 	return !d.Settled || c.cfg.Referee != nil && !d.HasReferee() && c.unrefereed[d.Task] == nil
 }
 
-// complete reports whether every task has an accepted result and no dispute is open.
+// complete reports whether enough voters agree on every task, no dispute is open, and no spot check
+// is in flight.
 func (c *collector) complete() bool {
-	return c.ledger.Len() == c.manifest.Tasks && len(c.disputes) == 0
+	return c.agreedLen == c.manifest.Tasks && len(c.disputes) == 0 && c.window.checks == 0
+}
+
+// note takes up whether enough voters agree on a task, and returns it.
+func (c *collector) note(id uint64) (agrees bool) {
+	agrees = c.trust.agrees(id)
+	word, bit := &c.agreed[id/64], uint64(1)<<(id%64)
+	if agrees == (*word&bit != 0) {
+		return agrees
+	}
+	*word ^= bit
+	share := c.shares[c.manifest.ClassOf(id)]
+	if agrees {
+		c.agreedLen++
+		c.work += share
+	} else {
+		c.agreedLen--
+		c.work -= share
+	}
+	return agrees
 }
 
 // record records a batch of results, or keeps those whose tasks are not in flight yet as
@@ -85,6 +116,9 @@ func (c *collector) record(batch []taskDelivery) (wanted []uint64, err error) {
 		d := &batch[i]
 		r := &d.result
 		reason, err := c.rejectReason(r, before)
+		if d.foreign {
+			reason = errOtherManifest
+		}
 		switch {
 		case err != nil:
 			return nil, err
@@ -127,9 +161,10 @@ func (c *collector) record(batch []taskDelivery) (wanted []uint64, err error) {
 
 // Reasons why a result is not recorded.
 var (
-	errUnknownTask  = errors.New("the run has no such task")
-	errHashMismatch = errors.New("its hash is not that of the task: something else was counted")
-	errNotIssued    = errors.New("the task was not published yet")
+	errUnknownTask   = errors.New("the run has no such task")
+	errHashMismatch  = errors.New("its hash is not that of the task: something else was counted")
+	errOtherManifest = errors.New("it was counted for another manifest than the run's")
+	errNotIssued     = errors.New("the task was not published yet")
 )
 
 // rejectReason returns the reason why a result can't be recorded, or nil. It sets the attempt,
@@ -144,6 +179,9 @@ func (c *collector) rejectReason(r *queens.Result, before map[uint64]queens.Resu
 	}
 	if ok {
 		before[r.Task] = accepted
+	}
+	if c.ledger.IsQuarantined(r.Key) {
+		return errQuarantined, nil
 	}
 	hash := accepted.Hash
 	r.Attempt = 1
@@ -163,20 +201,23 @@ func (c *collector) rejectReason(r *queens.Result, before map[uint64]queens.Resu
 func (c *collector) applyVerdicts(results []taskDelivery, verdicts []ledger.Verdict, accepted map[uint64]queens.Result) ([]uint64, error) {
 	var changed []uint64
 	for i := range results {
-		r := &results[i].result
+		d := &results[i]
+		r := &d.result
 		switch verdicts[i] {
-		case ledger.Accepted:
-			c.window.accepted(r.Task, r.Elapsed, results[i].chunk)
-			c.window.guide.observe(r.Worker, c.window.share(r.Task), r.Elapsed)
-			c.add(r)
-			c.cfg.Roster.ObserveResult(r.Worker, 8/float64(c.weight(r))*float64(r.Count), r.Elapsed)
-			accepted[r.Task] = *r
+		case ledger.Accepted, ledger.Confirmed:
+			if verdicts[i] == ledger.Accepted {
+				c.add(r)
+				accepted[r.Task] = *r
+			}
+			c.searched(r)
+			if c.disputes[r.Task] != nil {
+				changed = append(changed, r.Task)
+			}
 		case ledger.Duplicate:
 			c.duplicates++
-			c.window.repeated(r.Task, results[i].chunk)
-		case ledger.Conflict:
-			changed = append(changed, r.Task)
-		case ledger.Settled:
+			c.window.repeated(r.Task, d.chunk)
+		case ledger.Refused:
+		case ledger.Conflict, ledger.Settled:
 			changed = append(changed, r.Task)
 			now, _, err := c.ledger.Result(r.Task)
 			if err != nil {
@@ -185,16 +226,45 @@ func (c *collector) applyVerdicts(results []taskDelivery, verdicts []ledger.Verd
 			c.sums.Replace(c.weight(r), accepted[r.Task].Count, now.Count)
 			accepted[r.Task] = now
 		}
+		c.settle(d, verdicts[i])
 	}
 	return changed, nil
+}
+
+// searched notes how long a worker took for a task.
+func (c *collector) searched(r *queens.Result) {
+	if r.Worker == queens.Referee || r.Worker == queens.Checker {
+		return
+	}
+	c.window.guide.observe(r.Worker, c.window.share(r.Task), r.Elapsed)
+	c.cfg.Roster.ObserveResult(r.Worker, 8/float64(c.weight(r))*float64(r.Count), r.Elapsed)
+}
+
+// settle takes a task out of flight if enough voters agree on it, after a result; otherwise its
+// chunk is published again once all of it is counted.
+func (c *collector) settle(d *taskDelivery, verdict ledger.Verdict) {
+	id := d.result.Task
+	agrees, t := c.note(id), c.window.tasks[id]
+	if t == nil || t.disputed || verdict == ledger.Conflict {
+		return
+	}
+	if verdict == ledger.Accepted {
+		t.need = max(t.need, d.need)
+	}
+	if agrees && c.trust.isConfirmed(id, t.need) {
+		c.window.accepted(id, d.result.Elapsed, d.chunk)
+		return
+	}
+	c.window.longest = max(c.window.longest, d.result.Elapsed)
+	c.window.setAgreed(t, agrees)
+	c.window.counted(id, d.chunk, verdict != ledger.Duplicate)
 }
 
 // add adds an accepted result to the figures.
 func (c *collector) add(r *queens.Result) {
 	c.sums.Add(c.weight(r), r.Count)
-	c.work += c.shares[c.manifest.ClassOf(r.Task)]
 	c.coreTime += r.Elapsed
-	if r.Worker != queens.Referee {
+	if r.Worker != queens.Referee && r.Worker != queens.Checker {
 		c.workers[r.Worker] = struct{}{}
 	}
 }
@@ -210,6 +280,9 @@ func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
 	for _, id := range slices.Compact(tasks) {
 		d, _ := c.ledger.Dispute(id)
 		wasOpen := c.disputes[id] != nil
+		if !c.isOpen(&d) {
+			c.judged = append(c.judged, id)
+		}
 		switch {
 		case c.isOpen(&d):
 			c.disputes[id] = &d
@@ -217,7 +290,11 @@ func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
 			disputed = append(disputed, id)
 		case wasOpen:
 			delete(c.disputes, id)
-			c.window.accepted(id, 0, 0)
+			if c.note(id) {
+				c.window.accepted(id, 0, 0)
+			} else if len(d.Votes) > 0 {
+				c.window.undisputed(id, d.Votes[0].Hash)
+			}
 			c.cfg.Log.Warn().Uint64("task", id).Msg("conflict settled: " + audit.DescribeDispute(&d))
 		default:
 			c.cfg.Log.Error().Uint64("task", id).Msg("conflict, outvoted: " + audit.DescribeDispute(&d))
@@ -227,9 +304,9 @@ func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
 }
 
 // checkKnownTotal returns an error as soon as the accepted results exceed the published
-// total.
+// total, and no other voter is going to say whether they are right.
 func (c *collector) checkKnownTotal() error {
-	if c.cfg.Known == nil || len(c.disputes) > 0 {
+	if c.cfg.Known == nil || len(c.disputes) > 0 || c.window.checks > 0 || c.agreedLen < c.ledger.Len() {
 		return nil
 	}
 	if sum := c.sums.Partial(); sum.Cmp(c.cfg.Known) > 0 {

@@ -90,6 +90,14 @@ type Config struct {
 	// Referee, unless nil, counts a disputed task in this process, by the reference kernel: its
 	// count settles the dispute. It honours its context.
 	Referee func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
+	// Check, unless nil, counts a task in this process by the fastest other kernel than the one
+	// named, for a spot check. It honours its context.
+	Check func(ctx context.Context, task *queens.Task, kernel string) (queens.TaskCount, error)
+	// Admits reports whether a key votes for itself, by the proof of its admission; see
+	// [run.Heartbeat]. If it is nil, only OwnKeys do.
+	Admits func(key string, admission []byte) bool
+	// OwnKeys are the keys of the workers of this process.
+	OwnKeys []string
 	// OnComplete, unless nil, is called with the total of a complete run while the claim
 	// is still renewed. If it fails, so does the run, without a total.
 	OnComplete func(ctx context.Context, total *big.Int) error
@@ -131,6 +139,7 @@ type Coordinator struct {
 	ledger    *ledger.Ledger
 	collector *collector
 	window    *window
+	trust     trust
 	meter     *progress.Meter
 
 	requests   chan request // for dispatchLoop
@@ -140,6 +149,8 @@ type Coordinator struct {
 	lookups    chan []uint64 // ids of tasks to look up
 	found      chan queens.Task
 	referee    referee
+	checker    checker
+	lifts      chan lift
 
 	// Used by renewLoop too.
 	done          atomic.Uint64 // tasks accepted
@@ -156,7 +167,10 @@ type Coordinator struct {
 	boundMeter      progress.BoundMeter
 	bound           atomic.Pointer[run.Bound] // what bounds the run
 	warnNoWorkersAt time.Time
-	blockedSince    time.Time // zero while the workers connected can do something
+	blockedSince    time.Time     // zero while the workers connected can do something
+	warnVotersAt    time.Time     // when to log that too few voters are connected
+	ownChecks       bool          // spot checks are left to this process
+	resumedTime     time.Duration // of the accepted searches before
 }
 
 // New returns a coordinator of the ledger's run. It does not start it.
@@ -167,10 +181,13 @@ func New(cfg Config, tasks Tasks, results Results, beats Beats, claim Claim, l *
 		requests: make(chan request), completed: make(chan request),
 		deliveries: make(chan delivery, maxBatch), greetings: make(chan struct{}, 1),
 		lookups: make(chan []uint64), found: make(chan queens.Task, maxBatch), referee: newReferee(),
+		checker: newChecker(), lifts: make(chan lift),
 	}
+	c.trust = newTrust(&c.cfg, l)
 	shares := split.Shares(&h.Manifest)
-	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, shares, l.Has)
-	c.collector = newCollector(&c.cfg, l, c.window, shares)
+	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, shares, c.trust.agrees)
+	c.window.keep = c.trust.Redundancy > 1
+	c.collector = newCollector(&c.cfg, l, c.window, &c.trust, shares)
 	c.updateBeat()
 	return c
 }
@@ -181,7 +198,7 @@ func New(cfg Config, tasks Tasks, results Results, beats Beats, claim Claim, l *
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	defer c.window.close()
 	c.warnNoWorkersAt = time.Now().Add(noWorkersDelay)
-	err := c.collector.load()
+	err := c.load()
 	c.resetMeter()
 	var total *big.Int
 	if err == nil {
@@ -241,7 +258,7 @@ func (c *Coordinator) collect(ctx context.Context) error {
 	}
 	after := c.ledger.Position()
 	receive := func(ctx context.Context) error { return c.receiveLoop(ctx, after) }
-	return runWith(ctx, c.eventLoop, receive, c.dispatchLoop, c.lookupLoop, c.refereeLoop)
+	return runWith(ctx, c.eventLoop, receive, c.dispatchLoop, c.lookupLoop, c.refereeLoop, c.checkLoop)
 }
 
 // resetMeter starts measuring rates from what is done now.
@@ -251,7 +268,7 @@ func (c *Coordinator) resetMeter() {
 
 func (c *Coordinator) progress() run.Progress {
 	workers, threads := c.cfg.Roster.Present()
-	p := c.meter.Measure(c.ledger.Len(), c.collector.work, c.collector.sums.Partial(), workers > 0)
+	p := c.meter.Measure(c.collector.agreedLen, c.collector.work, c.collector.sums.Partial(), workers > 0)
 	m := &c.collector.manifest
 	p.Run, p.N, p.Symmetry, p.Placed, p.State = c.run, m.N, m.Symmetry, len(m.Placed), run.Running
 	p.WorkerCount, p.Threads, p.Workers = workers, threads, c.cfg.Roster.Workers()

@@ -133,9 +133,10 @@ func TestLostAckIsADuplicate(t *testing.T) {
 
 func TestMisfitsAreRefused(t *testing.T) {
 	misfits := map[string]func(*queens.ChunkResult){
-		"unknown task":  func(r *queens.ChunkResult) { r.First = 1 << 40 },
-		"other hash":    func(r *queens.ChunkResult) { r.Counts[0].Hash++ },
-		"of other task": func(r *queens.ChunkResult) { r.First ^= 1 },
+		"unknown task":   func(r *queens.ChunkResult) { r.First = 1 << 40 },
+		"other hash":     func(r *queens.ChunkResult) { r.Counts[0].Hash++ },
+		"other manifest": func(r *queens.ChunkResult) { r.Manifest[0]++ },
+		"of other task":  func(r *queens.ChunkResult) { r.First ^= 1 },
 	}
 	for name, change := range misfits {
 		t.Run(name, func(t *testing.T) {
@@ -159,12 +160,13 @@ func TestMisfitsAreRefused(t *testing.T) {
 func TestForeignMessagesAreIgnored(t *testing.T) {
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())
-	wrong := func(change func(*nqueensv1.ChunkResult)) []byte {
+	wrong := func(run string, protocol uint32) []byte {
+		result := resultOf(&tasks[0].task, queens.TaskCount{Hash: tasks[0].task.Hash(), Count: 1000, Kernel: "wrong"}, "wrong")
+		result.Run = run
+		sealed := r.seal(result).Sealed
 		m := &nqueensv1.ChunkResult{
-			Protocol: bus.Protocol, Run: r.name, Chunk: tasks[0].chunk, First: tasks[0].task.ID, Worker: "wrong",
-			Counts: []*nqueensv1.TaskCount{{Hash: tasks[0].task.Hash(), Count: 1000, Kernel: "wrong"}},
+			Protocol: protocol, Statement: sealed.Statement, Key: sealed.Key, Signature: sealed.Signature,
 		}
-		change(m)
 		data, err := proto.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
@@ -173,10 +175,10 @@ func TestForeignMessagesAreIgnored(t *testing.T) {
 	}
 	ours, theirs := "nq.result."+r.name, "nq.result.other-run"
 	for _, m := range []*nats.Msg{
-		{Subject: theirs, Data: wrong(func(m *nqueensv1.ChunkResult) { m.Run = "other-run" })},
-		{Subject: ours, Data: wrong(func(m *nqueensv1.ChunkResult) { m.Run = "other-run" })},
-		{Subject: ours, Data: wrong(func(m *nqueensv1.ChunkResult) { m.Protocol = bus.Protocol + 1 })},
-		{Subject: ours, Data: wrong(func(m *nqueensv1.ChunkResult) { m.Protocol = 0 })},
+		{Subject: theirs, Data: wrong("other-run", bus.Protocol)},
+		{Subject: ours, Data: wrong("other-run", bus.Protocol)},
+		{Subject: ours, Data: wrong(r.name, bus.Protocol+1)},
+		{Subject: ours, Data: wrong(r.name, 0)},
 		{Subject: ours, Data: []byte("\xff\x00garbage")},
 		{Subject: ours},
 	} {

@@ -25,7 +25,16 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 	close(closed)
 	beat := time.NewTicker(run.BeatInterval)
 	defer beat.Stop()
+	c.observeVoters()
 	for !c.collector.complete() {
+		if c.window.checks > 0 && c.window.onlyChecks() && len(c.collector.disputes) == 0 {
+			if err := c.endChecks(); err != nil {
+				return err
+			}
+			if c.collector.complete() {
+				break
+			}
+		}
 		// A channel that is nil blocks for ever, and so disables its case below.
 		var refill <-chan struct{}
 		if c.reconciled { // before, the server may have results of the tasks to publish
@@ -48,6 +57,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			lookups = c.lookups
 		}
 		referee, disputed := c.referee.next()
+		checks, check := c.nextCheck()
 		var err error
 		select {
 		case <-ctx.Done():
@@ -68,6 +78,12 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			c.referee.sent()
 		case v := <-c.referee.verdicts:
 			err = c.judge(&v)
+		case checks <- check:
+			c.sentCheck()
+		case v := <-c.checker.verdicts:
+			err = c.checked(&v)
+		case l := <-c.lifts:
+			err = c.lift(l)
 		case d := <-c.deliveries:
 			err = c.receive(c.drainDeliveries(d))
 		case <-sweep.C:
@@ -80,6 +96,9 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			c.window.resize(p.Threads)
 			c.cfg.OnProgress(p)
 			c.warnNoWorkers(&p)
+			c.observeVoters()
+			c.warnFewVoters()
+			err = c.considerCopies()
 		}
 		if err != nil {
 			return err
@@ -99,20 +118,35 @@ func (c *Coordinator) receive(batch []delivery) error {
 			continue
 		}
 		c.collector.lastRead = d.position
-		for k := range d.result.Counts {
-			results = append(results, taskDelivery{d.result.Result(k, 0), d.result.Chunk})
-		}
+		results = c.appendTasks(results, &d.result)
 	}
 	if err := c.record(results); err != nil {
 		return err
 	}
 	for i := range batch {
-		c.window.returned(&batch[i].result)
+		r := &batch[i].result
+		c.window.returned(r, r.Sealed != nil && c.ledger.IsQuarantined(r.Sealed.Key))
 	}
 	if !c.caughtUp.IsZero() && !c.reconciled {
 		c.reconcile()
 	}
 	return nil
+}
+
+// appendTasks appends the results of the tasks of a chunk.
+func (c *Coordinator) appendTasks(results []taskDelivery, r *queens.ChunkResult) []taskDelivery {
+	need, admitted := c.trust.Redundancy, false
+	if r.Sealed != nil {
+		key := r.Sealed.Key
+		need = c.trust.need(r.First, len(r.Counts), key, c.ledger.Chunks(key))
+		admitted = c.trust.admits(key, r.Admission)
+	}
+	for k := range r.Counts {
+		result := r.Result(k, 0)
+		result.Admitted = admitted
+		results = append(results, taskDelivery{result, r.Chunk, need, r.Manifest != c.collector.manifest.Hash})
+	}
+	return results
 }
 
 // record records results, and has the tasks looked up that are needed then: before
@@ -127,9 +161,16 @@ func (c *Coordinator) record(batch []taskDelivery) error {
 	}
 	if c.reconciled {
 		c.wanted = append(c.wanted, wanted...)
+		for _, chunk := range c.window.closeCounted() {
+			if err := c.considerCopy(chunk); err != nil {
+				return err
+			}
+		}
 	}
 	c.publishPosition()
-	return nil
+	judged := c.collector.judged
+	c.collector.judged = nil
+	return c.quarantineWrong(judged)
 }
 
 // publishPosition tells renewLoop what the ledger holds.
@@ -161,6 +202,9 @@ func (c *Coordinator) handleFound(tasks []queens.Task) error {
 	for i := range tasks {
 		task := &tasks[i]
 		c.window.found(task)
+		if err := c.foundCheck(task); err != nil {
+			return err
+		}
 		if results := c.window.pending.take(task.ID); len(results) > 0 {
 			if !c.window.has(task.ID) {
 				c.window.addEarly(task)
@@ -261,17 +305,14 @@ func (c *Coordinator) blocked() error {
 	return fmt.Errorf("%w: %d of %d tasks are counted; %s", queens.ErrIncomplete, c.ledger.Len(), c.collector.manifest.Tasks, strings.Join(lines, "; "))
 }
 
-// canSettle reports whether a worker is connected that has no vote yet in one of the open
-// disputes that take votes, over tasks that are not quarantined.
+// canSettle reports whether a voter is connected that has no vote yet in one of the open disputes
+// that take votes, over tasks that are not quarantined.
 func (c *Coordinator) canSettle() bool {
-	present := c.cfg.Roster.Names()
 	for _, d := range c.collector.disputes {
 		if f := c.window.tasks[d.Task]; f != nil && f.quarantined || d.IsFull() {
 			continue
 		}
-		if slices.ContainsFunc(present, func(name string) bool {
-			return !slices.ContainsFunc(d.Votes, func(v queens.Result) bool { return v.Worker == name })
-		}) {
+		if c.trust.isConnected(d.Votes) {
 			return true
 		}
 	}

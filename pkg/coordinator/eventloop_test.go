@@ -43,7 +43,7 @@ func TestSweepRecordsTheLastResults(t *testing.T) {
 	t.Cleanup(c.window.close)
 	for range m.Tasks {
 		r := c.window.publish(t)
-		result := queens.ChunkResult{Run: "r", Chunk: r.chunk, First: r.first, Worker: "w"}
+		result := queens.ChunkResult{Run: "r", Manifest: m.Hash, Chunk: r.chunk, First: r.first, Worker: "w"}
 		for i := range r.message.Tasks {
 			task := r.message.Task(i)
 			result.Counts = append(result.Counts, queens.TaskCount{Hash: task.Hash(), Kernel: "k"})

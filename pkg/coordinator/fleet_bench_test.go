@@ -15,6 +15,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -166,7 +167,7 @@ func BenchmarkIdle(b *testing.B) {
 				for range workers {
 					connection := bustest.Connect(b, server)
 					w := worker.New(worker.Config{
-						Name: worker.NewName(), Kernel: new(kerneltest.Fake).Kernel(b), Threads: 1, Lease: bus.DefaultLease, Log: zerolog.Nop(),
+						Name: worker.NewName(), Identity: identitytest.Of("w"), Kernel: new(kerneltest.Fake).Kernel(b), Threads: 1, Lease: bus.DefaultLease, Log: zerolog.Nop(),
 					}, connection.Queue(), connection.Results(), connection.Telemetry())
 					group.Go(func() error { return w.Run(ctx) })
 				}

@@ -40,7 +40,7 @@ func TestForgedVotesDoNotBlockTheRun(t *testing.T) {
 		for !r.finished() {
 			for _, name := range []string{"honest", "third", "fourth"} {
 				r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1})
-				_ = r.bus.Results().Publish(context.Background(), r.result(tasks[0], name))
+				_ = r.bus.Results().Publish(context.Background(), r.seal(r.result(tasks[0], name)))
 			}
 			time.Sleep(100 * time.Millisecond)
 		}

@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/ledger"
@@ -286,9 +287,17 @@ func resultOf(task *queens.Task, count queens.TaskCount, worker string) *queens.
 
 func (r *testRun) publish(result *queens.ChunkResult) {
 	r.t.Helper()
-	if err := r.bus.Results().Publish(r.t.Context(), result); err != nil {
+	if err := r.bus.Results().Publish(r.t.Context(), r.seal(result)); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// seal signs a result as one of this run, with the key of the worker that it names.
+func (r *testRun) seal(result *queens.ChunkResult) *queens.ChunkResult {
+	if result.Manifest == (queens.ManifestHash{}) {
+		result.Manifest = r.m.Hash
+	}
+	return identitytest.Seal(result)
 }
 
 // finished reports whether the run has ended.

@@ -177,7 +177,7 @@ func (m *model) record(r *queens.ChunkResult) {
 		m.w.accepted(id, c.Elapsed, r.Chunk)
 		m.w.guide.observe(r.Worker, m.w.share(id), c.Elapsed)
 	}
-	m.w.returned(r)
+	m.w.returned(r, false)
 }
 
 // check compares the accounts of the window with its contents.

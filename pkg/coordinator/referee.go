@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -136,6 +137,34 @@ func (c *Coordinator) giveUp(v *verdict) {
 			c.recount(&v.task, c.collector.disputes[id])
 		}
 	}
+	if errors.Is(reason, errTooLong) {
+		c.giveUpClass(c.collector.manifest.ClassOf(v.task.ID))
+	}
+}
+
+// giveUpClass has the other disputed tasks of a class settled by the votes of workers: one of them
+// takes this process too long.
+func (c *Coordinator) giveUpClass(class int) {
+	isOther := func(id uint64) bool {
+		return c.collector.manifest.ClassOf(id) == class && c.collector.unrefereed[id] == nil
+	}
+	c.referee.waiting = slices.DeleteFunc(c.referee.waiting, func(d disputedTask) bool {
+		if !isOther(d.task.ID) || d.unlimited {
+			return false
+		}
+		delete(c.referee.open, d.task.ID)
+		return true
+	})
+	var others []uint64
+	for id := range c.collector.disputes {
+		if isOther(id) && !c.referee.open[id] {
+			others = append(others, id)
+		}
+	}
+	for _, id := range others {
+		c.collector.unrefereed[id] = errTooLong
+	}
+	c.wanted = append(c.wanted, c.collector.updateDisputes(others)...)
 }
 
 var errTooLong = errors.New("the count would take longer than a minute")

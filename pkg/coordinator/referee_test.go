@@ -137,7 +137,7 @@ func TestNoWorkerIsTheReferee(t *testing.T) {
 	tasks := r.take(r.tasks())
 	forged := r.result(tasks[0], queens.Referee)
 	forged.Counts[0].Count++
-	if err := r.bus.Results().Publish(t.Context(), forged); err == nil {
+	if err := r.bus.Results().Publish(t.Context(), r.seal(forged)); err == nil {
 		testkit.Eventually(t, "the forged result is refused", func() bool {
 			return len(r.log.Lines("rejected a message")) > 0
 		})

@@ -25,10 +25,7 @@ func (w *window) republish(c *inflightChunk, how withdrawal) {
 		return
 	}
 	for len(open) > 0 {
-		n := 1
-		for n < len(open) && open[n] == open[0]+uint64(n) {
-			n++
-		}
+		n := consecutive(open)
 		if half := (len(open) + 1) / 2; how == halves && n > half {
 			n = half
 			how = whole
@@ -36,6 +33,15 @@ func (w *window) republish(c *inflightChunk, how withdrawal) {
 		w.plan(open[:n])
 		open = open[n:]
 	}
+}
+
+// consecutive returns how many of the first ids follow each other.
+func consecutive(ids []uint64) int {
+	n := 1
+	for n < len(ids) && ids[n] == ids[0]+uint64(n) {
+		n++
+	}
+	return n
 }
 
 // openTasks returns the ids of the tasks that are in flight in a chunk.
@@ -49,22 +55,32 @@ func (w *window) openTasks(c *inflightChunk) (open []uint64) {
 }
 
 // plan puts a chunk of consecutive tasks in flight, and has their prefixes looked up.
-func (w *window) plan(ids []uint64) {
+func (w *window) plan(ids []uint64) { w.await(w.planChunk(ids), ids) }
+
+// planChunk puts a chunk of consecutive tasks in flight.
+func (w *window) planChunk(ids []uint64) *inflightChunk {
 	c := w.newChunk(ids[0], len(ids))
-	c.busy, c.missing = true, len(ids)
+	c.busy = true
 	c.message.Tasks = make([][]queens.Prefix, len(ids))
+	if !slices.ContainsFunc(ids, func(id uint64) bool { t := w.tasks[id]; return !t.agreed && !t.disputed }) {
+		c.share = 0 // spot checks, or a dispute: that is no part of the run's work
+		w.exempt(c)
+	}
 	for _, id := range ids {
 		t := w.tasks[id]
-		t.attempt++
-		t.chunk = c
-		c.attempt = max(c.attempt, t.attempt)
+		t.enter(c)
 		c.open++
 		c.message.Suspect = c.message.Suspect || len(t.lostWorkers) > 0
 		w.flight += c.share
+	}
+	return c
+}
+
+// await has the prefixes of the tasks of a chunk looked up, and then the chunk published.
+func (w *window) await(c *inflightChunk, ids []uint64) {
+	c.missing = len(ids)
+	for _, id := range ids {
 		w.planned[id] = c
-		if t.disputed { // it is alone
-			w.exempt(c)
-		}
 	}
 	w.wanted = append(w.wanted, ids...)
 }
@@ -97,10 +113,10 @@ func (w *window) withdrawChunk(c *inflightChunk, how withdrawal) {
 }
 
 // returned handles the result of a part of a chunk: a worker that stopped has counted the first
-// tasks, and acknowledged the message. The others are published again.
-func (w *window) returned(r *queens.ChunkResult) {
+// tasks, and acknowledged the message. The others are published again, or all if its key is refused.
+func (w *window) returned(r *queens.ChunkResult, refused bool) {
 	c := w.chunks[r.Chunk]
-	if c == nil || c.busy || c.open == 0 || r.First != c.first || len(r.Counts) >= c.tasks {
+	if c == nil || c.busy || c.open == 0 || r.First != c.first || len(r.Counts) >= c.tasks && !refused {
 		return
 	}
 	for _, id := range w.openTasks(c) {
@@ -195,6 +211,7 @@ func (w *window) recount(task *queens.Task, attempt uint32) {
 	if t.quarantined || w.planned[task.ID] != nil {
 		return
 	}
+	w.setAgreed(t, false)
 	delete(w.early, task.ID)
 	w.leave(t, 0)
 	if !t.disputed {
@@ -240,6 +257,10 @@ func (w *window) noteLost(chunk uint64, worker string, held bool) (task uint64, 
 		t.lostWorkers = append(t.lostWorkers, worker)
 		held = held && len(t.lostWorkers) == 1
 		if c.tasks == 1 && len(t.lostWorkers) >= maxLosses {
+			if t.agreed { // a spot check is not worth that
+				w.accepted(id, 0, 0)
+				continue
+			}
 			w.quarantine(t)
 			return id, t.lostWorkers
 		}

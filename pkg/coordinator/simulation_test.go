@@ -32,6 +32,9 @@ type simulation struct {
 	created time.Time            // of the stream
 	wanted  []uint64             // being looked up
 	last    uint64               // sequence of a chunk
+	board   int                  // side of the board; 0 means 8
+	trust   ledger.Trust         // of a new run; the zero value sets none
+	fleet   []*player            // connected; see work
 }
 
 // However results come, wrong or not, twice, in parts, of tasks not published yet, in a run whose
@@ -67,11 +70,12 @@ func TestCoordinatorSimulation(t *testing.T) {
 func countOf(hash uint64) uint64 { return hash % 1000 }
 
 func (s *simulation) create() {
-	classes, err := symmetry.Classes(8, queens.None)
+	n := max(s.board, 8)
+	classes, err := symmetry.Classes(n, queens.None)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	m, err := split.Plan(s.t.Context(), 8, queens.None, classes, 2)
+	m, err := split.Plan(s.t.Context(), n, queens.None, classes, n/4)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -79,16 +83,20 @@ func (s *simulation) create() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	if s.trust.Redundancy > 0 {
+		s.must(l.SetTrust(s.trust))
+	}
 	s.begin(l)
 }
 
 // begin starts a coordinator. Some chunks of the last one stay in the queue.
 func (s *simulation) begin(l *ledger.Ledger) {
 	s.c = New(Config{
+		Admits: func(_ string, admission []byte) bool { return len(admission) > 0 },
 		Roster: progress.NewRoster(), CheckAfter: time.Second, RepublishAfter: time.Minute, DisputeTimeout: time.Hour,
 		OnProgress: func(run.Progress) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
 	}, nil, nil, nil, nil, l)
-	if err := s.c.collector.load(); err != nil {
+	if err := s.c.load(); err != nil {
 		s.t.Fatal(err)
 	}
 	s.read, s.wanted = int(l.Position().Sequence), nil
@@ -149,7 +157,10 @@ func (s *simulation) step(step int) {
 		}
 		if s.rng.IntN(10) == 0 {
 			c.window.resize(s.rng.IntN(8))
-			c.cfg.Roster.ObserveHeartbeat(heartbeat(fmt.Sprint("w", step%5), 1))
+			h := heartbeat(fmt.Sprint("w", step%5), 1)
+			h.Key, h.Admission = h.Worker, []byte{1}
+			c.cfg.Roster.ObserveHeartbeat(h)
+			c.observeVoters()
 		}
 	}
 	if s.c.reconciled {
@@ -194,7 +205,8 @@ func (s *simulation) request() {
 // honest worker counts too, or something else.
 func (s *simulation) report(chunk *queens.Chunk, faults bool) {
 	n := len(chunk.Tasks)
-	r := queens.ChunkResult{Run: "r", Chunk: chunk.ID, First: chunk.First, Worker: fmt.Sprint("w", s.rng.IntN(5))}
+	r := queens.ChunkResult{Run: "r", Manifest: chunk.Manifest, Chunk: chunk.ID, First: chunk.First, Worker: fmt.Sprint("w", s.rng.IntN(5))}
+	seal(&r, true)
 	if s.rng.IntN(5) == 0 {
 		n = 1 + s.rng.IntN(n)
 	}
@@ -216,6 +228,7 @@ func (s *simulation) report(chunk *queens.Chunk, faults bool) {
 	case 2, 3: // both counts come, the wrong one first or last
 		wrong := r
 		wrong.Worker = "wrong"
+		seal(&wrong, s.rng.IntN(2) == 0)
 		wrong.Counts = slices.Clone(r.Counts)
 		for i := range wrong.Counts {
 			if s.rng.IntN(3) == 0 {
@@ -232,4 +245,12 @@ func (s *simulation) report(chunk *queens.Chunk, faults bool) {
 		s.results = append(s.results, r)
 	}
 	s.results = append(s.results, r)
+}
+
+// seal gives a result a key, which is the name of its worker, and an admission or none.
+func seal(r *queens.ChunkResult, admitted bool) {
+	r.Sealed, r.Admission = &queens.Sealed{Key: r.Worker, Statement: []byte{1}, Signature: []byte{1}}, nil
+	if admitted {
+		r.Admission = []byte{1}
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
@@ -145,11 +146,12 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 	defer stop()
 	for range workers {
 		w := worker.New(worker.Config{
-			Name:    worker.NewName(),
-			Kernel:  s.kernel.Kernel(s.t),
-			Threads: s.threads,
-			Lease:   bus.DefaultLease,
-			Log:     zerolog.Nop(),
+			Name:     worker.NewName(),
+			Identity: identitytest.Of("w"),
+			Kernel:   s.kernel.Kernel(s.t),
+			Threads:  s.threads,
+			Lease:    bus.DefaultLease,
+			Log:      zerolog.Nop(),
 		}, s.bus.Queue(), s.bus.Results(), s.bus.Telemetry())
 		group.Go(func() error { return w.Run(ctx) })
 	}

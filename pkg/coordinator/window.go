@@ -23,14 +23,14 @@ const (
 // result need no publishing.
 const maxFill = 1 << 12
 
-// window holds the tasks in flight: published in a chunk, or about to be, and without an
-// accepted result or with a disputed one. Tasks enter in order of id and leave when they are
-// accepted. It holds ids and hashes, and prefixes only until they are published.
+// window holds the tasks in flight: published in a chunk, or about to be, and on which too few
+// voters agree. Tasks enter in order of id and leave when enough agree. It holds ids and hashes, and
+// prefixes only until they are published, unless every task needs several voters.
 type window struct {
 	cfg      *Config
 	run      string
 	manifest *queens.Manifest
-	has      func(id uint64) bool // reports whether the ledger has a result of the task
+	has      func(id uint64) bool // reports whether as many voters agree on the task as every task needs
 	guide    guide
 	tasks    map[uint64]*inflightTask
 	chunks   map[uint64]*inflightChunk // by id
@@ -55,6 +55,11 @@ type window struct {
 	early      map[uint64]struct{}       // tasks in flight without a chunk: their results came first
 	pending    pending
 
+	keep    bool                        // prefixes: every task is published several times
+	touched map[*inflightChunk]struct{} // chunks of which some tasks were counted lately, see closeCounted
+	parked  map[*inflightChunk]struct{} // copies that wait for a voter, see release
+	checks  int                         // tasks in flight on which enough voters agree: spot checks
+
 	longest     time.Duration // of the searches so far
 	quarantined int           // tasks in flight that are quarantined
 	disputed    int           // tasks in flight that are disputed
@@ -69,6 +74,10 @@ type inflightTask struct {
 	lostWorkers []string // that searched it when they were lost
 	quarantined bool
 	disputed    bool
+	need        int    // voters that must agree before it leaves, if more than on every task
+	agreed      bool   // as many agree as every task needs: it is in flight for a spot check
+	counted     bool   // a result of its chunk, as it was published last, is here
+	copies      uint32 // of its attempts, those because more voters are needed
 }
 
 // inflightChunk is a chunk in the window.
@@ -88,6 +97,7 @@ type inflightChunk struct {
 	expiresAt time.Time // when it is republished even if the queue still has it
 	missingAt time.Time // when its message was found missing; zero if it was not
 	withdraw  withdrawal
+	copyState
 }
 
 // withdrawal is what happens to a chunk when its message is deleted.
@@ -104,12 +114,16 @@ func newWindow(cfg *Config, run string, m *queens.Manifest, shares []float64, ha
 	w := &window{
 		cfg: cfg, run: run, manifest: m, has: has, guide: newGuide(shares),
 		tasks: make(map[uint64]*inflightTask), chunks: make(map[uint64]*inflightChunk), closed: make(map[uint64]time.Time), slow: make(map[uint64]*inflightChunk),
+		touched: make(map[*inflightChunk]struct{}), parked: make(map[*inflightChunk]struct{}),
 		planned: make(map[uint64]*inflightChunk), early: make(map[uint64]struct{}),
 		pending: pending{results: make(map[uint64][]taskDelivery), names: make(map[string]string)},
 	}
-	w.pull, w.close = iter.Pull(split.Tasks(m))
+	w.start()
 	return w
 }
+
+// start begins to pull the tasks of the run.
+func (w *window) start() { w.pull, w.close = iter.Pull(split.Tasks(w.manifest)) }
 
 // resize fits window and chunks to the number of threads connected.
 func (w *window) resize(threads int) { w.guide.threads = max(threads, 1) }
@@ -184,9 +198,7 @@ func (w *window) fits(task *queens.Task) bool {
 // append adds a task to the message of a chunk, and puts it in flight there.
 func (w *window) append(c *inflightChunk, task *queens.Task) {
 	t := w.add(task)
-	t.attempt++
-	t.chunk = c
-	c.attempt = max(c.attempt, t.attempt)
+	t.enter(c)
 	c.message.Tasks = append(c.message.Tasks, task.Prefixes)
 	c.open++
 	w.flight += c.share
@@ -216,7 +228,7 @@ func (w *window) finishDraft() {
 // tasks.
 func (w *window) newChunk(first uint64, tasks int) *inflightChunk {
 	c := &inflightChunk{id: max(rand.Uint64(), 1), first: first, tasks: tasks, share: w.share(first)}
-	c.message = &queens.Chunk{Run: w.run, ID: c.id, First: first}
+	c.message = &queens.Chunk{Run: w.run, Manifest: w.manifest.Hash, ID: c.id, First: first}
 	w.chunks[c.id] = c
 	w.active++
 	return c
@@ -293,8 +305,11 @@ func (w *window) completed(r request) {
 	c.busy = false
 	switch r.op {
 	case opPublish:
-		if c.attempt > 1 {
+		if c.attempt > 1 && !c.isCopy {
 			w.republished += uint64(c.open)
+		}
+		if w.keep {
+			c.kept, c.board = r.message.Tasks, r.message.Board
 		}
 		c.message, c.streamSeq = nil, r.streamSeq
 		c.checkAt = now.Add(w.cfg.CheckAfter)
@@ -343,7 +358,7 @@ func (w *window) hasWork() bool {
 	return false
 }
 
-// accepted removes a task that has an accepted result, and notes how long its search took. The
+// accepted removes a task on which enough voters agree, and notes how long its search took. The
 // chunk is the one that the result names.
 func (w *window) accepted(id uint64, search time.Duration, chunk uint64) {
 	w.longest = max(w.longest, search)
@@ -357,6 +372,7 @@ func (w *window) accepted(id uint64, search time.Duration, chunk uint64) {
 	if t.disputed {
 		w.disputed--
 	}
+	w.setAgreed(t, false)
 	delete(w.tasks, id)
 	delete(w.early, id)
 	w.leave(t, chunk)
@@ -370,9 +386,14 @@ func (w *window) leave(t *inflightTask, named uint64) {
 		return
 	}
 	t.chunk = nil
+	if t.counted {
+		t.counted = false
+		c.counted--
+	}
 	c.open--
 	w.flight -= c.share
 	if c.open > 0 || c == w.draft {
+		w.touched[c] = struct{}{}
 		return
 	}
 	if c.streamSeq != 0 && c.id != named {
@@ -388,6 +409,7 @@ func (w *window) drop(c *inflightChunk) {
 	w.exempt(c)
 	w.bytes -= c.bytes
 	delete(w.chunks, c.id)
+	delete(w.parked, c)
 	w.closed[c.id] = time.Now()
 	if c == w.next {
 		w.next = nil

@@ -265,7 +265,7 @@ func TestRestOfAChunkIsPublishedAgain(t *testing.T) {
 	for id := range uint64(counted) {
 		w.accepted(id, 0, first.chunk)
 	}
-	w.returned(&queens.ChunkResult{Chunk: first.chunk, Counts: make([]queens.TaskCount, counted)})
+	w.returned(&queens.ChunkResult{Chunk: first.chunk, Counts: make([]queens.TaskCount, counted)}, false)
 	w.lookUp(t)
 	r, ok := w.nextRequest()
 	if !ok || r.op != opPublish || r.first != counted || len(r.message.Tasks) != n-counted || w.tasks[counted].attempt != 1 {
@@ -447,10 +447,10 @@ func TestOnlyAPartOfAnIdleChunkIsReturned(t *testing.T) {
 	w.guide.speed, w.guide.results = 1, 1<<30
 	chunk := w.publish(t)
 	n := len(chunk.message.Tasks)
-	w.returned(&queens.ChunkResult{Chunk: chunk.chunk, Counts: make([]queens.TaskCount, n)})
-	w.returned(&queens.ChunkResult{Chunk: chunk.chunk, First: 1, Counts: make([]queens.TaskCount, 1)})
+	w.returned(&queens.ChunkResult{Chunk: chunk.chunk, Counts: make([]queens.TaskCount, n)}, false)
+	w.returned(&queens.ChunkResult{Chunk: chunk.chunk, First: 1, Counts: make([]queens.TaskCount, 1)}, false)
 	w.enqueue(w.chunks[chunk.chunk], opCheck)
-	w.returned(&queens.ChunkResult{Chunk: chunk.chunk, Counts: make([]queens.TaskCount, 1)})
+	w.returned(&queens.ChunkResult{Chunk: chunk.chunk, Counts: make([]queens.TaskCount, 1)}, false)
 	if len(w.wanted) > 0 || w.chunks[chunk.chunk] == nil {
 		t.Errorf("%d tasks are published again", len(w.wanted))
 	}

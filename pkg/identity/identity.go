@@ -95,6 +95,21 @@ func LoadOrCreate(path string) (*Identity, error) {
 	return Load(path) // of whoever was first
 }
 
+// StateFolder returns the folder in which programs keep their keys and runs by default,
+// $XDG_STATE_HOME/nqueens. The XDG Base Directory Specification puts there what should persist but
+// is not worth a backup.
+func StateFolder() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "nqueens"), nil
+}
+
 // Create writes the seed to a new file, which only its owner can read.
 func (id *Identity) Create(path string) error {
 	seed, err := id.pair.Seed()

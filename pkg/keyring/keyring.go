@@ -107,6 +107,33 @@ func Init(dir string, o Options) (*Ring, error) {
 	return r, r.write(users)
 }
 
+// OpenOrInit opens the ring in a folder, and makes it if there is none. Several processes may call it
+// at once: all get the same ring.
+func OpenOrInit(dir string) (*Ring, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r, err := Open(dir); !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("keys: %w", err)
+	}
+	made, err := os.MkdirTemp(filepath.Dir(dir), ".keys-*")
+	if err != nil {
+		return nil, fmt.Errorf("keys: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(made) }()
+	if _, err := Init(made, Options{ServerDir: filepath.Join(dir, serverDir)}); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(made, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("keys: %w", err)
+	}
+	return Open(dir) // of whoever was first
+}
+
 // Open opens the ring in a folder.
 func Open(dir string) (*Ring, error) {
 	dir, err := filepath.Abs(dir)
@@ -223,10 +250,6 @@ func (r *Ring) write(users []bus.User) error {
 	if err != nil {
 		return err
 	}
-	access := bus.Access{
-		Users: users, TokenHash: hash,
-		Certificate: filepath.Join(r.serverDir, certFile), CertificateKey: filepath.Join(r.serverDir, certKey),
-	}
 	var list bytes.Buffer
 	list.WriteString("# Users of the NATS server: role, name, public key. coordinator keys add and revoke change them.\n")
 	for _, u := range users {
@@ -234,12 +257,47 @@ func (r *Ring) write(users []bus.User) error {
 	}
 	var conf strings.Builder
 	conf.WriteString("# Who may do what on the NATS server. coordinator keys add and revoke rewrite this file.\n")
-	fmt.Fprintf(&conf, "# folder: %s\n%s", r.serverDir, access.ServerConfig())
+	fmt.Fprintf(&conf, "# folder: %s\n%s", r.serverDir, r.access(users, hash))
 	if err := writeFile(r.path(serverDir, authFile), []byte(conf.String()), 0o644); err != nil {
 		return err
 	}
 	return writeFile(r.path(usersFile), list.Bytes(), 0o644)
 }
+
+// access returns the part of the server's configuration that says who may do what.
+func (r *Ring) access(users []bus.User, tokenHash string) string {
+	access := bus.Access{
+		Users: users, TokenHash: tokenHash,
+		Certificate: filepath.Join(r.serverDir, certFile), CertificateKey: filepath.Join(r.serverDir, certKey),
+	}
+	return access.ServerConfig()
+}
+
+// Access returns the part of a server's configuration that says who may do what. A token that is not
+// empty stands for that of the ring.
+func (r *Ring) Access(token string) (string, error) {
+	users, err := r.Users()
+	if err == nil && token == "" {
+		var own identity.Token
+		own, err = identity.LoadToken(r.TokenFile())
+		token = own.Secret
+	}
+	if err != nil {
+		return "", err
+	}
+	hash, err := HashToken(token)
+	return r.access(users, hash), err
+}
+
+// TokenFile, KeyFile and AuthorityFile return paths of what clients need: the token, the key of the
+// first user of a role, and the authority.
+func (r *Ring) TokenFile() string { return r.path(tokenFile) }
+
+// KeyFile is described at TokenFile.
+func (r *Ring) KeyFile(role bus.Role) string { return r.path(string(role) + keySuffix) }
+
+// AuthorityFile is described at TokenFile.
+func (r *Ring) AuthorityFile() string { return r.path(caFile) }
 
 var hashInConfig = regexp.MustCompile(`password: "([^"]+)"`)
 

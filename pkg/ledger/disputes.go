@@ -13,8 +13,8 @@ type Verdict int
 const (
 	// Accepted: the first result of its task.
 	Accepted Verdict = iota
-	// Duplicate: the task has a result with the same count already, or its dispute a
-	// vote of the same worker for this count.
+	// Duplicate: the task has a result of the same voter with the same count already, or so
+	// many that no more are stored. Nothing is.
 	Duplicate
 	// Conflict: the task has a result with another count, or a dispute that this result
 	// does not settle. All are stored as votes.
@@ -22,24 +22,36 @@ const (
 	// Settled: the result settles the dispute about its task. The accepted result may
 	// have changed.
 	Settled
+	// Confirmed: the result agrees with the accepted one, and no other of its voter did. It is
+	// stored.
+	Confirmed
+	// Refused: the key of the result is quarantined. Nothing is stored.
+	Refused
 )
 
 // Dispute is a task whose results contradict each other.
 type Dispute struct {
 	Task uint64
-	// Votes are the result that was accepted first and all that came later, in that
-	// order, one for each pair of worker and count.
+	// Votes are the results that were stored before the dispute and all that came later, in that
+	// order, one for each pair of voter and count; see [queens.Result.Voter].
 	Votes []queens.Result
-	// Settled says that the coordinator has counted the task itself, or that one count has the
-	// votes of at least two workers, and of more than any other count.
+	// Voided are the votes that do not count any more: their keys were quarantined.
+	Voided []queens.Result
+	// Settled says that the coordinator has counted the task itself, or that one count has
+	// at least two voters, and more than any other count, or that no votes contradict each other
+	// any more.
 	Settled bool
+
+	numbers  []uint64 // Of the votes, in the file.
+	accepted int      // Index of the accepted vote, or -1.
 }
 
 // maxVotes bounds the votes of a dispute, apart from the coordinator's own.
 const maxVotes = 64
 
-// IsFull reports whether the dispute takes no more votes of workers: they can't settle it any more.
-func (d *Dispute) IsFull() bool { return len(d.Votes) >= maxVotes }
+// IsFull reports whether the dispute takes no more votes of workers: they can't settle it any
+// more. It takes one if no other counts.
+func (d *Dispute) IsFull() bool { return len(d.Votes)+len(d.Voided) >= maxVotes && len(d.Votes) > 0 }
 
 // HasReferee reports whether the coordinator has counted the task itself.
 func (d *Dispute) HasReferee() bool { return ownVote(d.Votes) >= 0 }
@@ -49,63 +61,100 @@ func ownVote(votes []queens.Result) int {
 	return slices.IndexFunc(votes, func(v queens.Result) bool { return v.Worker == queens.Referee })
 }
 
-// add adds a result to the votes, unless its worker has voted for that count or there are
-// too many votes, and returns the verdict and whether it was added.
-func (d *Dispute) add(r queens.Result) (verdict Verdict, added bool) {
-	repeats := func(old queens.Result) bool { return old.Worker == r.Worker && old.Count == r.Count }
-	if slices.ContainsFunc(d.Votes, repeats) || d.IsFull() && r.Worker != queens.Referee {
-		return Duplicate, false
-	}
-	before, settled := tally(d.Votes)
-	agrees := d.Votes[before].Count == r.Count
-	d.Votes = append(slices.Clip(d.Votes), r)
-	_, d.Settled = tally(d.Votes)
-	switch {
-	case r.Worker == queens.Referee:
-		return Settled, true
-	case settled && agrees:
-		return Duplicate, true
-	case !settled && d.Settled:
-		return Settled, true
-	}
-	return Conflict, true
+// takes reports whether a result becomes a vote: its voter has not voted for that count, and there
+// are not too many votes.
+func (d *Dispute) takes(r *queens.Result) bool {
+	voter := r.Voter()
+	repeats := func(old queens.Result) bool { return old.Count == r.Count && old.Voter() == voter }
+	return !slices.ContainsFunc(d.Votes, repeats) && (!d.IsFull() || r.Worker == queens.Referee)
 }
+
+// add adds a vote that the dispute takes, with its number in the file, and returns the verdict.
+func (d *Dispute) add(r queens.Result, number uint64) Verdict {
+	first, settled := d.accepted < 0, d.Settled
+	agrees := !first && d.Votes[d.accepted].Count == r.Count
+	d.append(r, number)
+	d.tally()
+	switch {
+	case first:
+		return Accepted
+	case settled && agrees:
+		return Confirmed
+	case !settled && d.Settled, r.Worker == queens.Referee:
+		return Settled
+	}
+	return Conflict
+}
+
+// append adds a vote without a tally. It changes no copy of the dispute.
+func (d *Dispute) append(r queens.Result, number uint64) {
+	d.Votes = append(slices.Clip(d.Votes), r)
+	d.numbers = append(slices.Clip(d.numbers), number)
+}
+
+// void takes from the votes those of a key, and returns their numbers. It changes no copy of the
+// dispute.
+func (d *Dispute) void(key string) (numbers []uint64) {
+	var votes []queens.Result
+	var remaining []uint64
+	for i, v := range d.Votes {
+		if v.Key == key {
+			d.Voided = append(slices.Clip(d.Voided), v)
+			numbers = append(numbers, d.numbers[i])
+			continue
+		}
+		votes, remaining = append(votes, v), append(remaining, d.numbers[i])
+	}
+	if len(numbers) > 0 {
+		d.Votes, d.numbers = votes, remaining
+		d.tally()
+	}
+	return numbers
+}
+
+// support returns what stands behind the accepted vote.
+func (d *Dispute) support() uint8 {
+	if d.accepted < 0 {
+		return 0
+	}
+	var agreeing []queens.Result
+	for _, v := range d.Votes {
+		if v.Count == d.Votes[d.accepted].Count {
+			agreeing = append(agreeing, v)
+		}
+	}
+	return supportOf(agreeing)
+}
+
+// tally counts the votes again.
+func (d *Dispute) tally() { d.accepted, d.Settled = tally(d.Votes) }
 
 // tally goes through the votes of a dispute in order of arrival. It returns the index of
-// the accepted result, and whether the dispute is settled. The coordinator's own count is the
-// last word. Before that, a count that has won once stays accepted until another wins.
+// the accepted result, -1 without votes, and whether the dispute is settled. The coordinator's own
+// count is the last word. Before that, a count that has won once stays accepted until another wins.
 func tally(votes []queens.Result) (accepted int, settled bool) {
+	if len(votes) == 0 {
+		return -1, true
+	}
+	first := func(count uint64) int {
+		return slices.IndexFunc(votes, func(v queens.Result) bool { return v.Count == count })
+	}
 	if own := ownVote(votes); own >= 0 {
-		return slices.IndexFunc(votes, func(v queens.Result) bool { return v.Count == votes[own].Count }), true
+		return first(votes[own].Count), true
 	}
-	workers := make(map[uint64]int) // By count.
-	for _, v := range votes {
-		workers[v.Count]++
-		var leader uint64
-		if leader, settled = majority(workers); settled && votes[accepted].Count != leader {
-			accepted = slices.IndexFunc(votes, func(v queens.Result) bool { return v.Count == leader })
-		}
-	}
-	return accepted, settled
-}
-
-// winner returns the index of the accepted result among the votes.
-func winner(votes []queens.Result) int {
-	accepted, _ := tally(votes)
-	return accepted
-}
-
-// majority returns the count with at least two workers and more than any other count
-// has, and whether there is one.
-func majority(workers map[uint64]int) (leader uint64, ok bool) {
+	voters := make(map[uint64]int) // By count.
 	most := 1
-	for count, n := range workers {
-		switch {
+	for _, v := range votes {
+		voters[v.Count]++
+		switch n := voters[v.Count]; {
 		case n > most:
-			leader, most, ok = count, n, true
+			most, settled = n, true
+			if votes[accepted].Count != v.Count {
+				accepted = first(v.Count)
+			}
 		case n == most:
-			ok = false
+			settled = false
 		}
 	}
-	return leader, ok
+	return accepted, settled || len(voters) == 1
 }

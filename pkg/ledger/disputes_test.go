@@ -12,14 +12,14 @@ import (
 )
 
 // The first result of a task stays accepted until one count has the votes of at least two
-// workers and of more than any other. The dispute is settled while that is so.
+// voters and of more than any other. The dispute is settled while that is so.
 func TestTally(t *testing.T) {
 	for _, c := range []struct {
 		votes    string // worker and count, in order
 		accepted int
 		settled  bool
 	}{
-		{"a1", 0, false},
+		{"a1", 0, true},
 		{"a1 b2", 0, false},
 		{"a1 b2 c3", 0, false},
 		{"a1 a2", 0, false},
@@ -42,6 +42,9 @@ func TestTally(t *testing.T) {
 		{"a1 b2 c2 R1", 0, true},
 		{"a1 b2 c2 R3", 3, true},
 		{"a1 b2 R1 c2 d2 e2", 0, true},
+		{"a1 b2 C1", 0, true},
+		{"a1 b2 C2", 1, true},
+		{"a1 b2 C3 c2", 1, true},
 	} {
 		if accepted, settled := tally(votes(c.votes)); accepted != c.accepted || settled != c.settled {
 			t.Errorf("%s: vote %d is accepted, settled %v; want %d, %v", c.votes, accepted, settled, c.accepted, c.settled)
@@ -49,14 +52,16 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// For any votes, the dispute is settled exactly if one count has at least two workers and
+// For any votes, the dispute is settled exactly if one count has at least two voters and
 // more than any other, and then a vote for that count is accepted.
 func TestTallyAgainstCounting(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 5000 {
-		d := Dispute{Votes: votes("a1 b2")}
+		d := Dispute{Votes: votes("a1 b2"), numbers: []uint64{0, 1}}
 		for range rng.IntN(12) {
-			d.add(vote(string(rune('a'+rng.IntN(6))), uint64(rng.IntN(4))))
+			if v := vote(string(rune('a'+rng.IntN(6))), uint64(rng.IntN(4))); d.takes(&v) {
+				d.add(v, 0)
+			}
 		}
 		var best, most, second int
 		for count := range 4 {
@@ -82,7 +87,7 @@ func TestTallyAgainstCounting(t *testing.T) {
 // Verdicts, votes and the accepted result of a task whose results contradict each other,
 // in a ledger that is closed and opened again after each batch. A verdict is a letter.
 func TestDisputes(t *testing.T) {
-	letters := map[Verdict]string{Accepted: "A", Duplicate: "D", Conflict: "C", Settled: "S"}
+	letters := map[Verdict]string{Accepted: "A", Duplicate: "D", Conflict: "C", Settled: "S", Confirmed: "F"}
 	for _, c := range []struct {
 		results, verdicts string
 		stored            string // the votes
@@ -91,12 +96,18 @@ func TestDisputes(t *testing.T) {
 	}{
 		{"a1 b2", "AC", "a1 b2", "a1", false},
 		{"a1 a2", "AC", "a1 a2", "a1", false},
-		{"a1 b1 b2", "ADC", "a1 b2", "a1", false},
+		{"a1 b1 b2", "AFC", "a1 b1 b2", "a1", true},
+		{"a1 b1 c2", "AFC", "a1 b1 c2", "a1", true},
+		{"a1 b1 c2 d2", "AFCC", "a1 b1 c2 d2", "a1", false},
+		{"a1 b1 c2 d2 e2", "AFCCS", "a1 b1 c2 d2 e2", "c2", true},
+		{"u1 v1 u2 v2", "ADCD", "u1 u2", "u1", false}, // not admitted: one voter
+		{"u1 a2 v1 b2", "ACDS", "u1 a2 b2", "a2", true},
+		{"a1 b2 C2 R1 c2", "ACSSC", "a1 b2 C2 R1 c2", "a1", true},
 		{"a1 b2 a1 b2", "ACDD", "a1 b2", "a1", false},
 		{"a1 b2 c1", "ACS", "a1 b2 c1", "a1", true},
 		{"a1 b2 c2", "ACS", "a1 b2 c2", "b2", true},
 		{"a1 b2 c3 d2", "ACCS", "a1 b2 c3 d2", "b2", true},
-		{"a1 b2 c2 d2 d2", "ACSDD", "a1 b2 c2 d2", "b2", true},
+		{"a1 b2 c2 d2 d2", "ACSFD", "a1 b2 c2 d2", "b2", true},
 		{"a1 b2 c2 d1", "ACSC", "a1 b2 c2 d1", "b2", false},
 		{"a1 b2 c2 d3", "ACSC", "a1 b2 c2 d3", "b2", true},
 		{"a1 b2 c2 d1 e1", "ACSCS", "a1 b2 c2 d1 e1", "a1", true},
@@ -201,9 +212,19 @@ func TestDisputesAreNotCopied(t *testing.T) {
 	}
 }
 
-// vote returns a result of task 7.
+// vote returns a result of task 7. Workers from u on have keys that are not admitted; R and C are
+// the coordinator.
 func vote(worker string, count uint64) queens.Result {
-	return queens.Result{Run: "run", Task: 7, Hash: 77, Attempt: 1, Count: count, Worker: worker, Kernel: "generic"}
+	r := queens.Result{Run: "run", Task: 7, Hash: 77, Attempt: 1, Count: count, Worker: worker, Kernel: "generic"}
+	switch worker {
+	case "R":
+		r.Worker = queens.Referee
+	case "C":
+		r.Worker = queens.Checker
+	default:
+		r.Key, r.Admitted = "key of "+worker, worker < "u"
+	}
+	return r
 }
 
 // votes parses workers and counts such as "a1 b2".
@@ -214,11 +235,7 @@ func votes(text string) []queens.Result {
 		if err != nil {
 			panic(fmt.Sprintf("%q is not a list of votes", text))
 		}
-		worker := text[i : i+1]
-		if worker == "R" {
-			worker = queens.Referee
-		}
-		all = append(all, vote(worker, count))
+		all = append(all, vote(text[i:i+1], count))
 	}
 	return all
 }

@@ -28,14 +28,14 @@ func Example() {
 		return
 	}
 	results := []queens.Result{
-		{Task: 1, Count: 1, Worker: "a", Kernel: "generic", Attempt: 1},
-		{Task: 1, Count: 1, Worker: "b", Kernel: "generic", Attempt: 2},
-		{Task: 2, Count: 7, Worker: "a", Kernel: "generic", Attempt: 1},
-		{Task: 2, Count: 1, Worker: "b", Kernel: "generic", Attempt: 2},
-		{Task: 2, Count: 1, Worker: "c", Kernel: "generic", Attempt: 3},
+		{Task: 1, Count: 1, Worker: "a", Key: "key-a", Admitted: true, Kernel: "generic", Attempt: 1},
+		{Task: 1, Count: 1, Worker: "b", Key: "key-b", Admitted: true, Kernel: "generic", Attempt: 2},
+		{Task: 2, Count: 7, Worker: "a", Key: "key-a", Admitted: true, Kernel: "generic", Attempt: 1},
+		{Task: 2, Count: 1, Worker: "b", Key: "key-b", Admitted: true, Kernel: "generic", Attempt: 2},
+		{Task: 2, Count: 1, Worker: "c", Key: "key-c", Admitted: true, Kernel: "generic", Attempt: 3},
 	}
 	verdicts, err := l.Accept(results, nil, run.StreamPosition{Sequence: 5})
-	fmt.Println(verdicts[1] == ledger.Duplicate, verdicts[3] == ledger.Conflict, verdicts[4] == ledger.Settled, err, l.Close())
+	fmt.Println(verdicts[1] == ledger.Confirmed, verdicts[3] == ledger.Conflict, verdicts[4] == ledger.Settled, err, l.Close())
 
 	// What was accepted is on disk.
 	if l, err = ledger.Open(context.Background(), folder); err != nil {

@@ -19,13 +19,17 @@ import (
 //
 //	header    "format": Version; "header": the Header
 //	progress  "position": a [run.StreamPosition]; "refused": number of rejections; "state";
-//	          "server": the address of the server that the run used last
-//	names     0, 1, ...: name of a worker or kernel
+//	          "server": the address of the server that the run used last; "trust": [Trust]
+//	names     0, 1, ...: name of a worker or kernel, or a key
 //	results   task: a result, see [appendResult]
-//	votes     0, 1, ...: task and result, in order of arrival
+//	reports   1, 2, ...: a signed chunk result, see [appendReport]
+//	confirmations  task, and a byte from 0 to maxConfirmations-1: a result that agrees
+//	votes     0, 1, ...: task, a byte that says whether the vote counts, and result, in order
+//	          of arrival
+//	quarantine  key: a [quarantine]
 //	evidence  0, 1, ...: the first maxRejections rejections
 //
-// The values of header, progress and evidence are JSON.
+// The values of header, progress, quarantine and evidence are JSON.
 var (
 	headerBucket     = []byte("header")
 	progressBucket   = []byte("progress")
@@ -34,7 +38,14 @@ var (
 	votesBucket      = []byte("votes")
 	rejectionsBucket = []byte("evidence")
 
-	buckets = [][]byte{headerBucket, progressBucket, namesBucket, resultsBucket, votesBucket, rejectionsBucket}
+	reportsBucket       = []byte("reports")
+	confirmationsBucket = []byte("confirmations")
+	quarantineBucket    = []byte("quarantine")
+
+	buckets = [][]byte{
+		headerBucket, progressBucket, namesBucket, resultsBucket, votesBucket, rejectionsBucket,
+		reportsBucket, confirmationsBucket, quarantineBucket,
+	}
 
 	formatKey   = []byte("format")
 	headerKey   = []byte("header")
@@ -98,42 +109,76 @@ func checksum(bucket, key, value []byte) uint32 {
 	return crc32.Update(sum, castagnoli, value)
 }
 
-// appendResult appends a result without its run and task: the hash in 8 bytes, big
-// endian, then as uvarints count, attempt, ids of worker and kernel, nanoseconds.
-func appendResult(value []byte, r *queens.Result, worker, kernel uint64) []byte {
+// nameIDs are the numbers of a result's names. A result without a key has not hasKey.
+type nameIDs struct {
+	worker, kernel, key uint64
+	hasKey              bool
+}
+
+// What the byte of a vote says.
+const (
+	voteCounts = 0
+	voteVoided = 1
+)
+
+// appendResult appends a result without its run and task: the hash in 8 bytes, big endian,
+// then as uvarints count, attempt, ids of worker and kernel, nanoseconds, key and report. The key
+// is 0 for none, or else twice the number after its id, and 1 more if the key was admitted.
+func appendResult(value []byte, r *queens.Result, ids nameIDs) []byte {
+	key := uint64(0)
+	if ids.hasKey {
+		key = (ids.key + 1) << 1
+	}
+	if r.Admitted {
+		key |= 1
+	}
 	value = binary.BigEndian.AppendUint64(value, r.Hash)
-	for _, v := range []uint64{r.Count, uint64(r.Attempt), worker, kernel, uint64(r.Elapsed)} {
+	for _, v := range []uint64{r.Count, uint64(r.Attempt), ids.worker, ids.kernel, uint64(r.Elapsed), key, r.Report} {
 		value = binary.AppendUvarint(value, v)
 	}
 	return value
 }
 
-// parseResult decodes what appendResult wrote; with an error, the result is incomplete. The
-// checksum is right, but the value is validated all the same.
-func parseResult(value []byte, names *stringTable) (r queens.Result, err error) {
+// parseNumbers decodes what appendResult wrote, without the names. The checksum is right, but the
+// value is validated all the same.
+func parseNumbers(value []byte) (r queens.Result, ids nameIDs, err error) {
 	if len(value) < 8 {
-		return r, errors.New("too short")
+		return r, ids, errors.New("too short")
 	}
 	r.Hash, value = binary.BigEndian.Uint64(value), value[8:]
-	var fields [5]uint64
+	var fields [7]uint64
 	for i := range fields {
 		n := 0
 		if fields[i], n = binary.Uvarint(value); n <= 0 {
-			return r, errors.New("not a result: a number is truncated or too large")
+			return r, ids, errors.New("not a result: a number is truncated or too large")
 		}
 		value = value[n:]
 	}
 	if len(value) != 0 || fields[1] > math.MaxUint32 {
-		return r, errors.New("not a result")
+		return r, ids, errors.New("not a result")
 	}
 	r.Count, r.Attempt, r.Elapsed = fields[0], uint32(fields[1]), time.Duration(fields[4])
-	if r.Worker, err = names.lookup(fields[2]); err == nil {
-		r.Kernel, err = names.lookup(fields[3])
+	r.Admitted, r.Report = fields[5]&1 != 0, fields[6]
+	ids = nameIDs{worker: fields[2], kernel: fields[3], key: fields[5]>>1 - 1, hasKey: fields[5]>>1 != 0}
+	return r, ids, nil
+}
+
+// parseResult decodes what appendResult wrote; with an error, the result is incomplete.
+func parseResult(value []byte, names *stringTable) (queens.Result, error) {
+	r, ids, err := parseNumbers(value)
+	if err != nil {
+		return r, err
+	}
+	if r.Worker, err = names.lookup(ids.worker); err == nil {
+		r.Kernel, err = names.lookup(ids.kernel)
+	}
+	if err == nil && ids.hasKey {
+		r.Key, err = names.lookup(ids.key)
 	}
 	return r, err
 }
 
-// stringTable numbers the names of workers and kernels: the file has each name once.
+// stringTable numbers the names of workers and kernels, and the keys: the file has each once.
 type stringTable struct {
 	values []string
 	ids    map[string]uint64
@@ -170,4 +215,10 @@ func (b *bitmap) has(i uint64) bool { return b.words[i/64]>>(i%64)&1 != 0 }
 func (b *bitmap) set(i uint64) {
 	b.words[i/64] |= 1 << (i % 64)
 	b.count++
+}
+
+// remove removes an integer that is in the set.
+func (b *bitmap) remove(i uint64) {
+	b.words[i/64] &^= 1 << (i % 64)
+	b.count--
 }

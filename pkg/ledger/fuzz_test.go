@@ -1,11 +1,14 @@
 package ledger
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"nqueens/pkg/queens"
 )
 
 // FuzzOpen changes bytes anywhere, and may correct the checksums of the meta pages: the
@@ -89,23 +92,51 @@ func FuzzRecord(f *testing.F) {
 	names.intern("worker")
 	names.intern("kernel")
 	good := vote("worker", 1<<60)
-	value := appendResult(nil, &good, 0, 1)
+	names.intern(good.Key)
+	good.Report = 300
+	value := appendResult(nil, &good, nameIDs{0, 1, 2, true})
+	f.Add(appendResult(nil, &queens.Result{Count: 1}, nameIDs{worker: 0, kernel: 1}))
 	f.Add(value)
 	f.Add(value[:len(value)-1])
 	f.Add(append(slices.Clone(value), 0))
 	f.Add([]byte("1234567"))
-	f.Add(append(make([]byte, 8), 1, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 1, 1))
-	f.Add(append(make([]byte, 8), 0x80, 0x00, 1, 0, 1, 1))
+	f.Add(append(make([]byte, 8), 1, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 1, 1, 0, 0))
+	f.Add(append(make([]byte, 8), 0x80, 0x00, 1, 0, 1, 1, 0, 0))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		r, err := parseResult(value, &names)
 		if err != nil {
 			return
 		}
-		worker, _ := names.intern(r.Worker)
-		kernel, _ := names.intern(r.Kernel)
-		again, err := parseResult(appendResult(nil, &r, worker, kernel), &names)
-		if err != nil || again != r || len(names.values) != 2 {
+		ids := nameIDs{hasKey: r.Key != ""}
+		ids.worker, _ = names.intern(r.Worker)
+		ids.kernel, _ = names.intern(r.Kernel)
+		if ids.hasKey {
+			ids.key, _ = names.intern(r.Key)
+		}
+		again, err := parseResult(appendResult(nil, &r, ids), &names)
+		if err != nil || again != r || len(names.values) != 3 {
 			t.Errorf("%x is decoded to %v, and encoded again to %v (%v)", value, r, again, err)
+		}
+	})
+}
+
+// FuzzReport: no value makes the decoder panic, and a decoded report survives encoding and
+// decoding.
+func FuzzReport(f *testing.F) {
+	names := stringTable{ids: make(map[string]uint64)}
+	names.intern("key")
+	value := appendReport(nil, &queens.Sealed{Signature: []byte("signature"), Statement: []byte("statement")}, 0)
+	f.Add(value)
+	f.Add(value[:3])
+	f.Add([]byte{0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
+	f.Fuzz(func(t *testing.T, value []byte) {
+		s, err := parseReport(value, &names)
+		if err != nil {
+			return
+		}
+		again, err := parseReport(appendReport(nil, &s, 0), &names)
+		if err != nil || !bytes.Equal(again.Signature, s.Signature) || !bytes.Equal(again.Statement, s.Statement) || again.Key != s.Key {
+			t.Errorf("%x is decoded to %v, and encoded again to %v (%v)", value, s, again, err)
 		}
 	})
 }

@@ -30,7 +30,7 @@ import (
 )
 
 // Version is the version of the file format. A file of another version is refused.
-const Version = 1
+const Version = 2
 
 // Header is what a ledger is created with. It never changes.
 type Header struct {
@@ -50,7 +50,7 @@ const maxRejections = 10_000
 
 // Ledger is the accounts of one run. Only one goroutine at a time may use it; but several
 // may call Has, Result, Results, Range and All while none calls another method. It holds in
-// memory a bit per task, the names of workers and kernels, and the disputes.
+// memory a byte and a bit per task, the names of workers and kernels, the keys, and the disputes.
 type Ledger struct {
 	path     string
 	header   Header
@@ -60,6 +60,11 @@ type Ledger struct {
 	lockInfo LockInfo // As in holder.json; zero for a reader.
 
 	accepted     bitmap
+	support      []uint8 // By task, see setSupport.
+	reports      uint64  // Signed chunk results in the file.
+	chunks       map[string]uint64
+	quarantines  map[string]quarantine
+	trust        *Trust
 	strings      stringTable
 	disputes     []Dispute
 	disputed     map[uint64]int // Task to index in disputes.
@@ -116,25 +121,29 @@ func (l *Ledger) SetState(s run.State) error {
 // Accept stores a batch of results, in order, rejected ones as evidence, and the place
 // in the stream of results up to which all are stored. It returns a verdict for each
 // result of the batch. The caller has checked that each belongs to the run and counted
-// the right task.
+// the right task, and that its signed chunk result, if it has one, says the same and is signed.
+// Each signed chunk result is stored once, if anything of it is; results share it by the pointer.
 //
 // All of it is one transaction, and on disk when Accept returns nil. On an error
-// nothing is accepted. A task that the run does not have is the caller's mistake and
-// changes nothing. Any other error is one of the disk or the file: it wraps
+// nothing is accepted. A task that the run does not have, or a key that did not sign, is the
+// caller's mistake and changes nothing. Any other error is one of the disk or the file: it wraps
 // [queens.ErrIncomplete], and every later call that needs the file returns it. If the
 // last fsync failed, nobody knows what the disk holds, and the batch may be there when
 // the ledger is opened again.
 func (l *Ledger) Accept(batch []queens.Result, rejected []Rejection, at run.StreamPosition) ([]Verdict, error) {
 	for i := range batch {
-		if batch[i].Task >= l.header.Manifest.Tasks {
-			return nil, fmt.Errorf("the ledger %s: a result of task %d, of a run of %d tasks", l.path, batch[i].Task, l.header.Manifest.Tasks)
+		switch r := &batch[i]; {
+		case r.Task >= l.header.Manifest.Tasks:
+			return nil, fmt.Errorf("the ledger %s: a result of task %d, of a run of %d tasks", l.path, r.Task, l.header.Manifest.Tasks)
+		case r.Sealed != nil && r.Sealed.Key != r.Key:
+			return nil, fmt.Errorf("the ledger %s: a result of task %d by key %.80q that key %.80q signed", l.path, r.Task, r.Key, r.Sealed.Key)
 		}
 	}
 	at.Created = canonicalTime(at.Created)
 	if len(batch) == 0 && len(rejected) == 0 && at == l.position && l.failed.get() == nil {
 		return nil, nil
 	}
-	t := acceptTx{ledger: l, voteCount: l.voteCount, disputes: l.disputes, rejected: l.rejected}
+	t := newAcceptTx(l)
 	verdicts := make([]Verdict, len(batch))
 	err := l.update(func(tx *bbolt.Tx) (err error) {
 		t.begin(tx)
@@ -146,15 +155,11 @@ func (l *Ledger) Accept(batch []queens.Result, rejected []Rejection, at run.Stre
 		return t.finish(rejected, at)
 	})
 	if err != nil {
-		for _, d := range t.disputes[len(l.disputes):] {
-			delete(l.disputed, d.Task)
-		}
+		t.rollback()
 		return nil, err
 	}
-	for _, task := range t.accepted {
-		l.accepted.set(task)
-	}
-	l.disputes, l.voteCount, l.rejected, l.position = t.disputes, t.voteCount, t.rejected, at
+	t.commit()
+	l.position = at
 	if time.Since(l.lockInfo.Updated) >= lockInfoInterval {
 		l.writeLockInfo()
 	}

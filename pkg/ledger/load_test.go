@@ -74,7 +74,7 @@ func jsonOf(t testing.TB, v any) []byte {
 
 // Parts that contradict each other are damage, though every page is valid, in all modes.
 func TestPartsThatDoNotAgree(t *testing.T) {
-	good := vote("a", 3)
+	good, ids := vote("a", 3), nameIDs{kernel: 1}
 	for name, c := range map[string]struct {
 		edit func(*bbolt.Tx) error
 		says string
@@ -98,14 +98,18 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 		"header of too many tasks": {func(tx *bbolt.Tx) error {
 			return putJSON(tx, headerBucket, headerKey, headerOf(1<<60))
 		}, "tasks are more than"},
-		"name missing":    {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(key64(0)) }, "names: number 0 is missing"},
-		"name twice":      {func(tx *bbolt.Tx) error { return putValid(tx, namesBucket, 4, []byte("generic")) }, `it has the name "generic" twice`},
-		"vote missing":    {func(tx *bbolt.Tx) error { return tx.Bucket(votesBucket).Delete(key64(0)) }, "votes: number 0 is missing"},
-		"vote too short":  {func(tx *bbolt.Tx) error { return putValid(tx, votesBucket, 2, []byte("1234567")) }, "votes: number 2: too short"},
-		"vote of no task": {func(tx *bbolt.Tx) error { return putValid(tx, votesBucket, 2, appendResult(key64(100), &good, 0, 1)) }, "it is of task 100, of 100"},
-		"vote of no one":  {func(tx *bbolt.Tx) error { return putValid(tx, votesBucket, 2, appendResult(key64(7), &good, 0, 9)) }, "it has name 9 of"},
+		"name missing":   {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(key64(0)) }, "names: number 0 is missing"},
+		"name twice":     {func(tx *bbolt.Tx) error { return putValid(tx, namesBucket, 4, []byte("generic")) }, `it has the name "generic" twice`},
+		"vote missing":   {func(tx *bbolt.Tx) error { return tx.Bucket(votesBucket).Delete(key64(0)) }, "votes: number 0 is missing"},
+		"vote too short": {func(tx *bbolt.Tx) error { return putValid(tx, votesBucket, 2, []byte("12345678")) }, "votes: number 2: not a vote"},
+		"vote of no task": {func(tx *bbolt.Tx) error {
+			return putValid(tx, votesBucket, 2, appendResult(append(key64(100), 0), &good, ids))
+		}, "it is of task 100, of 100"},
+		"vote of no one": {func(tx *bbolt.Tx) error {
+			return putValid(tx, votesBucket, 2, appendResult(append(key64(7), 0), &good, nameIDs{kernel: 9}))
+		}, "it has name 9 of"},
 		"vote not counted": {func(tx *bbolt.Tx) error {
-			return putValid(tx, votesBucket, 2, appendResult(key64(8), &good, 0, 1))
+			return putValid(tx, votesBucket, 2, appendResult(append(key64(8), 0), &good, ids))
 		}, "result of task 8 is not the one that its votes chose"},
 		"rejection missing":   {func(tx *bbolt.Tx) error { return tx.Bucket(rejectionsBucket).Delete(key64(0)) }, "0 rejected results, and should have 1"},
 		"rejection surplus":   {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 1, jsonOf(t, Rejection{})) }, "2 rejected results, and should have 1"},
@@ -131,15 +135,15 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 // others stay.
 func TestBadRecords(t *testing.T) {
 	good := vote("a", 3)
-	value := appendResult(nil, &good, 0, 1)
-	tooMany := appendResult(nil, &queens.Result{Count: 1}, 0, 1)
+	value := appendResult(nil, &good, nameIDs{kernel: 1})
+	tooMany := appendResult(nil, &queens.Result{Count: 1}, nameIDs{kernel: 1})
 	for name, c := range map[string]struct {
 		key   uint64
 		value []byte
 	}{
 		"no checksum":     {5, nil},
 		"of no task":      {100, value},
-		"of no such name": {5, appendResult(nil, &good, 99, 1)},
+		"of no such name": {5, appendResult(nil, &good, nameIDs{worker: 99})},
 		"too long":        {5, append(slices.Clone(value), 0)},
 		"too short":       {5, value[:len(value)-1]},
 		"no hash":         {5, value[:7]},
@@ -180,7 +184,7 @@ func TestMissingResultOfADispute(t *testing.T) {
 	folder := sampleLedger(t)
 	editBolt(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Delete(key64(7)) })
 	var damaged *DamagedError
-	if _, err := OpenReadOnly(folder); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "task 7 has votes and no result") {
+	if _, err := OpenReadOnly(folder); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "task 7 has votes or confirmations and no result") {
 		t.Errorf("the reader's error is %v", err)
 	}
 	for i, how := range []func(string) (*Ledger, error){OpenTolerant, openWriter, OpenReadOnly} {
@@ -207,7 +211,7 @@ func TestOtherVersion(t *testing.T) {
 	})
 	for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, openWriter} {
 		_, err := how(folder)
-		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "has format 2, and this program reads format 1") {
+		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "has format 3, and this program reads format 2") {
 			t.Errorf("the error is %v", err)
 		}
 	}

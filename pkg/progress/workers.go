@@ -152,6 +152,24 @@ func (r *Roster) Idle() (threads int) {
 	return threads
 }
 
+// Identity is the key with which a worker says that it signs its results, and the proof that it was
+// admitted; see [run.Heartbeat].
+type Identity struct {
+	Key       string
+	Admission []byte
+}
+
+// Identities returns what the workers present say who they are, in no order.
+func (r *Roster) Identities() []Identity {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []Identity
+	for _, e := range r.present() {
+		all = append(all, Identity{e.last.Key, e.last.Admission})
+	}
+	return all
+}
+
 // Names returns the names of the workers present, sorted.
 func (r *Roster) Names() []string {
 	r.mu.Lock()

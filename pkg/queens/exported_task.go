@@ -25,10 +25,22 @@ type ExportedTask struct {
 	Kernel  string   `json:"kernel,omitempty"`
 	Attempt uint32   `json:"attempt,omitempty"`
 	Seconds *float64 `json:"seconds,omitempty"` // Time of the search alone.
+
+	// Key is the public key of the worker, and Report the number of its signed statement in the
+	// ledger, from 1; empty and 0 for a count of the coordinator itself.
+	Key    string `json:"key,omitempty"`
+	Report uint64 `json:"report,omitempty"`
+	// Signature and Statement are the report: base64 in JSON. Of the lines with a report only the
+	// first has them.
+	Signature []byte `json:"signature,omitempty"`
+	Statement []byte `json:"statement,omitempty"`
 }
 
+// maxStatement bounds the statement of a report, in bytes: that of MaxChunk tasks fits.
+const maxStatement = 1 << 20
+
 // NewExportedTask returns the export of a task of a class with that k, and of its accepted
-// result, or nil.
+// result, or nil. It lacks the signed statement.
 func NewExportedTask(task *Task, k int, result *Result) ExportedTask {
 	e := ExportedTask{
 		Run: task.Run, ID: task.ID, Hash: TaskHash(task.Hash()), K: k, Board: task.Board, Prefixes: task.Prefixes,
@@ -37,6 +49,7 @@ func NewExportedTask(task *Task, k int, result *Result) ExportedTask {
 		seconds := result.Elapsed.Seconds()
 		e.Count, e.Seconds = &result.Count, &seconds
 		e.Worker, e.Kernel, e.Attempt = result.Worker, result.Kernel, result.Attempt
+		e.Key, e.Report = result.Key, result.Report
 	}
 	return e
 }
@@ -63,6 +76,14 @@ func (e *ExportedTask) validate(hash TaskHash) error {
 		return fmt.Errorf("the hash is %016x, but id, board and prefixes have %016x", e.Hash, hash)
 	case e.Count == nil && (e.Worker != "" || e.Kernel != "" || e.Attempt != 0 || e.Seconds != nil):
 		return errors.New("a worker, kernel, attempt or seconds without a count")
+	case e.Count == nil && (e.Key != "" || e.Report != 0):
+		return errors.New("a key or report without a count")
+	case e.Report == 0 && (len(e.Signature) > 0 || len(e.Statement) > 0):
+		return errors.New("a signature or statement without a report")
+	case len(e.Signature) > 0 != (len(e.Statement) > 0) || len(e.Signature) > 128 || len(e.Statement) > maxStatement:
+		return fmt.Errorf("a signature of %d bytes and a statement of %d", len(e.Signature), len(e.Statement))
+	case len(e.Key) > maxNameBytes || e.Report != 0 && e.Key == "":
+		return fmt.Errorf("a report, and a key of %d bytes", len(e.Key))
 	case e.Count == nil:
 		return nil
 	case e.Worker == "" || len(e.Worker) > maxNameBytes:

@@ -10,6 +10,12 @@ import (
 	"time"
 )
 
+// MaxStatement bounds a statement, in bytes: [ParseStatement] accepts no longer one.
+const MaxStatement = 128 << 10
+
+// MaxAdmission bounds the proof that a key was admitted, in bytes.
+const MaxAdmission = 64
+
 // Sealed is a chunk result as its worker signed it.
 type Sealed struct {
 	// Key is the worker's public key, an NKey of a user: U and 55 letters and digits.
@@ -19,6 +25,42 @@ type Sealed struct {
 	// Signature is the Ed25519 signature of Statement, 64 bytes.
 	Signature []byte
 }
+
+// Signer signs with a private key.
+type Signer interface {
+	// Key returns the public key, an NKey of a user.
+	Key() string
+	// Sign returns the Ed25519 signature of a text.
+	Sign(text []byte) ([]byte, error)
+}
+
+// Seal has a result signed as it is now. It makes the worker's name one that can be shown.
+func (r *ChunkResult) Seal(signer Signer) error {
+	r.Worker = SanitizeName(r.Worker)
+	statement := r.Statement()
+	signature, err := signer.Sign(statement)
+	if err != nil {
+		return fmt.Errorf("the result of chunk %016x is not signed: %w", r.Chunk, err)
+	}
+	r.Sealed = &Sealed{Key: signer.Key(), Statement: statement, Signature: signature}
+	return nil
+}
+
+// ValidateKey returns an error unless a text from outside has the form of a public key of a user
+// (an NKey): U and 55 letters A to Z and digits 2 to 7. It does not check the key's checksum.
+func ValidateKey(key string) error {
+	ok := len(key) == 56 && key[0] == 'U'
+	for _, c := range []byte(key) {
+		ok = ok && (c >= 'A' && c <= 'Z' || c >= '2' && c <= '7')
+	}
+	if !ok {
+		return fmt.Errorf("%.80q is no public key of a user, U and 55 letters and digits", key)
+	}
+	return nil
+}
+
+// maxKernels bounds the kernels of one result: a worker has one, and a few variants of it.
+const maxKernels = 64
 
 // statementMagic begins every statement.
 const statementMagic = "nqueens counts 1\n"
@@ -34,7 +76,8 @@ const statementMagic = "nqueens counts 1\n"
 //	first, tasks     numbers: the id of the first task, and how many follow
 //	for each task    hash, 8 bytes; count; nanoseconds of the search; index of the kernel
 //
-// Lengths and numbers are unsigned varints (LEB128); the others are big endian.
+// Lengths and numbers are unsigned varints (LEB128); the others are big endian. The kernels stand
+// in the order of their first tasks, at most 64 of them.
 func (r *ChunkResult) Statement() []byte {
 	var kernels []string
 	for i := range r.Counts {
@@ -71,6 +114,9 @@ func appendText(b []byte, text string) []byte {
 // ParseStatement returns the result that a statement says, which is valid: the only one with that
 // statement. It does not check a signature. Validate has accepted the result.
 func ParseStatement(statement []byte) (ChunkResult, error) {
+	if len(statement) > MaxStatement {
+		return ChunkResult{}, fmt.Errorf("the statement of a result has %d bytes, more than %d", len(statement), MaxStatement)
+	}
 	rest, ok := bytes.CutPrefix(statement, []byte(statementMagic))
 	if !ok {
 		return ChunkResult{}, errors.New("the statement of a result has another format than this program's")
@@ -100,7 +146,7 @@ func (p *statementParser) result() (r ChunkResult) {
 	copy(r.Manifest[:], p.bytes(len(r.Manifest)))
 	r.Chunk = p.fixed()
 	r.Counted = time.Unix(0, int64(p.fixed())).UTC()
-	kernels := make([]string, p.number(MaxChunk))
+	kernels := make([]string, p.number(maxKernels))
 	for i := range kernels {
 		kernels[i] = p.text()
 	}

@@ -31,10 +31,16 @@ type Beat struct {
 	// Obsolete are the ids of chunks that workers hold in vain: their tasks have accepted
 	// results, or were published again. At most MaxObsolete.
 	Obsolete []uint64
+	// Quarantined are the public keys of workers whose results the run refuses, because its
+	// coordinator has proven a count of theirs wrong. At most MaxQuarantined.
+	Quarantined []string
 }
 
 // MaxObsolete bounds [Beat.Obsolete].
 const MaxObsolete = 1 << 12
+
+// MaxQuarantined bounds [Beat.Quarantined].
+const MaxQuarantined = 1 << 8
 
 // maxWaiting bounds the counts in a beat.
 const maxWaiting = 1 << 30
@@ -58,6 +64,11 @@ func (b *Beat) Validate() error {
 		err = fmt.Errorf("%d obsolete chunks, more than %d", len(b.Obsolete), MaxObsolete)
 	case slices.Contains(b.Obsolete, 0):
 		err = errors.New("an obsolete chunk without an id")
+	case len(b.Quarantined) > MaxQuarantined:
+		err = fmt.Errorf("%d quarantined keys, more than %d", len(b.Quarantined), MaxQuarantined)
+	}
+	for i := 0; i < len(b.Quarantined) && err == nil; i++ {
+		err = queens.ValidateKey(b.Quarantined[i])
 	}
 	if err != nil {
 		return fmt.Errorf("beat of run %s: %w", b.Run, err)

@@ -18,6 +18,11 @@ type Heartbeat struct {
 	// Held are the chunks that the worker holds: at most [MaxHeld], of more those that it has
 	// searched the longest.
 	Held []HeldChunk
+	// Key is the public key with which the worker signs its results, and Admission the proof that
+	// the join token admitted it; both may be empty. A heartbeat is not signed: they prove nothing
+	// of its sender.
+	Key       string
+	Admission []byte
 }
 
 // HeldChunk is a chunk that a worker holds.
@@ -44,6 +49,12 @@ func (h *Heartbeat) Validate() error {
 	}
 	if err == nil {
 		err = queens.ValidateName("a version", h.Version)
+	}
+	if err == nil && h.Key != "" {
+		err = queens.ValidateKey(h.Key)
+	}
+	if err == nil && len(h.Admission) > queens.MaxAdmission {
+		err = fmt.Errorf("an admission of %d bytes, more than %d", len(h.Admission), queens.MaxAdmission)
 	}
 	if err != nil {
 		return fmt.Errorf("heartbeat with %w", err)

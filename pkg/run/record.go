@@ -15,12 +15,16 @@ type Record struct {
 	State    State           `json:"state"`
 	// Epoch is 1 for the run's first coordinator, and one more for each that takes the run
 	// over. The run belongs to the coordinator of the highest epoch.
-	Epoch   uint64    `json:"epoch"`
-	Owner   string    `json:"owner"`           // The coordinator of that epoch, for people.
-	Done    uint64    `json:"done"`            // Tasks with an accepted result at Updated.
-	Bound   Bound     `json:"bound,omitempty"` // What bounds the run, if it is known.
-	Created time.Time `json:"created"`
-	Updated time.Time `json:"updated"`
+	Epoch uint64 `json:"epoch"`
+	Owner string `json:"owner"` // The coordinator of that epoch, for people.
+	Done  uint64 `json:"done"`  // Tasks with an accepted result at Updated.
+	// Redundancy is how many voters must agree on each task, 0 for 1, and SpotCheck the share of the
+	// tasks that are checked beside that, 0 to 1.
+	Redundancy int       `json:"redundancy,omitempty"`
+	SpotCheck  float64   `json:"spotCheck,omitempty"`
+	Bound      Bound     `json:"bound,omitempty"` // What bounds the run, if it is known.
+	Created    time.Time `json:"created"`
+	Updated    time.Time `json:"updated"`
 }
 
 // MaxEpoch bounds epochs from outside: no run is taken over so often, and an epoch near the

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/identity"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -47,7 +48,7 @@ type Store struct {
 func New(path string, log zerolog.Logger) (*Store, error) {
 	if path == "" {
 		var err error
-		if path, err = defaultPath(); err != nil {
+		if path, err = identity.StateFolder(); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFolder, err)
 		}
 	}
@@ -59,20 +60,6 @@ func New(path string, log zerolog.Logger) (*Store, error) {
 		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
 	}
 	return &Store{path: path, log: log}, nil
-}
-
-// defaultPath is $XDG_STATE_HOME/nqueens. The XDG Base Directory Specification puts there
-// what should persist but is not worth a backup.
-func defaultPath() (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if state == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(state, "nqueens"), nil
 }
 
 // Path returns the folder of all runs.

@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
 
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
@@ -15,12 +17,20 @@ import (
 
 // Job is what to count.
 type Job struct {
-	N        int // side of the board, 1 to [queens.MaxN]
-	Symmetry queens.Symmetry
-	Placed   []queens.Square // queens placed beforehand, sorted; only with [queens.None]
-	Depth    int             // rows of all prefixes, with one prefix a task; 0 chooses tasks of a good size
-	New      bool            // start a new run even if the same count was interrupted
+	N          int // side of the board, 1 to [queens.MaxN]
+	Symmetry   queens.Symmetry
+	Placed     []queens.Square // queens placed beforehand, sorted; only with [queens.None]
+	Depth      int             // rows of all prefixes, with one prefix a task; 0 chooses tasks of a good size
+	Redundancy int             // voters that must agree on each task, 1 to [MaxRedundancy]; 0 means 1
+	SpotCheck  float64         // share of the chunks that another voter counts again, 0 to 1
+	New        bool            // start a new run even if the same count was interrupted
 }
+
+// MaxRedundancy is the greatest redundancy of a run.
+const MaxRedundancy = 5
+
+// DefaultSpotCheck is the share of the chunks that are checked if nothing else is asked for.
+const DefaultSpotCheck = 0.01
 
 // ErrUnique says that fundamental solutions can't be counted: rotations and reflections move
 // placed queens.
@@ -61,11 +71,32 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 		return fmt.Errorf("%w, %s", ErrPreviousContradicted, before.Run)
 	case before == nil || before.State.Finished():
 		s.created = true
-		s.ledger, err = s.cfg.Store.Create(manifest, s.started)
+		if s.ledger, err = s.cfg.Store.Create(manifest, s.started); err == nil {
+			err = setTrust(s.ledger, job.Redundancy, job.SpotCheck)
+		}
 	default:
-		s.ledger, err = s.cfg.Store.Open(ctx, before.Run)
+		if s.ledger, err = s.cfg.Store.Open(ctx, before.Run); err == nil {
+			s.compareTrust(&job)
+		}
 	}
 	return err
+}
+
+// setTrust stores how a new run checks its counts, with a new seed.
+func setTrust(l *ledger.Ledger, redundancy int, spotCheck float64) error {
+	t := ledger.Trust{Redundancy: min(max(redundancy, 1), MaxRedundancy), SpotCheck: min(max(spotCheck, 0), 1)}
+	_, _ = rand.Read(t.Seed[:]) // never fails
+	return l.SetTrust(t)
+}
+
+// compareTrust logs that an interrupted run checks its counts as it was started to, if a job asks
+// for something else.
+func (s *Session) compareTrust(job *Job) {
+	t, _ := s.ledger.Trust()
+	if was, asked := max(t.Redundancy, 1), max(job.Redundancy, 1); was != asked || t.SpotCheck != job.SpotCheck {
+		s.log.Warn().Str("run", s.Name()).Int("redundancy", was).Float64("spot_check", t.SpotCheck).
+			Msg("the interrupted run keeps the redundancy and spot checks with which it was started; --new starts another")
+	}
 }
 
 // Plan returns the manifest of a job.

@@ -99,7 +99,7 @@ func (s *Session) leave(ctx context.Context, before string, here time.Time) {
 // removeFrom removes the run from the server at one of these addresses, unless another coordinator
 // works on it there, or the server is the one that the run uses now.
 func (s *Session) removeFrom(ctx context.Context, addresses string, here time.Time) error {
-	b, err := connectFirst(ctx, addresses)
+	b, err := connectFirst(ctx, addresses, s.cfg.Credentials)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func (s *Session) removeFrom(ctx context.Context, addresses string, here time.Ti
 }
 
 // connectFirst connects to the first of these addresses that answers.
-func connectFirst(ctx context.Context, addresses string) (b *bus.Bus, err error) {
+func connectFirst(ctx context.Context, addresses string, credentials bus.Credentials) (b *bus.Bus, err error) {
 	for address := range strings.SplitSeq(addresses, ",") {
 		if ctx.Err() != nil {
 			return nil, outOfTime(ctx)
 		}
 		// Without a log: that this connection ends is no news.
-		b, err = bus.Connect(bus.Config{URL: address, Name: "nqueens coordinator leaves", Lease: bus.DefaultLease, Log: zerolog.Nop()})
+		b, err = bus.Connect(bus.Config{URL: address, Credentials: credentials, Name: "nqueens coordinator leaves", Lease: bus.DefaultLease, Log: zerolog.Nop()})
 		if err == nil {
 			return b, nil
 		}

@@ -104,6 +104,8 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 	s.log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
 		Msg("the run has no ledger here: rebuilding it from the server")
 	header := ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest}
-	s.ledger, err = ledger.Create(store.Folder(name), header)
+	if s.ledger, err = ledger.Create(store.Folder(name), header); err == nil {
+		err = setTrust(s.ledger, record.Redundancy, record.SpotCheck)
+	}
 	return err
 }

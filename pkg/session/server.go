@@ -27,16 +27,22 @@ type connection struct {
 func (s *Session) connect(name string) (*connection, error) {
 	c := &connection{address: embedded}
 	cfg := bus.Config{
-		URL: s.cfg.URL, Name: "nqueens coordinator " + name, Replicas: s.cfg.Replicas, Lease: bus.DefaultLease, Log: s.log,
+		URL: s.cfg.URL, Credentials: s.cfg.Credentials, Name: "nqueens coordinator " + name, Replicas: s.cfg.Replicas, Lease: bus.DefaultLease, Log: s.log,
 	}
 	var err error
+	var g *guard
 	if s.cfg.URL == "" {
 		if err := checkPortFree(s.cfg.Listen); err != nil {
 			return nil, err
 		}
-		c.embedded, err = natsserver.Start(natsserver.Config{
-			StoreDir: s.cfg.Store.ServerFolder(name), Listen: s.cfg.Listen, Log: s.log,
-		})
+		server := natsserver.Config{StoreDir: s.cfg.Store.ServerFolder(name), Listen: s.cfg.Listen, Log: s.log}
+		if g, err = s.newGuard(); err != nil {
+			return nil, err
+		}
+		if g != nil {
+			server.Access, cfg.Credentials, s.admits = g.access, bus.Credentials{Identity: g.identity}, g.admits
+		}
+		c.embedded, err = natsserver.Start(server)
 		if err != nil {
 			return nil, err
 		}
@@ -49,12 +55,12 @@ func (s *Session) connect(name string) (*connection, error) {
 	switch {
 	case s.cfg.URL != "":
 		c.address, c.urls = c.bus.Server(), s.cfg.URL
+	case g != nil:
+		c.address = g.url(c.embedded.ClientURL())
+		s.log.Info().Str("server", c.address).Str("token", g.tokenFile).Str("watcher", g.watcherFile).
+			Msg("workers join with: " + g.joinLine(c.address))
 	case s.cfg.Listen != "":
 		c.address = c.embedded.ClientURL()
-		if !isLoopback(c.address) {
-			s.log.Warn().Str("server", c.address).
-				Msg("the embedded server is open to the network and asks for no password")
-		}
 	}
 	return c, nil
 }
@@ -74,12 +80,6 @@ func checkPortFree(address string) error {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
 	return listener.Close()
-}
-
-// isLoopback reports whether only this machine reaches a URL.
-func isLoopback(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
 // publicURL returns the URL at which other processes reach the server, or the URLs of a cluster

@@ -90,6 +90,9 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 		RepublishAfter: coordinator.DefaultRepublishAfter,
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
 		Referee:        referee,
+		Check:          check,
+		Admits:         s.admits,
+		OwnKeys:        []string{s.identity.Key()},
 		OnComplete:     s.countUnique,
 		OnProgress:     s.report,
 		ReportEvery:    coordinator.DefaultReportEvery,
@@ -104,15 +107,16 @@ func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker,
 	for range s.cfg.Workers {
 		name := worker.NewName()
 		w := worker.New(worker.Config{
-			Name:    name,
-			Version: s.cfg.Version,
-			Kernel:  s.cfg.Kernel,
-			Threads: 1,
-			Lease:   bus.DefaultLease,
-			Log:     s.log,
+			Name:     name,
+			Identity: s.identity,
+			Version:  s.cfg.Version,
+			Kernel:   s.cfg.Kernel,
+			Threads:  1,
+			Lease:    bus.DefaultLease,
+			Log:      s.log,
 		}, s.bus.Queue(), s.bus.Results(), s.bus.Telemetry())
 		roster.ObserveHeartbeat(run.Heartbeat{
-			Worker: name, Version: s.cfg.Version, Kernel: s.cfg.Kernel.Name, Threads: 1,
+			Worker: name, Key: s.identity.Key(), Version: s.cfg.Version, Kernel: s.cfg.Kernel.Name, Threads: 1,
 		})
 		names[name] = true
 		workers = append(workers, w)

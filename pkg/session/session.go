@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/httpserver"
 	"nqueens/pkg/humanize"
+	"nqueens/pkg/identity"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -35,7 +37,12 @@ type Config struct {
 	Kernel  kernel.Kernel // of those workers
 	Version string        // of this program, which the workers report
 	URL     string        // of one or more NATS servers, see [bus.Config]; empty for an embedded server
-	Listen  string        // host:port at which the embedded server accepts others; empty for none
+	// Credentials are for the server of URL.
+	Credentials bus.Credentials
+	Listen      string // host:port at which the embedded server accepts others; empty for none
+	// TokenFile has the token with which workers join the embedded server; empty for one that is made
+	// where others than this machine reach the server.
+	TokenFile string
 	// Replicas is how many servers of a cluster keep the run's streams at least: 1, 3 or 5. 0 leaves
 	// streams that exist as they are.
 	Replicas int
@@ -43,6 +50,10 @@ type Config struct {
 	Unique   bool   // also count the fundamental solutions
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
+
+	// Admits reports whether a worker's key was admitted, by the proof that its heartbeats and
+	// results carry. If it is nil, only the workers of this process are.
+	Admits func(key string, admission []byte) bool
 
 	// OnStart is called once, when counting starts.
 	OnStart func()
@@ -83,7 +94,9 @@ type Session struct {
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
 	takeOver bool
 
-	bus        *bus.Bus // from connectAndRun on
+	bus        *bus.Bus                                // from connectAndRun on
+	admits     func(key string, admission []byte) bool // of the server
+	identity   *identity.Identity                      // of the coordinators and workers of this store, from connectAndRun on
 	latest     atomic.Pointer[run.Progress]
 	outage     outage       // of the server
 	lastReport atomic.Int64 // when the coordinator last reported progress, in Unix nanoseconds
@@ -95,7 +108,7 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, log: cfg.Log, started: time.Now()}
+	s := &Session{cfg: cfg, log: cfg.Log, admits: cfg.Admits, started: time.Now()}
 	var err error
 	if cfg.HTTP != "" {
 		checks := httpserver.Checks{Live: s.checkLive, Ready: func() error { return s.bus.Connected() }}
@@ -152,6 +165,10 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	return result, err
 }
 
+// keyFile holds, in the folder of all runs, the key of this machine's coordinators and of the
+// workers in their processes.
+const keyFile = "coordinator.key"
+
 // watcherTimeout is how long the embedded server of a finished run stays for watchers.
 const watcherTimeout = 2 * time.Second
 
@@ -170,6 +187,11 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 			return failed(err)
 		}
 	}
+	id, err := identity.LoadOrCreate(filepath.Join(store.Path(), keyFile))
+	if err != nil {
+		return failed(err)
+	}
+	s.identity = id
 	defer store.ServeCopies(s.ledger)()
 	server, err := s.connect(name)
 	if err != nil {
@@ -215,7 +237,9 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 		return nil, err
 	}
 	h := s.ledger.Header()
+	trust, _ := s.ledger.Trust()
 	claim, err := s.bus.Registry().Claim(ctx, run.Record{
+		Redundancy: trust.Redundancy, SpotCheck: trust.SpotCheck,
 		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(),
 		Done: s.ledger.Len(), Created: h.Created,
 	})
@@ -257,6 +281,8 @@ func (s *Session) wrapSetupError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, queens.ErrNoConnection): // nothing is lost, and the server permits nothing
+		return err
 	case s.cfg.URL == "":
 		err = fmt.Errorf("%w for the embedded server, %s: %w", runstore.ErrFolder, s.cfg.Store.Path(), err)
 	default:
@@ -284,6 +310,9 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	event := s.log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
 		Uint64("tasks", h.Manifest.Tasks).Uint64("done", s.ledger.Len()).Int("workers", s.cfg.Workers).
 		Str("kernel", s.cfg.Kernel.Name).Str("server", server.address)
+	if t, _ := s.ledger.Trust(); t.Redundancy > 1 {
+		event.Int("redundancy", t.Redundancy)
+	}
 	if len(h.Manifest.Placed) > 0 {
 		event.Str("placed", humanize.Squares(h.Manifest.Placed))
 	}

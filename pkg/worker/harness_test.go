@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
@@ -60,7 +61,7 @@ func newFixture() *fixture {
 func (f *fixture) run(t *testing.T, threads int, k kernel.Kernel, changes ...func(*worker.Config)) {
 	t.Helper()
 	cfg := worker.Config{
-		Name: "w", Version: "v", Kernel: k, Threads: threads, Lease: leaseTime, Grace: grace, Log: zerolog.Nop(),
+		Name: "w", Identity: identitytest.Of("w"), Version: "v", Kernel: k, Threads: threads, Lease: leaseTime, Grace: grace, Log: zerolog.Nop(),
 	}
 	for _, change := range changes {
 		change(&cfg)

@@ -102,6 +102,8 @@ func (w *Worker) publishHeartbeat(leaving bool) {
 		Threads: w.cfg.Threads,
 		Leaving: leaving,
 		Held:    w.heldChunks(),
+
+		Key: w.cfg.Identity.Key(), Admission: w.cfg.Admission,
 	})
 }
 

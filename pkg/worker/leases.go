@@ -75,7 +75,10 @@ func (w *Worker) keep(loan run.Loan) error {
 // hold registers a chunk. w.mu is held.
 func (w *Worker) hold(loan run.Loan) *heldChunk {
 	h := &heldChunk{chunk: loan.Chunk, lease: loan.Lease}
-	h.result = queens.ChunkResult{Run: h.chunk.Run, Chunk: h.chunk.ID, First: h.chunk.First, Worker: w.cfg.Name}
+	h.result = queens.ChunkResult{
+		Run: h.chunk.Run, Manifest: h.chunk.Manifest, Chunk: h.chunk.ID, First: h.chunk.First, Worker: w.cfg.Name,
+		Admission: w.cfg.Admission,
+	}
 	h.search, h.cancelSearch = context.WithCancelCause(w.searches)
 	h.report, h.cancelReport = context.WithCancelCause(w.reports)
 	w.held[h] = struct{}{}

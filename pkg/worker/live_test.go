@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/worker"
 )
 
@@ -47,7 +48,7 @@ func (f *fixture) wantLive(t *testing.T, when string, long time.Duration, answer
 func TestLiveBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := worker.New(worker.Config{
-			Name: "w", Kernel: fakeKernel(t, counting(0)), Threads: 1, Lease: leaseTime, Log: zerolog.Nop(),
+			Name: "w", Identity: identitytest.Of("w"), Kernel: fakeKernel(t, counting(0)), Threads: 1, Lease: leaseTime, Log: zerolog.Nop(),
 		}, newFakeQueue(), new(fakePublisher), new(fakeTelemetry))
 		f := &fixture{live: w.Live}
 		f.wantLive(t, "before Run", time.Hour, "")

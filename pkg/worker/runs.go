@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"nqueens/pkg/run"
@@ -22,6 +24,7 @@ var (
 	errSilent   = errors.New("the run's coordinator is silent")
 	errEnded    = errors.New("the run has ended")
 	errObsolete = errors.New("the chunk is obsolete")
+	errDistrust = errors.New("the run refuses the results of this worker")
 )
 
 // removes reports whether nobody needs a chunk that is given up for that reason.
@@ -68,8 +71,10 @@ func (w *Worker) observe(b run.Beat) {
 		return
 	}
 	k.beat, k.heardAt, k.queued = b, time.Now(), b.Waiting
-	k.beat.Obsolete = nil
+	k.beat.Obsolete, k.beat.Quarantined = nil, nil
 	switch {
+	case b.State == run.Running && slices.Contains(b.Quarantined, w.cfg.Identity.Key()):
+		w.quarantined(b.Run, k)
 	case b.State == run.Running:
 		k.alive = true
 		w.shares.set(b.Run, b.Weight, k.heardAt)
@@ -92,6 +97,20 @@ func (w *Worker) end(name string, k *knownRun, reason error) {
 	}
 }
 
+// quarantined gives up the chunks of a run that refuses the results of this worker, and makes the
+// worker leave: what has counted wrong for one run may do so for the others. w.mu is held.
+func (w *Worker) quarantined(name string, k *knownRun) {
+	w.end(name, k, errDistrust)
+	if w.quarantine != nil {
+		return
+	}
+	key := w.cfg.Identity.Key()
+	w.quarantine = fmt.Errorf("%w: the coordinator of run %s has proven a count of this worker wrong, and accepts nothing more from key %s: "+
+		"check the machine's memory and cooling; then coordinator keys lift %s admits it again", ErrQuarantined, name, key, key)
+	w.cfg.Log.Error().Str("run", name).Str("key", key).Msg("leaving: " + w.quarantine.Error())
+	w.leave()
+}
+
 // recallObsolete gives up the chunks that a beat names. w.mu is held.
 func (w *Worker) recallObsolete(b *run.Beat) {
 	if len(b.Obsolete) == 0 {
@@ -109,7 +128,7 @@ func (w *Worker) recallObsolete(b *run.Beat) {
 }
 
 // recall gives up a chunk, unless its result is on its way: then it stops the report only if
-// nobody needs results of the run. w.mu is held.
+// nobody needs the result. w.mu is held.
 func (w *Worker) recall(h *heldChunk, reason error) {
 	switch h.stage {
 	case ready:
@@ -120,7 +139,7 @@ func (w *Worker) recall(h *heldChunk, reason error) {
 		h.cancelSearch(reason)
 	case reporting, leaving:
 	}
-	if errors.Is(reason, errEnded) {
+	if errors.Is(reason, errEnded) || errors.Is(reason, errDistrust) {
 		h.cancelReport(reason)
 	}
 }

@@ -22,7 +22,11 @@ func (w *Worker) searchLoop(c kernel.Counter) {
 			continue
 		}
 		w.flushHeartbeat(h)
-		if err := w.countTasks(c, h); err != nil && !reportsPart(h) {
+		err := w.countTasks(c, h)
+		if err == nil || reportsPart(h) {
+			err = w.seal(h)
+		}
+		if err != nil {
 			w.abandon(h)
 			continue
 		}
@@ -89,6 +93,17 @@ func (w *Worker) countTasks(c kernel.Counter, h *heldChunk) error {
 		w.noteTask(h.chunk.Run)
 	}
 	return nil
+}
+
+// seal signs the counts of a chunk, before anything else handles them: nobody can change them
+// unnoticed from here on.
+func (w *Worker) seal(h *heldChunk) error {
+	h.result.Counted = time.Now()
+	err := h.result.Seal(w.cfg.Identity)
+	if err != nil && w.limiter.Allow("sign") {
+		w.cfg.Log.Error().Err(err).Str("run", h.chunk.Run).Msg("can't sign a result, leaving its tasks to other workers")
+	}
+	return err
 }
 
 // reportsPart reports whether a search that ended early has counts to report: the worker stops,

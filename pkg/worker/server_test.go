@@ -10,6 +10,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/oracle"
 	"nqueens/pkg/queens"
@@ -24,7 +25,7 @@ import (
 func startReal(ctx context.Context, t *testing.T, group *sync.WaitGroup, b *bus.Bus, k kernel.Kernel, threads int) {
 	t.Helper()
 	w := worker.New(worker.Config{
-		Name: worker.NewName(), Version: "v", Kernel: k, Threads: threads, Lease: bus.DefaultLease, Log: zerolog.Nop(),
+		Name: worker.NewName(), Identity: identitytest.Of("w"), Version: "v", Kernel: k, Threads: threads, Lease: bus.DefaultLease, Log: zerolog.Nop(),
 	}, b.Queue(), b.Results(), b.Telemetry())
 	group.Go(func() {
 		if err := w.Run(ctx); err != nil {

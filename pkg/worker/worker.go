@@ -14,6 +14,8 @@
 //	a heartbeat names a chunk that may kill the worker before its search      heartbeat.go
 //	the chunk is acknowledged only when its result is stored                  report.go
 //	what was counted of a chunk when the worker stops is reported             search.go
+//	a result is signed by the thread that has counted it                      search.go
+//	a worker that a run has proven wrong leaves                               runs.go
 //	leases are extended only while the searches advance                       leases.go
 //
 // The package does not choose a kernel or connect to a server.
@@ -69,9 +71,22 @@ type Telemetry interface {
 	Connected() error
 }
 
+// Identity is the worker's private key. It is safe for concurrent use.
+type Identity interface {
+	// Key returns the public key, an NKey of a user.
+	Key() string
+	// Sign returns the Ed25519 signature of a text.
+	Sign(text []byte) ([]byte, error)
+}
+
 // Config configures a [Worker].
 type Config struct {
-	Name    string // Unique among the workers of a cluster.
+	Name string // Unique among the workers of a cluster, for people.
+	// Identity signs the results. Coordinators know the worker by its key.
+	Identity Identity
+	// Admission proves to coordinators that the join token admitted the key; it may be empty.
+	Admission []byte
+
 	Version string // Version of the program.
 	Kernel  kernel.Kernel
 	Threads int // Chunks searched at once, at least 1.
@@ -112,27 +127,30 @@ type Worker struct {
 	// Set by Run: the contexts of searches, which ends with the grace, and of reports, which
 	// leaves some time to store what was counted until then.
 	searches, reports context.Context
+	// leave, set by Run too, makes the worker stop.
+	leave func()
 
-	mu        sync.Mutex
-	begin     *sync.Cond // signalled when a chunk is ready, or the worker stops
-	stopping  bool       // nothing more is taken or begun
-	held      map[*heldChunk]struct{}
-	suspect   bool         // a suspect chunk is being searched
-	ready     []*heldChunk // those held and not begun, in order of arrival
-	waiting   int          // threads that wait for a chunk
-	runs      map[string]*knownRun
-	shares    shares
-	connected bool
-	counted   countedTasks
-	work      workDone  // since the last log line
-	total     uint64    // tasks counted since the start
-	idleSince time.Time // when the worker last held a chunk, or started
-	renewedAt time.Time // when renewLoop last extended leases
-	stalled   int       // searches that did not advance then
+	mu         sync.Mutex
+	begin      *sync.Cond // signalled when a chunk is ready, or the worker stops
+	stopping   bool       // nothing more is taken or begun
+	held       map[*heldChunk]struct{}
+	suspect    bool         // a suspect chunk is being searched
+	ready      []*heldChunk // those held and not begun, in order of arrival
+	waiting    int          // threads that wait for a chunk
+	runs       map[string]*knownRun
+	shares     shares
+	connected  bool
+	quarantine error // why the worker leaves: a run has quarantined its key
+	counted    countedTasks
+	work       workDone  // since the last log line
+	total      uint64    // tasks counted since the start
+	idleSince  time.Time // when the worker last held a chunk, or started
+	renewedAt  time.Time // when renewLoop last extended leases
+	stalled    int       // searches that did not advance then
 }
 
-// New returns a worker. It does not start it. Only Version, Grace, IdleExit and ReportEvery may
-// be zero.
+// New returns a worker. It does not start it. Only Version, Admission, Grace, IdleExit and
+// ReportEvery may be zero.
 func New(cfg Config, queue Queue, results Results, telemetry Telemetry) *Worker {
 	w := &Worker{
 		cfg: cfg, queue: queue, results: results, telemetry: telemetry,
@@ -152,6 +170,10 @@ func NewName() string {
 	return fmt.Sprintf("%.64s-%x", queens.Sanitize(cmp.Or(host, "worker")), id)
 }
 
+// ErrQuarantined: the coordinator of a run has proven a count of this worker wrong, and accepts
+// nothing more from its key.
+var ErrQuarantined = errors.New("this worker's key is quarantined")
+
 // errStopping ends searches and reports when the grace is over.
 var errStopping = errors.New("the worker is stopping")
 
@@ -161,8 +183,9 @@ const lastReports = 2 * time.Second
 // Run takes and counts chunks until ctx ends, or it has been idle for too long. Then it takes no
 // more, releases the chunks it has not begun, and gives searches and reports the grace to finish.
 // Of the chunks that are not finished then it reports the tasks that it has counted; it releases
-// those without any. It ends in the same way if the kernel has no counter for a thread. The error
-// is nil, or that of [kernel.Kernel.WithCounter].
+// those without any. It ends in the same way if the kernel has no counter for a thread, or a run has
+// quarantined its key. The error is nil, wraps [ErrQuarantined], or is that of
+// [kernel.Kernel.WithCounter].
 //
 // A chunk passes three stages, each with its own goroutines: one fetches chunks, some ahead
 // so that no thread waits for the network; one per thread searches; one per chunk reports.
@@ -170,6 +193,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	searching, ctx := errgroup.WithContext(ctx)
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
+	w.leave = leave
 	w.idleSince = time.Now()
 	defer w.setDeadlines(ctx)()
 
@@ -199,7 +223,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.cleanups.Wait()
 	release()
 	others.Wait()
-	return err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return cmp.Or(err, w.quarantine)
 }
 
 // setDeadlines makes the contexts of searches and reports, which end some time after ctx. The

@@ -27,7 +27,7 @@ type Config struct {
 	// no port. Port 0 means a free port.
 	Listen string
 	// Access is the part of a configuration file that says who may connect, such as that of
-	// [bus.Access]; if it is empty, everybody may who reaches the server. JetStream must be enabled
+	// bus.Access; if it is empty, everybody may who reaches the server. JetStream must be enabled
 	// in one account.
 	Access string
 	Log    zerolog.Logger
@@ -144,10 +144,22 @@ func (s *Server) Failure(ctx context.Context) error {
 
 // AwaitUnsubscribed waits until nobody is subscribed to a subject, but not longer than that time.
 func (s *Server) AwaitUnsubscribed(subject string, most time.Duration) {
-	for end := time.Now().Add(most); s.nats.GlobalAccount().Interest(subject) > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(most); s.interest(subject) > 0 && time.Now().Before(end); {
 		time.Sleep(unsubscribedPoll)
 	}
 }
+
+// interest returns how many are subscribed to a subject, also from accounts that import it.
+func (s *Server) interest(subject string) int {
+	n := s.nats.GlobalAccount().Interest(subject)
+	if account, err := s.nats.LookupAccount(runsAccount); err == nil {
+		n += account.Interest(subject)
+	}
+	return n
+}
+
+// runsAccount is the account of streams and coordinators in the configuration of bus.Access.
+const runsAccount = "NQ"
 
 // unsubscribedPoll is how often AwaitUnsubscribed looks.
 const unsubscribedPoll = 20 * time.Millisecond

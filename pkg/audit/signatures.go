@@ -1,0 +1,190 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/parallel"
+	"nqueens/pkg/queens"
+)
+
+// Signed is what [CheckSignatures] has checked.
+type Signed struct {
+	Reports uint64 // Signed statements, each of at least one task.
+	Results uint64 // Results that agree with their statements: accepted ones, confirmations, and votes.
+	Own     uint64 // Results of the coordinator itself, which signs none.
+}
+
+func (s *Signed) add(more Signed) {
+	s.Reports += more.Reports
+	s.Results += more.Results
+	s.Own += more.Own
+}
+
+// CheckSignatures checks all that workers signed in a ledger: each report is signed by its key and
+// is of this run and its manifest, and each result says what its report says. It calls progress,
+// unless that is nil, with how many results and reports it has checked, and of how many, about. The
+// error wraps [queens.ErrContradiction] if a result is not signed, or says something else; it is
+// a [ledger.DamagedError], or the cause of ctx's end.
+func CheckSignatures(ctx context.Context, l *ledger.Ledger, progress func(done, of uint64)) (all Signed, err error) {
+	if progress == nil {
+		progress = func(uint64, uint64) {}
+	}
+	of := l.Reports() + l.Len()
+	note := func(some Signed) error {
+		all.add(some)
+		done := all.Reports + all.Results + all.Own
+		progress(min(done, of), of)
+		return nil
+	}
+	err = parallel.InOrder(ctx, rangesOfReports(l.Reports()), func(ctx context.Context, r idRange) (Signed, error) {
+		return verifyReports(ctx, l, r)
+	}, note)
+	if err != nil {
+		return all, err
+	}
+	err = parallel.InOrder(ctx, ranges(l.Header().Manifest.Tasks), func(ctx context.Context, ids idRange) (Signed, error) {
+		return checkResults(ctx, l, ids)
+	}, note)
+	if err != nil {
+		return all, err
+	}
+	c := newStatements(l)
+	for _, d := range l.Disputes() {
+		for _, votes := range [][]queens.Result{d.Votes, d.Voided} {
+			for i := range votes {
+				if err := c.check(&votes[i]); err != nil {
+					return all, err
+				}
+			}
+		}
+	}
+	return all, note(c.found)
+}
+
+// rangeReports is the number of reports that a core verifies at a time: 100 ms or so.
+const rangeReports = 1 << 11
+
+// rangesOfReports divides the reports 1 to n.
+func rangesOfReports(n uint64) iter.Seq[idRange] {
+	return func(yield func(idRange) bool) {
+		for first := uint64(1); first <= n; first += rangeReports {
+			if !yield(idRange{first, min(first+rangeReports, n+1)}) {
+				return
+			}
+		}
+	}
+}
+
+// verifyReports verifies a range of reports.
+func verifyReports(ctx context.Context, l *ledger.Ledger, numbers idRange) (found Signed, err error) {
+	for number := numbers.first; number < numbers.end; number++ {
+		if ctx.Err() != nil {
+			return found, context.Cause(ctx)
+		}
+		if _, err := l.VerifyReport(number); err != nil {
+			return found, contradiction(err)
+		}
+		found.Reports++
+	}
+	return found, nil
+}
+
+// checkResults checks the accepted results of a range of tasks, and their confirmations. Disputes
+// have none.
+func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signed, error) {
+	c := newStatements(l)
+	for r, err := range l.Range(ids.first, ids.end) {
+		switch {
+		case err != nil:
+			return c.found, err
+		case ctx.Err() != nil:
+			return c.found, context.Cause(ctx)
+		}
+		supporters := []queens.Result{r}
+		if _, disputed := l.Dispute(r.Task); !disputed && l.Confirmations(r.Task) > 1 {
+			if supporters, err = l.Supporters(r.Task); err != nil {
+				return c.found, err
+			}
+		}
+		for i := range supporters {
+			if err := c.check(&supporters[i]); err != nil {
+				return c.found, err
+			}
+		}
+	}
+	return c.found, nil
+}
+
+// statements are the statements of some reports, whose signatures are checked elsewhere.
+type statements struct {
+	ledger *ledger.Ledger
+	parsed map[uint64]*queens.ChunkResult
+	found  Signed
+}
+
+func newStatements(l *ledger.Ledger) *statements {
+	return &statements{ledger: l, parsed: make(map[uint64]*queens.ChunkResult)}
+}
+
+// check returns an error unless a result is what its report says, or is the coordinator's own.
+func (s *statements) check(r *queens.Result) error {
+	if r.Worker == queens.Referee || r.Worker == queens.Checker {
+		s.found.Own++
+		return nil
+	}
+	if r.Report == 0 {
+		return contradiction(fmt.Errorf("the result of task %d by %s is not signed", r.Task, r.Worker))
+	}
+	statement, err := s.of(r.Report)
+	if err != nil {
+		return contradiction(err)
+	}
+	i := r.Task - statement.First
+	if r.Task < statement.First || i >= uint64(len(statement.Counts)) {
+		return contradiction(fmt.Errorf("the result of task %d by %s names report %d, which has no such task", r.Task, r.Worker, r.Report))
+	}
+	signed := statement.Result(int(i), r.Attempt)
+	signed.Sealed, signed.Admitted, signed.Report = nil, r.Admitted, r.Report
+	if signed != *r {
+		return contradiction(fmt.Errorf("the result of task %d is not what its worker signed: %d by %s (%s, key %s), and signed is %d by %s (%s, key %s)",
+			r.Task, r.Count, r.Worker, r.Kernel, r.Key, signed.Count, signed.Worker, signed.Kernel, signed.Key))
+	}
+	s.found.Results++
+	return nil
+}
+
+// maxParsed bounds the statements in memory. A range of tasks seldom has more.
+const maxParsed = 1 << 10
+
+// of returns what a report says.
+func (s *statements) of(report uint64) (*queens.ChunkResult, error) {
+	if r, ok := s.parsed[report]; ok {
+		return r, nil
+	}
+	sealed, err := s.ledger.Report(report)
+	if err != nil {
+		return nil, err
+	}
+	r, err := queens.ParseStatement(sealed.Statement)
+	if err != nil {
+		return nil, fmt.Errorf("report %d: %w", report, err)
+	}
+	if len(s.parsed) >= maxParsed {
+		clear(s.parsed)
+	}
+	r.Sealed = &queens.Sealed{Key: sealed.Key}
+	s.parsed[report] = &r
+	return &r, nil
+}
+
+// contradiction returns an error that wraps [queens.ErrContradiction], unless the file is damaged.
+func contradiction(err error) error {
+	if errors.As(err, new(*ledger.DamagedError)) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", queens.ErrContradiction, err)
+}

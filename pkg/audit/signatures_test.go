@@ -1,0 +1,160 @@
+package audit
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/identity"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+func newIdentity(t *testing.T) *identity.Identity {
+	t.Helper()
+	id, err := identity.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// sign returns the results as one worker signed them, in chunks of up to three consecutive tasks.
+func sign(t *testing.T, m *queens.Manifest, id *identity.Identity, results []queens.Result) []queens.Result {
+	t.Helper()
+	signed := slices.Clone(results)
+	for i := 0; i < len(signed); {
+		chunk := queens.ChunkResult{
+			Run: signed[i].Run, Manifest: m.Hash, Chunk: signed[i].Task + 1, First: signed[i].Task, Worker: signed[i].Worker, Counted: time.Unix(1, 2),
+		}
+		first := i
+		for ; i < len(signed) && i < first+3 && signed[i].Task == chunk.First+uint64(i-first) && signed[i].Worker == chunk.Worker; i++ {
+			r := &signed[i]
+			chunk.Counts = append(chunk.Counts, queens.TaskCount{Hash: r.Hash, Count: r.Count, Kernel: r.Kernel, Elapsed: r.Elapsed})
+		}
+		sealed := seal(t, id, &chunk)
+		for j := range signed[first:i] {
+			r := &signed[first+j]
+			r.Key, r.Admitted, r.Sealed = sealed.Key, true, sealed
+		}
+	}
+	return signed
+}
+
+// seal signs a chunk result.
+func seal(t *testing.T, id *identity.Identity, chunk *queens.ChunkResult) *queens.Sealed {
+	t.Helper()
+	sealed := queens.Sealed{Key: id.Key(), Statement: chunk.Statement()}
+	var err error
+	if sealed.Signature, err = id.Sign(sealed.Statement); err != nil {
+		t.Fatal(err)
+	}
+	return &sealed
+}
+
+// What workers signed is checked in accepted results, confirmations and votes; the coordinator signs
+// nothing.
+func TestCheckSignatures(t *testing.T) {
+	m, results := run7(t)
+	l := newLedger(t, m, results)
+	others := slices.Clone(results)
+	for i := range others {
+		others[i].Worker = "w2"
+	}
+	others[1].Count++
+	own := results[1]
+	own.Worker = queens.Referee
+	checked := results[2]
+	checked.Worker = queens.Checker
+	batch := append(sign(t, &m, newIdentity(t), others), own, checked)
+	if _, err := l.Accept(batch, nil, run.StreamPosition{Sequence: 1}); err != nil {
+		t.Fatal(err)
+	}
+	var last, of uint64
+	got, err := CheckSignatures(t.Context(), l, func(done, all uint64) {
+		if done < last || done > all {
+			t.Errorf("checked %d of %d, after %d", done, all, last)
+		}
+		last, of = done, all
+	})
+	// The accepted result of the task in dispute is one of its votes too.
+	if want := (Signed{Reports: l.Reports(), Results: 2*m.Tasks + 1, Own: 2}); err != nil || got != want || of != m.Tasks+l.Reports() {
+		t.Errorf("checked %+v (%v), want %+v", got, err, want)
+	}
+}
+
+// A result that is not signed, or not so, is found and named.
+func TestForgedResults(t *testing.T) {
+	m, results := run7(t)
+	id := newIdentity(t)
+	otherManifest := m
+	otherManifest.Hash[0]++
+	for name, c := range map[string]struct {
+		change func(all []queens.Result)
+		says   string
+	}{
+		"as signed":         {func([]queens.Result) {}, ""},
+		"not signed":        {func(all []queens.Result) { all[1].Sealed = nil }, "the result of task 1 by w is not signed"},
+		"another count":     {func(all []queens.Result) { all[1].Count++ }, "the result of task 1 is not what its worker signed"},
+		"another hash":      {func(all []queens.Result) { all[1].Hash++ }, "the result of task 1 is not what its worker signed"},
+		"another worker":    {func(all []queens.Result) { all[1].Worker = "x" }, "the result of task 1 is not what its worker signed"},
+		"another kernel":    {func(all []queens.Result) { all[1].Kernel = "x" }, "the result of task 1 is not what its worker signed"},
+		"another task":      {func(all []queens.Result) { all[3].Sealed = all[0].Sealed }, "names report 1, which has no such task"},
+		"another manifest":  {func(all []queens.Result) { copy(all, sign(t, &otherManifest, id, all)) }, "another manifest"},
+		"a bit in the text": {func(all []queens.Result) { all[0].Sealed.Statement[30] ^= 1 }, "signature"},
+		"another key": {func(all []queens.Result) {
+			all[0].Sealed.Key = newIdentity(t).Key()
+			for i := range all[:3] {
+				all[i].Key = all[0].Sealed.Key
+			}
+		}, "signature"},
+		"another run": {func(all []queens.Result) {
+			for i := range all {
+				all[i].Run = "other"
+			}
+			copy(all, sign(t, &m, id, all))
+		}, "it is of run other, not of r"},
+	} {
+		l := newLedger(t, m, nil)
+		signed := sign(t, &m, id, results)
+		c.change(signed)
+		if _, err := l.Accept(signed, nil, run.StreamPosition{Sequence: 1}); err != nil {
+			t.Fatal(name, err)
+		}
+		_, err := CheckSignatures(t.Context(), l, nil)
+		switch {
+		case c.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.says != "" && (!errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%s: the error is %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+// There is no total until as many voters agree on each task as the run requires, or the
+// coordinator has counted it.
+func TestTotalWithRedundancy(t *testing.T) {
+	m, results := run7(t)
+	l := newLedger(t, m, results)
+	if err := l.SetTrust(ledger.Trust{Redundancy: 2}); err != nil {
+		t.Fatal(err)
+	}
+	others := sign(t, &m, newIdentity(t), results)
+	if _, err := l.Accept(others[2:], nil, run.StreamPosition{Sequence: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Total(t.Context(), l, nil); !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "2 tasks do not have the same count of 2 voters yet: task 0 has that of 1") {
+		t.Errorf("the error is %v", err)
+	}
+	own := results[0]
+	own.Worker = queens.Referee
+	if _, err := l.Accept([]queens.Result{own, others[1]}, nil, run.StreamPosition{Sequence: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if total, err := Total(t.Context(), l, nil); err != nil || total.Int64() != 40 {
+		t.Errorf("the total is %v (%v)", total, err)
+	}
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/identity"
+)
+
+// Connection is how a command reaches its NATS server, as the person wrote it.
+type Connection struct {
+	URL       string // one or several, separated by commas; empty without --nats
+	NKey      string // file of a user's key; empty for none
+	TokenFile string // file of a token; empty for none
+	Creds     string // file with a JWT and a key; empty for none
+	Authority string // file of the authority that has signed the server's certificate; empty for none
+
+	// What the files hold, after Check.
+
+	Identity *identity.Identity // of NKey
+	Token    identity.Token     // of TokenFile
+	TLS      *tls.Config        // nil for the authorities of the system and no certificate of this side
+
+	certificate, key string // files
+	required         bool
+}
+
+// ConnectionFlags registers the flags of a connection to a NATS server. The usage begins
+// with what the command uses the server for. A connection with a default URL is required.
+func ConnectionFlags(flags *pflag.FlagSet, defaultURL, purpose string) *Connection {
+	c := &Connection{required: defaultURL != ""}
+	flags.StringVar(&c.URL, "nats", defaultURL, purpose+" the NATS server at this `URL`, or these, separated by commas")
+	for _, f := range []struct {
+		value       *string
+		name, usage string
+	}{
+		{&c.NKey, "nkey", "`file` of the key with which to connect, such as keys/coordinator.nkey"},
+		{&c.TokenFile, "token-file", "`file` of the token with which a worker connects, such as keys/worker/join.token"},
+		{&c.Creds, "creds", "`file` of NATS credentials with which to connect: a JWT and a key"},
+		{&c.Authority, "tls-ca", "`file` of the authority that has signed the server's certificate"},
+		{&c.certificate, "tls-cert", "`file` of the certificate to show to the server"},
+		{&c.key, "tls-key", "`file` of that certificate's key"},
+	} {
+		flags.StringVar(f.value, f.name, "", f.usage)
+		_ = cobra.MarkFlagFilename(flags, f.name) // fails only for unknown flags
+	}
+	return c
+}
+
+// Check validates the flags, and reads the files that they name. Its error does not repeat a user,
+// a password or what a file holds.
+func (c *Connection) Check() error {
+	if err := c.checkURL(); err != nil {
+		return err
+	}
+	ways := 0
+	for _, file := range []string{c.NKey, c.TokenFile, c.Creds} {
+		if file != "" {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return Usagef("--nkey, --token-file and --creds exclude each other: give one of them")
+	}
+	var err error
+	if c.NKey != "" {
+		if c.Identity, err = identity.Load(c.NKey); err != nil {
+			return Usagef("--nkey: %w", err)
+		}
+	}
+	if c.TokenFile != "" {
+		if c.Token, err = identity.LoadToken(c.TokenFile); err != nil {
+			return Usagef("--token-file: %w", err)
+		}
+	}
+	if c.Creds != "" {
+		if _, err := os.ReadFile(c.Creds); err != nil {
+			return Usagef("--creds: %w", err)
+		}
+	}
+	return c.loadTLS()
+}
+
+// loadTLS reads the authority, which a token's file may also hold, and the certificate.
+func (c *Connection) loadTLS() error {
+	c.TLS = nil
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	authority := c.Token.Authority
+	if c.Authority != "" {
+		var err error
+		if authority, err = os.ReadFile(c.Authority); err != nil {
+			return Usagef("--tls-ca: %w", err)
+		}
+	}
+	if authority != nil {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(authority) {
+			flag := "--tls-ca"
+			if c.Authority == "" {
+				flag = "--token-file"
+			}
+			return Usagef("%s: the file holds no certificate of an authority (PEM)", flag)
+		}
+		c.TLS = config
+	}
+	if (c.certificate == "") != (c.key == "") {
+		return Usagef("--tls-cert and --tls-key belong together: give both")
+	}
+	if c.certificate != "" {
+		pair, err := tls.LoadX509KeyPair(c.certificate, c.key)
+		if err != nil {
+			return Usagef("--tls-cert and --tls-key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+		c.TLS = config
+	}
+	return nil
+}
+
+func (c *Connection) checkURL() error {
+	switch {
+	case c.URL == "" && c.required:
+		return Usagef("--nats is empty: it must name a server, such as nats://127.0.0.1:4222")
+	case c.URL == "":
+		return nil
+	}
+	for address := range strings.SplitSeq(c.URL, ",") {
+		if address = strings.TrimSpace(address); !isServer(address) {
+			return Usagef("--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not %q",
+				address[strings.LastIndex(address, "@")+1:])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package coordinator
+
+import (
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// copyState is what the window knows of a chunk as a copy: one that is published again, with the
+// same tasks, because more voters must agree on them.
+type copyState struct {
+	isCopy    bool
+	parked    bool            // it waits for a voter that has not counted its tasks
+	counted   int             // open tasks of which a result of this chunk is here
+	gained    bool            // such a result was worth something
+	vain      int             // copies in a row, up to this one, whose results were worth nothing
+	notBefore time.Time       // when it may be published
+	voters    []queens.Result // one of each that has counted its first task, once it was looked up
+
+	kept  [][]queens.Prefix // of its tasks, if the window keeps them
+	board queens.Board
+}
+
+// A copy whose results are worth nothing was drawn by a worker that had counted its tasks: workers
+// decline such chunks only a few times. The first copy after that is published at once, the next
+// ones after a pause that doubles from the first to the last. After manyVain of them nobody else
+// seems to be there.
+const (
+	firstVainPause = time.Second
+	lastVainPause  = time.Minute
+	manyVain       = 8
+)
+
+func vainPause(vain int) time.Duration {
+	if vain < 2 {
+		return 0
+	}
+	return min(firstVainPause<<min(vain-2, 10), lastVainPause)
+}
+
+// enter puts a task in a chunk that will be published.
+func (t *inflightTask) enter(c *inflightChunk) {
+	t.attempt++
+	t.chunk = c
+	c.attempt = max(c.attempt, t.attempt-t.copies)
+}
+
+// setAgreed notes whether as many voters agree on a task in flight as on every task.
+func (w *window) setAgreed(t *inflightTask, agreed bool) {
+	if t.agreed == agreed {
+		return
+	}
+	t.agreed = agreed
+	if agreed {
+		w.checks++
+	} else {
+		w.checks--
+	}
+}
+
+// counted notes a result of a task on which too few voters agree still, of a chunk. It gained
+// something if its voter is another one than those before.
+func (w *window) counted(id, chunk uint64, gained bool) {
+	t := w.tasks[id]
+	if t == nil || t.chunk == nil || t.chunk.id != chunk || t.disputed || t.quarantined {
+		return
+	}
+	c := t.chunk
+	c.gained = c.gained || gained
+	w.touched[c] = struct{}{}
+	if !t.counted {
+		t.counted = true
+		c.counted++
+	}
+}
+
+// closeCounted closes the chunks of which every open task was counted, and parks a copy of each.
+func (w *window) closeCounted() (copies []*inflightChunk) {
+	for c := range w.touched {
+		if w.chunks[c.id] == c && c != w.draft && c.open > 0 && c.counted == c.open {
+			copies = append(copies, w.copyChunk(c, c.id)...)
+		}
+	}
+	clear(w.touched)
+	return copies
+}
+
+// copyChunk closes a chunk and parks copies of it: one, if all its tasks are open. The message is
+// deleted unless it is that of the chunk named, which its worker acknowledges.
+func (w *window) copyChunk(c *inflightChunk, named uint64) (copies []*inflightChunk) {
+	open := w.openTasks(c)
+	for _, id := range open {
+		w.leave(w.tasks[id], named)
+	}
+	for len(open) > 0 {
+		ids := open[:consecutive(open)]
+		open = open[len(ids):]
+		next := w.park(ids)
+		if !c.gained {
+			next.vain = c.vain + 1
+			next.notBefore = time.Now().Add(vainPause(next.vain))
+		}
+		if c.kept != nil {
+			next.kept, next.board = c.kept[ids[0]-c.first:][:len(ids)], c.board
+		}
+		copies = append(copies, next)
+	}
+	return copies
+}
+
+// park puts a chunk in flight that is published when it is released.
+func (w *window) park(ids []uint64) *inflightChunk {
+	c := w.planChunk(ids)
+	for _, id := range ids {
+		w.tasks[id].copies++
+	}
+	c.attempt--
+	c.isCopy, c.parked = true, true
+	w.parked[c] = struct{}{}
+	return c
+}
+
+// release has a parked chunk published: those of its tasks that are open.
+func (w *window) release(c *inflightChunk) {
+	ids := w.openTasks(c)
+	if len(ids) < c.tasks {
+		c.gained = true
+		for _, next := range w.copyChunk(c, 0) {
+			w.release(next)
+		}
+		return
+	}
+	c.parked = false
+	delete(w.parked, c)
+	if c.kept == nil {
+		w.await(c, ids)
+		return
+	}
+	c.message.Board = c.board
+	copy(c.message.Tasks, c.kept)
+	for _, prefixes := range c.kept {
+		w.grow(c, prefixes)
+	}
+	w.enqueue(c, opPublish)
+}
+
+// undisputed publishes a task again as others, on which too few voters agree: its dispute is over.
+func (w *window) undisputed(id, hash uint64) {
+	t := w.tasks[id]
+	if t == nil {
+		t = &inflightTask{hash: hash}
+		w.tasks[id] = t
+	}
+	if t.disputed {
+		t.disputed = false
+		w.disputed--
+	}
+	if t.quarantined {
+		return
+	}
+	w.leave(t, 0)
+	w.park([]uint64{id})
+}
+
+// addCheck puts a task in flight on which as many voters agree as on every task, for a spot check.
+func (w *window) addCheck(id, hash uint64, need int) {
+	t := &inflightTask{hash: hash, need: need}
+	w.tasks[id] = t
+	w.setAgreed(t, true)
+}
+
+// dropChecks takes the spot checks out of flight, and returns how many tasks they had.
+func (w *window) dropChecks() (tasks int) {
+	for id, t := range w.tasks {
+		if t.agreed && !t.disputed {
+			w.accepted(id, 0, 0)
+			tasks++
+		}
+	}
+	return tasks
+}
+
+// onlyChecks reports whether nothing but spot checks, disputes and quarantined tasks are left.
+func (w *window) onlyChecks() bool {
+	return w.exhausted && w.draft == nil && w.next == nil && len(w.tasks) == w.quarantined+w.disputed+w.checks
+}
+
+// reopen has the tasks of the run pulled again, from the first on, except those on which enough
+// voters agree or that are in flight: some results became void.
+func (w *window) reopen() {
+	w.close()
+	w.start()
+	w.peeked, w.exhausted, w.guide.left = nil, false, 1
+}

@@ -1,0 +1,60 @@
+package keyring
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/identity"
+)
+
+// Admitter says which workers are admitted: those that a folder of keys lists, and those who know its
+// token. It is safe for concurrent use.
+type Admitter struct {
+	dir string
+
+	mu     sync.Mutex
+	read   time.Time
+	listed map[string]bool
+	token  string
+}
+
+// rereadAfter is how soon an Admitter sees that a worker was added or revoked.
+const rereadAfter = 2 * time.Second
+
+// NewAdmitter returns the admitter of a folder, if that is a folder of keys.
+func NewAdmitter(dir string) (*Admitter, bool) {
+	if _, err := os.Stat(filepath.Join(dir, usersFile)); err != nil {
+		return nil, false
+	}
+	return &Admitter{dir: dir}, true
+}
+
+// Admits reports whether a worker's key is listed, or the proof is that of the token; see
+// [identity.Admission].
+func (a *Admitter) Admits(key string, proof []byte) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if time.Since(a.read) > rereadAfter {
+		a.reread()
+	}
+	return a.listed[key] || identity.IsAdmitted([]byte(a.token), key, proof)
+}
+
+// reread reads the folder. What can't be read stays as it was.
+func (a *Admitter) reread() {
+	a.read = time.Now()
+	if users, err := readUsers(filepath.Join(a.dir, usersFile)); err == nil {
+		a.listed = make(map[string]bool)
+		for _, u := range users {
+			if u.Role == bus.Worker {
+				a.listed[u.Key] = true
+			}
+		}
+	}
+	if token, err := identity.LoadToken(filepath.Join(a.dir, tokenFile)); err == nil {
+		a.token = token.Secret
+	}
+}
