@@ -1,0 +1,184 @@
+//go:build unix
+
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nqueens/pkg/cli/clitest"
+)
+
+// cluster is a nats-server with the configuration of a folder of keys.
+type cluster struct {
+	t      *testing.T
+	keys   string
+	server *clitest.Process
+	url    string
+}
+
+func startGuarded(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{t: t, keys: filepath.Join(t.TempDir(), "keys")}
+	c.run("init", c.keys)
+	s := startServerAt(t, "127.0.0.1:-1", t.TempDir(), "-c", filepath.Join(c.keys, "server", "auth.conf"))
+	c.server, c.url = s.Process, "tls"+strings.TrimPrefix(s.url, "nats")
+	return c
+}
+
+// run runs coordinator keys.
+func (c *cluster) run(args ...string) clitest.Result {
+	c.t.Helper()
+	r := clitest.Run(c.t, nil, append([]string{"coordinator", "keys"}, args...)...)
+	if r.Code != 0 {
+		c.t.Fatalf("keys %q: exit %d: %s", args, r.Code, r.Stderr)
+	}
+	return r
+}
+
+func (c *cluster) file(name string) string { return filepath.Join(c.keys, name) }
+
+// as are the flags of a user.
+func (c *cluster) as(name string) []string {
+	return []string{"--nats", c.url, "--tls-ca", c.file("ca.crt"), "--nkey", c.file(name + ".nkey")}
+}
+
+func (c *cluster) withToken() []string {
+	return []string{"--nats", c.url, "--token-file", c.file("worker/join.token")}
+}
+
+func TestEachRoleOfACluster(t *testing.T) {
+	t.Parallel()
+	c := startGuarded(t)
+	for name, user := range map[string][]string{"a key": c.as("worker"), "the token": c.withToken()} {
+		count := startCount(t, append(c.as("coordinator"), "10")...)
+		run := count.Await(counting)
+		listed := clitest.Run(t, nil, append([]string{"coordinator", "runs"}, c.as("watcher")...)...)
+		if listed.Code != 0 || !strings.Contains(listed.Stdout, run) {
+			t.Errorf("runs as a watcher: exit %d, %s%s", listed.Code, listed.Stdout, listed.Stderr)
+		}
+		watch := start(t, "coordinator", append([]string{"watch", run}, c.as("watcher")...)...)
+		watch.Await(`(watching)`)
+		worker := start(t, "worker", append(user, "--threads", "1")...)
+		count.ExpectTotal(known(10))
+		watch.ExpectTotal(known(10))
+		if worker.HasEnded() {
+			t.Errorf("the worker with %s has ended", name)
+		}
+		worker.Kill()
+	}
+	count := startCount(t, append(c.as("coordinator"), "12")...)
+	run := count.Await(counting)
+	cancel := clitest.Run(t, nil, append([]string{"coordinator", "cancel", run}, c.as("coordinator")...)...)
+	if cancel.Code != 0 {
+		t.Errorf("cancel as a coordinator: exit %d, %s", cancel.Code, cancel.Stderr)
+	}
+	count.ExpectExit(1)
+}
+
+// Each command that a role, a certificate or a token does not allow says so, and ends with exit code 5.
+func TestWrongCredentials(t *testing.T) {
+	t.Parallel()
+	c, other := startGuarded(t), startGuarded(t)
+	run := startCount(t, append(c.as("coordinator"), "9")...).Await(counting)
+	foreign := func(name string) []string { return append(c.as(name), "--tls-ca", other.file("ca.crt")) }
+	unknown := func(name string) []string { return append(c.as(name), "--nkey", other.file(name+".nkey")) }
+	for what, test := range map[string]struct {
+		command string
+		flags   []string
+		says    string
+	}{
+		"count as a worker":   {"coordinator count 8", c.as("worker"), "its role is worker, and this needs the role coordinator"},
+		"count as a watcher":  {"coordinator count 8", c.as("watcher"), "its role is watcher, and this needs the role coordinator"},
+		"count with a token":  {"coordinator count 8", c.withToken(), "its role is worker, and this needs the role coordinator"},
+		"runs as a worker":    {"coordinator runs", c.as("worker"), "this needs the role watcher"},
+		"watch as a worker":   {"coordinator watch", c.as("worker"), "this needs the role watcher"},
+		"watch with a token":  {"coordinator watch " + run, c.withToken(), "its role is worker, and this needs the role watcher"},
+		"cancel as a watcher": {"coordinator cancel " + run, c.as("watcher"), "this needs the role coordinator"},
+		"cancel as a worker":  {"coordinator cancel " + run, c.as("worker"), "its role is worker"},
+		"work as a watcher":   {"worker", c.as("watcher"), "its role is watcher, and this needs the role worker"},
+		"count without":       {"coordinator count 8", c.as("worker")[:4], "may also need --nkey, --token-file or --creds"},
+		"count, other server": {"coordinator count 8", foreign("coordinator"), "--tls-ca must name the authority"},
+		"work, other server":  {"worker", foreign("worker"), "--tls-ca must name the authority"},
+		"count, other key":    {"coordinator count 8", unknown("coordinator"), "does not know the key"},
+		"work, other key":     {"worker", unknown("worker"), "does not know the key"},
+		"work, other token":   {"worker", append(c.withToken(), "--token-file", other.file("worker/join.token"), "--tls-ca", c.file("ca.crt")), "does not know the token"},
+		"work without TLS":    {"worker", append(c.withToken(), "--nats", startServer(t).url), "the server has no TLS"},
+		"key for open server": {"worker", []string{"--nats", startServer(t).url, "--nkey", c.file("worker.nkey")}, "asks for no key"},
+		"watch without":       {"coordinator watch", c.as("watcher")[:4], "may also need --nkey"},
+	} {
+		words := append(strings.Fields(test.command), test.flags...)
+		r := clitest.Run(t, nil, words...)
+		if r.Code != 5 || !strings.Contains(r.Stderr, test.says) {
+			t.Errorf("%s: exit %d without %q:\n%s", what, r.Code, test.says, r.Stderr)
+		}
+	}
+}
+
+func TestARevokedWorkerLeaves(t *testing.T) {
+	t.Parallel()
+	c := startGuarded(t)
+	c.run("add", "worker", "lab", "--keys", c.keys)
+	c.server.Signal(syscall.SIGHUP)
+	c.server.Await(`(Reloaded server configuration)`)
+	added, joined := start(t, "worker", append(c.as("lab"), "--threads", "1")...), start(t, "worker", c.withToken()...)
+	added.Await(`(worker starts)`)
+	joined.Await(`(worker starts)`)
+	c.run("revoke", "lab", "--keys", c.keys)
+	c.server.Signal(syscall.SIGHUP)
+	added.ExpectExit(5)
+	if joined.HasEnded() || joined.Lines("connection lost") > 0 {
+		t.Errorf("the other worker was disconnected: %s", joined.Log())
+	}
+}
+
+// An embedded server that other machines reach admits only those with its token, which no line shows.
+func TestListenBeyondThisMachine(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	listen := func() (*clitest.Process, string) {
+		count := start(t, "coordinator", "count", "10", "--new", "--data", data, "--workers", "0", "--listen", "0.0.0.0:0")
+		return count, "tls://127.0.0.1:" + count.Await(`join with: worker --nats tls://[^ ]*:(\d+) --token-file`)
+	}
+	count, url := listen()
+	file := filepath.Join(data, "keys", "worker", "join.token")
+	token, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, _, _ := strings.Cut(string(token), "\n")
+	if stranger := clitest.Run(t, nil, "worker", "--nats", url); stranger.Code != 5 {
+		t.Errorf("a worker without the token: exit %d, %s", stranger.Code, stranger.Stderr)
+	}
+	watch := start(t, "coordinator", "watch", "--data", data)
+	watch.Await(`(watching)`)
+	worker := start(t, "worker", "--nats", url, "--token-file", file, "--threads", "1")
+	count.ExpectTotal(known(10))
+	watch.ExpectTotal(known(10))
+	for _, p := range []*clitest.Process{count, worker, watch} {
+		if strings.Contains(p.Log(), secret) {
+			t.Errorf("%s logs the token", p.Name)
+		}
+	}
+	// The token and the certificate are those of all runs.
+	again, url := listen()
+	start(t, "worker", "--nats", url, "--token-file", file, "--threads", "1")
+	again.ExpectTotal(known(10))
+}
+
+// A token given makes a server ask for it that only this machine reaches.
+func TestListenWithAToken(t *testing.T) {
+	t.Parallel()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("a-token-of-our-own-making\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	count := start(t, "coordinator", "count", "10", "--data", data, "--workers", "0", "--listen", "127.0.0.1:0", "--token-file", token)
+	line := count.Await(`join with: worker (--nats tls://[^"]*)`)
+	start(t, "worker", append(strings.Fields(line), "--threads", "1")...)
+	count.ExpectTotal(known(10))
+}
