@@ -133,6 +133,8 @@ func eventful(t *testing.T) []*clitest.Process {
 	release := brake(t, join(t, url), run)
 	first.Await(`(no workers connected)`)
 	stays := joined(first)
+	v := inspect(t, url)
+	v.eventually("it has counted something, of which its log tells", func() bool { return v.results() > 0 })
 	leaves := joined(first)
 	leaves.Signal(syscall.SIGTERM)
 	leaves.ExpectExit(0)

@@ -36,14 +36,20 @@ func TestKilledNodes(t *testing.T) {
 	c := startServers(t, 3)
 	coordinator := startCount(t, fmt.Sprint(side), "--depth", "4", "--replicas", "3", "--nats", c.url)
 	w := watchedRun{start(t, "coordinator", "watch", coordinator.Await(counting), "--json", "--nats", c.url)}
-	clients := map[string]*clitest.Process{
-		"the coordinator": coordinator, "worker 1": startWorker(t, c.url), "worker 2": startWorker(t, c.url),
+	workers := []*clitest.Process{startWorker(t, c.url), startWorker(t, c.url)}
+	signal := func(s syscall.Signal) {
+		for _, worker := range workers {
+			worker.Signal(s)
+		}
 	}
+	clients := map[string]*clitest.Process{"the coordinator": coordinator, "worker 1": workers[0], "worker 2": workers[1]}
 	var longest time.Duration
 	for range *killRounds {
 		for _, n := range c.nodes {
 			w.awaitMore(10)
+			signal(syscall.SIGSTOP) // so that the run does not end meanwhile
 			c.awaitReplicas(2)
+			signal(syscall.SIGCONT)
 			lost, before := c.ledBy(n), w.last()
 			reconnected := make(map[string]int)
 			for name, p := range clients {

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -22,14 +23,18 @@ const (
 const settleTimeout = 30 * time.Second
 
 // untilSettled makes a request, and repeats it while a cluster chooses a leader. A single server
-// has nothing to choose: its first answer is the last.
+// has nothing to choose: its first answer is the last. A cluster is not ready for long if a server died
+// before another one, which had just returned, had caught up: then what they kept has no majority.
 func (b *Bus) untilSettled(ctx context.Context, request func() error) error {
 	deadline, clustered := time.Now().Add(settleTimeout), false
 	for pause := retryInterval / 4; ; pause = min(2*pause, 2*retryInterval) {
 		clustered = clustered || b.isClustered() // which is not known while the connection is lost
 		err := request()
-		if err == nil || !clustered || !isUnsettled(err) || time.Now().After(deadline) {
+		if err == nil || !clustered || !isUnsettled(err) {
 			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the cluster was not ready for %v: start its servers that are away: %w", settleTimeout, err)
 		}
 		if b.limiter.Allow("settle") {
 			b.log.Warn().Err(err).Msg("the cluster is not ready, trying again")

@@ -105,9 +105,10 @@ func (w *Worker) quarantined(name string, k *knownRun) {
 		return
 	}
 	key := w.cfg.Identity.Key()
-	w.quarantine = fmt.Errorf("%w: the coordinator of run %s has proven a count of this worker wrong, and accepts nothing more from key %s: "+
-		"check the machine's memory and cooling; then coordinator keys lift %s admits it again", ErrQuarantined, name, key, key)
-	w.cfg.Log.Error().Str("run", name).Str("key", key).Msg("leaving: " + w.quarantine.Error())
+	reason := fmt.Sprintf("the coordinator of run %s has proven a count of this worker wrong, and accepts nothing more from key %s: "+
+		"check the machine's memory and cooling; then coordinator keys lift %s admits it again", name, key, key)
+	w.quarantine = fmt.Errorf("%w: %s", ErrQuarantined, reason)
+	w.cfg.Log.Error().Str("run", name).Str("key", key).Msg("leaving: this worker's key is quarantined: " + reason)
 	w.leave()
 }
 
