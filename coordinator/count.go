@@ -29,6 +29,7 @@ func (o *countFlags) register(cmd *cobra.Command) {
 		"one task for each way to place this many rows, 1 to N, instead of tasks of a good size")
 	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if the same count was interrupted")
 	o.place.register(flags)
+	o.spotCheck = "1%"
 	o.trustFlags.register(flags)
 	o.sessionFlags.register(flags)
 }

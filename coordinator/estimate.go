@@ -18,6 +18,7 @@ func estimateCommand() *cobra.Command {
 	var speed float64
 	var kernelName string
 	var asJSON bool
+	trust := trustFlags{spotCheck: "0%"}
 	cmd := &cobra.Command{
 		Use:   "estimate N",
 		Short: "Estimate how long a count takes, before starting it",
@@ -29,10 +30,14 @@ measure its size.
 With --workers and --threads, the estimate is for that number of workers with so many threads
 each, up to 1000000 threads, on cores like those of this machine. It says how many chunks of
 tasks the server carries a second, what the coordinator needs, how long threads wait, and
-what bounds the time: the search, or else something that more threads don't make faster.`,
+what bounds the time: the search, or else something that more threads don't make faster.
+
+With --redundancy and --spot-check, times and ledger are those of counting each task so
+often.`,
 		Example: `  coordinator estimate 20
   coordinator estimate 24 --workers 512
   coordinator estimate 27 --workers 6250 --threads 16
+  coordinator estimate 24 --workers 512 --redundancy 2
   coordinator estimate 18 --json`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,6 +56,10 @@ what bounds the time: the search, or else something that more threads don't make
 			}
 			if all := workers * each; all > estimate.MaxThreads {
 				return cli.Usagef("--workers %d --threads %d are %d threads, more than %d", workers, each, all, estimate.MaxThreads)
+			}
+			spotCheck, err := trust.share()
+			if err != nil {
+				return err
 			}
 			k, err := kernel.Choose(kernelName)
 			if err != nil {
@@ -72,6 +81,7 @@ what bounds the time: the search, or else something that more threads don't make
 				LedgerBytes: ledger.ExpectedSize(e.Tasks),
 				Fleet:       fleetReport(e.Fleet),
 			}
+			r.Copy(float64(trust.redundancy) + spotCheck)
 			return r.Write(cmd.OutOrStdout(), asJSON)
 		},
 	}
@@ -79,6 +89,7 @@ what bounds the time: the search, or else something that more threads don't make
 	flags.IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "number of workers, 1 to 1000000")
 	flags.IntVar(&each, "threads", 1, "threads of each worker")
 	flags.Float64Var(&speed, "speed", 0, "`nodes` that a thread searches a second, instead of measuring it")
+	trust.register(flags)
 	flags.Var(kernelFlag(&kernelName, kernel.Auto), "kernel", "kernel that they use; see worker kernels")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

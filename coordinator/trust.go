@@ -10,12 +10,12 @@ import (
 // trustFlags say how a run checks its counts.
 type trustFlags struct {
 	redundancy int
-	spotCheck  string
+	spotCheck  string // its default, before register
 }
 
 func (o *trustFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.redundancy, "redundancy", 1, "`keys` that must agree on each task, 1 to 5")
-	flags.StringVar(&o.spotCheck, "spot-check", "1%", "`share` of the tasks that another key counts again, 0% to 100%")
+	flags.StringVar(&o.spotCheck, "spot-check", o.spotCheck, "`share` of the tasks that another key counts again, 0% to 100%")
 }
 
 // share checks the flags and returns the share of the tasks to check, 0 to 1.

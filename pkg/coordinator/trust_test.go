@@ -215,3 +215,68 @@ func TestSpotChecksFindLiars(t *testing.T) {
 		})
 	}
 }
+
+// A quarantine outlasts the coordinator: its key is refused and named in beats, what only it had counted is
+// counted again, and the total is exact. A lifted key counts again.
+func TestQuarantineSurvivesDeath(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{board: 10, trust: ledger.Trust{Redundancy: 1, SpotCheck: 1}, fleet: fleetOf(3, 1, 1)}
+		died := false
+		playFleet(t, rng, s, func(int) {
+			if died || len(s.c.ledger.Quarantined()) == 0 {
+				return
+			}
+			died = true
+			s.stop()
+			l, err := ledger.Open(t.Context(), s.folder)
+			s.must(err)
+			s.begin(l)
+			s.greet()
+			s.c.updateBeat()
+			if named := s.c.beat.Load().Quarantined; !slices.Equal(named, []string{"liar0"}) {
+				t.Errorf("the beat names %v", named)
+			}
+			if s.c.trust.voters["liar0"] {
+				t.Error("a quarantined key counts as a connected voter")
+			}
+		})
+		if wrong := s.wrongTasks(); !died || len(wrong) > 0 {
+			t.Errorf("coordinator died: %v; wrong tasks %v", died, wrong)
+		}
+		done := make(chan error, 1)
+		s.must(s.c.lift(lift{"liar0", done}))
+		s.must(<-done)
+		s.must(s.c.lift(lift{"liar0", done}))
+		if err := <-done; err == nil || len(s.c.quarantinedKeys()) > 0 {
+			t.Errorf("lifted twice: %v; quarantined %v", err, s.c.quarantinedKeys())
+		}
+		s.stop()
+	})
+}
+
+// While fewer voters are connected than must agree, nothing is published in vain, and the run waits.
+// It goes on as soon as another one is there.
+func TestCopiesWaitForVoters(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{board: 10, trust: ledger.Trust{Redundancy: 3}, fleet: fleetOf(2, 0, 0)}
+		published := uint64(0)
+		playFleet(t, rng, s, func(step int) {
+			switch {
+			case step < 3000:
+			case step == 3000:
+				published = s.last
+				if s.c.collector.agreedLen > 0 {
+					t.Errorf("on %d tasks 3 voters agree, of 2", s.c.collector.agreedLen)
+				}
+			case step == 4000:
+				if s.last > published+10 {
+					t.Errorf("%d chunks were published while the run waited", s.last-published)
+				}
+				s.fleet = append(s.fleet, &player{name: "third", admitted: true})
+			}
+		})
+		s.stop()
+	})
+}

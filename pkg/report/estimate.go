@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"nqueens/pkg/humanize"
@@ -21,7 +22,23 @@ type Estimate struct {
 	Tasks       uint64    `json:"tasks"`
 	Depth       Depth     `json:"depth"`
 	LedgerBytes uint64    `json:"ledger_bytes"`
+	// Copies is how often each task is counted in the mean, if more than once: the times and the
+	// size of the ledger are for that.
+	Copies float64 `json:"copies,omitempty"`
 	Fleet
+}
+
+// Copy multiplies the times and the size of the ledger: each task is counted so often, at least
+// once.
+func (e *Estimate) Copy(copies float64) {
+	if copies <= 1 {
+		return
+	}
+	e.Copies = copies
+	for _, i := range []*Interval{&e.Seconds, &e.CoreSeconds} {
+		*i = Interval{i.Low * copies, i.Mid * copies, i.High * copies}
+	}
+	e.LedgerBytes = uint64(float64(e.LedgerBytes) * copies)
 }
 
 // Fleet is what a count is expected to ask of coordinator, server and ledger.
@@ -86,7 +103,7 @@ func (e *Estimate) Write(w io.Writer, asJSON bool) error {
 		threads = humanize.Plural(e.Threads, "thread")
 	}
 	s := e.Solutions
-	return writeTable(w, [][]string{
+	rows := [][]string{
 		estimated("time", e.Seconds, humanize.Seconds, threads+", "+e.Kernel),
 		estimated("core time", e.CoreSeconds, humanize.Seconds, "searches at "+humanize.Rate(e.Speed)),
 		estimated("solutions", Interval{s.Low, s.Mean, s.High}, humanize.Approx,
@@ -99,7 +116,11 @@ func (e *Estimate) Write(w io.Writer, asJSON bool) error {
 		{"cores", fmt.Sprintf("%.2f + %.2f", e.CoordinatorCores, e.ServerCores), "", "coordinator + server"},
 		{"waiting", humanize.Percent(e.Waiting, false), "", "time of threads without a task"},
 		{"bound by", e.Bound, "", bounds[e.Bound]},
-	}, false)
+	}
+	if e.Copies > 0 {
+		rows = slices.Insert(rows, 2, []string{"copies", fmt.Sprintf("%.4g", e.Copies), "", "counts of each task"})
+	}
+	return writeTable(w, rows, false)
 }
 
 // bounds explain what bounds a run.

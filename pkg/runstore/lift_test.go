@@ -1,0 +1,58 @@
+package runstore_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"nqueens/pkg/identity/identitytest"
+	"nqueens/pkg/ledger"
+)
+
+// A key's quarantine ends in every run of the store: in stopped ones, and through the process that
+// works on a run. Runs in which the key is not quarantined are not named.
+func TestLift(t *testing.T) {
+	folder := t.TempDir()
+	key := identitytest.Of("w").Key()
+	quarantine := func(l *ledger.Ledger) {
+		if _, err := l.Quarantine(ledger.Quarantined{Key: key, Reason: "wrong", At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, stopped := newRun(t, folder)
+	quarantine(stopped)
+	name := stopped.Header().Run
+	if err := stopped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, active := newRun(t, folder)
+	quarantine(active)
+	defer store.ServeLifts(t.Context(), active.Header().Run, func(_ context.Context, key string) error { return active.Lift(key) })()
+	_, other := newRun(t, folder)
+	defer store.ServeLifts(t.Context(), other.Header().Run, func(_ context.Context, key string) error { return other.Lift(key) })()
+
+	runs, err := store.Lift(t.Context(), key)
+	want := []string{name, active.Header().Run}
+	slices.Sort(runs)
+	slices.Sort(want)
+	if err != nil || !slices.Equal(runs, want) {
+		t.Errorf("lifted in %v, %v, want %v", runs, err, want)
+	}
+	if runs, err := store.Lift(t.Context(), key); err != nil || len(runs) > 0 {
+		t.Errorf("lifted again in %v, %v", runs, err)
+	}
+	if _, err := store.Lift(t.Context(), "no key"); err == nil {
+		t.Error("a text that is no key was lifted")
+	}
+}
+
+// A run whose process can't be asked is an error that names it.
+func TestLiftOfASilentProcess(t *testing.T) {
+	store, l := newRun(t, t.TempDir())
+	runs, err := store.Lift(t.Context(), identitytest.Of("w").Key())
+	if err == nil || len(runs) > 0 || errors.Is(err, context.Canceled) {
+		t.Errorf("lifted in %v, %v, although %s is locked", runs, err, l.Header().Run)
+	}
+}
