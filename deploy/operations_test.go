@@ -84,7 +84,7 @@ func (c *cluster) shell(text string, watch bool) {
 		text, _ := os.ReadFile(path) // fails only if the disk does
 		return text
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout) // some of them build the commands
 	defer cancel()
 	cmd := c.command(ctx, "bash", "-euo", "pipefail", "-c", text)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
