@@ -31,6 +31,9 @@ const waitTimeout = 3 * time.Minute
 // buildTimeout bounds the first build of the images, which compiles everything.
 const buildTimeout = 10 * time.Minute
 
+// runTimeout bounds a run, whose end depends on what else the machine does.
+const runTimeout = 10 * time.Minute
+
 // cluster is a Compose project of its own. The end of the test removes it with its images and
 // volumes.
 type cluster struct {
