@@ -184,7 +184,8 @@ func (s *sandbox) fill() {
 	createRun(s.t, data, completeRun, 14)
 	createRun(s.t, data, interruptedRun, 15)
 	export := "coordinator resume " + completeRun + "; coordinator ledger " + completeRun + " >subtotals.jsonl" +
-		"; coordinator backup " + completeRun + " n14.backup >backup.txt"
+		"; coordinator backup " + completeRun + " n14.backup >backup.txt" +
+		"; coordinator keys init keys; coordinator keys add worker lab-3 --keys keys"
 	if got := clitest.RunShell(s.t, s.folder, nil, export); got.Stdout != known(14)+"\n" || got.Code != 0 {
 		s.t.Fatalf("%s prints %s, exit %d\n%s", export, got.Stdout, got.Code, got.Stderr)
 	}

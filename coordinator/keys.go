@@ -18,13 +18,14 @@ func keysCommand(app *cli.App) *cobra.Command {
 		Short: "Make and revoke the keys of a cluster",
 		Long: `Make the keys of a cluster, and say who may do what on its NATS server. A worker may take
 tasks and report results, a watcher may see runs and their progress, a coordinator may do
-everything with the runs of the server.`,
-		Example: `  coordinator keys init keys
-  nats-server --config keys/server/auth.conf --jetstream --store_dir nats
-  coordinator count 16 --nats tls://127.0.0.1:4222 --nkey keys/coordinator.nkey --tls-ca keys/ca.crt
-  worker --nats tls://127.0.0.1:4222 --token-file keys/worker/join.token`,
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+everything with the runs of the server.
+
+The NATS server takes its configuration from keys/server/auth.conf. All commands that
+connect take --nkey keys/NAME.nkey and --tls-ca keys/ca.crt; workers may take
+--token-file keys/worker/join.token instead of both.`,
+		Example: `  coordinator keys init keys`,
+		Args:    cli.NoArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(keysInitCommand(app), keysAddCommand(app), keysRevokeCommand(app))
 	return cmd
@@ -43,8 +44,7 @@ The files: coordinator.nkey, watcher.nkey and worker.nkey for --nkey; worker/joi
 for --token-file, which also has the certificate; ca.crt for --tls-ca; users, the list of
 users; server, the folder that the NATS server needs, with auth.conf for its
 configuration; ca.key, which signs other certificates: keep it away from the cluster.`,
-		Example: `  coordinator keys init keys --host counter.example.org,192.0.2.7
-  nats-server --config keys/server/auth.conf --jetstream --store_dir nats`,
+		Example: `  coordinator keys init keys --host counter.example.org,192.0.2.7`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
 				return cli.Usagef("takes one argument, the folder for the keys")
@@ -101,7 +101,7 @@ func keysAddCommand(app *cli.App) *cobra.Command {
 		Short: "Add a user with a key of its own",
 		Long: `Add a user with a key of its own, in NAME.nkey, to a folder of keys. The role is
 coordinator, watcher or worker. The NATS server must read its configuration again.`,
-		Example:   `  coordinator keys add worker lab-3 --keys keys`,
+		Example:   `  coordinator keys add worker lab-4 --keys keys`,
 		ValidArgs: []string{string(bus.Coordinator), string(bus.Watcher), string(bus.Worker)},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {

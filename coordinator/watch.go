@@ -84,7 +84,7 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 		if v.run, server, err = o.findLocal(app, name); err != nil {
 			return err
 		}
-		hint = ": if it asks for credentials, name it with --nats, and give them"
+		hint = ": if it asks for a password, give it with --nats; if for a key, name that with --nkey"
 	}
 	last, err := v.follow(ctx, server)
 	switch {

@@ -1,0 +1,153 @@
+package keyring_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/identity"
+	"nqueens/pkg/keyring"
+	"nqueens/pkg/testkit"
+)
+
+func TestAddAndRevoke(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := keyring.Init(dir, keyring.Options{ServerDir: "/etc/nats/server"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keyring.Init(dir, keyring.Options{}); !errors.Is(err, keyring.ErrExists) {
+		t.Errorf("a second Init: error %v", err)
+	}
+	ring, err := keyring.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := func() string { return string(readFiles(t, dir)["server/auth.conf"]) }
+	before := config()
+	user, err := ring.Add(bus.Worker, "lab-3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := identity.Load(filepath.Join(dir, "lab-3.nkey"))
+	if err != nil || id.Key() != user.Key || id.Role != "worker" {
+		t.Errorf("the key's file has %+v, error %v", id, err)
+	}
+	if !strings.Contains(config(), user.Key) || !strings.Contains(config(), `"/etc/nats/server/server.crt"`) {
+		t.Errorf("the server's configuration after Add is\n%s", config())
+	}
+	for _, name := range []string{"", "a b", "../x", "lab-3", "worker", strings.Repeat("x", 65)} {
+		if _, err := ring.Add(bus.Worker, name); err == nil {
+			t.Errorf("a user %q is added", name)
+		}
+	}
+	if _, err := ring.Add("admin", "x"); err == nil {
+		t.Error("a user with an unknown role is added")
+	}
+	if _, err := ring.Revoke("nobody"); !errors.Is(err, keyring.ErrNoUser) {
+		t.Errorf("nobody is revoked: error %v", err)
+	}
+	if _, err := ring.Revoke(user.Key); err != nil {
+		t.Error(err)
+	}
+	// Also the hash of the token is the same: another one would disconnect all workers.
+	if config() != before {
+		t.Errorf("the server's configuration after Revoke is\n%s\nbefore\n%s", config(), before)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "lab-3.nkey")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the key's file is still there: %v", err)
+	}
+}
+
+// Workers are admitted by the list, which may change, or by the token; a proof is that of one key.
+func TestAdmits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, found := keyring.NewAdmitter(dir); found {
+		t.Error("an empty folder is one of keys")
+	}
+	ring, err := keyring.Init(dir, keyring.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	admitter, found := keyring.NewAdmitter(dir)
+	if !found {
+		t.Fatal("the folder is not one of keys")
+	}
+	token, err := identity.LoadToken(ring.TokenFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, other := newKey(t), newKey(t)
+	proof := identity.Admission([]byte(token.Secret), stranger)
+	for _, test := range []struct {
+		key   string
+		proof []byte
+		want  bool
+	}{{stranger, nil, false}, {stranger, proof, true}, {other, proof, false}, {stranger, proof[:31], false}, {"", nil, false}} {
+		if got := admitter.Admits(test.key, test.proof); got != test.want {
+			t.Errorf("key %s with proof %x is admitted: %v", test.key, test.proof, got)
+		}
+	}
+	added, err := ring.Add(bus.Worker, "lab-3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, "a worker that was added is admitted", func() bool { return admitter.Admits(added.Key, nil) })
+	watcher, err := ring.Add(bus.Watcher, "eve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ring.Revoke("lab-3"); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, "a revoked worker is not admitted", func() bool { return !admitter.Admits(added.Key, nil) })
+	if admitter.Admits(watcher.Key, nil) {
+		t.Error("a watcher is admitted as a worker")
+	}
+}
+
+// Processes that start at once have the same keys.
+func TestOpenOrInitAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "runs", "keys")
+	configs := make([]string, 8)
+	var group sync.WaitGroup
+	for i := range configs {
+		group.Go(func() {
+			ring, err := keyring.OpenOrInit(dir)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			users, err := ring.Users()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			configs[i] = users[0].Key
+		})
+	}
+	group.Wait()
+	for _, c := range configs[1:] {
+		if c != configs[0] {
+			t.Errorf("one has the key %s, another %s", c, configs[0])
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), ".keys-*")); err != nil || len(left) > 0 {
+		t.Errorf("%q are left, error %v", left, err)
+	}
+}
+
+func newKey(t *testing.T) string {
+	t.Helper()
+	id, err := identity.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id.Key()
+}
