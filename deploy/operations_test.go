@@ -33,6 +33,7 @@ func TestOperations(t *testing.T) {
 			c.expectTotal()
 			run = c.runName()
 		}
+		c.rememberVolumes()
 		c.shell(strings.ReplaceAll(adapt.Replace(b.text), "RUN", run), b.watch)
 	}
 	if run == "" || len(blocks) < 10 {
