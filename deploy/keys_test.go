@@ -13,11 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"nqueens/pkg/identity"
+	"nqueens/pkg/queens"
 )
 
 // file returns the content of a file of a container, running or not.
@@ -74,7 +74,8 @@ func (c *cluster) connect(options ...nats.Option) (*nats.Conn, error) {
 // may do its part only, that keys survive what containers do not, and that a revoked key is out.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, workloadLasting(t, 2*time.Minute))
+	// Some minutes of one core: more than the restarts take.
+	c := newCluster(t, workload{n: 18, symmetry: queens.Full})
 	c.up(2)
 	c.expectProgress("up with new keys")
 	c.expectNoStrangers()
