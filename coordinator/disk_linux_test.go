@@ -25,7 +25,7 @@ func TestRunResumesAfterAFullDisk(t *testing.T) {
 		size     string
 	}{
 		{"ledger", false, "16m"},
-		{"ledger and store", true, "400m"}, // of which the server reserves 256 MiB for results
+		{"ledger and store", true, "400m"}, // of which the server reserves 256 MiB for results and 32 MiB for tasks
 	}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

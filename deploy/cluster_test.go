@@ -109,7 +109,7 @@ func (c *cluster) expectRunning(after string) {
 func (c *cluster) expectTotal() {
 	c.t.Helper()
 	coordinator := c.containers("coordinator")[0]
-	if code := c.docker(waitTimeout, "wait", coordinator); code != "0" {
+	if code := c.docker(runTimeout, "wait", coordinator); code != "0" {
 		c.t.Fatalf("the coordinator exited with code %s", code)
 	}
 	log := strings.TrimSpace(c.compose("logs", "--no-log-prefix", "--no-color", "coordinator"))

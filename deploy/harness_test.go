@@ -31,6 +31,9 @@ const waitTimeout = 3 * time.Minute
 // buildTimeout bounds the first build of the images, which compiles everything.
 const buildTimeout = 10 * time.Minute
 
+// runTimeout bounds a run, whose end depends on what else the machine does.
+const runTimeout = 10 * time.Minute
+
 // cluster is a Compose project of its own. The end of the test removes it with its images and
 // volumes.
 type cluster struct {
@@ -42,6 +45,7 @@ type cluster struct {
 	total     string            // the published total
 	variables map[string]string // of docker-compose.yml
 	keys      map[string][]byte // files of the cluster's keys that were read
+	unnamed   map[string]bool   // volumes that Compose forgets when it removes their containers
 }
 
 // newCluster builds the images of a cluster that will count the workload with half a core per
@@ -57,6 +61,7 @@ func newCluster(t *testing.T, w workload) *cluster {
 		server:  testkit.Address(t),
 		total:   total.String(),
 		keys:    make(map[string][]byte),
+		unnamed: make(map[string]bool),
 	}
 	c.variables = map[string]string{
 		"COMPOSE_PROJECT_NAME": c.project,
@@ -71,6 +76,9 @@ func newCluster(t *testing.T, w workload) *cluster {
 			t.Logf("%s\n%s", c.composeOutput("ps", "--all"), c.composeOutput("logs", "--timestamps"))
 		}
 		c.compose("down", "--volumes", "--rmi", "local", "--timeout", "20")
+		for volume := range c.unnamed {
+			c.docker(waitTimeout, "volume", "rm", "--force", volume)
+		}
 		ours := "label=com.docker.compose.project=" + c.project
 		c.docker(waitTimeout, "image", "prune", "--force", "--filter", ours) // images replaced by newer ones
 		for _, kind := range []string{"container", "network", "volume", "image"} {
@@ -103,7 +111,23 @@ func (c *cluster) command(ctx context.Context, name string, args ...string) *exe
 // compose runs docker compose and returns its stdout. It fails the test on an error.
 func (c *cluster) compose(args ...string) string {
 	c.t.Helper()
+	if slices.Contains([]string{"down", "scale"}, args[0]) {
+		c.rememberVolumes()
+	}
 	return c.docker(waitTimeout, append([]string{"compose", "--progress", "plain"}, args...)...)
+}
+
+// rememberVolumes notes the anonymous volumes of the workers.
+func (c *cluster) rememberVolumes() {
+	c.t.Helper()
+	for _, id := range strings.Fields(c.docker(waitTimeout, "ps", "--all", "--quiet",
+		"--filter", "label=com.docker.compose.project="+c.project, "--filter", "label=com.docker.compose.service=worker")) {
+		for _, m := range c.inspect(id).Mounts {
+			if !strings.HasPrefix(m.Name, c.project) {
+				c.unnamed[m.Name] = true
+			}
+		}
+	}
 }
 
 // docker runs docker in the cluster's directory with its variables, and returns its stdout

@@ -74,6 +74,7 @@ func (c *cluster) connect(options ...nats.Option) (*nats.Conn, error) {
 // may do its part only, that keys survive what containers do not, and that a revoked key is out.
 func TestKeys(t *testing.T) {
 	t.Parallel()
+	// Some minutes of one core: more than the restarts take.
 	c := newCluster(t, workload{n: 18, symmetry: queens.Full})
 	c.up(2)
 	c.expectProgress("up with new keys")

@@ -33,6 +33,7 @@ func TestOperations(t *testing.T) {
 			c.expectTotal()
 			run = c.runName()
 		}
+		c.rememberVolumes()
 		c.shell(strings.ReplaceAll(adapt.Replace(b.text), "RUN", run), b.watch)
 	}
 	if run == "" || len(blocks) < 10 {
@@ -84,7 +85,7 @@ func (c *cluster) shell(text string, watch bool) {
 		text, _ := os.ReadFile(path) // fails only if the disk does
 		return text
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout) // some of them build the commands
 	defer cancel()
 	cmd := c.command(ctx, "bash", "-euo", "pipefail", "-c", text)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -212,7 +212,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		t.Errorf("error %v with a later deadline of the caller, whose context has error %v", err, ctx.Err())
 	}
-	says(t, "Ensure", err, tasks, "no answer within 5s", "permit")
+	says(t, "Ensure", err, results, "no answer within 5s", "permit")
 }
 
 // guardedServer starts a server that accepts the user queen with the password s3cret.
