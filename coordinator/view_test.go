@@ -218,7 +218,12 @@ func searching(t *testing.T, b *bus.Bus) (by func(worker string) bool) {
 // which returns the chunk to the queue. Before the first result the chunk has one task.
 func brake(t *testing.T, b *bus.Bus, name string) (release func()) {
 	t.Helper()
-	lease := takeChunk(t, b, name).Lease
+	return hold(t, takeChunk(t, b, name).Lease)
+}
+
+// hold extends a lease until release, which returns its chunk to the queue.
+func hold(t *testing.T, lease run.Lease) (release func()) {
+	t.Helper()
 	held, stop := context.WithCancel(t.Context())
 	var holding sync.WaitGroup
 	holding.Go(func() {

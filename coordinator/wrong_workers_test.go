@@ -188,17 +188,14 @@ func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
 	s := startScene(t, "17", "--depth", "1") // a victim searches for seconds
 	b := join(t, s.server.url)
 	loan := takeChunk(t, b, s.run)
-	task := loan.Chunk.Task(0)
+	release, task := hold(t, loan.Lease), loan.Chunk.Task(0)
 	honest := startWorker(t, s.server.url, "--kernel", "auto")
 	s.view.eventually("all other tasks are done", func() bool { return s.done() == tasks-1 })
 	honest.Signal(syscall.SIGTERM)
 	honest.ExpectExit(0)
 
 	searches := searching(t, b)
-	// A worker announces a chunk that was delivered before.
-	if err := loan.Lease.Release(); err != nil {
-		t.Fatal(err)
-	}
+	release() // a worker announces a chunk that was delivered before
 	var victims []string
 	for range deadly {
 		victim := startWorker(t, s.server.url)
