@@ -151,5 +151,8 @@ func eventful(t *testing.T) []*clitest.Process {
 	second.ExpectTotal("14200")
 	stays.Signal(syscall.SIGTERM)
 	stays.ExpectExit(0)
-	return []*clitest.Process{early, short, first, stays, leaves, dies, second}
+
+	guarded := start(t, "coordinator", "count", "6", "--data", data, "--workers", "1", "--listen", "0.0.0.0:0", "--log-format", "json")
+	guarded.ExpectTotal("4")
+	return []*clitest.Process{early, short, first, stays, leaves, dies, second, guarded}
 }

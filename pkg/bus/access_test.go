@@ -211,7 +211,7 @@ func TestAWrongRoleIsToldSo(t *testing.T) {
 	only := map[bus.Role]map[string]func(context.Context, *bus.Bus) error{
 		bus.Worker: {
 			"read records": func(ctx context.Context, b *bus.Bus) error { _, err := b.Registry().Records(ctx); return err },
-			"watch":        func(ctx context.Context, b *bus.Bus) error { return watchUntilTold(ctx, b) },
+			"watch":        watchUntilTold,
 		},
 		bus.Watcher: {
 			"take tasks":      func(ctx context.Context, b *bus.Bus) error { _, err := b.Queue().Take(ctx, "n8-a", 1); return err },

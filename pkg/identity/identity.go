@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/nats-io/nkeys"
 )
@@ -121,7 +122,7 @@ func (id *Identity) Create(path string) error {
 		return fmt.Errorf("a new key: %w", err)
 	}
 	defer func() { _ = os.Remove(file.Name()) }()
-	text := append(seed, '\n')
+	text := slices.Concat(seed, []byte("\n"))
 	if id.Role != "" {
 		text = append(text, "# role: "+id.Role+"\n"...)
 	}
