@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -163,7 +162,7 @@ func keysFlag(cmd *cobra.Command, dir *string) {
 func openRing(dir string) (*keyring.Ring, error) {
 	ring, err := keyring.Open(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w; coordinator keys init DIR makes keys, --keys names their folder", err)
+		return nil, cli.Usagef("--keys: %w; coordinator keys init DIR makes keys", err)
 	}
 	return ring, nil
 }

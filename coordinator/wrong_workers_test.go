@@ -60,7 +60,7 @@ func TestWrongCountsAreNoTotal(t *testing.T) {
 	}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			coordinator, url := startCluster(t, append([]string{"8", "--depth", "2", "--spot-check", "0"}, c.flags...)...)
+			coordinator, url := startCluster(t, append([]string{"8", "--depth", "2", "--spot-check", "0%"}, c.flags...)...)
 			b, run := join(t, url), coordinator.Await(counting)
 			ctx, stop := context.WithCancel(t.Context())
 			var working sync.WaitGroup

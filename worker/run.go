@@ -145,10 +145,13 @@ func (o *runOptions) loadIdentity() (*identity.Identity, error) {
 		path = filepath.Join(folder, "worker.key")
 	}
 	id, err := identity.LoadOrCreate(path)
-	if err != nil && o.identity == "" {
-		err = fmt.Errorf("%w: name another file with --identity", err)
+	switch {
+	case err == nil:
+		return id, nil
+	case o.identity != "":
+		return nil, cli.Usagef("--identity: %w", err)
 	}
-	return id, err
+	return nil, fmt.Errorf("%w: name another file with --identity", err)
 }
 
 // searchOptions are the flags of every command that counts.
