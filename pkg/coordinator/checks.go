@@ -234,7 +234,7 @@ func (c *Coordinator) endChecks() error {
 	if tasks := c.window.dropChecks(); tasks > 0 {
 		c.cfg.Log.Info().Int("tasks", tasks).Msg("some spot checks are left out: no other voter counted the tasks, and the coordinator has spent its share of time")
 	}
-	return nil
+	return c.collector.checkKnownTotal()
 }
 
 // checkChunks returns the number of chunks in flight.
