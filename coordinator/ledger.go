@@ -19,8 +19,8 @@ func ledgerCommand(app *cli.App) *cobra.Command {
 		Use:   "ledger RUN",
 		Short: "Print every counted task of a run, with what is needed to recount it",
 		Long: `Print the ledger of a run, a line for each counted task: its prefixes, its board, its
-count, and which worker counted it. docs/ledger.md describes the lines. worker task
-recounts them, and so can any other program.`,
+count, which worker counted it, and what the worker signed. docs/ledger.md describes the
+lines. worker task recounts them, and so can any other program.`,
 		Example: `  coordinator ledger n14-20261120-153012-ab12 > subtotals.jsonl
   coordinator ledger n14-20261120-153012-ab12 --format csv
   coordinator ledger n14-20261120-153012-ab12 --task 17 | worker task`,

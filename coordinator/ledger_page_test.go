@@ -32,7 +32,8 @@ func TestLedgerExample(t *testing.T) {
 	}
 }
 
-// The command prints the example, except for names and times: in JSON, and for one task in CSV.
+// The command prints the example, except for names, times and what is signed: in JSON, and for one
+// task in CSV.
 func TestLedgerExampleIsTheCommands(t *testing.T) {
 	data, run := countHere(t, "5", "--kernel", "generic")
 	want, got := jsonLines(t, block(t, "json")), jsonLines(t, coordinator(t, "ledger", run, "--data", data))
@@ -40,7 +41,11 @@ func TestLedgerExampleIsTheCommands(t *testing.T) {
 		t.Fatalf("%d lines, the example has %d", len(got), len(want))
 	}
 	for i := range got {
+		if got[i].Key == "" || got[i].Report == 0 || got[i].Signature == "" || got[i].Statement == "" {
+			t.Errorf("line %d is not signed: %+v", i, got[i])
+		}
 		got[i].Run, got[i].Worker, got[i].Seconds = want[i].Run, want[i].Worker, want[i].Seconds
+		got[i].Key, got[i].Report, got[i].Signature, got[i].Statement = want[i].Key, want[i].Report, want[i].Signature, want[i].Statement
 		if !reflect.DeepEqual(got[i], want[i]) {
 			t.Errorf("line %d is\n%+v\nand in the example\n%+v", i, got[i], want[i])
 		}
@@ -51,7 +56,7 @@ func TestLedgerExampleIsTheCommands(t *testing.T) {
 	}
 	last := printed[len(printed)-1]
 	for i, heading := range shown[0] {
-		if changes := slices.Contains([]string{"run", "worker", "seconds"}, heading); !changes && last[i] != shown[1][i] {
+		if changes := slices.Contains([]string{"run", "worker", "seconds", "key", "report", "signature", "statement"}, heading); !changes && last[i] != shown[1][i] {
 			t.Errorf("%s is %q, in the example %q", heading, last[i], shown[1][i])
 		}
 	}
@@ -115,6 +120,10 @@ type exported struct {
 	Kernel   string
 	Attempt  int
 	Seconds  float64
+
+	Key                  string
+	Report               uint64
+	Signature, Statement string
 }
 
 // recount checks every line and the order of the ids, and returns the total.
@@ -232,11 +241,11 @@ func countHere(t *testing.T, args ...string) (data, run string) {
 	t.Helper()
 	data = t.TempDir()
 	coordinator(t, append([]string{"count", "--data", data, "--workers", "1"}, args...)...)
-	runs, err := os.ReadDir(data)
-	if err != nil || len(runs) != 1 {
-		t.Fatalf("%d runs, error %v", len(runs), err)
+	ledgers, err := filepath.Glob(filepath.Join(data, "*", "ledger.db"))
+	if err != nil || len(ledgers) != 1 {
+		t.Fatalf("%d runs, error %v", len(ledgers), err)
 	}
-	return data, runs[0].Name()
+	return data, filepath.Base(filepath.Dir(ledgers[0]))
 }
 
 // coordinator runs the command to its end and returns what it printed.

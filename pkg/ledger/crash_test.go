@@ -24,7 +24,7 @@ const (
 )
 
 // children are the programs that this binary can be.
-var children = map[string]func(folder string) error{"accept": acceptForever}
+var children = map[string]func(folder string) error{"accept": acceptForever, "quarantine": quarantineForever}
 
 // TestMain lets tests run this binary as another process, which they can kill or give
 // its own mounts.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"nqueens/pkg/ledger"
@@ -38,8 +39,9 @@ func newDamageSample(t testing.TB) *damageSample {
 			batch = append(batch, result(uint64(task)*3, rng.Uint64(), 1+rng.Uint32N(5)))
 		}
 		wrong, other := batch[0], batch[0]
-		wrong.Worker, wrong.Count = "wrong", 5
-		other.Worker, other.Count = "other", 5
+		wrong.Worker, wrong.Count, wrong.Key, wrong.Admitted = "wrong", 5, "key of wrong", true
+		other.Worker, other.Count, other.Key, other.Admitted = "other", 5, "key of other", true
+		sealed(strings.Repeat("statement", 50+200*i), batch[1:40]...)
 		batch = append(batch, wrong)
 		if i%2 == 0 {
 			batch = append(batch, other) // replaces the accepted one

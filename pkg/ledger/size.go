@@ -4,8 +4,8 @@ import "math/bits"
 
 const (
 	// baseSize and taskSize are what the pages of a ledger take, in bytes: those
-	// without a task, and more for each task.
-	baseSize, taskSize = 59_000, 70
+	// without a task, and more for each task, signed in a chunk of 32 or more.
+	baseSize, taskSize = 59_000, 105
 	// minSize is the size of a new file, in bytes. Files double up to allocSize; from
 	// there on they grow by allocSize.
 	minSize = 1 << 16

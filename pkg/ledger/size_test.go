@@ -76,26 +76,6 @@ func TestSizeOnDisk(t *testing.T) {
 	}
 }
 
-// ExpectedSize is right to a quarter for any number of tasks whose results come a few at
-// a time.
-func TestExpectedSize(t *testing.T) {
-	for _, tasks := range testkit.Sample(t, rounds(4, 10), []int{0, 1, 50, 100, 300, 1000, 3000, 10_000, 30_000, 100_000}) {
-		rng := rand.New(rand.NewPCG(1, 2))
-		folder := t.TempDir()
-		l := create(t, folder, uint64(tasks))
-		acceptMany(t, l, rng, shuffledInWindow(rng, tasks, 20), 4+tasks/1000)
-		closed(t, l)
-		info, err := os.Stat(filepath.Join(folder, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		expected := ledger.ExpectedSize(uint64(tasks))
-		if ratio := float64(info.Size()) / float64(expected); ratio < 0.75 || ratio > 1.25 {
-			t.Errorf("%d tasks take %d bytes, want about %d", tasks, info.Size(), expected)
-		}
-	}
-}
-
 // A task takes a byte and a bit of memory, accepted or not.
 func TestSizeInMemory(t *testing.T) {
 	const tasks = 10_000_000

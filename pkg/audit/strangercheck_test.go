@@ -1,0 +1,119 @@
+package audit_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/audit"
+	"nqueens/pkg/identity"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// stranger returns the program of docs/ledger.md, as far as it is in stranger_test.go.
+func stranger(t *testing.T) string {
+	t.Helper()
+	source, err := os.ReadFile("stranger_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, ok := strings.Cut(string(source), "\n)\n\n")
+	if !ok {
+		t.Fatal("no program after the imports")
+	}
+	return program
+}
+
+// The program of docs/ledger.md is the tested one, and accepts the example of the page.
+func TestTheProgramOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/ledger.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), stranger(t)) {
+		t.Error("docs/ledger.md does not have the program of stranger_test.go")
+	}
+	_, example, _ := strings.Cut(string(page), "\n```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	if signed, own, err := check(strings.NewReader(example)); signed != 7 || own != 0 || err != nil {
+		t.Errorf("of the example, %d lines are signed, %d the coordinator's (%v)", signed, own, err)
+	}
+}
+
+// A program that knows only the page finds every forged line of an export: each field that is
+// signed, the statement and the signature.
+func TestAStrangerChecksAnExport(t *testing.T) {
+	export := exportOfSeven(t)
+	if signed, own, err := check(strings.NewReader(export)); signed == 0 || own != 1 || err != nil {
+		t.Fatalf("%d lines are signed, %d the coordinator's (%v)", signed, own, err)
+	}
+	for _, change := range [][2]string{
+		{`"count":"`, `"count":"1`}, {`"worker":"w"`, `"worker":"v"`}, {`"kernel":"k"`, `"kernel":"j"`}, {`"run":"r"`, `"run":"q"`},
+		{`"task":0`, `"task":9`}, {`"hash":"`, `"hash":"0`}, {`"report":1`, `"report":2`}, {`"report":1`, `"raport":1`}, {`"key":"U`, `"key":"V`},
+		{`"signature":"`, `"signature":"AAAA`}, {`"statement":"`, `"statement":"AAAA`}, {`"statement":"`, `"stetement":"`},
+	} {
+		forged := strings.Replace(export, change[0], change[1], 1)
+		if _, _, err := check(strings.NewReader(forged)); err == nil || forged == export {
+			t.Errorf("%s instead of %s is accepted", change[1], change[0])
+		}
+	}
+}
+
+// exportOfSeven returns the export of a run of n = 7 that one worker has signed in chunks of two,
+// but for the last task, which the coordinator counted.
+func exportOfSeven(t *testing.T) string {
+	t.Helper()
+	classes, err := symmetry.Classes(7, queens.Mirror)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), 7, queens.Mirror, classes, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := identity.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	chunk := queens.ChunkResult{Run: "r", Manifest: m.Hash, Chunk: 1, Worker: "w", Counted: time.Unix(1, 2)}
+	for task := range split.Tasks(&m) {
+		chunk.Counts = append(chunk.Counts, queens.TaskCount{Hash: task.Hash(), Count: task.ID + 10, Kernel: "k"})
+		own := task.ID == m.Tasks-1
+		if len(chunk.Counts) < 2 && task.ID+2 != m.Tasks && !own {
+			continue
+		}
+		if own {
+			chunk.Worker = queens.Referee
+		} else {
+			chunk.Sealed = &queens.Sealed{Key: id.Key(), Statement: chunk.Statement()}
+			if chunk.Sealed.Signature, err = id.Sign(chunk.Sealed.Statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var batch []queens.Result
+		for i := range chunk.Counts {
+			batch = append(batch, chunk.Result(i, 1))
+		}
+		if _, err := l.Accept(batch, nil, run.StreamPosition{Sequence: task.ID}); err != nil {
+			t.Fatal(err)
+		}
+		chunk.First, chunk.Counts, chunk.Sealed = task.ID+1, nil, nil
+	}
+	var out bytes.Buffer
+	if err := audit.Export(t.Context(), l, &out, audit.JSONLines); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}

@@ -1,0 +1,378 @@
+package ledger_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
+)
+
+// signedBy returns a result by a key, of an admitted worker with its name.
+func signedBy(key string, task, count uint64) queens.Result {
+	r := result(task, count, 1)
+	r.Worker, r.Key, r.Admitted = "worker of "+key, key, true
+	return r
+}
+
+// sealed makes the results one signed chunk result of their key.
+func sealed(statement string, results ...queens.Result) []queens.Result {
+	s := &queens.Sealed{Key: results[0].Key, Statement: []byte(statement), Signature: []byte(strings.Repeat("s", 64))}
+	for i := range results {
+		results[i].Sealed = s
+	}
+	return results
+}
+
+// reopened closes a ledger and opens it again.
+func reopened(t *testing.T, l *ledger.Ledger, folder string) *ledger.Ledger {
+	t.Helper()
+	closed(t, l)
+	return open(t, openWriter, folder)
+}
+
+// A signed chunk result is stored once, as it came, if anything of it is stored; the results of it
+// name it. The ledger counts those of each key.
+func TestReports(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 100)
+	first := sealed("first", signedBy("a", 1, 10), signedBy("a", 2, 20), signedBy("a", 3, 30))
+	again := sealed("again", signedBy("a", 1, 10), signedBy("a", 2, 20))
+	other := sealed("other", signedBy("b", 3, 30), signedBy("b", 4, 40))
+	accept(t, l, position(1), slices.Concat(first, again, other)...)
+	accept(t, l, position(2), sealed("vote", signedBy("c", 3, 31))...)
+	for range 2 {
+		if l.Reports() != 3 || l.Chunks("a") != 1 || l.Chunks("b") != 1 || l.Chunks("c") != 1 || l.Chunks("d") != 0 {
+			t.Errorf("it has %d reports; of a %d, of b %d, of c %d", l.Reports(), l.Chunks("a"), l.Chunks("b"), l.Chunks("c"))
+		}
+		for number, want := range map[uint64]*queens.Sealed{1: first[0].Sealed, 2: other[0].Sealed} {
+			if got, err := l.Report(number); err != nil || got.Key != want.Key || string(got.Statement) != string(want.Statement) || string(got.Signature) != string(want.Signature) {
+				t.Errorf("report %d is %v (%v), want %v", number, got, err, want)
+			}
+		}
+		var damaged *ledger.DamagedError
+		for _, number := range []uint64{0, 4} {
+			if _, err := l.Report(number); !errors.As(err, &damaged) {
+				t.Errorf("report %d: the error is %v", number, err)
+			}
+		}
+		for task, want := range map[uint64]uint64{1: 1, 2: 1, 3: 1, 4: 2} {
+			if r, _, err := l.Result(task); err != nil || r.Report != want || r.Sealed != nil || !r.Admitted || r.Key == "" {
+				t.Errorf("the result of task %d is %+v (%v), want report %d", task, r, err, want)
+			}
+		}
+		d, _ := l.Dispute(3)
+		var of []uint64
+		for _, v := range d.Votes {
+			of = append(of, v.Report)
+		}
+		if !slices.Equal(of, []uint64{1, 2, 3}) {
+			t.Errorf("the votes have reports %d", of)
+		}
+		l = reopened(t, l, folder)
+	}
+	forged := signedBy("b", 9, 1)
+	forged.Sealed = first[0].Sealed
+	if _, err := l.Accept([]queens.Result{forged}, nil, position(3)); err == nil || !strings.Contains(err.Error(), `by key "b" that key "a" signed`) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// Results that agree with the accepted one confirm it, one for each voter and at most five, until
+// another count makes votes of them.
+func TestConfirmations(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 10)
+	own := signedBy("", 2, 7)
+	own.Worker, own.Admitted = queens.Referee, false
+	foreign := signedBy("f", 1, 7)
+	foreign.Admitted = false
+	stranger := signedBy("g", 1, 7)
+	stranger.Admitted = false
+	var batch []queens.Result
+	for _, key := range []string{"a", "a", "b", "c", "b"} {
+		batch = append(batch, signedBy(key, 1, 7))
+	}
+	batch = append(batch, foreign, stranger, signedBy("d", 1, 7), signedBy("e", 1, 7), signedBy("h", 1, 7), signedBy("a", 2, 7), own)
+	want := []ledger.Verdict{
+		ledger.Accepted, ledger.Duplicate, ledger.Confirmed, ledger.Confirmed, ledger.Duplicate, ledger.Confirmed, ledger.Duplicate,
+		ledger.Confirmed, ledger.Confirmed, ledger.Duplicate, ledger.Accepted, ledger.Confirmed,
+	}
+	if got := accept(t, l, position(1), batch...); !slices.Equal(got, want) {
+		t.Errorf("the verdicts are %v, want %v", got, want)
+	}
+	keys := func(task uint64) (all string) {
+		supporters, err := l.Supporters(task)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, s := range supporters {
+			all += s.Key
+		}
+		return all
+	}
+	for range 2 {
+		if n := l.Confirmations(1); n != 6 || keys(1) != "abcfde" || l.IsRefereed(1) {
+			t.Errorf("task 1 has %d voters, %s", n, keys(1))
+		}
+		if n := l.Confirmations(2); n != 2 || !l.IsRefereed(2) || l.Confirmations(3) != 0 || l.Confirmations(math.MaxUint64) != 0 {
+			t.Errorf("task 2 has %d voters", n)
+		}
+		if c := l.Confirmation(); c.Tasks != 2 || c.Checked != 2 || c.Redundancy != 0 || c.Disagreements != 0 {
+			t.Errorf("the confirmation is %+v", c)
+		}
+		l = reopened(t, l, folder)
+	}
+	accept(t, l, position(2), signedBy("x", 1, 8))
+	accept(t, l, position(3), signedBy("h", 1, 7))
+	for range 2 {
+		if d, _ := l.Dispute(1); len(d.Votes) != 8 || !d.Settled || l.Confirmations(1) != 7 || keys(1) != "abcfdeh" {
+			t.Errorf("with another count, task 1 has %d voters, %s; the dispute is %v", l.Confirmations(1), keys(1), d)
+		}
+		l = reopened(t, l, folder)
+	}
+	own.Task, own.Count = 1, 8
+	accept(t, l, position(4), own)
+	for range 2 {
+		if n := l.Confirmations(1); n != 2 || keys(1) != "x" || !l.IsRefereed(1) {
+			t.Errorf("overruled, task 1 has %d voters, %s", n, keys(1))
+		}
+		if c := l.Confirmation(); c.Disagreements != 1 {
+			t.Errorf("the confirmation is %+v", c)
+		}
+		l = reopened(t, l, folder)
+	}
+}
+
+// The redundancy is that of the worst task, apart from those that the coordinator counted.
+func TestConfirmationOfAll(t *testing.T) {
+	l := create(t, t.TempDir(), 3)
+	own := signedBy("", 2, 7)
+	own.Worker, own.Admitted = queens.Referee, false
+	for i, c := range []struct {
+		r       queens.Result
+		level   int
+		checked uint64
+	}{{signedBy("a", 0, 1), 0, 0}, {signedBy("a", 1, 1), 0, 0}, {own, 1, 1}, {signedBy("b", 0, 1), 1, 2}, {signedBy("b", 1, 1), 2, 3}, {signedBy("c", 1, 1), 2, 3}, {signedBy("c", 0, 1), 3, 3}} {
+		accept(t, l, position(uint64(i)), c.r)
+		if got := l.Confirmation(); got.Redundancy != c.level || got.Checked != c.checked {
+			t.Errorf("after %d results the confirmation is %+v", i+1, got)
+		}
+	}
+}
+
+// How a run checks its counts survives, and a new ledger has nothing.
+func TestTrust(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 3)
+	if trust, ok := l.Trust(); ok {
+		t.Errorf("new, it has %v", trust)
+	}
+	want := ledger.Trust{Redundancy: 2, SpotCheck: 0.01, Seed: [32]byte{1, 31: 2}}
+	if err := l.SetTrust(want); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if trust, ok := l.Trust(); !ok || trust != want {
+			t.Errorf("it has %v, %v", trust, ok)
+		}
+		l = reopened(t, l, folder)
+	}
+}
+
+// A quarantine voids what only the key supports, and its votes; others take its place. Nothing of
+// the key is accepted until the quarantine is lifted, and what was voided stays void.
+func TestQuarantine(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 100)
+	accept(t, l, position(1),
+		signedBy("liar", 1, 10),                                             // alone
+		signedBy("liar", 2, 20), signedBy("a", 2, 20), signedBy("b", 2, 20), // confirmed
+		signedBy("a", 3, 30), signedBy("liar", 3, 30), // confirms
+		signedBy("a", 4, 40), signedBy("liar", 4, 41), // contradicts
+		signedBy("liar", 5, 50), signedBy("c", 5, 51), // is contradicted
+		signedBy("a", 6, 60),
+		signedBy("liar", 7, 70), signedBy("liar", 7, 71), // contradicts itself
+	)
+	q := ledger.Quarantined{Key: "liar", Reason: "task 4", At: time.Unix(7, 8), Task: 4}
+	recount, err := l.Quarantine(q)
+	if err != nil || !slices.Equal(recount, []uint64{1, 7}) {
+		t.Errorf("to be counted again are %d (%v)", recount, err)
+	}
+	q.At = q.At.UTC()
+	for range 2 {
+		if got := l.Quarantined(); !slices.Equal(got, []ledger.Quarantined{q}) || !l.IsQuarantined("liar") || l.IsQuarantined("a") {
+			t.Errorf("the quarantined are %v", got)
+		}
+		for task, c := range map[uint64]struct {
+			key    string
+			count  uint64
+			voters int
+		}{2: {"a", 20, 2}, 3: {"a", 30, 1}, 4: {"a", 40, 1}, 5: {"c", 51, 1}, 6: {"a", 60, 1}} {
+			if r, ok, err := l.Result(task); err != nil || !ok || r.Key != c.key || r.Count != c.count || l.Confirmations(task) != c.voters {
+				t.Errorf("task %d has %+v with %d voters (%v)", task, r, l.Confirmations(task), err)
+			}
+		}
+		for _, task := range []uint64{1, 7} {
+			if _, ok, err := l.Result(task); ok || err != nil || l.Has(task) || l.Confirmations(task) != 0 {
+				t.Errorf("task %d has a result (%v)", task, err)
+			}
+		}
+		if d, _ := l.Dispute(7); len(d.Votes) != 0 || len(d.Voided) != 2 || !d.Settled {
+			t.Errorf("the dispute without votes is %+v", d)
+		}
+		if d, _ := l.Dispute(4); len(d.Votes) != 1 || len(d.Voided) != 1 || !d.Settled {
+			t.Errorf("the dispute with a vote is %+v", d)
+		}
+		l = reopened(t, l, folder)
+	}
+	if v := accept(t, l, position(2), signedBy("liar", 1, 10), signedBy("liar", 7, 70), signedBy("a", 7, 72)); !slices.Equal(v, []ledger.Verdict{ledger.Refused, ledger.Refused, ledger.Accepted}) {
+		t.Errorf("the verdicts are %v", v)
+	}
+	if again, err := l.Quarantine(ledger.Quarantined{Key: "liar"}); again != nil || err != nil || l.Quarantined()[0] != q {
+		t.Errorf("quarantined again: %v, %v", again, err)
+	}
+	if err := l.Lift("liar"); err != nil || l.IsQuarantined("liar") {
+		t.Error(err)
+	}
+	l = reopened(t, l, folder)
+	if err := l.Lift("liar"); err == nil {
+		t.Error("lifted twice")
+	}
+	if v := accept(t, l, position(3), signedBy("liar", 1, 11), signedBy("liar", 7, 72)); !slices.Equal(v, []ledger.Verdict{ledger.Accepted, ledger.Confirmed}) {
+		t.Errorf("the verdicts are %v", v)
+	}
+	if recount, err := l.Quarantine(q); err != nil || !slices.Equal(recount, []uint64{1}) || l.Confirmations(7) != 1 {
+		t.Errorf("quarantined again, to be counted again are %d (%v)", recount, err)
+	}
+	for _, key := range []string{"", queens.Referee, queens.Checker, strings.Repeat("k", 200)} {
+		if _, err := l.Quarantine(ledger.Quarantined{Key: key}); err == nil {
+			t.Errorf("%.20q is quarantined", key)
+		}
+	}
+}
+
+// After any results and quarantines, also when opened again after each, a ledger has the results,
+// voters and disputes that another has after the same without the quarantined keys, up to which of
+// the results that agree is the accepted one.
+func TestQuarantineAgainstNothing(t *testing.T) {
+	rng := testkit.Rand(t)
+	const tasks = 12
+	for range rounds(20, 100) {
+		folder := t.TempDir()
+		l, without := create(t, folder, tasks), create(t, t.TempDir(), tasks)
+		lying := map[string]bool{"a": true, "b": true}
+		for i := range uint64(rng.IntN(80)) {
+			r := signedBy(string(rune('a'+rng.IntN(5))), rng.Uint64N(tasks), rng.Uint64N(2))
+			accept(t, l, position(i), r)
+			if !lying[r.Key] {
+				accept(t, without, position(i), r)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(lying)) {
+			if _, err := l.Quarantine(ledger.Quarantined{Key: key}); err != nil {
+				t.Fatal(err)
+			}
+			if rng.IntN(2) == 0 {
+				l = reopened(t, l, folder)
+			}
+		}
+		for task := range uint64(tasks) {
+			a, _, err := l.Result(task)
+			b, _, err2 := without.Result(task)
+			if err != nil || err2 != nil || l.Has(task) != without.Has(task) || a.Count != b.Count || l.Confirmations(task) != without.Confirmations(task) {
+				t.Errorf("task %d: %v with %d voters, want %v with %d (%v, %v)", task, a, l.Confirmations(task), b, without.Confirmations(task), err, err2)
+			}
+			supporters, err := l.Supporters(task)
+			if err != nil || len(supporters) != l.Confirmations(task) {
+				t.Errorf("task %d has %d supporters, and %d voters (%v)", task, len(supporters), l.Confirmations(task), err)
+			}
+		}
+		closed(t, l)
+		closed(t, without)
+	}
+}
+
+// quarantineForever quarantines a key that has counted half of many tasks, and lifts that.
+func quarantineForever(folder string) error {
+	l, err := openWriter(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		l, err = ledger.Create(folder, header(30_000))
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Println("open")
+	for sequence := l.Position().Sequence + 1; ; sequence++ {
+		if !l.IsQuarantined("liar") {
+			var batch []queens.Result
+			for task := range uint64(30_000) {
+				if !l.Has(task) {
+					batch = append(batch, signedBy([]string{"honest", "liar"}[task%2], task, task))
+				}
+			}
+			if _, err := l.Accept(batch, nil, position(sequence)); err != nil {
+				return err
+			}
+			if _, err := l.Quarantine(ledger.Quarantined{Key: "liar"}); err != nil {
+				return err
+			}
+		}
+		fmt.Println("quarantined")
+		if err := l.Lift("liar"); err != nil {
+			return err
+		}
+	}
+}
+
+// A process that is killed at any moment of a quarantine leaves a ledger that the next Open
+// completes: nothing of a quarantined key is accepted, and nothing of another is lost.
+func TestKilledInQuarantine(t *testing.T) {
+	rng := testkit.Rand(t)
+	folder := t.TempDir()
+	found := 0
+	for round := range rounds(6, 20) {
+		cmd := child(t, "quarantine", folder)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			if n == 1 {
+				time.AfterFunc(time.Duration(rng.IntN(200))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+			}
+		}
+		_ = cmd.Wait() // it was killed
+		l := open(t, openWriter, folder)
+		honest := uint64(0)
+		for r, err := range l.All() {
+			if err != nil || l.IsQuarantined("liar") && r.Key == "liar" {
+				t.Fatalf("round %d: task %d is accepted of %s (%v)", round, r.Task, r.Key, err)
+			}
+			if r.Key == "honest" {
+				honest++
+			}
+		}
+		if honest != 15_000 || len(l.Damaged()) != 0 {
+			t.Fatalf("round %d: %d of 15000 honest results are left", round, honest)
+		}
+		if l.IsQuarantined("liar") {
+			found++
+		}
+		closed(t, l)
+	}
+	t.Logf("%d times the key was quarantined", found)
+}
