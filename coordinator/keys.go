@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/keyring"
+	"nqueens/pkg/queens"
 )
 
 // keysCommand is coordinator keys: who may do what on a NATS server.
@@ -26,7 +28,7 @@ connect take --nkey keys/NAME.nkey and --tls-ca keys/ca.crt; workers may take
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(keysInitCommand(app), keysAddCommand(app), keysRevokeCommand(app))
+	cmd.AddCommand(keysInitCommand(app), keysAddCommand(app), keysRevokeCommand(app), keysLiftCommand(app))
 	return cmd
 }
 
@@ -151,6 +153,43 @@ NATS server reads its configuration again, it disconnects the user.`,
 		},
 	}
 	keysFlag(cmd, &dir)
+	return cmd
+}
+
+func keysLiftCommand(app *cli.App) *cobra.Command {
+	var data dataFlag
+	cmd := &cobra.Command{
+		Use:   "lift KEY",
+		Short: "End the quarantine of a worker's key",
+		Long: `End the quarantine of a worker's public key in every run of this machine, whether a
+coordinator works on the run or not. A run quarantines the key of a worker whose count it
+has proven wrong: it accepts nothing more from the key, and counts again what only that
+worker had counted. Lift it when the cause is found, such as bad memory.
+
+The results that were rejected stay so. A key that counts wrong again is quarantined again.`,
+		Example: `  coordinator keys lift UCBJ4RGRQ72BWE6P47ZOOGVSP6G4K5QXBGVSISA2IKMWVDEJDUEM7RZA`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("takes one argument, the public key of a worker, not %d: the log of the run names it", len(args))
+			}
+			if err := queens.ValidateKey(args[0]); err != nil {
+				return cli.Usagef("%w", err)
+			}
+			store, err := data.open(app.Log)
+			if err != nil {
+				return err
+			}
+			runs, err := store.Lift(cmd.Context(), args[0])
+			for _, name := range runs {
+				app.Log.Info().Str("key", args[0]).Str("run", name).Msg("the quarantine is lifted")
+			}
+			if err == nil && len(runs) == 0 {
+				err = fmt.Errorf("no run in %s has key %s in quarantine", store.Path(), args[0])
+			}
+			return err
+		},
+	}
+	data.register(cmd.Flags())
 	return cmd
 }
 

@@ -169,6 +169,7 @@ type Coordinator struct {
 	warnNoWorkersAt time.Time
 	blockedSince    time.Time     // zero while the workers connected can do something
 	warnVotersAt    time.Time     // when to log that too few voters are connected
+	warnedVoters    int           // when last logged
 	ownChecks       bool          // spot checks are left to this process
 	resumedTime     time.Duration // of the accepted searches before
 }

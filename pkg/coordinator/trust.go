@@ -97,7 +97,7 @@ func (t *trust) isConnected(except []queens.Result) bool {
 	return false
 }
 
-// How often it is logged that too few voters are connected.
+// How often it is logged that too few voters are connected, unless their number changes.
 const fewVotersInterval = 5 * time.Minute
 
 // warnFewVoters logs that the run waits for voters.
@@ -106,8 +106,8 @@ func (c *Coordinator) warnFewVoters() {
 	switch {
 	case t.Redundancy == 1 || len(t.voters) >= t.Redundancy:
 		c.warnVotersAt = time.Time{}
-	case !time.Now().Before(c.warnVotersAt):
-		c.warnVotersAt = time.Now().Add(fewVotersInterval)
+	case len(t.voters) != c.warnedVoters || !time.Now().Before(c.warnVotersAt):
+		c.warnVotersAt, c.warnedVoters = time.Now().Add(fewVotersInterval), len(t.voters)
 		c.cfg.Log.Warn().Int("voters", len(t.voters)).Int("redundancy", t.Redundancy).
 			Msg("the run waits for workers with other keys: so many must agree on every task. All keys that are not admitted are one voter")
 	}
