@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -172,19 +171,19 @@ The results that were rejected stay so. A key that counts wrong again is quarant
 			if len(args) != 1 {
 				return cli.Usagef("takes one argument, the public key of a worker, not %d: the log of the run names it", len(args))
 			}
-			if err := queens.ValidateKey(args[0]); err != nil {
-				return cli.Usagef("%w", err)
-			}
 			store, err := data.open(app.Log)
 			if err != nil {
 				return err
+			}
+			if err := queens.ValidateKey(args[0]); err != nil {
+				return cli.Usagef("%w", err)
 			}
 			runs, err := store.Lift(cmd.Context(), args[0])
 			for _, name := range runs {
 				app.Log.Info().Str("key", args[0]).Str("run", name).Msg("the quarantine is lifted")
 			}
 			if err == nil && len(runs) == 0 {
-				err = fmt.Errorf("no run in %s has key %s in quarantine", store.Path(), args[0])
+				app.Log.Warn().Str("key", args[0]).Str("data", store.Path()).Msg("no run has the key in quarantine: nothing is lifted")
 			}
 			return err
 		},
