@@ -153,7 +153,8 @@ func TestListenBeyondThisMachine(t *testing.T) {
 	if stranger := clitest.Run(t, nil, "worker", "--nats", url); stranger.Code != 5 {
 		t.Errorf("a worker without the token: exit %d, %s", stranger.Code, stranger.Stderr)
 	}
-	watch := start(t, "coordinator", "watch", "--data", data)
+	// The environment may name the token, for workers.
+	watch := clitest.Start(t, []string{"NQUEENS_TOKEN_FILE=" + file}, "coordinator", "watch", "--data", data)
 	watch.Await(`(watching)`)
 	worker := start(t, "worker", "--nats", url, "--token-file", file, "--threads", "1")
 	count.ExpectTotal(known(10))

@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
+	"nqueens/pkg/identity"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
@@ -259,6 +260,7 @@ func localServer(store *runstore.Store, given *cli.Connection, url string) (*cli
 	key, authority, found := session.WatcherFiles(store)
 	if server.NKey == "" && server.Creds == "" && found && strings.HasPrefix(url, "tls://") {
 		server.NKey, server.Authority = key, cmp.Or(server.Authority, authority)
+		server.TokenFile, server.Token = "", identity.Token{} // that of workers, as the environment may name it
 	}
 	return &server, server.Check()
 }

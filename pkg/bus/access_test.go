@@ -273,11 +273,17 @@ func watchUntilTold(ctx context.Context, b *bus.Bus) error {
 // checkUntouched checks that the run n8-a has one task, no result, and its record.
 func checkUntouched(t *testing.T, g *guarded) {
 	t.Helper()
+	checkStreams(t, g, 0)
+}
+
+// checkStreams checks that the run n8-a has one task, that many results, and its record.
+func checkStreams(t *testing.T, g *guarded, reported uint64) {
+	t.Helper()
 	js, err := jetstream.New(g.raw(t, bus.Coordinator).Conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]uint64{tasks: 1, results: 0, "KV_nq_runs": 1} {
+	for name, want := range map[string]uint64{tasks: 1, results: reported, "KV_nq_runs": 1} {
 		stream, err := js.Stream(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -86,6 +87,37 @@ func TestNoRoleDoesMore(t *testing.T) {
 	}
 }
 
+// The server stores a result and answers. The answer goes nowhere but to its sender's account, and no
+// header of a result removes others.
+func TestAResultDoesNoMore(t *testing.T) {
+	t.Parallel()
+	g := guard(t)
+	coordinator := g.connect(t, bus.Coordinator)
+	ensure(t, coordinator)
+	if _, err := coordinator.Registry().Claim(t.Context(), record("n8-a")); err != nil {
+		t.Fatal(err)
+	}
+	publish(t, coordinator, chunk("n8-a", 1))
+	user := g.raw(t, bus.Worker)
+	reported := uint64(0)
+	for _, subject := range forbidden {
+		if err := user.PublishRequest("nq.result.n8-a", subject, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(subject, "_R_.") { // the server drops what asks for an answer there
+			reported++
+		}
+	}
+	for _, header := range []nats.Header{
+		{"Nats-Rollup": {"all"}}, {"Nats-Rollup": {"sub"}}, {"Nats-TTL": {"1s"}}, {"Nats-Schedule-Target": {"nq.task.n8-a"}, "Nats-Schedule": {"@every 1s"}},
+	} {
+		if m, err := user.RequestMsg(&nats.Msg{Subject: "nq.result.n8-a", Header: header}, testkit.Stall); err != nil || !strings.Contains(string(m.Data), `"error"`) {
+			t.Errorf("a result with the header %v: %+v, error %v", header, m, err)
+		}
+	}
+	checkStreams(t, g, reported)
+}
+
 // A worker can have answers sent to where workers receive beats. They are no beats.
 func TestAnswersAreNoBeats(t *testing.T) {
 	t.Parallel()
@@ -97,12 +129,11 @@ func TestAnswersAreNoBeats(t *testing.T) {
 	beats := make(chan run.Beat, 9)
 	subscribeTo(t, victim.Telemetry().SubscribeBeats, beats)
 	liar := g.raw(t, bus.Worker)
-	if err := liar.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.NQ_TASKS.n8-a", "nq.live.n8-a", []byte(`{"batch": 1, "no_wait": true}`)); err != nil {
-		t.Fatal(err)
+	for i, service := range []string{"$JS.API.CONSUMER.MSG.NEXT.NQ_TASKS.n8-a", "nq.result.n8-a"} {
+		if err := liar.PublishRequest(service, "nq.live.n8-a", []byte(`{"batch": 1, "no_wait": true}`)); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, "the answer of "+service+" is rejected", func() bool { return victim.Rejected() > uint64(i) })
 	}
-	if err := liar.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Eventually(t, "the answer is rejected", func() bool { return victim.Rejected() > 0 })
 	check(t, "beats", len(beats), 0)
 }

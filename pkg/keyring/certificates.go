@@ -25,8 +25,11 @@ const validity = 10 * 365 * 24 * time.Hour
 func newCertificates(certPath, keyPath, caKeyPath string, hosts []string) (caPEM []byte, err error) {
 	ca := template("nqueens authority")
 	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
-	caPEM, caKey, err := issue(ca, nil, nil)
+	caKey, err := newKey()
 	if err != nil {
+		return nil, err
+	}
+	if caPEM, err = issue(ca, caKey, ca, caKey); err != nil {
 		return nil, err
 	}
 	if caKeyPath != "" {
@@ -34,12 +37,22 @@ func newCertificates(certPath, keyPath, caKeyPath string, hosts []string) (caPEM
 			return nil, err
 		}
 	}
-	return caPEM, newServerCertificate(certPath, keyPath, ca, caKey, allHosts(hosts))
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	// The folder's group may read the key.
+	if err := writeKey(keyPath, key, 0o640); err != nil {
+		return nil, err
+	}
+	return caPEM, newServerCertificate(certPath, key, ca, caKey, allHosts(hosts))
 }
 
-// newServerCertificate makes a certificate that an authority has signed. It is also for the other end
-// of routes between the servers of a cluster. The folder's group may read its key.
-func newServerCertificate(certPath, keyPath string, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string) error {
+func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+
+// newServerCertificate makes a certificate of a key, which an authority has signed. It is also for the
+// other end of routes between the servers of a cluster.
+func newServerCertificate(certPath string, key *ecdsa.PrivateKey, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string) error {
 	server := template("nqueens server")
 	server.KeyUsage = x509.KeyUsageDigitalSignature
 	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
@@ -50,11 +63,8 @@ func newServerCertificate(certPath, keyPath string, ca *x509.Certificate, caKey 
 			server.DNSNames = append(server.DNSNames, host)
 		}
 	}
-	certPEM, key, err := issue(server, ca, caKey)
+	certPEM, err := issue(server, key, ca, caKey)
 	if err != nil {
-		return err
-	}
-	if err := writeKey(keyPath, key, 0o640); err != nil {
 		return err
 	}
 	return writeFile(certPath, certPEM, 0o644)
@@ -76,25 +86,18 @@ func template(name string) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: serial.Add(serial, big.NewInt(1)),
 		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    now.Add(-time.Hour), // clocks differ
+		NotBefore:    now.Add(-24 * time.Hour), // a clock may be wrong by its time zone
 		NotAfter:     now.Add(validity),
 	}
 }
 
-// issue makes a key and its certificate, signed by a parent or, without one, by itself.
-func issue(cert, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	if parent == nil {
-		parent, parentKey = cert, key
-	}
+// issue makes a certificate of a key, signed by a parent or by itself.
+func issue(cert *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) ([]byte, error) {
 	der, err := x509.CreateCertificate(rand.Reader, cert, parent, key.Public(), parentKey)
 	if err != nil {
-		return nil, nil, fmt.Errorf("a new certificate: %w", err)
+		return nil, fmt.Errorf("a new certificate: %w", err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key, nil
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
 func writeKey(path string, key *ecdsa.PrivateKey, mode os.FileMode) error {

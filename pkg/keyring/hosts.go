@@ -11,7 +11,8 @@ import (
 
 // AddHosts makes a new certificate for the server if that of the ring is not valid for one of the
 // names or addresses; it stays valid for those that it had. It reports whether it has made one: the
-// server must read its configuration again then.
+// server must read its configuration again then. The certificate is of the same key, so the two always
+// belong together, even if several processes call it at once or one is killed.
 func (r *Ring) AddHosts(hosts []string) (bool, error) {
 	old, err := readCertificate(r.path(serverDir, certFile))
 	if err != nil {
@@ -28,12 +29,16 @@ func (r *Ring) AddHosts(hosts []string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("a certificate for other names of the server needs the key of the authority: %w", err)
 	}
+	key, err := readKey(r.path(serverDir, certKey))
+	if err != nil {
+		return false, err
+	}
 	all := append(slices.Clone(old.DNSNames), hosts...)
 	for _, ip := range old.IPAddresses {
 		all = append(all, ip.String())
 	}
 	slices.Sort(all)
-	err = newServerCertificate(r.path(serverDir, certFile), r.path(serverDir, certKey), ca, caKey, slices.Compact(all))
+	err = newServerCertificate(r.path(serverDir, certFile), key, ca, caKey, slices.Compact(all))
 	return err == nil, err
 }
 

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"nqueens/pkg/keyring"
@@ -29,8 +31,7 @@ func TestAddHosts(t *testing.T) {
 	}
 	after := readFiles(t, dir)
 	for name, data := range before {
-		ofServer := name == "server/server.crt" || name == "server/server.key"
-		if same := bytes.Equal(data, after[name]); same == ofServer {
+		if same := bytes.Equal(data, after[name]); same == (name == "server/server.crt") {
 			t.Errorf("%s is unchanged: %t", name, same)
 		}
 	}
@@ -50,6 +51,29 @@ func TestAddHosts(t *testing.T) {
 	if _, err := pair.Leaf.Verify(client); err != nil {
 		t.Error(err)
 	}
+}
+
+// Servers that start at once, with other addresses each, all find a key and a certificate that belong
+// together.
+func TestAddHostsAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "keys")
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			ring, err := keyring.OpenOrInit(dir)
+			if err == nil {
+				_, err = ring.AddHosts([]string{fmt.Sprintf("192.0.2.%d", i)})
+			}
+			if err == nil {
+				_, err = tls.LoadX509KeyPair(filepath.Join(dir, "server", "server.crt"), filepath.Join(dir, "server", "server.key"))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
 }
 
 // Without the key of the authority, which is best kept away, only the names that the certificate has

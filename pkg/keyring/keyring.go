@@ -23,8 +23,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"golang.org/x/crypto/bcrypt"
+	"unicode"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/identity"
@@ -83,6 +82,9 @@ func Init(dir string, o Options) (*Ring, error) {
 	if r.serverDir == "" {
 		r.serverDir = r.path(serverDir)
 	}
+	if hasControl(r.serverDir) {
+		return nil, fmt.Errorf("keys: the folder %q has control characters in its name", r.serverDir)
+	}
 	if err := errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(r.path(serverDir), 0o750), os.MkdirAll(r.path(workerDir), 0o700)); err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
@@ -106,6 +108,9 @@ func Init(dir string, o Options) (*Ring, error) {
 	}
 	return r, r.write(users)
 }
+
+// hasControl reports whether a path would end the line of a configuration.
+func hasControl(path string) bool { return strings.ContainsFunc(path, unicode.IsControl) }
 
 // OpenOrInit opens the ring in a folder, and makes it if there is none. Several processes may call it
 // at once: all get the same ring.
@@ -197,6 +202,9 @@ func (r *Ring) Add(role bus.Role, name string) (bus.User, error) {
 	if err != nil {
 		return bus.User{}, err
 	}
+	if id.Role != string(role) || find(users, id.Key()) >= 0 {
+		return bus.User{}, fmt.Errorf("%s holds the key of another user or role: remove the file, or choose another name", r.path(name+keySuffix))
+	}
 	u := bus.User{Role: role, Name: name, Key: id.Key()}
 	return u, r.write(append(users, u))
 }
@@ -226,13 +234,11 @@ func (r *Ring) Revoke(name string) (bus.User, error) {
 		return bus.User{}, fmt.Errorf("%w: %.80q: %s lists the users", ErrNoUser, name, r.path(usersFile))
 	}
 	u := users[i]
-	if err := r.write(slices.Delete(users, i, i+1)); err != nil {
-		return u, err
-	}
+	// The key goes first: if the rest fails, a user who is added under that name gets another key.
 	if err := os.Remove(r.path(u.Name + keySuffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return u, fmt.Errorf("keys: %w", err)
 	}
-	return u, nil
+	return u, r.write(slices.Delete(users, i, i+1))
 }
 
 // find returns the index of the user with that name or public key, or -1.
@@ -257,36 +263,11 @@ func (r *Ring) write(users []bus.User) error {
 	}
 	var conf strings.Builder
 	conf.WriteString("# Who may do what on the NATS server. coordinator keys add and revoke rewrite this file.\n")
-	fmt.Fprintf(&conf, "# folder: %s\n%s", r.serverDir, r.access(users, hash))
+	fmt.Fprintf(&conf, "# folder: %s\n%s", r.serverDir, access(r.serverDir, users, hash))
 	if err := writeFile(r.path(serverDir, authFile), []byte(conf.String()), 0o644); err != nil {
 		return err
 	}
 	return writeFile(r.path(usersFile), list.Bytes(), 0o644)
-}
-
-// access returns the part of the server's configuration that says who may do what.
-func (r *Ring) access(users []bus.User, tokenHash string) string {
-	access := bus.Access{
-		Users: users, TokenHash: tokenHash,
-		Certificate: filepath.Join(r.serverDir, certFile), CertificateKey: filepath.Join(r.serverDir, certKey),
-	}
-	return access.ServerConfig()
-}
-
-// Access returns the part of a server's configuration that says who may do what. A token that is not
-// empty stands for that of the ring.
-func (r *Ring) Access(token string) (string, error) {
-	users, err := r.Users()
-	if err == nil && token == "" {
-		var own identity.Token
-		own, err = identity.LoadToken(r.TokenFile())
-		token = own.Secret
-	}
-	if err != nil {
-		return "", err
-	}
-	hash, err := HashToken(token)
-	return r.access(users, hash), err
 }
 
 // TokenFile returns the path of the token.
@@ -297,26 +278,3 @@ func (r *Ring) KeyFile(role bus.Role) string { return r.path(string(role) + keyS
 
 // AuthorityFile returns the path of the certificate of the authority.
 func (r *Ring) AuthorityFile() string { return r.path(caFile) }
-
-var hashInConfig = regexp.MustCompile(`password: "([^"]+)"`)
-
-// tokenHash returns the hash of the token that the configuration has already, so that the server does
-// not disconnect the users of the token when it reads a new one, or else another.
-func (r *Ring) tokenHash(token string) (string, error) {
-	old, err := os.ReadFile(r.ServerConfig())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("keys: %w", err)
-	}
-	found := hashInConfig.FindSubmatch(old)
-	if len(found) > 1 && bcrypt.CompareHashAndPassword(found[1], []byte(token)) == nil {
-		return string(found[1]), nil
-	}
-	return HashToken(token)
-}
-
-// HashToken returns the form of a token that the server keeps. The token has 32 random bytes, so the
-// least cost of the hash is enough.
-func HashToken(token string) (string, error) {
-	hash, err := bcrypt.GenerateFromPassword([]byte(token), bcrypt.MinCost)
-	return string(hash), err
-}

@@ -63,6 +63,56 @@ func TestAddAndRevoke(t *testing.T) {
 	}
 }
 
+// A key is of one user: the server starts with no other list.
+func TestAKeyIsOfOneUser(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ring, err := keyring.Init(dir, keyring.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, role := range map[string]bus.Role{"of-another-role": bus.Coordinator, "of-another-user": bus.Worker} {
+		if err := os.Link(filepath.Join(dir, "worker.nkey"), filepath.Join(dir, name+".nkey")); err != nil {
+			t.Fatal(err)
+		}
+		if u, err := ring.Add(role, name); err == nil {
+			t.Errorf("%+v is added", u)
+		}
+	}
+	if users, err := ring.Users(); err != nil || len(users) != 3 {
+		t.Errorf("the users are %+v, error %v", users, err)
+	}
+}
+
+// A name of a folder adds nothing to the server's configuration.
+func TestServerDirIsOneLine(t *testing.T) {
+	t.Parallel()
+	if _, err := keyring.Init(t.TempDir(), keyring.Options{ServerDir: "/a\n}\nb: {"}); err == nil {
+		t.Error("a folder with a line feed in its name is accepted")
+	}
+}
+
+// The embedded server finds its files in a folder that was moved.
+func TestMovedFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := keyring.Init(filepath.Join(dir, "a"), keyring.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	moved := filepath.Join(dir, "b")
+	if err := os.Rename(filepath.Join(dir, "a"), moved); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := keyring.Open(moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := ring.Access("")
+	if err != nil || !strings.Contains(config, filepath.Join(moved, "server", "server.key")) {
+		t.Errorf("the configuration is\n%s\nerror %v", config, err)
+	}
+}
+
 // Workers are admitted by the list, which may change, or by the token; a proof is that of one key.
 func TestAdmits(t *testing.T) {
 	t.Parallel()
