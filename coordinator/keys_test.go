@@ -30,13 +30,12 @@ func startGuarded(t *testing.T) *cluster {
 }
 
 // run runs coordinator keys.
-func (c *cluster) run(args ...string) clitest.Result {
+func (c *cluster) run(args ...string) {
 	c.t.Helper()
 	r := clitest.Run(c.t, nil, append([]string{"coordinator", "keys"}, args...)...)
 	if r.Code != 0 {
 		c.t.Fatalf("keys %q: exit %d: %s", args, r.Code, r.Stderr)
 	}
-	return r
 }
 
 func (c *cluster) file(name string) string { return filepath.Join(c.keys, name) }
@@ -60,11 +59,11 @@ func TestEachRoleOfACluster(t *testing.T) {
 		if listed.Code != 0 || !strings.Contains(listed.Stdout, run) {
 			t.Errorf("runs as a watcher: exit %d, %s%s", listed.Code, listed.Stdout, listed.Stderr)
 		}
-		watch := start(t, "coordinator", append([]string{"watch", run}, c.as("watcher")...)...)
-		watch.Await(`(watching)`)
+		watch := startWatchJSON(t, append([]string{run}, c.as("watcher")...)...)
+		awaitObject(t, watch) // so that it follows the run before it can end
 		worker := start(t, "worker", append(user, "--threads", "1")...)
 		count.ExpectTotal(known(10))
-		watch.ExpectTotal(known(10))
+		expectEnd(t, watch, known(10))
 		if worker.HasEnded() {
 			t.Errorf("the worker with %s has ended", name)
 		}
@@ -154,11 +153,12 @@ func TestListenBeyondThisMachine(t *testing.T) {
 		t.Errorf("a worker without the token: exit %d, %s", stranger.Code, stranger.Stderr)
 	}
 	// The environment may name the token, for workers.
-	watch := clitest.Start(t, []string{"NQUEENS_TOKEN_FILE=" + file}, "coordinator", "watch", "--data", data)
-	watch.Await(`(watching)`)
+	watch := clitest.Start(t, []string{"NQUEENS_TOKEN_FILE=" + file}, "coordinator", "watch", "--data", data, "--json")
+	awaitObject(t, watch)
+	watch.Signal(syscall.SIGINT) // the server stays for seconds at the end of the run, so a watch may miss that
+	watch.ExpectExit(128 + int(syscall.SIGINT))
 	worker := start(t, "worker", "--nats", url, "--token-file", file, "--threads", "1")
 	count.ExpectTotal(known(10))
-	watch.ExpectTotal(known(10))
 	for _, p := range []*clitest.Process{count, worker, watch} {
 		if strings.Contains(p.Log(), secret) {
 			t.Errorf("%s logs the token", p.Name)

@@ -59,13 +59,13 @@ func TestMovedRunLeavesNothing(t *testing.T) {
 	old, view := s.server, s.view
 	s.server.url = strings.Replace(old.url, "127.0.0.1", "me:secret@localhost", 1)
 	s.resume()
+	watch := startWatchJSON(t, s.run, "--nats", old.url)
+	awaitObject(t, watch) // so that it has the run's record before that is removed
 	s.coordinator.Kill()
 	if s.coordinator.Lines("run moved") > 0 {
 		t.Error("another address of the same server is taken for another server")
 	}
 
-	watch := start(t, "coordinator", "watch", s.run, "--nats", old.url)
-	watch.Await(`(watching)`)
 	s.server = startServer(t)
 	s.view = inspect(t, s.server.url)
 	s.resume()

@@ -77,14 +77,12 @@ func (s *scene) resume() {
 // exist.
 func (s *scene) done() int { return s.view.tasksWithResult("nq.result." + s.run) }
 
-// progress waits until the server has that many more results of the run than now, and
-// returns their number.
-func (s *scene) progress(more int) (done int) {
+// progress waits until the server has that many more results of the run than now.
+func (s *scene) progress(more int) {
 	s.t.Helper()
 	before := -1
 	s.view.eventually("the stream of results exists", func() bool { before = s.done(); return before >= 0 })
-	s.view.eventually("more tasks are done", func() bool { done = s.done(); return done >= before+more })
-	return done
+	s.view.eventually("more tasks are done", func() bool { return s.done() >= before+more })
 }
 
 // accepted returns the number of results in the run's ledger. The coordinator must have

@@ -18,7 +18,7 @@ import (
 func TestRedundancyNeedsTwoKeys(t *testing.T) {
 	t.Parallel()
 	c, keys := startGuarded(t), t.TempDir()
-	count := startCount(t, append(c.as("coordinator"), "8", "--place", "0,0", "--symmetry", "none", "--redundancy", "2")...)
+	count := startCount(t, append(c.as("coordinator"), "8", "--place", "0,0", "--symmetry", "none", "--redundancy", "2", "--spot-check", "0%")...)
 	join := func(key string) {
 		start(t, "worker", append(c.withToken(), "--threads", "1", "--identity", filepath.Join(keys, key))...)
 	}

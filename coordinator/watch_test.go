@@ -61,6 +61,16 @@ func awaitObject(t *testing.T, watcher *clitest.Process) {
 	}
 }
 
+// expectEnd waits until a watcher that prints objects has ended with that total.
+func expectEnd(t *testing.T, watcher *clitest.Process, total string) {
+	t.Helper()
+	watcher.ExpectExit(0)
+	all := objects(t, watcher)
+	if last := all[len(all)-1]; last.State != "complete" || last.Total == nil || *last.Total != total {
+		t.Errorf("the last object is %+v, want the total %s", last, total)
+	}
+}
+
 // Watchers see a run's progress from the start to the end, and print its total, whether they
 // name the run or not. Several watchers, and one that stops, change nothing.
 func TestWatchersSeeTheWholeRun(t *testing.T) {

@@ -62,6 +62,11 @@ func (w *window) setAgreed(t *inflightTask, agreed bool) {
 // something if its voter is another one than those before.
 func (w *window) counted(id, chunk uint64, gained bool) {
 	t := w.tasks[id]
+	if _, early := w.early[id]; early { // it waits for voters, and not to be published
+		delete(w.early, id)
+		w.park([]uint64{id})
+		return
+	}
 	if t == nil || t.chunk == nil || t.chunk.id != chunk || t.disputed || t.quarantined {
 		return
 	}

@@ -53,7 +53,7 @@ func (l *leftChecks) end() {
 	if l.trust.need(c.first, c.tasks, c.key, 0) == l.trust.Redundancy {
 		return
 	}
-	early := append(l.early[c.key], c)
+	early := slices.Concat(l.early[c.key], []leftCheck{c})
 	slices.SortFunc(early, func(a, b leftCheck) int { return cmp.Compare(a.report, b.report) })
 	l.early[c.key] = early[:min(len(early), newChunks)]
 }

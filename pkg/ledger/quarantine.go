@@ -174,8 +174,7 @@ func (t *acceptTx) voidResults(key string, first uint64) (next uint64, more bool
 	if err != nil {
 		return 0, false, err
 	}
-	switch {
-	case limited && (!more || end < next):
+	if limited && (!more || end < next) {
 		next, more = end, true
 	}
 	all := slices.Concat(tasks, confirmed)

@@ -61,7 +61,7 @@ func TestOtherStatementsAreRefused(t *testing.T) {
 			t.Errorf("the first %d of %d bytes are a statement", end, len(statement))
 		}
 	}
-	replaced := func(old, new string) []byte { return bytes.Replace(statement, []byte(old), []byte(new), 1) }
+	replaced := func(old, by string) []byte { return bytes.Replace(statement, []byte(old), []byte(by), 1) }
 	for name, c := range map[string]struct {
 		statement []byte
 		say       string

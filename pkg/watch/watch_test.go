@@ -84,9 +84,9 @@ func (s *fakeServer) put(name string, state run.State, created time.Time) {
 	})
 }
 
-// remove removes the record of the run.
-func (s *fakeServer) remove(name string) {
-	s.set(func(s *fakeServer) { delete(s.records, name) })
+// remove removes the record of the run n8-a.
+func (s *fakeServer) remove() {
+	s.set(func(s *fakeServer) { delete(s.records, "n8-a") })
 }
 
 // running returns a server with the record of a run at work.
@@ -218,7 +218,7 @@ func TestFollowIgnoresForgedSnapshots(t *testing.T) {
 				t.Errorf("after %+v: %+v", c.forged, got)
 			}
 			w.publish(completeSnapshot(92))
-			w.remove("n8-a")
+			w.remove()
 			elapse(time.Second)
 			if got := w.now(); !got.ended || got.err != nil || got.last.Total.Int64() != 92 {
 				t.Errorf("after the record is removed: %+v", got)
@@ -317,7 +317,7 @@ func TestFollowARunWithoutARecord(t *testing.T) {
 			t.Errorf("without a snapshot: %+v", got)
 		}
 		w = follow(t.Context(), running())
-		w.remove("n8-a")
+		w.remove()
 		w.publish(snapshot(run.Running, 1))
 		elapse(recordGrace)
 		if got := w.now(); got.ended {
@@ -350,7 +350,7 @@ func TestFollowARunThatMoves(t *testing.T) {
 			t.Fatalf("while the record is there: %+v", got)
 		}
 		w.publish(moved)
-		w.remove("n8-a")
+		w.remove()
 		elapse(silenceTimeout + pollInterval)
 		if got := w.now(); !got.ended || !errors.Is(got.err, ErrMoved) || !strings.Contains(got.err.Error(), moved.MovedTo) {
 			t.Errorf("%+v", got)
@@ -384,7 +384,7 @@ func TestFollowToTheConfirmation(t *testing.T) {
 				r.State, r.Confirmation = run.Complete, stored
 				change(r)
 			} else {
-				w.remove("n8-a")
+				w.remove()
 			}
 			w.publish(last)
 			if got := w.now(); !got.ended || got.err != nil || got.last.Confirmation.Level() != c.want {

@@ -170,8 +170,8 @@ func NewName() string {
 	return fmt.Sprintf("%.64s-%x", queens.Sanitize(cmp.Or(host, "worker")), id)
 }
 
-// ErrQuarantined: the coordinator of a run has proven a count of this worker wrong, and accepts
-// nothing more from its key.
+// ErrQuarantined says that the coordinator of a run has proven a count of this worker wrong, and
+// accepts nothing more from its key.
 var ErrQuarantined = errors.New("this worker's key is quarantined")
 
 // errStopping ends searches and reports when the grace is over.
