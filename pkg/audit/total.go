@@ -33,7 +33,7 @@ func Total(ctx context.Context, l *ledger.Ledger, known *big.Int) (*big.Int, err
 	if err := CheckClasses(&m); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(CheckDisputes(l), CheckRedundancy(l)); err != nil {
+	if err := cmp.Or(CheckQuarantines(l), CheckDisputes(l), CheckRedundancy(l)); err != nil {
 		return nil, err
 	}
 	first, err := byTask(ctx, &m, l)
@@ -92,6 +92,15 @@ func CheckDisputes(l *ledger.Ledger) error {
 		lines = append(lines, fmt.Sprintf("and %d tasks more", open-maxDescribed))
 	}
 	return fmt.Errorf("%w: no total while results contradict each other: %s", queens.ErrIncomplete, strings.Join(lines, "; "))
+}
+
+// CheckQuarantines returns nil unless results of a quarantined key still count, because a process was
+// killed while it voided them. Then the error wraps [queens.ErrIncomplete].
+func CheckQuarantines(l *ledger.Ledger) error {
+	if !l.IsVoiding() {
+		return nil
+	}
+	return fmt.Errorf("%w: results of a quarantined key still count, because a process was killed: resume the run, which voids them", queens.ErrIncomplete)
 }
 
 // CheckRedundancy returns nil if as many voters as the run requires agree on each task, or the

@@ -36,7 +36,7 @@ type collector struct {
 	disputes   map[uint64]*ledger.Dispute // those open, see isOpen
 	unrefereed map[uint64]error           // disputed tasks that this process can't count, and why
 	lastRead   run.StreamPosition         // of the last result received
-	judged     []uint64                   // tasks whose disputes were settled lately, or are
+	judged     []uint64                   // tasks whose disputes were settled: not yet looked at for keys to quarantine
 	duplicates uint64
 	recording  time.Duration // spent on recording results in the ledger
 }
@@ -70,6 +70,8 @@ func (c *collector) load(each func(r *queens.Result)) error {
 	for _, d := range c.ledger.Disputes() {
 		if c.isOpen(&d) {
 			c.disputes[d.Task] = &d
+		} else {
+			c.judged = append(c.judged, d.Task)
 		}
 	}
 	return c.checkKnownTotal()
@@ -308,9 +310,9 @@ func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
 }
 
 // checkKnownTotal returns an error as soon as the accepted results exceed the published
-// total, and no other voter is going to say whether they are right.
+// total, and no other voter is going to say whether they are right, nor is a key to be quarantined.
 func (c *collector) checkKnownTotal() error {
-	if c.cfg.Known == nil || len(c.disputes) > 0 || c.window.checks > 0 || c.agreedLen < c.ledger.Len() {
+	if c.cfg.Known == nil || len(c.disputes) > 0 || len(c.judged) > 0 || c.window.checks > 0 || c.agreedLen < c.ledger.Len() {
 		return nil
 	}
 	if sum := c.sums.Partial(); sum.Cmp(c.cfg.Known) > 0 {

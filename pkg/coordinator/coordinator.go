@@ -250,7 +250,7 @@ func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
 
 // collect publishes tasks and records results until every task has one.
 func (c *Coordinator) collect(ctx context.Context) error {
-	if c.collector.complete() {
+	if c.collector.complete() && len(c.collector.judged) == 0 {
 		return nil
 	}
 	c.publishPosition()

@@ -26,6 +26,9 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 	beat := time.NewTicker(run.BeatInterval)
 	defer beat.Stop()
 	c.observeVoters()
+	if err := c.quarantineJudged(); err != nil { // an earlier coordinator was killed before it
+		return err
+	}
 	for !c.collector.complete() {
 		if c.window.checks > 0 && c.window.onlyChecks() && len(c.collector.disputes) == 0 {
 			if err := c.endChecks(); err != nil {
@@ -168,9 +171,7 @@ func (c *Coordinator) record(batch []taskDelivery) error {
 		}
 	}
 	c.publishPosition()
-	judged := c.collector.judged
-	c.collector.judged = nil
-	return c.quarantineWrong(judged)
+	return c.quarantineJudged()
 }
 
 // publishPosition tells renewLoop what the ledger holds.

@@ -31,6 +31,13 @@ func wrongVotes(d *ledger.Dispute, accepted uint64) (wrong []queens.Result) {
 	return wrong
 }
 
+// quarantineJudged quarantines the keys that voted for a wrong count in the disputes settled lately.
+func (c *Coordinator) quarantineJudged() error {
+	err := c.quarantineWrong(c.collector.judged)
+	c.collector.judged = nil
+	return err
+}
+
 // quarantineWrong quarantines the keys that voted for a wrong count in the disputes about these
 // tasks.
 func (c *Coordinator) quarantineWrong(tasks []uint64) error {

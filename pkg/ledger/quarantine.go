@@ -54,6 +54,17 @@ func (l *Ledger) IsQuarantined(key string) bool {
 	return ok
 }
 
+// IsVoiding reports whether results of a quarantined key still count: a process was killed while it
+// voided them. [Open] voids the rest; a ledger that is open for reading only stays as it is.
+func (l *Ledger) IsVoiding() bool {
+	for _, q := range l.quarantines {
+		if q.Voiding {
+			return true
+		}
+	}
+	return false
+}
+
 // Quarantine stores that nothing is accepted from a key any more, and voids what was: of a task
 // that others support, one of them becomes the accepted result; the other tasks have no accepted
 // result any more, and are returned in order. The votes of the key do not count any more. The

@@ -1,0 +1,42 @@
+package coordinator
+
+import (
+	"math/big"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
+)
+
+// A coordinator that was killed after a dispute was settled and before the key of the wrong vote was
+// quarantined leaves that to the next one: until then the sum is not compared with the published total.
+func TestSettledDisputesAreJudgedAgain(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir(), board: 8}
+		s.create()
+		vote := func(worker, key string, task, count uint64) queens.Result {
+			return queens.Result{Task: task, Count: count, Attempt: 1, Worker: worker, Kernel: "k", Key: key, Admitted: key != ""}
+		}
+		_, err := s.c.ledger.Accept([]queens.Result{
+			vote("w", "liar", 0, 1<<40), vote("w", "liar", 1, 1<<40), vote("v", "honest", 2, 3),
+			vote(queens.Referee, "", 0, 5),
+		}, nil, run.StreamPosition{})
+		s.must(err)
+		s.stop()
+		l, err := ledger.Open(t.Context(), s.folder)
+		s.must(err)
+		s.c = New(s.c.cfg, nil, nil, nil, nil, l)
+		s.c.cfg.Known = big.NewInt(1000)
+		s.must(s.c.load())
+		s.must(s.c.quarantineJudged())
+		if keys := s.c.quarantinedKeys(); !slices.Equal(keys, []string{"liar"}) || l.Has(1) || !l.Has(2) {
+			t.Errorf("quarantined are %v; task 1 has a result: %v", keys, l.Has(1))
+		}
+		s.stop()
+	})
+}
