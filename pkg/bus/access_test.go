@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -231,11 +230,7 @@ func TestAWrongRoleIsToldSo(t *testing.T) {
 			b := user.connect(t)
 			ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
 			defer cancel()
-			start := time.Now()
 			err := attempt(ctx, b)
-			if took := time.Since(start); took > testkit.Stall/2 {
-				t.Errorf("%s: %s takes %v", name, what, took)
-			}
 			if !errors.Is(err, queens.ErrNoConnection) || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %s: error %v does not say that it is not permitted", name, what, err)
 				return
