@@ -11,6 +11,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,16 @@ func (b *Bus) WaitClosed(ctx context.Context) error {
 		return fmt.Errorf("%w: %w%s", queens.ErrNoConnection, err, b.hint(err))
 	}
 	return fmt.Errorf("%w: it was closed", queens.ErrNoConnection)
+}
+
+// explainClosed returns why the connection was closed if err says only that it was, and else err.
+func (b *Bus) explainClosed(err error) error {
+	if !errors.Is(err, nats.ErrConnectionClosed) {
+		return err
+	}
+	ctx, done := context.WithTimeout(context.Background(), flushTimeout)
+	defer done()
+	return cmp.Or(b.WaitClosed(ctx), err)
 }
 
 // Server returns the address of the connected server, or those of the configuration

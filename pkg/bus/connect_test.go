@@ -145,6 +145,11 @@ func TestWaitClosedReturnsOnRevokedCredentials(t *testing.T) {
 	if err := b.WaitClosed(within(t, testkit.Stall)); !errors.Is(err, queens.ErrNoConnection) {
 		t.Errorf("error %v, want one that wraps %v", err, queens.ErrNoConnection)
 	}
+	// Who begins to listen only then is told the same.
+	_, err = b.Telemetry().SubscribeBeats(func(run.Beat) {})
+	if !errors.Is(err, queens.ErrNoConnection) {
+		t.Errorf("subscribe: error %v, want one that wraps %v", err, queens.ErrNoConnection)
+	}
 }
 
 func TestWaitClosedWaitsWhileTheServerIsAway(t *testing.T) {

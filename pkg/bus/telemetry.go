@@ -109,7 +109,7 @@ func subscribe[T any](
 		each(value)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
+		return nil, fmt.Errorf("subscribe to %s: %w", subject, b.explainClosed(err))
 	}
 	b.flush(flushTimeout)                                 // if this fails, the server hears of it a little later
 	return func() { _ = subscription.Unsubscribe() }, nil // fails if the connection ended first
