@@ -157,7 +157,7 @@ func (s *statements) check(r *queens.Result) error {
 	return nil
 }
 
-// maxParsed bounds the statements in memory. A range of tasks seldom has more.
+// maxParsed bounds the statements in memory. A range of tasks rarely has more.
 const maxParsed = 1 << 10
 
 // of returns what a report says.

@@ -93,7 +93,7 @@ func LoadOrCreate(path string) (*Identity, error) {
 	if err := id.Create(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	return Load(path) // of whoever was first
+	return Load(path) // the key of the process that was first
 }
 
 // StateFolder returns the folder in which programs keep their keys and runs by default,

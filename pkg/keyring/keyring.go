@@ -136,7 +136,7 @@ func OpenOrInit(dir string) (*Ring, error) {
 	if err := os.Rename(made, dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
-	return Open(dir) // of whoever was first
+	return Open(dir) // the folder of the process that was first
 }
 
 // Open opens the ring in a folder.

@@ -336,7 +336,7 @@ func TestFollowARunWithoutARecord(t *testing.T) {
 }
 
 // A watch at the server that a run has left says where the run is, once its record is gone there. A
-// run that is still there goes on, whoever says that it has moved.
+// run that is still there is followed, although a message says that it has moved.
 func TestFollowARunThatMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := follow(t.Context(), running())
