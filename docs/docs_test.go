@@ -93,6 +93,29 @@ func TestTests(t *testing.T) {
 	}
 }
 
+// TestMessages checks that the program has every message of the page of messages.
+func TestMessages(t *testing.T) {
+	var program strings.Builder
+	walk(t, func(path string) {
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			program.WriteString(read(t, path))
+		}
+	})
+	joined := regexp.MustCompile(`" \+\s+"`).ReplaceAllString(program.String(), "")
+	page := read(t, filepath.Join(root, "docs", "troubleshooting.md"))
+	messages := regexp.MustCompile("(?m)^### `(.*)`$").FindAllStringSubmatch(page, -1)
+	if len(messages) < 10 {
+		t.Fatalf("docs/troubleshooting.md has %d messages", len(messages))
+	}
+	for _, m := range messages {
+		for _, part := range strings.Split(m[1], "…") {
+			if !strings.Contains(joined, strings.TrimSpace(part)) {
+				t.Errorf("docs/troubleshooting.md: the program has no message with %q", part)
+			}
+		}
+	}
+}
+
 // pages returns the text of every page by its path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
