@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -39,8 +40,6 @@ type logEntry struct {
 	message string
 	level   string
 	fields  map[string]logField
-	json    string
-	console string
 }
 
 type logField struct {
@@ -48,19 +47,23 @@ type logField struct {
 	always bool
 }
 
-type logPage []*logEntry
+// logPage is docs/logs.md: the lines, and two examples of one of them.
+type logPage struct {
+	lines         []*logEntry
+	json, console string
+}
 
-// rare is the section of the lines that have neither table nor example.
+// rare is the section of the lines whose fields may have any type.
 const rare = "Rare lines"
 
-// The rows of a table of fields, and of the table of the rare lines.
+// The rows of the tables of lines, and of the table of fields, whose first column may also name a line.
 var (
-	fieldRow = regexp.MustCompile("^\\| `(\\w+)` \\| ([a-z ]+) \\| ([^|]+) \\|")
-	rareRow  = regexp.MustCompile("^\\| `([^`]+)` \\| ([a-z]+) \\| ([^|]+) \\|")
+	lineRow   = regexp.MustCompile("^\\| `([^`]+)` \\| ([a-z]+) \\| ([^|]*) \\|")
+	fieldRow  = regexp.MustCompile("^\\| (`\\w+`(?:, `\\w+`)*)(?: of `([^`]+)`)? \\| ([a-z ,]+) \\| [^|]+ \\|$")
+	fieldName = regexp.MustCompile("`([a-z_]+)`")
 )
 
-// readLogPage reads docs/logs.md: sections, in them the messages, and of each message the
-// table of its fields and the examples; at last the table of the rare lines.
+// readLogPage reads docs/logs.md: the tables of lines, the table of fields, and the examples.
 func readLogPage(t *testing.T) logPage {
 	t.Helper()
 	text, err := os.ReadFile("../docs/logs.md")
@@ -68,6 +71,7 @@ func readLogPage(t *testing.T) logPage {
 		t.Fatal(err)
 	}
 	var page logPage
+	kinds := make(map[string]string) // by field, or by line and field
 	section, block := "", ""
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
@@ -78,42 +82,48 @@ func readLogPage(t *testing.T) logPage {
 		if heading, ok := strings.CutPrefix(line, "## "); ok {
 			section = heading
 		}
-		if heading, ok := strings.CutPrefix(line, "### "); ok {
-			page = append(page, &logEntry{of: section, message: strings.Trim(heading, "`"), fields: make(map[string]logField)})
-		}
-		if row := rareRow.FindStringSubmatch(line); row != nil && section == rare {
-			page = append(page, newRare(row))
-		}
-		if len(page) == 0 {
-			continue
-		}
-		entry := page[len(page)-1]
-		row := fieldRow.FindStringSubmatch(line)
+		row, field := lineRow.FindStringSubmatch(line), fieldRow.FindStringSubmatch(line)
 		switch {
 		case block == "json":
-			entry.json += line
-			example, err := readLogLine(line)
-			if err != nil {
-				t.Fatalf("the example of %q: %v", entry.message, err)
-			}
-			entry.level, _ = example["level"].(string)
+			page.json += line
 		case block == "console":
-			entry.console += line
-		case row != nil && section != rare:
-			entry.fields[row[1]] = logField{kind: row[2], always: row[3] == "always"}
+			page.console += line
+		case section == "Fields" && field != nil:
+			ofKinds := strings.Split(field[3], ", ")
+			for i, name := range fieldName.FindAllStringSubmatch(field[1], -1) {
+				kinds[field[2]+"/"+name[1]] = ofKinds[i]
+			}
+		case row != nil:
+			page.lines = append(page.lines, newLogEntry(section, row))
 		}
 	}
-	if len(page) == 0 {
+	for _, entry := range page.lines {
+		for name, field := range entry.fields {
+			if field.kind = cmp.Or(kinds[entry.message+"/"+name], kinds["/"+name]); entry.of == rare {
+				field.kind = "any"
+			}
+			if field.kind == "" {
+				t.Errorf("docs/logs.md: the field %s of %q is not in the table of fields", name, entry.message)
+			}
+			entry.fields[name] = field
+		}
+	}
+	if len(page.lines) == 0 {
 		t.Fatal("docs/logs.md describes no line")
 	}
 	return page
 }
 
-// newRare returns the entry of a row of message, level and names of fields.
-func newRare(row []string) *logEntry {
-	entry := &logEntry{of: rare, message: row[1], level: row[2], fields: make(map[string]logField)}
-	for _, match := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(row[3], -1) {
-		entry.fields[match[1]] = logField{kind: "any"}
+// newLogEntry returns the entry of a row of message, level and names of fields: a line always has those
+// before the semicolon.
+func newLogEntry(section string, row []string) *logEntry {
+	entry := &logEntry{of: section, message: row[1], level: row[2], fields: make(map[string]logField)}
+	always, conditional, _ := strings.Cut(row[3], ";")
+	for _, match := range fieldName.FindAllStringSubmatch(always, -1) {
+		entry.fields[match[1]] = logField{always: section != rare}
+	}
+	for _, match := range fieldName.FindAllStringSubmatch(conditional, -1) {
+		entry.fields[match[1]] = logField{}
 	}
 	return entry
 }
@@ -121,7 +131,7 @@ func newRare(row []string) *logEntry {
 // find returns the entry of a line that a command has logged, or nil.
 func (p logPage) find(command string, line logLine) *logEntry {
 	sections := []string{"Lines of both", "Lines of the " + command, rare}
-	for _, entry := range p {
+	for _, entry := range p.lines {
 		if slices.Contains(sections, entry.of) && entry.names(line) {
 			return entry
 		}

@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -43,41 +42,38 @@ func TestLogsAreAsDocumented(t *testing.T) {
 			}
 		}
 	}
-	for _, entry := range page {
+	for _, entry := range page.lines {
 		if !occurred[entry] && entry.of != rare {
 			t.Errorf("no process has logged the line %q", entry.message)
 		}
 	}
 }
 
-// The examples of docs/logs.md have the fields of their tables. The console form has the
+// The examples of docs/logs.md are of one line, with the fields of the tables. The console form has the
 // fields of the JSON form, except times in seconds.
-func TestLogExamplesMatchTheirTables(t *testing.T) {
-	levels := map[any]string{"info": "INF", "warn": "WRN", "error": "ERR"}
-	for _, entry := range readLogPage(t) {
-		if entry.of == rare {
-			continue
-		}
-		line, err := readLogLine(entry.json)
-		if err != nil {
-			t.Errorf("the example of %q: %v", entry.message, err)
-			continue
-		}
-		if err := entry.check(line); err != nil || !entry.names(line) {
-			t.Errorf("the example of %q is of %v (%v)", entry.message, line["message"], err)
-		}
-		head := fmt.Sprintf(`^\d\d:\d\d:\d\d %s %s( |$)`, levels[line["level"]], regexp.QuoteMeta(fmt.Sprint(line["message"])))
-		if !regexp.MustCompile(head).MatchString(entry.console) {
-			t.Errorf("the console example of %q does not match %s", entry.message, head)
-		}
-		var shown []string
-		for _, match := range regexp.MustCompile(` (\w+)=`).FindAllStringSubmatch(entry.console, -1) {
-			shown = append(shown, match[1])
-		}
-		maps.DeleteFunc(line, func(name string, _ any) bool { return slices.Contains(common, name) || strings.HasSuffix(name, "_s") })
-		if slices.Sort(shown); !slices.Equal(shown, slices.Sorted(maps.Keys(line))) {
-			t.Errorf("the example of %q has the fields %q in the console form, and %q in JSON", entry.message, shown, slices.Sorted(maps.Keys(line)))
-		}
+func TestLogExamplesMatchTheTables(t *testing.T) {
+	page := readLogPage(t)
+	line, err := readLogLine(page.json)
+	if err != nil {
+		t.Fatalf("the example %s: %v", page.json, err)
+	}
+	entry := page.find("coordinator", line)
+	if entry == nil {
+		t.Fatalf("the example %s is in no table", page.json)
+	}
+	if err := entry.check(line); err != nil {
+		t.Errorf("the example %s: %v", page.json, err)
+	}
+	if head := regexp.MustCompile(`^\d\d:\d\d:\d\d INF ` + entry.message + " "); !head.MatchString(page.console) {
+		t.Errorf("the console example does not match %s", head)
+	}
+	var shown []string
+	for _, match := range regexp.MustCompile(` (\w+)=`).FindAllStringSubmatch(page.console, -1) {
+		shown = append(shown, match[1])
+	}
+	maps.DeleteFunc(line, func(name string, _ any) bool { return slices.Contains(common, name) || strings.HasSuffix(name, "_s") })
+	if slices.Sort(shown); !slices.Equal(shown, slices.Sorted(maps.Keys(line))) {
+		t.Errorf("the example has the fields %q in the console form, and %q in JSON", shown, slices.Sorted(maps.Keys(line)))
 	}
 }
 
@@ -97,7 +93,7 @@ func TestRareLinesAreInTheSource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, entry := range readLogPage(t) {
+	for _, entry := range readLogPage(t).lines {
 		if entry.of == rare && !strings.Contains(source.String(), `"`+strings.TrimSuffix(entry.message, "…")) {
 			t.Errorf("no line of the program begins with %q", entry.message)
 		}
