@@ -24,7 +24,7 @@ type Admitter struct {
 // rereadAfter is how soon an Admitter sees that a worker was added or revoked.
 const rereadAfter = 2 * time.Second
 
-// NewAdmitter returns the admitter of a folder, if that is a folder of keys.
+// NewAdmitter returns the admitter of a folder, if that is a folder of keys, or its folder "coordinator".
 func NewAdmitter(dir string) (*Admitter, bool) {
 	if _, err := os.Stat(filepath.Join(dir, usersFile)); err != nil {
 		return nil, false
@@ -54,7 +54,10 @@ func (a *Admitter) reread() {
 			}
 		}
 	}
-	if token, err := identity.LoadToken(filepath.Join(a.dir, tokenFile)); err == nil {
-		a.token = token.Secret
+	for _, file := range []string{tokenFile, tokenName} { // of all keys, or of what a coordinator needs
+		if token, err := identity.LoadToken(filepath.Join(a.dir, file)); err == nil {
+			a.token = token.Secret
+			break
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package keyring
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -33,6 +34,18 @@ func readUsers(path string) ([]bus.User, error) {
 		users = append(users, bus.User{Role: bus.Role(fields[0]), Name: fields[1], Key: fields[2]})
 	}
 	return users, nil
+}
+
+// put writes a file of the ring unless it has that content, and notes that it was written.
+func (r *Ring) put(name string, data []byte, mode os.FileMode) error {
+	if old, err := os.ReadFile(r.path(name)); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	err := writeFile(r.path(name), data, mode)
+	if err == nil {
+		r.made = append(r.made, name)
+	}
+	return err
 }
 
 // writeFile replaces a file at once.
