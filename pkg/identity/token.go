@@ -49,6 +49,8 @@ func ParseToken(data []byte) (Token, error) {
 	switch {
 	case len(data) > maxTokenFile:
 		return Token{}, fmt.Errorf("it has %d bytes", len(data))
+	case isSeed(first) || nkeys.IsValidPublicKey(string(first)): // which no server should see as a token
+		return Token{}, errors.New("it holds a key")
 	case !tokenSecret.Match(first):
 		return Token{}, errors.New("its first line must be 20 to 64 letters, digits, - and _")
 	case len(rest) > 0 && !bytes.HasPrefix(rest, pemBegin):

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/identity"
 )
 
 // access returns the part of the server's configuration that says who may do what. The server sees its
@@ -25,20 +24,11 @@ func access(serverDir string, users []bus.User, tokenHash string) string {
 }
 
 // Access returns the part of the configuration that says who may do what, for a server in this process.
-// It names the files where they are now: the folder may have been moved. A token that is not empty
-// stands for that of the ring.
-func (r *Ring) Access(token string) (string, error) {
+// It names the files where they are now: the folder may have been moved. The hash is that of the token,
+// see [HashToken].
+func (r *Ring) Access(tokenHash string) (string, error) {
 	users, err := r.Users()
-	if err == nil && token == "" {
-		var own identity.Token
-		own, err = identity.LoadToken(r.TokenFile())
-		token = own.Secret
-	}
-	if err != nil {
-		return "", err
-	}
-	hash, err := HashToken(token)
-	return access(r.path(serverDir), users, hash), err
+	return access(r.path(serverDir), users, tokenHash), err
 }
 
 var hashInConfig = regexp.MustCompile(`password: "([^"]+)"`)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -8,8 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/runstore"
@@ -17,13 +22,17 @@ import (
 
 // guard lets only those in who have a key or the token of an embedded server.
 type guard struct {
-	access      string // of the server's configuration
+	ring        *keyring.Ring
 	identity    *identity.Identity
-	admits      func(key string, admission []byte) bool
+	admitter    *keyring.Admitter
 	tokenFile   string
 	watcherFile string
 	authority   string // file that workers need beside the token; empty if that has it
 	host        string // at which others reach the server
+
+	access      string // what the server has of its configuration
+	token, hash string // of the token that the file had last
+	failed      string // the last error of refresh, which is told once
 }
 
 // keysFolder is, in the folder of all runs, that of the keys of embedded servers.
@@ -44,28 +53,69 @@ func (s *Session) newGuard() (*guard, error) {
 	if _, err := ring.AddHosts(hosts); err != nil {
 		return nil, err
 	}
-	g := &guard{tokenFile: ring.TokenFile(), watcherFile: ring.KeyFile(bus.Watcher), host: hosts[0]}
-	var token identity.Token
+	g := &guard{ring: ring, tokenFile: ring.TokenFile(), watcherFile: ring.KeyFile(bus.Watcher), host: hosts[0]}
+	g.admitter, _ = keyring.NewAdmitter(ring.Dir())
 	if s.cfg.TokenFile != "" {
 		g.tokenFile = s.cfg.TokenFile
-		if token, err = identity.LoadToken(g.tokenFile); err != nil {
+		g.admitter.SetTokenFile(g.tokenFile)
+		token, err := identity.LoadToken(g.tokenFile)
+		if err != nil {
 			return nil, err
 		}
 		if token.Authority == nil {
 			g.authority = ring.AuthorityFile()
 		}
 	}
-	if g.access, err = ring.Access(token.Secret); err != nil {
+	if g.access, err = g.readAccess(); err != nil {
 		return nil, err
 	}
-	if g.identity, err = identity.Load(ring.KeyFile(bus.Coordinator)); err != nil {
-		return nil, err
+	g.identity, err = identity.Load(ring.KeyFile(bus.Coordinator))
+	return g, err
+}
+
+// readAccess returns the part of the server's configuration that says who may connect, with the users and
+// the token of now. The hash of a token stays the same, or the server would disconnect its users.
+func (g *guard) readAccess() (string, error) {
+	token, err := identity.LoadToken(g.tokenFile)
+	if err != nil {
+		return "", err
 	}
-	admitter, _ := keyring.NewAdmitter(ring.Dir())
-	g.admits = func(key string, admission []byte) bool {
-		return admitter.Admits(key, admission) || identity.IsAdmitted([]byte(token.Secret), key, admission)
+	if token.Secret != g.token {
+		hash, err := keyring.HashToken(token.Secret)
+		if err != nil {
+			return "", err
+		}
+		g.token, g.hash = token.Secret, hash
 	}
-	return g, nil
+	return g.ring.Access(g.hash)
+}
+
+// refreshInterval is how soon the embedded server learns that a key was added or revoked, or that the
+// token was replaced.
+const refreshInterval = 2 * time.Second
+
+// refresh gives the server the users and the token of now. It leaves them as they are, and says so once,
+// if they can't be read.
+func (g *guard) refresh(server *natsserver.Server, log zerolog.Logger) {
+	access, err := g.readAccess()
+	switch {
+	case err == nil && access == g.access:
+		return
+	case err == nil && !strings.Contains(access, g.identity.Key()):
+		err = errors.New("the coordinator's own key was revoked: stop the coordinator, make another key with " +
+			"coordinator keys add coordinator coordinator, and resume the run")
+	case err == nil:
+		err = server.SetAccess(access)
+	}
+	if err == nil {
+		g.access, g.failed = access, ""
+		log.Info().Str("folder", g.ring.Dir()).Msg("keys have changed: the embedded server admits who has one of now, and disconnects the others")
+		return
+	}
+	if text := err.Error(); text != g.failed {
+		g.failed = text
+		log.Warn().Err(err).Str("folder", g.ring.Dir()).Msg("keys have changed, and the embedded server keeps those from before")
+	}
 }
 
 // isLoopback reports whether only this machine reaches a host.
