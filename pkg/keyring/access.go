@@ -25,10 +25,17 @@ func access(serverDir string, users []bus.User, tokenHash string) string {
 
 // Access returns the part of the configuration that says who may do what, for a server in this process.
 // It names the files where they are now: the folder may have been moved. The hash is that of the token,
-// see [HashToken].
-func (r *Ring) Access(tokenHash string) (string, error) {
+// see [HashToken]. The coordinator of this process stays a user even if its key was revoked; Access
+// reports that.
+func (r *Ring) Access(tokenHash, coordinator string) (config string, revoked bool, err error) {
 	users, err := r.Users()
-	return access(r.path(serverDir), users, tokenHash), err
+	if err != nil {
+		return "", false, err
+	}
+	if revoked = find(users, coordinator) < 0; revoked {
+		users = append(users, bus.User{Role: bus.Coordinator, Name: "revoked, but in use", Key: coordinator})
+	}
+	return access(r.path(serverDir), users, tokenHash), revoked, nil
 }
 
 var hashInConfig = regexp.MustCompile(`password: "([^"]+)"`)

@@ -104,8 +104,8 @@ func TestMovedFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := ring.Access("")
-	if err != nil || !strings.Contains(config, filepath.Join(moved, "server", "server.key")) {
+	config, revoked, err := ring.Access("", newKey(t))
+	if err != nil || !revoked || !strings.Contains(config, filepath.Join(moved, "server", "server.key")) {
 		t.Errorf("the configuration is\n%s\nerror %v", config, err)
 	}
 }

@@ -66,56 +66,60 @@ func (s *Session) newGuard() (*guard, error) {
 			g.authority = ring.AuthorityFile()
 		}
 	}
-	if g.access, err = g.readAccess(); err != nil {
+	if g.identity, err = identity.Load(ring.KeyFile(bus.Coordinator)); err != nil {
 		return nil, err
 	}
-	g.identity, err = identity.Load(ring.KeyFile(bus.Coordinator))
+	g.access, _, err = g.readAccess()
 	return g, err
 }
 
 // readAccess returns the part of the server's configuration that says who may connect, with the users and
-// the token of now. The hash of a token stays the same, or the server would disconnect its users.
-func (g *guard) readAccess() (string, error) {
+// the token of now, and whether the coordinator's own key was revoked. The hash of a token stays the same,
+// or the server would disconnect its users.
+func (g *guard) readAccess() (access string, revoked bool, err error) {
 	token, err := identity.LoadToken(g.tokenFile)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if token.Secret != g.token {
 		hash, err := keyring.HashToken(token.Secret)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		g.token, g.hash = token.Secret, hash
 	}
-	return g.ring.Access(g.hash)
+	return g.ring.Access(g.hash, g.identity.Key())
 }
 
 // refreshInterval is how soon the embedded server learns that a key was added or revoked, or that the
 // token was replaced.
 const refreshInterval = 2 * time.Second
 
-// refresh gives the server the users and the token of now. It leaves them as they are, and says so once,
-// if they can't be read.
+// errOwnKey says that a coordinator goes on with a key that was revoked.
+var errOwnKey = errors.New("the coordinator's own key was revoked, and works until it ends: stop it, make another key with " +
+	"coordinator keys add coordinator coordinator, and resume the run")
+
+// refresh gives the server the users and the token of now. It says once what it can't change; then the
+// server keeps those from before.
 func (g *guard) refresh(server *natsserver.Server, log zerolog.Logger) {
-	access, err := g.readAccess()
-	switch {
-	case err == nil && access == g.access:
-		return
-	case err == nil && !strings.Contains(access, g.identity.Key()):
-		err = errors.New("the coordinator's own key was revoked: stop the coordinator, make another key with " +
-			"coordinator keys add coordinator coordinator, and resume the run")
-	case err == nil:
-		err = server.SetAccess(access)
+	access, revoked, err := g.readAccess()
+	if err == nil && access != g.access {
+		if err = server.SetAccess(access); err == nil {
+			g.access = access
+			log.Info().Str("folder", g.ring.Dir()).Msg("keys have changed: the embedded server admits the users of now, and disconnects the others")
+		}
 	}
-	if err == nil {
-		g.access, g.failed = access, ""
-		log.Info().Str("folder", g.ring.Dir()).Msg("keys have changed: the embedded server admits who has one of now, and disconnects the others")
-		return
+	if err == nil && revoked {
+		err = errOwnKey
 	}
-	if text := err.Error(); text != g.failed {
-		g.failed = text
-		log.Warn().Err(err).Str("folder", g.ring.Dir()).Msg("keys have changed, and the embedded server keeps those from before")
+	failed := ""
+	if err != nil {
+		failed = err.Error()
 	}
+	if failed != "" && failed != g.failed {
+		log.Warn().Err(err).Str("folder", g.ring.Dir()).Msg("not every change of the keys takes effect")
+	}
+	g.failed = failed
 }
 
 // isLoopback reports whether only this machine reaches a host.
