@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -223,13 +224,15 @@ func (c *cluster) expectOnlyTheirFiles() {
 	} {
 		to := filepath.Join(c.t.TempDir(), service)
 		c.docker(waitTimeout, "cp", c.containers(service)[0]+":/keys", to)
-		entries, err := os.ReadDir(to)
+		var names []string
+		err := filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				names = append(names, strings.TrimPrefix(path, to+"/"))
+			}
+			return err
+		})
 		if err != nil {
 			c.t.Fatal(err)
-		}
-		var names []string
-		for _, e := range entries {
-			names = append(names, e.Name())
 		}
 		if !slices.Equal(names, want) {
 			c.t.Errorf("%s has the keys %q, want %q", service, names, want)
