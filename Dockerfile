@@ -19,10 +19,10 @@ RUN --mount=type=cache,target=/root/.cache/go-build \
     mkdir -p /image/bin && CGO_ENABLED=0 go build -trimpath -o /image/bin/ -ldflags "-s -w \
       -X nqueens/pkg/cli.version=$VERSION -X nqueens/pkg/cli.commit=$COMMIT -X nqueens/pkg/cli.date=$DATE" \
       ./coordinator ./worker
-# Folders of the images. What a server and workers need of the keys is in folders that can be volumes
-# of their own.
+# Folders of the images. What a coordinator, a server and workers need of the keys is in folders that can be
+# volumes of their own.
 WORKDIR /folders
-RUN mkdir -p coordinator/data coordinator/keys/server coordinator/keys/worker worker/identity nats/data && \
+RUN mkdir -p coordinator/data coordinator/keys/coordinator coordinator/keys/server coordinator/keys/worker worker/identity nats/data && \
     chmod -R go= . && chmod 750 coordinator/keys/server
 
 # NQUEENS_HTTP serves health checks inside the container; coordinator health and worker health

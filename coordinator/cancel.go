@@ -30,7 +30,7 @@ server. The ledger keeps what was counted; delete the run's folder to be rid of 
 			if err != nil {
 				return err
 			}
-			if err := server.Check(); err != nil {
+			if err := server.Check(app.Log); err != nil {
 				return err
 			}
 			store, err := data.open(app.Log)

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/queens"
 )
@@ -37,13 +38,15 @@ func keysInitCommand(app *cli.App) *cobra.Command {
 		Use:   "init DIR",
 		Short: "Make keys, certificates and the server's configuration in a folder",
 		Long: `Make in a folder a key for a coordinator, a watcher and a worker, a token with which
-workers join, certificates for TLS, and a configuration for the NATS server. Keys that the
-folder has stay; only a --host that the server's certificate lacks makes another one.
+workers join, certificates for TLS, and a configuration for the NATS server. In a folder
+of keys it makes what is missing, and another certificate for a --host that the server's
+lacks: keys, users and the token that exist stay.
 
 The files: coordinator.nkey, watcher.nkey and worker.nkey for --nkey; worker/join.token
 for --token-file, which also has the certificate; ca.crt for --tls-ca; users, the list of
 users; server, the folder that the NATS server needs, with auth.conf for its
-configuration; ca.key, which signs other certificates: keep it away from the cluster.`,
+configuration; coordinator, the folder that a coordinator needs, with copies; ca.key,
+which signs other certificates: keep it away from the cluster.`,
 		Example: `  coordinator keys init keys --host counter.example.org,192.0.2.7`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
@@ -54,14 +57,18 @@ configuration; ca.key, which signs other certificates: keep it away from the clu
 					return cli.Usagef("--host must be names or addresses of the server, without ports, not %q", host)
 				}
 			}
-			ring, err := keyring.Init(args[0], o)
-			if errors.Is(err, keyring.ErrExists) {
-				return addHosts(app, args[0], o.Hosts)
-			}
+			ring, made, err := keyring.Init(args[0], o)
 			if err != nil {
 				return err
 			}
-			app.Log.Info().Str("folder", ring.Dir()).Str("server", ring.ServerConfig()).Msg("made keys for a cluster")
+			message := "made what the folder lacked; " + reload
+			switch {
+			case len(made) == 0:
+				message = "the folder has all keys already: nothing is changed"
+			case slices.Contains(made, "ca.crt") && slices.Contains(made, "users"):
+				message = "made keys for a cluster"
+			}
+			app.Log.Info().Str("folder", ring.Dir()).Str("server", ring.ServerConfig()).Strs("made", made).Msg(message)
 			return nil
 		},
 	}
@@ -72,36 +79,21 @@ configuration; ca.key, which signs other certificates: keep it away from the clu
 	return cmd
 }
 
-// addHosts keeps the keys in a folder, and makes another certificate for the server if that has no
-// such names yet.
-func addHosts(app *cli.App, dir string, hosts []string) error {
-	ring, err := keyring.Open(dir)
-	if err != nil {
-		return err
-	}
-	changed, err := ring.AddHosts(hosts)
-	switch {
-	case err != nil:
-		return err
-	case changed:
-		app.Log.Info().Str("folder", ring.Dir()).Msg("the folder has keys already: the server has a certificate for more names; " + reload)
-	default:
-		app.Log.Info().Str("folder", ring.Dir()).Msg("the folder has keys already: nothing is changed")
-	}
-	return nil
-}
-
 // reload tells how the server learns of a change.
-const reload = "the NATS server must read its configuration again: nats-server --signal reload, or SIGHUP"
+const reload = "the NATS server must read its configuration again: nats-server --signal reload, or SIGHUP; an embedded one does so by itself"
 
 func keysAddCommand(app *cli.App) *cobra.Command {
-	var dir string
+	var dir, publicKey string
 	cmd := &cobra.Command{
 		Use:   "add ROLE NAME",
 		Short: "Add a user with a key of its own",
-		Long: `Add a user with a key of its own, in NAME.nkey, to a folder of keys. The role is
-coordinator, watcher or worker. The NATS server must read its configuration again.`,
-		Example:   `  coordinator keys add worker lab-4 --keys keys`,
+		Long: `Add a user with a key of its own to a folder of keys. The role is coordinator, watcher or
+worker. The key is made, in NAME.nkey; or --public-key names the key of somebody who has
+made it, such as by worker --public-key, so that the private key need not travel.
+
+The NATS server must read its configuration again; an embedded one does so by itself.`,
+		Example: `  coordinator keys add worker lab-4 --keys keys
+  coordinator keys add worker lab-5 --public-key UCBJ4RGRQ72BWE6P47ZOOGVSP6G4K5QXBGVSISA2IKMWVDEJDUEM7RZA`,
 		ValidArgs: []string{string(bus.Coordinator), string(bus.Watcher), string(bus.Worker)},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -111,11 +103,14 @@ coordinator, watcher or worker. The NATS server must read its configuration agai
 			if err := role.Validate(); err != nil {
 				return cli.Usagef("%w", err)
 			}
+			if publicKey != "" && !identity.IsKey(publicKey) {
+				return cli.Usagef("--public-key must be the public key of a user, U and 55 letters and digits, not %.80q", publicKey)
+			}
 			ring, err := openRing(dir)
 			if err != nil {
 				return err
 			}
-			u, err := ring.Add(role, args[1])
+			u, err := ring.Add(role, args[1], publicKey)
 			if err != nil {
 				return err
 			}
@@ -124,6 +119,7 @@ coordinator, watcher or worker. The NATS server must read its configuration agai
 		},
 	}
 	keysFlag(cmd, &dir)
+	cmd.Flags().StringVar(&publicKey, "public-key", "", "public `key` of the user, who has the private one")
 	return cmd
 }
 
@@ -131,17 +127,30 @@ func keysRevokeCommand(app *cli.App) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
-		Short: "Remove a user",
+		Short: "Remove a user, or replace the join token",
 		Long: `Remove a user, by name or public key, from a folder of keys, and delete its key. When the
-NATS server reads its configuration again, it disconnects the user.`,
-		Example: `  coordinator keys revoke lab-3 --keys keys`,
+NATS server reads its configuration again, it disconnects the user. An embedded server
+does so by itself, within seconds.
+
+The name join-token stands for the token with which workers join. It is replaced by a new
+one: workers that have joined with the old one are disconnected, and need the new file.
+Users with a key stay.`,
+		Example: `  coordinator keys revoke lab-3 --keys keys
+  coordinator keys revoke join-token --keys keys`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return cli.Usagef("takes one argument, the name or the public key of a user")
+				return cli.Usagef("takes one argument, the name or the public key of a user, or join-token")
 			}
 			ring, err := openRing(dir)
 			if err != nil {
 				return err
+			}
+			if args[0] == keyring.JoinToken {
+				if err := ring.RenewToken(); err != nil {
+					return err
+				}
+				app.Log.Info().Str("token", ring.TokenFile()).Msg("replaced the token: workers without a key of their own need this file; " + reload)
+				return nil
 			}
 			u, err := ring.Revoke(args[0])
 			if err != nil {

@@ -9,7 +9,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/cli"
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/identity"
 )
 
 // cluster is a nats-server with the configuration of a folder of keys.
@@ -181,5 +186,70 @@ func TestListenWithAToken(t *testing.T) {
 	count := start(t, "coordinator", "count", "10", "--data", data, "--workers", "0", "--listen", "127.0.0.1:0", "--token-file", token)
 	line := count.Await(`join with: worker (--nats tls://[^"]*)`)
 	start(t, "worker", append(strings.Fields(line), "--threads", "1")...)
+	count.ExpectTotal(known(10))
+}
+
+// The embedded server learns of keys that are added and revoked, and of another token, without a restart:
+// it disconnects who may not connect any more, and nobody else.
+func TestEmbeddedServerRereadsItsKeys(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	c := &cluster{t: t, keys: filepath.Join(data, "keys")}
+	c.run("init", c.keys)
+	count := start(t, "coordinator", "count", "10", "--data", data, "--workers", "0", "--listen", "127.0.0.1:0", "--token-file", c.file("worker/join.token"))
+	c.url = count.Await(`join with: worker --nats (tls://[^ ]*) --token-file`)
+	run := count.Await(counting)
+	id, err := identity.Load(c.file("coordinator.nkey"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := &cli.Connection{Authority: c.file("ca.crt")}
+	if err := trusted.Check(zerolog.Nop()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := bus.Connect(bus.Config{URL: c.url, Credentials: bus.Credentials{Identity: id, TLS: trusted.TLS}, Lease: bus.DefaultLease, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	release := brake(t, b, run)
+
+	// A worker makes its key; only the public one travels.
+	key := filepath.Join(t.TempDir(), "lab.nkey")
+	public := clitest.Run(t, nil, "worker", "--public-key", "--nkey", key)
+	if public.Code != 0 {
+		t.Fatalf("--public-key: exit %d: %s", public.Code, public.Stderr)
+	}
+	lab := []string{"worker", "--nats", c.url, "--tls-ca", c.file("ca.crt"), "--nkey", key, "--threads", "1"}
+	if stranger := clitest.Run(t, nil, lab...); stranger.Code != 5 {
+		t.Errorf("a worker whose key was not added: exit %d, %s", stranger.Code, stranger.Stderr)
+	}
+	c.run("add", "worker", "lab", "--public-key", strings.TrimSpace(public.Stdout), "--keys", c.keys)
+	count.Await(`(keys have changed)`)
+	joined := start(t, "worker", append(c.withToken(), "--threads", "1")...)
+	joined.Await(`(worker starts)`)
+	added := start(t, lab[0], lab[1:]...)
+	added.Await(`(worker starts)`)
+
+	c.run("revoke", "lab", "--keys", c.keys)
+	added.ExpectExit(5)
+	if joined.HasEnded() || joined.Lines("connection lost") > 0 {
+		t.Errorf("the other worker was disconnected: %s", joined.Log())
+	}
+	old := filepath.Join(t.TempDir(), "old.token")
+	if err := os.Link(c.file("worker/join.token"), old); err != nil {
+		t.Fatal(err)
+	}
+	c.run("revoke", "join-token", "--keys", c.keys)
+	joined.ExpectExit(5)
+	leaked := clitest.Run(t, nil, "worker", "--nats", c.url, "--token-file", old)
+	if leaked.Code != 5 || !strings.Contains(leaked.Stderr, "does not know the token") {
+		t.Errorf("a worker with the old token: exit %d, %s", leaked.Code, leaked.Stderr)
+	}
+	// The coordinator's own key has to outlive the run.
+	c.run("revoke", "coordinator", "--keys", c.keys)
+	count.Await(`(the coordinator's own key was revoked)`)
+	start(t, "worker", append(c.withToken(), "--threads", "1")...)
+	release()
 	count.ExpectTotal(known(10))
 }

@@ -34,7 +34,7 @@ CONFIRMED says what stands behind the total of a complete run, as count does.`,
   coordinator runs --nats nats://127.0.0.1:4222 --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := server.Check(); err != nil {
+			if err := server.Check(app.Log); err != nil {
 				return err
 			}
 			store, err := data.open(app.Log)

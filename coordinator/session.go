@@ -78,7 +78,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 			"name its servers with --nats", replicas)
 	}
 	listen := cli.CheckAddress("listen", o.listen, "127.0.0.1:4222")
-	if err := cmp.Or(o.nats.Check(), listen, cli.CheckHTTP(o.http)); err != nil {
+	if err := cmp.Or(o.nats.Check(app.Log), listen, cli.CheckHTTP(o.http)); err != nil {
 		return cfg, nil, err
 	}
 	k, err := kernel.Choose(o.kernel)

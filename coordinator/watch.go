@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -61,7 +62,7 @@ confirmed and confirmed_by: what stands behind the total, as count says it.`,
 			if err != nil {
 				return err
 			}
-			if err := o.nats.Check(); err != nil {
+			if err := o.nats.Check(app.Log); err != nil {
 				return err
 			}
 			return watchRun(cmd.Context(), app, name, &o, cmd.OutOrStdout())
@@ -241,7 +242,7 @@ func (o *watchOptions) findLocal(app *cli.App, name string) (found string, serve
 	}
 	h := &r.Locked.Holder
 	if h.Server != "" {
-		server, err := localServer(store, o.nats, h.Server)
+		server, err := localServer(app.Log, store, o.nats, h.Server)
 		return r.Run, server, err
 	}
 	status := ""
@@ -254,7 +255,7 @@ func (o *watchOptions) findLocal(app *cli.App, name string) (found string, serve
 
 // localServer returns how to reach the server of a run on this machine. An embedded server that asks
 // for keys has one for watchers in the folder of the runs.
-func localServer(store *runstore.Store, given *cli.Connection, url string) (*cli.Connection, error) {
+func localServer(log zerolog.Logger, store *runstore.Store, given *cli.Connection, url string) (*cli.Connection, error) {
 	server := *given
 	server.URL = url
 	key, authority, found := session.WatcherFiles(store)
@@ -262,7 +263,7 @@ func localServer(store *runstore.Store, given *cli.Connection, url string) (*cli
 		server.NKey, server.Authority = key, cmp.Or(server.Authority, authority)
 		server.TokenFile, server.Token = "", identity.Token{} // that of workers, as the environment may name it
 	}
-	return &server, server.Check()
+	return &server, server.Check(log)
 }
 
 // selectRun returns the named run, or else the newest, that a process of this machine

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,14 +75,17 @@ func (c *cluster) connect(options ...nats.Option) (*nats.Conn, error) {
 // may do its part only, that keys survive what containers do not, and that a revoked key is out.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	// Some minutes of one core: more than the restarts take.
+	// Some minutes of one core. The workers are stopped while commands run, which take a while on a busy
+	// machine, so that the run outlasts them.
 	c := newCluster(t, workload{n: 18, symmetry: queens.Full})
 	c.up(2)
 	c.expectProgress("up with new keys")
+	c.compose("stop", "worker")
 	c.expectNoStrangers()
 	c.expectOnlyTheirFiles()
 	c.expectWorkersOnlyWork()
 	c.expectRevoked()
+	c.expectAnotherToken()
 
 	keys := []string{"ca.crt", "users", "coordinator.nkey", "watcher.nkey", "worker/join.token", "server/server.crt", "server/server.key"}
 	before := make(map[string]string)
@@ -89,11 +93,14 @@ func TestKeys(t *testing.T) {
 		before[path] = string(c.key(path))
 	}
 	identities := c.workerKeys()
-	c.compose("restart", "worker", "nats")
-	c.expectProgress("restarted the workers and the server")
+	c.compose("restart", "nats")
+	c.compose("start", "worker")
+	c.expectProgress("stopped the workers, which have the old token, restarted the server, and started the workers")
+	c.compose("stop", "worker")
 	c.up(2) // nothing has changed
 	c.compose("up", "--detach", "--force-recreate")
 	c.expectProgress("up, with new containers: also the coordinator, which resumes")
+	c.compose("stop", "worker")
 	c.keys = make(map[string][]byte)
 	for _, path := range keys {
 		if string(c.key(path)) != before[path] {
@@ -105,6 +112,35 @@ func TestKeys(t *testing.T) {
 	}
 	c.compose("up", "--detach", "--scale", "worker=6") // to end sooner
 	c.expectTotal()
+}
+
+// expectAnotherToken replaces the token: the server disconnects who has joined with the old one, which is
+// of no use any more.
+func (c *cluster) expectAnotherToken() {
+	c.t.Helper()
+	old, err := identity.ParseToken(c.key("worker/join.token"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	joined, err := c.connect(nats.UserInfo("join", old.Secret))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.compose("run", "--rm", "keys", "keys", "revoke", "join-token")
+	c.compose("kill", "--signal", "HUP", "nats")
+	c.eventually("the server has disconnected a user of the old token", joined.IsClosed)
+	delete(c.keys, "worker/join.token")
+	token, err := identity.ParseToken(c.key("worker/join.token"))
+	if err != nil || token.Secret == old.Secret {
+		c.t.Errorf("the token has not changed, error %v", err)
+	}
+	if _, err := c.connect(nats.UserInfo("join", old.Secret)); !errors.Is(err, nats.ErrAuthorization) {
+		c.t.Errorf("a worker with the old token connects with error %v", err)
+	}
+	if _, err := c.connect(nats.UserInfo("join", token.Secret)); err != nil {
+		c.t.Errorf("a worker with the new token: %v", err)
+	}
+	c.t.Logf("replaced the token")
 }
 
 // expectProgress waits until more tasks are done.
@@ -160,9 +196,9 @@ func (c *cluster) expectOnlyTheirFiles() {
 		user   string
 		mounts []string // volumes, with * if they can be written
 	}{
-		"keys":        {"65532:65532", []string{"keys*", "keys-server*", "keys-worker*"}},
+		"keys":        {"65532:65532", []string{"keys*", "keys-coordinator*", "keys-server*", "keys-worker*"}},
 		"nats":        {"65533:65532", []string{"", "keys-server", "nats*"}},
-		"coordinator": {"65532:65532", []string{"keys", "keys-worker", "runs*"}},
+		"coordinator": {"65532:65532", []string{"keys-coordinator", "runs*"}},
 		"worker":      {"65532:65532", []string{"*", "keys-worker"}},
 	} {
 		info := c.inspect(c.containers(service)[0])
@@ -180,6 +216,26 @@ func (c *cluster) expectOnlyTheirFiles() {
 		slices.Sort(mounts)
 		if !slices.Equal(mounts, want.mounts) || info.Config.User != want.user {
 			c.t.Errorf("%s runs as %s with the volumes %q, want %s and %q", service, info.Config.User, mounts, want.user, want.mounts)
+		}
+	}
+	for service, want := range map[string][]string{
+		"coordinator": {"ca.crt", "coordinator.nkey", "join.token", "users"},
+		"worker":      {"join.token"},
+	} {
+		to := filepath.Join(c.t.TempDir(), service)
+		c.docker(waitTimeout, "cp", c.containers(service)[0]+":/keys", to)
+		var names []string
+		err := filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				names = append(names, strings.TrimPrefix(path, to+"/"))
+			}
+			return err
+		})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if !slices.Equal(names, want) {
+			c.t.Errorf("%s has the keys %q, want %q", service, names, want)
 		}
 	}
 	c.t.Logf("each service has only the files that it needs")
@@ -244,5 +300,5 @@ func (c *cluster) expectRevoked() {
 	if _, err := c.connect(nats.Nkey(lab.Key(), lab.Sign)); !errors.Is(err, nats.ErrAuthorization) {
 		c.t.Errorf("a worker with a revoked key connects with error %v", err)
 	}
-	c.expectProgress("added and revoked a worker's key")
+	c.t.Logf("added and revoked a worker's key")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -30,6 +31,8 @@ type runOptions struct {
 	idle   time.Duration
 	// identity is the file of the worker's key; empty for that in the state folder.
 	identity string
+	// showKey prints the public key and ends.
+	showKey bool
 }
 
 func runCommand(app *cli.App) *cobra.Command {
@@ -45,6 +48,9 @@ However it ends, no result of the run is lost.`,
   worker --nats nats://127.0.0.1:4222 --threads 4`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.showKey {
+				return o.printKey(cmd.OutOrStdout())
+			}
 			return run(cmd.Context(), app, &o)
 		},
 	}
@@ -52,6 +58,7 @@ However it ends, no result of the run is lost.`,
 	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
 	o.search.addFlags(flags)
 	flags.StringVar(&o.identity, "identity", "", "`file` of the key that signs the results, made if there is none (default that of --nkey, or else $XDG_STATE_HOME/nqueens/worker.key)")
+	flags.BoolVar(&o.showKey, "public-key", false, "print the public key, for coordinator keys add, and exit")
 	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz and /readyz")
 	flags.DurationVar(&o.idle, "idle-exit", 0, "exit after `time` without a task, such as 5m; 0 means never")
 	return cmd
@@ -62,7 +69,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.nats.Check(); err != nil {
+	if err := o.nats.Check(app.Log); err != nil {
 		return err
 	}
 	if err := cli.CheckHTTP(o.http); err != nil {
@@ -128,6 +135,21 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	group.Go(func() error { defer stop(); return w.Run(ctx) })
 	err = group.Wait()
 	app.Log.Info().Str("worker", name).Msg("worker leaves")
+	return err
+}
+
+// printKey prints the public key of --nkey or --identity, and makes the key if there is none. It connects
+// to no server.
+func (o *runOptions) printKey(stdout io.Writer) (err error) {
+	var id *identity.Identity
+	if o.identity == "" && o.nats.NKey != "" {
+		if id, err = identity.LoadOrCreate(o.nats.NKey); err != nil {
+			return cli.Usagef("--nkey: %w", err)
+		}
+	} else if id, err = o.loadIdentity(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(stdout, id.Key())
 	return err
 }
 

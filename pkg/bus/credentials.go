@@ -67,7 +67,7 @@ func (c *Config) hint(err error) string {
 		return fmt.Sprintf(": the server does not know the key %s: was it revoked, or has the server not read its configuration again?",
 			c.Identity.Key())
 	case errors.Is(err, nats.ErrAuthorization) && c.Token != "":
-		return ": the server does not know the token: is it that of another cluster or run?"
+		return ": the server does not know the token: was it replaced, or is it that of another cluster or run?"
 	case errors.Is(err, nats.ErrAuthorization) && c.Creds != "":
 		return ": the server does not accept the credentials in " + c.Creds
 	case errors.Is(err, nats.ErrAuthorization):

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/rs/zerolog"
 )
 
 // An address to listen on is host:port with a valid port. The host may be empty.
@@ -31,7 +33,7 @@ func TestConnectionCheck(t *testing.T) {
 		"", "nats://127.0.0.1:4222", "127.0.0.1:4222", "localhost", "nats://host", "tls://host:4222", "ws://host:80", "wss://host",
 		"nats://[::1]:4222", "nats://me:secret@host:4222", "nats://token@host", "nats://a:1,nats://b:2", "a:1, b:2", "nats://host:4222/", "wss://host/nats", " nats://host:4222\n",
 	} {
-		if err := (&Connection{URL: urls}).Check(); err != nil {
+		if err := (&Connection{URL: urls}).Check(zerolog.Nop()); err != nil {
 			t.Errorf("%q: %v", urls, err)
 		}
 	}
@@ -40,7 +42,7 @@ func TestConnectionCheck(t *testing.T) {
 		"http://host:4222", "nat://host", "two words", "nats://two words", ",", "a,", ",a", "a,,b", "%zz", "nats//host:4222",
 		"nats://a:1,nats://b:what", "nats://me:secret@host:what", "nats://me:secret@", "me:secret@ho st",
 	} {
-		err := (&Connection{URL: urls}).Check()
+		err := (&Connection{URL: urls}).Check(zerolog.Nop())
 		if !errors.As(err, new(usageError)) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") ||
 			!strings.HasPrefix(err.Error(), "--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not ") {
 			t.Errorf("%q: %v, want a usage error that says what is right", urls, err)

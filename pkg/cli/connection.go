@@ -2,10 +2,9 @@ package cli
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"os"
 	"strings"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -53,8 +52,8 @@ func ConnectionFlags(flags *pflag.FlagSet, defaultURL, purpose string) *Connecti
 }
 
 // Check validates the flags, and reads the files that they name. Its error does not repeat a user,
-// a password or what a file holds.
-func (c *Connection) Check() error {
+// a password or what a file holds. It warns of secrets that every user of the machine can read.
+func (c *Connection) Check(log zerolog.Logger) error {
 	if err := c.checkURL(); err != nil {
 		return err
 	}
@@ -67,59 +66,10 @@ func (c *Connection) Check() error {
 	if ways > 1 {
 		return Usagef("--nkey, --token-file and --creds exclude each other: give one of them")
 	}
-	var err error
-	if c.NKey != "" {
-		if c.Identity, err = identity.Load(c.NKey); err != nil {
-			return Usagef("--nkey: %w", err)
-		}
+	if err := c.load(log); err != nil {
+		return err
 	}
-	if c.TokenFile != "" {
-		if c.Token, err = identity.LoadToken(c.TokenFile); err != nil {
-			return Usagef("--token-file: %w", err)
-		}
-	}
-	if c.Creds != "" {
-		if _, err := os.ReadFile(c.Creds); err != nil {
-			return Usagef("--creds: %w", err)
-		}
-	}
-	return c.loadTLS()
-}
-
-// loadTLS reads the authority, which a token's file may also hold, and the certificate.
-func (c *Connection) loadTLS() error {
-	c.TLS = nil
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	authority := c.Token.Authority
-	if c.Authority != "" {
-		var err error
-		if authority, err = os.ReadFile(c.Authority); err != nil {
-			return Usagef("--tls-ca: %w", err)
-		}
-	}
-	if authority != nil {
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(authority) {
-			flag := "--tls-ca"
-			if c.Authority == "" {
-				flag = "--token-file"
-			}
-			return Usagef("%s: the file holds no certificate of an authority (PEM)", flag)
-		}
-		c.TLS = config
-	}
-	if (c.certificate == "") != (c.key == "") {
-		return Usagef("--tls-cert and --tls-key belong together: give both")
-	}
-	if c.certificate != "" {
-		pair, err := tls.LoadX509KeyPair(c.certificate, c.key)
-		if err != nil {
-			return Usagef("--tls-cert and --tls-key: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-		c.TLS = config
-	}
-	return nil
+	return c.loadTLS(log)
 }
 
 func (c *Connection) checkURL() error {

@@ -5,10 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/nats-io/nkeys"
 )
@@ -50,6 +49,8 @@ func ParseToken(data []byte) (Token, error) {
 	switch {
 	case len(data) > maxTokenFile:
 		return Token{}, fmt.Errorf("it has %d bytes", len(data))
+	case isSeed(first) || nkeys.IsValidPublicKey(string(first)): // which no server should see as a token
+		return Token{}, errors.New("it holds a key")
 	case !tokenSecret.Match(first):
 		return Token{}, errors.New("its first line must be 20 to 64 letters, digits, - and _")
 	case len(rest) > 0 && !bytes.HasPrefix(rest, pemBegin):
@@ -60,29 +61,16 @@ func ParseToken(data []byte) (Token, error) {
 	return Token{Secret: string(first), Authority: append(rest, '\n')}, nil
 }
 
-// CreateToken writes a new token, with the certificate of an authority, to a file that only its owner
-// can read. A file that exists keeps its secret.
-func CreateToken(path string, authority []byte) error {
-	secret := rand.Text() + rand.Text() // 260 random bits
-	if t, err := LoadToken(path); err == nil {
-		secret = t.Secret
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".token-*") // 0600
-	if err != nil {
-		return fmt.Errorf("a new token: %w", err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }() // fails once it is renamed
-	_, err = file.Write(append([]byte(secret+"\n"), authority...))
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("a new token: %w", err)
-	}
-	return nil
-}
+// NewToken returns a new token, without an authority.
+func NewToken() Token { return Token{Secret: rand.Text() + rand.Text()} } // 260 random bits
+
+// Text returns what the token's file holds, which only its owner should read.
+func (t Token) Text() []byte { return slices.Concat([]byte(t.Secret+"\n"), t.Authority) }
 
 // IsKey reports whether a text is the public key of a user.
-func IsKey(text string) bool { return nkeys.IsValidPublicUserKey(text) }
+func IsKey(text string) bool {
+	return len(text) == keyLen && nkeys.IsValidPublicUserKey(text) // which ignores line ends
+}
+
+// keyLen is the length of a public key in its text form.
+const keyLen = 56

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/identity"
 )
 
 // access returns the part of the server's configuration that says who may do what. The server sees its
@@ -25,20 +24,18 @@ func access(serverDir string, users []bus.User, tokenHash string) string {
 }
 
 // Access returns the part of the configuration that says who may do what, for a server in this process.
-// It names the files where they are now: the folder may have been moved. A token that is not empty
-// stands for that of the ring.
-func (r *Ring) Access(token string) (string, error) {
+// It names the files where they are now: the folder may have been moved. The hash is that of the token,
+// see [HashToken]. The coordinator of this process stays a user even if its key was revoked; Access
+// reports that.
+func (r *Ring) Access(tokenHash, coordinator string) (config string, revoked bool, err error) {
 	users, err := r.Users()
-	if err == nil && token == "" {
-		var own identity.Token
-		own, err = identity.LoadToken(r.TokenFile())
-		token = own.Secret
-	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	hash, err := HashToken(token)
-	return access(r.path(serverDir), users, hash), err
+	if revoked = find(users, coordinator) < 0; revoked {
+		users = append(users, bus.User{Role: bus.Coordinator, Name: "revoked, but in use", Key: coordinator})
+	}
+	return access(r.path(serverDir), users, tokenHash), revoked, nil
 }
 
 var hashInConfig = regexp.MustCompile(`password: "([^"]+)"`)

@@ -13,7 +13,8 @@ import (
 // Admitter says which workers are admitted: those that a folder of keys lists, and those who know its
 // token. It is safe for concurrent use.
 type Admitter struct {
-	dir string
+	users  string   // file
+	tokens []string // files; the first that is one counts
 
 	mu     sync.Mutex
 	read   time.Time
@@ -24,13 +25,21 @@ type Admitter struct {
 // rereadAfter is how soon an Admitter sees that a worker was added or revoked.
 const rereadAfter = 2 * time.Second
 
-// NewAdmitter returns the admitter of a folder, if that is a folder of keys.
+// NewAdmitter returns the admitter of a folder, if that is a folder of keys, or its folder "coordinator".
 func NewAdmitter(dir string) (*Admitter, bool) {
 	if _, err := os.Stat(filepath.Join(dir, usersFile)); err != nil {
 		return nil, false
 	}
-	return &Admitter{dir: dir}, true
+	return &Admitter{
+		users: filepath.Join(dir, usersFile),
+		// Of all keys, or of what a coordinator needs.
+		tokens: []string{filepath.Join(dir, tokenFile), filepath.Join(dir, tokenName)},
+	}, true
 }
+
+// SetTokenFile makes another file's token count instead of the folder's. It must be called before
+// [Admitter.Admits].
+func (a *Admitter) SetTokenFile(path string) { a.tokens = []string{path} }
 
 // Admits reports whether a worker's key is listed, or the proof is that of the token; see
 // [identity.Admission].
@@ -46,7 +55,7 @@ func (a *Admitter) Admits(key string, proof []byte) bool {
 // reread reads the folder. What can't be read stays as it was.
 func (a *Admitter) reread() {
 	a.read = time.Now()
-	if users, err := readUsers(filepath.Join(a.dir, usersFile)); err == nil {
+	if users, err := readUsers(a.users); err == nil {
 		a.listed = make(map[string]bool)
 		for _, u := range users {
 			if u.Role == bus.Worker {
@@ -54,7 +63,10 @@ func (a *Admitter) reread() {
 			}
 		}
 	}
-	if token, err := identity.LoadToken(filepath.Join(a.dir, tokenFile)); err == nil {
-		a.token = token.Secret
+	for _, file := range a.tokens {
+		if token, err := identity.LoadToken(file); err == nil {
+			a.token = token.Secret
+			break
+		}
 	}
 }

@@ -20,54 +20,52 @@ import (
 // any run.
 const validity = 10 * 365 * 24 * time.Hour
 
-// newCertificates makes an authority and the server's certificate, and returns the authority's
-// certificate. It keeps the authority's key only if caKeyPath is not empty.
-func newCertificates(certPath, keyPath, caKeyPath string, hosts []string) (caPEM []byte, err error) {
-	ca := template("nqueens authority")
-	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
-	caKey, err := newKey()
+// putNewKey makes a key for certificates.
+func (r *Ring) putNewKey(name string, mode os.FileMode) (*ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	if caPEM, err = issue(ca, caKey, ca, caKey); err != nil {
-		return nil, err
-	}
-	if caKeyPath != "" {
-		if err := writeKey(caKeyPath, caKey, 0o600); err != nil {
-			return nil, err
-		}
-	}
-	key, err := newKey()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return nil, err
 	}
-	// The folder's group may read the key.
-	if err := writeKey(keyPath, key, 0o640); err != nil {
-		return nil, err
-	}
-	return caPEM, newServerCertificate(certPath, key, ca, caKey, allHosts(hosts))
+	return key, r.put(name, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), mode)
 }
 
-func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+// putNewAuthority makes a certificate of an authority's key.
+func (r *Ring) putNewAuthority(key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+	ca := template("nqueens authority")
+	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
+	text, err := issue(ca, key, ca, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.put(caFile, text, 0o644); err != nil {
+		return nil, err
+	}
+	return readCertificate(r.path(caFile))
+}
 
-// newServerCertificate makes a certificate of a key, which an authority has signed. It is also for the
-// other end of routes between the servers of a cluster.
-func newServerCertificate(certPath string, key *ecdsa.PrivateKey, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string) error {
+// putServerCertificate makes a certificate of the server's key, which an authority has signed. It is also
+// for the other end of routes between the servers of a cluster.
+func (r *Ring) putServerCertificate(key *ecdsa.PrivateKey, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string) error {
 	server := template("nqueens server")
 	server.KeyUsage = x509.KeyUsageDigitalSignature
 	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	for _, host := range hosts {
+	slices.Sort(hosts)
+	for _, host := range slices.Compact(hosts) {
 		if ip := net.ParseIP(host); ip != nil {
 			server.IPAddresses = append(server.IPAddresses, ip)
 		} else {
 			server.DNSNames = append(server.DNSNames, host)
 		}
 	}
-	certPEM, err := issue(server, key, ca, caKey)
+	text, err := issue(server, key, ca, caKey)
 	if err != nil {
 		return err
 	}
-	return writeFile(certPath, certPEM, 0o644)
+	return r.put(serverDir+"/"+certFile, text, 0o644)
 }
 
 // allHosts adds to hosts those under which this machine reaches the server.
@@ -76,8 +74,7 @@ func allHosts(hosts []string) []string {
 	if name, err := os.Hostname(); err == nil && name != "" {
 		all = append(all, name)
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
 
 func template(name string) *x509.Certificate {
@@ -98,14 +95,6 @@ func issue(cert *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certifica
 		return nil, fmt.Errorf("a new certificate: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
-}
-
-func writeKey(path string, key *ecdsa.PrivateKey, mode os.FileMode) error {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
-	return writeFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), mode)
 }
 
 var hostName = regexp.MustCompile(`^[0-9A-Za-z_*]([0-9A-Za-z._-]{0,252})$`)

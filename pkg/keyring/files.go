@@ -1,8 +1,10 @@
 package keyring
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +35,86 @@ func readUsers(path string) ([]bus.User, error) {
 		users = append(users, bus.User{Role: bus.Role(fields[0]), Name: fields[1], Key: fields[2]})
 	}
 	return users, nil
+}
+
+// write writes the list of users, the server's configuration, and the copies in the folders. Each file
+// is replaced at once, the list last.
+func (r *Ring) write(users []bus.User) error {
+	token, err := identity.LoadToken(r.path(tokenFile))
+	if err != nil {
+		return err
+	}
+	hash, err := r.tokenHash(token.Secret)
+	if err != nil {
+		return err
+	}
+	var list bytes.Buffer
+	list.WriteString("# Users of the NATS server: role, name, public key. coordinator keys add and revoke change them.\n")
+	for _, u := range users {
+		fmt.Fprintln(&list, u.Role, u.Name, u.Key)
+	}
+	var conf strings.Builder
+	conf.WriteString("# Who may do what on the NATS server. coordinator keys add and revoke rewrite this file.\n")
+	fmt.Fprintf(&conf, "# folder: %s\n%s", r.serverDir, access(r.serverDir, users, hash))
+	ca, err := os.ReadFile(r.path(caFile))
+	if err != nil {
+		return fmt.Errorf("keys: %w", err)
+	}
+	if err := os.MkdirAll(r.path(coordinatorDir), 0o700); err != nil { // of a ring of an older version
+		return fmt.Errorf("keys: %w", err)
+	}
+	if err := r.copyCoordinatorKey(users); err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		name string
+		data []byte
+		mode os.FileMode
+	}{
+		{serverDir + "/" + authFile, []byte(conf.String()), 0o644},
+		{serverDir + "/" + caFile, ca, 0o644},
+		{coordinatorDir + "/" + caFile, ca, 0o644},
+		{coordinatorDir + "/" + tokenName, token.Text(), 0o600},
+		{coordinatorDir + "/" + usersFile, list.Bytes(), 0o644},
+		{usersFile, list.Bytes(), 0o644},
+	} {
+		if err := r.put(file.name, file.data, file.mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyCoordinatorKey makes the copy of the key of the user named coordinator, or removes it if there is
+// no such user.
+func (r *Ring) copyCoordinatorKey(users []bus.User) error {
+	const name = string(bus.Coordinator) + keySuffix
+	if i := find(users, string(bus.Coordinator)); i < 0 || users[i].Role != bus.Coordinator {
+		if err := os.Remove(r.path(coordinatorDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("keys: %w", err)
+		}
+		return nil
+	}
+	data, err := os.ReadFile(r.path(name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // it was moved away, or never here
+		return nil
+	case err != nil:
+		return fmt.Errorf("keys: %w", err)
+	}
+	return r.put(coordinatorDir+"/"+name, data, 0o600)
+}
+
+// put writes a file of the ring unless it has that content, and notes that it was written.
+func (r *Ring) put(name string, data []byte, mode os.FileMode) error {
+	if old, err := os.ReadFile(r.path(name)); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	err := writeFile(r.path(name), data, mode)
+	if err == nil {
+		r.made = append(r.made, name)
+	}
+	return err
 }
 
 // writeFile replaces a file at once.

@@ -33,13 +33,17 @@ func (r *Ring) AddHosts(hosts []string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	all := append(slices.Clone(old.DNSNames), hosts...)
-	for _, ip := range old.IPAddresses {
-		all = append(all, ip.String())
-	}
-	slices.Sort(all)
-	err = newServerCertificate(r.path(serverDir, certFile), key, ca, caKey, slices.Compact(all))
+	err = r.putServerCertificate(key, ca, caKey, append(hostsOf(old), hosts...))
 	return err == nil, err
+}
+
+// hostsOf returns the names and addresses for which a certificate is valid.
+func hostsOf(cert *x509.Certificate) []string {
+	hosts := slices.Clone(cert.DNSNames)
+	for _, ip := range cert.IPAddresses {
+		hosts = append(hosts, ip.String())
+	}
+	return hosts
 }
 
 func readCertificate(path string) (*x509.Certificate, error) {

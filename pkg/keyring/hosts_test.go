@@ -18,7 +18,7 @@ import (
 func TestAddHosts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	ring, err := keyring.Init(dir, keyring.Options{Hosts: []string{"192.0.2.7"}})
+	ring, _, err := keyring.Init(dir, keyring.Options{Hosts: []string{"192.0.2.7"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestAddHostsAtOnce(t *testing.T) {
 func TestAddHostsWithoutAuthority(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	ring, err := keyring.Init(dir, keyring.Options{})
+	ring, _, err := keyring.Init(dir, keyring.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestAddHostsWithoutAuthority(t *testing.T) {
 func TestModes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := keyring.Init(dir, keyring.Options{}); err != nil {
+	if _, _, err := keyring.Init(dir, keyring.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]os.FileMode{

@@ -3,18 +3,18 @@
 // says who may do what. A coordinator learns from the folder which workers are admitted.
 //
 //	DIR/ca.crt            the authority that clients trust
-//	DIR/ca.key            its key, which nothing needs once the cluster runs
+//	DIR/ca.key            its key, which only makes certificates
 //	DIR/users             a line a user: role, name, public key
 //	DIR/NAME.nkey         the key of a user
 //	DIR/worker/           what workers need: join.token, the token, and the authority after it
 //	DIR/server/           what the NATS server needs: auth.conf, server.crt, server.key, ca.crt
+//	DIR/coordinator/      what a coordinator needs, all of it copies: coordinator.nkey, ca.crt, users, join.token
 //
-// Each of the two folders may be a volume of its own. The server may run as another user with the
+// Each of the three folders may be a volume of its own. The server may run as another user with the
 // folder's group.
 package keyring
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,8 +22,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
-	"unicode"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/identity"
@@ -35,7 +33,8 @@ const (
 	caKeyFile  = "ca.key"
 	usersFile  = "users"
 	workerDir  = "worker"
-	tokenFile  = workerDir + "/join.token"
+	tokenName  = "join.token"
+	tokenFile  = workerDir + "/" + tokenName
 	serverDir  = "server"
 	authFile   = "auth.conf"
 	certFile   = "server.crt"
@@ -43,7 +42,12 @@ const (
 	keySuffix  = ".nkey"
 	maxUsers   = 10_000
 	maxFileLen = 4 << 20
+
+	coordinatorDir = "coordinator"
 )
+
+// JoinToken is, as the name of a user, the token with which workers join.
+const JoinToken = "join-token"
 
 // ErrExists says that something is there already.
 var ErrExists = errors.New("it exists already")
@@ -56,63 +60,10 @@ type Ring struct {
 	dir string // absolute
 	// serverDir is the folder "server" as the NATS server sees it.
 	serverDir string
+	made      []string // files that were written, as paths in the folder
 }
 
-// Options of a new ring.
-type Options struct {
-	// Hosts are the names and addresses under which clients reach the server, beside those of this
-	// machine and "nats".
-	Hosts []string
-	// ServerDir is where the NATS server sees the folder "server", if that is not its own path, as
-	// in a container.
-	ServerDir string
-}
-
-// Init makes a ring with a user of each role, named as its role. The folder may exist; the error wraps
-// [ErrExists] if it has a ring.
-func Init(dir string, o Options) (*Ring, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(filepath.Join(dir, usersFile)); err == nil {
-		return nil, fmt.Errorf("keys in %s: %w", dir, ErrExists)
-	}
-	r := &Ring{dir: dir, serverDir: o.ServerDir}
-	if r.serverDir == "" {
-		r.serverDir = r.path(serverDir)
-	}
-	if hasControl(r.serverDir) {
-		return nil, fmt.Errorf("keys: the folder %q has control characters in its name", r.serverDir)
-	}
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(r.path(serverDir), 0o750), os.MkdirAll(r.path(workerDir), 0o700)); err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
-	}
-	ca, err := newCertificates(r.path(serverDir, certFile), r.path(serverDir, certKey), r.path(caKeyFile), o.Hosts)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(writeFile(r.path(caFile), ca, 0o644), writeFile(r.path(serverDir, caFile), ca, 0o644)); err != nil {
-		return nil, err
-	}
-	if err := identity.CreateToken(r.path(tokenFile), ca); err != nil {
-		return nil, err
-	}
-	var users []bus.User
-	for _, role := range []bus.Role{bus.Coordinator, bus.Watcher, bus.Worker} {
-		id, err := r.newKey(role, string(role))
-		if err != nil {
-			return nil, err
-		}
-		users = append(users, bus.User{Role: role, Name: string(role), Key: id.Key()})
-	}
-	return r, r.write(users)
-}
-
-// hasControl reports whether a path would end the line of a configuration.
-func hasControl(path string) bool { return strings.ContainsFunc(path, unicode.IsControl) }
-
-// OpenOrInit opens the ring in a folder, and makes it if there is none. Several processes may call it
+// OpenOrInit opens the ring in a folder, and makes it if there is no folder. Several processes may call it
 // at once: all get the same ring.
 func OpenOrInit(dir string) (*Ring, error) {
 	dir, err := filepath.Abs(dir)
@@ -130,13 +81,17 @@ func OpenOrInit(dir string) (*Ring, error) {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(made) }()
-	if _, err := Init(made, Options{ServerDir: filepath.Join(dir, serverDir)}); err != nil {
+	if _, _, err := Init(made, Options{ServerDir: filepath.Join(dir, serverDir)}); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(made, dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
-	return Open(dir) // the folder of the process that was first
+	r, err := Open(dir) // the folder of the process that was first
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: coordinator keys init %s completes the folder", err, dir)
+	}
+	return r, err
 }
 
 // Open opens the ring in a folder.
@@ -149,16 +104,22 @@ func Open(dir string) (*Ring, error) {
 	if _, err := r.Users(); err != nil {
 		return nil, err
 	}
-	auth, err := os.ReadFile(r.path(serverDir, authFile))
+	r.serverDir, err = r.readServerDir()
+	return r, err
+}
+
+// readServerDir returns where the server sees its folder, as its configuration says. The error wraps
+// [fs.ErrNotExist] if there is none.
+func (r *Ring) readServerDir() (string, error) {
+	auth, err := os.ReadFile(r.ServerConfig())
 	if err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
+		return "", fmt.Errorf("keys: %w", err)
 	}
 	found := serverDirComment.FindSubmatch(auth)
 	if found == nil {
-		return nil, fmt.Errorf("keys: %s was not written by keys init", r.path(serverDir, authFile))
+		return "", fmt.Errorf("keys: %s was not written by keys init", r.ServerConfig())
 	}
-	r.serverDir = string(found[1])
-	return r, nil
+	return string(found[1]), nil
 }
 
 // serverDirComment is the line of auth.conf that says where the server sees its folder.
@@ -179,14 +140,15 @@ func (r *Ring) Users() ([]bus.User, error) { return readUsers(r.path(usersFile))
 
 var userName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
 
-// Add adds a user with a new key. Its error wraps [ErrExists] if there is one of that name. The
-// server must read its configuration again.
-func (r *Ring) Add(role bus.Role, name string) (bus.User, error) {
+// Add adds a user with the public key that is given, or with a new key in NAME.nkey if that is empty. Its
+// error wraps [ErrExists] if there is one of that name or key. The server must read its configuration
+// again.
+func (r *Ring) Add(role bus.Role, name, publicKey string) (bus.User, error) {
 	if err := role.Validate(); err != nil {
 		return bus.User{}, err
 	}
-	if !userName.MatchString(name) {
-		return bus.User{}, fmt.Errorf("%.80q is no name of a user: it is 1 to 64 letters, digits, - and _", name)
+	if !userName.MatchString(name) || name == JoinToken {
+		return bus.User{}, fmt.Errorf("%.80q is no name of a user: it is 1 to 64 letters, digits, - and _, and not %s", name, JoinToken)
 	}
 	users, err := r.Users()
 	if err != nil {
@@ -198,15 +160,34 @@ func (r *Ring) Add(role bus.Role, name string) (bus.User, error) {
 	if len(users) >= maxUsers {
 		return bus.User{}, fmt.Errorf("there are %d users already", len(users))
 	}
-	id, err := r.newKey(role, name)
-	if err != nil {
+	u := bus.User{Role: role, Name: name, Key: publicKey}
+	if publicKey == "" {
+		id, err := r.newKey(role, name)
+		if err != nil {
+			return bus.User{}, err
+		}
+		if id.Role != string(role) || find(users, id.Key()) >= 0 {
+			return bus.User{}, fmt.Errorf("%s holds the key of another user or role: remove the file, or choose another name", r.path(name+keySuffix))
+		}
+		u.Key = id.Key()
+	} else if err := r.checkNewKey(users, u); err != nil {
 		return bus.User{}, err
 	}
-	if id.Role != string(role) || find(users, id.Key()) >= 0 {
-		return bus.User{}, fmt.Errorf("%s holds the key of another user or role: remove the file, or choose another name", r.path(name+keySuffix))
-	}
-	u := bus.User{Role: role, Name: name, Key: id.Key()}
 	return u, r.write(append(users, u))
+}
+
+// checkNewKey returns nil if the public key of a new user can be that of a user, and is of no other.
+func (r *Ring) checkNewKey(users []bus.User, u bus.User) error {
+	if !identity.IsKey(u.Key) {
+		return fmt.Errorf("%.80q is no public key of a user: it has 56 letters and digits and begins with U", u.Key)
+	}
+	if i := find(users, u.Key); i >= 0 {
+		return fmt.Errorf("the key %s, of user %s: %w", u.Key, users[i].Name, ErrExists)
+	}
+	if _, err := os.Stat(r.path(u.Name + keySuffix)); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s holds another key: remove the file, or choose another name", r.path(u.Name+keySuffix))
+	}
+	return nil
 }
 
 // newKey makes a user's key, unless an interrupted call has.
@@ -220,7 +201,11 @@ func (r *Ring) newKey(role bus.Role, name string) (*identity.Identity, error) {
 		return nil, err
 	}
 	id.Role = string(role)
-	return id, id.Create(path)
+	if err := id.Create(path); err != nil {
+		return nil, err
+	}
+	r.made = append(r.made, name+keySuffix)
+	return id, nil
 }
 
 // Revoke removes a user and its key. A server that reads its configuration again disconnects it.
@@ -241,33 +226,26 @@ func (r *Ring) Revoke(name string) (bus.User, error) {
 	return u, r.write(slices.Delete(users, i, i+1))
 }
 
+// RenewToken replaces the token with which workers join. A server that reads its configuration again
+// disconnects those that have joined with the old one.
+func (r *Ring) RenewToken() error {
+	users, err := r.Users()
+	if err != nil {
+		return err
+	}
+	token := identity.NewToken()
+	if token.Authority, err = os.ReadFile(r.path(caFile)); err != nil {
+		return fmt.Errorf("keys: %w", err)
+	}
+	if err := r.put(tokenFile, token.Text(), 0o600); err != nil {
+		return err
+	}
+	return r.write(users)
+}
+
 // find returns the index of the user with that name or public key, or -1.
 func find(users []bus.User, name string) int {
 	return slices.IndexFunc(users, func(u bus.User) bool { return u.Name == name || u.Key == name })
-}
-
-// write writes the list of users and the server's configuration. Each is replaced at once.
-func (r *Ring) write(users []bus.User) error {
-	token, err := identity.LoadToken(r.path(tokenFile))
-	if err != nil {
-		return err
-	}
-	hash, err := r.tokenHash(token.Secret)
-	if err != nil {
-		return err
-	}
-	var list bytes.Buffer
-	list.WriteString("# Users of the NATS server: role, name, public key. coordinator keys add and revoke change them.\n")
-	for _, u := range users {
-		fmt.Fprintln(&list, u.Role, u.Name, u.Key)
-	}
-	var conf strings.Builder
-	conf.WriteString("# Who may do what on the NATS server. coordinator keys add and revoke rewrite this file.\n")
-	fmt.Fprintf(&conf, "# folder: %s\n%s", r.serverDir, access(r.serverDir, users, hash))
-	if err := writeFile(r.path(serverDir, authFile), []byte(conf.String()), 0o644); err != nil {
-		return err
-	}
-	return writeFile(r.path(usersFile), list.Bytes(), 0o644)
 }
 
 // TokenFile returns the path of the token.

@@ -17,11 +17,8 @@ import (
 func TestAddAndRevoke(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := keyring.Init(dir, keyring.Options{ServerDir: "/etc/nats/server"}); err != nil {
+	if _, _, err := keyring.Init(dir, keyring.Options{ServerDir: "/etc/nats/server"}); err != nil {
 		t.Fatal(err)
-	}
-	if _, err := keyring.Init(dir, keyring.Options{}); !errors.Is(err, keyring.ErrExists) {
-		t.Errorf("a second Init: error %v", err)
 	}
 	ring, err := keyring.Open(dir)
 	if err != nil {
@@ -29,7 +26,7 @@ func TestAddAndRevoke(t *testing.T) {
 	}
 	config := func() string { return string(readFiles(t, dir)["server/auth.conf"]) }
 	before := config()
-	user, err := ring.Add(bus.Worker, "lab-3")
+	user, err := ring.Add(bus.Worker, "lab-3", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,11 +38,11 @@ func TestAddAndRevoke(t *testing.T) {
 		t.Errorf("the server's configuration after Add is\n%s", config())
 	}
 	for _, name := range []string{"", "a b", "../x", "lab-3", "worker", strings.Repeat("x", 65)} {
-		if _, err := ring.Add(bus.Worker, name); err == nil {
+		if _, err := ring.Add(bus.Worker, name, ""); err == nil {
 			t.Errorf("a user %q is added", name)
 		}
 	}
-	if _, err := ring.Add("admin", "x"); err == nil {
+	if _, err := ring.Add("admin", "x", ""); err == nil {
 		t.Error("a user with an unknown role is added")
 	}
 	if _, err := ring.Revoke("nobody"); !errors.Is(err, keyring.ErrNoUser) {
@@ -67,7 +64,7 @@ func TestAddAndRevoke(t *testing.T) {
 func TestAKeyIsOfOneUser(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	ring, err := keyring.Init(dir, keyring.Options{})
+	ring, _, err := keyring.Init(dir, keyring.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +72,7 @@ func TestAKeyIsOfOneUser(t *testing.T) {
 		if err := os.Link(filepath.Join(dir, "worker.nkey"), filepath.Join(dir, name+".nkey")); err != nil {
 			t.Fatal(err)
 		}
-		if u, err := ring.Add(role, name); err == nil {
+		if u, err := ring.Add(role, name, ""); err == nil {
 			t.Errorf("%+v is added", u)
 		}
 	}
@@ -87,7 +84,7 @@ func TestAKeyIsOfOneUser(t *testing.T) {
 // A name of a folder adds nothing to the server's configuration.
 func TestServerDirIsOneLine(t *testing.T) {
 	t.Parallel()
-	if _, err := keyring.Init(t.TempDir(), keyring.Options{ServerDir: "/a\n}\nb: {"}); err == nil {
+	if _, _, err := keyring.Init(t.TempDir(), keyring.Options{ServerDir: "/a\n}\nb: {"}); err == nil {
 		t.Error("a folder with a line feed in its name is accepted")
 	}
 }
@@ -96,7 +93,7 @@ func TestServerDirIsOneLine(t *testing.T) {
 func TestMovedFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := keyring.Init(filepath.Join(dir, "a"), keyring.Options{}); err != nil {
+	if _, _, err := keyring.Init(filepath.Join(dir, "a"), keyring.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	moved := filepath.Join(dir, "b")
@@ -107,8 +104,8 @@ func TestMovedFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := ring.Access("")
-	if err != nil || !strings.Contains(config, filepath.Join(moved, "server", "server.key")) {
+	config, revoked, err := ring.Access("", newKey(t))
+	if err != nil || !revoked || !strings.Contains(config, filepath.Join(moved, "server", "server.key")) {
 		t.Errorf("the configuration is\n%s\nerror %v", config, err)
 	}
 }
@@ -120,7 +117,7 @@ func TestAdmits(t *testing.T) {
 	if _, found := keyring.NewAdmitter(dir); found {
 		t.Error("an empty folder is one of keys")
 	}
-	ring, err := keyring.Init(dir, keyring.Options{})
+	ring, _, err := keyring.Init(dir, keyring.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,12 +140,12 @@ func TestAdmits(t *testing.T) {
 			t.Errorf("key %s with proof %x is admitted: %v", test.key, test.proof, got)
 		}
 	}
-	added, err := ring.Add(bus.Worker, "lab-3")
+	added, err := ring.Add(bus.Worker, "lab-3", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "a worker that was added is admitted", func() bool { return admitter.Admits(added.Key, nil) })
-	watcher, err := ring.Add(bus.Watcher, "eve")
+	watcher, err := ring.Add(bus.Watcher, "eve", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -8,8 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/runstore"
@@ -17,13 +22,17 @@ import (
 
 // guard lets only those in who have a key or the token of an embedded server.
 type guard struct {
-	access      string // of the server's configuration
+	ring        *keyring.Ring
 	identity    *identity.Identity
-	admits      func(key string, admission []byte) bool
+	admitter    *keyring.Admitter
 	tokenFile   string
 	watcherFile string
 	authority   string // file that workers need beside the token; empty if that has it
 	host        string // at which others reach the server
+
+	access      string // what the server has of its configuration
+	token, hash string // of the token that the file had last
+	failed      string // the last error of refresh, which is told once
 }
 
 // keysFolder is, in the folder of all runs, that of the keys of embedded servers.
@@ -44,28 +53,73 @@ func (s *Session) newGuard() (*guard, error) {
 	if _, err := ring.AddHosts(hosts); err != nil {
 		return nil, err
 	}
-	g := &guard{tokenFile: ring.TokenFile(), watcherFile: ring.KeyFile(bus.Watcher), host: hosts[0]}
-	var token identity.Token
+	g := &guard{ring: ring, tokenFile: ring.TokenFile(), watcherFile: ring.KeyFile(bus.Watcher), host: hosts[0]}
+	g.admitter, _ = keyring.NewAdmitter(ring.Dir())
 	if s.cfg.TokenFile != "" {
 		g.tokenFile = s.cfg.TokenFile
-		if token, err = identity.LoadToken(g.tokenFile); err != nil {
+		g.admitter.SetTokenFile(g.tokenFile)
+		token, err := identity.LoadToken(g.tokenFile)
+		if err != nil {
 			return nil, err
 		}
 		if token.Authority == nil {
 			g.authority = ring.AuthorityFile()
 		}
 	}
-	if g.access, err = ring.Access(token.Secret); err != nil {
-		return nil, err
-	}
 	if g.identity, err = identity.Load(ring.KeyFile(bus.Coordinator)); err != nil {
 		return nil, err
 	}
-	admitter, _ := keyring.NewAdmitter(ring.Dir())
-	g.admits = func(key string, admission []byte) bool {
-		return admitter.Admits(key, admission) || identity.IsAdmitted([]byte(token.Secret), key, admission)
+	g.access, _, err = g.readAccess()
+	return g, err
+}
+
+// readAccess returns the part of the server's configuration that says who may connect, with the users and
+// the token of now, and whether the coordinator's own key was revoked. The hash of a token stays the same,
+// or the server would disconnect its users.
+func (g *guard) readAccess() (access string, revoked bool, err error) {
+	token, err := identity.LoadToken(g.tokenFile)
+	if err != nil {
+		return "", false, err
 	}
-	return g, nil
+	if token.Secret != g.token {
+		hash, err := keyring.HashToken(token.Secret)
+		if err != nil {
+			return "", false, err
+		}
+		g.token, g.hash = token.Secret, hash
+	}
+	return g.ring.Access(g.hash, g.identity.Key())
+}
+
+// refreshInterval is how soon the embedded server learns that a key was added or revoked, or that the
+// token was replaced.
+const refreshInterval = 2 * time.Second
+
+// errOwnKey says that a coordinator goes on with a key that was revoked.
+var errOwnKey = errors.New("the coordinator's own key was revoked, and works until it ends: stop it, make another key with " +
+	"coordinator keys add coordinator coordinator, and resume the run")
+
+// refresh gives the server the users and the token of now. It says once what it can't change; then the
+// server keeps those from before.
+func (g *guard) refresh(server *natsserver.Server, log zerolog.Logger) {
+	access, revoked, err := g.readAccess()
+	if err == nil && access != g.access {
+		if err = server.SetAccess(access); err == nil {
+			g.access = access
+			log.Info().Str("folder", g.ring.Dir()).Msg("keys have changed: the embedded server admits the users of now, and disconnects the others")
+		}
+	}
+	if err == nil && revoked {
+		err = errOwnKey
+	}
+	failed := ""
+	if err != nil {
+		failed = err.Error()
+	}
+	if failed != "" && failed != g.failed {
+		log.Warn().Err(err).Str("folder", g.ring.Dir()).Msg("not every change of the keys takes effect")
+	}
+	g.failed = failed
 }
 
 // isLoopback reports whether only this machine reaches a host.

@@ -20,6 +20,7 @@ type connection struct {
 	address  string             // for people: the server's URL, or "embedded"
 	urls     string             // of all outside servers, as in the configuration
 	embedded *natsserver.Server // nil with an outside server
+	guard    *guard             // of the embedded server; nil if that is open
 }
 
 // connect connects to the server of the configuration, or starts the embedded server of a
@@ -30,17 +31,16 @@ func (s *Session) connect(name string) (*connection, error) {
 		URL: s.cfg.URL, Credentials: s.cfg.Credentials, Name: "nqueens coordinator " + name, Replicas: s.cfg.Replicas, Lease: bus.DefaultLease, Log: s.log,
 	}
 	var err error
-	var g *guard
 	if s.cfg.URL == "" {
 		if err := checkPortFree(s.cfg.Listen); err != nil {
 			return nil, err
 		}
 		server := natsserver.Config{StoreDir: s.cfg.Store.ServerFolder(name), Listen: s.cfg.Listen, Log: s.log}
-		if g, err = s.newGuard(); err != nil {
+		if c.guard, err = s.newGuard(); err != nil {
 			return nil, err
 		}
-		if g != nil {
-			server.Access, cfg.Credentials, s.admits = g.access, bus.Credentials{Identity: g.identity}, g.admits
+		if g := c.guard; g != nil {
+			server.Access, cfg.Credentials, s.admits = g.access, bus.Credentials{Identity: g.identity}, g.admitter.Admits
 		}
 		c.embedded, err = natsserver.Start(server)
 		if err != nil {
@@ -55,7 +55,8 @@ func (s *Session) connect(name string) (*connection, error) {
 	switch {
 	case s.cfg.URL != "":
 		c.address, c.urls = c.bus.Server(), s.cfg.URL
-	case g != nil:
+	case c.guard != nil:
+		g := c.guard
 		c.address = g.url(c.embedded.ClientURL())
 		s.log.Info().Str("server", c.address).Str("token", g.tokenFile).Str("watcher", g.watcherFile).
 			Msg("workers join with: " + g.joinLine(c.address))

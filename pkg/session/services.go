@@ -67,6 +67,11 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	}
 	defer s.cfg.Store.ServeLifts(ctx, s.Name(), service.Lift)()
 	group.Go(func() error { return server.waitFailure(ctx) })
+	if server.guard != nil {
+		group.Go(func() error {
+			return every(ctx, refreshInterval, func() error { server.guard.refresh(server.embedded, s.log); return nil })
+		})
+	}
 	group.Go(func() error { return every(ctx, publishInterval, s.publishLatest) })
 	group.Go(func() error { return every(ctx, cancelPollInterval, s.checkCancel) })
 	var outcome coordinator.Outcome

@@ -60,6 +60,7 @@ func splitAddress(address string) (host string, port int, err error) {
 
 // Server is a running server.
 type Server struct {
+	cfg  Config
 	nats *server.Server
 	log  *serverLog
 }
@@ -72,20 +73,9 @@ func Start(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	host, port, _ := splitAddress(cfg.Listen) // Validate has checked it
-	options := &server.Options{
-		ServerName: "nqueens-embedded",
-		DontListen: cfg.Listen == "",
-		Host:       host,
-		Port:       cmp.Or(port, server.RANDOM_PORT),
-		JetStream:  true,
-		StoreDir:   cfg.StoreDir,
-		NoSigs:     true, // signals belong to the command
-	}
-	if cfg.Access != "" {
-		if err := options.ProcessConfigString(cfg.Access); err != nil {
-			return nil, fmt.Errorf("embedded server: who may connect: %w", err)
-		}
+	options, err := cfg.options()
+	if err != nil {
+		return nil, err
 	}
 	nats, err := server.NewServer(options)
 	if err != nil {
@@ -99,7 +89,42 @@ func Start(cfg Config) (*Server, error) {
 		nats.WaitForShutdown()
 		return nil, fmt.Errorf("embedded server with its store in %s: %w", cfg.StoreDir, err)
 	}
-	return &Server{nats: nats, log: log}, nil
+	return &Server{cfg: cfg, nats: nats, log: log}, nil
+}
+
+// options returns the configuration as the server wants it.
+func (c *Config) options() (*server.Options, error) {
+	host, port, _ := splitAddress(c.Listen) // Validate has checked it
+	options := &server.Options{
+		ServerName: "nqueens-embedded",
+		DontListen: c.Listen == "",
+		Host:       host,
+		Port:       cmp.Or(port, server.RANDOM_PORT),
+		JetStream:  true,
+		StoreDir:   c.StoreDir,
+		NoSigs:     true, // signals belong to the command
+	}
+	if c.Access != "" {
+		if err := options.ProcessConfigString(c.Access); err != nil {
+			return nil, fmt.Errorf("embedded server: who may connect: %w", err)
+		}
+	}
+	return options, nil
+}
+
+// SetAccess changes who may connect, see [Config.Access]: the server closes the connections of those who
+// may not any more, and no other. A server that was started without access can't get any.
+func (s *Server) SetAccess(access string) error {
+	cfg := s.cfg
+	cfg.Access = access
+	options, err := cfg.options()
+	if err != nil {
+		return err
+	}
+	if err := s.nats.ReloadOptions(options); err != nil {
+		return fmt.Errorf("embedded server: who may connect: %w", err)
+	}
+	return nil
 }
 
 // ready waits until the server accepts connections or reports a fatal error.
