@@ -30,7 +30,10 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		return err
 	}
 	for !c.collector.complete() {
-		if c.window.checks > 0 && c.window.onlyChecks() && len(c.collector.disputes) == 0 {
+		if ctx.Err() != nil { // however much else there is to do
+			return context.Cause(ctx)
+		}
+		if c.onlyChecks() {
 			if err := c.endChecks(); err != nil {
 				return err
 			}
@@ -59,6 +62,13 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		if len(c.wanted) > 0 {
 			lookups = c.lookups
 		}
+		var void, consider <-chan struct{}
+		if c.ledger.IsVoiding() {
+			void = closed
+		}
+		if c.toConsider > 0 && c.reconciled {
+			consider = closed
+		}
 		referee, disputed := c.referee.next()
 		checks, check := c.nextCheck()
 		var err error
@@ -86,7 +96,11 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		case v := <-c.checker.verdicts:
 			err = c.checked(&v)
 		case l := <-c.lifts:
-			err = c.lift(l)
+			c.lift(l)
+		case <-void:
+			err = c.void()
+		case <-consider:
+			err = c.considerCopies()
 		case d := <-c.deliveries:
 			err = c.receive(c.drainDeliveries(d))
 		case <-sweep.C:
@@ -101,7 +115,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			c.warnNoWorkers(&p)
 			c.observeVoters()
 			c.warnFewVoters()
-			err = c.considerCopies()
+			c.considerAll()
 		}
 		if err != nil {
 			return err
@@ -128,7 +142,7 @@ func (c *Coordinator) receive(batch []delivery) error {
 	}
 	for i := range batch {
 		r := &batch[i].result
-		c.window.returned(r, r.Sealed != nil && c.ledger.IsQuarantined(r.Sealed.Key))
+		c.window.returned(r, r.Sealed != nil && c.trust.refuses(r.Sealed.Key, r.Admission))
 	}
 	if !c.caughtUp.IsZero() && !c.reconciled {
 		c.reconcile()
@@ -282,7 +296,7 @@ func (c *Coordinator) handleLost(worker *run.Heartbeat, held map[uint64]bool) {
 // blocked returns an error if only quarantined and disputed tasks are left, and for
 // DisputeTimeout no worker was connected that can settle a dispute.
 func (c *Coordinator) blocked() error {
-	if c.window.hasWork() || len(c.refereeable(1)) > 0 || c.canSettle() {
+	if c.window.hasWork() || len(c.refereeable(1)) > 0 || c.canSettle() || c.ledger.IsVoiding() {
 		c.blockedSince = time.Time{}
 		return nil
 	}

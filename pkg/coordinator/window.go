@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"iter"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -45,6 +46,7 @@ type window struct {
 	close     func()
 	peeked    *queens.Task   // pulled, and not in a chunk yet
 	exhausted bool           // all tasks have been pulled
+	again     bool           // they are to be pulled once more after that, see reopen
 	draft     *inflightChunk // the chunk to which fill adds tasks
 	next      *inflightChunk // to be published next; it waits for the dispatcher
 
@@ -59,6 +61,9 @@ type window struct {
 	touched map[*inflightChunk]struct{} // chunks of which some tasks were counted lately, see closeCounted
 	parked  map[*inflightChunk]struct{} // copies that wait for a voter, see release
 	checks  int                         // tasks in flight on which enough voters agree: spot checks
+	most    int                         // checks, above which nothing more is published
+	// rotation has the parked chunks, in turn, and some that are not parked any more.
+	rotation []*inflightChunk
 
 	longest     time.Duration // of the searches so far
 	quarantined int           // tasks in flight that are quarantined
@@ -112,7 +117,7 @@ const (
 
 func newWindow(cfg *Config, run string, m *queens.Manifest, shares []float64, has func(id uint64) bool) *window {
 	w := &window{
-		cfg: cfg, run: run, manifest: m, has: has, guide: newGuide(shares),
+		cfg: cfg, run: run, manifest: m, has: has, guide: newGuide(shares), most: math.MaxInt,
 		tasks: make(map[uint64]*inflightTask), chunks: make(map[uint64]*inflightChunk), closed: make(map[uint64]time.Time), slow: make(map[uint64]*inflightChunk),
 		touched: make(map[*inflightChunk]struct{}), parked: make(map[*inflightChunk]struct{}),
 		planned: make(map[uint64]*inflightChunk), early: make(map[uint64]struct{}),
@@ -130,7 +135,7 @@ func (w *window) resize(threads int) { w.guide.threads = max(threads, 1) }
 
 // hasRoom reports whether another chunk may be published.
 func (w *window) hasRoom() bool {
-	return schedule.HasRoom(w.guide.threads, w.active, w.bytes, w.guide.seconds(w.flight))
+	return w.checks < w.most && schedule.HasRoom(w.guide.threads, w.active, w.bytes, w.guide.seconds(w.flight))
 }
 
 // fill pulls the tasks of the next chunk to publish if the window has room for it. It skips
@@ -146,6 +151,9 @@ func (w *window) fill() (ready []taskDelivery, more bool) {
 		case !ok:
 			w.exhausted = true
 			w.finishDraft()
+			if w.again {
+				w.pullAgain()
+			}
 		case w.has(task.ID) || w.tasks[task.ID] != nil:
 			w.guide.left -= w.share(task.ID)
 		case len(w.pending.results[task.ID]) > 0:

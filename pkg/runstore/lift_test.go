@@ -17,8 +17,14 @@ func TestLift(t *testing.T) {
 	folder := t.TempDir()
 	key := identitytest.Of("w").Key()
 	quarantine := func(l *ledger.Ledger) {
-		if _, err := l.Quarantine(ledger.Quarantined{Key: key, Reason: "wrong", At: time.Now()}); err != nil {
+		if err := l.Quarantine(ledger.Quarantined{Key: key, Reason: "wrong", At: time.Now()}); err != nil {
 			t.Fatal(err)
+		}
+		for more := true; more; {
+			var err error
+			if _, more, err = l.Void(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	store, stopped := newRun(t, folder)

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -92,6 +94,7 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
 		Referee:        referee,
 		Check:          check,
+		CheckThreads:   cmp.Or(s.cfg.Workers, runtime.GOMAXPROCS(0)),
 		Admits:         s.admits,
 		OwnKeys:        []string{s.identity.Key()},
 		OnComplete:     s.countUnique,
