@@ -9,6 +9,7 @@ import (
 
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
 )
 
 // A key's quarantine ends in every run of the store: in stopped ones, and through the process that
@@ -48,6 +49,9 @@ func TestLift(t *testing.T) {
 	}
 	if runs, err := store.Lift(t.Context(), key); err != nil || len(runs) > 0 {
 		t.Errorf("lifted again in %v, %v", runs, err)
+	}
+	if runs, err := store.Lift(t.Context(), queens.Unadmitted); err != nil || len(runs) > 0 {
+		t.Errorf("all keys that are not admitted: lifted in %v, %v", runs, err)
 	}
 	if _, err := store.Lift(t.Context(), "no key"); err == nil {
 		t.Error("a text that is no key was lifted")
