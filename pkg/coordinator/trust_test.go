@@ -301,3 +301,52 @@ func TestCopiesWaitForVoters(t *testing.T) {
 		s.stop()
 	})
 }
+
+// Keys without admission that count wrong are quarantined one by one, up to the eighth: then all of them
+// are, as one voter. The beat names those connected, they are no voters, and results of new ones are
+// refused, until somebody lifts that. A lift waits until everything is voided.
+func TestUnadmittedKeysAreQuarantinedTogether(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir(), fleet: fleetOf(1, 0, 0)}
+		for i := range maxUnadmitted + 2 {
+			s.fleet = append(s.fleet, &player{name: fmt.Sprint("sybil", i)})
+		}
+		s.create()
+		s.greet()
+		c := s.c
+		var results []queens.Result
+		for i, p := range s.fleet[1:] {
+			results = append(results, queens.Result{Task: uint64(i), Attempt: 1, Worker: p.name, Kernel: "k", Key: p.name, Count: 1})
+		}
+		_, err := c.ledger.Accept(results, nil, run.StreamPosition{})
+		s.must(err)
+		s.must(c.collector.load(t.Context(), func(*queens.Result) {}))
+		for i := range maxUnadmitted {
+			if c.ledger.IsQuarantined(queens.Unadmitted) {
+				t.Fatalf("all keys are quarantined after %d", i)
+			}
+			s.must(c.quarantine(&results[i], 2))
+		}
+		if beat := c.beat.Load().Quarantined; len(beat) != maxUnadmitted+2 || !slices.Contains(beat, "sybil9") || slices.Contains(beat, queens.Unadmitted) {
+			t.Errorf("the beat names %v", beat)
+		}
+		if !maps.Equal(c.trust.voters, map[string]bool{"honest0": true}) {
+			t.Errorf("the voters are %v", c.trust.voters)
+		}
+		done := make(chan error, 1)
+		c.lift(lift{queens.Unadmitted, done})
+		for c.ledger.IsVoiding() {
+			if len(done) > 0 {
+				t.Fatal("lifted before everything is voided")
+			}
+			s.must(c.void())
+		}
+		s.must(<-done)
+		if c.ledger.Len() > 0 || !c.trust.voters[""] || c.ledger.IsQuarantined(queens.Unadmitted) {
+			t.Errorf("lifted, %d tasks have results; the voters are %v", c.ledger.Len(), c.trust.voters)
+		}
+		s.checkFigures()
+		s.stop()
+	})
+}
