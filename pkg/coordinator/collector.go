@@ -72,7 +72,7 @@ func (c *collector) load(ctx context.Context, each func(r *queens.Result)) error
 			c.judged = append(c.judged, d.Task)
 		}
 	}
-	return c.checkKnownTotal()
+	return nil
 }
 
 // isOpen reports whether a dispute has yet to be settled: by the coordinator's own count, or by
@@ -85,25 +85,6 @@ func (c *collector) isOpen(d *ledger.Dispute) bool {
 // is in flight, and nothing is left to be voided.
 func (c *collector) complete() bool {
 	return c.agreedLen == c.manifest.Tasks && len(c.disputes) == 0 && c.window.checks == 0 && !c.ledger.IsVoiding()
-}
-
-// note takes up whether enough voters agree on a task, and returns it.
-func (c *collector) note(id uint64) (agrees bool) {
-	agrees = c.trust.agrees(id)
-	word, bit := &c.agreed[id/64], uint64(1)<<(id%64)
-	if agrees == (*word&bit != 0) {
-		return agrees
-	}
-	*word ^= bit
-	share := c.shares[c.manifest.ClassOf(id)]
-	if agrees {
-		c.agreedLen++
-		c.work += share
-	} else {
-		c.agreedLen--
-		c.work -= share
-	}
-	return agrees
 }
 
 // record records a batch of results, or keeps those whose tasks are not in flight yet as
@@ -246,9 +227,6 @@ func (c *collector) searched(r *queens.Result) {
 	c.cfg.Roster.ObserveResult(r.Worker, 8/float64(c.weight(r))*float64(r.Count), r.Elapsed)
 }
 
-// isOwn reports whether the coordinator has counted a result itself.
-func isOwn(r *queens.Result) bool { return r.Worker == queens.Referee || r.Worker == queens.Checker }
-
 // settle takes a task out of flight if enough voters agree on it, after a result; otherwise its
 // chunk is published again once all of it is counted.
 func (c *collector) settle(d *taskDelivery, verdict ledger.Verdict) {
@@ -267,32 +245,6 @@ func (c *collector) settle(d *taskDelivery, verdict ledger.Verdict) {
 	c.window.longest = max(c.window.longest, d.result.Elapsed)
 	c.window.setAgreed(t, agrees)
 	c.window.counted(id, d.chunk, verdict != ledger.Duplicate)
-}
-
-// add adds an accepted result to the figures.
-func (c *collector) add(r *queens.Result) {
-	c.sums.Add(c.weight(r), r.Count)
-	c.coreTime += r.Elapsed
-	if !isOwn(r) {
-		c.workers[r.Worker]++
-	}
-}
-
-// remove takes a result out of the figures.
-func (c *collector) remove(r *queens.Result) {
-	c.sums.Replace(c.weight(r), r.Count, 0)
-	c.coreTime -= r.Elapsed
-	if isOwn(r) {
-		return
-	}
-	if c.workers[r.Worker]--; c.workers[r.Worker] == 0 {
-		delete(c.workers, r.Worker)
-	}
-}
-
-// weight returns the k of the result's class: its solutions weigh 8/k.
-func (c *collector) weight(r *queens.Result) int {
-	return c.manifest.Classes[c.manifest.ClassOf(r.Task)].K
 }
 
 // updateDisputes logs the disputes of these tasks, and returns those to count again.

@@ -250,19 +250,3 @@ func (w *window) dropChecks() (tasks int) {
 func (w *window) onlyChecks() bool {
 	return w.exhausted && w.draft == nil && w.next == nil && len(w.tasks) == w.quarantined+w.disputed+w.checks
 }
-
-// reopen has the tasks of the run pulled once more, from the first on, except those on which enough
-// voters agree or that are in flight: some results became void. If not all have been pulled yet, they
-// are first: however often results become void, each task has its turn.
-func (w *window) reopen() {
-	w.again = true
-	if w.exhausted {
-		w.pullAgain()
-	}
-}
-
-func (w *window) pullAgain() {
-	w.close()
-	w.start()
-	w.peeked, w.exhausted, w.again, w.guide.left = nil, false, false, 1
-}

@@ -86,5 +86,5 @@ func (c *Coordinator) load(ctx context.Context) error {
 			ids = ids[n:]
 		}
 	}
-	return nil
+	return c.collector.checkKnownTotal() // now that it is known what is to be checked
 }
