@@ -165,7 +165,9 @@ func (c *Coordinator) checkItself(chunk *inflightChunk) error {
 	if full || c.cfg.Check == nil {
 		return nil
 	}
-	ids := slices.DeleteFunc(c.window.openTasks(chunk), func(id uint64) bool { return !c.isChecked(id) })
+	ids := slices.DeleteFunc(c.window.openTasks(chunk), func(id uint64) bool {
+		return !c.isChecked(id) || k.taken[id] != nil // in a chunk before
+	})
 	if len(ids) == 0 {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/split"
 	"nqueens/pkg/testkit"
 )
 
@@ -102,6 +103,45 @@ func TestConsideringIsBounded(t *testing.T) {
 		}
 		if len(c.window.rotation) != chunks {
 			t.Errorf("%d chunks have their turn, want %d", len(c.window.rotation), chunks)
+		}
+		s.stop()
+	})
+}
+
+// A task that the coordinator is checking and that has come into another chunk meanwhile is not checked
+// twice. What is not parked any more takes no memory.
+func TestTaskInAnotherChunkIsCheckedOnce(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir(), trust: ledger.Trust{Redundancy: 1, SpotCheck: 1, Thorough: true}, checks: true}
+		s.create()
+		c := s.c
+		c.reconciled = true
+		var task queens.Task
+		s.must(split.Find(t.Context(), &c.collector.manifest, []uint64{0}, func(found queens.Task) { task = found }))
+		r := queens.Result{Task: 0, Hash: task.Hash(), Count: countOf(task.Hash()), Attempt: 1, Worker: "w", Kernel: "k", Key: "w", Admitted: true}
+		_, err := c.ledger.Accept([]queens.Result{r}, nil, run.StreamPosition{})
+		s.must(err)
+		s.must(c.collector.load(t.Context(), func(*queens.Result) {}))
+		c.window.addCheck(0, task.Hash(), 2)
+		chunk := c.window.park([]uint64{0})
+		s.must(c.considerCopies())
+		s.must(c.handleFound([]queens.Task{task}))
+		to, check := c.nextCheck()
+		if to == nil {
+			t.Fatal("there is nothing to check")
+		}
+		c.sentCheck()
+		for range 100 {
+			chunk = c.window.copyChunk(chunk, 0)[0]
+			s.must(c.considerCopies())
+		}
+		if len(c.checker.taken) != 1 || len(c.checker.chunks) != 1 || len(c.window.rotation) > 3 {
+			t.Errorf("%d tasks of %d chunks are taken; %d chunks have their turn", len(c.checker.taken), len(c.checker.chunks), len(c.window.rotation))
+		}
+		s.must(c.checked(&verdict{task: check.task, count: queens.TaskCount{Hash: r.Hash, Count: r.Count, Kernel: "other"}}))
+		if len(c.checker.taken) != 0 || len(c.checker.chunks) != 0 || len(c.window.tasks) != 0 || c.ledger.Confirmations(0) != 2 {
+			t.Errorf("after the check %d tasks are taken, %d in flight; %d voters", len(c.checker.taken), len(c.window.tasks), c.ledger.Confirmations(0))
 		}
 		s.stop()
 	})

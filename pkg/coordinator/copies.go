@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"slices"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -169,16 +170,21 @@ func (w *window) park(ids []uint64) *inflightChunk {
 	c.attempt--
 	c.isCopy, c.parked = true, true
 	w.parked[c] = struct{}{}
+	if len(w.rotation) > 2*len(w.parked) { // most are not parked any more
+		w.rotation = slices.DeleteFunc(w.rotation, func(old *inflightChunk) bool { return !w.isParked(old) })
+	}
 	w.rotation = append(w.rotation, c)
 	return c
 }
+
+func (w *window) isParked(c *inflightChunk) bool { _, ok := w.parked[c]; return ok }
 
 // nextParked returns the next parked chunk, in turn, or nil if there is none.
 func (w *window) nextParked() *inflightChunk {
 	for len(w.rotation) > 0 {
 		c := w.rotation[0]
 		w.rotation = w.rotation[1:]
-		if _, ok := w.parked[c]; ok {
+		if w.isParked(c) {
 			w.rotation = append(w.rotation, c)
 			return c
 		}

@@ -81,7 +81,7 @@ func (c *Coordinator) quarantine(wrong *queens.Result, right uint64) error {
 		Uint64("task", wrong.Task).Uint64("counted", wrong.Count).Uint64("right", right).
 		Msg("worker quarantined: it counted wrong. Its key counts for nothing in this run, and what only it has counted is counted again. " +
 			"Check that machine; coordinator keys lift and the key ends the quarantine")
-	if q.Unadmitted && c.unadmittedLiars() == maxUnadmitted {
+	if q.Unadmitted && c.unadmittedLiars() >= maxUnadmitted {
 		q.Key = queens.Unadmitted
 		if err := c.ledger.Quarantine(q); err != nil {
 			return err
