@@ -60,7 +60,7 @@ func (o *countFlags) job(args []string) (job session.Job, err error) {
 	spotCheck, err := o.share()
 	return session.Job{
 		N: n, Symmetry: queens.Symmetry(o.symmetry), Placed: placed, Depth: o.depth, New: o.forceNew,
-		Redundancy: o.redundancy, SpotCheck: spotCheck,
+		Redundancy: o.redundancy, SpotCheck: spotCheck, Thorough: o.flags.Changed("spot-check"),
 	}, err
 }
 
@@ -81,7 +81,9 @@ it, unless --new asks for a new run.
 
 With --redundancy, a task counts as done when so many workers with different keys agree on
 it. Beside that, spot checks have some of the tasks counted again by another key, or by the
-coordinator where there is no other one. A key that counted wrong is quarantined.
+coordinator where there is no other one: in at most 2% of the core time of the run, unless
+--spot-check is given; then it makes them all, however long that takes. A key that counted
+wrong is quarantined.
 
 With --place, only the solutions with queens on those squares are counted. Such a count
 uses no symmetry, and there is no published total to compare it with.

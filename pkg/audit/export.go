@@ -27,7 +27,8 @@ const (
 )
 
 // Export writes the tasks of a ledger with these ids, or without ids every counted task, with
-// what is needed to count them again, in order of id.
+// what is needed to count them again, in order of id. If the run has ended, it writes also who
+// confirmed each count; before, that would tell which tasks are checked.
 func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFormat, ids ...uint64) error {
 	h := l.Header()
 	m := &h.Manifest
@@ -47,7 +48,7 @@ func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 			return write(queens.NewExportedTask(&task, k, nil))
 		default:
 			exported := queens.NewExportedTask(&task, k, &result)
-			if err := addReport(l, &exported, reports); err != nil {
+			if err := addReports(l, &exported, reports); err != nil {
 				return err
 			}
 			return write(exported)
@@ -69,14 +70,31 @@ func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 	return cmp.Or(failed, buffer.Flush())
 }
 
-// addReport adds the signed statement to the first task of each report, and notes the report.
-func addReport(l *ledger.Ledger, t *queens.ExportedTask, written map[uint64]struct{}) error {
-	if _, ok := written[t.Report]; ok || t.Report == 0 {
-		return nil
+// addReports adds the confirmations of a counted task, if the run has ended, and the signed statement
+// to the first count of each report. It notes the reports.
+func addReports(l *ledger.Ledger, t *queens.ExportedTask, written map[uint64]struct{}) (err error) {
+	statement := func(number uint64) (signature, statement []byte) {
+		if _, ok := written[number]; ok || number == 0 || err != nil {
+			return nil, nil
+		}
+		written[number] = struct{}{}
+		var report queens.Sealed
+		report, err = l.Report(number)
+		return report.Signature, report.Statement
 	}
-	written[t.Report] = struct{}{}
-	report, err := l.Report(t.Report)
-	t.Signature, t.Statement = report.Signature, report.Statement
+	t.Signature, t.Statement = statement(t.Report)
+	if err != nil || !l.State().Finished() || l.Confirmations(t.ID) < 2 {
+		return err
+	}
+	supporters, failed := l.Supporters(t.ID)
+	if failed != nil {
+		return failed
+	}
+	for i := range supporters[1:] {
+		c := queens.NewExportedConfirmation(&supporters[1+i])
+		c.Signature, c.Statement = statement(c.Report)
+		t.Confirmations = append(t.Confirmations, c)
+	}
 	return err
 }
 
@@ -90,7 +108,7 @@ func lineWriter(w *bufio.Writer, format ExportFormat) func(queens.ExportedTask) 
 	out := csv.NewWriter(w) // which uses the buffer of w
 	headings := []string{
 		"run", "task", "hash", "k", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds",
-		"key", "report", "signature", "statement",
+		"key", "report", "signature", "statement", "unadmitted", "confirmations",
 	}
 	return func(t queens.ExportedTask) error {
 		if headings != nil {
@@ -99,13 +117,17 @@ func lineWriter(w *bufio.Writer, format ExportFormat) func(queens.ExportedTask) 
 			}
 			headings = nil
 		}
-		return out.Write(csvFields(&t))
+		fields, err := csvFields(&t)
+		if err == nil {
+			err = out.Write(fields)
+		}
+		return err
 	}
 }
 
 // csvFields returns the fields of the JSON object as text. Masks share one field, separated
-// by spaces; colons separate the numbers of a prefix.
-func csvFields(t *queens.ExportedTask) []string {
+// by spaces; colons separate the numbers of a prefix. Confirmations stay JSON.
+func csvFields(t *queens.ExportedTask) ([]string, error) {
 	allow := make([]string, t.Board.N)
 	for row := range allow {
 		allow[row] = fmt.Sprint(t.Board.Allow[row])
@@ -119,14 +141,24 @@ func csvFields(t *queens.ExportedTask) []string {
 		strings.Join(allow, " "), strings.Join(prefixes, " "),
 	}
 	if t.Count == nil {
-		return append(fields, "", "", "", "", "", "", "", "", "")
+		return append(fields, make([]string, 11)...), nil
 	}
-	report := ""
+	var report, unadmitted string
 	if t.Report != 0 {
 		report = strconv.FormatUint(t.Report, 10)
+	}
+	if t.Unadmitted {
+		unadmitted = "true"
+	}
+	var confirmations []byte
+	if len(t.Confirmations) > 0 {
+		var err error
+		if confirmations, err = json.Marshal(t.Confirmations); err != nil {
+			return nil, err
+		}
 	}
 	base64 := base64.StdEncoding.EncodeToString
 	return append(fields, strconv.FormatUint(*t.Count, 10), t.Worker, t.Kernel,
 		strconv.FormatUint(uint64(t.Attempt), 10), strconv.FormatFloat(*t.Seconds, 'g', -1, 64),
-		t.Key, report, base64(t.Signature), base64(t.Statement))
+		t.Key, report, base64(t.Signature), base64(t.Statement), unadmitted, string(confirmations)), nil
 }

@@ -13,38 +13,59 @@ import (
 
 // line is a line of the export, as far as it is needed here.
 type line struct {
-	Run, Hash, Count, Worker, Kernel, Key string
-	Task, Report                          uint64
-	Signature, Statement                  []byte
+	Run, Hash, Count string
+	Task             uint64
+	voter
+	Confirmations []voter
 }
 
-// check returns how many lines are signed, and how many counts are the coordinator's own.
-func check(export io.Reader) (signed, own int, err error) {
+// voter is who counted a task.
+type voter struct {
+	Worker, Kernel, Key  string
+	Report               uint64
+	Signature, Statement []byte
+	Unadmitted           bool
+}
+
+// check returns how many counts are signed, how many are the coordinator's own, and the least number of
+// different voters of a line.
+func check(export io.Reader) (signed, own, least int, err error) {
 	reports := make(map[string]string) // By report, key and task.
 	for in := json.NewDecoder(bufio.NewReader(export)); ; {
 		var l line
 		if err := in.Decode(&l); err == io.EOF {
-			return signed, own, nil
+			return signed, own, least, nil
 		} else if err != nil {
-			return signed, own, err
+			return signed, own, least, err
 		}
-		if len(l.Statement) > 0 {
-			key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(l.Key)
-			if err != nil || len(key) != 35 || !ed25519.Verify(key[1:33], l.Statement, l.Signature) {
-				return signed, own, fmt.Errorf("task %d: the signature is wrong", l.Task)
+		voters := make(map[string]bool)
+		for _, v := range append([]voter{l.voter}, l.Confirmations...) {
+			if len(v.Statement) > 0 {
+				key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(v.Key)
+				if err != nil || len(key) != 35 || !ed25519.Verify(key[1:33], v.Statement, v.Signature) {
+					return signed, own, least, fmt.Errorf("task %d: a signature is wrong", l.Task)
+				}
+				for task, says := range statement(v.Statement) {
+					reports[fmt.Sprint(v.Report, v.Key, task)] = says
+				}
 			}
-			for task, says := range statement(l.Statement) {
-				reports[fmt.Sprint(l.Report, l.Key, task)] = says
+			switch says := fmt.Sprint(l.Run, " ", l.Hash, " ", l.Count, " ", v.Worker, " ", v.Kernel); {
+			case l.Count == "":
+			case v.Report == 0 && (v.Worker == "(coordinator)" || v.Worker == "(check)"):
+				own++
+				voters[v.Worker] = true
+			case reports[fmt.Sprint(v.Report, v.Key, l.Task)] == says && v.Unadmitted:
+				signed++
+				voters["not admitted"] = true
+			case reports[fmt.Sprint(v.Report, v.Key, l.Task)] == says:
+				signed++
+				voters[v.Key] = true
+			default:
+				return signed, own, least, fmt.Errorf("task %d: nobody has signed: %s", l.Task, says)
 			}
 		}
-		switch says := fmt.Sprint(l.Run, " ", l.Hash, " ", l.Count, " ", l.Worker, " ", l.Kernel); {
-		case l.Count == "":
-		case l.Report == 0 && (l.Worker == "(coordinator)" || l.Worker == "(check)"):
-			own++
-		case reports[fmt.Sprint(l.Report, l.Key, l.Task)] == says:
-			signed++
-		default:
-			return signed, own, fmt.Errorf("task %d: nobody has signed: %s", l.Task, says)
+		if least == 0 || len(voters) < least {
+			least = len(voters)
 		}
 	}
 }

@@ -42,33 +42,45 @@ func TestTheProgramOfThePage(t *testing.T) {
 	}
 	_, example, _ := strings.Cut(string(page), "\n```json\n")
 	example, _, _ = strings.Cut(example, "```")
-	if signed, own, err := check(strings.NewReader(example)); signed != 7 || own != 0 || err != nil {
-		t.Errorf("of the example, %d lines are signed, %d the coordinator's (%v)", signed, own, err)
+	if signed, own, least, err := check(strings.NewReader(example)); signed != 7 || own != 0 || least != 1 || err != nil {
+		t.Errorf("of the example, %d counts are signed, %d the coordinator's, on each task agree %d (%v)", signed, own, least, err)
 	}
 }
 
 // A program that knows only the page finds every forged line of an export: each field that is
 // signed, the statement and the signature.
 func TestAStrangerChecksAnExport(t *testing.T) {
-	export := exportOfSeven(t)
-	if signed, own, err := check(strings.NewReader(export)); signed == 0 || own != 1 || err != nil {
-		t.Fatalf("%d lines are signed, %d the coordinator's (%v)", signed, own, err)
+	export := exportOfSeven(t, run.Complete)
+	if signed, own, least, err := check(strings.NewReader(export)); signed != 7 || own != 1 || least != 2 || err != nil {
+		t.Fatalf("%d counts are signed, %d the coordinator's, on each task agree %d (%v)", signed, own, least, err)
 	}
 	for _, change := range [][2]string{
 		{`"count":"`, `"count":"1`}, {`"worker":"w"`, `"worker":"v"`}, {`"kernel":"k"`, `"kernel":"j"`}, {`"run":"r"`, `"run":"q"`},
 		{`"task":0`, `"task":9`}, {`"hash":"`, `"hash":"0`}, {`"report":1`, `"report":2`}, {`"report":1`, `"raport":1`}, {`"key":"U`, `"key":"V`},
 		{`"signature":"`, `"signature":"AAAA`}, {`"statement":"`, `"statement":"AAAA`}, {`"statement":"`, `"stetement":"`},
+		{`"worker":"second"`, `"worker":"w"`}, {`"kernel":"other"`, `"kernel":"k"`},
 	} {
 		forged := strings.Replace(export, change[0], change[1], 1)
-		if _, _, err := check(strings.NewReader(forged)); err == nil || forged == export {
+		if _, _, _, err := check(strings.NewReader(forged)); err == nil || forged == export {
 			t.Errorf("%s instead of %s is accepted", change[1], change[0])
 		}
 	}
 }
 
-// exportOfSeven returns the export of a run of n = 7 that one worker has signed in chunks of two,
-// but for the last task, which the coordinator counted.
-func exportOfSeven(t *testing.T) string {
+// The export of a run that has not ended tells nothing of what was confirmed.
+func TestConfirmationsAreSecretBeforeTheEnd(t *testing.T) {
+	for state, want := range map[run.State]int{run.Running: 1, run.Stopped: 1, run.Complete: 2, run.Cancelled: 2} {
+		export := exportOfSeven(t, state)
+		if _, _, least, err := check(strings.NewReader(export)); least != want || strings.Contains(export, `"worker":"second"`) != (want == 2) || err != nil {
+			t.Errorf("the export of a run that is %s shows %d voters of each task, want %d (%v)", state, least, want, err)
+		}
+	}
+}
+
+// exportOfSeven returns the export of a run of n = 7 in a state that one worker has signed in chunks of two,
+// but for the last task, which the coordinator counted. A worker that was not admitted has counted all
+// tasks too.
+func exportOfSeven(t *testing.T, state run.State) string {
 	t.Helper()
 	classes, err := symmetry.Classes(7, queens.Mirror)
 	if err != nil {
@@ -104,12 +116,36 @@ func exportOfSeven(t *testing.T) string {
 		}
 		var batch []queens.Result
 		for i := range chunk.Counts {
-			batch = append(batch, chunk.Result(i, 1))
+			r := chunk.Result(i, 1)
+			r.Admitted = !own
+			batch = append(batch, r)
 		}
 		if _, err := l.Accept(batch, nil, run.StreamPosition{Sequence: task.ID}); err != nil {
 			t.Fatal(err)
 		}
 		chunk.First, chunk.Counts, chunk.Sealed = task.ID+1, nil, nil
+	}
+	second, err := identity.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunk = queens.ChunkResult{Run: "r", Manifest: m.Hash, Chunk: 2, Worker: "second", Counted: time.Unix(1, 2)}
+	for task := range split.Tasks(&m) {
+		chunk.Counts = append(chunk.Counts, queens.TaskCount{Hash: task.Hash(), Count: task.ID + 10, Kernel: "other"})
+	}
+	chunk.Sealed = &queens.Sealed{Key: second.Key(), Statement: chunk.Statement()}
+	if chunk.Sealed.Signature, err = second.Sign(chunk.Sealed.Statement); err != nil {
+		t.Fatal(err)
+	}
+	var batch []queens.Result
+	for i := range chunk.Counts {
+		batch = append(batch, chunk.Result(i, 1))
+	}
+	if _, err := l.Accept(batch, nil, run.StreamPosition{Sequence: m.Tasks}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetState(state); err != nil {
+		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	if err := audit.Export(t.Context(), l, &out, audit.JSONLines); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -102,10 +104,35 @@ func (r *resultReader) read(ctx context.Context) error {
 	}
 }
 
-// deliverUntil passes on what comes until the deadline.
+// arrival is a message that was read. Decoding it verifies a signature, which takes longer than all
+// else.
+type arrival struct {
+	message  jetstream.Msg
+	sequence uint64
+	result   queens.ChunkResult
+	err      error
+	decoded  chan struct{} // closed when result and err are set
+}
+
+func (a *arrival) decode() {
+	defer close(a.decoded)
+	a.result, a.err = decodeResult(a.message.Subject(), a.message.Data())
+}
+
+// deliverUntil passes on what comes until the deadline, in order. All cores decode.
 func (r *resultReader) deliverUntil(ctx context.Context, messages jetstream.MessagesContext, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
+	arrivals := make(chan *arrival, runtime.GOMAXPROCS(0))
+	var delivering sync.WaitGroup
+	delivering.Go(func() {
+		for a := range arrivals {
+			<-a.decoded
+			r.deliver(a)
+		}
+	})
+	defer delivering.Wait()
+	defer close(arrivals)
 	for {
 		asked := time.Now()
 		message, err := messages.Next(jetstream.NextContext(ctx))
@@ -120,15 +147,22 @@ func (r *resultReader) deliverUntil(ctx context.Context, messages jetstream.Mess
 		if err != nil {
 			return err
 		}
-		r.at.Sequence = metadata.Sequence.Stream
 		r.waited, r.patience = 0, minPatience
-		if result, err := decodeResult(message.Subject(), message.Data()); err != nil {
-			r.bus.rejected.add(message.Subject(), message.Data(), err)
-		} else {
-			r.each(result, r.at)
-		}
-		r.signalCaughtUp()
+		a := &arrival{message: message, sequence: metadata.Sequence.Stream, decoded: make(chan struct{})}
+		go a.decode()
+		arrivals <- a
 	}
+}
+
+// deliver passes on the result of a message.
+func (r *resultReader) deliver(a *arrival) {
+	r.at.Sequence = a.sequence
+	if a.err != nil {
+		r.bus.rejected.add(a.message.Subject(), a.message.Data(), a.err)
+	} else {
+		r.each(a.result, r.at)
+	}
+	r.signalCaughtUp()
 }
 
 // deleteConsumer removes the reader's consumer, if the server can be reached; else the

@@ -16,6 +16,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -42,6 +43,27 @@ func TestReadDeliversStoredAndNewResults(t *testing.T) {
 	}
 	read.end(t)
 	check(t, "further results", len(read.results), 0)
+}
+
+// Results come in the order of the stream, although cores verify them at the same time and some take
+// much longer than others.
+func TestReadKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	const number = 200
+	for id := range uint64(number) {
+		r := result("n8-a", id+1)
+		if id%5 == 0 {
+			r.Counts = slices.Repeat(r.Counts, queens.MaxChunk/2)
+			r = *identitytest.Seal(&r)
+		}
+		publishResult(t, s.bus, r)
+	}
+	read := read(t, s.other)
+	for id := range uint64(number) {
+		check(t, "the next chunk", receive(t, read.results, "a result").Chunk, id+1)
+		check(t, "its sequence", receive(t, read.positions, "its position").Sequence, id+1)
+	}
 }
 
 // Several readers of a run each get every result, and the results stay stored.

@@ -5,23 +5,35 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"nqueens/pkg/queens"
 )
 
 // The coordinator counts spot checks itself where no other voter is connected: in at most
 // maxCheckShare of the core time of the run, and at its end for at most maxEndShare of the time
-// that it took.
+// that it took. If the run is thorough, it counts all of them.
 const (
 	maxCheckShare = 0.02
 	maxEndShare   = 0.01
 )
 
+// A thorough run has at most maxTaken tasks looked up for the coordinator's own checks, or a chunk,
+// and waits with the publishing of tasks while maxChecks wait to be checked: nobody may be as fast
+// as the workers.
+const (
+	maxTaken  = 1 << 8
+	maxChecks = 1 << 14
+)
+
 // checker is the state of the coordinator's own spot checks. It belongs to the event loop.
 type checker struct {
-	chunk   *inflightChunk // whose tasks are looked up or counted; nil if none is
-	missing int            // its tasks that are looked up
-	waiting []ownCheck     // in order of id
-	busy    bool
+	taken   map[uint64]*ownCheck   // by task: those looked up, waiting or being counted
+	chunks  map[*inflightChunk]int // of these tasks, and how many of them each has
+	lookups int                    // of these tasks, those not found yet
+	waiting []*ownCheck            // those found, and not being counted yet
+	running int                    // those being counted
+	threads int                    // that count
 	spent   time.Duration
 	first   time.Duration // what the same tasks took those who counted them first
 
@@ -30,33 +42,44 @@ type checker struct {
 	leftAt   time.Time // the time of that
 	endSince time.Time // since when only the coordinator's own checks are left; zero before
 
-	tasks    chan ownCheck // for checkLoop
+	tasks    chan *ownCheck // for checkLoop
 	verdicts chan verdict
 }
 
 // ownCheck is a task to count with another kernel than the one named.
 type ownCheck struct {
-	task    queens.Task
+	chunk   *inflightChunk
+	task    queens.Task // once it is found
+	found   bool
 	kernel  string
 	elapsed time.Duration // of the first count
 }
 
 func newChecker() checker {
-	return checker{started: time.Now(), tasks: make(chan ownCheck), verdicts: make(chan verdict)}
+	return checker{
+		taken: make(map[uint64]*ownCheck), chunks: make(map[*inflightChunk]int), threads: 1,
+		started: time.Now(), tasks: make(chan *ownCheck), verdicts: make(chan verdict),
+	}
 }
 
-// checkLoop counts spot checks, one at a time, until ctx ends.
+// checkLoop counts spot checks, one at a time on each thread, until ctx ends.
 func (c *Coordinator) checkLoop(ctx context.Context) error {
-	for {
-		select {
-		case check := <-c.checker.tasks:
-			v := verdict{task: check.task}
-			v.count, v.err = c.cfg.Check(ctx, &check.task, check.kernel)
-			send(ctx, c.checker.verdicts, v)
-		case <-ctx.Done():
-			return nil
-		}
+	var group errgroup.Group
+	for range c.checker.threads {
+		group.Go(func() error {
+			for {
+				select {
+				case check := <-c.checker.tasks:
+					v := verdict{task: check.task}
+					v.count, v.err = c.cfg.Check(ctx, &check.task, check.kernel)
+					send(ctx, c.checker.verdicts, v)
+				case <-ctx.Done():
+					return nil
+				}
+			}
+		})
 	}
+	return group.Wait()
 }
 
 // expected returns how long the coordinator needs for a task.
@@ -71,26 +94,38 @@ func (k *checker) expected(first time.Duration) time.Duration {
 // canAfford reports whether the coordinator may count a task that took so long.
 func (c *Coordinator) canAfford(first time.Duration) bool {
 	k := &c.checker
-	return float64(k.spent+k.expected(first)) <= maxCheckShare*float64(c.collector.coreTime-c.resumedTime)
+	return c.trust.Thorough || float64(k.spent+k.expected(first)) <= maxCheckShare*float64(c.collector.coreTime-c.resumedTime)
 }
 
 // nextCheck returns the channel for the next spot check, or nil if there is none, or no time for
 // it.
-func (c *Coordinator) nextCheck() (to chan<- ownCheck, check ownCheck) {
+func (c *Coordinator) nextCheck() (to chan<- *ownCheck, check *ownCheck) {
 	k := &c.checker
 	for len(k.waiting) > 0 && !c.isChecked(k.waiting[0].task.ID) {
+		k.release(k.waiting[0].task.ID)
 		k.waiting = k.waiting[1:]
 	}
-	if len(k.waiting) == 0 {
-		if k.missing == 0 && !k.busy {
-			k.chunk = nil
-		}
-		return nil, check
-	}
-	if k.busy || !c.canAfford(k.waiting[0].elapsed) {
-		return nil, check
+	if len(k.waiting) == 0 || k.running == k.threads || !c.canAfford(k.waiting[0].elapsed) {
+		return nil, nil
 	}
 	return k.tasks, k.waiting[0]
+}
+
+// sentCheck notes that the check of nextCheck was sent.
+func (c *Coordinator) sentCheck() {
+	k := &c.checker
+	k.first += k.waiting[0].elapsed
+	k.waiting = k.waiting[1:]
+	k.running++
+}
+
+// release forgets a task.
+func (k *checker) release(id uint64) {
+	chunk := k.taken[id].chunk
+	delete(k.taken, id)
+	if k.chunks[chunk]--; k.chunks[chunk] == 0 {
+		delete(k.chunks, chunk)
+	}
 }
 
 // isChecked reports whether a task is in flight for a spot check.
@@ -99,75 +134,40 @@ func (c *Coordinator) isChecked(id uint64) bool {
 	return t != nil && t.agreed
 }
 
-// sentCheck notes that the check of nextCheck was sent.
-func (c *Coordinator) sentCheck() {
-	k := &c.checker
-	k.first += k.waiting[0].elapsed
-	k.waiting, k.busy = k.waiting[1:], true
-}
-
 // checked records the coordinator's own spot check of a task.
 func (c *Coordinator) checked(v *verdict) error {
 	k := &c.checker
-	k.busy = false
+	k.running--
+	k.release(v.task.ID)
 	k.spent += v.count.Elapsed
 	if v.err != nil {
 		c.cfg.Log.Warn().Err(v.err).Uint64("task", v.task.ID).Msg("a spot check failed: the task is not checked")
 		if c.isChecked(v.task.ID) {
 			c.window.accepted(v.task.ID, 0, 0)
 		}
-		return nil
-	}
-	own := queens.ChunkResult{Run: c.run, First: v.task.ID, Worker: queens.Checker, Counts: []queens.TaskCount{v.count}}
-	return c.record([]taskDelivery{{result: own.Result(0, 0)}})
-}
-
-// observeVoters looks which voters are connected.
-func (c *Coordinator) observeVoters() { c.trust.observe(c.cfg.Roster.Identities()) }
-
-// considerCopies publishes the chunks that wait for a voter that is connected now, or has the
-// coordinator count one that is a spot check.
-func (c *Coordinator) considerCopies() error {
-	if !c.reconciled {
-		return nil
-	}
-	for chunk := range c.window.parked {
-		if err := c.considerCopy(chunk); err != nil {
+	} else {
+		own := queens.ChunkResult{Run: c.run, First: v.task.ID, Worker: queens.Checker, Counts: []queens.TaskCount{v.count}}
+		if err := c.record([]taskDelivery{{result: own.Result(0, 0)}}); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (c *Coordinator) considerCopy(chunk *inflightChunk) (err error) {
-	now := time.Now()
-	if !chunk.parked || now.Before(chunk.notBefore) || chunk == c.checker.chunk {
-		return nil
+	if c.ownChecks {
+		c.considerAll()
 	}
-	if chunk.voters == nil {
-		open := c.window.openTasks(chunk)
-		if len(open) == 0 {
-			return nil
-		}
-		if chunk.voters, err = c.ledger.Supporters(open[0]); err != nil {
-			return err
-		}
-	}
-	if !c.ownChecks && chunk.vain < manyVain && c.trust.isConnected(chunk.voters) {
-		c.window.release(chunk)
-		return nil
-	}
-	if c.checker.chunk == nil && c.cfg.Check != nil {
-		return c.checkItself(chunk)
-	}
-	return nil
+	return c.considerCopies()
 }
 
 // checkItself has the tasks of a parked chunk looked up, to be counted by the coordinator, unless
 // they are no spot check, or there is no time.
 func (c *Coordinator) checkItself(chunk *inflightChunk) error {
 	k := &c.checker
-	ids := slices.DeleteFunc(c.window.openTasks(chunk), func(id uint64) bool { return !c.isChecked(id) })
+	full := len(k.chunks) > 0 && (!c.trust.Thorough || len(k.taken) >= maxTaken)
+	if full || c.cfg.Check == nil {
+		return nil
+	}
+	ids := slices.DeleteFunc(c.window.openTasks(chunk), func(id uint64) bool {
+		return !c.isChecked(id) || k.taken[id] != nil // in a chunk before
+	})
 	if len(ids) == 0 {
 		return nil
 	}
@@ -175,59 +175,64 @@ func (c *Coordinator) checkItself(chunk *inflightChunk) error {
 	if err != nil || !c.canAfford(first.Elapsed) {
 		return err
 	}
-	k.chunk, k.missing = chunk, len(ids)
+	k.chunks[chunk] = len(ids)
+	for _, id := range ids {
+		k.taken[id] = &ownCheck{chunk: chunk}
+	}
+	k.lookups += len(ids)
 	c.wanted = append(c.wanted, ids...)
 	return nil
 }
 
 // foundCheck takes a task that was looked up, if the coordinator is to check it.
 func (c *Coordinator) foundCheck(task *queens.Task) error {
-	k, t := &c.checker, c.window.tasks[task.ID]
-	if k.missing == 0 || task.ID < k.chunk.first || task.ID >= k.chunk.first+uint64(k.chunk.tasks) ||
-		slices.ContainsFunc(k.waiting, func(w ownCheck) bool { return w.task.ID == task.ID }) {
+	k := &c.checker
+	check := k.taken[task.ID]
+	if check == nil || check.found {
 		return nil
 	}
-	k.missing--
-	if t == nil || !t.agreed {
-		return nil
-	}
+	k.lookups--
 	first, ok, err := c.ledger.Result(task.ID)
-	if ok {
-		k.waiting = append(k.waiting, ownCheck{*task, first.Kernel, first.Elapsed})
+	if err != nil || !ok || !c.isChecked(task.ID) {
+		k.release(task.ID)
+		return err
 	}
-	return err
+	check.task, check.found, check.kernel, check.elapsed = *task, true, first.Kernel, first.Elapsed
+	k.waiting = append(k.waiting, check)
+	return nil
+}
+
+// onlyChecks reports whether nothing is left but spot checks.
+func (c *Coordinator) onlyChecks() bool {
+	return c.window.checks > 0 && c.window.onlyChecks() && len(c.collector.disputes) == 0 && !c.ledger.IsVoiding()
 }
 
 // endChecks ends the run's wait for spot checks, if nothing else is left: workers have
 // DisputeTimeout from one check to the next, then the coordinator itself a share of the time that
-// the run took. What is not checked then is dropped.
+// the run took. What is not checked then is dropped, unless the run is thorough.
 func (c *Coordinator) endChecks() error {
 	k, now := &c.checker, time.Now()
 	if k.left != c.window.checks {
 		k.left, k.leftAt = c.window.checks, now
 	}
 	if k.endSince.IsZero() {
-		c.observeVoters()
-		if err := c.considerCopies(); err != nil {
-			return err
-		}
-		waits := len(c.window.parked) < c.checkChunks()
+		waits := len(c.window.parked) < len(c.window.chunks)
 		if waits && now.Sub(k.leftAt) < c.cfg.DisputeTimeout {
 			return nil
 		}
-		k.endSince = now
-		c.ownChecks = true
+		k.endSince, c.ownChecks = now, true
 		for _, chunk := range c.window.chunks {
 			if !chunk.parked {
 				c.window.copyChunk(chunk, 0)
 			}
 		}
+		c.considerAll()
 	}
-	if err := c.considerCopies(); err != nil {
-		return err
+	if c.trust.Thorough && c.cfg.Check != nil {
+		return nil
 	}
 	to, _ := c.nextCheck()
-	working := k.busy || to != nil || k.missing > 0
+	working := k.running > 0 || to != nil || k.lookups > 0 || c.toConsider > 0
 	if working && now.Sub(k.endSince) < time.Duration(maxEndShare*float64(k.endSince.Sub(k.started))) {
 		return nil
 	}
@@ -236,6 +241,3 @@ func (c *Coordinator) endChecks() error {
 	}
 	return c.collector.checkKnownTotal()
 }
-
-// checkChunks returns the number of chunks in flight.
-func (c *Coordinator) checkChunks() int { return len(c.window.chunks) }

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ type collector struct {
 	sums     symmetry.Sums
 	work     float64 // share of the run's work, 0 to 1, on which enough voters agree
 	coreTime time.Duration
-	workers  map[string]struct{}
+	workers  map[string]uint64 // tasks by worker
 
 	trust      *trust
 	agreed     []uint64                   // a bit for each task on which enough voters agree
@@ -47,26 +48,23 @@ func newCollector(cfg *Config, l *ledger.Ledger, w *window, t *trust, shares []f
 		cfg: cfg, manifest: m, ledger: l, window: w, trust: t,
 		limiter:    ratelimit.Limiter{Interval: ratelimit.Forever},
 		unrefereed: make(map[uint64]error), agreed: make([]uint64, (m.Tasks+63)/64),
-		workers: make(map[string]struct{}), shares: shares, lastRead: l.Position(),
+		workers: make(map[string]uint64), disputes: make(map[uint64]*ledger.Dispute), shares: shares, lastRead: l.Position(),
 	}
 }
 
-// load reads what the ledger holds already. It calls each, unless nil, with every accepted result.
-func (c *collector) load(each func(r *queens.Result)) error {
-	c.sums, c.work, c.coreTime = symmetry.Sums{}, 0, 0
-	clear(c.agreed)
-	c.agreedLen = 0
+// load reads what the ledger holds already. It calls each with every accepted result.
+func (c *collector) load(ctx context.Context, each func(r *queens.Result)) error {
 	for r, err := range c.ledger.All() {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		}
 		c.add(&r)
 		c.note(r.Task)
-		if each != nil {
-			each(&r)
-		}
+		each(&r)
 	}
-	c.disputes = make(map[uint64]*ledger.Dispute)
 	for _, d := range c.ledger.Disputes() {
 		if c.isOpen(&d) {
 			c.disputes[d.Task] = &d
@@ -74,7 +72,7 @@ func (c *collector) load(each func(r *queens.Result)) error {
 			c.judged = append(c.judged, d.Task)
 		}
 	}
-	return c.checkKnownTotal()
+	return nil
 }
 
 // isOpen reports whether a dispute has yet to be settled: by the coordinator's own count, or by
@@ -83,29 +81,10 @@ func (c *collector) isOpen(d *ledger.Dispute) bool {
 	return !d.Settled || c.cfg.Referee != nil && !d.HasReferee() && c.unrefereed[d.Task] == nil
 }
 
-// complete reports whether enough voters agree on every task, no dispute is open, and no spot check
-// is in flight.
+// complete reports whether enough voters agree on every task, no dispute is open, no spot check
+// is in flight, and nothing is left to be voided.
 func (c *collector) complete() bool {
-	return c.agreedLen == c.manifest.Tasks && len(c.disputes) == 0 && c.window.checks == 0
-}
-
-// note takes up whether enough voters agree on a task, and returns it.
-func (c *collector) note(id uint64) (agrees bool) {
-	agrees = c.trust.agrees(id)
-	word, bit := &c.agreed[id/64], uint64(1)<<(id%64)
-	if agrees == (*word&bit != 0) {
-		return agrees
-	}
-	*word ^= bit
-	share := c.shares[c.manifest.ClassOf(id)]
-	if agrees {
-		c.agreedLen++
-		c.work += share
-	} else {
-		c.agreedLen--
-		c.work -= share
-	}
-	return agrees
+	return c.agreedLen == c.manifest.Tasks && len(c.disputes) == 0 && c.window.checks == 0 && !c.ledger.IsVoiding()
 }
 
 // record records a batch of results, or keeps those whose tasks are not in flight yet as
@@ -183,7 +162,7 @@ func (c *collector) rejectReason(r *queens.Result, before map[uint64]queens.Resu
 	if ok {
 		before[r.Task] = accepted
 	}
-	if c.ledger.IsQuarantined(r.Key) {
+	if c.ledger.Refuses(r) {
 		return errQuarantined, nil
 	}
 	hash := accepted.Hash
@@ -229,7 +208,9 @@ func (c *collector) applyVerdicts(results []taskDelivery, verdicts []ledger.Verd
 			if err != nil {
 				return nil, err
 			}
-			c.sums.Replace(c.weight(r), accepted[r.Task].Count, now.Count)
+			before := accepted[r.Task]
+			c.remove(&before)
+			c.add(&now)
 			accepted[r.Task] = now
 		}
 		c.settle(d, verdicts[i])
@@ -239,7 +220,7 @@ func (c *collector) applyVerdicts(results []taskDelivery, verdicts []ledger.Verd
 
 // searched notes how long a worker took for a task.
 func (c *collector) searched(r *queens.Result) {
-	if r.Worker == queens.Referee || r.Worker == queens.Checker {
+	if isOwn(r) {
 		return
 	}
 	c.window.guide.observe(r.Worker, c.window.share(r.Task), r.Elapsed)
@@ -266,20 +247,6 @@ func (c *collector) settle(d *taskDelivery, verdict ledger.Verdict) {
 	c.window.counted(id, d.chunk, verdict != ledger.Duplicate)
 }
 
-// add adds an accepted result to the figures.
-func (c *collector) add(r *queens.Result) {
-	c.sums.Add(c.weight(r), r.Count)
-	c.coreTime += r.Elapsed
-	if r.Worker != queens.Referee && r.Worker != queens.Checker {
-		c.workers[r.Worker] = struct{}{}
-	}
-}
-
-// weight returns the k of the result's class: its solutions weigh 8/k.
-func (c *collector) weight(r *queens.Result) int {
-	return c.manifest.Classes[c.manifest.ClassOf(r.Task)].K
-}
-
 // updateDisputes logs the disputes of these tasks, and returns those to count again.
 func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
 	slices.Sort(tasks)
@@ -298,8 +265,8 @@ func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
 			delete(c.disputes, id)
 			if c.note(id) {
 				c.window.accepted(id, 0, 0)
-			} else if len(d.Votes) > 0 {
-				c.window.undisputed(id, d.Votes[0].Hash)
+			} else {
+				c.window.undisputed(id, slices.Concat(d.Votes, d.Voided)[0].Hash)
 			}
 			c.cfg.Log.Warn().Uint64("task", id).Msg("conflict settled: " + audit.DescribeDispute(&d))
 		default:
@@ -312,7 +279,7 @@ func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
 // checkKnownTotal returns an error as soon as the accepted results exceed the published
 // total, and no other voter is going to say whether they are right, nor is a key to be quarantined.
 func (c *collector) checkKnownTotal() error {
-	if c.cfg.Known == nil || len(c.disputes) > 0 || len(c.judged) > 0 || c.window.checks > 0 || c.agreedLen < c.ledger.Len() {
+	if c.cfg.Known == nil || len(c.disputes) > 0 || len(c.judged) > 0 || c.window.checks > 0 || c.agreedLen < c.ledger.Len() || c.ledger.IsVoiding() {
 		return nil
 	}
 	if sum := c.sums.Partial(); sum.Cmp(c.cfg.Known) > 0 {

@@ -91,8 +91,10 @@ type Config struct {
 	// count settles the dispute. It honours its context.
 	Referee func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
 	// Check, unless nil, counts a task in this process by the fastest other kernel than the one
-	// named, for a spot check. It honours its context.
-	Check func(ctx context.Context, task *queens.Task, kernel string) (queens.TaskCount, error)
+	// named, for a spot check. It honours its context. CheckThreads is how many tasks a thorough
+	// run counts so at once, see [ledger.Trust]; others count one.
+	Check        func(ctx context.Context, task *queens.Task, kernel string) (queens.TaskCount, error)
+	CheckThreads int
 	// Admits reports whether a key votes for itself, by the proof of its admission; see
 	// [run.Heartbeat]. If it is nil, only OwnKeys do.
 	Admits func(key string, admission []byte) bool
@@ -171,7 +173,11 @@ type Coordinator struct {
 	warnVotersAt    time.Time     // when to log that too few voters are connected
 	warnedVoters    int           // when last logged
 	ownChecks       bool          // spot checks are left to this process
+	toConsider      int           // parked chunks to consider soon
 	resumedTime     time.Duration // of the accepted searches before
+
+	waitingLifts     []lift // until everything is voided
+	lostToQuarantine uint64 // tasks that have no accepted result any more, until that is logged
 }
 
 // New returns a coordinator of the ledger's run. It does not start it.
@@ -188,6 +194,9 @@ func New(cfg Config, tasks Tasks, results Results, beats Beats, claim Claim, l *
 	shares := split.Shares(&h.Manifest)
 	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, shares, c.trust.agrees)
 	c.window.keep = c.trust.Redundancy > 1
+	if c.trust.Thorough && cfg.Check != nil {
+		c.window.most, c.checker.threads = maxChecks, max(cfg.CheckThreads, 1)
+	}
 	c.collector = newCollector(&c.cfg, l, c.window, &c.trust, shares)
 	c.updateBeat()
 	return c
@@ -199,7 +208,7 @@ func New(cfg Config, tasks Tasks, results Results, beats Beats, claim Claim, l *
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	defer c.window.close()
 	c.warnNoWorkersAt = time.Now().Add(noWorkersDelay)
-	err := c.load()
+	err := c.load(ctx)
 	c.resetMeter()
 	var total *big.Int
 	if err == nil {

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"slices"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -43,6 +44,53 @@ func (t *inflightTask) enter(c *inflightChunk) {
 	t.attempt++
 	t.chunk = c
 	c.attempt = max(c.attempt, t.attempt-t.copies)
+}
+
+// maxConsidered is the number of parked chunks that one call of considerCopies looks at.
+const maxConsidered = 1 << 8
+
+// considerAll has every parked chunk considered soon: the voters connected may have changed, or the
+// time to publish a chunk may have come.
+func (c *Coordinator) considerAll() {
+	if c.toConsider == 0 {
+		c.toConsider = len(c.window.parked)
+	}
+}
+
+// considerCopies publishes those of the next parked chunks that wait for a voter that is connected
+// now, or has the coordinator count those that are spot checks. The event loop calls it while some
+// are left to consider.
+func (c *Coordinator) considerCopies() error {
+	looks := min(maxConsidered, len(c.window.parked))
+	c.toConsider = max(0, min(c.toConsider, len(c.window.parked))-looks)
+	for ; looks > 0 && c.reconciled; looks-- {
+		if chunk := c.window.nextParked(); chunk != nil {
+			if err := c.considerCopy(chunk); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Coordinator) considerCopy(chunk *inflightChunk) (err error) {
+	if _, taken := c.checker.chunks[chunk]; taken || !chunk.parked || time.Now().Before(chunk.notBefore) {
+		return nil
+	}
+	if chunk.voters == nil {
+		open := c.window.openTasks(chunk)
+		if len(open) == 0 {
+			return nil
+		}
+		if chunk.voters, err = c.ledger.Supporters(open[0]); err != nil {
+			return err
+		}
+	}
+	if !c.ownChecks && chunk.vain < manyVain && c.trust.isConnected(chunk.voters) {
+		c.window.release(chunk)
+		return nil
+	}
+	return c.checkItself(chunk)
 }
 
 // setAgreed notes whether as many voters agree on a task in flight as on every task.
@@ -122,7 +170,26 @@ func (w *window) park(ids []uint64) *inflightChunk {
 	c.attempt--
 	c.isCopy, c.parked = true, true
 	w.parked[c] = struct{}{}
+	if len(w.rotation) > 2*len(w.parked) { // most are not parked any more
+		w.rotation = slices.DeleteFunc(w.rotation, func(old *inflightChunk) bool { return !w.isParked(old) })
+	}
+	w.rotation = append(w.rotation, c)
 	return c
+}
+
+func (w *window) isParked(c *inflightChunk) bool { _, ok := w.parked[c]; return ok }
+
+// nextParked returns the next parked chunk, in turn, or nil if there is none.
+func (w *window) nextParked() *inflightChunk {
+	for len(w.rotation) > 0 {
+		c := w.rotation[0]
+		w.rotation = w.rotation[1:]
+		if w.isParked(c) {
+			w.rotation = append(w.rotation, c)
+			return c
+		}
+	}
+	return nil
 }
 
 // release has a parked chunk published: those of its tasks that are open.
@@ -188,12 +255,4 @@ func (w *window) dropChecks() (tasks int) {
 // onlyChecks reports whether nothing but spot checks, disputes and quarantined tasks are left.
 func (w *window) onlyChecks() bool {
 	return w.exhausted && w.draft == nil && w.next == nil && len(w.tasks) == w.quarantined+w.disputed+w.checks
-}
-
-// reopen has the tasks of the run pulled again, from the first on, except those on which enough
-// voters agree or that are in flight: some results became void.
-func (w *window) reopen() {
-	w.close()
-	w.start()
-	w.peeked, w.exhausted, w.guide.left = nil, false, 1
 }

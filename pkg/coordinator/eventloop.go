@@ -2,13 +2,10 @@ package coordinator
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -30,7 +27,10 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		return err
 	}
 	for !c.collector.complete() {
-		if c.window.checks > 0 && c.window.onlyChecks() && len(c.collector.disputes) == 0 {
+		if ctx.Err() != nil { // however much else there is to do
+			return context.Cause(ctx)
+		}
+		if c.onlyChecks() {
 			if err := c.endChecks(); err != nil {
 				return err
 			}
@@ -59,6 +59,13 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		if len(c.wanted) > 0 {
 			lookups = c.lookups
 		}
+		var void, consider <-chan struct{}
+		if c.ledger.IsVoiding() {
+			void = closed
+		}
+		if c.toConsider > 0 && c.reconciled {
+			consider = closed
+		}
 		referee, disputed := c.referee.next()
 		checks, check := c.nextCheck()
 		var err error
@@ -86,7 +93,11 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		case v := <-c.checker.verdicts:
 			err = c.checked(&v)
 		case l := <-c.lifts:
-			err = c.lift(l)
+			c.lift(l)
+		case <-void:
+			err = c.void()
+		case <-consider:
+			err = c.considerCopies()
 		case d := <-c.deliveries:
 			err = c.receive(c.drainDeliveries(d))
 		case <-sweep.C:
@@ -101,7 +112,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			c.warnNoWorkers(&p)
 			c.observeVoters()
 			c.warnFewVoters()
-			err = c.considerCopies()
+			c.considerAll()
 		}
 		if err != nil {
 			return err
@@ -128,7 +139,7 @@ func (c *Coordinator) receive(batch []delivery) error {
 	}
 	for i := range batch {
 		r := &batch[i].result
-		c.window.returned(r, r.Sealed != nil && c.ledger.IsQuarantined(r.Sealed.Key))
+		c.window.returned(r, r.Sealed != nil && c.trust.refuses(r.Sealed.Key, r.Admission))
 	}
 	if !c.caughtUp.IsZero() && !c.reconciled {
 		c.reconcile()
@@ -229,109 +240,4 @@ func (c *Coordinator) recount(task *queens.Task, d *ledger.Dispute) {
 		attempt = max(attempt, v.Attempt)
 	}
 	c.window.recount(task, attempt)
-}
-
-// sweep has overdue tasks checked or republished, and handles lost workers. It returns an
-// error if the workers connected can't complete the run.
-func (c *Coordinator) sweep() error {
-	// A task whose result is here is not overdue.
-	if err := c.receive(c.drainDeliveries()); err != nil || c.collector.complete() {
-		return err
-	}
-	gone := c.cfg.Roster.Expire()
-	held := make(map[uint64]bool)
-	for chunk := range c.cfg.Roster.Held(c.run) {
-		held[chunk] = true
-	}
-	lost, expired := c.window.sweep(held, c.caughtUp)
-	for _, l := range lost {
-		c.lost += uint64(l.tasks)
-		if c.limiter.Allow("lost") {
-			c.cfg.Log.Info().Uint64("task", l.first).Uint32("attempt", l.attempt+1).Uint64("lost_so_far", c.lost).
-				Msg("tasks left the queue without a result, publishing them again")
-		}
-	}
-	for _, e := range expired {
-		c.cfg.Log.Warn().Uint64("task", e.first).Uint32("attempt", e.attempt).
-			Msg("no result for a long time although the queue has the task: publishing it again")
-	}
-	for _, worker := range gone {
-		c.handleLost(&worker, held)
-	}
-	return c.blocked()
-}
-
-// handleLost notes a lost worker on the tasks that it was searching, where others hold the given
-// chunks.
-func (c *Coordinator) handleLost(worker *run.Heartbeat, held map[uint64]bool) {
-	var searched []uint64
-	for _, h := range worker.Held {
-		chunk := c.window.chunks[h.Chunk]
-		if h.Run != c.run || !h.Searching || chunk == nil || slices.Contains(searched, chunk.first) {
-			continue
-		}
-		searched = append(searched, chunk.first)
-		if task, workers := c.window.noteLost(h.Chunk, worker.Worker, held[h.Chunk]); workers != nil {
-			c.cfg.Log.Error().Uint64("task", task).Strs("workers", workers).
-				Msg("task quarantined: workers were lost while searching it")
-		}
-	}
-	c.cfg.Log.Warn().Str("worker", worker.Worker).Uints64("held", searched).Msg("worker lost")
-}
-
-// blocked returns an error if only quarantined and disputed tasks are left, and for
-// DisputeTimeout no worker was connected that can settle a dispute.
-func (c *Coordinator) blocked() error {
-	if c.window.hasWork() || len(c.refereeable(1)) > 0 || c.canSettle() {
-		c.blockedSince = time.Time{}
-		return nil
-	}
-	if c.blockedSince.IsZero() {
-		c.blockedSince = time.Now()
-	}
-	if len(c.collector.disputes) > 0 && time.Since(c.blockedSince) < c.cfg.DisputeTimeout {
-		return nil
-	}
-	var lines []string
-	for id, f := range c.window.tasks {
-		if f.quarantined {
-			lines = append(lines, fmt.Sprintf("workers %s were lost while searching task %d (to count it alone: coordinator ledger %s --task %d | worker task)",
-				strings.Join(f.lostWorkers, ", "), id, c.run, id))
-		}
-	}
-	slices.Sort(lines)
-	for _, d := range c.collector.disputes {
-		lines = append(lines, audit.DescribeDispute(d)+" (no other worker is connected to count it again: start one and resume)")
-	}
-	return fmt.Errorf("%w: %d of %d tasks are counted; %s", queens.ErrIncomplete, c.ledger.Len(), c.collector.manifest.Tasks, strings.Join(lines, "; "))
-}
-
-// canSettle reports whether a voter is connected that has no vote yet in one of the open disputes
-// that take votes, over tasks that are not quarantined.
-func (c *Coordinator) canSettle() bool {
-	for _, d := range c.collector.disputes {
-		if f := c.window.tasks[d.Task]; f != nil && f.quarantined || d.IsFull() {
-			continue
-		}
-		if c.trust.isConnected(d.Votes) {
-			return true
-		}
-	}
-	return false
-}
-
-// How long a run has no workers before that is logged, and until it is logged again.
-const (
-	noWorkersDelay    = 10 * time.Second
-	noWorkersInterval = 5 * time.Minute
-)
-
-func (c *Coordinator) warnNoWorkers(p *run.Progress) {
-	switch {
-	case p.WorkerCount > 0:
-		c.warnNoWorkersAt = time.Now().Add(noWorkersDelay)
-	case !time.Now().Before(c.warnNoWorkersAt):
-		c.warnNoWorkersAt = time.Now().Add(noWorkersInterval)
-		c.cfg.Log.Warn().Msg("no workers connected: start one with worker --nats and the address of the server")
-	}
 }

@@ -32,8 +32,11 @@ func TestSettledDisputesAreJudgedAgain(t *testing.T) {
 		s.must(err)
 		s.c = New(s.c.cfg, nil, nil, nil, nil, l)
 		s.c.cfg.Known = big.NewInt(1000)
-		s.must(s.c.load())
+		s.must(s.c.load(t.Context()))
 		s.must(s.c.quarantineJudged())
+		for s.c.ledger.IsVoiding() {
+			s.must(s.c.void())
+		}
 		if keys := s.c.quarantinedKeys(); !slices.Equal(keys, []string{"liar"}) || l.Has(1) || !l.Has(2) {
 			t.Errorf("quarantined are %v; task 1 has a result: %v", keys, l.Has(1))
 		}

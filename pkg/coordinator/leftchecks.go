@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"nqueens/pkg/queens"
@@ -60,9 +61,9 @@ func (l *leftChecks) end() {
 
 // load reads what the ledger holds, and puts the spot checks in flight that an earlier coordinator
 // has left.
-func (c *Coordinator) load() error {
+func (c *Coordinator) load(ctx context.Context) error {
 	left := leftChecks{trust: &c.trust, early: make(map[string][]leftCheck)}
-	if err := c.collector.load(left.read); err != nil {
+	if err := c.collector.load(ctx, left.read); err != nil {
 		return err
 	}
 	left.end()
@@ -85,5 +86,5 @@ func (c *Coordinator) load() error {
 			ids = ids[n:]
 		}
 	}
-	return nil
+	return c.collector.checkKnownTotal() // now that it is known what is to be checked
 }

@@ -51,7 +51,7 @@ func (c *Coordinator) quarantineWrong(tasks []uint64) error {
 			continue
 		}
 		for _, wrong := range wrongVotes(&d, accepted.Count) {
-			if wrong.Key == "" || c.ledger.IsQuarantined(wrong.Key) {
+			if wrong.Key == "" || c.ledger.Refuses(&wrong) {
 				continue
 			}
 			if err := c.quarantine(&wrong, accepted.Count); err != nil {
@@ -62,48 +62,118 @@ func (c *Coordinator) quarantineWrong(tasks []uint64) error {
 	return nil
 }
 
+// maxUnadmitted is the number of keys without admission that a run quarantines one by one. With
+// the last of them it quarantines all such keys, which are one voter: anybody can make keys without
+// end, and each quarantine is work.
+const maxUnadmitted = 8
+
 // quarantine accepts nothing more from the key of a wrong result, and has what only that key stood
 // for counted again.
 func (c *Coordinator) quarantine(wrong *queens.Result, right uint64) error {
-	before := c.ledger.Len()
-	_, err := c.ledger.Quarantine(ledger.Quarantined{
-		Key: wrong.Key, Task: wrong.Task, At: time.Now(),
+	q := ledger.Quarantined{
+		Key: wrong.Key, Task: wrong.Task, At: time.Now(), Unadmitted: !wrong.Admitted,
 		Reason: fmt.Sprintf("worker %s counted %d in task %d, which has %d", wrong.Worker, wrong.Count, wrong.Task, right),
-	})
-	if err != nil {
+	}
+	if err := c.ledger.Quarantine(q); err != nil {
 		return err
 	}
 	c.cfg.Log.Error().Str("key", wrong.Key).Str("worker", wrong.Worker).Str("kernel", wrong.Kernel).
 		Uint64("task", wrong.Task).Uint64("counted", wrong.Count).Uint64("right", right).
-		Uint64("void", before-c.ledger.Len()).
 		Msg("worker quarantined: it counted wrong. Its key counts for nothing in this run, and what only it has counted is counted again. " +
 			"Check that machine; coordinator keys lift and the key ends the quarantine")
-	return c.changedVoters()
+	if q.Unadmitted && c.unadmittedLiars() >= maxUnadmitted {
+		q.Key = queens.Unadmitted
+		if err := c.ledger.Quarantine(q); err != nil {
+			return err
+		}
+		c.cfg.Log.Error().Str("key", q.Key).Int("wrong", maxUnadmitted).
+			Msg("all keys that are not admitted are quarantined: too many of them counted wrong. What only they have counted is counted again. " +
+				"Give the workers keys with coordinator keys add; coordinator keys lift unadmitted ends the quarantine")
+	}
+	c.changedVoters()
+	return nil
+}
+
+// unadmittedLiars returns the number of quarantined keys that were not admitted.
+func (c *Coordinator) unadmittedLiars() (keys int) {
+	for _, q := range c.ledger.Quarantined() {
+		if q.Unadmitted && q.Key != queens.Unadmitted {
+			keys++
+		}
+	}
+	return keys
 }
 
 // changedVoters takes up that a key was quarantined, or is not any more.
-func (c *Coordinator) changedVoters() error {
-	if err := c.collector.load(nil); err != nil {
-		return err
-	}
-	c.window.reopen()
-	c.resetMeter()
-	for id, t := range c.window.tasks {
-		c.window.setAgreed(t, c.trust.agrees(id) && !t.disputed && !t.quarantined)
-	}
-	for chunk := range c.window.parked {
-		chunk.voters = nil
-	}
-	if c.reconciled {
-		for id := range c.collector.disputes {
-			c.wanted = append(c.wanted, id)
-		}
-	}
+func (c *Coordinator) changedVoters() {
 	c.observeVoters()
-	c.publishPosition()
 	c.updateBeat()
 	c.Greet()
-	return nil
+}
+
+// void voids some of the results of a quarantined key. The event loop calls it until there are no
+// more, and handles other events meanwhile.
+func (c *Coordinator) void() error {
+	changed, more, err := c.ledger.Void()
+	if err != nil {
+		return err
+	}
+	if len(changed) > 0 {
+		disputed := c.collector.voided(changed)
+		if c.reconciled {
+			c.wanted = append(c.wanted, disputed...)
+		}
+		c.resetMeter()
+		c.publishPosition()
+	}
+	for i := range changed {
+		if changed[i].After == nil {
+			c.lostToQuarantine++
+		}
+	}
+	if more {
+		return nil
+	}
+	if c.lostToQuarantine > 0 {
+		c.cfg.Log.Warn().Uint64("tasks", c.lostToQuarantine).Msg("what only quarantined keys had counted is void: it is counted again")
+		c.lostToQuarantine = 0
+	}
+	for _, l := range c.waitingLifts {
+		c.lift(l)
+	}
+	c.waitingLifts = nil
+	return c.collector.checkKnownTotal()
+}
+
+// voided takes up the tasks of which results were voided. It returns those whose disputes are open
+// again.
+func (c *collector) voided(changed []ledger.Voided) (disputed []uint64) {
+	var judged []uint64
+	for i := range changed {
+		v := &changed[i]
+		c.remove(&v.Before)
+		if v.After != nil {
+			c.add(v.After)
+		}
+		if d, ok := c.ledger.Dispute(v.Task); ok {
+			if wasOpen := c.disputes[v.Task] != nil; wasOpen != c.isOpen(&d) {
+				judged = append(judged, v.Task)
+			} else if wasOpen {
+				c.disputes[v.Task] = &d
+			}
+		}
+		agrees, t := c.note(v.Task), c.window.tasks[v.Task]
+		switch {
+		case t != nil:
+			c.window.setAgreed(t, agrees && !t.disputed && !t.quarantined)
+			if t.chunk != nil {
+				t.chunk.voters = nil
+			}
+		case !agrees:
+			c.window.reopen()
+		}
+	}
+	return c.updateDisputes(judged)
 }
 
 // lift is a request to end the quarantine of a key.
@@ -112,8 +182,8 @@ type lift struct {
 	done chan<- error
 }
 
-// Lift ends the quarantine of a key while the run counts. It may be called at any time, and fails
-// if the key is not quarantined.
+// Lift ends the quarantine of a key while the run counts, after the results of quarantined keys are
+// voided. It may be called at any time, and fails if the key is not quarantined.
 func (c *Coordinator) Lift(ctx context.Context, key string) error {
 	done := make(chan error, 1)
 	select {
@@ -129,22 +199,34 @@ func (c *Coordinator) Lift(ctx context.Context, key string) error {
 	}
 }
 
-// lift ends the quarantine of a key.
-func (c *Coordinator) lift(l lift) error {
+// lift ends the quarantine of a key, now or when everything is voided.
+func (c *Coordinator) lift(l lift) {
+	if c.ledger.IsVoiding() {
+		c.waitingLifts = append(c.waitingLifts, l)
+		return
+	}
 	err := c.ledger.Lift(l.key)
 	l.done <- err
-	if err != nil {
-		return nil //nolint:nilerr // the caller has it; if the ledger failed, the next result tells
+	if err == nil { // if the ledger failed, the next result tells
+		c.cfg.Log.Warn().Str("key", l.key).Msg("quarantine lifted: results of the key count again")
+		c.changedVoters()
 	}
-	c.cfg.Log.Warn().Str("key", l.key).Msg("quarantine lifted: results of the key count again")
-	return c.changedVoters()
 }
 
-// quarantinedKeys returns the keys for a beat: those quarantined last, if there are too many.
+// quarantinedKeys returns the keys for a beat: those quarantined last, if there are too many. If no
+// key without admission counts, they are those of the workers connected.
 func (c *Coordinator) quarantinedKeys() []string {
 	var keys []string
 	for _, q := range c.ledger.Quarantined() {
-		keys = append(keys, q.Key)
+		if q.Key != queens.Unadmitted {
+			keys = append(keys, q.Key)
+			continue
+		}
+		for _, w := range c.cfg.Roster.Identities() {
+			if w.Key != "" && c.trust.refuses(w.Key, w.Admission) && !c.ledger.IsQuarantined(w.Key) {
+				keys = append(keys, w.Key)
+			}
+		}
 	}
 	return keys[max(0, len(keys)-run.MaxQuarantined):]
 }

@@ -82,6 +82,32 @@ func TestRefereeOverrulesLiars(t *testing.T) {
 	}
 }
 
+// Two liars who contradict each other about a task that was not published yet, before an honest worker has
+// counted anything, are both quarantined, also if the coordinator dies in between, and the total is exact.
+func TestEarlyContradictionOfTwoLiars(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		t.Run(fmt.Sprint("dies: ", dies), func(t *testing.T) {
+			var calls atomic.Int64
+			r := start(t, 14, func(c *coordinator.Config) { c.Referee = counting(t, &calls) })
+			last := r.lastTask() // beyond the window
+			last.Run = r.name
+			for i := range uint64(2) {
+				early := r.result(takenTask{task: last}, fmt.Sprint("liar ", i))
+				early.Counts[0].Count += 1 + i
+				r.publish(early)
+			}
+			testkit.Eventually(t, "both liars are quarantined", func() bool { return len(r.log.Lines("worker quarantined")) == 2 })
+			if dies {
+				r.restart()
+			}
+			r.serve("honest", nil)
+			if got := r.exact(); got.Progress.Conflicts != 1 || calls.Load() != 1 || got.Workers != 1 {
+				t.Errorf("%d disputes, %d counts by the coordinator, results of %d workers", got.Progress.Conflicts, calls.Load(), got.Workers)
+			}
+		})
+	}
+}
+
 // Where the coordinator can't count a disputed task, other workers do.
 func TestWorkersSettleWhatTheRefereeCannot(t *testing.T) {
 	r := start(t, 6, func(c *coordinator.Config) {

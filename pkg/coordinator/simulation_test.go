@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -35,6 +36,7 @@ type simulation struct {
 	board   int                  // side of the board; 0 means 8
 	trust   ledger.Trust         // of a new run; the zero value sets none
 	fleet   []*player            // connected; see work
+	checks  bool                 // the coordinator makes spot checks itself
 }
 
 // However results come, wrong or not, twice, in parts, of tasks not published yet, in a run whose
@@ -91,12 +93,17 @@ func (s *simulation) create() {
 
 // begin starts a coordinator. Some chunks of the last one stay in the queue.
 func (s *simulation) begin(l *ledger.Ledger) {
+	var check func(context.Context, *queens.Task, string) (queens.TaskCount, error)
+	if s.checks {
+		check = func(context.Context, *queens.Task, string) (queens.TaskCount, error) { panic("see ownChecks") }
+	}
 	s.c = New(Config{
+		Check: check, CheckThreads: 2,
 		Admits: func(_ string, admission []byte) bool { return len(admission) > 0 },
 		Roster: progress.NewRoster(), CheckAfter: time.Second, RepublishAfter: time.Minute, DisputeTimeout: time.Hour,
 		OnProgress: func(run.Progress) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
 	}, nil, nil, nil, nil, l)
-	if err := s.c.load(); err != nil {
+	if err := s.c.load(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 	s.read, s.wanted = int(l.Position().Sequence), nil
@@ -163,10 +170,22 @@ func (s *simulation) step(step int) {
 			c.observeVoters()
 		}
 	}
+	s.background()
 	if s.c.reconciled {
 		ready, _ := s.c.window.fill()
 		s.must(s.c.record(ready))
 		s.c.wanted, s.c.window.wanted = append(s.c.wanted, s.c.window.wanted...), nil
+	}
+}
+
+// background does some of what the event loop does beside other events, or nothing.
+func (s *simulation) background() {
+	if s.c.ledger.IsVoiding() && s.rng.IntN(4) == 0 {
+		s.must(s.c.void())
+	}
+	s.ownChecks()
+	if s.c.toConsider > 0 && s.rng.IntN(4) == 0 {
+		s.must(s.c.considerCopies())
 	}
 }
 

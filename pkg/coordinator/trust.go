@@ -62,6 +62,9 @@ func (t *trust) need(first uint64, tasks int, key string, chunks uint64) int {
 // isChosen reports whether a chunk is spot-checked: a share of all chunks, which nobody knows
 // without the seed.
 func isChosen(seed *[32]byte, share float64, first uint64, tasks int) bool {
+	if share >= 1 {
+		return true
+	}
 	mac := hmac.New(sha256.New, seed[:])
 	_ = binary.Write(mac, binary.BigEndian, [2]uint64{first, uint64(tasks)}) // a hash takes everything
 	drawn := binary.BigEndian.Uint64(mac.Sum(nil))
@@ -73,12 +76,17 @@ func (t *trust) admits(key string, admission []byte) bool {
 	return key != "" && (t.own[key] || t.cfg.Admits != nil && t.cfg.Admits(key, admission))
 }
 
+// refuses reports whether nothing is accepted from a key.
+func (t *trust) refuses(key string, admission []byte) bool {
+	return t.ledger.IsQuarantined(key) || t.ledger.IsQuarantined(queens.Unadmitted) && !t.admits(key, admission)
+}
+
 // observe notes which voters are connected.
 func (t *trust) observe(workers []progress.Identity) {
 	t.voters = make(map[string]bool)
 	for _, w := range workers {
 		switch {
-		case t.ledger.IsQuarantined(w.Key):
+		case t.refuses(w.Key, w.Admission):
 		case t.admits(w.Key, w.Admission):
 			t.voters[w.Key] = true
 		default:
@@ -96,6 +104,9 @@ func (t *trust) isConnected(except []queens.Result) bool {
 	}
 	return false
 }
+
+// observeVoters looks which voters are connected.
+func (c *Coordinator) observeVoters() { c.trust.observe(c.cfg.Roster.Identities()) }
 
 // How often it is logged that too few voters are connected, unless their number changes.
 const fewVotersInterval = 5 * time.Minute

@@ -2,6 +2,8 @@ package coordinator
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -56,6 +58,21 @@ func playFleet(t *testing.T, rng *rand.Rand, s *simulation, disturb func(step in
 		}
 		s.play(step)
 	}
+	s.checkFigures()
+}
+
+// checkFigures compares the figures of the results, which grow and shrink with them, with those of the
+// ledger read from the start.
+func (s *simulation) checkFigures() {
+	c := s.c.collector
+	again := newCollector(&s.c.cfg, s.c.ledger, s.c.window, &s.c.trust, c.shares)
+	s.must(again.load(s.t.Context(), func(*queens.Result) {}))
+	if c.sums.Partial().Cmp(again.sums.Partial()) != 0 || c.coreTime != again.coreTime || c.agreedLen != again.agreedLen ||
+		!maps.Equal(c.workers, again.workers) || math.Abs(c.work-again.work) > 1e-9 {
+		s.t.Errorf("the figures are %v solutions, %v, %d tasks, %v of the work, workers %v; from the ledger they are %v, %v, %d, %v, %v",
+			c.sums.Partial(), c.coreTime, c.agreedLen, c.work, c.workers,
+			again.sums.Partial(), again.coreTime, again.agreedLen, again.work, again.workers)
+	}
 }
 
 func (s *simulation) greet() {
@@ -74,6 +91,7 @@ func (s *simulation) greet() {
 // play is a step of everybody.
 func (s *simulation) play(step int) {
 	c := s.c
+	s.background()
 	if c.reconciled {
 		ready, _ := c.window.fill()
 		s.must(c.record(ready))
@@ -104,9 +122,9 @@ func (s *simulation) play(step int) {
 	if step%10 == 0 {
 		time.Sleep(300 * time.Millisecond)
 		s.greet()
-		s.must(c.considerCopies())
+		c.considerAll()
 		s.must(c.sweep())
-		if c.window.checks > 0 && c.window.onlyChecks() && len(c.collector.disputes) == 0 {
+		if c.onlyChecks() {
 			s.must(c.endChecks())
 		}
 	}
@@ -179,6 +197,9 @@ func TestRedundancyIsExactAmongLiars(t *testing.T) {
 					if wrong := s.wrongTasks(); len(wrong) > 0 {
 						t.Errorf("the counts of tasks %v are wrong", wrong)
 					}
+					if keys := s.c.unadmittedLiars(); keys > maxUnadmitted || s.c.ledger.IsQuarantined(queens.Unadmitted) != (keys == maxUnadmitted) {
+						t.Errorf("%d keys without admission are quarantined one by one; all as one: %v", keys, s.c.ledger.IsQuarantined(queens.Unadmitted))
+					}
 					s.stop()
 				})
 			})
@@ -245,9 +266,9 @@ func TestQuarantineSurvivesDeath(t *testing.T) {
 			t.Errorf("coordinator died: %v; wrong tasks %v", died, wrong)
 		}
 		done := make(chan error, 1)
-		s.must(s.c.lift(lift{"liar0", done}))
+		s.c.lift(lift{"liar0", done})
 		s.must(<-done)
-		s.must(s.c.lift(lift{"liar0", done}))
+		s.c.lift(lift{"liar0", done})
 		if err := <-done; err == nil || len(s.c.quarantinedKeys()) > 0 {
 			t.Errorf("lifted twice: %v; quarantined %v", err, s.c.quarantinedKeys())
 		}
@@ -277,6 +298,55 @@ func TestCopiesWaitForVoters(t *testing.T) {
 				s.fleet = append(s.fleet, &player{name: "third", admitted: true})
 			}
 		})
+		s.stop()
+	})
+}
+
+// Keys without admission that count wrong are quarantined one by one, up to the eighth: then all of them
+// are, as one voter. The beat names those connected, they are no voters, and results of new ones are
+// refused, until somebody lifts that. A lift waits until everything is voided.
+func TestUnadmittedKeysAreQuarantinedTogether(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir(), fleet: fleetOf(1, 0, 0)}
+		for i := range maxUnadmitted + 2 {
+			s.fleet = append(s.fleet, &player{name: fmt.Sprint("sybil", i)})
+		}
+		s.create()
+		s.greet()
+		c := s.c
+		var results []queens.Result
+		for i, p := range s.fleet[1:] {
+			results = append(results, queens.Result{Task: uint64(i), Attempt: 1, Worker: p.name, Kernel: "k", Key: p.name, Count: 1})
+		}
+		_, err := c.ledger.Accept(results, nil, run.StreamPosition{})
+		s.must(err)
+		s.must(c.collector.load(t.Context(), func(*queens.Result) {}))
+		for i := range maxUnadmitted {
+			if c.ledger.IsQuarantined(queens.Unadmitted) {
+				t.Fatalf("all keys are quarantined after %d", i)
+			}
+			s.must(c.quarantine(&results[i], 2))
+		}
+		if beat := c.beat.Load().Quarantined; len(beat) != maxUnadmitted+2 || !slices.Contains(beat, "sybil9") || slices.Contains(beat, queens.Unadmitted) {
+			t.Errorf("the beat names %v", beat)
+		}
+		if !maps.Equal(c.trust.voters, map[string]bool{"honest0": true}) {
+			t.Errorf("the voters are %v", c.trust.voters)
+		}
+		done := make(chan error, 1)
+		c.lift(lift{queens.Unadmitted, done})
+		for c.ledger.IsVoiding() {
+			if len(done) > 0 {
+				t.Fatal("lifted before everything is voided")
+			}
+			s.must(c.void())
+		}
+		s.must(<-done)
+		if c.ledger.Len() > 0 || !c.trust.voters[""] || c.ledger.IsQuarantined(queens.Unadmitted) {
+			t.Errorf("lifted, %d tasks have results; the voters are %v", c.ledger.Len(), c.trust.voters)
+		}
+		s.checkFigures()
 		s.stop()
 	})
 }

@@ -1,13 +1,11 @@
 package coordinator
 
 import (
-	"iter"
+	"math"
 	"math/rand/v2"
 	"time"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/schedule"
-	"nqueens/pkg/split"
 )
 
 // A chunk's timeout is at least minTimeoutSearches times the longest search of a task so far,
@@ -18,10 +16,6 @@ const (
 	maxDoublings       = 10
 	maxTimeout         = 365 * 24 * time.Hour
 )
-
-// maxFill is the number of tasks that one call of fill considers: those that have a
-// result need no publishing.
-const maxFill = 1 << 12
 
 // window holds the tasks in flight: published in a chunk, or about to be, and on which too few
 // voters agree. Tasks enter in order of id and leave when enough agree. It holds ids and hashes, and
@@ -45,6 +39,7 @@ type window struct {
 	close     func()
 	peeked    *queens.Task   // pulled, and not in a chunk yet
 	exhausted bool           // all tasks have been pulled
+	again     bool           // they are to be pulled once more after that, see reopen
 	draft     *inflightChunk // the chunk to which fill adds tasks
 	next      *inflightChunk // to be published next; it waits for the dispatcher
 
@@ -59,6 +54,9 @@ type window struct {
 	touched map[*inflightChunk]struct{} // chunks of which some tasks were counted lately, see closeCounted
 	parked  map[*inflightChunk]struct{} // copies that wait for a voter, see release
 	checks  int                         // tasks in flight on which enough voters agree: spot checks
+	most    int                         // checks, above which nothing more is published
+	// rotation has the parked chunks, in turn, and some that are not parked any more.
+	rotation []*inflightChunk
 
 	longest     time.Duration // of the searches so far
 	quarantined int           // tasks in flight that are quarantined
@@ -112,7 +110,7 @@ const (
 
 func newWindow(cfg *Config, run string, m *queens.Manifest, shares []float64, has func(id uint64) bool) *window {
 	w := &window{
-		cfg: cfg, run: run, manifest: m, has: has, guide: newGuide(shares),
+		cfg: cfg, run: run, manifest: m, has: has, guide: newGuide(shares), most: math.MaxInt,
 		tasks: make(map[uint64]*inflightTask), chunks: make(map[uint64]*inflightChunk), closed: make(map[uint64]time.Time), slow: make(map[uint64]*inflightChunk),
 		touched: make(map[*inflightChunk]struct{}), parked: make(map[*inflightChunk]struct{}),
 		planned: make(map[uint64]*inflightChunk), early: make(map[uint64]struct{}),
@@ -122,107 +120,8 @@ func newWindow(cfg *Config, run string, m *queens.Manifest, shares []float64, ha
 	return w
 }
 
-// start begins to pull the tasks of the run.
-func (w *window) start() { w.pull, w.close = iter.Pull(split.Tasks(w.manifest)) }
-
 // resize fits window and chunks to the number of threads connected.
 func (w *window) resize(threads int) { w.guide.threads = max(threads, 1) }
-
-// hasRoom reports whether another chunk may be published.
-func (w *window) hasRoom() bool {
-	return schedule.HasRoom(w.guide.threads, w.active, w.bytes, w.guide.seconds(w.flight))
-}
-
-// fill pulls the tasks of the next chunk to publish if the window has room for it. It skips
-// tasks that have a result, and does not publish those with pending results: it returns these
-// results, to be recorded now, and whether to call fill again at once.
-func (w *window) fill() (ready []taskDelivery, more bool) {
-	for range maxFill {
-		if w.next != nil || w.exhausted && w.draft == nil || !w.hasRoom() {
-			return ready, len(ready) > 0
-		}
-		task, ok := w.pullTask()
-		switch {
-		case !ok:
-			w.exhausted = true
-			w.finishDraft()
-		case w.has(task.ID) || w.tasks[task.ID] != nil:
-			w.guide.left -= w.share(task.ID)
-		case len(w.pending.results[task.ID]) > 0:
-			w.guide.left -= w.share(task.ID)
-			w.addEarly(&task)
-			ready = append(ready, w.pending.take(task.ID)...)
-		default:
-			w.addToDraft(&task)
-		}
-	}
-	return ready, true
-}
-
-// pullTask returns the next task of the run.
-func (w *window) pullTask() (queens.Task, bool) {
-	if w.peeked != nil {
-		task := *w.peeked
-		w.peeked = nil
-		return task, true
-	}
-	return w.pull()
-}
-
-// addToDraft adds a task to the draft, or begins a new draft if it does not fit.
-func (w *window) addToDraft(task *queens.Task) {
-	if w.draft != nil && !w.fits(task) {
-		w.peeked = task
-		w.finishDraft()
-		return
-	}
-	if w.draft == nil {
-		w.draft = w.newChunk(task.ID, w.guide.size(w.manifest.ClassOf(task.ID)))
-		w.draft.message.Board = task.Board
-	}
-	w.guide.left -= w.draft.share
-	w.append(w.draft, task)
-	if len(w.draft.message.Tasks) == w.draft.tasks {
-		w.finishDraft()
-	}
-}
-
-// fits reports whether the task can follow those of the draft.
-func (w *window) fits(task *queens.Task) bool {
-	d := w.draft
-	return task.ID == d.first+uint64(len(d.message.Tasks)) &&
-		w.manifest.ClassOf(task.ID) == w.manifest.ClassOf(d.first) &&
-		d.bytes+schedule.PrefixBytes*len(task.Prefixes) <= schedule.MaxChunkBytes
-}
-
-// append adds a task to the message of a chunk, and puts it in flight there.
-func (w *window) append(c *inflightChunk, task *queens.Task) {
-	t := w.add(task)
-	t.enter(c)
-	c.message.Tasks = append(c.message.Tasks, task.Prefixes)
-	c.open++
-	w.flight += c.share
-	w.grow(c, task.Prefixes)
-}
-
-// grow accounts for the bytes of a task of a chunk.
-func (w *window) grow(c *inflightChunk, prefixes []queens.Prefix) {
-	c.bytes += schedule.PrefixBytes * len(prefixes)
-	w.bytes += schedule.PrefixBytes * len(prefixes)
-}
-
-func (w *window) finishDraft() {
-	d := w.draft
-	w.draft = nil
-	switch {
-	case d == nil:
-	case d.open == 0: // its tasks were accepted in the meantime
-		w.drop(d)
-	default:
-		d.tasks, d.busy = len(d.message.Tasks), true
-		w.next = d
-	}
-}
 
 // newChunk puts a chunk without tasks in flight. Its id is random: it tells nothing of its
 // tasks.
@@ -251,85 +150,6 @@ func (w *window) add(task *queens.Task) *inflightTask {
 func (w *window) addEarly(task *queens.Task) {
 	if t := w.add(task); t.chunk == nil {
 		w.early[task.ID] = struct{}{}
-	}
-}
-
-// nextRequest returns the next request for the dispatcher, and whether there is one.
-func (w *window) nextRequest() (request, bool) {
-	for len(w.retryQueue) > 0 && w.isVoid(&w.retryQueue[0]) {
-		w.retryQueue = w.retryQueue[1:]
-	}
-	w.retryTurn = len(w.retryQueue) > 0 && (w.retryTurn || w.next == nil)
-	switch {
-	case w.retryTurn:
-		return w.retryQueue[0], true
-	case w.next != nil:
-		return w.request(w.next, opPublish), true
-	}
-	return request{}, false
-}
-
-// isVoid reports whether the tasks of a queued request were accepted in the meantime.
-func (w *window) isVoid(r *request) bool { return !r.orphan && w.chunks[r.chunk] == nil }
-
-// sent notes that the dispatcher has taken the request that nextRequest returned last.
-func (w *window) sent() {
-	if w.retryTurn {
-		w.retryQueue = w.retryQueue[1:]
-	} else {
-		w.next = nil
-	}
-	w.retryTurn = !w.retryTurn
-}
-
-func (w *window) request(c *inflightChunk, what op) request {
-	return request{op: what, chunk: c.id, first: c.first, message: c.message, streamSeq: c.streamSeq}
-}
-
-// enqueue queues a request for a chunk.
-func (w *window) enqueue(c *inflightChunk, what op) {
-	c.busy = true
-	w.retryQueue = append(w.retryQueue, w.request(c, what))
-}
-
-// completed takes back a request that the dispatcher has executed.
-func (w *window) completed(r request) {
-	c := w.chunks[r.chunk]
-	if r.published && c == nil { // accepted in the meantime: spare a worker the search
-		w.retryQueue = append(w.retryQueue, request{op: opDelete, orphan: true, chunk: r.chunk, first: r.first, streamSeq: r.streamSeq})
-	}
-	if c == nil || r.orphan {
-		return
-	}
-	now := time.Now()
-	c.busy = false
-	switch r.op {
-	case opPublish:
-		if c.attempt > 1 && !c.isCopy {
-			w.republished += uint64(c.open)
-		}
-		if w.keep {
-			c.kept, c.board = r.message.Tasks, r.message.Board
-		}
-		c.message, c.streamSeq = nil, r.streamSeq
-		c.checkAt = now.Add(w.cfg.CheckAfter)
-		c.expiresAt = now.Add(w.timeout(c))
-	case opCheck:
-		c.checkAt = now.Add(w.cfg.CheckAfter)
-		if r.missing {
-			// Its result may be on the way: a worker stores the result, then acknowledges.
-			c.missingAt, c.checkAt = r.at, now.Add(w.sweepInterval()/2)
-		}
-	case opDelete:
-		c.streamSeq = 0
-		w.republish(c, c.withdraw)
-		if c.withdraw == whole {
-			w.slow[c.id] = c
-		}
-		return
-	}
-	if c.withdraw != stays {
-		w.enqueue(c, opDelete)
 	}
 }
 

@@ -543,3 +543,51 @@ func TestBoundsOfChunksAndOfTheWindow(t *testing.T) {
 		}
 	}
 }
+
+// However often the tasks are to be pulled once more, because results became void, each task has its turn;
+// and once all have been pulled, those without a result are pulled again.
+func TestReopenedWindowReachesEveryTask(t *testing.T) {
+	done := make(map[uint64]bool)
+	w := newTestWindow(t, 12, func(id uint64) bool { return done[id] })
+	w.resize(4)
+	published := make(map[uint64]int)
+	count := func() (ids []uint64) {
+		r := w.publish(t)
+		for i := range r.message.Tasks {
+			id := r.first + uint64(i)
+			published[id]++
+			done[id] = true
+			w.accepted(id, time.Second, r.chunk)
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	for range w.manifest.Tasks {
+		if len(count()) == 0 || w.exhausted {
+			t.Fatal("a chunk without tasks")
+		}
+		done[0] = false // it became void
+		w.reopen()
+		if len(published) == int(w.manifest.Tasks) {
+			break
+		}
+	}
+	if len(published) != int(w.manifest.Tasks) || published[0] != 1 {
+		t.Errorf("%d of %d tasks had their turn; the first one %d times", len(published), w.manifest.Tasks, published[0])
+	}
+	if ids := count(); len(ids) != 1 || ids[0] != 0 {
+		t.Errorf("after all, tasks %d are published", ids)
+	}
+	for w.again || !w.exhausted {
+		if _, ok := w.fetch(); ok {
+			t.Fatal("a task is published although all have results")
+		}
+	}
+	done[5] = false
+	if w.reopen(); w.exhausted {
+		t.Error("nothing is pulled again")
+	}
+	if ids := count(); len(ids) != 1 || ids[0] != 5 {
+		t.Errorf("tasks %d are published again", ids)
+	}
+}

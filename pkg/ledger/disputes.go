@@ -92,13 +92,13 @@ func (d *Dispute) append(r queens.Result, number uint64) {
 	d.numbers = append(slices.Clip(d.numbers), number)
 }
 
-// void takes from the votes those of a key, and returns their numbers. It changes no copy of the
+// void takes the given ones from the votes, and returns their numbers. It changes no copy of the
 // dispute.
-func (d *Dispute) void(key string) (numbers []uint64) {
+func (d *Dispute) void(covers func(*queens.Result) bool) (numbers []uint64) {
 	var votes []queens.Result
 	var remaining []uint64
 	for i, v := range d.Votes {
-		if v.Key == key {
+		if covers(&v) {
 			d.Voided = append(slices.Clip(d.Voided), v)
 			numbers = append(numbers, d.numbers[i])
 			continue

@@ -64,6 +64,7 @@ type Ledger struct {
 	reports      uint64  // Signed chunk results in the file.
 	chunks       map[string]uint64
 	quarantines  map[string]quarantine
+	voiding      map[string]struct{} // Their keys with results that still count.
 	trust        *Trust
 	strings      stringTable
 	disputes     []Dispute

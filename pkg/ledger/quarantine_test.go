@@ -40,6 +40,31 @@ func reopened(t *testing.T, l *ledger.Ledger, folder string) *ledger.Ledger {
 	return open(t, openWriter, folder)
 }
 
+// quarantine quarantines a key and voids its results. It returns the tasks without an accepted result, in
+// order.
+func quarantine(l *ledger.Ledger, q ledger.Quarantined) (recount []uint64, err error) {
+	if err := l.Quarantine(q); err != nil {
+		return nil, err
+	}
+	return voidAll(l)
+}
+
+func voidAll(l *ledger.Ledger) (recount []uint64, err error) {
+	for more := true; more; {
+		var changed []ledger.Voided
+		if changed, more, err = l.Void(); err != nil {
+			return nil, err
+		}
+		for _, v := range changed {
+			if v.After == nil {
+				recount = append(recount, v.Task)
+			}
+		}
+	}
+	slices.Sort(recount)
+	return recount, nil
+}
+
 // A signed chunk result is stored once, as it came, if anything of it is stored; the results of it
 // name it. The ledger counts those of each key.
 func TestReports(t *testing.T) {
@@ -204,7 +229,7 @@ func TestQuarantine(t *testing.T) {
 		signedBy("liar", 7, 70), signedBy("liar", 7, 71), // contradicts itself
 	)
 	q := ledger.Quarantined{Key: "liar", Reason: "task 4", At: time.Unix(7, 8), Task: 4}
-	recount, err := l.Quarantine(q)
+	recount, err := quarantine(l, q)
 	if err != nil || !slices.Equal(recount, []uint64{1, 7}) {
 		t.Errorf("to be counted again are %d (%v)", recount, err)
 	}
@@ -238,7 +263,7 @@ func TestQuarantine(t *testing.T) {
 	if v := accept(t, l, position(2), signedBy("liar", 1, 10), signedBy("liar", 7, 70), signedBy("a", 7, 72)); !slices.Equal(v, []ledger.Verdict{ledger.Refused, ledger.Refused, ledger.Accepted}) {
 		t.Errorf("the verdicts are %v", v)
 	}
-	if again, err := l.Quarantine(ledger.Quarantined{Key: "liar"}); again != nil || err != nil || l.Quarantined()[0] != q {
+	if again, err := quarantine(l, ledger.Quarantined{Key: "liar"}); again != nil || err != nil || l.Quarantined()[0] != q {
 		t.Errorf("quarantined again: %v, %v", again, err)
 	}
 	if err := l.Lift("liar"); err != nil || l.IsQuarantined("liar") {
@@ -251,11 +276,11 @@ func TestQuarantine(t *testing.T) {
 	if v := accept(t, l, position(3), signedBy("liar", 1, 11), signedBy("liar", 7, 72)); !slices.Equal(v, []ledger.Verdict{ledger.Accepted, ledger.Confirmed}) {
 		t.Errorf("the verdicts are %v", v)
 	}
-	if recount, err := l.Quarantine(q); err != nil || !slices.Equal(recount, []uint64{1}) || l.Confirmations(7) != 1 {
+	if recount, err := quarantine(l, q); err != nil || !slices.Equal(recount, []uint64{1}) || l.Confirmations(7) != 1 {
 		t.Errorf("quarantined again, to be counted again are %d (%v)", recount, err)
 	}
 	for _, key := range []string{"", queens.Referee, queens.Checker, strings.Repeat("k", 200)} {
-		if _, err := l.Quarantine(ledger.Quarantined{Key: key}); err == nil {
+		if err := l.Quarantine(ledger.Quarantined{Key: key}); err == nil {
 			t.Errorf("%.20q is quarantined", key)
 		}
 	}
@@ -279,11 +304,14 @@ func TestQuarantineAgainstNothing(t *testing.T) {
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(lying)) {
-			if _, err := l.Quarantine(ledger.Quarantined{Key: key}); err != nil {
+			if err := l.Quarantine(ledger.Quarantined{Key: key}); err != nil {
 				t.Fatal(err)
 			}
 			if rng.IntN(2) == 0 {
-				l = reopened(t, l, folder)
+				l = reopened(t, l, folder) // voids
+			}
+			if _, err := voidAll(l); err != nil {
+				t.Fatal(err)
 			}
 		}
 		for task := range uint64(tasks) {
@@ -323,7 +351,7 @@ func quarantineForever(folder string) error {
 			if _, err := l.Accept(batch, nil, position(sequence)); err != nil {
 				return err
 			}
-			if _, err := l.Quarantine(ledger.Quarantined{Key: "liar"}); err != nil {
+			if _, err := quarantine(l, ledger.Quarantined{Key: "liar"}); err != nil {
 				return err
 			}
 		}
@@ -375,4 +403,104 @@ func TestKilledInQuarantine(t *testing.T) {
 		closed(t, l)
 	}
 	t.Logf("%d times the key was quarantined", found)
+}
+
+// All keys that are not admitted can be quarantined as one: what they reported is void, and nothing more
+// of them is accepted, also of a key that was never seen. Admitted keys, and the coordinator's own
+// counts, are not concerned.
+func TestQuarantineOfUnadmittedKeys(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 100)
+	stranger := func(key string, task, count uint64) queens.Result {
+		r := signedBy(key, task, count)
+		r.Admitted = false
+		return r
+	}
+	own := stranger("", 4, 40)
+	own.Worker = queens.Checker
+	accept(t, l, position(1),
+		stranger("s", 1, 10), stranger("t", 2, 20), signedBy("a", 2, 20), signedBy("a", 3, 30), stranger("s", 3, 30),
+		own, stranger("t", 4, 40), signedBy("a", 5, 50), stranger("t", 5, 51))
+	recount, err := quarantine(l, ledger.Quarantined{Key: queens.Unadmitted})
+	if err != nil || !slices.Equal(recount, []uint64{1}) {
+		t.Errorf("to be counted again are %d (%v)", recount, err)
+	}
+	for range 2 {
+		for task, want := range map[uint64]string{2: "a", 3: "a", 4: "", 5: "a"} {
+			if r, ok, err := l.Result(task); err != nil || !ok || r.Key != want || l.Confirmations(task) != 1 {
+				t.Errorf("task %d has %+v with %d voters (%v)", task, r, l.Confirmations(task), err)
+			}
+		}
+		own.Task = 6
+		for r, want := range map[queens.Result]bool{stranger("new", 1, 10): true, signedBy("s", 1, 10): false, own: false} {
+			if l.Refuses(&r) != want {
+				t.Errorf("it refuses %+v: %v", r, !want)
+			}
+		}
+		l = reopened(t, l, folder)
+	}
+	if v := accept(t, l, position(2), stranger("new", 1, 10), signedBy("b", 1, 10)); !slices.Equal(v, []ledger.Verdict{ledger.Refused, ledger.Accepted}) {
+		t.Errorf("the verdicts are %v", v)
+	}
+}
+
+// A quarantine voids in steps, each of a bounded number of results. Between any two of them results are
+// accepted as always, and the quarantine can't be lifted. A process that ends there leaves a ledger that
+// says that results of the key still count, and that the next Open completes: it has what it would have
+// without the key.
+func TestVoidingInSteps(t *testing.T) {
+	const tasks, step, steps = 10_000, 1 << 12, 4 // the last step is for votes
+	wants := map[uint64]uint64{1: 1, 3: 4, tasks - 1: tasks - 1, tasks - 3: 0}
+	for done := range steps {
+		folder := t.TempDir()
+		l := create(t, folder, tasks)
+		var batch []queens.Result
+		for task := range uint64(tasks) {
+			batch = append(batch, signedBy("liar", task, task))
+			if task%2 == 0 {
+				batch = append(batch, signedBy("honest", task, task))
+			}
+		}
+		accept(t, l, position(1), batch...)
+		if err := l.Quarantine(ledger.Quarantined{Key: "liar"}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range done {
+			if changed, more, err := l.Void(); !more || len(changed) == 0 || len(changed) > step || err != nil {
+				t.Fatalf("step %d of %d changed %d tasks; there is more: %v (%v)", i, done, len(changed), more, err)
+			}
+		}
+		if err := l.Lift("liar"); err == nil {
+			t.Error("lifted while its results are voided")
+		}
+		// The first tasks are voided, the last ones are not: one is confirmed, and one contradicted.
+		accept(t, l, position(2), signedBy("c", 1, 1), signedBy("c", 3, 4), signedBy("c", tasks-1, tasks-1), signedBy("c", tasks-3, 0))
+		closed(t, l)
+
+		l = open(t, ledger.OpenReadOnly, folder)
+		liars := 0
+		for r, err := range l.All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Key == "liar" {
+				liars++
+			}
+		}
+		if want := max(0, tasks-done*step); !l.IsVoiding() || liars > want || liars < want-2 {
+			t.Errorf("after %d steps %d results of the key count, want %d; the ledger says so: %v", done, liars, want, l.IsVoiding())
+		}
+		closed(t, l)
+
+		l = open(t, openWriter, folder)
+		for r, err := range l.All() {
+			want, byC := wants[r.Task]
+			if err != nil || byC && (r.Key != "c" || r.Count != want) || !byC && (r.Key != "honest" || r.Task%2 != 0) || l.Confirmations(r.Task) != 1 {
+				t.Fatalf("after %d steps and Open, task %d has %+v of %d voters (%v)", done, r.Task, r, l.Confirmations(r.Task), err)
+			}
+		}
+		if l.IsVoiding() || l.Len() != tasks/2+4 {
+			t.Errorf("after %d steps and Open, %d tasks have results; still voiding: %v; disputes %v", done, l.Len(), l.IsVoiding(), l.Disputes())
+		}
+	}
 }

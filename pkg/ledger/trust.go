@@ -12,6 +12,9 @@ type Trust struct {
 	Redundancy int `json:"redundancy"`
 	// SpotCheck is the share of the tasks that are checked, 0 to 1.
 	SpotCheck float64 `json:"spotCheck"`
+	// Thorough says that the coordinator makes every check itself that no other voter makes, however
+	// long that takes: somebody asked for the share. Otherwise its time for that is bounded.
+	Thorough bool `json:"thorough,omitempty"`
 	// Seed chooses the tasks that are checked. It is secret until the run has ended.
 	Seed [32]byte `json:"seed"`
 }

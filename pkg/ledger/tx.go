@@ -27,6 +27,7 @@ type acceptTx struct {
 	voteCount uint64
 	rejected  uint64
 	signed    map[*queens.Sealed]uint64 // The reports that it stores.
+	voided    []Voided
 }
 
 // supported is the support of a task from now on.
@@ -73,7 +74,7 @@ func (t *acceptTx) setSupport(task uint64, support uint8) {
 
 // add stores one result.
 func (t *acceptTx) add(r queens.Result) (Verdict, error) {
-	if t.ledger.IsQuarantined(r.Key) {
+	if t.ledger.Refuses(&r) {
 		return Refused, nil
 	}
 	r.Run = t.ledger.header.Run

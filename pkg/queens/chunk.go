@@ -71,6 +71,10 @@ const Referee = "(coordinator)"
 // another kernel than that of the first count. It is one voter. No other worker may have this name.
 const Checker = "(check)"
 
+// Unadmitted stands for all keys that are not admitted, where a key is expected: they are one voter,
+// and can be quarantined as one.
+const Unadmitted = "unadmitted"
+
 // ChunkResult is one worker's counts of the first tasks of a chunk: of all of them, unless the
 // worker stopped on the way.
 type ChunkResult struct {

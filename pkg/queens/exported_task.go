@@ -34,10 +34,31 @@ type ExportedTask struct {
 	// first has them.
 	Signature []byte `json:"signature,omitempty"`
 	Statement []byte `json:"statement,omitempty"`
+	// Unadmitted says that the key was not admitted: all such keys are one voter together.
+	Unadmitted bool `json:"unadmitted,omitempty"`
+
+	// Confirmations are the counts of other voters that agree, if the run has ended.
+	Confirmations []ExportedConfirmation `json:"confirmations,omitempty"`
 }
 
-// maxStatement bounds the statement of a report, in bytes: that of MaxChunk tasks fits.
-const maxStatement = 1 << 20
+// ExportedConfirmation is a count of a task that agrees with the accepted one, of another voter. The
+// fields are those of [ExportedTask].
+type ExportedConfirmation struct {
+	Worker     string `json:"worker"`
+	Kernel     string `json:"kernel"`
+	Key        string `json:"key,omitempty"`
+	Report     uint64 `json:"report,omitempty"`
+	Signature  []byte `json:"signature,omitempty"`
+	Statement  []byte `json:"statement,omitempty"`
+	Unadmitted bool   `json:"unadmitted,omitempty"`
+}
+
+const (
+	// maxStatement bounds the statement of a report, in bytes: that of MaxChunk tasks fits.
+	maxStatement = 1 << 20
+	// maxConfirmations bounds the confirmations of a task: a ledger has no more votes of one.
+	maxConfirmations = 128
+)
 
 // NewExportedTask returns the export of a task of a class with that k, and of its accepted
 // result, or nil. It lacks the signed statement.
@@ -49,10 +70,18 @@ func NewExportedTask(task *Task, k int, result *Result) ExportedTask {
 		seconds := result.Elapsed.Seconds()
 		e.Count, e.Seconds = &result.Count, &seconds
 		e.Worker, e.Kernel, e.Attempt = result.Worker, result.Kernel, result.Attempt
-		e.Key, e.Report = result.Key, result.Report
+		e.Key, e.Report, e.Unadmitted = result.Key, result.Report, isUnadmitted(result)
 	}
 	return e
 }
+
+// NewExportedConfirmation returns the export of a result that agrees with the accepted one. It lacks
+// the signed statement.
+func NewExportedConfirmation(r *Result) ExportedConfirmation {
+	return ExportedConfirmation{Worker: r.Worker, Kernel: r.Kernel, Key: r.Key, Report: r.Report, Unadmitted: isUnadmitted(r)}
+}
+
+func isUnadmitted(r *Result) bool { return r.Key != "" && !r.Admitted }
 
 // Task returns the task to count again. The error is the first thing wrong with an exported
 // task from outside, also a hash that is not the task's.
@@ -76,26 +105,52 @@ func (e *ExportedTask) validate(hash TaskHash) error {
 		return fmt.Errorf("the hash is %016x, but id, board and prefixes have %016x", e.Hash, hash)
 	case e.Count == nil && (e.Worker != "" || e.Kernel != "" || e.Attempt != 0 || e.Seconds != nil):
 		return errors.New("a worker, kernel, attempt or seconds without a count")
-	case e.Count == nil && (e.Key != "" || e.Report != 0):
-		return errors.New("a key or report without a count")
-	case e.Report == 0 && (len(e.Signature) > 0 || len(e.Statement) > 0):
-		return errors.New("a signature or statement without a report")
-	case len(e.Signature) > 0 != (len(e.Statement) > 0) || len(e.Signature) > 128 || len(e.Statement) > maxStatement:
-		return fmt.Errorf("a signature of %d bytes and a statement of %d", len(e.Signature), len(e.Statement))
-	case len(e.Key) > maxNameBytes || e.Report != 0 && e.Key == "":
-		return fmt.Errorf("a report, and a key of %d bytes", len(e.Key))
+	case e.Count == nil && (e.Key != "" || e.Report != 0 || e.Unadmitted || len(e.Confirmations) > 0):
+		return errors.New("a key, report or confirmations without a count")
+	case len(e.Confirmations) > maxConfirmations:
+		return fmt.Errorf("%d confirmations, more than %d", len(e.Confirmations), maxConfirmations)
 	case e.Count == nil:
-		return nil
-	case e.Worker == "" || len(e.Worker) > maxNameBytes:
-		return fmt.Errorf("a worker name of %d bytes, not 1 to %d", len(e.Worker), maxNameBytes)
-	case e.Kernel == "" || len(e.Kernel) > maxNameBytes:
-		return fmt.Errorf("a kernel name of %d bytes, not 1 to %d", len(e.Kernel), maxNameBytes)
+		return validateSigned(e.Key, e.Report, e.Signature, e.Statement)
 	case e.Attempt == 0:
 		return errors.New("a count without an attempt number")
 	case e.Seconds == nil:
 		return errors.New("a count without seconds")
 	case !(*e.Seconds >= 0 && *e.Seconds <= math.MaxFloat64):
 		return fmt.Errorf("%v seconds, not 0 or more", *e.Seconds)
+	}
+	err := validateCounter(e.Worker, e.Kernel)
+	if err == nil {
+		err = validateSigned(e.Key, e.Report, e.Signature, e.Statement)
+	}
+	for i := 0; i < len(e.Confirmations) && err == nil; i++ {
+		c := &e.Confirmations[i]
+		if err = validateCounter(c.Worker, c.Kernel); err == nil {
+			err = validateSigned(c.Key, c.Report, c.Signature, c.Statement)
+		}
+	}
+	return err
+}
+
+// validateCounter checks who counted a task, and with what.
+func validateCounter(worker, kernel string) error {
+	switch {
+	case worker == "" || len(worker) > maxNameBytes:
+		return fmt.Errorf("a worker name of %d bytes, not 1 to %d", len(worker), maxNameBytes)
+	case kernel == "" || len(kernel) > maxNameBytes:
+		return fmt.Errorf("a kernel name of %d bytes, not 1 to %d", len(kernel), maxNameBytes)
+	}
+	return nil
+}
+
+// validateSigned checks the sizes of a report, and that nothing of it is without the rest.
+func validateSigned(key string, report uint64, signature, statement []byte) error {
+	switch {
+	case report == 0 && (len(signature) > 0 || len(statement) > 0):
+		return errors.New("a signature or statement without a report")
+	case len(signature) > 0 != (len(statement) > 0) || len(signature) > 128 || len(statement) > maxStatement:
+		return fmt.Errorf("a signature of %d bytes and a statement of %d", len(signature), len(statement))
+	case len(key) > maxNameBytes || report != 0 && key == "":
+		return fmt.Errorf("a report, and a key of %d bytes", len(key))
 	}
 	return nil
 }

@@ -23,7 +23,9 @@ type Record struct {
 	// tasks that are checked beside that, 0 to 1.
 	Redundancy int     `json:"redundancy,omitempty"`
 	SpotCheck  float64 `json:"spotCheck,omitempty"`
-	Bound      Bound   `json:"bound,omitempty"` // What bounds the run, if it is known.
+	// Thorough says that the coordinator makes every check itself that no other voter makes.
+	Thorough bool  `json:"thorough,omitempty"`
+	Bound    Bound `json:"bound,omitempty"` // What bounds the run, if it is known.
 	// Confirmation says what stands behind the total of a complete run; otherwise it is zero.
 	Confirmation Confirmation `json:"confirmation,omitzero"`
 	Created      time.Time    `json:"created"`

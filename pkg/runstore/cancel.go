@@ -36,15 +36,17 @@ func (s *Store) WithdrawCancel(name string) error { return os.RemoveAll(s.cancel
 func (s *Store) Cancel(ctx context.Context, name string) (err error) {
 	defer func() { err = errors.Join(err, s.WithdrawCancel(name)) }()
 	deadline := time.Now().Add(cancelTimeout)
+	asked := false
 	for {
 		l, err := s.Open(ctx, name)
 		switch {
 		case err == nil:
-			return errors.Join(s.cancel(name, l), l.Close())
+			return errors.Join(s.cancel(name, l, asked), l.Close())
 		case errors.As(err, new(*ledger.DamagedError)):
 			err = fmt.Errorf("%w; to be rid of the run, delete the folder %s", err, s.Folder(name))
 		case errors.As(err, new(*ledger.LockedError)) && time.Now().Before(deadline):
 			err = os.WriteFile(s.cancelFile(name), nil, 0o600)
+			asked = true
 		}
 		if err != nil {
 			return fmt.Errorf("cancel run %s: %w", name, err)
@@ -57,13 +59,17 @@ func (s *Store) Cancel(ctx context.Context, name string) (err error) {
 	}
 }
 
-// cancel cancels the run of a ledger that is open for writing.
-func (s *Store) cancel(name string, l *ledger.Ledger) error {
-	switch state := l.State(); state {
-	case run.Cancelled:
+// cancel cancels the run of a ledger that is open for writing, unless the process that worked on it
+// has, because it was asked to.
+func (s *Store) cancel(name string, l *ledger.Ledger, asked bool) error {
+	switch state := l.State(); {
+	case state == run.Cancelled && asked:
+		s.log.Info().Str("run", name).Uint64("done", l.Len()).Msg("cancelled")
+		return nil
+	case state == run.Cancelled:
 		s.log.Info().Str("run", name).Msg("was cancelled already")
 		return nil
-	case run.Complete, run.Contradicted:
+	case state == run.Complete || state == run.Contradicted:
 		return fmt.Errorf("run %s is %s already: there is nothing to cancel", name, state)
 	default:
 		s.log.Info().Str("run", name).Uint64("done", l.Len()).Msg("cancelled")

@@ -9,6 +9,7 @@ import (
 
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
 )
 
 // A key's quarantine ends in every run of the store: in stopped ones, and through the process that
@@ -17,8 +18,14 @@ func TestLift(t *testing.T) {
 	folder := t.TempDir()
 	key := identitytest.Of("w").Key()
 	quarantine := func(l *ledger.Ledger) {
-		if _, err := l.Quarantine(ledger.Quarantined{Key: key, Reason: "wrong", At: time.Now()}); err != nil {
+		if err := l.Quarantine(ledger.Quarantined{Key: key, Reason: "wrong", At: time.Now()}); err != nil {
 			t.Fatal(err)
+		}
+		for more := true; more; {
+			var err error
+			if _, more, err = l.Void(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	store, stopped := newRun(t, folder)
@@ -42,6 +49,9 @@ func TestLift(t *testing.T) {
 	}
 	if runs, err := store.Lift(t.Context(), key); err != nil || len(runs) > 0 {
 		t.Errorf("lifted again in %v, %v", runs, err)
+	}
+	if runs, err := store.Lift(t.Context(), queens.Unadmitted); err != nil || len(runs) > 0 {
+		t.Errorf("all keys that are not admitted: lifted in %v, %v", runs, err)
 	}
 	if _, err := store.Lift(t.Context(), "no key"); err == nil {
 		t.Error("a text that is no key was lifted")

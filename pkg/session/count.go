@@ -23,6 +23,7 @@ type Job struct {
 	Depth      int             // rows of all prefixes, with one prefix a task; 0 chooses tasks of a good size
 	Redundancy int             // voters that must agree on each task, 1 to [MaxRedundancy]; 0 means 1
 	SpotCheck  float64         // share of the chunks that another voter counts again, 0 to 1
+	Thorough   bool            // the coordinator makes every check that no other voter makes, however long it takes
 	New        bool            // start a new run even if the same count was interrupted
 }
 
@@ -72,7 +73,7 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 	case before == nil || before.State.Finished():
 		s.created = true
 		if s.ledger, err = s.cfg.Store.Create(manifest, s.started); err == nil {
-			err = setTrust(s.ledger, job.Redundancy, job.SpotCheck)
+			err = setTrust(s.ledger, ledger.Trust{Redundancy: job.Redundancy, SpotCheck: job.SpotCheck, Thorough: job.Thorough})
 		}
 	default:
 		if s.ledger, err = s.cfg.Store.Open(ctx, before.Run); err == nil {
@@ -83,8 +84,8 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 }
 
 // setTrust stores how a new run checks its counts, with a new seed.
-func setTrust(l *ledger.Ledger, redundancy int, spotCheck float64) error {
-	t := ledger.Trust{Redundancy: min(max(redundancy, 1), MaxRedundancy), SpotCheck: min(max(spotCheck, 0), 1)}
+func setTrust(l *ledger.Ledger, t ledger.Trust) error {
+	t.Redundancy, t.SpotCheck = min(max(t.Redundancy, 1), MaxRedundancy), min(max(t.SpotCheck, 0), 1)
 	_, _ = rand.Read(t.Seed[:]) // never fails
 	return l.SetTrust(t)
 }
@@ -93,7 +94,7 @@ func setTrust(l *ledger.Ledger, redundancy int, spotCheck float64) error {
 // for something else.
 func (s *Session) compareTrust(job *Job) {
 	t, _ := s.ledger.Trust()
-	if was, asked := max(t.Redundancy, 1), max(job.Redundancy, 1); was != asked || t.SpotCheck != job.SpotCheck {
+	if was, asked := max(t.Redundancy, 1), max(job.Redundancy, 1); was != asked || t.SpotCheck != job.SpotCheck || t.Thorough != job.Thorough {
 		s.log.Warn().Str("run", s.Name()).Int("redundancy", was).Float64("spot_check", t.SpotCheck).
 			Msg("the interrupted run keeps the redundancy and spot checks with which it was started; --new starts another")
 	}

@@ -105,7 +105,7 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 		Msg("the run has no ledger here: rebuilding it from the server")
 	header := ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest}
 	if s.ledger, err = ledger.Create(store.Folder(name), header); err == nil {
-		err = setTrust(s.ledger, record.Redundancy, record.SpotCheck)
+		err = setTrust(s.ledger, ledger.Trust{Redundancy: record.Redundancy, SpotCheck: record.SpotCheck, Thorough: record.Thorough})
 	}
 	return err
 }

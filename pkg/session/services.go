@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -97,6 +99,7 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
 		Referee:        referee,
 		Check:          check,
+		CheckThreads:   cmp.Or(s.cfg.Workers, runtime.GOMAXPROCS(0)),
 		Admits:         s.admits,
 		OwnKeys:        []string{s.identity.Key()},
 		OnComplete:     s.countUnique,
@@ -110,11 +113,13 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 // in the roster, because their first heartbeats may get lost.
 func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker, names map[string]bool) {
 	names = make(map[string]bool)
+	counted := new(worker.CountedTasks) // they are one key
 	for range s.cfg.Workers {
 		name := worker.NewName()
 		w := worker.New(worker.Config{
 			Name:     name,
 			Identity: s.identity,
+			Counted:  counted,
 			Version:  s.cfg.Version,
 			Kernel:   s.cfg.Kernel,
 			Threads:  1,

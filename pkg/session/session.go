@@ -239,7 +239,7 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 	h := s.ledger.Header()
 	trust, _ := s.ledger.Trust()
 	claim, err := s.bus.Registry().Claim(ctx, run.Record{
-		Redundancy: trust.Redundancy, SpotCheck: trust.SpotCheck,
+		Redundancy: trust.Redundancy, SpotCheck: trust.SpotCheck, Thorough: trust.Thorough,
 		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(),
 		Done: s.ledger.Len(), Created: h.Created,
 	})

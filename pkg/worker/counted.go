@@ -1,14 +1,21 @@
 package worker
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"sync"
 
-// countedSize is the number of tasks that a worker remembers.
+	"nqueens/pkg/queens"
+)
+
+// countedSize is the number of tasks that CountedTasks remembers.
 const countedSize = 1 << 16
 
-// countedTasks remembers the tasks whose counts the worker has reported lately. It is asked
-// before a search: a task that comes again is one whose result was refused, or disputed, and then
-// the count of another worker is worth more than a second one of the same.
-type countedTasks struct {
+// CountedTasks remembers the tasks whose counts were reported lately under one key. It is asked
+// before a search: a task that comes again is one whose result was refused, disputed or is to be
+// confirmed, and then the count of another key is worth more than a second one of the same. The zero
+// value remembers nothing yet. It is safe for concurrent use.
+type CountedTasks struct {
+	mu    sync.Mutex
 	seed  maphash.Seed
 	set   map[uint64]struct{}
 	order []uint64 // a ring of the keys in set
@@ -16,15 +23,23 @@ type countedTasks struct {
 }
 
 // key identifies a task of a run. Equal keys of two tasks only delay the second one.
-func (c *countedTasks) key(run string, hash uint64) uint64 {
+func (c *CountedTasks) key(run string, hash uint64) uint64 {
 	if c.set == nil {
 		c.seed, c.set = maphash.MakeSeed(), make(map[uint64]struct{})
 	}
 	return hash ^ maphash.String(c.seed, run)
 }
 
-func (c *countedTasks) add(run string, hash uint64) {
-	key := c.key(run, hash)
+// add notes the tasks of a result.
+func (c *CountedTasks) add(run string, counts []queens.TaskCount) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range counts {
+		c.addKey(c.key(run, counts[i].Hash))
+	}
+}
+
+func (c *CountedTasks) addKey(key uint64) {
 	if _, known := c.set[key]; known {
 		return
 	}
@@ -38,7 +53,14 @@ func (c *countedTasks) add(run string, hash uint64) {
 	c.next = (c.next + 1) % countedSize
 }
 
-func (c *countedTasks) has(run string, hash uint64) bool {
-	_, known := c.set[c.key(run, hash)]
-	return known
+// hasAny reports whether one of the tasks with these hashes was counted.
+func (c *CountedTasks) hasAny(run string, hashes []uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, hash := range hashes {
+		if _, known := c.set[c.key(run, hash)]; known {
+			return true
+		}
+	}
+	return false
 }

@@ -2,25 +2,27 @@ package worker
 
 import (
 	"testing"
+
+	"nqueens/pkg/queens"
 )
 
 // A worker remembers the last 65536 tasks that it counted, by run, and no more.
 func TestCountedTasksAreForgotten(t *testing.T) {
 	t.Parallel()
-	var c countedTasks
-	if c.has("r", 1) {
+	var c CountedTasks
+	has := func(run string, hash uint64) bool { return c.hasAny(run, []uint64{1 << 40, hash}) }
+	if has("r", 1) {
 		t.Error("remembers a task before any")
 	}
 	for hash := range uint64(countedSize + 10) {
-		c.add("r", hash)
-		c.add("r", hash) // makes no difference
+		c.add("r", []queens.TaskCount{{Hash: hash}, {Hash: hash}}) // twice makes no difference
 	}
 	for hash, want := range map[uint64]bool{0: false, 9: false, 10: true, countedSize: true, countedSize + 9: true, countedSize + 10: false} {
-		if c.has("r", hash) != want {
+		if has("r", hash) != want {
 			t.Errorf("remembers task %d: %v, want %v", hash, !want, want)
 		}
 	}
-	if c.has("s", 100) {
+	if has("s", 100) {
 		t.Error("takes a task of another run for one that it counted")
 	}
 	if len(c.set) != countedSize || len(c.order) != countedSize {

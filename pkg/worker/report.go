@@ -21,7 +21,7 @@ func (w *Worker) startReport(h *heldChunk) {
 
 // reportChunk stores the result of a chunk, and only then acknowledges the chunk.
 func (w *Worker) reportChunk(h *heldChunk) {
-	w.remember(h)
+	w.cfg.Counted.add(h.chunk.Run, h.result.Counts) // before the result can be stored
 	if err := w.store(h); err != nil {
 		w.giveUpReport(h)
 		return
@@ -31,15 +31,6 @@ func (w *Worker) reportChunk(h *heldChunk) {
 		w.cfg.Log.Debug().Err(err).Uint64("chunk", h.chunk.ID).Msg("can't acknowledge a chunk")
 	}
 	w.drop(h)
-}
-
-// remember notes the tasks that the worker has counted, before the results can be stored.
-func (w *Worker) remember(h *heldChunk) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i := range h.result.Counts {
-		w.counted.add(h.chunk.Run, h.result.Counts[i].Hash)
-	}
 }
 
 // store stores a result. It tries again until the grace is over or the run has ended.

@@ -8,6 +8,7 @@ import (
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/worker"
 )
 
 // searchingAndWaiting returns a fixture whose worker searches chunk 1 of run r and holds chunk 2.
@@ -261,6 +262,28 @@ func TestCountedTask(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		l.want(t, "another run", "acknowledged")
 		w.stop()
+	})
+}
+
+// A worker declines tasks that another one with the same memory has counted: they share a key, and a
+// second count of the same key is worth nothing.
+func TestCountedTaskOfTheSameKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counted := new(worker.CountedTasks)
+		share := func(c *worker.Config) { c.Counted = counted }
+		first, second, other := start(t, 1, counting(5), share), start(t, 1, counting(5), share), start(t, 1, counting(5))
+		first.queue.lend(chunk(1, 3))
+		time.Sleep(time.Second)
+		copied := chunk(2, 3)
+		copied.First = 1000
+		for want, w := range map[string]*fixture{"postponed 1s": second, "acknowledged": other} {
+			l := w.queue.lend(copied)
+			time.Sleep(5 * time.Second)
+			l.want(t, "with a counted task", want)
+		}
+		first.stop()
+		second.stop()
+		other.stop()
 	})
 }
 

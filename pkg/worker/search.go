@@ -143,7 +143,7 @@ const (
 )
 
 // hasCounted computes the hashes of a chunk's tasks. It reports whether to leave the chunk to
-// another worker, because this one has counted one of them. The coordinator can't name the
+// another key, because this one has counted one of them. The coordinator can't name the
 // workers that it excludes: a chunk has tasks with different histories.
 func (w *Worker) hasCounted(h *heldChunk) (decline bool) {
 	h.hashes = make([]uint64, len(h.chunk.Tasks))
@@ -152,15 +152,5 @@ func (w *Worker) hasCounted(h *heldChunk) (decline bool) {
 		h.hashes[i] = task.Hash()
 		h.pulse.Add(1)
 	}
-	if h.lease.Redelivered() >= maxDeclines {
-		return false
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, hash := range h.hashes {
-		if w.counted.has(h.chunk.Run, hash) {
-			return true
-		}
-	}
-	return false
+	return h.lease.Redelivered() < maxDeclines && w.cfg.Counted.hasAny(h.chunk.Run, h.hashes)
 }

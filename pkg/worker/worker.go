@@ -10,7 +10,7 @@
 //	live runs get thread time by their weights, whatever their chunks take    shares.go
 //	no thread waits for the network while a queue has chunks                  demand.go
 //	a worker without work sends no requests, but lets pulls wait              fetch.go
-//	a task that this worker has counted goes to another first                 counted.go
+//	a task that this key has counted goes to another first                    counted.go
 //	a heartbeat names a chunk that may kill the worker before its search      heartbeat.go
 //	the chunk is acknowledged only when its result is stored                  report.go
 //	what was counted of a chunk when the worker stops is reported             search.go
@@ -86,6 +86,9 @@ type Config struct {
 	Identity Identity
 	// Admission proves to coordinators that the join token admitted the key; it may be empty.
 	Admission []byte
+	// Counted remembers the tasks counted under the key. Workers that share the key share it; nil
+	// means that this worker has the key for itself.
+	Counted *CountedTasks
 
 	Version string // Version of the program.
 	Kernel  kernel.Kernel
@@ -140,8 +143,7 @@ type Worker struct {
 	runs       map[string]*knownRun
 	shares     shares
 	connected  bool
-	quarantine error // why the worker leaves: a run has quarantined its key
-	counted    countedTasks
+	quarantine error     // why the worker leaves: a run has quarantined its key
 	work       workDone  // since the last log line
 	total      uint64    // tasks counted since the start
 	idleSince  time.Time // when the worker last held a chunk, or started
@@ -149,9 +151,12 @@ type Worker struct {
 	stalled    int       // searches that did not advance then
 }
 
-// New returns a worker. It does not start it. Only Version, Admission, Grace, IdleExit and
+// New returns a worker. It does not start it. Only Version, Admission, Counted, Grace, IdleExit and
 // ReportEvery may be zero.
 func New(cfg Config, queue Queue, results Results, telemetry Telemetry) *Worker {
+	if cfg.Counted == nil {
+		cfg.Counted = new(CountedTasks)
+	}
 	w := &Worker{
 		cfg: cfg, queue: queue, results: results, telemetry: telemetry,
 		wakeFetch: make(chan struct{}, 1), wakeBeat: make(chan struct{}, 1),

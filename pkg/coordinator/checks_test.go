@@ -1,0 +1,167 @@
+package coordinator
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/split"
+	"nqueens/pkg/testkit"
+)
+
+// ownChecks plays the goroutines that count the coordinator's own spot checks.
+func (s *simulation) ownChecks() {
+	for to, check := s.c.nextCheck(); to != nil; to, check = s.c.nextCheck() {
+		s.c.sentCheck()
+		count := queens.TaskCount{Hash: check.task.Hash(), Count: countOf(check.task.Hash()), Kernel: "other", Elapsed: time.Millisecond}
+		s.must(s.c.checked(&verdict{task: check.task, count: count}))
+	}
+}
+
+// Where no other voter is connected, the coordinator makes the spot checks: all of them in a thorough
+// run, at most 2% of the core time otherwise. What stands behind the counts says how many.
+func TestThoroughRunsMakeEveryCheck(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		share       float64
+		thorough    bool
+		least, most float64
+		level       run.Level
+	}{
+		{"all, thorough", 1, true, 1, 1, run.Redundant},
+		{"half, thorough", 0.5, true, 0.3, 0.7, run.Sampled},
+		{"all, but bounded", 1, false, 0.005, 0.03, run.Sampled},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rng := testkit.Rand(t)
+			synctest.Test(t, func(t *testing.T) {
+				trust := ledger.Trust{Redundancy: 1, SpotCheck: c.share, Thorough: c.thorough, Seed: [32]byte{byte(rng.Uint32())}}
+				s := &simulation{board: 12, trust: trust, fleet: fleetOf(1, 0, 0), checks: true}
+				playFleet(t, rng, s, nil)
+				if got := s.c.ledger.Confirmation(); got.Share() < c.least || got.Share() > c.most || got.Level() != c.level {
+					t.Errorf("%.3f of the tasks are checked, from %v to %v wanted; the level is %s", got.Share(), c.least, c.most, got.Level())
+				}
+				s.stop()
+			})
+		})
+	}
+}
+
+// A thorough run publishes nothing more while too many tasks wait to be checked: the checks may be
+// slower than the workers.
+func TestChecksHoldBackAThoroughRun(t *testing.T) {
+	w := newTestWindow(t, 12, func(uint64) bool { return false })
+	w.most = 2
+	for id := range uint64(2) {
+		w.addCheck(id, 1, 2)
+	}
+	if _, ok := w.fetch(); ok {
+		t.Error("a chunk is published")
+	}
+	w.accepted(0, 0, 0)
+	if _, ok := w.fetch(); !ok {
+		t.Error("no chunk is published after a check")
+	}
+}
+
+// However many chunks wait for a voter, one call considers a bounded number of them, and each has its
+// turn.
+func TestConsideringIsBounded(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir(), board: 12}
+		s.create()
+		c := s.c
+		c.reconciled = true
+		const chunks = 2*maxConsidered + 50
+		batch := make([]queens.Result, chunks)
+		for id := range batch {
+			batch[id] = queens.Result{Task: uint64(id), Attempt: 1, Worker: "w", Kernel: "k", Key: "w", Admitted: true}
+		}
+		_, err := c.ledger.Accept(batch, nil, run.StreamPosition{})
+		s.must(err)
+		for id := range uint64(chunks) {
+			c.window.addCheck(id, 0, 2)
+			c.window.park([]uint64{id})
+		}
+		c.considerAll()
+		for step := 1; c.toConsider > 0; step++ {
+			s.must(c.considerCopies())
+			looked := 0
+			for chunk := range c.window.parked {
+				if chunk.voters != nil {
+					looked++
+				}
+			}
+			if want := min(step*maxConsidered, chunks); looked != want {
+				t.Fatalf("after %d calls %d chunks were considered, want %d", step, looked, want)
+			}
+		}
+		if len(c.window.rotation) != chunks {
+			t.Errorf("%d chunks have their turn, want %d", len(c.window.rotation), chunks)
+		}
+		s.stop()
+	})
+}
+
+// A task that the coordinator is checking and that has come into another chunk meanwhile is not checked
+// twice. What is not parked any more takes no memory.
+func TestTaskInAnotherChunkIsCheckedOnce(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir(), trust: ledger.Trust{Redundancy: 1, SpotCheck: 1, Thorough: true}, checks: true}
+		s.create()
+		c := s.c
+		c.reconciled = true
+		var task queens.Task
+		s.must(split.Find(t.Context(), &c.collector.manifest, []uint64{0}, func(found queens.Task) { task = found }))
+		r := queens.Result{Task: 0, Hash: task.Hash(), Count: countOf(task.Hash()), Attempt: 1, Worker: "w", Kernel: "k", Key: "w", Admitted: true}
+		_, err := c.ledger.Accept([]queens.Result{r}, nil, run.StreamPosition{})
+		s.must(err)
+		s.must(c.collector.load(t.Context(), func(*queens.Result) {}))
+		c.window.addCheck(0, task.Hash(), 2)
+		chunk := c.window.park([]uint64{0})
+		s.must(c.considerCopies())
+		s.must(c.handleFound([]queens.Task{task}))
+		to, check := c.nextCheck()
+		if to == nil {
+			t.Fatal("there is nothing to check")
+		}
+		c.sentCheck()
+		for range 100 {
+			chunk = c.window.copyChunk(chunk, 0)[0]
+			s.must(c.considerCopies())
+		}
+		if len(c.checker.taken) != 1 || len(c.checker.chunks) != 1 || len(c.window.rotation) > 3 {
+			t.Errorf("%d tasks of %d chunks are taken; %d chunks have their turn", len(c.checker.taken), len(c.checker.chunks), len(c.window.rotation))
+		}
+		s.must(c.checked(&verdict{task: check.task, count: queens.TaskCount{Hash: r.Hash, Count: r.Count, Kernel: "other"}}))
+		if len(c.checker.taken) != 0 || len(c.checker.chunks) != 0 || len(c.window.tasks) != 0 || c.ledger.Confirmations(0) != 2 {
+			t.Errorf("after the check %d tasks are taken, %d in flight; %d voters", len(c.checker.taken), len(c.window.tasks), c.ledger.Confirmations(0))
+		}
+		s.stop()
+	})
+}
+
+// The event loop ends with its context, however much there is to void.
+func TestContextEndsVoiding(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir()}
+		s.create()
+		r := queens.Result{Task: 1, Attempt: 1, Worker: "w", Kernel: "k", Key: "liar", Admitted: true}
+		_, err := s.c.ledger.Accept([]queens.Result{r}, nil, run.StreamPosition{})
+		s.must(err)
+		s.must(s.c.ledger.Quarantine(ledger.Quarantined{Key: "liar"}))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errQuarantined)
+		if err := s.c.eventLoop(ctx); err != errQuarantined || !s.c.ledger.IsVoiding() {
+			t.Errorf("it ends with %v; voiding: %v", err, s.c.ledger.IsVoiding())
+		}
+		s.stop()
+	})
+}
