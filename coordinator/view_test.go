@@ -30,9 +30,9 @@ type view struct {
 	counted *resultTally
 }
 
-func inspect(t *testing.T, url string) view {
+func inspect(t *testing.T, url string, options ...nats.Option) view {
 	t.Helper()
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	conn, err := nats.Connect(url, append(options, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))...)
 	if err != nil {
 		t.Fatal(err)
 	}
