@@ -3,17 +3,11 @@
 package main_test
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/nats-io/nats.go"
-
-	"nqueens/pkg/identity"
 )
 
 // hostileName is the user of the hostile client.
@@ -35,12 +29,11 @@ func (s *soak) makeKeys() {
 	if open {
 		return
 	}
-	s.keys = &cluster{t: s.t, keys: filepath.Join(s.t.TempDir(), "keys")}
-	s.keys.run("init", s.keys.keys)
+	users := []string{hostileName}
 	for slot := range soakWorkers + 1 {
-		s.keys.run("add", "worker", workerName(slot), "--keys", s.keys.keys)
+		users = append(users, workerName(slot))
 	}
-	s.keys.run("add", "worker", hostileName, "--keys", s.keys.keys)
+	s.keys = initKeys(s.t, users...)
 	s.serverFlags = []string{"-c", s.keys.file("server/auth.conf")}
 }
 
@@ -74,18 +67,9 @@ func (s *soak) userOptions(user string) []nats.Option {
 	if s.keys == nil {
 		return nil
 	}
-	id, err := identity.Load(s.keys.file(user + ".nkey"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	authority, err := os.ReadFile(s.keys.file("ca.crt"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(authority)
+	id := s.keys.identity(user)
 	return []nats.Option{
-		nats.Nkey(id.Key(), id.Sign), nats.CustomInboxPrefix("_INBOX_" + id.Key()), nats.Secure(&tls.Config{RootCAs: pool}),
+		nats.Nkey(id.Key(), id.Sign), nats.CustomInboxPrefix("_INBOX_" + id.Key()), nats.Secure(s.keys.tls()),
 	}
 }
 

@@ -72,10 +72,7 @@ func startHostile(s *soak) *hostile {
 	}
 	prefix := nats.InboxPrefix
 	if s.keys != nil {
-		var err error
-		if h.key, err = identity.Load(s.keys.file(hostileName + ".nkey")); err != nil {
-			s.t.Fatal(err)
-		}
+		h.key = s.keys.identity(hostileName)
 		prefix = "_INBOX_" + h.key.Key() + "."
 	}
 	var err error

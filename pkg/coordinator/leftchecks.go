@@ -85,5 +85,5 @@ func (c *Coordinator) load() error {
 			ids = ids[n:]
 		}
 	}
-	return nil
+	return c.collector.checkKnownTotal() // now that it is known what is to be checked
 }

@@ -103,7 +103,7 @@ func (c *Coordinator) changedVoters() error {
 	c.publishPosition()
 	c.updateBeat()
 	c.Greet()
-	return nil
+	return c.collector.checkKnownTotal()
 }
 
 // lift is a request to end the quarantine of a key.
