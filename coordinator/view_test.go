@@ -131,10 +131,11 @@ func (v view) startFrozen(url string, tasks int) (worker *clitest.Process, unrep
 		// A worker asks for a chunk to search after the first.
 		v.eventually("the worker has taken two tasks", func() bool { return taken() >= 2 })
 		worker.Signal(syscall.SIGSTOP)
-		// Its last messages may still be in flight.
+		// Its last messages may still be in flight. No event tells when the server has handled what a
+		// suspended process has sent.
 		const quiet = 300 * time.Millisecond
 		unreported = taken()
-		for since := time.Now(); time.Since(since) < quiet; time.Sleep(quiet / 20) {
+		for since := time.Now(); time.Since(since) < quiet; elapse(v.t, quiet/20) {
 			if now := taken(); now != unreported {
 				unreported, since = now, time.Now()
 			}
@@ -155,7 +156,7 @@ func (v view) eventually(what string, holds func() bool) {
 	v.t.Helper()
 	before, since := "", time.Now()
 	for looks := 1; !holds(); looks++ {
-		time.Sleep(5 * time.Millisecond)
+		elapse(v.t, 5*time.Millisecond)
 		if looks%1000 > 0 {
 			continue
 		}
