@@ -202,7 +202,7 @@ func (h *hostile) leave() {
 			}
 			before := h.deniedByKind()
 			testkit.Eventually(h.soak.t, a.name+" is denied", func() bool {
-				_ = a.send(h.soak.run)
+				_ = a.send("n14-no-run")
 				_ = h.conn.FlushTimeout(time.Second)
 				return !maps.Equal(before, h.deniedByKind())
 			})
