@@ -211,13 +211,16 @@ func (h *hostile) leave() {
 	h.conn.Close()
 }
 
-// hasEnded reports whether the client has ended a run whose coordinator has ended, in one of the two ways
-// that are possible where the servers are open to everybody: by a record that says that the run is
-// cancelled, or by wrong counts, which nobody else is there to contradict. There is no total then.
+// hasEnded reports whether the client has ended a run whose coordinator has ended, in one of the ways that
+// are possible. Where the servers are open to everybody, that is a record that says that the run is cancelled,
+// or wrong counts, which nobody else is there to contradict; where they are not, wrong counts whose spot checks
+// were left out because all other workers were away. There is no total then.
 func (h *hostile) hasEnded(r *soakRun) bool {
 	h.soak.t.Helper()
 	what := ""
 	switch code := r.coordinator.ExitCode(); {
+	case code == 3 && h.lied[r.run] && r.coordinator.Lines("some spot checks are left out") > 0:
+		what = "run contradicted by wrong counts that nobody was there to check"
 	case h.soak.keys != nil:
 	case code == 1 && h.cancelled[r.run] && r.coordinator.Lines(`"exit":1,.*was cancelled`) == 1:
 		what = "run cancelled by a forged record"
