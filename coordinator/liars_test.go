@@ -167,7 +167,8 @@ func (r *liarRun) count(flags []string) {
 func (r *liarRun) work(ctx context.Context, c *cluster, name string, k kernel.Kernel) {
 	id := c.identity(name)
 	b, err := bus.Connect(bus.Config{
-		URL: c.url, Credentials: bus.Credentials{Identity: id, TLS: c.tls()}, Name: name, Lease: bus.DefaultLease, Log: zerolog.Nop(),
+		URL: c.url, Credentials: bus.Credentials{Identity: id, TLS: c.tls()}, Name: name, Wait: true, Lease: bus.DefaultLease,
+		Log: zerolog.Nop(),
 	})
 	if err != nil {
 		r.t.Error(err)
