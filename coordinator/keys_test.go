@@ -3,6 +3,8 @@
 package main_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,13 +27,46 @@ type cluster struct {
 	url    string
 }
 
-func startGuarded(t *testing.T) *cluster {
+// startGuarded starts a server with a user of each role, named as the role, and further workers.
+func startGuarded(t *testing.T, workers ...string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, keys: filepath.Join(t.TempDir(), "keys")}
-	c.run("init", c.keys)
+	c := initKeys(t, workers...)
 	s := startServerAt(t, "127.0.0.1:-1", t.TempDir(), "-c", filepath.Join(c.keys, "server", "auth.conf"))
 	c.server, c.url = s.Process, "tls"+strings.TrimPrefix(s.url, "nats")
 	return c
+}
+
+// initKeys makes the keys of a cluster whose server is not running yet.
+func initKeys(t *testing.T, workers ...string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, keys: filepath.Join(t.TempDir(), "keys")}
+	c.run("init", c.keys)
+	for _, name := range workers {
+		c.run("add", "worker", name, "--keys", c.keys)
+	}
+	return c
+}
+
+// identity returns the key of a user.
+func (c *cluster) identity(user string) *identity.Identity {
+	c.t.Helper()
+	id, err := identity.Load(c.file(user + ".nkey"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return id
+}
+
+// tls returns how to know the server.
+func (c *cluster) tls() *tls.Config {
+	c.t.Helper()
+	authority, err := os.ReadFile(c.file("ca.crt"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(authority)
+	return &tls.Config{RootCAs: pool}
 }
 
 // run runs coordinator keys.

@@ -29,6 +29,8 @@ type scene struct {
 	address string
 	store   string
 	server  server
+	// serverFlags are further flags of the server.
+	serverFlags []string
 	// coordinator is the active one, or the last one.
 	coordinator *clitest.Process
 	run         string
@@ -55,7 +57,7 @@ func (s *scene) count(args ...string) {
 // restartServer starts a server at the address and with the store of the one that was killed.
 func (s *scene) restartServer() {
 	s.t.Helper()
-	s.server = startServerAt(s.t, s.address, s.store)
+	s.server = startServerAt(s.t, s.address, s.store, s.serverFlags...)
 }
 
 // wipe removes the store of the server, which must not be running.

@@ -29,8 +29,9 @@ type node struct {
 	flags                []string // of its cluster
 }
 
-// startServers starts a cluster of that many servers, and waits until its leader has all others.
-func startServers(t *testing.T, n int) *servers {
+// startServers starts a cluster of that many servers with further flags, and waits until its leader has all
+// others.
+func startServers(t *testing.T, n int, flags ...string) *servers {
 	t.Helper()
 	c := &servers{t: t}
 	var urls, routes []string
@@ -38,7 +39,7 @@ func startServers(t *testing.T, n int) *servers {
 		address, route := testkit.Address(t), "nats://"+testkit.Address(t)
 		c.nodes = append(c.nodes, &node{
 			name: fmt.Sprintf("node%d", i+1), address: address, store: t.TempDir(), monitor: testkit.Address(t),
-			flags: []string{"--cluster", route},
+			flags: append([]string{"--cluster", route}, flags...),
 		})
 		urls, routes = append(urls, "nats://"+address), append(routes, route)
 	}

@@ -58,8 +58,9 @@ func (s *soak) fault() {
 func (s *soak) killWorker() bool {
 	s.t.Helper()
 	i := s.rng.IntN(len(s.workers))
+	s.checkWorkers()
 	s.workers[i].Kill()
-	s.workers[i] = s.worker()
+	s.workers[i] = s.worker(i)
 	return true
 }
 

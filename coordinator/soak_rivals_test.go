@@ -31,7 +31,7 @@ func (s *soak) startRival() bool {
 		return false
 	}
 	r := &rival{soakRun: newSoakRun(s.scene, s.rng)}
-	r.flags = s.flags
+	r.connect, r.flags = s.connect, s.flags
 	s.rivals = append(s.rivals, r)
 	var flags []string
 	if s.rng.IntN(2) == 0 {
@@ -89,7 +89,7 @@ func (s *soak) cancelRival() bool {
 	}
 	args := []string{"cancel", r.run, "--data", r.coordinator.Flag("--data")}
 	if s.rng.IntN(2) == 0 {
-		args = append(args, "--nats", s.server.url)
+		args = append(args, s.connect...)
 	}
 	r.asked = true
 	r.cancel = start(s.t, "coordinator", args...)
@@ -146,6 +146,8 @@ func (s *soak) isOver(r *rival) bool {
 	case code == 0:
 		r.coordinator.ExpectTotal(known(r.n))
 		s.exactRivals++
+		return true
+	case s.hostile.hasEnded(&r.soakRun):
 		return true
 	case code == 1 && r.asked:
 		s.expectCancelled(r)

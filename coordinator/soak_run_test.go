@@ -12,23 +12,24 @@ import (
 // the same data folder.
 type soakRun struct {
 	scene
-	rng   *rand.Rand
-	n     int      // side of the board
-	flags []string // of each count
-	args  []string // of count
+	rng     *rand.Rand
+	n       int      // side of the board
+	connect []string // flags with which a coordinator connects
+	flags   []string // further ones of each count
+	args    []string // of count
 	// least is the number of accepted results of each run when its coordinator had ended.
 	least map[string]uint64
 }
 
 func newSoakRun(s scene, rng *rand.Rand) soakRun {
-	return soakRun{scene: s, rng: rng, least: make(map[string]uint64)}
+	return soakRun{scene: s, rng: rng, connect: []string{"--nats", s.server.url}, least: make(map[string]uint64)}
 }
 
 // count starts a coordinator on a new run.
 func (r *soakRun) count(n int, flags ...string) {
 	r.t.Helper()
 	r.n, r.run = n, ""
-	r.args = append([]string{fmt.Sprint(n), "--nats", r.server.url}, slices.Concat(r.flags, flags)...)
+	r.args = slices.Concat([]string{fmt.Sprint(n)}, r.connect, r.flags, flags)
 	r.coordinator = startCount(r.t, slices.Concat(r.args, r.priority())...)
 }
 
@@ -43,8 +44,9 @@ func (r *soakRun) resume() {
 			r.t.Errorf("%d tasks of %s were accepted, then %d", before, r.run, now)
 		}
 		r.least[r.run] = now
+		r.deleteForgery()
 		if r.rng.IntN(2) == 0 {
-			args = append([]string{"resume", r.run, "--nats", r.server.url}, r.flags...)
+			args = slices.Concat([]string{"resume", r.run}, r.connect, r.flags)
 		}
 	}
 	r.coordinator = start(r.t, "coordinator", slices.Concat(args, []string{"--data", r.coordinator.Flag("--data")}, r.priority())...)

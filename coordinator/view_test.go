@@ -30,9 +30,9 @@ type view struct {
 	counted *resultTally
 }
 
-func inspect(t *testing.T, url string) view {
+func inspect(t *testing.T, url string, options ...nats.Option) view {
 	t.Helper()
-	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	conn, err := nats.Connect(url, append(options, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,10 +131,11 @@ func (v view) startFrozen(url string, tasks int) (worker *clitest.Process, unrep
 		// A worker asks for a chunk to search after the first.
 		v.eventually("the worker has taken two tasks", func() bool { return taken() >= 2 })
 		worker.Signal(syscall.SIGSTOP)
-		// Its last messages may still be in flight.
+		// Its last messages may still be in flight. No event tells when the server has handled what a
+		// suspended process has sent.
 		const quiet = 300 * time.Millisecond
 		unreported = taken()
-		for since := time.Now(); time.Since(since) < quiet; time.Sleep(quiet / 20) {
+		for since := time.Now(); time.Since(since) < quiet; elapse(v.t, quiet/20) {
 			if now := taken(); now != unreported {
 				unreported, since = now, time.Now()
 			}
@@ -155,7 +156,7 @@ func (v view) eventually(what string, holds func() bool) {
 	v.t.Helper()
 	before, since := "", time.Now()
 	for looks := 1; !holds(); looks++ {
-		time.Sleep(5 * time.Millisecond)
+		elapse(v.t, 5*time.Millisecond)
 		if looks%1000 > 0 {
 			continue
 		}

@@ -135,7 +135,6 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection) (last ru
 				return err
 			}
 		}
-		v.app.Log.Info().Str("run", v.run).Str("server", b.Server()).Msg("watching")
 		if v.objects == nil {
 			v.start()
 			defer v.stop()
@@ -143,7 +142,8 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection) (last ru
 		var err error
 		last, err = watch.Follow(ctx, watch.Config{
 			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
-			Run: v.run, OnProgress: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
+			Run: v.run, OnWatching: func() { v.app.Log.Info().Str("run", v.run).Str("server", b.Server()).Msg("watching") },
+			OnProgress: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
 		})
 		return err
 	})

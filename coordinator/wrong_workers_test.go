@@ -151,7 +151,7 @@ func TestTotalIsExactDespiteAWrongWorker(t *testing.T) {
 			task := loan.Chunk.Task(0)
 			r := queens.ChunkResult{
 				Run: s.run, Manifest: loan.Chunk.Manifest, Chunk: loan.Chunk.ID, First: task.ID, Worker: "liar", Counted: time.Now(),
-				Counts: []queens.TaskCount{{Hash: task.Hash(), Count: count(t, &task), Kernel: "generic"}},
+				Counts: []queens.TaskCount{{Hash: task.Hash(), Count: countTask(t, &task), Kernel: "generic"}},
 			}
 			if c.lie != nil {
 				c.lie(&r)
@@ -216,7 +216,7 @@ func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
 	alone := clitest.Shell(t, t.TempDir(), []string{"NQUEENS_DATA=" + s.coordinator.Flag("--data")}, command)
 	out := alone.ExpectExit(0)
 	var counted struct{ Count string }
-	if err := json.Unmarshal([]byte(out), &counted); err != nil || counted.Count != strconv.FormatUint(count(t, &task), 10) {
+	if err := json.Unmarshal([]byte(out), &counted); err != nil || counted.Count != strconv.FormatUint(countTask(t, &task), 10) {
 		t.Errorf("%s printed %s (error %v)", command, out, err)
 	}
 	s.resume()
@@ -224,8 +224,8 @@ func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
 	s.coordinator.ExpectTotal(known(17))
 }
 
-// count counts a task with the reference kernel.
-func count(t *testing.T, task *queens.Task) uint64 {
+// countTask counts a task with the reference kernel.
+func countTask(t *testing.T, task *queens.Task) uint64 {
 	t.Helper()
 	generic, err := kernel.Choose("generic")
 	if err != nil {

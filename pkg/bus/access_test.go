@@ -259,10 +259,8 @@ func told(ctx context.Context, b *bus.Bus, err error) error {
 }
 
 func watchUntilTold(ctx context.Context, b *bus.Bus) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() { _ = b.Telemetry().WatchProgress(ctx, "n8-a", func(run.Progress) {}) }()
-	return b.WaitClosed(ctx)
+	_, err := b.Telemetry().SubscribeProgress("n8-a", func(run.Progress) {})
+	return told(ctx, b, err)
 }
 
 // checkUntouched checks that the run n8-a has one task, no result, and its record.

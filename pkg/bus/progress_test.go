@@ -1,7 +1,6 @@
 package bus_test
 
 import (
-	"context"
 	"math/big"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ func TestProgressIsDelivered(t *testing.T) {
 		one.expect(t, snapshot("n8-a", 1+done))
 		other.expect(t, snapshot("n8-b", 1+done))
 	}
-	one.end(t)
+	one.end()
 	for _, run := range []string{"n8-a", "n8-b"} {
 		if err := from.Telemetry().PublishProgress(snapshot(run, 999)); err != nil {
 			t.Fatal(err)
@@ -56,7 +55,7 @@ func TestProgressIsDelivered(t *testing.T) {
 		t.Error("a stopped watcher still gets snapshots")
 	}
 	for _, run := range []string{"*", ""} {
-		if err := from.Telemetry().WatchProgress(t.Context(), run, nil); err == nil {
+		if _, err := from.Telemetry().SubscribeProgress(run, nil); err == nil {
 			t.Errorf("a run named %q can be watched", run)
 		}
 	}
@@ -187,23 +186,22 @@ type watcher struct {
 	seen    chan run.Progress
 	counted map[uint64]int // by done, until the awaited snapshot was seen
 	awaited map[uint64]bool
-	stop    context.CancelFunc
-	ended   chan error
+	end     func()
 }
 
 func watchProgress(t *testing.T, b *bus.Bus, name string) *watcher {
-	ctx, stop := context.WithCancel(t.Context())
-	w := &watcher{seen: make(chan run.Progress, 10_000), counted: make(map[uint64]int), awaited: make(map[uint64]bool), stop: stop, ended: make(chan error, 1)}
-	go func() {
-		w.ended <- b.Telemetry().WatchProgress(ctx, name, func(s run.Progress) { w.seen <- s })
-		close(w.ended)
-	}()
-	t.Cleanup(func() { w.end(t) })
+	t.Helper()
+	w := &watcher{seen: make(chan run.Progress, 10_000), counted: make(map[uint64]int), awaited: make(map[uint64]bool)}
+	var err error
+	if w.end, err = b.Telemetry().SubscribeProgress(name, func(s run.Progress) { w.seen <- s }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.end)
 	return w
 }
 
-// await publishes the snapshot until it is seen. The first may be sent before the
-// subscription exists.
+// await publishes the snapshot until it is seen. The first may be sent while the
+// server is away.
 func (w *watcher) await(t *testing.T, from *bus.Bus, want run.Progress) {
 	t.Helper()
 	for deadline := time.Now().Add(testkit.Stall); time.Now().Before(deadline); {
@@ -231,13 +229,5 @@ func (w *watcher) expect(t *testing.T, want run.Progress) {
 	}
 	if got.Run != want.Run || got.Done != want.Done || got.Solutions.Cmp(want.Solutions) != 0 || !slices.Equal(got.Workers, want.Workers) {
 		t.Fatalf("the next snapshot is %+v, want %+v", got, want)
-	}
-}
-
-func (w *watcher) end(t *testing.T) {
-	t.Helper()
-	w.stop()
-	if err := receive(t, w.ended, "WatchProgress returns"); err != nil {
-		t.Errorf("WatchProgress ends with the error %v", err)
 	}
 }

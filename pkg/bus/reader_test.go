@@ -237,15 +237,20 @@ func TestReadSignalsAgainThatItHasCaughtUp(t *testing.T) {
 	s := newScene(t)
 	ctx, stop := context.WithCancel(t.Context())
 	calls, ended := make(chan caughtUp, 1000), make(chan error, 1)
+	const lag = 20
+	proceed := make(chan struct{})
 	come := 0
 	go func() {
 		ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.ChunkResult, run.StreamPosition) {
 			come++
-			time.Sleep(15 * time.Millisecond) // it lags behind what is stored
+			select {
+			case <-proceed: // it lags behind what is stored
+			case <-ctx.Done():
+			}
 		}, func(asOf time.Time) { calls <- caughtUp{come, asOf} })
 	}()
 	last := receive(t, calls, "the first call")
-	stored := make(chan time.Time, 100_000) // when each result was stored, in their order
+	stored := make(chan time.Time, 1_000_000) // when each result was stored, in their order
 	publishing := make(chan struct{})
 	go func() {
 		defer close(publishing)
@@ -255,7 +260,13 @@ func TestReadSignalsAgainThatItHasCaughtUp(t *testing.T) {
 				return
 			}
 			stored <- time.Now()
-			time.Sleep(10 * time.Millisecond)
+			if id <= lag {
+				continue
+			}
+			select {
+			case proceed <- struct{}{}:
+			case <-ctx.Done():
+			}
 		}
 	}()
 	before := 0 // how many were stored before the time of the last call

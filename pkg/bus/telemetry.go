@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -70,19 +69,13 @@ func (t Telemetry) PublishProgress(p run.Progress) error {
 	return t.bus.conn.Publish(ProgressSubject(p.Run), data)
 }
 
-// WatchProgress calls each, one at a time, with the snapshots of a run until ctx ends;
-// then it returns nil. While the server is away there are none.
-func (t Telemetry) WatchProgress(ctx context.Context, name string, each func(run.Progress)) error {
+// SubscribeProgress calls each, one at a time, with the snapshots of a run, as
+// [Telemetry.SubscribeHeartbeats] does with heartbeats. While the server is away there are none.
+func (t Telemetry) SubscribeProgress(name string, each func(run.Progress)) (unsubscribe func(), err error) {
 	if err := queens.ValidateRun(name); err != nil {
-		return err
+		return nil, err
 	}
-	unsubscribe, err := subscribe(t.bus, ProgressSubject(name), decodeProgress, each)
-	if err != nil {
-		return err
-	}
-	defer unsubscribe()
-	<-ctx.Done()
-	return nil
+	return subscribe(t.bus, ProgressSubject(name), decodeProgress, each)
 }
 
 func (t Telemetry) publish(subject string, data []byte) error {

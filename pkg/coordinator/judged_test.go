@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"errors"
+	"fmt"
 	"math/big"
 	"slices"
 	"testing"
@@ -11,6 +13,34 @@ import (
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
+
+// A coordinator that was killed before the first chunk of a new key was checked leaves that to the next one,
+// also if its count exceeds the published total. Without spot checks nobody would check it.
+func TestLeftChecksAreMadeBeforeTheSumIsCompared(t *testing.T) {
+	for _, share := range []float64{0, 0.01} {
+		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
+			rng := testkit.Rand(t)
+			synctest.Test(t, func(t *testing.T) {
+				s := &simulation{t: t, rng: rng, folder: t.TempDir(), board: 8, trust: ledger.Trust{Redundancy: 1, SpotCheck: share}}
+				s.create()
+				r := queens.Result{Task: 0, Count: 1 << 40, Attempt: 1, Worker: "w", Kernel: "k", Key: "liar", Admitted: true, Report: 1}
+				r.Sealed = &queens.Sealed{Key: r.Key, Statement: []byte{1}, Signature: []byte{1}}
+				_, err := s.c.ledger.Accept([]queens.Result{r}, nil, run.StreamPosition{})
+				s.must(err)
+				s.stop()
+				l, err := ledger.Open(t.Context(), s.folder)
+				s.must(err)
+				s.c = New(s.c.cfg, nil, nil, nil, nil, l)
+				s.c.cfg.Known = big.NewInt(1000)
+				err = s.c.load(t.Context())
+				if checked := s.c.window.checks == 1; checked != (share > 0) || checked == errors.Is(err, queens.ErrContradiction) {
+					t.Errorf("%d tasks are to be checked, error %v", s.c.window.checks, err)
+				}
+				s.stop()
+			})
+		})
+	}
+}
 
 // A coordinator that was killed after a dispute was settled and before the key of the wrong vote was
 // quarantined leaves that to the next one: until then the sum is not compared with the published total.

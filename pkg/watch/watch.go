@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -33,7 +31,7 @@ type Registry interface {
 
 // Telemetry receives the snapshots of runs; see [bus.Telemetry].
 type Telemetry interface {
-	WatchProgress(ctx context.Context, run string, each func(run.Progress)) error
+	SubscribeProgress(run string, each func(run.Progress)) (unsubscribe func(), err error)
 }
 
 // Errors of a watch that ends without a total. One that ends because its run was cancelled
@@ -83,6 +81,8 @@ type Config struct {
 	Registry
 	Telemetry
 	Run string
+	// OnWatching tells that snapshots are received from now on, once there is a connection.
+	OnWatching func()
 	// OnProgress presents a snapshot. Its error ends the watch.
 	OnProgress func(*run.Progress) error
 	// OnStatus presents the status, also where it is the same as before.
@@ -98,15 +98,13 @@ type Config struct {
 // end only if the record says the same, or was there and is removed, as coordinators do then.
 func Follow(ctx context.Context, cfg Config) (run.Progress, error) {
 	f := follower{Config: cfg, snapshots: make(chan run.Progress, 1)}
-	group, ctx := errgroup.WithContext(ctx)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	group.Go(func() error { return f.WatchProgress(ctx, f.Run, f.offer) })
-	group.Go(func() error {
-		defer stop()
-		return f.run(ctx)
-	})
-	err := group.Wait()
+	unsubscribe, err := f.SubscribeProgress(f.Run, f.offer)
+	if err != nil {
+		return f.latest, err
+	}
+	defer unsubscribe()
+	f.OnWatching()
+	err = f.run(ctx)
 	return f.latest, err
 }
 

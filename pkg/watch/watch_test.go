@@ -59,10 +59,9 @@ func (s *fakeServer) Record(_ context.Context, name string) (run.Record, error) 
 	return r, nil
 }
 
-func (s *fakeServer) WatchProgress(ctx context.Context, _ string, each func(run.Progress)) error {
+func (s *fakeServer) SubscribeProgress(_ string, each func(run.Progress)) (unsubscribe func(), err error) {
 	s.each = each
-	<-ctx.Done()
-	return nil
+	return func() {}, nil
 }
 
 func (s *fakeServer) set(change func(s *fakeServer)) {
@@ -133,7 +132,7 @@ func follow(ctx context.Context, server *fakeServer) *watched {
 	w := &watched{fakeServer: server}
 	go func() {
 		last, err := Follow(ctx, Config{
-			Connection: server, Registry: server, Telemetry: server, Run: "n8-a",
+			Connection: server, Registry: server, Telemetry: server, Run: "n8-a", OnWatching: func() {},
 			OnProgress: func(s *run.Progress) error {
 				w.present(func(p *presented) { p.snapshots = append(p.snapshots, s.Done) })
 				return nil
