@@ -4,7 +4,10 @@
 # A new volume gets the owner and the mode of the folder where it is mounted first. So nothing has to
 # run as root: 65532 is the user of the commands, 65533 that of the server. The group of both is 65532,
 # and the key of the server's certificate is readable for the group.
-FROM golang:1.26.8-bookworm AS build
+#
+# The build stage runs on the machine that builds, and compiles for the platforms of the images:
+# docker buildx build --platform linux/amd64,linux/arm64 emulates nothing.
+FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS build
 WORKDIR /src
 # A separate layer for the modules, which changes only with go.mod and go.sum.
 COPY go.mod go.sum ./
@@ -15,8 +18,10 @@ COPY coordinator ./coordinator
 COPY worker ./worker
 # Printed by --version: git describe --always --dirty, git rev-parse HEAD, date -u +%FT%TZ.
 ARG VERSION= COMMIT= DATE=
+# Set by the builder.
+ARG TARGETOS TARGETARCH
 RUN --mount=type=cache,target=/root/.cache/go-build \
-    mkdir -p /image/bin && CGO_ENABLED=0 go build -trimpath -o /image/bin/ -ldflags "-s -w \
+    mkdir -p /image/bin && CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -o /image/bin/ -ldflags "-s -w \
       -X nqueens/pkg/cli.version=$VERSION -X nqueens/pkg/cli.commit=$COMMIT -X nqueens/pkg/cli.date=$DATE" \
       ./coordinator ./worker
 # Folders of the images. What a coordinator, a server and workers need of the keys is in folders that can be

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -69,6 +70,31 @@ func TestContainers(t *testing.T) {
 		t.Errorf("the coordinator has exit code %d after %d restarts", info.State.ExitCode, info.RestartCount)
 	}
 	c.t.Logf("Docker gave up a coordinator with a wrong symmetry after 10 restarts")
+}
+
+// TestImageForArm64 builds the image of the worker for another architecture, and runs its program in an
+// emulator.
+func TestImageForArm64(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, small)
+	c.variables["DOCKER_DEFAULT_PLATFORM"] = "linux/arm64"
+	c.docker(buildTimeout, "compose", "--progress", "plain", "build", "worker")
+	image := c.project + "-worker"
+	if arch := c.docker(waitTimeout, "image", "inspect", "--format", "{{.Architecture}}", image); arch != "arm64" {
+		t.Errorf("the image is for %s", arch)
+	}
+	container := c.docker(waitTimeout, "create", image)
+	defer c.docker(waitTimeout, "rm", "--volumes", container)
+	program := filepath.Join(t.TempDir(), "worker")
+	c.docker(waitTimeout, "cp", container+":/bin/worker", program)
+	emulator := "qemu-aarch64-static"
+	if runtime.GOARCH == "arm64" {
+		emulator = "env"
+	}
+	kernels, err := exec.CommandContext(t.Context(), emulator, program, "kernels").Output()
+	if !strings.Contains(string(kernels), "neon\n") {
+		t.Errorf("worker kernels prints %q (%v): install qemu-user-static if there is no emulator", kernels, err)
+	}
 }
 
 // TestUnit checks that systemd accepts the unit, with another path for the binary, and counts it among
