@@ -71,6 +71,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		case r := <-c.completed:
 			c.window.completed(r)
 			if r.published {
+				c.collector.counters.published++
 				c.announceWork()
 			}
 		case lookups <- c.wanted:
@@ -97,7 +98,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			c.measureBound()
 			p := c.progress()
 			c.window.resize(p.Threads)
-			c.cfg.OnProgress(p)
+			c.report(p)
 			c.warnNoWorkers(&p)
 			c.observeVoters()
 			c.warnFewVoters()
@@ -121,6 +122,7 @@ func (c *Coordinator) receive(batch []delivery) error {
 			continue
 		}
 		c.collector.lastRead = d.position
+		c.collector.counters.chunkResults++
 		results = c.appendTasks(results, &d.result)
 	}
 	if err := c.record(results); err != nil {

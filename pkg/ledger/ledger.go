@@ -75,12 +75,17 @@ type Ledger struct {
 	server       string
 	damagedTasks []uint64
 
-	reading atomic.Int64 // Iterations of Range in progress.
-	failed  failure
+	reading  atomic.Int64        // Iterations of Range in progress.
+	onCommit func(time.Duration) // Nil unless set by OnCommit.
+	failed   failure
 }
 
 // Header returns what the ledger was created with.
 func (l *Ledger) Header() Header { return l.header }
+
+// OnCommit has each called with the time that each later transaction takes to get to the disk, once
+// it is there. It must not block.
+func (l *Ledger) OnCommit(each func(time.Duration)) { l.onCommit = each }
 
 // Position returns the place in the stream of results up to which all are stored.
 func (l *Ledger) Position() run.StreamPosition { return l.position }
