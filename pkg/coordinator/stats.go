@@ -56,14 +56,13 @@ func (c *Coordinator) report(p run.Progress) {
 // stats returns the numbers that belong to a snapshot of the progress.
 func (c *Coordinator) stats(p run.Progress) run.Stats {
 	n := &c.collector.counters
-	s := run.Stats{
+	return run.Stats{
 		Progress: p, Tasks: c.taskStates(),
 		Waiting: c.beat.Load().Waiting, Leases: c.leases,
 		Window: len(c.window.chunks), WindowBytes: c.window.bytes,
 		IdleThreads: c.cfg.Roster.Idle(), Quarantined: len(c.ledger.Quarantined()),
 		Published: n.published, ChunkResults: n.chunkResults, Results: n.results, Refused: n.refused,
 	}
-	return s
 }
 
 // taskStates counts the tasks by state. A disputed task is in no other state, whether it is in

@@ -83,8 +83,8 @@ type Ledger struct {
 // Header returns what the ledger was created with.
 func (l *Ledger) Header() Header { return l.header }
 
-// OnCommit has each called with the time that each later transaction takes to get to the disk, once
-// it is there. It must not block.
+// OnCommit has a function called with the time that each later transaction takes to get to the disk,
+// once it is there. The function must not block. Call OnCommit before other goroutines use the ledger.
 func (l *Ledger) OnCommit(each func(time.Duration)) { l.onCommit = each }
 
 // Position returns the place in the stream of results up to which all are stored.
