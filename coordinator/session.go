@@ -44,7 +44,7 @@ func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more "+
 		"than a rotation or reflection: in the summary, and with --json")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
-	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz and /readyz")
+	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz, /readyz and /metrics")
 	o.nats = cli.ConnectionFlags(flags, "", "use")
 	flags.StringVar(&o.listen, "listen", "", "`host:port` on which the embedded server accepts workers")
 	flags.Var(cli.NewEnum(&o.priority, string(run.Normal), string(run.Low), string(run.Normal), string(run.High)), "priority",

@@ -20,6 +20,7 @@ import (
 	"nqueens/pkg/httpserver"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/metrics"
 	"nqueens/pkg/worker"
 )
 
@@ -59,7 +60,7 @@ However it ends, no result of the run is lost.`,
 	o.search.addFlags(flags)
 	flags.StringVar(&o.identity, "identity", "", "`file` of the key that signs the results, made if there is none (default that of --nkey, or else $XDG_STATE_HOME/nqueens/worker.key)")
 	flags.BoolVar(&o.showKey, "public-key", false, "print the public key, for coordinator keys add, and exit")
-	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz and /readyz")
+	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz, /readyz and /metrics")
 	flags.DurationVar(&o.idle, "idle-exit", 0, "exit after `time` without a task, such as 5m; 0 means never")
 	return cmd
 }
@@ -124,7 +125,8 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.http != "" {
-		server, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected})
+		exporter := metrics.NewWorker(cli.Version(), name, chosen.Name, func() metrics.Worker { return measure(w, b, o.search.threads) })
+		server, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected}, exporter)
 		if err != nil {
 			return err
 		}
@@ -151,6 +153,17 @@ func (o *runOptions) printKey(stdout io.Writer) (err error) {
 	}
 	_, err = fmt.Fprintln(stdout, id.Key())
 	return err
+}
+
+// measure returns what the worker does now, for its metrics.
+func measure(w *worker.Worker, b *bus.Bus, threads int) metrics.Worker {
+	s := w.Status()
+	return metrics.Worker{
+		Link:    metrics.Link{Connected: b.Connected() == nil, Reconnects: b.Reconnects(), Rejected: b.Rejected()},
+		Threads: threads, SearchTime: s.SearchTime,
+		Prefixes: s.Prefixes, Tasks: s.Tasks, Results: s.Results,
+		Ready: s.Ready, Searching: s.Searching, Reporting: s.Reporting,
+	}
 }
 
 // loadIdentity reads the worker's key, or makes it.

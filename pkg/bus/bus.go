@@ -125,6 +125,9 @@ func (b *Bus) Server() string {
 	return b.displayURL
 }
 
+// Reconnects returns how often the connection was lost and made again.
+func (b *Bus) Reconnects() uint64 { return b.conn.Stats().Reconnects }
+
 // Rejected returns the number of messages that could not be read.
 func (b *Bus) Rejected() uint64 { return b.rejected.count.Load() }
 

@@ -83,6 +83,7 @@ func (c *Coordinator) updateBeat() {
 	}
 	b.Quarantined = c.quarantinedKeys()
 	held := c.cfg.Roster.Held(c.run)
+	c.leases = len(held)
 	for _, chunk := range c.window.chunks {
 		if _, ok := held[chunk.id]; !ok && chunk.streamSeq != 0 {
 			b.Waiting++

@@ -39,6 +39,7 @@ type collector struct {
 	lastRead   run.StreamPosition         // of the last result received
 	judged     []uint64                   // tasks whose disputes were settled: not yet looked at for keys to quarantine
 	duplicates uint64
+	counters   counters
 	recording  time.Duration // spent on recording results in the ledger
 }
 
@@ -111,6 +112,7 @@ func (c *collector) record(batch []taskDelivery) (wanted []uint64, err error) {
 				c.cfg.Log.Warn().Err(reason).Uint64("task", r.Task).Str("worker", r.Worker).Str("kernel", r.Kernel).
 					Msg("refused a result; more of its kind are kept as evidence, not logged")
 			}
+			c.counters.rejected(reason)
 			r.Attempt = max(r.Attempt, 1)
 			rejected = append(rejected, ledger.Rejection{Result: *r, Reason: reason.Error()})
 		case c.window.pending.add(*d):
@@ -185,6 +187,7 @@ func (c *collector) applyVerdicts(results []taskDelivery, verdicts []ledger.Verd
 	for i := range results {
 		d := &results[i]
 		r := &d.result
+		c.counters.judged(verdicts[i])
 		switch verdicts[i] {
 		case ledger.Accepted, ledger.Confirmed:
 			if verdicts[i] == ledger.Accepted {
@@ -224,6 +227,9 @@ func (c *collector) searched(r *queens.Result) {
 		return
 	}
 	c.window.guide.observe(r.Worker, c.window.share(r.Task), r.Elapsed)
+	if c.cfg.OnSearch != nil {
+		c.cfg.OnSearch(r.Elapsed)
+	}
 	c.cfg.Roster.ObserveResult(r.Worker, 8/float64(c.weight(r))*float64(r.Count), r.Elapsed)
 }
 

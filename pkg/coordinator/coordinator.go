@@ -104,7 +104,12 @@ type Config struct {
 	// is still renewed. If it fails, so does the run, without a total.
 	OnComplete func(ctx context.Context, total *big.Int) error
 	// OnProgress is called with the progress every ReportEvery. It must not block.
-	OnProgress  func(run.Progress)
+	OnProgress func(run.Progress)
+	// OnStats, unless nil, is called after each OnProgress, with the same progress. It must not block.
+	OnStats func(run.Stats)
+	// OnSearch, unless nil, is called with the time that a worker has taken to search a task. It must
+	// not block.
+	OnSearch    func(time.Duration)
 	ReportEvery time.Duration
 	Log         zerolog.Logger
 }
@@ -164,6 +169,7 @@ type Coordinator struct {
 	announcedAt     time.Time // when a beat last said that work waits again
 	reconciled      bool      // the results that the server had at the start are recorded
 	wanted          []uint64  // tasks to look up
+	leases          int       // chunks that workers held at the last beat
 	lost            uint64    // tasks that left the queue without a result
 	limiter         ratelimit.Limiter
 	boundMeter      progress.BoundMeter
@@ -249,7 +255,7 @@ func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
 	if err := c.collect(ctx); err != nil {
 		return nil, err
 	}
-	c.cfg.OnProgress(c.progress())
+	c.report(c.progress())
 	total, err := audit.Total(ctx, c.ledger, c.cfg.Known)
 	if err == nil && c.cfg.OnComplete != nil {
 		err = c.cfg.OnComplete(ctx, total)

@@ -78,6 +78,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 		case r := <-c.completed:
 			c.window.completed(r)
 			if r.published {
+				c.collector.counters.published++
 				c.announceWork()
 			}
 		case lookups <- c.wanted:
@@ -108,7 +109,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			c.measureBound()
 			p := c.progress()
 			c.window.resize(p.Threads)
-			c.cfg.OnProgress(p)
+			c.report(p)
 			c.warnNoWorkers(&p)
 			c.observeVoters()
 			c.warnFewVoters()
@@ -132,6 +133,7 @@ func (c *Coordinator) receive(batch []delivery) error {
 			continue
 		}
 		c.collector.lastRead = d.position
+		c.collector.counters.chunkResults++
 		results = c.appendTasks(results, &d.result)
 	}
 	if err := c.record(results); err != nil {

@@ -1,6 +1,7 @@
 // Package httpserver tells Docker, Kubernetes or a person with curl whether this process
-// works: /healthz that it need not be killed, /readyz that it does what it is there for. It
-// also asks another process for that. It knows nothing of counting.
+// works: /healthz that it need not be killed, /readyz that it does what it is there for. On the
+// same address it serves the numbers of the process, made elsewhere, to Prometheus. It
+// also asks another process for its health. It knows nothing of counting.
 package httpserver
 
 import (
@@ -23,10 +24,12 @@ type Checks struct {
 	Ready func() error
 }
 
-// Paths that a [Server] answers: 200 and "ok", or 503 and the error of the check.
+// Paths that a [Server] answers. For the first two it is 200 and "ok", or 503 and the error of the
+// check.
 const (
-	LivePath  = "/healthz"
-	ReadyPath = "/readyz"
+	LivePath    = "/healthz"
+	ReadyPath   = "/readyz"
+	MetricsPath = "/metrics"
 )
 
 // ErrNoAnswer says that no process answers at an address.
@@ -41,15 +44,17 @@ type Server struct {
 // timeout bounds the resources that a slow or silent peer can hold.
 const timeout = 5 * time.Second
 
-// Listen opens a host:port; port 0 selects a free one. Requests wait for [Server.Serve].
-func Listen(address string, checks Checks) (*Server, error) {
+// Listen opens a host:port; port 0 selects a free one. Requests wait for [Server.Serve]. The handler
+// answers those for the metrics.
+func Listen(address string, checks Checks, metrics http.Handler) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("serve the health of this process: %w", err)
+		return nil, fmt.Errorf("serve the health and metrics of this process: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+LivePath, handler(checks.Live))
 	mux.HandleFunc("GET "+ReadyPath, handler(checks.Ready))
+	mux.Handle("GET "+MetricsPath, metrics)
 	return &Server{
 		listener: listener,
 		http:     &http.Server{Handler: mux, ReadTimeout: timeout, WriteTimeout: timeout, IdleTimeout: timeout, MaxHeaderBytes: 1 << 14},
@@ -80,7 +85,7 @@ func (s *Server) Close() {
 func (s *Server) Serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, s.Close)()
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve the health of this process: %w", err)
+		return fmt.Errorf("serve the health and metrics of this process: %w", err)
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func TestAnswers(t *testing.T) {
 			return nil
 		}
 	}
-	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: state(&live), Ready: state(&ready)})
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1") }) // fails if the client has gone
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: state(&live), Ready: state(&ready)}, metrics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +45,7 @@ func TestAnswers(t *testing.T) {
 	}
 	expect(httpserver.LivePath, 200, "ok")
 	expect(httpserver.ReadyPath, 200, "ok")
+	expect(httpserver.MetricsPath, 200, "up 1")
 	if err := httpserver.Probe(t.Context(), server.Address()); err != nil {
 		t.Errorf("ready: %v", err)
 	}
@@ -75,7 +77,7 @@ func TestAnswers(t *testing.T) {
 // An address that is in use or invalid is an error at once.
 func TestAddress(t *testing.T) {
 	ok := func() error { return nil }
-	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: ok, Ready: ok})
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,7 @@ func TestAddress(t *testing.T) {
 	defer stop()
 	go func() { _ = server.Serve(ctx) }()
 	for _, address := range []string{server.Address(), "nowhere", "127.0.0.1:99999"} {
-		if _, err := httpserver.Listen(address, httpserver.Checks{Live: ok, Ready: ok}); err == nil {
+		if _, err := httpserver.Listen(address, httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler()); err == nil {
 			t.Errorf("it listens on %s", address)
 		}
 	}

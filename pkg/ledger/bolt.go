@@ -57,8 +57,17 @@ func (l *Ledger) update(f func(*bbolt.Tx) error) error {
 	case l.reading.Load() > 0:
 		return l.errReading()
 	}
-	err := l.wrapIO(l.recoverBolt(func() error { return l.db.Update(f) }))
+	var begun time.Time
+	err := l.wrapIO(l.recoverBolt(func() error {
+		return l.db.Update(func(tx *bbolt.Tx) error {
+			defer func() { begun = time.Now() }()
+			return f(tx)
+		})
+	}))
 	l.failed.set(err)
+	if err == nil && l.onCommit != nil {
+		l.onCommit(time.Since(begun))
+	}
 	return err
 }
 

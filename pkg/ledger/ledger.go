@@ -76,12 +76,17 @@ type Ledger struct {
 	server       string
 	damagedTasks []uint64
 
-	reading atomic.Int64 // Iterations of Range in progress.
-	failed  failure
+	reading  atomic.Int64        // Iterations of Range in progress.
+	onCommit func(time.Duration) // Nil unless set by OnCommit.
+	failed   failure
 }
 
 // Header returns what the ledger was created with.
 func (l *Ledger) Header() Header { return l.header }
+
+// OnCommit has a function called with the time that each later transaction takes to get to the disk,
+// once it is there. The function must not block. Call OnCommit before other goroutines use the ledger.
+func (l *Ledger) OnCommit(each func(time.Duration)) { l.onCommit = each }
 
 // Position returns the place in the stream of results up to which all are stored.
 func (l *Ledger) Position() run.StreamPosition { return l.position }

@@ -68,6 +68,10 @@ func (s *Store) Path() string { return s.path }
 // Folder returns the folder of a run.
 func (s *Store) Folder(name string) string { return filepath.Join(s.path, name) }
 
+// Free returns the space in bytes that is left for this user on the disk of a run's folder. The
+// error wraps [errors.ErrUnsupported] where nobody can tell.
+func (s *Store) Free(name string) (uint64, error) { return freeBytes(s.Folder(name)) }
+
 // Ledger returns the file of a run's ledger.
 func (s *Store) Ledger(name string) string { return filepath.Join(s.Folder(name), ledger.File) }
 

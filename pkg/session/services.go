@@ -56,6 +56,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 		s.log.Info().Str("http", s.health.Address()).
 			Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
 		group.Go(func() error { return s.health.Serve(ctx) })
+		group.Go(func() error { s.measureSite(ctx); return nil })
 	}
 	for _, w := range workers {
 		group.Go(func() error {
@@ -89,7 +90,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 
 func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coordinator.Coordinator {
 	m := s.ledger.Header().Manifest
-	return coordinator.New(coordinator.Config{
+	cfg := coordinator.Config{
 		Known:          m.KnownTotal(),
 		Roster:         roster,
 		Epoch:          claim.Epoch(),
@@ -106,7 +107,12 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 		OnProgress:     s.report,
 		ReportEvery:    coordinator.DefaultReportEvery,
 		Log:            s.log,
-	}, s.bus.Tasks(), s.bus.Results(), s.bus.Telemetry(), claim, s.ledger)
+	}
+	if s.metrics != nil {
+		cfg.OnStats, cfg.OnSearch = s.metrics.Update, s.metrics.ObserveSearch
+		s.ledger.OnCommit(s.metrics.ObserveCommit)
+	}
+	return coordinator.New(cfg, s.bus.Tasks(), s.bus.Results(), s.bus.Telemetry(), claim, s.ledger)
 }
 
 // newWorkers returns the workers of this process, and the set of their names. It enters them

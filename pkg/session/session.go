@@ -24,6 +24,7 @@ import (
 	"nqueens/pkg/identity"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/metrics"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
@@ -46,7 +47,7 @@ type Config struct {
 	// Replicas is how many servers of a cluster keep the run's streams at least: 1, 3 or 5. 0 leaves
 	// streams that exist as they are.
 	Replicas int
-	HTTP     string // host:port at which to answer health checks; empty for none
+	HTTP     string // host:port at which to answer health checks and scrapes of metrics; empty for none
 	Unique   bool   // also count the fundamental solutions
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
@@ -88,7 +89,8 @@ type Session struct {
 	cfg     Config
 	log     zerolog.Logger
 	started time.Time
-	health  *httpserver.Server // nil without an address for it
+	health  *httpserver.Server   // nil without an address for it
+	metrics *metrics.Coordinator // nil without it too
 	ledger  *ledger.Ledger
 	created bool // the run is new, and not claimed yet
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
@@ -112,7 +114,8 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 	var err error
 	if cfg.HTTP != "" {
 		checks := httpserver.Checks{Live: s.checkLive, Ready: func() error { return s.bus.Connected() }}
-		s.health, err = httpserver.Listen(cfg.HTTP, checks)
+		s.metrics = metrics.NewCoordinator(cfg.Version)
+		s.health, err = httpserver.Listen(cfg.HTTP, checks, s.metrics.Handler())
 	}
 	if err == nil {
 		err = openLedger(s)

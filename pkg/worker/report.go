@@ -26,6 +26,7 @@ func (w *Worker) reportChunk(h *heldChunk) {
 		w.giveUpReport(h)
 		return
 	}
+	w.noteStored()
 	if err := h.lease.Ack(h.report); err != nil {
 		// The lease lapses, and the second count of the tasks will be a duplicate.
 		w.cfg.Log.Debug().Err(err).Uint64("chunk", h.chunk.ID).Msg("can't acknowledge a chunk")

@@ -90,7 +90,7 @@ func (w *Worker) countTasks(c kernel.Counter, h *heldChunk) error {
 		h.result.Counts = append(h.result.Counts, queens.TaskCount{
 			Hash: h.hashes[i], Count: n, Kernel: c.LastKernel(), Elapsed: time.Since(start),
 		})
-		w.noteTask(h.chunk.Run)
+		w.noteTask(h.chunk.Run, len(prefixes))
 	}
 	return nil
 }
@@ -127,6 +127,7 @@ func (w *Worker) endSearch(h *heldChunk, stage int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h.stage, h.searched = stage, time.Since(h.begunAt)
+	w.searchTime += h.searched
 	if h.chunk.Suspect {
 		w.suspect = false
 		w.begin.Broadcast()

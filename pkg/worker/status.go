@@ -14,37 +14,54 @@ type workDone struct {
 	runs  map[string]struct{}
 }
 
-// noteTask notes a task that was counted.
-func (w *Worker) noteTask(run string) {
+// noteTask notes a task of so many prefixes that was counted.
+func (w *Worker) noteTask(run string, prefixes int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.work.tasks++
 	w.total++
+	w.prefixes += uint64(prefixes)
 	if w.work.runs == nil {
 		w.work.runs = make(map[string]struct{})
 	}
 	w.work.runs[run] = struct{}{}
 }
 
+// noteStored notes that the result of a chunk was stored.
+func (w *Worker) noteStored() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stored++
+}
+
 // Status is what a worker does now.
 type Status struct {
 	Tasks     uint64   // Tasks counted since the start.
+	Prefixes  uint64   // Of these tasks.
+	Results   uint64   // Of chunks, stored since the start.
 	Searching int      // Chunks in search, at most one a thread.
 	Ready     int      // Chunks that wait for a thread.
+	Reporting int      // Chunks whose results are to be stored or acknowledged.
 	Runs      []string // Names of the runs of all chunks held, sorted.
 	Idle      string   // Why no chunk is held; empty while one is.
+	// SearchTime is how long threads have searched since the start, together.
+	SearchTime time.Duration
 }
 
 // Status returns what the worker does now. It may be called at any time.
 func (w *Worker) Status() Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := Status{Tasks: w.total, Ready: len(w.ready)}
+	s := Status{Tasks: w.total, Prefixes: w.prefixes, Results: w.stored, Ready: len(w.ready), SearchTime: w.searchTime}
 	runs := make(map[string]struct{})
 	for h := range w.held {
 		runs[h.chunk.Run] = struct{}{}
-		if h.stage == searching {
+		switch h.stage {
+		case searching:
 			s.Searching++
+			s.SearchTime += time.Since(h.begunAt)
+		case reporting:
+			s.Reporting++
 		}
 	}
 	s.Runs = slices.Sorted(maps.Keys(runs))

@@ -143,12 +143,15 @@ type Worker struct {
 	runs       map[string]*knownRun
 	shares     shares
 	connected  bool
-	quarantine error     // why the worker leaves: a run has quarantined its key
-	work       workDone  // since the last log line
-	total      uint64    // tasks counted since the start
-	idleSince  time.Time // when the worker last held a chunk, or started
-	renewedAt  time.Time // when renewLoop last extended leases
-	stalled    int       // searches that did not advance then
+	quarantine error // why the worker leaves: a run has quarantined its key
+	work       workDone      // since the last log line
+	total      uint64        // tasks counted since the start
+	prefixes   uint64        // of them
+	stored     uint64        // results of chunks since the start
+	searchTime time.Duration // of all threads since the start, without running searches
+	idleSince  time.Time     // when the worker last held a chunk, or started
+	renewedAt  time.Time     // when renewLoop last extended leases
+	stalled    int           // searches that did not advance then
 }
 
 // New returns a worker. It does not start it. Only Version, Admission, Counted, Grace, IdleExit and
