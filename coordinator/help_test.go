@@ -16,18 +16,20 @@ import (
 // commandHelp is the parsed help of a command.
 type commandHelp struct {
 	words    []string // coordinator ledger
+	short    string   // as its parent lists it, such as List the runs
 	long     string
 	use      string // coordinator ledger RUN [flags]
 	examples []string
 	below    []string // names of its subcommands
+	about    []string // what this help says of each
 	flags    []flagHelp
 	last     string // line
 }
 
 // flagHelp is a flag in the help of a command.
 type flagHelp struct {
-	name, value, usage string // without dashes; URL, or nothing; on one line
-	common             bool   // of all commands
+	letter, name, value, usage string // q, quiet without dashes; URL, or nothing; on one line
+	common                     bool   // of all commands
 }
 
 // variable returns the environment variable that sets a flag.
@@ -39,11 +41,12 @@ func variable(flag string) string {
 func everyCommand(t *testing.T) []commandHelp {
 	t.Helper()
 	readAllHelp.Do(func() {
-		for todo := [][]string{{"coordinator"}, {"worker"}}; len(todo) > 0; todo = todo[1:] {
-			h := readHelp(t, todo[0])
+		for todo := []commandHelp{{words: []string{"coordinator"}}, {words: []string{"worker"}}}; len(todo) > 0; todo = todo[1:] {
+			h := readHelp(t, todo[0].words)
+			h.short = todo[0].short
 			allHelp = append(allHelp, h)
-			for _, name := range h.below {
-				todo = append(todo, slices.Concat(h.words, []string{name}))
+			for i, name := range h.below {
+				todo = append(todo, commandHelp{words: slices.Concat(h.words, []string{name}), short: h.about[i]})
 			}
 		}
 	})
@@ -59,8 +62,8 @@ var (
 )
 
 var (
-	commandLine = regexp.MustCompile(`^  (\S+)  +\S`)
-	flagLine    = regexp.MustCompile(`^ +(?:-\w, )?--([a-z-]+)(?: (\S+))?  +(\S.*)$`)
+	commandLine = regexp.MustCompile(`^  (\S+)  +(\S.*)$`)
+	flagLine    = regexp.MustCompile(`^ +(?:-(\w), )?--([a-z-]+)(?: (\S+))?  +(\S.*)$`)
 )
 
 // readHelp parses what COMMAND --help prints: a text, and sections with a heading each.
@@ -87,11 +90,11 @@ func readHelp(t *testing.T, words []string) commandHelp {
 			h.examples = append(h.examples, strings.TrimSpace(line))
 		case section == "Available Commands:":
 			if m := commandLine.FindStringSubmatch(line); m != nil {
-				h.below = append(h.below, m[1])
+				h.below, h.about = append(h.below, m[1]), append(h.about, m[2])
 			}
 		case strings.HasSuffix(section, "Flags:"):
 			if m := flagLine.FindStringSubmatch(line); m != nil {
-				h.flags = append(h.flags, flagHelp{m[1], m[2], m[3], section == "Global Flags:"})
+				h.flags = append(h.flags, flagHelp{m[1], m[2], m[3], m[4], section == "Global Flags:"})
 			} else if last := len(h.flags) - 1; last >= 0 && strings.HasPrefix(line, "          ") { // wrapped
 				h.flags[last].usage += " " + strings.TrimSpace(line)
 			}

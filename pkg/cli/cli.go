@@ -129,7 +129,7 @@ func Usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// Exit codes; see the README.
+// Exit codes; docs/reference.md has their meanings.
 const (
 	exitDone          = 0
 	exitFailed        = 1
