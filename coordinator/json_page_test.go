@@ -5,6 +5,7 @@ package main_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,9 +49,10 @@ func readJSONPage(t *testing.T) (sections []jsonSection) {
 	return sections
 }
 
-// Every command with --json has a section in docs/json.md, and every section is of such commands.
+// Every command that prints JSON has a section in docs/json.md, and every section is of such commands.
 func TestEveryJSONObjectIsDocumented(t *testing.T) {
-	var have, want []string
+	var have []string
+	want := []string{"coordinator solve", "worker task"} // without --json
 	for _, s := range readJSONPage(t) {
 		have = append(have, s.commands...)
 	}
@@ -69,8 +71,15 @@ func TestEveryJSONObjectIsDocumented(t *testing.T) {
 // The objects of commands that do not report on a run have the fields of docs/json.md, and no
 // others; a test of pkg/report checks the rest.
 func TestJSONObjectsHaveTheirFields(t *testing.T) {
+	exported := filepath.Join(t.TempDir(), "exported.jsonl")
+	const task = `{"run":"n4-a","task":0,"hash":"d21dccc0c06e3329","k":8,"allow":[15,15,15,15],"prefixes":[[0,0,0,0]],"count":"2","worker":"w","kernel":"generic","attempt":1,"seconds":0.1}`
+	if err := os.WriteFile(exported, []byte(task+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	arguments := map[string][]string{
-		"worker bench": {"8", "--threads", "1"}, "worker kernels": nil, "coordinator version": nil, "worker version": nil,
+		"worker bench": {"8", "--threads", "1", "--json"}, "worker kernels": {"--json"},
+		"coordinator version": {"--json"}, "worker version": {"--json"},
+		"coordinator solve": {"4", "--unique", "--format", "json"}, "worker task": {exported},
 	}
 	for _, s := range readJSONPage(t) {
 		for _, command := range s.commands {
@@ -79,7 +88,10 @@ func TestJSONObjectsHaveTheirFields(t *testing.T) {
 				continue
 			}
 			delete(arguments, command)
-			got := clitest.Run(t, nil, slices.Concat(strings.Fields(command), args, []string{"--json"})...)
+			got := clitest.Run(t, nil, slices.Concat(strings.Fields(command), args)...)
+			if got.Stdout == "" {
+				t.Errorf("%s prints nothing: %s", command, got.Stderr)
+			}
 			for line := range strings.Lines(got.Stdout) {
 				var object map[string]any
 				if err := json.Unmarshal([]byte(line), &object); err != nil {
