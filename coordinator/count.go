@@ -26,7 +26,7 @@ func (o *countFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(cli.SymmetryFlag(&o.symmetry), "symmetry", "which symmetry divides the count into classes")
 	flags.IntVar(&o.depth, "depth", 0,
-		"one task for each way to place this many rows, 1 to N, instead of tasks of a good size")
+		"one task for each way to place the first `ROWS` rows, instead of tasks of a good size")
 	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if the same count was interrupted")
 	o.place.register(flags)
 	o.spotCheck = "1%"

@@ -86,11 +86,12 @@ often.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "number of workers, 1 to 1000000")
-	flags.IntVar(&each, "threads", 1, "threads of each worker")
-	flags.Float64Var(&speed, "speed", 0, "`nodes` that a thread searches a second, instead of measuring it")
+	flags.IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "assume `N` workers, 1 to 1000000")
+	cli.DefaultIsCores(flags, "workers")
+	flags.IntVar(&each, "threads", 1, "assume `N` threads of each worker")
+	flags.Float64Var(&speed, "speed", 0, "assume that a thread searches `N` nodes a second, instead of measuring it")
 	trust.register(flags)
-	flags.Var(kernelFlag(&kernelName, kernel.Auto), "kernel", "kernel that they use; see worker kernels")
+	flags.Var(kernelFlag(&kernelName, kernel.Auto), "kernel", "`KERNEL` that they use; see worker kernels")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

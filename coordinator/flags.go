@@ -22,7 +22,7 @@ import (
 type dataFlag struct{ path string }
 
 func (d *dataFlag) register(flags *pflag.FlagSet) {
-	flags.StringVar(&d.path, "data", "", "`folder` of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
+	flags.StringVar(&d.path, "data", "", "`DIR` of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
 	_ = cobra.MarkFlagDirname(flags, "data") // fails only for unknown flags
 }
 
@@ -98,7 +98,7 @@ func optionalRunArg(args []string) (string, error) {
 type placeFlag []string
 
 func (p *placeFlag) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar((*[]string)(p), "place", nil, "put a queen on this `square` beforehand: "+
+	flags.StringArrayVar((*[]string)(p), "place", nil, "put a queen on this `SQUARE` beforehand: "+
 		"row,column from 0 at the top left, or such as d8 up to N = 26; again for more")
 }
 

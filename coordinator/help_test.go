@@ -16,23 +16,37 @@ import (
 // commandHelp is the parsed help of a command.
 type commandHelp struct {
 	words    []string // coordinator ledger
+	short    string   // as its parent lists it, such as List the runs
 	long     string
 	use      string // coordinator ledger RUN [flags]
 	examples []string
 	below    []string // names of its subcommands
-	flags    []string
+	about    []string // what this help says of each
+	flags    []flagHelp
 	last     string // line
+}
+
+// flagHelp is a flag in the help of a command.
+type flagHelp struct {
+	letter, name, value, usage string // q, quiet without dashes; URL, or nothing; on one line
+	common                     bool   // of all commands
+}
+
+// variable returns the environment variable that sets a flag.
+func variable(flag string) string {
+	return "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // everyCommand returns all commands of both programs, as their own help lists them.
 func everyCommand(t *testing.T) []commandHelp {
 	t.Helper()
 	readAllHelp.Do(func() {
-		for todo := [][]string{{"coordinator"}, {"worker"}}; len(todo) > 0; todo = todo[1:] {
-			h := readHelp(t, todo[0])
+		for todo := []commandHelp{{words: []string{"coordinator"}}, {words: []string{"worker"}}}; len(todo) > 0; todo = todo[1:] {
+			h := readHelp(t, todo[0].words)
+			h.short = todo[0].short
 			allHelp = append(allHelp, h)
-			for _, name := range h.below {
-				todo = append(todo, slices.Concat(h.words, []string{name}))
+			for i, name := range h.below {
+				todo = append(todo, commandHelp{words: slices.Concat(h.words, []string{name}), short: h.about[i]})
 			}
 		}
 	})
@@ -48,8 +62,8 @@ var (
 )
 
 var (
-	commandLine = regexp.MustCompile(`^  (\S+)  +\S`)
-	flagLine    = regexp.MustCompile(`^ +(?:-\w, )?--([a-z-]+)`)
+	commandLine = regexp.MustCompile(`^  (\S+)  +(\S.*)$`)
+	flagLine    = regexp.MustCompile(`^ +(?:-(\w), )?--([a-z-]+)(?: (\S+))?  +(\S.*)$`)
 )
 
 // readHelp parses what COMMAND --help prints: a text, and sections with a heading each.
@@ -76,11 +90,13 @@ func readHelp(t *testing.T, words []string) commandHelp {
 			h.examples = append(h.examples, strings.TrimSpace(line))
 		case section == "Available Commands:":
 			if m := commandLine.FindStringSubmatch(line); m != nil {
-				h.below = append(h.below, m[1])
+				h.below, h.about = append(h.below, m[1]), append(h.about, m[2])
 			}
 		case strings.HasSuffix(section, "Flags:"):
 			if m := flagLine.FindStringSubmatch(line); m != nil {
-				h.flags = append(h.flags, m[1])
+				h.flags = append(h.flags, flagHelp{m[1], m[2], m[3], m[4], section == "Global Flags:"})
+			} else if last := len(h.flags) - 1; last >= 0 && strings.HasPrefix(line, "          ") { // wrapped
+				h.flags[last].usage += " " + strings.TrimSpace(line)
 			}
 		}
 	}
@@ -122,13 +138,13 @@ func TestEnvironmentSetsEveryFlag(t *testing.T) {
 		}
 		for _, flag := range h.flags {
 			// The first two are no settings, and the last is a folder of another machine, of any name.
-			if flag != "help" && flag != "version" && flag != "server-dir" {
-				settings = append(settings, setting{strings.Fields(arguments.Replace(h.use)), flag})
+			if flag.name != "help" && flag.name != "version" && flag.name != "server-dir" {
+				settings = append(settings, setting{strings.Fields(arguments.Replace(h.use)), flag.name})
 			}
 		}
 	}
 	for _, s := range testkit.Sample(t, 30, settings) {
-		variable := "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(s.flag, "-", "_"))
+		variable := variable(s.flag)
 		got := clitest.Run(t, []string{variable + "=" + wrong}, s.command...)
 		if got.Code != 2 || !strings.Contains(got.Stderr, "--"+s.flag) || !strings.Contains(got.Stderr, "(set by "+variable+")") || got.Stdout != "" {
 			t.Errorf("%s=%q %q: exit %d, stdout %q, stderr %q, want exit 2 and a line with --%s and %s",
@@ -137,11 +153,51 @@ func TestEnvironmentSetsEveryFlag(t *testing.T) {
 	}
 }
 
+// Both programs say their version and that of the messages, and the coordinator that of ledgers.
 func TestBothProgramsPrintTheirVersion(t *testing.T) {
+	for program, formats := range map[string]string{"coordinator": `protocol \d+, ledger format \d+`, "worker": `protocol \d+`} {
+		want := regexp.MustCompile(`^` + program + ` version \S+( \(.*\))?\ngo\S+ \w+/\w+, ` + formats + `\n$`)
+		for _, word := range []string{"--version", "version"} {
+			if got := clitest.Run(t, nil, program, word); !want.MatchString(got.Stdout) {
+				t.Errorf("%s %s prints %q", program, word, got.Stdout)
+			}
+		}
+	}
+}
+
+// No program warns of a variable that sets a flag of the other one.
+func TestNoVariableOfAFlagIsMisspelt(t *testing.T) {
+	common := map[string]bool{}
+	for _, f := range readHelp(t, []string{"worker", "version"}).flags {
+		common[f.name] = true
+	}
+	var settings []string
+	for _, h := range everyCommand(t) {
+		for _, f := range h.flags {
+			if !common[f.name] {
+				settings = append(settings, variable(f.name)+"=x")
+			}
+		}
+	}
 	for _, program := range []string{"coordinator", "worker"} {
-		got := clitest.Run(t, nil, program, "--version")
-		if !regexp.MustCompile(`^` + program + ` version \S+( \(.*\))?\n$`).MatchString(got.Stdout) {
-			t.Errorf("%s --version prints %q", program, got.Stdout)
+		if got := clitest.Run(t, settings, program, "version"); got.Code != 0 || got.Stderr != "" {
+			t.Errorf("%s: exit %d, stderr %q", program, got.Code, got.Stderr)
+		}
+	}
+}
+
+// The help names each flag's value by what it is, as URL, FILE or N, or by its words, and not by its
+// type in Go.
+func TestPlaceholdersOfFlags(t *testing.T) {
+	placeholders := []string{"", "ADDR", "DIR", "DURATION", "FILE", "KERNEL", "N", "NAMES", "ROWS", "SHARE", "SQUARE", "URL"}
+	for _, h := range everyCommand(t) {
+		for _, f := range h.flags {
+			if !slices.Contains(placeholders, f.value) && !strings.Contains(f.value, "|") {
+				t.Errorf("%s: --%s %s, want one of %v, or words", h.name(), f.name, f.value, placeholders)
+			}
+			if f.value != "" && !strings.Contains(f.value, "|") && !regexp.MustCompile(`\b`+f.value+`\b`).MatchString(f.usage) {
+				t.Errorf("%s: --%s %s: %q does not say what the value is", h.name(), f.name, f.value, f.usage)
+			}
 		}
 	}
 }

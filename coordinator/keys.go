@@ -73,9 +73,9 @@ which signs other certificates: keep it away from the cluster.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.Hosts, "host", nil, "`names` or addresses under which others reach the server, separated by commas, "+
+	flags.StringSliceVar(&o.Hosts, "host", nil, "`NAMES` or addresses under which others reach the server, separated by commas, "+
 		"beside localhost, nats and the name of this machine")
-	flags.StringVar(&o.ServerDir, "server-dir", "", "`folder` under which the NATS server sees DIR/server, as in a container")
+	flags.StringVar(&o.ServerDir, "server-dir", "", "`DIR` under which the NATS server sees DIR/server, as in a container")
 	return cmd
 }
 
@@ -204,7 +204,7 @@ The results that were rejected stay so. A key that counts wrong again is quarant
 }
 
 func keysFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "keys", "keys", "`folder` of the keys")
+	cmd.Flags().StringVar(dir, "keys", "keys", "`DIR` of the keys")
 	_ = cobra.MarkFlagDirname(cmd.Flags(), "keys") // fails only for unknown flags
 }
 

@@ -45,7 +45,7 @@ lines. worker task recounts them, and so can any other program.`,
 	flags := cmd.Flags()
 	formats := []string{string(audit.JSONLines), string(audit.CSV)}
 	flags.Var(cli.NewEnum(&format, formats[0], formats...), "format", "form of the lines")
-	flags.Uint64Var(&task, "task", 0, "print only this task, even without a count")
+	flags.Uint64Var(&task, "task", 0, "print only task `N`, even without a count")
 	data.register(flags)
 	return cmd
 }

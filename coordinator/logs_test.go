@@ -152,5 +152,7 @@ func eventful(t *testing.T) []*clitest.Process {
 
 	guarded := start(t, "coordinator", "count", "6", "--data", data, "--workers", "1", "--listen", "0.0.0.0:0", "--log-format", "json")
 	guarded.ExpectTotal("4")
-	return []*clitest.Process{early, short, first, stays, leaves, dies, second, guarded}
+	failed := start(t, "coordinator", "ledger", "n8-none", "--data", data, "--log-format", "json")
+	failed.ExpectExit(1)
+	return []*clitest.Process{early, short, first, stays, leaves, dies, second, guarded, failed}
 }

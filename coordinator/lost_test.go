@@ -84,17 +84,17 @@ func TestLostLedgerIsRebuiltFromTheStore(t *testing.T) {
 }
 
 // Streams, the run's consumer and the bucket of runs are created again after somebody
-// deletes them in the middle of a run.
+// deletes them in the middle of a run, and the log says so.
 func TestTotalIsExactAfterADeletion(t *testing.T) {
 	long(t)
 	for _, c := range testkit.Sample(t, 2, []struct {
-		deleted string
-		remove  func(s *scene) error
+		deleted, logged string
+		remove          func(s *scene) error
 	}{
-		{"stream of tasks", func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_TASKS") }},
-		{"stream of results", func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_RESULTS") }},
-		{"consumer", func(s *scene) error { return s.view.js.DeleteConsumer(s.t.Context(), "NQ_TASKS", s.run) }},
-		{"bucket", func(s *scene) error { return s.view.js.DeleteKeyValue(s.t.Context(), "nq_runs") }},
+		{"stream of tasks", "stream NQ_TASKS", func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_TASKS") }},
+		{"stream of results", "stream NQ_RESULTS", func(s *scene) error { return s.view.js.DeleteStream(s.t.Context(), "NQ_RESULTS") }},
+		{"consumer", "consumer n14.* of stream NQ_TASKS", func(s *scene) error { return s.view.js.DeleteConsumer(s.t.Context(), "NQ_TASKS", s.run) }},
+		{"bucket", "record of run n14.*", func(s *scene) error { return s.view.js.DeleteKeyValue(s.t.Context(), "nq_runs") }},
 	}) {
 		t.Run(c.deleted, func(t *testing.T) {
 			t.Parallel()
@@ -113,6 +113,9 @@ func TestTotalIsExactAfterADeletion(t *testing.T) {
 			release()
 			worker.Signal(syscall.SIGCONT)
 			s.coordinator.ExpectTotal(known(14))
+			if n := s.coordinator.Lines(`"level":"warn","what":"` + c.logged + `",.*"made again what was gone from the server`); n != 1 {
+				t.Errorf("the log says %d times that the %s was made again", n, c.deleted)
+			}
 		})
 	}
 }

@@ -5,12 +5,14 @@ package main_test
 import (
 	"context"
 	"net"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/testkit"
 )
 
@@ -225,5 +227,38 @@ func (p *proxy) forward(from, to net.Conn, gate *chan struct{}) {
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return
 		}
+	}
+}
+
+// Where a coordinator and a worker fail for the same reason, they say the same, with what to do.
+func TestBothProgramsGiveTheSameHints(t *testing.T) {
+	t.Parallel()
+	guarded := startServer(t, "--user", "queen", "--pass", "s3cret")
+	nobody := "nats://" + testkit.Address(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	taken := listener.Addr().String()
+	open := startServer(t)
+	for _, c := range []struct {
+		name, says string
+		args       []string
+	}{
+		{"nobody listens", `is a server running there, and is the address right\?`, []string{"--nats", nobody}},
+		{"no password", `Authorization Violation: are the user and password in the address right\? the server may also need --nkey`, []string{"--nats", guarded.url}},
+		{"a token without TLS", `the server has no TLS, and a token or what --tls-ca and --tls-cert name is for TLS only`, []string{"--nats", "tls://" + strings.TrimPrefix(open.url, "nats://")}},
+		{"a busy port", `another process uses this address: stop that process, or choose another port`, []string{"--nats", open.url, "--http", taken}},
+		{"no such key", `--nkey: the key: open .*: no such file`, []string{"--nats", open.url, "--nkey", "none.nkey"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, words := range [][]string{{"coordinator", "count", "6"}, {"worker", "--idle-exit", "1s"}} {
+				got := clitest.Run(t, nil, append(words, c.args...)...)
+				if !regexp.MustCompile(c.says).MatchString(got.Stderr) {
+					t.Errorf("%s says %q, want %s", words[0], got.Stderr, c.says)
+				}
+			}
+		})
 	}
 }

@@ -38,15 +38,16 @@ type sessionFlags struct {
 func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.flags = flags
 	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0),
-		"workers in this process, one thread each, 0 to 4096; with --nats the default is 0")
+		"start `N` workers in this process, one thread each, 0 to 4096; with --nats the default is 0")
+	cli.DefaultIsCores(flags, "workers")
 	flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel",
-		"search that the workers in this process use; see worker kernels")
+		"`KERNEL` that the workers in this process use; see worker kernels")
 	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more "+
-		"than a rotation or reflection: in the summary, and with --json")
+		"than a rotation or reflection, on a second line")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
-	flags.StringVar(&o.http, "http", "", "host:port on which to answer /healthz, /readyz and /metrics")
+	flags.StringVar(&o.http, "http", "", "`ADDR` on which to answer /healthz, /readyz and /metrics")
 	o.nats = cli.ConnectionFlags(flags, "", "use")
-	flags.StringVar(&o.listen, "listen", "", "`host:port` on which the embedded server accepts workers")
+	flags.StringVar(&o.listen, "listen", "", "`ADDR` on which the embedded server accepts workers, such as 127.0.0.1:4222")
 	flags.Var(cli.NewEnum(&o.priority, string(run.Normal), string(run.Low), string(run.Normal), string(run.High)), "priority",
 		"share of the workers beside other runs of the server: high gets 4 times that of normal, low what the others leave")
 	flags.Var(cli.NewEnum(&o.replicas, "1", "1", "3", "5"), "replicas",
@@ -134,6 +135,6 @@ func showTable(app *cli.App, r *report.Result) bool {
 	if tty == nil || app.Log.GetLevel() > zerolog.InfoLevel {
 		return false
 	}
-	_ = r.WriteTable(tty, cli.Colors()) // fails if the terminal was closed
+	_ = r.WriteTable(tty, app.Colors()) // fails if the terminal was closed
 	return true
 }

@@ -64,10 +64,10 @@ differs, the command fails. For more than a million files, --limit is required.`
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.limit, "limit", 0, "print at most this `number` of boards; 0 prints all")
+	flags.IntVar(&o.limit, "limit", 0, "print at most `N` boards; 0 prints all")
 	flags.Var(cli.NewEnum(&o.format, board.Formats[0], board.Formats...), "format", "format of the boards")
 	flags.StringVar(&o.output, "output", "",
-		"write each board to a file of its own in this `folder`, which is created if necessary")
+		"write each board to a file of its own in `DIR`, which is created if necessary")
 	_ = cobra.MarkFlagDirname(flags, "output") // fails only for unknown flags
 	flags.BoolVar(&o.Unique, "unique", false,
 		"print one board of each family of rotations and reflections, and how many images it has")

@@ -37,7 +37,10 @@ func TestCountOnATerminalHasADisplayAndATable(t *testing.T) {
 		{name: "default", displays: true, colors: true},
 		{name: "no color", environment: []string{"NO_COLOR=1"}, displays: true},
 		{name: "no progress", args: []string{"--no-progress"}, colors: true},
-		{name: "dumb", environment: []string{"TERM=dumb", "NO_COLOR=1"}},
+		{name: "dumb", environment: []string{"TERM=dumb"}},
+		{name: "dumb, colors forced", environment: []string{"TERM=dumb", "CLICOLOR_FORCE=1"}, colors: true},
+		{name: "colors never", args: []string{"--color", "never"}, displays: true},
+		{name: "no color, but always", environment: []string{"NO_COLOR=1"}, args: []string{"--color", "always"}, displays: true, colors: true},
 		{name: "json", args: []string{"--log-format", "json"}},
 	}) {
 		t.Run(c.name, func(t *testing.T) {

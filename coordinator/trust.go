@@ -14,8 +14,8 @@ type trustFlags struct {
 }
 
 func (o *trustFlags) register(flags *pflag.FlagSet) {
-	flags.IntVar(&o.redundancy, "redundancy", 1, "`keys` that must agree on each task, 1 to 5")
-	flags.StringVar(&o.spotCheck, "spot-check", o.spotCheck, "`share` of the tasks that another key counts again, 0% to 100%")
+	flags.IntVar(&o.redundancy, "redundancy", 1, "`N` keys must agree on each task, 1 to 5")
+	flags.StringVar(&o.spotCheck, "spot-check", o.spotCheck, "`SHARE` of the tasks that another key counts again, 0% to 100%")
 }
 
 // share checks the flags and returns the share of the tasks to check, 0 to 1.

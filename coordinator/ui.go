@@ -65,7 +65,7 @@ func (u *ui) answerSignals() (stop func()) {
 // Otherwise it starts to log the progress, unless the person wants none.
 func (u *ui) start() {
 	if tty := u.app.TTY(); tty != nil {
-		u.display = display.New(tty, cli.Colors())
+		u.display = display.New(tty, u.app.Colors())
 		u.app.RedirectLog(u.display)
 		return
 	}

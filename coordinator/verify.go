@@ -67,12 +67,13 @@ Ctrl-C ends the recount and prints what has been verified until then.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.sample, "sample", "1%", "`share` of the tasks to recount, 0% to 100%; at least one task")
-	flags.DurationVar(&o.limit, "for", 0, "recount for this `time`, such as 30s; alone, up to all tasks")
-	flags.Uint64Var(&o.seed, "seed", 0, "`number` that determines the sample (default random)")
+	flags.StringVar(&o.sample, "sample", "1%", "`SHARE` of the tasks to recount, 0% to 100%; at least one task")
+	flags.DurationVar(&o.limit, "for", 0, "recount for this `DURATION`, such as 30s; alone, up to all tasks")
+	flags.Uint64Var(&o.seed, "seed", 0, "choose the sample by the number `N` (default random)")
 	flags.Var(cli.NewEnum(&o.kernel, otherKernel, append([]string{otherKernel}, kernel.Names()...)...).WithScope("this machine"),
-		"kernel", "search to recount with; other is the fastest that did not count the task; see worker kernels")
-	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to recount at once, 1 to 4096")
+		"kernel", "`KERNEL` to recount with; other is the fastest that did not count the task; see worker kernels")
+	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "recount `N` tasks at once, 1 to 4096")
+	cli.DefaultIsCores(flags, "threads")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data.register(flags)
 	return cmd

@@ -99,7 +99,7 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 	switch tty := app.TTY(); {
 	case v.unresponsive:
 	case tty != nil:
-		_ = report.WriteProgressTable(tty, &last, cli.Colors()) // fails if the terminal was closed
+		_ = report.WriteProgressTable(tty, &last, app.Colors()) // fails if the terminal was closed
 	default:
 		report.LogEnd(app.Log, &last)
 	}

@@ -25,7 +25,7 @@ func TestContainers(t *testing.T) {
 	c.up(2)
 	for _, service := range []string{"coordinator", "worker"} {
 		got := c.compose("run", "--rm", "--no-deps", service, "--version")
-		if want := service + " version v0.0.0-test (0123456789ab, 2026-01-02T03:04:05Z)"; got != want {
+		if want := service + " version v0.0.0-test (0123456789ab, 2026-01-02T03:04:05Z)\n"; !strings.HasPrefix(got, want) {
 			t.Errorf("%s --version is %q, want %q", service, got, want)
 		}
 	}

@@ -58,10 +58,10 @@ However it ends, no result of the run is lost.`,
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
 	o.search.addFlags(flags)
-	flags.StringVar(&o.identity, "identity", "", "`file` of the key that signs the results, made if there is none (default that of --nkey, or else $XDG_STATE_HOME/nqueens/worker.key)")
+	flags.StringVar(&o.identity, "identity", "", "`FILE` of the key that signs the results, made if there is none (default that of --nkey, or else $XDG_STATE_HOME/nqueens/worker.key)")
 	flags.BoolVar(&o.showKey, "public-key", false, "print the public key, for coordinator keys add, and exit")
-	flags.StringVar(&o.http, "http", "", "`host:port` on which to answer /healthz, /readyz and /metrics")
-	flags.DurationVar(&o.idle, "idle-exit", 0, "exit after `time` without a task, such as 5m; 0 means never")
+	flags.StringVar(&o.http, "http", "", "`ADDR` on which to answer /healthz, /readyz and /metrics")
+	flags.DurationVar(&o.idle, "idle-exit", 0, "exit after this `DURATION` without a task, such as 5m; 0 means never")
 	return cmd
 }
 
@@ -196,9 +196,10 @@ type searchOptions struct {
 }
 
 func (o *searchOptions) addFlags(flags *pflag.FlagSet) {
-	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "tasks to count at once, 1 to 4096")
+	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "count `N` tasks at once, 1 to 4096")
+	cli.DefaultIsCores(flags, "threads")
 	flags.Var(cli.NewEnum(&o.kernel, kernel.Auto, kernel.Names()...).WithScope("this machine"), "kernel",
-		"search to use; see worker kernels")
+		"`KERNEL` to search with; see worker kernels")
 }
 
 // choose checks the number of threads and returns the kernel.

@@ -20,7 +20,7 @@ const (
 
 // showWork shows what a worker does on a terminal, with the log above it, until stop is called.
 func showWork(app *cli.App, tty *os.File, w *worker.Worker, about display.Worker) (stop func()) {
-	d := display.New(tty, cli.Colors())
+	d := display.New(tty, app.Colors())
 	app.RedirectLog(d)
 	done := make(chan struct{})
 	var showing sync.WaitGroup

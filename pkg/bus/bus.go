@@ -35,6 +35,7 @@ type Bus struct {
 	connID          string // begins the ids of this connection's messages, see resultMessageID
 	timeout         adaptiveTimeout
 	bucketCheckedAt atomic.Int64 // in Unix nanoseconds
+	consumerUsedAt  atomic.Int64 // the same: when workers last held chunks, or the run began
 	lifetime        atomic.Pointer[lifetime]
 	displayURL      string // the servers of the configuration, without passwords
 	minReplicas     int    // of streams; 0 leaves them as they are

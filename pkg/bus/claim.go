@@ -81,7 +81,7 @@ func (c *Claim) SetConfirmation(confirmation run.Confirmation) {
 // Renew updates the record with the run's state and its number of done tasks. If the run
 // is no longer this coordinator's, the error wraps [ErrTakenOver] and names the new owner,
 // or wraps [ErrCancelled]. After any other error, such as of the network, the claim still
-// holds as far as is known. A deleted record is created again.
+// holds as far as is known. A deleted record is created again, which is logged.
 func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 	c.stored.State, c.stored.Done = state, done
 	if state != run.Running {
@@ -104,6 +104,9 @@ func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 		}
 		if err != nil {
 			return err
+		}
+		if current.revision == 0 {
+			c.registry.bus.logMadeAgain("record of run " + c.stored.Run)
 		}
 		c.stored.revision = current.revision
 	}

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -126,7 +127,9 @@ func Connect(cfg Config) (*Bus, error) {
 	}
 	if !conn.IsConnected() && !isRefusal(conn.LastError()) {
 		warned.Store(true)
-		b.log.Warn().Str("server", b.displayURL).Msg("server not reachable yet, waiting for it")
+		reason := cmp.Or(conn.LastError(), nats.ErrNoServers)
+		b.log.Warn().Err(reason).Str("server", b.displayURL).Str("hint", strings.TrimPrefix(cfg.hint(reason), ": ")).
+			Msg("server not reachable yet, waiting for it")
 	}
 	b.conn = conn
 	b.beginLifetime()

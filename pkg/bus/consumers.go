@@ -35,7 +35,9 @@ const (
 	errCodeNotUnique  jetstream.ErrorCode = 10100
 )
 
-func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run string) error {
+// ensureConsumer creates the consumer of a run if it is missing, and checks it otherwise. Unless it is
+// strict, as before the run starts, it says so: the consumer was deleted, if it was in use until then.
+func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run string, strict bool) error {
 	want := b.consumerConfig(run)
 	create := func(ctx context.Context) (jetstream.Consumer, error) { return stream.CreateConsumer(ctx, want) }
 	consumer, err := ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, run) })
@@ -47,9 +49,16 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 				consumer, err = ask(ctx, b, create)
 			}
 		}
+		if unused := time.Since(time.Unix(0, b.consumerUsedAt.Load())); err == nil && !strict && unused < want.InactiveThreshold {
+			b.logMadeAgain("consumer " + run + " of stream " + tasksStream)
+		}
 	}
 	if err == nil {
-		err = checkConsumer(&consumer.CachedInfo().Config, &want)
+		info := consumer.CachedInfo()
+		if strict || info.NumAckPending > 0 {
+			b.consumerUsedAt.Store(time.Now().UnixNano())
+		}
+		err = checkConsumer(&info.Config, &want)
 	}
 	if err != nil {
 		return fmt.Errorf("consumer %s of stream %s: %w", run, tasksStream, err)

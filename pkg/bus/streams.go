@@ -96,7 +96,7 @@ func (b *Bus) ensure(ctx context.Context, run string, strict bool) (results jets
 	}
 	tasks, err := b.ensureStream(ctx, tasksConfig(), strict)
 	if err == nil {
-		err = b.ensureConsumer(ctx, tasks, run)
+		err = b.ensureConsumer(ctx, tasks, run, strict)
 	}
 	return results, err
 }
@@ -106,6 +106,9 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 	stream, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, want.Name) })
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = b.createStream(ctx, want, strict)
+		if err == nil && !strict {
+			b.logMadeAgain("stream " + want.Name)
+		}
 	}
 	if err == nil {
 		err = checkStream(&stream.CachedInfo().Config, &want)
@@ -117,6 +120,13 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 		return nil, fmt.Errorf("stream %s: %w", want.Name, err)
 	}
 	return stream, nil
+}
+
+// logMadeAgain says that something was gone from the server while a run used it.
+func (b *Bus) logMadeAgain(what string) {
+	if b.limiter.Allow("again " + what) {
+		b.log.Warn().Str("what", what).Msg("made again what was gone from the server: somebody has deleted it, or the server has lost it")
+	}
 }
 
 // minMsgSize is the least limit of the size of a message that a stream may have: the greatest

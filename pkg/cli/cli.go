@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
@@ -29,15 +28,16 @@ type App struct {
 	root          *cobra.Command
 	logSwitch     *logSwitch
 	level, format string
+	color         string
+	quiet         bool
 	started       bool // a subcommand has started: its flags are valid
 }
 
 // New adds to the root command what all programs have: the flags of the log, flags from
-// the environment, help and the version.
+// the environment, and help. [VersionCommand] has the version.
 func New(root *cobra.Command) *App {
 	a := &App{root: root, logSwitch: new(logSwitch), Log: zerolog.Nop()}
 	root.Use = installedName(root.Use, os.Args[0])
-	root.Version = versionString()
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(flagError)
 	if !root.Runnable() {
@@ -49,6 +49,9 @@ func New(root *cobra.Command) *App {
 	flags.Var(NewEnum(&a.level, "info", "debug", "info", "warn", "error"), "log-level", "lowest level to log")
 	flags.Var(NewEnum(&a.format, "auto", "auto", "console", "json"), "log-format", "format of the log; auto is console on a terminal, otherwise json")
 	flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress and log errors only, whatever --log-level says")
+	flags.Var(NewEnum(&a.color, "auto", "auto", "always", "never"), "color",
+		"colors on stderr; auto has them on a terminal that shows them, unless NO_COLOR is set")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Name() == cobra.ShellCompRequestCmd {
 			return nil // its flags are those of the command to complete
@@ -59,6 +62,7 @@ func New(root *cobra.Command) *App {
 		if err := a.openLog(cmd.ErrOrStderr()); err != nil {
 			return err
 		}
+		a.warnMisspelt(cmd.Root())
 		a.started = true
 		return nil
 	}
@@ -80,12 +84,16 @@ func (a *App) openLog(stderr io.Writer) error {
 	if err != nil {
 		return Usagef("--log-level: %v", err)
 	}
+	if a.quiet {
+		level, a.NoProgress = zerolog.ErrorLevel, true
+	}
 	a.logSwitch.stderr = stderr
 	var out io.Writer = a.logSwitch
-	f, isFile := stderr.(*os.File)
-	onTerminal := isFile && isatty.IsTerminal(f.Fd())
-	if a.format == "console" || a.format == "auto" && onTerminal {
-		out = console(out, onTerminal && Colors())
+	if a.color == "always" {
+		_ = os.Unsetenv("NO_COLOR") // zerolog obeys it whatever its settings are
+	}
+	if a.format == "console" || a.format == "auto" && isTerminal(stderr) {
+		out = console(out, a.Colors())
 	}
 	a.Log = zerolog.New(out).Level(level).With().Timestamp().Logger()
 	return nil
@@ -121,7 +129,7 @@ func Usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// Exit codes; see the README.
+// Exit codes; docs/reference.md has their meanings.
 const (
 	exitDone          = 0
 	exitFailed        = 1
@@ -133,7 +141,7 @@ const (
 )
 
 // Main runs the command line and returns the exit code. It reports the error: a usage error
-// as a plain line, any other in the log.
+// as a plain line, any other in the log, where a signal alone is a warning.
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
@@ -148,7 +156,11 @@ func (a *App) Main() int {
 		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), queens.Sanitize(withEnvSource(cmd.Flags(), OneLine(err))))
 		return code
 	}
-	a.Log.Error().Int("exit", code).Msg(OneLine(err))
+	event := a.Log.Error()
+	if isOnlySignal(err) { // the person asked for it
+		event = a.Log.Warn()
+	}
+	event.Int("exit", code).Msg(OneLine(err))
 	return code
 }
 

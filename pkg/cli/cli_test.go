@@ -54,7 +54,7 @@ func newProgram(t *testing.T, count func(p *program, args []string) error) *prog
 	sub.Flags().IntVar(&p.threads, "threads", 1, "")
 	sub.Flags().StringVar(&p.dataDir, "data-dir", "here", "")
 	sub.Flags().StringArrayVar(&p.place, "place", nil, "")
-	p.root.AddCommand(sub)
+	p.root.AddCommand(sub, VersionCommand(p.app, Formats{Protocol: 3, Ledger: 2}))
 	p.root.SetOut(&p.stdout)
 	p.root.SetErr(&p.stderr)
 	return p
@@ -163,7 +163,7 @@ func TestUsageErrors(t *testing.T) {
 
 // Help and version go to stdout, with exit code 0.
 func TestHelpAndVersion(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"count", "-h"}, {"help", "count"}, {"--version"}, {}} {
+	for _, args := range [][]string{{"--help"}, {"count", "-h"}, {"help", "count"}, {"--version"}, {"version"}, {"version", "--json"}, {}} {
 		p := newProgram(t, nothing).run(args...)
 		if p.code != 0 || p.stdout.Len() == 0 || p.stderr.Len() > 0 || p.ran {
 			t.Errorf("%q: exit %d, stdout %q, stderr %q", args, p.code, &p.stdout, &p.stderr)

@@ -46,7 +46,7 @@ func TestCompletions(t *testing.T) {
 		want      []string
 		directive cobra.ShellCompDirective
 	}{
-		{[]string{""}, []string{"close", "completion", "count", "help", "open", "try"}, none},
+		{[]string{""}, []string{"close", "completion", "count", "help", "open", "try", "version"}, none},
 		{[]string{"co"}, []string{"completion", "count"}, none},
 		{[]string{"try", "--symmetry", ""}, []string{"full", "mirror"}, none},
 		{[]string{"try", "--symmetry", "m"}, []string{"mirror"}, none},

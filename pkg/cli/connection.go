@@ -38,12 +38,12 @@ func ConnectionFlags(flags *pflag.FlagSet, defaultURL, purpose string) *Connecti
 		value       *string
 		name, usage string
 	}{
-		{&c.NKey, "nkey", "`file` of the key with which to connect, such as keys/coordinator.nkey"},
-		{&c.TokenFile, "token-file", "`file` of the token with which a worker connects, such as keys/worker/join.token"},
-		{&c.Creds, "creds", "`file` of NATS credentials with which to connect: a JWT and a key"},
-		{&c.Authority, "tls-ca", "`file` of the authority that has signed the server's certificate"},
-		{&c.certificate, "tls-cert", "`file` of the certificate to show to the server"},
-		{&c.key, "tls-key", "`file` of that certificate's key"},
+		{&c.NKey, "nkey", "`FILE` of the key with which to connect, such as keys/coordinator.nkey"},
+		{&c.TokenFile, "token-file", "`FILE` of the token with which a worker connects, such as keys/worker/join.token"},
+		{&c.Creds, "creds", "`FILE` of NATS credentials with which to connect: a JWT and a key"},
+		{&c.Authority, "tls-ca", "`FILE` of the authority that has signed the server's certificate"},
+		{&c.certificate, "tls-cert", "`FILE` of the certificate to show to the server"},
+		{&c.key, "tls-key", "`FILE` of that certificate's key"},
 	} {
 		flags.StringVar(f.value, f.name, "", f.usage)
 		_ = cobra.MarkFlagFilename(flags, f.name) // fails only for unknown flags

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"nqueens/pkg/queens"
 )
 
@@ -54,6 +56,12 @@ func SymmetryFlag(p *string) *Enum {
 // MaxThreads is the greatest number of threads, and of workers of one thread each, that
 // flags accept. It is far beyond any machine: more is a typing error.
 const MaxThreads = 4096
+
+// DefaultIsCores notes for the help that a flag is one for each core by default, whatever number that
+// is on this machine.
+func DefaultIsCores(flags *pflag.FlagSet, name string) {
+	flags.Lookup(name).DefValue = "one for each core"
+}
 
 // CheckRange validates the number of a flag, which must be from low to high.
 func CheckRange(flag string, value, low, high int) error {

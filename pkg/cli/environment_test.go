@@ -100,3 +100,39 @@ func TestGarbageInTheEnvironment(t *testing.T) {
 		})
 	}
 }
+
+// A misspelt variable is named once, with what was probably meant. Those of other flags of the
+// program, of its tests and of other programs are not.
+func TestMisspeltVariables(t *testing.T) {
+	for _, c := range []struct{ variable, means string }{
+		{"NQUEENS_THREDS", "NQUEENS_THREADS"},
+		{"NQUEENS_LOGLEVEL", "NQUEENS_LOG_LEVEL"},
+		{"NQUEENS_log_level", ""}, // as people write it for some programs, and Windows reads it
+		{"NQUEENS_DATADIR", "NQUEENS_DATA_DIR"},
+		{"NQUEENS_THREADS", ""},
+		{"NQUEENS_JSON", ""}, // of another command
+		{"NQUEENS_TEST_FULL", ""},
+		{"NQUEENS_REQUIRE_KERNEL", ""},
+		{"NQUEENS_WITHOUT_DOCKER", ""},
+		{"NQUEENS_", ""},
+		{"NQUEEN_THREADS", ""},
+	} {
+		p := newProgram(t, nothing)
+		t.Setenv(c.variable, "1")
+		p.run("count", "--log-level", "info")
+		want := ""
+		if c.means != "" {
+			want = `{"level":"warn","variable":"` + c.variable + `",`
+		}
+		got := p.stderr.String()
+		if p.code != 0 || !strings.HasPrefix(got, want) || strings.Count(got, "\n") != min(len(want), 1) ||
+			want != "" && !strings.HasSuffix(got, ": did you mean "+c.means+"?\"}\n") {
+			t.Errorf("%s: exit %d, stderr %q", c.variable, p.code, got)
+		}
+		p = newProgram(t, nothing)
+		t.Setenv(c.variable, "")
+		if p.run("count"); p.stderr.Len() > 0 {
+			t.Errorf("%s is empty: stderr %q", c.variable, &p.stderr)
+		}
+	}
+}

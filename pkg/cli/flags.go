@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,9 +14,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
+// envPrefix begins the names of all variables that set flags.
+const envPrefix = "NQUEENS_"
+
 // EnvVar returns the environment variable that sets a flag.
 func EnvVar(flag string) string {
-	return "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // setByEnv annotates a flag with the environment variable that set it.
@@ -38,6 +42,35 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		}
 	})
 	return failed
+}
+
+// warnMisspelt warns of variables that set no flag of any command, and are a letter away from one
+// that does, or two where it is long. Others may be of another program, or are no mistake.
+func (a *App) warnMisspelt(root *cobra.Command) {
+	names := flagNames(root)
+	for _, setting := range os.Environ() {
+		variable, value, _ := strings.Cut(setting, "=")
+		suffix, ours := strings.CutPrefix(variable, envPrefix)
+		flag := strings.ToLower(strings.ReplaceAll(suffix, "_", "-"))
+		if !ours || value == "" || slices.Contains(names, flag) {
+			continue
+		}
+		near := nearest(flag, names)
+		if near != "" && distance(flag, near) <= len(near)/3 {
+			a.Log.Warn().Str("variable", queens.Sanitize(variable)).
+				Msg("the variable sets no flag and is ignored: did you mean " + EnvVar(near) + "?")
+		}
+	}
+}
+
+// flagNames returns the names of the flags of a command and of all below it.
+func flagNames(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	for _, sub := range cmd.Commands() {
+		names = append(names, flagNames(sub)...)
+	}
+	return names
 }
 
 // withEnvSource appends to a message which variables set the flags that it names.

@@ -37,6 +37,6 @@ it is, and 1 with the reason if not.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&address, "http", defaultHTTP, "`host:port` that the process was given by its --http")
+	cmd.Flags().StringVar(&address, "http", defaultHTTP, "`ADDR` that the process was given by its --http, such as 127.0.0.1:8080")
 	return cmd
 }

@@ -31,6 +31,8 @@ func TestLogLevels(t *testing.T) {
 		{[]string{"--log-level=info"}, []string{"info", "warn", "error"}},
 		{[]string{"--log-level=warn"}, []string{"warn", "error"}},
 		{[]string{"--log-level=error"}, []string{"error"}},
+		{[]string{"-q"}, []string{"error"}},
+		{[]string{"--quiet", "--log-level=debug"}, []string{"error"}},
 	} {
 		for _, format := range []string{"--log-format=json", "--log-format=auto"} {
 			p := newProgram(t, speak).run(append(c.args, "count", format)...)

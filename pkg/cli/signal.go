@@ -2,16 +2,34 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
-// Signal is the cause of a context that a signal ended.
+// Signal is the cause of a context that SIGINT, as by Ctrl-C, or SIGTERM has ended.
 type Signal struct{ Number syscall.Signal }
 
 func (s Signal) Error() string {
-	return "stopped by signal: " + s.Number.String()
+	if s.Number == syscall.SIGINT {
+		return "interrupted"
+	}
+	return "terminated"
+}
+
+// isOnlySignal reports whether an error says nothing but that a signal has ended the program: whoever
+// sent it knows.
+func isOnlySignal(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // each error is looked at
+		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !isOnlySignal(err) })
+	}
+	if wrapped := errors.Unwrap(err); wrapped != nil {
+		return isOnlySignal(wrapped)
+	}
+	_, ok := err.(Signal) //nolint:errorlint // it wraps nothing
+	return ok
 }
 
 // withSignals returns a context that the first interrupt or SIGTERM ends, with a [Signal]

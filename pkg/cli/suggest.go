@@ -8,17 +8,22 @@ const maxDistance = 2
 // didYouMean returns a question for the end of an error that suggests the candidate
 // nearest to a word, or nothing if none is near.
 func didYouMean(word string, candidates []string) string {
-	best, nearest := "", maxDistance+1
+	if best := nearest(word, candidates); best != "" {
+		return ": did you mean " + best + "?"
+	}
+	return ""
+}
+
+// nearest returns the candidate nearest to a word, or "" if none is near.
+func nearest(word string, candidates []string) (best string) {
+	least := maxDistance + 1
 	for _, candidate := range candidates {
 		// Fewer edits than letters: something of the word must remain.
-		if d := distance(strings.ToLower(word), candidate); d < min(nearest, len(candidate), len(word)) {
-			best, nearest = candidate, d
+		if d := distance(strings.ToLower(word), candidate); d < min(least, len(candidate), len(word)) {
+			best, least = candidate, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return ": did you mean " + best + "?"
+	return best
 }
 
 // distance is the restricted Damerau–Levenshtein distance: the number of letters to insert,

@@ -38,19 +38,37 @@ func (a *App) RedirectLog(to io.Writer) {
 // a terminal or one that can't move its cursor, where the log is JSON, or with
 // --no-progress.
 func (a *App) TTY() *os.File {
-	f, ok := a.logSwitch.stderr.(*os.File)
-	if !ok || !isatty.IsTerminal(f.Fd()) || a.format == "json" || a.NoProgress || isDumb() {
+	if !isTerminal(a.logSwitch.stderr) || a.format == "json" || a.NoProgress || isDumb() {
 		return nil
 	}
+	f, _ := a.logSwitch.stderr.(*os.File)
 	return f
 }
 
-// isDumb reports whether the terminal says that it can't move its cursor. The Windows
-// console says nothing, and can.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// isDumb reports whether the terminal says that it understands no control sequences. The Windows
+// console says nothing, and does.
 func isDumb() bool {
 	kind := os.Getenv("TERM")
 	return kind == "dumb" || kind == "" && runtime.GOOS != "windows"
 }
 
-// Colors reports whether colors are wanted; see https://no-color.org.
-func Colors() bool { return os.Getenv("NO_COLOR") == "" }
+// Colors reports whether what goes to stderr has colors: as --color says, and with auto where
+// the environment and the terminal allow it. See https://no-color.org and
+// https://bixense.com/clicolors: NO_COLOR precedes CLICOLOR_FORCE, which precedes the rest.
+func (a *App) Colors() bool {
+	force := os.Getenv("CLICOLOR_FORCE")
+	switch {
+	case a.color != "auto":
+		return a.color == "always"
+	case os.Getenv("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
+	}
+	return isTerminal(a.logSwitch.stderr) && !isDumb() && os.Getenv("CLICOLOR") != "0"
+}

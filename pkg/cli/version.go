@@ -2,15 +2,39 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // Set by the linker, where the build has no repository to read them from:
 //
 //	-ldflags "-X nqueens/pkg/cli.version=v1.2.3 -X nqueens/pkg/cli.commit=ab12cd3 -X nqueens/pkg/cli.date=2026-11-20T15:30:12Z"
 var version, commit, date string
+
+// Build says what a program is, and with which others it works. It is what version --json prints.
+type Build struct {
+	Program string `json:"program"`          // coordinator or worker
+	Version string `json:"version"`          // see [Version]
+	Commit  string `json:"commit,omitempty"` // at least its first letters; empty if unknown
+	Date    string `json:"date,omitempty"`   // of the commit, in RFC 3339; empty if unknown
+	Go      string `json:"go"`               // version of Go that built it
+	OS      string `json:"os"`               // as Go names it, such as linux
+	Arch    string `json:"arch"`             // as Go names it, such as amd64
+	Formats
+}
+
+// Formats are the versions of what a program reads and writes.
+type Formats struct {
+	Protocol int `json:"protocol"`         // of messages: workers and coordinators must have the same
+	Ledger   int `json:"ledger,omitempty"` // of ledgers; 0 for a program without any
+}
 
 // Version returns the version of this program: as the linker set it, or else that of its
 // module or revision, or else "devel".
@@ -22,23 +46,67 @@ func Version() string {
 	return cmp.Or(version, info.Main.Version, "devel")
 }
 
-// versionString returns the version with the commit and the date of the build, as far as
-// they are known: "v1.2.3 (ab12cd3, 2026-11-20T15:30:12Z)".
-func versionString() string {
-	revision, when := commit, date
+// newBuild returns what is known of this program.
+func newBuild(program string, formats Formats) Build {
+	b := Build{
+		Program: program, Version: Version(), Commit: commit, Date: date,
+		Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Formats: formats,
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
-				revision = cmp.Or(revision, s.Value[:min(len(s.Value), 12)])
+				b.Commit = cmp.Or(b.Commit, s.Value[:min(len(s.Value), 12)])
 			case "vcs.time":
-				when = cmp.Or(when, s.Value)
+				b.Date = cmp.Or(b.Date, s.Value)
 			}
 		}
 	}
-	known := slices.DeleteFunc([]string{revision, when}, func(s string) bool { return s == "" })
-	if len(known) == 0 {
-		return Version()
+	return b
+}
+
+// String returns two lines: the version with commit and date as far as they are known, and the rest.
+//
+//	coordinator version v1.2.3 (ab12cd3, 2026-11-20T15:30:12Z)
+//	go1.26.0 linux/amd64, protocol 3, ledger format 2
+func (b Build) String() string {
+	text := b.Program + " version " + b.Version
+	known := slices.DeleteFunc([]string{b.Commit, b.Date}, func(s string) bool { return s == "" })
+	if len(known) > 0 {
+		text += " (" + strings.Join(known, ", ") + ")"
 	}
-	return Version() + " (" + strings.Join(known, ", ") + ")"
+	text += fmt.Sprintf("\n%s %s/%s, protocol %d", b.Go, b.OS, b.Arch, b.Protocol)
+	if b.Ledger > 0 {
+		text += fmt.Sprintf(", ledger format %d", b.Ledger)
+	}
+	return text
+}
+
+// write prints the build: as text, or as a JSON object.
+func (b Build) write(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(b)
+	}
+	_, err := fmt.Fprintln(w, b)
+	return err
+}
+
+// VersionCommand returns the command that says what the program is, as its --version does.
+func VersionCommand(app *App, formats Formats) *cobra.Command {
+	var asJSON bool
+	build := newBuild(app.root.Name(), formats)
+	app.root.Version = build.Version
+	app.root.SetVersionTemplate(build.String() + "\n")
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Long: `Print the version of this program, its commit and date as far as they are known, and how it
+was built. A coordinator and its workers must have the same protocol. A coordinator reads
+ledgers of its own format.`,
+		Example: "  " + app.root.Name() + " version\n  " + app.root.Name() + " version --json",
+		Args:    NoArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return build.write(cmd.OutOrStdout(), asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
 }

@@ -76,6 +76,32 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 	if repeated != len(first) || got.Progress.Republished != uint64(len(first)) {
 		t.Errorf("%d tasks came again and %d were reported, want %d", repeated, got.Progress.Republished, len(first))
 	}
+	if said := len(r.log.Lines(leftWithoutResult)); said != 1 {
+		t.Errorf("the log says so %d times", said)
+	}
+}
+
+const leftWithoutResult = "tasks left the queue without a result"
+
+// A task of which a result came, and was refused, is published again. The log does not say that it
+// left the queue without a result.
+func TestRefusedResultIsNoLostOne(t *testing.T) {
+	r := start(t, 6, nil)
+	first := r.next()
+	refused := r.result(first, "w")
+	refused.Chunk, refused.Counts[0].Hash = first.chunk, 1
+	r.publish(refused)
+	if err := first.lease.Ack(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.ready = nil // the rest of its chunk
+	r.serve("w", nil)
+	if got := r.exact(); got.Progress.Republished == 0 {
+		t.Error("nothing was published again")
+	}
+	if said := r.log.Lines(leftWithoutResult); len(said) > 0 {
+		t.Errorf("the log says %q", said)
+	}
 }
 
 // A task that waits in the queue is not published again.

@@ -116,6 +116,9 @@ func (w *window) withdrawChunk(c *inflightChunk, how withdrawal) {
 // tasks, and acknowledged the message. The others are published again, or all if its key is refused.
 func (w *window) returned(r *queens.ChunkResult, refused bool) {
 	c := w.chunks[r.Chunk]
+	if c != nil {
+		c.answered = true
+	}
 	if c == nil || c.busy || c.open == 0 || r.First != c.first || len(r.Counts) >= c.tasks && !refused {
 		return
 	}

@@ -25,6 +25,11 @@ func (c *Coordinator) sweep() error {
 	}
 	lost, expired := c.window.sweep(held, c.caughtUp)
 	for _, l := range lost {
+		if l.answered {
+			c.cfg.Log.Debug().Uint64("task", l.first).Uint32("attempt", l.attempt+1).
+				Msg("a result has settled only some of its tasks, publishing the others again")
+			continue
+		}
 		c.lost += uint64(l.tasks)
 		if c.limiter.Allow("lost") {
 			c.cfg.Log.Info().Uint64("task", l.first).Uint32("attempt", l.attempt+1).Uint64("lost_so_far", c.lost).

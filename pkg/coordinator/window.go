@@ -94,6 +94,7 @@ type inflightChunk struct {
 	checkAt   time.Time
 	expiresAt time.Time // when it is republished even if the queue still has it
 	missingAt time.Time // when its message was found missing; zero if it was not
+	answered  bool      // a result of it came, which was refused, in part, or told nothing new
 	withdraw  withdrawal
 	copyState
 }

@@ -23,7 +23,9 @@ type Display struct {
 	stop   context.CancelFunc // ends the loop; nil if the terminal can't be drawn on
 	done   chan struct{}      // closed when the loop has ended
 
-	lastDraw time.Time // zero before the first
+	lastDraw      time.Time // zero before the first
+	width, height int       // of the terminal when draw last looked
+	resizedAt     time.Time // when they changed; zero before the first change
 
 	mu       sync.Mutex
 	log      []byte // lines that are not on the screen yet
@@ -35,6 +37,11 @@ type Display struct {
 
 // drawInterval is the minimum time from one drawing to the next.
 const drawInterval = 250 * time.Millisecond
+
+// settleTime is how long the terminal must have kept its size before the display is drawn again.
+// While a person drags the edge of a window, the terminal rewraps what it shows, and some, such as tmux,
+// tell the new size up to 250 ms later: what is drawn in between leaves parts of the display above it.
+const settleTime = 500 * time.Millisecond
 
 // suspendedAfter is the time without drawing after which this process must have been
 // suspended, by Ctrl-Z, so that the shell may have written to the terminal.
@@ -136,13 +143,16 @@ func (d *Display) loop(ctx context.Context) {
 // it removes the display, and closes it if nothing is left to write; it returns whether the
 // display is closed.
 func (d *Display) draw(final bool) (closed bool) {
+	width, height := d.screen.size()
+	if !final && !d.isSettled(width, height) {
+		return false
+	}
 	d.mu.Lock()
 	log, progress, worker, status := d.log, d.progress, d.worker, d.status
 	d.log = nil
 	closed = final && len(log) == 0 && len(d.screen.drawn) == 0
 	d.closed = closed
 	d.mu.Unlock()
-	width, height := d.screen.size()
 	var lines []line
 	foreground := d.screen.isForeground()
 	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
@@ -158,4 +168,20 @@ func (d *Display) draw(final bool) (closed bool) {
 	d.screen.draw(log, lines, width, d.theme)
 	d.lastDraw = time.Now()
 	return closed
+}
+
+// isSettled reports whether the terminal has had this size for long enough. While it has not, nothing is
+// drawn, unless there is no display that the terminal may have rewrapped.
+func (d *Display) isSettled(width, height int) bool {
+	if width != d.width || height != d.height {
+		if d.width > 0 {
+			d.resizedAt = time.Now()
+		}
+		d.width, d.height = width, height
+	}
+	settled := time.Since(d.resizedAt) >= settleTime || len(d.screen.drawn) == 0
+	if !settled {
+		d.lastDraw = time.Now() // it is not suspended
+	}
+	return settled
 }

@@ -106,6 +106,52 @@ func TestResizingRedraws(t *testing.T) {
 	})
 }
 
+// While a person drags the edge of a window, the terminal rewraps what it shows, and tells its size
+// late, as tmux does. Nothing of what was drawn before remains beside the display.
+func TestDraggingLeavesOneDisplay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEmulator(t, 120, 40, true)
+		out := &lockedWriter{w: e}
+		var told atomic.Int64
+		told.Store(120)
+		d := start(&screen{out: out, isForeground: always, reflows: true, size: func() (int, int) { return int(told.Load()), 40 }}, theme{})
+		p := *underWay()
+		show := func(lasts time.Duration) {
+			for range lasts / (50 * time.Millisecond) {
+				p.Elapsed += time.Second // something new in every drawing
+				d.Show(p)
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+		for i := range 20 {
+			logLine(t, d, fmt.Sprintf("line %d\n", i))
+		}
+		show(time.Second)
+		for i, width := range []int{110, 97, 81, 70, 52, 45, 40, 44, 60, 41} {
+			out.mu.Lock()
+			e.resize(width)
+			out.mu.Unlock()
+			if i > 0 {
+				show(200 * time.Millisecond)
+			}
+			told.Store(int64(width))
+			logLine(t, d, "resized\n")
+			show(50 * time.Millisecond)
+		}
+		show(2 * time.Second)
+		out.mu.Lock()
+		shown := strings.Join(e.lines(), "\n")
+		out.mu.Unlock()
+		if strings.Count(shown, "n = 20") != 1 || strings.Count(shown, "4 workers") != 1 || strings.Count(shown, "line ") != 20 || strings.Count(shown, "resized") != 10 {
+			t.Errorf("the terminal shows\n%s", shown)
+		}
+		d.Close()
+		if left := strings.Join(e.lines(), "\n"); strings.Contains(left, "n = 20") {
+			t.Errorf("after the end the terminal shows\n%s", left)
+		}
+	})
+}
+
 // The log is complete and in order, also while the display is being closed, and nothing of
 // the display remains.
 func TestLogIsCompleteAroundClose(t *testing.T) {

@@ -116,6 +116,23 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 	}
 }
 
+// A worker is not called idle beside its rate: one that has just begun has a rate before it says
+// what it searches.
+func TestNoWorkerIsIdleWithARate(t *testing.T) {
+	p := underWay()
+	p.Workers = []run.WorkerStatus{
+		{Name: "begun", Kernel: "avx2", Threads: 1, Rate: 1.9e7},
+		{Name: "waiting", Kernel: "avx2", Threads: 1},
+	}
+	shown := text(theme{}.layout(p, "", 80, 24), theme{})
+	for name, idle := range map[string]bool{"begun": false, "waiting": true} {
+		row := regexp.MustCompile(name + ".*").FindString(shown)
+		if strings.Contains(row, "idle") != idle || strings.Contains(row, "M/s") == idle {
+			t.Errorf("the row is %q; idle: %v", row, idle)
+		}
+	}
+}
+
 // Only a complete run has a full bar and 100 percent.
 func TestOnlyACompleteRunIsFull(t *testing.T) {
 	for _, tt := range []struct {

@@ -89,6 +89,8 @@ func (t theme) workerRow(w run.WorkerStatus, slow time.Duration) []segment {
 		rate = line{{humanize.Rate(w.Rate), plain}}
 	}
 	switch {
+	case w.Held == 0 && w.Rate > 0: // it has counted something, and not yet said what it searches
+		held, age = nil, nil
 	case w.Held == 0:
 		held, age = nil, line{{"idle", faint}}
 	case w.LongestTask > slow: // marked without colors too

@@ -49,7 +49,7 @@ const timeout = 5 * time.Second
 func Listen(address string, checks Checks, metrics http.Handler) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("serve the health and metrics of this process: %w", err)
+		return nil, fmt.Errorf("serve the health and metrics of this process: %w", ListenError(address, err))
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+LivePath, handler(checks.Live))

@@ -7,6 +7,7 @@ import "time"
 type workerRate struct {
 	solutions float64
 	search    time.Duration // of one thread
+	countedAt time.Time     // when the latest result came
 }
 
 const decay = 0.9
@@ -34,5 +35,6 @@ func (r *Roster) ObserveResult(worker string, solutions float64, search time.Dur
 	r.rates[worker] = workerRate{
 		solutions: decay*w.solutions + solutions,
 		search:    time.Duration(decay*float64(w.search)) + search,
+		countedAt: time.Now(),
 	}
 }

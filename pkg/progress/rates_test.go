@@ -65,6 +65,39 @@ func TestWorkerRate(t *testing.T) {
 	}
 }
 
+// A worker that is idle has no rate. It is idle if its last heartbeat names no search and no result
+// has come since: a worker that has just begun counts before it says so.
+func TestIdleWorkerHasNoRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		heartbeat := func(held ...run.HeldChunk) {
+			time.Sleep(time.Second)
+			r.ObserveHeartbeat(run.Heartbeat{Worker: "a", Kernel: "k", Threads: 1, Held: held})
+		}
+		result := func() {
+			time.Sleep(time.Millisecond)
+			r.ObserveResult("a", 1000, time.Second)
+		}
+		want := func(when string, rate float64, held int) {
+			t.Helper()
+			if w := r.Workers()[0]; !near(w.Rate, rate) || w.Held != held {
+				t.Errorf("%s: rate %v and %d chunks, want %v and %d", when, w.Rate, w.Held, rate, held)
+			}
+		}
+		heartbeat()
+		want("at the start", 0, 0)
+		result()
+		want("after its first result", 1000, 0)
+		heartbeat(run.HeldChunk{Run: "r", Chunk: 1, Searching: true})
+		want("while it searches", 1000, 1)
+		result()
+		heartbeat()
+		want("when it is idle", 0, 0)
+		result()
+		want("after another result", 1000, 0)
+	})
+}
+
 // Of too many workers those remain that have been searching a chunk the longest, sorted by name.
 func TestTooManyWorkers(t *testing.T) {
 	r := progress.NewRoster()

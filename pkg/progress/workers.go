@@ -184,18 +184,24 @@ func (r *Roster) Names() []string {
 
 // Workers returns the workers present, sorted by name, with their chunks and rates. If there
 // are more than [run.MaxWorkers], it returns those that have been searching a chunk the longest.
+// A worker whose last heartbeat names no search is idle, and has no rate, unless a result of it has
+// come since.
 func (r *Roster) Workers() []run.WorkerStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	workers := []run.WorkerStatus{}
 	for _, e := range r.present() {
 		h := &e.last
-		w := run.WorkerStatus{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads, Rate: r.rates[h.Worker].perSecond(h.Threads)}
+		rate := r.rates[h.Worker]
+		w := run.WorkerStatus{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads}
 		for _, held := range h.Held {
 			if held.Searching {
 				w.Held++
 				w.LongestTask = max(w.LongestTask, held.Elapsed+time.Since(e.receivedAt))
 			}
+		}
+		if w.Held > 0 || !rate.countedAt.Before(e.receivedAt) {
+			w.Rate = rate.perSecond(h.Threads)
 		}
 		workers = append(workers, w)
 	}

@@ -56,8 +56,9 @@ const (
 	Failed       End = "failed"
 )
 
-// Write writes the total, or the result as a JSON object. Without a total it writes
-// nothing, except that the JSON object also reports a contradiction.
+// Write writes the total and, on a second line, the number of fundamental solutions if it was
+// requested; or the result as a JSON object. Without a total it writes nothing, except that the
+// JSON object also reports a contradiction.
 func (r *Result) Write(w io.Writer, asJSON bool) error {
 	switch {
 	case r.Total == nil && !(asJSON && r.End == Contradicted):
@@ -65,7 +66,11 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 	case asJSON:
 		return writeJSON(w, r)
 	}
-	_, err := fmt.Fprintln(w, r.Total)
+	lines := r.Total.String() + "\n"
+	if r.Unique != nil {
+		lines += r.Unique.String() + "\n"
+	}
+	_, err := io.WriteString(w, lines)
 	return err
 }
 

@@ -59,7 +59,7 @@ type WorkerStatus struct {
 	Name        string
 	Kernel      string
 	Threads     int
-	Rate        float64       // Solutions per second in its last tasks; 0 before the first.
+	Rate        float64       // Solutions per second in its last tasks; 0 before the first, and while it is idle.
 	Held        int           // Chunks that it is searching.
 	LongestTask time.Duration // How long it has been searching the oldest of them.
 }

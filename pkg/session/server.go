@@ -3,15 +3,13 @@ package session
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
-	"syscall"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/httpserver"
 )
 
 // connection is a bus, and the embedded server behind it if there is one.
@@ -73,12 +71,8 @@ func checkPortFree(address string) error {
 		return nil
 	}
 	listener, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("listen on %s: another process uses this address: stop that process, or choose another port, "+
-			"such as 0 for a free one", address)
-	}
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", address, err)
+		return httpserver.ListenError(address, err)
 	}
 	return listener.Close()
 }

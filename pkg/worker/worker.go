@@ -143,7 +143,7 @@ type Worker struct {
 	runs       map[string]*knownRun
 	shares     shares
 	connected  bool
-	quarantine error // why the worker leaves: a run has quarantined its key
+	quarantine error         // why the worker leaves: a run has quarantined its key
 	work       workDone      // since the last log line
 	total      uint64        // tasks counted since the start
 	prefixes   uint64        // of them
