@@ -11,6 +11,7 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
+	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
 
@@ -25,13 +26,13 @@ type collector struct {
 
 	// Figures of the accepted results, for progress only: the total is never made of them.
 	sums     symmetry.Sums
-	work     float64 // share of the run's work, 0 to 1, on which enough voters agree
 	coreTime time.Duration
 	workers  map[string]struct{}
 
 	trust      *trust
 	agreed     []uint64                   // a bit for each task on which enough voters agree
 	agreedLen  uint64                     // of them
+	agreedOf   []uint64                   // of them, by class
 	shares     []float64                  // of the run's work, of one task of each class
 	disputes   map[uint64]*ledger.Dispute // those open, see isOpen
 	unrefereed map[uint64]error           // disputed tasks that this process can't count, and why
@@ -46,15 +47,16 @@ func newCollector(cfg *Config, l *ledger.Ledger, w *window, t *trust, shares []f
 	return &collector{
 		cfg: cfg, manifest: m, ledger: l, window: w, trust: t,
 		limiter:    ratelimit.Limiter{Interval: ratelimit.Forever},
-		unrefereed: make(map[uint64]error), agreed: make([]uint64, (m.Tasks+63)/64),
+		unrefereed: make(map[uint64]error), agreed: make([]uint64, (m.Tasks+63)/64), agreedOf: make([]uint64, len(m.Classes)),
 		workers: make(map[string]struct{}), shares: shares, lastRead: l.Position(),
 	}
 }
 
 // load reads what the ledger holds already. It calls each, unless nil, with every accepted result.
 func (c *collector) load(each func(r *queens.Result)) error {
-	c.sums, c.work, c.coreTime = symmetry.Sums{}, 0, 0
+	c.sums, c.coreTime = symmetry.Sums{}, 0
 	clear(c.agreed)
+	clear(c.agreedOf)
 	c.agreedLen = 0
 	for r, err := range c.ledger.All() {
 		if err != nil {
@@ -97,16 +99,19 @@ func (c *collector) note(id uint64) (agrees bool) {
 		return agrees
 	}
 	*word ^= bit
-	share := c.shares[c.manifest.ClassOf(id)]
+	class := c.manifest.ClassOf(id)
 	if agrees {
 		c.agreedLen++
-		c.work += share
+		c.agreedOf[class]++
 	} else {
 		c.agreedLen--
-		c.work -= share
+		c.agreedOf[class]--
 	}
 	return agrees
 }
+
+// workDone returns the share of the run's estimated work on which enough voters agree.
+func (c *collector) workDone() float64 { return split.WorkDone(&c.manifest, c.shares, c.agreedOf) }
 
 // record records a batch of results, or keeps those whose tasks are not in flight yet as
 // pending. It returns the ids of tasks to look up: of the pending results, and of

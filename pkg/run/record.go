@@ -24,6 +24,8 @@ type Record struct {
 	Redundancy int     `json:"redundancy,omitempty"`
 	SpotCheck  float64 `json:"spotCheck,omitempty"`
 	Bound      Bound   `json:"bound,omitempty"` // What bounds the run, if it is known.
+	// Pace is how far the run was at Updated, and how fast; nil before the first snapshot.
+	Pace *Pace `json:"pace,omitempty"`
 	// Confirmation says what stands behind the total of a complete run; otherwise it is zero.
 	Confirmation Confirmation `json:"confirmation,omitzero"`
 	Created      time.Time    `json:"created"`

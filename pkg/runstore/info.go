@@ -28,6 +28,9 @@ type Info struct {
 	Done, Tasks  uint64
 	Hash         string              // Of the manifest, in hexadecimal digits.
 	Damaged      int                 // Damaged records, which Done does not include.
+	Pace         *run.Pace           // While the run is locked, by its latest snapshot; nil before that.
+	Manifest     *queens.Manifest    // nil while the run is locked.
+	DoneByClass  []uint64            // See [ledger.Ledger.DoneByClass]; nil while the run is locked.
 	Confirmation run.Confirmation    // Of the total of a complete run.
 	Locked       *ledger.LockedError // Set while another process works on the run.
 	Err          error               // Why the ledger can't be read; then only Run is set.
@@ -66,7 +69,7 @@ func (s *Store) Inspect(name string) Info {
 		placed, _ := queens.ParsePlaced(h.N, h.Placed) // nil where they can't be read: they are only shown
 		return Info{
 			Run: name, Created: h.Created, N: h.N, Symmetry: h.Symmetry, Placed: placed, State: run.Running,
-			Done: h.Done, Tasks: h.Tasks, Hash: h.Hash, Locked: locked,
+			Done: h.Done, Tasks: h.Tasks, Hash: h.Hash, Pace: validPace(h), Locked: locked,
 		}
 	case err != nil:
 		return Info{Run: name, Err: err}
@@ -77,12 +80,21 @@ func (s *Store) Inspect(name string) Info {
 	info := Info{
 		Run: name, Created: h.Created, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, SplitVersion: m.SplitVersion,
 		State: l.State(), Done: l.Len(), Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:]), Damaged: len(l.Damaged()),
+		Manifest: m, DoneByClass: l.DoneByClass(),
 	}
 	if info.State == run.Complete {
 		info.Confirmation = l.Confirmation()
 		info.Confirmation.Published = m.KnownTotal() != nil // else its total would contradict that
 	}
 	return info
+}
+
+// validPace returns the pace in the file of a lock, nil if it can't be right.
+func validPace(h *ledger.LockInfo) *run.Pace {
+	if h.Pace != nil && h.Pace.Validate(h.Tasks) != nil {
+		return nil
+	}
+	return h.Pace
 }
 
 // List returns all runs of the store, the newest first. The error wraps [ErrFolder].
