@@ -35,7 +35,7 @@ copy, the new one or the one before. The coordinator must be on the same machine
 			if args[1] == "" {
 				return cli.Usagef("the name of the file is empty")
 			}
-			store, err := data.open(app.Log)
+			store, name, err := data.find(app.Log, name)
 			if err != nil {
 				return err
 			}

@@ -97,19 +97,48 @@ func validPace(h *ledger.LockInfo) *run.Pace {
 	return h.Pace
 }
 
-// List returns all runs of the store, the newest first. The error wraps [ErrFolder].
-func (s *Store) List() ([]Info, error) {
-	slow := time.AfterFunc(slowAfter, func() { s.log.Info().Msg("reading the ledgers, which takes a while") })
-	defer slow.Stop()
+// Names returns the names of all runs of the store, in no order. The error wraps [ErrFolder].
+func (s *Store) Names() (names []string, err error) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
 	}
-	var found []Info
 	for _, e := range entries {
-		if e.IsDir() && s.Exists(e.Name()) {
-			found = append(found, s.Inspect(e.Name()))
+		if e.IsDir() && !strings.HasPrefix(e.Name(), prunedPrefix) && s.Exists(e.Name()) {
+			names = append(names, e.Name())
 		}
+	}
+	return names, nil
+}
+
+// Find returns the name of the run that a person names by a part of its name, see [run.FindName]. The
+// error wraps [ErrNoRun] or [ErrFolder], or is a [run.AmbiguousError].
+func (s *Store) Find(part string) (string, error) {
+	if s.Exists(part) {
+		return part, nil
+	}
+	names, err := s.Names()
+	if err != nil {
+		return "", err
+	}
+	name, err := run.FindName(part, names)
+	if err == nil && name == "" {
+		err = s.NoRun(part)
+	}
+	return name, err
+}
+
+// List returns all runs of the store, the newest first. The error wraps [ErrFolder].
+func (s *Store) List() ([]Info, error) {
+	slow := time.AfterFunc(slowAfter, func() { s.log.Info().Msg("reading the ledgers, which takes a while") })
+	defer slow.Stop()
+	names, err := s.Names()
+	if err != nil {
+		return nil, err
+	}
+	var found []Info
+	for _, name := range names {
+		found = append(found, s.Inspect(name))
 	}
 	slices.SortFunc(found, func(a, b Info) int {
 		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.Run, a.Run))

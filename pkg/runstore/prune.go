@@ -1,0 +1,4 @@
+package runstore
+
+// prunedPrefix begins the names of folders of runs that are being removed.
+const prunedPrefix = ".pruned-"
