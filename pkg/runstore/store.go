@@ -39,8 +39,9 @@ var (
 
 // Store is the folder of the runs on this machine.
 type Store struct {
-	path string
-	log  zerolog.Logger
+	path      string
+	log       zerolog.Logger
+	removeAll func(folder string) error // [os.RemoveAll], except in tests
 }
 
 // New returns the store in a folder, which need not exist yet; "" is the default,
@@ -59,7 +60,7 @@ func New(path string, log zerolog.Logger) (*Store, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
 	}
-	return &Store{path: path, log: log}, nil
+	return &Store{path: path, log: log, removeAll: os.RemoveAll}, nil
 }
 
 // Path returns the folder of all runs.
