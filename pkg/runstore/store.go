@@ -1,7 +1,7 @@
 // Package runstore keeps the runs of this machine on disk: one folder holds them all, and
-// in it each run has a folder of its own with its ledger, the store of its embedded server,
-// while it counts a socket that gives copies of the ledger, and, for a moment, a file that asks
-// for its cancellation. What a ledger contains is the
+// in it each run has a folder of its own with its ledger; until the run has ended, the store of its
+// embedded server and what it was started with; while it counts, a socket that gives copies of the
+// ledger; and, for a moment, a file that asks for its cancellation. What a ledger contains is the
 // business of package ledger; runs on a server are that of package bus.
 package runstore
 
