@@ -79,21 +79,18 @@ func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string)
 }
 
 // replaced returns the flags of a run that the command line replaces by another server or other
-// credentials.
+// credentials. An empty --nats is the embedded server.
 func (o *sessionFlags) replaced(kept runstore.Options) (flags []string) {
 	given := o.given()
-	_, listens := given["listen"]
-	_, listened := kept["listen"]
-	_, connects := given["nats"]
-	_, connected := kept["nats"]
-	isSet := func(name string) bool { return given[name] != "" }
+	isGiven := func(name string) bool { return given[name] != "" }
+	moves := o.flags.Changed("nats") && given["nats"] != kept["nats"] || isGiven("listen") && kept["listen"] == ""
 	switch {
-	case connects && given["nats"] != kept["nats"], listens && !listened:
+	case moves:
 		flags = slices.Concat(serverFlags, credentialFlags, tlsFlags)
-		if connects != connected {
+		if isGiven("nats") != (kept["nats"] != "") {
 			flags = append(flags, "workers") // its default is another
 		}
-	case slices.ContainsFunc(credentialFlags, isSet):
+	case slices.ContainsFunc(credentialFlags, isGiven):
 		flags = credentialFlags
 	}
 	return flags

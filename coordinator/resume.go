@@ -23,7 +23,8 @@ tasks in its ledger under --data are not counted again. For a finished run, prin
 again. RUN is any part of the name of a run that no other run has.
 
 The run continues with the workers, the server and the other flags with which it was started
-last; flags of this command replace these. Passwords are not kept, only names of files.
+last; flags of this command replace these, and --nats= stands for the embedded server.
+Passwords are not kept, only names of files.
 
 With another server than before, the run moves there: its ledger is all that it needs. What
 it left on the old server is removed if that server answers.

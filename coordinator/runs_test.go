@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The list of runs has the ledger's folder of an active run, and the server that workers
-// can join.
+// The list of runs has the server of an active run that workers can join, and its process; with
+// --json also the folder of the ledger.
 func TestRunsListTheServerOfAnActiveRun(t *testing.T) {
 	t.Parallel()
 	coordinator, url := startCluster(t, "12", "--depth", "2")
