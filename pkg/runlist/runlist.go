@@ -75,7 +75,11 @@ func OnServer(server string, records []run.Record) []report.ListedRun {
 			Done: r.Done, Tasks: r.Manifest.Tasks, Created: r.Created, Server: server, Owner: r.Owner,
 			Sharing: otherActive(records, i),
 		}
-		setPace(&listed, r.Pace)
+		pace := r.Pace
+		if pace != nil && !r.IsActive() {
+			pace = new(pace.Stopped())
+		}
+		setPace(&listed, pace)
 		switch {
 		case r.IsActive():
 			listed.Bound = r.Bound

@@ -75,17 +75,19 @@ func TestNewestFirst(t *testing.T) {
 	}
 }
 
-// The active runs of a server share its workers. One whose coordinator is silent is interrupted.
+// The active runs of a server share its workers. One whose coordinator is silent is
+// interrupted, and has no rate.
 func TestRunsOfAServer(t *testing.T) {
 	runs := runlist.OnServer("nats://a:4222", []run.Record{
 		record("n8-a", run.Running, 0, 5), record("n8-b", run.Running, 0, 5), record("n8-c", run.Running, time.Minute, 5),
 	})
 	for i, want := range []struct {
 		state   string
+		rate    float64
 		sharing []string
-	}{{"interrupted", nil}, {"running", []string{"n8-a"}}, {"running", []string{"n8-b"}}} {
-		if got := runs[i]; got.State != want.state || !slices.Equal(got.Sharing, want.sharing) {
-			t.Errorf("run %s: state %s, sharing %q, want %+v", got.Run, got.State, got.Sharing, want)
+	}{{"interrupted", 0, nil}, {"running", 5, []string{"n8-a"}}, {"running", 5, []string{"n8-b"}}} {
+		if got := runs[i]; got.State != want.state || got.Rate != want.rate || got.Percent != 50 || !slices.Equal(got.Sharing, want.sharing) {
+			t.Errorf("run %s: state %s, %+v, sharing %q, want %+v", got.Run, got.State, got.Pace, got.Sharing, want)
 		}
 	}
 }
