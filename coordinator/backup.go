@@ -35,7 +35,7 @@ copy, the new one or the one before. The coordinator must be on the same machine
 			if args[1] == "" {
 				return cli.Usagef("the name of the file is empty")
 			}
-			store, err := data.open(app.Log)
+			store, name, err := data.find(app.Log, name)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ results from after the backup, or with any other. What is missing is counted aga
 				return withHint(err)
 			}
 			if !c.State.Finished() {
-				app.Log.Info().Str("run", c.Header.Run).Msg("to resume the run: coordinator resume " + c.Header.Run)
+				app.Log.Info().Str("run", c.Header.Run).Msg("to resume the run: " + cli.Quote(append(append(cli.Program(), "resume", c.Header.Run), data.words()...)...))
 			}
 			return ignoreEPIPE(newBackup(&c, store.Ledger(c.Header.Run)).Write(cmd.OutOrStdout(), asJSON))
 		},

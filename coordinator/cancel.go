@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
 )
 
@@ -46,14 +48,32 @@ server. The ledger keeps what was counted; delete the run's folder to be rid of 
 	return cmd
 }
 
-// cancelRun cancels a run on the server, if one is named, and on this machine.
-func cancelRun(ctx context.Context, app *cli.App, name string, store *runstore.Store, server *cli.Connection) error {
-	onServer, err := cancelOnServer(ctx, app, name, server)
+// cancelRun cancels the run that a part of its name names, on the server, if one is named, and on
+// this machine. What is known here is cancelled here also without the server.
+func cancelRun(ctx context.Context, app *cli.App, part string, store *runstore.Store, server *cli.Connection) error {
+	names, err := store.Names()
+	if err != nil {
+		return withHint(err)
+	}
+	var onServer bool
+	var failed error
+	if server.URL != "" {
+		failed = withServer(app, server, "cancel "+part, func(b *bus.Bus) error {
+			others, err := b.Registry().Names(ctx)
+			if names = append(names, others...); err == nil {
+				onServer, err = cancelOnServer(ctx, b, part, names)
+			}
+			return err
+		})
+	}
+	name, err := findName(part, names)
 	switch {
-	case store.Exists(name):
-		return errors.Join(err, store.Cancel(ctx, name))
 	case err != nil:
 		return err
+	case store.Exists(name):
+		return errors.Join(failed, store.Cancel(ctx, name))
+	case failed != nil:
+		return failed
 	case onServer:
 		app.Log.Info().Str("run", name).Msg("cancelled")
 		return nil
@@ -63,17 +83,19 @@ func cancelRun(ctx context.Context, app *cli.App, name string, store *runstore.S
 	return withHint(fmt.Errorf("run %s is not on the server any more, and %w: it was cancelled, or has ended", name, store.NoRun(name)))
 }
 
-// cancelOnServer cancels a run on a server, if one is named, and reports whether the server
-// knows the run.
-func cancelOnServer(ctx context.Context, app *cli.App, name string, server *cli.Connection) (known bool, err error) {
-	if server.URL == "" {
-		return false, nil
-	}
-	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens cancel " + name, Lease: bus.DefaultLease, Log: app.Log})
+// findName returns the one of these names that a part of it names, or the part if there is none.
+func findName(part string, names []string) (string, error) {
+	name, err := run.FindName(part, names)
+	return cmp.Or(name, part), withHint(err)
+}
+
+// cancelOnServer cancels the run of these names that a part of its name names, and reports whether
+// the server knows it.
+func cancelOnServer(ctx context.Context, b *bus.Bus, part string, names []string) (known bool, err error) {
+	name, err := findName(part, names)
 	if err != nil {
 		return false, err
 	}
-	defer b.Close()
 	switch err := b.Registry().Cancel(ctx, name); {
 	case errors.Is(err, bus.ErrNoRecord):
 		return false, nil

@@ -117,6 +117,7 @@ on some of the tasks) or "none" (each task was counted once).`,
 				app.Log.Info().Str("run", s.Name()).
 					Msg("resuming the interrupted run of the same count; --new starts another")
 			}
+			o.keep(app, cfg.Store, s.Name())
 			return o.run(cmd.Context(), app, s, u, cmd.OutOrStdout())
 		},
 	}

@@ -35,9 +35,9 @@ func (d *dataFlag) open(log zerolog.Logger) (*runstore.Store, error) {
 	return store, withHint(err)
 }
 
-// openLedger opens the ledger of a run for reading.
-func (d *dataFlag) openLedger(log zerolog.Logger, name string) (*ledger.Ledger, error) {
-	store, err := d.open(log)
+// openLedger opens the ledger of a run, which a part of its name names, for reading.
+func (d *dataFlag) openLedger(log zerolog.Logger, part string) (*ledger.Ledger, error) {
+	store, name, err := d.find(log, part)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,16 @@ func (d *dataFlag) openLedger(log zerolog.Logger, name string) (*ledger.Ledger, 
 	return l, withHint(err)
 }
 
-// completeRun completes the name of a run on this machine, the newest first, with its state.
+// find returns the store in that folder, and the name of the run in it that a part of its name names.
+func (d *dataFlag) find(log zerolog.Logger, part string) (store *runstore.Store, name string, err error) {
+	if store, err = d.open(log); err != nil {
+		return nil, "", err
+	}
+	name, err = store.Find(part)
+	return store, name, withHint(err)
+}
+
+// completeRun completes a part of the name of a run on this machine, the newest first, with its state.
 func (d *dataFlag) completeRun(
 	_ *cobra.Command, args []string, prefix string,
 ) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -57,7 +66,7 @@ func (d *dataFlag) completeRun(
 	runs, _ := store.List() // if they can't be listed, none completes the name
 	var names []cobra.Completion
 	for _, r := range runs {
-		if strings.HasPrefix(r.Run, prefix) {
+		if strings.Contains(r.Run, prefix) {
 			names = append(names, cobra.CompletionWithDesc(r.Run, r.Status()))
 		}
 	}
@@ -74,7 +83,7 @@ func (d *dataFlag) completeRunAndFile(
 	return d.completeRun(cmd, args, prefix)
 }
 
-// runArg takes the one argument of a command: the name of a run.
+// runArg takes the one argument of a command: the name of a run, or a part of it.
 func runArg(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", cli.Usagef("takes one argument, the name of a run, not %d: coordinator runs lists them", len(args))

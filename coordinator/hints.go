@@ -19,6 +19,8 @@ func withHint(err error) error {
 	hint := ""
 	var early *audit.EarlyContradictionError
 	switch {
+	case errors.As(err, new(*run.AmbiguousError)):
+		return cli.Usagef("%w", err)
 	case errors.Is(err, session.ErrUnique):
 		return cli.Usagef("--unique: %w: leave it out", err)
 	case errors.As(err, &early):

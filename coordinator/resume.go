@@ -20,7 +20,11 @@ func resumeCommand(app *cli.App) *cobra.Command {
 		Short: "Resume an interrupted count",
 		Long: `Resume a run where it stopped: the named run, or else the newest unfinished one. The
 tasks in its ledger under --data are not counted again. For a finished run, print its total
-again.
+again. RUN is any part of the name of a run that no other run has.
+
+The run continues with the workers, the server and the other flags with which it was started
+last; flags of this command replace these, and --nats= stands for the embedded server.
+Passwords are not kept, only names of files.
 
 With another server than before, the run moves there: its ledger is all that it needs. What
 it left on the old server is removed if that server answers.
@@ -31,13 +35,21 @@ A run whose ledger is lost is restored from its server: name the run, and the se
   coordinator resume n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := optionalRunArg(args)
+			part, err := optionalRunArg(args)
 			if err != nil {
 				return err
 			}
+			name, kept, missing := findUnfinished(app, &o, part)
 			cfg, u, err := o.config(app)
-			if err != nil {
+			switch {
+			case err != nil && len(kept) > 0:
+				return cli.Usagef("%w; the run was started with %s: replace what does not fit", err, cli.Quote(kept...))
+			case err != nil:
 				return err
+			case part != "" && errors.Is(missing, runstore.ErrNoRun):
+				name = part // its server may know it
+			case missing != nil:
+				return withHint(missing)
 			}
 			s, err := session.Resume(cmd.Context(), cfg, name, takeOver)
 			switch {
@@ -45,6 +57,8 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 				return fmt.Errorf("%w; --nats names the server of a run whose ledger is lost", withHint(err))
 			case err != nil:
 				return withHint(err)
+			case s.Interrupted():
+				o.keep(app, cfg.Store, s.Name())
 			}
 			return o.run(cmd.Context(), app, s, u, cmd.OutOrStdout())
 		},
@@ -53,4 +67,22 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 		"take the run over from a coordinator that still works on it elsewhere")
 	o.register(cmd.Flags())
 	return cmd
+}
+
+// findUnfinished returns the run that a part of its name names, or else the newest unfinished one. It
+// sets the flags with which that run was started, and returns their words.
+func findUnfinished(app *cli.App, o *sessionFlags, part string) (name string, kept []string, err error) {
+	store, err := o.data.open(app.Log)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case part == "":
+		name, err = store.NewestUnfinished()
+	default:
+		name, err = store.Find(part)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	return name, o.useKept(app, store, name), nil
 }

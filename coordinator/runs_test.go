@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The list of runs has the ledger's folder of an active run, and the server that workers
-// can join.
+// The list of runs has the server of an active run that workers can join, and its process; with
+// --json also the folder of the ledger.
 func TestRunsListTheServerOfAnActiveRun(t *testing.T) {
 	t.Parallel()
 	coordinator, url := startCluster(t, "12", "--depth", "2")
@@ -22,10 +22,11 @@ func TestRunsListTheServerOfAnActiveRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, where := runs(), coordinator.Flag("--data")+"/"+run+", "+url+", "+host+", process "; !strings.Contains(list, where) {
+	if list, where := runs(), "\n  "+url+", "+host+", process "; !strings.Contains(list, where) {
 		t.Errorf("runs prints %q, want %q in it", list, where)
 	}
-	if list := runs("--json"); !strings.Contains(list, `"server":"`+url+`"`) {
-		t.Errorf("runs prints %s, want the server %s", list, url)
+	folder := coordinator.Flag("--data") + "/" + run
+	if list := runs("--json"); !strings.Contains(list, `"ledger":"`+folder+`","server":"`+url+`"`) {
+		t.Errorf("runs prints %s, want the folder %s and the server %s", list, folder, url)
 	}
 }

@@ -117,7 +117,7 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, s *session.Session
 		result.LogTotal(app.Log)
 	}
 	if result.Count != nil && result.Count.Resumable {
-		app.Log.Info().Str("run", result.Run).Msg("to resume the run: coordinator resume " + result.Run)
+		app.Log.Info().Str("run", result.Run).Msg("to resume the run: " + o.resumeCommandLine(result.Run))
 	}
 	if result.Total != nil && o.nats.URL != "" {
 		select {

@@ -122,7 +122,7 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	}
 	m := l.Header().Manifest
 	v := report.Verification{
-		Run: name, N: m.N, Placed: m.Placed, Verified: err == nil, Stopped: stopped,
+		Run: l.Header().Run, N: m.N, Placed: m.Placed, Verified: err == nil, Stopped: stopped,
 		Known: report.Comparison(audit.CompareKnown(l, found.Total, err)), Done: l.Len(), Tasks: m.Tasks,
 		Reports: found.Signed.Reports, Signed: found.Signed.Results,
 		Recounted: found.Recounted.Tasks, Share: found.Recounted.Share, Kernels: found.Recounted.Kernels, Seed: o.seed,

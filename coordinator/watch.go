@@ -129,17 +129,19 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection) (last ru
 	group.Go(func() error { return b.WaitClosed(ctx) })
 	group.Go(func() error {
 		defer stop()
+		var err error
 		if v.run == "" {
-			var err error
-			if v.run, err = watch.Newest(ctx, b, b.Registry()); err != nil {
-				return err
-			}
+			v.run, err = watch.Newest(ctx, b, b.Registry())
+		} else {
+			v.run, err = watch.Find(ctx, b, b.Registry(), v.run)
+		}
+		if err != nil {
+			return err
 		}
 		if v.objects == nil {
 			v.start()
 			defer v.stop()
 		}
-		var err error
 		last, err = watch.Follow(ctx, watch.Config{
 			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
 			Run: v.run, OnWatching: func() { v.app.Log.Info().Str("run", v.run).Str("server", b.Server()).Msg("watching") },
@@ -224,7 +226,7 @@ func (v *watchView) withHint(err error) error {
 	case errors.Is(err, queens.ErrContradiction):
 		hint = fmt.Sprintf("coordinator verify %s, where its ledger is, may say which count is wrong", v.run)
 	default:
-		return err
+		return withHint(err)
 	}
 	return fmt.Errorf("%w: %s", err, hint)
 }
@@ -279,8 +281,13 @@ func selectRun(store *runstore.Store, name string) (*runstore.Info, error) {
 		}
 		return &runs[0], nil
 	}
-	if !store.Exists(name) {
-		return nil, fmt.Errorf("there is no run %s in %s: name its server with --nats", name, store.Path())
+	switch found, err := store.Find(name); {
+	case errors.Is(err, runstore.ErrNoRun):
+		return nil, fmt.Errorf("%w: name its server with --nats", err)
+	case err != nil:
+		return nil, withHint(err)
+	default:
+		name = found
 	}
 	switch r := store.Inspect(name); {
 	case r.Err != nil:

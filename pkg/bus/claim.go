@@ -70,8 +70,9 @@ func (r Registry) current(ctx context.Context, name string) (*storedRecord, erro
 // Epoch returns the number of this claim among all claims of the run, from 1.
 func (c *Claim) Epoch() uint64 { return c.stored.Epoch }
 
-// SetBound has the next [Claim.Renew] of a running run store what bounds it.
-func (c *Claim) SetBound(b run.Bound) { c.stored.Bound = b }
+// SetProgress has the next [Claim.Renew] store how far the run is, and while it runs also how fast,
+// and what bounds it.
+func (c *Claim) SetProgress(p *run.Progress) { c.stored.Bound, c.stored.Pace = p.Bound, new(p.Pace()) }
 
 // SetConfirmation has the next [Claim.Renew] of a complete run store what stands behind its total.
 func (c *Claim) SetConfirmation(confirmation run.Confirmation) {
@@ -86,6 +87,9 @@ func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 	c.stored.State, c.stored.Done = state, done
 	if state != run.Running {
 		c.stored.Bound = ""
+		if c.stored.Pace != nil {
+			c.stored.Pace = new(c.stored.Pace.Stopped())
+		}
 	}
 	if state != run.Complete {
 		c.stored.Confirmation = run.Confirmation{}

@@ -214,17 +214,27 @@ func TestRenewSurvivesAnotherRevisionOfItsRecord(t *testing.T) {
 	check(t, "done", readRecord(t, s.other, time.Time{}).Done, 3)
 }
 
-// A record says what bounds its run, as long as that is running.
-func TestRecordOfABound(t *testing.T) {
+// A record says how far its run is; as long as that is running, also how fast, and what bounds it.
+func TestRecordOfAPace(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
-	for state, want := range map[run.State]run.Bound{run.Running: run.ByLedger, run.Stopped: ""} {
-		c.SetBound(run.ByLedger)
-		if err := c.Renew(t.Context(), state, 3); err != nil {
+	p := run.Progress{
+		Done: 3, WorkDone: 0.1 + 0.2, Rate: 1e9 / 7, ETA: run.Range{Min: 100000 * time.Hour / 7, Max: 200000 * time.Hour / 7}, Bound: run.ByLedger,
+	}
+	running := p.Pace()
+	for _, want := range []struct {
+		state run.State
+		bound run.Bound
+		pace  run.Pace
+	}{{run.Running, run.ByLedger, running}, {run.Stopped, "", run.Pace{Done: 3, WorkDone: p.WorkDone}}} {
+		c.SetProgress(&p)
+		if err := c.Renew(t.Context(), want.state, 3); err != nil {
 			t.Fatal(err)
 		}
-		check(t, "bound", readRecord(t, s.other, time.Time{}).Bound, want)
+		r := readRecord(t, s.other, time.Time{})
+		check(t, "bound", r.Bound, want.bound)
+		check(t, "pace", *r.Pace, want.pace)
 	}
 }
 

@@ -66,6 +66,11 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 	if err := s.Bound.Validate(); err != nil {
 		return nil, fmt.Errorf("it has %w", err)
 	}
+	if s.Pace != nil {
+		if err := s.Pace.Validate(s.Manifest.Tasks); err != nil {
+			return nil, fmt.Errorf("it says that %w", err)
+		}
+	}
 	if err := s.ValidateConfirmation(); err != nil {
 		return nil, fmt.Errorf("it has %w", err)
 	}

@@ -121,3 +121,30 @@ func (r Registry) Delete(ctx context.Context, name string) error {
 	return errors.Join(r.bus.Tasks().Remove(ctx, name), r.bus.Results().Purge(ctx, name),
 		r.bus.purge(ctx, bucketStream, bucketSubject+name)) // leaves no delete marker
 }
+
+// Messages returns how many chunks and results of a run the server holds.
+func (r Registry) Messages(ctx context.Context, name string) (uint64, error) {
+	tasks, err := r.bus.messages(ctx, tasksStream, taskSubject(name))
+	if err != nil {
+		return 0, err
+	}
+	results, err := r.bus.messages(ctx, resultsStream, resultSubject(name))
+	return tasks + results, err
+}
+
+// messages returns how many messages of a subject a stream holds. A missing stream has none.
+func (b *Bus) messages(ctx context.Context, stream, subject string) (n uint64, err error) {
+	ctx, done := b.request(ctx)
+	s, err := b.js.Stream(ctx, stream)
+	var info *jetstream.StreamInfo
+	if err == nil {
+		info, err = s.Info(ctx, jetstream.WithSubjectFilter(subject))
+	}
+	if err = done(err); err != nil {
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return 0, nil
+		}
+		return 0, fmt.Errorf("count %s in stream %s: %w", subject, stream, err)
+	}
+	return info.State.Subjects[subject], nil
+}

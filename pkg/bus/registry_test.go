@@ -87,6 +87,9 @@ func TestCancelEndsTheRun(t *testing.T) {
 		publish(t, s.bus, chunk(run, 1))
 		publishResult(t, s.bus, result(run, 1))
 	}
+	if n, err := s.other.Registry().Messages(t.Context(), "n8-a"); n != 2 || err != nil {
+		t.Errorf("the server has %d messages of the run (%v), want a chunk and a result", n, err)
+	}
 	renewed := make(chan error, 1)
 	go func() { // as a coordinator does, while another cancels
 		for {
@@ -111,6 +114,9 @@ func TestCancelEndsTheRun(t *testing.T) {
 	_, err = s.other.Registry().Claim(t.Context(), record("n8-a"))
 	cancelled("another", err)
 	check(t, "state", readRecord(t, s.other, time.Time{}).State, run.Cancelled)
+	if n, err := s.other.Registry().Messages(t.Context(), "n8-a"); n != 0 || err != nil {
+		t.Errorf("the server has %d messages of the cancelled run (%v)", n, err)
+	}
 	for run, left := range map[string]uint64{"n8-a": 0, "n8-b": 1} {
 		check(t, "chunks of "+run, s.stored(t, tasks, "nq.task."+run), left)
 		check(t, "results of "+run, s.stored(t, results, "nq.result."+run), left)

@@ -12,6 +12,7 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
+	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
 
@@ -26,13 +27,13 @@ type collector struct {
 
 	// Figures of the accepted results, for progress only: the total is never made of them.
 	sums     symmetry.Sums
-	work     float64 // share of the run's work, 0 to 1, on which enough voters agree
 	coreTime time.Duration
 	workers  map[string]uint64 // tasks by worker
 
 	trust      *trust
 	agreed     []uint64                   // a bit for each task on which enough voters agree
 	agreedLen  uint64                     // of them
+	agreedOf   []uint64                   // of them, by class
 	shares     []float64                  // of the run's work, of one task of each class
 	disputes   map[uint64]*ledger.Dispute // those open, see isOpen
 	unrefereed map[uint64]error           // disputed tasks that this process can't count, and why
@@ -48,7 +49,7 @@ func newCollector(cfg *Config, l *ledger.Ledger, w *window, t *trust, shares []f
 	return &collector{
 		cfg: cfg, manifest: m, ledger: l, window: w, trust: t,
 		limiter:    ratelimit.Limiter{Interval: ratelimit.Forever},
-		unrefereed: make(map[uint64]error), agreed: make([]uint64, (m.Tasks+63)/64),
+		unrefereed: make(map[uint64]error), agreed: make([]uint64, (m.Tasks+63)/64), agreedOf: make([]uint64, len(m.Classes)),
 		workers: make(map[string]uint64), disputes: make(map[uint64]*ledger.Dispute), shares: shares, lastRead: l.Position(),
 	}
 }
@@ -87,6 +88,9 @@ func (c *collector) isOpen(d *ledger.Dispute) bool {
 func (c *collector) complete() bool {
 	return c.agreedLen == c.manifest.Tasks && len(c.disputes) == 0 && c.window.checks == 0 && !c.ledger.IsVoiding()
 }
+
+// workDone returns the share of the run's estimated work on which enough voters agree.
+func (c *collector) workDone() float64 { return split.WorkDone(&c.manifest, c.shares, c.agreedOf) }
 
 // record records a batch of results, or keeps those whose tasks are not in flight yet as
 // pending. It returns the ids of tasks to look up: of the pending results, and of

@@ -60,8 +60,8 @@ type Beats interface {
 // Claim is this coordinator's ownership of the run, among all coordinators that use the
 // server.
 type Claim interface {
-	// SetBound has the next Renew publish what bounds the run.
-	SetBound(b run.Bound)
+	// SetProgress has the next Renew publish how far the run is, how fast, and what bounds it.
+	SetProgress(p *run.Progress)
 	// Renew publishes how far the run is. An error that wraps [queens.ErrIncomplete] or
 	// [queens.ErrCancelled] means that the claim is lost; other errors are temporary.
 	Renew(ctx context.Context, state run.State, done uint64) error
@@ -163,6 +163,7 @@ type Coordinator struct {
 	done          atomic.Uint64 // tasks accepted
 	ackedPosition atomic.Pointer[run.StreamPosition]
 	beat          atomic.Pointer[run.Beat] // for beatLoop
+	latest        atomic.Pointer[run.Progress]
 
 	resumed         uint64    // tasks accepted before
 	caughtUp        time.Time // all results that the server had at this time are recorded
@@ -279,12 +280,12 @@ func (c *Coordinator) collect(ctx context.Context) error {
 
 // resetMeter starts measuring rates from what is done now.
 func (c *Coordinator) resetMeter() {
-	c.meter = progress.NewMeter(c.collector.manifest.Tasks, c.collector.work, c.collector.sums.Partial())
+	c.meter = progress.NewMeter(c.collector.manifest.Tasks, c.collector.workDone(), c.collector.sums.Partial())
 }
 
 func (c *Coordinator) progress() run.Progress {
 	workers, threads := c.cfg.Roster.Present()
-	p := c.meter.Measure(c.collector.agreedLen, c.collector.work, c.collector.sums.Partial(), workers > 0)
+	p := c.meter.Measure(c.collector.agreedLen, c.collector.workDone(), c.collector.sums.Partial(), workers > 0)
 	m := &c.collector.manifest
 	p.Run, p.N, p.Symmetry, p.Placed, p.State = c.run, m.N, m.Symmetry, len(m.Placed), run.Running
 	p.WorkerCount, p.Threads, p.Workers = workers, threads, c.cfg.Roster.Workers()
@@ -293,6 +294,7 @@ func (c *Coordinator) progress() run.Progress {
 		p.Bound = *b
 	}
 	p.Republished, p.Conflicts = c.window.republished, len(c.ledger.Disputes())
+	c.latest.Store(&p)
 	return p
 }
 
@@ -310,8 +312,8 @@ func (c *Coordinator) renewLoop(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if b := c.bound.Load(); b != nil {
-			c.claim.SetBound(*b)
+		if p := c.latest.Load(); p != nil {
+			c.claim.SetProgress(p)
 		}
 		err := c.claim.Renew(ctx, run.Running, c.done.Load())
 		if errors.Is(err, queens.ErrIncomplete) || errors.Is(err, queens.ErrCancelled) {

@@ -12,13 +12,13 @@ func (c *collector) note(id uint64) (agrees bool) {
 		return agrees
 	}
 	*word ^= bit
-	share := c.shares[c.manifest.ClassOf(id)]
+	class := c.manifest.ClassOf(id)
 	if agrees {
 		c.agreedLen++
-		c.work += share
+		c.agreedOf[class]++
 	} else {
 		c.agreedLen--
-		c.work -= share
+		c.agreedOf[class]--
 	}
 	return agrees
 }

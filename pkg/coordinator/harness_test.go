@@ -150,7 +150,7 @@ type claim struct {
 	renewals atomic.Int64
 }
 
-func (c *claim) SetBound(run.Bound) {}
+func (c *claim) SetProgress(*run.Progress) {}
 
 func (c *claim) Renew(context.Context, run.State, uint64) error {
 	c.renewals.Add(1)

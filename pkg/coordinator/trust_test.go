@@ -68,10 +68,10 @@ func (s *simulation) checkFigures() {
 	again := newCollector(&s.c.cfg, s.c.ledger, s.c.window, &s.c.trust, c.shares)
 	s.must(again.load(s.t.Context(), func(*queens.Result) {}))
 	if c.sums.Partial().Cmp(again.sums.Partial()) != 0 || c.coreTime != again.coreTime || c.agreedLen != again.agreedLen ||
-		!maps.Equal(c.workers, again.workers) || math.Abs(c.work-again.work) > 1e-9 {
+		!maps.Equal(c.workers, again.workers) || math.Abs(c.workDone()-again.workDone()) > 1e-9 {
 		s.t.Errorf("the figures are %v solutions, %v, %d tasks, %v of the work, workers %v; from the ledger they are %v, %v, %d, %v, %v",
-			c.sums.Partial(), c.coreTime, c.agreedLen, c.work, c.workers,
-			again.sums.Partial(), again.coreTime, again.agreedLen, again.work, again.workers)
+			c.sums.Partial(), c.coreTime, c.agreedLen, c.workDone(), c.workers,
+			again.sums.Partial(), again.coreTime, again.agreedLen, again.workDone(), again.workers)
 	}
 }
 

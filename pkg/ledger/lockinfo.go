@@ -36,13 +36,15 @@ type LockInfo struct {
 	// Server is the URL of the run's NATS server for other machines, without a password;
 	// empty if it accepts no connections from outside, or before it is known.
 	Server  string `json:"server,omitempty"`
-	Workers int    `json:"workers,omitempty"`
+	// Pace is how far the run is and how fast, by the latest snapshot; nil before the first.
+	Pace    *run.Pace `json:"pace,omitempty"`
+	Workers int       `json:"workers,omitempty"`
 	Sharing string `json:"sharing,omitempty"` // Other runs that use the same workers, with spaces between.
 }
 
 const (
 	lockInfoFile     = "holder.json"
-	lockInfoInterval = 2 * time.Second // At least this long between updates of Done.
+	lockInfoInterval = time.Second // At least this long between updates of Done and Pace.
 )
 
 // claimLockInfo replaces the holder.json of a killed writer by one that names this
@@ -78,12 +80,14 @@ func (l *Ledger) SetBound(b run.Bound) {
 	}
 }
 
-// SetSharing publishes the number of workers and the other runs that use them, see [LockInfo],
-// soon after those change.
-func (l *Ledger) SetSharing(workers int, others []string) {
-	before := l.lockInfo.Sharing
-	l.lockInfo.Workers, l.lockInfo.Sharing = workers, strings.Join(others, " ")
-	if l.lockInfo.Sharing != before {
+// SetProgress publishes how far the run is and how fast, the number of workers, and the other runs
+// that use them, see [LockInfo]: within a second or so; at once the first time, and if those
+// other runs change.
+func (l *Ledger) SetProgress(p *run.Progress) {
+	i := &l.lockInfo
+	first, before := i.Pace == nil, i.Sharing
+	i.Pace, i.Workers, i.Sharing = new(p.Pace()), p.WorkerCount, strings.Join(p.SharedWith, " ")
+	if first || i.Sharing != before || time.Since(i.Updated) >= lockInfoInterval {
 		l.writeLockInfo()
 	}
 }

@@ -195,6 +195,35 @@ func TestConfirmationOfAll(t *testing.T) {
 	}
 }
 
+// A task is done when as many voters agree on it as the run asks for, or the coordinator's reference
+// kernel has counted it.
+func TestDoneByClass(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 4)
+	own := signedBy("", 2, 7)
+	own.Worker, own.Admitted = queens.Referee, false
+	for i, r := range []queens.Result{signedBy("a", 0, 1), signedBy("a", 1, 1), own, signedBy("b", 1, 1)} {
+		accept(t, l, position(uint64(i)), r)
+	}
+	for redundancy, want := range []uint64{3, 3, 2, 1} { // a ledger of no redundancy has one
+		if redundancy > 0 {
+			if err := l.SetTrust(ledger.Trust{Redundancy: redundancy}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			var done uint64
+			for _, n := range l.DoneByClass() {
+				done += n
+			}
+			if done != want {
+				t.Errorf("with redundancy %d, %d tasks are done, want %d", redundancy, done, want)
+			}
+			l = reopened(t, l, folder)
+		}
+	}
+}
+
 // How a run checks its counts survives, and a new ledger has nothing.
 func TestTrust(t *testing.T) {
 	folder := t.TempDir()

@@ -81,6 +81,21 @@ func (l *Ledger) IsRefereed(task uint64) bool {
 	return task < l.header.Manifest.Tasks && l.support[task]&refereed != 0
 }
 
+// DoneByClass returns how many tasks of each class are done: as many voters agree on them as
+// [Trust.Redundancy] says, or the coordinator's reference kernel has counted them. It looks at every
+// task, in memory.
+func (l *Ledger) DoneByClass() []uint64 {
+	t, _ := l.Trust()
+	need := max(t.Redundancy, 1)
+	done := make([]uint64, len(l.header.Manifest.Classes))
+	for task, support := range l.support {
+		if int(support&^refereed) >= need || support&refereed != 0 {
+			done[l.header.Manifest.ClassOf(uint64(task))]++
+		}
+	}
+	return done
+}
+
 // Confirmation returns what stands behind the accepted counts, but not whether their total is
 // the published one. It looks at every task, in memory. If the coordinator's reference kernel
 // counted all of them, the redundancy is 2.

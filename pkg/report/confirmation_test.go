@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 
@@ -80,7 +82,7 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 			"the log of watch":          {func(b *strings.Builder) error { LogEnd(zerolog.New(b), &p); return nil }, logged},
 			"the lines of verify":       {func(b *strings.Builder) error { return v.Write(b, false) }, c.line},
 			"the object of verify":      {func(b *strings.Builder) error { return v.Write(b, true) }, object},
-			"the list of runs":          {func(b *strings.Builder) error { return WriteRuns(b, listed, false) }, " " + string(c.level) + " /runs"},
+			"the list of runs":          {func(b *strings.Builder) error { return WriteRuns(b, listed, false) }, " confirmed: " + string(c.level)},
 			"the object of a run":       {func(b *strings.Builder) error { return WriteRuns(b, listed, true) }, object},
 		} {
 			got := written(t, output.write)
@@ -132,15 +134,34 @@ func TestSummaryFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// A list of runs has what stands behind their totals in its first 80 columns.
+// A list of runs is at most 80 columns wide, whatever the runs are, and says what stands behind their
+// totals.
 func TestListOfRunsFitsTheTerminal(t *testing.T) {
+	const name = "n16-20261120-170938-7274"
 	c := NewConfirmed(&run.Confirmation{Published: true}, true)
+	fast := NewPace(run.Pace{Done: 12344, WorkDone: 0.9999, Rate: 19.3e12, ETA: run.Range{Min: 3*time.Hour + 20*time.Minute, Max: 3*time.Hour + 40*time.Minute}})
+	all := NewPace(run.Pace{Done: 12345, WorkDone: 1})
+	cluster := "tls://one.counter.example.org:4222,tls://two.counter.example.org:4222,tls://three.counter.example.org:4222"
 	runs := []ListedRun{
-		{Run: "n16-20261120-170938-7274", N: 16, State: "complete", Done: 12345, Tasks: 12345, Confirmed: &c},
-		{Run: "n16-20261120-170938-7275", N: 16, State: "interrupted", Done: 1, Tasks: 12345},
+		{Run: name, N: 16, State: "complete", Done: 12345, Tasks: 12345, Pace: all, Confirmed: &c},
+		{Run: name, N: 16, State: "contradicted", Done: 12345, Tasks: 12345, Pace: all},
+		{Run: name, N: 16, State: "interrupted", Done: 1, Tasks: 12345, Pace: NewPace(run.Pace{Done: 1}), Server: cluster},
+		{
+			Run: name, N: 16, State: "running", Done: 12344, Tasks: 12345, Pace: fast, Ledger: strings.Repeat("/folder", 30), Server: cluster,
+			Owner: strings.Repeat("host", 40) + ", process 1234567", Bound: run.ByMessages, Workers: 1234567, Sharing: []string{strings.Repeat("n", 64), "n8"},
+			Placed: []queens.Square{{Row: 10, Column: 11}, {Row: 12, Column: 13}},
+		},
+		{Run: strings.Repeat("n", 64), N: 16, State: "running", Pace: fast},
 	}
-	_, row, _ := strings.Cut(written(t, func(b *strings.Builder) error { return WriteRuns(b, runs, false) }), "\n")
-	if end := strings.Index(row, "published") + len("published"); end > 80 {
-		t.Errorf("it ends in column %d: %s", end, row)
+	got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs, false) })
+	for line := range strings.Lines(got) {
+		if columns := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); columns > 80 {
+			t.Errorf("%d columns: %s", columns, line)
+		}
+	}
+	for _, want := range []string{"100.0%", "confirmed: published", "99.9%", "19.3 T/s", "3h20m to 3h40m left", "bounded by", "sharing 1,234,567 workers"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the list does not have %s:\n%s", want, got)
+		}
 	}
 }

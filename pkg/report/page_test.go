@@ -40,7 +40,7 @@ func TestPagesHaveEveryField(t *testing.T) {
 			}
 		}
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(c.object)) {
-			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" && !field.Anonymous {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" && !field.Anonymous && field.IsExported() {
 				want = append(want, name)
 			}
 		}

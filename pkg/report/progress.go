@@ -47,10 +47,12 @@ type workerJSON struct {
 
 // WriteProgress writes a snapshot as a JSON object.
 func WriteProgress(w io.Writer, p *run.Progress) error {
+	pace := NewPace(p.Pace())
 	object := progressJSON{
 		Run: p.Run, N: p.N, Placed: p.Placed, State: p.State,
-		Percent: humanize.Percentage(p.WorkDone), Done: p.Done, Tasks: p.Tasks,
-		Solutions: (*Decimal)(p.Solutions), Rate: p.Rate, Elapsed: p.Elapsed.Seconds(),
+		Percent: pace.Percent, Done: p.Done, Tasks: p.Tasks,
+		Solutions: (*Decimal)(p.Solutions), Rate: pace.Rate, Elapsed: p.Elapsed.Seconds(),
+		ETALeast: pace.ETALeast, ETAMost: pace.ETAMost,
 		Workers: p.WorkerCount, Threads: p.Threads, Repeated: p.Republished, Conflicts: p.Conflicts, Sharing: p.SharedWith,
 		Crew: make([]workerJSON, len(p.Workers)), Total: (*Decimal)(p.Total),
 	}
@@ -59,10 +61,6 @@ func WriteProgress(w io.Writer, p *run.Progress) error {
 	}
 	if p.Total != nil {
 		object.Confirmed = new(NewConfirmed(&p.Confirmation, true))
-	}
-	if p.ETA != (run.Range{}) {
-		least, most := p.ETA.Min.Seconds(), p.ETA.Max.Seconds()
-		object.ETALeast, object.ETAMost = &least, &most
 	}
 	for i, worker := range p.Workers {
 		object.Crew[i] = workerJSON{
@@ -100,7 +98,7 @@ func LogProgress(log zerolog.Logger, p *run.Progress) {
 	if p.ETA == (run.Range{}) {
 		event.Str("eta", "estimating")
 	} else {
-		event.Str("eta", humanize.Range(p.ETA.Min, p.ETA.Max, humanize.Duration)).
+		event.Str("eta", humanize.Remaining(p.ETA)).
 			Float64("eta_least_s", p.ETA.Min.Seconds()).Float64("eta_most_s", p.ETA.Max.Seconds())
 	}
 	event.Float64("rate", math.Round(p.Rate)).Int("workers", p.WorkerCount).Int("threads", p.Threads)

@@ -163,22 +163,25 @@ func TestListedRunIsPrintable(t *testing.T) {
 	}
 }
 
-// 100% means all tasks; a run that can't be read has question marks.
+// 100% means all tasks; what is not known has a question mark.
 func TestRuns(t *testing.T) {
+	pace := func(done uint64, work, rate float64) *Pace {
+		return NewPace(run.Pace{Done: done, WorkDone: work, Rate: rate})
+	}
 	runs := []ListedRun{
-		{Run: "a", N: 8, State: "running", Done: 99999, Tasks: 100000, Ledger: "/runs/a", Workers: 12, Sharing: []string{"d", "e", "f"}},
+		{Run: "a", N: 8, State: "running", Done: 99999, Tasks: 100000, Pace: pace(99999, 0.99999, 2.06e8), Ledger: "/runs/a", Workers: 12, Sharing: []string{"d", "e", "f"}},
 		{Run: "d", N: 8, State: "running", Done: 1, Tasks: 2, Server: "s", Sharing: []string{"a"}},
-		{Run: "b", N: 3, State: "complete", Ledger: "/runs/b", Confirmed: new(NewConfirmed(&run.Confirmation{Published: true}, true))},
+		{Run: "b", N: 3, State: "complete", Pace: pace(0, 1, 0), Ledger: "/runs/b", Confirmed: new(NewConfirmed(&run.Confirmation{Published: true}, true))},
 		{Run: "c", State: "unreadable", Ledger: "/runs/c"},
 	}
 	want := "" +
-		"RUN  STATE       DONE   TASKS   %     AGE  CONFIRMED  WHERE\n" +
-		"a    running     99999  100000  99.9  ?    -          /runs/a\n" +
+		"RUN  STATE       WORK    RATE     NOTE\n" +
+		"a    running     99.9%   206 M/s  estimating\n" +
 		"  sharing 12 workers with d and 2 more\n" +
-		"d    running     1      2       50.0  ?    -          s\n" +
-		"  sharing workers with a\n" +
-		"b    complete    0      0       100   ?    published  /runs/b\n" +
-		"c    unreadable  ?      ?       ?     ?    -          /runs/c\n"
+		"d    running     ?       -        estimating\n" +
+		"  s, sharing workers with a\n" +
+		"b    complete    100.0%  -        confirmed: published\n" +
+		"c    unreadable  ?       -\n"
 	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs, false) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
@@ -21,6 +22,7 @@ type ListedRun struct {
 	State      string          `json:"state"`
 	Done       uint64          `json:"done"`
 	Tasks      uint64          `json:"tasks"`
+	*Pace                      // nil where it is not known
 	Created    time.Time       `json:"created,omitzero"`
 	Ledger     string          `json:"ledger,omitempty"`  // its folder, if it is on this machine
 	Server     string          `json:"server,omitempty"`  // that has a record of the run or serves it
@@ -31,7 +33,15 @@ type ListedRun struct {
 	*Confirmed                 // nil unless the run is complete
 }
 
-// WriteRuns writes runs as a table, or as JSON objects, one a line.
+const (
+	// maxColumns is the width of a list.
+	maxColumns = 80
+	// maxRunColumns is the width of the longest name that [run.NewName] makes.
+	maxRunColumns = 24
+)
+
+// WriteRuns writes runs as a table of at most 80 columns, or as JSON objects, one a line. Each run
+// has one row, and below it lines that are indented, if there is more to say.
 func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, runs...)
@@ -39,32 +49,19 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	rows := [][]string{{"RUN", "STATE", "DONE", "TASKS", "%", "AGE", "CONFIRMED", "WHERE"}}
-	for _, r := range runs {
-		done, tasks, percent, age := "?", "?", "?", "?"
-		if r.N > 0 {
-			done, tasks, percent = fmt.Sprint(r.Done), fmt.Sprint(r.Tasks), "100"
-			if r.Done != r.Tasks {
-				percent = strings.TrimSuffix(humanize.Percent(float64(r.Done)/float64(r.Tasks), false), "%")
-			}
-		}
-		if !r.Created.IsZero() {
-			age = humanize.Clock(time.Since(r.Created))
-		}
-		confirmed := "-"
-		if r.Confirmed != nil {
-			confirmed = string(r.Level)
-		}
-		rows = append(rows, []string{r.Run, r.State, done, tasks, percent, age, confirmed, r.location()})
+	rows := [][]string{{"RUN", "STATE", "WORK", "RATE", "NOTE"}}
+	for i := range runs {
+		r := &runs[i]
+		rows = append(rows, []string{shorten(r.Run, maxRunColumns), r.State, r.work(), r.rate(), r.note()})
 	}
 	var table strings.Builder
 	_ = writeTable(&table, rows, false) // a Builder returns no error
 	var lines strings.Builder
 	i := -1 // the first line has the headings
 	for line := range strings.Lines(table.String()) {
-		lines.WriteString(line)
-		if i >= 0 && len(runs[i].Sharing) > 0 {
-			fmt.Fprintf(&lines, "  %s\n", queens.Sanitize(runs[i].sharing()))
+		lines.WriteString(strings.TrimRight(line, " \n") + "\n")
+		if i >= 0 {
+			writeDetails(&lines, runs[i].details())
 		}
 		i++
 	}
@@ -72,7 +69,51 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	return err
 }
 
-// sharing says with which runs a run shares how many workers, in less than 80 columns.
+// work returns the share of the work that is done, as the display shows it.
+func (r *ListedRun) work() string {
+	if r.Pace == nil {
+		return "?"
+	}
+	return humanize.Percent(r.Pace.of.WorkDone, r.Pace.of.WorkDone >= 1 && r.Done >= r.Tasks)
+}
+
+// rate returns the rate of a run that counts, as the display shows it.
+func (r *ListedRun) rate() string {
+	if r.Pace == nil || r.State != string(run.Running) {
+		return "-"
+	}
+	return humanize.Rate(r.Pace.of.Rate)
+}
+
+// note returns the time to go of a run that counts, as the display shows it, or what stands behind
+// the total of a complete run.
+func (r *ListedRun) note() string {
+	switch {
+	case r.Confirmed != nil:
+		return "confirmed: " + string(r.Level)
+	case r.State != string(run.Running):
+		return ""
+	case r.Pace == nil || r.Pace.of.ETA == (run.Range{}):
+		return "estimating"
+	}
+	return humanize.Remaining(r.Pace.of.ETA) + " left"
+}
+
+// details says where a run is, who works on it, what bounds it, and with which runs it shares its
+// workers.
+func (r *ListedRun) details() []string {
+	details := []string{r.Server, r.Owner}
+	if len(r.Placed) > 0 {
+		details = append(details, "queens placed on "+humanize.Squares(r.Placed))
+	}
+	details = append(details, r.Bound.Phrase())
+	if len(r.Sharing) > 0 {
+		details = append(details, r.sharing())
+	}
+	return slices.DeleteFunc(details, func(word string) bool { return word == "" })
+}
+
+// sharing says with which runs a run shares how many workers.
 func (r *ListedRun) sharing() string {
 	workers := "workers"
 	if r.Workers > 0 {
@@ -85,14 +126,34 @@ func (r *ListedRun) sharing() string {
 	return text
 }
 
-// location says where a run is, who works on it, and what bounds it.
-func (r *ListedRun) location() string {
-	words := slices.DeleteFunc([]string{r.Ledger, r.Server, r.Owner}, func(word string) bool { return word == "" })
-	if len(r.Placed) > 0 {
-		words = append(words, "queens placed on "+humanize.Squares(r.Placed))
+// writeDetails writes details in as few indented lines as they fit.
+func writeDetails(b *strings.Builder, details []string) {
+	const indent, separator = "  ", ", "
+	line := ""
+	for _, d := range details {
+		d = shorten(queens.Sanitize(d), maxColumns-len(indent)-1)
+		switch {
+		case line == "":
+			line = indent + d
+		case utf8.RuneCountInString(line+separator+d) < maxColumns:
+			line += separator + d
+		default:
+			b.WriteString(line + ",\n")
+			line = indent + d
+		}
 	}
-	if bound := r.Bound.Phrase(); bound != "" {
-		words = append(words, bound)
+	if line != "" {
+		b.WriteString(line + "\n")
 	}
-	return strings.Join(words, ", ")
+}
+
+// shorten returns a text of at most so many characters: it leaves out the middle of a longer one.
+func shorten(text string, columns int) string {
+	const gap = "..."
+	letters := []rune(text)
+	if len(letters) <= columns {
+		return text
+	}
+	tail := (columns - len(gap)) / 3
+	return string(letters[:columns-len(gap)-tail]) + gap + string(letters[len(letters)-tail:])
 }

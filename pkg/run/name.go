@@ -7,6 +7,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,4 +19,47 @@ func NewName(n int, at time.Time) string {
 	var suffix [2]byte
 	rand.Read(suffix[:]) // never fails, see crypto/rand
 	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"), hex.EncodeToString(suffix[:]))
+}
+
+var wholeName = regexp.MustCompile(`^n\d+-\d{8}-\d{6}-[0-9a-f]{4}$`)
+
+// IsWholeName reports whether a text has the form of the names that [NewName] returns: it is then no
+// part of another.
+func IsWholeName(text string) bool { return wholeName.MatchString(text) }
+
+// AmbiguousError says that several runs have a part of a name.
+type AmbiguousError struct {
+	Part  string
+	Names []string // Of these runs; at least two.
+}
+
+func (e *AmbiguousError) Error() string {
+	const most = 8
+	text := strings.Join(e.Names[:min(most, len(e.Names))], ", ")
+	if more := len(e.Names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%q is part of the names of %d runs: %s: give more of the name", e.Part, len(e.Names), text)
+}
+
+// FindName returns the name that a person means: the text itself if it is one of the names, or else
+// the only one of which it is a part. It returns "" if there is none, and an [AmbiguousError] if
+// there are several.
+func FindName(text string, names []string) (string, error) {
+	if slices.Contains(names, text) {
+		return text, nil
+	}
+	var found []string
+	for _, name := range names {
+		if strings.Contains(name, text) && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return found[0], nil
+	}
+	return "", &AmbiguousError{Part: text, Names: found}
 }

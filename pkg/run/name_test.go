@@ -1,7 +1,9 @@
 package run_test
 
 import (
+	"errors"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,5 +43,27 @@ func TestNewNameIsDistinct(t *testing.T) {
 	// Some of the 16-bit suffixes may be equal by chance, but hardly more than three.
 	if len(names) < 17 {
 		t.Errorf("20 runs have %d names", len(names))
+	}
+}
+
+// A run is named by its name or by any part of it that no other run has.
+func TestFindName(t *testing.T) {
+	names := []string{"n8-20261120-153012-ab12", "n18-20261120-153012-ab34", "n18", "n18-20261121-153012-cd56"}
+	for part, want := range map[string]string{
+		"n8-20261120-153012-ab12": names[0], "n18": "n18", "ab12": names[0], "n18-20261121": names[3], "34": names[1], "none": "",
+	} {
+		if got, err := run.FindName(part, append(names, names...)); got != want || err != nil {
+			t.Errorf("%q names %q (%v), want %q", part, got, err, want)
+		}
+	}
+	for part, want := range map[string][]string{"": names, "20261120": names[:2], "n18-": {names[1], names[3]}} {
+		var ambiguous *run.AmbiguousError
+		_, err := run.FindName(part, append(names, names...))
+		if !errors.As(err, &ambiguous) || !slices.Equal(ambiguous.Names, want) {
+			t.Errorf("%q: %v, want it to name %q", part, err, want)
+		}
+	}
+	if !run.IsWholeName(run.NewName(18, time.Now())) || run.IsWholeName("n18") || run.IsWholeName(names[0]+"0") {
+		t.Error("a name is not taken for a whole one, or a part is")
 	}
 }

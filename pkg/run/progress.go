@@ -65,7 +65,10 @@ type WorkerStatus struct {
 }
 
 // Range bounds a duration that is not known exactly.
-type Range struct{ Min, Max time.Duration }
+type Range struct {
+	Min time.Duration `json:"min_ns"`
+	Max time.Duration `json:"max_ns"`
+}
 
 // maxBits bounds numbers of solutions: those of a board of side [queens.MaxN] need about a
 // hundred bits.
@@ -108,14 +111,8 @@ func (s *Progress) check() error {
 		return fmt.Errorf("the state %s, and a move to another server", s.State)
 	case s.Placed < 0 || s.Placed > s.N:
 		return fmt.Errorf("%d placed queens on a board of side %d", s.Placed, s.N)
-	case s.Done > s.Tasks:
-		return fmt.Errorf("%d of %d tasks are done", s.Done, s.Tasks)
-	case !(s.WorkDone >= 0 && s.WorkDone <= 1):
-		return fmt.Errorf("the share %v of the work is done, not 0 to 1", s.WorkDone)
-	case !isRate(s.Rate):
-		return fmt.Errorf("the rate is %v", s.Rate)
-	case s.Elapsed < 0 || s.ETA.Min < 0 || s.ETA.Max < s.ETA.Min:
-		return fmt.Errorf("negative or reversed times: %v elapsed, %v to %v remaining", s.Elapsed, s.ETA.Min, s.ETA.Max)
+	case s.Elapsed < 0:
+		return fmt.Errorf("a negative time, %v elapsed", s.Elapsed)
 	case s.WorkerCount < 0 || s.Threads < 0 || s.Conflicts < 0:
 		return fmt.Errorf("%d workers, %d threads, %d conflicts", s.WorkerCount, s.Threads, s.Conflicts)
 	case len(s.SharedWith) > MaxSharedWith:
@@ -123,7 +120,8 @@ func (s *Progress) check() error {
 	case len(s.Workers) > MaxWorkers:
 		return fmt.Errorf("a list of %d workers, more than %d", len(s.Workers), MaxWorkers)
 	}
-	return nil
+	pace := s.Pace()
+	return pace.Validate(s.Tasks)
 }
 
 // checkConfirmation returns the first thing wrong with what stands behind the total.

@@ -26,6 +26,8 @@ type Record struct {
 	// Thorough says that the coordinator makes every check itself that no other voter makes.
 	Thorough bool  `json:"thorough,omitempty"`
 	Bound    Bound `json:"bound,omitempty"` // What bounds the run, if it is known.
+	// Pace is how far the run was at Updated, and how fast; nil before the first snapshot.
+	Pace *Pace `json:"pace,omitempty"`
 	// Confirmation says what stands behind the total of a complete run; otherwise it is zero.
 	Confirmation Confirmation `json:"confirmation,omitzero"`
 	Created      time.Time    `json:"created"`

@@ -73,6 +73,6 @@ func (s *Store) cancel(name string, l *ledger.Ledger, asked bool) error {
 		return fmt.Errorf("run %s is %s already: there is nothing to cancel", name, state)
 	default:
 		s.log.Info().Str("run", name).Uint64("done", l.Len()).Msg("cancelled")
-		return errors.Join(l.SetState(run.Cancelled), os.RemoveAll(s.ServerFolder(name)))
+		return errors.Join(l.SetState(run.Cancelled), os.RemoveAll(s.ServerFolder(name)), s.RemoveOptions(name))
 	}
 }

@@ -28,6 +28,9 @@ type Info struct {
 	Done, Tasks  uint64
 	Hash         string              // Of the manifest, in hexadecimal digits.
 	Damaged      int                 // Damaged records, which Done does not include.
+	Pace         *run.Pace           // While the run is locked, by its latest snapshot; nil before that.
+	Manifest     *queens.Manifest    // nil while the run is locked.
+	DoneByClass  []uint64            // See [ledger.Ledger.DoneByClass]; nil while the run is locked.
 	Confirmation run.Confirmation    // Of the total of a complete run.
 	Locked       *ledger.LockedError // Set while another process works on the run.
 	Err          error               // Why the ledger can't be read; then only Run is set.
@@ -66,7 +69,7 @@ func (s *Store) Inspect(name string) Info {
 		placed, _ := queens.ParsePlaced(h.N, h.Placed) // nil where they can't be read: they are only shown
 		return Info{
 			Run: name, Created: h.Created, N: h.N, Symmetry: h.Symmetry, Placed: placed, State: run.Running,
-			Done: h.Done, Tasks: h.Tasks, Hash: h.Hash, Locked: locked,
+			Done: h.Done, Tasks: h.Tasks, Hash: h.Hash, Pace: validPace(h), Locked: locked,
 		}
 	case err != nil:
 		return Info{Run: name, Err: err}
@@ -77,6 +80,7 @@ func (s *Store) Inspect(name string) Info {
 	info := Info{
 		Run: name, Created: h.Created, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, SplitVersion: m.SplitVersion,
 		State: l.State(), Done: l.Len(), Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:]), Damaged: len(l.Damaged()),
+		Manifest: m, DoneByClass: l.DoneByClass(),
 	}
 	if info.State == run.Complete {
 		info.Confirmation = l.Confirmation()
@@ -85,19 +89,56 @@ func (s *Store) Inspect(name string) Info {
 	return info
 }
 
-// List returns all runs of the store, the newest first. The error wraps [ErrFolder].
-func (s *Store) List() ([]Info, error) {
-	slow := time.AfterFunc(slowAfter, func() { s.log.Info().Msg("reading the ledgers, which takes a while") })
-	defer slow.Stop()
+// validPace returns the pace in the file of a lock, nil if it can't be right.
+func validPace(h *ledger.LockInfo) *run.Pace {
+	if h.Pace != nil && h.Pace.Validate(h.Tasks) != nil {
+		return nil
+	}
+	return h.Pace
+}
+
+// Names returns the names of all runs of the store, in no order. The error wraps [ErrFolder].
+func (s *Store) Names() (names []string, err error) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
 	}
-	var found []Info
 	for _, e := range entries {
-		if e.IsDir() && s.Exists(e.Name()) {
-			found = append(found, s.Inspect(e.Name()))
+		if e.IsDir() && !strings.HasPrefix(e.Name(), prunedPrefix) && s.Exists(e.Name()) {
+			names = append(names, e.Name())
 		}
+	}
+	return names, nil
+}
+
+// Find returns the name of the run that a person names by a part of its name, see [run.FindName]. The
+// error wraps [ErrNoRun] or [ErrFolder], or is a [run.AmbiguousError].
+func (s *Store) Find(part string) (string, error) {
+	if s.Exists(part) {
+		return part, nil
+	}
+	names, err := s.Names()
+	if err != nil {
+		return "", err
+	}
+	name, err := run.FindName(part, names)
+	if err == nil && name == "" {
+		err = s.NoRun(part)
+	}
+	return name, err
+}
+
+// List returns all runs of the store, the newest first. The error wraps [ErrFolder].
+func (s *Store) List() ([]Info, error) {
+	slow := time.AfterFunc(slowAfter, func() { s.log.Info().Msg("reading the ledgers, which takes a while") })
+	defer slow.Stop()
+	names, err := s.Names()
+	if err != nil {
+		return nil, err
+	}
+	var found []Info
+	for _, name := range names {
+		found = append(found, s.Inspect(name))
 	}
 	slices.SortFunc(found, func(a, b Info) int {
 		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.Run, a.Run))

@@ -1,7 +1,7 @@
 // Package runstore keeps the runs of this machine on disk: one folder holds them all, and
-// in it each run has a folder of its own with its ledger, the store of its embedded server,
-// while it counts a socket that gives copies of the ledger, and, for a moment, a file that asks
-// for its cancellation. What a ledger contains is the
+// in it each run has a folder of its own with its ledger; until the run has ended, the store of its
+// embedded server and what it was started with; while it counts, a socket that gives copies of the
+// ledger; and, for a moment, a file that asks for its cancellation. What a ledger contains is the
 // business of package ledger; runs on a server are that of package bus.
 package runstore
 
@@ -39,8 +39,9 @@ var (
 
 // Store is the folder of the runs on this machine.
 type Store struct {
-	path string
-	log  zerolog.Logger
+	path      string
+	log       zerolog.Logger
+	removeAll func(folder string) error // [os.RemoveAll], except in tests
 }
 
 // New returns the store in a folder, which need not exist yet; "" is the default,
@@ -59,7 +60,7 @@ func New(path string, log zerolog.Logger) (*Store, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
 	}
-	return &Store{path: path, log: log}, nil
+	return &Store{path: path, log: log, removeAll: os.RemoveAll}, nil
 }
 
 // Path returns the folder of all runs.

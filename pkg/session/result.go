@@ -116,12 +116,15 @@ func (s *Session) finish(
 	defer done()
 	confirmation := audit.Confirmation(s.ledger, o.Total)
 	claim.SetConfirmation(confirmation)
+	if o.Progress.Run != "" { // the coordinator has started
+		claim.SetProgress(&o.Progress)
+	}
 	err := claim.Renew(ctx, state, s.ledger.Len())
 	if errors.Is(err, bus.ErrTakenOver) {
 		s.log.Warn().Err(err).Msg("leaving what is on the server to the other coordinator")
 		return false, failed
 	}
-	if last := o.Progress; last.Run != "" { // the coordinator has started
+	if last := o.Progress; last.Run != "" {
 		last.State, last.Rate, last.ETA, last.Workers = state, 0, run.Range{}, nil
 		if state == run.Complete {
 			last.Total, last.Confirmation = o.Total, confirmation

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 // ErrActive says that another coordinator has lately renewed its claim of the run.
 var ErrActive = errors.New("another coordinator works on it")
 
-// Resume opens the run of that name, or the newest unfinished one if the name is empty. A
+// Resume opens the run of that name, or the newest unfinished one if the name is empty. For a run that
+// the server alone knows, a part of the name is enough. A
 // finished run is opened too: [Session.Run] then audits it again.
 //
 // If the ledger is lost, Resume makes a new one from the run's record on the server; the
@@ -87,17 +89,18 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 		return err
 	}
 	defer server.close()
-	record, err := server.bus.Registry().Record(ctx, name)
+	record, err := findRecord(ctx, server.bus.Registry(), name)
 	switch {
 	case errors.Is(err, bus.ErrNoRecord):
 		return fmt.Errorf("run %s has no ledger in %s, and on server %s: %w", name, store.Path(), server.address, err)
 	case err != nil:
 		return fmt.Errorf("read the record of run %s: %w", name, err)
 	case record.State == run.Cancelled:
-		return fmt.Errorf("run %s: %w", name, queens.ErrCancelled)
+		return fmt.Errorf("run %s: %w", record.Run, queens.ErrCancelled)
 	case s.cfg.URL != "" && !s.takeOver && record.IsActive():
-		return fmt.Errorf("run %s is active: %w: %s, less than %v ago", name, ErrActive, record.Owner, run.StaleAfter)
+		return fmt.Errorf("run %s is active: %w: %s, less than %v ago", record.Run, ErrActive, record.Owner, run.StaleAfter)
 	}
+	name = record.Run
 	if err := s.checkResumable(ctx, name, &record.Manifest); err != nil {
 		return err
 	}
@@ -108,4 +111,21 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 		err = setTrust(s.ledger, ledger.Trust{Redundancy: record.Redundancy, SpotCheck: record.SpotCheck, Thorough: record.Thorough})
 	}
 	return err
+}
+
+// findRecord returns the record of the run that a person names by a part of its name.
+func findRecord(ctx context.Context, registry bus.Registry, part string) (run.Record, error) {
+	record, err := registry.Record(ctx, part)
+	if !errors.Is(err, bus.ErrNoRecord) || run.IsWholeName(part) {
+		return record, err
+	}
+	names, failed := registry.Names(ctx)
+	if failed != nil {
+		return record, failed
+	}
+	name, ambiguous := run.FindName(part, names)
+	if name == "" {
+		return record, cmp.Or(ambiguous, err)
+	}
+	return registry.Record(ctx, name)
 }

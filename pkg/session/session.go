@@ -207,7 +207,8 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 		}
 		server.close()
 		if s.ledger.State().Finished() {
-			_ = os.RemoveAll(store.ServerFolder(name)) // nothing needs it any more
+			_ = os.RemoveAll(store.ServerFolder(name)) // nothing needs these any more
+			_ = store.RemoveOptions(name)
 		}
 	}()
 	s.bus = server.bus

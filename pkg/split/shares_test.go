@@ -67,3 +67,25 @@ func TestSharesFollowTheWork(t *testing.T) {
 		}
 	}
 }
+
+// The share of the work done is 1 if and only if all tasks are done, and grows with each task.
+func TestWorkDone(t *testing.T) {
+	for _, n := range []int{1, 2, 6, 12} {
+		m := mustPlan(t, n, queens.Full, 0)
+		shares, done := split.Shares(&m), make([]uint64, len(m.Classes))
+		before := -1.0
+		for i := range m.Classes {
+			for range m.TasksOf(i) {
+				work := split.WorkDone(&m, shares, done)
+				if !(work > before && work < 1) {
+					t.Fatalf("n=%d: with %d tasks of each class done, the share is %v after %v", n, done, work, before)
+				}
+				before = work
+				done[i]++
+			}
+		}
+		if work := split.WorkDone(&m, shares, done); work != 1 {
+			t.Errorf("n=%d: with all tasks done, the share is %v", n, work)
+		}
+	}
+}

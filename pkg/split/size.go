@@ -144,3 +144,18 @@ func Shares(m *queens.Manifest) []float64 {
 	}
 	return shares
 }
+
+// WorkDone returns the share of a run's estimated work in so many tasks of each class, 0 to 1: 1 if
+// and only if these are all tasks. The shares are those of [Shares].
+func WorkDone(m *queens.Manifest, shares []float64, tasks []uint64) float64 {
+	var work float64
+	var done uint64
+	for i, n := range tasks {
+		work += float64(n) * shares[i]
+		done += n
+	}
+	if done == m.Tasks {
+		return 1
+	}
+	return min(work, math.Nextafter(1, 0)) // the sum of many shares is inexact
+}

@@ -15,13 +15,40 @@ import (
 // for the records of its runs, which coordinators restore if the server lost its store. The
 // error wraps [ErrNoRuns] if there is no such run.
 func Newest(ctx context.Context, connection Connection, registry Registry) (string, error) {
+	return await(ctx, connection, func() (string, error) { return newest(ctx, connection, registry) })
+}
+
+// Find returns the name of the run on the server that a person names by a part of its name, see
+// [run.FindName]. It waits as [Newest] does. It does not look up a whole name. The error wraps
+// [ErrNotActive] if there is no such run, or is a [run.AmbiguousError].
+func Find(ctx context.Context, connection Connection, registry Registry, part string) (string, error) {
+	if run.IsWholeName(part) {
+		return part, nil
+	}
+	return await(ctx, connection, func() (string, error) {
+		names, err := registry.Names(ctx)
+		if err != nil {
+			return "", err
+		}
+		name, err := run.FindName(part, names)
+		if err == nil && name == "" {
+			err = fmt.Errorf("run %s on %s: %w", part, connection.Server(), ErrNotActive)
+		}
+		return name, err
+	})
+}
+
+// await calls find once there is a connection, and again while the server may lack records that it
+// has lost.
+func await(ctx context.Context, connection Connection, find func() (string, error)) (string, error) {
 	waited := false
 	for start := time.Now(); ; {
 		if connection.Connected() != nil {
 			start, waited = time.Now(), true
 		} else {
-			name, err := newest(ctx, connection, registry)
-			if err == nil || errors.Is(err, ErrNoRuns) && !waited || time.Since(start) > recordGrace {
+			name, err := find()
+			missing := errors.Is(err, ErrNoRuns) || errors.Is(err, ErrNotActive)
+			if err == nil || errors.As(err, new(*run.AmbiguousError)) || missing && !waited || time.Since(start) > recordGrace {
 				return name, err
 			}
 		}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/runstore"
+)
+
+// parsed returns the flags of a command line of resume.
+func parsed(t *testing.T, line string) *sessionFlags {
+	t.Helper()
+	var o sessionFlags
+	cmd := &cobra.Command{}
+	o.register(cmd.Flags())
+	if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
+		t.Fatal(err)
+	}
+	return &o
+}
+
+// No user, password or token of a URL is kept with a run, or is in the hint to resume it; the hint
+// says that they are missing.
+func TestSecretsAreNotKept(t *testing.T) {
+	for urls, want := range map[string]string{
+		"nats://me:secret@a:4222":                          "nats://a:4222",
+		"secret@a:4222":                                    "a:4222",
+		"nats://a:4222, tls://me:secret@b:4222":            "nats://a:4222,tls://b:4222",
+		"nats://me:s%40cret@a:4222,nats://secret@b":        "nats://a:4222,nats://b",
+		"nats://me:secret:with?odd#characters@a:4222/path": "a:4222/path",
+	} {
+		o := parsed(t, "")
+		if err := o.flags.Set("nats", urls); err != nil {
+			t.Fatal(err)
+		}
+		kept := o.given()["nats"]
+		hint := o.resumeCommandLine("n8-a")
+		if !strings.Contains(urls, "odd") && kept != want || strings.Contains(kept+hint, "cret") || !strings.Contains(hint, "user and password") {
+			t.Errorf("%s: kept is %s, the hint is %s", urls, kept, hint)
+		}
+	}
+	if hint := parsed(t, "--nats nats://a:4222 --nkey my.nkey").resumeCommandLine("n8-a"); !strings.HasSuffix(hint, " resume n8-a --nats nats://a:4222 --nkey my.nkey") {
+		t.Errorf("the hint is %s", hint)
+	}
+}
+
+// resume takes the flags with which the run was started, except those that its own replace: another
+// server needs other credentials, and one of three ways to show credentials excludes the others.
+func TestResumeUsesWhatIsKept(t *testing.T) {
+	store, err := runstore.New(t.TempDir(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ kept, given, want string }{
+		{"", "", ""},
+		{"--workers 3 --kernel generic --http 127.0.0.1:0 --unique", "", "--workers 3 --kernel generic --unique --http 127.0.0.1:0"},
+		{"--workers 3 --kernel generic", "--workers 2", "--workers 2 --kernel generic"},
+		{"--nats nats://a --nkey /k --tls-ca /ca --replicas 3", "", "--nats nats://a --replicas 3 --nkey /k --tls-ca /ca"},
+		{"--nats nats://a --nkey /k --tls-ca /ca --workers 1", "--nats nats://b", "--workers 1 --nats nats://b"},
+		{"--nats nats://a --nkey /k --tls-ca /ca", "--nats nats://a", "--nats nats://a --nkey /k --tls-ca /ca"},
+		{"--nats nats://a --nkey /k --tls-ca /ca", "--creds /c", "--nats nats://a --creds /c --tls-ca /ca"},
+		{"--workers 3 --listen :1 --token-file /t", "--listen :2", "--workers 3 --listen :2 --token-file /t"},
+		{"--workers 3 --listen :1 --token-file /t --http :3", "--nats nats://a", "--http :3 --nats nats://a"},
+		{"--nats nats://a --workers 3", "--listen :2", "--listen :2"},
+		{"--nats nats://a --nkey /k --http :3", "--nats=", "--http :3"},
+	} {
+		before := parsed(t, c.kept)
+		var app cli.App
+		if err := store.SaveOptions("", before.given()); err != nil {
+			t.Fatal(err)
+		}
+		o := parsed(t, c.given)
+		o.useKept(&app, store, "")
+		var words []string
+		given := o.given()
+		for _, flag := range keptFlags {
+			if value, ok := given[flag]; ok {
+				words = append(words, cli.FlagWords(o.flags.Lookup(flag), value)...)
+			}
+		}
+		if got := strings.Join(words, " "); got != c.want {
+			t.Errorf("%s, resumed with %q: %s, want %s", c.kept, c.given, got, c.want)
+		}
+	}
+}
+
+// Files with credentials are kept by their whole paths: resume may run in another folder.
+func TestFilesAreKeptByTheirPaths(t *testing.T) {
+	store, err := runstore.New(t.TempDir(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var app cli.App
+	parsed(t, "--nkey my.nkey --tls-ca /ca.crt").keep(&app, store, "")
+	kept, err := store.Options("")
+	whole, _ := filepath.Abs("my.nkey")
+	if err != nil || kept["nkey"] != whole || kept["tls-ca"] != "/ca.crt" || len(kept) != 2 {
+		t.Errorf("kept are %v (%v)", kept, err)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/runstore"
+)
+
+// What a run was started with is kept with it, and is in the hint to resume it. The ledger has the
+// rest: what is counted, and how counts are checked.
+
+// Flags of a session that are kept, in the order of a command line.
+var (
+	countingFlags   = []string{"workers", "kernel", "unique", "priority", "http"}
+	serverFlags     = []string{"nats", "listen", "replicas"}
+	credentialFlags = []string{"nkey", "token-file", "creds"}
+	tlsFlags        = []string{"tls-ca", "tls-cert", "tls-key"}
+	keptFlags       = slices.Concat(countingFlags, serverFlags, credentialFlags, tlsFlags)
+)
+
+// given returns the flags that are set and kept, with their values but without secrets, as they were
+// written.
+func (o *sessionFlags) given() runstore.Options {
+	given := make(runstore.Options)
+	for _, name := range keptFlags {
+		f := o.flags.Lookup(name)
+		if value := f.Value.String(); f.Changed && value != "" {
+			given[name] = value
+		}
+	}
+	if urls, ok := given["nats"]; ok {
+		given["nats"] = withoutUsers(urls)
+	}
+	return given
+}
+
+// keep keeps with a run what it was started with. Files are kept by their whole paths.
+func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
+	kept := o.given()
+	for _, name := range slices.Concat(credentialFlags, tlsFlags) {
+		if path, err := filepath.Abs(kept[name]); err == nil && kept[name] != "" {
+			kept[name] = path
+		}
+	}
+	if err := store.SaveOptions(name, kept); err != nil {
+		app.Log.Warn().Err(err).Str("run", name).Msg("what the run was started with is not kept: coordinator resume needs the same flags")
+	}
+}
+
+// useKept sets the flags with which a run was started, except those that the command line replaces,
+// and says so. It returns the words that it has set.
+func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string) (words []string) {
+	kept, err := store.Options(name)
+	if err != nil {
+		app.Log.Warn().Err(err).Str("run", name).Msg("resuming with the defaults instead of what the run was started with")
+		return nil
+	}
+	without := o.replaced(kept)
+	for _, flag := range keptFlags {
+		value, ok := kept[flag]
+		f := o.flags.Lookup(flag)
+		if !ok || f.Changed || slices.Contains(without, flag) {
+			continue
+		}
+		if err := o.flags.Set(flag, value); err != nil {
+			app.Log.Warn().Err(err).Str("run", name).Msg("ignoring a flag with which the run was started")
+			continue
+		}
+		words = append(words, cli.FlagWords(f, value)...)
+	}
+	if len(words) > 0 {
+		app.Log.Info().Str("run", name).Msg("the run was started with, and resumes with: " + cli.Quote(words...))
+	}
+	return words
+}
+
+// replaced returns the flags of a run that the command line replaces by another server or other
+// credentials. An empty --nats is the embedded server.
+func (o *sessionFlags) replaced(kept runstore.Options) (flags []string) {
+	given := o.given()
+	isGiven := func(name string) bool { return given[name] != "" }
+	moves := o.flags.Changed("nats") && given["nats"] != kept["nats"] || isGiven("listen") && kept["listen"] == ""
+	switch {
+	case moves:
+		flags = slices.Concat(serverFlags, credentialFlags, tlsFlags)
+		if isGiven("nats") != (kept["nats"] != "") {
+			flags = append(flags, "workers") // its default is another
+		}
+	case slices.ContainsFunc(credentialFlags, isGiven):
+		flags = credentialFlags
+	}
+	return flags
+}
+
+// withoutUsers returns URLs, separated by commas, without users and passwords.
+func withoutUsers(urls string) string {
+	addresses := strings.Split(urls, ",")
+	for i, address := range addresses {
+		if u, err := url.Parse(strings.TrimSpace(address)); err == nil && u.User != nil {
+			u.User = nil
+			addresses[i] = u.String()
+		} else if at := strings.LastIndex(address, "@"); at >= 0 { // no scheme, or no URL
+			addresses[i] = address[at+1:]
+		}
+	}
+	return strings.Join(addresses, ",")
+}
+
+// resumeCommandLine returns what to type to resume a run.
+func (o *sessionFlags) resumeCommandLine(name string) string {
+	words := append(cli.Program(), "resume", name)
+	words = append(words, o.data.words()...)
+	given := o.given()
+	for _, flag := range keptFlags {
+		if value, ok := given[flag]; ok {
+			words = append(words, cli.FlagWords(o.flags.Lookup(flag), value)...)
+		}
+	}
+	line := cli.Quote(words...)
+	if given["nats"] != o.nats.URL {
+		line += " (with the user and password in --nats)"
+	}
+	return line
+}
+
+// words returns the words of a command line with the same folder.
+func (d *dataFlag) words() []string {
+	if d.path == "" {
+		return nil
+	}
+	return []string{"--data", d.path}
+}

@@ -1,0 +1,51 @@
+package report
+
+import (
+	"io"
+	"time"
+
+	"nqueens/pkg/humanize"
+)
+
+// PrunedRun is a run that was removed, or would be.
+type PrunedRun struct {
+	Run      string
+	State    string    // empty for the rest of a run whose removal was interrupted
+	Ended    time.Time // valid with a state
+	Bytes    uint64    // of its files on this machine
+	Server   string    // from which it was removed; empty for this machine
+	Messages uint64    // on that server
+}
+
+// WritePruned writes a table of at most 80 columns: what was removed, or with dryRun what would be,
+// how much each frees, and the sum. It writes nothing of no runs.
+func WritePruned(w io.Writer, runs []PrunedRun, dryRun bool) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	verb := "FREED"
+	if dryRun {
+		verb = "WOULD FREE"
+	}
+	rows := [][]string{{"RUN", "STATE", "ENDED", verb}}
+	var bytes, messages uint64
+	for i := range runs {
+		r := &runs[i]
+		state, ended, freed := r.State, "", humanize.Bytes(r.Bytes)
+		if state == "" {
+			state = "removed in part"
+		} else {
+			ended = humanize.Clock(time.Since(r.Ended)) + " ago"
+		}
+		if r.Server != "" {
+			freed = humanize.Plural(r.Messages, "message") + " on the server"
+		}
+		rows = append(rows, []string{shorten(r.Run, maxRunColumns), state, ended, freed})
+		bytes, messages = bytes+r.Bytes, messages+r.Messages
+	}
+	sum := humanize.Bytes(bytes)
+	if messages > 0 {
+		sum += ", " + humanize.Plural(messages, "message")
+	}
+	return writeTable(w, append(rows, []string{humanize.Plural(len(runs), "run"), "", "", sum}), false)
+}

@@ -1,0 +1,57 @@
+package runlist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"nqueens/pkg/report"
+	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
+)
+
+// Registry has the records of the runs on a server; see [bus.Registry].
+type Registry interface {
+	Records(ctx context.Context) ([]run.Record, error)
+	// Messages returns how many chunks and results of a run the server holds.
+	Messages(ctx context.Context, name string) (uint64, error)
+	// Delete removes all that the server has of a run.
+	Delete(ctx context.Context, name string) error
+}
+
+// PruneServer removes from a server what it has of runs that have ended before a time: chunks,
+// results, the consumer and the record. It tells of each, the newest first. With dryRun it removes
+// nothing. A run of a dead coordinator that can be resumed stays. So does one that ended within
+// [run.StaleAfter]: its coordinator may still have to learn that it was cancelled. It goes on after
+// an error.
+func PruneServer(ctx context.Context, server string, r Registry, before time.Time, dryRun bool, each func(report.PrunedRun)) error {
+	records, err := r.Records(ctx)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, record := range slices.Backward(records) {
+		if !record.State.Finished() || !record.Updated.Before(before) || time.Since(record.Updated) < run.StaleAfter {
+			continue
+		}
+		messages, err := r.Messages(ctx, record.Run)
+		if err == nil && !dryRun {
+			err = r.Delete(ctx, record.Run)
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("remove run %s from %s: %w", record.Run, server, err))
+			continue
+		}
+		each(report.PrunedRun{Run: record.Run, State: string(record.State), Ended: record.Updated, Server: server, Messages: messages})
+	}
+	return failed
+}
+
+// PruneLocal removes runs that have ended before a time from this machine; see [runstore.Store.Prune].
+func PruneLocal(ctx context.Context, store *runstore.Store, before time.Time, dryRun bool, each func(report.PrunedRun)) error {
+	return store.Prune(ctx, before, dryRun, func(p runstore.Pruned) {
+		each(report.PrunedRun{Run: p.Run, State: string(p.State), Ended: p.Ended, Bytes: p.Bytes})
+	})
+}

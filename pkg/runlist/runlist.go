@@ -1,0 +1,145 @@
+// Package runlist lists runs: those of this machine, those of which a server has a record, and both
+// together with one entry a run. It shows how far a run is as its coordinator measured it: of an
+// active run by the latest snapshot, of one that nobody works on by its ledger or its record.
+package runlist
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/progress"
+	"nqueens/pkg/report"
+	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
+)
+
+// Local returns the runs on this machine, the newest first. It logs which can't be read. The error
+// is that of [runstore.Store.List].
+func Local(store *runstore.Store, log zerolog.Logger) ([]report.ListedRun, error) {
+	infos, err := store.List()
+	var runs []report.ListedRun
+	for k := range infos {
+		i := &infos[k]
+		if i.Err != nil {
+			log.Warn().Err(i.Err).Str("run", i.Run).Msg("the run's ledger can't be read")
+		}
+		if i.Damaged > 0 {
+			log.Warn().Str("run", i.Run).Int("records", i.Damaged).Msg("ignoring damaged records of the run's ledger")
+		}
+		r := local(i)
+		r.Ledger = store.Folder(i.Run)
+		runs = append(runs, r)
+	}
+	return runs, err
+}
+
+func local(i *runstore.Info) report.ListedRun {
+	r := report.ListedRun{
+		Run: i.Run, N: i.N, Symmetry: i.Symmetry, Placed: i.Placed, State: i.Status(),
+		Done: i.Done, Tasks: i.Tasks, Created: i.Created,
+	}
+	switch {
+	case i.Err != nil:
+	case i.Locked != nil:
+		setPace(&r, i.Pace)
+		h := &i.Locked.Holder
+		r.Owner, r.Server, r.Bound = fmt.Sprintf("%s, process %d", h.Host, h.PID), h.Server, h.Bound
+		r.Workers, r.Sharing = h.Workers, strings.Fields(h.Sharing)
+	default:
+		setPace(&r, new(progress.Stopped(i.Manifest, i.DoneByClass)))
+		if i.State == run.Complete {
+			r.Confirmed = new(report.NewConfirmed(&i.Confirmation, true))
+		}
+	}
+	return r
+}
+
+// setPace enters how far a run is, unless that is not known.
+func setPace(r *report.ListedRun, p *run.Pace) {
+	if p != nil {
+		r.Done, r.Pace = p.Done, report.NewPace(*p)
+	}
+}
+
+// OnServer returns the runs of which a server has records, the newest first.
+func OnServer(server string, records []run.Record) []report.ListedRun {
+	var runs []report.ListedRun
+	for i := range records {
+		r := &records[i]
+		listed := report.ListedRun{
+			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: string(r.State),
+			Done: r.Done, Tasks: r.Manifest.Tasks, Created: r.Created, Server: server, Owner: r.Owner,
+			Sharing: otherActive(records, i),
+		}
+		pace := r.Pace
+		if pace != nil && !r.IsActive() {
+			pace = new(pace.Stopped())
+		}
+		setPace(&listed, pace)
+		switch {
+		case r.IsActive():
+			listed.Bound = r.Bound
+		case r.State == run.Running:
+			listed.State = runstore.Interrupted
+		case r.State == run.Complete:
+			listed.Confirmed = new(report.NewConfirmed(&r.Confirmation, true))
+		}
+		runs = append(runs, listed)
+	}
+	slices.SortFunc(runs, newestFirst)
+	return runs
+}
+
+// otherActive returns the names of the other active runs, if the run at index i is active: all
+// workers of a server work for all of them.
+func otherActive(records []run.Record, i int) (names []string) {
+	for k := range records {
+		if k != i && records[i].IsActive() && records[k].IsActive() && len(names) < run.MaxSharedWith {
+			names = append(names, records[k].Run)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Merge returns the runs of this machine and those of a server, with one entry a run, the newest
+// first. A run that is active says so in both; otherwise its ledger is the truth, unless the server
+// knows that it is active elsewhere, or has ended.
+func Merge(local, server []report.ListedRun) []report.ListedRun {
+	runs := slices.Clone(local)
+	for _, r := range server {
+		i := slices.IndexFunc(runs, func(l report.ListedRun) bool { return l.Run == r.Run })
+		if i < 0 {
+			runs = append(runs, r)
+			continue
+		}
+		l := &runs[i]
+		switch l.State {
+		case runstore.Interrupted, string(run.Stopped):
+			if r.State == string(run.Running) || run.State(r.State).Finished() {
+				r.Ledger = l.Ledger
+				*l = r
+			}
+		case runstore.Unreadable:
+			state := l.State
+			r.Ledger = l.Ledger
+			*l = r
+			l.State = state
+		}
+		if l.Pace == nil {
+			l.Pace, l.Done = r.Pace, r.Done
+		}
+		l.Server = cmp.Or(l.Server, r.Server)
+		l.Owner = cmp.Or(l.Owner, r.Owner)
+	}
+	slices.SortFunc(runs, newestFirst)
+	return runs
+}
+
+func newestFirst(a, b report.ListedRun) int {
+	return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.Run, a.Run))
+}

@@ -1,0 +1,93 @@
+package runlist_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
+	"nqueens/pkg/run"
+	"nqueens/pkg/runlist"
+)
+
+var started = time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC)
+
+// pace is half of the work, at a rate.
+func pace(rate float64) *run.Pace { return &run.Pace{Done: 3, WorkDone: 0.5, Rate: rate} }
+
+// record returns the record of a run on a server, updated that long ago.
+func record(name string, state run.State, age time.Duration, rate float64) run.Record {
+	return run.Record{
+		Run: name, State: state, Manifest: queens.Manifest{N: 8, Tasks: 9}, Owner: "far away", Pace: pace(rate),
+		Created: started, Updated: time.Now().Add(-age),
+	}
+}
+
+// A run that is known here and on the server is listed once: as its ledger says, unless the server
+// knows that it is active elsewhere, or has ended.
+func TestOneEntryARun(t *testing.T) {
+	listed := func(state, server, owner string, rate float64) report.ListedRun {
+		return report.ListedRun{
+			Run: "n8-a", N: 8, State: state, Done: 3, Tasks: 9, Created: started, Ledger: "/runs/n8-a", Server: server, Owner: owner,
+			Pace: report.NewPace(*pace(rate)),
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		local  report.ListedRun
+		record run.Record
+		state  string
+		rate   float64
+	}{
+		{"active here", listed("running", "", "here", 7), record("n8-a", run.Running, 0, 5), "running", 7},
+		{"active elsewhere", listed("interrupted", "", "", 0), record("n8-a", run.Running, 0, 5), "running", 5},
+		{"cancelled elsewhere", listed("stopped", "", "", 0), record("n8-a", run.Cancelled, time.Hour, 0), "cancelled", 0},
+		{"stopped", listed("stopped", "", "", 0), record("n8-a", run.Stopped, 0, 0), "stopped", 0},
+		{"interrupted", listed("interrupted", "", "", 0), record("n8-a", run.Running, time.Hour, 5), "interrupted", 0},
+		{"complete", listed("complete", "", "", 0), record("n8-a", run.Running, time.Hour, 5), "complete", 0},
+		{"unreadable", report.ListedRun{Run: "n8-a", State: "unreadable", Ledger: "/runs/n8-a"}, record("n8-a", run.Stopped, 0, 0), "unreadable", 0},
+	} {
+		runs := runlist.Merge([]report.ListedRun{c.local}, runlist.OnServer("nats://a:4222", []run.Record{c.record}))
+		if len(runs) != 1 {
+			t.Errorf("%s: %d entries", c.name, len(runs))
+			continue
+		}
+		r := runs[0]
+		if r.State != c.state || r.Pace == nil || r.Rate != c.rate || r.Ledger != "/runs/n8-a" || r.Server != "nats://a:4222" || r.N != 8 {
+			t.Errorf("%s: %+v, pace %+v", c.name, r, r.Pace)
+		}
+	}
+}
+
+// Runs of both sides are listed, the newest first.
+func TestNewestFirst(t *testing.T) {
+	at := func(name string, hours int) report.ListedRun {
+		return report.ListedRun{Run: name, Created: started.Add(time.Duration(hours) * time.Hour)}
+	}
+	runs := runlist.Merge([]report.ListedRun{at("d", 4), at("b", 2)}, []report.ListedRun{at("c", 3), at("a", 1), at("b", 2)})
+	var names []string
+	for _, r := range runs {
+		names = append(names, r.Run)
+	}
+	if want := []string{"d", "c", "b", "a"}; !slices.Equal(names, want) {
+		t.Errorf("listed %q, want %q", names, want)
+	}
+}
+
+// The active runs of a server share its workers. One whose coordinator is silent is
+// interrupted, and has no rate.
+func TestRunsOfAServer(t *testing.T) {
+	runs := runlist.OnServer("nats://a:4222", []run.Record{
+		record("n8-a", run.Running, 0, 5), record("n8-b", run.Running, 0, 5), record("n8-c", run.Running, time.Minute, 5),
+	})
+	for i, want := range []struct {
+		state   string
+		rate    float64
+		sharing []string
+	}{{"interrupted", 0, nil}, {"running", 5, []string{"n8-a"}}, {"running", 5, []string{"n8-b"}}} {
+		if got := runs[i]; got.State != want.state || got.Rate != want.rate || got.Percent != 50 || !slices.Equal(got.Sharing, want.sharing) {
+			t.Errorf("run %s: state %s, %+v, sharing %q, want %+v", got.Run, got.State, got.Pace, got.Sharing, want)
+		}
+	}
+}
