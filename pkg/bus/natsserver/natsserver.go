@@ -113,7 +113,7 @@ func (c *Config) options() (*server.Options, error) {
 }
 
 // SetAccess changes who may connect, see [Config.Access]: the server closes the connections of those who
-// may not any more, and no other. A server that was started without access can't get any.
+// may not any more, and no other.
 func (s *Server) SetAccess(access string) error {
 	cfg := s.cfg
 	cfg.Access = access
