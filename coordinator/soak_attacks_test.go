@@ -161,7 +161,7 @@ func (h *hostile) reportOther(run string) (sent int) {
 		func(r *queens.ChunkResult) { r.First++ },
 		func(r *queens.ChunkResult) { r.Chunk = h.rng.Uint64() | 1 },
 		func(r *queens.ChunkResult) { r.Worker = queens.Referee },
-		func(r *queens.ChunkResult) { r.Counts[0].Count = math.MaxUint64 },
+		func(r *queens.ChunkResult) { r.Counts[0].Count = math.MaxUint64 - h.rng.Uint64N(1<<20) },
 	} {
 		sent += h.report(run, h.identity(), change, nil)
 	}
