@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,7 +160,7 @@ func TestContextEndsVoiding(t *testing.T) {
 		s.must(s.c.ledger.Quarantine(ledger.Quarantined{Key: "liar"}))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errQuarantined)
-		if err := s.c.eventLoop(ctx); err != errQuarantined || !s.c.ledger.IsVoiding() {
+		if err := s.c.eventLoop(ctx); !errors.Is(err, errQuarantined) || !s.c.ledger.IsVoiding() {
 			t.Errorf("it ends with %v; voiding: %v", err, s.c.ledger.IsVoiding())
 		}
 		s.stop()
