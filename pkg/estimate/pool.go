@@ -33,15 +33,18 @@ type pool struct {
 // else that of runs with so many nodes.
 func (t *TreeEstimate) runPlan(class int, plan queens.ClassPlan, nodes float64) queens.ClassPlan {
 	profile := &t.Profiles[class]
-	each := func() float64 { return profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1) }
-	if float64(plan.Batch)*each() <= nodes {
-		return plan
+	if t.taskNodes(class, &plan) > nodes {
+		plan.Depth = depthFor(profile, &plan, nodes)
+		each := profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1)
+		plan.Batch = int(min(max(math.Round(nodes/each), 1), queens.MaxBatch))
 	}
-	for plan.Depth < plan.Board.N && profile[plan.Depth+1] > 0 && each() > nodes {
-		plan.Depth++
-	}
-	plan.Batch = int(min(max(math.Round(nodes/each()), 1), queens.MaxBatch))
 	return plan
+}
+
+// taskNodes returns the approximate number of nodes of a task of the plan.
+func (t *TreeEstimate) taskNodes(class int, plan *queens.ClassPlan) float64 {
+	profile := &t.Profiles[class]
+	return float64(plan.Batch) * profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1)
 }
 
 // pools makes the pools of all classes.

@@ -3,6 +3,7 @@ package estimate
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,12 +23,16 @@ const (
 	calibrationTime = runTime / 8
 	// calibrationNodes is the size of the first run that is timed.
 	calibrationNodes = 1e6
-	// sampleFraction is the share of all work after which the sample is large enough, if it has
-	// minRuns by then.
-	sampleFraction = 1. / 3
-	minRuns        = 128
+	// enoughRuns is the number of runs that is enough before the budget is spent, and enoughPerThread
+	// that of each thread: all threads must be busy at once.
+	enoughRuns      = 128
+	enoughPerThread = 4
 	// minObservations is the least number of runs, even after the budget.
 	minObservations = 8
+	// nodeSearches is the number of subtrees that are searched for the nodes of a run, and
+	// subtreeNodes about the nodes of each: for a standard error of some 4%.
+	nodeSearches = 100
+	subtreeNodes = 1000
 )
 
 // Cost is what the searches of a count take on one thread while the other threads are busy.
@@ -46,13 +51,11 @@ type Cost struct {
 // clock. A kernel shares work among the prefixes of a task, so it must get them together; of a task
 // that takes too long it gets a run of consecutive prefixes.
 //
-// Each class gets runs in proportion to its share of the work. So the time of a run, times the
-// number of such runs in the class, divided by the class's share of the work, estimates the time
-// of all searches, and Seconds is the mean. Runs are evenly spread over the work of all classes,
-// and within each class.
+// Runs are evenly spread over the estimated work of all classes, and within each class. Their time
+// per node, times the number of nodes, is the cost: a ratio estimate. Random probes estimate the
+// nodes of each run.
 //
-// References: M. H. Hansen, W. N. Hurwitz, "On the theory of sampling from finite populations",
-// Annals of Mathematical Statistics 14 (1943), 333-362.
+// References: W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6.
 func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan, threads int, ran CPUClock) (Cost, error) {
 	if len(t.classes) == 0 {
 		return Cost{CPUShare: 1}, nil
@@ -69,26 +72,33 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 	if err != nil {
 		return Cost{}, err
 	}
-	s := sampler{trees: t, pools: pools, runs: t.enough(pools)}
+	s := sampler{trees: t, pools: pools, runs: int64(max(enoughRuns, enoughPerThread*threads))}
 	deadline := time.Now().Add(budget)
 	before, _ := ran()
 	var mu sync.Mutex
-	var observations []float64
+	var observations []observation
 	err = inParallel(ctx, threads, threads, func(ctx context.Context, _ int) error {
 		return k.WithCounter(func(c kernel.Counter) error {
-			seconds, err := s.observe(ctx, c, deadline)
+			some, err := s.observe(ctx, c, deadline)
 			mu.Lock()
 			defer mu.Unlock()
-			observations = append(observations, seconds...)
+			observations = append(observations, some...)
 			return err
 		})
 	})
 	if err != nil {
 		return Cost{}, err
 	}
-	cost := mean(observations)
-	cost.CPUShare = 1
-	if after, known := ran(); known && cost.Seconds > 0 {
+	after, known := ran()
+	err = inParallel(ctx, threads, len(observations), func(_ context.Context, i int) error {
+		s.estimateNodes(&observations[i])
+		return nil
+	})
+	if err != nil {
+		return Cost{}, err
+	}
+	cost := s.cost(observations)
+	if cost.CPUShare = 1; known && cost.Seconds > 0 {
 		cost.CPUShare = min(1, float64(after-before)/float64(s.counted.Load()))
 	}
 	return cost, nil
@@ -117,15 +127,6 @@ func (t *TreeEstimate) calibrate(ctx context.Context, c kernel.Counter, plans []
 	}
 }
 
-// enough returns the number of runs that are enough.
-func (t *TreeEstimate) enough(pools []pool) int64 {
-	var all float64
-	for i := range pools {
-		all += t.Profiles[i][pools[i].plan.Depth] / float64(pools[i].plan.Batch)
-	}
-	return max(minRuns, int64(min(all*sampleFraction, math.MaxInt64/2)))
-}
-
 // timed counts prefixes and returns how long that took.
 func timed(ctx context.Context, c kernel.Counter, b *queens.Board, prefixes []queens.Prefix) (time.Duration, error) {
 	var pulse atomic.Uint64
@@ -143,19 +144,23 @@ type sampler struct {
 	counted atomic.Int64 // time spent counting runs, in ns, of all threads
 }
 
+// observation is a run that was counted.
+type observation struct {
+	number         int64
+	seconds, nodes float64
+	stands         float64 // number of runs that it stands for
+}
+
 // observe counts runs on one thread until there are enough, or until the deadline has passed and
-// there are minObservations. It returns the estimate of the time of all searches, in seconds, from
-// each run.
-func (s *sampler) observe(ctx context.Context, c kernel.Counter, deadline time.Time) (observations []float64, err error) {
+// there are minObservations.
+func (s *sampler) observe(ctx context.Context, c kernel.Counter, deadline time.Time) (observations []observation, err error) {
 	for {
-		run := s.next.Add(1) - 1
-		if run >= s.runs || run >= minObservations && !time.Now().Before(deadline) {
+		number := s.next.Add(1) - 1
+		if number >= s.runs || number >= minObservations && !time.Now().Before(deadline) {
 			return observations, nil
 		}
-		class, position := s.trees.at(position(run))
-		prefixes, inClass := s.pools[class].run(position)
+		class, prefixes, inClass := s.run(number)
 		if len(prefixes) == 0 {
-			observations = append(observations, 0)
 			continue
 		}
 		elapsed, err := timed(ctx, c, &s.pools[class].plan.Board, prefixes)
@@ -163,8 +168,47 @@ func (s *sampler) observe(ctx context.Context, c kernel.Counter, deadline time.T
 			return nil, err
 		}
 		s.counted.Add(int64(elapsed))
-		observations = append(observations, elapsed.Seconds()*inClass/s.trees.workShares[class])
+		observations = append(observations, observation{
+			number: number, seconds: elapsed.Seconds(), stands: inClass / s.trees.workShares[class],
+		})
 	}
+}
+
+// run returns the run of a number: its class, its prefixes, and the number of such runs in the class.
+func (s *sampler) run(number int64) (class int, prefixes []queens.Prefix, inClass float64) {
+	class, position := s.trees.at(position(number))
+	prefixes, inClass = s.pools[class].run(position)
+	return class, prefixes, inClass
+}
+
+// estimateNodes estimates the nodes of a run, in about a millisecond.
+func (s *sampler) estimateNodes(o *observation) {
+	class, prefixes, _ := s.run(o.number)
+	plan := &s.pools[class].plan
+	depth := depthFor(&s.trees.Profiles[class], plan, subtreeNodes)
+	mean, _ := estimateNodes(&plan.Board, prefixes, depth, nodeSearches, rand.NewPCG(1, uint64(o.number)))
+	o.nodes = mean * float64(len(prefixes))
+}
+
+// cost returns the time of all nodes, with its standard error as if the runs were independent.
+func (s *sampler) cost(observations []observation) (c Cost) {
+	var all, seconds, nodes, squares float64
+	for i := range s.pools {
+		all += s.trees.Profiles[i].NodesBelow(s.pools[i].plan.Depth)
+	}
+	for _, o := range observations {
+		seconds += o.seconds * o.stands
+		nodes += o.nodes * o.stands
+	}
+	if seconds == 0 {
+		return Cost{}
+	}
+	for _, o := range observations {
+		off := (o.seconds/seconds - o.nodes/nodes) * o.stands
+		squares += off * off
+	}
+	n := float64(len(observations))
+	return Cost{Seconds: all * seconds / nodes, Error: math.Sqrt(squares * n / max(n-1, 1))}
 }
 
 // position returns the position of a run in all work, from 0 to 1. The positions of consecutive numbers
@@ -183,19 +227,4 @@ func (t *TreeEstimate) at(position float64) (class int, within float64) {
 		position -= share
 	}
 	return len(t.workShares) - 1, 1
-}
-
-// mean returns the mean of the observations, with the standard error of independent observations: an
-// upper bound, because runs are evenly spread.
-func mean(observations []float64) Cost {
-	var sum, squares float64
-	for _, seconds := range observations {
-		sum += seconds
-		squares += seconds * seconds
-	}
-	if sum == 0 {
-		return Cost{}
-	}
-	n := float64(len(observations))
-	return Cost{Seconds: sum / n, Error: math.Sqrt(max(squares*n/(sum*sum)-1, 0) / (n - 1))}
 }
