@@ -15,6 +15,9 @@ const (
 	// minPoolPaths the least of one class.
 	poolPaths    = 1 << 14
 	minPoolPaths = 256
+	// ownDepth is how many times as large as asked for a run may be so that its prefixes have the
+	// depth of the tasks: deeper ones have more columns in common, and less to share.
+	ownDepth = 4
 )
 
 // pool holds the runs of a class to sample from. A run is a task, or consecutive prefixes as in a
@@ -34,7 +37,7 @@ type pool struct {
 func (t *TreeEstimate) runPlan(class int, plan queens.ClassPlan, nodes float64) queens.ClassPlan {
 	profile := &t.Profiles[class]
 	if t.taskNodes(class, &plan) > nodes {
-		plan.Depth = depthFor(profile, &plan, nodes)
+		plan.Depth = depthFor(profile, &plan, ownDepth*nodes)
 		each := profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1)
 		plan.Batch = int(min(max(math.Round(nodes/each), 1), queens.MaxBatch))
 	}

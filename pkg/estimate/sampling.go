@@ -91,7 +91,7 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 	}
 	after, known := ran()
 	err = inParallel(ctx, threads, len(observations), func(_ context.Context, i int) error {
-		s.estimateNodes(&observations[i])
+		s.setNodes(&observations[i])
 		return nil
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ func (t *TreeEstimate) calibrate(ctx context.Context, c kernel.Counter, plans []
 			return 0, err
 		}
 		if elapsed >= calibrationTime || plan == plans[largest] {
-			nodes *= float64(runTime) / float64(max(elapsed, 1))
+			nodes = t.taskNodes(largest, &plan) * float64(runTime) / float64(max(elapsed, 1))
 			return math.Exp2(math.Round(math.Log2(nodes))), nil
 		}
 	}
@@ -181,8 +181,8 @@ func (s *sampler) run(number int64) (class int, prefixes []queens.Prefix, inClas
 	return class, prefixes, inClass
 }
 
-// estimateNodes estimates the nodes of a run, in about a millisecond.
-func (s *sampler) estimateNodes(o *observation) {
+// setNodes estimates the nodes of a run, in about a millisecond.
+func (s *sampler) setNodes(o *observation) {
 	class, prefixes, _ := s.run(o.number)
 	plan := &s.pools[class].plan
 	depth := depthFor(&s.trees.Profiles[class], plan, subtreeNodes)
@@ -190,7 +190,8 @@ func (s *sampler) estimateNodes(o *observation) {
 	o.nodes = mean * float64(len(prefixes))
 }
 
-// cost returns the time of all nodes, with its standard error as if the runs were independent.
+// cost returns the time of all nodes. Its standard error is that of independent runs: an upper bound,
+// because runs are evenly spread.
 func (s *sampler) cost(observations []observation) (c Cost) {
 	var all, seconds, nodes, squares float64
 	for i := range s.pools {

@@ -172,7 +172,7 @@ func TestSampleIsOfTasks(t *testing.T) {
 			if c.whole && parts > 0 || !c.whole && parts < runs/2 {
 				t.Errorf("%s: %d of %d runs are parts of tasks", c.name, parts, runs)
 			}
-			if s := truth.Seconds(); s < core.Low || s > core.High || core.High > 2*core.Mid {
+			if s := truth.Seconds(); s < core.Low || s > core.High || core.High > 3*core.Mid {
 				t.Errorf("%s: estimate %.3g s (%.3g to %.3g), the truth is %v", c.name, core.Mid, core.Low, core.High, truth)
 			}
 		})
