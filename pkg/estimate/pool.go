@@ -11,107 +11,92 @@ import (
 )
 
 const (
-	// targetPrefixNodes is the approximate cost of a prefix of the sample, in nodes: 50 µs with the
-	// fastest kernel, a millisecond with the slowest. So the sample has many prefixes of different
-	// costs.
-	targetPrefixNodes = 2e5
-	// poolSize is the number of prefixes in the pools of all classes together, at 40 bytes each.
-	poolSize = 1 << 18
-	// minPoolSize is the least number of prefixes in the pool of a class, where the class has so
-	// many.
-	minPoolSize = 256
+	// poolPaths is about the number of prefixes where the runs of all random pools begin, and
+	// minPoolPaths the least of one class.
+	poolPaths    = 1 << 14
+	minPoolPaths = 256
+	// ownDepth is how many times as large as asked for a run may be so that its prefixes have the
+	// depth of the tasks: deeper ones have more columns in common, and less to share.
+	ownDepth = 4
 )
 
-// pool holds prefixes of a class to sample from: all prefixes of one depth, or random ones, each of
-// which stands for as many prefixes as the product of its probe.
+// pool holds the runs of a class to sample from. A run is a task, or consecutive prefixes as in a
+// task where a task takes too long.
 type pool struct {
-	board    *queens.Board
-	prefixes []queens.Prefix
-	// cumulative[i] is the number of prefixes that prefixes[:i+1] stand for.
-	cumulative []float64
-	complete   bool    // it holds all prefixes
-	size       float64 // number of prefixes of the class, estimated unless complete
-	nodes      float64 // of one prefix's tree, on average
-	// variance is the relative variance of an estimate of the class's work from the pool, if the
-	// cost of every prefix in the pool were known. It is 0 for a complete pool.
-	variance float64
+	plan queens.ClassPlan // depth and number of prefixes of the runs
+	// index has all runs, if there are few enough prefixes to pass over. It is nil otherwise;
+	// then the runs begin with prefixes that random probes found.
+	index      *split.Index
+	paths      []path
+	cumulative []float64 // cumulative[i] is the number of prefixes that paths[:i+1] stand for
+	prefixes   float64   // number of prefixes of the class at that depth, estimated
 }
 
-// pools makes the pool of each class.
-func (t *TreeEstimate) pools(ctx context.Context, threads int) ([]pool, error) {
-	pools := make([]pool, len(t.classes))
-	depths := make([]int, len(t.classes))
-	var sizes float64
-	for i, class := range t.classes {
-		profile := &t.Profiles[i]
-		for depths[i] < class.Board.N && profile[depths[i]+1] > 0 && profile.NodesBelow(depths[i]) > targetPrefixNodes*profile[depths[i]] {
-			depths[i]++
-		}
-		sizes += profile[depths[i]]
+// runPlan returns the plan of the runs of a class: its own if its tasks have at most that many nodes, or
+// else that of runs with so many nodes.
+func (t *TreeEstimate) runPlan(class int, plan queens.ClassPlan, nodes float64) queens.ClassPlan {
+	profile := &t.Profiles[class]
+	if t.taskNodes(class, &plan) > nodes {
+		plan.Depth = depthFor(profile, &plan, ownDepth*nodes)
+		each := profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1)
+		plan.Batch = int(min(max(math.Round(nodes/each), 1), queens.MaxBatch))
 	}
-	all := sizes <= poolSize
-	err := inParallel(ctx, threads, len(pools), func(ctx context.Context, i int) error {
-		p := &pools[i]
-		p.board = &t.classes[i].Board
-		p.nodes = t.Profiles[i].NodesBelow(depths[i]) / max(t.Profiles[i][depths[i]], 1)
-		if all {
-			p.enumerate(depths[i])
-			return nil
-		}
-		probes := minPoolSize + int(poolSize*t.workShares[i])
-		return p.draw(ctx, depths[i], probes, rand.NewPCG(uint64(probes), uint64(i)))
+	return plan
+}
+
+// taskNodes returns the approximate number of nodes of a task of the plan.
+func (t *TreeEstimate) taskNodes(class int, plan *queens.ClassPlan) float64 {
+	profile := &t.Profiles[class]
+	return float64(plan.Batch) * profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1)
+}
+
+// pools makes the pools of all classes.
+func (t *TreeEstimate) pools(ctx context.Context, plans []queens.ClassPlan, nodes float64, threads int) ([]pool, error) {
+	var prefixes float64
+	runs := make([]queens.ClassPlan, len(plans))
+	for i, plan := range plans {
+		runs[i] = t.runPlan(i, plan, nodes)
+		prefixes += t.Profiles[i][runs[i].Depth]
+	}
+	pools := make([]pool, len(plans))
+	err := inParallel(ctx, threads, len(plans), func(ctx context.Context, i int) (err error) {
+		pools[i], err = t.pool(ctx, i, runs[i], prefixes <= maxEnumerated)
+		return err
 	})
 	return pools, err
 }
 
-// enumerate fills the pool with all prefixes of the given depth.
-func (p *pool) enumerate(depth int) {
-	p.complete = true
-	for prefix := range split.Prefixes(*p.board, depth) {
-		p.size++
-		p.prefixes, p.cumulative = append(p.prefixes, prefix), append(p.cumulative, p.size)
+// pool makes the pool of a class, of all runs or of random ones.
+func (t *TreeEstimate) pool(ctx context.Context, class int, plan queens.ClassPlan, all bool) (p pool, err error) {
+	p = pool{plan: plan, prefixes: t.Profiles[class][plan.Depth]}
+	if all {
+		p.index, err = split.NewIndex(ctx, &queens.Manifest{Classes: []queens.ClassPlan{plan}})
+		return p, err
 	}
-}
-
-// draw fills the pool with the prefixes that random probes find.
-func (p *pool) draw(ctx context.Context, depth, probes int, source *rand.PCG) error {
-	var sum, squares float64
-	for i := range probes {
-		if i%pollInterval == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		prefix, product := probeOnce(p.board, depth, source, nil)
-		if prefix.Row < depth {
-			continue
-		}
+	probes := minPoolPaths + int(poolPaths*t.workShares[class])
+	paths, products := probePaths(&p.plan.Board, plan.Depth, probes, rand.NewPCG(uint64(probes), uint64(class)))
+	var sum float64
+	for _, product := range products {
 		sum += product
-		squares += product * product
-		p.prefixes, p.cumulative = append(p.prefixes, prefix), append(p.cumulative, sum)
+		p.cumulative = append(p.cumulative, sum)
 	}
-	if sum == 0 {
-		return nil
-	}
-	p.size = sum / float64(probes)
-	// Assume that the standard deviation of the costs of prefixes of one depth equals their
-	// mean, whatever their products.
-	p.variance = (2*squares/sum/sum - 1/float64(probes))
-	return nil
+	p.paths = paths
+	return p, context.Cause(ctx)
 }
 
-// batch returns number prefixes of the class, fewer if there are no more. Each prefix of the class has
-// about the same chance: batch takes them at equal distances of the numbers that they stand for,
-// from a random start.
-func (p *pool) batch(number int, rng *rand.Rand) []queens.Prefix {
-	if len(p.prefixes) == 0 || p.complete && number >= len(p.prefixes) {
-		return p.prefixes
+// run returns the run at a position of the class, from 0 to 1, and the number of such runs in the class:
+// none if the class has no prefixes. The runs at evenly spread positions are equally likely.
+func (p *pool) run(position float64) (prefixes []queens.Prefix, inClass float64) {
+	if p.index != nil {
+		runs := p.index.Tasks()
+		task, _ := p.index.Task(min(uint64(position*float64(runs)), max(runs, 1)-1))
+		return task.Prefixes, float64(runs)
 	}
-	whole := p.cumulative[len(p.cumulative)-1]
-	step := whole / float64(number)
-	start := rng.Float64() * step
-	batch := make([]queens.Prefix, number)
-	for i := range batch {
-		at := sort.SearchFloat64s(p.cumulative, math.Nextafter(start+float64(i)*step, math.Inf(1)))
-		batch[i] = p.prefixes[min(at, len(p.prefixes)-1)]
+	if len(p.paths) == 0 {
+		return nil, 0
 	}
-	return batch
+	last := len(p.paths) - 1
+	at := sort.SearchFloat64s(p.cumulative, position*p.cumulative[last])
+	prefixes = batchFrom(&p.plan, p.paths[min(at, last)])
+	return prefixes, p.prefixes / float64(len(prefixes))
 }

@@ -13,19 +13,26 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Bounds of the sample of prefixes that Search counts.
+// Bounds of the sample of tasks that Search counts.
 const (
 	// budget is the greatest time spent counting the sample.
 	budget = 1300 * time.Millisecond
-	// batchTime is the approximate time of a batch: long for one call of a kernel, short beside the
-	// budget.
-	batchTime = 8 * time.Millisecond
-	// sampleFraction is the share of all work after which the sample is large enough, if it has
-	// minBatches by then.
-	sampleFraction = 1. / 3
-	minBatches     = 128
-	// minObservations is the least number of batches, even after the budget.
-	minObservations = 32
+	// runTime is about the greatest time of a run of the sample, and calibrationTime the least that
+	// shows the speed of the kernel.
+	runTime         = budget / 10
+	calibrationTime = runTime / 8
+	// calibrationNodes is the size of the first run that is timed.
+	calibrationNodes = 1e6
+	// enoughRuns is the number of runs that is enough before the budget is spent, and enoughPerThread
+	// that of each thread: all threads must be busy at once.
+	enoughRuns      = 128
+	enoughPerThread = 4
+	// minObservations is the least number of runs, even after the budget.
+	minObservations = 8
+	// nodeSearches is the number of subtrees that are searched for the nodes of a run, and
+	// subtreeNodes about the nodes of each: for a standard error of some 4%.
+	nodeSearches = 100
+	subtreeNodes = 1000
 )
 
 // Cost is what the searches of a count take on one thread while the other threads are busy.
@@ -40,176 +47,185 @@ type Cost struct {
 }
 
 // Search estimates the cost of the searches of a count with the given plans and kernel. It counts a
-// sample of prefixes, in batches like tasks, on the given number of threads at once, and measures
-// their CPU time with the clock.
+// sample of tasks on the given number of threads at once, and measures their CPU time with the
+// clock. A kernel shares work among the prefixes of a task, so it must get them together; of a task
+// that takes too long it gets a run of consecutive prefixes.
 //
-// A batch has prefixes of one class, and each class gets batches in proportion to its share of the
-// work. So the time of a batch, divided by the batch's share of the class's prefixes and by the
-// class's share of the work, estimates the time of all searches, and Seconds is the mean. Batches
-// are evenly spread over the work of all classes.
+// Runs are evenly spread over the estimated work of all classes, and within each class. Their time
+// per node, times the number of nodes, is the cost: a ratio estimate. Random probes estimate the
+// nodes of each run.
 //
-// References: M. H. Hansen, W. N. Hurwitz, "On the theory of sampling from finite populations",
-// Annals of Mathematical Statistics 14 (1943), 333-362.
+// References: W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6.
 func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []queens.ClassPlan, threads int, ran CPUClock) (Cost, error) {
 	if len(t.classes) == 0 {
 		return Cost{CPUShare: 1}, nil
 	}
-	pools, err := t.pools(ctx, threads)
+	var nodes float64
+	err := k.WithCounter(func(c kernel.Counter) (err error) {
+		nodes, err = t.calibrate(ctx, c, plans)
+		return err
+	})
 	if err != nil {
 		return Cost{}, err
 	}
-	s := sampler{trees: t, pools: pools, batch: make([]int, len(pools)), batches: minBatches}
-	err = k.WithCounter(func(c kernel.Counter) error { return s.calibrate(ctx, c, plans) })
+	pools, err := t.pools(ctx, plans, nodes, threads)
 	if err != nil {
 		return Cost{}, err
 	}
+	s := sampler{trees: t, pools: pools, runs: int64(max(enoughRuns, enoughPerThread*threads))}
 	deadline := time.Now().Add(budget)
 	before, _ := ran()
 	var mu sync.Mutex
-	var observations []float64
+	var observations []observation
 	err = inParallel(ctx, threads, threads, func(ctx context.Context, _ int) error {
 		return k.WithCounter(func(c kernel.Counter) error {
-			seconds, err := s.observe(ctx, c, deadline)
+			some, err := s.observe(ctx, c, deadline)
 			mu.Lock()
 			defer mu.Unlock()
-			observations = append(observations, seconds...)
+			observations = append(observations, some...)
 			return err
 		})
 	})
 	if err != nil {
 		return Cost{}, err
 	}
-	cost := mean(observations)
-	cost.Error = math.Hypot(cost.Error, s.poolError())
-	cost.CPUShare = 1
-	if after, known := ran(); known && cost.Seconds > 0 {
+	after, known := ran()
+	err = inParallel(ctx, threads, len(observations), func(_ context.Context, i int) error {
+		s.setNodes(&observations[i])
+		return nil
+	})
+	if err != nil {
+		return Cost{}, err
+	}
+	cost := s.cost(observations)
+	if cost.CPUShare = 1; known && cost.Seconds > 0 {
 		cost.CPUShare = min(1, float64(after-before)/float64(s.counted.Load()))
 	}
 	return cost, nil
 }
 
-// sampler hands out the batches of the sample. The prefixes of a batch depend on its number only.
-type sampler struct {
-	trees   *TreeEstimate
-	pools   []pool
-	batch   []int // batch size of each class
-	batches int64 // number of batches that is enough
-	next    atomic.Int64
-	counted atomic.Int64 // time spent counting batches, in ns, of all threads
-}
-
-// calibrate chooses the sizes of the batches and their number. It counts batches of the largest class,
-// each larger than the one before, until one takes long enough to show the kernel's speed.
-func (s *sampler) calibrate(ctx context.Context, c kernel.Counter, plans []queens.ClassPlan) error {
-	largest := slices.Index(s.trees.workShares, slices.Max(s.trees.workShares))
-	rng := rand.New(rand.NewPCG(0, 0))
-	nodes := targetPrefixNodes
-	for {
-		number := s.pools[largest].fit(nodes)
-		elapsed, err := s.time(ctx, c, largest, s.pools[largest].batch(number, rng))
+// calibrate returns the number of nodes of a run that takes about runTime, as a power of two: so
+// machines of about the same speed count the same runs. It counts runs of the largest class, each larger
+// than the one before, until one takes long enough to show the kernel's speed.
+func (t *TreeEstimate) calibrate(ctx context.Context, c kernel.Counter, plans []queens.ClassPlan) (nodes float64, err error) {
+	largest := slices.Index(t.workShares, slices.Max(t.workShares))
+	for nodes = calibrationNodes; ; nodes *= 4 {
+		plan := t.runPlan(largest, plans[largest], nodes)
+		p, err := t.pool(ctx, largest, plan, false)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if elapsed >= batchTime/2 || nodes >= s.trees.taskNodes(largest, &plans[largest]) {
-			nodes *= float64(batchTime) / max(float64(elapsed), 1)
-			break
+		prefixes, _ := p.run(0.5)
+		elapsed, err := timed(ctx, c, &plan.Board, prefixes)
+		if err != nil {
+			return 0, err
 		}
-		nodes *= 4
+		if elapsed >= calibrationTime || plan == plans[largest] {
+			nodes = t.taskNodes(largest, &plan) * float64(runTime) / float64(max(elapsed, 1))
+			return math.Exp2(math.Round(math.Log2(nodes))), nil
+		}
 	}
-	var all float64
-	for i := range s.pools {
-		s.batch[i] = s.pools[i].fit(min(nodes, s.trees.taskNodes(i, &plans[i])))
-		all += s.pools[i].size / float64(s.batch[i])
-	}
-	s.batches = max(s.batches, int64(min(all*sampleFraction, math.MaxInt64/2)))
-	return nil
 }
 
-// taskNodes returns the approximate number of nodes of a task of the class.
-func (t *TreeEstimate) taskNodes(class int, plan *queens.ClassPlan) float64 {
-	profile := &t.Profiles[class]
-	return float64(plan.Batch) * profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1)
-}
-
-// fit returns the number of prefixes that have the given number of nodes together, within the limits of a
-// task.
-func (p *pool) fit(nodes float64) int {
-	return int(min(max(math.Round(nodes/max(p.nodes, 1)), 1), queens.MaxBatch))
-}
-
-// time counts a batch and returns how long that took.
-func (s *sampler) time(ctx context.Context, c kernel.Counter, class int, batch []queens.Prefix) (time.Duration, error) {
+// timed counts prefixes and returns how long that took.
+func timed(ctx context.Context, c kernel.Counter, b *queens.Board, prefixes []queens.Prefix) (time.Duration, error) {
 	var pulse atomic.Uint64
 	start := time.Now()
-	_, err := c.Count(ctx, s.pools[class].board, batch, &pulse)
+	_, err := c.Count(ctx, b, prefixes, &pulse)
 	return time.Since(start), err
 }
 
-// observe counts batches on one thread until there are enough, or until the deadline has passed and
-// there are minObservations. It returns the estimate of the time of all searches, in seconds, from
-// each batch.
-func (s *sampler) observe(ctx context.Context, c kernel.Counter, deadline time.Time) (observations []float64, err error) {
+// sampler hands out the runs of the sample. A run depends on its number and the size of runs only.
+type sampler struct {
+	trees   *TreeEstimate
+	pools   []pool
+	runs    int64 // number of runs that is enough
+	next    atomic.Int64
+	counted atomic.Int64 // time spent counting runs, in ns, of all threads
+}
+
+// observation is a run that was counted.
+type observation struct {
+	number         int64
+	seconds, nodes float64
+	stands         float64 // number of runs that it stands for
+}
+
+// observe counts runs on one thread until there are enough, or until the deadline has passed and
+// there are minObservations.
+func (s *sampler) observe(ctx context.Context, c kernel.Counter, deadline time.Time) (observations []observation, err error) {
 	for {
-		batch := s.next.Add(1) - 1
-		if batch >= s.batches || batch >= minObservations && !time.Now().Before(deadline) {
+		number := s.next.Add(1) - 1
+		if number >= s.runs || number >= minObservations && !time.Now().Before(deadline) {
 			return observations, nil
 		}
-		class := s.class(position(batch))
-		pool := &s.pools[class]
-		if len(pool.prefixes) == 0 {
-			observations = append(observations, 0)
+		class, prefixes, inClass := s.run(number)
+		if len(prefixes) == 0 {
 			continue
 		}
-		prefixes := pool.batch(s.batch[class], rand.New(rand.NewPCG(1, uint64(batch))))
-		elapsed, err := s.time(ctx, c, class, prefixes)
+		elapsed, err := timed(ctx, c, &s.pools[class].plan.Board, prefixes)
 		if err != nil {
 			return nil, err
 		}
 		s.counted.Add(int64(elapsed))
-		inAll := pool.size / float64(len(prefixes)) / s.trees.workShares[class]
-		observations = append(observations, elapsed.Seconds()*inAll)
+		observations = append(observations, observation{
+			number: number, seconds: elapsed.Seconds(), stands: inClass / s.trees.workShares[class],
+		})
 	}
 }
 
-// position returns the position of a batch in all work, from 0 to 1. The positions of any run of numbers
+// run returns the run of a number: its class, its prefixes, and the number of such runs in the class.
+func (s *sampler) run(number int64) (class int, prefixes []queens.Prefix, inClass float64) {
+	class, position := s.trees.at(position(number))
+	prefixes, inClass = s.pools[class].run(position)
+	return class, prefixes, inClass
+}
+
+// setNodes estimates the nodes of a run, in about a millisecond.
+func (s *sampler) setNodes(o *observation) {
+	class, prefixes, _ := s.run(o.number)
+	plan := &s.pools[class].plan
+	depth := depthFor(&s.trees.Profiles[class], plan, subtreeNodes)
+	mean, _ := estimateNodes(&plan.Board, prefixes, depth, nodeSearches, rand.NewPCG(1, uint64(o.number)))
+	o.nodes = mean * float64(len(prefixes))
+}
+
+// cost returns the time of all nodes. Its standard error is that of independent runs: an upper bound,
+// because runs are evenly spread.
+func (s *sampler) cost(observations []observation) (c Cost) {
+	var all, seconds, nodes, squares float64
+	for i := range s.pools {
+		all += s.trees.Profiles[i].NodesBelow(s.pools[i].plan.Depth)
+	}
+	for _, o := range observations {
+		seconds += o.seconds * o.stands
+		nodes += o.nodes * o.stands
+	}
+	if seconds == 0 {
+		return Cost{}
+	}
+	for _, o := range observations {
+		off := (o.seconds/seconds - o.nodes/nodes) * o.stands
+		squares += off * off
+	}
+	n := float64(len(observations))
+	return Cost{Seconds: all * seconds / nodes, Error: math.Sqrt(squares * n / max(n-1, 1))}
+}
+
+// position returns the position of a run in all work, from 0 to 1. The positions of consecutive numbers
 // are evenly spread, as the multiples of the golden ratio modulo 1 are.
-func position(batch int64) float64 {
-	_, position := math.Modf(float64(batch) * math.Phi)
+func position(run int64) float64 {
+	_, position := math.Modf(float64(run) * math.Phi)
 	return position
 }
 
-// class returns the class at a position of all work.
-func (s *sampler) class(position float64) int {
-	for class, share := range s.trees.workShares {
+// at returns the class at a position of all work, and the position within that class, from 0 to 1.
+func (t *TreeEstimate) at(position float64) (class int, within float64) {
+	for class, share := range t.workShares {
 		if position < share {
-			return class
+			return class, position / share
 		}
 		position -= share
 	}
-	return len(s.pools) - 1
-}
-
-// poolError returns the relative standard error that all batches share because they come from the same
-// pools.
-func (s *sampler) poolError() float64 {
-	var variance float64
-	for i, share := range s.trees.workShares {
-		variance += share * share * s.pools[i].variance
-	}
-	return math.Sqrt(variance)
-}
-
-// mean returns the mean of the observations, with the standard error of independent observations: an
-// upper bound, because batches are evenly spread.
-func mean(observations []float64) Cost {
-	var sum, squares float64
-	for _, seconds := range observations {
-		sum += seconds
-		squares += seconds * seconds
-	}
-	if sum == 0 {
-		return Cost{}
-	}
-	n := float64(len(observations))
-	return Cost{Seconds: sum / n, Error: math.Sqrt(max(squares*n/(sum*sum)-1, 0) / (n - 1))}
+	return len(t.workShares) - 1, 1
 }

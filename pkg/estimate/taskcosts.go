@@ -102,10 +102,7 @@ func (t *TreeEstimate) sampleTasks(ctx context.Context, plan *queens.ClassPlan, 
 		return s, nil
 	}
 	profile := &t.Profiles[slices.IndexFunc(t.classes, func(c queens.Class) bool { return c.Board == plan.Board })]
-	depth := plan.Depth
-	for depth < plan.Board.N && profile[depth+1] > 0 && profile.NodesBelow(depth) > effort.Nodes*profile[depth] {
-		depth++
-	}
+	depth := depthFor(profile, plan, effort.Nodes)
 	var whole, sum float64
 	for _, product := range products {
 		whole += product
@@ -129,6 +126,16 @@ func (t *TreeEstimate) sampleTasks(ctx context.Context, plan *queens.ClassPlan, 
 		s.noise[i] *= s.relative[i] * s.relative[i]
 	}
 	return s, nil
+}
+
+// depthFor returns the least depth, from that of the plan on, whose prefixes have at most that many nodes
+// each. If the probes found no such depth, it returns the deepest that they reached.
+func depthFor(profile *split.Profile, plan *queens.ClassPlan, nodes float64) int {
+	depth := plan.Depth
+	for depth < plan.Board.N && profile[depth+1] > 0 && profile.NodesBelow(depth) > nodes*profile[depth] {
+		depth++
+	}
+	return depth
 }
 
 // path is the squares of the queens of a prefix, a mask of one bit a row.

@@ -107,8 +107,10 @@ func Choose(name string) (Kernel, error) {
 // count as the kernel of that name: see LastKernel of [Counter]. It is not the fastest of all
 // where that is the same kernel. If this machine has no other kernel, Other returns the only
 // one.
-func Other(name string, n int) Kernel {
-	available := Available()
+func Other(name string, n int) Kernel { return other(Available(), name, n) }
+
+// other is [Other] on a machine with the given kernels, the fastest first.
+func other(available []Kernel, name string, n int) Kernel {
 	for _, k := range available {
 		if k.Name != name && !slices.Contains(k.countsAs, name) && (k.fastTo == 0 || n <= k.fastTo) {
 			return k

@@ -16,8 +16,9 @@ import (
 
 // kernelsByLanes returns the kernels of an instruction set, the fastest first: one with its name
 // that chooses the lanes for each batch, and one for each width that always counts in those.
-// narrow is nil if the machine has no steps in 16-bit lanes.
-func kernelsByLanes(name string, narrow *instructionSet[uint16], wide *instructionSet[uint32]) []Kernel {
+// narrow is nil if the machine has no steps in 16-bit lanes; narrowTo is the largest side of a board that
+// they search as fast as the kernels of the next instruction set do.
+func kernelsByLanes(name string, narrowTo int, narrow *instructionSet[uint16], wide *instructionSet[uint32]) []Kernel {
 	both := vectorKernel(name, name, narrow, wide)
 	both.countsAs = []string{name + "-16", name + "-32"}
 	kernels := []Kernel{both}
@@ -29,9 +30,12 @@ func kernelsByLanes(name string, narrow *instructionSet[uint16], wide *instructi
 	return append(kernels, vectorKernel(name+"-32", name, nil, wide))
 }
 
-// narrowTo is the largest side of a board that 16-bit lanes search as fast as the next
-// instruction set does: see the table of lanes in docs/performance.md.
-const narrowTo = 22
+// Values of narrowTo, where the next instruction set has vectors and where it has none. Decision 21 has
+// measurements.
+const (
+	beforeVectors = 22
+	beforeGeneric = 24
+)
 
 // vectorKernel returns a kernel of that name. narrow or wide is nil for a kernel that always counts in
 // the other lanes. set is the name of the instruction set.

@@ -106,6 +106,15 @@ func NewIndex(ctx context.Context, m *queens.Manifest) (*Index, error) {
 	return x, nil
 }
 
+// Tasks returns the number of tasks.
+func (x *Index) Tasks() uint64 {
+	if len(x.parts) == 0 {
+		return 0
+	}
+	last := &x.parts[len(x.parts)-1]
+	return last.First + uint64(last.Tasks)
+}
+
 // Task returns the task of an id, as [Tasks] yields it, and whether there is one.
 func (x *Index) Task(id uint64) (queens.Task, bool) {
 	i := sort.Search(len(x.parts), func(i int) bool { return x.parts[i].First > id }) - 1
