@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"errors"
+
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/run"
 )
@@ -33,14 +35,14 @@ func (c *counters) judged(v ledger.Verdict) {
 
 // rejected counts a result by the reason why it is not recorded.
 func (c *counters) rejected(reason error) {
-	switch reason { //nolint:errorlint // rejectReason wraps none of them
-	case errUnknownTask:
+	switch {
+	case errors.Is(reason, errUnknownTask):
 		c.refused.UnknownTask++
-	case errHashMismatch:
+	case errors.Is(reason, errHashMismatch):
 		c.refused.WrongHash++
-	case errOtherManifest:
+	case errors.Is(reason, errOtherManifest):
 		c.refused.OtherManifest++
-	case errQuarantined:
+	case errors.Is(reason, errQuarantined):
 		c.refused.QuarantinedKey++
 	}
 }

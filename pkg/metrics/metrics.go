@@ -47,7 +47,7 @@ type Link struct {
 }
 
 func (l *Link) collect(emit emitter) {
-	emit.bool(connected, l.Connected)
+	emit.flag(connected, l.Connected)
 	emit.count(reconnects, l.Reconnects)
 	emit.count(unreadable, l.Rejected)
 }
@@ -63,7 +63,7 @@ func (e emitter) count(m metric, value uint64, labels ...string) {
 	e.value(m, float64(value), labels...)
 }
 
-func (e emitter) bool(m metric, value bool) {
+func (e emitter) flag(m metric, value bool) {
 	if value {
 		e.value(m, 1)
 	} else {

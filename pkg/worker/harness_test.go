@@ -33,6 +33,7 @@ type fixture struct {
 	publisher *fakePublisher
 	telemetry *fakeTelemetry
 	live      func() error
+	status    func() worker.Status
 	stop      func() // stops the worker and waits for it
 	cancel    func()
 	ended     func() error // waits for the worker to end
@@ -67,7 +68,7 @@ func (f *fixture) run(t *testing.T, threads int, k kernel.Kernel, changes ...fun
 		change(&cfg)
 	}
 	w := worker.New(cfg, f.queue, f.publisher, f.telemetry)
-	f.live = w.Live
+	f.live, f.status = w.Live, w.Status
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	var err error

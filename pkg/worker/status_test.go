@@ -74,3 +74,32 @@ func TestLog(t *testing.T) {
 		}
 	})
 }
+
+// The status counts what was searched and stored, and the time of searches that still run.
+func TestStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const search = 2 * time.Second
+		w := start(t, 2, lasting(search))
+		w.queue.lend(chunk(1, 3))
+		w.queue.lend(chunk(2, 3))
+		began := time.Now()
+		for w.status().Searching < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(search + search/2)
+		s := w.status()
+		if most := 2 * time.Since(began); s.Tasks != 2 || s.Prefixes != 2 || s.Results != 0 || s.SearchTime < 3*search || s.SearchTime > most {
+			t.Errorf("in the second of three tasks, on two threads: %+v", s)
+		}
+		time.Sleep(2 * search)
+		s = w.status()
+		if s.Tasks != 6 || s.Prefixes != 6 || s.Results != 2 || s.Searching+s.Ready+s.Reporting != 0 || s.SearchTime != 6*search {
+			t.Errorf("after two chunks: %+v", s)
+		}
+		time.Sleep(search)
+		if later := w.status().SearchTime; later != s.SearchTime {
+			t.Errorf("idle, it has searched for %v, before for %v", later, s.SearchTime)
+		}
+		w.stop()
+	})
+}
