@@ -119,7 +119,7 @@ The NATS server must read its configuration again; an embedded one does so by it
 		},
 	}
 	keysFlag(cmd, &dir)
-	cmd.Flags().StringVar(&publicKey, "public-key", "", "public `key` of the user, who has the private one")
+	cmd.Flags().StringVar(&publicKey, "public-key", "", "public `KEY` of the user, who has the private one")
 	return cmd
 }
 

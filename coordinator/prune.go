@@ -58,7 +58,7 @@ dead coordinator, cancel it first: coordinator cancel RUN --nats.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(&olderThan, "older-than", "only runs that ended longer ago than this `time`, such as 30d or 12h")
+	flags.Var(&olderThan, "older-than", "only runs that ended longer ago than this `DURATION`, such as 30d or 12h")
 	flags.BoolVar(&dryRun, "dry-run", false, "remove nothing, and print what would be removed")
 	server = cli.ConnectionFlags(flags, "", "also remove runs from")
 	data.register(flags)
