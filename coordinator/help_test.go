@@ -189,7 +189,7 @@ func TestNoVariableOfAFlagIsMisspelt(t *testing.T) {
 // The help names each flag's value by what it is, as URL, FILE or N, or by its words, and not by its
 // type in Go.
 func TestPlaceholdersOfFlags(t *testing.T) {
-	placeholders := []string{"", "ADDR", "DIR", "DURATION", "FILE", "KERNEL", "N", "NAMES", "ROWS", "SHARE", "SQUARE", "URL"}
+	placeholders := []string{"", "ADDR", "DIR", "DURATION", "FILE", "KERNEL", "KEY", "N", "NAMES", "ROWS", "SHARE", "SQUARE", "URL"}
 	for _, h := range everyCommand(t) {
 		for _, f := range h.flags {
 			if !slices.Contains(placeholders, f.value) && !strings.Contains(f.value, "|") {

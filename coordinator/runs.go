@@ -66,7 +66,7 @@ Other commands take any part of the name of a run that no other run has.`,
 	flags := cmd.Flags()
 	server = cli.ConnectionFlags(flags, "", "also list the runs on")
 	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
-	flags.IntVar(&limit, "limit", 0, "list at most this `number` of runs, the newest (default all)")
+	flags.IntVar(&limit, "limit", 0, "list at most the newest `N` runs (default all)")
 	data.register(flags)
 	return cmd
 }
