@@ -30,7 +30,7 @@ func newSymmetricWindow(t *testing.T, n int, s queens.Symmetry, has func(id uint
 		t.Fatal(err)
 	}
 	w := newWindow(&Config{CheckAfter: time.Second, RepublishAfter: time.Hour}, "r", &m, split.Shares(&m), has)
-	t.Cleanup(w.close)
+	t.Cleanup(func() { w.close() }) // that of the last pull
 	return w
 }
 
