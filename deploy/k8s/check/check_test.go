@@ -112,7 +112,7 @@ var built = sync.OnceValues(func() (*objects, error) {
 	if host == nil {
 		return nil, errors.New("kustomization.yaml has no command that makes keys")
 	}
-	_, err = keyring.Init(filepath.Join(manifests, "keys"), keyring.Options{
+	_, _, err = keyring.Init(filepath.Join(manifests, "keys"), keyring.Options{
 		Hosts: strings.Split(string(host[1]), ","), ServerDir: "/etc/nats/server",
 	})
 	if err != nil {
@@ -239,7 +239,7 @@ func TestStrict(t *testing.T) {
 // TestNoKeyInTheRepository checks that git ignores the keys, and that no manifest has one.
 func TestNoKeyInTheRepository(t *testing.T) {
 	ring := filepath.Join(t.TempDir(), "keys")
-	if _, err := keyring.Init(ring, keyring.Options{}); err != nil {
+	if _, _, err := keyring.Init(ring, keyring.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(ring, func(path string, entry fs.DirEntry, err error) error {
