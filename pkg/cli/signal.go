@@ -22,7 +22,7 @@ func (s Signal) Error() string {
 // isOnlySignal reports whether an error says nothing but that a signal has ended the program: whoever
 // sent it knows.
 func isOnlySignal(err error) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // each error is looked at
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !isOnlySignal(err) })
 	}
 	if wrapped := errors.Unwrap(err); wrapped != nil {
