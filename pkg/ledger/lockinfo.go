@@ -35,11 +35,11 @@ type LockInfo struct {
 	Bound run.Bound `json:"bound,omitempty"`
 	// Server is the URL of the run's NATS server for other machines, without a password;
 	// empty if it accepts no connections from outside, or before it is known.
-	Server  string `json:"server,omitempty"`
+	Server string `json:"server,omitempty"`
 	// Pace is how far the run is and how fast, by the latest snapshot; nil before the first.
 	Pace    *run.Pace `json:"pace,omitempty"`
 	Workers int       `json:"workers,omitempty"`
-	Sharing string `json:"sharing,omitempty"` // Other runs that use the same workers, with spaces between.
+	Sharing string    `json:"sharing,omitempty"` // Other runs that use the same workers, with spaces between.
 }
 
 const (

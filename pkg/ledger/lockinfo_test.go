@@ -14,6 +14,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A ledger has one writer, or readers. A LockedError names the holder, and does not say
