@@ -14,6 +14,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A ledger has one writer, or readers. A LockedError names the holder, and does not say
@@ -186,17 +187,27 @@ func TestLockInfoIsUpdated(t *testing.T) {
 			age  time.Duration
 		}{
 			{0, 0, 0},
-			{1999 * time.Millisecond, 0, 0},
-			{time.Millisecond, 3, 2 * time.Second},
-			{time.Second, 3, 2 * time.Second},
-			{time.Second, 5, 4 * time.Second},
-			{time.Hour, 6, time.Hour + 4*time.Second},
+			{999 * time.Millisecond, 0, 0},
+			{time.Millisecond, 3, time.Second},
+			{500 * time.Millisecond, 3, time.Second},
+			{500 * time.Millisecond, 5, 2 * time.Second},
+			{time.Hour, 6, time.Hour + 2*time.Second},
 		} {
 			time.Sleep(c.wait)
 			task := l.Len()
 			accept(t, l, position(task+1), result(task, 1, 1))
 			if h := holder(); h.Done != c.done || !h.Updated.Equal(start.Add(c.age)) || !h.Since.Equal(start) {
 				t.Errorf("%d results, %v after the start: the holder is %+v", l.Len(), time.Since(start), h)
+			}
+		}
+		for _, c := range []struct {
+			wait       time.Duration
+			rate, want float64
+		}{{0, 1, 1}, {999 * time.Millisecond, 2, 1}, {time.Millisecond, 3, 3}, {500 * time.Millisecond, 4, 3}, {500 * time.Millisecond, 5, 5}} {
+			time.Sleep(c.wait)
+			l.SetProgress(&run.Progress{Done: 6, WorkDone: 0.5, Rate: c.rate, WorkerCount: 2})
+			if h := holder(); h.Pace == nil || *h.Pace != (run.Pace{Done: 6, WorkDone: 0.5, Rate: c.want}) || h.Workers != 2 {
+				t.Errorf("%v after the start: the pace is %+v, with %d workers, want the rate %v", time.Since(start), h.Pace, h.Workers, c.want)
 			}
 		}
 		closed(t, l)

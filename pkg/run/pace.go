@@ -29,7 +29,7 @@ func (p *Pace) Validate(tasks uint64) error {
 	case !isRate(p.Rate):
 		return fmt.Errorf("the rate is %v", p.Rate)
 	case p.ETA.Min < 0 || p.ETA.Max < p.ETA.Min:
-		return fmt.Errorf("negative or reversed times remaining, %v to %v", p.ETA.Min, p.ETA.Max)
+		return fmt.Errorf("negative or reversed times: %v to %v remaining", p.ETA.Min, p.ETA.Max)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (s *Progress) check() error {
 	case s.Placed < 0 || s.Placed > s.N:
 		return fmt.Errorf("%d placed queens on a board of side %d", s.Placed, s.N)
 	case s.Elapsed < 0:
-		return fmt.Errorf("a negative time, %v elapsed", s.Elapsed)
+		return fmt.Errorf("negative or reversed times: %v elapsed", s.Elapsed)
 	case s.WorkerCount < 0 || s.Threads < 0 || s.Conflicts < 0:
 		return fmt.Errorf("%d workers, %d threads, %d conflicts", s.WorkerCount, s.Threads, s.Conflicts)
 	case len(s.SharedWith) > MaxSharedWith:
