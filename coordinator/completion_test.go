@@ -91,7 +91,7 @@ func TestArgumentsAndValuesComplete(t *testing.T) {
 func TestFlagDescriptionsHaveNoQuotes(t *testing.T) {
 	t.Parallel()
 	found, _ := completions(t, t.TempDir(), "coordinator", "solve", "4", "--limit")
-	if len(found) != 1 || !strings.HasPrefix(found[0], "--limit\tprint at most this number of boards") {
+	if len(found) != 1 || !strings.HasPrefix(found[0], "--limit\tprint at most N boards") {
 		t.Errorf("--limit is completed with %q", found)
 	}
 }
@@ -105,7 +105,7 @@ func TestBashCompletes(t *testing.T) {
 		line string
 		want []string
 	}{
-		{"coordinator ver", []string{"verify"}},
+		{"coordinator veri", []string{"verify"}},
 		{"coordinator verify n1", []string{completeRun}},
 		{"coordinator count --symm", []string{"--symmetry"}},
 		{"coordinator count --symmetry mir", []string{"mirror"}},

@@ -250,7 +250,7 @@ func TestBothProgramsGiveTheSameHints(t *testing.T) {
 		{"no password", `Authorization Violation: are the user and password in the address right\? the server may also need --nkey`, []string{"--nats", guarded.url}},
 		{"a token without TLS", `the server has no TLS, and a token or what --tls-ca and --tls-cert name is for TLS only`, []string{"--nats", "tls://" + strings.TrimPrefix(open.url, "nats://")}},
 		{"a busy port", `another process uses this address: stop that process, or choose another port`, []string{"--nats", open.url, "--http", taken}},
-		{"no such key", `--nkey: the key: open .*: no such file`, []string{"--nats", open.url, "--nkey", "none.nkey"}},
+		{"no such key", `--nkey: open .*: no such file or directory: it needs a file with the seed of a user`, []string{"--nats", open.url, "--nkey", "none.nkey"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, words := range [][]string{{"coordinator", "count", "6"}, {"worker", "--idle-exit", "1s"}} {

@@ -103,7 +103,7 @@ func TestRunsShareAWorker(t *testing.T) {
 // another run.
 func (s *scene) expectSharing(workers, other string, args ...string) {
 	s.t.Helper()
-	line := regexp.MustCompile("(?m)^" + s.run + " .*\n  sharing " + workers + " with " + other + "$")
+	line := regexp.MustCompile("(?m)^" + s.run + " .*\n(?:  .*\n)*  sharing " + workers + " with " + other + "$")
 	s.view.eventually("runs says who shares the workers", func() bool {
 		return line.MatchString(start(s.t, "coordinator", append([]string{"runs"}, args...)...).ExpectExit(0))
 	})
