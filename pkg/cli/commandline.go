@@ -37,10 +37,10 @@ func programWords(path string) []string {
 
 // FlagWords returns the words of a command line that set a flag to a value.
 func FlagWords(f *pflag.Flag, value string) []string {
-	switch {
-	case f.NoOptDefVal == "":
+	switch f.NoOptDefVal {
+	case "":
 		return []string{"--" + f.Name, value}
-	case f.NoOptDefVal == value:
+	case value:
 		return []string{"--" + f.Name}
 	}
 	return []string{"--" + f.Name + "=" + value}
