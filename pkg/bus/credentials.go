@@ -86,6 +86,8 @@ func (c *Config) hint(err error) string {
 		return ": the server's certificate is not valid"
 	case err != nil && strings.Contains(err.Error(), "remote error: tls:"):
 		return ": the server does not accept this client's certificate: see --tls-cert and --tls-key"
+	case err != nil && strings.Contains(err.Error(), "after TLS handshake"): // before the server's reason was read
+		return ": the server closed the connection: if it asks for certificates, see --tls-cert and --tls-key"
 	}
 	return ": is a server running there, and is the address right?"
 }
