@@ -143,6 +143,8 @@ func TestSampleIsOfTasks(t *testing.T) {
 			sampling := false
 			k := kerneltest.Fake{
 				New: func() error {
+					mu.Lock()
+					defer mu.Unlock()
 					sampling = calibrated > 0
 					return nil
 				},
