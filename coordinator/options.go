@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/runstore"
 )
 
@@ -73,7 +74,7 @@ func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string)
 		words = append(words, cli.FlagWords(f, value)...)
 	}
 	if len(words) > 0 {
-		app.Log.Info().Str("run", name).Msg("the run was started with, and resumes with: " + cli.Quote(words...))
+		app.Log.Info().Str("run", name).Msg("the run was started with, and resumes with: " + humanize.ShellWords(words...))
 	}
 	return words
 }
@@ -120,7 +121,7 @@ func (o *sessionFlags) resumeCommandLine(name string) string {
 			words = append(words, cli.FlagWords(o.flags.Lookup(flag), value)...)
 		}
 	}
-	line := cli.Quote(words...)
+	line := humanize.ShellWords(words...)
 	if given["nats"] != o.nats.URL {
 		line += " (with the user and password in --nats)"
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/runstore"
 	"nqueens/pkg/session"
 )
@@ -43,7 +44,7 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 			cfg, u, err := o.config(app)
 			switch {
 			case err != nil && len(kept) > 0:
-				return cli.Usagef("%w; the run was started with %s: replace what does not fit", err, cli.Quote(kept...))
+				return cli.Usagef("%w; the run was started with %s: replace what does not fit", err, humanize.ShellWords(kept...))
 			case err != nil:
 				return err
 			case part != "" && errors.Is(missing, runstore.ErrNoRun):
