@@ -80,6 +80,8 @@ func (c *Config) hint(err error) string {
 		return ": the server's certificate, or its authority's, has expired or the clock of this machine is wrong"
 	case errors.As(err, new(x509.HostnameError)):
 		return ": coordinator keys init --host makes a certificate for that name"
+	case errors.As(err, new(x509.UnknownAuthorityError)) && c.Token != "":
+		return ": the token's file, or --tls-ca, must have the authority that signed the server's certificate: is the file that of another cluster or run?"
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return ": --tls-ca must name the authority that signed the server's certificate"
 	case errors.As(err, new(*tls.CertificateVerificationError)):
