@@ -9,6 +9,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/runstore"
+	"nqueens/pkg/session"
 )
 
 // What a run was started with is kept with it, and is in the hint to resume it. The ledger has the
@@ -37,6 +38,16 @@ func (o *sessionFlags) given() runstore.Options {
 		given["nats"] = withoutUsers(urls)
 	}
 	return given
+}
+
+// keepAtStart keeps with the run of a session what it was started with, once it counts: a server that can't
+// be reached replaces none that could.
+func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **session.Session) {
+	start := cfg.OnStart
+	cfg.OnStart = func() {
+		o.keep(app, cfg.Store, (*s).Name())
+		start()
+	}
 }
 
 // keep keeps with a run what it was started with. Files are kept by their whole paths.
