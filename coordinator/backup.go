@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/report"
 )
@@ -77,7 +78,7 @@ results from after the backup, or with any other. What is missing is counted aga
 				return withHint(err)
 			}
 			if !c.State.Finished() {
-				app.Log.Info().Str("run", c.Header.Run).Msg("to resume the run: " + cli.Quote(append(append(cli.Program(), "resume", c.Header.Run), data.words()...)...))
+				app.Log.Info().Str("run", c.Header.Run).Msg("to resume the run: " + humanize.ShellWords(append(append(cli.Program(), "resume", c.Header.Run), data.words()...)...))
 			}
 			return ignoreEPIPE(newBackup(&c, store.Ledger(c.Header.Run)).Write(cmd.OutOrStdout(), asJSON))
 		},

@@ -107,7 +107,9 @@ on some of the tasks) or "none" (each task was counted once).`,
 			if err != nil {
 				return err
 			}
-			s, err := session.Count(cmd.Context(), cfg, job)
+			var s *session.Session
+			o.keepAtStart(app, &cfg, &s)
+			s, err = session.Count(cmd.Context(), cfg, job)
 			switch {
 			case errors.As(err, new(*ledger.LockedError)):
 				return fmt.Errorf("%w; coordinator watch shows its progress, --new starts another count", err)
@@ -117,7 +119,6 @@ on some of the tasks) or "none" (each task was counted once).`,
 				app.Log.Info().Str("run", s.Name()).
 					Msg("resuming the interrupted run of the same count; --new starts another")
 			}
-			o.keep(app, cfg.Store, s.Name())
 			return o.run(cmd.Context(), app, s, u, cmd.OutOrStdout())
 		},
 	}

@@ -103,6 +103,9 @@ The NATS server must read its configuration again; an embedded one does so by it
 			if err := role.Validate(); err != nil {
 				return cli.Usagef("%w", err)
 			}
+			if err := keyring.ValidateName(args[1]); err != nil {
+				return cli.Usagef("%w", err)
+			}
 			if publicKey != "" && !identity.IsKey(publicKey) {
 				return cli.Usagef("--public-key must be the public key of a user, U and 55 letters and digits, not %.80q", publicKey)
 			}

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -142,6 +143,7 @@ func TestWrongCredentials(t *testing.T) {
 		"count without":       {"coordinator count 8", c.as("worker")[:4], "may also need --nkey, --token-file or --creds"},
 		"count, other server": {"coordinator count 8", foreign("coordinator"), "--tls-ca must name the authority"},
 		"work, other server":  {"worker", foreign("worker"), "--tls-ca must name the authority"},
+		"work, other file":    {"worker", append(c.withToken(), "--token-file", other.file("worker/join.token")), "is the file that of another cluster or run?"},
 		"count, other key":    {"coordinator count 8", unknown("coordinator"), "does not know the key"},
 		"work, other key":     {"worker", unknown("worker"), "does not know the key"},
 		"work, other token":   {"worker", append(c.withToken(), "--token-file", other.file("worker/join.token"), "--tls-ca", c.file("ca.crt")), "does not know the token"},
@@ -210,17 +212,24 @@ func TestListenBeyondThisMachine(t *testing.T) {
 	again.ExpectTotal(known(10))
 }
 
-// A token given makes a server ask for it that only this machine reaches.
+// A token given makes a server ask for it that only this machine reaches. A shell takes the line with which
+// workers join as it stands.
 func TestListenWithAToken(t *testing.T) {
 	t.Parallel()
-	token := filepath.Join(t.TempDir(), "token")
+	token := filepath.Join(t.TempDir(), "a token")
 	if err := os.WriteFile(token, []byte("a-token-of-our-own-making\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	data := t.TempDir()
 	count := start(t, "coordinator", "count", "10", "--data", data, "--workers", "0", "--listen", "127.0.0.1:0", "--token-file", token)
 	line := count.Await(`join with: worker (--nats tls://[^"]*)`)
-	start(t, "worker", append(strings.Fields(line), "--threads", "1")...)
+	words := strings.Fields(strings.ReplaceAll(line, "'"+token+"'", "TOKEN"))
+	i := slices.Index(words, "TOKEN")
+	if i < 0 {
+		t.Fatalf("a shell does not take the file of the token in %s", line)
+	}
+	words[i] = token
+	start(t, "worker", append(words, "--threads", "1")...)
 	count.ExpectTotal(known(10))
 }
 

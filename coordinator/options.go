@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/runstore"
+	"nqueens/pkg/session"
 )
 
 // What a run was started with is kept with it, and is in the hint to resume it. The ledger has the
@@ -36,6 +38,16 @@ func (o *sessionFlags) given() runstore.Options {
 		given["nats"] = withoutUsers(urls)
 	}
 	return given
+}
+
+// keepAtStart keeps with the run of a session what it was started with, once it counts: a server that can't
+// be reached replaces none that could.
+func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **session.Session) {
+	start := cfg.OnStart
+	cfg.OnStart = func() {
+		o.keep(app, cfg.Store, (*s).Name())
+		start()
+	}
 }
 
 // keep keeps with a run what it was started with. Files are kept by their whole paths.
@@ -73,7 +85,7 @@ func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string)
 		words = append(words, cli.FlagWords(f, value)...)
 	}
 	if len(words) > 0 {
-		app.Log.Info().Str("run", name).Msg("the run was started with, and resumes with: " + cli.Quote(words...))
+		app.Log.Info().Str("run", name).Msg("the run was started with, and resumes with: " + humanize.ShellWords(words...))
 	}
 	return words
 }
@@ -120,7 +132,7 @@ func (o *sessionFlags) resumeCommandLine(name string) string {
 			words = append(words, cli.FlagWords(o.flags.Lookup(flag), value)...)
 		}
 	}
-	line := cli.Quote(words...)
+	line := humanize.ShellWords(words...)
 	if given["nats"] != o.nats.URL {
 		line += " (with the user and password in --nats)"
 	}

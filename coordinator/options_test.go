@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
 // resumeHint stops a coordinator and returns the command that it logs.
@@ -25,7 +26,8 @@ func resumeHint(t *testing.T, coordinator *clitest.Process) string {
 }
 
 // The hint, typed into a shell as it is, resumes the run with the flags with which it was started,
-// whatever the shell makes of the names in it. resume without these flags takes them from the run.
+// whatever the shell makes of the names in it. resume without these flags takes them from the run, also after
+// one with a server that can't be reached.
 func TestTypedHintResumesTheRun(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "it's $HOME; a folder")
@@ -39,6 +41,9 @@ func TestTypedHintResumesTheRun(t *testing.T) {
 	}
 
 	part := run[len(run)-11:]
+	if r := clitest.Run(t, nil, "coordinator", "resume", part, "--data", data, "--nats", "nats://"+testkit.Address(t)); r.Code != 5 {
+		t.Errorf("resume without a server: exit %d, %s", r.Code, r.Stderr)
+	}
 	second := clitest.Shell(t, t.TempDir(), []string{"data=" + data}, `exec coordinator resume `+part+` --data "$data"`)
 	second.Await(`"message":("the run was started with, and resumes with: ` + flags + `")`)
 	second.Await(`"server":"(nats://[^"]+)".*"counting"`)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/runstore"
 	"nqueens/pkg/session"
 )
@@ -43,7 +44,7 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 			cfg, u, err := o.config(app)
 			switch {
 			case err != nil && len(kept) > 0:
-				return cli.Usagef("%w; the run was started with %s: replace what does not fit", err, cli.Quote(kept...))
+				return cli.Usagef("%w; the run was started with %s: replace what does not fit", err, humanize.ShellWords(kept...))
 			case err != nil:
 				return err
 			case part != "" && errors.Is(missing, runstore.ErrNoRun):
@@ -51,14 +52,14 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 			case missing != nil:
 				return withHint(missing)
 			}
-			s, err := session.Resume(cmd.Context(), cfg, name, takeOver)
+			var s *session.Session
+			o.keepAtStart(app, &cfg, &s)
+			s, err = session.Resume(cmd.Context(), cfg, name, takeOver)
 			switch {
 			case errors.Is(err, runstore.ErrNoRun):
 				return fmt.Errorf("%w; --nats names the server of a run whose ledger is lost", withHint(err))
 			case err != nil:
 				return withHint(err)
-			case s.Interrupted():
-				o.keep(app, cfg.Store, s.Name())
 			}
 			return o.run(cmd.Context(), app, s, u, cmd.OutOrStdout())
 		},

@@ -59,6 +59,17 @@ func isRefusal(err error) bool {
 		errors.As(err, new(tls.RecordHeaderError)) || err != nil && strings.Contains(err.Error(), "remote error: tls:")
 }
 
+// maxClosedAfterHandshake is how many connections in a row may end after the TLS handshake before that
+// counts as a refusal: a server that stops ends one so.
+const maxClosedAfterHandshake = 5
+
+// isClosedAfterHandshake reports whether the server closed a connection right after the TLS handshake. With
+// TLS 1.3 it does so if it does not accept the client's certificate, and on a busy machine the connection
+// is gone before its reason is read.
+func isClosedAfterHandshake(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "connection closed by remote after TLS handshake")
+}
+
 // hint returns what may help against an error of a connection, with a colon before it.
 func (c *Config) hint(err error) string {
 	var invalid x509.CertificateInvalidError
@@ -80,13 +91,15 @@ func (c *Config) hint(err error) string {
 		return ": the server's certificate, or its authority's, has expired or the clock of this machine is wrong"
 	case errors.As(err, new(x509.HostnameError)):
 		return ": coordinator keys init --host makes a certificate for that name"
+	case errors.As(err, new(x509.UnknownAuthorityError)) && c.Token != "":
+		return ": the token's file, or --tls-ca, must have the authority that signed the server's certificate: is the file that of another cluster or run?"
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return ": --tls-ca must name the authority that signed the server's certificate"
 	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return ": the server's certificate is not valid"
 	case err != nil && strings.Contains(err.Error(), "remote error: tls:"):
 		return ": the server does not accept this client's certificate: see --tls-cert and --tls-key"
-	case err != nil && strings.Contains(err.Error(), "after TLS handshake"): // before the server's reason was read
+	case isClosedAfterHandshake(err):
 		return ": the server closed the connection: if it asks for certificates, see --tls-cert and --tls-key"
 	}
 	return ": is a server running there, and is the address right?"

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +31,7 @@ func (a *Age) Set(text string) error {
 	if found {
 		n, err := strconv.ParseUint(days, 10, 32)
 		if err != nil || n > maxAgeDays {
-			return errAge
+			return ageError(text)
 		}
 		age = time.Duration(n) * 24 * time.Hour
 	} else {
@@ -40,7 +40,7 @@ func (a *Age) Set(text string) error {
 	if rest != "" || !found {
 		d, err := time.ParseDuration(rest)
 		if err != nil || d < 0 || d > maxAgeDays*24*time.Hour {
-			return errAge
+			return ageError(text)
 		}
 		age += d
 	}
@@ -48,4 +48,6 @@ func (a *Age) Set(text string) error {
 	return nil
 }
 
-var errAge = errors.New("must be a time such as 30d, 12h or 90m")
+func ageError(text string) error {
+	return fmt.Errorf("must be a time such as 30d, 12h or 90m, not %.80q", text)
+}

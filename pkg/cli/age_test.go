@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -18,8 +20,8 @@ func TestAge(t *testing.T) {
 	}
 	for _, text := range []string{"", "d", "30", "-1d", "-1h", "1d-1h", "1.5d", "30 d", "1dd", "99999999999d", "100001d", "3000000h", "soon"} {
 		var a Age
-		if err := a.Set(text); err == nil {
-			t.Errorf("%q is %v", text, time.Duration(a))
+		if err := a.Set(text); err == nil || !strings.Contains(err.Error(), strconv.Quote(text)) {
+			t.Errorf("%q is %v, %v", text, time.Duration(a), err)
 		}
 	}
 }

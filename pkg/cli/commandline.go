@@ -3,25 +3,10 @@ package cli
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
 )
-
-// plainWord matches what a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// Quote returns words as a person types them in a POSIX shell.
-func Quote(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		if quoted[i] = word; !plainWord.MatchString(word) {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
 
 // Program returns the words with which this program was started.
 func Program() []string { return programWords(os.Args[0]) }

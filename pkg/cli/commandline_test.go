@@ -1,29 +1,11 @@
 package cli
 
 import (
-	"os/exec"
 	"slices"
 	"testing"
 
 	"github.com/spf13/pflag"
 )
-
-// A shell takes quoted words for what they are.
-func TestQuote(t *testing.T) {
-	t.Parallel()
-	words := []string{"plain", "--flag", "a b", "", "it's", `"quoted" \ back`, "$HOME", "`date`", "~", "*", "a\nb", "#", "!x", "nats://a:4222,nats://b:4222", "é"}
-	got, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s\\0' "+Quote(words...)).Output()
-	want := ""
-	for _, word := range words {
-		want += word + "\x00"
-	}
-	if err != nil || string(got) != want {
-		t.Errorf("sh takes %s for %q (%v)", Quote(words...), got, err)
-	}
-	if got := Quote("bin/coordinator", "resume", "n8-a", "--data", "/runs"); got != "bin/coordinator resume n8-a --data /runs" {
-		t.Errorf("plain words are quoted: %s", got)
-	}
-}
 
 // The program is started again with the word with which it was started, or by go run.
 func TestProgram(t *testing.T) {

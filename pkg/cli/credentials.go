@@ -32,7 +32,7 @@ func (c *Connection) load(log zerolog.Logger) error {
 		}
 	}
 	if c.TokenFile != "" {
-		err := loadFile(log, "token-file", c.TokenFile, secret, "a token, and after it nothing or a certificate of an authority", func(text []byte) (err error) {
+		err := loadFile(log, "token-file", c.TokenFile, secret, "a token, and perhaps a certificate of an authority after it", func(text []byte) (err error) {
 			c.Token, err = identity.ParseToken(text)
 			return err
 		})
@@ -66,7 +66,7 @@ func (c *Connection) loadTLS(log zerolog.Logger) error {
 		}
 	case c.Token.Authority != nil:
 		if err := trust(c.Token.Authority); err != nil {
-			return Usagef("--token-file: %s must hold a token, and after it nothing or %s: %w", c.TokenFile, authority, err)
+			return Usagef("--token-file: %s must hold a token, and perhaps %s after it: %w", c.TokenFile, authority, err)
 		}
 	}
 	if (c.certificate == "") != (c.key == "") {

@@ -140,6 +140,14 @@ func (r *Ring) Users() ([]bus.User, error) { return readUsers(r.path(usersFile))
 
 var userName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
 
+// ValidateName returns an error unless a user may have the name.
+func ValidateName(name string) error {
+	if !userName.MatchString(name) || name == JoinToken {
+		return fmt.Errorf("%.80q is no name of a user: it is 1 to 64 letters, digits, - and _, and not %s", name, JoinToken)
+	}
+	return nil
+}
+
 // Add adds a user with the public key that is given, or with a new key in NAME.nkey if that is empty. Its
 // error wraps [ErrExists] if there is one of that name or key. The server must read its configuration
 // again.
@@ -147,8 +155,8 @@ func (r *Ring) Add(role bus.Role, name, publicKey string) (bus.User, error) {
 	if err := role.Validate(); err != nil {
 		return bus.User{}, err
 	}
-	if !userName.MatchString(name) || name == JoinToken {
-		return bus.User{}, fmt.Errorf("%.80q is no name of a user: it is 1 to 64 letters, digits, - and _, and not %s", name, JoinToken)
+	if err := ValidateName(name); err != nil {
+		return bus.User{}, err
 	}
 	users, err := r.Users()
 	if err != nil {

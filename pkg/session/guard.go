@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/runstore"
@@ -158,11 +158,11 @@ func (g *guard) url(server string) string {
 // joinLine returns the command with which a worker joins. It names the files that the worker needs,
 // and no secret.
 func (g *guard) joinLine(server string) string {
-	line := fmt.Sprintf("worker --nats %s --token-file %s", server, g.tokenFile)
+	words := []string{"worker", "--nats", server, "--token-file", g.tokenFile}
 	if g.authority != "" {
-		line += " --tls-ca " + g.authority
+		words = append(words, "--tls-ca", g.authority)
 	}
-	return line
+	return humanize.ShellWords(words...)
 }
 
 // WatcherFiles returns the files with which the watchers of this machine connect to embedded servers: a
