@@ -166,3 +166,27 @@ func TestContextEndsVoiding(t *testing.T) {
 		s.stop()
 	})
 }
+
+// A liar that is found when nothing but spot checks was left, which the coordinator makes: what only it
+// has counted goes to the workers again.
+func TestLiarFoundByTheLastChecks(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{board: 9, trust: ledger.Trust{Redundancy: 1, SpotCheck: 1}, fleet: fleetOf(0, 1, 0), checks: true}
+		found := false
+		playFleet(t, rng, s, func(int) {
+			if found || !s.c.onlyChecks() {
+				return
+			}
+			found = true
+			s.must(s.c.endChecks())
+			s.must(s.c.quarantine(&queens.Result{Key: "liar0", Worker: "liar0", Admitted: true}, 1))
+			s.fleet = fleetOf(1, 0, 0)
+			s.greet()
+		})
+		if !found || !s.c.ledger.IsQuarantined("liar0") {
+			t.Errorf("the liar was found while checks were left: %v", found)
+		}
+		s.stop()
+	})
+}
