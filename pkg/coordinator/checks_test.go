@@ -190,3 +190,29 @@ func TestLiarFoundByTheLastChecks(t *testing.T) {
 		s.stop()
 	})
 }
+
+// A copy of which the first task waits for a spot check by a third key, and another for a second key, which
+// is connected, is published: a worker that stopped had counted only the first.
+func TestCopyOfTasksWithOtherVotersIsPublished(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir(), trust: ledger.Trust{Redundancy: 2, SpotCheck: 1}, fleet: fleetOf(2, 0, 0)}
+		s.create()
+		s.greet()
+		c := s.c
+		c.reconciled = true
+		vote := func(task uint64, key string) queens.Result {
+			return queens.Result{Task: task, Attempt: 1, Worker: key, Kernel: "k", Key: key, Admitted: true}
+		}
+		_, err := c.ledger.Accept([]queens.Result{vote(0, "honest0"), vote(0, "honest1"), vote(1, "honest1")}, nil, run.StreamPosition{})
+		s.must(err)
+		c.window.addCheck(0, 0, 3)
+		c.window.tasks[1] = &inflightTask{need: 3}
+		chunk := c.window.park([]uint64{0, 1})
+		s.must(c.considerCopies())
+		if chunk.parked {
+			t.Error("it waits, though honest0 has not counted task 1")
+		}
+		s.stop()
+	})
+}
