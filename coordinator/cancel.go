@@ -70,6 +70,8 @@ func cancelRun(ctx context.Context, app *cli.App, part string, store *runstore.S
 	switch {
 	case err != nil:
 		return err
+	case failed != nil && name != part: // the server may have another run with this part
+		return failed
 	case store.Exists(name):
 		return errors.Join(failed, store.Cancel(ctx, name))
 	case failed != nil:

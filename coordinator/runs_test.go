@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -28,5 +29,25 @@ func TestRunsListTheServerOfAnActiveRun(t *testing.T) {
 	folder := coordinator.Flag("--data") + "/" + run
 	if list := runs("--json"); !strings.Contains(list, `"ledger":"`+folder+`","server":"`+url+`"`) {
 		t.Errorf("runs prints %s, want the folder %s and the server %s", list, folder, url)
+	}
+}
+
+// While a server does not say which runs it has, a part of a name names no run on this machine to cancel:
+// the server may have another run with that part. A whole name does.
+func TestCancelByPartNeedsTheServer(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	start(t, "coordinator", "count", "6", "--workers", "1", "--data", data).ExpectExit(0)
+	found, err := filepath.Glob(filepath.Join(data, "n6-*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the runs are %v (%v)", found, err)
+	}
+	run := filepath.Base(found[0])
+	for _, name := range []string{run, run[len(run)-11:]} {
+		cancel := start(t, "coordinator", "cancel", name, "--data", data, "--nats", "nats://127.0.0.1:1")
+		cancel.ExpectExit(5)
+		if here := cancel.Lines("is complete already") > 0; here != (name == run) {
+			t.Errorf("cancel %s looks at the run on this machine: %v", name, here)
+		}
 	}
 }

@@ -166,3 +166,53 @@ func TestContextEndsVoiding(t *testing.T) {
 		s.stop()
 	})
 }
+
+// A liar that is found when nothing but spot checks was left, which the coordinator makes: what only it
+// has counted goes to the workers again.
+func TestLiarFoundByTheLastChecks(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{board: 9, trust: ledger.Trust{Redundancy: 1, SpotCheck: 1}, fleet: fleetOf(0, 1, 0), checks: true}
+		found := false
+		playFleet(t, rng, s, func(int) {
+			if found || !s.c.onlyChecks() {
+				return
+			}
+			found = true
+			s.must(s.c.endChecks())
+			s.must(s.c.quarantine(&queens.Result{Key: "liar0", Worker: "liar0", Admitted: true}, 1))
+			s.fleet = fleetOf(1, 0, 0)
+			s.greet()
+		})
+		if !found || !s.c.ledger.IsQuarantined("liar0") {
+			t.Errorf("the liar was found while checks were left: %v", found)
+		}
+		s.stop()
+	})
+}
+
+// A copy of which the first task waits for a spot check by a third key, and another for a second key, which
+// is connected, is published: a worker that stopped had counted only the first.
+func TestCopyOfTasksWithOtherVotersIsPublished(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir(), trust: ledger.Trust{Redundancy: 2, SpotCheck: 1}, fleet: fleetOf(2, 0, 0)}
+		s.create()
+		s.greet()
+		c := s.c
+		c.reconciled = true
+		vote := func(task uint64, key string) queens.Result {
+			return queens.Result{Task: task, Attempt: 1, Worker: key, Kernel: "k", Key: key, Admitted: true}
+		}
+		_, err := c.ledger.Accept([]queens.Result{vote(0, "honest0"), vote(0, "honest1"), vote(1, "honest1")}, nil, run.StreamPosition{})
+		s.must(err)
+		c.window.addCheck(0, 0, 3)
+		c.window.tasks[1] = &inflightTask{need: 3}
+		chunk := c.window.park([]uint64{0, 1})
+		s.must(c.considerCopies())
+		if chunk.parked {
+			t.Error("it waits, though honest0 has not counted task 1")
+		}
+		s.stop()
+	})
+}

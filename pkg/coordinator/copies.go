@@ -16,7 +16,7 @@ type copyState struct {
 	gained    bool            // such a result was worth something
 	vain      int             // copies in a row, up to this one, whose results were worth nothing
 	notBefore time.Time       // when it may be published
-	voters    []queens.Result // one of each that has counted its first task, once it was looked up
+	voters    []queens.Result // one of each that has counted the task with the fewest, once it was looked up
 
 	kept  [][]queens.Prefix // of its tasks, if the window keeps them
 	board queens.Board
@@ -82,7 +82,8 @@ func (c *Coordinator) considerCopy(chunk *inflightChunk) (err error) {
 		if len(open) == 0 {
 			return nil
 		}
-		if chunk.voters, err = c.ledger.Supporters(open[0]); err != nil {
+		fewest := slices.MinFunc(open, func(a, b uint64) int { return c.ledger.Confirmations(a) - c.ledger.Confirmations(b) })
+		if chunk.voters, err = c.ledger.Supporters(fewest); err != nil {
 			return err
 		}
 	}

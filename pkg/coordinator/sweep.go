@@ -18,6 +18,9 @@ func (c *Coordinator) sweep() error {
 	if err := c.receive(c.drainDeliveries()); err != nil || c.collector.complete() {
 		return err
 	}
+	if !c.window.onlyChecks() { // or not any more: results became void
+		c.ownChecks, c.checker.endSince = false, time.Time{}
+	}
 	gone := c.cfg.Roster.Expire()
 	held := make(map[uint64]bool)
 	for chunk := range c.cfg.Roster.Held(c.run) {
