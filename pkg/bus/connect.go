@@ -70,7 +70,6 @@ func Connect(cfg Config) (*Bus, error) {
 	}
 	b.permitted, b.forbid = context.WithCancelCause(context.Background())
 	var waiting, warned atomic.Bool // for a server that could not be reached at first
-	var closed atomic.Int32         // connections in a row that ended after the TLS handshake
 	options := []nats.Option{
 		nats.Name(cfg.Name),
 		nats.MaxReconnects(-1),
@@ -93,15 +92,15 @@ func Connect(cfg Config) (*Bus, error) {
 			}
 		}),
 		nats.ReconnectErrHandler(func(c *nats.Conn, err error) {
-			if isClosedAfterHandshake(err) {
-				closed.Add(1)
-			} else {
-				closed.Store(0)
+			if !waiting.Load() {
+				return
 			}
-			if waiting.Load() && (isRefusal(err) || closed.Load() == maxClosedAfterHandshake) {
-				b.refuse(fmt.Errorf("%w: %s: %w%s", queens.ErrNoConnection, b.displayURL, err, cfg.hint(err)))
-				go c.Close() // which waits for this function
-			}
+			go func() { // because Close waits for this function
+				if err := cfg.refused(err); err != nil {
+					b.refuse(fmt.Errorf("%w: %s: %w%s", queens.ErrNoConnection, b.displayURL, err, cfg.hint(err)))
+					c.Close()
+				}
+			}()
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
 			b.log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -62,6 +63,25 @@ func isRefusal(err error) bool {
 // maxClosedAfterHandshake is how many connections in a row may end after the TLS handshake before that
 // counts as a refusal: a server that stops ends one so.
 const maxClosedAfterHandshake = 5
+
+// refused returns why the server, or what stands in its place, refuses connections for good, if the first
+// one failed with err; otherwise nil.
+func (c *Config) refused(err error) error {
+	for range maxClosedAfterHandshake {
+		if !isClosedAfterHandshake(err) {
+			break
+		}
+		time.Sleep(retryInterval / 4)
+		var conn *nats.Conn
+		if conn, err = nats.Connect(c.URL, c.options()...); err == nil {
+			conn.Close()
+		}
+	}
+	if isRefusal(err) || isClosedAfterHandshake(err) {
+		return err
+	}
+	return nil
+}
 
 // isClosedAfterHandshake reports whether the server closed a connection right after the TLS handshake. With
 // TLS 1.3 it does so if it does not accept the client's certificate, and on a busy machine the connection
