@@ -107,7 +107,7 @@ func TestMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = silent.Close() }() // it is of no more use
+		t.Cleanup(func() { _ = silent.Close() }) // it is of no more use
 		if _, err := io.WriteString(silent, "GET "+httpserver.MetricsPath+" HTTP/1.1\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,9 @@ func TestForgedVotesDoNotBlockTheRun(t *testing.T) {
 	for _, d := range tasks[1:] {
 		r.publish(r.result(d, "honest"))
 	}
+	counted := make(chan struct{})
 	go func() { // other workers are there, and count what comes
+		defer close(counted)
 		for !r.finished() {
 			for _, name := range []string{"honest", "third", "fourth"} {
 				r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Key: identitytest.Of(name).Key(), Kernel: "k", Threads: 1})
@@ -47,6 +49,7 @@ func TestForgedVotesDoNotBlockTheRun(t *testing.T) {
 		}
 	}()
 	r.exact()
+	<-counted
 	if timed.Load() == 0 || calls.Load() == 0 {
 		t.Error("the coordinator did not try within a minute first, and then without a limit")
 	}

@@ -57,7 +57,7 @@ func describe(t *testing.T, r *prometheus.Registry) (lines []string) {
 				names[i] += ": " + strings.Join(values[name], ", ")
 			}
 		}
-		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", f.GetName(), strings.ToLower(f.GetType().String()),
+		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s | %s |", "`"+f.GetName()+"`", strings.ToLower(f.GetType().String()),
 			unit(f.GetName()), strings.Join(names, ", "), f.GetHelp()))
 	}
 	return lines
