@@ -20,14 +20,16 @@ import (
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	dir := checkout(t) // removed after the cluster
-	c := newCluster(t, workloadLasting(t, 40*time.Second))
+	c := newCluster(t, workloadLasting(t, 80*time.Second))
 	c.dir = dir
+	c.variables["WORKER_CPUS"] = "0.15" // the run lasts until a command needs its end
 	// The commands of the page, with an unused address and a shorter count.
 	adapt := strings.NewReplacer("127.0.0.1:4222", c.server, "export N=20\n", "")
 	run := ""
 	blocks := blocks(t, "../docs/operations.md")
 	for _, b := range blocks {
 		if strings.Contains(b.text, "RUN") && run == "" {
+			c.docker(waitTimeout, append([]string{"update", "--cpus", "2"}, strings.Fields(c.compose("ps", "--quiet", "worker"))...)...)
 			c.expectTotal()
 			run = c.runName()
 		}
