@@ -124,7 +124,7 @@ func (h *hostile) encode(m proto.Message) []byte {
 	return data
 }
 
-// vote reports wrong counts of one task under many keys.
+// vote reports wrong counts of one task, under many keys where the workers of the run are admitted.
 func (h *hostile) vote(run string) (sent int) {
 	c, ok := h.someChunk(run)
 	if !ok {
@@ -134,7 +134,11 @@ func (h *hostile) vote(run string) (sent int) {
 	all := h.chunks
 	h.chunks = []stolen{{Chunk: &one}}
 	for range 100 {
-		sent += h.report(c.Run, identitytest.Of(fmt.Sprint("voter", h.rng.IntN(1e6))), nil, nil)
+		id := h.identity()
+		if h.key != nil {
+			id = identitytest.Of(fmt.Sprint("voter", h.rng.IntN(1e6)))
+		}
+		sent += h.report(c.Run, id, nil, nil)
 	}
 	h.chunks = all
 	return sent
