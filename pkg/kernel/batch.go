@@ -1,0 +1,35 @@
+package kernel
+
+import (
+	"context"
+	"sync/atomic"
+
+	"nqueens/pkg/queens"
+)
+
+// BatchCounter is a [Counter] that counts many tasks of one board at once, a count each, as devices
+// with thousands of lanes do.
+type BatchCounter interface {
+	Counter
+	// CountTasks counts the completions of the prefixes of each task on board b. It calls done with
+	// the index of a task and its count as soon as it knows that, in any order, on the goroutine of
+	// the caller. Otherwise it is as Count. The counts that done was called with are right with any
+	// error.
+	CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error
+}
+
+// CountTasks counts tasks with a Counter as [BatchCounter] says: at once if it is one, otherwise one
+// after the other.
+func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error {
+	if batch, ok := c.(BatchCounter); ok {
+		return batch.CountTasks(ctx, b, tasks, pulse, done)
+	}
+	for i, prefixes := range tasks {
+		count, err := c.Count(ctx, b, prefixes, pulse)
+		if err != nil {
+			return err
+		}
+		done(i, count)
+	}
+	return nil
+}
