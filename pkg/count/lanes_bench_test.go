@@ -18,7 +18,7 @@ import (
 
 // lanesSample is the number of tasks that BenchmarkLanes counts of each side, spread evenly over
 // the tasks of the default split.
-var lanesSample = map[int]uint64{16: 1000, 17: 1000, 18: 60, 19: 20, 20: 20, 21: 12, 22: 12, 23: 6, 24: 6}
+var lanesSample = map[int]uint64{16: 1000, 17: 1000, 18: 60, 19: 20, 20: 20, 21: 12, 22: 12, 23: 6, 24: 6, 25: 4, 26: 4}
 
 // BenchmarkLanes compares the kernels of each instruction set: in 16-bit lanes, in 32-bit lanes, and
 // with the lanes that it chooses. Each task is counted by all three in turn. An iteration is all

@@ -34,7 +34,7 @@ func kernelsByLanes(name string, narrowTo int, narrow *instructionSet[uint16], w
 // measurements.
 const (
 	beforeVectors = 22
-	beforeGeneric = 24
+	beforeGeneric = 26
 )
 
 // vectorKernel returns a kernel of that name. narrow or wide is nil for a kernel that always counts in
