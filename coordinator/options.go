@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/session"
 )
 
-// What a run was started with is kept with it, and is in the hint to resume it. The ledger has the
-// rest: what is counted, and how counts are checked.
+// The flags of a run are kept with it, and are in the hint to resume it. The ledger has the
+// rest: the board, and how counts are checked.
 
 // Flags of a session that are kept, in the order of a command line.
 var (
@@ -40,7 +40,7 @@ func (o *sessionFlags) given() runstore.Options {
 	return given
 }
 
-// keepAtStart keeps with the run of a session what it was started with, once it counts: a server that can't
+// keepAtStart keeps the flags of a session with its run, once it counts: a server that can't
 // be reached replaces none that could.
 func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **session.Session) {
 	start := cfg.OnStart
@@ -50,7 +50,7 @@ func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **sessio
 	}
 }
 
-// keep keeps with a run what it was started with. Files are kept by their whole paths.
+// keep keeps the given flags with a run. Files are kept by their whole paths.
 func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 	kept := o.given()
 	for _, name := range slices.Concat(credentialFlags, tlsFlags) {

@@ -72,9 +72,14 @@ func (f *fake) publish(p *clitest.Process, s run.Progress, pattern string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		interval := time.NewTicker(50 * time.Millisecond)
+		defer interval.Stop()
 		for ctx.Err() == nil {
 			_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
-			time.Sleep(50 * time.Millisecond)
+			select {
+			case <-interval.C:
+			case <-ctx.Done():
+			}
 		}
 	}()
 	p.Await(pattern)
@@ -159,7 +164,7 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 	}
 }
 
-// A watcher prints no total of a run that is at work by its record, and none of another board.
+// A watcher prints no total of a run that is active by its record, and none of another board.
 func TestWatchPrintsNoForgedTotal(t *testing.T) {
 	t.Parallel()
 	f := startFake(t)

@@ -88,7 +88,7 @@ func (s *fakeServer) remove() {
 	s.set(func(s *fakeServer) { delete(s.records, "n8-a") })
 }
 
-// running returns a server with the record of a run at work.
+// running returns a server with the record of an active run.
 func running() *fakeServer {
 	s := new(fakeServer)
 	s.put("n8-a", run.Running, time.Now())
@@ -306,7 +306,7 @@ func TestFollowReportsTheStatus(t *testing.T) {
 	})
 }
 
-// A run whose record vanishes has ended: at once where no snapshot was received, and else
+// A run whose record disappears has ended: at once where no snapshot was received, and else
 // only after its coordinator had time to restore the record.
 func TestFollowARunWithoutARecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
