@@ -1,10 +1,9 @@
 package main
 
 import (
-	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
@@ -108,19 +107,12 @@ func (o *sessionFlags) replaced(kept runstore.Options) (flags []string) {
 	return flags
 }
 
+// userinfo matches what stands before the last @ of each address, and captures its scheme. A password with
+// special characters need not be part of a valid URL.
+var userinfo = regexp.MustCompile(`(^|,)\s*((?:nats|tls|wss?)://)?[^,]*@`)
+
 // withoutUsers returns URLs, separated by commas, without users and passwords.
-func withoutUsers(urls string) string {
-	addresses := strings.Split(urls, ",")
-	for i, address := range addresses {
-		if u, err := url.Parse(strings.TrimSpace(address)); err == nil && u.User != nil {
-			u.User = nil
-			addresses[i] = u.String()
-		} else if at := strings.LastIndex(address, "@"); at >= 0 { // no scheme, or no URL
-			addresses[i] = address[at+1:]
-		}
-	}
-	return strings.Join(addresses, ",")
-}
+func withoutUsers(urls string) string { return userinfo.ReplaceAllString(urls, "$1$2") }
 
 // resumeCommandLine returns what to type to resume a run.
 func (o *sessionFlags) resumeCommandLine(name string) string {
