@@ -39,6 +39,8 @@ func withHint(err error) error {
 		hint = "coordinator runs lists the runs"
 	case errors.Is(err, runstore.ErrNothingToResume):
 		hint = "coordinator runs lists the runs; a run whose ledger is elsewhere must be named"
+	case errors.Is(err, runstore.ErrOptions):
+		hint = "name the server and the other flags again; --nats= stands for the embedded server"
 	case errors.Is(err, bus.ErrReplicas):
 		hint = "name the servers of a cluster with --nats, or ask for fewer --replicas"
 	case errors.Is(err, session.ErrActive):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -63,12 +64,16 @@ func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 }
 
 // useKept sets the flags with which a run was started, except those that the command line replaces,
-// and says so. It returns the words that it has set.
-func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string) (words []string) {
+// and says so. It returns the words that it has set. If the flags can't be read, the command line must
+// name the server, or the run would move to another; else the error wraps [runstore.ErrOptions].
+func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string) (words []string, err error) {
 	kept, err := store.Options(name)
-	if err != nil {
+	switch {
+	case err != nil && (o.flags.Changed("nats") || o.flags.Changed("listen")):
 		app.Log.Warn().Err(err).Str("run", name).Msg("resuming with the defaults instead of what the run was started with")
-		return nil
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("run %s: %w", name, err)
 	}
 	without := o.replaced(kept)
 	for _, flag := range keptFlags {
@@ -86,7 +91,7 @@ func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string)
 	if len(words) > 0 {
 		app.Log.Info().Str("run", name).Msg("the run was started with, and resumes with: " + humanize.ShellWords(words...))
 	}
-	return words
+	return words, nil
 }
 
 // replaced returns the flags of a run that the command line replaces by another server or other
