@@ -136,6 +136,11 @@ func (o *sessionFlags) resumeCommandLine(name string) string {
 	return line
 }
 
+// command returns a command line of coordinator with the same folder.
+func (d *dataFlag) command(words ...string) string {
+	return humanize.ShellWords(slices.Concat([]string{"coordinator"}, words, d.words())...)
+}
+
 // words returns the words of a command line with the same folder.
 func (d *dataFlag) words() []string {
 	if d.path == "" {
