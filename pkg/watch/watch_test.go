@@ -187,7 +187,7 @@ func TestFollowToTheTotal(t *testing.T) {
 }
 
 // A total counts only when the run's record says that the run is complete, or is removed, as
-// coordinators do then. A run goes on whatever others publish about it.
+// coordinators do then. A run continues whatever others publish about it.
 func TestFollowIgnoresForgedSnapshots(t *testing.T) {
 	other := func(change func(p *run.Progress)) run.Progress {
 		p := completeSnapshot(92)

@@ -48,7 +48,7 @@ func (l *serverLog) Warnf(format string, v ...any) {
 
 // refusal matches the error of a client that the server refuses. The message names the client, so no two
 // are the same.
-var refusal = regexp.MustCompile(`TLS (?:\w+ )?handshake error|authentication error`)
+var refusal = regexp.MustCompile(`TLS \w* ?handshake error|authentication error`)
 
 // report logs a message unless it was logged a moment ago, and detects a failure.
 func (l *serverLog) report(level zerolog.Level, message string) {

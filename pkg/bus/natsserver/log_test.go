@@ -16,7 +16,7 @@ func TestRefusedClientsAreRateLimited(t *testing.T) {
 		var out bytes.Buffer
 		l := newServerLog(zerolog.New(&out), "")
 		for client := range 120 {
-			l.Errorf("192.0.2.7:%d - cid:%d - TLS handshake error: EOF", 40000+client, client)
+			l.Errorf("192.0.2.7:%d - cid:%d - TLS  handshake error: EOF", 40000+client, client)
 			l.Errorf("192.0.2.7:%d - cid:%d - authentication error - Nkey %q", 40000+client, client, "U")
 			time.Sleep(time.Second)
 		}
