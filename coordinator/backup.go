@@ -61,7 +61,7 @@ func restoreCommand(app *cli.App) *cobra.Command {
 		Short: "Restore a run from a backup of its ledger",
 		Long: `Put the ledger of a run under --data, from a file of coordinator backup, and check it.
 coordinator resume then continues the run: with the server that it used, which may have
-results from after the backup, or with any other. What is missing is counted again.`,
+results from after the backup, or with any other. Missing counts are made again.`,
 		Example: `  coordinator restore n14.backup --data elsewhere
   coordinator restore n14.backup --data elsewhere --json`,
 		ValidArgsFunction: cli.CompleteFiles,

@@ -32,7 +32,7 @@ func (s *scene) restore(file string) string {
 	return data
 }
 
-// A run whose machine is lost goes on elsewhere from its last backup, to the exact total: with the
+// A run whose machine is lost continues elsewhere from its last backup, to the exact total: with the
 // same server, or with another one.
 func TestRunGoesOnFromABackup(t *testing.T) {
 	long(t)

@@ -49,7 +49,7 @@ server. The ledger keeps what was counted; delete the run's folder to be rid of 
 }
 
 // cancelRun cancels the run that a part of its name names, on the server, if one is named, and on
-// this machine. What is known here is cancelled here also without the server.
+// this machine. A run in the data folder is cancelled there also without the server.
 func cancelRun(ctx context.Context, app *cli.App, part string, store *runstore.Store, server *cli.Connection) error {
 	names, err := store.Names()
 	if err != nil {

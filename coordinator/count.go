@@ -112,7 +112,7 @@ on some of the tasks) or "none" (each task was counted once).`,
 			s, err = session.Count(cmd.Context(), cfg, job)
 			switch {
 			case errors.As(err, new(*ledger.LockedError)):
-				return fmt.Errorf("%w; coordinator watch shows its progress, --new starts another count", err)
+				return fmt.Errorf("%w; %s shows its progress, --new starts another count", err, o.data.command("watch"))
 			case err != nil:
 				return withHint(err)
 			case s.Interrupted():

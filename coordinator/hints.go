@@ -18,6 +18,7 @@ import (
 func withHint(err error) error {
 	hint := ""
 	var early *audit.EarlyContradictionError
+	var active *session.ActiveError
 	switch {
 	case errors.As(err, new(*run.AmbiguousError)):
 		return cli.Usagef("%w", err)
@@ -39,11 +40,13 @@ func withHint(err error) error {
 		hint = "coordinator runs lists the runs"
 	case errors.Is(err, runstore.ErrNothingToResume):
 		hint = "coordinator runs lists the runs; a run whose ledger is elsewhere must be named"
+	case errors.Is(err, runstore.ErrOptions):
+		hint = "name the server and the other flags again; --nats= stands for the embedded server"
 	case errors.Is(err, bus.ErrReplicas):
 		hint = "name the servers of a cluster with --nats, or ask for fewer --replicas"
-	case errors.Is(err, session.ErrActive):
+	case errors.As(err, &active):
 		hint = fmt.Sprintf("resume it where its ledger is; if that coordinator has died, wait %v and try again, "+
-			"or take the run over with coordinator resume --take-over", run.StaleAfter)
+			"or take the run over with coordinator resume %s --take-over and the other flags of this command", run.StaleAfter, active.Run)
 	case errors.Is(err, queens.ErrCancelled):
 		hint = "coordinator count starts another"
 	default:

@@ -47,8 +47,9 @@ func TestWithHint(t *testing.T) {
 	for want, err := range map[string]error{
 		"coordinator count 8 --symmetry mirror --depth 2 --new": &audit.EarlyContradictionError{Run: "n8-a", Manifest: planned(t, "8 --symmetry mirror --depth 2")},
 		"coordinator verify": fmt.Errorf("%w, n8-a", session.ErrPreviousContradicted),
-		"--take-over":        fmt.Errorf("run n8-a: %w", session.ErrActive),
 		"--unique":           session.ErrUnique,
+
+		"coordinator resume n8-a --take-over": fmt.Errorf("setup: %w", &session.ActiveError{Run: "n8-a", Reason: "other"}),
 	} {
 		if hinted := withHint(err); !strings.Contains(hinted.Error(), want) {
 			t.Errorf("%v: %v, want %q", err, hinted, want)

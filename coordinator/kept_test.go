@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,7 +34,9 @@ func TestSecretsAreNotKept(t *testing.T) {
 		"secret@a:4222":                                    "a:4222",
 		"nats://a:4222, tls://me:secret@b:4222":            "nats://a:4222,tls://b:4222",
 		"nats://me:s%40cret@a:4222,nats://secret@b":        "nats://a:4222,nats://b",
-		"nats://me:secret:with?odd#characters@a:4222/path": "a:4222/path",
+		"nats://me:secret:with?odd#characters@a:4222/path": "nats://a:4222/path",
+		"nats://me:se/cret@a:4222,ws://me@sec/ret@b/path":  "nats://a:4222,ws://b/path",
+		"me:se/cret://x@a:4222,wss://cret:1/x@b":           "a:4222,wss://b",
 	} {
 		o := parsed(t, "")
 		if err := o.flags.Set("nats", urls); err != nil {
@@ -40,7 +44,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 		}
 		kept := o.given()["nats"]
 		hint := o.resumeCommandLine("n8-a")
-		if !strings.Contains(urls, "odd") && kept != want || strings.Contains(kept+hint, "cret") || !strings.Contains(hint, "user and password") {
+		if kept != want || strings.Contains(kept+hint, "cret") || !strings.Contains(hint, "user and password") {
 			t.Errorf("%s: kept is %s, the hint is %s", urls, kept, hint)
 		}
 	}
@@ -75,7 +79,9 @@ func TestResumeUsesWhatIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := parsed(t, c.given)
-		o.useKept(&app, store, "")
+		if _, err := o.useKept(&app, store, ""); err != nil {
+			t.Error(err)
+		}
 		var words []string
 		given := o.given()
 		for _, flag := range keptFlags {
@@ -85,6 +91,30 @@ func TestResumeUsesWhatIsKept(t *testing.T) {
 		}
 		if got := strings.Join(words, " "); got != c.want {
 			t.Errorf("%s, resumed with %q: %s, want %s", c.kept, c.given, got, c.want)
+		}
+	}
+}
+
+// A run whose flags can't be read is not resumed on another server than its own, unless the command line
+// names one.
+func TestResumeWithDamagedOptions(t *testing.T) {
+	store, err := runstore.New(t.TempDir(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(store.Folder(""), "options.json"), []byte(`{"version":1,"opt`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, refused := range map[string]bool{
+		"": true, "--workers 2": true, "--nats nats://a:4222": false, "--nats=": false, "--listen 127.0.0.1:0": false,
+	} {
+		var app cli.App
+		words, err := parsed(t, line).useKept(&app, store, "")
+		if errors.Is(err, runstore.ErrOptions) != refused || len(words) > 0 {
+			t.Errorf("%q: resumes with %q, error %v", line, words, err)
+		}
+		if hinted := withHint(err); refused && !strings.Contains(hinted.Error(), "--nats") {
+			t.Errorf("%q: %v does not say what helps", line, hinted)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/runstore"
@@ -133,7 +134,9 @@ func keysRevokeCommand(app *cli.App) *cobra.Command {
 		Short: "Remove a user, or replace the join token",
 		Long: `Remove a user, by name or public key, from a folder of keys, and delete its key. When the
 NATS server reads its configuration again, it disconnects the user. An embedded server
-does so by itself, within seconds.
+does so by itself, within seconds. The runs of a coordinator that is revoked stop, and lose
+nothing: they resume with a new key, made by keys add coordinator NAME. A coordinator with
+an embedded server counts to the end.
 
 The name join-token stands for the token with which workers join. It is replaced by a new
 one: workers that have joined with the old one are disconnected, and need the new file.
@@ -159,7 +162,13 @@ Users with a key stay.`,
 			if err != nil {
 				return err
 			}
-			app.Log.Info().Str("user", u.Name).Str("role", string(u.Role)).Str("key", u.Key).Msg("revoked; " + reload)
+			event, message := app.Log.Info(), "revoked; "
+			if u.Role == bus.Coordinator {
+				event = app.Log.Warn()
+				message = "revoked a coordinator: its runs stop when the server disconnects it, and resume with a new key, made by " +
+					humanize.ShellWords("coordinator", "keys", "add", "coordinator", u.Name, "--keys", dir) + "; "
+			}
+			event.Str("user", u.Name).Str("role", string(u.Role)).Str("key", u.Key).Msg(message + reload)
 			return nil
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -174,6 +175,28 @@ func TestARevokedWorkerLeaves(t *testing.T) {
 	if joined.HasEnded() || joined.Lines("connection lost") > 0 {
 		t.Errorf("the other worker was disconnected: %s", joined.Log())
 	}
+}
+
+// A coordinator whose key is revoked stops. The command in the warning makes another key, with which the run
+// resumes.
+func TestRunResumesAfterItsCoordinatorIsRevoked(t *testing.T) {
+	t.Parallel()
+	c, data := startGuarded(t), t.TempDir()
+	count := start(t, "coordinator", append([]string{"count", "9", "--data", data}, c.as("coordinator")...)...)
+	count.Await(counting)
+	revoked := clitest.Run(t, nil, "coordinator", "keys", "revoke", "coordinator", "--keys", c.keys)
+	found := regexp.MustCompile(`"level":"warn".*made by (coordinator keys add [^;]*);`).FindStringSubmatch(revoked.Stderr)
+	if revoked.Code != 0 || found == nil {
+		t.Fatalf("exit %d: %s", revoked.Code, revoked.Stderr)
+	}
+	c.server.Signal(syscall.SIGHUP)
+	count.ExpectExit(5)
+
+	c.run(strings.Fields(found[1])[2:]...)
+	c.server.Signal(syscall.SIGHUP)
+	c.server.Await(`(?s)Reloaded server configuration.*(Reloaded server configuration)`)
+	start(t, "worker", append(c.withToken(), "--threads", "1")...)
+	start(t, "coordinator", "resume", "--data", data).ExpectTotal(known(9))
 }
 
 // An embedded server that other machines reach admits only those with its token, which no line shows.

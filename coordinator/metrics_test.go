@@ -95,7 +95,7 @@ func (s *scraper) checkNoTotal() {
 }
 
 // A coordinator and its workers answer scrapes while a run counts: the numbers are those of the run,
-// no counter falls, and workers that leave vanish. Clients that never read what they asked for delay
+// no counter falls, and workers that leave disappear. Clients that never read what they asked for delay
 // nothing.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestMetrics(t *testing.T) {
 	if worker.scrape() {
 		t.Error("a worker that has ended answers")
 	}
-	run.await("the worker vanishes", func() bool { return run.last["nqueens_workers"] == 0 && run.last["nqueens_threads"] == 0 })
+	run.await("the worker disappears", func() bool { return run.last["nqueens_workers"] == 0 && run.last["nqueens_threads"] == 0 })
 
 	release()
 	startWorker(t, url)

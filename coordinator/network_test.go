@@ -52,7 +52,7 @@ func TestLateResultsOfADisconnectedWorkerAreDuplicates(t *testing.T) {
 			if done := s.done(); done >= tasks-braked {
 				t.Fatal("the run was too fast for the worker to be disconnected in the middle")
 			}
-			worker.Await("can't store (results)") // a search that goes on when others have counted its task is dropped
+			worker.Await("can't store (results)") // a search that continues when others have counted its task is dropped
 			startWorker(t, s.server.url, "--kernel", "auto")
 			s.view.eventually("the worker's leases have lapsed and all its tasks are done", func() bool {
 				waiting, held := s.view.tasks()

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"net/url"
+	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/session"
 )
 
-// What a run was started with is kept with it, and is in the hint to resume it. The ledger has the
-// rest: what is counted, and how counts are checked.
+// The flags of a run are kept with it, and are in the hint to resume it. The ledger has the
+// rest: the board, and how counts are checked.
 
 // Flags of a session that are kept, in the order of a command line.
 var (
@@ -40,7 +40,7 @@ func (o *sessionFlags) given() runstore.Options {
 	return given
 }
 
-// keepAtStart keeps with the run of a session what it was started with, once it counts: a server that can't
+// keepAtStart keeps the flags of a session with its run, once it counts: a server that can't
 // be reached replaces none that could.
 func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **session.Session) {
 	start := cfg.OnStart
@@ -50,7 +50,7 @@ func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **sessio
 	}
 }
 
-// keep keeps with a run what it was started with. Files are kept by their whole paths.
+// keep keeps the given flags with a run. Files are kept by their whole paths.
 func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 	kept := o.given()
 	for _, name := range slices.Concat(credentialFlags, tlsFlags) {
@@ -64,12 +64,16 @@ func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 }
 
 // useKept sets the flags with which a run was started, except those that the command line replaces,
-// and says so. It returns the words that it has set.
-func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string) (words []string) {
+// and says so. It returns the words that it has set. If the flags can't be read, the command line must
+// name the server, or the run would move to another; else the error wraps [runstore.ErrOptions].
+func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string) (words []string, err error) {
 	kept, err := store.Options(name)
-	if err != nil {
+	switch {
+	case err != nil && (o.flags.Changed("nats") || o.flags.Changed("listen")):
 		app.Log.Warn().Err(err).Str("run", name).Msg("resuming with the defaults instead of what the run was started with")
-		return nil
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("run %s: %w", name, err)
 	}
 	without := o.replaced(kept)
 	for _, flag := range keptFlags {
@@ -87,7 +91,7 @@ func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string)
 	if len(words) > 0 {
 		app.Log.Info().Str("run", name).Msg("the run was started with, and resumes with: " + humanize.ShellWords(words...))
 	}
-	return words
+	return words, nil
 }
 
 // replaced returns the flags of a run that the command line replaces by another server or other
@@ -108,19 +112,12 @@ func (o *sessionFlags) replaced(kept runstore.Options) (flags []string) {
 	return flags
 }
 
+// userinfo matches what stands before the last @ of each address, and captures its scheme. A password with
+// special characters need not be part of a valid URL.
+var userinfo = regexp.MustCompile(`(^|,)\s*((?:nats|tls|wss?)://)?[^,]*@`)
+
 // withoutUsers returns URLs, separated by commas, without users and passwords.
-func withoutUsers(urls string) string {
-	addresses := strings.Split(urls, ",")
-	for i, address := range addresses {
-		if u, err := url.Parse(strings.TrimSpace(address)); err == nil && u.User != nil {
-			u.User = nil
-			addresses[i] = u.String()
-		} else if at := strings.LastIndex(address, "@"); at >= 0 { // no scheme, or no URL
-			addresses[i] = address[at+1:]
-		}
-	}
-	return strings.Join(addresses, ",")
-}
+func withoutUsers(urls string) string { return userinfo.ReplaceAllString(urls, "$1$2") }
 
 // resumeCommandLine returns what to type to resume a run.
 func (o *sessionFlags) resumeCommandLine(name string) string {
@@ -137,6 +134,11 @@ func (o *sessionFlags) resumeCommandLine(name string) string {
 		line += " (with the user and password in --nats)"
 	}
 	return line
+}
+
+// command returns a command line of coordinator with the same folder.
+func (d *dataFlag) command(words ...string) string {
+	return humanize.ShellWords(slices.Concat([]string{"coordinator"}, words, d.words())...)
 }
 
 // words returns the words of a command line with the same folder.

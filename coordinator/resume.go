@@ -85,5 +85,6 @@ func findUnfinished(app *cli.App, o *sessionFlags, part string) (name string, ke
 	if err != nil {
 		return "", nil, err
 	}
-	return name, o.useKept(app, store, name), nil
+	kept, err = o.useKept(app, store, name)
+	return name, kept, err
 }

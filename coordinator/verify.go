@@ -126,7 +126,7 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 		Known: report.Comparison(audit.CompareKnown(l, found.Total, err)), Done: l.Len(), Tasks: m.Tasks,
 		Reports: found.Signed.Reports, Signed: found.Signed.Results,
 		Recounted: found.Recounted.Tasks, Share: found.Recounted.Share, Kernels: found.Recounted.Kernels, Seed: o.seed,
-		Whole: found.RecountedBy, Seconds: time.Since(start).Seconds(),
+		Whole: found.RecountedBy, Seconds: time.Since(start).Seconds(), Err: err,
 	}
 	if v.Verified || stopped {
 		v.Total = (*report.Decimal)(found.Total)

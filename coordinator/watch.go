@@ -238,7 +238,7 @@ func (o *watchOptions) findLocal(app *cli.App, name string) (found string, serve
 	if err != nil {
 		return "", nil, err
 	}
-	r, err := selectRun(store, name)
+	r, err := o.selectRun(store, name)
 	if err != nil {
 		return "", nil, err
 	}
@@ -270,14 +270,14 @@ func localServer(log zerolog.Logger, store *runstore.Store, given *cli.Connectio
 
 // selectRun returns the named run, or else the newest, that a process of this machine
 // works on.
-func selectRun(store *runstore.Store, name string) (*runstore.Info, error) {
+func (o *watchOptions) selectRun(store *runstore.Store, name string) (*runstore.Info, error) {
 	if name == "" {
 		runs, err := store.Select(func(i *runstore.Info) bool { return i.Locked != nil })
 		switch {
 		case err != nil:
 			return nil, withHint(err)
 		case len(runs) == 0:
-			return nil, fmt.Errorf("no run in %s is active: name the server of a run elsewhere with --nats, or see coordinator runs", store.Path())
+			return nil, fmt.Errorf("no run in %s is active: name the server of a run elsewhere with --nats, or see %s", store.Path(), o.data.command("runs"))
 		}
 		return &runs[0], nil
 	}
@@ -295,9 +295,9 @@ func selectRun(store *runstore.Store, name string) (*runstore.Info, error) {
 	case r.Locked != nil:
 		return &r, nil
 	case r.State.Finished():
-		return nil, fmt.Errorf("run %s is already %s: coordinator resume %s prints its total", name, r.State, name)
+		return nil, fmt.Errorf("run %s is already %s: %s prints its total", name, r.State, o.data.command("resume", name))
 	default:
-		return nil, fmt.Errorf("run %s is %s, with %d of %d tasks done: coordinator resume %s resumes it; if it is active elsewhere, name its server with --nats",
-			name, r.Status(), r.Done, r.Tasks, name)
+		return nil, fmt.Errorf("run %s is %s, with %d of %d tasks done: %s resumes it; if it is active elsewhere, name its server with --nats",
+			name, r.Status(), r.Done, r.Tasks, o.data.command("resume", name))
 	}
 }

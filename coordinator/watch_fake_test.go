@@ -34,20 +34,27 @@ func startFake(t *testing.T, placed ...queens.Square) *fake {
 	t.Helper()
 	f := &fake{t: t, server: startServer(t), run: "n8-fake", placed: placed}
 	f.bus = join(t, f.server.url)
+	f.begin()
+	return f
+}
+
+// begin claims the run.
+func (f *fake) begin() {
+	t := f.t
+	t.Helper()
 	if err := f.bus.Ensure(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
 	var err error
 	f.claim, err = f.bus.Registry().Claim(t.Context(), run.Record{
 		Run: f.run, Owner: "the test", Created: time.Now(),
-		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: queens.None, Placed: placed, Tasks: 4, Classes: []queens.ClassPlan{
+		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: queens.None, Placed: f.placed, Tasks: 4, Classes: []queens.ClassPlan{
 			{Class: queens.Class{Board: queens.FullBoard(8), K: 8}, Depth: 1, Batch: 2},
 		}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
 }
 
 func (f *fake) snapshot(state run.State) run.Progress {
@@ -72,9 +79,14 @@ func (f *fake) publish(p *clitest.Process, s run.Progress, pattern string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		interval := time.NewTicker(50 * time.Millisecond)
+		defer interval.Stop()
 		for ctx.Err() == nil {
 			_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
-			time.Sleep(50 * time.Millisecond)
+			select {
+			case <-interval.C:
+			case <-ctx.Done():
+			}
 		}
 	}()
 	p.Await(pattern)
@@ -159,7 +171,7 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 	}
 }
 
-// A watcher prints no total of a run that is at work by its record, and none of another board.
+// A watcher prints no total of a run that is active by its record, and none of another board.
 func TestWatchPrintsNoForgedTotal(t *testing.T) {
 	t.Parallel()
 	f := startFake(t)

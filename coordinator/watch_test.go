@@ -291,7 +291,7 @@ func TestWatchFindsARunOfThisMachine(t *testing.T) {
 	none.Await(`"exit":1,.*(no run in ` + data + ` is active: name the server of a run elsewhere with --nats)`)
 	over := startWatch(t, run, "--data", data)
 	over.ExpectExit(1)
-	over.Await(`"exit":1,.*(run ` + run + ` is stopped, with 0 of 10 tasks done: coordinator resume ` + run + ` resumes it)`)
+	over.Await(`"exit":1,.*(run ` + run + ` is stopped, with 0 of 10 tasks done: coordinator resume ` + run + ` --data \S+ resumes it)`)
 	if _, err := os.Stat(filepath.Join(data, run, "ledger.db")); err != nil {
 		t.Error(err)
 	}

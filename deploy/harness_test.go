@@ -242,11 +242,17 @@ func natsImage(t *testing.T) string {
 	return string(match[1])
 }
 
-// eventually polls until the condition holds.
+// eventually polls until the condition holds, which asks Docker: it sends no event.
 func (c *cluster) eventually(what string, condition func() bool) {
 	c.t.Helper()
-	for deadline := time.Now().Add(waitTimeout); !condition(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	ctx, cancel := context.WithTimeout(c.t.Context(), waitTimeout)
+	defer cancel()
+	interval := time.NewTicker(200 * time.Millisecond)
+	defer interval.Stop()
+	for !condition() {
+		select {
+		case <-interval.C:
+		case <-ctx.Done():
 			c.t.Fatalf("timeout after %v: %s", waitTimeout, what)
 		}
 	}

@@ -50,8 +50,7 @@ type Recounted struct {
 // Recount counts a sample of the ledger's tasks again. It makes the tasks from the manifest,
 // and compares each count with the ledger's. If they differ, the error wraps
 // [queens.ErrContradiction] and names the task, both counts, the worker and the kernels;
-// otherwise it may be the cause of ctx's end. Until then, what was counted again is returned
-// with any error.
+// otherwise it may be the cause of ctx's end. It returns the recounted tasks with any error.
 func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (Recounted, error) {
 	m := l.Header().Manifest
 	index, err := split.NewIndex(ctx, &m)

@@ -68,7 +68,7 @@ type Verification struct {
 // Verify checks all signatures of a ledger, computes its total, counts a sample of its tasks again, and all of a
 // small board. Without a total it calls onNoTotal and still counts the sample, because that
 // may tell which count is wrong. The error is that of the first of these steps that fails,
-// or of two. If ctx ends, what was found until then is returned.
+// or of two. If ctx ends, it returns the findings until then.
 func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(error)) (v Verification, err error) {
 	h := l.Header()
 	if err := CheckManifest(ctx, h.Run, &h.Manifest); err != nil {

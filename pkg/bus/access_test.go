@@ -237,7 +237,7 @@ func TestAWrongRoleIsToldSo(t *testing.T) {
 			}
 			says(t, name+": "+what, err, "may not", "its role is "+string(user.role), "this needs the role", "--nkey")
 			if err := b.WaitClosed(ctx); !errors.Is(err, queens.ErrNoConnection) {
-				t.Errorf("%s: %s: the connection goes on: %v", name, what, err)
+				t.Errorf("%s: %s: the connection continues: %v", name, what, err)
 			}
 		}
 		for what, attempt := range attempts {

@@ -21,7 +21,7 @@ type resultReader struct {
 	at        run.StreamPosition // of the last message read, even if it was rejected
 	each      func(queens.ChunkResult, run.StreamPosition)
 	caughtUp  func(asOf time.Time)
-	asOf      time.Time     // what was stored then is being caught up with; zero: nothing
+	asOf      time.Time     // the reader catches up with the results stored until then; zero: it does not
 	catchUpTo uint64        // sequence of the run's last message at asOf
 	full      bool          // the stream was nearly full at the last check
 	waited    time.Duration // for messages, since the last one

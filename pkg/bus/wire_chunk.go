@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Chunks in the wire format, encoded and decoded. What is decoded comes from outside, so everything
-// in it is checked.
+// Chunks in the wire format, encoded and decoded. Messages come from outside, so the decoder
+// checks everything in them.
 
 // encodeChunk encodes a chunk, with the hash of each task.
 func encodeChunk(c *queens.Chunk) ([]byte, error) {

@@ -34,6 +34,9 @@ func isServer(address string) bool {
 	if port := u.Port(); port != "" && (port == "0" || !isPort(port)) {
 		return false
 	}
+	if strings.ContainsAny(address, "?#") || strings.Contains(u.Path, "@") { // perhaps of a password, which would be shown
+		return false
+	}
 	switch u.Scheme {
 	case "nats", "tls":
 		return strings.TrimSuffix(u.Path, "/") == ""

@@ -41,6 +41,8 @@ func TestConnectionCheck(t *testing.T) {
 		"nats://", "://", "nats://:4222", ":4222", "nats://host:", "host:what", "nats://host:99999", "nats://host:0", "nats://host:-1",
 		"http://host:4222", "nat://host", "two words", "nats://two words", ",", "a,", ",a", "a,,b", "%zz", "nats//host:4222",
 		"nats://a:1,nats://b:what", "nats://me:secret@host:what", "nats://me:secret@", "me:secret@ho st",
+		"nats://me:12/secret@host", "ws://me:12/secret@host", "ws://me@x/secret@host", "nats://me:12?secret@host", "nats://me:12#secret@host",
+		"wss://host/?token=x",
 	} {
 		err := (&Connection{URL: urls}).Check(zerolog.Nop())
 		if !errors.As(err, new(usageError)) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") ||

@@ -81,8 +81,13 @@ func (c *Connection) checkURL() error {
 	}
 	for address := range strings.SplitSeq(c.URL, ",") {
 		if address = strings.TrimSpace(address); !isServer(address) {
-			return Usagef("--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not %q",
-				address[strings.LastIndex(address, "@")+1:])
+			at := strings.LastIndex(address, "@")
+			hint := ""
+			if at >= 0 {
+				hint = "; a user or password has %2F, %3F, %23 and %40 for / ? # and @"
+			}
+			return Usagef("--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not %q%s",
+				address[at+1:], hint)
 		}
 	}
 	return nil

@@ -91,7 +91,7 @@ func selfSigned(t *testing.T) (certificate, key string) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 }
 
-// Each flag takes the files of its kind alone. What is wrong is a usage error before anything connects: it
+// Each flag takes the files of its kind alone. A wrong file is a usage error before anything connects: it
 // names the flag and the file, says what is expected and what is there, and quotes no secret.
 func TestCredentialFiles(t *testing.T) {
 	files := credentialFiles(t)

@@ -19,8 +19,8 @@ func (s Signal) Error() string {
 	return "terminated"
 }
 
-// isOnlySignal reports whether an error says nothing but that a signal has ended the program: whoever
-// sent it knows.
+// isOnlySignal reports whether an error says nothing but that a signal has ended the program, which
+// the sender of the signal knows.
 func isOnlySignal(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !isOnlySignal(err) })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -12,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -45,16 +45,19 @@ func child(mode string) int {
 		case "drain":
 			return nil
 		}
-		time.Sleep(2 * testkit.Stall)
+		awaitParent()
 		return errors.New("nothing ended the program")
 	}}
 	code := New(root).Main()
 	if mode == "linger" {
 		ended(cause)
-		time.Sleep(2 * testkit.Stall)
+		awaitParent()
 	}
 	return code
 }
+
+// awaitParent returns when the test closes the child's stdin, or has ended.
+func awaitParent() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
 // The first interrupt or SIGTERM ends the context with the signal as its cause; as the error
 // of the program, it means exit code 130 or 143. The second ends the process at once.
@@ -83,6 +86,11 @@ func TestSignals(t *testing.T) {
 			program.Env = append(os.Environ(), childMode+"="+c.mode)
 			var stderr strings.Builder
 			program.Stderr = &stderr
+			stdin, err := program.StdinPipe() // it is open while the program runs
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = stdin.Close() }()
 			stdout, err := program.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)

@@ -209,7 +209,7 @@ func (c *Coordinator) onlyChecks() bool {
 
 // endChecks ends the run's wait for spot checks, if nothing else is left: workers have
 // DisputeTimeout from one check to the next, then the coordinator itself a share of the time that
-// the run took. What is not checked then is dropped, unless the run is thorough.
+// the run took. It drops the remaining checks, unless the run is thorough.
 func (c *Coordinator) endChecks() error {
 	k, now := &c.checker, time.Now()
 	if k.left != c.window.checks {

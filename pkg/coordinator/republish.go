@@ -179,7 +179,7 @@ func (w *window) sweep(held map[uint64]bool, caughtUp time.Time) (lost, expired 
 // closedFor is how long a chunk is remembered at least after it was in flight.
 const closedFor = time.Minute
 
-// obsoleteAfter is how long a worker may go on naming a chunk that is not in flight any more:
+// obsoleteAfter is how long a worker may still name a chunk that is not in flight any more:
 // it reports the result, and sends its next heartbeat.
 const obsoleteAfter = time.Second
 

@@ -277,7 +277,7 @@ func TestQuarantineSurvivesDeath(t *testing.T) {
 }
 
 // While fewer voters are connected than must agree, nothing is published in vain, and the run waits.
-// It goes on as soon as another one is there.
+// It continues as soon as another one is there.
 func TestCopiesWaitForVoters(t *testing.T) {
 	rng := testkit.Rand(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -376,7 +376,7 @@ func TestTimeoutOfAnySearchTime(t *testing.T) {
 	}
 }
 
-// The search of a chunk that was published again because it took long goes on until its tasks
+// The search of a chunk that was published again because it took long continues until its tasks
 // have results: it may be the first to end.
 func TestSlowChunkIsNotObsoleteBeforeItsTasksHaveResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -162,7 +162,7 @@ func TestFailedSearch(t *testing.T) {
 		t.Errorf("total %v (error %v), want the error of the search", got, err)
 	}
 	if running.Load() != 0 {
-		t.Errorf("%d searches go on", running.Load())
+		t.Errorf("%d searches continue", running.Load())
 	}
 }
 

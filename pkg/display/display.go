@@ -40,7 +40,7 @@ const drawInterval = 250 * time.Millisecond
 
 // settleTime is how long the terminal must have kept its size before the display is drawn again.
 // While a person drags the edge of a window, the terminal rewraps what it shows, and some, such as tmux,
-// tell the new size up to 250 ms later: what is drawn in between leaves parts of the display above it.
+// tell the new size up to 250 ms later: drawing in between leaves parts of the display above it.
 const settleTime = 500 * time.Millisecond
 
 // suspendedAfter is the time without drawing after which this process must have been

@@ -123,7 +123,7 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 		return Estimate{}, err
 	}
 	e := Estimate{
-		Seconds:     tasks.wallTime(cost, fleet, job.fleetThreads()),
+		Seconds:     wallTime(cost, fleet, job.fleetThreads()),
 		Fleet:       fleet,
 		CoreSeconds: cost.interval(),
 		Speed:       trees.nodes() / max(cost.Seconds, math.SmallestNonzeroFloat64),

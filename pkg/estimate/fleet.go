@@ -30,8 +30,9 @@ const (
 // second, with a task.
 const (
 	coordinatorBase  = 32 << 20
-	coordinatorChunk = 320 // in flight
-	coordinatorTask  = 110 // in flight, beyond the first of its chunk
+	ledgerTask       = 1 + 1./8 // whether a task is accepted, and how many voters support its count
+	coordinatorChunk = 320      // in flight
+	coordinatorTask  = 110      // in flight, beyond the first of its chunk
 	// heapFactor is the size of a heap relative to what is in use: the collector's default.
 	heapFactor = 2
 )
@@ -156,5 +157,5 @@ func (f *Fleet) rates(tasks, took float64, job *Job) {
 	f.CoordinatorCores = (tasks*(loopTask+restTask) + f.Chunks*(loopChunk+restChunk)) / took
 	f.ServerCores = (tasks*serverTask+f.Chunks*serverChunk)/took + workers*serverWorker
 	inFlight := f.WindowChunks*coordinatorChunk + max(tasks/f.Chunks-1, 0)*f.WindowChunks*coordinatorTask
-	f.CoordinatorBytes = coordinatorBase + heapFactor*(tasks/8+inFlight)
+	f.CoordinatorBytes = coordinatorBase + heapFactor*(tasks*ledgerTask+inFlight)
 }

@@ -46,6 +46,10 @@ func TestBounds(t *testing.T) {
 			e.Seconds.Low > e.Seconds.Mid || e.Seconds.High < e.Seconds.Mid {
 			t.Errorf("n=%d: %+v with parts %+v", c.n, e.Seconds, f.Parts)
 		}
+		// The ledger has a bit and a byte for each task.
+		if f.CoordinatorBytes < 32<<20+2*1.125*float64(e.Tasks) {
+			t.Errorf("n=%d, %d tasks: a coordinator of %.0f bytes", c.n, e.Tasks, f.CoordinatorBytes)
+		}
 		if math.Abs(e.Speed/speed-1) > 1e-9 && e.Tasks > 0 {
 			t.Errorf("n=%d: %v nodes a second", c.n, e.Speed)
 		}

@@ -4,27 +4,24 @@ package estimate
 // count and an embedded server.
 const (
 	// startStopSeconds is the time of the start and the end of the command, with its server.
-	startStopSeconds = 0.11
+	startStopSeconds = 0.07
 	// prefixSeconds is the time to number and hash a prefix of a task: once before the first task is
 	// published and once at the end. It is that of one core; all cores share the work.
 	prefixSeconds = 2 * 0.13e-6
-	// taskSeconds is the time around each task in which a worker does not search: mostly the disk's,
-	// because the result is stored before the worker takes another task.
-	taskSeconds = 1.2e-3
 )
 
 const (
 	// runSpread is how much the time of the same search varies on the same machine, as a share.
 	runSpread = 0.15
 	// overheadSpread is the factor by which the overhead varies between machines.
-	overheadSpread = 1.6
+	overheadSpread = 2
 )
 
 // wallTime returns the wall time of the command count with the given number of threads, which wait
 // as those of the fleet do.
-func (s *taskSet) wallTime(cost Cost, fleet *Fleet, threads int) Range {
+func wallTime(cost Cost, fleet *Fleet, threads int) Range {
 	k := float64(threads)
-	rest := fleet.Parts.Start + fleet.Parts.Planning + float64(s.number)*taskSeconds/k
+	rest := fleet.Parts.Start + fleet.Parts.Planning
 	core := cost.interval()
 	least := max(fleet.Parts.Messages, fleet.Parts.Ledger) // however fast the searches are
 	waiting := fleet.took - core.Mid/k

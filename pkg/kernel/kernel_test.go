@@ -100,7 +100,7 @@ func BenchmarkKernel(b *testing.B) {
 	}
 }
 
-// BenchmarkCancel measures how long a search goes on after its context was cancelled. The contract
+// BenchmarkCancel measures how long a search continues after its context was cancelled. The contract
 // of kernel.Counter allows 50 ms.
 func BenchmarkCancel(b *testing.B) {
 	for _, k := range kernel.Available() {

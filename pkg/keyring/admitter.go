@@ -52,7 +52,7 @@ func (a *Admitter) Admits(key string, proof []byte) bool {
 	return a.listed[key] || identity.IsAdmitted([]byte(a.token), key, proof)
 }
 
-// reread reads the folder. What can't be read stays as it was.
+// reread reads the folder. It keeps what it had of a file that it can't read.
 func (a *Admitter) reread() {
 	a.read = time.Now()
 	if users, err := readUsers(a.users); err == nil {

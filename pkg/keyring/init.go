@@ -43,9 +43,15 @@ func Init(dir string, o Options) (r *Ring, made []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("keys: %w", err)
 	}
+	unlock, err := r.lock()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
 	// Damage is found before anything is written.
 	users, err := r.findUsers()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	hasList := !errors.Is(err, fs.ErrNotExist) // it is empty if all users were revoked
+	if err != nil && hasList {
 		return nil, nil, err
 	}
 	token, err := r.findToken()
@@ -61,10 +67,10 @@ func Init(dir string, o Options) (r *Ring, made []string, err error) {
 	if err := r.put(tokenFile, token.Text(), 0o600); err != nil {
 		return nil, nil, err
 	}
-	if users == nil {
-		users, err = r.usersOfKeys()
-	} else {
+	if hasList {
 		err = r.restoreCoordinatorKey(users)
+	} else {
+		users, err = r.usersOfKeys()
 	}
 	if err == nil {
 		err = r.write(users)

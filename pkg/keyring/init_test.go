@@ -160,16 +160,19 @@ func TestInitKeepsWhatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"worker", "coordinator"} {
+	for _, name := range []string{"worker", "coordinator", "watcher"} { // and then there is no user
 		if _, err := ring.Revoke(name); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if _, made, err := keyring.Init(dir, keyring.Options{}); err != nil || len(made) > 0 {
-		t.Errorf("after Revoke, Init has made %q, error %v", made, err)
+		if _, made, err := keyring.Init(dir, keyring.Options{}); err != nil || len(made) > 0 {
+			t.Errorf("after the end of %s, Init has made %q, error %v", name, made, err)
+		}
 	}
 	if files := readFiles(t, dir); files["worker.nkey"] != nil || files["coordinator.nkey"] != nil || files["coordinator/coordinator.nkey"] != nil {
 		t.Error("the key of a revoked user is there")
+	}
+	if users, err := ring.Users(); err != nil || len(users) > 0 {
+		t.Errorf("the users are %v, error %v", users, err)
 	}
 }
 

@@ -42,6 +42,7 @@ const (
 	keySuffix  = ".nkey"
 	maxUsers   = 10_000
 	maxFileLen = 4 << 20
+	lockName   = ".lock" // processes that change the ring lock it
 
 	coordinatorDir = "coordinator"
 )
@@ -158,10 +159,11 @@ func (r *Ring) Add(role bus.Role, name, publicKey string) (bus.User, error) {
 	if err := ValidateName(name); err != nil {
 		return bus.User{}, err
 	}
-	users, err := r.Users()
+	users, unlock, err := r.lockUsers()
 	if err != nil {
 		return bus.User{}, err
 	}
+	defer unlock()
 	if find(users, name) >= 0 {
 		return bus.User{}, fmt.Errorf("user %s: %w", name, ErrExists)
 	}
@@ -218,10 +220,11 @@ func (r *Ring) newKey(role bus.Role, name string) (*identity.Identity, error) {
 
 // Revoke removes a user and its key. A server that reads its configuration again disconnects it.
 func (r *Ring) Revoke(name string) (bus.User, error) {
-	users, err := r.Users()
+	users, unlock, err := r.lockUsers()
 	if err != nil {
 		return bus.User{}, err
 	}
+	defer unlock()
 	i := find(users, name)
 	if i < 0 {
 		return bus.User{}, fmt.Errorf("%w: %.80q: %s lists the users", ErrNoUser, name, r.path(usersFile))
@@ -237,10 +240,11 @@ func (r *Ring) Revoke(name string) (bus.User, error) {
 // RenewToken replaces the token with which workers join. A server that reads its configuration again
 // disconnects those that have joined with the old one.
 func (r *Ring) RenewToken() error {
-	users, err := r.Users()
+	users, unlock, err := r.lockUsers()
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	token := identity.NewToken()
 	if token.Authority, err = os.ReadFile(r.path(caFile)); err != nil {
 		return fmt.Errorf("keys: %w", err)
@@ -249,6 +253,31 @@ func (r *Ring) RenewToken() error {
 		return err
 	}
 	return r.write(users)
+}
+
+// lockUsers returns the users, which no other process changes until the caller unlocks the ring.
+func (r *Ring) lockUsers() (users []bus.User, unlock func(), err error) {
+	unlock, err = r.lock()
+	if err != nil {
+		return nil, nil, err
+	}
+	if users, err = r.Users(); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return users, unlock, nil
+}
+
+// lock waits until no other process changes the ring. The lock ends with the process at the latest.
+func (r *Ring) lock() (unlock func(), err error) {
+	file, err := os.OpenFile(r.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("keys: %w", err)
+	}
+	if err := lockFile(file); err != nil {
+		return nil, fmt.Errorf("keys: lock %s: %w", file.Name(), errors.Join(err, file.Close()))
+	}
+	return func() { _ = file.Close() }, nil
 }
 
 // find returns the index of the user with that name or public key, or -1.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -57,6 +58,36 @@ func TestAddAndRevoke(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "lab-3.nkey")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the key's file is still there: %v", err)
+	}
+}
+
+// Processes that add users at once add all of them.
+func TestAddAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, _, err := keyring.Init(dir, keyring.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const added = 16
+	var group sync.WaitGroup
+	for i := range added {
+		group.Go(func() {
+			ring, err := keyring.Open(dir)
+			if err == nil {
+				_, err = ring.Add(bus.Worker, "lab-"+strconv.Itoa(i), "")
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	ring, err := keyring.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if users, err := ring.Users(); err != nil || len(users) != 3+added {
+		t.Errorf("%d users, error %v, want 3 of keys init and %d", len(users), err, added)
 	}
 }
 

@@ -103,7 +103,7 @@ func (l *Ledger) read() error {
 	return nil
 }
 
-// Close closes the ledger and releases its lock. What was accepted is on disk already.
+// Close closes the ledger and releases its lock. Accepted counts are on disk already.
 // It fails during an iteration of [Ledger.All].
 func (l *Ledger) Close() error {
 	if errors.Is(l.failed.get(), errClosed) {

@@ -62,8 +62,8 @@ func (l *Ledger) Refuses(r *queens.Result) bool {
 	return r.Key != "" && (l.IsQuarantined(r.Key) || !r.Admitted && l.IsQuarantined(queens.Unadmitted))
 }
 
-// Quarantine stores that nothing is accepted from a key any more. What was accepted counts until
-// [Ledger.Void] has voided it. A key that is quarantined already stays as it is. Errors of the disk
+// Quarantine stores that nothing is accepted from a key any more. Its accepted results count until
+// [Ledger.Void] has voided them. A key that is quarantined already stays as it is. Errors of the disk
 // or the file are those of [Ledger.Accept].
 func (l *Ledger) Quarantine(q Quarantined) error {
 	switch {
@@ -83,7 +83,7 @@ func (l *Ledger) Quarantine(q Quarantined) error {
 	return err
 }
 
-// Lift ends the quarantine of a key: later results of the key count again. What was voided stays
+// Lift ends the quarantine of a key: later results of the key count again. Voided results stay
 // void. It is an error if the key is not quarantined, or some of its results are still to be voided.
 func (l *Ledger) Lift(key string) error {
 	switch q, ok := l.quarantines[key]; {

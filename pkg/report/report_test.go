@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"strings"
@@ -244,5 +245,22 @@ func TestStoppedVerification(t *testing.T) {
 	out.Reset()
 	if err := v.Write(&out, false); err != nil || !strings.HasSuffix(out.String(), "\n"+line) || !strings.Contains(out.String(), "by class: 40\n") {
 		t.Errorf("with a total (error %v):\n%s", err, &out)
+	}
+}
+
+// Text about a run that is not verified says how much of it is done and why. Only the counts of an
+// incomplete run agree.
+func TestUnverified(t *testing.T) {
+	v := Verification{Run: "r", Done: 30, Tasks: 32, Recounted: 7, Share: 0.25, Seed: 5, Err: queens.ErrIncomplete}
+	var out strings.Builder
+	want := "run r: 30 of 32 tasks, not verified: " + queens.ErrIncomplete.Error() + "\nsignatures: 0 reports with 0 counts, all are right\n" +
+		"recounted: 7 of 30 tasks, 25% of the work (--seed 5), all agree\n"
+	if err := v.Write(&out, false); err != nil || out.String() != want {
+		t.Errorf("of an incomplete run (error %v):\n%s", err, &out)
+	}
+	out.Reset()
+	v.Err = errors.Join(queens.ErrIncomplete, queens.ErrContradiction)
+	if err := v.Write(&out, false); err != nil || !strings.HasPrefix(out.String(), "run r: 30 of 32 tasks, not verified: ") || strings.Contains(out.String(), "agree") {
+		t.Errorf("of a contradicted run (error %v):\n%s", err, &out)
 	}
 }

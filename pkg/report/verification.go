@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -31,11 +32,11 @@ type Verification struct {
 	Whole     string          `json:"whole,omitempty"` // the symmetry by which the whole run was recounted, or how else
 	Seconds   float64         `json:"seconds"`
 	Confirmed                 // by the workers that counted: the recount adds nothing to it
+
+	Err error `json:"-"` // why the run is not verified
 }
 
-// Write writes the verification as lines of text, or as a JSON object. Text says only that
-// a run is verified, or what was verified when a signal came: the log has the reason why a
-// run is not verified.
+// Write writes the verification as lines of text, or as a JSON object.
 func (v *Verification) Write(w io.Writer, asJSON bool) error {
 	if asJSON {
 		if v.Kernels == nil {
@@ -48,11 +49,12 @@ func (v *Verification) Write(w io.Writer, asJSON bool) error {
 		_, err := fmt.Fprintln(w, v.recountLine())
 		return err
 	case !v.Verified && !v.Stopped:
-		return nil
+		_, err := fmt.Fprintln(w, strings.Join(v.faultLines(), "\n"))
+		return err
 	}
 	lines := []string{
 		fmt.Sprintf("run %s: %d of %d tasks, all checksums are right, all tasks match the manifest", v.Run, v.Done, v.Tasks),
-		fmt.Sprintf("signatures: %s with %s, all are right", humanize.Plural(v.Reports, "report"), humanize.Plural(v.Signed, "count")),
+		v.signatureLine(),
 		fmt.Sprintf("sum by task and by class: %s", v.Total),
 		fmt.Sprintf("published total: %s", v.Known),
 		v.sentence(),
@@ -70,6 +72,19 @@ func (v *Verification) Write(w io.Writer, asJSON bool) error {
 	}
 	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
 	return err
+}
+
+// faultLines says why the run is not verified. If it is only incomplete, the counts that it has agree.
+func (v *Verification) faultLines() []string {
+	lines := []string{fmt.Sprintf("run %s: %d of %d tasks, not verified: %v", v.Run, v.Done, v.Tasks, v.Err)}
+	if !errors.Is(v.Err, queens.ErrContradiction) {
+		lines = append(lines, v.signatureLine(), v.recountLine())
+	}
+	return lines
+}
+
+func (v *Verification) signatureLine() string {
+	return fmt.Sprintf("signatures: %s with %s, all are right", humanize.Plural(v.Reports, "report"), humanize.Plural(v.Signed, "count"))
 }
 
 // recountLine says how much was recounted, and how.

@@ -24,7 +24,7 @@ type Registry interface {
 // PruneServer removes from a server what it has of runs that have ended before a time: chunks,
 // results, the consumer and the record. It tells of each, the newest first. With dryRun it removes
 // nothing. A run of a dead coordinator that can be resumed stays. So does one that ended within
-// [run.StaleAfter]: its coordinator may still have to learn that it was cancelled. It goes on after
+// [run.StaleAfter]: its coordinator may still have to learn that it was cancelled. It continues after
 // an error.
 func PruneServer(ctx context.Context, server string, r Registry, before time.Time, dryRun bool, each func(report.PrunedRun)) error {
 	records, err := r.Records(ctx)

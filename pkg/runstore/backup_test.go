@@ -88,7 +88,7 @@ func TestBackup(t *testing.T) {
 			stop := store.ServeCopies(l)
 			for want := uint64(1); want < 4; want++ {
 				if got := backup(t, store, name, file); got != want {
-					t.Errorf("the backup of a run at work has %d tasks, want %d", got, want)
+					t.Errorf("the backup of an active run has %d tasks, want %d", got, want)
 				}
 				accept(t, l)
 			}
@@ -225,7 +225,7 @@ func TestRefusedBackup(t *testing.T) {
 	cancel()
 	held, l := newRun(t, t.TempDir()) // it gives no copies
 	if _, err := held.Backup(ctx, l.Header().Run, file); !errors.Is(err, context.Canceled) {
-		t.Errorf("of a run at work: %v", err)
+		t.Errorf("of an active run: %v", err)
 	}
 	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("the backup before has changed: %v", err)

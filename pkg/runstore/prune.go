@@ -29,7 +29,7 @@ type Pruned struct {
 // Prune removes the runs that are complete or cancelled and ended before a time, and tells of each,
 // the newest first. With dryRun it removes nothing. It removes no run that has tasks without a count,
 // is contradicted, can't be read, or is in use. First it removes what an interrupted Prune has left.
-// It goes on after an error.
+// It continues after an error.
 func (s *Store) Prune(ctx context.Context, before time.Time, dryRun bool, each func(Pruned)) error {
 	failed := s.pruneRests(dryRun, each)
 	runs, err := s.Select(func(i *Info) bool { return i.Err == nil && isPrunable(i.State) })

@@ -23,7 +23,7 @@ import (
 	"nqueens/pkg/run"
 )
 
-// What is wrong with a store. Errors wrap these and name the folder or the run.
+// Faults of a store. Errors wrap these and name the folder or the run.
 var (
 	// ErrNotFolder: the path of the store is that of a file.
 	ErrNotFolder = errors.New("is not a folder")

@@ -95,7 +95,7 @@ func (g *guard) readAccess() (access string, revoked bool, err error) {
 // token was replaced.
 const refreshInterval = 2 * time.Second
 
-// errOwnKey says that a coordinator goes on with a key that was revoked.
+// errOwnKey says that a coordinator continues with a key that was revoked.
 var errOwnKey = errors.New("the coordinator's own key was revoked, and works until it ends: stop it, make another key with " +
 	"coordinator keys add coordinator coordinator, and resume the run")
 

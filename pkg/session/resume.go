@@ -14,8 +14,16 @@ import (
 	"nqueens/pkg/run"
 )
 
-// ErrActive says that another coordinator has lately renewed its claim of the run.
-var ErrActive = errors.New("another coordinator works on it")
+// ActiveError says that another coordinator has lately renewed its claim of a run.
+type ActiveError struct {
+	Run    string
+	Reason string // whose claim it is, and why it is respected
+}
+
+// Error names the run and the other coordinator.
+func (e *ActiveError) Error() string {
+	return fmt.Sprintf("run %s is active: another coordinator works on it: %s", e.Run, e.Reason)
+}
 
 // Resume opens the run of that name, or the newest unfinished one if the name is empty. For a run that
 // the server alone knows, a part of the name is enough. A
@@ -23,7 +31,7 @@ var ErrActive = errors.New("another coordinator works on it")
 //
 // If the ledger is lost, Resume makes a new one from the run's record on the server; the
 // results that the server has are read when the session runs. If the run is active elsewhere,
-// that takes takeOver; otherwise the error wraps [ErrActive]. So does that of [Session.Run] if
+// that takes takeOver; otherwise the error wraps an [ActiveError]. So does that of [Session.Run] if
 // the ledger is an older copy of the one with which the run is active elsewhere. It wraps [bus.ErrNoRecord] if
 // the server does not know the run, and otherwise is one of [runstore.Store], [ErrUnique], or
 // [queens.ErrCancelled].
@@ -98,7 +106,7 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 	case record.State == run.Cancelled:
 		return fmt.Errorf("run %s: %w", record.Run, queens.ErrCancelled)
 	case s.cfg.URL != "" && !s.takeOver && record.IsActive():
-		return fmt.Errorf("run %s is active: %w: %s, less than %v ago", record.Run, ErrActive, record.Owner, run.StaleAfter)
+		return &ActiveError{record.Run, fmt.Sprintf("%s, less than %v ago", record.Owner, run.StaleAfter)}
 	}
 	name = record.Run
 	if err := s.checkResumable(ctx, name, &record.Manifest); err != nil {

@@ -277,8 +277,7 @@ func (s *Session) checkNewest(ctx context.Context) error {
 	if !record.IsActive() || record.Done <= done {
 		return nil
 	}
-	return fmt.Errorf("run %s is active: %w: %s, with %d tasks; the ledger here has only %d",
-		s.Name(), ErrActive, record.Owner, record.Done, done)
+	return &ActiveError{s.Name(), fmt.Sprintf("%s, with %d tasks; the ledger here has only %d", record.Owner, record.Done, done)}
 }
 
 func (s *Session) wrapSetupError(ctx context.Context, err error) error {

@@ -88,7 +88,7 @@ func (s *fakeServer) remove() {
 	s.set(func(s *fakeServer) { delete(s.records, "n8-a") })
 }
 
-// running returns a server with the record of a run at work.
+// running returns a server with the record of an active run.
 func running() *fakeServer {
 	s := new(fakeServer)
 	s.put("n8-a", run.Running, time.Now())
@@ -187,7 +187,7 @@ func TestFollowToTheTotal(t *testing.T) {
 }
 
 // A total counts only when the run's record says that the run is complete, or is removed, as
-// coordinators do then. A run goes on whatever others publish about it.
+// coordinators do then. A run continues whatever others publish about it.
 func TestFollowIgnoresForgedSnapshots(t *testing.T) {
 	other := func(change func(p *run.Progress)) run.Progress {
 		p := completeSnapshot(92)
@@ -306,7 +306,7 @@ func TestFollowReportsTheStatus(t *testing.T) {
 	})
 }
 
-// A run whose record vanishes has ended: at once where no snapshot was received, and else
+// A run whose record disappears has ended: at once where no snapshot was received, and else
 // only after its coordinator had time to restore the record.
 func TestFollowARunWithoutARecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

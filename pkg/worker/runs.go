@@ -98,7 +98,7 @@ func (w *Worker) end(name string, k *knownRun, reason error) {
 }
 
 // quarantined gives up the chunks of a run that refuses the results of this worker, and makes the
-// worker leave: what has counted wrong for one run may do so for the others. w.mu is held.
+// worker leave: its counts may be wrong for other runs too. w.mu is held.
 func (w *Worker) quarantined(name string, k *knownRun) {
 	w.end(name, k, errDistrust)
 	if w.quarantine != nil {

@@ -185,7 +185,7 @@ func (sh *share) served(now time.Time) float64 {
 }
 
 // compareTurn orders runs that have ready chunks by whose turn it is: a new run need not wait for
-// what was taken before it came.
+// chunks taken before it came.
 func (sh *share) compareTurn(other *share, now time.Time) int {
 	if sh == other {
 		return 0

@@ -2,7 +2,9 @@ package natsserver
 
 import (
 	"fmt"
+	"regexp"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -14,6 +16,7 @@ import (
 type serverLog struct {
 	log     zerolog.Logger
 	limiter ratelimit.Limiter // by message: a full disk is an error with each message
+	refused ratelimit.Limiter // by kind of refusal
 	store   string            // the server's folder
 
 	fatal atomic.Pointer[string] // such as a port in use
@@ -22,7 +25,7 @@ type serverLog struct {
 }
 
 func newServerLog(log zerolog.Logger, store string) *serverLog {
-	l := &serverLog{store: store, failed: make(chan string, 1)}
+	l := &serverLog{store: store, refused: ratelimit.Limiter{Interval: time.Minute}, failed: make(chan string, 1)}
 	l.log = log.With().Str("from", "nats-server").Logger()
 	return l
 }
@@ -43,6 +46,10 @@ func (l *serverLog) Warnf(format string, v ...any) {
 	l.report(zerolog.WarnLevel, fmt.Sprintf(format, v...))
 }
 
+// refusal matches the error of a client that the server refuses. The message names the client, so no two
+// are the same.
+var refusal = regexp.MustCompile(`TLS \w* ?handshake error|authentication error`)
+
 // report logs a message unless it was logged a moment ago, and detects a failure.
 func (l *serverLog) report(level zerolog.Level, message string) {
 	if advice, failed := failureAdvice(l.store, message); failed {
@@ -50,6 +57,12 @@ func (l *serverLog) report(level zerolog.Level, message string) {
 		case l.failed <- advice:
 		default: // there was an earlier one
 		}
+	}
+	if kind := refusal.FindString(message); kind != "" {
+		if l.refused.Allow(kind) {
+			l.log.Warn().Msg(message)
+		}
+		return
 	}
 	if l.limiter.Allow(message) {
 		l.log.WithLevel(level).Msg(message)

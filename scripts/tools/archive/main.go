@@ -55,7 +55,7 @@ func run(args []string, stdout io.Writer) error {
 
 // archive is an archive that is written.
 type archive interface {
-	// add begins a file or a folder; what is written next is the content of the file.
+	// add begins a file or a folder; the next writes are the content of the file.
 	add(name string, info fs.FileInfo, modified time.Time) (io.Writer, error)
 	Close() error
 }

@@ -1,0 +1,58 @@
+//go:build unix
+
+package main_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/identity/identitytest"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
+)
+
+// prune --nats removes from a server what a run left there whose coordinator died when the run had ended, and
+// nothing of a run that can be resumed.
+func TestPruneRemovesEndedRunsOfAServer(t *testing.T) {
+	long(t)
+	f := startFake(t)
+	result := queens.ChunkResult{
+		Run: f.run, Worker: "w", Counted: time.Now(), Counts: []queens.TaskCount{{Count: 1, Kernel: "generic", Elapsed: time.Second}},
+	}
+	if err := f.bus.Results().Publish(t.Context(), identitytest.Seal(&result)); err != nil {
+		t.Fatal(err)
+	}
+	kept := *f
+	kept.run = "n8-kept"
+	kept.begin()
+	f.end(run.Complete)
+	prune := func(args ...string) string {
+		t.Helper()
+		r := clitest.Run(t, nil, append([]string{"coordinator", "prune", "--data", t.TempDir(), "--nats", f.server.url}, args...)...)
+		if r.Code != 0 {
+			t.Fatalf("exit %d: %s", r.Code, r.Stderr)
+		}
+		return r.Stdout
+	}
+	testkit.Eventually(t, "the run has been over for long enough", func() bool { return prune("--dry-run") != "" })
+	if _, err := f.bus.Registry().Record(t.Context(), f.run); err != nil {
+		t.Errorf("after --dry-run: %v", err)
+	}
+	if removed := prune(); !strings.Contains(removed, f.run) || !strings.Contains(removed, "1 message") || strings.Contains(removed, kept.run) {
+		t.Errorf("prune says\n%s", removed)
+	}
+	if _, err := f.bus.Registry().Record(t.Context(), f.run); !errors.Is(err, bus.ErrNoRecord) {
+		t.Errorf("the record is still there: %v", err)
+	}
+	if messages, err := f.bus.Registry().Messages(t.Context(), f.run); err != nil || messages > 0 {
+		t.Errorf("%d messages are left, error %v", messages, err)
+	}
+	if _, err := f.bus.Registry().Record(t.Context(), kept.run); err != nil {
+		t.Errorf("the other run is gone: %v", err)
+	}
+}
