@@ -159,8 +159,11 @@ func newTimesChart(t *run.TaskTimes) *timesChart {
 	c.Ticks = timeTicks(begin, decades)
 	for i, share := range []float64{0.5, 0.9, 0.99} {
 		label := []string{"median", "p90", "p99"}[i]
-		mark := anchored(min(max(at(t.Quantile(share)), 0), 100), label)
-		mark.Top = pixels(float64(12 * (i + 1))) // below each other: they may be close
+		x := min(max(at(t.Quantile(share)), 0), 100)
+		mark := line{At: percent(x), Label: label, Anchor: "start", Top: pixels(float64(13 * i))} // below each other: they may be close
+		if x > 80 {
+			mark.Anchor = "end"
+		}
 		c.Marks = append(c.Marks, mark)
 	}
 	c.Description = fmt.Sprintf("Times of %s: half took up to %s, 90%% up to %s, 99%% up to %s, the longest %s.",

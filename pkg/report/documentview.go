@@ -152,20 +152,22 @@ func (v *documentView) stateOfVerification() {
 
 func (v *documentView) boardFacts() []fact {
 	m := &v.Survey.Manifest
-	least, most, classes := m.N, 0, 0 // with tasks
+	least, most := m.N, 0 // of classes with tasks
 	for i := range m.Classes {
 		if m.TasksOf(i) > 0 {
 			least, most = min(least, m.Classes[i].Depth), max(most, m.Classes[i].Depth)
-			classes++
 		}
 	}
-	prefixes := ""
-	if classes > 0 {
+	classes, prefixes := fmt.Sprintf("%d classes", len(m.Classes)), ""
+	if len(m.Classes) == 1 {
+		classes = "1 class"
+	}
+	if most > 0 {
 		prefixes = "of prefixes of " + humanize.Range(least, most, func(rows int) string { return fmt.Sprint(rows) }) + " rows"
 	}
 	return []fact{
 		{"run", v.Name, ""},
-		{"symmetry", string(m.Symmetry), fmt.Sprintf("%d with tasks of %d classes", classes, len(m.Classes))},
+		{"symmetry", string(m.Symmetry), classes},
 		{"tasks", humanize.Int(m.Tasks), prefixes},
 	}
 }
