@@ -56,11 +56,12 @@ func anchored(at float64, label string) line {
 // grid returns horizontal lines at round values up to a maximum, and the greatest value of the plot.
 func grid(most float64, format func(float64) string) (lines []line, top float64) {
 	step := roundUp(most / 4)
-	top = step * math.Ceil(most/step)
-	for y := step; y <= top*1.001; y += step {
-		lines = append(lines, line{At: pixels(plotBottom - y/top*plotHeight), Label: format(y)})
+	steps := int(math.Ceil(most / step))
+	for i := range steps {
+		share := float64(i+1) / float64(steps)
+		lines = append(lines, line{At: pixels(plotBottom - share*plotHeight), Label: format(share * step * float64(steps))})
 	}
-	return lines, top
+	return lines, step * float64(steps)
 }
 
 // roundUp returns the least 1, 2 or 5 times a power of ten that is not less than x.
@@ -95,7 +96,8 @@ func newThroughputChart(history []run.Sample, mean float64) *throughputChart {
 		most, low = max(most, s.Rate), min(low, s.Rate)
 		threads, fewestThreads = max(threads, s.Threads), min(fewestThreads, s.Threads)
 	}
-	if !(most > 0) || end <= begin || math.IsInf(most, 1) {
+	const nothing, tooMuch = 1e-6, 1e30 // solutions a second
+	if !(most > nothing && most < tooMuch) || end <= begin {
 		return nil
 	}
 	c := &throughputChart{Threads: humanize.Range(fewestThreads, threads, func(n int) string { return humanize.Int(n) })}

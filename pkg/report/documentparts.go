@@ -196,6 +196,11 @@ func (v *documentView) commands() []command {
 	if v.Again != "" {
 		all = append(all, command{"Count from the beginning, on any machine. The run has the same tasks if its manifest has the hash below.", []string{v.Again}})
 	}
+	for i := range all {
+		for j, line := range all[i].Lines {
+			all[i].Lines[j] = queens.Sanitize(line)
+		}
+	}
 	return all
 }
 
@@ -203,11 +208,11 @@ func (v *documentView) commands() []command {
 func (v *documentView) origin() []fact {
 	m := &v.Survey.Manifest
 	return []fact{
-		{"ledger", v.Folder, ""},
+		{"ledger", queens.Sanitize(v.Folder), ""},
 		{"manifest", fmt.Sprintf("%x", m.Hash[:]), "SHA-256 over all tasks"},
 		{"splitter", fmt.Sprintf("version %d", m.SplitVersion), ""},
-		{"written by", v.Program, ""},
-		{"on", v.Machine, ""},
+		{"written by", queens.Sanitize(v.Program), ""},
+		{"on", queens.Sanitize(v.Machine), ""},
 		{"at", moment(v.Written), ""},
 	}
 }

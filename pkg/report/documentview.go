@@ -63,13 +63,13 @@ func newDocumentView(d *Document) *documentView {
 	var confirmed *Confirmed
 	var known Comparison
 	if r := d.Result; r != nil {
-		v.Kind, v.Name = "Report of a count", r.Run
+		v.Kind, v.Name = "Report of a count", queens.Sanitize(r.Run)
 		total, confirmed, known = r.Total, &r.Confirmed, r.Known
 		v.stateOfResult()
 		v.Facts = append(v.boardFacts(), v.countFacts()...)
 	} else {
 		r := d.Verification
-		v.Kind, v.Name = "Report of a verification", r.Run
+		v.Kind, v.Name = "Report of a verification", queens.Sanitize(r.Run)
 		total, confirmed, known = r.Total, &r.Confirmed, r.Known
 		v.stateOfVerification()
 		v.Facts = append(v.boardFacts(), v.ledgerFacts()...)

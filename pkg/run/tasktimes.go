@@ -56,7 +56,10 @@ func (t *TaskTimes) Quantile(share float64) time.Duration {
 	for i, n := range t.Counts {
 		if n >= rank {
 			middle := math.Pow(10, (float64(i)+0.5)/BucketsPerDecade)
-			return min(time.Duration(middle), t.Max)
+			if middle >= float64(t.Max) {
+				return t.Max
+			}
+			return time.Duration(middle)
 		}
 		rank -= n
 	}
