@@ -48,6 +48,8 @@ mirror image.
 It also says what stands behind the total: the published one, or the workers whose counts
 agree. Tasks that verify counts again add nothing to that.
 
+With --report, an HTML page has all of that, with the workers and the times of the tasks.
+
 Ctrl-C ends the recount and prints what has been verified until then.`,
 		Example: `  coordinator verify n14-20261120-153012-ab12
   coordinator verify n14-20261120-153012-ab12 --for 30s
