@@ -71,6 +71,8 @@ func TestResumeUsesWhatIsKept(t *testing.T) {
 		{"--workers 3 --listen :1 --token-file /t", "--listen :2", "--workers 3 --listen :2 --token-file /t"},
 		{"--workers 3 --listen :1 --token-file /t --http :3", "--nats nats://a", "--http :3 --nats nats://a"},
 		{"--nats nats://a --workers 3", "--listen :2", "--listen :2"},
+		{"--workers 3 --report /r.html", "", "--workers 3 --report /r.html"},
+		{"--workers 3 --report /r.html", "--report=", "--workers 3"},
 		{"--nats nats://a --nkey /k --http :3", "--nats=", "--http :3"},
 	} {
 		before := parsed(t, c.kept)
@@ -119,17 +121,18 @@ func TestResumeWithDamagedOptions(t *testing.T) {
 	}
 }
 
-// Files with credentials are kept by their whole paths: resume may run in another folder.
+// Files with credentials, and the report, are kept by their whole paths: resume may run in another folder.
 func TestFilesAreKeptByTheirPaths(t *testing.T) {
 	store, err := runstore.New(t.TempDir(), zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var app cli.App
-	parsed(t, "--nkey my.nkey --tls-ca /ca.crt").keep(&app, store, "")
+	parsed(t, "--nkey my.nkey --tls-ca /ca.crt --report r.html").keep(&app, store, "")
 	kept, err := store.Options("")
 	whole, _ := filepath.Abs("my.nkey")
-	if err != nil || kept["nkey"] != whole || kept["tls-ca"] != "/ca.crt" || len(kept) != 2 {
+	report, _ := filepath.Abs("r.html")
+	if err != nil || kept["nkey"] != whole || kept["tls-ca"] != "/ca.crt" || kept["report"] != report || len(kept) != 3 {
 		t.Errorf("kept are %v (%v)", kept, err)
 	}
 }

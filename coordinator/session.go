@@ -31,6 +31,7 @@ type sessionFlags struct {
 	replicas string
 	nats     *cli.Connection
 	data     dataFlag
+	report   reportFlag
 
 	flags *pflag.FlagSet
 }
@@ -53,6 +54,7 @@ func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.Var(cli.NewEnum(&o.replicas, "1", "1", "3", "5"), "replicas",
 		"servers of a cluster that keep the run's streams; streams that have more keep them")
 	o.data.register(flags)
+	o.report.register(flags)
 }
 
 // config checks the flags and returns the configuration of a session, and its user interface.
@@ -79,7 +81,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 			"name its servers with --nats", replicas)
 	}
 	listen := cli.CheckAddress("listen", o.listen, "127.0.0.1:4222")
-	if err := cmp.Or(o.nats.Check(app.Log), listen, cli.CheckHTTP(o.http)); err != nil {
+	if err := cmp.Or(o.nats.Check(app.Log), listen, cli.CheckHTTP(o.http), o.report.check()); err != nil {
 		return cfg, nil, err
 	}
 	k, err := kernel.Choose(o.kernel)
@@ -94,8 +96,8 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 	return session.Config{
 		Store: store, Workers: o.workers, Kernel: k, Version: cli.Version(),
 		URL: o.nats.URL, Credentials: credentials(o.nats), Admits: admits(o.nats), TokenFile: o.nats.TokenFile, Listen: o.listen, HTTP: o.http, Unique: o.unique, Priority: run.Priority(o.priority),
-		Replicas: replicas,
-		OnStart:  u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
+		Replicas: replicas, Survey: o.report.path != "",
+		OnStart: u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
 	}, u, nil
 }
 
@@ -109,6 +111,7 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, s *session.Session
 	defer u.answerSignals()()
 	result, err := s.Run(ctx)
 	u.stop()
+	failed := o.writeReport(app, &result, withHint(err))
 	switch {
 	case u.unresponsive, result.End == report.Complete && showTable(app, &result):
 	case result.Count != nil:
@@ -125,7 +128,24 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, s *session.Session
 		case <-time.After(logFlushDelay):
 		}
 	}
-	return errors.Join(withHint(err), result.Write(stdout, o.json))
+	return errors.Join(withHint(err), failed, result.Write(stdout, o.json))
+}
+
+// writeReport writes the report of a session that ended with an error, or nil, if one is wanted. A session
+// that failed before it counted has none.
+func (o *sessionFlags) writeReport(app *cli.App, r *report.Result, ended error) error {
+	if r.Survey == nil {
+		return nil
+	}
+	store, err := o.data.open(app.Log)
+	if err != nil {
+		return err
+	}
+	d := &report.Document{Result: r, Survey: r.Survey, History: r.History}
+	if r.Count != nil && r.Count.Resumable {
+		d.Resume = o.resumeCommandLine(r.Run)
+	}
+	return o.report.write(app, d, store, r.Run, ended)
 }
 
 // showTable writes a result with a total as a table if stderr is a terminal that shows a

@@ -29,6 +29,7 @@ type verifyFlags struct {
 	threads int
 	json    bool
 	data    dataFlag
+	report  reportFlag
 }
 
 func verifyCommand(app *cli.App) *cobra.Command {
@@ -46,6 +47,8 @@ mirror image.
 
 It also says what stands behind the total: the published one, or the workers whose counts
 agree. Tasks that verify counts again add nothing to that.
+
+With --report, an HTML page has all of that, with the workers and the times of the tasks.
 
 Ctrl-C ends the recount and prints what has been verified until then.`,
 		Example: `  coordinator verify n14-20261120-153012-ab12
@@ -76,6 +79,7 @@ Ctrl-C ends the recount and prints what has been verified until then.`,
 	cli.DefaultIsCores(flags, "threads")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data.register(flags)
+	o.report.register(flags)
 	return cmd
 }
 
@@ -103,9 +107,16 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 		}
 		sample.Kernel = &k
 	}
-	l, err := o.data.openLedger(app.Log, name)
+	if err := o.report.check(); err != nil {
+		return err
+	}
+	store, name, err := o.data.find(app.Log, name)
 	if err != nil {
 		return err
+	}
+	l, err := store.OpenReadOnly(name)
+	if err != nil {
+		return withHint(err)
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	stopLogging := func() {}
@@ -133,7 +144,12 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	}
 	confirmation := audit.Confirmation(l, (*big.Int)(v.Total))
 	v.Confirmed = report.NewConfirmed(&confirmation, v.Total != nil)
-	return errors.Join(v.Write(stdout, o.json), withHint(err))
+	var failed error
+	if o.report.path != "" {
+		d := &report.Document{Verification: &v, Survey: new(audit.Survey(ctx, l))}
+		failed = o.report.write(app, d, store, name, withHint(err))
+	}
+	return errors.Join(failed, v.Write(stdout, o.json), withHint(err))
 }
 
 // logRecount logs how far the recount is.

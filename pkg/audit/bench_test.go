@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkAudit plans a run, opens its ledger, checks its manifest and computes its total. The
+// BenchmarkAudit plans a run, opens its ledger, checks its manifest, computes its total and surveys it. The
 // ledger has the right hashes and made-up counts. scripts/bench audit compares one core with all.
 func BenchmarkAudit(b *testing.B) {
 	for n := 20; n <= 27; n++ {
@@ -60,6 +60,12 @@ func BenchmarkAudit(b *testing.B) {
 			step("total", func() error {
 				_, err := Total(b.Context(), l, nil)
 				return err
+			})
+			step("survey", func() error {
+				if s := Survey(b.Context(), l); s.Unread != "" || s.Times.Tasks != m.Tasks {
+					return fmt.Errorf("of %d tasks: %s", s.Times.Tasks, s.Unread)
+				}
+				return nil
 			})
 		})
 	}

@@ -31,6 +31,8 @@ type Result struct {
 	End      End           `json:"-"`
 	CoreTime time.Duration `json:"-"` // of all accepted searches, also for earlier coordinators
 	Count    *Count        `json:"-"` // nil if the run was finished before
+	Survey   *run.Survey   `json:"-"` // nil unless one was asked for, for a [Document]
+	History  []run.Sample  `json:"-"` // of this coordinator, for a [Document]
 }
 
 // Count is what this coordinator contributed to a [Result].

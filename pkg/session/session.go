@@ -25,6 +25,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/metrics"
+	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
@@ -49,6 +50,7 @@ type Config struct {
 	Replicas int
 	HTTP     string // host:port at which to answer health checks and scrapes of metrics; empty for none
 	Unique   bool   // also count the fundamental solutions
+	Survey   bool   // also survey the ledger at the end, for a report
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
 
@@ -103,6 +105,7 @@ type Session struct {
 	outage     outage       // of the server
 	lastReport atomic.Int64 // when the coordinator last reported progress, in Unix nanoseconds
 	unique     *big.Int     // nil unless fundamental solutions are counted
+	history    progress.History
 }
 
 // open returns a session whose ledger openLedger opens.
@@ -160,6 +163,9 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 		count = s.auditAgain
 	}
 	result, err := count(ctx)
+	if s.cfg.Survey && !s.created {
+		result.Survey, result.History = s.survey(ctx), s.history.Samples()
+	}
 	name := s.Name()
 	err = errors.Join(err, s.close())
 	if s.created {

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/cli"
+	"nqueens/pkg/report"
+	"nqueens/pkg/runstore"
+)
+
+// reportFlag is --report: the file of a report to keep.
+type reportFlag struct{ path string }
+
+func (r *reportFlag) register(flags *pflag.FlagSet) {
+	flags.StringVar(&r.path, "report", "", "write a report to keep to this `FILE`, one HTML page, and replace an older one")
+	_ = cobra.MarkFlagFilename(flags, "report", "html") // fails only for unknown flags
+}
+
+// check returns an error if there is a file to write and it can't be written: before hours of work.
+func (r *reportFlag) check() error {
+	if r.path == "" {
+		return nil
+	}
+	if err := report.CheckFile(r.path); err != nil {
+		return cli.Usagef("--report: %w", err)
+	}
+	return nil
+}
+
+// write writes the page and says so. It adds where it was made, and how to check the run again.
+func (r *reportFlag) write(app *cli.App, d *report.Document, store *runstore.Store, name string, ended error) error {
+	if ended != nil {
+		d.Ended = cli.OneLine(ended)
+	}
+	d.Store, d.Folder, d.Again = store.Path(), store.Folder(name), restartCommand(&d.Survey.Manifest)
+	d.Program, d.Machine, d.Written = "coordinator "+cli.Version(), machine(), time.Now()
+	if err := d.WriteFile(r.path); err != nil {
+		return err
+	}
+	app.Log.Info().Str("run", name).Str("file", r.path).Msg("the report is written")
+	return nil
+}
+
+// machine describes this machine.
+func machine() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unnamed host"
+	}
+	return fmt.Sprintf("%s, %s/%s, %d threads", host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+}

@@ -1,0 +1,369 @@
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"html"
+	"io"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// survey returns the survey of a ledger in which two workers counted five tasks.
+func survey(n int, placed ...queens.Square) *run.Survey {
+	s := &run.Survey{
+		Manifest: queens.Manifest{
+			SplitVersion: 3, N: n, Symmetry: queens.None, Placed: placed, Tasks: 5, Hash: [32]byte{0xab},
+			Classes: []queens.ClassPlan{{Depth: 2, Batch: 1}},
+		},
+		Created: time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC), State: run.Complete, Redundancy: 1, SpotCheck: 0.01, Done: 5,
+		Contributions: []run.Contribution{
+			{Worker: "alpha", Key: "UAAAAAAAAAAAAAAA", Kernel: "avx2", Tasks: 3, CoreTime: 9 * time.Millisecond},
+			{Worker: queens.Referee, Kernel: "generic", Tasks: 2, CoreTime: 3 * time.Millisecond},
+		},
+		Kernels: []run.Contribution{
+			{Kernel: "avx2", Tasks: 3, CoreTime: 9 * time.Millisecond}, {Kernel: "generic", Tasks: 2, CoreTime: 3 * time.Millisecond},
+		},
+	}
+	for _, d := range []int{1, 3, 5, 1, 2} {
+		s.Times.Add(time.Duration(d) * time.Millisecond)
+	}
+	return s
+}
+
+// document returns the report of a complete run with placed queens.
+func document() *Document {
+	r := placedResult()
+	d := &Document{
+		Result: r, Survey: survey(r.N, r.Placed...), Folder: "/data/n8-a", Store: "/data", Again: "coordinator count 8 --new",
+		Program: "coordinator v1", Machine: "here", Written: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+	}
+	for i := range 10 {
+		d.History = append(d.History, run.Sample{
+			From: time.Duration(i) * time.Second, To: time.Duration(i+1) * time.Second, Rate: float64(100 * (i % 4)), Threads: 2,
+		})
+	}
+	return d
+}
+
+// page writes a document, checks what holds for each, and returns it.
+func page(t *testing.T, d *Document) string {
+	t.Helper()
+	text := written(t, func(b *strings.Builder) error { return d.Write(b) })
+	checkWellFormed(t, text)
+	tags := strings.Join(regexp.MustCompile(`<[^>]*>`).FindAllString(text, -1), "\n") + documentCSS
+	for _, outside := range []string{`(?i)\b(src|href|action|srcset|poster|data)\s*=`, `(?i)url\(`, `(?i)@import`, `(?i)<(script|link|iframe|object|embed|img|base|form)\b`, `\son[a-z]+\s*=`} {
+		if found := regexp.MustCompile(outside).FindString(tags); found != "" {
+			t.Errorf("the page has %q", found)
+		}
+	}
+	for _, wrong := range []string{"ZgotmplZ", "NaN", "Inf", "<no value>", "%!"} {
+		if strings.Contains(text, wrong) {
+			t.Errorf("the page has %q", wrong)
+		}
+	}
+	return text
+}
+
+// void are the elements of the page without an end.
+var void = map[string]bool{"meta": true, "wbr": true}
+
+// checkWellFormed reads the page as XML: each element is closed in its order, no id is there twice, and what refers
+// to an id finds it.
+func checkWellFormed(t *testing.T, text string) {
+	t.Helper()
+	if !strings.HasPrefix(text, "<!doctype html>\n<html lang=\"en\">") {
+		t.Errorf("the page begins with %.60q", text)
+	}
+	decoder := xml.NewDecoder(strings.NewReader(text))
+	decoder.Strict, decoder.AutoClose, decoder.Entity = false, []string{"meta", "wbr"}, xml.HTMLEntity
+	ids, refers := make(map[string]bool), make(map[string]bool)
+	var open []string
+	for {
+		token, err := decoder.RawToken()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			if !void[e.Name.Local] {
+				open = append(open, e.Name.Local)
+			}
+			for _, a := range e.Attr {
+				switch {
+				case a.Name.Local == "id" && ids[a.Value]:
+					t.Errorf("the id %s is there twice", a.Value)
+				case a.Name.Local == "id":
+					ids[a.Value] = true
+				case a.Name.Local == "aria-labelledby":
+					for id := range strings.FieldsSeq(a.Value) {
+						refers[id] = true
+					}
+				case math.IsNaN(number(a.Value)) && (a.Name.Local == "x" || a.Name.Local == "width" || a.Name.Local == "height"):
+					t.Errorf("<%s %s=%q>", e.Name.Local, a.Name.Local, a.Value)
+				}
+			}
+		case xml.EndElement:
+			if len(open) == 0 || open[len(open)-1] != e.Name.Local {
+				t.Fatalf("</%s> closes %v", e.Name.Local, open)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("%v are not closed", open)
+	}
+	for id := range refers {
+		if !ids[id] {
+			t.Errorf("nothing has the id %s", id)
+		}
+	}
+}
+
+// number returns a measure, or NaN.
+func number(text string) float64 {
+	x, ok := new(big.Float).SetString(strings.TrimSuffix(text, "%"))
+	if !ok {
+		return math.NaN()
+	}
+	f, _ := x.Float64()
+	return f
+}
+
+// text returns what a reader sees of a page, with single spaces.
+func text(page string) string {
+	_, body, _ := strings.Cut(page, "<body>")
+	return words(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(strings.ReplaceAll(body, "<wbr>", ""), " ")))
+}
+
+func expect(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// The numbers of the page are those of the JSON object.
+func TestDocumentAgreesWithTheResult(t *testing.T) {
+	d := document()
+	d.Result.Unique = (*Decimal)(big.NewInt(163))
+	r, s := d.Result, text(page(t, d))
+	expect(t, s, "complete", "1,234 ways to complete 2 placed queens on a board of 8 × 8 squares", "plain digits: "+r.Total.String(),
+		"Confirmed by a sample: 20.0% of the tasks, 1 disagreement", "fundamental solutions 163", "run "+r.Run, "symmetry none 1 class",
+		"tasks 5 of prefixes of 2 rows", "workers 2 whose", "core time 1m", "time 2s since it was resumed with 2 tasks done", "rate 617 /s",
+		"level sampled", "published total none for this board", "keys that agree 1", "tasks checked 1 20.0%", "disagreements 1",
+		"required 1 key on each task, and spot checks of 1% of the chunks", "published again 3", "refused results 0",
+		"queens on 0,3 3,7", "alpha UAAAAAAAAAAA… avx2 3 9ms 3ms 75.0%", "the coordinator, to settle disputes generic 2 3ms 1.5ms 25.0%",
+		"mean median p90 p99 longest 2.4ms", "5ms", "coordinator verify n8-a --sample 100% --data /data", "coordinator ledger n8-a --data /data > subtotals.jsonl",
+		"coordinator count 8 --new", "ledger /data/n8-a", "ab0000000000", "written by coordinator v1", "Solutions per second from 0s to 10s")
+}
+
+// A total behind which nothing stands is never without the remark.
+func TestDocumentOfAnUnconfirmedTotal(t *testing.T) {
+	d := document()
+	d.Result.Confirmed = NewConfirmed(&run.Confirmation{Redundancy: 1, Tasks: 5}, true)
+	expect(t, text(page(t, d)), "1,234", "Not independently confirmed.", "level none not independently confirmed")
+}
+
+// Without a total there is no number that could be taken for it, and the page says why and how to resume.
+func TestDocumentWithoutATotal(t *testing.T) {
+	for end, want := range map[End]string{
+		Stopped:      "There is no total: 3 of 5 tasks are counted, 60.0% of the estimated work.",
+		Incomplete:   "There is no total: 3 of 5 tasks are counted, 60.0% of the estimated work.",
+		Cancelled:    "There is no total: 3 of 5 tasks are counted",
+		Failed:       "There is no total: 3 of 5 tasks are counted",
+		Contradicted: "There is no total: something contradicts it.",
+	} {
+		d := document()
+		r := d.Result
+		r.Total, r.End, d.Ended, d.Resume = nil, end, "this is <why>", "coordinator resume n8-a"
+		r.Confirmed = NewConfirmed(&run.Confirmation{}, false)
+		d.Survey.Done, r.Count.Progress.WorkDone = 3, 0.6
+		if end == Contradicted {
+			r.Known = Mismatch
+		}
+		s := text(page(t, d))
+		expect(t, s, string(end), want, "The command ended with: this is <why>", "coordinator resume n8-a", "Counted are the ways to complete")
+		if strings.Contains(s, "1,234") || strings.Contains(s, "1234") || strings.Contains(s, "sums the same") {
+			t.Errorf("%s: the page has a total: %s", end, s)
+		}
+		if end == Contradicted {
+			expect(t, s, "published total another")
+		}
+	}
+}
+
+// A run that nobody has counted anything of has a page too, without charts.
+func TestDocumentOfAnEmptyLedger(t *testing.T) {
+	d := document()
+	d.Result.Total, d.Result.End, d.Result.Count, d.History = nil, Failed, nil, nil
+	d.Survey = &run.Survey{Manifest: d.Survey.Manifest, Unread: "the ledger is damaged"}
+	s := text(page(t, d))
+	expect(t, s, "No count is accepted yet", "The tables and the times are of 0 of 0 counted tasks: the ledger is damaged.", "started unknown")
+	if strings.Contains(s, "Throughput") || strings.Contains(s, "Times of tasks") {
+		t.Errorf("there are charts of nothing: %s", s)
+	}
+}
+
+// Names, reasons and errors may come from anybody: they are text, on one line, and nobody is deceived by
+// characters that are not seen.
+func TestHostileDocument(t *testing.T) {
+	const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>{{.Total}}` + "\u202e\x00" + `</style>--><svg/onload=x>`
+	d := document()
+	s := d.Survey
+	s.Contributions = append(s.Contributions, run.Contribution{Worker: evil, Key: evil, Kernel: evil, Tasks: math.MaxUint64, CoreTime: math.MaxInt64})
+	s.Contributions[0].Worker = strings.Repeat("W", 10_000)
+	s.Kernels[0].Kernel = evil
+	s.Others, s.OtherWorkers = run.Contribution{}, 3
+	s.Quarantined, s.QuarantinedCount = []run.QuarantinedKey{{Key: evil, Reason: evil}}, 500
+	s.Disputes, s.DisputeCount = []run.Dispute{{Task: math.MaxUint64, Votes: []run.Vote{{Worker: evil, Key: evil, Kernel: evil}}, More: 5}}, 400
+	s.Unread, d.Ended, d.Folder, d.Store, d.Machine, d.Program, d.Again = evil, evil, evil, evil, evil, evil, evil
+	d.Result.Run, d.Result.End, d.Result.Total = evil, Failed, nil
+	p := page(t, d)
+	if strings.Contains(p, "\u202e") || strings.ContainsRune(p, 0) || strings.Contains(p, strings.Repeat("W", 200)) {
+		t.Error("the page has invisible characters, or a name without end")
+	}
+	expect(t, text(p), "<script>alert(1)</script>", "quarantined", "And 499 more keys.", "And 399 more tasks.", "and 5 counts more", "3 others")
+}
+
+// Whatever the times and rates are, the charts stay on the page.
+func TestCharts(t *testing.T) {
+	for name, times := range map[string][]time.Duration{
+		"one task":      {time.Second},
+		"no time":       {0, 0, -5},
+		"all durations": {0, 1, 1000, time.Millisecond, time.Hour, math.MaxInt64},
+		"equal":         {time.Minute, time.Minute, time.Minute},
+	} {
+		d := document()
+		d.Survey.Times = run.TaskTimes{}
+		for _, time := range times {
+			d.Survey.Times.Add(time)
+		}
+		for i, rate := range []float64{0, 1e-9, math.MaxFloat64, 5, 0, 1e12, 7, 8, 9, 10} {
+			d.History[i].Rate = rate
+		}
+		page(t, d)
+		c := newTimesChart(&d.Survey.Times)
+		sum := 0.0
+		for _, b := range c.Bars {
+			if x, w, y, h := number(b.X), number(b.Width), number(b.Y), number(b.Height); x < 0 || w <= 0 || x+w > 100.01 || y < 0 || h <= 0 || math.Abs(y+h-plotBottom) > 0.2 {
+				t.Errorf("%s: a bar %+v", name, b)
+			}
+			sum += number(b.Height)
+		}
+		if len(c.Bars) == 0 || len(c.Bars) > 48 || len(c.Ticks) == 0 || len(c.Ticks) > 10 || sum <= 0 {
+			t.Errorf("%s: %d bars, %d ticks", name, len(c.Bars), len(c.Ticks))
+		}
+	}
+}
+
+// The page of a verification has what was recounted, and how to recount the same again.
+func TestDocumentOfAVerification(t *testing.T) {
+	d := document()
+	d.Result, d.History = nil, nil
+	confirmed := NewConfirmed(&run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5}, true)
+	v := &Verification{
+		Run: "n8-a", N: 8, Placed: d.Survey.Manifest.Placed, Verified: true, Total: (*Decimal)(big.NewInt(1234)), Known: Unpublished, Done: 5, Tasks: 5,
+		Reports: 2, Signed: 7, Recounted: 4, Share: 0.25, Seed: math.MaxUint64, Kernels: []string{"avx2", "generic"}, Whole: "mirror-image", Confirmed: confirmed,
+	}
+	d.Verification = v
+	expect(t, text(page(t, d)), "Report of a verification", "verified", "1,234", "Confirmed: each task by 2 keys, 0 disagreements.",
+		"ledger 5 of 5 tasks", "signatures 2 reports all are right; 7 counts say the same", "recounted 4 tasks 25% of the work, with avx2, generic",
+		"seed 18446744073709551615", "with the placed queens mirrored", "state complete of the run")
+	v.Stopped, v.Verified, v.Whole = true, false, ""
+	expect(t, text(page(t, d)), "stopped", "1,234", "stopped before the end")
+	v.Stopped, v.Total, v.Done, d.Ended = false, nil, 3, "task 3 was counted 5"
+	s := text(page(t, d))
+	expect(t, s, "not verified", "The run is not verified", "task 3 was counted 5")
+	if strings.Contains(s, "1,234") {
+		t.Error("a run that is not verified has a total")
+	}
+}
+
+// The file is there as a whole or not at all, replaces an older one, and a name that can't be written is
+// refused before, with nothing left behind.
+func TestReportFile(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "r.html")
+	for _, bad := range []string{folder, filepath.Join(folder, "none", "r.html"), os.DevNull, filepath.Join(path, "r.html")} {
+		if err := CheckFile(bad); err == nil {
+			t.Errorf("%s can be written", bad)
+		}
+	}
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckFile(path); err != nil {
+		t.Error(err)
+	}
+	if err := (&Document{}).WriteFile(path); err == nil {
+		t.Error("a report of nothing is written")
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "old" {
+		t.Errorf("a report that fails leaves %q (%v)", text, err)
+	}
+	if err := document().WriteFile(path); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.HasSuffix(string(text), "</html>\n") {
+		t.Errorf("the file ends with %.40q (%v)", text[max(0, len(text)-40):], err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "*")); len(left) != 1 {
+		t.Errorf("there are %q", left)
+	}
+}
+
+// The colors of the page have enough contrast, on screens and on paper (WCAG 2.2, 1.4.3: 4.5 to 1).
+func TestContrast(t *testing.T) {
+	color := regexp.MustCompile(`--(\w+): #([0-9a-f]{3,6})\b`)
+	blocks := regexp.MustCompile(`:root \{[^}]*\}`).FindAllString(documentCSS, -1)
+	if len(blocks) != 3 {
+		t.Fatalf("there are %d sets of colors", len(blocks))
+	}
+	for _, block := range blocks {
+		colors := make(map[string]float64)
+		for _, m := range color.FindAllStringSubmatch(block, -1) {
+			colors[m[1]] = luminance(m[2])
+		}
+		for _, ink := range []string{"ink", "soft", "mark", "good", "warn", "bad"} {
+			for _, paper := range []string{"page", "panel"} {
+				high, low := max(colors[ink], colors[paper]), min(colors[ink], colors[paper])
+				if ratio := (high + 0.05) / (low + 0.05); ratio < 4.5 {
+					t.Errorf("%s on %s: %s to 1", ink, paper, humanize.Approx(ratio))
+				}
+			}
+		}
+	}
+}
+
+// luminance is the relative luminance of a color in hexadecimal, of three or six digits.
+func luminance(hex string) float64 {
+	if len(hex) == 3 {
+		hex = hex[:1] + hex[:1] + hex[1:2] + hex[1:2] + hex[2:] + hex[2:]
+	}
+	n, _ := new(big.Int).SetString(hex, 16)
+	rgb := n.Uint64()
+	channel := func(shift int) float64 {
+		c := float64(rgb>>shift&0xff) / 255
+		if c <= 0.04045 {
+			return c / 12.92
+		}
+		return math.Pow((c+0.055)/1.055, 2.4)
+	}
+	return 0.2126*channel(16) + 0.7152*channel(8) + 0.0722*channel(0)
+}
