@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime"
 	"unsafe"
+
+	"github.com/ebitengine/purego"
 )
 
 // Context holds a device with a queue of commands, which run one after the other. All that a context
@@ -20,6 +22,20 @@ type Context struct {
 	kernels   []uintptr
 	buffers   []uintptr
 	status    int32 // of the last call that creates an object
+	args      [9]uintptr
+}
+
+// repeat is call of a table for the calls that a search repeats: it does not allocate. The function may
+// have fewer arguments; it ignores the others. A variadic function would allocate, because the arguments
+// of a function with uintptrescapes are on the heap: so they are copied to an array that is there.
+//
+//go:uintptrescapes
+func (c *Context) repeat(f function, a0, a1, a2, a3, a4, a5, a6, a7, a8 uintptr) error {
+	c.args = [...]uintptr{a0, a1, a2, a3, a4, a5, a6, a7, a8}
+	if status, _, _ := purego.SyscallN(c.functions[f], c.args[:]...); int32(status) != success {
+		return Error{f, Status(int32(status))}
+	}
+	return nil
 }
 
 // NewContext returns a context of a device.
@@ -128,7 +144,7 @@ func Write[T any](c *Context, to *Buffer, from []T) error {
 		panic("cl: a write beyond a buffer")
 	}
 	const blocking = 1
-	return c.functions.call(enqueueWriteBuffer, c.queue, to.handle, blocking, 0, uintptr(bytes), uintptr(address(from)), 0, 0, 0)
+	return c.repeat(enqueueWriteBuffer, c.queue, to.handle, blocking, 0, uintptr(bytes), uintptr(address(from)), 0, 0, 0)
 }
 
 // Read copies the beginning of a buffer, after all commands before it.
@@ -141,5 +157,5 @@ func Read[T any](c *Context, to []T, from *Buffer) error {
 		panic("cl: a read beyond a buffer")
 	}
 	const blocking = 1
-	return c.functions.call(enqueueReadBuffer, c.queue, from.handle, blocking, 0, uintptr(bytes), uintptr(address(to)), 0, 0, 0)
+	return c.repeat(enqueueReadBuffer, c.queue, from.handle, blocking, 0, uintptr(bytes), uintptr(address(to)), 0, 0, 0)
 }
