@@ -2,10 +2,15 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"nqueens/pkg/queens"
 )
+
+// ErrDeviceLost is the cause of an error of Count or CountTasks after which the Counter can't count
+// any more, because its device failed. Counters of threads never return it.
+var ErrDeviceLost = errors.New("the device is lost")
 
 // BatchCounter is a [Counter] that counts many tasks of one board at once, a count each, as devices
 // with thousands of lanes do.

@@ -1,0 +1,32 @@
+// Package opencl counts on GPUs and other devices of OpenCL 1.2. It is for binaries that are built
+// with the tag opencl on Linux; in all others, Devices and Kernel say how to get one. It does not
+// choose a device, and knows nothing of workers, chunks or transport. docs/opencl.md explains the
+// kernel with a picture.
+//
+// What must always hold:
+//
+//  1. A count is exact, or there is an error: no number on the way to a count can overflow.
+//  2. The queue of states never overflows, whatever the board, the prefixes and the sizes.
+//  3. A cancelled count returns within 50 ms: a launch is bounded by a time, of which a number of
+//     steps is only the estimate.
+//  4. New finds what the machine lacks, before a worker takes its first chunk.
+//  5. A device that is lost is an error that wraps [kernel.ErrDeviceLost], never a count.
+//  6. Count does not allocate.
+//  7. Each task has its own count, however many tasks of a board one call has.
+//  8. Counters share no device memory; any number of them may count at once on one device.
+//  9. Close frees everything that New made, also if New fails half way.
+//  10. Drivers are loaded only by Devices and by New: a broken one can end the process.
+package opencl
+
+// Prefix begins the name of a kernel of this package; the index of its device follows.
+const Prefix = "opencl:"
+
+// Device describes a device that [Kernel] can count on.
+type Device struct {
+	Index  int    // from 0, in the order of the platforms and their devices
+	Name   string // as its driver names it, printable
+	Vendor string // printable
+	Units  int    // compute units: multiprocessors of a GPU, threads of a CPU
+	Memory uint64 // bytes of global memory
+	Driver string // platform and version of the driver, printable
+}
