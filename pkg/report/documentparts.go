@@ -71,11 +71,11 @@ func workerName(name string) string {
 // shortKey returns the first letters of a key, which tell keys of one run apart.
 func shortKey(key string) string {
 	const letters = 12
-	clean := queens.SanitizeName(key)
+	clean := []rune(queens.SanitizeName(key))
 	if len(clean) <= letters {
-		return clean
+		return string(clean)
 	}
-	return clean[:letters] + "…"
+	return string(clean[:letters]) + "…"
 }
 
 // dispute is a task whose counts contradicted each other.
