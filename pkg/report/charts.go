@@ -26,8 +26,8 @@ type bar struct{ X, Width, Y, Height string }
 
 // line is a line of the grid or a mark, with its label.
 type line struct {
-	At, Label, Anchor string
-	Top               string // of a mark
+	At, Label   string
+	Top, Anchor string // of a mark: how high it is, and on which side of it the label begins
 }
 
 // percent formats a percentage as a measure.
@@ -39,18 +39,6 @@ func pixels(y float64) string { return strconv.FormatFloat(y, 'f', 1, 64) }
 // newBar returns a bar from left to right, in percent, of a height from 0 to 1.
 func newBar(left, right, height float64) bar {
 	return bar{percent(left), percent(right - left), pixels(plotBottom - height*plotHeight), pixels(height * plotHeight)}
-}
-
-// anchored returns a vertical line at a percentage. Its label stays on the page.
-func anchored(at float64, label string) line {
-	anchor := "middle"
-	switch {
-	case at < 4:
-		anchor = "start"
-	case at > 96:
-		anchor = "end"
-	}
-	return line{At: percent(at), Label: label, Anchor: anchor}
 }
 
 // grid returns horizontal lines at round values up to a maximum, and the greatest value of the plot.
@@ -110,7 +98,7 @@ func newThroughputChart(history []run.Sample, mean float64) *throughputChart {
 	c.Mean = pixels(plotBottom - mean/top*plotHeight)
 	for i := range 5 {
 		t := begin + (end-begin)*time.Duration(i)/4
-		c.Ticks = append(c.Ticks, anchored(at(t), humanize.Clock(t)))
+		c.Ticks = append(c.Ticks, line{At: percent(at(t)), Label: humanize.Clock(t)})
 	}
 	c.Description = fmt.Sprintf("Solutions per second from %s to %s after the start: between %s and %s, in the mean %s.",
 		humanize.Clock(begin), humanize.Clock(end), humanize.Rate(low), humanize.Rate(most), humanize.Rate(mean))
@@ -212,7 +200,7 @@ func timeTicks(begin, decades float64) (ticks []line) {
 		for _, factor := range factors {
 			at := 100 * (float64(power) + math.Log10(float64(factor)) - begin) / decades
 			if at >= 0 && at <= 100 {
-				ticks = append(ticks, anchored(at, tickLabel(power, factor)))
+				ticks = append(ticks, line{At: percent(at), Label: tickLabel(power, factor)})
 			}
 		}
 	}
