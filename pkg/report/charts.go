@@ -88,7 +88,7 @@ func newThroughputChart(history []run.Sample, mean float64) *throughputChart {
 	if !(most > nothing && most < tooMuch) || end <= begin {
 		return nil
 	}
-	c := &throughputChart{Threads: humanize.Range(fewestThreads, threads, func(n int) string { return humanize.Int(n) })}
+	c := &throughputChart{Threads: humanize.Range(fewestThreads, threads, humanize.Int[int])}
 	var top float64
 	c.Grid, top = grid(most, humanize.Rate)
 	at := func(t time.Duration) float64 { return 100 * float64(t-begin) / float64(end-begin) }
@@ -96,13 +96,29 @@ func newThroughputChart(history []run.Sample, mean float64) *throughputChart {
 		c.Bars = append(c.Bars, newBar(at(s.From), at(s.To), s.Rate/top))
 	}
 	c.Mean = pixels(plotBottom - mean/top*plotHeight)
-	for i := range 5 {
-		t := begin + (end-begin)*time.Duration(i)/4
-		c.Ticks = append(c.Ticks, line{At: percent(at(t)), Label: humanize.Clock(t)})
+	step := timeStep(end - begin)
+	for t := begin.Truncate(step); t <= end-step/10; t += step { // the last is not at the edge
+		if t >= begin {
+			c.Ticks = append(c.Ticks, line{At: percent(at(t)), Label: humanize.Clock(t)})
+		}
 	}
 	c.Description = fmt.Sprintf("Solutions per second from %s to %s after the start: between %s and %s, in the mean %s.",
 		humanize.Clock(begin), humanize.Clock(end), humanize.Rate(low), humanize.Rate(most), humanize.Rate(mean))
 	return c
+}
+
+// timeStep returns a round time between the ticks of an axis: at most six fit.
+func timeStep(length time.Duration) time.Duration {
+	const minute, hour, day = 60, 3600, 24 * 3600 // in seconds
+	for _, seconds := range []time.Duration{
+		1, 2, 5, 10, 20, 30, minute, 2 * minute, 5 * minute, 10 * minute, 20 * minute, 30 * minute,
+		hour, 2 * hour, 4 * hour, 6 * hour, 12 * hour, day, 2 * day, 5 * day, 10 * day, 20 * day, 50 * day, 100 * day,
+	} {
+		if length <= 6*seconds*time.Second {
+			return seconds * time.Second
+		}
+	}
+	return length / 4
 }
 
 // timesChart is a histogram of the times of tasks, over a logarithmic axis.
@@ -134,7 +150,7 @@ func newTimesChart(t *run.TaskTimes) *timesChart {
 		most = max(most, n)
 	}
 	var top float64
-	c.Grid, top = grid(float64(most), func(y float64) string { return humanize.Approx(y) })
+	c.Grid, top = grid(float64(most), humanize.Approx)
 	if top < 4 { // no fractions of tasks
 		c.Grid, top = []line{{At: pixels(plotTop), Label: fmt.Sprint(most)}}, float64(most)
 	}

@@ -42,6 +42,27 @@ func TestCharts(t *testing.T) {
 	}
 }
 
+// The ticks of the throughput are at the times that they name, and are few, however long a run is.
+func TestTicksOfTheThroughput(t *testing.T) {
+	for _, length := range []time.Duration{4 * time.Second, 10 * time.Second, 59 * time.Second, time.Hour, 50 * time.Hour, 9000 * time.Hour, 200_000 * time.Hour} {
+		var history []run.Sample
+		for i := range time.Duration(8) {
+			history = append(history, run.Sample{From: length * i / 8, To: length * (i + 1) / 8, Rate: 5})
+		}
+		c := newThroughputChart(history, 5)
+		if len(c.Ticks) < 3 || len(c.Ticks) > 7 {
+			t.Errorf("%v: the ticks are %v", length, c.Ticks)
+		}
+		step := timeStep(length)
+		for i, tick := range c.Ticks {
+			at := time.Duration(i) * step
+			if tick.Label != humanize.Clock(at) || math.Abs(number(tick.At)-100*float64(at)/float64(length)) > 0.01 {
+				t.Errorf("%v: tick %d is %+v", length, i, tick)
+			}
+		}
+	}
+}
+
 // The colors of the page have enough contrast, on screens and on paper (WCAG 2.2, 1.4.3: 4.5 to 1).
 func TestContrast(t *testing.T) {
 	color := regexp.MustCompile(`--(\w+): #([0-9a-f]{3,6})\b`)
