@@ -110,12 +110,12 @@ func newThroughputChart(history []run.Sample, mean float64) *throughputChart {
 // timeStep returns a round time between the ticks of an axis: at most six fit.
 func timeStep(length time.Duration) time.Duration {
 	const minute, hour, day = 60, 3600, 24 * 3600 // in seconds
-	for _, seconds := range []time.Duration{
+	for _, seconds := range []int64{
 		1, 2, 5, 10, 20, 30, minute, 2 * minute, 5 * minute, 10 * minute, 20 * minute, 30 * minute,
 		hour, 2 * hour, 4 * hour, 6 * hour, 12 * hour, day, 2 * day, 5 * day, 10 * day, 20 * day, 50 * day, 100 * day,
 	} {
-		if length <= 6*seconds*time.Second {
-			return seconds * time.Second
+		if step := time.Duration(seconds) * time.Second; length <= 6*step {
+			return step
 		}
 	}
 	return length / 4

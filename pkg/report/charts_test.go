@@ -46,8 +46,8 @@ func TestCharts(t *testing.T) {
 func TestTicksOfTheThroughput(t *testing.T) {
 	for _, length := range []time.Duration{4 * time.Second, 10 * time.Second, 59 * time.Second, time.Hour, 50 * time.Hour, 9000 * time.Hour, 200_000 * time.Hour} {
 		var history []run.Sample
-		for i := range time.Duration(8) {
-			history = append(history, run.Sample{From: length * i / 8, To: length * (i + 1) / 8, Rate: 5})
+		for from := time.Duration(0); from < length; from += length / 8 {
+			history = append(history, run.Sample{From: from, To: from + length/8, Rate: 5})
 		}
 		c := newThroughputChart(history, 5)
 		if len(c.Ticks) < 3 || len(c.Ticks) > 7 {
@@ -55,7 +55,7 @@ func TestTicksOfTheThroughput(t *testing.T) {
 		}
 		step := timeStep(length)
 		for i, tick := range c.Ticks {
-			at := time.Duration(i) * step
+			at := step * time.Duration(i)
 			if tick.Label != humanize.Clock(at) || math.Abs(number(tick.At)-100*float64(at)/float64(length)) > 0.01 {
 				t.Errorf("%v: tick %d is %+v", length, i, tick)
 			}
