@@ -26,8 +26,8 @@ type bar struct{ X, Width, Y, Height string }
 
 // line is a line of the grid or a mark, with its label.
 type line struct {
-	At, Label, Anchor string
-	Top               string // of a mark
+	At, Label   string
+	Top, Anchor string // of a mark: how high it is, and on which side of it the label begins
 }
 
 // percent formats a percentage as a measure.
@@ -39,18 +39,6 @@ func pixels(y float64) string { return strconv.FormatFloat(y, 'f', 1, 64) }
 // newBar returns a bar from left to right, in percent, of a height from 0 to 1.
 func newBar(left, right, height float64) bar {
 	return bar{percent(left), percent(right - left), pixels(plotBottom - height*plotHeight), pixels(height * plotHeight)}
-}
-
-// anchored returns a vertical line at a percentage. Its label stays on the page.
-func anchored(at float64, label string) line {
-	anchor := "middle"
-	switch {
-	case at < 4:
-		anchor = "start"
-	case at > 96:
-		anchor = "end"
-	}
-	return line{At: percent(at), Label: label, Anchor: anchor}
 }
 
 // grid returns horizontal lines at round values up to a maximum, and the greatest value of the plot.
@@ -100,7 +88,7 @@ func newThroughputChart(history []run.Sample, mean float64) *throughputChart {
 	if !(most > nothing && most < tooMuch) || end <= begin {
 		return nil
 	}
-	c := &throughputChart{Threads: humanize.Range(fewestThreads, threads, func(n int) string { return humanize.Int(n) })}
+	c := &throughputChart{Threads: humanize.Range(fewestThreads, threads, humanize.Int[int])}
 	var top float64
 	c.Grid, top = grid(most, humanize.Rate)
 	at := func(t time.Duration) float64 { return 100 * float64(t-begin) / float64(end-begin) }
@@ -108,13 +96,29 @@ func newThroughputChart(history []run.Sample, mean float64) *throughputChart {
 		c.Bars = append(c.Bars, newBar(at(s.From), at(s.To), s.Rate/top))
 	}
 	c.Mean = pixels(plotBottom - mean/top*plotHeight)
-	for i := range 5 {
-		t := begin + (end-begin)*time.Duration(i)/4
-		c.Ticks = append(c.Ticks, anchored(at(t), humanize.Clock(t)))
+	step := timeStep(end - begin)
+	for t := begin.Truncate(step); t <= end-step/10; t += step { // the last is not at the edge
+		if t >= begin {
+			c.Ticks = append(c.Ticks, line{At: percent(at(t)), Label: humanize.Clock(t)})
+		}
 	}
 	c.Description = fmt.Sprintf("Solutions per second from %s to %s after the start: between %s and %s, in the mean %s.",
 		humanize.Clock(begin), humanize.Clock(end), humanize.Rate(low), humanize.Rate(most), humanize.Rate(mean))
 	return c
+}
+
+// timeStep returns a round time between the ticks of an axis: at most six fit.
+func timeStep(length time.Duration) time.Duration {
+	const minute, hour, day = 60, 3600, 24 * 3600 // in seconds
+	for _, seconds := range []int64{
+		1, 2, 5, 10, 20, 30, minute, 2 * minute, 5 * minute, 10 * minute, 20 * minute, 30 * minute,
+		hour, 2 * hour, 4 * hour, 6 * hour, 12 * hour, day, 2 * day, 5 * day, 10 * day, 20 * day, 50 * day, 100 * day,
+	} {
+		if step := time.Duration(seconds) * time.Second; length <= 6*step {
+			return step
+		}
+	}
+	return length / 4
 }
 
 // timesChart is a histogram of the times of tasks, over a logarithmic axis.
@@ -146,7 +150,7 @@ func newTimesChart(t *run.TaskTimes) *timesChart {
 		most = max(most, n)
 	}
 	var top float64
-	c.Grid, top = grid(float64(most), func(y float64) string { return humanize.Approx(y) })
+	c.Grid, top = grid(float64(most), humanize.Approx)
 	if top < 4 { // no fractions of tasks
 		c.Grid, top = []line{{At: pixels(plotTop), Label: fmt.Sprint(most)}}, float64(most)
 	}
@@ -212,7 +216,7 @@ func timeTicks(begin, decades float64) (ticks []line) {
 		for _, factor := range factors {
 			at := 100 * (float64(power) + math.Log10(float64(factor)) - begin) / decades
 			if at >= 0 && at <= 100 {
-				ticks = append(ticks, anchored(at, tickLabel(power, factor)))
+				ticks = append(ticks, line{At: percent(at), Label: tickLabel(power, factor)})
 			}
 		}
 	}

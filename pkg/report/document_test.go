@@ -7,14 +7,11 @@ import (
 	"io"
 	"math"
 	"math/big"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -241,37 +238,6 @@ func TestHostileDocument(t *testing.T) {
 	expect(t, text(p), "<script>alert(1)</script>", "quarantined", "And 499 more keys.", "And 399 more tasks.", "and 5 counts more", "3 others")
 }
 
-// Whatever the times and rates are, the charts stay on the page.
-func TestCharts(t *testing.T) {
-	for name, times := range map[string][]time.Duration{
-		"one task":      {time.Second},
-		"no time":       {0, 0, -5},
-		"all durations": {0, 1, 1000, time.Millisecond, time.Hour, math.MaxInt64},
-		"equal":         {time.Minute, time.Minute, time.Minute},
-	} {
-		d := document()
-		d.Survey.Times = run.TaskTimes{}
-		for _, time := range times {
-			d.Survey.Times.Add(time)
-		}
-		for i, rate := range []float64{0, 1e-9, math.MaxFloat64, 5, 0, 1e12, 7, 8, 9, 10} {
-			d.History[i].Rate = rate
-		}
-		page(t, d)
-		c := newTimesChart(&d.Survey.Times)
-		sum := 0.0
-		for _, b := range c.Bars {
-			if x, w, y, h := number(b.X), number(b.Width), number(b.Y), number(b.Height); x < 0 || w <= 0 || x+w > 100.01 || y < 0 || h <= 0 || math.Abs(y+h-plotBottom) > 0.2 {
-				t.Errorf("%s: a bar %+v", name, b)
-			}
-			sum += number(b.Height)
-		}
-		if len(c.Bars) == 0 || len(c.Bars) > 48 || len(c.Ticks) == 0 || len(c.Ticks) > 10 || sum <= 0 {
-			t.Errorf("%s: %d bars, %d ticks", name, len(c.Bars), len(c.Ticks))
-		}
-	}
-}
-
 // The page of a verification has what was recounted, and how to recount the same again.
 func TestDocumentOfAVerification(t *testing.T) {
 	d := document()
@@ -293,77 +259,4 @@ func TestDocumentOfAVerification(t *testing.T) {
 	if strings.Contains(s, "1,234") {
 		t.Error("a run that is not verified has a total")
 	}
-}
-
-// The file is there as a whole or not at all, replaces an older one, and a name that can't be written is
-// refused before, with nothing left behind.
-func TestReportFile(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, "r.html")
-	for _, bad := range []string{folder, filepath.Join(folder, "none", "r.html"), os.DevNull, filepath.Join(path, "r.html")} {
-		if err := CheckFile(bad); err == nil {
-			t.Errorf("%s can be written", bad)
-		}
-	}
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := CheckFile(path); err != nil {
-		t.Error(err)
-	}
-	if err := (&Document{}).WriteFile(path); err == nil {
-		t.Error("a report of nothing is written")
-	}
-	if text, err := os.ReadFile(path); err != nil || string(text) != "old" {
-		t.Errorf("a report that fails leaves %q (%v)", text, err)
-	}
-	if err := document().WriteFile(path); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(path); err != nil || !strings.HasSuffix(string(text), "</html>\n") {
-		t.Errorf("the file ends with %.40q (%v)", text[max(0, len(text)-40):], err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(folder, "*")); len(left) != 1 {
-		t.Errorf("there are %q", left)
-	}
-}
-
-// The colors of the page have enough contrast, on screens and on paper (WCAG 2.2, 1.4.3: 4.5 to 1).
-func TestContrast(t *testing.T) {
-	color := regexp.MustCompile(`--(\w+): #([0-9a-f]{3,6})\b`)
-	blocks := regexp.MustCompile(`:root \{[^}]*\}`).FindAllString(documentCSS, -1)
-	if len(blocks) != 3 {
-		t.Fatalf("there are %d sets of colors", len(blocks))
-	}
-	for _, block := range blocks {
-		colors := make(map[string]float64)
-		for _, m := range color.FindAllStringSubmatch(block, -1) {
-			colors[m[1]] = luminance(m[2])
-		}
-		for _, ink := range []string{"ink", "soft", "mark", "good", "warn", "bad"} {
-			for _, paper := range []string{"page", "panel"} {
-				high, low := max(colors[ink], colors[paper]), min(colors[ink], colors[paper])
-				if ratio := (high + 0.05) / (low + 0.05); ratio < 4.5 {
-					t.Errorf("%s on %s: %s to 1", ink, paper, humanize.Approx(ratio))
-				}
-			}
-		}
-	}
-}
-
-// luminance is the relative luminance of a color in hexadecimal, of three or six digits.
-func luminance(hex string) float64 {
-	if len(hex) == 3 {
-		hex = hex[:1] + hex[:1] + hex[1:2] + hex[1:2] + hex[2:] + hex[2:]
-	}
-	n, _ := new(big.Int).SetString(hex, 16)
-	rgb := n.Uint64()
-	channel := func(shift int) float64 {
-		c := float64(rgb>>shift&0xff) / 255
-		if c <= 0.04045 {
-			return c / 12.92
-		}
-		return math.Pow((c+0.055)/1.055, 2.4)
-	}
-	return 0.2126*channel(16) + 0.7152*channel(8) + 0.0722*channel(0)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
@@ -14,7 +15,7 @@ import (
 type share struct {
 	Name, Key, Kernel, Tasks, Time string
 	Percent                        string
-	Width                          string // of the bar
+	Width                          string // of the bar, which is full for the largest share of a table
 	Mean                           string // time of a task
 	Quarantined                    bool
 }
@@ -26,22 +27,31 @@ func (v *documentView) listShares() {
 	for _, q := range s.Quarantined {
 		quarantined[q.Key] = true
 	}
+	most := largest(append(s.Contributions[:len(s.Contributions):len(s.Contributions)], s.Others))
 	for i := range s.Contributions {
 		c := &s.Contributions[i]
-		row := v.share(c, workerName(c.Worker))
+		row := v.share(c, workerName(c.Worker), most)
 		row.Quarantined = c.Key != "" && quarantined[c.Key]
 		v.Workers = append(v.Workers, row)
 	}
 	if s.OtherWorkers > 0 {
-		row := v.share(&s.Others, humanize.Plural(s.OtherWorkers, "other"))
+		row := v.share(&s.Others, humanize.Plural(s.OtherWorkers, "other"), most)
 		v.Others = &row
 	}
 	for i := range s.Kernels {
-		v.Kernels = append(v.Kernels, v.share(&s.Kernels[i], ""))
+		v.Kernels = append(v.Kernels, v.share(&s.Kernels[i], "", largest(s.Kernels)))
 	}
 }
 
-func (v *documentView) share(c *run.Contribution, name string) share {
+// largest returns the greatest core time, or 0.
+func largest(all []run.Contribution) (most time.Duration) {
+	for i := range all {
+		most = max(most, all[i].CoreTime)
+	}
+	return most
+}
+
+func (v *documentView) share(c *run.Contribution, name string, most time.Duration) share {
 	row := share{
 		Name: name, Key: shortKey(c.Key), Kernel: queens.SanitizeName(c.Kernel), Tasks: humanize.Int(c.Tasks), Time: shortTime(c.CoreTime),
 		Mean: "-",
@@ -53,7 +63,7 @@ func (v *documentView) share(c *run.Contribution, name string) share {
 	if total := v.Survey.Times.Total; total > 0 {
 		part = float64(c.CoreTime) / float64(total)
 	}
-	row.Percent, row.Width = humanize.Percent(part, part == 1), percent(100*part)
+	row.Percent, row.Width = humanize.Percent(part, part == 1), percent(100*float64(c.CoreTime)/float64(max(most, 1)))
 	return row
 }
 
@@ -71,11 +81,11 @@ func workerName(name string) string {
 // shortKey returns the first letters of a key, which tell keys of one run apart.
 func shortKey(key string) string {
 	const letters = 12
-	clean := queens.SanitizeName(key)
+	clean := []rune(queens.SanitizeName(key))
 	if len(clean) <= letters {
-		return clean
+		return string(clean)
 	}
-	return clean[:letters] + "…"
+	return string(clean[:letters]) + "…"
 }
 
 // dispute is a task whose counts contradicted each other.

@@ -206,7 +206,10 @@ func (v *documentView) ledgerFacts() []fact {
 
 func (v *documentView) coreTime(d time.Duration) fact {
 	remark := "all accepted searches together"
-	if hours := d.Hours(); hours >= 0.01 {
+	switch hours := d.Hours(); {
+	case hours >= 100:
+		remark = fmt.Sprintf("%s core-hours: %s", humanize.Int(uint64(hours)), remark)
+	case hours >= 0.01:
 		remark = fmt.Sprintf("%.3g core-hours: %s", hours, remark)
 	}
 	return fact{"core time", shortTime(d), remark}
