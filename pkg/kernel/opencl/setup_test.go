@@ -122,7 +122,7 @@ func TestDeviceLost(t *testing.T) {
 	firstDevice(t)
 	for name, by := range map[string]string{
 		"states appear":      "control[SIZE] = size + (problems > 1);",
-		"too many are taken": "control[NEXT] += problems > 1 ? 3 * LANES() : 0;",
+		"too many are taken": "if (problems > 1) ADD(&control[NEXT], 3 * LANES());",
 		"fewer are taken":    "if (problems > 1) control[NEXT] = 0, control[SIZE] = 0;",
 	} {
 		t.Run(name, func(t *testing.T) {
