@@ -29,6 +29,14 @@ func mustCount(t *testing.T, c kernel.Counter, n int) {
 	}
 }
 
+// mustClose fails the test unless Close succeeds.
+func mustClose(t *testing.T, c kernel.Counter) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // cancelAfterPulse returns a context that ends when a search has advanced the pulse.
 func cancelAfterPulse(t *testing.T) (context.Context, *atomic.Uint64) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -67,11 +75,7 @@ func TestExtremeSizes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() {
-				if err := c.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
+			defer mustClose(t, c)
 			for n := 1; n <= 6; n++ {
 				mustCount(t, c, n)
 			}
@@ -92,7 +96,7 @@ func TestCountsOf64Bits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer mustClose(t, c)
 	board, got := queens.FullBoard(10), [2]uint64{}
 	var pulse atomic.Uint64
 	if err := c.CountTasks(t.Context(), &board, [][]queens.Prefix{{{}}, {{}, {}}}, &pulse, func(task int, count uint64) { got[task] = count }); err != nil {
@@ -118,7 +122,7 @@ func TestDeviceLost(t *testing.T) {
 	firstDevice(t)
 	for name, by := range map[string]string{
 		"states appear":      "control[SIZE] = size + (problems > 1);",
-		"too many are taken": "control[NEXT] += problems > 1 ? 3 * LANES() : 0;",
+		"too many are taken": "if (problems > 1) ADD(&control[NEXT], 3 * LANES());",
 		"fewer are taken":    "if (problems > 1) control[NEXT] = 0, control[SIZE] = 0;",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,9 +138,7 @@ func TestDeviceLost(t *testing.T) {
 					t.Errorf("count %d with the error %v, want 0 with %v", got, err, kernel.ErrDeviceLost)
 				}
 			}
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
+			mustClose(t, c)
 		})
 	}
 }
@@ -159,7 +161,7 @@ func TestSetupErrors(t *testing.T) {
 		counter, err := open(c.index, c.settings)
 		if err == nil {
 			t.Errorf("%s: no error", name)
-			counter.Close()
+			mustClose(t, counter)
 			continue
 		}
 		for _, part := range c.says {
@@ -199,9 +201,7 @@ func TestCloseReleases(t *testing.T) {
 		} else {
 			mustCount(t, c, 9)
 		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, c)
 		if live := cl.Live(); live != before {
 			t.Errorf("%d objects of OpenCL after Close, %d before New", live, before)
 		}

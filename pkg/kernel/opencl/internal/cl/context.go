@@ -26,12 +26,13 @@ type Context struct {
 }
 
 // repeat is call of a table for the calls that a search repeats: it does not allocate. The function may
-// have fewer arguments; it ignores the others. A variadic function would allocate, because the arguments
-// of a function with uintptrescapes are on the heap: so they are copied to an array that is there.
+// have fewer arguments; it ignores the others. Commands wait for no event, so that their arguments 6 and 7
+// are 0. A variadic function would allocate, because the arguments of a function with uintptrescapes are
+// on the heap: so they are copied to an array that is there.
 //
 //go:uintptrescapes
-func (c *Context) repeat(f function, a0, a1, a2, a3, a4, a5, a6, a7, a8 uintptr) error {
-	c.args = [...]uintptr{a0, a1, a2, a3, a4, a5, a6, a7, a8}
+func (c *Context) repeat(f function, a0, a1, a2, a3, a4, a5, event uintptr) error {
+	c.args = [...]uintptr{a0, a1, a2, a3, a4, a5, 0, 0, event}
 	if status, _, _ := purego.SyscallN(c.functions[f], c.args[:]...); int32(status) != success {
 		return Error{f, Status(int32(status))}
 	}
@@ -144,7 +145,7 @@ func Write[T any](c *Context, to *Buffer, from []T) error {
 		panic("cl: a write beyond a buffer")
 	}
 	const blocking = 1
-	return c.repeat(enqueueWriteBuffer, c.queue, to.handle, blocking, 0, uintptr(bytes), uintptr(address(from)), 0, 0, 0)
+	return c.repeat(enqueueWriteBuffer, c.queue, to.handle, blocking, 0, uintptr(bytes), uintptr(address(from)), 0)
 }
 
 // Read copies the beginning of a buffer, after all commands before it.
@@ -157,5 +158,5 @@ func Read[T any](c *Context, to []T, from *Buffer) error {
 		panic("cl: a read beyond a buffer")
 	}
 	const blocking = 1
-	return c.repeat(enqueueReadBuffer, c.queue, from.handle, blocking, 0, uintptr(bytes), uintptr(address(to)), 0, 0, 0)
+	return c.repeat(enqueueReadBuffer, c.queue, from.handle, blocking, 0, uintptr(bytes), uintptr(address(to)), 0)
 }

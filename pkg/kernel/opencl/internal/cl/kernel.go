@@ -53,7 +53,7 @@ func (k *Kernel) SetLocal(index, bytes int) error {
 }
 
 func (k *Kernel) setArgument(index, bytes int, value unsafe.Pointer) error {
-	return k.context.repeat(setKernelArg, k.handle, uintptr(index), uintptr(bytes), uintptr(value), 0, 0, 0, 0, 0)
+	return k.context.repeat(setKernelArg, k.handle, uintptr(index), uintptr(bytes), uintptr(value), 0, 0, 0)
 }
 
 // Enqueue appends the kernel to the queue, in a number of lanes, a multiple of the size of a work-group.
@@ -66,7 +66,7 @@ func (k *Kernel) Start(lanes, group int) error {
 		return err
 	}
 	live.Add(1)
-	if err := k.context.repeat(flush, k.context.queue, 0, 0, 0, 0, 0, 0, 0, 0); err != nil {
+	if err := k.context.repeat(flush, k.context.queue, 0, 0, 0, 0, 0, 0); err != nil {
 		_ = k.release() // the first error says more
 		return err
 	}
@@ -76,14 +76,14 @@ func (k *Kernel) Start(lanes, group int) error {
 func (k *Kernel) enqueue(lanes, group int, event *uintptr) error {
 	k.lanes, k.group = uint64(lanes), uint64(group)
 	return k.context.repeat(enqueueNDRangeKernel, k.context.queue, k.handle, 1, 0,
-		uintptr(unsafe.Pointer(&k.lanes)), uintptr(unsafe.Pointer(&k.group)), 0, 0, uintptr(unsafe.Pointer(event)))
+		uintptr(unsafe.Pointer(&k.lanes)), uintptr(unsafe.Pointer(&k.group)), uintptr(unsafe.Pointer(event)))
 }
 
 // Done reports whether the kernel has ended, and with which error. It does not wait: drivers spin while
 // they wait.
 func (k *Kernel) Done() (bool, error) {
 	const executionStatus = 0x11d3 // CL_EVENT_COMMAND_EXECUTION_STATUS
-	if err := k.context.repeat(getEventInfo, k.event, executionStatus, 4, uintptr(unsafe.Pointer(&k.status)), 0, 0, 0, 0, 0); err != nil {
+	if err := k.context.repeat(getEventInfo, k.event, executionStatus, 4, uintptr(unsafe.Pointer(&k.status)), 0, 0, 0); err != nil {
 		_ = k.release() // the first error says more
 		return true, err
 	}
@@ -99,5 +99,5 @@ func (k *Kernel) Done() (bool, error) {
 // release releases the event of the last Start.
 func (k *Kernel) release() error {
 	live.Add(-1)
-	return k.context.repeat(releaseEvent, k.event, 0, 0, 0, 0, 0, 0, 0, 0)
+	return k.context.repeat(releaseEvent, k.event, 0, 0, 0, 0, 0, 0)
 }
