@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,9 +91,10 @@ type Config struct {
 	// means that this worker has the key for itself.
 	Counted *CountedTasks
 
-	Version string // Version of the program.
-	Kernel  kernel.Kernel
-	Threads int // Chunks searched at once, at least 1.
+	Version string        // Version of the program.
+	Kernel  kernel.Kernel // Of the threads.
+	Threads int           // Chunks that the CPU searches at once, at least 1 if there is no device.
+	Devices []Device      // Beside the threads.
 	// Lease is how long the queue lends a chunk before the lease must be extended.
 	Lease time.Duration
 	// Grace is how long searches and reports may continue when the worker is stopped.
@@ -102,6 +104,27 @@ type Config struct {
 	// ReportEvery is the time between log lines that say what the worker does; 0 means none.
 	ReportEvery time.Duration
 	Log         zerolog.Logger
+}
+
+// AllThreads returns the number of threads, where devices count as several.
+func (c *Config) AllThreads() int {
+	threads := c.Threads
+	for _, d := range c.Devices {
+		threads += d.Threads
+	}
+	return threads
+}
+
+// Kernels returns the names of all kernels, for people.
+func (c *Config) Kernels() string {
+	var names []string
+	for _, d := range c.Devices {
+		names = append(names, d.Kernel.Name)
+	}
+	if c.Threads > 0 {
+		names = append(names, c.Kernel.Name)
+	}
+	return queens.SanitizeName(strings.Join(names, ","))
 }
 
 // Values for a [Config].
@@ -133,25 +156,30 @@ type Worker struct {
 	// leave, set by Run too, makes the worker stop.
 	leave func()
 
-	mu         sync.Mutex
-	begin      *sync.Cond // signalled when a chunk is ready, or the worker stops
-	stopping   bool       // nothing more is taken or begun
-	held       map[*heldChunk]struct{}
-	suspect    bool         // a suspect chunk is being searched
-	ready      []*heldChunk // those held and not begun, in order of arrival
-	waiting    int          // threads that wait for a chunk
-	runs       map[string]*knownRun
-	shares     shares
-	connected  bool
-	quarantine error         // why the worker leaves: a run has quarantined its key
-	work       workDone      // since the last log line
-	total      uint64        // tasks counted since the start
-	prefixes   uint64        // of them
-	stored     uint64        // results of chunks since the start
-	searchTime time.Duration // of all threads since the start, without running searches
-	idleSince  time.Time     // when the worker last held a chunk, or started
-	renewedAt  time.Time     // when renewLoop last extended leases
-	stalled    int           // searches that did not advance then
+	threads int // all, see [Config.AllThreads]
+
+	mu       sync.Mutex
+	begin    *sync.Cond // signalled when a chunk is ready, or the worker stops
+	stopping bool       // nothing more is taken or begun
+	held     map[*heldChunk]struct{}
+	suspect  bool                // a suspect chunk is being searched
+	ready    []*heldChunk        // those held and not begun, in order of arrival
+	waiting  int                 // threads that wait for a chunk
+	batches  map[*batch]struct{} // that devices search
+	// waitingDevices is the number of devices that wait for chunks, by the threads that they count for.
+	waitingDevices map[int]int
+	runs           map[string]*knownRun
+	shares         shares
+	connected      bool
+	quarantine     error         // why the worker leaves: a run has quarantined its key
+	work           workDone      // since the last log line
+	total          uint64        // tasks counted since the start
+	prefixes       uint64        // of them
+	stored         uint64        // results of chunks since the start
+	searchTime     time.Duration // of all threads since the start, without running searches
+	idleSince      time.Time     // when the worker last held a chunk, or started
+	renewedAt      time.Time     // when renewLoop last extended leases
+	stalled        int           // searches that did not advance then
 }
 
 // New returns a worker. It does not start it. Only Version, Admission, Counted, Grace, IdleExit and
@@ -163,9 +191,11 @@ func New(cfg Config, queue Queue, results Results, telemetry Telemetry) *Worker 
 	w := &Worker{
 		cfg: cfg, queue: queue, results: results, telemetry: telemetry,
 		wakeFetch: make(chan struct{}, 1), wakeBeat: make(chan struct{}, 1),
-		flushes: make(chan chan struct{}, cfg.Threads), onTheirWay: make(chan struct{}, reportsPerThread*cfg.Threads),
+		threads: cfg.AllThreads(), flushes: make(chan chan struct{}, cfg.Threads+len(cfg.Devices)),
 		held: make(map[*heldChunk]struct{}), runs: make(map[string]*knownRun), shares: make(shares),
+		batches: make(map[*batch]struct{}), waitingDevices: make(map[int]int),
 	}
+	w.onTheirWay = make(chan struct{}, reportsPerThread*w.threads)
 	w.begin = sync.NewCond(&w.mu)
 	return w
 }
@@ -212,6 +242,11 @@ func (w *Worker) Run(ctx context.Context) error {
 				w.searchLoop(c)
 				return nil
 			})
+		})
+	}
+	for _, d := range w.cfg.Devices {
+		searching.Go(func() error {
+			return d.Kernel.WithCounter(func(c kernel.Counter) error { return w.deviceLoop(c, d) })
 		})
 	}
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
