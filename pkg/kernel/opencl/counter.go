@@ -1,0 +1,231 @@
+//go:build opencl && linux
+
+package opencl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/opencl/internal/cl"
+	"nqueens/pkg/queens"
+)
+
+const (
+	// launchTime is how long a launch is meant to take: long beside the time between two launches, and
+	// short enough to cancel in time although other processes may use the device.
+	launchTime = 5 * time.Millisecond
+	// pollTime is the time between two looks whether a launch has ended. A wait of the driver would use
+	// a core.
+	pollTime = 50 * time.Microsecond
+	// A launch has firstBudget steps a lane at first, and maxBudget at most; see search.cl.
+	firstBudget = 256
+	maxBudget   = 1 << 24
+	// maxTasks is the greatest number of tasks of a search. CountTasks divides more into several.
+	maxTasks = 1 << 12
+)
+
+// Words of control, as in search.cl.
+const (
+	next = iota
+	size
+	busy
+	controlWords
+)
+
+// counter counts on a device. Its memory on the device is its own.
+type counter struct {
+	settings
+	feed
+	context *cl.Context
+	kernels struct{ begin, search, spill *cl.Kernel }
+	buffers struct{ queue, places, control, saved, lanes, counts, rows cl.Buffer }
+
+	budget   uint32        // steps a lane of the next launch
+	expected time.Duration // of the next launch
+	control  [controlWords]uint32
+	nodes    []node // what goes to the queue next
+	places   []place
+	counts   []uint32 // two words a task
+	totals   []uint64 // a count a task
+	uploaded int      // problems on the device
+	one      [1][]queens.Prefix
+
+	title string // name of the kernel and its device
+	last  string
+	lost  error // not nil after a failure of the device
+}
+
+func (c *counter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+	c.one[0] = prefixes
+	if err := c.count(ctx, b, c.one[:], pulse); err != nil {
+		return 0, err
+	}
+	return c.totals[0], nil
+}
+
+func (c *counter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error {
+	for first := 0; first < len(tasks); first += maxTasks {
+		part := tasks[first:min(first+maxTasks, len(tasks))]
+		if err := c.count(ctx, b, part, pulse); err != nil {
+			return err
+		}
+		for i := range part {
+			done(first+i, c.totals[i])
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (c *counter) LastKernel() string { return c.last }
+
+func (c *counter) Close() error { return c.context.Close() }
+
+// count sets the totals of the tasks.
+func (c *counter) count(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) error {
+	if c.lost != nil {
+		return c.lost
+	}
+	c.start(b, tasks, c.totals[:len(tasks)])
+	c.uploaded = 0
+	if err := c.run(ctx, pulse); err != nil {
+		c.lost = fmt.Errorf("%w: %s: %w", kernel.ErrDeviceLost, c.title, err)
+		return c.lost
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.last = c.title
+	return nil
+}
+
+// run searches until no state is left, or the context ends. An error is one of the device.
+func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
+	if err := errors.Join(c.kernels.begin.SetWord(2, uint32(len(c.tasks))), c.kernels.begin.Enqueue(c.lanes, c.group)); err != nil {
+		return err
+	}
+	for c.control = [controlWords]uint32{}; ctx.Err() == nil; pulse.Add(1) {
+		if c.control[next] >= c.control[size] { // no state in the queue
+			n := c.fill(ctx, c.nodes, c.places)
+			var err error
+			switch {
+			case n > 0:
+				err = c.upload(n)
+			case ctx.Err() != nil:
+				return nil
+			case c.control[busy] == 0:
+				return c.addCounts()
+			default:
+				err = c.respill()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := c.launch(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upload writes the next states to the queue, which is empty.
+func (c *counter) upload(n int) error {
+	if c.uploaded < c.problems {
+		if err := cl.Write(c.context, &c.buffers.rows, c.rows[:c.problems*slots]); err != nil {
+			return err
+		}
+		c.uploaded = c.problems
+	}
+	c.control[next], c.control[size] = 0, uint32(n)
+	return errors.Join(
+		cl.Write(c.context, &c.buffers.queue, c.nodes[:n]),
+		cl.Write(c.context, &c.buffers.places, c.places[:n]))
+}
+
+// respill moves the states of all lanes to the queue, which is empty.
+func (c *counter) respill() error {
+	c.control = [controlWords]uint32{}
+	if err := cl.Write(c.context, &c.buffers.control, c.control[:]); err != nil {
+		return err
+	}
+	if err := c.kernels.spill.Enqueue(c.lanes, c.group); err != nil {
+		return err
+	}
+	if err := cl.Read(c.context, c.control[:], &c.buffers.control); err != nil {
+		return err
+	}
+	if n := int(c.control[size]); n == 0 || n > c.capacity {
+		return fmt.Errorf("%d states in a queue of %d: the device computes wrongly", n, c.capacity)
+	}
+	return nil
+}
+
+// launch searches for about launchTime.
+func (c *counter) launch() error {
+	c.control[busy] = 0
+	states, before := c.control[size], c.control[next]
+	search := c.kernels.search
+	if err := errors.Join(
+		cl.Write(c.context, &c.buffers.control, c.control[:]),
+		search.SetWord(7, uint32(c.problems)),
+		search.SetLocal(8, localRows(c.problems)),
+		search.SetLocal(9, localStacks(c.first, c.group)),
+		search.SetWord(10, uint32(c.first)),
+		search.SetWord(11, c.budget),
+	); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := search.Start(c.lanes, c.group); err != nil {
+		return err
+	}
+	for pause := c.expected * 3 / 4; ; pause = pollTime {
+		time.Sleep(pause)
+		if done, err := search.Done(); err != nil {
+			return err
+		} else if done {
+			break
+		}
+	}
+	took := time.Since(began)
+	if err := cl.Read(c.context, c.control[:], &c.buffers.control); err != nil {
+		return err
+	}
+	if c.control[size] != states || c.control[next] < before || int(c.control[next]) > int(states)+c.lanes {
+		return fmt.Errorf("%d of %d states of the queue are taken, %d before: the device computes wrongly", c.control[next], states, before)
+	}
+	c.adapt(took, c.control[next] > states)
+	return nil
+}
+
+// adapt sets the budget of the next launch. A launch in which lanes were idle may have ended early: it
+// tells only that a budget is too large.
+func (c *counter) adapt(took time.Duration, idle bool) {
+	took = max(took, 1)
+	c.expected = min(took, launchTime)
+	if idle && took <= launchTime {
+		return
+	}
+	factor := min(float64(launchTime)/float64(took), 2)
+	c.budget = uint32(min(max(float64(c.budget)*factor, float64(c.minBudget)), float64(c.maxBudget)))
+	c.expected = min(time.Duration(float64(took)*factor), launchTime)
+}
+
+// addCounts adds what the device has found to the totals.
+func (c *counter) addCounts() error {
+	words := c.counts[:2*len(c.tasks)]
+	if err := cl.Read(c.context, words, &c.buffers.counts); err != nil {
+		return err
+	}
+	for i := range c.tasks {
+		c.totals[i] += uint64(words[2*i]) | uint64(words[2*i+1])<<32
+	}
+	return nil
+}

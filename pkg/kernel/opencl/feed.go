@@ -1,0 +1,101 @@
+//go:build opencl && linux
+
+package opencl
+
+import (
+	"context"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// slots is the number of rows of a problem on the device, as in search.cl: problems with fewer rows
+// take the last ones.
+const slots = 32
+
+// maxProblems is the greatest number of problems of a board: one for each depth from 0 that leaves
+// enough rows.
+const maxProblems = queens.MaxN - kernel.MinRows + 1
+
+// Types of search.cl, with the same layout.
+type (
+	node  struct{ cols, left, right, free uint32 }
+	place struct{ row, task uint32 }
+	row   struct{ allow, gap uint32 }
+)
+
+// feed turns the prefixes of tasks into states for the queue, a portion at a time.
+type feed struct {
+	board    *queens.Board
+	tasks    [][]queens.Prefix
+	found    []uint64 // completions of each task that need no search
+	task     int      // the task whose states come next
+	begun    bool     // its first problem has been taken
+	split    kernel.Problems
+	state    int // the next state of the problem
+	base     uint32
+	allow    uint32 // of the first row of the problem
+	buffer   [queens.MaxN]kernel.Row
+	numbers  [queens.MaxN + 1]int // number of the problem of a depth, from 1
+	problems int
+	first    int // the first slot that a problem has
+	rows     [maxProblems * slots]row
+}
+
+// start begins with tasks of a board. found has an element for each.
+func (f *feed) start(b *queens.Board, tasks [][]queens.Prefix, found []uint64) {
+	f.board, f.tasks, f.found = b, tasks, found
+	f.task, f.begun, f.problems, f.first = 0, false, 0, slots
+	f.numbers = [queens.MaxN + 1]int{}
+}
+
+// fill sets the states from the first one on and returns their number: 0 after the last. It stops
+// early when the context ends.
+func (f *feed) fill(ctx context.Context, nodes []node, places []place) int {
+	n := 0
+	for f.task < len(f.tasks) && ctx.Err() == nil {
+		if !f.begun {
+			f.split.Start(f.board, f.tasks[f.task])
+			f.begun, f.state = true, 0
+			f.next()
+			continue
+		}
+		for ; f.state < f.split.States(); f.state++ {
+			if n == len(nodes) {
+				return n
+			}
+			s := f.split.State(f.state)
+			if free := f.allow &^ (s.Cols | s.Left | s.Right); free != 0 {
+				nodes[n] = node{s.Cols, s.Left, s.Right, free}
+				places[n] = place{f.base, uint32(f.task)}
+				n++
+			}
+		}
+		f.next()
+	}
+	return n
+}
+
+// next takes the next problem of the task, or ends the task.
+func (f *feed) next() {
+	f.state = 0
+	if !f.split.Next() {
+		f.found[f.task] = f.split.Found
+		f.task++
+		f.begun = false
+		return
+	}
+	depth := f.split.Depth()
+	rows := f.split.Rows(f.buffer[:0])
+	slot := slots - len(rows)
+	if f.numbers[depth] == 0 {
+		f.problems++
+		f.numbers[depth] = f.problems
+		f.first = min(f.first, slot)
+		for i, r := range rows {
+			f.rows[(f.problems-1)*slots+slot+i] = row{r.Allow, r.Gap}
+		}
+	}
+	f.base = uint32((f.numbers[depth]-1)*slots + slot)
+	f.allow = rows[0].Allow
+}

@@ -1,0 +1,191 @@
+// The search in the lanes of a device. Go fills the queue, starts the kernels below one after the
+// other and adds up; docs/opencl.md has a picture.
+//
+// A state is a row of the board with the squares that are attacked there: cols by queens above in
+// the same column, left by queens on diagonals that move to the next higher column each row, right
+// by queens on those that move to the next lower; and free, the squares of the row that are not
+// attacked and not tried yet. One state is the root of one part of the search tree.
+//
+// Each lane searches depth first. Its stack has a slot for each row, for the state of that row that
+// the lane returns to; pending has a bit for each slot in use. A lane without a state takes one from
+// the queue, whichever part of the tree that belongs to.
+//
+// A launch of search is bounded by a number of steps. Then each lane saves its stack in its own
+// column of the array saved, and the next launch resumes there. When the queue is empty and lanes are
+// idle, spill moves all saved states to the queue, where idle lanes find them.
+//
+// What must always hold:
+//
+//   - The parts of the tree below the states in the queue and in the stacks are disjoint, and contain
+//     every completion that is not counted yet. A state moves from one place to the other, and is
+//     never in both.
+//   - The queue is written only while it is empty, by spill or by the host, and at most as many states
+//     are written as it has room for: spill moves at most SLOTS states of each lane.
+//   - A step finds at most 2 completions, and a launch has at most 2^24 steps: the 32 bits of found
+//     are enough for a launch.
+//   - The 64 bits of a task's count are two words. Whoever wraps the lower adds 1 to the upper.
+
+// What OpenCL offers, in one place: the code below is plain C99 besides this and vectors.
+#define KERNEL      __kernel
+#define GLOBAL      __global
+#define LOCAL       __local
+#define LANE()      ((uint)get_global_id(0))
+#define LANES()     ((uint)get_global_size(0))
+#define MEMBER()    ((uint)get_local_id(0))      // the lane's number in its group
+#define MEMBERS()   ((uint)get_local_size(0))
+#define GROUP_SYNC() barrier(CLK_LOCAL_MEM_FENCE)
+#define ADD(p, n)   atomic_add(p, n)             // returns what was there before
+#define COUNT(x)    popcount(x)
+#define HIGHEST(x)  (31u - clz(x))               // the highest bit that is set
+#define LOWEST(x)   (31u - clz((x) & -(x)))      // the lowest bit that is set
+
+// Slots: the rows of a problem are numbered so that its last row is slot 31, whatever the number
+// of rows.
+#define SLOTS 32u
+#define LAST  31u
+
+// Words of control. The host writes it before each launch and reads it afterwards.
+#define NEXT 0 // the first state of the queue that no lane has taken, plus the lanes that found none
+#define SIZE 1 // states in the queue
+#define BUSY 2 // not 0 if a lane has a state left at the end of a launch
+
+// A launch ends early if more than a quarter of the lanes are idle, so that they get states of the
+// others. Lanes look at that each LOOK steps, a power of two.
+#define LOOK 256u
+
+// What a lane keeps from launch to launch, beside its saved stack: pending, and what all its states
+// have in common. problem is the number of the problem times SLOTS.
+typedef struct { uint pending, task, problem; } Lane;
+
+// Where a state of the queue belongs: the number of its problem times SLOTS plus its slot, and the
+// number of its task.
+typedef struct { uint row, task; } Place;
+
+// A row of a problem: the squares that it allows, and the distance to the next row.
+typedef struct { uint allow, gap; } Row;
+
+// add adds the completions that a lane has found to the count of a task.
+void add(GLOBAL volatile uint *counts, uint task, uint found)
+{
+    if (found != 0) {
+        const uint before = ADD(&counts[2 * task], found);
+        if (before + found < before)
+            ADD(&counts[2 * task + 1], 1u);
+    }
+}
+
+// lastTwo returns the number of ways to place the last two queens. f are the free squares of the last
+// row but one, g those of the last row before a queen stands above it; two columns are left, and all
+// these squares are in them. Queens in both columns attack each other if the columns are as far apart
+// as the rows.
+uint lastTwo(uint f, uint g, uint gap)
+{
+    const uint both = f | g, low = both & -both, high = both ^ low;
+    if (f == 0 || g == 0 || high == 0 || high == low << gap)
+        return 0;
+    return f == g ? 2 : 1;
+}
+
+// begin prepares a search: all lanes are idle and all counts 0.
+KERNEL void begin(GLOBAL Lane *lanes, GLOBAL uint *counts, uint tasks)
+{
+    lanes[LANE()].pending = 0;
+    for (uint i = LANE(); i < 2 * tasks; i += LANES())
+        counts[i] = 0;
+}
+
+// search takes up to budget steps in each lane. A step places one queen.
+KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL volatile uint *control,
+                   GLOBAL uint4 *saved, GLOBAL Lane *lanes, GLOBAL volatile uint *counts,
+                   GLOBAL const Row *allRows, uint problems,
+                   LOCAL Row *rows, LOCAL uint4 *stacks, uint firstSlot, uint budget)
+{
+    for (uint i = MEMBER(); i < problems * SLOTS; i += MEMBERS())
+        rows[i] = allRows[i];
+    GROUP_SYNC();
+
+    // Slot i of this lane is stacks[stack + i * width]: lanes next to each other are in different banks
+    // of local memory, whatever their slots. The sum wraps, and is in range again with i.
+    const uint width = MEMBERS(), stack = MEMBER() - firstSlot * width;
+    const uint lane = LANE(), all = LANES();
+
+    uint pending = lanes[lane].pending, task = lanes[lane].task, problem = lanes[lane].problem;
+    for (uint rest = pending; rest != 0; rest &= rest - 1)
+        stacks[stack + LOWEST(rest) * width] = saved[LOWEST(rest) * all + lane];
+
+    uint4 s = (uint4)(0); // the state: cols, left, right, free
+    uint slot = 0, found = 0;
+    const uint size = control[SIZE];
+    for (uint step = 1; step <= budget; step++) {
+        if (step % LOOK == 0 && control[NEXT] > size + all / 4)
+            break;
+        if (s.w == 0) {
+            if (pending != 0) { // return to the deepest row with squares left
+                slot = HIGHEST(pending);
+                pending ^= 1u << slot;
+                s = stacks[stack + slot * width];
+            } else {
+                const uint next = ADD(&control[NEXT], 1u);
+                if (next >= size)
+                    break;
+                s = queue[next];
+                slot = places[next].row % SLOTS;
+                problem = places[next].row - slot;
+                if (places[next].task != task) {
+                    add(counts, task, found);
+                    task = places[next].task;
+                    found = 0;
+                }
+            }
+        }
+
+        // The lowest free square gets the queen. The others wait in the stack.
+        const uint queen = s.w & -s.w;
+        s.w ^= queen;
+        if (s.w != 0) {
+            stacks[stack + slot * width] = s;
+            pending |= 1u << slot;
+        }
+        const uint gap = rows[problem + slot].gap;
+        slot++;
+        s.x |= queen;
+        s.y = (s.y | queen) << gap;
+        s.z = (s.z | queen) >> gap;
+        s.w = rows[problem + slot].allow & ~(s.x | s.y | s.z);
+        if (slot == LAST - 1) {
+            const uint below = rows[problem + slot].gap;
+            found += lastTwo(s.w, rows[problem + LAST].allow & ~(s.x | s.y << below | s.z >> below), below);
+            s.w = 0;
+        }
+    }
+    add(counts, task, found);
+
+    // The state in hand goes to the slot of its row, which is free: its row is below all pending ones.
+    if (s.w != 0) {
+        stacks[stack + slot * width] = s;
+        pending |= 1u << slot;
+    }
+    for (uint rest = pending; rest != 0; rest &= rest - 1)
+        saved[LOWEST(rest) * all + lane] = stacks[stack + LOWEST(rest) * width];
+    lanes[lane].pending = pending;
+    lanes[lane].task = task;
+    lanes[lane].problem = problem;
+    if (pending != 0)
+        control[BUSY] = 1;
+}
+
+// spill moves all saved states to the queue, which is empty.
+KERNEL void spill(GLOBAL uint4 *queue, GLOBAL Place *places, GLOBAL volatile uint *control,
+                  GLOBAL const uint4 *saved, GLOBAL Lane *lanes)
+{
+    const uint lane = LANE(), all = LANES(), pending = lanes[lane].pending;
+    if (pending == 0)
+        return;
+    uint at = ADD(&control[SIZE], COUNT(pending));
+    for (uint rest = pending; rest != 0; rest &= rest - 1, at++) {
+        queue[at] = saved[LOWEST(rest) * all + lane];
+        places[at].row = lanes[lane].problem + LOWEST(rest);
+        places[at].task = lanes[lane].task;
+    }
+    lanes[lane].pending = 0;
+}

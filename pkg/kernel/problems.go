@@ -1,0 +1,76 @@
+package kernel
+
+import (
+	"math/bits"
+
+	"nqueens/pkg/queens"
+)
+
+// MinRows is the least number of rows of a problem of [Problems].
+const MinRows = 3
+
+// Problems splits prefixes into problems for kernels of other packages, as the kernels of this one do
+// it: the rows that allow a single square have their queen. It holds its memory, and does not allocate.
+type Problems struct {
+	// Found is the number of completions that Next has found itself since Start: those of states with
+	// fewer than MinRows rows left.
+	Found uint64
+
+	all    problems
+	now    problem
+	states []state
+	rows   [queens.MaxN]openRow
+}
+
+// Row is a row of a problem that needs a queen.
+type Row struct {
+	Allow uint32 // the columns where the queen may stand
+	Gap   uint32 // the distance to the next row of the problem, 1 to 31; 0 for the last
+}
+
+// State consists of the columns that are attacked in the first row of a problem, as in [queens.Prefix].
+// Left may have bits beyond the board, where Allow has none.
+type State struct{ Cols, Left, Right uint32 }
+
+// Start begins with prefixes of a board.
+func (p *Problems) Start(b *queens.Board, prefixes []queens.Prefix) {
+	p.Found = 0
+	p.all.start(b, prefixes)
+}
+
+// Next advances to the next problem. It returns false after the last.
+func (p *Problems) Next() bool {
+	for {
+		if p.now, p.states = p.all.take(); len(p.states) == 0 {
+			return false
+		}
+		if bits.OnesCount32(p.now.open) >= MinRows {
+			return true
+		}
+		rows := p.now.rows(p.rows[:0])
+		for _, s := range p.states {
+			p.Found += searchRows(rows, s.below(p.now.first()))
+		}
+	}
+}
+
+// Depth returns the number of rows above the problem's. Problems of one board and depth differ in their
+// states only.
+func (p *Problems) Depth() int { return p.now.depth }
+
+// Rows appends the rows of the problem to a slice, from the top down: [MinRows] to [queens.MaxN].
+func (p *Problems) Rows(to []Row) []Row {
+	for _, r := range p.now.rows(p.rows[:0]) {
+		to = append(to, Row{r.allow, r.gap})
+	}
+	return to
+}
+
+// States returns the number of states of the problem, at most [queens.MaxBatch].
+func (p *Problems) States() int { return len(p.states) }
+
+// State returns a state of the problem.
+func (p *Problems) State(i int) State {
+	s := p.states[i].below(p.now.first())
+	return State{s.cols, s.left, s.right}
+}
