@@ -7,7 +7,7 @@ import (
 )
 
 // MinRows is the least number of rows of a problem of [Problems].
-const MinRows = 3
+const MinRows = 2
 
 // Problems splits prefixes into problems for kernels of other packages, as the kernels of this one do
 // it: the rows that allow a single square have their queen. It holds its memory, and does not allocate.

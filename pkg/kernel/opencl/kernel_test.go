@@ -3,16 +3,141 @@
 package opencl
 
 import (
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
 	"testing"
 
+	"nqueens/pkg/count"
+	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
+	"nqueens/pkg/queens"
 )
 
-// The first device passes the suite of every kernel.
-func TestKernel(t *testing.T) {
+// firstDevice returns the kernel of the first device. Without one the test fails: a skipped test would
+// look like a device that counts right.
+func firstDevice(t testing.TB) kernel.Kernel {
+	t.Helper()
+	devices, err := Devices()
+	if err != nil {
+		t.Fatalf("these tests need a device (Debian: apt-get install pocl-opencl-icd ocl-icd-libopencl1): %v", err)
+	}
+	t.Logf("device: %+v", devices[0])
 	k, err := Kernel(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kerneltest.Run(t, k)
+	return k
+}
+
+// The first device passes the suite of every kernel.
+func TestKernel(t *testing.T) { kerneltest.Run(t, firstDevice(t), exceptions...) }
+
+func FuzzKernel(f *testing.F) { kerneltest.Fuzz(f, firstDevice(f)) }
+
+// The device passes the self-test with which a worker starts.
+func TestSelfTest(t *testing.T) {
+	if err := kernel.SelfTest(t.Context(), firstDevice(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// All totals up to n = 14 with all symmetries are the published ones.
+func TestTotals(t *testing.T) {
+	k, last := firstDevice(t), 14
+	if testing.Short() {
+		last = 11
+	}
+	for n := 1; n <= last; n++ {
+		known, _ := queens.KnownTotal(n)
+		for _, s := range []queens.Symmetry{queens.Full, queens.Mirror, queens.None} {
+			got, err := count.Run(t.Context(), count.Job{N: n, Symmetry: s, Kernel: k, Threads: 1})
+			if err != nil || got.Cmp(known) != 0 {
+				t.Errorf("n=%d %s: %v (error %v), want %v", n, s, got, err, known)
+			}
+		}
+	}
+}
+
+// CountTasks calls done once for each task, with the task's own count, for any number of tasks: also
+// for tasks of mixed depths, of prefixes without completion, and without prefixes.
+func TestCountTasks(t *testing.T) {
+	c := kerneltest.NewCounter(t, firstDevice(t))
+	reference := kerneltest.NewCounter(t, kernel.Reference())
+	rng := rand.New(rand.NewPCG(1, 0))
+	for _, tasks := range []int{0, 1, 2, 100, maxTasks, maxTasks + 3} {
+		board, split := randomTasks(rng, tasks)
+		got := make([]uint64, tasks)
+		calls := make([]int, tasks)
+		var pulse atomic.Uint64
+		err := kernel.CountTasks(t.Context(), c, &board, split, &pulse, func(task int, count uint64) {
+			got[task] = count
+			calls[task]++
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum uint64
+		for i, prefixes := range split {
+			want, err := reference.Count(t.Context(), &board, prefixes, &pulse)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got[i] != want || calls[i] != 1 {
+				t.Fatalf("%d tasks: task %d of %d prefixes counts %d in %d calls of done, want %d", tasks, i, len(prefixes), got[i], calls[i], want)
+			}
+			sum += want
+		}
+		t.Logf("%d tasks have %d completions", tasks, sum)
+	}
+}
+
+// randomTasks returns a board with holes and a row of a single square, and tasks with prefixes of
+// that board.
+func randomTasks(rng *rand.Rand, tasks int) (queens.Board, [][]queens.Prefix) {
+	board := queens.FullBoard(11 + rng.IntN(3))
+	for row := range board.N {
+		board.Allow[row] &^= 1 << rng.IntN(board.N)
+	}
+	board.Allow[7] = 1 << rng.IntN(board.N)
+	split := make([][]queens.Prefix, tasks)
+	for i := range split {
+		for range rng.IntN(6) {
+			split[i] = append(split[i], randomPrefix(rng, &board, 4+rng.IntN(board.N-3)))
+		}
+	}
+	return board, split
+}
+
+// randomPrefix returns a prefix of at most the given number of rows.
+func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
+	var p queens.Prefix
+	for p.Row < rows && p.Free(b) != 0 {
+		free := p.Free(b)
+		for range rng.IntN(b.N) {
+			if free&(free-1) != 0 {
+				free &= free - 1
+			}
+		}
+		p = p.Place(b, free&-free)
+	}
+	return p
+}
+
+// A cancelled CountTasks reports no wrong count, and the next call counts right.
+func TestCountTasksCancelled(t *testing.T) {
+	k := firstDevice(t)
+	c := kerneltest.NewCounter(t, k)
+	full := queens.FullBoard(20)
+	ctx, cancel := cancelAfterPulse(t)
+	tasks := slices.Repeat([][]queens.Prefix{{{}}}, 5)
+	if err := kernel.CountTasks(ctx, c, &full, tasks, cancel, func(task int, count uint64) {
+		t.Errorf("task %d is reported with the count %d", task, count)
+	}); err == nil {
+		t.Error("no error after the cancellation")
+	}
+	if got := c.LastKernel(); got != k.Name {
+		t.Errorf("LastKernel is %q after a cancelled call, want %q", got, k.Name)
+	}
+	mustCount(t, c, 10)
 }

@@ -21,9 +21,11 @@
 //     never in both.
 //   - The queue is written only while it is empty, by spill or by the host, and at most as many states
 //     are written as it has room for: spill moves at most SLOTS states of each lane.
-//   - A step finds at most 2 completions, and a launch has at most 2^24 steps: the 32 bits of found
+//   - A step finds at most 32 completions, and a launch has at most 2^24 steps: the 32 bits of found
 //     are enough for a launch.
-//   - The 64 bits of a task's count are two words. Whoever wraps the lower adds 1 to the upper.
+//   - The 64 bits of a task's count are two words. The addition that wraps the lower word, and no
+//     other, adds 1 to the upper one. So the count needs no atomic operations of 64 bits, which not all
+//     devices have.
 
 // What OpenCL offers, in one place: the code below is plain C99 besides this and vectors.
 #define KERNEL      __kernel
@@ -72,18 +74,6 @@ void add(GLOBAL volatile uint *counts, uint task, uint found)
         if (before + found < before)
             ADD(&counts[2 * task + 1], 1u);
     }
-}
-
-// lastTwo returns the number of ways to place the last two queens. f are the free squares of the last
-// row but one, g those of the last row before a queen stands above it; two columns are left, and all
-// these squares are in them. Queens in both columns attack each other if the columns are as far apart
-// as the rows.
-uint lastTwo(uint f, uint g, uint gap)
-{
-    const uint both = f | g, low = both & -both, high = both ^ low;
-    if (f == 0 || g == 0 || high == 0 || high == low << gap)
-        return 0;
-    return f == g ? 2 : 1;
 }
 
 // begin prepares a search: all lanes are idle and all counts 0.
@@ -152,9 +142,8 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
         s.y = (s.y | queen) << gap;
         s.z = (s.z | queen) >> gap;
         s.w = rows[problem + slot].allow & ~(s.x | s.y | s.z);
-        if (slot == LAST - 1) {
-            const uint below = rows[problem + slot].gap;
-            found += lastTwo(s.w, rows[problem + LAST].allow & ~(s.x | s.y << below | s.z >> below), below);
+        if (slot == LAST) { // each free square of the last row completes a solution
+            found += COUNT(s.w);
             s.w = 0;
         }
     }

@@ -59,8 +59,8 @@ func localStacks(first, group int) int {
 	return (lastStored - first + 1) * group * int(unsafe.Sizeof(node{}))
 }
 
-// lastStored is the last slot in which a stack has a state: the two rows below are counted at once.
-const lastStored = slots - 3
+// lastStored is the last slot in which a stack has a state: the squares of the last row are counted.
+const lastStored = slots - 2
 
 // newCounter returns a counter of the device, which has passed a check of all its lanes. If the device
 // lacks memory, it has fewer lanes.

@@ -1,0 +1,250 @@
+//go:build opencl && linux
+
+package opencl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/opencl/internal/cl"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
+)
+
+// mustCount fails the test unless the counter counts the full board of side n right.
+func mustCount(t *testing.T, c kernel.Counter, n int) {
+	t.Helper()
+	board, known := queens.FullBoard(n), uint64(0)
+	total, _ := queens.KnownTotal(n)
+	known = total.Uint64()
+	var pulse atomic.Uint64
+	if got, err := c.Count(t.Context(), &board, []queens.Prefix{{}}, &pulse); got != known || err != nil {
+		t.Fatalf("n=%d: %d (error %v), want %d", n, got, err, known)
+	}
+}
+
+// cancelAfterPulse returns a context that ends when a search has advanced the pulse.
+func cancelAfterPulse(t *testing.T) (context.Context, *atomic.Uint64) {
+	ctx, cancel := context.WithCancel(t.Context())
+	pulse, ended := new(atomic.Uint64), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer cancel()
+		for deadline := time.Now().Add(testkit.Stall); pulse.Load() < 3 && ctx.Err() == nil && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return ctx, pulse
+}
+
+// Counts are right with the least and the oddest sizes: launches of a single step, a single lane, a
+// queue with no room to spare, and portions of one state.
+func TestExtremeSizes(t *testing.T) {
+	firstDevice(t)
+	for name, s := range map[string]settings{
+		"one step a launch":           {minBudget: 1, maxBudget: 1, lanes: 64, group: 64},
+		"three steps a launch":        {minBudget: 3, maxBudget: 3, lanes: 8, group: 4},
+		"one lane":                    {lanes: 1, group: 1, minBudget: 50, maxBudget: maxBudget},
+		"a queue without a spare":     {lanes: 16, group: 16, capacity: 31 * 16, portion: 16, minBudget: 20, maxBudget: 20},
+		"portions of one state":       {lanes: 16, group: 8, portion: 1},
+		"portions of seven states":    {lanes: 64, group: 64, portion: 7, minBudget: 5, maxBudget: 100},
+		"many groups":                 {lanes: 1024, group: 2},
+		"more lanes than states ever": {lanes: 1 << 14, group: 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.name = "opencl:0"
+			c, err := open(0, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			for n := 1; n <= 8; n++ {
+				mustCount(t, c, n)
+			}
+			if s.maxBudget != 1 {
+				mustCount(t, c, 10)
+			}
+		})
+	}
+}
+
+// A count that wraps the lower of its two words is exact. The test's kernel begins counts just
+// below that, if there is more than one task.
+func TestCountsOf64Bits(t *testing.T) {
+	firstDevice(t)
+	const before = 1<<32 - 100
+	changed := replaced(t, "counts[i] = 0;", fmt.Sprintf("counts[i] = tasks > 1 && i %% 2 == 0 ? %du : 0;", uint32(before)))
+	c, err := open(0, settings{name: "opencl:0", source: changed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	board, got := queens.FullBoard(10), [2]uint64{}
+	var pulse atomic.Uint64
+	if err := c.CountTasks(t.Context(), &board, [][]queens.Prefix{{{}}, {{}, {}}}, &pulse, func(task int, count uint64) { got[task] = count }); err != nil {
+		t.Fatal(err)
+	}
+	if want := [2]uint64{before + 724, before + 2*724}; got != want {
+		t.Errorf("the counts are %v, want %v", got, want)
+	}
+}
+
+// replaced returns the source with one part replaced by another.
+func replaced(t *testing.T, part, by string) string {
+	t.Helper()
+	if strings.Count(source, part) != 1 {
+		t.Fatalf("the source has %q %d times, want once", part, strings.Count(source, part))
+	}
+	return strings.Replace(source, part, by, 1)
+}
+
+// A device that computes wrongly or fails ends the count with ErrDeviceLost; the counter counts nothing
+// after that, and can be closed.
+func TestDeviceLost(t *testing.T) {
+	firstDevice(t)
+	for name, by := range map[string]string{
+		"states appear":      "control[SIZE] = size + (problems > 1);",
+		"too many are taken": "control[NEXT] += problems > 1 ? 3 * LANES() : 0;",
+		"fewer are taken":    "if (problems > 1) control[NEXT] = 0, control[SIZE] = 0;",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := open(0, settings{name: "opencl:0", source: replaced(t, "    lanes[lane].problem = problem;\n", "    lanes[lane].problem = problem;\n"+by+"\n")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			board := queens.FullBoard(8)
+			prefixes := []queens.Prefix{{}, queens.Prefix{}.Place(&board, 1)}
+			var pulse atomic.Uint64
+			for range 2 {
+				if got, err := c.Count(t.Context(), &board, prefixes, &pulse); got != 0 || !errors.Is(err, kernel.ErrDeviceLost) {
+					t.Errorf("count %d with the error %v, want 0 with %v", got, err, kernel.ErrDeviceLost)
+				}
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// New fails with a clear error, and frees what it made, where the machine lacks something.
+func TestSetupErrors(t *testing.T) {
+	firstDevice(t)
+	for name, c := range map[string]struct {
+		index    int
+		settings settings
+		says     []string
+	}{
+		"no such device":         {99, settings{}, []string{"opencl:99", "opencl:0 ("}},
+		"a kernel with an error": {0, settings{source: "kernel void begin( {"}, []string{"compiler", "error"}},
+		"a kernel is missing":    {0, settings{source: "kernel void begin() {}"}, []string{"kernel search"}},
+		"too little memory":      {0, settings{lanes: 256, group: 64, capacity: 1 << 50, portion: 64}, []string{"too little memory for 64 lanes"}},
+		"a wrong count":          {0, settings{source: replaced(t, "found += COUNT(s.w);", "found += 2 * COUNT(s.w);")}, []string{"broken", "92"}},
+	} {
+		before := cl.Live()
+		counter, err := open(c.index, c.settings)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			counter.Close()
+			continue
+		}
+		for _, part := range c.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: the error does not say %q: %v", name, part, err)
+			}
+		}
+		if live := cl.Live(); live != before {
+			t.Errorf("%s: %d objects of OpenCL after the error, %d before", name, live, before)
+		}
+	}
+	for _, index := range []int{-1, maxIndex} {
+		if _, err := Kernel(index); err == nil {
+			t.Errorf("Kernel(%d) returns no error", index)
+		}
+	}
+}
+
+// Close releases all objects of OpenCL, after a count and after a cancelled one.
+func TestCloseReleases(t *testing.T) {
+	k := firstDevice(t)
+	before := cl.Live()
+	for _, cancelled := range []bool{false, true} {
+		c, err := k.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cl.Live() == before {
+			t.Error("a counter has no objects of OpenCL")
+		}
+		if cancelled {
+			ctx, pulse := cancelAfterPulse(t)
+			board := queens.FullBoard(20)
+			if _, err := c.Count(ctx, &board, []queens.Prefix{{}}, pulse); !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v, want %v", err, context.Canceled)
+			}
+		} else {
+			mustCount(t, c, 9)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if live := cl.Live(); live != before {
+			t.Errorf("%d objects of OpenCL after Close, %d before New", live, before)
+		}
+	}
+}
+
+// The name of a result names the kernel and the device, in at most 64 printable bytes.
+func TestTitle(t *testing.T) {
+	for device, want := range map[string]string{
+		"NVIDIA H200":            "opencl:0 NVIDIA H200",
+		"  two\x00 \t spaces ":   "opencl:0 two? spaces",
+		"":                       "opencl:0",
+		strings.Repeat("é", 100): "opencl:0 " + strings.Repeat("é", 27),
+	} {
+		got := title("opencl:0", device)
+		if got != want {
+			t.Errorf("device %q: title %q, want %q", device, got, want)
+		}
+		if err := queens.ValidateName("kernel", got); err != nil || len(got) > 64 {
+			t.Errorf("title %q of %d bytes: %v", got, len(got), err)
+		}
+	}
+}
+
+// The budget follows the time of launches: it grows only if all lanes were busy, and shrinks at once.
+func TestAdapt(t *testing.T) {
+	for name, c := range map[string]struct {
+		took   time.Duration
+		idle   bool
+		budget uint32
+	}{
+		"fast":           {launchTime / 10, false, 2000},
+		"fast, idle":     {launchTime / 10, true, 1000},
+		"in time":        {launchTime, false, 1000},
+		"slow":           {launchTime * 2, false, 500},
+		"slow, idle":     {launchTime * 2, true, 500},
+		"very slow":      {launchTime * 1000, false, 100},
+		"no time at all": {0, false, 2000},
+	} {
+		counter := counter{settings: settings{minBudget: 100, maxBudget: 5000}, budget: 1000}
+		counter.adapt(c.took, c.idle)
+		if counter.budget != c.budget || counter.expected > launchTime {
+			t.Errorf("%s: the budget is %d for %v, want %d", name, counter.budget, counter.expected, c.budget)
+		}
+	}
+}
