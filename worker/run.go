@@ -57,6 +57,7 @@ However it ends, no result of the run is lost.`,
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
 	o.search.addFlags(flags)
+	flags.Lookup("kernel").Usage += "; a list has several devices, and cpu for the threads of the CPU beside them"
 	flags.StringVar(&o.identity, "identity", "", "`FILE` of the key that signs the results, made if there is none (default that of --nkey, or else $XDG_STATE_HOME/nqueens/worker.key)")
 	flags.BoolVar(&o.showKey, "public-key", false, "print the public key, for coordinator keys add, and exit")
 	flags.StringVar(&o.http, "http", "", "`ADDR` on which to answer /healthz, /readyz and /metrics")

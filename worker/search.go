@@ -27,7 +27,7 @@ func (o *searchOptions) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "count `N` tasks at once on the CPU, 1 to 4096")
 	cli.DefaultIsCores(flags, "threads")
 	o.kernels.Enum = cli.NewEnum(&o.kernels.cpu, kernel.Auto, kernel.Names()...).WithScope("this machine")
-	flags.Var(&o.kernels, "kernel", "`KERNEL` to search with; see worker kernels")
+	flags.Var(&o.kernels, "kernel", "`KERNEL` to search with, or a device such as opencl:0; see worker kernels")
 }
 
 // search is what searches, of one kernel or several.

@@ -10,6 +10,10 @@
 //	live runs get thread time by their weights, whatever their chunks take    shares.go
 //	no thread waits for the network while a queue has chunks                  demand.go
 //	a worker without work sends no requests, but lets pulls wait              fetch.go
+//	a device searches chunks of one run and board together, and never a suspect
+//	chunk with others                                                          device.go
+//	the chunks of a batch are charged all time of the device, as threads       batch.go
+//	a device that fails returns its chunks, and the worker ends                device.go
 //	a task that this key has counted goes to another first                    counted.go
 //	a heartbeat names a chunk that may kill the worker before its search      heartbeat.go
 //	the chunk is acknowledged only when its result is stored                  report.go
