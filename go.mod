@@ -3,6 +3,7 @@ module nqueens
 go 1.26.0
 
 require (
+	github.com/ebitengine/purego v0.11.3
 	github.com/mattn/go-isatty v0.0.24
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
@@ -18,8 +19,6 @@ require (
 	golang.org/x/term v0.47.0
 	google.golang.org/protobuf v1.36.12
 )
-
-require github.com/ebitengine/purego v0.11.3
 
 require (
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect

@@ -18,30 +18,35 @@ import (
 func TestOpenCLImage(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, small)
-	base, image, static := c.project+"-base", c.project+"-opencl", c.project+"-static"
+	image, base := c.project+"-worker", c.project+"-base"
+	c.docker(buildTimeout, "compose", "--progress", "plain", "build", "worker")
+	c.expectStatic(image)
 	c.makePoCLBase(base)
 	defer c.docker(waitTimeout, "image", "rm", base)
-	for name, target := range map[string]string{image: "worker-opencl", static: "worker"} {
-		c.docker(buildTimeout, "build", "--target", target, "--build-arg", "OPENCL_BASE="+base, "--tag", name, "..")
-		defer c.docker(waitTimeout, "image", "rm", "--force", name)
-	}
+	c.variables["COMPOSE_FILE"] = "docker-compose.yml:deploy/gpu.yml"
+	c.variables["OPENCL_BASE"] = base
+	c.docker(buildTimeout, "compose", "--progress", "plain", "build", "worker")
 	listed := c.docker(waitTimeout, "run", "--rm", "--read-only", "--tmpfs", "/tmp", image, "kernels")
 	if !strings.Contains(listed, "opencl:0  ") {
 		t.Errorf("worker kernels prints %q, want a device", listed)
 	}
 	t.Logf("worker kernels in a container: %s", listed)
+}
 
-	container := c.docker(waitTimeout, "create", static)
+// expectStatic checks that the worker of an image needs no C library.
+func (c *cluster) expectStatic(image string) {
+	c.t.Helper()
+	container := c.docker(waitTimeout, "create", image)
 	defer c.docker(waitTimeout, "rm", "--volumes", container)
-	program := filepath.Join(t.TempDir(), "worker")
+	program := filepath.Join(c.t.TempDir(), "worker")
 	c.docker(waitTimeout, "cp", container+":/bin/worker", program)
 	binary, err := elf.Open(program)
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	libraries, err := binary.ImportedLibraries()
 	if err = errors.Join(err, binary.Close()); err != nil || len(libraries) > 0 || binary.Section(".interp") != nil {
-		t.Errorf("the worker without OpenCL is not static: it needs %q (%v)", libraries, err)
+		c.t.Errorf("the worker without OpenCL is not static: it needs %q (%v)", libraries, err)
 	}
 }
 

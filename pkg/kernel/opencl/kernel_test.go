@@ -88,22 +88,20 @@ func TestCountTasks(t *testing.T) {
 			}
 			sum += want
 		}
-		t.Logf("%d tasks have %d completions", tasks, sum)
+		if tasks >= 100 && sum == 0 {
+			t.Errorf("%d tasks without a completion test nothing", tasks)
+		}
 	}
 }
 
-// randomTasks returns a board with holes and a row of a single square, and tasks with prefixes of
-// that board.
+// randomTasks returns a board with a row of a single square, and tasks with prefixes of that board.
 func randomTasks(rng *rand.Rand, tasks int) (queens.Board, [][]queens.Prefix) {
 	board := queens.FullBoard(11 + rng.IntN(3))
-	for row := range board.N {
-		board.Allow[row] &^= 1 << rng.IntN(board.N)
-	}
 	board.Allow[7] = 1 << rng.IntN(board.N)
 	split := make([][]queens.Prefix, tasks)
 	for i := range split {
 		for range rng.IntN(6) {
-			split[i] = append(split[i], randomPrefix(rng, &board, 4+rng.IntN(board.N-3)))
+			split[i] = append(split[i], randomPrefix(rng, &board, 3+rng.IntN(board.N-2)))
 		}
 	}
 	return board, split

@@ -72,10 +72,10 @@ func TestExtremeSizes(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			for n := 1; n <= 8; n++ {
+			for n := 1; n <= 6; n++ {
 				mustCount(t, c, n)
 			}
-			if s.maxBudget != 1 {
+			if s.maxBudget == 0 || s.maxBudget > 3 {
 				mustCount(t, c, 10)
 			}
 		})
@@ -153,7 +153,7 @@ func TestSetupErrors(t *testing.T) {
 		"a kernel with an error": {0, settings{source: "kernel void begin( {"}, []string{"compiler", "error"}},
 		"a kernel is missing":    {0, settings{source: "kernel void begin() {}"}, []string{"kernel search"}},
 		"too little memory":      {0, settings{lanes: 256, group: 64, capacity: 1 << 50, portion: 64}, []string{"too little memory for 64 lanes"}},
-		"a wrong count":          {0, settings{source: replaced(t, "found += COUNT(s.w);", "found += 2 * COUNT(s.w);")}, []string{"broken", "92"}},
+		"a wrong count":          {0, settings{source: replaced(t, "found += COUNT(s.w);", "found += 2 * COUNT(s.w);")}, []string{"broken", "for n = 8"}},
 	} {
 		before := cl.Live()
 		counter, err := open(c.index, c.settings)

@@ -1,0 +1,67 @@
+package kernel_test
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"testing"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
+	"nqueens/pkg/queens"
+)
+
+// A plain search of all problems, with what Problems has found itself, counts what a kernel counts: on
+// full boards, and on boards with rows of a single square, of prefixes of several depths.
+func TestProblems(t *testing.T) {
+	reference := kerneltest.NewCounter(t, kernel.Reference())
+	problems := new(kernel.Problems)
+	for n := 1; n <= 9; n++ {
+		for _, fixed := range []int{-1, 0, n / 2, n - 1} {
+			board := queens.FullBoard(n)
+			if fixed >= 0 {
+				board.Allow[fixed] = 1 << (n / 3)
+			}
+			prefixes := append(twoRowsOf(&board), queens.Prefix{})
+			var pulse atomic.Uint64
+			want, err := reference.Count(t.Context(), &board, prefixes, &pulse)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got uint64
+			problems.Start(&board, prefixes)
+			for problems.Next() {
+				rows := problems.Rows(nil)
+				if len(rows) < kernel.MinRows || rows[len(rows)-1].Gap != 0 {
+					t.Fatalf("n=%d: rows %+v", n, rows)
+				}
+				for i := range problems.States() {
+					got += completions(rows, problems.State(i))
+				}
+			}
+			if got += problems.Found; got != want {
+				t.Errorf("n=%d with row %d fixed: %d completions, want %d", n, fixed, got, want)
+			}
+		}
+	}
+}
+
+// completions counts the ways to place a queen on each row.
+func completions(rows []kernel.Row, s kernel.State) (found uint64) {
+	free := rows[0].Allow &^ (s.Cols | s.Left | s.Right)
+	if len(rows) == 1 {
+		return uint64(bits.OnesCount32(free))
+	}
+	for ; free != 0; free &= free - 1 {
+		queen := free & -free
+		found += completions(rows[1:], kernel.State{Cols: s.Cols | queen, Left: (s.Left | queen) << rows[0].Gap, Right: (s.Right | queen) >> rows[0].Gap})
+	}
+	return found
+}
+
+// twoRowsOf returns all prefixes of two rows, none on a board of one row.
+func twoRowsOf(b *queens.Board) []queens.Prefix {
+	if b.N < 2 {
+		return nil
+	}
+	return twoRows(b)
+}
