@@ -67,8 +67,9 @@ func (c *cluster) makePoCLBase(name string) {
 		driver = found[0]
 	}
 	folders, _ := filepath.Glob("/usr/lib/*/pocl")
+	libc, _ := filepath.Glob("/lib/*/lib[dp][lt]*.so.[02]") // libdl and libpthread, which the worker loads
 	modules, _ := filepath.Glob("/usr/lib/*/pocl/*.so*")
-	files := append([]string{icd, driver, "/usr/share/pocl"}, folders...)
+	files := append(append([]string{icd, driver, "/usr/share/pocl"}, folders...), libc...)
 	for _, library := range append(modules, driver) {
 		out, err := exec.CommandContext(c.t.Context(), "ldd", library).Output()
 		if err != nil {
