@@ -74,7 +74,7 @@ func (w *Worker) declineCounted(b *batch) {
 	for _, h := range b.chunks {
 		if w.hasCounted(h) {
 			w.endSearch(h, leaving, 0)
-			w.postpone(h, declineDelay)
+			w.decline(h)
 		} else {
 			kept = append(kept, h)
 		}
@@ -110,7 +110,7 @@ func (w *Worker) finishInBatch(b *batch, h *heldChunk) {
 	took := b.charge(h, w.meanTime(h))
 	if w.seal(h) != nil {
 		w.endSearch(h, leaving, took)
-		w.postpone(h, declineDelay)
+		w.decline(h)
 		return
 	}
 	w.endSearch(h, reporting, took)

@@ -133,9 +133,9 @@ func (w *Worker) giveUp(h *heldChunk, reason error) {
 	})
 }
 
-// postpone returns a chunk to its queue, where it stays for the delay.
-func (w *Worker) postpone(h *heldChunk, delay time.Duration) {
-	if err := h.lease.Postpone(delay); err != nil {
+// decline returns a chunk to its queue, where it stays for declineDelay.
+func (w *Worker) decline(h *heldChunk) {
+	if err := h.lease.Postpone(declineDelay); err != nil {
 		w.cfg.Log.Debug().Err(err).Uint64("chunk", h.chunk.ID).Msg("can't postpone a chunk: its lease will lapse")
 	}
 	w.drop(h)

@@ -18,7 +18,7 @@ func (w *Worker) searchLoop(c kernel.Counter) {
 		}
 		if w.hasCounted(h) {
 			w.endSearch(h, leaving, time.Since(h.begunAt))
-			w.postpone(h, declineDelay)
+			w.decline(h)
 			continue
 		}
 		w.flushHeartbeat(h)
@@ -132,7 +132,7 @@ func (w *Worker) abandon(h *heldChunk) {
 	if reason := context.Cause(h.search); reason != nil {
 		w.giveUp(h, reason)
 	} else {
-		w.postpone(h, declineDelay) // the kernel failed: perhaps another worker's does not
+		w.decline(h) // the kernel failed: perhaps another worker's does not
 	}
 }
 
