@@ -50,7 +50,8 @@ func (w *Worker) beginBatch(threads int) *batch {
 		return nil
 	}
 	chunks := []*heldChunk{first}
-	size := first.service.share.batchSize(threads)
+	part := (len(w.ready)*threads + w.threads - 1) / w.threads // the rest is for the others of this worker
+	size := min(first.service.share.batchSize(threads), part)
 	for _, h := range w.ready {
 		if len(chunks) >= size || first.chunk.Suspect {
 			break

@@ -93,6 +93,13 @@ func (d *fakeDevice) all() []int {
 	return slices.Clone(d.calls)
 }
 
+// searched returns for how long the device has searched, in calls that have ended.
+func (d *fakeDevice) searched() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.busy
+}
+
 // startDevice starts a worker with that device and no threads.
 func startDevice(t *testing.T, d *fakeDevice, changes ...func(*worker.Config)) *fixture {
 	t.Helper()

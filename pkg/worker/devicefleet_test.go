@@ -82,9 +82,7 @@ func (f *fleet) count(tasks int, cost uint32) (took time.Duration, busy float64)
 			published++
 			f.queue.lend(costing(uint64(published), cost, size))
 			if left -= size; left == 0 {
-				f.device.mu.Lock()
-				busy = f.device.busy.Seconds() / time.Since(began).Seconds()
-				f.device.mu.Unlock()
+				busy = f.device.searched().Seconds() / time.Since(began).Seconds()
 			}
 		}
 		if !time.Now().Before(next) {
@@ -128,6 +126,30 @@ func TestFleetWithADevice(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Two devices and the threads of one worker leave each other what is ready: all are busy, although it
+// takes a while to fetch more.
+func TestDevicesAndThreadsOfOneWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const threads, span = 8, time.Minute
+		a, b := &fakeDevice{threads: 64}, &fakeDevice{threads: 32}
+		w := newFixture()
+		w.queue.endless["r"], w.queue.delay = 300, 200*time.Millisecond
+		w.run(t, threads, threadKernel(t), withDevice(t, a), withDevice(t, b))
+		w.beats(t, "r", 1)
+		time.Sleep(span / 3) // until the times of chunks are known
+		before := w.status().SearchTime
+		searchedA, searchedB := a.searched(), b.searched()
+		time.Sleep(span)
+		all := (w.status().SearchTime - before).Seconds() / (span.Seconds() * (threads + 64 + 32))
+		first, second := (a.searched() - searchedA).Seconds()/span.Seconds(), (b.searched() - searchedB).Seconds()/span.Seconds()
+		t.Logf("busy shares: %.3f of all threads, %.3f and %.3f of the devices", all, first, second)
+		if all < 0.995 || first < 0.95 || second < 0.95 {
+			t.Errorf("busy shares: %.3f of all threads, %.3f and %.3f of the devices", all, first, second)
+		}
+		w.stop()
+	})
 }
 
 // Runs get equal time of a device, whatever their chunks take.
