@@ -143,7 +143,7 @@ func TestDevicesAndThreadsOfOneWorker(t *testing.T) {
 		searchedA, searchedB := a.searched(), b.searched()
 		time.Sleep(span)
 		all := (w.status().SearchTime - before).Seconds() / (span.Seconds() * (threads + 64 + 32))
-		first, second := (a.searched() - searchedA).Seconds()/span.Seconds(), (b.searched() - searchedB).Seconds()/span.Seconds()
+		first, second := (a.searched()-searchedA).Seconds()/span.Seconds(), (b.searched()-searchedB).Seconds()/span.Seconds()
 		t.Logf("busy shares: %.3f of all threads, %.3f and %.3f of the devices", all, first, second)
 		if all < 0.995 || first < 0.95 || second < 0.95 {
 			t.Errorf("busy shares: %.3f of all threads, %.3f and %.3f of the devices", all, first, second)
