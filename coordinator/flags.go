@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -126,9 +127,9 @@ func (p placeFlag) squares(n int) ([]queens.Square, error) {
 	return squares, nil
 }
 
-// kernelFlag is the flag that chooses among the kernels of this machine.
-func kernelFlag(p *string, value string) *cli.Enum {
-	return cli.NewEnum(p, value, kernel.Names()...).WithScope("this machine")
+// kernelFlag is the flag that chooses among the kernels of this machine's CPU.
+func kernelFlag(p *string, value string) cpuKernelFlag {
+	return cpuKernelFlag{cli.NewEnum(p, value, kernel.Names()...).WithScope("this machine")}
 }
 
 // credentials returns what a connection shows to its server.
@@ -147,4 +148,18 @@ func admits(c *cli.Connection) func(key string, proof []byte) bool {
 		return nil
 	}
 	return admitter.Admits
+}
+
+// devicePrefix begins the names of the kernels of devices. The package of these kernels is not linked.
+const devicePrefix = "opencl:"
+
+// cpuKernelFlag is the value of a flag that takes no devices.
+type cpuKernelFlag struct{ *cli.Enum }
+
+// Set sets the value. For a device it says which command takes one.
+func (f cpuKernelFlag) Set(value string) error {
+	if strings.HasPrefix(value, devicePrefix) {
+		return fmt.Errorf("must be a kernel of the CPU here, not %q: only workers count on devices: start worker --kernel %s", value, value)
+	}
+	return f.Enum.Set(value)
 }

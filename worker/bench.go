@@ -40,12 +40,12 @@ total is not the published one.`,
 			if err != nil {
 				return err
 			}
-			chosen, err := search.choose()
+			chosen, threads, err := search.chooseOne()
 			if err != nil {
 				return err
 			}
 			start := time.Now()
-			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: chosen, Threads: search.threads}
+			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: chosen, Threads: threads}
 			total, err := count.Run(cmd.Context(), job)
 			elapsed := time.Since(start)
 			if err != nil {
@@ -59,7 +59,7 @@ total is not the published one.`,
 				Total:    total.String(),
 				Seconds:  elapsed.Seconds(),
 				Kernel:   chosen.Name,
-				Threads:  search.threads,
+				Threads:  threads,
 				Symmetry: job.Symmetry,
 			}
 			if asJSON {

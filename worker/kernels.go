@@ -3,39 +3,72 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/opencl"
 )
 
 // kernelReport is what kernels prints for each kernel.
 type kernelReport struct {
 	Kernel string `json:"kernel"`
 	Auto   bool   `json:"auto"` // --kernel auto selects it
+	// Only of devices.
+	Device string `json:"device,omitempty"`
+	Vendor string `json:"vendor,omitempty"`
+	Units  int    `json:"units,omitempty"`
+	Memory uint64 `json:"memory,omitempty"` // bytes
+	Driver string `json:"driver,omitempty"`
 }
 
-func kernelsCommand() *cobra.Command {
+// write prints the report on a line.
+func (r *kernelReport) write(out io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(r)
+	}
+	line := r.Kernel
+	if r.Device != "" {
+		line += fmt.Sprintf("  %s, %s, %s, %s", r.Device, humanize.Plural(r.Units, "unit"), humanize.Bytes(r.Memory), r.Driver)
+	}
+	_, err := fmt.Fprintln(out, line)
+	return err
+}
+
+func kernelsCommand(app *cli.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "List the kernels that this machine can run, the fastest (auto) first",
 		Long: `List the kernels, the implementations of the search, that this machine can run. The first
-is the fastest: --kernel auto selects it. The kernel generic runs on any machine.`,
+is the fastest: --kernel auto selects it. The kernel generic runs on any machine. A worker
+that is built with OpenCL lists the devices of this machine too; auto never selects one.`,
 		Example: `  worker kernels
   worker kernels --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			for i, k := range kernel.Available() {
-				var err error
-				if asJSON {
-					err = json.NewEncoder(out).Encode(kernelReport{Kernel: k.Name, Auto: i == 0})
-				} else {
-					_, err = fmt.Fprintln(out, k.Name)
+				r := kernelReport{Kernel: k.Name, Auto: i == 0}
+				if err := r.write(out, asJSON); err != nil {
+					return err
 				}
-				if err != nil {
+			}
+			if _, err := opencl.Kernel(0); err != nil { // built without OpenCL
+				return nil
+			}
+			devices, err := opencl.Devices()
+			if err != nil {
+				app.Log.Warn().Err(err).Msg("no device is listed")
+			}
+			for _, d := range devices {
+				r := kernelReport{
+					Kernel: fmt.Sprint(opencl.Prefix, d.Index), Device: d.Name, Vendor: d.Vendor, Units: d.Units, Memory: d.Memory, Driver: d.Driver,
+				}
+				if err := r.write(out, asJSON); err != nil {
 					return err
 				}
 			}

@@ -20,7 +20,7 @@ func main() {
 	// Without a subcommand, worker does what worker run does.
 	root.Long, root.Example, root.Args, root.RunE = run.Long, run.Example, cli.NoArguments, run.RunE
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, taskCommand(app), benchCommand(app), kernelsCommand(), cli.HealthCommand("worker"),
+	root.AddCommand(run, taskCommand(app), benchCommand(app), kernelsCommand(app), cli.HealthCommand("worker"),
 		cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol}))
 	os.Exit(app.Main())
 }

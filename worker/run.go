@@ -7,11 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
@@ -46,7 +44,8 @@ server and a coordinator that are not running yet. The first Ctrl-C or SIGTERM m
 it finish or release the tasks that it holds, and exit; the second ends it at once.
 However it ends, no result of the run is lost.`,
 		Example: `  worker --nats nats://127.0.0.1:4222
-  worker --nats nats://127.0.0.1:4222 --threads 4`,
+  worker --nats nats://127.0.0.1:4222 --threads 4
+  worker --nats nats://127.0.0.1:4222 --kernel opencl:0,cpu`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.showKey {
@@ -58,6 +57,7 @@ However it ends, no result of the run is lost.`,
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from")
 	o.search.addFlags(flags)
+	flags.Lookup("kernel").Usage += "; a list has several devices, and cpu for the threads of the CPU beside them"
 	flags.StringVar(&o.identity, "identity", "", "`FILE` of the key that signs the results, made if there is none (default that of --nkey, or else $XDG_STATE_HOME/nqueens/worker.key)")
 	flags.BoolVar(&o.showKey, "public-key", false, "print the public key, for coordinator keys add, and exit")
 	flags.StringVar(&o.http, "http", "", "`ADDR` on which to answer /healthz, /readyz and /metrics")
@@ -79,7 +79,8 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if o.idle < 0 {
 		return cli.Usagef("--idle-exit must be a time such as 5m, or 0, not %v", o.idle)
 	}
-	if err := kernel.SelfTest(ctx, chosen); err != nil {
+	devices, err := chosen.check(ctx, app.Log)
+	if err != nil {
 		return err
 	}
 	id, err := o.loadIdentity()
@@ -101,31 +102,33 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	if tty != nil || app.NoProgress {
 		reportEvery = 0
 	}
-	w := worker.New(worker.Config{
+	cfg := worker.Config{
 		Name:        name,
 		Identity:    id,
 		Admission:   admission,
 		Version:     cli.Version(),
-		Kernel:      chosen,
-		Threads:     o.search.threads,
+		Kernel:      chosen.cpu,
+		Threads:     chosen.threads,
+		Devices:     devices,
 		Lease:       bus.DefaultLease,
 		Grace:       worker.DefaultGrace,
 		IdleExit:    o.idle,
 		ReportEvery: reportEvery,
 		Log:         app.Log,
-	}, b.Queue(), b.Results(), b.Telemetry())
+	}
+	w, kernels, threads := worker.New(cfg, b.Queue(), b.Results(), b.Telemetry()), cfg.Kernels(), cfg.AllThreads()
 	host, _ := os.Hostname() // empty if it fails
-	app.Log.Info().Str("version", cli.Version()).Str("host", cmp.Or(host, "unnamed")).Str("worker", name).Str("key", id.Key()).Str("kernel", chosen.Name).
+	app.Log.Info().Str("version", cli.Version()).Str("host", cmp.Or(host, "unnamed")).Str("worker", name).Str("key", id.Key()).Str("kernel", kernels).
 		Str("checked", fmt.Sprintf("n=1..%d", kernel.SelfTestN)).
-		Int("threads", o.search.threads).Str("server", b.Server()).Msg("worker starts")
+		Int("threads", threads).Str("server", b.Server()).Msg("worker starts")
 	if tty != nil {
-		defer showWork(app, tty, w, display.Worker{Name: name, Kernel: chosen.Name, Threads: o.search.threads})()
+		defer showWork(app, tty, w, display.Worker{Name: name, Kernel: kernels, Threads: threads})()
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.http != "" {
-		exporter := metrics.NewWorker(cli.Version(), name, chosen.Name, func() metrics.Worker { return measure(w, b, o.search.threads) })
+		exporter := metrics.NewWorker(cli.Version(), name, kernels, func() metrics.Worker { return measure(w, b, threads) })
 		server, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected}, exporter)
 		if err != nil {
 			return err
@@ -187,25 +190,4 @@ func (o *runOptions) loadIdentity() (*identity.Identity, error) {
 		return nil, cli.Usagef("--identity: %w", err)
 	}
 	return nil, fmt.Errorf("%w: name another file with --identity", err)
-}
-
-// searchOptions are the flags of every command that counts.
-type searchOptions struct {
-	threads int
-	kernel  string
-}
-
-func (o *searchOptions) addFlags(flags *pflag.FlagSet) {
-	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "count `N` tasks at once, 1 to 4096")
-	cli.DefaultIsCores(flags, "threads")
-	flags.Var(cli.NewEnum(&o.kernel, kernel.Auto, kernel.Names()...).WithScope("this machine"), "kernel",
-		"`KERNEL` to search with; see worker kernels")
-}
-
-// choose checks the number of threads and returns the kernel.
-func (o *searchOptions) choose() (kernel.Kernel, error) {
-	if err := cli.CheckRange("threads", o.threads, 1, cli.MaxThreads); err != nil {
-		return kernel.Kernel{}, err
-	}
-	return kernel.Choose(o.kernel)
 }

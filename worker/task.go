@@ -32,7 +32,7 @@ there is one. The exit code is 3 if a count does not agree.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			chosen, err := search.choose()
+			chosen, threads, err := search.chooseOne()
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ there is one. The exit code is 3 if a count does not agree.`,
 				defer func() { _ = file.Close() }() // read only: nothing is lost
 				name, in = args[0], file
 			}
-			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), chosen, search.threads); err != nil {
+			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), chosen, threads); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil

@@ -30,7 +30,7 @@ func showWork(app *cli.App, tty *os.File, w *worker.Worker, about display.Worker
 		started, rates := time.Now(), rateMeter{}
 		for {
 			s := w.Status()
-			about.Tasks, about.Searching, about.Ready, about.Runs, about.Idle = s.Tasks, s.Searching, s.Ready, s.Runs, s.Idle
+			about.Tasks, about.Searching, about.Ready, about.Runs, about.Idle = s.Tasks, s.Busy, s.Ready, s.Runs, s.Idle
 			about.Elapsed, about.Rate = time.Since(started), rates.measure(time.Now(), s.Tasks)
 			d.ShowWorker(about)
 			select {

@@ -279,6 +279,7 @@ func randomHeartbeat(rng *rand.Rand) run.Heartbeat {
 		Threads: 1 + rng.IntN(1<<16),
 		Leaving: rng.IntN(2) == 1,
 	}
+	h.Busy = rng.IntN(h.Threads + 1)
 	if rng.IntN(2) == 0 {
 		h.Key, h.Admission = identitytest.Of("w").Key(), []byte("proof")
 	}

@@ -75,6 +75,7 @@ func encodeHeartbeat(h *run.Heartbeat) ([]byte, error) {
 		Version:  h.Version,
 		Kernel:   h.Kernel,
 		Threads:  uint32(h.Threads),
+		Busy:     uint32(h.Busy),
 		Leaving:  h.Leaving,
 		Held:     held,
 
@@ -93,6 +94,7 @@ func decodeHeartbeat(_ string, data []byte) (run.Heartbeat, error) {
 		Version: m.GetVersion(),
 		Kernel:  m.GetKernel(),
 		Threads: int(m.GetThreads()),
+		Busy:    int(m.GetBusy()),
 		Leaving: m.GetLeaving(),
 		Key:     m.GetKey(), Admission: m.GetAdmission(),
 	}

@@ -9,6 +9,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// completer is an [Enum], or the value of a flag that embeds one.
+type completer interface {
+	complete(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective)
+}
+
 // complete completes the words of the flag.
 func (e *Enum) complete(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	words := slices.DeleteFunc(slices.Clone(e.allowed), func(word string) bool { return !strings.HasPrefix(word, prefix) })
@@ -31,7 +36,7 @@ func WithEnvironment(f cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// registerCompletions completes the words of every [Enum] of a command and of its
+// registerCompletions completes the words of every [completer] of a command and of its
 // subcommands. It turns off the completion of file names wherever nothing else is
 // completed and no annotation of cobra says that a flag takes files or folders.
 func registerCompletions(cmd *cobra.Command) {
@@ -48,8 +53,8 @@ func registerCompletions(cmd *cobra.Command) {
 			return
 		}
 		complete := cobra.NoFileCompletions
-		if enum, ok := f.Value.(*Enum); ok {
-			complete = enum.complete
+		if words, ok := f.Value.(completer); ok {
+			complete = words.complete
 		}
 		if err := cmd.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
 			panic(err) // no such flag

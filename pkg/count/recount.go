@@ -26,10 +26,10 @@ type Recounted struct {
 
 // RecountLines counts exported tasks again, on that many threads. It reads a
 // [queens.ExportedTask] from each line of in, and writes a [Recounted] for each to out, as
-// JSON lines in the same order. It holds a few tasks per thread, however many there are. It
-// ends early with the first line that is not a task, with the cause of ctx's end, or with
-// an error of in or out. If counts differ from those of their lines, the error wraps
-// [queens.ErrContradiction].
+// JSON lines in the same order. It holds a few tasks per thread, or a few times as many
+// as the kernel counts at once, however many there are. It ends early with the first line that is not
+// a task, with the cause of ctx's end, or with an error of in or out. If counts differ from those of
+// their lines, the error wraps [queens.ErrContradiction].
 func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -39,7 +39,7 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	go readLines(ctx, in, lines)
 
 	var badLine error
-	held := make(chan line, 4*threads) // taken and not reported, in order
+	held := make(chan line, 4*threads*max(1, k.AtOnce)) // taken and not reported, in order
 	tasks := func(yield func(queens.Task) bool) {
 		for {
 			select {

@@ -12,7 +12,7 @@ import (
 type Worker struct {
 	Name, Kernel string
 	Threads      int
-	Searching    int           // Chunks in search, at most one a thread.
+	Searching    int           // Of the threads.
 	Ready        int           // Chunks that wait for a thread.
 	Tasks        uint64        // Counted so far.
 	Rate         float64       // Tasks a second, lately.

@@ -24,6 +24,9 @@ type Kernel struct {
 	// Counter of its own, and closes it. The error says what the machine lacks; it need not
 	// name the kernel. See [Kernel.WithCounter].
 	New func() (Counter, error)
+	// AtOnce is the number of tasks that keep a Counter busy for a second if it is a [BatchCounter];
+	// else 0.
+	AtOnce int
 
 	countsAs []string // what LastKernel may return, if not Name alone
 	fastTo   int      // the largest side for which Other chooses it; 0 is any

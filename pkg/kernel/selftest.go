@@ -27,8 +27,10 @@ func SelfTest(ctx context.Context, k Kernel) error {
 	return k.WithCounter(func(c Counter) error { return selfTest(ctx, k.Name, c) })
 }
 
+// advice ends the errors of a self-test.
+const advice = "this machine or this build is broken, choose another kernel or machine"
+
 func selfTest(ctx context.Context, name string, c Counter) error {
-	const advice = "this machine or this build is broken, choose another kernel or machine"
 	var pulse atomic.Uint64
 	for n := 1; n <= SelfTestN; n++ {
 		board := queens.FullBoard(n)
@@ -39,6 +41,9 @@ func selfTest(ctx context.Context, name string, c Counter) error {
 		if known, _ := queens.KnownTotal(n); got != known.Uint64() {
 			return fmt.Errorf("kernel %s counts %d solutions for n = %d, the published total is %v: %s", name, got, n, known, advice)
 		}
+	}
+	if err := testTasks(ctx, name, c); err != nil {
+		return err
 	}
 	for _, n := range wideSides {
 		board := queens.FullBoard(n)
@@ -53,6 +58,34 @@ func selfTest(ctx context.Context, name string, c Counter) error {
 		}
 		if got != want {
 			return fmt.Errorf("kernel %s counts %d completions of some prefixes for n = %d, kernel generic %d: %s", name, got, n, want, advice)
+		}
+	}
+	return nil
+}
+
+// testTasks counts tasks of one prefix each, all at once if the kernel does that, and compares each count
+// with that of the reference kernel.
+func testTasks(ctx context.Context, name string, c Counter) error {
+	if _, batch := c.(BatchCounter); !batch {
+		return nil
+	}
+	board := queens.FullBoard(SelfTestN)
+	var tasks [][]queens.Prefix
+	for _, p := range firstRows(&board) {
+		tasks = append(tasks, []queens.Prefix{p})
+	}
+	var pulse atomic.Uint64
+	counts := make(map[int]uint64)
+	if err := CountTasks(ctx, c, &board, tasks, &pulse, func(task int, count uint64) { counts[task] += count }); err != nil {
+		return err
+	}
+	for i, prefixes := range tasks {
+		want, err := new(genericCounter).Count(ctx, &board, prefixes, &pulse)
+		if err != nil {
+			return err
+		}
+		if got, there := counts[i]; !there || got != want {
+			return fmt.Errorf("kernel %s counts %d completions in task %d of %d for n = %d, kernel generic %d: %s", name, got, i, len(tasks), board.N, want, advice)
 		}
 	}
 	return nil

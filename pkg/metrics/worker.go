@@ -10,7 +10,7 @@ import (
 // The metrics of a worker.
 var (
 	workerInfo    = gauge("nqueens_worker_info", "1; the labels are the name of the worker and its kernel.", "worker", "kernel")
-	workerThreads = gauge("nqueens_worker_threads", "Threads that search.")
+	workerThreads = gauge("nqueens_worker_threads", "Threads that search. A device counts as several.")
 	searchSeconds = counter("nqueens_worker_search_seconds_total", "Time that threads have searched. Its rate divided by the threads is the busy share.")
 	prefixes      = counter("nqueens_worker_prefixes_total", "Prefixes, the states that tasks consist of, that were searched to the end.")
 	tasksCounted  = counter("nqueens_worker_tasks_total", "Tasks that were counted.")

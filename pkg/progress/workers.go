@@ -141,13 +141,13 @@ func (r *Roster) Idle() (threads int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.present() {
-		idle := e.last.Threads
+		busy := 0
 		for _, h := range e.last.Held {
 			if h.Searching {
-				idle--
+				busy++
 			}
 		}
-		threads += max(idle, 0)
+		threads += max(e.last.Threads-max(busy, e.last.Busy), 0)
 	}
 	return threads
 }

@@ -352,3 +352,26 @@ func TestOthers(t *testing.T) {
 		}
 	})
 }
+
+// Threads are idle that search nothing: as a worker says, or else one for each chunk in search is not.
+func TestIdle(t *testing.T) {
+	searched := []run.HeldChunk{{Run: "r", Chunk: 1, Searching: true}, {Run: "r", Chunk: 2, Searching: true}, {Run: "r", Chunk: 3}}
+	for _, test := range []struct {
+		threads, busy int
+		held          []run.HeldChunk
+		want          int
+	}{
+		{threads: 8, held: searched, want: 6},                  // it does not say
+		{threads: 128, busy: 128, held: searched, want: 0},     // a device
+		{threads: 130, busy: 128, held: searched, want: 2},     // a device, and idle threads beside it
+		{threads: 4, busy: 1, held: searched, want: 2},         // it says less than its chunks
+		{threads: 1, busy: 0, held: searched, want: 0},         // more chunks than threads
+		{threads: 128, busy: 0, held: searched[2:], want: 128}, // it has begun nothing
+	} {
+		r := progress.NewRoster()
+		r.ObserveHeartbeat(run.Heartbeat{Worker: "w", Threads: test.threads, Busy: test.busy, Held: test.held})
+		if got := r.Idle(); got != test.want {
+			t.Errorf("%d of %d threads are idle, want %d of %+v", got, test.threads, test.want, test)
+		}
+	}
+}

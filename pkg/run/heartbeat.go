@@ -14,6 +14,9 @@ type Heartbeat struct {
 	Version string // Of the worker program.
 	Kernel  string
 	Threads int
+	// Busy is the number of threads that search, where a device counts as several; 0 from workers that
+	// do not say it, of which one searches each chunk in search.
+	Busy    int
 	Leaving bool // This is the last heartbeat of a worker that stops.
 	// Held are the chunks that the worker holds: at most [MaxHeld], of more those that it has
 	// searched the longest.
@@ -46,6 +49,9 @@ func (h *Heartbeat) Validate() error {
 	err := validateWorker(h.Worker, h.Kernel, h.Threads, len(h.Held))
 	if err == nil && len(h.Held) > MaxHeld {
 		err = fmt.Errorf("worker %q with a list of %d chunks, more than %d", h.Worker, len(h.Held), MaxHeld)
+	}
+	if err == nil && (h.Busy < 0 || h.Busy > h.Threads) {
+		err = fmt.Errorf("worker %q with %d of %d threads busy", h.Worker, h.Busy, h.Threads)
 	}
 	if err == nil {
 		err = queens.ValidateName("a version", h.Version)

@@ -66,6 +66,9 @@ func TestHeartbeatValidate(t *testing.T) {
 		{"a chunk for a negative time", holding(run.HeldChunk{Run: "r", Chunk: 7, Elapsed: -1}), "chunk 0000000000000007 for a negative time"},
 		{"most chunks", holding(slices.Repeat([]run.HeldChunk{{Run: "r", Chunk: 7}}, run.MaxHeld)...), ""},
 		{"too many chunks", holding(slices.Repeat([]run.HeldChunk{{Run: "r", Chunk: 7}}, run.MaxHeld+1)...), "4097 chunks"},
+		{"all threads busy", heartbeat(func(h *run.Heartbeat) { h.Busy = 2 }), ""},
+		{"more threads busy than there are", heartbeat(func(h *run.Heartbeat) { h.Busy = 3 }), "3 of 2 threads busy"},
+		{"less than no thread busy", heartbeat(func(h *run.Heartbeat) { h.Busy = -1 }), "-1 of 2 threads busy"},
 		{"too many threads", heartbeat(func(h *run.Heartbeat) { h.Threads = 65537 }), "65537 threads"},
 		{"most integers", heartbeat(func(h *run.Heartbeat) { h.Threads = math.MaxInt }), "threads"},
 	})

@@ -36,7 +36,7 @@ func (w *Worker) candidates() (normal, low []candidate) {
 // target is ready. Chunks of other runs count by their time if their turn is before: a small run
 // does not wait for the chunks of a large one that came before. w.mu is held.
 func (w *Worker) missing(name string, k *knownRun) int {
-	target, ahead, now := w.target(name, k), -float64(w.waiting), time.Now()
+	target, ahead, now := w.target(name, k), -w.wanted(name, k), time.Now()
 	own := w.shares[name]
 	for _, h := range w.ready {
 		switch sh := h.service.share; {
@@ -61,10 +61,25 @@ func (w *Worker) target(name string, k *knownRun) float64 {
 	if mean == 0 {
 		return 1
 	}
-	threads := float64(w.cfg.Threads)
-	share := float64(k.queued) * threads / max(float64(k.beat.Threads), threads)
+	threads := float64(w.threads)
 	searched := float64(w.shares[name].whole)
-	return max(1, math.Floor(min(threads/mean.Seconds(), share/2, searched)))
+	return max(1, math.Floor(min(threads/mean.Seconds(), w.shareOf(k, threads)/2, searched)))
+}
+
+// wanted returns how many chunks of a run the threads and devices that wait could begin now. A device
+// gets no more than its share of what is queued, or one. w.mu is held.
+func (w *Worker) wanted(name string, k *knownRun) float64 {
+	chunks := float64(w.waiting)
+	for threads, devices := range w.waitingDevices {
+		batch := float64(w.shares[name].batchSize(threads))
+		chunks += float64(devices) * max(1, min(batch, math.Ceil(w.shareOf(k, float64(threads)))))
+	}
+	return chunks
+}
+
+// shareOf returns the share of so many threads of this worker in the chunks that are queued for a run.
+func (w *Worker) shareOf(k *knownRun, threads float64) float64 {
+	return float64(k.queued) * threads / float64(max(k.beat.Threads, w.threads))
 }
 
 // noneWaiting notes that a run's queue is empty.

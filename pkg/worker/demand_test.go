@@ -11,7 +11,7 @@ import (
 // share of what is queued.
 func TestTargetFollowsWhatIsSearched(t *testing.T) {
 	now := time.Now()
-	w := &Worker{cfg: Config{Threads: 1}, shares: make(shares)}
+	w := &Worker{threads: 1, shares: make(shares)}
 	w.shares.set("r", 1, now)
 	for searched, want := range []float64{1, 1, 2, 3, 4, 5, 5, 5} {
 		k := &knownRun{queued: 100, beat: run.Beat{Threads: 10}}
@@ -19,8 +19,8 @@ func TestTargetFollowsWhatIsSearched(t *testing.T) {
 			t.Errorf("after %d chunks %v should be ready, want %v", searched, got, want)
 		}
 		sv := w.shares.hold("r", now)
-		sv.begin(now)
+		sv.begin(now, 1)
 		now = now.Add(time.Millisecond)
-		sv.finish(now, true)
+		sv.finish(time.Millisecond, true)
 	}
 }

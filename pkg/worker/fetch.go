@@ -138,9 +138,7 @@ func (f *fetcher) take(ctx context.Context, c *candidate, q *queueState) bool {
 	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
 	defer cancel()
 	loans, err := f.queue.Take(ctx, c.name, c.missing)
-	for _, loan := range loans {
-		f.accept(loan)
-	}
+	f.accept(loans...)
 	now := time.Now()
 	switch {
 	case len(loans) > 0:

@@ -81,34 +81,37 @@ func (w *Worker) nextHeartbeat(last lastHeartbeat) time.Duration {
 	return max(0, next.Sub(now))
 }
 
-// flushHeartbeat publishes a heartbeat before the search of a chunk that was delivered before,
-// or with tasks during whose search workers were lost: this worker may die of it too. Then its
+// flushHeartbeat publishes a heartbeat before the search of chunks if one of them was delivered before,
+// or has tasks during whose search workers were lost: this worker may die of it too. Then its
 // last heartbeat names the chunk.
-func (w *Worker) flushHeartbeat(h *heldChunk) {
-	if h.chunk.Suspect || h.lease.Redelivered() > 0 {
-		published := make(chan struct{})
-		w.flushes <- published
-		<-published
+func (w *Worker) flushHeartbeat(chunks ...*heldChunk) {
+	if !slices.ContainsFunc(chunks, func(h *heldChunk) bool { return h.chunk.Suspect || h.lease.Redelivered() > 0 }) {
+		return
 	}
+	published := make(chan struct{})
+	w.flushes <- published
+	<-published
 }
 
 // publishHeartbeat names the chunks held.
 func (w *Worker) publishHeartbeat(leaving bool) {
+	held, busy := w.heldChunks()
 	// An error needs no handling: the next heartbeat, or silence, tells as much.
 	_ = w.telemetry.PublishHeartbeat(run.Heartbeat{
 		Worker:  w.cfg.Name,
 		Version: w.cfg.Version,
-		Kernel:  w.cfg.Kernel.Name,
-		Threads: w.cfg.Threads,
+		Kernel:  w.cfg.Kernels(),
+		Threads: w.threads,
+		Busy:    busy,
 		Leaving: leaving,
-		Held:    w.heldChunks(),
+		Held:    held,
 
 		Key: w.cfg.Identity.Key(), Admission: w.cfg.Admission,
 	})
 }
 
-// heldChunks returns the chunks held, the longest search first.
-func (w *Worker) heldChunks() (list []run.HeldChunk) {
+// heldChunks returns the chunks held, the longest search first, and the number of threads that search.
+func (w *Worker) heldChunks() (list []run.HeldChunk, busy int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for h := range w.held {
@@ -121,5 +124,5 @@ func (w *Worker) heldChunks() (list []run.HeldChunk) {
 	slices.SortFunc(list, func(a, b run.HeldChunk) int {
 		return cmp.Or(cmp.Compare(b.Elapsed, a.Elapsed), cmp.Compare(a.Chunk, b.Chunk))
 	})
-	return list[:min(len(list), run.MaxHeld)]
+	return list[:min(len(list), run.MaxHeld)], w.busyThreads()
 }

@@ -28,6 +28,8 @@ type heldChunk struct {
 	pulse  atomic.Uint64 // grows while the search advances
 	hashes []uint64      // of the tasks
 	result queens.ChunkResult
+	// uncounted is the number of tasks of a chunk in a batch that have no count yet.
+	uncounted int
 
 	// The contexts of the search and the report. Each ends for one of the reasons of runs.go, or
 	// because the worker stops.
@@ -37,6 +39,7 @@ type heldChunk struct {
 	// Guarded by Worker.mu.
 	stage     int
 	service   *service
+	batch     *batch        // nil if a thread searches the chunk
 	begunAt   time.Time     // of the search
 	searched  time.Duration // how long the search took, once it has ended
 	lastPulse uint64
@@ -45,18 +48,21 @@ type heldChunk struct {
 // silentDelay keeps a chunk of a run that is not alive away from all workers for a while.
 const silentDelay = 10 * time.Second
 
-// accept makes a chunk that was lent ready. It returns the chunk at once if it must not be
-// searched: the pull that brought it may be older than the end of its run.
-func (w *Worker) accept(loan run.Loan) {
-	if err := w.keep(loan); err != nil {
-		w.cfg.Log.Debug().Err(err).Uint64("chunk", loan.Chunk.ID).Msg("can't return a chunk: its lease will lapse")
+// accept makes chunks that were lent ready, all at once: a device searches them together. It returns
+// at once those that must not be searched: the pull that brought them may be older than the end of
+// their run.
+func (w *Worker) accept(loans ...run.Loan) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, loan := range loans {
+		if err := w.keep(loan); err != nil {
+			w.cfg.Log.Debug().Err(err).Uint64("chunk", loan.Chunk.ID).Msg("can't return a chunk: its lease will lapse")
+		}
 	}
 }
 
-// keep makes a chunk ready, or returns it; the error is that of returning it.
+// keep makes a chunk ready, or returns it; the error is that of returning it. w.mu is held.
 func (w *Worker) keep(loan run.Loan) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.stopping {
 		return loan.Lease.Release()
 	}
@@ -127,9 +133,9 @@ func (w *Worker) giveUp(h *heldChunk, reason error) {
 	})
 }
 
-// postpone returns a chunk to its queue, where it stays for the delay.
-func (w *Worker) postpone(h *heldChunk, delay time.Duration) {
-	if err := h.lease.Postpone(delay); err != nil {
+// decline returns a chunk to its queue, where it stays for declineDelay.
+func (w *Worker) decline(h *heldChunk) {
+	if err := h.lease.Postpone(declineDelay); err != nil {
 		w.cfg.Log.Debug().Err(err).Uint64("chunk", h.chunk.ID).Msg("can't postpone a chunk: its lease will lapse")
 	}
 	w.drop(h)
@@ -141,12 +147,18 @@ func (w *Worker) drop(h *heldChunk) {
 	h.cancelReport(nil)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h.service.finish(time.Now(), false)
+	h.service.finish(time.Since(h.begunAt), false)
 	delete(w.held, h)
 	w.idleSince = time.Now()
 	if len(w.held) == 0 {
 		wake(w.wakeBeat)
 	}
+}
+
+func (w *Worker) stageOf(h *heldChunk) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return h.stage
 }
 
 func (w *Worker) setStage(h *heldChunk, stage int) {
@@ -212,6 +224,14 @@ func (w *Worker) Live() error {
 	return nil
 }
 
+// progress grows while the search of the chunk advances. Worker.mu is held.
+func (h *heldChunk) progress() uint64 {
+	if h.batch == nil {
+		return h.pulse.Load()
+	}
+	return h.pulse.Load() + h.batch.pulse.Load()
+}
+
 // progressGrace is how soon a search must show that it advances.
 const progressGrace = time.Second
 
@@ -226,7 +246,7 @@ func (w *Worker) renewable() (renew []*heldChunk) {
 		switch h.stage {
 		case searching:
 			searches++
-			if pulse := h.pulse.Load(); pulse != h.lastPulse {
+			if pulse := h.progress(); pulse != h.lastPulse {
 				h.lastPulse = pulse
 				advanced++
 				renew = append(renew, h)

@@ -13,6 +13,11 @@ const reportsPerThread = 16
 // their way.
 func (w *Worker) startReport(h *heldChunk) {
 	w.onTheirWay <- struct{}{}
+	w.reportAsync(h)
+}
+
+// reportAsync reports a chunk for which onTheirWay has a token.
+func (w *Worker) reportAsync(h *heldChunk) {
 	w.reporting.Go(func() {
 		defer func() { <-w.onTheirWay }()
 		w.reportChunk(h)

@@ -138,6 +138,9 @@ func (w *Worker) recall(h *heldChunk, reason error) {
 		w.giveUp(h, reason)
 	case searching:
 		h.cancelSearch(reason)
+		if h.batch != nil && !h.batch.isWanted() {
+			h.batch.cancel(reason)
+		}
 	case reporting, leaving:
 	}
 	if errors.Is(reason, errEnded) || errors.Is(reason, errDistrust) {

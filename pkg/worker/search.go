@@ -17,8 +17,8 @@ func (w *Worker) searchLoop(c kernel.Counter) {
 			return
 		}
 		if w.hasCounted(h) {
-			w.endSearch(h, leaving)
-			w.postpone(h, declineDelay)
+			w.endSearch(h, leaving, time.Since(h.begunAt))
+			w.decline(h)
 			continue
 		}
 		w.flushHeartbeat(h)
@@ -30,7 +30,7 @@ func (w *Worker) searchLoop(c kernel.Counter) {
 			w.abandon(h)
 			continue
 		}
-		w.endSearch(h, reporting)
+		w.endSearch(h, reporting, time.Since(h.begunAt))
 		w.startReport(h)
 	}
 }
@@ -41,21 +41,35 @@ func (w *Worker) beginNext() *heldChunk {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waiting++
+	h := w.awaitNext()
+	w.waiting--
+	if h != nil {
+		w.beginSearch(h, 1)
+	}
+	return h
+}
+
+// awaitNext waits for a chunk that is ready, and returns one of the run whose turn it is, or nil when
+// the worker stops. w.mu is held, except while it waits.
+func (w *Worker) awaitNext() *heldChunk {
 	h := w.nextReady()
 	for ; h == nil && !w.stopping; h = w.nextReady() {
 		wake(w.wakeFetch)
 		w.begin.Wait()
 	}
-	w.waiting--
 	if w.stopping {
 		return nil
 	}
+	return h
+}
+
+// beginSearch begins a chunk, which that many threads search. w.mu is held.
+func (w *Worker) beginSearch(h *heldChunk, threads float64) {
 	w.takeBack(h)
 	w.suspect = w.suspect || h.chunk.Suspect
 	h.stage, h.begunAt = searching, time.Now()
-	h.service.begin(h.begunAt)
+	h.service.begin(h.begunAt, threads)
 	wake(w.wakeFetch)
-	return h
 }
 
 // nextReady returns the chunk to begin, or nil if there is none. A worker searches one suspect
@@ -114,25 +128,27 @@ func reportsPart(h *heldChunk) bool {
 
 // abandon gives up a chunk whose search was ended, or failed.
 func (w *Worker) abandon(h *heldChunk) {
-	w.endSearch(h, leaving)
+	w.endSearch(h, leaving, time.Since(h.begunAt))
 	if reason := context.Cause(h.search); reason != nil {
 		w.giveUp(h, reason)
 	} else {
-		w.postpone(h, declineDelay) // the kernel failed: perhaps another worker's does not
+		w.decline(h) // the kernel failed: perhaps another worker's does not
 	}
 }
 
-// endSearch notes that a chunk is not searched any more.
-func (w *Worker) endSearch(h *heldChunk, stage int) {
+// endSearch notes that a chunk is not searched any more, and how much thread time that took.
+func (w *Worker) endSearch(h *heldChunk, stage int, took time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h.stage, h.searched = stage, time.Since(h.begunAt)
-	w.searchTime += h.searched
+	if h.batch == nil { // the time of a batch is added in its end
+		w.searchTime += took
+	}
 	if h.chunk.Suspect {
 		w.suspect = false
 		w.begin.Broadcast()
 	}
-	h.service.finish(time.Now(), len(h.result.Counts) == len(h.chunk.Tasks))
+	h.service.finish(took, len(h.result.Counts) == len(h.chunk.Tasks))
 }
 
 const (

@@ -33,9 +33,10 @@ type share struct {
 
 // service is one chunk that the worker holds and has not finished.
 type service struct {
-	share *share
-	begun time.Time // zero while the chunk waits for a thread
-	ended bool
+	share   *share
+	begun   time.Time // zero while the chunk waits for a thread
+	threads float64   // that search it: of a device its part
+	ended   bool
 }
 
 const (
@@ -109,16 +110,16 @@ func (s shares) hold(run string, now time.Time) *service {
 	return &service{share: sh}
 }
 
-// begin notes that the search begins.
-func (sv *service) begin(now time.Time) {
-	sv.begun = now
+// begin notes that the search begins, on so many threads.
+func (sv *service) begin(now time.Time, threads float64) {
+	sv.begun, sv.threads = now, threads
 	sv.share.ready--
 	sv.share.begun[sv] = struct{}{}
 }
 
-// finish notes that the worker searches the chunk no more; a second call does nothing. The mean
-// covers only whole searches.
-func (sv *service) finish(now time.Time, whole bool) {
+// finish notes that the worker searches the chunk no more, and the thread time that it took; a second
+// call does nothing. The mean covers only whole searches.
+func (sv *service) finish(took time.Duration, whole bool) {
 	sh := sv.share
 	if sv.ended {
 		return
@@ -129,7 +130,6 @@ func (sv *service) finish(now time.Time, whole bool) {
 		return
 	}
 	delete(sh.begun, sv)
-	took := now.Sub(sv.begun)
 	sh.pass += took.Seconds() / sh.divisor()
 	if whole {
 		sh.whole++
@@ -177,11 +177,11 @@ func (sh *share) total(now time.Time) float64 {
 
 // served returns the pass with the chunks in search, and without those that are ready.
 func (sh *share) served(now time.Time) float64 {
-	var searching time.Duration
+	var searching float64
 	for sv := range sh.begun {
-		searching += max(cmp.Or(sh.mean, guessedMean), now.Sub(sv.begun))
+		searching += max(cmp.Or(sh.mean, guessedMean).Seconds(), now.Sub(sv.begun).Seconds()*sv.threads)
 	}
-	return sh.pass + searching.Seconds()/sh.divisor()
+	return sh.pass + searching/sh.divisor()
 }
 
 // compareTurn orders runs that have ready chunks by whose turn it is: a new run need not wait for

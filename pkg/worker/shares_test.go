@@ -58,7 +58,7 @@ func (s *simulation) runFor(threads int, long time.Duration) {
 	}
 	for i := range all {
 		for _, sv := range all[i].held {
-			sv.finish(s.now, false)
+			sv.finish(s.now.Sub(sv.begun), false)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (s *simulation) runFor(threads int, long time.Duration) {
 // advance ends the search of a thread and begins its next.
 func (s *simulation) advance(t *thread) {
 	if len(t.held) > 0 {
-		t.held[0].finish(s.now, true)
+		t.held[0].finish(s.now.Sub(t.held[0].begun), true)
 		t.held = t.held[1:]
 		s.served[t.run] += s.times[t.run].Seconds()
 	}
@@ -77,7 +77,7 @@ func (s *simulation) advance(t *thread) {
 			t.held = append(t.held, s.shares.hold(t.run, s.now))
 		}
 	}
-	t.held[0].begin(s.now)
+	t.held[0].begin(s.now, 1)
 	t.ends = s.now.Add(s.times[t.run])
 }
 
@@ -206,14 +206,14 @@ func TestSharesCountAbandonedSearches(t *testing.T) {
 	s.set("a", 1, now)
 	s.set("b", 1, now)
 	begun, never := s.hold("a", now), s.hold("b", now)
-	begun.begin(now)
+	begun.begin(now, 1)
 	now = now.Add(time.Minute)
 	if a := s["a"].total(now); a != 60 {
 		t.Errorf("during a search of a minute the pass is %v, want 60", a)
 	}
-	begun.finish(now, false)
-	begun.finish(now.Add(time.Hour), false) // nothing more
-	never.finish(now, false)
+	begun.finish(time.Minute, false)
+	begun.finish(time.Hour, false) // nothing more
+	never.finish(0, false)
 	if a, b := s["a"].total(now), s["b"].total(now); a != 60 || b != 0 {
 		t.Errorf("passes %v and %v, want 60 and 0", a, b)
 	}

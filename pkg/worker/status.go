@@ -39,7 +39,8 @@ type Status struct {
 	Tasks     uint64   // Tasks counted since the start.
 	Prefixes  uint64   // Of these tasks.
 	Results   uint64   // Of chunks, stored since the start.
-	Searching int      // Chunks in search, at most one a thread.
+	Busy      int      // Threads that search, of [Config.AllThreads].
+	Searching int      // Chunks in search.
 	Ready     int      // Chunks that wait for a thread.
 	Reporting int      // Chunks whose results are to be stored or acknowledged.
 	Runs      []string // Names of the runs of all chunks held, sorted.
@@ -52,23 +53,41 @@ type Status struct {
 func (w *Worker) Status() Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := Status{Tasks: w.total, Prefixes: w.prefixes, Results: w.stored, Ready: len(w.ready), SearchTime: w.searchTime}
+	s := Status{Tasks: w.total, Prefixes: w.prefixes, Results: w.stored, Busy: w.busyThreads(), Ready: len(w.ready), SearchTime: w.searchTime}
 	runs := make(map[string]struct{})
 	for h := range w.held {
 		runs[h.chunk.Run] = struct{}{}
 		switch h.stage {
 		case searching:
 			s.Searching++
-			s.SearchTime += time.Since(h.begunAt)
+			if h.batch == nil {
+				s.SearchTime += time.Since(h.begunAt)
+			}
 		case reporting:
 			s.Reporting++
 		}
+	}
+	for b := range w.batches {
+		s.SearchTime += b.threadTime()
 	}
 	s.Runs = slices.Sorted(maps.Keys(runs))
 	if len(w.held) == 0 {
 		s.Idle = w.idleReason()
 	}
 	return s
+}
+
+// busyThreads returns how many threads search. w.mu is held.
+func (w *Worker) busyThreads() (threads int) {
+	for b := range w.batches {
+		threads += b.threads
+	}
+	for h := range w.held {
+		if h.stage == searching && h.batch == nil {
+			threads++
+		}
+	}
+	return threads
 }
 
 // idleReason returns why the worker has no chunk. w.mu is held.

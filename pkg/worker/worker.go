@@ -10,6 +10,10 @@
 //	live runs get thread time by their weights, whatever their chunks take    shares.go
 //	no thread waits for the network while a queue has chunks                  demand.go
 //	a worker without work sends no requests, but lets pulls wait              fetch.go
+//	a device searches chunks of one run and board together, and never a suspect
+//	chunk with others                                                          device.go
+//	the chunks of a batch are charged all time of the device, as threads       batch.go
+//	a device that fails returns its chunks, and the worker ends                device.go
 //	a task that this key has counted goes to another first                    counted.go
 //	a heartbeat names a chunk that may kill the worker before its search      heartbeat.go
 //	the chunk is acknowledged only when its result is stored                  report.go
@@ -31,7 +35,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/kernel"
@@ -79,39 +82,6 @@ type Identity interface {
 	Sign(text []byte) ([]byte, error)
 }
 
-// Config configures a [Worker].
-type Config struct {
-	Name string // Unique among the workers of a cluster, for people.
-	// Identity signs the results. Coordinators know the worker by its key.
-	Identity Identity
-	// Admission proves to coordinators that the join token admitted the key; it may be empty.
-	Admission []byte
-	// Counted remembers the tasks counted under the key. Workers that share the key share it; nil
-	// means that this worker has the key for itself.
-	Counted *CountedTasks
-
-	Version string // Version of the program.
-	Kernel  kernel.Kernel
-	Threads int // Chunks searched at once, at least 1.
-	// Lease is how long the queue lends a chunk before the lease must be extended.
-	Lease time.Duration
-	// Grace is how long searches and reports may continue when the worker is stopped.
-	Grace time.Duration
-	// IdleExit is how long the worker stays without a chunk; 0 means for ever.
-	IdleExit time.Duration
-	// ReportEvery is the time between log lines that say what the worker does; 0 means none.
-	ReportEvery time.Duration
-	Log         zerolog.Logger
-}
-
-// Values for a [Config].
-const (
-	// DefaultGrace lets short searches finish, and is short enough for a person at a prompt.
-	DefaultGrace = time.Second
-	// DefaultReportEvery keeps the log of a day short.
-	DefaultReportEvery = 30 * time.Second
-)
-
 // Worker is the service.
 type Worker struct {
 	cfg       Config
@@ -133,25 +103,30 @@ type Worker struct {
 	// leave, set by Run too, makes the worker stop.
 	leave func()
 
-	mu         sync.Mutex
-	begin      *sync.Cond // signalled when a chunk is ready, or the worker stops
-	stopping   bool       // nothing more is taken or begun
-	held       map[*heldChunk]struct{}
-	suspect    bool         // a suspect chunk is being searched
-	ready      []*heldChunk // those held and not begun, in order of arrival
-	waiting    int          // threads that wait for a chunk
-	runs       map[string]*knownRun
-	shares     shares
-	connected  bool
-	quarantine error         // why the worker leaves: a run has quarantined its key
-	work       workDone      // since the last log line
-	total      uint64        // tasks counted since the start
-	prefixes   uint64        // of them
-	stored     uint64        // results of chunks since the start
-	searchTime time.Duration // of all threads since the start, without running searches
-	idleSince  time.Time     // when the worker last held a chunk, or started
-	renewedAt  time.Time     // when renewLoop last extended leases
-	stalled    int           // searches that did not advance then
+	threads int // all, see [Config.AllThreads]
+
+	mu       sync.Mutex
+	begin    *sync.Cond // signalled when a chunk is ready, or the worker stops
+	stopping bool       // nothing more is taken or begun
+	held     map[*heldChunk]struct{}
+	suspect  bool                // a suspect chunk is being searched
+	ready    []*heldChunk        // those held and not begun, in order of arrival
+	waiting  int                 // threads that wait for a chunk
+	batches  map[*batch]struct{} // that devices search
+	// waitingDevices is the number of devices that wait for chunks, by the threads that they count for.
+	waitingDevices map[int]int
+	runs           map[string]*knownRun
+	shares         shares
+	connected      bool
+	quarantine     error         // why the worker leaves: a run has quarantined its key
+	work           workDone      // since the last log line
+	total          uint64        // tasks counted since the start
+	prefixes       uint64        // of them
+	stored         uint64        // results of chunks since the start
+	searchTime     time.Duration // of all threads since the start, without running searches
+	idleSince      time.Time     // when the worker last held a chunk, or started
+	renewedAt      time.Time     // when renewLoop last extended leases
+	stalled        int           // searches that did not advance then
 }
 
 // New returns a worker. It does not start it. Only Version, Admission, Counted, Grace, IdleExit and
@@ -163,9 +138,11 @@ func New(cfg Config, queue Queue, results Results, telemetry Telemetry) *Worker 
 	w := &Worker{
 		cfg: cfg, queue: queue, results: results, telemetry: telemetry,
 		wakeFetch: make(chan struct{}, 1), wakeBeat: make(chan struct{}, 1),
-		flushes: make(chan chan struct{}, cfg.Threads), onTheirWay: make(chan struct{}, reportsPerThread*cfg.Threads),
+		threads: cfg.AllThreads(), flushes: make(chan chan struct{}, cfg.Threads+len(cfg.Devices)),
 		held: make(map[*heldChunk]struct{}), runs: make(map[string]*knownRun), shares: make(shares),
+		batches: make(map[*batch]struct{}), waitingDevices: make(map[int]int),
 	}
+	w.onTheirWay = make(chan struct{}, reportsPerThread*w.threads)
 	w.begin = sync.NewCond(&w.mu)
 	return w
 }
@@ -212,6 +189,11 @@ func (w *Worker) Run(ctx context.Context) error {
 				w.searchLoop(c)
 				return nil
 			})
+		})
+	}
+	for _, d := range w.cfg.Devices {
+		searching.Go(func() error {
+			return d.Kernel.WithCounter(func(c kernel.Counter) error { return w.deviceLoop(c, d) })
 		})
 	}
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))

@@ -34,6 +34,8 @@ func NewCounter(t testing.TB, k kernel.Kernel) kernel.Counter {
 type Fake struct {
 	// Count stands for the method of kernel.Counter. Several counters may call it at once.
 	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
+	// CountTasks, unless nil, stands for the method of kernel.BatchCounter, which the counters then are.
+	CountTasks func(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error
 	// LastKernel is the name that counters return after a Count without an error; fake if empty.
 	LastKernel string
 	// New, unless nil, is called by the kernel's New, which returns its error if it has one.
@@ -60,8 +62,19 @@ func (f *Fake) Kernel(t testing.TB) kernel.Kernel {
 		}
 		f.Made.Add(1)
 		f.Open.Add(1)
-		return &fakeCounter{t: t, fake: f, last: "fake"}, nil
+		c := &fakeCounter{t: t, fake: f, last: "fake"}
+		if f.CountTasks != nil {
+			return &fakeBatchCounter{c}, nil
+		}
+		return c, nil
 	}}
+}
+
+// fakeBatchCounter is a kernel.BatchCounter.
+type fakeBatchCounter struct{ *fakeCounter }
+
+func (c *fakeBatchCounter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error {
+	return c.use(func() error { return c.fake.CountTasks(ctx, b, tasks, pulse, done) })
 }
 
 type fakeCounter struct {
@@ -72,17 +85,27 @@ type fakeCounter struct {
 }
 
 func (c *fakeCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+	var n uint64
+	err := c.use(func() (err error) {
+		n, err = c.fake.Count(ctx, b, prefixes, pulse)
+		return err
+	})
+	return n, err
+}
+
+// use counts, unless the counter is in use or closed.
+func (c *fakeCounter) use(count func() error) error {
 	if !c.busy.CompareAndSwap(false, true) {
 		err := errors.New("a counter is used by two threads at once, or is closed")
 		c.t.Error(err)
-		return 0, err
+		return err
 	}
 	defer c.busy.Store(false)
-	n, err := c.fake.Count(ctx, b, prefixes, pulse)
+	err := count()
 	if err == nil {
 		c.last = cmp.Or(c.fake.LastKernel, c.last)
 	}
-	return n, err
+	return err
 }
 
 func (c *fakeCounter) LastKernel() string { return c.last }

@@ -38,7 +38,7 @@ func Kernel(index int) (kernel.Kernel, error) {
 		return kernel.Kernel{}, fmt.Errorf("device index %d is not from 0 to %d", index, maxIndex-1)
 	}
 	name := fmt.Sprint(Prefix, index)
-	return kernel.Kernel{Name: name, New: func() (kernel.Counter, error) {
+	return kernel.Kernel{Name: name, AtOnce: atOnce, New: func() (kernel.Counter, error) {
 		c, err := open(index, settings{name: name})
 		if err != nil {
 			return nil, err
@@ -46,6 +46,10 @@ func Kernel(index int) (kernel.Kernel, error) {
 		return c, nil
 	}}, nil
 }
+
+// atOnce is how many tasks make a call of CountTasks that a GPU takes a second for, where tasks are as
+// large as those of large runs.
+const atOnce = 1 << 10
 
 // maxIndex bounds the index of a device.
 const maxIndex = 1 << 10

@@ -334,8 +334,10 @@ type Heartbeat struct {
 	Held []*HeldChunk `protobuf:"bytes,7,rep,name=held,proto3" json:"held,omitempty"`
 	// The key with which the worker signs its results, and the proof that the join token
 	// admitted it; see ChunkResult. Both may be empty.
-	Key           string `protobuf:"bytes,8,opt,name=key,proto3" json:"key,omitempty"`
-	Admission     []byte `protobuf:"bytes,9,opt,name=admission,proto3" json:"admission,omitempty"`
+	Key       string `protobuf:"bytes,8,opt,name=key,proto3" json:"key,omitempty"`
+	Admission []byte `protobuf:"bytes,9,opt,name=admission,proto3" json:"admission,omitempty"`
+	// The threads that search, at most threads. Without it, they are one for each chunk in search.
+	Busy          uint32 `protobuf:"varint,10,opt,name=busy,proto3" json:"busy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -431,6 +433,13 @@ func (x *Heartbeat) GetAdmission() []byte {
 		return x.Admission
 	}
 	return nil
+}
+
+func (x *Heartbeat) GetBusy() uint32 {
+	if x != nil {
+		return x.Busy
+	}
+	return 0
 }
 
 // HeldChunk is a chunk that a worker holds.
@@ -1069,7 +1078,7 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\tstatement\x18\v \x01(\fR\tstatement\x12\x10\n" +
 	"\x03key\x18\f \x01(\tR\x03key\x12\x1c\n" +
 	"\tsignature\x18\r \x01(\fR\tsignature\x12\x1c\n" +
-	"\tadmission\x18\x0e \x01(\fR\tadmissionJ\x04\b\x02\x10\v\"\x80\x02\n" +
+	"\tadmission\x18\x0e \x01(\fR\tadmissionJ\x04\b\x02\x10\v\"\x94\x02\n" +
 	"\tHeartbeat\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
@@ -1079,7 +1088,9 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\aleaving\x18\x06 \x01(\bR\aleaving\x12)\n" +
 	"\x04held\x18\a \x03(\v2\x15.nqueens.v1.HeldChunkR\x04held\x12\x10\n" +
 	"\x03key\x18\b \x01(\tR\x03key\x12\x1c\n" +
-	"\tadmission\x18\t \x01(\fR\tadmission\"p\n" +
+	"\tadmission\x18\t \x01(\fR\tadmission\x12\x12\n" +
+	"\x04busy\x18\n" +
+	" \x01(\rR\x04busy\"p\n" +
 	"\tHeldChunk\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x1d\n" +
 	"\n" +

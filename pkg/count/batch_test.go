@@ -1,0 +1,56 @@
+package count_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/count"
+	"nqueens/pkg/kernel/kerneltest"
+	"nqueens/pkg/queens"
+)
+
+// A kernel that counts many tasks at once gets them so, no more than it says and those of one board
+// only, and each task has its own count.
+func TestEachCountsBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, atOnce = 100, 32
+		var calls atomic.Int32
+		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, b *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, done func(int, uint64)) error {
+			time.Sleep(time.Second)
+			calls.Add(1)
+			if len(tasks) > atOnce {
+				t.Errorf("%d tasks at once", len(tasks))
+			}
+			for i := len(tasks) - 1; i >= 0; i-- {
+				done(i, uint64(tasks[i][0].Cols)*uint64(b.N))
+			}
+			return nil
+		}}
+		k := fake.Kernel(t)
+		k.AtOnce = atOnce
+		var counted int
+		err := count.Each(t.Context(), k, 1, func(yield func(queens.Task) bool) {
+			for i := range n {
+				task := queens.Task{ID: uint64(i), Board: queens.FullBoard(8 + i/50), Prefixes: []queens.Prefix{{Cols: uint32(i)}}}
+				if !yield(task) {
+					return
+				}
+			}
+		}, func(c count.Counted) error {
+			counted++
+			if want := c.Task.ID * uint64(c.Task.Board.N); c.Count != want || c.Index != int(c.Task.ID) || c.Kernel != "fake" || c.Elapsed <= 0 {
+				t.Errorf("task %d: %+v", c.Task.ID, c)
+			}
+			return nil
+		})
+		if err != nil || counted != n {
+			t.Errorf("error %v, counted %d of %d tasks", err, counted, n)
+		}
+		if calls := calls.Load(); calls < 4 || calls > 7 {
+			t.Errorf("%d calls for %d tasks of two boards", calls, n)
+		}
+	})
+}
