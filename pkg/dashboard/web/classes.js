@@ -47,11 +47,17 @@ function update() {
       tile.children[1].children[part].style.width = `${100 * (one[state] ?? 0) / Math.max(1, one.tasks)}%`;
     });
     tile.children[1].hidden = !counted;
-    setAttribute(tile, "data-complete", one.done === one.tasks ? "" : null);
+    setAttribute(tile, "data-state", stateOf(one));
     setText(tile.children[2], share(one.work));
     setAttribute(tile, "aria-label", label(one, i));
   });
   showSelection();
+}
+
+// stateOf is empty where the states of the tasks are not known.
+function stateOf({ tasks, done, in_flight: inFlight }) {
+  if (done === undefined) return "";
+  return done === tasks ? "complete" : done > 0 || inFlight > 0 ? "begun" : "waiting";
 }
 
 function note(classes, counted) {
@@ -60,7 +66,7 @@ function note(classes, counted) {
   return counted ? `${text} ${whole(complete)} of ${whole(classes.length)} are complete.` : text;
 }
 
-const label = (one, i) => `Class ${i + 1}, ${share(one.work)} of the work` +
+const label = (one, i) => `Class ${number(i)}, ${share(one.work)} of the work` +
   (one.done === undefined ? "" : `, ${whole(one.done)} of ${plural(one.tasks, "task")} done`);
 
 function showSelection() {
@@ -69,11 +75,11 @@ function showSelection() {
     setAttribute(tile, "tabindex", i === selected ? 0 : -1);
   });
   const i = pointed ?? selected, one = shown.classes[i];
-  setText(byId("class-name"), `Class ${i + 1} of ${shown.classes.length}`);
+  setText(byId("class-name"), `Class ${number(i)}`);
   const box = byId("class-board");
   if (box.dataset.shown !== `${shown.n} ${one.allow}`) {
     box.dataset.shown = `${shown.n} ${one.allow}`;
-    box.replaceChildren(largeClass(shown.n, one.allow, `The squares that class ${i + 1} allows, on a board of side ${shown.n}`));
+    box.replaceChildren(largeClass(shown.n, one.allow, `The squares that class ${number(i)} allows, on a board of side ${shown.n}`));
   }
   setList(byId("class-facts"), facts(one));
 }
@@ -81,15 +87,18 @@ function showSelection() {
 function facts(one) {
   const left = one.done === undefined ? undefined : one.tasks - one.done - (one.in_flight ?? 0) - (one.disputed ?? 0);
   return [
-    ["weight", `${weight(one.k)}: it has ${one.k} of the 8 images of each solution`],
+    ["weight", weight(one.k), { note: `It has ${one.k} of the 8 images of each solution.` }],
     ["work", `${share(one.work)} of the run`],
     ["tasks", whole(one.tasks)],
     ["done", one.done === undefined ? "" : `${whole(one.done)}, ${share(one.done / Math.max(1, one.tasks))}`],
     ["in flight", one.in_flight === undefined ? "" : whole(one.in_flight)],
     ["waiting", left === undefined ? "" : whole(Math.max(0, left))],
-    ["disputed", one.disputed > 0 ? whole(one.disputed) : "", "bad"],
+    ["disputed", one.disputed > 0 ? whole(one.disputed) : "", { tone: "bad" }],
   ];
 }
+
+// number returns the number of a class in the manifest, from 1. Classes without tasks are not in the list.
+const number = i => (shown.classes[i].index ?? i) + 1;
 
 const weight = k => 8 % k === 0 ? `${8 / k}` : `8/${k}`;
 

@@ -11,7 +11,7 @@ const patience = 8_000;
 
 // Feed calls on.run(object) with each state of the run, on.changed(part) when its workers or classes may be
 // asked for, and on.link(link) when the connection changes: {state, since, reason}, of which the state is
-// connecting, live, away, missing, refused or ended, and since is when something was heard last.
+// connecting, live, away, missing, waiting, refused or ended, and since is when something was heard last.
 export class Feed {
   #run;
   #on;
@@ -21,7 +21,6 @@ export class Feed {
   #timer = 0; // of the next attempt
   #attempts = 0;
   #watch;
-  #state = "";
   #stop = new AbortController();
 
   constructor(run, on) {
@@ -62,19 +61,15 @@ export class Feed {
     if (this.#source !== source || this.#stop.signal.aborted) return;
     this.#attempts = 0;
     this.#heard = Date.now();
-    this.#state = object.state;
     this.#setLink("live");
     this.#on.run(object);
   }
 
-  // end keeps what was received last. A run that was stopped may be resumed.
+  // end keeps what was received last.
   #end() {
     this.#source.close();
     this.#source = null;
     this.#setLink("ended");
-    if (this.#state === "stopped" || this.#state === "running") {
-      this.#timer = setTimeout(() => this.#probe(), lastRetry);
-    }
   }
 
   #lose() {
@@ -93,11 +88,7 @@ export class Feed {
   // probe asks for the run, because an event source does not tell why it failed.
   async #probe() {
     try {
-      const object = await get(runPath(this.#run), this.#stop.signal);
-      if (this.#link.state === "ended" && object.state === this.#state) {
-        this.#timer = setTimeout(() => this.#probe(), lastRetry);
-        return;
-      }
+      await get(runPath(this.#run), this.#stop.signal);
       this.#open();
     } catch (error) {
       if (this.#stop.signal.aborted) return;
@@ -105,12 +96,9 @@ export class Feed {
         location.reload(); // the server answers with the form for the token
         return;
       }
-      if (this.#link.state === "ended") { // and its process too
-        this.#timer = setTimeout(() => this.#probe(), lastRetry);
-        return;
-      }
       const refused = error instanceof Refused;
-      this.#setLink(!refused ? "away" : error.status === 404 ? "missing" : "refused", refused ? error.message : "");
+      const state = { 404: "missing", 503: "waiting" }[error.status] ?? "refused";
+      this.#setLink(refused ? state : "away", refused ? error.message : "");
       this.#retry();
     }
   }

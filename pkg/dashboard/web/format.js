@@ -28,7 +28,8 @@ export function percent(share, done) {
 
 // share writes a share of which only 0 looks like 0, and only 1 like all.
 export function share(of) {
-  return of >= 0.001 || !(of > 0) ? percent(of, of >= 1) : `${Number((100 * of).toPrecision(1))}%`;
+  const text = percent(of, of >= 1);
+  return text === "0.0%" && of > 0 ? `${Number((100 * of).toPrecision(1))}%` : text;
 }
 
 // clock writes a time in seconds, rounded down to one or two units: 19s, 4m12s, 3h, 12d4h.

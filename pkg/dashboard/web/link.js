@@ -32,10 +32,9 @@ export function showLink() {
 }
 
 const ends = {
-  complete: "The run is complete.",
   contradicted: "The run has ended: its counts contradict each other or the published total.",
   cancelled: "The run was cancelled.",
-  stopped: "The run was stopped. coordinator resume continues it, and this page follows.",
+  stopped: "The run was stopped. When coordinator resume continues it at this address, this page follows.",
 };
 
 function describe() {
@@ -43,10 +42,13 @@ function describe() {
   const since = link.since ? ` since ${time(link.since)}` : "";
   switch (link.state) {
     case "connecting": return { word: "connecting", tone: "wait", sentence: "" };
-    case "away": return { word: `server away${since}`, tone: "bad", sentence: `The server of this page does not answer. ${old} The page reconnects by itself.` };
+    case "away":
+      if (run?.state === "stopped") return { word: "stopped", tone: "ended", sentence: ends.stopped };
+      return { word: `server away${since}`, tone: "bad", sentence: `The server of this page does not answer. ${old} The page reconnects by itself.` };
     case "missing": return { word: "no such run", tone: "bad", sentence: `The server does not know this run. ${old}` };
+    case "waiting": return { word: "waiting", tone: "wait", sentence: `The server says: ${link.reason}. The page tries again by itself.` };
     case "refused": return { word: "not served", tone: "bad", sentence: `The server refuses: ${link.reason}. ${old} The page tries again.` };
-    case "ended": return { word: "ended", tone: "ended", sentence: ends[run?.state] ?? "The run has ended." };
+    case "ended": return { word: "ended", tone: "ended", sentence: ends[run?.state] ?? "" };
   }
   if (run?.status) return { word: "old data", tone: "warn", sentence: run.status };
   if (run && run.state !== "running") return { word: run.state, tone: "ended", sentence: ends[run.state] ?? "" };
@@ -58,7 +60,7 @@ function announce() {
   const parts = [];
   if (link.state === "away") parts.push("The server of this page does not answer.");
   if (link.state === "live" && run?.status) parts.push(run.status.replace(/\d+/g, "").trim() && run.status);
-  if (run && run.state !== "running") parts.push(ends[run.state] ?? `The run is ${run.state}.`);
+  if (run && run.state !== "running") parts.push(`The run is ${run.state}.`);
   if (run?.total) parts.push(`${run.total} solutions.`);
   if (run?.conflicts > 0) parts.push("Counts contradict each other.");
   if (run?.quarantined?.length > 0) parts.push("Keys are quarantined.");

@@ -11,7 +11,7 @@ export function showPrefix(run, classes) {
   const shown = prefix !== undefined && run.state === "running";
   byId("prefix-panel").hidden = !shown;
   if (!shown) return;
-  const allow = classes?.classes?.[prefix.class]?.allow;
+  const allow = classes?.classes.find(one => one.index === prefix.class)?.allow;
   byId("prefix-barred").hidden = allow === undefined;
   const free = run.n - prefix.row;
   setText(byId("prefix-text"), `Task ${whole(prefix.task)}, on ${prefix.worker}: ` +

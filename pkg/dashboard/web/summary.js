@@ -3,12 +3,13 @@
 import { byId, element, setAttribute, setList, setText } from "./dom.js";
 import { clock, plural, rate, remaining, share, whole } from "./format.js";
 
+// What bounds the rate of a run, and what that means.
 const bounds = {
-  search: "the search: more threads make it faster",
-  messages: "messages through the server",
-  ledger: "the ledger's disk",
-  window: "chunks in flight, fewer than threads",
-  tail: "the last tasks of others",
+  search: ["the search", "More threads make it faster."],
+  messages: ["messages", "They take the server's time."],
+  ledger: ["the ledger", "Results wait for its disk."],
+  window: ["the window", "Fewer chunks are in flight than threads."],
+  tail: ["the tail", "Threads wait for the last tasks of others."],
 };
 
 const stateNames = {
@@ -106,7 +107,7 @@ function showStates(run) {
     items.push([state, `${whole(tasks)} ${stateNames[state]}`]);
   }
   if (run.repeated > 0) items.push(["repeated", `${whole(run.repeated)} repeated`]);
-  if (run.conflicts > 0) items.push(["disputed", plural(run.conflicts, "conflict")]);
+  if (run.conflicts > 0 && run.checks === undefined) items.push(["disputed", plural(run.conflicts, "conflict")]);
   const list = byId("states");
   const names = items.map(([state]) => state).join(" ");
   if (list.dataset.names !== names) {
@@ -120,18 +121,14 @@ function showStates(run) {
 function figures(run) {
   const over = run.state !== "running";
   const found = run.total === null || run.total === undefined;
+  const [bound, meaning] = bounds[run.bound] ?? [run.bound, ""];
   return [
-    found && run.state !== "contradicted" ? ["solutions so far", whole(run.solutions ?? "0")] : ["", ""],
+    ["solutions so far", found && run.state !== "contradicted" ? whole(run.solutions ?? "0") : ""],
     [over ? "last rate" : "rate", over && !(run.rate > 0) ? "" : rate(run.rate)],
     ["elapsed", clock(run.elapsed_s)],
     ["workers", whole(run.workers)],
-    ["threads", threads(run)],
-    ["bounded by", over || !run.bound ? "" : bounds[run.bound] ?? run.bound],
+    ["threads", whole(run.threads), { note: run.idle_threads > 0 ? `${whole(run.idle_threads)} idle` : "" }],
+    ["bounded by", over ? "" : bound, { note: meaning }],
     ["shares its workers with", (run.sharing ?? []).join(", ")],
   ];
-}
-
-function threads(run) {
-  const idle = run.idle_threads > 0 ? `, ${whole(run.idle_threads)} idle` : "";
-  return `${whole(run.threads)}${idle}`;
 }

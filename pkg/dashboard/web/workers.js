@@ -5,7 +5,7 @@ import { byId, element, setAttribute, setText } from "./dom.js";
 import { clock, plural, rate, whole } from "./format.js";
 
 // Rows beyond the edges of what is in sight.
-const margin = 8;
+const margin = 6;
 
 const stateOf = worker => worker.quarantined ? "quarantined" : worker.held > 0 ? "searching" : "idle";
 const marks = { quarantined: "✕", searching: "▸", idle: "○" };
