@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
@@ -171,7 +169,7 @@ func (v *watchView) warnIgnored(err error) {
 
 // showStatus displays the status, and logs it when it changes, unless the connection does.
 func (v *watchView) showStatus(s watch.Status) {
-	text := v.statusText(s)
+	text := s.Text(v.run)
 	if s.Kind != v.status {
 		switch s.Kind {
 		case watch.ServerDown:
@@ -187,28 +185,6 @@ func (v *watchView) showStatus(s watch.Status) {
 	if v.display != nil {
 		v.display.SetStatus(text)
 	}
-}
-
-func (v *watchView) statusText(s watch.Status) string {
-	switch s.Kind {
-	case watch.ServerDown:
-		return serverDown(s.Since)
-	case watch.ServerSilent:
-		return "the server does not answer: " + cli.OneLine(s.Err)
-	case watch.AwaitingCoordinator:
-		return fmt.Sprintf("waiting for a message of its coordinator (%q)", s.Record.Owner)
-	case watch.CoordinatorSilent:
-		return fmt.Sprintf("its coordinator has been silent for %v: if it has died, coordinator resume %s resumes the run",
-			humanize.Duration(time.Since(s.Record.Updated).Truncate(time.Second)), v.run)
-	case watch.Stopped:
-		done := ""
-		if s.Record != nil {
-			done = fmt.Sprintf(" with %d of %d tasks done", s.Record.Done, s.Record.Manifest.Tasks)
-		}
-		return fmt.Sprintf("stopped%s: coordinator resume %s resumes the run", done, v.run)
-	case watch.Live:
-	}
-	return ""
 }
 
 // withHint adds to an error of a watch which command may help.
