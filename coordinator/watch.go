@@ -27,6 +27,7 @@ import (
 type watchOptions struct {
 	nats *cli.Connection
 	json bool
+	page pageFlags
 	data dataFlag
 }
 
@@ -60,7 +61,7 @@ confirmed and confirmed_by: what stands behind the total, as count says it.`,
 			if err != nil {
 				return err
 			}
-			if err := o.nats.Check(app.Log); err != nil {
+			if err := cmp.Or(o.nats.Check(app.Log), o.page.check()); err != nil {
 				return err
 			}
 			return watchRun(cmd.Context(), app, name, &o, cmd.OutOrStdout())
@@ -69,6 +70,7 @@ confirmed and confirmed_by: what stands behind the total, as count says it.`,
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "", "watch a run on")
 	flags.BoolVar(&o.json, "json", false, "print a JSON object a second")
+	o.page.register(flags, "`ADDR` on which to serve a live page of the run, /healthz and /readyz, such as 127.0.0.1:8080")
 	o.data.register(flags)
 	return cmd
 }
@@ -87,7 +89,7 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 		}
 		hint = ": if it asks for a password, give it with --nats; if for a key, name that with --nkey"
 	}
-	last, err := v.follow(ctx, server)
+	last, err := v.follow(ctx, server, o)
 	switch {
 	case errors.Is(err, queens.ErrNoConnection):
 		return fmt.Errorf("%w%s", err, hint)
@@ -115,16 +117,21 @@ type watchView struct {
 }
 
 // follow presents the run until it ends.
-func (v *watchView) follow(ctx context.Context, server *cli.Connection) (last run.Progress, err error) {
+func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watchOptions) (last run.Progress, err error) {
 	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: v.app.Log})
 	if err != nil {
 		return last, err
 	}
 	defer b.Close()
+	page, err := o.listen(v.app, b)
+	if err != nil {
+		return last, err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() error { return b.WaitClosed(ctx) })
+	group.Go(func() error { return page.serve(ctx) })
 	group.Go(func() error {
 		defer stop()
 		var err error
@@ -140,11 +147,12 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection) (last ru
 			v.start()
 			defer v.stop()
 		}
-		last, err = watch.Follow(ctx, watch.Config{
+		last, err = watch.Follow(ctx, page.follow(watch.Config{
 			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
 			Run: v.run, OnWatching: func() { v.app.Log.Info().Str("run", v.run).Str("server", b.Server()).Msg("watching") },
 			OnProgress: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
-		})
+		}))
+		page.end(err)
 		return err
 	})
 	err = group.Wait()

@@ -66,10 +66,14 @@ func newRun(name string, source Source, version string, detail DetailFunc) *Run 
 // Name returns the name of the run.
 func (r *Run) Name() string { return r.name }
 
-// Update shows a snapshot. Nobody may change it any more.
+// Update shows a snapshot. Nobody may change it any more. The last snapshot of a run names no workers:
+// those of the one before stay.
 func (r *Run) Update(s Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if before := r.known.latest; before != nil && s.Progress.State != run.Running && len(s.Progress.Workers) == 0 {
+		s.Progress.Workers = before.Progress.Workers
+	}
 	now := time.Now()
 	r.known.latest, r.known.at = &s, now
 	r.history.add(now, &s.Progress)

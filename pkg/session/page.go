@@ -32,13 +32,13 @@ type pageServer struct {
 }
 
 // servePage serves the page until its end.
-func (s *Session) servePage(ctx context.Context) *pageServer {
+func (s *Session) servePage(ctx context.Context, server *connection) *pageServer {
 	p := &pageServer{Session: s, failed: make(chan error, 1)}
 	if s.host == nil {
 		return p
 	}
 	s.lastReport.Store(time.Now().UnixNano())
-	s.host.SetServer(watch.Server{Connection: s.bus, Registry: s.bus.Registry(), Telemetry: s.bus.Telemetry()})
+	s.host.SetServer(watch.Server{Address: server.address, Connection: s.bus, Registry: s.bus.Registry(), Telemetry: s.bus.Telemetry()})
 	ctx, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.host.Log(s.log)
 	go func() { p.failed <- s.host.Serve(ctx) }() // end waits for it

@@ -326,7 +326,7 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	}
 	event.Msg("counting")
 	s.cfg.OnStart()
-	page := s.servePage(ctx)
+	page := s.servePage(ctx, server)
 	outcome, err := s.runServices(ctx, server, claim, page)
 	resumable, failed := s.finish(ctx, claim, &outcome, err)
 	page.end(ctx, &outcome, err)
