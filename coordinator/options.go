@@ -17,7 +17,7 @@ import (
 
 // Flags of a session that are kept, in the order of a command line.
 var (
-	countingFlags   = []string{"workers", "kernel", "unique", "priority", "http"}
+	countingFlags   = []string{"workers", "kernel", "unique", "priority", "http", "http-token-file"}
 	serverFlags     = []string{"nats", "listen", "replicas"}
 	credentialFlags = []string{"nkey", "token-file", "creds"}
 	tlsFlags        = []string{"tls-ca", "tls-cert", "tls-key"}
@@ -53,7 +53,7 @@ func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **sessio
 // keep keeps with a run what it was started with. Files are kept by their whole paths.
 func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 	kept := o.given()
-	for _, name := range slices.Concat(credentialFlags, tlsFlags) {
+	for _, name := range slices.Concat(credentialFlags, tlsFlags, []string{"http-token-file"}) {
 		if path, err := filepath.Abs(kept[name]); err == nil && kept[name] != "" {
 			kept[name] = path
 		}

@@ -126,7 +126,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	defer stop()
 	if o.http != "" {
 		exporter := metrics.NewWorker(cli.Version(), name, chosen.Name, func() metrics.Worker { return measure(w, b, o.search.threads) })
-		server, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected}, exporter)
+		server, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected}, exporter, nil)
 		if err != nil {
 			return err
 		}

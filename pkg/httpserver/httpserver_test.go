@@ -24,7 +24,7 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1") }) // fails if the client has gone
-	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: state(&live), Ready: state(&ready)}, metrics)
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: state(&live), Ready: state(&ready)}, metrics, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestAnswers(t *testing.T) {
 // An address that is in use or invalid is an error at once.
 func TestAddress(t *testing.T) {
 	ok := func() error { return nil }
-	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler())
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestAddress(t *testing.T) {
 	defer stop()
 	go func() { _ = server.Serve(ctx) }()
 	for _, address := range []string{server.Address(), "nowhere", "127.0.0.1:99999"} {
-		if _, err := httpserver.Listen(address, httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler()); err == nil {
+		if _, err := httpserver.Listen(address, httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler(), nil); err == nil {
 			t.Errorf("it listens on %s", address)
 		}
 	}

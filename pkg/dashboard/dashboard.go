@@ -1,0 +1,325 @@
+// Package dashboard serves a live page of a run to browsers, and the JSON API behind it, which
+// docs/api.md describes. It gets snapshots of the run pushed, asks for more only while somebody
+// looks, and computes and encodes everything once for all browsers. It is not the server that listens,
+// see package httpserver, and it knows no services and no bus: it computes nothing of a run, and changes
+// nothing there.
+//
+// What always holds:
+//
+//  1. [Run.Update] never blocks, whatever browsers do.
+//  2. A browser that reads slowly, or not at all, delays no other one. It misses events.
+//  3. Each event and each list is encoded once for all browsers, at most once a second.
+//  4. Details of a run are asked for only while somebody looks at it, at most every two seconds.
+//  5. Other runs of the server are followed only while somebody looks at them.
+//  6. The number of connections, of followed runs, of rows of a history and the size of requests are bounded.
+//  7. Without a token the page answers only requests whose Host is this machine.
+//  8. With a token nothing of a run is sent to those who do not have it.
+//  9. The last state of a run is sent before the page is closed, to those who read it within a second.
+//  10. Texts from outside are data in JSON objects, never part of a page or of a header.
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
+	"nqueens/pkg/run"
+)
+
+// Source says where a page has its run from.
+type Source string
+
+// The sources.
+const (
+	Coordinator Source = "coordinator" // the process that coordinates the run
+	Watch       Source = "watch"       // the messages of the run
+)
+
+// Config configures a [Page].
+type Config struct {
+	Source  Source // of the run of this process
+	Version string // of the program
+	// Token is what a browser or script needs; empty for a page that only this machine reaches.
+	Token string
+}
+
+// Server has the runs of a NATS server. Its methods are safe for concurrent use.
+type Server interface {
+	// Runs returns the runs of the server, the newest first.
+	Runs(ctx context.Context) ([]report.ListedRun, error)
+	// Follow updates a run of the server until ctx ends, or the run does.
+	Follow(ctx context.Context, r *Run) error
+}
+
+// Validate returns the first thing wrong with the configuration.
+func (c *Config) Validate() error {
+	if c.Source != Coordinator && c.Source != Watch {
+		return errors.New("a page without a source")
+	}
+	return nil
+}
+
+// Page is a page of the run of this process, and of other runs of its server. It implements
+// [http.Handler].
+type Page struct {
+	cfg     Config
+	server  Server // nil for no other runs
+	guard   guard
+	streams chan struct{} // one element for each connection to events
+	answers chan struct{} // one element for each other request that is being answered
+	routes  *http.ServeMux
+	list    runList
+
+	mu      sync.Mutex
+	own     *Run
+	runs    map[string]*Run // by name, own too
+	open    int             // connections to events
+	closing chan struct{}   // closed when no more events follow
+	drained chan struct{}   // closed after that when there are no more connections to events
+	follows sync.WaitGroup  // calls of Follow
+}
+
+// Bounds of a page.
+const (
+	maxStreams = 256 // connections to events
+	maxAnswers = 64  // other requests at a time
+	maxRuns    = 16  // that are followed at a time
+)
+
+// New returns a page. It answers requests at once, and follows runs while [Page.Run] runs.
+func New(cfg Config) (*Page, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Page{
+		cfg: cfg, guard: newGuard(cfg.Token), runs: make(map[string]*Run),
+		closing: make(chan struct{}), drained: make(chan struct{}),
+		streams: make(chan struct{}, maxStreams), answers: make(chan struct{}, maxAnswers),
+	}
+	p.routes = p.newRoutes()
+	return p, nil
+}
+
+// SetServer has the page show other runs. It is called before [Page.Run], or never.
+func (p *Page) SetServer(s Server) { p.server = s }
+
+// DetailFunc returns what [run.Detail] says of a run. Nobody may change what it returns.
+type DetailFunc func(ctx context.Context) (*run.Detail, error)
+
+// Open returns the run of this process, whose updates the page shows. It is called once.
+func (p *Page) Open(name string, detail DetailFunc) *Run {
+	r := newRun(name, p.cfg.Source, p.cfg.Version, detail)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.own, p.runs[name] = r, r
+	return r
+}
+
+const (
+	// frameInterval is the time between events.
+	frameInterval = time.Second
+	// detailInterval is the least time between two details.
+	detailInterval = 2 * time.Second
+	// linger is how long a run is still followed that nobody looks at any more.
+	linger = 15 * time.Second
+	// drainTimeout is how long a page that closes waits for browsers to read the last event, and
+	// lastRequests how long it then answers them: they ask for the lists of the end.
+	drainTimeout, lastRequests = 600 * time.Millisecond, 400 * time.Millisecond
+)
+
+// Run sends events until ctx ends. Then it sends the last ones, and waits up to a second for those
+// who read them.
+func (p *Page) Run(ctx context.Context) {
+	var loops sync.WaitGroup
+	loops.Go(func() { p.everySecond(ctx) })
+	loops.Go(func() { p.keepDetails(ctx) })
+	loops.Wait()
+	for _, r := range p.allRuns() {
+		if r.isWatched() {
+			r.refreshDetail(context.WithoutCancel(ctx), lastDetailTimeout, 0)
+			r.forgetBodies()
+			r.advance(time.Now())
+		}
+	}
+	p.close()
+	for _, r := range p.allRuns() {
+		r.stop()
+	}
+	p.follows.Wait()
+}
+
+// close ends the connections to events, after each has sent the last state.
+func (p *Page) close() {
+	p.mu.Lock()
+	close(p.closing)
+	connected := p.open > 0
+	if !connected {
+		close(p.drained)
+	}
+	p.mu.Unlock()
+	select {
+	case <-p.drained:
+	case <-time.After(drainTimeout):
+	}
+	if connected {
+		time.Sleep(lastRequests)
+	}
+}
+
+// join counts a connection to events, unless the page closes.
+func (p *Page) join() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.closing:
+		return false
+	default:
+		p.open++
+		return true
+	}
+}
+
+// part counts a connection to events that has ended.
+func (p *Page) part() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open--
+	select {
+	case <-p.closing:
+		if p.open == 0 {
+			close(p.drained)
+		}
+	default:
+	}
+}
+
+func (p *Page) everySecond(ctx context.Context) {
+	tick := time.NewTicker(frameInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			for _, r := range p.allRuns() {
+				if r.isWatched() {
+					r.advance(now)
+				}
+			}
+			p.forget(now)
+		}
+	}
+}
+
+// keepDetails asks for the details of the runs that somebody looks at.
+func (p *Page) keepDetails(ctx context.Context) {
+	tick := time.NewTicker(detailInterval)
+	defer tick.Stop()
+	for {
+		for _, r := range p.allRuns() {
+			if r.isWatched() {
+				r.refreshDetail(ctx, detailTimeout, detailInterval*3/4)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (p *Page) allRuns() []*Run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	runs := make([]*Run, 0, len(p.runs))
+	for _, r := range p.runs {
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// forget ends following runs that nobody has looked at for a while.
+func (p *Page) forget(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, r := range p.runs {
+		if r != p.own && r.idleSince(now) > linger {
+			r.stop()
+			delete(p.runs, name)
+		}
+	}
+}
+
+// Errors of look.
+var (
+	errNoRun    = errors.New("there is no such run")
+	errTooMany  = errors.New("too many runs are looked at: try again later")
+	errUnknown  = errors.New("nothing is known of the run yet: try again later")
+	errTooBusy  = errors.New("too many connections: try again later")
+	errNoPath   = errors.New("there is no such path: docs/api.md has all of them")
+	errNoMethod = errors.New("only GET requests are answered")
+)
+
+// look returns a run to look at, and follows it if nobody has looked at it lately. The caller calls
+// [Run.leave] once.
+func (p *Page) look(ctx context.Context, name string) (*Run, error) {
+	if r := p.lookKnown(name); r != nil {
+		return r, nil
+	}
+	if err := queens.ValidateRun(name); err != nil || p.server == nil {
+		return nil, errNoRun
+	}
+	listed, err := p.list.get(ctx, p.server)
+	if !slices.ContainsFunc(listed, func(r report.ListedRun) bool { return r.Run == name }) {
+		if err != nil {
+			return nil, errUnknown
+		}
+		return nil, errNoRun
+	}
+	return p.startFollowing(name)
+}
+
+func (p *Page) lookKnown(name string) *Run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.runs[name]
+	if r != nil {
+		r.enter()
+	}
+	return r
+}
+
+// startFollowing follows a run of the server.
+func (p *Page) startFollowing(name string) (*Run, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.runs[name]; r != nil {
+		r.enter()
+		return r, nil
+	}
+	select {
+	case <-p.closing:
+		return nil, errUnknown
+	default:
+	}
+	if len(p.runs) > maxRuns {
+		return nil, errTooMany
+	}
+	r := newRun(name, Watch, p.cfg.Version, nil)
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	r.enter()
+	p.runs[name] = r
+	p.follows.Go(func() {
+		if err := p.server.Follow(ctx, r); err != nil && ctx.Err() == nil {
+			r.SetStatus(err.Error())
+		}
+	})
+	return r, nil
+}
