@@ -86,7 +86,7 @@ func TestSwitchRuns(t *testing.T) {
 	eval[any](p, "window.stays = true")
 	p.do(chromedp.Focus("#runs", chromedp.ByQuery))
 	p.press(kb.ArrowDown, kb.Enter)
-	p.await(`document.getElementById("board-size").textContent === "n = 20" && location.hash === "#second"`)
+	p.await(`document.getElementById("board-size").textContent === "n = 20" && location.hash === "#run=second"`)
 	p.await(`document.getElementById("workers-title").textContent === "Workers: 300" && document.getElementById("checks-panel").hidden`)
 	if !eval[bool](p, "window.stays === true") {
 		t.Error("the page was loaded anew")
@@ -102,7 +102,7 @@ func TestUnknownRun(t *testing.T) {
 	site := newSite(t, counting("a", 16, 5), "")
 	p := open(t, "about:blank", phone)
 	p.allowFailures()
-	p.do(chromedp.Navigate(site.url + "#nothing"))
+	p.do(chromedp.Navigate(site.url + "#run=nothing"))
 	p.await(`document.getElementById("link-text").textContent === "no such run"`)
 }
 

@@ -18,12 +18,12 @@ var looks = []struct {
 	name string
 	make func() *state
 }{
-	{"running", func() *state { return counting("n27-20261120-184344-22de", 27, 5) }},
-	{"workers", func() *state { return counting("n24-20261120-184344-22de", 24, 5000) }},
+	{"running", func() *state { return counting("n27-20261120-184344-22de", 27, 5).withPast() }},
+	{"workers", func() *state { return counting("n24-20261120-184344-22de", 24, 5000).withPast() }},
 	{"complete", func() *state {
-		return counting("n27-20261120-184344-22de", 27, 12).complete("234907967154122528", run.Confirmation{Published: true, Redundancy: 1, Tasks: 59_957, Checked: 3000})
+		return counting("n27-20261120-184344-22de", 27, 12).withPast().complete("234907967154122528", run.Confirmation{Published: true, Redundancy: 1, Tasks: 59_957, Checked: 3000})
 	}},
-	{"watch", func() *state { return counting("n20-20261120-184344-22de", 20, 1200).heard() }},
+	{"watch", func() *state { return counting("n20-20261120-184344-22de", 20, 1200).withPast().heard() }},
 }
 
 // In every state, on a phone and on a desktop, light and dark, the page fits its window, its texts have

@@ -2,12 +2,14 @@ package browsertest
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"nqueens/pkg/dashboard"
 	"nqueens/pkg/queens"
@@ -24,6 +26,9 @@ type site struct {
 	details  atomic.Pointer[run.Detail]
 	listener *gate
 	requests counter // of the API, by their last element
+
+	mu    sync.Mutex
+	shown state // what the run is told each second
 }
 
 // newSite serves a state.
@@ -48,13 +53,19 @@ func newSite(t *testing.T, s *state, token string) *site {
 	st.run = p.Open(s.progress.Run, detail)
 	st.show(s)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		st.requests.add(request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:])
+		part := request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:]
+		st.requests.add(part)
+		if part == "history" && s.past != nil {
+			_ = json.NewEncoder(w).Encode(s.past) // fails if the browser has gone
+			return
+		}
 		p.ServeHTTP(w, request)
 	})}
 	ctx, stop := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	ended.Go(func() { p.Run(ctx) })
 	ended.Go(func() { _ = server.Serve(st.listener) }) // returns when the server closes
+	ended.Go(func() { st.measure(ctx) })
 	t.Cleanup(func() {
 		stop()
 		_ = server.Close()
@@ -65,8 +76,31 @@ func newSite(t *testing.T, s *state, token string) *site {
 
 // show makes a state that of the run.
 func (st *site) show(s *state) {
-	st.details.Store(s.detail)
-	s.update(st.run)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.shown = *s
+	if s.detail != nil {
+		st.details.Store(new(*s.detail))
+	}
+	st.shown.update(st.run)
+}
+
+// measure updates the run each second, as a coordinator does.
+func (st *site) measure(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			st.mu.Lock()
+			if st.shown.progress.State == run.Running {
+				st.shown.update(st.run)
+			}
+			st.mu.Unlock()
+		}
+	}
 }
 
 // gate is a listener whose server can be away: then connections end at once.

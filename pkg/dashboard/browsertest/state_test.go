@@ -22,6 +22,7 @@ type state struct {
 	detail   *run.Detail // nil from a watch
 	manifest *queens.Manifest
 	work     []float64
+	past     map[string]any // a history instead of that of the page; nil for none
 }
 
 func (s *state) update(r *dashboard.Run) {
@@ -162,6 +163,27 @@ func (s *state) complete(total string, c run.Confirmation) *state {
 	}
 	detail.Confirmation = c
 	return &end
+}
+
+// withPast gives a run a history of days, in which workers were away for hours.
+func (s *state) withPast() *state {
+	columns := make(map[string][]float64)
+	now := float64(time.Now().Unix())
+	for i := range 800 {
+		x, present := float64(i), 1.0
+		if i > 250 && i < 330 {
+			present = 0.55
+		}
+		wave := 1 + 0.05*math.Sin(x/9) + 0.03*math.Sin(x/2.3)
+		for name, value := range map[string]float64{
+			"time": now - (800-x)*333, "rate": s.progress.Rate * present * wave, "percent": math.Floor(share*x*1.25) / 10,
+			"threads": math.Round(float64(s.progress.Threads) * present), "workers": math.Round(float64(s.progress.WorkerCount) * present),
+		} {
+			columns[name] = append(columns[name], value)
+		}
+	}
+	s.past = map[string]any{"columns": columns}
+	return s
 }
 
 // heard returns what a watch hears of the same run.

@@ -72,10 +72,13 @@ export class Feed {
     this.#setLink("ended");
   }
 
+  // lose takes the end of a connection. A source that is closed was answered with a status.
   #lose() {
-    this.#source?.close();
+    const answered = this.#source.readyState === EventSource.CLOSED;
+    this.#source.close();
     this.#source = null;
-    this.#setLink("away");
+    if (!answered) this.#setLink("away");
+    else if (this.#attempts > 1) this.#setLink("waiting", "it sends no events now");
     this.#retry();
   }
 
@@ -109,7 +112,11 @@ export class Feed {
     const now = Date.now(), last = Math.max(this.#heard ?? 0, this.#source.opened);
     if (now - last < (this.#heard > this.#source.opened ? silence : patience)) return;
     if (this.#heard > this.#source.opened) this.#open();
-    else this.#lose();
+    else {
+      this.#source.close();
+      this.#source = null;
+      this.#probe();
+    }
   }
 
   // wake makes the connection anew when the page is seen again, unless it has just brought something.

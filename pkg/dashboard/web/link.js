@@ -59,7 +59,7 @@ function describe() {
 function announce() {
   const parts = [];
   if (link.state === "away") parts.push("The server of this page does not answer.");
-  if (link.state === "live" && run?.status) parts.push(run.status.replace(/\d+/g, "").trim() && run.status);
+  if (link.state === "live" && run?.status) parts.push(run.status);
   if (run && run.state !== "running") parts.push(`The run is ${run.state}.`);
   if (run?.total) parts.push(`${run.total} solutions.`);
   if (run?.conflicts > 0) parts.push("Counts contradict each other.");

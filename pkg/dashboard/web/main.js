@@ -1,6 +1,6 @@
 // The live page of a run: it follows the run's events, and asks for what is in sight.
 
-import { get, Refused, runPath } from "./api.js";
+import { Refused, runPath } from "./api.js";
 import { addRun, forgetHistory, setHistory, startChart } from "./chart.js";
 import { showChecks } from "./checks.js";
 import { forgetClasses, showClasses, startClasses } from "./classes.js";
@@ -70,23 +70,33 @@ function changeLink(link) {
 // refreshRuns keeps the picker up to date. Where no run was chosen, the page moves on to the next run on
 // which its server works.
 async function refreshRuns() {
+  let next = chosen(), link = { state: "waiting", since: null, reason: "there is no run yet" };
   try {
-    follow(await loadRuns());
+    next = await loadRuns();
   } catch (error) {
     if (error instanceof Refused && error.status === 401) {
-      location.reload();
-    } else if (!feed) {
-      if (chosen()) follow(chosen());
-      else setLink({ state: "away", since: null });
-      setTimeout(refreshRuns, retryRuns);
+      location.reload(); // the server answers with the form for the token
+      return;
     }
+    link = { state: "away", since: null };
+  }
+  if (next) {
+    follow(next);
+  } else if (!feed) {
+    setLink(link);
+    setTimeout(refreshRuns, retryRuns);
   }
 }
 
+// The address keeps the run, so the skip link must not change it.
+document.querySelector(".skip").addEventListener("click", event => {
+  event.preventDefault();
+  byId("content").focus();
+});
 startChart();
 startWorkers();
 startClasses();
-startRuns(follow, refreshRuns);
+startRuns(refreshRuns);
 setInterval(showLink, 1_000);
 setInterval(() => document.hidden || !feed || refreshRuns(), runsEvery);
 refreshRuns();

@@ -2,17 +2,16 @@
 // shows the run on which its server works.
 
 import { get } from "./api.js";
-import { byId, element } from "./dom.js";
+import { byId, element, setText } from "./dom.js";
 
-export const chosen = () => {
+// chosen returns the run in the address, or an empty text.
+export function chosen() {
   try {
-    return decodeURIComponent(location.hash.slice(1));
+    return decodeURIComponent(location.hash.match(/^#run=(.*)/)?.[1] ?? "");
   } catch {
     return "";
   }
-};
-
-let shown = "";
+}
 
 // loadRuns asks for the runs, fills the picker, and returns the run that the page is to show.
 export async function loadRuns() {
@@ -24,13 +23,14 @@ export async function loadRuns() {
 
 function fillPicker(runs, current) {
   const options = runs.map(one => [one.run, describe(one)]);
-  if (!options.some(([name]) => name === current)) options.unshift([current, current || "no run"]);
+  if (!options.some(([name]) => name === current)) options.unshift([current, current || "no run yet"]);
   const picker = byId("runs");
-  const text = JSON.stringify(options);
-  if (text !== shown) {
-    shown = text;
-    picker.replaceChildren(...options.map(([name, title]) => element("option", { value: name }, title)));
+  // A list that is open keeps its options where they have only other texts.
+  if (picker.dataset.names !== JSON.stringify(options.map(([name]) => name))) {
+    picker.dataset.names = JSON.stringify(options.map(([name]) => name));
+    picker.replaceChildren(...options.map(([name]) => element("option", { value: name })));
   }
+  options.forEach(([, title], i) => setText(picker.options[i], title));
   picker.value = current;
   picker.disabled = options.length < 2;
 }
@@ -40,12 +40,11 @@ function describe({ run, n, state, percent }) {
   return [n ? `n = ${n}` : "", `${state}${progress}`, run].filter(Boolean).join(" · ");
 }
 
-// startRuns calls change with the name of a run that a person chooses, and refresh when the picker is
-// about to be used.
-export function startRuns(change, refresh) {
+// startRuns calls refresh when a person chooses a run, and when the picker is about to be used.
+export function startRuns(refresh) {
   byId("runs").addEventListener("change", event => {
-    location.hash = encodeURIComponent(event.target.value);
+    location.hash = `run=${encodeURIComponent(event.target.value)}`;
   });
   byId("runs").addEventListener("focus", refresh);
-  addEventListener("hashchange", () => chosen() && change(chosen()));
+  addEventListener("hashchange", refresh);
 }
