@@ -97,13 +97,6 @@ const (
 
 // serveEvents sends the events of a run until the client goes, the run ends or the page closes.
 func (p *Page) serveEvents(w http.ResponseWriter, request *http.Request, r *Run) {
-	select {
-	case p.streams <- struct{}{}:
-		defer func() { <-p.streams }()
-	default:
-		refuse(w, http.StatusServiceUnavailable, errTooBusy)
-		return
-	}
 	if !p.join() {
 		refuse(w, http.StatusServiceUnavailable, errUnknown)
 		return
@@ -116,6 +109,9 @@ func (p *Page) serveEvents(w http.ResponseWriter, request *http.Request, r *Run)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // for a proxy in between
+	if request.Method == http.MethodHead {
+		return
+	}
 	r.refreshDetail(request.Context(), detailTimeout, detailInterval)
 	f := r.currentFrame()
 	if !s.write(f.first, []byte(": follows\n\n")) {
