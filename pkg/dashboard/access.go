@@ -114,6 +114,10 @@ func (g *guard) login(w http.ResponseWriter, request *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, errMethod)
 		return
 	}
+	if !g.required {
+		refuse(w, http.StatusNotFound, errNoPath)
+		return
+	}
 	request.Body = http.MaxBytesReader(w, request.Body, maxLogin)
 	target := "./"
 	switch g.try(request, strings.TrimSpace(request.PostFormValue("token"))) {

@@ -97,13 +97,6 @@ const (
 
 // serveEvents sends the events of a run until the client goes, the run ends or the page closes.
 func (p *Page) serveEvents(w http.ResponseWriter, request *http.Request, r *Run) {
-	select {
-	case p.streams <- struct{}{}:
-		defer func() { <-p.streams }()
-	default:
-		refuse(w, http.StatusServiceUnavailable, errTooBusy)
-		return
-	}
 	if !p.join() {
 		refuse(w, http.StatusServiceUnavailable, errUnknown)
 		return
@@ -116,33 +109,37 @@ func (p *Page) serveEvents(w http.ResponseWriter, request *http.Request, r *Run)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // for a proxy in between
+	if request.Method == http.MethodHead {
+		return
+	}
 	r.refreshDetail(request.Context(), detailTimeout, detailInterval)
 	f := r.currentFrame()
 	if !s.write(f.first, []byte(": follows\n\n")) {
 		return
 	}
-	started := len(f.first) > 0
-	for closing := false; !f.ends && !closing; {
-		newer, comment := f.newer, []byte(nil)
+	for started, closing := len(f.first) > 0, false; !f.ends && !closing; {
 		select {
 		case <-request.Context().Done():
 			return
-		case <-newer:
+		case <-f.newer:
 		case <-p.closing:
 			closing = true
 		case <-time.After(keepAlive):
-			comment = []byte(": alive\n\n")
 		}
-		next := r.lastFrame()
-		text := next.next
-		if !started {
-			text = next.first
+		last := f
+		f = r.lastFrame()
+		var text []byte
+		switch {
+		case !started:
+			text = f.first
+		case f != last:
+			text = f.next
 		}
-		if next == f {
-			text = comment
+		started = started || len(text) > 0
+		if len(text) == 0 && time.Since(s.wroteAt) >= keepAlive {
+			text = []byte(": alive\n\n")
 		}
-		started, f = started || len(next.first) > 0, next
-		if !s.write(text) {
+		if len(text) > 0 && !s.write(text) {
 			return
 		}
 	}
@@ -152,11 +149,13 @@ func (p *Page) serveEvents(w http.ResponseWriter, request *http.Request, r *Run)
 type stream struct {
 	to      http.ResponseWriter
 	control *http.ResponseController
+	wroteAt time.Time
 }
 
 // write sends texts. It reports whether the client reads.
 func (s *stream) write(texts ...[]byte) bool {
-	err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	s.wroteAt = time.Now()
+	err := s.control.SetWriteDeadline(s.wroteAt.Add(writeTimeout))
 	for _, text := range texts {
 		if err == nil && len(text) > 0 {
 			_, err = s.to.Write(text)

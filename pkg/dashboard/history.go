@@ -59,8 +59,11 @@ func (h *history) halve() {
 
 // merge returns a row for two that follow each other.
 func merge(a, b row) row {
-	if a.samples == 0 {
+	switch {
+	case a.samples == 0:
 		return b
+	case b.samples == 0:
+		return a
 	}
 	mean := func(x, y float64) float64 { return (x*a.samples + y*b.samples) / (a.samples + b.samples) }
 	return row{

@@ -34,15 +34,11 @@ type Host struct {
 	*Page
 	server    *httpserver.Server
 	tokenFile string // empty for no token
-	paths     string // that it answers beside the page
 }
 
 // Listen opens the address. Requests wait for [Host.Serve].
 func Listen(cfg HostConfig) (*Host, error) {
-	h := &Host{tokenFile: cfg.TokenFile, paths: httpserver.LivePath + " and " + httpserver.ReadyPath}
-	if cfg.Metrics != nil {
-		h.paths = httpserver.LivePath + ", " + httpserver.ReadyPath + " and " + httpserver.MetricsPath
-	}
+	h := &Host{tokenFile: cfg.TokenFile}
 	host, _, err := net.SplitHostPort(cfg.Address)
 	if h.tokenFile == "" && (err != nil || !IsLoopback(host)) {
 		h.tokenFile = filepath.Join(cfg.Folder, tokenFile)
@@ -71,11 +67,12 @@ func (h *Host) Log(log zerolog.Logger) {
 	if host, port, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).IsUnspecified() {
 		open = net.JoinHostPort("localhost", port) // as through a tunnel or a forwarded port
 	}
-	event := log.Info().Str("http", address).Str("page", "http://"+open+"/")
+	log.Info().Str("http", address).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
+	event := log.Info().Str("page", "http://"+open+"/")
 	if h.tokenFile != "" {
 		event.Str("token", h.tokenFile)
 	}
-	event.Msg("serving the page, " + h.paths)
+	event.Msg("serving the live page")
 }
 
 // Serve answers requests until ctx ends, and for up to a second more while browsers read the last

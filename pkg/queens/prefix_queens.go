@@ -12,7 +12,7 @@ func (p Prefix) Queens(b *Board) (columns []int, found bool) {
 	if p.Validate(b) != nil {
 		return nil, false
 	}
-	s := placementSearch{board: b, goal: p, left: maxPlacements}
+	s := placementSearch{board: b, goal: p, left: maxPlacements, columns: make([]int, 0, p.Row)}
 	found = s.extend(Prefix{})
 	return s.columns, found
 }
