@@ -7,6 +7,7 @@ package browsertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -152,7 +153,10 @@ func (p *tab) await(expression string) {
 	p.t.Helper()
 	ctx, end := context.WithTimeout(p.ctx, patience)
 	defer end()
-	err := chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+	err := errors.New("navigated")
+	for err != nil && strings.Contains(err.Error(), "navigated") && ctx.Err() == nil { // another page follows
+		err = chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+	}
 	if err != nil {
 		p.t.Fatalf("the page never came to %s: %v\n%s", expression, err, eval[string](p, "document.body.innerText"))
 	}

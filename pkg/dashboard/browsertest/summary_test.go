@@ -32,6 +32,12 @@ func TestNumbersAreThoseOfTheTerminal(t *testing.T) {
 	for _, x := range []float64{0, -1, 0.25, 1, 9.999, 99.96, 950.4, 999.6, 2064, 206435540, 12.34e9, 5e15, 5e18, 1e300} {
 		add("rate("+text(x)+")", humanize.Rate(x))
 	}
+	for want, x := range map[string]float64{"0": 0, "5": 5, "400": 400, "10 k": 10_000, "150 k": 150_000, "2.5 G": 2.5e9, "100 T": 100e12} {
+		add("mark("+text(x)+")", want)
+	}
+	for want, x := range map[string]float64{"0.0%": 0, "0.001%": 0.00001, "0.1%": 0.000995, "5.0%": 0.05, "99.9%": 0.9999, "100.0%": 1} {
+		add("share("+text(x)+")", want)
+	}
 	for _, x := range []float64{0, 0.2649, 0.5, 0.99999, 7} {
 		add("percent("+text(x)+", false)", humanize.Percent(x, false))
 	}

@@ -2,7 +2,7 @@
 // that say the same.
 
 import { byId, element, setText } from "./dom.js";
-import { plural, rate, time, whole } from "./format.js";
+import { mark, plural, rate, time, whole } from "./format.js";
 
 const names = ["time", "rate", "percent", "threads", "workers"];
 const maxRows = 2_000; // before the history is asked for anew, in which neighbours are merged
@@ -92,8 +92,8 @@ function build() {
     ],
     axes: [
       { ...axis, size: 30, space: 90, values: (_, splits, __, ___, increment) => splits.map(at => tick(at, increment)) },
-      { ...axis, scale: "rate", size: 62, grid: { show: true, stroke: color("line"), width: 1 }, values: (_, splits) => splits.map(shortRate) },
-      { ...axis, scale: "threads", side: 1, size: 56, values: (_, splits) => splits.map(value => Number.isInteger(value) ? shortNumber(value) : "") },
+      { ...axis, scale: "rate", size: 62, grid: { show: true, stroke: color("line"), width: 1 }, values: (_, splits) => splits.map(mark) },
+      { ...axis, scale: "threads", side: 1, size: 56, values: (_, splits) => splits.map(value => Number.isInteger(value) ? mark(value) : "") },
     ],
     hooks: { setCursor: [self => read(self.cursor.idx ?? history.time.length - 1)] },
   }, [history.time, history.rate, history.threads], box);
@@ -102,11 +102,6 @@ function build() {
 const fromZero = (_, __, max) => [0, max > 0 ? max * 1.12 : 1];
 
 const size = box => ({ width: Math.max(200, box.clientWidth), height: box.clientWidth < 560 ? 170 : 250 });
-
-// shortRate writes the mark of an axis: 2.5 G/s as 2.5 G.
-const shortRate = value => rate(value).replace(/\.?0+(?= )/, "").replace(/ ?\/s$/, "");
-
-const shortNumber = value => value < 10_000 ? whole(value) : shortRate(value);
 
 // tick writes a time on the axis: with seconds, or with the date, where marks are that close or far.
 function tick(at, increment) {

@@ -41,8 +41,11 @@ function dispute({ task, counts = [], keys = [] }) {
   return element("li", {},
     element("strong", {}, `✕ task ${whole(task)}`),
     element("span", {}, ` counted ${counts.map(whole).join(" and ")}`),
-    element("span", { class: "fine" }, keys.length > 0 ? `by ${keys.join(", ")}` : ""));
+    element("span", { class: "fine" }, keys.length > 0 ? `by ${keys.map(shortKey).join(" and ")}` : ""));
 }
+
+// shortKey writes a key so that two are beside each other; the coordinator's own count has none.
+const shortKey = key => key === "" ? "the coordinator" : key.length > 16 ? `${key.slice(0, 12)}…${key.slice(-4)}` : key;
 
 function barredKey({ key, worker, reason, at }) {
   return element("li", {},

@@ -20,6 +20,9 @@ export function rate(perSecond) {
 
 const threeDigits = x => x.toFixed(x < 9.995 ? 2 : x < 99.95 ? 1 : 0);
 
+// mark writes a number on an axis: 2.5 G, 150 k, 400.
+export const mark = number => rate(number).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ").replace(/ ?\/s$/, "");
+
 // percent writes a share with one decimal, rounded down: 100.0% only if all is done.
 export function percent(share, done) {
   if (done) return "100.0%";
