@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/page"
@@ -52,7 +53,7 @@ func runAll(m *testing.M) int {
 }
 
 // patience bounds how long a test waits for what has to happen: the machine may be busy.
-const patience = 60 * time.Second
+const patience = time.Minute
 
 // screen is what a page is shown on.
 type screen struct {
@@ -93,6 +94,7 @@ func open(t *testing.T, url string, s screen) *tab {
 	}
 	scheme := map[bool]string{false: "light", true: "dark"}[s.dark]
 	p.do(
+		page.BringToFront(), // a tab behind others is never drawn, and so does not know what is in sight
 		log.Enable(),
 		chromedp.ActionFunc(func(ctx context.Context) error {
 			_, err := page.AddScriptToEvaluateOnNewDocument(watchPolicy).Do(ctx)
@@ -153,13 +155,20 @@ func (p *tab) await(expression string) {
 	p.t.Helper()
 	ctx, end := context.WithTimeout(p.ctx, patience)
 	defer end()
-	err := errors.New("navigated")
-	for err != nil && strings.Contains(err.Error(), "navigated") && ctx.Err() == nil { // another page follows
-		err = chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience)))
+	poll := chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))
+	err := chromedp.Run(ctx, poll)
+	for ctx.Err() == nil && isNavigation(err) {
+		err = chromedp.Run(ctx, poll)
 	}
 	if err != nil {
 		p.t.Fatalf("the page never came to %s: %v\n%s", expression, err, eval[string](p, "document.body.innerText"))
 	}
+}
+
+// isNavigation reports whether an expression was lost because the tab went to another page.
+func isNavigation(err error) bool {
+	var lost *cdproto.Error
+	return errors.As(err, &lost) && (strings.Contains(lost.Message, "navigated") || strings.Contains(lost.Message, "context"))
 }
 
 // eval returns the value of an expression in the page, which may be a promise.

@@ -23,7 +23,7 @@ func TestClasses(t *testing.T) {
 		}
 		p.do(chromedp.Focus(`#classes [tabindex="0"]`, chromedp.ByQuery))
 		for _, c := range []struct{ key, name string }{
-			{kb.ArrowRight, "Class 2"}, {kb.ArrowLeft, "Class 1"}, {kb.End, "Class 97"}, {kb.ArrowRight, "Class 97"}, {kb.Home, "Class 1"},
+			{kb.Home, "Class 1"}, {kb.ArrowRight, "Class 2"}, {kb.ArrowLeft, "Class 1"}, {kb.End, "Class 97"}, {kb.ArrowRight, "Class 97"}, {kb.Home, "Class 1"},
 			{kb.ArrowDown, map[screen]string{phone: "Class 9", desktop: "Class 17"}[s]}, {kb.ArrowUp, "Class 1"},
 		} {
 			p.press(c.key)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/accessibility"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"nqueens/pkg/run"
@@ -73,8 +72,7 @@ func (p *tab) picture(name string) {
 		return
 	}
 	var png []byte
-	// A tab behind others that does not change is never drawn.
-	p.do(page.BringToFront(), chromedp.FullScreenshot(&png, 100))
+	p.do(chromedp.FullScreenshot(&png, 100))
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
 		p.t.Fatal(err)
 	}

@@ -26,7 +26,8 @@ const sameBoards = (a, b) => a.n === b.n && a.classes.length === b.classes.lengt
   a.classes.every((one, i) => one.k === b.classes[i].k && String(one.allow) === String(b.classes[i].allow));
 
 function build() {
-  [selected, pointed] = [0, null];
+  selected = Math.max(0, shown.classes.findIndex(one => one.in_flight > 0));
+  pointed = null;
   tiles = shown.classes.map((one, i) => element("div", { role: "option", class: "tile", "data-class": i },
     smallClass(shown.n, one.allow),
     element("div", { class: "shares", "aria-hidden": "true" },
