@@ -7,7 +7,6 @@ package browsertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/page"
@@ -157,18 +155,12 @@ func (p *tab) await(expression string) {
 	defer end()
 	poll := chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))
 	err := chromedp.Run(ctx, poll)
-	for ctx.Err() == nil && isNavigation(err) {
+	for err != nil && ctx.Err() == nil { // the tab went to another page meanwhile
 		err = chromedp.Run(ctx, poll)
 	}
 	if err != nil {
-		p.t.Fatalf("the page never came to %s: %v\n%s", expression, err, eval[string](p, "document.body.innerText"))
+		p.t.Fatalf("the page never came to %s: %v\n%s", expression, err, eval[string](p, `document.body?.innerText ?? ""`))
 	}
-}
-
-// isNavigation reports whether an expression was lost because the tab went to another page.
-func isNavigation(err error) bool {
-	var lost *cdproto.Error
-	return errors.As(err, &lost) && (strings.Contains(lost.Message, "navigated") || strings.Contains(lost.Message, "context"))
 }
 
 // eval returns the value of an expression in the page, which may be a promise.

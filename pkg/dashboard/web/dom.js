@@ -35,8 +35,8 @@ export function setAttribute(node, name, value) {
   }
 }
 
-// setList shows names and texts as a description list: rows of [name, text, {tone, note}], without those
-// that have no text. It changes what differs, and makes the list anew only if the names do.
+// setList shows names and texts as a description list: rows of [name, text, {tone, note, wide}], without
+// those that have no text. It changes what differs, and makes the list anew only if the names do.
 export function setList(list, rows) {
   rows = rows.filter(row => row[1] !== undefined && row[1] !== null && row[1] !== "");
   const names = rows.map(row => row[0]).join("\n");
@@ -44,11 +44,12 @@ export function setList(list, rows) {
     list.dataset.names = names;
     list.replaceChildren(...rows.map(row => element("div", {}, element("dt", {}, row[0]), element("dd"), element("dd", { class: "fine" }))));
   }
-  rows.forEach(([, text, { tone = null, note = "" } = {}], i) => {
+  rows.forEach(([, text, { tone = null, note = "", wide = false } = {}], i) => {
     const [, value, remark] = list.children[i].children;
     setText(value, text);
     setText(remark, note);
     remark.hidden = note === "";
     setAttribute(list.children[i], "data-tone", tone);
+    setAttribute(list.children[i], "data-wide", wide ? "" : null);
   });
 }

@@ -32,7 +32,6 @@ export function showLink() {
 }
 
 const ends = {
-  contradicted: "The run has ended: its counts contradict each other or the published total.",
   cancelled: "The run was cancelled.",
   stopped: "The run was stopped. When coordinator resume continues it at this address, this page follows.",
 };

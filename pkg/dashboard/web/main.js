@@ -59,12 +59,13 @@ function hear(next) {
 
 let wasLive = false;
 
-// changeLink asks for everything anew after an interruption.
+// changeLink asks for everything anew after an interruption, and for the runs when this one has ended.
 function changeLink(link) {
   setLink(link);
   const live = link.state === "live";
   if (live && !wasLive) Object.values(parts).forEach(part => part.ask());
   wasLive = live;
+  if (link.state === "ended") refreshRuns();
 }
 
 // refreshRuns keeps the picker up to date. Where no run was chosen, the page moves on to the next run on

@@ -123,7 +123,7 @@ function figures(run) {
   const found = run.total === null || run.total === undefined;
   const [bound, meaning] = bounds[run.bound] ?? [run.bound, ""];
   return [
-    ["solutions so far", found && run.state !== "contradicted" ? whole(run.solutions ?? "0") : ""],
+    ["solutions so far", found && run.state !== "contradicted" ? whole(run.solutions ?? "0") : "", { wide: true }],
     [over ? "last rate" : "rate", over && !(run.rate > 0) ? "" : rate(run.rate)],
     ["elapsed", clock(run.elapsed_s)],
     ["workers", whole(run.workers)],
