@@ -26,6 +26,11 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+// setDigits shows a number with separators, which may break after each of them.
+export function setDigits(node, text) {
+  if (node.textContent !== text) node.replaceChildren(...text.split(/(?<=,)/).flatMap(group => [group, element("wbr")]));
+}
+
 // setAttribute changes an attribute only if it differs; null removes it.
 export function setAttribute(node, name, value) {
   if (value === null) {
@@ -35,8 +40,8 @@ export function setAttribute(node, name, value) {
   }
 }
 
-// setList shows names and texts as a description list: rows of [name, text, {tone, note, wide}], without
-// those that have no text. It changes what differs, and makes the list anew only if the names do.
+// setList shows names and texts as a description list: rows of [name, text, {tone, note, digits}], without
+// those that have no text. With digits, the text is a long number. It changes what differs, and makes the list anew only if the names do.
 export function setList(list, rows) {
   rows = rows.filter(row => row[1] !== undefined && row[1] !== null && row[1] !== "");
   const names = rows.map(row => row[0]).join("\n");
@@ -44,12 +49,12 @@ export function setList(list, rows) {
     list.dataset.names = names;
     list.replaceChildren(...rows.map(row => element("div", {}, element("dt", {}, row[0]), element("dd"), element("dd", { class: "fine" }))));
   }
-  rows.forEach(([, text, { tone = null, note = "", wide = false } = {}], i) => {
+  rows.forEach(([, text, { tone = null, note = "", digits = false } = {}], i) => {
     const [, value, remark] = list.children[i].children;
-    setText(value, text);
+    (digits ? setDigits : setText)(value, text);
     setText(remark, note);
     remark.hidden = note === "";
     setAttribute(list.children[i], "data-tone", tone);
-    setAttribute(list.children[i], "data-wide", wide ? "" : null);
+    setAttribute(list.children[i], "data-digits", digits ? "" : null);
   });
 }

@@ -1,6 +1,6 @@
 // The run itself: what is counted, how far it is, how fast, and the total.
 
-import { byId, element, setAttribute, setList, setText } from "./dom.js";
+import { byId, element, setAttribute, setDigits, setList, setText } from "./dom.js";
 import { clock, plural, rate, remaining, share, whole } from "./format.js";
 
 // What bounds the rate of a run, and what that means.
@@ -53,11 +53,7 @@ function showTotal(run) {
       : "✕ The counts contradict each other or the published total, so there is no total. Check the ledger with coordinator verify.");
   } else if (shown) {
     setText(byId("total-label"), run.total === "1" ? "solution" : "solutions");
-    // A long number breaks at its commas.
-    const groups = whole(run.total).split(/(?<=,)/);
-    if (byId("total").textContent !== groups.join("")) {
-      byId("total").replaceChildren(...groups.flatMap(group => [group, element("wbr")]));
-    }
+    setDigits(byId("total"), whole(run.total));
     verdict(...confirmation(run));
   }
 }
@@ -123,7 +119,7 @@ function figures(run) {
   const found = run.total === null || run.total === undefined;
   const [bound, meaning] = bounds[run.bound] ?? [run.bound, ""];
   return [
-    ["solutions so far", found && run.state !== "contradicted" ? whole(run.solutions ?? "0") : "", { wide: true }],
+    ["solutions so far", found && run.state !== "contradicted" ? whole(run.solutions ?? "0") : "", { digits: true }],
     [over ? "last rate" : "rate", over && !(run.rate > 0) ? "" : rate(run.rate)],
     ["elapsed", clock(run.elapsed_s)],
     ["workers", whole(run.workers)],
