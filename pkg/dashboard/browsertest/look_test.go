@@ -78,13 +78,22 @@ func (p *tab) picture(name string) {
 	}
 }
 
-// tooWide lists what reaches beyond the window's right edge.
+// tooWide lists what reaches beyond the window's right edge, states of workers that are cut off, and
+// numbers that break between the digits of a group.
 const tooWide = `(() => {
   const width = document.documentElement.clientWidth;
   const wide = [...document.body.querySelectorAll("*")].filter(e => {
     const box = e.getBoundingClientRect();
     return box.width > 1 && box.right > width + 0.5 && !e.closest(".hidden, .skip");
   }).map(e => e.tagName + "#" + e.id + "." + e.getAttribute("class"));
+  for (const cell of document.querySelectorAll("td.c-state")) if (cell.scrollWidth > cell.clientWidth) wide.push(cell.innerText);
+  for (const number of document.querySelectorAll("[data-digits] dd, #total")) {
+    for (const group of number.childNodes) {
+      const range = document.createRange();
+      range.selectNode(group);
+      if (group.nodeType === 3 && range.getClientRects().length > 1) wide.push(group.data + " breaks");
+    }
+  }
   if (document.documentElement.scrollWidth > width) wide.push("the page scrolls sideways");
   return wide.slice(0, 5);
 })()`
