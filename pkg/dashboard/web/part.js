@@ -1,4 +1,5 @@
-// A part of a run that is large, and so asked for only while it is in sight: its workers, its classes.
+// A part of a run that is large, and so asked for once, and then only while it is in sight: its workers, its
+// classes.
 
 import { get } from "./api.js";
 
@@ -9,6 +10,7 @@ export class Part {
   #path;
   #show;
   #wanted = false;
+  #known = false; // it was answered
   #near;
   #busy = false;
   #timer = 0;
@@ -40,12 +42,14 @@ export class Part {
   }
 
   async #next() {
-    if (!this.#wanted || !this.#near || this.#busy || document.hidden || this.#stop.signal.aborted) return;
+    if (!this.#wanted || (this.#known && !this.#near) || this.#busy || document.hidden || this.#stop.signal.aborted) return;
     [this.#wanted, this.#busy] = [false, true];
     let pause = 5_000;
     try {
       const answer = await get(this.#path, this.#stop.signal);
-      if (!this.#stop.signal.aborted) pause = this.#show(answer);
+      if (this.#stop.signal.aborted) return;
+      this.#known = true;
+      pause = this.#show(answer);
     } catch {
       // The feed says what is wrong with the server; a part is asked for again with the next change.
     }
