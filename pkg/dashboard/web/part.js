@@ -45,13 +45,12 @@ export class Part {
     if (!this.#wanted || (this.#known && !this.#near) || this.#busy || document.hidden || this.#stop.signal.aborted) return;
     [this.#wanted, this.#busy] = [false, true];
     let pause = 5_000;
-    try {
-      const answer = await get(this.#path, this.#stop.signal);
-      if (this.#stop.signal.aborted) return;
+    // The feed says what is wrong with the server; after an error the next change asks again.
+    const answer = await get(this.#path, this.#stop.signal).catch(() => null);
+    if (this.#stop.signal.aborted) return;
+    if (answer !== null) {
       this.#known = true;
       pause = this.#show(answer);
-    } catch {
-      // The feed says what is wrong with the server; a part is asked for again with the next change.
     }
     this.#timer = setTimeout(() => {
       this.#busy = false;
