@@ -171,7 +171,9 @@ func TestLivePageSaysWhyThereIsNoNews(t *testing.T) {
 		b.await("the server is back", live)
 	}
 	coordinator.Signal(syscall.SIGTERM)
-	stopped := func(e pageEvent) bool { return e.State == "stopped" && strings.Contains(e.Status, "coordinator resume "+name) }
+	stopped := func(e pageEvent) bool {
+		return e.State == "stopped" && strings.Contains(e.Status, "coordinator resume "+name)
+	}
 	own.await("the coordinator is stopped", stopped)
 	other.await("the coordinator is stopped", stopped)
 	for e := range own.events {
