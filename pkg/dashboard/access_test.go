@@ -189,7 +189,7 @@ func TestHostAsksForAToken(t *testing.T) {
 			if w := h.from("192.0.2.1", shown(secret)); w.Code != http.StatusOK {
 				t.Errorf("%+v: with the token of the file: %d", c, w.Code)
 			}
-			path, c.file = "", path
+			c.file = path
 		}
 		if strings.Contains(log.String(), secret) || c.asks != strings.Contains(log.String(), `"token":"`+c.file) || !strings.Contains(log.String(), `"page":"http://`) {
 			t.Errorf("%+v: the log is %s", c, &log)
