@@ -195,7 +195,10 @@ func TestHostAsksForAToken(t *testing.T) {
 			t.Errorf("%+v: the log is %s", c, &log)
 		}
 	}
-	if _, err := Listen(HostConfig{Address: "127.0.0.1:0", TokenFile: "missing", Checks: httpserver.Checks{Live: ok, Ready: ok}, Page: Config{Source: Watch}}); err == nil {
-		t.Error("a missing file is no error")
+	for _, c := range []HostConfig{{Address: "127.0.0.1:0", TokenFile: "missing"}, {Address: "127.0.0.1:99999"}, {Address: "nowhere", Folder: t.TempDir()}} {
+		c.Checks, c.Page = httpserver.Checks{Live: ok, Ready: ok}, Config{Source: Watch}
+		if h, err := Listen(c); err == nil || h != nil {
+			t.Errorf("%+v is no error", c)
+		}
 	}
 }
