@@ -68,6 +68,10 @@ func TestResumeUsesWhatIsKept(t *testing.T) {
 		{"--workers 3 --listen :1 --token-file /t --http :3", "--nats nats://a", "--http :3 --nats nats://a"},
 		{"--nats nats://a --workers 3", "--listen :2", "--listen :2"},
 		{"--nats nats://a --nkey /k --http :3", "--nats=", "--http :3"},
+		{"--http :3 --http-token-file /t", "", "--http :3 --http-token-file /t"},
+		{"--http :3 --http-token-file /t", "--http :4", "--http :4 --http-token-file /t"},
+		{"--http :3 --http-token-file /t --workers 3", "--http=", "--workers 3"},
+		{"--http :3 --http-token-file /t --nats nats://a --nkey /k", "--http= --creds /c", "--nats nats://a --creds /c"},
 	} {
 		before := parsed(t, c.kept)
 		var app cli.App
@@ -96,10 +100,11 @@ func TestFilesAreKeptByTheirPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	var app cli.App
-	parsed(t, "--nkey my.nkey --tls-ca /ca.crt").keep(&app, store, "")
+	parsed(t, "--nkey my.nkey --tls-ca /ca.crt --http :1 --http-token-file page.token").keep(&app, store, "")
 	kept, err := store.Options("")
-	whole, _ := filepath.Abs("my.nkey")
-	if err != nil || kept["nkey"] != whole || kept["tls-ca"] != "/ca.crt" || len(kept) != 2 {
+	key, _ := filepath.Abs("my.nkey")
+	token, _ := filepath.Abs("page.token")
+	if err != nil || kept["nkey"] != key || kept["tls-ca"] != "/ca.crt" || kept["http-token-file"] != token || len(kept) != 4 {
 		t.Errorf("kept are %v (%v)", kept, err)
 	}
 }

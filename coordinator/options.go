@@ -91,7 +91,7 @@ func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string)
 }
 
 // replaced returns the flags of a run that the command line replaces by another server or other
-// credentials. An empty --nats is the embedded server.
+// credentials, or that it makes pointless. An empty --nats is the embedded server, an empty --http no page.
 func (o *sessionFlags) replaced(kept runstore.Options) (flags []string) {
 	given := o.given()
 	isGiven := func(name string) bool { return given[name] != "" }
@@ -104,6 +104,9 @@ func (o *sessionFlags) replaced(kept runstore.Options) (flags []string) {
 		}
 	case slices.ContainsFunc(credentialFlags, isGiven):
 		flags = credentialFlags
+	}
+	if o.flags.Changed("http") && !isGiven("http") { // no page
+		flags = append(slices.Clone(flags), "http-token-file")
 	}
 	return flags
 }

@@ -189,13 +189,16 @@ func TestHostAsksForAToken(t *testing.T) {
 			if w := h.from("192.0.2.1", shown(secret)); w.Code != http.StatusOK {
 				t.Errorf("%+v: with the token of the file: %d", c, w.Code)
 			}
-			path, c.file = "", path
+			c.file = path
 		}
 		if strings.Contains(log.String(), secret) || c.asks != strings.Contains(log.String(), `"token":"`+c.file) || !strings.Contains(log.String(), `"page":"http://`) {
 			t.Errorf("%+v: the log is %s", c, &log)
 		}
 	}
-	if _, err := Listen(HostConfig{Address: "127.0.0.1:0", TokenFile: "missing", Checks: httpserver.Checks{Live: ok, Ready: ok}, Page: Config{Source: Watch}}); err == nil {
-		t.Error("a missing file is no error")
+	for _, c := range []HostConfig{{Address: "127.0.0.1:0", TokenFile: "missing"}, {Address: "127.0.0.1:99999"}, {Address: "nowhere", Folder: t.TempDir()}} {
+		c.Checks, c.Page = httpserver.Checks{Live: ok, Ready: ok}, Config{Source: Watch}
+		if h, err := Listen(c); err == nil || h != nil {
+			t.Errorf("%+v is no error", c)
+		}
 	}
 }

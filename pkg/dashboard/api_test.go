@@ -36,13 +36,13 @@ func detailOf(m *queens.Manifest, workers int) *run.Detail {
 		d.Classes = append(d.Classes, run.ClassCounts{Work: 0.5, Done: 1, InFlight: m.TasksOf(i) - min(m.TasksOf(i), 1)})
 	}
 	for i := range m.Classes {
-		if m.TasksOf(i) > 0 {
-			prefix := queens.Prefix{}
-			board := &m.Classes[i].Board
-			prefix = prefix.Place(board, prefix.Free(board)&-prefix.Free(board))
-			d.Search = &run.Search{Task: m.Classes[i].First, Worker: hostile, Class: i, Prefix: prefix}
-			break
+		if m.TasksOf(i) == 0 {
+			continue
 		}
+		board, empty := &m.Classes[i].Board, queens.Prefix{}
+		first := empty.Place(board, empty.Free(board)&-empty.Free(board))
+		d.Search = &run.Search{Task: m.Classes[i].First, Worker: hostile, Class: i, Prefix: first}
+		break
 	}
 	return d
 }

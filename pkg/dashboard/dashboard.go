@@ -4,18 +4,21 @@
 // see package httpserver, and it knows no services and no bus: it computes nothing of a run, and changes
 // nothing there.
 //
-// What always holds:
+// What always holds, each with its test:
 //
-//  1. [Run.Update] never blocks, whatever browsers do.
-//  2. A browser that reads slowly, or not at all, delays no other one. It misses events.
-//  3. Each event and each list is encoded once for all browsers, at most once a second.
-//  4. Details of a run are asked for only while somebody looks at it, at most every two seconds.
-//  5. Other runs of the server are followed only while somebody looks at them.
-//  6. The number of connections, of followed runs, of rows of a history and the size of requests are bounded.
-//  7. Without a token the page answers only requests whose Host is this machine.
-//  8. With a token nothing of a run is sent to those who do not have it.
-//  9. The last state of a run is sent before the page is closed, to those who read it within a second.
-//  10. Texts from outside are data in JSON objects, never part of a page or of a header.
+//  1. [Run.Update] never waits for a browser: TestSlowBrowsers.
+//  2. A browser that reads slowly, or not at all, misses events, and delays no other one: TestSlowBrowsers.
+//  3. Events and lists are encoded once for all browsers, at most once a second: TestEverythingIsComputedOnce.
+//  4. Details are asked for only while somebody looks, at most every two seconds: the same.
+//  5. Other runs of the server are followed only while somebody looks at them:
+//     TestOtherRunsAreFollowedWhileSomebodyLooks.
+//  6. Connections, followed runs, rows of a history and sizes of requests are bounded:
+//     TestTooManyBrowsers, TestHistory, TestToken.
+//  7. Without a token the page answers only requests whose Host is this machine: TestHosts.
+//  8. With a token nothing of a run is sent to those who do not have it: TestToken.
+//  9. The last state of a run is sent before the page closes, which takes at most a second:
+//     TestLastStateIsSent.
+//  10. Texts from outside are data in JSON objects, never part of a page or of a header: TestObjects.
 package dashboard
 
 import (

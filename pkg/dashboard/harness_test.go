@@ -103,9 +103,9 @@ func serve(t *testing.T, cfg Config, server Server) *served {
 }
 
 // get asks for a path, and returns the answer with its text.
-func (s *served) get(path string, headers ...string) (*http.Response, string) {
+func (s *served) get(path string) (*http.Response, string) {
 	s.t.Helper()
-	response, err := s.client.Do(request(path, headers...))
+	response, err := s.client.Do(request(path))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -56,8 +56,10 @@ func Listen(cfg HostConfig) (*Host, error) {
 	if h.Page, err = New(cfg.Page); err != nil {
 		return nil, err
 	}
-	h.server, err = httpserver.Listen(cfg.Address, cfg.Checks, cfg.Metrics, h.Page)
-	return h, err
+	if h.server, err = httpserver.Listen(cfg.Address, cfg.Checks, cfg.Metrics, h.Page); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 // Log says where the page is, and which file has its token.

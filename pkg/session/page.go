@@ -74,7 +74,9 @@ func (p *pageServer) end(ctx context.Context, o *coordinator.Outcome, ended erro
 		p.page.SetStatus(endStatus(last.State, p.Name(), ended))
 	}
 	p.stop()
-	<-p.failed // an error has ended the run, which says it
+	if err := <-p.failed; err != nil { // it has ended the run, which says it
+		p.log.Debug().Err(err).Msg("the page has ended")
+	}
 }
 
 // endStatus says why a run has ended without a total, and what to do.
