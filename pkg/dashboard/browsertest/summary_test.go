@@ -84,7 +84,7 @@ func TestFiguresAreThoseOfTheAPI(t *testing.T) {
 	if now := eval[string](p, `document.getElementById("bar").getAttribute("aria-valuenow")`); now != "42.7" {
 		t.Errorf("the progress bar is at %s", now)
 	}
-	p.await(`document.title.includes("42.7%") && document.querySelector("#prefix-board svg .sq-queen")`)
+	p.await(`document.title.includes("42.7%") && document.querySelector("#prefix-board svg .sq-queen") && !document.getElementById("prefix-barred").hidden`)
 }
 
 func fetch(t *testing.T, url string) map[string]any {

@@ -36,6 +36,7 @@ function follow(next) {
     classes: new Part(runPath(name, "classes"), byId("classes-anchor"), answer => {
       classes = answer;
       showClasses(answer);
+      if (run) showPrefix(run, classes);
       return 2_000;
     }),
     history: new Part(runPath(name, "history"), null, answer => {
