@@ -74,6 +74,10 @@ func TestResumeUsesWhatIsKept(t *testing.T) {
 		{"--workers 3 --report /r.html", "", "--workers 3 --report /r.html"},
 		{"--workers 3 --report /r.html", "--report=", "--workers 3"},
 		{"--nats nats://a --nkey /k --http :3", "--nats=", "--http :3"},
+		{"--http :3 --http-token-file /t", "", "--http :3 --http-token-file /t"},
+		{"--http :3 --http-token-file /t", "--http :4", "--http :4 --http-token-file /t"},
+		{"--http :3 --http-token-file /t --workers 3", "--http=", "--workers 3"},
+		{"--http :3 --http-token-file /t --nats nats://a --nkey /k", "--http= --creds /c", "--nats nats://a --creds /c"},
 	} {
 		before := parsed(t, c.kept)
 		var app cli.App
@@ -128,11 +132,12 @@ func TestFilesAreKeptByTheirPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	var app cli.App
-	parsed(t, "--nkey my.nkey --tls-ca /ca.crt --report r.html").keep(&app, store, "")
+	parsed(t, "--nkey my.nkey --tls-ca /ca.crt --report r.html --http :1 --http-token-file page.token").keep(&app, store, "")
 	kept, err := store.Options("")
-	whole, _ := filepath.Abs("my.nkey")
+	key, _ := filepath.Abs("my.nkey")
 	report, _ := filepath.Abs("r.html")
-	if err != nil || kept["nkey"] != whole || kept["tls-ca"] != "/ca.crt" || kept["report"] != report || len(kept) != 3 {
+	token, _ := filepath.Abs("page.token")
+	if err != nil || kept["nkey"] != key || kept["tls-ca"] != "/ca.crt" || kept["report"] != report || kept["http-token-file"] != token || len(kept) != 5 {
 		t.Errorf("kept are %v (%v)", kept, err)
 	}
 }

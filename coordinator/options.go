@@ -17,7 +17,7 @@ import (
 
 // Flags of a session that are kept, in the order of a command line.
 var (
-	countingFlags   = []string{"workers", "kernel", "unique", "priority", "http", "report"}
+	countingFlags   = []string{"workers", "kernel", "unique", "priority", "http", "http-token-file", "report"}
 	serverFlags     = []string{"nats", "listen", "replicas"}
 	credentialFlags = []string{"nkey", "token-file", "creds"}
 	tlsFlags        = []string{"tls-ca", "tls-cert", "tls-key"}
@@ -53,7 +53,7 @@ func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **sessio
 // keep keeps the given flags with a run. Files are kept by their whole paths.
 func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 	kept := o.given()
-	for _, name := range slices.Concat(credentialFlags, tlsFlags, []string{"report"}) {
+	for _, name := range slices.Concat(credentialFlags, tlsFlags, []string{"http-token-file", "report"}) {
 		if path, err := filepath.Abs(kept[name]); err == nil && kept[name] != "" {
 			kept[name] = path
 		}
@@ -95,7 +95,7 @@ func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string)
 }
 
 // replaced returns the flags of a run that the command line replaces by another server or other
-// credentials. An empty --nats is the embedded server.
+// credentials, or that it makes pointless. An empty --nats is the embedded server, an empty --http no page.
 func (o *sessionFlags) replaced(kept runstore.Options) (flags []string) {
 	given := o.given()
 	isGiven := func(name string) bool { return given[name] != "" }
@@ -108,6 +108,9 @@ func (o *sessionFlags) replaced(kept runstore.Options) (flags []string) {
 		}
 	case slices.ContainsFunc(credentialFlags, isGiven):
 		flags = credentialFlags
+	}
+	if o.flags.Changed("http") && !isGiven("http") { // no page
+		flags = append(slices.Clone(flags), "http-token-file")
 	}
 	return flags
 }

@@ -25,7 +25,7 @@ type sessionFlags struct {
 	kernel   string
 	unique   bool
 	json     bool
-	http     string
+	page     pageFlags
 	listen   string
 	priority string
 	replicas string
@@ -46,7 +46,7 @@ func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more "+
 		"than a rotation or reflection, on a second line")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
-	flags.StringVar(&o.http, "http", "", "`ADDR` on which to answer /healthz, /readyz and /metrics")
+	o.page.register(flags, "`ADDR` on which to serve a live page of the run, /healthz, /readyz and /metrics, such as 127.0.0.1:8080")
 	o.nats = cli.ConnectionFlags(flags, "", "use")
 	flags.StringVar(&o.listen, "listen", "", "`ADDR` on which the embedded server accepts workers, such as 127.0.0.1:4222")
 	flags.Var(cli.NewEnum(&o.priority, string(run.Normal), string(run.Low), string(run.Normal), string(run.High)), "priority",
@@ -81,7 +81,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 			"name its servers with --nats", replicas)
 	}
 	listen := cli.CheckAddress("listen", o.listen, "127.0.0.1:4222")
-	if err := cmp.Or(o.nats.Check(app.Log), listen, cli.CheckHTTP(o.http), o.report.check()); err != nil {
+	if err := cmp.Or(o.nats.Check(app.Log), listen, o.page.check(), o.report.check()); err != nil {
 		return cfg, nil, err
 	}
 	k, err := kernel.Choose(o.kernel)
@@ -95,8 +95,9 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 	u = newUI(app)
 	return session.Config{
 		Store: store, Workers: o.workers, Kernel: k, Version: cli.Version(),
-		URL: o.nats.URL, Credentials: credentials(o.nats), Admits: admits(o.nats), TokenFile: o.nats.TokenFile, Listen: o.listen, HTTP: o.http, Unique: o.unique, Priority: run.Priority(o.priority),
-		Replicas: replicas, Survey: o.report.path != "",
+		URL: o.nats.URL, Credentials: credentials(o.nats), Admits: admits(o.nats), TokenFile: o.nats.TokenFile,
+		Listen: o.listen, HTTP: o.page.http, HTTPTokenFile: o.page.tokenFile,
+		Unique: o.unique, Survey: o.report.path != "", Priority: run.Priority(o.priority), Replicas: replicas,
 		OnStart: u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
 	}, u, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"nqueens/pkg/display"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
+	"nqueens/pkg/watch"
 )
 
 // ui presents a running count: on a terminal as a live display below the log, elsewhere as
@@ -149,12 +149,7 @@ func (u *ui) updateStatus() {
 	if p := u.latest.Load(); p != nil && p.State == run.Running && p.Done == p.Tasks {
 		text = "all tasks are counted: verifying the ledger"
 	} else if since := u.disconnectedSince.Load(); since != nil {
-		text = serverDown(*since)
+		text = watch.ServerDownText(*since)
 	}
 	u.display.SetStatus(text)
-}
-
-// serverDown says for the display that the server has been disconnected since that time.
-func serverDown(since time.Time) string {
-	return fmt.Sprintf("server disconnected since %s, reconnecting", since.Format(time.TimeOnly))
 }

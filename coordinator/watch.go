@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
@@ -29,6 +27,7 @@ import (
 type watchOptions struct {
 	nats *cli.Connection
 	json bool
+	page pageFlags
 	data dataFlag
 }
 
@@ -62,7 +61,7 @@ confirmed and confirmed_by: what stands behind the total, as count says it.`,
 			if err != nil {
 				return err
 			}
-			if err := o.nats.Check(app.Log); err != nil {
+			if err := cmp.Or(o.nats.Check(app.Log), o.page.check()); err != nil {
 				return err
 			}
 			return watchRun(cmd.Context(), app, name, &o, cmd.OutOrStdout())
@@ -71,6 +70,7 @@ confirmed and confirmed_by: what stands behind the total, as count says it.`,
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "", "watch a run on")
 	flags.BoolVar(&o.json, "json", false, "print a JSON object a second")
+	o.page.register(flags, "`ADDR` on which to serve a live page of the run, /healthz and /readyz, such as 127.0.0.1:8080")
 	o.data.register(flags)
 	return cmd
 }
@@ -89,7 +89,7 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 		}
 		hint = ": if it asks for a password, give it with --nats; if for a key, name that with --nkey"
 	}
-	last, err := v.follow(ctx, server)
+	last, err := v.follow(ctx, server, o)
 	switch {
 	case errors.Is(err, queens.ErrNoConnection):
 		return fmt.Errorf("%w%s", err, hint)
@@ -117,16 +117,21 @@ type watchView struct {
 }
 
 // follow presents the run until it ends.
-func (v *watchView) follow(ctx context.Context, server *cli.Connection) (last run.Progress, err error) {
+func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watchOptions) (last run.Progress, err error) {
 	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: v.app.Log})
 	if err != nil {
 		return last, err
 	}
 	defer b.Close()
+	page, err := o.listen(v.app, b)
+	if err != nil {
+		return last, err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() error { return b.WaitClosed(ctx) })
+	group.Go(func() error { return page.serve(ctx) })
 	group.Go(func() error {
 		defer stop()
 		var err error
@@ -142,11 +147,12 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection) (last ru
 			v.start()
 			defer v.stop()
 		}
-		last, err = watch.Follow(ctx, watch.Config{
+		last, err = watch.Follow(ctx, page.follow(watch.Config{
 			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
 			Run: v.run, OnWatching: func() { v.app.Log.Info().Str("run", v.run).Str("server", b.Server()).Msg("watching") },
 			OnProgress: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
-		})
+		}))
+		page.end(err)
 		return err
 	})
 	err = group.Wait()
@@ -171,7 +177,7 @@ func (v *watchView) warnIgnored(err error) {
 
 // showStatus displays the status, and logs it when it changes, unless the connection does.
 func (v *watchView) showStatus(s watch.Status) {
-	text := v.statusText(s)
+	text := s.Text(v.run)
 	if s.Kind != v.status {
 		switch s.Kind {
 		case watch.ServerDown:
@@ -187,28 +193,6 @@ func (v *watchView) showStatus(s watch.Status) {
 	if v.display != nil {
 		v.display.SetStatus(text)
 	}
-}
-
-func (v *watchView) statusText(s watch.Status) string {
-	switch s.Kind {
-	case watch.ServerDown:
-		return serverDown(s.Since)
-	case watch.ServerSilent:
-		return "the server does not answer: " + cli.OneLine(s.Err)
-	case watch.AwaitingCoordinator:
-		return fmt.Sprintf("waiting for a message of its coordinator (%q)", s.Record.Owner)
-	case watch.CoordinatorSilent:
-		return fmt.Sprintf("its coordinator has been silent for %v: if it has died, coordinator resume %s resumes the run",
-			humanize.Duration(time.Since(s.Record.Updated).Truncate(time.Second)), v.run)
-	case watch.Stopped:
-		done := ""
-		if s.Record != nil {
-			done = fmt.Sprintf(" with %d of %d tasks done", s.Record.Done, s.Record.Manifest.Tasks)
-		}
-		return fmt.Sprintf("stopped%s: coordinator resume %s resumes the run", done, v.run)
-	case watch.Live:
-	}
-	return ""
 }
 
 // withHint adds to an error of a watch which command may help.

@@ -129,7 +129,7 @@ func run(ctx context.Context, app *cli.App, o *runOptions) error {
 	defer stop()
 	if o.http != "" {
 		exporter := metrics.NewWorker(cli.Version(), name, kernels, func() metrics.Worker { return measure(w, b, threads) })
-		server, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected}, exporter)
+		server, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected}, exporter, nil)
 		if err != nil {
 			return err
 		}

@@ -158,6 +158,7 @@ type Coordinator struct {
 	referee    referee
 	checker    checker
 	lifts      chan lift
+	details    details
 
 	// Used by renewLoop too.
 	done          atomic.Uint64 // tasks accepted
@@ -195,7 +196,7 @@ func New(cfg Config, tasks Tasks, results Results, beats Beats, claim Claim, l *
 		requests: make(chan request), completed: make(chan request),
 		deliveries: make(chan delivery, maxBatch), greetings: make(chan struct{}, 1),
 		lookups: make(chan []uint64), found: make(chan queens.Task, maxBatch), referee: newReferee(),
-		checker: newChecker(), lifts: make(chan lift),
+		checker: newChecker(), lifts: make(chan lift), details: newDetails(),
 	}
 	c.trust = newTrust(&c.cfg, l)
 	shares := split.Shares(&h.Manifest)
@@ -266,6 +267,7 @@ func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
 
 // collect publishes tasks and records results until every task has one.
 func (c *Coordinator) collect(ctx context.Context) error {
+	defer c.endDetails()
 	if c.collector.complete() && len(c.collector.judged) == 0 {
 		return nil
 	}

@@ -102,8 +102,10 @@ func (w *window) setAgreed(t *inflightTask, agreed bool) {
 	t.agreed = agreed
 	if agreed {
 		w.checks++
+		w.flying[t.class]--
 	} else {
 		w.checks--
+		w.flying[t.class]++
 	}
 }
 
@@ -221,8 +223,7 @@ func (w *window) release(c *inflightChunk) {
 func (w *window) undisputed(id, hash uint64) {
 	t := w.tasks[id]
 	if t == nil {
-		t = &inflightTask{hash: hash}
-		w.tasks[id] = t
+		t = w.insert(id, hash)
 	}
 	if t.disputed {
 		t.disputed = false
@@ -237,8 +238,8 @@ func (w *window) undisputed(id, hash uint64) {
 
 // addCheck puts a task in flight on which as many voters agree as on every task, for a spot check.
 func (w *window) addCheck(id, hash uint64, need int) {
-	t := &inflightTask{hash: hash, need: need}
-	w.tasks[id] = t
+	t := w.insert(id, hash)
+	t.need = need
 	w.setAgreed(t, true)
 }
 

@@ -95,6 +95,8 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			err = c.checked(&v)
 		case l := <-c.lifts:
 			c.lift(l)
+		case r := <-c.details.requests:
+			r.answer <- c.detail(r.workers)
 		case <-void:
 			err = c.void()
 		case <-consider:

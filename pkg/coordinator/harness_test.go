@@ -45,6 +45,7 @@ type testRun struct {
 	cfg    coordinator.Config
 	ledger *ledger.Ledger
 	claim  *claim
+	detail func(context.Context) (*run.Detail, error)
 	bus    *bus.Bus
 	admin  jetstream.JetStream
 	queue  *bus.Queue
@@ -115,6 +116,7 @@ func (r *testRun) run() {
 	r.latest.Store(new(run.Progress))
 	r.done = make(chan struct{})
 	c := coordinator.New(r.cfg, r.bus.Tasks(), r.bus.Results(), r.bus.Telemetry(), r.claim, r.ledger)
+	r.detail = c.Detail
 	ctx, cancel := context.WithCancelCause(r.t.Context())
 	r.cancel = func() { cancel(errStopped) }
 	done := r.done

@@ -213,7 +213,22 @@ func (m *model) check() {
 	if active != w.active || bytes != w.bytes {
 		m.t.Fatalf("%d chunks with %d bytes, the window says %d with %d", active, bytes, w.active, w.bytes)
 	}
+	checkByClass(m.t, w)
 	if math.Abs(w.flight-flight) > 1e-9 {
 		m.t.Fatalf("a share of %v is in flight, the window says %v", flight, w.flight)
+	}
+}
+
+// checkByClass compares the tasks in flight that are no spot checks with their number by class.
+func checkByClass(t *testing.T, w *window) {
+	t.Helper()
+	classes := make([]uint64, len(w.manifest.Classes))
+	for id, task := range w.tasks {
+		if !task.agreed {
+			classes[w.manifest.ClassOf(id)]++
+		}
+	}
+	if !slices.Equal(classes, w.flying) {
+		t.Fatalf("in flight are %v tasks by class, the window says %v", classes, w.flying)
 	}
 }

@@ -61,6 +61,7 @@ func (w *window) completed(r request) {
 		if w.keep {
 			c.kept, c.board = r.message.Tasks, r.message.Board
 		}
+		c.prefix = r.message.Tasks[0][0]
 		c.message, c.streamSeq = nil, r.streamSeq
 		c.checkAt = now.Add(w.cfg.CheckAfter)
 		c.expiresAt = now.Add(w.timeout(c))

@@ -68,6 +68,8 @@ type stream struct {
 	bus    *countedBus
 	admin  jetstream.JetStream
 	report func(run.Progress)
+	stats  func(run.Stats)                                                         // nil for none
+	beside func(context.Context, *coordinator.Coordinator, *progress.Roster) error // runs beside the services; nil for nothing
 
 	kernel      kerneltest.Fake
 	threads     int // of each worker
@@ -129,6 +131,7 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 		RepublishAfter: coordinator.DefaultRepublishAfter,
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
 		OnProgress:     s.report,
+		OnStats:        s.stats,
 		ReportEvery:    s.reportEvery,
 		Log:            zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),
 	}, countedTasks{s.bus.Tasks(), s.bus}, countedResults{s.bus.Results(), s.bus}, s.bus.Telemetry(), claim, l)
@@ -156,6 +159,9 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 		group.Go(func() error { return w.Run(ctx) })
 	}
 	group.Go(func() error { return s.watch(ctx) })
+	if s.beside != nil {
+		group.Go(func() error { return s.beside(ctx, service, roster) })
+	}
 	var got coordinator.Outcome
 	group.Go(func() error {
 		defer stop()

@@ -54,6 +54,7 @@ type window struct {
 	touched map[*inflightChunk]struct{} // chunks of which some tasks were counted lately, see closeCounted
 	parked  map[*inflightChunk]struct{} // copies that wait for a voter, see release
 	checks  int                         // tasks in flight on which enough voters agree: spot checks
+	flying  []uint64                    // tasks in flight that are no spot checks, by class
 	most    int                         // checks, above which nothing more is published
 	// rotation has the parked chunks, in turn, and some that are not parked any more.
 	rotation []*inflightChunk
@@ -68,6 +69,7 @@ type window struct {
 type inflightTask struct {
 	chunk       *inflightChunk // nil until a chunk is planned
 	hash        uint64
+	class       int32    // index in the manifest
 	attempt     uint32   // how often it was published, or planned to be
 	lostWorkers []string // that searched it when they were lost
 	quarantined bool
@@ -92,9 +94,10 @@ type inflightChunk struct {
 	streamSeq uint64        // of its message; 0 before it is published
 	busy      bool          // a request for it is queued or being executed
 	checkAt   time.Time
-	expiresAt time.Time // when it is republished even if the queue still has it
-	missingAt time.Time // when its message was found missing; zero if it was not
-	answered  bool      // a result of it came, which was refused, in part, or told nothing new
+	expiresAt time.Time     // when it is republished even if the queue still has it
+	missingAt time.Time     // when its message was found missing; zero if it was not
+	answered  bool          // a result of it came, which was refused, in part, or told nothing new
+	prefix    queens.Prefix // the first of its first task, once it was published
 	withdraw  withdrawal
 	copyState
 }
@@ -116,6 +119,7 @@ func newWindow(cfg *Config, run string, m *queens.Manifest, shares []float64, ha
 		touched: make(map[*inflightChunk]struct{}), parked: make(map[*inflightChunk]struct{}),
 		planned: make(map[uint64]*inflightChunk), early: make(map[uint64]struct{}),
 		pending: pending{results: make(map[uint64][]taskDelivery), names: make(map[string]string)},
+		flying:  make([]uint64, len(m.Classes)),
 	}
 	w.start()
 	return w
@@ -140,9 +144,16 @@ func (w *window) share(id uint64) float64 { return w.guide.shares[w.manifest.Cla
 func (w *window) add(task *queens.Task) *inflightTask {
 	t := w.tasks[task.ID]
 	if t == nil {
-		t = &inflightTask{hash: task.Hash()}
-		w.tasks[task.ID] = t
+		t = w.insert(task.ID, task.Hash())
 	}
+	return t
+}
+
+// insert puts a task in flight that is not.
+func (w *window) insert(id, hash uint64) *inflightTask {
+	t := &inflightTask{hash: hash, class: int32(w.manifest.ClassOf(id))}
+	w.tasks[id] = t
+	w.flying[t.class]++
 	return t
 }
 
@@ -194,6 +205,7 @@ func (w *window) accepted(id uint64, search time.Duration, chunk uint64) {
 		w.disputed--
 	}
 	w.setAgreed(t, false)
+	w.flying[t.class]--
 	delete(w.tasks, id)
 	delete(w.early, id)
 	w.leave(t, chunk)

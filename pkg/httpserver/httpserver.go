@@ -1,7 +1,7 @@
 // Package httpserver tells Docker, Kubernetes or a person with curl whether this process
 // works: /healthz that it need not be killed, /readyz that it does what it is there for. On the
-// same address it serves the numbers of the process, made elsewhere, to Prometheus. It
-// also asks another process for its health. It knows nothing of counting.
+// same address it serves the numbers of the process to Prometheus, and a page to browsers, both made
+// elsewhere. It also asks another process for its health. It knows nothing of counting.
 package httpserver
 
 import (
@@ -44,9 +44,10 @@ type Server struct {
 // timeout bounds the resources that a slow or silent peer can hold.
 const timeout = 5 * time.Second
 
-// Listen opens a host:port; port 0 selects a free one. Requests wait for [Server.Serve]. The handler
-// answers those for the metrics.
-func Listen(address string, checks Checks, metrics http.Handler) (*Server, error) {
+// Listen opens a host:port; port 0 selects a free one. Requests wait for [Server.Serve]. One handler
+// answers those for the metrics, the other those for all other paths; both may be nil. They may extend
+// the deadlines of their answers.
+func Listen(address string, checks Checks, metrics, page http.Handler) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("serve the health and metrics of this process: %w", ListenError(address, err))
@@ -54,7 +55,12 @@ func Listen(address string, checks Checks, metrics http.Handler) (*Server, error
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+LivePath, handler(checks.Live))
 	mux.HandleFunc("GET "+ReadyPath, handler(checks.Ready))
-	mux.Handle("GET "+MetricsPath, metrics)
+	if metrics != nil {
+		mux.Handle("GET "+MetricsPath, metrics)
+	}
+	if page != nil {
+		mux.Handle("/", page)
+	}
 	return &Server{
 		listener: listener,
 		http:     &http.Server{Handler: mux, ReadTimeout: timeout, WriteTimeout: timeout, IdleTimeout: timeout, MaxHeaderBytes: 1 << 14},

@@ -24,7 +24,7 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1") }) // fails if the client has gone
-	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: state(&live), Ready: state(&ready)}, metrics)
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: state(&live), Ready: state(&ready)}, metrics, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestAnswers(t *testing.T) {
 // An address that is in use or invalid is an error at once.
 func TestAddress(t *testing.T) {
 	ok := func() error { return nil }
-	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler())
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +85,36 @@ func TestAddress(t *testing.T) {
 	defer stop()
 	go func() { _ = server.Serve(ctx) }()
 	for _, address := range []string{server.Address(), "nowhere", "127.0.0.1:99999"} {
-		if _, err := httpserver.Listen(address, httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler()); err == nil {
+		if _, err := httpserver.Listen(address, httpserver.Checks{Live: ok, Ready: ok}, http.NotFoundHandler(), nil); err == nil {
 			t.Errorf("it listens on %s", address)
 		}
+	}
+}
+
+// A page answers all paths but those of health and metrics. Without metrics, there is no such path.
+func TestPage(t *testing.T) {
+	ok := func() error { return nil }
+	page := http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) { _, _ = io.WriteString(w, "page "+request.URL.Path) }) // fails if the client has gone
+	server, err := httpserver.Listen("127.0.0.1:0", httpserver.Checks{Live: ok, Ready: ok}, nil, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- server.Serve(ctx) }()
+	for path, want := range map[string]string{"/": "page /", "/a/b": "page /a/b", httpserver.MetricsPath: "page /metrics", httpserver.LivePath: "ok\n", httpserver.ReadyPath: "ok\n"} {
+		response, err := http.Get("http://" + server.Address() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		_ = response.Body.Close() // it was only read
+		if err != nil || string(text) != want {
+			t.Errorf("%s: %q (error %v), want %q", path, text, err, want)
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

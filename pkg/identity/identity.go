@@ -117,15 +117,24 @@ func (id *Identity) Create(path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
-	if err != nil {
-		return fmt.Errorf("a new key: %w", err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
 	text := slices.Concat(seed, []byte("\n"))
 	if id.Role != "" {
 		text = append(text, "# role: "+id.Role+"\n"...)
 	}
+	if err := createSecret(path, text); err != nil {
+		return fmt.Errorf("a new key: %w", err)
+	}
+	return nil
+}
+
+// createSecret writes a text to a new file, which only its owner can read. Nobody sees a part of it.
+// The error wraps [fs.ErrExist] if the file exists.
+func createSecret(path string, text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.Write(text)
 	if err == nil {
 		err = file.Sync()
@@ -133,10 +142,7 @@ func (id *Identity) Create(path string) error {
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Link(file.Name(), path) // fails if the file exists
 	}
-	if err != nil {
-		return fmt.Errorf("a new key: %w", err)
-	}
-	return nil
+	return err
 }
 
 // Key returns the public key: U and 55 letters and digits.

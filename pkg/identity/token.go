@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 
@@ -40,6 +42,22 @@ func LoadToken(path string) (Token, error) {
 		return Token{}, fmt.Errorf("the token in %s: %w", path, err)
 	}
 	return t, nil
+}
+
+// LoadOrCreateToken reads a token from its file, or makes a new one, in a folder of its own if need be,
+// which only the owner can read.
+func LoadOrCreateToken(path string) (Token, error) {
+	t, err := LoadToken(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return t, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return Token{}, fmt.Errorf("a new token: %w", err)
+	}
+	if err := createSecret(path, NewToken().Text()); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Token{}, fmt.Errorf("a new token: %w", err)
+	}
+	return LoadToken(path) // that of the process that was first
 }
 
 // ParseToken returns the token in the text of a file. The error does not quote the text.

@@ -48,3 +48,34 @@ func FuzzParseToken(f *testing.F) {
 		}
 	})
 }
+
+// A token is made once, whoever asks first, in a file that only its owner can read.
+func TestLoadOrCreateToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder", "page.token")
+	tokens := make(chan identity.Token)
+	const callers = 8
+	for range callers {
+		go func() {
+			token, err := identity.LoadOrCreateToken(path)
+			if err != nil {
+				t.Error(err)
+			}
+			tokens <- token
+		}()
+	}
+	first := <-tokens
+	for range callers - 1 {
+		if token := <-tokens; token.Secret != first.Secret || token.Secret == "" {
+			t.Errorf("tokens %q and %q", first.Secret, token.Secret)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v, error %v", info, err)
+	}
+	if err := os.WriteFile(path, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if token, err := identity.LoadOrCreateToken(path); err == nil {
+		t.Errorf("a file without a token is replaced by %q", token.Secret)
+	}
+}

@@ -191,19 +191,7 @@ func (r *Roster) Workers() []run.WorkerStatus {
 	defer r.mu.Unlock()
 	workers := []run.WorkerStatus{}
 	for _, e := range r.present() {
-		h := &e.last
-		rate := r.rates[h.Worker]
-		w := run.WorkerStatus{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads}
-		for _, held := range h.Held {
-			if held.Searching {
-				w.Held++
-				w.LongestTask = max(w.LongestTask, held.Elapsed+time.Since(e.receivedAt))
-			}
-		}
-		if w.Held > 0 || !rate.countedAt.Before(e.receivedAt) {
-			w.Rate = rate.perSecond(h.Threads)
-		}
-		workers = append(workers, w)
+		workers = append(workers, r.status(&e))
 	}
 	byName := func(a, b run.WorkerStatus) int { return strings.Compare(a.Name, b.Name) }
 	if len(workers) > run.MaxWorkers {
@@ -214,6 +202,59 @@ func (r *Roster) Workers() []run.WorkerStatus {
 	}
 	slices.SortFunc(workers, byName)
 	return workers
+}
+
+// status returns what the last heartbeat of a worker says. The caller holds the lock.
+func (r *Roster) status(e *entry) run.WorkerStatus {
+	h := &e.last
+	rate := r.rates[h.Worker]
+	w := run.WorkerStatus{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads}
+	for _, held := range h.Held {
+		if held.Searching {
+			w.Held++
+			w.LongestTask = max(w.LongestTask, held.Elapsed+time.Since(e.receivedAt))
+		}
+	}
+	if w.Held > 0 || !rate.countedAt.Before(e.receivedAt) {
+		w.Rate = rate.perSecond(h.Threads)
+	}
+	return w
+}
+
+// Presence is a worker present, and what it searches.
+type Presence struct {
+	run.WorkerStatus
+	Identity
+	// Chunk is the chunk of the run that it has searched the longest, for that time; 0 if it searches
+	// none.
+	Chunk   uint64
+	Elapsed time.Duration
+}
+
+// Everyone returns all workers present, sorted by name, with what they search of a run.
+func (r *Roster) Everyone(name string) []Presence {
+	all := r.presences(name)
+	slices.SortFunc(all, func(a, b Presence) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func (r *Roster) presences(name string) []Presence {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]Presence, 0, len(r.workers))
+	for _, e := range r.workers {
+		if e.isSilent() {
+			continue
+		}
+		p := Presence{WorkerStatus: r.status(&e), Identity: Identity{e.last.Key, e.last.Admission}}
+		for _, h := range e.last.Held {
+			if h.Searching && h.Run == name && (p.Chunk == 0 || h.Elapsed > p.Elapsed) {
+				p.Chunk, p.Elapsed = h.Chunk, h.Elapsed
+			}
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // Held returns the chunks of a run that workers present hold, each with the time of the latest

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -373,5 +374,32 @@ func TestIdle(t *testing.T) {
 		if got := r.Idle(); got != test.want {
 			t.Errorf("%d of %d threads are idle, want %d of %+v", got, test.threads, test.want, test)
 		}
+	}
+}
+
+// Everyone lists all workers present, also more than a snapshot does, with the chunk of the run that
+// each has searched the longest.
+func TestEveryone(t *testing.T) {
+	r := progress.NewRoster()
+	busy := beat("b", 2)
+	busy.Key, busy.Admission = "key", []byte("proof")
+	busy.Held = []run.HeldChunk{
+		{Run: "n8-a", Chunk: 1, Searching: true, Elapsed: time.Second},
+		{Run: "n8-a", Chunk: 2, Searching: true, Elapsed: 2 * time.Second},
+		{Run: "n8-b", Chunk: 3, Searching: true, Elapsed: time.Minute},
+		{Run: "n8-a", Chunk: 4, Elapsed: time.Hour},
+	}
+	r.ObserveHeartbeat(busy)
+	r.ObserveHeartbeat(beat("a", 1))
+	all := r.Everyone("n8-a")
+	if len(all) != 2 || all[0].Name != "a" || all[0].Chunk != 0 || all[1].Name != "b" || all[1].Chunk != 2 || all[1].Elapsed != 2*time.Second ||
+		all[1].Key != "key" || string(all[1].Admission) != "proof" || all[1].Held != 3 || all[1].LongestTask < time.Minute {
+		t.Errorf("present are %+v", all)
+	}
+	for i := range 2 * run.MaxWorkers {
+		r.ObserveHeartbeat(beat(fmt.Sprint(i), 1))
+	}
+	if all := r.Everyone("n8-a"); len(all) != 2*run.MaxWorkers+2 || !slices.IsSortedFunc(all, func(a, b progress.Presence) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Errorf("%d workers are present, want %d, sorted", len(all), 2*run.MaxWorkers+2)
 	}
 }

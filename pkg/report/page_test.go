@@ -61,7 +61,7 @@ func TestPageHasEveryFieldOfTheWorkers(t *testing.T) {
 	for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(row, -1)[1:] {
 		got = append(got, name[1])
 	}
-	for _, field := range reflect.VisibleFields(reflect.TypeFor[workerJSON]()) {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Worker]()) {
 		want = append(want, field.Tag.Get("json"))
 	}
 	if !slices.Equal(got, want) {

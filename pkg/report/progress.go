@@ -11,32 +11,52 @@ import (
 	"nqueens/pkg/run"
 )
 
-// progressJSON is the JSON object of a snapshot.
-type progressJSON struct {
-	Run        string       `json:"run"`
-	N          int          `json:"n"`
-	Placed     int          `json:"placed,omitempty"` // queens beforehand
-	State      run.State    `json:"state"`
-	Percent    float64      `json:"percent"` // of the estimated work
-	Done       uint64       `json:"done"`
-	Tasks      uint64       `json:"tasks"`
-	Solutions  *Decimal     `json:"solutions"`
-	Rate       float64      `json:"rate"` // solutions per second
-	Elapsed    float64      `json:"elapsed_s"`
-	ETALeast   *float64     `json:"eta_least_s,omitempty"` // absent while unknown
-	ETAMost    *float64     `json:"eta_most_s,omitempty"`
-	Workers    int          `json:"workers"`
-	Threads    int          `json:"threads"`
-	Repeated   uint64       `json:"repeated"`
-	Conflicts  int          `json:"conflicts"`
-	Bound      run.Bound    `json:"bound,omitempty"`   // absent while unknown
-	Sharing    []string     `json:"sharing,omitempty"` // other runs that share the workers
-	Crew       []workerJSON `json:"crew"`
-	Total      *Decimal     `json:"total"` // null unless the run is complete
-	*Confirmed              // nil without a total
+// Progress is a snapshot in the form of a JSON object, without the workers.
+type Progress struct {
+	Run        string    `json:"run"`
+	N          int       `json:"n"`
+	Placed     int       `json:"placed,omitempty"` // queens beforehand
+	State      run.State `json:"state"`
+	Percent    float64   `json:"percent"` // of the estimated work
+	Done       uint64    `json:"done"`
+	Tasks      uint64    `json:"tasks"`
+	Solutions  *Decimal  `json:"solutions"`
+	Rate       float64   `json:"rate"` // solutions per second
+	Elapsed    float64   `json:"elapsed_s"`
+	ETALeast   *float64  `json:"eta_least_s,omitempty"` // absent while unknown
+	ETAMost    *float64  `json:"eta_most_s,omitempty"`
+	Workers    int       `json:"workers"`
+	Threads    int       `json:"threads"`
+	Repeated   uint64    `json:"repeated"`
+	Conflicts  int       `json:"conflicts"`
+	Bound      run.Bound `json:"bound,omitempty"`   // absent while unknown
+	Sharing    []string  `json:"sharing,omitempty"` // other runs that share the workers
+	Total      *Decimal  `json:"total"`             // null unless the run is complete
+	*Confirmed           // nil without a total
 }
 
-type workerJSON struct {
+// NewProgress returns a snapshot in the form of a JSON object.
+func NewProgress(p *run.Progress) Progress {
+	pace := NewPace(p.Pace())
+	object := Progress{
+		Run: p.Run, N: p.N, Placed: p.Placed, State: p.State,
+		Percent: pace.Percent, Done: p.Done, Tasks: p.Tasks,
+		Solutions: (*Decimal)(p.Solutions), Rate: pace.Rate, Elapsed: p.Elapsed.Seconds(),
+		ETALeast: pace.ETALeast, ETAMost: pace.ETAMost,
+		Workers: p.WorkerCount, Threads: p.Threads, Repeated: p.Republished, Conflicts: p.Conflicts,
+		Sharing: p.SharedWith, Total: (*Decimal)(p.Total),
+	}
+	if p.State == run.Running {
+		object.Bound = p.Bound
+	}
+	if p.Total != nil {
+		object.Confirmed = new(NewConfirmed(&p.Confirmation, true))
+	}
+	return object
+}
+
+// Worker is a worker in the form of a JSON object.
+type Worker struct {
 	Name    string  `json:"name"`
 	Kernel  string  `json:"kernel"`
 	Threads int     `json:"threads"`
@@ -45,28 +65,22 @@ type workerJSON struct {
 	Oldest  float64 `json:"oldest_s"`
 }
 
+// NewWorker returns a worker in the form of a JSON object.
+func NewWorker(w *run.WorkerStatus) Worker {
+	return Worker{Name: w.Name, Kernel: w.Kernel, Threads: w.Threads, Rate: w.Rate, Held: w.Held, Oldest: w.LongestTask.Seconds()}
+}
+
+// progressJSON is the JSON object of a snapshot.
+type progressJSON struct {
+	Progress
+	Crew []Worker `json:"crew"`
+}
+
 // WriteProgress writes a snapshot as a JSON object.
 func WriteProgress(w io.Writer, p *run.Progress) error {
-	pace := NewPace(p.Pace())
-	object := progressJSON{
-		Run: p.Run, N: p.N, Placed: p.Placed, State: p.State,
-		Percent: pace.Percent, Done: p.Done, Tasks: p.Tasks,
-		Solutions: (*Decimal)(p.Solutions), Rate: pace.Rate, Elapsed: p.Elapsed.Seconds(),
-		ETALeast: pace.ETALeast, ETAMost: pace.ETAMost,
-		Workers: p.WorkerCount, Threads: p.Threads, Repeated: p.Republished, Conflicts: p.Conflicts, Sharing: p.SharedWith,
-		Crew: make([]workerJSON, len(p.Workers)), Total: (*Decimal)(p.Total),
-	}
-	if p.State == run.Running {
-		object.Bound = p.Bound
-	}
-	if p.Total != nil {
-		object.Confirmed = new(NewConfirmed(&p.Confirmation, true))
-	}
-	for i, worker := range p.Workers {
-		object.Crew[i] = workerJSON{
-			Name: worker.Name, Kernel: worker.Kernel, Threads: worker.Threads,
-			Rate: worker.Rate, Held: worker.Held, Oldest: worker.LongestTask.Seconds(),
-		}
+	object := progressJSON{Progress: NewProgress(p), Crew: make([]Worker, len(p.Workers))}
+	for i := range p.Workers {
+		object.Crew[i] = NewWorker(&p.Workers[i])
 	}
 	return writeJSON(w, object)
 }

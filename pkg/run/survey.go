@@ -58,29 +58,6 @@ func (c *Contribution) Add(tasks uint64, coreTime time.Duration) {
 	c.CoreTime = addTime(c.CoreTime, coreTime)
 }
 
-// Dispute is a task whose counts contradicted each other.
-type Dispute struct {
-	Task    uint64
-	Settled bool
-	Votes   []Vote // The first [MaxVotes].
-	More    int    // Votes beyond these.
-}
-
-// Vote is a count of a disputed task.
-type Vote struct {
-	Count               uint64 // Of the class's board, unweighted.
-	Worker, Key, Kernel string
-	Accepted            bool // It is the count of the ledger.
-	Void                bool // Its key was quarantined.
-}
-
-// QuarantinedKey is a key that counted wrong.
-type QuarantinedKey struct {
-	Key, Reason string
-	At          time.Time
-	Task        uint64 // That it counted wrong.
-}
-
 // Sample is how fast a run was for a time, as its coordinator measured it.
 type Sample struct {
 	From, To time.Duration // Since the coordinator began.

@@ -95,6 +95,10 @@ var endStates = map[report.End]run.State{
 	report.Complete: run.Complete, report.Contradicted: run.Contradicted, report.Cancelled: run.Cancelled,
 }
 
+func endState(ctx context.Context, ended error) run.State {
+	return cmp.Or(endStates[endReason(ctx, ended)], run.Stopped)
+}
+
 // cleanupTimeout bounds the clean-up on the server.
 const cleanupTimeout = 2 * time.Second
 
@@ -104,7 +108,7 @@ const cleanupTimeout = 2 * time.Second
 func (s *Session) finish(
 	ctx context.Context, claim *bus.Claim, o *coordinator.Outcome, ended error,
 ) (resumable bool, failed error) {
-	name, state := s.Name(), cmp.Or(endStates[endReason(ctx, ended)], run.Stopped)
+	name, state := s.Name(), endState(ctx, ended)
 	failed = s.ledger.SetState(state)
 	if errors.Is(ended, failed) {
 		failed = nil // ended tells already that the ledger can't be written
@@ -124,12 +128,8 @@ func (s *Session) finish(
 		s.log.Warn().Err(err).Msg("leaving what is on the server to the other coordinator")
 		return false, failed
 	}
-	if last := o.Progress; last.Run != "" {
-		last.State, last.Rate, last.ETA, last.Workers = state, 0, run.Range{}, nil
-		if state == run.Complete {
-			last.Total, last.Confirmation = o.Total, confirmation
-		}
-		s.publish(&last)
+	if o.Progress.Run != "" {
+		s.publish(new(s.lastProgress(o, state)))
 	}
 	// Workers drop what they hold of the run.
 	err = errors.Join(err, s.bus.Telemetry().PublishBeat(run.Beat{Run: name, Epoch: claim.Epoch(), State: state}))
@@ -142,4 +142,14 @@ func (s *Session) finish(
 		s.log.Warn().Err(err).Msg("messages of the run remain on the server")
 	}
 	return !state.Finished(), failed
+}
+
+// lastProgress returns the last snapshot of a run that ended in that state.
+func (s *Session) lastProgress(o *coordinator.Outcome, state run.State) run.Progress {
+	last := o.Progress
+	last.State, last.Rate, last.ETA, last.Workers = state, 0, run.Range{}, nil
+	if state == run.Complete {
+		last.Total, last.Confirmation = o.Total, audit.Confirmation(s.ledger, o.Total)
+	}
+	return last
 }

@@ -11,7 +11,6 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator"
-	"nqueens/pkg/httpserver"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -20,7 +19,7 @@ import (
 
 // runServices runs the coordinator, the workers of this process, and what serves them, until
 // the coordinator ends or one of them fails.
-func (s *Session) runServices(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
+func (s *Session) runServices(ctx context.Context, server *connection, claim *bus.Claim, page *pageServer) (coordinator.Outcome, error) {
 	roster := progress.NewRoster()
 	service := s.newCoordinator(claim, roster)
 	workers, own := s.newWorkers(roster)
@@ -51,11 +50,9 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if s.health != nil {
-		s.lastReport.Store(time.Now().UnixNano())
-		s.log.Info().Str("http", s.health.Address()).
-			Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
-		group.Go(func() error { return s.health.Serve(ctx) })
+	if s.host != nil {
+		page.open(service.Detail)
+		group.Go(func() error { return page.failure(ctx) })
 		group.Go(func() error { s.measureSite(ctx); return nil })
 	}
 	for _, w := range workers {
@@ -109,7 +106,7 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 		Log:            s.log,
 	}
 	if s.metrics != nil {
-		cfg.OnStats, cfg.OnSearch = s.metrics.Update, s.metrics.ObserveSearch
+		cfg.OnStats, cfg.OnSearch = s.reportStats, s.metrics.ObserveSearch
 		s.ledger.OnCommit(s.metrics.ObserveCommit)
 	}
 	return coordinator.New(cfg, s.bus.Tasks(), s.bus.Results(), s.bus.Telemetry(), claim, s.ledger)
@@ -179,6 +176,7 @@ func (s *Session) report(p run.Progress) {
 // publishLatest publishes the latest snapshot.
 func (s *Session) publishLatest() error {
 	s.checkConnection()
+	s.updatePage()
 	if p := s.latest.Load(); p != nil {
 		s.publish(p)
 	}

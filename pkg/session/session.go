@@ -19,7 +19,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator"
-	"nqueens/pkg/httpserver"
+	"nqueens/pkg/dashboard"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/kernel"
@@ -48,9 +48,12 @@ type Config struct {
 	// Replicas is how many servers of a cluster keep the run's streams at least: 1, 3 or 5. 0 leaves
 	// streams that exist as they are.
 	Replicas int
-	HTTP     string // host:port at which to answer health checks and scrapes of metrics; empty for none
-	Unique   bool   // also count the fundamental solutions
-	Survey   bool   // also survey the ledger at the end, for a report
+	HTTP     string // host:port of the page, health checks and metrics; empty for none
+	// HTTPTokenFile has the token of the page; empty for one that is made where others than this machine
+	// reach HTTP.
+	HTTPTokenFile string
+	Unique        bool // also count the fundamental solutions
+	Survey        bool // also survey the ledger at the end, for a report
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
 
@@ -91,7 +94,8 @@ type Session struct {
 	cfg     Config
 	log     zerolog.Logger
 	started time.Time
-	health  *httpserver.Server   // nil without an address for it
+	host    *dashboard.Host      // of the page; nil without an address for it
+	page    *dashboard.Run       // nil without it too
 	metrics *metrics.Coordinator // nil without it too
 	ledger  *ledger.Ledger
 	created bool // the run is new, and not claimed yet
@@ -102,9 +106,10 @@ type Session struct {
 	admits     func(key string, admission []byte) bool // of the server
 	identity   *identity.Identity                      // of the coordinators and workers of this store, from connectAndRun on
 	latest     atomic.Pointer[run.Progress]
-	outage     outage       // of the server
-	lastReport atomic.Int64 // when the coordinator last reported progress, in Unix nanoseconds
-	unique     *big.Int     // nil unless fundamental solutions are counted
+	stats      atomic.Pointer[run.Stats] // nil without a page
+	outage     outage                    // of the server
+	lastReport atomic.Int64              // when the coordinator last reported progress, in Unix nanoseconds
+	unique     *big.Int                  // nil unless fundamental solutions are counted
 	history    progress.History
 }
 
@@ -116,9 +121,8 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 	s := &Session{cfg: cfg, log: cfg.Log, admits: cfg.Admits, started: time.Now()}
 	var err error
 	if cfg.HTTP != "" {
-		checks := httpserver.Checks{Live: s.checkLive, Ready: func() error { return s.bus.Connected() }}
 		s.metrics = metrics.NewCoordinator(cfg.Version)
-		s.health, err = httpserver.Listen(cfg.HTTP, checks, s.metrics.Handler())
+		s.host, err = s.listen()
 	}
 	if err == nil {
 		err = openLedger(s)
@@ -131,8 +135,8 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 
 // close closes what open opened.
 func (s *Session) close() error {
-	if s.health != nil {
-		s.health.Close()
+	if s.host != nil {
+		s.host.Close()
 	}
 	if s.ledger == nil {
 		return nil
@@ -327,8 +331,10 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	}
 	event.Msg("counting")
 	s.cfg.OnStart()
-	outcome, err := s.runServices(ctx, server, claim)
+	page := s.servePage(ctx, server)
+	outcome, err := s.runServices(ctx, server, claim, page)
 	resumable, failed := s.finish(ctx, claim, &outcome, err)
+	page.end(ctx, &outcome, err)
 	result := s.result(ctx, &outcome, err)
 	result.Count = &report.Count{
 		Progress: outcome.Progress, Rate: outcome.Rate, Resumed: outcome.Resumed, Resumable: resumable,

@@ -38,6 +38,9 @@ func (f *follower) readRecord(ctx context.Context) (run.Record, error) {
 	record, err := f.Record(ctx, f.Run)
 	if err == nil && f.manifest == nil {
 		f.manifest = &record.Manifest
+		if f.OnManifest != nil {
+			f.OnManifest(f.manifest)
+		}
 	}
 	return record, err
 }

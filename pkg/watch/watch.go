@@ -85,6 +85,8 @@ type Config struct {
 	OnWatching func()
 	// OnProgress presents a snapshot. Its error ends the watch.
 	OnProgress func(*run.Progress) error
+	// OnManifest, unless nil, is told once what is counted.
+	OnManifest func(*queens.Manifest)
 	// OnStatus presents the status, also where it is the same as before.
 	OnStatus func(Status)
 	// OnIgnored tells of a snapshot that is not presented, because it contradicts the record.

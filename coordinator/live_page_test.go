@@ -1,0 +1,184 @@
+//go:build unix
+
+package main_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nqueens/pkg/cli/clitest"
+)
+
+// pageEvent is an event of a page, with some fields of its run.
+type pageEvent struct {
+	name string
+	shownRun
+}
+
+// shownRun has some fields of a run on a page.
+type shownRun struct {
+	Run, Source, State, Status, Total, Known string
+	Done, Tasks                              uint64
+	Listed                                   int `json:"listed_workers"`
+	States                                   map[string]uint64
+}
+
+// browser reads the events of a page until their end.
+type browser struct {
+	t      *testing.T
+	events chan pageEvent
+	seen   []pageEvent
+}
+
+// browse connects to the events of a run on the page of a process, with a token or none.
+func browse(t *testing.T, p *clitest.Process, name, token string) *browser {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Await(`"page":"([^"]+)"`)+"api/v1/runs/"+name+"/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	var response *http.Response
+	p.AwaitEndOr("the page knows the run", func() bool {
+		if response, err = http.DefaultClient.Do(request); err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != http.StatusOK {
+			_ = response.Body.Close() // it is asked again
+		}
+		return response.StatusCode == http.StatusOK
+	})
+	b := &browser{t: t, events: make(chan pageEvent)}
+	t.Cleanup(func() {
+		_ = response.Body.Close() // it was only read
+		for range b.events {      // until the reader has ended
+		}
+	})
+	go func() {
+		defer close(b.events)
+		name := ""
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			key, value, _ := strings.Cut(lines.Text(), ": ")
+			switch key {
+			case "event":
+				name = value
+			case "data":
+				e := pageEvent{name: name}
+				if err := json.Unmarshal([]byte(value), &e.shownRun); err != nil {
+					t.Errorf("%v in %s", err, value)
+				}
+				b.events <- e
+			}
+		}
+	}()
+	return b
+}
+
+// await returns the next event that the condition holds for.
+func (b *browser) await(what string, holds func(e pageEvent) bool) pageEvent {
+	b.t.Helper()
+	for e := range b.events {
+		b.seen = append(b.seen, e)
+		if holds(e) {
+			return e
+		}
+	}
+	b.t.Fatalf("the events have ended without this: %s; the last are %+v", what, b.seen[max(0, len(b.seen)-5):])
+	return pageEvent{}
+}
+
+// The pages of a coordinator and of a watcher show a run from its middle to its total, and end with it.
+// That of the watcher asks for its token.
+func TestLivePage(t *testing.T) {
+	t.Parallel()
+	coordinator, url := startCluster(t, "12", "--depth", "2", "--spot-check", "0%", "--http", "127.0.0.1:0")
+	name := coordinator.Await(counting)
+	release := brake(t, join(t, url), name)
+	const token = "0123456789abcdefghijklmnop"
+	file := filepath.Join(t.TempDir(), "page.token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	watcher := startWatch(t, "--nats", url, "--http", "127.0.0.1:0", "--http-token-file", file)
+	response, err := http.Get(watcher.Await(`"page":"([^"]+)"`) + "api/v1/runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close() // its status is enough
+	if response.StatusCode != http.StatusUnauthorized {
+		t.Errorf("without the token: %s", response.Status)
+	}
+	startWorker(t, url)
+	own, other := browse(t, coordinator, name, ""), browse(t, watcher, name, token)
+	tasks := uint64(coordinator.Field("counting", "tasks"))
+	allButOne := func(e pageEvent) bool { return e.name == "run" && e.Done == tasks-1 && e.Listed == 1 }
+	if e := own.await("all tasks but one are done", allButOne); e.Source != "coordinator" || e.States["in_flight"] != 1 || e.States["done"] != tasks-1 || e.Status != "" {
+		t.Errorf("the coordinator's page: %+v", e)
+	}
+	if e := other.await("all tasks but one are done", allButOne); e.Source != "watch" || e.States != nil || e.Status != "" {
+		t.Errorf("the watcher's page: %+v", e)
+	}
+	release()
+	for _, b := range []*browser{own, other} {
+		b.await("the end", func(e pageEvent) bool { return e.name == "end" })
+		last := pageEvent{}
+		for _, e := range b.seen {
+			if e.name == "run" {
+				last = e
+			}
+		}
+		if last.State != "complete" || last.Total != known(12) || last.Known != "match" {
+			t.Errorf("the last state is %+v", last)
+		}
+	}
+	coordinator.ExpectTotal(known(12))
+	watcher.ExpectTotal(known(12))
+	if _, err := http.Get(coordinator.Await(`"page":"([^"]+)"`)); err == nil {
+		t.Error("the page of a coordinator that has ended answers")
+	}
+	if strings.Contains(watcher.Log(), token) {
+		t.Error("the log has the token")
+	}
+}
+
+// The page says that the server is away, that it is back, and that its coordinator was stopped; so does
+// that of a watcher.
+func TestLivePageSaysWhyThereIsNoNews(t *testing.T) {
+	t.Parallel()
+	store := t.TempDir()
+	server := startServerAt(t, "127.0.0.1:-1", store)
+	coordinator := startCount(t, "12", "--depth", "2", "--nats", server.url, "--http", "127.0.0.1:0")
+	name := coordinator.Await(counting)
+	watcher := startWatch(t, "--nats", server.url, "--http", "127.0.0.1:0")
+	own, other := browse(t, coordinator, name, ""), browse(t, watcher, name, "")
+	live := func(e pageEvent) bool { return e.name == "run" && e.Status == "" }
+	away := func(e pageEvent) bool { return strings.Contains(e.Status, "server disconnected since") }
+	for _, b := range []*browser{own, other} {
+		b.await("the run is live", live)
+	}
+	server.Kill()
+	for _, b := range []*browser{own, other} {
+		b.await("the server is away", away)
+	}
+	startServerAt(t, strings.TrimPrefix(server.url, "nats://"), store)
+	for _, b := range []*browser{own, other} {
+		b.await("the server is back", live)
+	}
+	coordinator.Signal(syscall.SIGTERM)
+	stopped := func(e pageEvent) bool {
+		return e.State == "stopped" && strings.Contains(e.Status, "coordinator resume "+name)
+	}
+	own.await("the coordinator is stopped", stopped)
+	other.await("the coordinator is stopped", stopped)
+	for e := range own.events {
+		if e.name == "end" {
+			t.Error("a run that can be resumed has ended")
+		}
+	}
+}

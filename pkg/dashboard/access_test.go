@@ -1,0 +1,204 @@
+package dashboard
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/httpserver"
+)
+
+const token = "0123456789abcdefghijklmnop"
+
+// Without a token, only requests whose Host is this machine are answered: a name of somebody else that
+// leads here is refused (DNS rebinding).
+func TestHosts(t *testing.T) {
+	page, err := New(Config{Source: Coordinator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]int{
+		"localhost": 200, "localhost:8080": 200, "LOCALHOST:1": 200, "127.0.0.1:8080": 200, "127.1.2.3": 200, "[::1]:8080": 200, "[::1]": 200,
+		"evil.example": 403, "evil.example:8080": 403, "localhost.evil.example:8080": 403, "127.0.0.1.evil.example": 403, "192.0.2.1:8080": 403,
+		"": 403, "localhost:8080:8080": 403, "[::2]:1": 403, "0.0.0.0:8080": 403,
+	} {
+		asked := request("/api/v1/runs")
+		asked.Host = host
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, asked)
+		if w.Code != want {
+			t.Errorf("Host %q: %d, want %d", host, w.Code, want)
+		}
+	}
+}
+
+// from returns the status of a request from an address.
+func (p *Page) from(address string, asked *http.Request) *httptest.ResponseRecorder {
+	asked.RemoteAddr = address + ":1234"
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, asked)
+	return w
+}
+
+// shown returns a request with a token.
+func shown(token string) *http.Request {
+	return request("/api/v1/runs", "Authorization", "Bearer "+token)
+}
+
+// login returns a request from the form.
+func login(token string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "http://any.example/login", strings.NewReader(url.Values{"token": {token}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return r
+}
+
+// With a token nobody without it gets anything of a run, by any path. The form for it needs no token.
+func TestToken(t *testing.T) {
+	page, err := New(Config{Source: Coordinator, Token: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Open(ownRun, nil).Update(snapshot(1))
+	for _, path := range []string{"/api/v1/runs", "/api/v1/runs/" + ownRun, "/api/v1/runs/" + ownRun + "/events", "/api/v1/runs/" + ownRun + "/workers", "/index.html", "/", "//", "/./", "/x/../"} {
+		for name, asked := range map[string]*http.Request{
+			"nothing": request(path), "an empty token": request(path, "Authorization", "Bearer "), "another scheme": request(path, "Authorization", "Basic "+token),
+			"the token as a cookie": request(path, "Cookie", cookieName+"="+token), "a wrong cookie": request(path, "Cookie", cookieName+"=0"),
+			"a query": request(path + "?token=" + token),
+		} {
+			w := page.from("192.0.2.9", asked)
+			page.guard.failures.last = nil
+			page.guard = newGuard(token)
+			if w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), ownRun) {
+				t.Errorf("%s with %s: %d %s", path, name, w.Code, w.Body)
+			}
+		}
+	}
+	w := page.from("192.0.2.1", request("/"))
+	if !strings.Contains(w.Body.String(), "<form") || !strings.Contains(w.Header().Get("Content-Security-Policy"), "form-action 'self'") || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("instead of the page: %v %s", w.Header(), w.Body)
+	}
+	if w := page.from("192.0.2.1", shown(token)); w.Code != http.StatusOK {
+		t.Errorf("with the token: %d %s", w.Code, w.Body)
+	}
+	w = page.from("192.0.2.1", login(token))
+	cookie := w.Header().Get("Set-Cookie")
+	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "./" || strings.Contains(cookie, token) ||
+		!strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") {
+		t.Fatalf("after the form: %d %v", w.Code, w.Header())
+	}
+	for _, path := range []string{"/", "/api/v1/runs/" + ownRun} {
+		value, _, _ := strings.Cut(cookie, ";")
+		if w := page.from("198.51.100.7", request(path, "Cookie", value)); w.Code != http.StatusOK {
+			t.Errorf("%s with the cookie: %d", path, w.Code)
+		}
+	}
+	w = page.from("192.0.2.1", login("wrong"))
+	if w.Header().Get("Location") != "./?refused" || w.Header().Get("Set-Cookie") != "" {
+		t.Errorf("after a wrong token: %d %v", w.Code, w.Header())
+	}
+	large := login(strings.Repeat("x", 10*maxLogin))
+	if w := page.from("192.0.2.1", large); w.Header().Get("Set-Cookie") != "" {
+		t.Errorf("after a large form: %d %v", w.Code, w.Header())
+	}
+}
+
+// After ten wrong tokens of an address within a minute, none of it is compared, not even the right one.
+// Other addresses, and browsers that have the cookie, go on. After a minute it may try again. However
+// many addresses try, a bounded number is remembered.
+func TestWrongTokensAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page, err := New(Config{Source: Coordinator, Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 * maxFailures {
+			want := http.StatusUnauthorized
+			if i >= maxFailures {
+				want = http.StatusTooManyRequests
+			}
+			if w := page.from("192.0.2.1", shown("wrong")); w.Code != want {
+				t.Errorf("attempt %d: %d, want %d", i, w.Code, want)
+			}
+		}
+		if w := page.from("192.0.2.1", login(token)); w.Header().Get("Location") != "./?slow" {
+			t.Errorf("the form: %v", w.Header())
+		}
+		if w := page.from("192.0.2.1", request("/api/v1/runs", "Cookie", cookieName+"="+page.guard.cookie)); w.Code != http.StatusOK {
+			t.Errorf("with the cookie: %d", w.Code)
+		}
+		if w := page.from("192.0.2.2", shown(token)); w.Code != http.StatusOK {
+			t.Errorf("another address: %d", w.Code)
+		}
+		time.Sleep(failureInterval)
+		if w := page.from("192.0.2.1", shown(token)); w.Code != http.StatusOK {
+			t.Errorf("after a minute: %d", w.Code)
+		}
+		for i := range 4 * maxAddresses {
+			page.from("10.0."+string(rune('0'+i/1000%10))+"."+string(rune('0'+i%10)), shown("wrong"))
+			page.from("[2001:db8::"+strings.ToLower(string("0123456789abcdef"[i/256%16]))+string("0123456789abcdef"[i/16%16])+string("0123456789abcdef"[i%16])+"]", shown("wrong"))
+		}
+		if n := len(page.guard.failures.last); n > maxAddresses+1 {
+			t.Errorf("%d addresses are remembered", n)
+		}
+	})
+}
+
+// Beyond this machine, and where a file is given, a page asks for a token, which it makes in a file that
+// only its owner can read. The log names the file, and not the token.
+func TestHostAsksForAToken(t *testing.T) {
+	ok := func() error { return nil }
+	given := filepath.Join(t.TempDir(), "given.token")
+	if err := os.WriteFile(given, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		address, file string
+		asks          bool
+	}{{"127.0.0.1:0", "", false}, {"localhost:0", "", false}, {"127.0.0.1:0", given, true}, {":0", "", true}, {"0.0.0.0:0", given, true}} {
+		folder := filepath.Join(t.TempDir(), "runs")
+		var log bytes.Buffer
+		h, err := Listen(HostConfig{
+			Address: c.address, TokenFile: c.file, Folder: folder, Checks: httpserver.Checks{Live: ok, Ready: ok},
+			Page: Config{Source: Watch, Version: "test"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
+		h.Log(zerolog.New(&log))
+		if h.guard.required != c.asks {
+			t.Errorf("%+v: it asks for a token: %v", c, h.guard.required)
+		}
+		path := filepath.Join(folder, tokenFile)
+		info, err := os.Stat(path)
+		if made := err == nil; made != (c.asks && c.file == "") || made && info.Mode().Perm() != 0o600 {
+			t.Errorf("%+v: the file %v, error %v", c, info, err)
+		}
+		secret := token
+		if text, err := os.ReadFile(path); err == nil {
+			secret = strings.TrimSpace(string(text))
+			if w := h.from("192.0.2.1", shown(secret)); w.Code != http.StatusOK {
+				t.Errorf("%+v: with the token of the file: %d", c, w.Code)
+			}
+			c.file = path
+		}
+		if strings.Contains(log.String(), secret) || c.asks != strings.Contains(log.String(), `"token":"`+c.file) || !strings.Contains(log.String(), `"page":"http://`) {
+			t.Errorf("%+v: the log is %s", c, &log)
+		}
+	}
+	for _, c := range []HostConfig{{Address: "127.0.0.1:0", TokenFile: "missing"}, {Address: "127.0.0.1:99999"}, {Address: "nowhere", Folder: t.TempDir()}} {
+		c.Checks, c.Page = httpserver.Checks{Live: ok, Ready: ok}, Config{Source: Watch}
+		if h, err := Listen(c); err == nil || h != nil {
+			t.Errorf("%+v is no error", c)
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package dashboard
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+)
+
+// detailOf returns a detail of a run with that many workers, whose names are hostile.
+func detailOf(m *queens.Manifest, workers int) *run.Detail {
+	d := &run.Detail{
+		At: time.Now(), Redundancy: 2, SpotCheck: 0.01, Confirmation: run.Confirmation{Redundancy: 1, Tasks: 4, Checked: 1},
+		Disputes:    []run.Dispute{{Task: 7, Votes: []run.Vote{{Count: 1 << 60, Worker: "a", Key: "A"}, {Count: 2, Worker: queens.Referee}}}},
+		Quarantined: []run.QuarantinedKey{{Key: "B", Worker: hostile, Reason: "it counted 1, which is 2", At: time.Now()}},
+	}
+	for i := range workers {
+		d.Workers = append(d.Workers, run.WorkerDetail{
+			WorkerStatus: run.WorkerStatus{Name: fmt.Sprint(hostile, i), Kernel: "generic", Threads: 1}, Key: "K", Tasks: 3, Quarantined: i == 0,
+		})
+	}
+	for i := range m.Classes {
+		d.Classes = append(d.Classes, run.ClassCounts{Work: 0.5, Done: 1, InFlight: m.TasksOf(i) - min(m.TasksOf(i), 1)})
+	}
+	for i := range m.Classes {
+		if m.TasksOf(i) == 0 {
+			continue
+		}
+		board, empty := &m.Classes[i].Board, queens.Prefix{}
+		first := empty.Place(board, empty.Free(board)&-empty.Free(board))
+		d.Search = &run.Search{Task: m.Classes[i].First, Worker: hostile, Class: i, Prefix: first}
+		break
+	}
+	return d
+}
+
+const hostile = `</script><img src=x onerror=alert(1)>"`
+
+// A coordinator's page has everything, a watcher's only what messages say. Texts from outside stay
+// texts.
+func TestObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := plan(t)
+		m.Placed = []queens.Square{{Row: 1, Column: 2}}
+		s := serve(t, Config{}, nil)
+		detail := detailOf(m, 300)
+		own := s.Open(ownRun, func(context.Context) (*run.Detail, error) { return detail, nil })
+		path := apiRoot + "runs/" + ownRun
+		if response, _ := s.get(path); response.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("before the first snapshot: %s", response.Status)
+		}
+		now := snapshot(4)
+		now.Stats = &run.Stats{Tasks: run.TaskStates{Done: 4, InFlight: 3, Waiting: 2, Disputed: 1}, IdleThreads: 5}
+		own.Update(now)
+		own.SetManifest(m, nil)
+		own.SetStatus("server\x1b[2J away")
+		_, text := s.get(path)
+		if strings.Contains(text, "</script>") {
+			t.Errorf("it holds a tag: %s", text)
+		}
+		got := s.object(path)
+		if got["status"] != "server?[2J away" || got["listed_workers"] != 300.0 || got["idle_threads"] != 5.0 || got["redundancy"] != 2.0 ||
+			fmt.Sprint(got["states"]) != "map[disputed:1 done:4 in_flight:3 quarantined:0 waiting:2]" || fmt.Sprint(got["squares"]) != "[[1 2]]" ||
+			fmt.Sprint(got["checks"]) != "map[checked:1 disagreements:0 keys:1 share:0.25]" || got["total"] != nil || got["known"] != nil ||
+			fmt.Sprint(got["disputes"]) != "[map[counts:[1152921504606846976 2] keys:[A ] task:7]]" {
+			t.Errorf("the run is %v", got)
+		}
+		prefix, _ := got["prefix"].(map[string]any)
+		if prefix["row"] != 1.0 || len(prefix["queens"].([]any)) != 1 || prefix["worker"] != hostile {
+			t.Errorf("the prefix is %v", prefix)
+		}
+		workers := s.object(path + "/workers")
+		list := workers["workers"].([]any)
+		if first := list[0].(map[string]any); len(list) != 300 || workers["left_out"] != 0.0 || first["quarantined"] != true || first["tasks"] != 3.0 || first["key"] != "K" {
+			t.Errorf("%d workers, the first is %v", len(list), list[0])
+		}
+		all := 0.0
+		for _, c := range s.object(path + "/classes")["classes"].([]any) {
+			class := c.(map[string]any)
+			all += class["tasks"].(float64)
+			if class["done"] != 1.0 || class["work"] != 0.5 || len(class["allow"].([]any)) != 8 || m.Classes[int(class["index"].(float64))].K != int(class["k"].(float64)) {
+				t.Errorf("a class is %v", class)
+			}
+		}
+		if all != float64(m.Tasks) {
+			t.Errorf("the classes have %v of %d tasks", all, m.Tasks)
+		}
+		if rates := s.object(path + "/history")["columns"].(map[string]any)["rate"].([]any); len(rates) != 1 || rates[0] != 5.0 {
+			t.Errorf("the rates are %v", rates)
+		}
+
+		watched := serve(t, Config{Source: Watch}, nil)
+		other := watched.Open(ownRun, nil)
+		p := snapshot(4)
+		p.Progress.WorkerCount = 9
+		other.Update(p)
+		other.SetManifest(m, make([]float64, len(m.Classes)))
+		got = watched.object(path)
+		for _, field := range []string{"states", "idle_threads", "redundancy", "spot_check", "checks", "disputes", "quarantined", "prefix", "status"} {
+			if value, there := got[field]; there {
+				t.Errorf("watch: %s is %v", field, value)
+			}
+		}
+		workers = watched.object(path + "/workers")
+		if worker := workers["workers"].([]any)[0].(map[string]any); workers["left_out"] != 8.0 || worker["key"] != nil || worker["tasks"] != nil {
+			t.Errorf("watch: the workers are %v", workers)
+		}
+		if class := watched.object(path + "/classes")["classes"].([]any)[0].(map[string]any); class["done"] != nil || class["work"] != 0.0 {
+			t.Errorf("watch: a class is %v", class)
+		}
+	})
+}
+
+// The list has the run of this process as its last snapshot says, beside those of the server.
+func TestRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &fakeServer{names: []string{"n9-a", ownRun}}
+		s := serve(t, Config{}, server)
+		if got := s.object(apiRoot + "runs"); got["run"] != "" || got["source"] != "coordinator" || len(got["runs"].([]any)) != 2 {
+			t.Errorf("at first: %v", got)
+		}
+		s.Open(ownRun, nil).Update(complete())
+		list := s.object(apiRoot + "runs")["runs"].([]any)
+		if own := list[1].(map[string]any); len(list) != 2 || own["state"] != "complete" || own["confirmed"] != "published" {
+			t.Errorf("the runs are %v", list)
+		}
+		server.mu.Lock()
+		server.err, server.names = errors.New("away"), nil
+		server.mu.Unlock()
+		time.Sleep(time.Minute)
+		if got := s.object(apiRoot + "runs"); len(got["runs"].([]any)) != 2 {
+			t.Errorf("without the server: %v", got)
+		}
+		if response, _ := s.get(apiRoot + "runs/n9-b"); response.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("a run that the server may have: %s", response.Status)
+		}
+	})
+}
+
+// Whatever is asked for, the answer is one of those documented, with the headers that keep a page from
+// loading anything else, and the page still answers.
+func TestGarbage(t *testing.T) {
+	page, err := New(Config{Source: Coordinator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Open(ownRun, nil).Update(snapshot(1))
+	paths := []string{
+		"/", "/index.html", "/web/index.html", "/..%2f..%2fetc/passwd", "/api", "/api/", "/api/v2/runs", "/api/v1/runs/", "/api/v1/runs/" + ownRun + "/",
+		"/api/v1/runs/" + ownRun + "/nothing", "/api/v1/runs/" + ownRun + "/workers/1", "/api/v1/runs/%00", "/api/v1/runs/" + strings.Repeat("x", 5000),
+		"/api/v1/runs/%3Cscript%3E", "/api/v1/runs/a%2Fb/workers", "/vendor/", "/favicon.ico", "/login",
+	}
+	for _, path := range paths {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE", "G\tT"} {
+			asked := request(path)
+			asked.Method, asked.Body = method, io.NopCloser(strings.NewReader("garbage"))
+			w := httptest.NewRecorder()
+			page.ServeHTTP(w, asked)
+			h := w.Header()
+			switch w.Code {
+			case 200, 301, 303, 307, 404, 405, 503:
+			default:
+				t.Errorf("%s %s: %d", method, path, w.Code)
+			}
+			if policy := h.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action ") ||
+				strings.Contains(policy, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+				t.Errorf("%s %s: headers %v", method, path, h)
+			}
+			isAPI := strings.HasPrefix(path, "/api/")
+			if isAPI && h.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s %s: it may be stored: %v", method, path, h)
+			}
+			if isAPI && w.Code >= 400 {
+				var refusal struct{ Error string }
+				if err := json.Unmarshal(w.Body.Bytes(), &refusal); err != nil || refusal.Error == "" {
+					t.Errorf("%s %s: the error is %q", method, path, w.Body)
+				}
+			}
+			if method != "GET" && method != "HEAD" && w.Code == http.StatusOK {
+				t.Errorf("%s %s is answered", method, path)
+			}
+		}
+	}
+	w := httptest.NewRecorder()
+	page.ServeHTTP(w, request(apiRoot+"runs/"+ownRun))
+	if w.Code != http.StatusOK {
+		t.Errorf("afterwards: %d", w.Code)
+	}
+}
+
+// Large answers are compressed for clients that take gzip, and say the same.
+func TestCompression(t *testing.T) {
+	page, err := New(Config{Source: Coordinator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := plan(t)
+	detail := detailOf(m, 5000)
+	own := page.Open(ownRun, func(context.Context) (*run.Detail, error) { return detail, nil })
+	own.Update(snapshot(1))
+	ask := func(path, accept string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, request(path, "Accept-Encoding", accept))
+		return w
+	}
+	path := apiRoot + "runs/" + ownRun + "/workers"
+	plain := ask(path, "").Body.Bytes()
+	for _, accept := range []string{"gzip", "deflate, gzip;q=0.5", "br, GZIP, gzip"} {
+		w := ask(path, accept)
+		z, err := gzip.NewReader(w.Body)
+		if err != nil || w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("Vary") != "Accept-Encoding" {
+			t.Fatalf("%s: %v (error %v)", accept, w.Header(), err)
+		}
+		size := w.Body.Len()
+		if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, plain) || size > len(plain)/5 {
+			t.Errorf("%s: %d bytes are compressed to %d (error %v)", accept, len(got), size, err)
+		}
+	}
+	for _, accept := range []string{"", "identity", "gzip;q=0", "gzip; q=0.0"} {
+		if w := ask(path, accept); w.Header().Get("Content-Encoding") != "" || !bytes.Equal(w.Body.Bytes(), plain) {
+			t.Errorf("%s: %v", accept, w.Header())
+		}
+	}
+	if w := ask(apiRoot+"runs/"+ownRun+"/history", "gzip"); w.Header().Get("Content-Encoding") != "" {
+		t.Errorf("a short answer is compressed: %v", w.Header())
+	}
+}
+
+// The page's files have their types, and are sent again only after a change.
+func TestAssets(t *testing.T) {
+	page, err := New(Config{Source: Coordinator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, kind := range map[string]string{"/": "text/html; charset=utf-8", "/index.html": "text/html; charset=utf-8"} {
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, request(path))
+		version := w.Header().Get("ETag")
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != kind || version == "" {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+		}
+		w = httptest.NewRecorder()
+		page.ServeHTTP(w, request(path, "If-None-Match", version))
+		if w.Code != http.StatusNotModified || w.Body.Len() > 0 {
+			t.Errorf("%s again: %d with %d bytes", path, w.Code, w.Body.Len())
+		}
+	}
+}
+
+// The workers of the last moments stay when the last snapshot names none.
+func TestWorkersStayAfterTheEnd(t *testing.T) {
+	r := newRun(ownRun, Watch, "test", nil)
+	r.Update(snapshot(1))
+	last := complete()
+	last.Progress.Solutions = big.NewInt(92)
+	r.Update(last)
+	if known := r.now(); len(known.latest.Progress.Workers) != 1 || newWorkers(&known).LeftOut != 0 {
+		t.Errorf("the workers are %+v", known.latest.Progress.Workers)
+	}
+}

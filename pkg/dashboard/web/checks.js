@@ -1,0 +1,55 @@
+// What stands behind the counts so far: redundancy, checks, disputes, and keys that are quarantined.
+
+import { byId, element, setList } from "./dom.js";
+import { plural, share, time, whole } from "./format.js";
+
+export function showChecks(run) {
+  const known = run.checks !== undefined || run.redundancy !== undefined ||
+    run.disputes?.length > 0 || run.quarantined?.length > 0;
+  byId("checks-panel").hidden = !known;
+  if (!known) return;
+  setList(byId("checks"), facts(run));
+  showEntries("disputes", run.disputes, dispute);
+  showEntries("barred", run.quarantined, barredKey);
+}
+
+function facts(run) {
+  const { redundancy, spot_check: spot, checks } = run;
+  const rows = [];
+  if (redundancy !== undefined) {
+    rows.push(["redundancy", redundancy > 1 ? `${plural(redundancy, "key")} must agree on each task` : "one count of each task"]);
+  }
+  if (spot !== undefined) rows.push(["spot checks", spot > 0 ? `${share(spot)} of the other tasks` : "none"]);
+  if (checks !== undefined) {
+    rows.push(["agreed by two keys", `${plural(checks.checked, "task")}, ${share(checks.share)} of those counted`]);
+    rows.push(["disagreements", whole(checks.disagreements), { tone: checks.disagreements > 0 ? "bad" : null }]);
+  }
+  return rows;
+}
+
+// showEntries shows a list of which the server sends at most 64, and hides it where there are none.
+function showEntries(id, entries = [], entry) {
+  byId(`${id}-box`).hidden = entries.length === 0;
+  const text = JSON.stringify(entries);
+  const list = byId(id);
+  if (list.dataset.shown === text) return;
+  list.dataset.shown = text;
+  list.replaceChildren(...entries.map(entry));
+}
+
+function dispute({ task, counts = [], keys = [] }) {
+  return element("li", {},
+    element("strong", {}, `✕ task ${whole(task)}`),
+    element("span", {}, ` counted ${counts.map(whole).join(" and ")}`),
+    element("span", { class: "fine" }, keys.length > 0 ? `by ${keys.map(shortKey).join(" and ")}` : ""));
+}
+
+// shortKey writes a key so that two are beside each other; the coordinator's own count has none.
+const shortKey = key => key === "" ? "the coordinator" : key.length > 16 ? `${key.slice(0, 12)}…${key.slice(-4)}` : key;
+
+function barredKey({ key, worker, reason, at }) {
+  return element("li", {},
+    element("strong", {}, `✕ ${worker || "a worker without a name"}`),
+    element("span", {}, ` ${reason}`),
+    element("span", { class: "fine" }, `${key}${at ? `, ${time(at)}` : ""}`));
+}

@@ -1,0 +1,130 @@
+// The run itself: what is counted, how far it is, how fast, and the total.
+
+import { byId, element, setAttribute, setDigits, setList, setText } from "./dom.js";
+import { clock, plural, rate, remaining, share, whole } from "./format.js";
+
+// What bounds the rate of a run, and what that means.
+const bounds = {
+  search: ["the search", "More threads make it faster."],
+  messages: ["messages", "They take the server's time."],
+  ledger: ["the ledger", "Results wait for its disk."],
+  window: ["the window", "Fewer chunks are in flight than threads."],
+  tail: ["the tail", "Threads wait for the last tasks of others."],
+};
+
+const stateNames = {
+  done: "done", in_flight: "in flight", waiting: "waiting", disputed: "disputed", quarantined: "quarantined",
+};
+
+export function showSummary(run) {
+  byId("run-panel").hidden = false;
+  setText(byId("board-size"), `n = ${run.n}`);
+  setText(byId("subtitle"), subtitle(run));
+  setText(byId("state"), run.state);
+  setAttribute(byId("state"), "data-tone", tones[run.state] ?? null);
+  showTotal(run);
+  showProgress(run);
+  showStates(run);
+  setList(byId("figures"), figures(run));
+}
+
+const tones = { complete: "good", contradicted: "bad", stopped: "warn", cancelled: "warn" };
+
+function subtitle(run) {
+  const parts = [run.run];
+  if (run.symmetry) parts.unshift(`${run.symmetry} symmetry`);
+  if (run.placed > 0) {
+    const squares = (run.squares ?? []).slice(0, 8).map(square => square.join(",")).join(" ");
+    const more = (run.squares ?? []).length > 8 ? " …" : "";
+    parts.push(`${plural(run.placed, "queen")} placed${squares && ` on ${squares}${more}`}`);
+  }
+  return parts.join(" · ");
+}
+
+function showTotal(run) {
+  const contradicted = run.state === "contradicted" || run.known === "mismatch";
+  const shown = run.total !== null && run.total !== undefined && !contradicted;
+  byId("total-box").hidden = !shown && !contradicted;
+  if (contradicted) {
+    setText(byId("total-label"), "no total");
+    setText(byId("total"), "—");
+    verdict("bad", run.known === "mismatch"
+      ? "✕ The sum contradicts the published total. Check the ledger with coordinator verify."
+      : "✕ The counts contradict each other or the published total, so there is no total. Check the ledger with coordinator verify.");
+  } else if (shown) {
+    setText(byId("total-label"), run.total === "1" ? "solution" : "solutions");
+    setDigits(byId("total"), whole(run.total));
+    verdict(...confirmation(run));
+  }
+}
+
+function verdict(tone, text) {
+  setText(byId("confirmed"), text);
+  setAttribute(byId("confirmed"), "data-tone", tone);
+}
+
+// confirmation says what stands behind the total, as the summary on the terminal does.
+function confirmation(run) {
+  const by = run.confirmed_by ?? {};
+  const disagreements = plural(by.disagreements ?? 0, "disagreement");
+  switch (run.confirmed) {
+    case "published": return ["good", "✓ confirmed by the published total (OEIS A000170)"];
+    case "redundant": return ["good", `✓ confirmed: each task by ${plural(by.keys, "key")}, ${disagreements}`];
+    case "sampled": return ["warn", `◐ confirmed by a sample: ${share(by.share)} of the tasks, ${disagreements}`];
+  }
+  return ["warn", "○ not independently confirmed"];
+}
+
+function showProgress(run) {
+  const done = run.percent >= 100;
+  const text = `${run.percent.toFixed(1)}%`;
+  setText(byId("percent"), text);
+  setText(byId("eta"), timeToGo(run, done));
+  const bar = byId("bar");
+  setAttribute(bar, "aria-valuenow", run.percent);
+  setAttribute(bar, "aria-valuetext", `${text}, ${whole(run.done)} of ${plural(run.tasks, "task")}`);
+  setAttribute(bar, "data-tone", tones[run.state] ?? null);
+  byId("bar-done").style.width = `${run.percent}%`;
+}
+
+function timeToGo(run, done) {
+  if (done || run.state !== "running") return "";
+  if (run.eta_most_s === undefined) return "estimating the time to go";
+  return `${remaining(run.eta_least_s, run.eta_most_s)} left`;
+}
+
+// showStates says how many tasks are in each state. Unusual states are shown only if tasks are in them.
+function showStates(run) {
+  const items = [["done", `${whole(run.done)} of ${plural(run.tasks, "task")} done`]];
+  for (const state of ["in_flight", "waiting", "disputed", "quarantined"]) {
+    const tasks = run.states?.[state];
+    const usual = state === "in_flight" || state === "waiting";
+    if (tasks === undefined || (tasks === 0 && (!usual || run.state !== "running"))) continue;
+    items.push([state, `${whole(tasks)} ${stateNames[state]}`]);
+  }
+  if (run.repeated > 0) items.push(["repeated", `${whole(run.repeated)} repeated`]);
+  if (run.conflicts > 0 && run.checks === undefined) items.push(["disputed", plural(run.conflicts, "conflict")]);
+  const list = byId("states");
+  const names = items.map(([state]) => state).join(" ");
+  if (list.dataset.names !== names) {
+    list.dataset.names = names;
+    list.replaceChildren(...items.map(([state]) => element("li", {},
+      element("span", { class: `swatch ${state}`, "aria-hidden": "true" }), element("span"))));
+  }
+  items.forEach(([, text], i) => setText(list.children[i].lastChild, text));
+}
+
+function figures(run) {
+  const over = run.state !== "running";
+  const found = run.total === null || run.total === undefined;
+  const [bound, meaning] = bounds[run.bound] ?? [run.bound, ""];
+  return [
+    ["solutions so far", found && run.state !== "contradicted" ? whole(run.solutions ?? "0") : "", { digits: true }],
+    [over ? "last rate" : "rate", over && !(run.rate > 0) ? "" : rate(run.rate)],
+    ["elapsed", clock(run.elapsed_s)],
+    ["workers", whole(run.workers)],
+    ["threads", whole(run.threads), { note: run.idle_threads > 0 ? `${whole(run.idle_threads)} idle` : "" }],
+    ["bounded by", over ? "" : bound, { note: meaning }],
+    ["shares its workers with", (run.sharing ?? []).join(", ")],
+  ];
+}
