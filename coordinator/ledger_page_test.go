@@ -124,6 +124,8 @@ type exported struct {
 	Key                  string
 	Report               uint64
 	Signature, Statement string
+	Unadmitted           bool
+	Confirmations        []any // of spot checks, if the run had any
 }
 
 // recount checks every line and the order of the ids, and returns the total.
