@@ -51,7 +51,7 @@ func runAll(m *testing.M) int {
 }
 
 // patience bounds how long a test waits for what has to happen: the machine may be busy.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // screen is what a page is shown on.
 type screen struct {

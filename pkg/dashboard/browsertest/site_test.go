@@ -25,7 +25,7 @@ type site struct {
 	others   *otherRuns
 	details  atomic.Pointer[run.Detail]
 	listener *gate
-	requests counter // of the API, by their last element
+	asked    atomic.Int64 // requests for the workers
 
 	mu    sync.Mutex
 	shown state // what the run is told each second
@@ -54,7 +54,9 @@ func newSite(t *testing.T, s *state, token string) *site {
 	st.show(s)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		part := request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:]
-		st.requests.add(part)
+		if part == "workers" {
+			st.asked.Add(1)
+		}
 		if part == "history" && s.past != nil {
 			_ = json.NewEncoder(w).Encode(s.past) // fails if the browser has gone
 			return
@@ -136,27 +138,6 @@ func (g *gate) setAway(away bool) {
 		_ = conn.Close() // it may have ended
 	}
 	g.open = nil
-}
-
-// counter counts requests by what they ask for.
-type counter struct {
-	mu   sync.Mutex
-	seen map[string]int
-}
-
-func (c *counter) add(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.seen == nil {
-		c.seen = make(map[string]int)
-	}
-	c.seen[name]++
-}
-
-func (c *counter) of(name string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.seen[name]
 }
 
 // otherRuns are the runs of the server of a site.

@@ -125,20 +125,20 @@ func TestHiddenPageAsksForNothing(t *testing.T) {
 		p.await(`document.getElementById("percent").textContent === "` + shown + `"`)
 	}
 	step(0.50, "50.0%")
-	before := site.requests.of("workers")
+	before := site.asked.Load()
 	step(0.55, "55.0%")
 	step(0.60, "60.0%")
 	step(0.65, "65.0%")
-	if after := site.requests.of("workers"); after > before+1 {
+	if after := site.asked.Load(); after > before+1 {
 		t.Errorf("%d requests for the workers of a page that nobody sees", after-before)
 	}
-	seen := site.requests.of("workers")
+	seen := site.asked.Load()
 	eval[any](p, `delete document.hidden, document.dispatchEvent(new Event("visibilitychange"))`)
 	step(0.70, "70.0%")
 	s.detail.Workers = append(s.detail.Workers, run.WorkerDetail{WorkerStatus: run.WorkerStatus{Name: "new"}})
 	site.show(s)
 	p.await(`document.getElementById("workers-rows").textContent.includes("new")`)
-	if site.requests.of("workers") == seen {
+	if site.asked.Load() == seen {
 		t.Error("the page asks for no workers when it is seen again")
 	}
 }

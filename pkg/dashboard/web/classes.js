@@ -62,6 +62,7 @@ function stateOf({ tasks, done, in_flight: inFlight }) {
 }
 
 function note(classes, counted) {
+  if (classes.length === 1) return "All solutions are in one class.";
   const complete = classes.filter(one => one.done === one.tasks).length;
   const text = "Symmetry cuts the board into classes: boards with fewer squares, whose solutions have a weight.";
   return counted ? `${text} ${whole(complete)} of ${whole(classes.length)} are complete.` : text;

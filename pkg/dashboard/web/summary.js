@@ -32,7 +32,7 @@ const tones = { complete: "good", contradicted: "bad", stopped: "warn", cancelle
 
 function subtitle(run) {
   const parts = [run.run];
-  if (run.symmetry) parts.unshift(`${run.symmetry} symmetry`);
+  if (run.symmetry) parts.unshift(`${run.symmetry === "none" ? "no" : run.symmetry} symmetry`);
   if (run.placed > 0) {
     const squares = (run.squares ?? []).slice(0, 8).map(square => square.join(",")).join(" ");
     const more = (run.squares ?? []).length > 8 ? " …" : "";
