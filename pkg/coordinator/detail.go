@@ -153,7 +153,8 @@ func (c *Coordinator) quarantinedDetails(workers []progress.Presence) (keys []ru
 }
 
 // search returns the first prefix of the chunk that a worker has searched the longest, among those in
-// flight.
+// flight. Where heartbeats name only chunks that have been counted since, it is the chunk that was
+// published first: workers take chunks in that order.
 func (c *Coordinator) search(workers []progress.Presence) *run.Search {
 	var longest *progress.Presence
 	for i := range workers {
@@ -163,11 +164,19 @@ func (c *Coordinator) search(workers []progress.Presence) *run.Search {
 			longest = w
 		}
 	}
-	if longest == nil {
+	var chunk *inflightChunk
+	var name string
+	if longest != nil {
+		chunk, name = c.window.chunks[longest.Chunk], longest.Name
+	} else {
+		for _, other := range c.window.chunks {
+			if other.streamSeq != 0 && (chunk == nil || other.streamSeq < chunk.streamSeq) {
+				chunk = other
+			}
+		}
+	}
+	if chunk == nil || len(workers) == 0 {
 		return nil
 	}
-	chunk := c.window.chunks[longest.Chunk]
-	return &run.Search{
-		Task: chunk.first, Worker: longest.Name, Class: c.collector.manifest.ClassOf(chunk.first), Prefix: chunk.prefix,
-	}
+	return &run.Search{Task: chunk.first, Worker: name, Class: c.collector.manifest.ClassOf(chunk.first), Prefix: chunk.prefix}
 }

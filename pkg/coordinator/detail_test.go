@@ -29,6 +29,9 @@ func TestDetail(t *testing.T) {
 	roster.ObserveHeartbeat(run.Heartbeat{Worker: "honest", Kernel: "k", Threads: 1, Key: identitytest.Of("honest").Key(), Held: []run.HeldChunk{
 		{Run: r.name, Chunk: 12345, Searching: true, Elapsed: time.Hour}, // unknown to the coordinator
 	}})
+	r.awaitDetail("the chunk published first is taken for one in search", func(d *run.Detail) bool {
+		return d.Search != nil && d.Search.Worker == "" && d.Search.Task <= tasks[0].task.ID
+	})
 	searched := tasks[len(tasks)-1]
 	roster.ObserveHeartbeat(run.Heartbeat{Worker: "busy", Kernel: "k", Threads: 1, Held: []run.HeldChunk{
 		{Run: r.name, Chunk: searched.chunk, Searching: true, Elapsed: time.Second},
@@ -39,8 +42,8 @@ func TestDetail(t *testing.T) {
 	r.publish(liar)
 	r.publish(r.result(tasks[1], "honest"))
 
-	d := r.awaitDetail("a task is in dispute, and one is done", func(d *run.Detail) bool {
-		return len(d.Disputes) == 1 && sum(d).Done == 1
+	d := r.awaitDetail("a task is in dispute, one is done, and a worker names what it searches", func(d *run.Detail) bool {
+		return len(d.Disputes) == 1 && sum(d).Done == 1 && d.Search != nil && d.Search.Worker != ""
 	})
 	if got := sum(d); got != (run.ClassCounts{Done: 1, Disputed: 1, InFlight: uint64(len(tasks) - 2)}) {
 		t.Errorf("the classes have %+v", got)

@@ -45,7 +45,7 @@ type ClassCounts struct {
 // Search is the first prefix of a chunk that a worker searches.
 type Search struct {
 	Task   uint64 // The first of the chunk.
-	Worker string
-	Class  int // Index in the manifest's classes.
+	Worker string // Empty if it is not known.
+	Class  int    // Index in the manifest's classes.
 	Prefix queens.Prefix
 }

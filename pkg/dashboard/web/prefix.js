@@ -14,7 +14,7 @@ export function showPrefix(run, classes) {
   const allow = classes?.classes.find(one => one.index === prefix.class)?.allow;
   byId("prefix-barred").hidden = allow === undefined;
   const free = run.n - prefix.row;
-  setText(byId("prefix-text"), `Task ${whole(prefix.task)}, on ${prefix.worker}: ` +
+  setText(byId("prefix-text"), `Task ${whole(prefix.task)}${prefix.worker ? `, on ${prefix.worker}` : ""}: ` +
     `${plural(prefix.row, "queen")} placed, ${plural(free, "row")} to search.`);
   const box = byId("prefix-board");
   const text = JSON.stringify([prefix, allow]);
