@@ -50,7 +50,7 @@ type Config struct {
 	Replicas int
 	HTTP     string // host:port at which to answer health checks and scrapes of metrics; empty for none
 	Unique   bool   // also count the fundamental solutions
-	Survey   bool   // also survey the ledger at the end, for a report
+	Survey   bool   // also survey the ledger at the end, for a report, unless the session fails before it counts
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
 
@@ -158,12 +158,12 @@ func isFinal(l *ledger.Ledger) bool {
 // [queens.ErrIncomplete], [queens.ErrCancelled], [queens.ErrNoConnection] or the cause of
 // ctx's end. A new run that fails before it is claimed leaves nothing on disk.
 func (s *Session) Run(ctx context.Context) (report.Result, error) {
-	count := s.connectAndRun
-	if isFinal(s.ledger) {
+	count, finished := s.connectAndRun, isFinal(s.ledger)
+	if finished {
 		count = s.auditAgain
 	}
 	result, err := count(ctx)
-	if s.cfg.Survey && !s.created {
+	if s.cfg.Survey && (finished || result.Count != nil) {
 		result.Survey, result.History = s.survey(ctx), s.history.Samples()
 	}
 	name := s.Name()
