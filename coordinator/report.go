@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -40,7 +41,11 @@ func (r *reportFlag) write(app *cli.App, d *report.Document, store *runstore.Sto
 	if ended != nil {
 		d.Ended = cli.OneLine(ended)
 	}
-	d.Store, d.Folder, d.Again = store.Path(), store.Folder(name), restartCommand(&d.Survey.Manifest)
+	folder, err := filepath.Abs(store.Path()) // the page may be read elsewhere
+	if err != nil {
+		folder = store.Path()
+	}
+	d.Store, d.Folder, d.Again = folder, filepath.Join(folder, name), restartCommand(&d.Survey.Manifest)
 	d.Program, d.Machine, d.Written = "coordinator "+cli.Version(), machine(), time.Now()
 	if err := d.WriteFile(r.path); err != nil {
 		verb := "resume"
