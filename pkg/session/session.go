@@ -50,7 +50,7 @@ type Config struct {
 	Replicas int
 	HTTP     string // host:port at which to answer health checks and scrapes of metrics; empty for none
 	Unique   bool   // also count the fundamental solutions
-	Survey   bool   // also survey the ledger at the end, for a report, unless the session fails before it counts
+	Survey   bool   // also survey the ledger at the end, for a report
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
 
