@@ -270,7 +270,7 @@ func (r *Ring) lockUsers() (users []bus.User, unlock func(), err error) {
 }
 
 const (
-	lockWait = 10 * time.Second // a change takes milliseconds
+	lockWait = 30 * time.Second // a change takes milliseconds, or a second on a busy disk
 	lockPoll = 10 * time.Millisecond
 )
 
