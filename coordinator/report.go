@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/report"
 	"nqueens/pkg/runstore"
 )
@@ -33,15 +35,25 @@ func (r *reportFlag) check() error {
 	return nil
 }
 
-// write writes the page and says so. It adds where it was made, and how to check the run again.
+// write writes the page and says so. It adds where it was made, and how to check the run again. An error says
+// how to write the page elsewhere: the run is not affected.
 func (r *reportFlag) write(app *cli.App, d *report.Document, store *runstore.Store, name string, ended error) error {
 	if ended != nil {
 		d.Ended = cli.OneLine(ended)
 	}
-	d.Store, d.Folder, d.Again = store.Path(), store.Folder(name), restartCommand(&d.Survey.Manifest)
+	folder, err := filepath.Abs(store.Path()) // the page may be read elsewhere
+	if err != nil {
+		folder = store.Path()
+	}
+	d.Store, d.Folder, d.Again = folder, filepath.Join(folder, name), restartCommand(&d.Survey.Manifest)
 	d.Program, d.Machine, d.Written = "coordinator "+cli.Version(), machine(), time.Now()
 	if err := d.WriteFile(r.path); err != nil {
-		return err
+		verb := "resume"
+		if d.Verification != nil {
+			verb = "verify"
+		}
+		return fmt.Errorf("%w; the run is not affected: %s writes another", err,
+			humanize.ShellWords("coordinator", verb, name, "--report", "FILE", "--data", store.Path()))
 	}
 	app.Log.Info().Str("run", name).Str("file", r.path).Msg("the report is written")
 	return nil

@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"time"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/identity"
@@ -268,16 +269,30 @@ func (r *Ring) lockUsers() (users []bus.User, unlock func(), err error) {
 	return users, unlock, nil
 }
 
-// lock waits until no other process changes the ring. The lock ends with the process at the latest.
+const (
+	lockWait = 30 * time.Second // a change takes milliseconds, or a second on a busy disk
+	lockPoll = 10 * time.Millisecond
+)
+
+// lock waits until no other process changes the ring, for lockWait at most. The lock ends with the process
+// at the latest.
 func (r *Ring) lock() (unlock func(), err error) {
 	file, err := os.OpenFile(r.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
-	if err := lockFile(file); err != nil {
-		return nil, fmt.Errorf("keys: lock %s: %w", file.Name(), errors.Join(err, file.Close()))
+	for deadline := time.Now().Add(lockWait); ; time.Sleep(lockPoll) {
+		locked, err := tryLock(file)
+		switch {
+		case locked:
+			return func() { _ = file.Close() }, nil
+		case err != nil:
+			return nil, fmt.Errorf("keys: lock %s: %w", file.Name(), errors.Join(err, file.Close()))
+		case time.Now().After(deadline):
+			_ = file.Close() // nothing is written to it
+			return nil, fmt.Errorf("keys: %s: another process has locked the folder for %v: try again when it has ended", file.Name(), lockWait)
+		}
 	}
-	return func() { _ = file.Close() }, nil
 }
 
 // find returns the index of the user with that name or public key, or -1.

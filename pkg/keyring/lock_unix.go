@@ -8,11 +8,14 @@ import (
 	"syscall"
 )
 
-// lockFile waits until no other process locks the file, and locks it until it is closed.
-func lockFile(file *os.File) error {
+// tryLock locks the file until it is closed. It returns false if another process locks it.
+func tryLock(file *os.File) (bool, error) {
 	for {
-		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
-			return err
+		switch err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, syscall.EINTR):
+			return err == nil, err
 		}
 	}
 }

@@ -259,4 +259,10 @@ func TestDocumentOfAVerification(t *testing.T) {
 	if strings.Contains(s, "1,234") {
 		t.Error("a run that is not verified has a total")
 	}
+	v.Err, d.Survey.Damaged = queens.ErrContradiction, 2
+	s = text(page(t, d))
+	expect(t, s, "signatures 2 reports with 7 counts, until the command ended", "2 records damaged, which are left out")
+	if strings.Contains(s, "right") {
+		t.Errorf("signatures or checksums of a contradicted, damaged ledger are right: %s", s)
+	}
 }

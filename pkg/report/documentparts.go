@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -90,9 +91,8 @@ func shortKey(key string) string {
 
 // dispute is a task whose counts contradicted each other.
 type dispute struct {
-	Task, State string
-	Votes       []vote
-	More        string
+	Task, More string
+	Votes      []vote
 }
 
 type vote struct{ Count, Worker, Key, Kernel, Verdict string }
@@ -101,10 +101,7 @@ func newDisputes(all []run.Dispute) []dispute {
 	var disputes []dispute
 	for i := range all {
 		d := &all[i]
-		row := dispute{Task: humanize.Int(d.Task), State: "open"}
-		if d.Settled {
-			row.State = "settled"
-		}
+		row := dispute{Task: humanize.Int(d.Task)}
 		for j := range d.Votes {
 			w := &d.Votes[j]
 			verdict := "not accepted"
@@ -173,9 +170,16 @@ func (v *documentView) verificationFacts() []fact {
 	if r.Stopped {
 		sample += "; stopped before the end"
 	}
+	checksums, signatures := "every checksum is right", fmt.Sprintf("all are right; %s say the same", humanize.Plural(r.Signed, "count"))
+	if damaged := v.Survey.Damaged; damaged > 0 {
+		checksums = humanize.Plural(damaged, "record") + " damaged, which are left out"
+	}
+	if errors.Is(r.Err, queens.ErrContradiction) { // perhaps of a signature
+		signatures = fmt.Sprintf("with %s, until the command ended", humanize.Plural(r.Signed, "count"))
+	}
 	facts := []fact{
-		{"ledger", fmt.Sprintf("%s of %s", humanize.Int(r.Done), humanize.Plural(r.Tasks, "task")), "every checksum is right"},
-		{"signatures", humanize.Plural(r.Reports, "report"), fmt.Sprintf("all are right; %s say the same", humanize.Plural(r.Signed, "count"))},
+		{"ledger", fmt.Sprintf("%s of %s", humanize.Int(r.Done), humanize.Plural(r.Tasks, "task")), checksums},
+		{"signatures", humanize.Plural(r.Reports, "report"), signatures},
 		{"recounted", humanize.Plural(r.Recounted, "task"), sample},
 		{"seed", strconv.FormatUint(r.Seed, 10), "of the sample: --seed draws the same tasks again"},
 	}

@@ -12,10 +12,12 @@ import (
 // CheckFile returns an error unless [Document.WriteFile] can write a file of that name. It leaves a file
 // that exists as it is.
 func CheckFile(path string) error {
-	info, err := os.Stat(path)
+	info, err := os.Lstat(filepath.Clean(path))
 	switch {
-	case err == nil && info.IsDir():
+	case err == nil && info.IsDir() || path != "" && os.IsPathSeparator(path[len(path)-1]):
 		return fmt.Errorf("%s is a folder: name a file", path)
+	case err == nil && info.Mode()&fs.ModeSymlink != 0: // such as /dev/stdout: a rename would replace the link
+		return fmt.Errorf("%s is a link: name a file", path)
 	case err == nil && !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no regular file: name another", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -31,6 +33,7 @@ func CheckFile(path string) error {
 // WriteFile writes the page to a file, in the place of one that exists. The file is written as a whole, or
 // stays as it was.
 func (d *Document) WriteFile(path string) error {
+	path = filepath.Clean(path)
 	name, err := createBeside(path, d)
 	if err == nil {
 		if err = os.Rename(name, path); err != nil {

@@ -12,7 +12,15 @@ import (
 func TestReportFile(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "r.html")
-	for _, bad := range []string{folder, filepath.Join(folder, "none", "r.html"), os.DevNull, filepath.Join(path, "r.html")} {
+	link := filepath.Join(t.TempDir(), "link.html")
+	if err := os.Symlink(path, link); err != nil {
+		t.Logf("this system makes no links for this user: %v", err)
+		link = folder
+	}
+	none := filepath.Join(folder, "none")
+	for _, bad := range []string{
+		folder, filepath.Join(none, "r.html"), none + string(filepath.Separator), os.DevNull, filepath.Join(path, "r.html"), link,
+	} {
 		if err := CheckFile(bad); err == nil {
 			t.Errorf("%s can be written", bad)
 		}

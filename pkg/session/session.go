@@ -162,12 +162,12 @@ func isFinal(l *ledger.Ledger) bool {
 // [queens.ErrIncomplete], [queens.ErrCancelled], [queens.ErrNoConnection] or the cause of
 // ctx's end. A new run that fails before it is claimed leaves nothing on disk.
 func (s *Session) Run(ctx context.Context) (report.Result, error) {
-	count := s.connectAndRun
-	if isFinal(s.ledger) {
+	count, finished := s.connectAndRun, isFinal(s.ledger)
+	if finished {
 		count = s.auditAgain
 	}
 	result, err := count(ctx)
-	if s.cfg.Survey && !s.created {
+	if s.cfg.Survey && (finished || result.Count != nil) {
 		result.Survey, result.History = s.survey(ctx), s.history.Samples()
 	}
 	name := s.Name()

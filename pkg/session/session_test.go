@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
@@ -91,6 +92,39 @@ func TestCancelledRun(t *testing.T) {
 	}
 	if store.CancelRequested(name) {
 		t.Error("the request to cancel stays")
+	}
+}
+
+// A session surveys the ledger of a run that it has counted, or that was finished. A session that fails before it
+// counts has no survey: its report would replace one that says more.
+func TestSurvey(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	ended := func(ctx context.Context, cfg session.Config) report.Result {
+		t.Helper()
+		cfg.Survey = true
+		s, err := session.Count(ctx, cfg, mirror8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, _ := s.Run(ctx) // the result is valid with any error
+		return result
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if r := ended(ctx, idle(store, cancel)); r.End != report.Stopped || r.Survey == nil || r.Survey.Done != 0 {
+		t.Errorf("a session that ends %s has the survey %+v", r.End, r.Survey)
+	}
+	away := idle(store, func() { t.Error("it starts") })
+	away.Listen, away.URL = "", "nats://127.0.0.1:1"
+	if r := ended(t.Context(), away); r.End != report.Failed || r.Survey != nil {
+		t.Errorf("a session that ends %s without a server has the survey %+v", r.End, r.Survey)
+	}
+	working := idle(store, func() {})
+	working.Workers, working.Kernel = 1, kernel.Reference()
+	for range 2 { // the second finds it finished
+		if r := ended(t.Context(), working); r.End != report.Complete || r.Survey == nil || r.Survey.Done != r.Tasks {
+			t.Errorf("a session that ends %s has the survey %+v", r.End, r.Survey)
+		}
 	}
 }
 

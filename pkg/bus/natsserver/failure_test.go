@@ -57,6 +57,10 @@ func TestRecoverableErrorsAreNoFailure(t *testing.T) {
 		"JetStream API queue limit reached, dropping 10000 requests",
 		"127.0.0.1:38210 - cid:7 - Slow Consumer Detected: WriteDeadline of 10s exceeded",
 		"Critical",
+		// Text of clients, which need no key to send it.
+		`192.0.2.7:57608 - cid:19 - "v1:go:disabling JetStream" - "$G/user:x" - Client parser ERROR, state=0, i=0: proto='"no space left on device"...'`,
+		`[2001:db8::1]:38282 - cid:22 - authentication error - User "disabling JetStream"`,
+		`192.0.2.7:38282 - wid:23 - authentication error - User "will be DISABLED"`,
 	} {
 		s := &Server{log: newServerLog(zerolog.Nop(), "DIR")}
 		s.log.Errorf("%s", line)

@@ -16,7 +16,7 @@ import (
 type serverLog struct {
 	log     zerolog.Logger
 	limiter ratelimit.Limiter // by message: a full disk is an error with each message
-	refused ratelimit.Limiter // by kind of refusal
+	clients ratelimit.Limiter // of lines about clients, by kind
 	store   string            // the server's folder
 
 	fatal atomic.Pointer[string] // such as a port in use
@@ -25,7 +25,7 @@ type serverLog struct {
 }
 
 func newServerLog(log zerolog.Logger, store string) *serverLog {
-	l := &serverLog{store: store, refused: ratelimit.Limiter{Interval: time.Minute}, failed: make(chan string, 1)}
+	l := &serverLog{store: store, clients: ratelimit.Limiter{Interval: time.Minute}, failed: make(chan string, 1)}
 	l.log = log.With().Str("from", "nats-server").Logger()
 	return l
 }
@@ -46,25 +46,37 @@ func (l *serverLog) Warnf(format string, v ...any) {
 	l.report(zerolog.WarnLevel, fmt.Sprintf(format, v...))
 }
 
-// refusal matches the error of a client that the server refuses. The message names the client, so no two
-// are the same.
-var refusal = regexp.MustCompile(`TLS \w* ?handshake error|authentication error`)
+// aboutClient matches the begin of a line about the connection of a client, which names the client: no two are the
+// same. The rest may be text of the client, which may be anybody: it tells nothing about the store.
+var aboutClient = regexp.MustCompile(`^\S+ - [a-z]+:\d+ - `)
+
+// refusal matches the kind of an error of a client that the server refuses.
+var refusal = regexp.MustCompile(`handshake error|authentication error`)
 
 // report logs a message unless it was logged a moment ago, and detects a failure.
 func (l *serverLog) report(level zerolog.Level, message string) {
+	if aboutClient.MatchString(message) {
+		l.reportClient(level, message)
+		return
+	}
 	if advice, failed := failureAdvice(l.store, message); failed {
 		select {
 		case l.failed <- advice:
 		default: // there was an earlier one
 		}
 	}
-	if kind := refusal.FindString(message); kind != "" {
-		if l.refused.Allow(kind) {
-			l.log.Warn().Msg(message)
-		}
-		return
-	}
 	if l.limiter.Allow(message) {
+		l.log.WithLevel(level).Msg(message)
+	}
+}
+
+// reportClient logs a message about a client, unless one of its kind was logged in the last minute.
+func (l *serverLog) reportClient(level zerolog.Level, message string) {
+	kind := refusal.FindString(message)
+	if kind != "" {
+		level = zerolog.WarnLevel
+	}
+	if l.clients.Allow(kind) {
 		l.log.WithLevel(level).Msg(message)
 	}
 }
