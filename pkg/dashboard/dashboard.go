@@ -12,6 +12,7 @@
 //  4. Details are asked for only while somebody looks, at most every two seconds: the same.
 //  5. Other runs of the server are followed only while somebody looks at them:
 //     TestOtherRunsAreFollowedWhileSomebodyLooks.
+//     One that this process then has itself is followed no more: TestOwnRunReplacesAFollowedOne.
 //  6. Connections, followed runs, rows of a history and sizes of requests are bounded:
 //     TestTooManyBrowsers, TestHistory, TestToken.
 //  7. Without a token the page answers only requests whose Host is this machine: TestHosts.
@@ -112,12 +113,17 @@ func (p *Page) SetServer(s Server) { p.server = s }
 // DetailFunc returns what [run.Detail] says of a run. Nobody may change what it returns.
 type DetailFunc func(ctx context.Context) (*run.Detail, error)
 
-// Open returns the run of this process, whose updates the page shows. It is called once.
+// Open returns the run of this process, whose updates the page shows. It is called once. A browser may
+// have looked at the run before that, so that it is followed: it connects again, to the one returned.
 func (p *Page) Open(name string, detail DetailFunc) *Run {
 	r := newRun(name, p.cfg.Source, p.cfg.Version, detail)
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	before := p.runs[name]
 	p.own, p.runs[name] = r, r
+	p.mu.Unlock()
+	if before != nil {
+		before.replace()
+	}
 	return r
 }
 

@@ -36,6 +36,10 @@ func (r *Run) advance(now time.Time) {
 func (r *Run) newFrame(now time.Time) *frame {
 	f := &frame{at: now, newer: make(chan struct{})}
 	known := r.now()
+	if known.replaced {
+		f.ends = true // without the event that says so: clients connect again
+		return f
+	}
 	if known.latest == nil {
 		return f
 	}

@@ -287,3 +287,31 @@ func TestOtherRunsAreFollowedWhileSomebodyLooks(t *testing.T) {
 		}
 	})
 }
+
+// TestOwnRunReplacesAFollowedOne: a browser that reconnects to a process that just starts may ask for its
+// run before the process has it.
+func TestOwnRunReplacesAFollowedOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &fakeServer{names: []string{ownRun}}
+		s := serve(t, Config{}, server)
+		early := s.listen(ownRun)
+		if got := early.await(t, "run"); got["source"] != "watch" {
+			t.Errorf("before the process has the run: %v", got)
+		}
+		s.Open(ownRun, nil).Update(snapshot(1))
+		for {
+			if e, err := early.next(); e.name == "end" {
+				t.Error("the run has ended")
+			} else if err != nil && !errors.Is(err, errComment) {
+				break // the browser connects again
+			}
+		}
+		if n := server.follows(); n != 0 {
+			t.Errorf("%d runs are followed", n)
+		}
+		if got := s.listen(ownRun).await(t, "run"); got["source"] != "coordinator" {
+			t.Errorf("after that: %v", got)
+		}
+		s.stop() // does not wait for the one before
+	})
+}

@@ -47,6 +47,7 @@ type knowledge struct {
 	manifest *queens.Manifest // nil while unknown
 	work     []float64        // by class, for a run that is not of this process
 	details  *run.Detail      // the latest; nil before the first
+	replaced bool             // the page has another run of the name
 }
 
 // now returns what is known of the run now.
@@ -92,6 +93,15 @@ func (r *Run) SetManifest(m *queens.Manifest, work []float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known.manifest, r.known.work = m, work
+}
+
+// replace ends following the run, and the connections to its events.
+func (r *Run) replace() {
+	r.stop()
+	r.mu.Lock()
+	r.known.replaced = true
+	r.mu.Unlock()
+	r.advance(time.Now())
 }
 
 func (r *Run) enter() {
