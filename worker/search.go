@@ -14,6 +14,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/opencl"
+	runs "nqueens/pkg/run"
 	"nqueens/pkg/worker"
 )
 
@@ -157,8 +158,13 @@ func (s *search) check(ctx context.Context, log zerolog.Logger) (devices []worke
 		if err != nil {
 			return nil, err
 		}
+		threads = min(threads, s.maxThreads())
 		log.Info().Str("kernel", k.Name).Int("threads", threads).Msg("the device is as fast as so many threads")
 		devices = append(devices, worker.Device{Kernel: k, Threads: threads})
 	}
 	return devices, nil
 }
+
+// maxThreads returns the most threads that each device may count for: coordinators refuse a worker with
+// more than [runs.MaxThreads].
+func (s *search) maxThreads() int { return (runs.MaxThreads - s.threads) / len(s.devices) }

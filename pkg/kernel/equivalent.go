@@ -45,10 +45,16 @@ func rate(ctx context.Context, k Kernel) (perSecond float64, err error) {
 	err = k.WithCounter(func(c Counter) error {
 		board := queens.FullBoard(rateSide)
 		var pulse atomic.Uint64
+		count := func(tasks [][]queens.Prefix) error {
+			return CountTasks(ctx, c, &board, tasks, &pulse, func(int, uint64) {})
+		}
+		if err := count(sample(&board, rateFirst)); err != nil { // a driver may load its code in the first call
+			return err
+		}
 		for prefixes := rateFirst; ; prefixes *= 2 {
 			tasks := sample(&board, prefixes)
 			start := time.Now()
-			if err := CountTasks(ctx, c, &board, tasks, &pulse, func(int, uint64) {}); err != nil {
+			if err := count(tasks); err != nil {
 				return err
 			}
 			if took := time.Since(start); took >= rateTime || prefixes == rateMost {

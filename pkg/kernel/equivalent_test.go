@@ -15,8 +15,17 @@ import (
 
 // paced is a kernel that takes so long for a call, and so long for each prefix.
 func paced(t *testing.T, call, prefix time.Duration) kernel.Kernel {
+	return loading(t, 0, call, prefix)
+}
+
+// loading is paced, and takes so much longer for its first call.
+func loading(t *testing.T, first, call, prefix time.Duration) kernel.Kernel {
+	calls := 0
 	fake := &kerneltest.Fake{CountTasks: func(_ context.Context, b *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, done func(int, uint64)) error {
 		time.Sleep(call)
+		if calls++; calls == 1 {
+			time.Sleep(first)
+		}
 		for i, prefixes := range tasks {
 			for j := range prefixes {
 				if err := prefixes[j].Validate(b); err != nil {
@@ -54,6 +63,16 @@ func TestEquivalent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The first call of a device may take longer than all others.
+func TestEquivalentOfADeviceThatLoadsItsCode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		device, thread := loading(t, time.Second, 10*time.Millisecond, time.Microsecond), paced(t, 0, 100*time.Microsecond)
+		if got, err := kernel.Equivalent(t.Context(), device, thread); err != nil || got < 90 || got > 100 {
+			t.Errorf("%d threads, error %v, want 90 to 100", got, err)
+		}
+	})
 }
 
 // An error of either kernel is that of the measurement.

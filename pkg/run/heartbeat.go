@@ -41,8 +41,8 @@ type HeldChunk struct {
 // MaxHeld bounds the chunks that one heartbeat names.
 const MaxHeld = 1 << 12
 
-// maxThreads bounds the threads that one worker may report.
-const maxThreads = 1 << 16
+// MaxThreads bounds the threads that one worker may report.
+const MaxThreads = 1 << 16
 
 // Validate returns the first thing wrong with a heartbeat from outside.
 func (h *Heartbeat) Validate() error {
@@ -91,10 +91,10 @@ func validateWorker(name, kernel string, threads, held int) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("worker %q with %w", name, err)
-	case threads < 1 || threads > maxThreads:
-		return fmt.Errorf("worker %q with %d threads, not 1 to %d", name, threads, maxThreads)
-	case held < 0 || held > maxThreads:
-		return fmt.Errorf("worker %q with %d chunks, not 0 to %d", name, held, maxThreads)
+	case threads < 1 || threads > MaxThreads:
+		return fmt.Errorf("worker %q with %d threads, not 1 to %d", name, threads, MaxThreads)
+	case held < 0 || held > MaxThreads:
+		return fmt.Errorf("worker %q with %d chunks, not 0 to %d", name, held, MaxThreads)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync/atomic"
@@ -116,12 +117,24 @@ func (b *batch) threadTime() time.Duration {
 	return time.Duration(min(float64(time.Since(b.begunAt))*float64(b.threads), math.MaxInt64/2))
 }
 
-// isWanted reports whether a chunk of the batch is still to be counted. Worker.mu is held.
-func (b *batch) isWanted() bool {
+// endUnwanted ends the search if none of its chunks is wanted any more. Worker.mu is held.
+func (b *batch) endUnwanted() {
+	var reason error
 	for _, h := range b.chunks {
-		if h.stage == searching && h.search.Err() == nil {
-			return true
+		if h.stage != searching {
+			continue
+		}
+		if reason = context.Cause(h.search); reason == nil {
+			return
 		}
 	}
-	return false
+	if reason != nil {
+		b.cancel(reason)
+	}
+}
+
+// endReason returns why the search of a chunk ended early, or nil. Contexts end one after the other: that
+// of the batch may have ended before that of the chunk.
+func (b *batch) endReason(h *heldChunk) error {
+	return cmp.Or(context.Cause(h.search), context.Cause(b.search))
 }

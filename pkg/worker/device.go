@@ -1,7 +1,7 @@
 package worker
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -83,6 +83,7 @@ func (w *Worker) declineCounted(b *batch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b.chunks = kept
+	b.endUnwanted()
 }
 
 // countBatch counts the tasks of a batch. Each chunk is reported as soon as all its tasks are counted.
@@ -115,6 +116,7 @@ func (w *Worker) finishInBatch(b *batch, h *heldChunk) {
 		return
 	}
 	w.endSearch(h, reporting, took)
+	w.endUnwanted(b)
 	select {
 	case w.onTheirWay <- struct{}{}:
 		w.reportAsync(h)
@@ -131,17 +133,14 @@ func (w *Worker) endBatch(b *batch, failed bool) {
 			continue
 		}
 		h.result.Counts = b.leading(h)
-		if !failed && reportsPart(h) {
+		reason := b.endReason(h)
+		if !failed && reportsPart(h, reason) {
 			w.finishInBatch(b, h)
 			continue
 		}
 		h.result.Counts = nil
 		w.endSearch(h, leaving, b.charge(h, 0))
-		reason := errStopping // of a failed device: for another worker to take at once
-		if h.search.Err() != nil {
-			reason = context.Cause(h.search)
-		}
-		w.giveUp(h, reason)
+		w.giveUp(h, cmp.Or(reason, errStopping)) // of a failed device: for another worker to take at once
 	}
 	w.mu.Lock()
 	delete(w.batches, b)
@@ -151,6 +150,13 @@ func (w *Worker) endBatch(b *batch, failed bool) {
 	for _, h := range b.unreported {
 		w.startReport(h)
 	}
+}
+
+// endUnwanted ends the search of a batch if none of its chunks is wanted any more.
+func (w *Worker) endUnwanted(b *batch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.endUnwanted()
 }
 
 // meanTime returns the thread time that chunks of the same run took lately.

@@ -200,6 +200,63 @@ func TestObsoleteChunksOfABatch(t *testing.T) {
 	})
 }
 
+// When the last wanted chunk of a batch is counted, the search of its obsolete chunks ends.
+func TestObsoleteChunksAfterTheLastWantedOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := startDevice(t, &fakeDevice{threads: 10, inOrder: true})
+		w.warmUp(t, 10)
+		leases := w.lendAll(nil, costing(1, 200_000, 1), costing(2, 1<<31, 1), costing(3, 1<<31, 1))
+		w.telemetry.send(run.Beat{Run: "r", State: run.Running, Obsolete: []uint64{2, 3}})
+		time.Sleep(10 * time.Second)
+		for _, l := range leases {
+			l.want(t, "while the first chunk is wanted", []string{}...)
+		}
+		time.Sleep(20 * time.Second)
+		for _, l := range leases {
+			l.want(t, "at the end", "acknowledged")
+		}
+		if r := w.publisher.results; len(r) != 1 || r[0].Chunk != 1 {
+			t.Errorf("stored %+v, want the result of chunk 1", r)
+		}
+		w.stop()
+	})
+}
+
+// A worker that is stopped reports the counted tasks of all chunks in a batch, though the device ends at
+// once.
+func TestStopReportsAllChunksOfABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := &kerneltest.Fake{CountTasks: func(ctx context.Context, _ *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(int, uint64)) error {
+			for i := 0; i < len(tasks); i += 2 {
+				done(i, countOf(tasks[i]))
+			}
+			if len(tasks) == 1 {
+				return nil
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}}
+		w := startWith(t, 0, kernel.Kernel{}, func(c *worker.Config) {
+			c.Devices = []worker.Device{{Kernel: fake.Kernel(t), Threads: 1000}}
+		})
+		w.warmUp(t, 1)
+		var chunks []queens.Chunk
+		for id := range uint64(250) {
+			chunks = append(chunks, costing(id+1, 1, 2))
+		}
+		leases := w.lendAll(nil, chunks...)
+		searched := w.status().Searching
+		w.stop()
+		counted := 0
+		for _, l := range leases {
+			counted += l.count("acknowledged")
+		}
+		if searched < 100 || counted != searched {
+			t.Errorf("%d chunks were counted in part, want %d", counted, searched)
+		}
+	})
+}
+
 // A worker that is stopped reports the first tasks of each chunk in a batch, as far as they are
 // counted, and releases chunks without any.
 func TestStopDuringABatch(t *testing.T) {

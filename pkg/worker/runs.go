@@ -138,8 +138,8 @@ func (w *Worker) recall(h *heldChunk, reason error) {
 		w.giveUp(h, reason)
 	case searching:
 		h.cancelSearch(reason)
-		if h.batch != nil && !h.batch.isWanted() {
-			h.batch.cancel(reason)
+		if h.batch != nil {
+			h.batch.endUnwanted()
 		}
 	case reporting, leaving:
 	}

@@ -23,7 +23,7 @@ func (w *Worker) searchLoop(c kernel.Counter) {
 		}
 		w.flushHeartbeat(h)
 		err := w.countTasks(c, h)
-		if err == nil || reportsPart(h) {
+		if err == nil || reportsPart(h, context.Cause(h.search)) {
 			err = w.seal(h)
 		}
 		if err != nil {
@@ -120,10 +120,10 @@ func (w *Worker) seal(h *heldChunk) error {
 	return err
 }
 
-// reportsPart reports whether a search that ended early has counts to report: the worker stops,
-// and the coordinator will publish the rest of the chunk again.
-func reportsPart(h *heldChunk) bool {
-	return errors.Is(context.Cause(h.search), errStopping) && len(h.result.Counts) > 0
+// reportsPart reports whether a search that ended early, for that reason, has counts to report: the
+// worker stops, and the coordinator will publish the rest of the chunk again.
+func reportsPart(h *heldChunk, reason error) bool {
+	return errors.Is(reason, errStopping) && len(h.result.Counts) > 0
 }
 
 // abandon gives up a chunk whose search was ended, or failed.
@@ -142,7 +142,7 @@ func (w *Worker) endSearch(h *heldChunk, stage int, took time.Duration) {
 	defer w.mu.Unlock()
 	h.stage, h.searched = stage, time.Since(h.begunAt)
 	if h.batch == nil { // the time of a batch is added in its end
-		w.searchTime += took
+		w.searchTime += h.searched // not took, which may be less than a status has said since
 	}
 	if h.chunk.Suspect {
 		w.suspect = false
