@@ -88,12 +88,9 @@ wrong is quarantined.
 With --place, only the solutions with queens on those squares are counted. Such a count
 uses no symmetry, and there is no published total to compare it with.
 
-With --report, an HTML page has what was counted, by which workers and in which time, what
-stands behind the total, and how to check it again; also if the run ends without a total.
-
-The summary, the log and --json say what stands behind the total: "published" (it is the
-published total), "redundant" (at least two keys agree on each task), "sampled" (they agree
-on some of the tasks) or "none" (each task was counted once).`,
+The summary, the log, --json and the page that --report writes say what stands behind the
+total: "published" (it is the published total), "redundant" (at least two keys agree on each
+task), "sampled" (they agree on some of the tasks) or "none" (each task was counted once).`,
 		Example: `  coordinator count 16
   coordinator count 15 --json
   coordinator count 16 --place 0,3 --place 5,7

@@ -36,19 +36,32 @@ type browser struct {
 	seen   []pageEvent
 }
 
-// browse connects to the events of a run on the page of a process, with a token or none.
+// browse connects to the events of a run on the page of the process that works on it or watches it, with
+// a token or none.
 func browse(t *testing.T, p *clitest.Process, name, token string) *browser {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Await(`"page":"([^"]+)"`)+"api/v1/runs/"+name+"/events", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	var response *http.Response
-	p.AwaitEndOr("the page knows the run", func() bool {
-		if response, err = http.DefaultClient.Do(request); err != nil {
+	get := func(path string) *http.Response {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Await(`"page":"([^"]+)"`)+"api/v1/runs"+path, http.NoBody)
+		if err != nil {
 			t.Fatal(err)
 		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response
+	}
+	// Before it does, the page would take the run for another one of the server.
+	p.AwaitEndOr("the process has begun with the run", func() bool {
+		response := get("")
+		defer func() { _ = response.Body.Close() }() // it was only read
+		var runs struct{ Run string }
+		return json.NewDecoder(response.Body).Decode(&runs) == nil && runs.Run == name
+	})
+	var response *http.Response
+	p.AwaitEndOr("the page knows the run", func() bool {
+		response = get("/" + name + "/events")
 		if response.StatusCode != http.StatusOK {
 			_ = response.Body.Close() // it is asked again
 		}

@@ -44,8 +44,7 @@ server and a coordinator that are not running yet. The first Ctrl-C or SIGTERM m
 it finish or release the tasks that it holds, and exit; the second ends it at once.
 However it ends, no result of the run is lost.`,
 		Example: `  worker --nats nats://127.0.0.1:4222
-  worker --nats nats://127.0.0.1:4222 --threads 4
-  worker --nats nats://127.0.0.1:4222 --kernel opencl:0,cpu`,
+  worker --nats nats://127.0.0.1:4222 --threads 4`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.showKey {
