@@ -9,7 +9,7 @@ import (
 	"nqueens/pkg/cli/clitest"
 )
 
-// A worker that is built without OpenCL says how to get one with it, whatever takes a device.
+// A worker that is built without OpenCL says how to build one with it, in every command that takes a device.
 func TestDeviceWithoutOpenCL(t *testing.T) {
 	t.Parallel()
 	for _, words := range []string{"worker --kernel opencl:0", "worker bench 8 --kernel opencl:0", "worker task --kernel opencl:0,cpu"} {

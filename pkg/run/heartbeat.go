@@ -18,8 +18,8 @@ type Heartbeat struct {
 	// do not say it, of which one searches each chunk in search.
 	Busy    int
 	Leaving bool // This is the last heartbeat of a worker that stops.
-	// Held are the chunks that the worker holds: at most [MaxHeld], of more those that it has
-	// searched the longest.
+	// Held are the chunks that the worker holds: at most [MaxHeld], of more first those in search, and
+	// of these the longest searches.
 	Held []HeldChunk
 	// Key is the public key with which the worker signs its results, and Admission the proof that
 	// the join token admitted it; both may be empty. A heartbeat is not signed: they prove nothing

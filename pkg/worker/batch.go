@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // batch is the chunks of one run and board that a device searches at once.
@@ -41,7 +42,7 @@ const (
 	// batchTime is the work of a batch, at most, if it has more than one chunk. A worker keeps a
 	// second of work ready, so most batches take about that.
 	batchTime = 2 * time.Second
-	// maxBatch bounds the chunks of a batch: a heartbeat names all that the worker searches.
+	// maxBatch bounds the chunks of a batch; see also [Worker.mostInBatch].
 	maxBatch = 1 << 10
 )
 
@@ -52,6 +53,12 @@ func (sh *share) batchSize(threads int) int {
 		return 1
 	}
 	return int(min(max(1, float64(batchTime)*float64(threads)/float64(sh.mean)), maxBatch))
+}
+
+// mostInBatch returns the most chunks of a batch with which a heartbeat names all that the worker
+// searches.
+func (w *Worker) mostInBatch() int {
+	return max(1, (run.MaxHeld-w.cfg.Threads)/len(w.cfg.Devices))
 }
 
 func newBatch(ctx context.Context, threads int, chunks []*heldChunk) *batch {

@@ -51,7 +51,7 @@ func (w *Worker) beginBatch(threads int) *batch {
 	}
 	chunks := []*heldChunk{first}
 	part := (len(w.ready)*threads + w.threads - 1) / w.threads // the rest is for the others of this worker
-	size := min(first.service.share.batchSize(threads), part)
+	size := min(first.service.share.batchSize(threads), part, w.mostInBatch())
 	for _, h := range w.ready {
 		if len(chunks) >= size || first.chunk.Suspect {
 			break

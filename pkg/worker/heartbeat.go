@@ -110,7 +110,8 @@ func (w *Worker) publishHeartbeat(leaving bool) {
 	})
 }
 
-// heldChunks returns the chunks held, the longest search first, and the number of threads that search.
+// heldChunks returns the chunks held, those in search first, of these the longest search, and the number
+// of threads that search.
 func (w *Worker) heldChunks() (list []run.HeldChunk, busy int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,6 +123,12 @@ func (w *Worker) heldChunks() (list []run.HeldChunk, busy int) {
 		list = append(list, chunk)
 	}
 	slices.SortFunc(list, func(a, b run.HeldChunk) int {
+		if a.Searching != b.Searching {
+			if a.Searching {
+				return -1
+			}
+			return 1
+		}
 		return cmp.Or(cmp.Compare(b.Elapsed, a.Elapsed), cmp.Compare(a.Chunk, b.Chunk))
 	})
 	return list[:min(len(list), run.MaxHeld)], w.busyThreads()

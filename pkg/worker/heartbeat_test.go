@@ -93,8 +93,8 @@ func TestHeartbeatsNameTheChunks(t *testing.T) {
 		for _, want := range [][]run.HeldChunk{
 			{held(1, true, 10), held(2, false, 0)},
 			{held(1, true, 40), held(2, false, 0)},
-			{held(1, false, 65), held(2, true, 5)}, // 1 is counted, and still held
-			{held(1, false, 65), held(2, true, 35)},
+			{held(2, true, 5), held(1, false, 65)}, // 1 is counted, and still held
+			{held(2, true, 35), held(1, false, 65)},
 		} {
 			if !slices.ContainsFunc(w.telemetry.heartbeats, func(h run.Heartbeat) bool {
 				return slices.Equal(rounded(h.Held), want)

@@ -15,7 +15,7 @@ import (
 // The stages of a chunk in a worker.
 const (
 	ready     = iota // to be searched
-	searching        // by a thread
+	searching        // by a thread or a device
 	reporting        // its result
 	leaving          // without a result
 )
