@@ -186,3 +186,17 @@ func TestWatchLeavesOut(t *testing.T) {
 		t.Errorf("%d columns, of which one would be tasks", heads)
 	}
 }
+
+// Between the heartbeats of the workers no prefix is known. The last one stays, and the page says so.
+func TestPrefixStaysBetweenHeartbeats(t *testing.T) {
+	s := counting("a", 20, 12)
+	site := newSite(t, s, "")
+	p := open(t, site.url, phone)
+	p.await(`document.getElementById("prefix-text").textContent.startsWith("Task 20,440")`)
+	later, detail := *s, *s.detail
+	later.detail, detail.Search = &detail, nil
+	site.show(&later)
+	p.await(`document.getElementById("prefix-text").textContent.startsWith("A moment ago: Task 20,440") && !document.getElementById("prefix-panel").hidden`)
+	site.show(s.complete("39029188884", run.Confirmation{Published: true}))
+	p.await(`document.getElementById("prefix-panel").hidden`)
+}

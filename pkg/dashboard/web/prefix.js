@@ -4,17 +4,24 @@ import { prefix as drawPrefix } from "./boards.js";
 import { byId, setText } from "./dom.js";
 import { plural, whole } from "./format.js";
 
+// How long a prefix is shown after the last answer with it, in milliseconds. Workers name their chunks every
+// ten seconds, and most chunks take less.
+const keep = 30_000;
+
+let last = { run: "", prefix: undefined, at: 0 };
+
 // showPrefix takes the classes too, if they are known: the squares that the prefix's class does not
 // allow are marked.
 export function showPrefix(run, classes) {
-  const { prefix } = run;
-  const shown = prefix !== undefined && run.state === "running";
+  if (run.prefix) last = { run: run.run, prefix: run.prefix, at: Date.now() };
+  const { prefix } = last;
+  const shown = run.state === "running" && last.run === run.run && Date.now() - last.at < keep;
   byId("prefix-panel").hidden = !shown;
   if (!shown) return;
   const allow = classes?.classes.find(one => one.index === prefix.class)?.allow;
   byId("prefix-barred").hidden = allow === undefined;
   const free = run.n - prefix.row;
-  setText(byId("prefix-text"), `Task ${whole(prefix.task)}, on ${prefix.worker}: ` +
+  setText(byId("prefix-text"), `${run.prefix ? "" : "A moment ago: "}Task ${whole(prefix.task)}, on ${prefix.worker}: ` +
     `${plural(prefix.row, "queen")} placed, ${plural(free, "row")} to search.`);
   const box = byId("prefix-board");
   const text = JSON.stringify([prefix, allow]);
