@@ -39,11 +39,23 @@ type browser struct {
 // browse connects to the events of a run on the page of a process, with a token or none.
 func browse(t *testing.T, p *clitest.Process, name, token string) *browser {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Await(`"page":"([^"]+)"`)+"api/v1/runs/"+name+"/events", http.NoBody)
+	runs := p.Await(`"page":"([^"]+)"`) + "api/v1/runs"
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, runs, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
+	// A connection from before the process has its run ends then.
+	p.AwaitEndOr("the process has its run", func() bool {
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }() // it was only read
+		var list struct{ Run string }
+		return json.NewDecoder(response.Body).Decode(&list) == nil && list.Run != ""
+	})
+	request.URL = request.URL.JoinPath(name, "events")
 	var response *http.Response
 	p.AwaitEndOr("the page knows the run", func() bool {
 		if response, err = http.DefaultClient.Do(request); err != nil {
