@@ -76,8 +76,12 @@ func (p *watchedPage) follow(cfg watch.Config) watch.Config {
 }
 
 // end says on the page how the watch has ended.
-func (p *watchedPage) end(err error) {
-	if p.run != nil && err != nil {
+func (p *watchedPage) end(ctx context.Context, err error) {
+	switch {
+	case p.run == nil || err == nil:
+	case ctx.Err() != nil: // the run continues
+		p.run.SetStatus("the command that serves this page was stopped")
+	default:
 		p.run.SetStatus(err.Error())
 	}
 }

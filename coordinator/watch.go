@@ -152,7 +152,7 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watch
 			Run: v.run, OnWatching: func() { v.app.Log.Info().Str("run", v.run).Str("server", b.Server()).Msg("watching") },
 			OnProgress: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
 		}))
-		page.end(err)
+		page.end(ctx, err)
 		return err
 	})
 	err = group.Wait()

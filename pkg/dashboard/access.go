@@ -16,17 +16,20 @@ import (
 
 // guard decides who sees a page.
 type guard struct {
-	token    [sha256.Size]byte // its hash
-	cookie   string            // what a browser shows that has shown the token
-	required bool
-	failures *failures
+	token      [sha256.Size]byte // its hash
+	cookie     string            // what a browser shows that has shown the token
+	cookieName string            // browsers share cookies among the ports of a host: each token has its own name
+	required   bool
+	failures   *failures
 }
 
 func newGuard(token string) guard {
 	mac := hmac.New(sha256.New, []byte(token))
 	_, _ = mac.Write([]byte("nqueens page cookie")) // a hash takes everything
+	cookie := hex.EncodeToString(mac.Sum(nil))
+	name := sha256.Sum256([]byte(cookie))
 	return guard{
-		token: sha256.Sum256([]byte(token)), cookie: hex.EncodeToString(mac.Sum(nil)),
+		token: sha256.Sum256([]byte(token)), cookie: cookie, cookieName: "nqueens_page_" + hex.EncodeToString(name[:4]),
 		required: token != "", failures: &failures{last: make(map[netip.Addr]attempts)},
 	}
 }
@@ -60,16 +63,13 @@ func IsLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// cookieName is that of the cookie of a browser that has shown the token.
-const cookieName = "nqueens_page"
-
 // check returns 200 for a client that may see the page, 401 without the token, or 429 after too many
 // wrong ones.
 func (g *guard) check(request *http.Request) int {
 	if !g.required {
 		return http.StatusOK
 	}
-	for _, cookie := range request.CookiesNamed(cookieName) {
+	for _, cookie := range request.CookiesNamed(g.cookieName) {
 		if subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(g.cookie)) == 1 {
 			return http.StatusOK
 		}
@@ -123,7 +123,7 @@ func (g *guard) login(w http.ResponseWriter, request *http.Request) {
 	switch g.try(request, strings.TrimSpace(request.PostFormValue("token"))) {
 	case http.StatusOK:
 		http.SetCookie(w, &http.Cookie{
-			Name: cookieName, Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+			Name: g.cookieName, Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		})
 	case http.StatusTooManyRequests:
 		target = "./?slow"

@@ -71,7 +71,7 @@ func TestToken(t *testing.T) {
 	for _, path := range []string{"/api/v1/runs", "/api/v1/runs/" + ownRun, "/api/v1/runs/" + ownRun + "/events", "/api/v1/runs/" + ownRun + "/workers", "/index.html", "/", "//", "/./", "/x/../"} {
 		for name, asked := range map[string]*http.Request{
 			"nothing": request(path), "an empty token": request(path, "Authorization", "Bearer "), "another scheme": request(path, "Authorization", "Basic "+token),
-			"the token as a cookie": request(path, "Cookie", cookieName+"="+token), "a wrong cookie": request(path, "Cookie", cookieName+"=0"),
+			"the token as a cookie": request(path, "Cookie", newGuard(token).cookieName+"="+token), "a wrong cookie": request(path, "Cookie", newGuard(token).cookieName+"=0"),
 			"a query": request(path + "?token=" + token),
 		} {
 			w := page.from("192.0.2.9", asked)
@@ -132,7 +132,7 @@ func TestWrongTokensAreLimited(t *testing.T) {
 		if w := page.from("192.0.2.1", login(token)); w.Header().Get("Location") != "./?slow" {
 			t.Errorf("the form: %v", w.Header())
 		}
-		if w := page.from("192.0.2.1", request("/api/v1/runs", "Cookie", cookieName+"="+page.guard.cookie)); w.Code != http.StatusOK {
+		if w := page.from("192.0.2.1", request("/api/v1/runs", "Cookie", page.guard.cookieName+"="+page.guard.cookie)); w.Code != http.StatusOK {
 			t.Errorf("with the cookie: %d", w.Code)
 		}
 		if w := page.from("192.0.2.2", shown(token)); w.Code != http.StatusOK {
@@ -200,5 +200,17 @@ func TestHostAsksForAToken(t *testing.T) {
 		if h, err := Listen(c); err == nil || h != nil {
 			t.Errorf("%+v is no error", c)
 		}
+	}
+}
+
+// Browsers send a cookie to all ports of a host. Pages with different tokens, as behind two tunnels, don't
+// replace each other's.
+func TestCookiesOfTwoPages(t *testing.T) {
+	one, two := newGuard("first-token-of-20-letters"), newGuard("second-token-of-20-letters")
+	if one.cookieName == two.cookieName || one.cookie == two.cookie {
+		t.Errorf("both pages have the cookie %s", one.cookieName)
+	}
+	if again := newGuard("first-token-of-20-letters"); again.cookieName != one.cookieName || again.cookie != one.cookie {
+		t.Error("a restart with the same token locks browsers out")
 	}
 }
