@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"nqueens/pkg/queens"
@@ -24,10 +25,13 @@ type BatchCounter interface {
 }
 
 // CountTasks counts tasks with a Counter as [BatchCounter] says: at once if it is one, otherwise one
-// after the other.
+// after the other. It is an error if that counts a task twice, or ends without an error and not all counted;
+// done is called at most once for each task all the same.
 func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error {
 	if batch, ok := c.(BatchCounter); ok {
-		return batch.CountTasks(ctx, b, tasks, pulse, done)
+		return countOnce(len(tasks), done, func(done func(int, uint64)) error {
+			return batch.CountTasks(ctx, b, tasks, pulse, done)
+		})
 	}
 	for i, prefixes := range tasks {
 		count, err := c.Count(ctx, b, prefixes, pulse)
@@ -35,6 +39,30 @@ func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queen
 			return err
 		}
 		done(i, count)
+	}
+	return nil
+}
+
+// countOnce calls count with a done that checks what count calls it with.
+func countOnce(tasks int, done func(task int, count uint64), count func(done func(int, uint64)) error) error {
+	counted := make([]bool, tasks)
+	left, twice := tasks, 0
+	err := count(func(task int, count uint64) {
+		if counted[task] {
+			twice++
+			return
+		}
+		counted[task] = true
+		left--
+		done(task, count)
+	})
+	switch {
+	case err != nil:
+		return err
+	case twice > 0:
+		return fmt.Errorf("%d of %d tasks were counted twice", twice, tasks)
+	case left > 0:
+		return fmt.Errorf("%d of %d tasks have no count", left, tasks)
 	}
 	return nil
 }

@@ -26,7 +26,6 @@ type batch struct {
 
 	chunks     []*heldChunk // changed only with Worker.mu held
 	places     []place      // of the tasks
-	uncounted  int          // tasks
 	uncharged  int          // tasks
 	charged    time.Duration
 	unreported []*heldChunk // counted, while too many results are on their way
@@ -77,7 +76,7 @@ func (b *batch) list() (tasks [][]queens.Prefix) {
 		}
 		tasks = append(tasks, h.chunk.Tasks...)
 	}
-	b.uncounted, b.uncharged = len(tasks), len(tasks)
+	b.uncharged = len(tasks)
 	return tasks
 }
 
@@ -87,7 +86,6 @@ func (b *batch) note(task int, count uint64, kernel string) *heldChunk {
 	h := p.chunk
 	h.result.Counts[p.index] = queens.TaskCount{Hash: h.hashes[p.index], Count: count, Kernel: kernel}
 	h.uncounted--
-	b.uncounted--
 	return h
 }
 

@@ -92,7 +92,7 @@ func (w *Worker) countBatch(c kernel.Counter, b *batch) error {
 		return nil
 	}
 	tasks := b.list()
-	err := kernel.CountTasks(b.search, c, &b.chunks[0].chunk.Board, tasks, &b.pulse, func(task int, count uint64) {
+	return kernel.CountTasks(b.search, c, &b.chunks[0].chunk.Board, tasks, &b.pulse, func(task int, count uint64) {
 		b.pulse.Add(1)
 		h := b.note(task, count, c.LastKernel())
 		w.noteTask(h.chunk.Run, len(tasks[task]))
@@ -100,10 +100,6 @@ func (w *Worker) countBatch(c kernel.Counter, b *batch) error {
 			w.finishInBatch(b, h)
 		}
 	})
-	if err == nil && b.uncounted > 0 {
-		err = fmt.Errorf("%d of %d tasks have no count", b.uncounted, len(tasks))
-	}
-	return err
 }
 
 // finishInBatch ends the search of a chunk whose counts are known, all or the first of them. It does

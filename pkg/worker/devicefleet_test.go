@@ -159,7 +159,7 @@ func TestFairSharesOfADevice(t *testing.T) {
 		const threads, span = 32, time.Minute
 		w := startDevice(t, &fakeDevice{threads: threads, start: 10 * time.Millisecond})
 		for name, cost := range costs {
-			w.queue.endless[name] = cost
+			w.queue.set(func() { w.queue.endless[name] = cost })
 			w.beats(t, name, 1)
 		}
 		time.Sleep(span / 3) // until the times of chunks are known
