@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,49 +33,56 @@ func startDeviceWorker(t *testing.T, url string) (worker *clitest.Process, name 
 	return worker, worker.Await(`"worker":"([^"]+)".*"kernel":"opencl:0".*"worker starts"`)
 }
 
-// awaitSearches waits until heartbeats have said that each of the workers searches.
-func awaitSearches(t *testing.T, url string, workers ...string) {
+// heard returns a function that waits until a worker has sent a heartbeat that holds. It hears those sent
+// from now on: the one with which a worker takes its first chunks comes at once, the next after seconds.
+func heard(t *testing.T, url string) (await func(worker string, holds func(h *runs.Heartbeat) bool)) {
 	t.Helper()
 	b, err := bus.Connect(bus.Config{URL: url, Name: "test", Lease: bus.DefaultLease, Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
+	t.Cleanup(b.Close)
 	var mu sync.Mutex
-	searching := make(map[string]bool)
+	var all []runs.Heartbeat
 	unsubscribe, err := b.Telemetry().SubscribeHeartbeats(func(h runs.Heartbeat) {
 		mu.Lock()
 		defer mu.Unlock()
-		if h.Busy > 0 {
-			searching[h.Worker] = true
-		}
+		all = append(all, h)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unsubscribe()
-	testkit.Eventually(t, "the devices search", func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return !slices.ContainsFunc(workers, func(name string) bool { return !searching[name] })
-	})
+	t.Cleanup(unsubscribe)
+	return func(worker string, holds func(h *runs.Heartbeat) bool) {
+		t.Helper()
+		testkit.Eventually(t, "a heartbeat of "+worker, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.ContainsFunc(all, func(h runs.Heartbeat) bool { return h.Worker == worker && holds(&h) })
+		})
+	}
 }
 
-// A total is exact that a device and threads have counted together, while another worker with the
-// device is killed in its search. The ledger names the kernel with its device.
+func hasChunks(h *runs.Heartbeat) bool   { return len(h.Held) > 0 }
+func isSearching(h *runs.Heartbeat) bool { return h.Busy > 0 }
+
+// A total is exact that a device and threads have counted together, after another worker with the
+// device was killed with its first chunks. The ledger names the kernel with its device.
 func TestCountWithADeviceAndThreads(t *testing.T) {
 	t.Parallel()
-	const n = "16"
+	const n = 18
 	data := t.TempDir()
-	coordinator := clitest.Start(t, nil, "coordinator", "count", n, "--data", data, "--workers", "0", "--listen", "127.0.0.1:0", "--log-format", "json")
+	coordinator := clitest.Start(t, nil, "coordinator", "count", strconv.Itoa(n), "--data", data, "--workers", "0", "--listen", "127.0.0.1:0", "--log-format", "json")
 	url := coordinator.Await(`"server":"(nats://[^"]+)".*"counting"`)
 	name := coordinator.Await(`"run":"([^"]+)".*"counting"`)
+	await := heard(t, url)
 	victim, first := startDeviceWorker(t, url)
-	_, second := startDeviceWorker(t, url)
-	awaitSearches(t, url, first, second)
-	clitest.Start(t, nil, "worker", "--nats", url, "--threads", "1")
+	await(first, hasChunks)
 	victim.Signal(syscall.SIGKILL)
-	total, _ := queens.KnownTotal(16)
+	_, second := startDeviceWorker(t, url)
+	await(second, hasChunks)
+	clitest.Start(t, nil, "worker", "--nats", url, "--threads", "1")
+	total, _ := queens.KnownTotal(n)
 	coordinator.ExpectTotal(total.String())
 	r := clitest.Run(t, nil, "coordinator", "ledger", name, "--data", data)
 	kernels := make(map[string]int)
@@ -96,10 +104,11 @@ func TestDeviceAfterACancelledRun(t *testing.T) {
 	server := clitest.StartCommand(t, "nats-server", exec.Command(clitest.NATSServer(t), "-js", "-sd", t.TempDir(), "-a", "127.0.0.1", "-p", "-1"))
 	url := "nats://" + server.Await(`Listening for client connections on (\S+)`)
 	server.Await(`(Server is ready)`)
+	await := heard(t, url)
 	worker, name := startDeviceWorker(t, url)
 	data := t.TempDir()
 	long := clitest.Start(t, nil, "coordinator", "count", "24", "--nats", url, "--data", data, "--log-format", "json")
-	awaitSearches(t, url, name)
+	await(name, isSearching)
 	if r := clitest.Run(t, nil, "coordinator", "cancel", long.Await(`"run":"([^"]+)".*"counting"`), "--nats", url, "--data", data); r.Code != 0 {
 		t.Fatalf("cancel: exit code %d, %s", r.Code, r.Stderr)
 	}

@@ -49,7 +49,7 @@ func FuzzParseToken(f *testing.F) {
 	})
 }
 
-// A token is made once, whoever asks first, in a file that only its owner can read.
+// A token is made once, by the first process that asks, in a file that only its owner can read.
 func TestLoadOrCreateToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "page.token")
 	tokens := make(chan identity.Token)

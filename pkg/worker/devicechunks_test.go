@@ -328,7 +328,7 @@ func TestDeviceWithoutACount(t *testing.T) {
 	})
 }
 
-// While results can't be stored, a device goes on with the batch that it searches: the leases of its
+// While results can't be stored, a device continues the batch that it searches: the leases of its
 // chunks do not lapse. Then it waits, and all results are stored in the end.
 func TestUnstoredResultsOfADevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
