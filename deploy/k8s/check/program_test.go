@@ -140,7 +140,7 @@ func TestImages(t *testing.T) {
 		return string(text)
 	}
 	dockerfile, compose := read("Dockerfile"), read("docker-compose.yml")
-	target := regexp.MustCompile(`(?m)^FROM (\S+) AS (\w+)\n(?:.*\n)*?USER (\d+):(\d+)\n`)
+	target := regexp.MustCompile(`(?m)^FROM (\S+) AS (\w+)\n(?:(?:[^F\n].*)?\n)*?USER (\d+):(\d+)\n`)
 	found := 0
 	pods := build(t).pods()
 	for _, m := range target.FindAllStringSubmatch(dockerfile, -1) {
