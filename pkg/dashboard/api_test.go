@@ -150,7 +150,7 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// Whatever is asked for, the answer is one of those documented, with the headers that keep a page from
+// Every request gets one of the documented answers, with the headers that keep a page from
 // loading anything else, and the page still answers.
 func TestGarbage(t *testing.T) {
 	page, err := New(Config{Source: Coordinator})

@@ -25,7 +25,11 @@ func CheckFile(path string) error {
 	}
 	name, err := createBeside(path, nil)
 	if err != nil {
-		return fmt.Errorf("%w: name a file in a folder that exists and can be written", err)
+		var failed *fs.PathError // of a file beside it, whose name would only confuse
+		if errors.As(err, &failed) {
+			err = failed.Err
+		}
+		return fmt.Errorf("can't write %s: %w: name a file in a folder that exists and can be written", path, err)
 	}
 	return os.Remove(name)
 }

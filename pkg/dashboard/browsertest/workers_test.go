@@ -96,7 +96,7 @@ func TestFilter(t *testing.T) {
 	p.await(`document.querySelectorAll("#workers-rows tr").length === 0 && document.getElementById("workers-note").textContent.startsWith("0 of")`)
 }
 
-// The name of a worker is text, whatever is in it.
+// The page shows the name of a worker as text, also if it looks like markup.
 func TestNamesAreText(t *testing.T) {
 	const name = `<img src=x onerror="document.title='run'"><script>1</script>`
 	s := counting(`a`, 12, 2)
