@@ -70,7 +70,7 @@ func (w *window) planChunk(ids []uint64) *inflightChunk {
 		t := w.tasks[id]
 		t.enter(c)
 		c.open++
-		c.message.Suspect = c.message.Suspect || len(t.lostWorkers) > 0
+		c.message.Suspect = c.message.Suspect || t.isSuspect()
 		w.flight += c.share
 	}
 	return c
@@ -239,16 +239,17 @@ func (w *window) repeated(id, chunk uint64) {
 	t.chunk.checkAt = time.Now()
 }
 
-// noteLost notes that a worker was lost while searching a chunk. A chunk of several tasks is
-// published again in halves, unless it is the first such worker and another holds the chunk by
-// now: leases lapse before workers count as lost, so the next worker always has it by then. A
-// single task that has lost too many workers is quarantined: noteLost returns it, and the workers
-// lost last; otherwise nil.
-func (w *window) noteLost(chunk uint64, worker string, held bool) (task uint64, workers []string) {
+// noteLost notes that a worker was lost while searching a chunk. From the second such worker on, a
+// chunk of several tasks is published again in halves, which are suspect. Not from the first: it may
+// have searched hundreds of chunks, as devices do, of which one at most is to blame, and a worker
+// searches one suspect chunk at a time. A single task that has lost too many workers is
+// quarantined: noteLost returns it, and the workers lost last; otherwise nil.
+func (w *window) noteLost(chunk uint64, worker string) (task uint64, workers []string) {
 	c := w.chunks[chunk]
 	if c == nil {
 		return 0, nil
 	}
+	suspect := false
 	for _, id := range w.openTasks(c) {
 		t := w.tasks[id]
 		if t.quarantined || slices.Contains(t.lostWorkers, worker) {
@@ -258,7 +259,7 @@ func (w *window) noteLost(chunk uint64, worker string, held bool) (task uint64, 
 			t.lostWorkers = slices.Delete(t.lostWorkers, 0, 1)
 		}
 		t.lostWorkers = append(t.lostWorkers, worker)
-		held = held && len(t.lostWorkers) == 1
+		suspect = suspect || t.isSuspect()
 		if c.tasks == 1 && len(t.lostWorkers) >= maxLosses {
 			if t.agreed { // a spot check is not worth that
 				w.accepted(id, 0, 0)
@@ -268,11 +269,14 @@ func (w *window) noteLost(chunk uint64, worker string, held bool) (task uint64, 
 			return id, t.lostWorkers
 		}
 	}
-	if c.tasks > 1 && !held {
+	if c.tasks > 1 && suspect {
 		w.withdrawChunk(c, halves)
 	}
 	return 0, nil
 }
+
+// isSuspect reports whether a task may be what kills workers: more than one was lost while searching it.
+func (t *inflightTask) isSuspect() bool { return len(t.lostWorkers) > 1 }
 
 // quarantine withdraws a task for good.
 func (w *window) quarantine(t *inflightTask) {

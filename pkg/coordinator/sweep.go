@@ -44,14 +44,13 @@ func (c *Coordinator) sweep() error {
 			Msg("no result for a long time although the queue has the task: publishing it again")
 	}
 	for _, worker := range gone {
-		c.handleLost(&worker, held)
+		c.handleLost(&worker)
 	}
 	return c.blocked()
 }
 
-// handleLost notes a lost worker on the tasks that it was searching, where others hold the given
-// chunks.
-func (c *Coordinator) handleLost(worker *run.Heartbeat, held map[uint64]bool) {
+// handleLost notes a lost worker on the tasks that it was searching.
+func (c *Coordinator) handleLost(worker *run.Heartbeat) {
 	var searched []uint64
 	for _, h := range worker.Held {
 		chunk := c.window.chunks[h.Chunk]
@@ -59,7 +58,7 @@ func (c *Coordinator) handleLost(worker *run.Heartbeat, held map[uint64]bool) {
 			continue
 		}
 		searched = append(searched, chunk.first)
-		if task, workers := c.window.noteLost(h.Chunk, worker.Worker, held[h.Chunk]); workers != nil {
+		if task, workers := c.window.noteLost(h.Chunk, worker.Worker); workers != nil {
 			c.cfg.Log.Error().Uint64("task", task).Strs("workers", workers).
 				Msg("task quarantined: workers were lost while searching it")
 		}

@@ -231,10 +231,10 @@ func TestHalvesFindTheDeadlyTask(t *testing.T) {
 			}
 		}
 		chunk := w.tasks[deadly].chunk
-		if len(w.tasks[deadly].lostWorkers) > 0 && chunk.message != nil && !chunk.message.Suspect {
+		if len(w.tasks[deadly].lostWorkers) > 1 && chunk.message != nil && !chunk.message.Suspect {
 			t.Errorf("a chunk of tasks that lost %d workers is not suspect", len(w.tasks[deadly].lostWorkers))
 		}
-		w.noteLost(chunk.id, string(rune('a'+deaths)), false)
+		w.noteLost(chunk.id, string(rune('a'+deaths)))
 		for {
 			r, ok := w.nextRequest()
 			if !ok {
@@ -282,26 +282,45 @@ func TestRestOfAChunkIsPublishedAgain(t *testing.T) {
 	}
 }
 
-// A chunk that kills every worker is published again in halves although the next worker holds it
-// by the time that the last one counts as lost: leases lapse before workers count as lost.
-func TestChunkThatKillsOneWorkerAfterAnotherIsHalved(t *testing.T) {
+// The loss of one worker makes no chunk suspect, however many it searched: they stay in the queue for
+// others. A chunk that loses a second worker is published again in halves, which are suspect.
+func TestSecondLossMakesAChunkSuspect(t *testing.T) {
 	w := newTestWindow(t, 10, func(uint64) bool { return false })
 	w.guide.speed, w.guide.results = 1, 1<<30
-	chunk := w.publish(t)
-	if len(chunk.message.Tasks) < 2 {
-		t.Fatalf("a chunk of %d tasks is too small", len(chunk.message.Tasks))
+	var chunks []request
+	for range 5 {
+		chunks = append(chunks, w.publish(t))
 	}
-	for i := 0; ; i++ {
-		w.noteLost(chunk.chunk, string(rune('a'+i)), true)
-		if r, ok := w.nextRequest(); ok && r.op == opDelete {
-			if i == 0 {
-				t.Error("a chunk that another worker holds is withdrawn after the first loss")
+	withdrawn := func() (list []request) {
+		for r, ok := w.nextRequest(); ok; r, ok = w.nextRequest() {
+			w.sent()
+			if r.op == opDelete {
+				list = append(list, r)
 			}
-			break
+			r.published, r.streamSeq = r.op == opPublish, 9
+			w.completed(r)
 		}
-		if i == maxLosses {
-			t.Fatalf("%d workers were lost, and the chunk remains whole", i+1)
-		}
+		return list
+	}
+	withdrawn()
+	for _, c := range chunks {
+		w.noteLost(c.chunk, "a")
+		w.noteLost(c.chunk, "a")
+	}
+	if list := withdrawn(); len(list) > 0 {
+		t.Errorf("%d of %d chunks are withdrawn after the loss of one worker", len(list), len(chunks))
+	}
+	second := chunks[2]
+	tasks := len(second.message.Tasks)
+	if tasks < 2 {
+		t.Fatalf("a chunk of %d tasks is too small", tasks)
+	}
+	w.noteLost(second.chunk, "b")
+	if list := withdrawn(); len(list) != 1 || list[0].chunk != second.chunk {
+		t.Fatalf("withdrawn after the second loss: %+v, want chunk %d", list, second.chunk)
+	}
+	if half := w.tasks[second.first].chunk; half.tasks != (tasks+1)/2 || !half.message.Suspect {
+		t.Errorf("a chunk of %d tasks is published again as %+v", tasks, half)
 	}
 }
 
@@ -311,7 +330,7 @@ func TestLostWorkersOfATaskAreBounded(t *testing.T) {
 	w.guide.speed, w.guide.results = 1, 1<<30
 	chunk := w.publish(t)
 	for i := range 1000 {
-		w.noteLost(chunk.chunk, string(rune('a'+i)), true)
+		w.noteLost(chunk.chunk, string(rune('a'+i)))
 	}
 	if n := len(w.tasks[0].lostWorkers); n > maxLosses {
 		t.Errorf("task 0 has %d lost workers", n)
@@ -490,8 +509,8 @@ func TestDisputedTaskIsCheckedSoon(t *testing.T) {
 			if w.quarantined > 0 {
 				t.Errorf("the task is quarantined after %d lost workers", i)
 			}
-			w.noteLost(r.chunk, "lost"+string(rune('a'+i)), false)
-			w.noteLost(r.chunk, "losta", false) // again
+			w.noteLost(r.chunk, "lost"+string(rune('a'+i)))
+			w.noteLost(r.chunk, "losta") // again
 		}
 		if !w.tasks[5].quarantined || w.quarantined != 1 || w.disputed != 0 {
 			t.Errorf("%d tasks are quarantined, %d disputed: %+v", w.quarantined, w.disputed, w.tasks[5])

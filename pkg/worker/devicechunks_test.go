@@ -310,6 +310,30 @@ func TestDeviceFails(t *testing.T) {
 	}
 }
 
+// A device that hangs ends the worker also if its search was cancelled, because its run has stopped: the
+// error names the device, and the chunks go back.
+func TestDeviceHangsInACancelledSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := &kerneltest.Fake{CountTasks: func(ctx context.Context, _ *queens.Board, _ [][]queens.Prefix, _ *atomic.Uint64, _ func(int, uint64)) error {
+			<-ctx.Done()
+			time.Sleep(5 * time.Second)
+			return fmt.Errorf("%w: it does not answer", kernel.ErrDeviceLost)
+		}}
+		w := startWith(t, 0, kernel.Kernel{}, func(c *worker.Config) {
+			c.Devices = []worker.Device{{Kernel: fake.Kernel(t), Threads: 10}}
+		})
+		l := w.queue.lend(chunk(1, 3))
+		time.Sleep(time.Second)
+		w.telemetry.send(run.Beat{Run: "r", State: run.Stopped})
+		time.Sleep(time.Minute)
+		w.cancel() // a worker that has not ended ends without an error
+		if err := w.ended(); !errors.Is(err, kernel.ErrDeviceLost) || !strings.Contains(err.Error(), "kernel fake") {
+			t.Errorf("error %v, want kernel fake and %v", err, kernel.ErrDeviceLost)
+		}
+		l.want(t, "of a device that hangs", "released")
+	})
+}
+
 // A device that leaves out a count fails: no chunk may stay in search for ever.
 func TestDeviceWithoutACount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

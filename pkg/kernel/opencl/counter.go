@@ -40,6 +40,7 @@ const (
 type counter struct {
 	settings
 	feed
+	driver
 	context *cl.Context
 	kernels struct{ begin, search, spill *cl.Kernel }
 	buffers struct{ queue, places, control, saved, lanes, counts, rows cl.Buffer }
@@ -49,6 +50,7 @@ type counter struct {
 	control  [controlWords]uint32
 	nodes    []node // what goes to the queue next
 	places   []place
+	filled   int      // of them
 	counts   []uint32 // two words a task
 	totals   []uint64 // a count a task
 	uploaded int      // problems on the device
@@ -85,7 +87,7 @@ func (c *counter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]que
 
 func (c *counter) LastKernel() string { return c.last }
 
-func (c *counter) Close() error { return c.context.Close() }
+func (c *counter) Close() error { return c.endDriver() }
 
 // count sets the totals of the tasks.
 func (c *counter) count(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) error {
@@ -107,36 +109,46 @@ func (c *counter) count(ctx context.Context, b *queens.Board, tasks [][]queens.P
 
 // run searches until no state is left, or the context ends. An error is one of the device.
 func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
-	if err := errors.Join(c.kernels.begin.SetWord(2, uint32(len(c.tasks))), c.kernels.begin.Enqueue(c.lanes, c.group)); err != nil {
+	if err := c.do(ctx, (*counter).begin); err != nil {
 		return err
 	}
-	for c.control = [controlWords]uint32{}; ctx.Err() == nil; pulse.Add(1) {
+	for ; ctx.Err() == nil; pulse.Add(1) {
 		if c.control[next] >= c.control[size] { // no state in the queue
-			n := c.fill(ctx, c.nodes, c.places)
+			c.filled = c.fill(ctx, c.nodes, c.places)
 			var err error
 			switch {
-			case n > 0:
-				err = c.upload(n)
+			case c.filled > 0:
+				err = c.do(ctx, (*counter).upload)
 			case ctx.Err() != nil:
 				return nil
 			case c.control[busy] == 0:
-				return c.addCounts()
+				if err = c.do(ctx, (*counter).readCounts); err == nil {
+					c.addCounts()
+				}
+				return err
 			default:
-				err = c.respill()
+				err = c.do(ctx, (*counter).respill)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		if err := c.launch(); err != nil {
+		if err := c.do(ctx, (*counter).launch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// begin prepares the device for the tasks.
+func (c *counter) begin() error {
+	c.control = [controlWords]uint32{}
+	return errors.Join(c.kernels.begin.SetWord(2, uint32(len(c.tasks))), c.kernels.begin.Enqueue(c.lanes, c.group))
+}
+
 // upload writes the next states to the queue, which is empty.
-func (c *counter) upload(n int) error {
+func (c *counter) upload() error {
+	n := c.filled
 	if c.uploaded < c.problems {
 		if err := cl.Write(c.context, &c.buffers.rows, c.rows[:c.problems*slots]); err != nil {
 			return err
@@ -218,14 +230,14 @@ func (c *counter) adapt(took time.Duration, idle bool) {
 	c.expected = min(time.Duration(float64(took)*factor), launchTime)
 }
 
+// readCounts reads what the device has found.
+func (c *counter) readCounts() error {
+	return cl.Read(c.context, c.counts[:2*len(c.tasks)], &c.buffers.counts)
+}
+
 // addCounts adds what the device has found to the totals.
-func (c *counter) addCounts() error {
-	words := c.counts[:2*len(c.tasks)]
-	if err := cl.Read(c.context, words, &c.buffers.counts); err != nil {
-		return err
-	}
+func (c *counter) addCounts() {
 	for i := range c.tasks {
-		c.totals[i] += uint64(words[2*i]) | uint64(words[2*i+1])<<32
+		c.totals[i] += uint64(c.counts[2*i]) | uint64(c.counts[2*i+1])<<32
 	}
-	return nil
 }

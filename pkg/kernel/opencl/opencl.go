@@ -8,7 +8,7 @@
 //  1. A count is exact, or there is an error: no number on the way to a count can overflow.
 //  2. The queue of states never overflows, whatever the board, the prefixes and the sizes.
 //  3. A cancelled count returns within 50 ms: a launch is bounded by a time, of which a number of
-//     steps is only the estimate.
+//     steps is only the estimate. If the device hangs, it returns within seconds, and Close does too.
 //  4. New finds what the machine lacks, before a worker takes its first chunk.
 //  5. A device that is lost is an error that wraps [kernel.ErrDeviceLost], never a count.
 //  6. Count does not allocate.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"nqueens/pkg/kernel/opencl/internal/cl"
@@ -30,6 +31,7 @@ type settings struct {
 	portion   int    // states that the host writes to the queue at once, at most capacity
 	minBudget uint32 // steps a lane of a launch
 	maxBudget uint32
+	tick      time.Duration // see tickTime
 }
 
 const (
@@ -118,6 +120,9 @@ func tryCounter(d cl.Device, s settings) (_ *counter, err error) {
 	if s.maxBudget == 0 {
 		s.minBudget, s.maxBudget = firstBudget, maxBudget
 	}
+	if s.tick == 0 {
+		s.tick = tickTime
+	}
 	c := &counter{
 		settings: s,
 		budget:   s.minBudget,
@@ -131,6 +136,7 @@ func tryCounter(d cl.Device, s settings) (_ *counter, err error) {
 	if c.context, err = cl.NewContext(d); err != nil {
 		return nil, err
 	}
+	c.startDriver()
 	if err := c.setUp(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -1,0 +1,116 @@
+//go:build opencl && linux
+
+package opencl
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+var (
+	benchDevice = flag.Int("opencl.device", 0, "index of the device of the benchmarks")
+	benchTime   = flag.Duration("opencl.time", time.Second, "least time of a count in BenchmarkStates")
+)
+
+// opened returns a counter with some settings, and skips the benchmark if the device does not take them.
+func opened(b *testing.B, s settings) *counter {
+	b.Helper()
+	s.name = "bench"
+	c, err := open(*benchDevice, s)
+	if err != nil {
+		b.Skip(err)
+	}
+	b.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return c
+}
+
+// states returns how many states the search of a full board has below a state: a queen is placed in each.
+func states(b *queens.Board, p queens.Prefix) (sum uint64) {
+	if p.Row == b.N-1 {
+		return 0
+	}
+	for free := p.Free(b); free != 0; free &= free - 1 {
+		sum += 1 + states(b, p.Place(b, free&-free))
+	}
+	return sum
+}
+
+// BenchmarkStates measures how many states the device searches in a second, with the sizes that New chooses
+// and with others. A count has enough copies of a board to take a while.
+func BenchmarkStates(b *testing.B) {
+	const n = 14
+	board := queens.FullBoard(n)
+	each := states(&board, queens.Prefix{})
+	known, _ := queens.KnownTotal(n)
+	measure := func(b *testing.B, c *counter) {
+		var pulse atomic.Uint64
+		for b.Loop() {
+			for copies, took := 1, time.Duration(0); took < *benchTime; copies *= 2 {
+				prefixes := slices.Repeat([]queens.Prefix{{}}, copies)
+				start := time.Now()
+				got, err := c.Count(b.Context(), &board, prefixes, &pulse)
+				if want := known.Uint64() * uint64(copies); err != nil || got != want {
+					b.Fatalf("counted %d (error %v), want %d", got, err, want)
+				}
+				took = time.Since(start)
+				b.ReportMetric(float64(each)*float64(copies)/took.Seconds(), "states/s")
+			}
+		}
+	}
+	b.Run("default", func(b *testing.B) {
+		c := opened(b, settings{})
+		measure(b, c)
+		b.ReportMetric(float64(c.lanes), "lanes")
+		b.ReportMetric(float64(c.group), "group")
+	})
+	found, err := find()
+	if err != nil || *benchDevice >= len(found) {
+		b.Fatalf("no device %d: %v", *benchDevice, err)
+	}
+	for _, group := range []int{32, 64} {
+		for _, lanes := range []int{256, 512, 768, 1024, 1536} {
+			b.Run(fmt.Sprintf("group=%d/lanes=%d", group, lanes), func(b *testing.B) {
+				measure(b, opened(b, settings{group: group, lanes: lanes * int(max(found[*benchDevice].Units, 1))}))
+			})
+		}
+	}
+}
+
+// BenchmarkCancel measures how long counts continue after they were cancelled. The contract of
+// kernel.Counter allows 50 ms.
+func BenchmarkCancel(b *testing.B) {
+	const cancels = 20
+	c, board := opened(b, settings{}), queens.FullBoard(20)
+	for b.Loop() {
+		var took []time.Duration
+		for range cancels {
+			ctx, cancel := context.WithCancel(b.Context())
+			var pulse atomic.Uint64
+			ended := make(chan time.Time)
+			go func() {
+				_, _ = c.Count(ctx, &board, []queens.Prefix{{}}, &pulse) // ends with the error of ctx
+				ended <- time.Now()
+			}()
+			for pulse.Load() < 20 { // launches are as long as they get
+				time.Sleep(time.Millisecond)
+			}
+			cancelled := time.Now()
+			cancel()
+			took = append(took, (<-ended).Sub(cancelled))
+		}
+		slices.Sort(took)
+		b.ReportMetric(took[cancels/2].Seconds()*1e3, "median-ms")
+		b.ReportMetric(took[cancels-1].Seconds()*1e3, "worst-ms")
+	}
+}

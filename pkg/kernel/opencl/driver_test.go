@@ -1,0 +1,107 @@
+//go:build opencl && linux
+
+package opencl
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/opencl/internal/cl"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
+)
+
+// A step that does not end is given up after 30 s, or 5 s after its context has ended. Before that its error is
+// returned.
+func TestStepTimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, cancelledAt, returnedAt time.Duration
+		silent                         bool
+	}{
+		"in time":                 {20 * time.Second, time.Hour, 20 * time.Second, false},
+		"hangs":                   {time.Hour, time.Hour, 30 * time.Second, true},
+		"cancelled, in time":      {14 * time.Second, 10 * time.Second, 14 * time.Second, false},
+		"cancelled, hangs":        {time.Hour, 10 * time.Second, 15 * time.Second, true},
+		"cancelled before, hangs": {time.Hour, 0, 5 * time.Second, true},
+		"cancelled late, hangs":   {32 * time.Second, 28 * time.Second, 30 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				searcher := &counter{settings: settings{tick: tickTime}}
+				searcher.startDriver()
+				began, failure := time.Now(), errors.New("of the step")
+				ctx, cancel := context.WithTimeout(t.Context(), c.cancelledAt)
+				defer cancel()
+				err := searcher.do(ctx, func(*counter) error { time.Sleep(c.takes); return failure })
+				if took := time.Since(began); took != c.returnedAt || !c.silent && !errors.Is(err, failure) || c.silent && !errors.Is(err, errSilent) {
+					t.Errorf("error %v after %v, want it after %v", err, took, c.returnedAt)
+				}
+				close(searcher.steps)
+				time.Sleep(2 * time.Hour) // until the step has ended
+			})
+		})
+	}
+}
+
+// hangingCounter returns a counter of the first device, whose calls hang from now on until answer is called.
+func hangingCounter(t *testing.T) (c *counter, answer func()) {
+	t.Helper()
+	c, err := open(0, settings{name: "opencl:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.tick = time.Millisecond // after the setup, which may take long
+	answers, hangs := make(chan struct{}), make(chan struct{})
+	c.steps <- func(*counter) error { close(hangs); <-answers; return nil }
+	<-hangs
+	return c, func() { close(answers) }
+}
+
+// A device that hangs ends a count, cancelled or not, with ErrDeviceLost, and Close does not wait for it: it says
+// what is left, which is freed when the device answers after all.
+func TestHangingDevice(t *testing.T) {
+	firstDevice(t)
+	for name, test := range map[string]struct{ counts, cancelled bool }{
+		"in a count":           {true, false},
+		"in a cancelled count": {true, true},
+		"in Close":             {false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := cl.Live()
+			c, answer := hangingCounter(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if test.cancelled {
+				cancel()
+			}
+			board := queens.FullBoard(8)
+			var pulse atomic.Uint64
+			for range 2 {
+				if !test.counts {
+					break
+				}
+				if got, err := c.Count(ctx, &board, []queens.Prefix{{}}, &pulse); got != 0 || !errors.Is(err, kernel.ErrDeviceLost) {
+					t.Errorf("count %d with the error %v, want 0 with %v", got, err, kernel.ErrDeviceLost)
+				}
+			}
+			if test.counts {
+				c.tick = time.Hour // Close does not wait a second time
+			}
+			if err := c.Close(); !errors.Is(err, errSilent) || !strings.Contains(err.Error(), "freed when it answers") {
+				t.Errorf("Close returns %v", err)
+			}
+			answer()
+			for deadline := time.Now().Add(testkit.Stall); cl.Live() != before; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("%d objects of OpenCL after the device answers, %d before", cl.Live(), before)
+				}
+			}
+		})
+	}
+}
