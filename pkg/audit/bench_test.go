@@ -19,14 +19,7 @@ import (
 func BenchmarkAudit(b *testing.B) {
 	for n := 20; n <= 27; n++ {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			classes, err := symmetry.Classes(n, queens.Full)
-			if err != nil {
-				b.Fatal(err)
-			}
-			m, err := split.Plan(b.Context(), n, queens.Full, classes, 0)
-			if err != nil {
-				b.Fatal(err)
-			}
+			m, classes := planned(b, n)
 			folder := madeUp(b, &m)
 			step := func(name string, do func() error) {
 				b.Run(name, func(b *testing.B) {
@@ -69,6 +62,20 @@ func BenchmarkAudit(b *testing.B) {
 			})
 		})
 	}
+}
+
+// planned returns the plan of a run, and its classes.
+func planned(b *testing.B, n int) (queens.Manifest, []queens.Class) {
+	b.Helper()
+	classes, err := symmetry.Classes(n, queens.Full)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := split.Plan(b.Context(), n, queens.Full, classes, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return m, classes
 }
 
 // madeUp creates a complete ledger of a manifest, and returns its folder.

@@ -112,7 +112,8 @@ func (c *contributions) list(s *run.Survey) {
 		s.Kernels = append(s.Kernels, *of)
 	}
 	sortContributions(s.Kernels)
-	s.Kernels = s.Kernels[:min(len(s.Kernels), run.MaxSurveyed)]
+	shown := min(len(s.Kernels), run.MaxSurveyed)
+	s.Kernels, s.OtherKernels = s.Kernels[:shown], len(s.Kernels)-shown
 	sortContributions(all)
 	listed := min(len(all), run.MaxSurveyed)
 	s.Contributions, s.OtherWorkers = all[:listed:listed], len(all)-listed

@@ -79,14 +79,14 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// Of more workers than a table has room for, the rest is summed up.
+// Of more workers than a table has room for, the rest is summed up, and of more kernels, it is counted.
 func TestSurveyOfManyWorkers(t *testing.T) {
 	const tasks = 3 * run.MaxSurveyed
 	l := made(t, tasks, func(r *queens.Result) { r.Worker, r.Kernel = fmt.Sprint("w", r.Task), fmt.Sprint("k", r.Task) })
 	s := Survey(t.Context(), l)
-	if len(s.Contributions) != run.MaxSurveyed || len(s.Kernels) != run.MaxSurveyed || s.OtherWorkers != 2*run.MaxSurveyed ||
+	if len(s.Contributions) != run.MaxSurveyed || len(s.Kernels) != run.MaxSurveyed || s.OtherWorkers != 2*run.MaxSurveyed || s.OtherKernels != 2*run.MaxSurveyed ||
 		s.Others.Tasks != 2*run.MaxSurveyed || s.Others.CoreTime != 2*run.MaxSurveyed*time.Second {
-		t.Errorf("%d workers, %d kernels, and %d others with %+v", len(s.Contributions), len(s.Kernels), s.OtherWorkers, s.Others)
+		t.Errorf("%d workers, and %d others with %+v; %d kernels, and %d others", len(s.Contributions), s.OtherWorkers, s.Others, len(s.Kernels), s.OtherKernels)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrDeviceLost is the cause of an error of Count or CountTasks after which the Counter can't count
-// any more, because its device failed. Counters of threads never return it.
+// any more, because its device failed or does not answer. Counters of threads never return it.
 var ErrDeviceLost = errors.New("the device is lost")
 
 // BatchCounter is a [Counter] that counts many tasks of one board at once, a count each, as devices

@@ -253,12 +253,12 @@ func vectorKernels() []Kernel {
 	avx2 := x.HasAVX2 && x.HasPOPCNT
 	switch avx512 := avx2 && x.HasAVX512F && x.HasAVX512BW && x.HasAVX512VL; {
 	case avx512 && x.HasAVX512VBMI2:
-		kernels = kernelsByLanes("avx512", beforeVectors, avx512x16, avx512x32)
+		kernels = kernelsByLanes("avx512", avx512x16, avx512x32)
 	case avx512:
-		kernels = kernelsByLanes("avx512", 0, nil, avx512x32)
+		kernels = kernelsByLanes("avx512", nil, avx512x32)
 	}
 	if avx2 {
-		kernels = append(kernels, kernelsByLanes("avx2", beforeGeneric, avx2x16, avx2x32)...)
+		kernels = append(kernels, kernelsByLanes("avx2", avx2x16, avx2x32)...)
 	}
 	return kernels
 }

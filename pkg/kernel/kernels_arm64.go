@@ -118,7 +118,7 @@ func signedCounts[T word]() (shifts [queens.MaxN]shift[T]) {
 
 // vectorKernels returns the vector kernels that this machine can run, the fastest first. Every
 // arm64 machine has NEON.
-func vectorKernels() []Kernel { return kernelsByLanes("neon", beforeGeneric, neonx16, neonx32) }
+func vectorKernels() []Kernel { return kernelsByLanes("neon", neonx16, neonx32) }
 
 // laneWeights16 and laneWeights32 hold the bit of each lane in a mask, laneCounts the number of
 // lanes in each mask.

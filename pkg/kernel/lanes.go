@@ -14,34 +14,33 @@ import (
 // early for good pruning, and divide the search into many small ones, so that 32-bit lanes are
 // faster on wide boards.
 
-// kernelsByLanes returns the kernels of an instruction set, the fastest first: one with its name
-// that chooses the lanes for each batch, and one for each width that always counts in those.
-// narrow is nil if the machine has no steps in 16-bit lanes; narrowTo is the largest side of a board that
-// they search as fast as the kernels of the next instruction set do.
-func kernelsByLanes(name string, narrowTo int, narrow *instructionSet[uint16], wide *instructionSet[uint32]) []Kernel {
-	both := vectorKernel(name, name, narrow, wide)
-	both.countsAs = []string{name + "-16", name + "-32"}
+// kernelsByLanes returns the kernels of an instruction set: one with its name, which chooses the lanes for
+// each batch; one for each width that always counts in those lanes; and last one that counts again what was
+// counted in 32-bit lanes, see alternate. narrow is nil if the machine has no steps in 16-bit lanes.
+func kernelsByLanes(name string, narrow *instructionSet[uint16], wide *instructionSet[uint32]) []Kernel {
+	in16, in32, again := name+"-16", name+"-32", name+"-32-alt"
+	both := vectorKernel(name, in16, in32, narrow, wide)
+	both.countsAs = []string{in16, in32}
 	kernels := []Kernel{both}
 	if narrow != nil {
-		alone := vectorKernel(name+"-16", name, narrow, nil)
-		alone.fastTo = narrowTo
+		alone := vectorKernel(in16, in16, "", narrow, nil)
+		alone.fastTo = narrowFastTo
 		kernels = append(kernels, alone)
 	}
-	return append(kernels, vectorKernel(name+"-32", name, nil, wide))
+	return append(kernels,
+		vectorKernel(in32, "", in32, nil, wide),
+		vectorKernel(again, "", again, nil, alternate(wide)))
 }
 
-// Values of narrowTo, where the next instruction set has vectors and where it has none. Decision 21 has
-// measurements.
-const (
-	beforeVectors = 22
-	beforeGeneric = 26
-)
+// narrowFastTo is the largest side of a board on which 16-bit lanes recount in less than twice the time what
+// was counted in 32-bit lanes. Decision 21 has measurements.
+const narrowFastTo = 22
 
-// vectorKernel returns a kernel of that name. narrow or wide is nil for a kernel that always counts in
-// the other lanes. set is the name of the instruction set.
-func vectorKernel(name, set string, narrow *instructionSet[uint16], wide *instructionSet[uint32]) Kernel {
+// vectorKernel returns a kernel of that name, whose LastKernel returns in16 or in32 after a count in those
+// lanes. narrow or wide is nil for a kernel that always counts in the other lanes.
+func vectorKernel(name, in16, in32 string, narrow *instructionSet[uint16], wide *instructionSet[uint32]) Kernel {
 	return Kernel{Name: name, New: func() (Counter, error) {
-		c := &vectorCounter{last: name, narrowName: set + "-16", wideName: set + "-32"}
+		c := &vectorCounter{last: name, in16: in16, in32: in32}
 		if narrow != nil {
 			c.narrow = newSearch(narrow, &c.call, windowColumns)
 		}
@@ -61,8 +60,8 @@ type vectorCounter struct {
 	rows   [queens.MaxN]openRow
 	placed [queens.MaxN]problem // of placeColumn, by the number of columns that it leaves
 
-	narrowName, wideName string // of the kernels that always count in those lanes
-	last                 string // name of the kernel that did the last Count
+	in16, in32 string // what LastKernel returns after a count in those lanes
+	last       string // name of the kernel that did the last Count
 }
 
 func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
@@ -78,8 +77,8 @@ func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []q
 	if ctx.Err() != nil {
 		return 0, c.cancelled()
 	}
-	if c.last = c.wideName; narrow {
-		c.last = c.narrowName
+	if c.last = c.in32; narrow {
+		c.last = c.in16
 	}
 	return c.found, nil
 }

@@ -17,10 +17,10 @@ import (
 )
 
 // The table in docs/kernel.md names the step that the vector kernels take, for every number of
-// rows below.
+// rows below, and that of the kernels with alternate steps.
 func TestKernelPageSteps(t *testing.T) {
-	table := regexp.MustCompile("(?m)^\\| (\\d+)(?: to (\\d+)| or more)? \\| `(\\w+)` \\|").FindAllStringSubmatch(kernelPage(t), -1)
-	named := map[int]string{}
+	table := regexp.MustCompile("(?m)^\\| (\\d+)(?: to (\\d+)| or more)? \\| `(\\w+)` \\| `(\\w+)` \\|").FindAllStringSubmatch(kernelPage(t), -1)
+	named, alternates := map[int]string{}, map[int]string{}
 	for _, line := range table {
 		from, _ := strconv.Atoi(line[1]) // a number, by the pattern
 		to := from
@@ -31,7 +31,7 @@ func TestKernelPageSteps(t *testing.T) {
 			to = queens.MaxN - 1
 		}
 		for below := from; below <= to; below++ {
-			named[below] = line[3]
+			named[below], alternates[below] = line[3], line[4]
 		}
 	}
 	for _, k := range vectorKernels() {
@@ -39,7 +39,10 @@ func TestKernelPageSteps(t *testing.T) {
 		if c.narrow != nil {
 			checkSteps(t, c.narrow.instructionSet, named)
 		}
-		if c.wide != nil {
+		switch {
+		case strings.HasSuffix(k.Name, "-alt"):
+			checkAlternates(t, c.wide.instructionSet, alternates)
+		case c.wide != nil:
 			checkSteps(t, c.wide.instructionSet, named)
 		}
 	}
@@ -48,13 +51,22 @@ func TestKernelPageSteps(t *testing.T) {
 func checkSteps[T word](t *testing.T, set *instructionSet[T], named map[int]string) {
 	for below := 2; below < queens.MaxN; below++ {
 		steps := set.steps[min(below, len(set.steps)-1)]
-		for i, step := range []step[T]{steps.dense, steps.gaps} {
-			function := runtime.FuncForPC(reflect.ValueOf(step).Pointer()).Name()
-			want := named[below] + []string{"", "Gaps"}[i]
-			if function = strings.TrimSuffix(function, ".abi0"); !strings.HasSuffix(function, want) {
-				t.Errorf("%d rows below: the step is %s, docs/kernel.md has %s", below, function, want)
-			}
-		}
+		checkStep(t, below, steps.dense, named[below])
+		checkStep(t, below, steps.gaps, named[below]+"Gaps")
+	}
+}
+
+// checkAlternates checks the steps of a set without steps for rows without gaps.
+func checkAlternates[T word](t *testing.T, set *instructionSet[T], named map[int]string) {
+	for below := 2; below < queens.MaxN; below++ {
+		checkStep(t, below, set.steps[min(below, len(set.steps)-1)].gaps, named[below])
+	}
+}
+
+func checkStep[T word](t *testing.T, below int, step step[T], want string) {
+	function := strings.TrimSuffix(runtime.FuncForPC(reflect.ValueOf(step).Pointer()).Name(), ".abi0")
+	if want == "" || !strings.HasSuffix(function, want) {
+		t.Errorf("%d rows below: the step is %s, docs/kernel.md has %q", below, function, want)
 	}
 }
 

@@ -100,7 +100,7 @@ type instructionSet[T word] struct {
 // steps are steps for the same number of rows below.
 type steps[T word] struct {
 	ahead int     // number of rows below that a step looks at, besides the last row
-	dense step[T] // for rows without gaps up to the last of these
+	dense step[T] // for rows without gaps up to the last of these; nil if gaps serves them too
 	gaps  step[T] // for all others
 }
 
@@ -112,6 +112,21 @@ func byRowsBelow[T word](rows2, rows3, rows4, rows5, rows6, rows10 steps[T]) []s
 		6: rows6, 7: rows6, 8: rows6, 9: rows6,
 		10: rows10,
 	}
+}
+
+// alternate returns an instruction set that searches with other functions than set, for a recount. Steps for
+// rows with gaps serve all rows, and a step for few rows below serves a row with more below it: what it does
+// not prune dies further down. Only the step that counts exists once, with gaps and without, so that a
+// function serves the same row in both sets only where a gap lies among the last three rows.
+func alternate[T word](set *instructionSet[T]) *instructionSet[T] {
+	with := *set
+	with.steps = make([]steps[T], len(set.steps))
+	for below, of := range []int{2: 2, 3: 10, 4: 3, 5: 3, 6: 10, 7: 10, 8: 10, 9: 10, 10: 6} {
+		if of > 0 {
+			with.steps[below] = steps[T]{ahead: set.steps[of].ahead, gaps: set.steps[of].gaps}
+		}
+	}
+	return &with
 }
 
 // call is the state of one call of Count.
@@ -208,7 +223,7 @@ func (s *search[T]) prepare(rows []openRow, columns uint32) {
 			m.nextRows[j] = T(next.allow)
 		}
 		s.chosen[i] = steps.dense
-		if hasGaps(rows[i:][:steps.ahead]) {
+		if steps.dense == nil || hasGaps(rows[i:][:steps.ahead]) {
 			s.chosen[i] = steps.gaps
 			m.shifts[0] = s.shifts[rows[i].gap]
 			distance := uint32(0) // from the next row

@@ -23,7 +23,7 @@ type Chunk struct {
 	// ID identifies this message of the run. It is a random number other than 0: it tells
 	// nothing of the tasks, nor of earlier chunks with the same tasks.
 	ID uint64
-	// Suspect says that workers were lost while they searched these tasks.
+	// Suspect says that several workers were lost while they searched these tasks.
 	Suspect bool
 	// Board is the board of all tasks.
 	Board Board
