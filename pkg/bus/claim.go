@@ -70,6 +70,9 @@ func (r Registry) current(ctx context.Context, name string) (*storedRecord, erro
 // Epoch returns the number of this claim among all claims of the run, from 1.
 func (c *Claim) Epoch() uint64 { return c.stored.Epoch }
 
+// SetLost has the next [Claim.Renew] store how often a task has lost its accepted result.
+func (c *Claim) SetLost(lost uint64) { c.stored.Lost = lost }
+
 // SetProgress has the next [Claim.Renew] store how far the run is, and while it runs also how fast,
 // and what bounds it.
 func (c *Claim) SetProgress(p *run.Progress) { c.stored.Bound, c.stored.Pace = p.Bound, new(p.Pace()) }

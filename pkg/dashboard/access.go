@@ -6,12 +6,13 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
 	"time"
+
+	"nqueens/pkg/httpserver"
 )
 
 // guard decides who sees a page.
@@ -41,26 +42,12 @@ var (
 	errMethod = errors.New("a token is sent by POST")
 )
 
-// checkHost returns an error for a page of this machine alone that is asked for by another name: a
-// page of somebody else, whose name now leads to this machine, would read it (DNS rebinding).
+// checkHost returns an error for a page of this machine alone that is asked for by another name.
 func (g *guard) checkHost(request *http.Request) error {
-	if g.required || IsLoopback(hostname(request.Host)) {
+	if g.required || httpserver.IsForThisMachine(request) {
 		return nil
 	}
 	return errHost
-}
-
-// hostname returns a host without its port and brackets.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-}
-
-// IsLoopback reports whether only this machine reaches a host.
-func IsLoopback(host string) bool {
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // check returns 200 for a client that may see the page, 401 without the token, or 429 after too many

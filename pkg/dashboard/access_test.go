@@ -2,6 +2,9 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -199,6 +202,37 @@ func TestHostAsksForAToken(t *testing.T) {
 		c.Checks, c.Page = httpserver.Checks{Live: ok, Ready: ok}, Config{Source: Watch}
 		if h, err := Listen(c); err == nil || h != nil {
 			t.Errorf("%+v is no error", c)
+		}
+	}
+}
+
+// A process without metrics answers requests for them, also without the token: it says where they are.
+func TestHostWithoutMetrics(t *testing.T) {
+	ok := func() error { return nil }
+	for _, address := range []string{"127.0.0.1:0", ":0"} {
+		h, err := Listen(HostConfig{Address: address, Folder: t.TempDir(), Checks: httpserver.Checks{Live: ok, Ready: ok}, Page: Config{Source: Watch}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- h.Serve(ctx) }()
+		_, port, err := net.SplitHostPort(h.server.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.Get("http://127.0.0.1:" + port + httpserver.MetricsPath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		_ = response.Body.Close() // it was only read
+		if err != nil || response.StatusCode != http.StatusNotFound || !strings.Contains(string(text), "ask the coordinator that counts the run") {
+			t.Errorf("%s: %s %q (error %v)", address, response.Status, text, err)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -109,7 +109,8 @@ func serveBody(w http.ResponseWriter, request *http.Request, r *Run, get func(*R
 	r.refreshDetail(request.Context(), detailTimeout, 2*detailInterval)
 	b := get(r)
 	if b == nil {
-		refuse(w, http.StatusServiceUnavailable, errUnknown)
+		known := r.now()
+		refuse(w, http.StatusServiceUnavailable, known.whyUnknown())
 		return
 	}
 	b.serve(w, request)

@@ -127,6 +127,6 @@ func (r *Run) measured() *body {
 	return r.cached("history", frameInterval, func(*knowledge) any {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.history.object()
+		return newHistory(r.history)
 	})
 }

@@ -13,6 +13,8 @@
 //  5. Other runs of the server are followed only while somebody looks at them:
 //     TestOtherRunsAreFollowedWhileSomebodyLooks.
 //     One that this process then has itself is followed no more: TestOwnRunReplacesAFollowedOne.
+//     If following fails, the page says so at once, and follows the run anew on a later request:
+//     TestFollowingFails.
 //  6. Connections, followed runs, rows of a history and sizes of requests are bounded:
 //     TestTooManyBrowsers, TestHistory, TestToken.
 //  7. Without a token the page answers only requests whose Host is this machine: TestHosts.
@@ -132,7 +134,8 @@ const (
 	frameInterval = time.Second
 	// detailInterval is the least time between two details.
 	detailInterval = 2 * time.Second
-	// linger is how long a run is still followed that nobody looks at any more.
+	// linger is how long a run is still followed that nobody looks at any more, and how long one is not followed
+	// anew after that has failed.
 	linger = 15 * time.Second
 	// drainTimeout is how long a page that closes waits for browsers to read the last event, and
 	// lastRequests how long it then answers them: they ask for the lists of the end.

@@ -41,6 +41,7 @@ func (r *Run) newFrame(now time.Time) *frame {
 		return f
 	}
 	if known.latest == nil {
+		f.ends = !known.lostAt.IsZero() // the answers to other requests say why
 		return f
 	}
 	f.next = event("run", r.object(&known))

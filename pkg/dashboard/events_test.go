@@ -288,6 +288,77 @@ func TestOtherRunsAreFollowedWhileSomebodyLooks(t *testing.T) {
 	})
 }
 
+// If following a run fails, connections and requests learn why at once, also where nothing is known of the run.
+// A later request has the run followed anew.
+func TestFollowingFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &fakeServer{names: []string{"n9-a"}, failures: make(chan error)}
+		s := serve(t, Config{}, server)
+		l := s.listen("n9-a")
+		if got := l.await(t, "run"); got["status"] != nil {
+			t.Errorf("while the run is followed: %v", got)
+		}
+		l.await(t, "classes")
+		time.Sleep(frameInterval / 2)
+		if got := s.object(apiRoot + "runs/n9-a"); got["status"] != nil {
+			t.Errorf("while the run is followed: %v", got)
+		}
+		before, want := time.Now(), "following the run has ended: its record is gone"
+		server.failures <- errors.New("its record is gone")
+		if got := l.await(t, "run"); got["status"] != want || got["done"] != 3.0 || time.Since(before) > 0 {
+			t.Errorf("after %v: %v", time.Since(before), got)
+		}
+		if got := s.object(apiRoot + "runs/n9-a"); got["status"] != want {
+			t.Errorf("to a request: %v", got)
+		}
+		go func() { _, _ = io.Copy(io.Discard, l.reader) }() // ends with the connection
+		time.Sleep(linger)
+		if got := s.object(apiRoot + "runs/n9-a"); got["status"] != want || server.follows() != 0 {
+			t.Errorf("after %v: %v, and %d runs are followed", linger, got, server.follows())
+		}
+		time.Sleep(time.Second)
+		if got := s.listen("n9-a").await(t, "run"); got["status"] != nil || server.follows() != 1 {
+			t.Errorf("followed anew: %v, and %d runs are followed", got, server.follows())
+		}
+		if n := len(s.streams); n != 1 {
+			t.Errorf("%d connections are left", n)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		server := &fakeServer{names: []string{"n9-a"}, failures: make(chan error), silent: true}
+		s := serve(t, Config{}, server)
+		l := s.listen("n9-a")
+		if response, text := s.get(apiRoot + "runs/n9-a"); response.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, errUnknown.Error()) {
+			t.Errorf("at first: %s %s", response.Status, text)
+		}
+		before := time.Now()
+		server.failures <- errors.New("there is no such run")
+		e, err := l.next()
+		for errors.Is(err, errComment) {
+			e, err = l.next()
+		}
+		if !errors.Is(err, io.EOF) || time.Since(before) > 0 {
+			t.Errorf("after %v: %v, error %v", time.Since(before), e, err)
+		}
+		if response, text := s.get(apiRoot + "runs/n9-a"); response.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, "has ended: there is no such run") {
+			t.Errorf("after that: %s %s", response.Status, text)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // a run whose end is known stays
+		server := &fakeServer{names: []string{"n9-a"}, failures: make(chan error)}
+		s := serve(t, Config{}, server)
+		s.listen("n9-a").await(t, "run")
+		last := snapshot(4)
+		last.Progress.State = run.Contradicted
+		s.lookKnown("n9-a").Update(last)
+		server.failures <- errors.New("the counts contradict each other")
+		time.Sleep(2 * linger)
+		if got := s.object(apiRoot + "runs/n9-a"); got["state"] != "contradicted" || got["status"] == nil || server.follows() != 0 {
+			t.Errorf("after its end: %v, and %d runs are followed", got, server.follows())
+		}
+	})
+}
+
 // TestOwnRunReplacesAFollowedOne: a browser that reconnects to a process that just starts may ask for its
 // run before the process has it.
 func TestOwnRunReplacesAFollowedOne(t *testing.T) {

@@ -242,6 +242,8 @@ type fakeServer struct {
 	err      error
 	asked    int
 	followed map[string]int // now
+	silent   bool           // nothing is received of the runs that are followed
+	failures chan error     // ends following a run; nil for none
 }
 
 func (f *fakeServer) Runs(context.Context) (runs []report.ListedRun, err error) {
@@ -257,11 +259,17 @@ func (f *fakeServer) Runs(context.Context) (runs []report.ListedRun, err error) 
 func (f *fakeServer) Follow(ctx context.Context, r *Run) error {
 	f.count(r.Name(), 1)
 	defer f.count(r.Name(), -1)
-	s := snapshot(3)
-	s.Progress.Run = r.Name()
-	r.Update(s)
-	<-ctx.Done()
-	return context.Cause(ctx)
+	if !f.silent {
+		s := snapshot(3)
+		s.Progress.Run = r.Name()
+		r.Update(s)
+	}
+	select {
+	case err := <-f.failures:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (f *fakeServer) count(name string, change int) {

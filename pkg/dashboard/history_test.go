@@ -1,45 +1,37 @@
 package dashboard
 
 import (
-	"math"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// However long a run is, its history has a bounded number of rows, which cover the whole time in order,
-// and whose means are those of what was measured.
+// The rows of a history have the times of their begin, the smoothed rates that the page shows, and what was
+// measured since the last row; there are at most maxRows.
 func TestHistory(t *testing.T) {
-	for _, hours := range []int{0, 1, 24, 24 * 7} {
-		var h history
-		begun := time.Unix(1e9, 0)
-		measured, sum := 0, 0.0
-		for at := begun; at.Sub(begun) <= time.Duration(hours)*time.Hour; at = at.Add(time.Second) {
-			s := snapshot(1)
-			s.Progress.Rate = float64(measured % 1000)
-			s.Progress.WorkDone = at.Sub(begun).Hours() / float64(max(hours, 1))
-			h.add(at, &s.Progress)
-			sum += s.Progress.Rate
-			measured++
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, Config{}, nil)
+		own, begun := s.Open(ownRun, nil), float64(time.Now().Unix())
+		for i := range 6 {
+			own.Update(snapshot(uint64(i)))
+			time.Sleep(time.Second / 2)
 		}
-		c := h.object().Columns
-		rows, samples, mean := len(c.Time), 0.0, 0.0
-		for i, row := range append(h.rows, h.pending) {
-			samples += row.samples
-			mean += row.rate * row.samples
-			if i > 0 && (c.Time[i] <= c.Time[i-1] || c.Percent[i] < c.Percent[i-1]) {
-				t.Fatalf("%d hours: row %d at %v follows one at %v", hours, i, c.Time[i], c.Time[i-1])
+		columns := s.object(apiRoot + "runs/" + ownRun + "/history")["columns"].(map[string]any)
+		for name, want := range map[string][]any{
+			"time": {begun, begun + 1, begun + 2}, "rate": {5.0, 5.0, 5.0}, "percent": {20.0, 40.0, 50.0}, "threads": {2.0, 2.0, 2.0}, "workers": {1.0, 1.0, 1.0},
+		} {
+			if got := columns[name].([]any); !slices.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", name, got, want)
 			}
 		}
-		if rows > maxRows || rows < min(measured, maxRows/3) || c.Time[0] != 1e9 || samples != float64(measured) || math.Abs(mean-sum) > 1e-6*sum {
-			t.Errorf("%d hours: %d rows of %v measurements from %v, want %d, with the sum %v, want %v", hours, rows, samples, c.Time[0], measured, mean, sum)
+		for range 3 * maxRows {
+			own.Update(snapshot(5))
+			time.Sleep(time.Second)
 		}
-		if hours > 0 && c.Percent[rows-1] != 100 {
-			t.Errorf("%d hours: the last row has %v percent", hours, c.Percent[rows-1])
+		columns = s.object(apiRoot + "runs/" + ownRun + "/history")["columns"].(map[string]any)
+		if times := columns["time"].([]any); len(times) < maxRows/2 || len(times) > maxRows || times[0] != begun {
+			t.Errorf("%d rows, the first is of %v, want at most %d from %v", len(times), times[0], maxRows, begun)
 		}
-		for _, column := range [][]float64{c.Rate, c.Percent, c.Threads, c.Workers} {
-			if len(column) != rows {
-				t.Errorf("%d hours: a column has %d rows, the time has %d", hours, len(column), rows)
-			}
-		}
-	}
+	})
 }

@@ -25,7 +25,7 @@ type HostConfig struct {
 	TokenFile string
 	Folder    string // of the runs of this machine
 	Checks    httpserver.Checks
-	Metrics   http.Handler // nil for none
+	Metrics   http.Handler // nil for a process that has none
 	Page      Config       // without the token
 }
 
@@ -40,7 +40,7 @@ type Host struct {
 func Listen(cfg HostConfig) (*Host, error) {
 	h := &Host{tokenFile: cfg.TokenFile}
 	host, _, err := net.SplitHostPort(cfg.Address)
-	if h.tokenFile == "" && (err != nil || !IsLoopback(host)) {
+	if h.tokenFile == "" && (err != nil || !httpserver.IsLoopback(host)) {
 		h.tokenFile = filepath.Join(cfg.Folder, tokenFile)
 		if _, err := identity.LoadOrCreateToken(h.tokenFile); err != nil {
 			return nil, fmt.Errorf("the page: %w", err)
@@ -56,10 +56,18 @@ func Listen(cfg HostConfig) (*Host, error) {
 	if h.Page, err = New(cfg.Page); err != nil {
 		return nil, err
 	}
+	if cfg.Metrics == nil {
+		cfg.Metrics = http.HandlerFunc(noMetrics)
+	}
 	if h.server, err = httpserver.Listen(cfg.Address, cfg.Checks, cfg.Metrics, h.Page); err != nil {
 		return nil, err
 	}
 	return h, nil
+}
+
+// noMetrics says who has metrics, for example to a Prometheus that is configured for another process.
+func noMetrics(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "this process has no metrics: ask the coordinator that counts the run, or its workers; docs/metrics.md says how", http.StatusNotFound)
 }
 
 // Log says where the page is, and which file has its token.

@@ -20,8 +20,8 @@ var (
 	errNoMethod = errors.New("only GET requests are answered")
 )
 
-// look returns a run to look at, and follows it if nobody has looked at it lately. The caller calls
-// [Run.leave] once.
+// look returns a run to look at, and follows it if nobody has looked at it lately, or if following it failed
+// some time ago. The caller calls [Run.leave] once.
 func (p *Page) look(ctx context.Context, name string) (*Run, error) {
 	if r := p.lookKnown(name); r != nil {
 		return r, nil
@@ -43,9 +43,10 @@ func (p *Page) lookKnown(name string) *Run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.runs[name]
-	if r != nil {
-		r.enter()
+	if r == nil || r.isLost() {
+		return nil
 	}
+	r.enter()
 	return r
 }
 
@@ -53,16 +54,17 @@ func (p *Page) lookKnown(name string) *Run {
 func (p *Page) startFollowing(name string) (*Run, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r := p.runs[name]; r != nil {
-		r.enter()
-		return r, nil
+	before := p.runs[name]
+	if before != nil && !before.isLost() {
+		before.enter()
+		return before, nil
 	}
 	select {
 	case <-p.closing:
 		return nil, errUnknown
 	default:
 	}
-	if len(p.runs) > maxRuns {
+	if before == nil && len(p.runs) > maxRuns {
 		return nil, errTooMany
 	}
 	r := newRun(name, Watch, p.cfg.Version, nil)
@@ -70,9 +72,12 @@ func (p *Page) startFollowing(name string) (*Run, error) {
 	r.stop = stop
 	r.enter()
 	p.runs[name] = r
+	if before != nil {
+		before.replace()
+	}
 	p.follows.Go(func() {
 		if err := p.server.Follow(ctx, r); err != nil && ctx.Err() == nil {
-			r.SetStatus(err.Error())
+			r.lose(err)
 		}
 	})
 	return r, nil

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -26,8 +27,8 @@ type Run struct {
 
 	mu      sync.Mutex // held for moments only
 	known   knowledge
-	history history
-	frame   *frame // the latest; never nil
+	history *run.History // at Unix times
+	frame   *frame       // the latest; never nil
 	lookers int
 	leftAt  time.Time // when the last of them left
 
@@ -47,6 +48,7 @@ type knowledge struct {
 	manifest *queens.Manifest // nil while unknown
 	work     []float64        // by class, for a run that is not of this process
 	details  *run.Detail      // the latest; nil before the first
+	lostAt   time.Time        // when following ended with an error; zero before
 	replaced bool             // the page has another run of the name
 }
 
@@ -60,7 +62,7 @@ func (r *Run) now() knowledge {
 func newRun(name string, source Source, version string, detail DetailFunc) *Run {
 	return &Run{
 		name: name, source: source, version: version, detail: detail, stop: func() {}, leftAt: time.Now(),
-		frame: &frame{newer: make(chan struct{})}, bodies: make(map[string]*body),
+		history: run.NewHistory(maxRows), frame: &frame{newer: make(chan struct{})}, bodies: make(map[string]*body),
 	}
 }
 
@@ -77,7 +79,7 @@ func (r *Run) Update(s Snapshot) {
 	}
 	now := time.Now()
 	r.known.latest, r.known.at = &s, now
-	r.history.add(now, &s.Progress)
+	r.history.Observe(time.Duration(now.UnixNano()), &s.Progress)
 }
 
 // SetStatus says why what is shown may be old, or at an end; empty if the run is live.
@@ -85,6 +87,33 @@ func (r *Run) SetStatus(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known.status = queens.Sanitize(text)
+}
+
+// lose says at once that following the run has ended, and why.
+func (r *Run) lose(why error) {
+	r.SetStatus("following the run has ended: " + why.Error())
+	now := time.Now()
+	r.mu.Lock()
+	r.known.lostAt = now
+	r.mu.Unlock()
+	r.forgetBodies()
+	r.advance(now)
+}
+
+// isLost reports whether following ended with an error so long ago that the next request has the run followed
+// anew. A run whose end is known is not: that is all there is to know.
+func (r *Run) isLost() bool {
+	known := r.now()
+	over := known.latest != nil && known.latest.Progress.State.Finished()
+	return !over && !known.lostAt.IsZero() && time.Since(known.lostAt) > linger
+}
+
+// whyUnknown says why nothing is known of the run.
+func (k *knowledge) whyUnknown() error {
+	if k.status == "" {
+		return errUnknown
+	}
+	return errors.New(k.status)
 }
 
 // SetManifest says what is counted, and the share of each class in the run's estimated work. Nobody

@@ -46,7 +46,8 @@ const timeout = 5 * time.Second
 
 // Listen opens a host:port; port 0 selects a free one. Requests wait for [Server.Serve]. One handler
 // answers those for the metrics, the other those for all other paths; both may be nil. They may extend
-// the deadlines of their answers.
+// the deadlines of their answers. On an address that only this machine reaches, the metrics are for requests
+// whose Host is this machine; health tells nothing but that.
 func Listen(address string, checks Checks, metrics, page http.Handler) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -56,6 +57,9 @@ func Listen(address string, checks Checks, metrics, page http.Handler) (*Server,
 	mux.HandleFunc("GET "+LivePath, handler(checks.Live))
 	mux.HandleFunc("GET "+ReadyPath, handler(checks.Ready))
 	if metrics != nil {
+		if host, _, err := net.SplitHostPort(address); err == nil && IsLoopback(host) {
+			metrics = forThisMachine(metrics)
+		}
 		mux.Handle("GET "+MetricsPath, metrics)
 	}
 	if page != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -71,6 +72,53 @@ func TestAnswers(t *testing.T) {
 	}
 	if err := httpserver.Probe(t.Context(), server.Address()); !errors.Is(err, httpserver.ErrNoAnswer) {
 		t.Errorf("after its end: %v", err)
+	}
+}
+
+// On an address that only this machine reaches, the metrics are refused to requests for another name, which
+// a page of somebody else may have sent (DNS rebinding). Health is for everybody, and so are the metrics
+// on other addresses.
+func TestHostOfMetrics(t *testing.T) {
+	ok := func() error { return nil }
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1") }) // fails if the client has gone
+	for _, c := range []struct {
+		address, host string
+		want          int
+	}{
+		{"127.0.0.1:0", "localhost:9464", 200}, {"127.0.0.1:0", "127.0.0.1", 200}, {"localhost:0", "[::1]:9464", 200},
+		{"127.0.0.1:0", "evil.example:9464", 403}, {"localhost:0", "192.0.2.1", 403}, {":0", "evil.example", 200}, {"0.0.0.0:0", "192.0.2.1", 200},
+	} {
+		server, err := httpserver.Listen(c.address, httpserver.Checks{Live: ok, Ready: ok}, metrics, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- server.Serve(ctx) }()
+		_, port, err := net.SplitHostPort(server.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]int{httpserver.MetricsPath: c.want, httpserver.LivePath: 200, httpserver.ReadyPath: 200} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Host = c.host
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(response.Body)
+			_ = response.Body.Close() // it was only read
+			if err != nil || response.StatusCode != want || want == 403 && !strings.Contains(string(text), "as localhost") {
+				t.Errorf("%+v: %s is answered %d %q (error %v), want %d", c, path, response.StatusCode, text, err, want)
+			}
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

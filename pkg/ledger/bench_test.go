@@ -3,7 +3,9 @@ package ledger_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -115,4 +117,54 @@ func million(b *testing.B) string {
 	acceptMany(b, l, rng, shuffledInWindow(rng, tasks, 1000), 8192)
 	closed(b, l)
 	return folder
+}
+
+// BenchmarkVoid quarantines the key of every tenth result, spread over a ledger of a million or ten million, and
+// voids what it counted. It reports the seconds that takes, and the median and the longest step, during which a
+// coordinator does nothing else.
+func BenchmarkVoid(b *testing.B) {
+	for _, tasks := range []uint64{1_000_000, 10_000_000} {
+		b.Run(fmt.Sprintf("tasks=%d", tasks), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				rng := rand.New(rand.NewPCG(1, 2))
+				l := create(b, b.TempDir(), tasks)
+				batch := make([]queens.Result, 0, 8192)
+				for task := range tasks {
+					r := typical(rng, task)
+					r.Key, r.Admitted = fmt.Sprintf("key%d", rng.IntN(10)), true
+					if batch = append(batch, r); len(batch) == cap(batch) || task == tasks-1 {
+						accept(b, l, position(l.Len()+1), batch...)
+						batch = batch[:0]
+					}
+				}
+				b.StartTimer()
+				if err := l.Quarantine(ledger.Quarantined{Key: "key0"}); err != nil {
+					b.Fatal(err)
+				}
+				var steps []time.Duration
+				voided := 0
+				for more := true; more; {
+					start := time.Now()
+					changed, rest, err := l.Void()
+					if err != nil {
+						b.Fatal(err)
+					}
+					steps = append(steps, time.Since(start))
+					voided, more = voided+len(changed), rest
+				}
+				b.StopTimer()
+				if uint64(voided) != tasks-l.Len() || voided == 0 {
+					b.Fatalf("%d results are void, %d are left of %d", voided, l.Len(), tasks)
+				}
+				slices.Sort(steps)
+				b.ReportMetric(float64(voided), "voided")
+				b.ReportMetric(float64(len(steps)), "steps")
+				b.ReportMetric(float64(steps[len(steps)/2].Microseconds())/1e3, "ms/median-step")
+				b.ReportMetric(float64(steps[len(steps)-1].Microseconds())/1e3, "ms/longest-step")
+				closed(b, l)
+				b.StartTimer()
+			}
+		})
+	}
 }

@@ -75,6 +75,7 @@ type Ledger struct {
 	state        run.State
 	server       string
 	damagedTasks []uint64
+	lost         uint64
 
 	reading  atomic.Int64        // Iterations of Range in progress.
 	onCommit func(time.Duration) // Nil unless set by OnCommit.
@@ -98,6 +99,10 @@ func (l *Ledger) Has(task uint64) bool {
 
 // Len returns the number of tasks with an accepted result.
 func (l *Ledger) Len() uint64 { return l.accepted.count }
+
+// Lost returns how many times a task has lost its accepted result, in the life of the ledger: because its
+// record was damaged, or only quarantined keys had counted it. The sum of Len and Lost never falls.
+func (l *Ledger) Lost() uint64 { return l.lost }
 
 // Rejected returns the number of rejected results, stored or not.
 func (l *Ledger) Rejected() uint64 { return l.rejected }

@@ -216,12 +216,16 @@ func (l *Ledger) repair(found loaded) error {
 				return err
 			}
 		}
+		lost := len(found.bad)
 		for _, r := range missing {
 			if err := t.restore(r); err != nil {
 				return err
 			}
+			if _, bad := slices.BinarySearch(found.bad, r.Task); bad {
+				lost--
+			}
 		}
-		return nil
+		return t.lose(lost)
 	})
 	if err != nil {
 		return err

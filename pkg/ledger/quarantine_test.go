@@ -14,6 +14,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -178,8 +179,13 @@ func TestConfirmations(t *testing.T) {
 	}
 }
 
-// The redundancy is that of the worst task, apart from those that the coordinator counted.
+// The redundancy is that of the worst task, apart from those that the coordinator counted. Without tasks no keys
+// agree on any.
 func TestConfirmationOfAll(t *testing.T) {
+	empty := create(t, t.TempDir(), 0)
+	if got := empty.Confirmation(); got != (run.Confirmation{}) {
+		t.Errorf("without tasks the confirmation is %+v", got)
+	}
 	l := create(t, t.TempDir(), 3)
 	own := signedBy("", 2, 7)
 	own.Worker, own.Admitted = queens.Referee, false
@@ -325,9 +331,17 @@ func TestQuarantineAgainstNothing(t *testing.T) {
 		folder := t.TempDir()
 		l, without := create(t, folder, tasks), create(t, t.TempDir(), tasks)
 		lying := map[string]bool{"a": true, "b": true}
+		kept := uint64(0)
+		neverFalls := func() {
+			if now := l.Len() + l.Lost(); now < kept {
+				t.Fatalf("%d results were accepted, and now %d, of which %d are lost", kept, now, l.Lost())
+			}
+			kept = l.Len() + l.Lost()
+		}
 		for i := range uint64(rng.IntN(80)) {
 			r := signedBy(string(rune('a'+rng.IntN(5))), rng.Uint64N(tasks), rng.Uint64N(2))
 			accept(t, l, position(i), r)
+			neverFalls()
 			if !lying[r.Key] {
 				accept(t, without, position(i), r)
 			}
@@ -342,7 +356,10 @@ func TestQuarantineAgainstNothing(t *testing.T) {
 			if _, err := voidAll(l); err != nil {
 				t.Fatal(err)
 			}
+			neverFalls()
 		}
+		l = reopened(t, l, folder)
+		neverFalls()
 		for task := range uint64(tasks) {
 			a, _, err := l.Result(task)
 			b, _, err2 := without.Result(task)

@@ -78,8 +78,8 @@ func TestDamagedIsCountedAgain(t *testing.T) {
 		closed(t, l)
 	}
 	l := open(t, openWriter, folder)
-	if len(l.Damaged()) != 0 {
-		t.Errorf("opened again, tasks %d are damaged", l.Damaged())
+	if len(l.Damaged()) != 0 || l.Lost() != 1 {
+		t.Errorf("opened again, tasks %d are damaged, %d lost", l.Damaged(), l.Lost())
 	}
 	if got := accept(t, l, want.Position, lost); got[0] != ledger.Accepted {
 		t.Errorf("the verdict is %v", got)
@@ -108,8 +108,8 @@ func TestDamagedInDispute(t *testing.T) {
 		}
 		closed(t, l)
 		l = open(t, openWriter, folder)
-		if got := contentsOf(t, l); !got.equal(want) || len(l.Damaged()) != 0 {
-			t.Errorf("task %d: the contents are not what was written; %d are damaged", d.Task, l.Damaged())
+		if got := contentsOf(t, l); !got.equal(want) || len(l.Damaged()) != 0 || l.Lost() != 0 {
+			t.Errorf("task %d: the contents are not what was written; %d are damaged, %d lost", d.Task, l.Damaged(), l.Lost())
 		}
 	}
 }

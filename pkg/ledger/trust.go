@@ -98,7 +98,7 @@ func (l *Ledger) DoneByClass() []uint64 {
 
 // Confirmation returns what stands behind the accepted counts, but not whether their total is
 // the published one. It looks at every task, in memory. If the coordinator's reference kernel
-// counted all of them, the redundancy is 2.
+// counted all of them, the redundancy is 2; if there are none, it is 0.
 func (l *Ledger) Confirmation() run.Confirmation {
 	c := run.Confirmation{Tasks: l.Len(), Disagreements: uint64(len(l.disputes))}
 	least := uint8(maxVoters)
@@ -110,7 +110,10 @@ func (l *Ledger) Confirmation() run.Confirmation {
 			c.Checked++
 		}
 	}
-	if c.Redundancy = int(least); least == maxVoters {
+	switch c.Redundancy = int(least); {
+	case len(l.support) == 0:
+		c.Redundancy = 0
+	case least == maxVoters:
 		c.Redundancy = 2
 	}
 	return c

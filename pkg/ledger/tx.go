@@ -28,6 +28,7 @@ type acceptTx struct {
 	rejected  uint64
 	signed    map[*queens.Sealed]uint64 // The reports that it stores.
 	voided    []Voided
+	lost      uint64 // See [Ledger.Lost].
 }
 
 // supported is the support of a task from now on.
@@ -37,7 +38,7 @@ type supported struct {
 }
 
 func newAcceptTx(l *Ledger) acceptTx {
-	return acceptTx{ledger: l, voteCount: l.voteCount, disputes: l.disputes, rejected: l.rejected}
+	return acceptTx{ledger: l, voteCount: l.voteCount, disputes: l.disputes, rejected: l.rejected, lost: l.lost}
 }
 
 // begin prepares the transaction. Reports come in order of their numbers.
@@ -58,7 +59,16 @@ func (t *acceptTx) commit() {
 		l.chunks[s.Key]++
 	}
 	l.reports += uint64(len(t.signed))
-	l.disputes, l.voteCount, l.rejected = t.disputes, t.voteCount, t.rejected
+	l.disputes, l.voteCount, l.rejected, l.lost = t.disputes, t.voteCount, t.rejected, t.lost
+}
+
+// lose stores that so many tasks have lost their accepted result.
+func (t *acceptTx) lose(tasks int) error {
+	if tasks == 0 {
+		return nil
+	}
+	t.lost += uint64(tasks)
+	return putJSON(t.tx, progressBucket, lostKey, t.lost)
 }
 
 // rollback forgets the disputes that arose.

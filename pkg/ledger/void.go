@@ -97,6 +97,15 @@ func (l *Ledger) voidWith(q *quarantine, void func(t *acceptTx) error) ([]Voided
 		if err := void(&t); err != nil {
 			return err
 		}
+		lost := 0
+		for i := range t.voided {
+			if t.voided[i].After == nil {
+				lost++
+			}
+		}
+		if err := t.lose(lost); err != nil {
+			return err
+		}
 		return putJSON(tx, quarantineBucket, []byte(q.Key), q)
 	})
 	if err != nil {

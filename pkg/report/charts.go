@@ -70,30 +70,34 @@ type throughputChart struct {
 	Grid, Ticks []line
 	Mean        string // height of the mean
 	Threads     string
+	Before      string // what is known of the time before; empty for a run that was not resumed
 }
 
-// newThroughputChart returns nil without enough samples.
-func newThroughputChart(history []run.Sample, mean float64) *throughputChart {
+// newThroughputChart returns nil without enough samples. The run was resumed with so many tasks done.
+func newThroughputChart(history []run.Sample, mean float64, resumed uint64) *throughputChart {
 	const fewest = 4
 	if len(history) < fewest {
 		return nil
 	}
 	begin, end := history[0].From, history[len(history)-1].To
-	most, low, threads, fewestThreads := mean, math.Inf(1), 0, math.MaxInt
-	for _, s := range history {
-		most, low = max(most, s.Rate), min(low, s.Rate)
+	rates := make([]float64, len(history))
+	most, low, threads, fewestThreads := mean, math.Inf(1), 0.0, math.Inf(1)
+	for i := range history {
+		s := &history[i]
+		rates[i] = s.Solutions / (s.To - s.From).Seconds()
+		most, low = max(most, rates[i]), min(low, rates[i])
 		threads, fewestThreads = max(threads, s.Threads), min(fewestThreads, s.Threads)
 	}
 	const nothing, tooMuch = 1e-6, 1e30 // solutions a second
 	if !(most > nothing && most < tooMuch) || end <= begin {
 		return nil
 	}
-	c := &throughputChart{Threads: humanize.Range(fewestThreads, threads, humanize.Int[int])}
+	c := &throughputChart{Threads: humanize.Range(int(math.Round(fewestThreads)), int(math.Round(threads)), humanize.Int[int])}
 	var top float64
 	c.Grid, top = grid(most, humanize.Rate)
 	at := func(t time.Duration) float64 { return 100 * float64(t-begin) / float64(end-begin) }
-	for _, s := range history {
-		c.Bars = append(c.Bars, newBar(at(s.From), at(s.To), s.Rate/top))
+	for i := range history {
+		c.Bars = append(c.Bars, newBar(at(history[i].From), at(history[i].To), rates[i]/top))
 	}
 	c.Mean = pixels(plotBottom - mean/top*plotHeight)
 	step := timeStep(end - begin)
@@ -102,8 +106,13 @@ func newThroughputChart(history []run.Sample, mean float64) *throughputChart {
 			c.Ticks = append(c.Ticks, line{At: percent(at(t)), Label: humanize.Clock(t)})
 		}
 	}
-	c.Description = fmt.Sprintf("Solutions per second from %s to %s after the start: between %s and %s, in the mean %s.",
-		humanize.Clock(begin), humanize.Clock(end), humanize.Rate(low), humanize.Rate(most), humanize.Rate(mean))
+	start := "the start"
+	if resumed > 0 {
+		start = "the run was resumed"
+		c.Before = fmt.Sprintf("The throughput before that, of %s, is not recorded.", humanize.Plural(resumed, "task"))
+	}
+	c.Description = fmt.Sprintf("Solutions per second from %s to %s after %s: between %s and %s, in the mean %s.",
+		humanize.Clock(begin), humanize.Clock(end), start, humanize.Rate(low), humanize.Rate(most), humanize.Rate(mean))
 	return c
 }
 

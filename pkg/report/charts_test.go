@@ -25,7 +25,7 @@ func TestCharts(t *testing.T) {
 			d.Survey.Times.Add(took)
 		}
 		for i, rate := range []float64{0, 1e-9, math.MaxFloat64, 5, 0, 1e12, 7, 8, 9, 10} {
-			d.History[i].Rate = rate
+			d.History[i].Solutions = rate // in a second
 		}
 		page(t, d)
 		c := newTimesChart(&d.Survey.Times)
@@ -47,9 +47,9 @@ func TestTicksOfTheThroughput(t *testing.T) {
 	for _, length := range []time.Duration{4 * time.Second, 10 * time.Second, 59 * time.Second, time.Hour, 50 * time.Hour, 9000 * time.Hour, 200_000 * time.Hour} {
 		var history []run.Sample
 		for from := time.Duration(0); from < length; from += length / 8 {
-			history = append(history, run.Sample{From: from, To: from + length/8, Rate: 5})
+			history = append(history, run.Sample{From: from, To: from + length/8, Solutions: 5 * (length / 8).Seconds()})
 		}
-		c := newThroughputChart(history, 5)
+		c := newThroughputChart(history, 5, 0)
 		if len(c.Ticks) < 3 || len(c.Ticks) > 7 {
 			t.Errorf("%v: the ticks are %v", length, c.Ticks)
 		}

@@ -47,7 +47,7 @@ func document() *Document {
 	}
 	for i := range 10 {
 		d.History = append(d.History, run.Sample{
-			From: time.Duration(i) * time.Second, To: time.Duration(i+1) * time.Second, Rate: float64(100 * (i % 4)), Threads: 2,
+			From: time.Duration(i) * time.Second, To: time.Duration(i+1) * time.Second, Solutions: float64(100 * (i % 4)), Threads: 2,
 		})
 	}
 	return d
@@ -170,6 +170,20 @@ func TestDocumentAgreesWithTheResult(t *testing.T) {
 		"coordinator count 8 --new", "ledger /data/n8-a", "ab0000000000", "written by coordinator v1", "Solutions per second from 0s to 10s")
 }
 
+// The chart of a run that was resumed says that it begins there, and that nothing is known of the time before.
+func TestDocumentOfAResumedRun(t *testing.T) {
+	d := document()
+	expect(t, text(page(t, d)), "from 0s to 10s after the run was resumed: between", "The throughput before that, of 2 tasks, is not recorded.")
+	d.Result.Count.Resumed = 1
+	expect(t, text(page(t, d)), "The throughput before that, of 1 task, is not recorded.")
+	d.Result.Count.Resumed = 0
+	s := text(page(t, d))
+	expect(t, s, "from 0s to 10s after the start: between")
+	if strings.Contains(s, "not recorded") {
+		t.Errorf("the chart of a run that was not resumed begins later: %s", s)
+	}
+}
+
 // A total behind which nothing stands is never without the remark.
 func TestDocumentOfAnUnconfirmedTotal(t *testing.T) {
 	d := document()
@@ -226,7 +240,7 @@ func TestHostileDocument(t *testing.T) {
 	s.Contributions = append(s.Contributions, run.Contribution{Worker: evil, Key: evil, Kernel: evil, Tasks: math.MaxUint64, CoreTime: math.MaxInt64})
 	s.Contributions[0].Worker = strings.Repeat("W", 10_000)
 	s.Kernels[0].Kernel = evil
-	s.Others, s.OtherWorkers = run.Contribution{}, 3
+	s.Others, s.OtherWorkers, s.OtherKernels = run.Contribution{}, 3, 7
 	s.Quarantined, s.QuarantinedCount = []run.QuarantinedKey{{Key: evil, Reason: evil}}, 500
 	s.Disputes, s.DisputeCount = []run.Dispute{{Task: math.MaxUint64, Votes: []run.Vote{{Worker: evil, Key: evil, Kernel: evil}}, More: 5}}, 400
 	s.Unread, d.Ended, d.Folder, d.Store, d.Machine, d.Program, d.Again = evil, evil, evil, evil, evil, evil, evil
@@ -235,7 +249,7 @@ func TestHostileDocument(t *testing.T) {
 	if strings.Contains(p, "\u202e") || strings.ContainsRune(p, 0) || strings.Contains(p, strings.Repeat("W", 200)) {
 		t.Error("the page has invisible characters, or a name without end")
 	}
-	expect(t, text(p), "<script>alert(1)</script>", "quarantined", "And 499 more keys.", "And 399 more tasks.", "and 5 counts more", "3 others")
+	expect(t, text(p), "<script>alert(1)</script>", "quarantined", "And 499 more keys.", "And 399 more tasks.", "and 5 counts more", "3 others", "And 7 more kernels.")
 }
 
 // The page of a verification has what was recounted, and how to recount the same again.

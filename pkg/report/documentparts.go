@@ -134,6 +134,9 @@ func (v *documentView) listRest() {
 	if more := s.QuarantinedCount - len(s.Quarantined); more > 0 {
 		v.MoreQuarantines = fmt.Sprintf("And %s.", humanize.Plural(more, "more key"))
 	}
+	if s.OtherKernels > 0 {
+		v.MoreKernels = fmt.Sprintf("And %s.", humanize.Plural(s.OtherKernels, "more kernel"))
+	}
 	if more := s.DisputeCount - len(s.Disputes); more > 0 {
 		v.MoreDisputes = fmt.Sprintf("And %s.", humanize.Plural(more, "more task"))
 	}

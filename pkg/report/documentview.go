@@ -36,6 +36,7 @@ type documentView struct {
 	Workers         []share
 	Others          *share
 	Kernels         []share
+	MoreKernels     string
 	Disputes        []dispute
 	Troubles        []fact
 	Unread          string
@@ -86,7 +87,7 @@ func newDocumentView(d *Document) *documentView {
 		v.Board = newBoardDrawing(m.N, m.Placed)
 	}
 	if r := d.Result; r != nil && r.Count != nil {
-		v.Throughput = newThroughputChart(d.History, r.Count.Rate)
+		v.Throughput = newThroughputChart(d.History, r.Count.Rate, r.Count.Resumed)
 	}
 	v.Times = newTimesChart(&d.Survey.Times)
 	v.listShares()

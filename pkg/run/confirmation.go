@@ -10,7 +10,8 @@ type Confirmation struct {
 	// Published says that the total is the published one.
 	Published bool `json:"published"`
 	// Redundancy is the least number of voters that agree on a task, over all tasks; a task that
-	// the coordinator's reference kernel counted does not lower it. 0 while tasks are missing.
+	// the coordinator's reference kernel counted does not lower it. 0 while tasks are missing, and
+	// without tasks.
 	Redundancy int `json:"redundancy"`
 	// Tasks is the number of tasks with an accepted count, Checked of those on which at least two
 	// voters agree.

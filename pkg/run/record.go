@@ -17,8 +17,9 @@ type Record struct {
 	// Epoch is 1 for the run's first coordinator, and one more for each that takes the run
 	// over. The run belongs to the coordinator of the highest epoch.
 	Epoch uint64 `json:"epoch"`
-	Owner string `json:"owner"` // The coordinator of that epoch, for people.
-	Done  uint64 `json:"done"`  // Tasks with an accepted result at Updated.
+	Owner string `json:"owner"`          // The coordinator of that epoch, for people.
+	Done  uint64 `json:"done"`           // Tasks with an accepted result at Updated.
+	Lost  uint64 `json:"lost,omitempty"` // How often a task had lost its result by then.
 	// Redundancy is how many voters must agree on each task, 0 for 1, and SpotCheck the share of the
 	// tasks that are checked beside that, 0 to 1.
 	Redundancy int     `json:"redundancy,omitempty"`

@@ -27,7 +27,9 @@ type Survey struct {
 	Others        Contribution
 	OtherWorkers  int
 	// Kernels are what kernels counted, in the same order and as many; Worker and Key are empty.
-	Kernels []Contribution
+	// OtherKernels is the number of the remaining ones.
+	Kernels      []Contribution
+	OtherKernels int
 
 	// Disputes are the first [MaxSurveyed] of the tasks whose counts contradicted each other.
 	Disputes     []Dispute
@@ -56,11 +58,4 @@ type Contribution struct {
 func (c *Contribution) Add(tasks uint64, coreTime time.Duration) {
 	c.Tasks += tasks
 	c.CoreTime = addTime(c.CoreTime, coreTime)
-}
-
-// Sample is how fast a run was for a time, as its coordinator measured it.
-type Sample struct {
-	From, To time.Duration // Since the coordinator began.
-	Rate     float64       // Solutions per second, in the mean.
-	Threads  int           // Of the workers present at its end.
 }

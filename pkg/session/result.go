@@ -123,6 +123,7 @@ func (s *Session) finish(
 	if o.Progress.Run != "" { // the coordinator has started
 		claim.SetProgress(&o.Progress)
 	}
+	claim.SetLost(s.ledger.Lost())
 	err := claim.Renew(ctx, state, s.ledger.Len())
 	if errors.Is(err, bus.ErrTakenOver) {
 		s.log.Warn().Err(err).Msg("leaving what is on the server to the other coordinator")

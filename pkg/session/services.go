@@ -168,7 +168,7 @@ func every(ctx context.Context, interval time.Duration, f func() error) error {
 func (s *Session) report(p run.Progress) {
 	s.lastReport.Store(time.Now().UnixNano())
 	s.latest.Store(&p)
-	s.history.Observe(&p)
+	s.history.Observe(time.Since(s.started), &p)
 	s.ledger.SetProgress(&p)
 	s.cfg.OnProgress(p)
 }

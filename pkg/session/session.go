@@ -25,7 +25,6 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/metrics"
-	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
@@ -110,7 +109,7 @@ type Session struct {
 	outage     outage                    // of the server
 	lastReport atomic.Int64              // when the coordinator last reported progress, in Unix nanoseconds
 	unique     *big.Int                  // nil unless fundamental solutions are counted
-	history    progress.History
+	history    *run.History              // at times since the coordinator began
 }
 
 // open returns a session whose ledger openLedger opens.
@@ -118,7 +117,7 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, log: cfg.Log, admits: cfg.Admits, started: time.Now()}
+	s := &Session{cfg: cfg, log: cfg.Log, admits: cfg.Admits, started: time.Now(), history: run.NewHistory(report.MaxHistory)}
 	var err error
 	if cfg.HTTP != "" {
 		s.metrics = metrics.NewCoordinator(cfg.Version)
@@ -255,7 +254,7 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 	claim, err := s.bus.Registry().Claim(ctx, run.Record{
 		Redundancy: trust.Redundancy, SpotCheck: trust.SpotCheck, Thorough: trust.Thorough,
 		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(),
-		Done: s.ledger.Len(), Created: h.Created,
+		Done: s.ledger.Len(), Lost: s.ledger.Lost(), Created: h.Created,
 	})
 	switch {
 	case err == nil:
@@ -274,7 +273,8 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 
 // checkNewest returns an error if another coordinator works on the run with a newer ledger: then
 // this one is a copy. Who has the newest ledger takes the run over at once, since a coordinator
-// that was killed is the common case.
+// that was killed is the common case. That ledger may have fewer results than the record says, because of a
+// quarantine; with what it has lost it never has.
 func (s *Session) checkNewest(ctx context.Context) error {
 	if s.takeOver || s.cfg.URL == "" {
 		return nil
@@ -283,11 +283,10 @@ func (s *Session) checkNewest(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // there is none, or the claim fails too
 	}
-	done := s.ledger.Len() + uint64(len(s.ledger.Damaged()))
-	if !record.IsActive() || record.Done <= done {
+	if !record.IsActive() || record.Done+record.Lost <= s.ledger.Len()+s.ledger.Lost() {
 		return nil
 	}
-	return &ActiveError{s.Name(), fmt.Sprintf("%s, with %d tasks; the ledger here has only %d", record.Owner, record.Done, done)}
+	return &ActiveError{s.Name(), fmt.Sprintf("%s, with %d tasks; the ledger here has only %d", record.Owner, record.Done, s.ledger.Len())}
 }
 
 func (s *Session) wrapSetupError(ctx context.Context, err error) error {

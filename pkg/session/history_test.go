@@ -1,0 +1,56 @@
+package session
+
+import (
+	"math/big"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
+	"nqueens/pkg/run"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// The history of a session goes on when its coordinator begins to measure anew, as it does when counts become
+// void: no time is left out.
+func TestHistoryGoesOnAfterAQuarantine(t *testing.T) {
+	classes, err := symmetry.Classes(8, queens.None)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), 8, queens.None, classes, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Create(t.TempDir(), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Session{
+			cfg: Config{OnProgress: func(run.Progress) {}}, started: time.Now(), ledger: l, history: run.NewHistory(report.MaxHistory),
+		}
+		const seconds = 100
+		for at := range seconds {
+			elapsed := time.Duration(at%60) * time.Second // begins anew after a minute
+			s.report(run.Progress{Run: "r", Elapsed: elapsed, Solutions: big.NewInt(int64(at))})
+			time.Sleep(time.Second)
+		}
+		var solutions float64
+		var covered time.Duration
+		for _, sample := range s.history.Samples() {
+			solutions, covered = solutions+sample.Solutions, covered+sample.To-sample.From
+		}
+		if least := (seconds - 2) * time.Second; covered < least || solutions < seconds-2 {
+			t.Errorf("the history has %v of %d s, and %v solutions", covered, seconds, solutions)
+		}
+	})
+}
