@@ -91,15 +91,23 @@ func (s *scene) progress(more int) {
 // ended.
 func (s *scene) accepted() uint64 {
 	s.t.Helper()
-	l, err := ledger.OpenReadOnly(filepath.Join(s.coordinator.Flag("--data"), s.run))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	done := l.Len()
-	if err := l.Close(); err != nil {
-		s.t.Fatal(err)
-	}
+	done, _ := ledgerOf(s.t, s.coordinator.Flag("--data"), s.run)
 	return done
+}
+
+// ledgerOf returns what the ledger of a run has that nobody works on: its tasks with an accepted result, and how
+// often a task lost its own.
+func ledgerOf(t *testing.T, data, run string) (accepted, lost uint64) {
+	t.Helper()
+	l, err := ledger.OpenReadOnly(filepath.Join(data, run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, lost = l.Len(), l.Lost()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return accepted, lost
 }
 
 // awaitAccepted waits until the ledger of the active coordinator has more results than that.

@@ -17,7 +17,8 @@ type soakRun struct {
 	connect []string // flags with which a coordinator connects
 	flags   []string // further ones of each count
 	args    []string // of count
-	// least is the number of accepted results of each run when its coordinator had ended.
+	// least is the number of accepted results of each run when its coordinator had ended, and of those that
+	// quarantines had made void.
 	least map[string]uint64
 }
 
@@ -34,12 +35,13 @@ func (r *soakRun) count(n int, flags ...string) {
 }
 
 // resume starts another coordinator of the run, by count or by resume. The number of accepted
-// results never falls. The last coordinator must have ended.
+// results never falls, but for void ones. The last coordinator must have ended.
 func (r *soakRun) resume() {
 	r.t.Helper()
 	args := append([]string{"count"}, r.args...)
 	if r.run != "" {
-		now := r.accepted()
+		accepted, void := ledgerOf(r.t, r.coordinator.Flag("--data"), r.run)
+		now := accepted + void
 		if before := r.least[r.run]; now < before {
 			r.t.Errorf("%d tasks of %s were accepted, then %d", before, r.run, now)
 		}

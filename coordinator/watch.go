@@ -70,7 +70,7 @@ confirmed and confirmed_by: what stands behind the total, as count says it.`,
 	flags := cmd.Flags()
 	o.nats = cli.ConnectionFlags(flags, "", "watch a run on")
 	flags.BoolVar(&o.json, "json", false, "print a JSON object a second")
-	o.page.register(flags, "`ADDR` on which to serve a live page of the run, /healthz and /readyz, such as 127.0.0.1:8080")
+	o.page.register(flags, "`ADDR` on which to serve a live page of the run, /healthz and /readyz, but no /metrics, such as 127.0.0.1:8080")
 	o.data.register(flags)
 	return cmd
 }

@@ -62,6 +62,8 @@ type Beats interface {
 type Claim interface {
 	// SetProgress has the next Renew publish how far the run is, how fast, and what bounds it.
 	SetProgress(p *run.Progress)
+	// SetLost has the next Renew publish how often a task has lost its accepted result.
+	SetLost(lost uint64)
 	// Renew publishes how far the run is. An error that wraps [queens.ErrIncomplete] or
 	// [queens.ErrCancelled] means that the claim is lost; other errors are temporary.
 	Renew(ctx context.Context, state run.State, done uint64) error
@@ -161,7 +163,7 @@ type Coordinator struct {
 	details    details
 
 	// Used by renewLoop too.
-	done          atomic.Uint64 // tasks accepted
+	holdings      atomic.Pointer[holdings]
 	ackedPosition atomic.Pointer[run.StreamPosition]
 	beat          atomic.Pointer[run.Beat] // for beatLoop
 	latest        atomic.Pointer[run.Progress]
@@ -317,7 +319,9 @@ func (c *Coordinator) renewLoop(ctx context.Context) error {
 		if p := c.latest.Load(); p != nil {
 			c.claim.SetProgress(p)
 		}
-		err := c.claim.Renew(ctx, run.Running, c.done.Load())
+		has := c.holdings.Load()
+		c.claim.SetLost(has.lost)
+		err := c.claim.Renew(ctx, run.Running, has.done)
 		if errors.Is(err, queens.ErrIncomplete) || errors.Is(err, queens.ErrCancelled) {
 			return err
 		}

@@ -193,8 +193,12 @@ func (c *Coordinator) record(batch []taskDelivery) error {
 func (c *Coordinator) publishPosition() {
 	at := c.ledger.Position()
 	c.ackedPosition.Store(&at)
-	c.done.Store(c.ledger.Len())
+	c.holdings.Store(&holdings{done: c.ledger.Len(), lost: c.ledger.Lost()})
 }
+
+// holdings is what the ledger has at a moment: tasks with an accepted result, and how often a task lost its own.
+// The sum never falls, so that the record of a run tells which of two ledgers is newer.
+type holdings struct{ done, lost uint64 }
 
 // reconcile notes that the results that the server had at the start are recorded. From now on
 // tasks are published.

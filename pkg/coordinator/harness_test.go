@@ -154,6 +154,8 @@ type claim struct {
 
 func (c *claim) SetProgress(*run.Progress) {}
 
+func (c *claim) SetLost(uint64) {}
+
 func (c *claim) Renew(context.Context, run.State, uint64) error {
 	c.renewals.Add(1)
 	if err := c.lost.Load(); err != nil {

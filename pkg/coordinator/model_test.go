@@ -76,7 +76,7 @@ func (m *model) step(faults bool) {
 		for id, c := range m.held {
 			if chance(20) {
 				m.workers++
-				w.noteLost(id, string(rune(m.workers)), chance(50))
+				w.noteLost(id, string(rune(m.workers)))
 				m.queue = append(m.queue, c)
 			} else {
 				m.report(c, chance)

@@ -70,3 +70,26 @@ func TestBenchEstimatePage(t *testing.T) {
 		})
 	}
 }
+
+// The stand-in for go prints the metrics that BenchmarkPublished reports.
+func TestStandInForGo(t *testing.T) {
+	standIn, err := os.ReadFile("testdata/bin/go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	benchmark, err := os.ReadFile("probe_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, figures, _ := strings.Cut(string(standIn), "ns/op ")
+	figures, _, _ = strings.Cut(figures, `"`)
+	words := strings.Fields(figures)
+	if len(words) != 10 {
+		t.Fatalf("the stand-in prints %q", figures)
+	}
+	for i := 1; i < len(words); i += 2 {
+		if !strings.Contains(string(benchmark), `, "`+words[i]+`")`) {
+			t.Errorf("BenchmarkPublished does not report %s", words[i])
+		}
+	}
+}

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
 )
 
@@ -80,7 +81,7 @@ func (o *objects) selected(t *testing.T, selector *metav1.LabelSelector) (found 
 	return found
 }
 
-// build returns the objects that kubectl apply -k deploy/k8s would send, with keys made as
+// build returns the objects that kubectl apply -k deploy/k8s would send, with keys and a token made as
 // kustomization.yaml says.
 func build(t *testing.T) *objects {
 	t.Helper()
@@ -116,6 +117,9 @@ var built = sync.OnceValues(func() (*objects, error) {
 		Hosts: strings.Split(string(host[1]), ","), ServerDir: "/etc/nats/server",
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(manifests, "keys", "page.token"), identity.NewToken().Text(), 0o600); err != nil {
 		return nil, err
 	}
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), manifests)

@@ -110,6 +110,9 @@ func TestCommands(t *testing.T) {
 		if n, err := strconv.Atoi(environment["N"]); !slices.Equal(c.Args, []string{"count", "$(N)"}) || err != nil || n < 1 || n > 32 {
 			t.Errorf("the coordinator runs %q with N=%q", c.Args, environment["N"])
 		}
+		if environment["NQUEENS_HTTP_TOKEN_FILE"] == "" {
+			t.Error("the coordinator makes the page's token in its pod, where nobody can read it")
+		}
 		if replicas := strconv.Itoa(int(*o.stateful[0].Spec.Replicas)); environment["NQUEENS_REPLICAS"] != replicas {
 			t.Errorf("streams are on %s of %s servers", environment["NQUEENS_REPLICAS"], replicas)
 		}
