@@ -139,11 +139,17 @@ func (r *testRun) restart() {
 // resume starts a coordinator on the ledger of one that has stopped.
 func (r *testRun) resume() {
 	r.t.Helper()
+	r.open()
+	r.run()
+}
+
+// open opens the ledger of a coordinator that has stopped. Once the next one runs, the ledger is that one's alone.
+func (r *testRun) open() {
+	r.t.Helper()
 	var err error
 	if r.ledger, err = ledger.Open(r.t.Context(), r.folder); err != nil {
 		r.t.Fatal(err)
 	}
-	r.run()
 }
 
 // claim is a claim whose renewals fail as the test says.
