@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -51,15 +53,20 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 // setHeaders sets what all answers have. A page may load its own files, and nothing else.
 func setHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", contentPolicy("'none'"))
+	h.Set("Content-Security-Policy", contentPolicy("", "'none'"))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 }
 
-// contentPolicy returns the policy of a page whose forms may be sent there.
-func contentPolicy(forms string) string {
-	return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+// contentPolicy returns the policy of a page that has this script between its tags, or none, and whose forms may
+// be sent there.
+func contentPolicy(script, forms string) string {
+	if script != "" {
+		sum := sha256.Sum256([]byte(script))
+		script = " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; script-src 'self'" + script + "; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"frame-ancestors 'none'; base-uri 'none'; form-action " + forms
 }
 

@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -175,7 +176,11 @@ func TestGarbage(t *testing.T) {
 			default:
 				t.Errorf("%s %s: %d", method, path, w.Code)
 			}
-			if policy := h.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action ") ||
+			policy := h.Get("Content-Security-Policy")
+			if path == "/" || path == "/index.html" { // these have a script between their tags, which its hash admits
+				policy = regexp.MustCompile(`^(default-src 'none'; script-src 'self') 'sha256-[A-Za-z0-9+/]{43}='`).ReplaceAllString(policy, "$1")
+			}
+			if !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action ") ||
 				strings.Contains(policy, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
 				t.Errorf("%s %s: headers %v", method, path, h)
 			}

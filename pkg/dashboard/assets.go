@@ -24,6 +24,7 @@ const (
 type asset struct {
 	kind          string // its media type
 	version       string // a hash of its content, in quotes
+	policy        string // its content policy, if it has one of its own
 	plain, zipped []byte
 }
 
@@ -56,6 +57,10 @@ var assets = sync.OnceValue(func() map[string]*asset {
 	if err != nil || all[indexPage] == nil || all[loginPage] == nil { // they are part of the program
 		panic("the page's files are not embedded")
 	}
+	_, script, _ := strings.Cut(string(all[indexPage].plain), "<script>")
+	script, _, _ = strings.Cut(script, "</script>")
+	all[indexPage].policy = contentPolicy(script, "'none'")
+	all[loginPage].policy = contentPolicy("", "'self'")
 	return all
 })
 
@@ -80,8 +85,8 @@ func (p *Page) serveAsset(w http.ResponseWriter, request *http.Request) {
 func (a *asset) serve(w http.ResponseWriter, request *http.Request, status int) {
 	h := w.Header()
 	h.Set("Content-Type", a.kind)
-	if a == assets()[loginPage] {
-		h.Set("Content-Security-Policy", contentPolicy("'self'"))
+	if a.policy != "" {
+		h.Set("Content-Security-Policy", a.policy)
 	}
 	if status != http.StatusOK {
 		w.WriteHeader(status)

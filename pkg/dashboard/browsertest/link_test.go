@@ -36,6 +36,21 @@ func TestServerAway(t *testing.T) {
 	p.await(`document.getElementById("percent").textContent === "80.0%" && document.getElementById("link-text").textContent === "live" && document.getElementById("notice").hidden`)
 }
 
+// A page whose style or script could not be loaded says so, and loads itself again when its server answers.
+func TestLoadsItselfAgain(t *testing.T) {
+	for _, file := range []string{"/main.js", "/feed.js", "/style.css"} {
+		site := newSite(t, counting("a", 16, 5), "")
+		site.without("/icon.svg", file)
+		p := open(t, "about:blank", phone)
+		p.allowFailures()
+		p.do(chromedp.Navigate(site.url))
+		p.await(`document.getElementById("link-text").textContent.startsWith("server away: the page")`)
+		site.without()
+		p.awaitAll()
+		p.await(`document.getElementById("link-text").textContent === "live" && !window.reloads`)
+	}
+}
+
 // After a sleep the page makes its connection anew, without waiting for the next attempt.
 func TestWaking(t *testing.T) {
 	s := counting("a", 16, 5)

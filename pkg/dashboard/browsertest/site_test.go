@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ type site struct {
 	details  atomic.Pointer[run.Detail]
 	listener *gate
 	asked    atomic.Int64 // requests for the workers
+	missing  atomic.Pointer[[]string]
 
 	mu    sync.Mutex
 	shown state // what the run is told each second
@@ -53,6 +55,9 @@ func newSite(t *testing.T, s *state, token string) *site {
 	st.run = p.Open(s.progress.Run, detail)
 	st.show(s)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if missing := st.missing.Load(); missing != nil && slices.Contains(*missing, request.URL.Path) {
+			panic(http.ErrAbortHandler) // which ends the connection
+		}
 		part := request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:]
 		if part == "workers" {
 			st.asked.Add(1)
@@ -75,6 +80,9 @@ func newSite(t *testing.T, s *state, token string) *site {
 	})
 	return st
 }
+
+// without makes requests for these files, and for no others, end without an answer.
+func (st *site) without(files ...string) { st.missing.Store(&files) }
 
 // show makes a state that of the run.
 func (st *site) show(s *state) {
