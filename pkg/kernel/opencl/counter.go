@@ -33,6 +33,7 @@ const (
 	next = iota
 	size
 	busy
+	most
 	controlWords
 )
 
@@ -54,6 +55,7 @@ type counter struct {
 	counts   []uint32 // two words a task
 	totals   []uint64 // a count a task
 	uploaded int      // problems on the device
+	room     uint64   // the steps of all launches, if no lane had been idle
 	one      [1][]queens.Prefix
 
 	title string // name of the kernel and its device
@@ -181,7 +183,7 @@ func (c *counter) respill() error {
 
 // launch searches for about launchTime.
 func (c *counter) launch() error {
-	c.control[busy] = 0
+	c.control[busy], c.control[most] = 0, 0
 	states, before := c.control[size], c.control[next]
 	search := c.kernels.search
 	if err := errors.Join(
@@ -213,6 +215,10 @@ func (c *counter) launch() error {
 	if c.control[size] != states || c.control[next] < before || int(c.control[next]) > int(states)+c.lanes {
 		return fmt.Errorf("%d of %d states of the queue are taken, %d before: the device computes wrongly", c.control[next], states, before)
 	}
+	if c.control[most] == 0 || c.control[most] > c.budget {
+		return fmt.Errorf("%d steps of a lane in a launch of %d: the device computes wrongly", c.control[most], c.budget)
+	}
+	c.room += uint64(c.control[most]) * uint64(c.lanes)
 	c.adapt(took, c.control[next] > states)
 	return nil
 }

@@ -122,6 +122,37 @@ func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
 	return p
 }
 
+// states returns how many states the search of a full board has below a state: a queen is placed in each.
+func states(b *queens.Board, p queens.Prefix) (sum uint64) {
+	if p.Row == b.N-1 {
+		return 0
+	}
+	for free := p.Free(b); free != 0; free &= free - 1 {
+		sum += 1 + states(b, p.Place(b, free&-free))
+	}
+	return sum
+}
+
+// A lane places a queen in each step, and a single lane is never idle. Among more lanes some are.
+func TestSteps(t *testing.T) {
+	firstDevice(t)
+	board := queens.FullBoard(8)
+	want := states(&board, queens.Prefix{})
+	for _, s := range []settings{{lanes: 1, group: 1}, {lanes: 1, group: 1, minBudget: 70, maxBudget: 70}, {lanes: 64, group: 32}} {
+		s.name = "opencl:0"
+		c, err := open(0, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.room = 0
+		mustCount(t, c, board.N)
+		if got := c.room; got < want || (c.lanes == 1) != (got == want) {
+			t.Errorf("%d lanes: the launches had room for %d steps, and there are %d", c.lanes, got, want)
+		}
+		mustClose(t, c)
+	}
+}
+
 // A cancelled CountTasks reports no wrong count, and the next call counts right.
 func TestCountTasksCancelled(t *testing.T) {
 	k := firstDevice(t)

@@ -37,6 +37,7 @@
 #define MEMBERS()   ((uint)get_local_size(0))
 #define GROUP_SYNC() barrier(CLK_LOCAL_MEM_FENCE)
 #define ADD(p, n)   atomic_add(p, n)             // returns what was there before
+#define RAISE(p, n) atomic_max(p, n)             // to at least n
 #define COUNT(x)    popcount(x)
 #define HIGHEST(x)  (31u - clz(x))               // the highest bit that is set
 #define LOWEST(x)   (31u - clz((x) & -(x)))      // the lowest bit that is set
@@ -50,6 +51,7 @@
 #define NEXT 0 // the first state of the queue that no lane has taken, plus the lanes that found none
 #define SIZE 1 // states in the queue
 #define BUSY 2 // not 0 if a lane has a state left at the end of a launch
+#define MOST 3 // the steps of the lane that took most in a launch: the others were idle for the rest of it
 
 // A launch ends early if more than a quarter of the lanes are idle, so that they get states of the
 // others. Lanes look at that each LOOK steps, a power of two.
@@ -106,7 +108,8 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
     uint4 s = (uint4)(0); // the state: cols, left, right, free
     uint slot = 0, found = 0;
     const uint size = control[SIZE];
-    for (uint step = 1; step <= budget; step++) {
+    uint step = 1;
+    for (; step <= budget; step++) {
         if (step % LOOK == 0 && control[NEXT] > size + all / 4)
             break;
         if (s.w == 0) {
@@ -161,6 +164,8 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
     lanes[lane].problem = problem;
     if (pending != 0)
         control[BUSY] = 1;
+    if (step - 1 > control[MOST]) // most lanes see that another one took as many
+        RAISE(&control[MOST], step - 1);
 }
 
 // spill moves all saved states to the queue, which is empty.

@@ -124,6 +124,7 @@ func TestDeviceLost(t *testing.T) {
 		"states appear":      "control[SIZE] = size + (problems > 1);",
 		"too many are taken": "if (problems > 1) ADD(&control[NEXT], 3 * LANES());",
 		"fewer are taken":    "if (problems > 1) control[NEXT] = 0, control[SIZE] = 0;",
+		"too many steps":     "if (problems > 1) control[MOST] = budget + 1;",
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := open(0, settings{name: "opencl:0", source: replaced(t, "    lanes[lane].problem = problem;\n", "    lanes[lane].problem = problem;\n"+by+"\n")})
