@@ -220,6 +220,7 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	c.warnNoWorkersAt = time.Now().Add(noWorkersDelay)
 	err := c.load(ctx)
 	c.resetMeter()
+	c.publishPosition()
 	var total *big.Int
 	if err == nil {
 		err = runWith(ctx, func(ctx context.Context) (err error) {
@@ -273,7 +274,6 @@ func (c *Coordinator) collect(ctx context.Context) error {
 	if c.collector.complete() && len(c.collector.judged) == 0 {
 		return nil
 	}
-	c.publishPosition()
 	if err := c.tasks.Purge(ctx, c.run); err != nil {
 		c.cfg.Log.Warn().Err(err).Msg("can't delete the tasks of an earlier coordinator: they may be counted twice")
 	}

@@ -156,13 +156,15 @@ func (r *testRun) open() {
 type claim struct {
 	lost     atomic.Pointer[error]
 	renewals atomic.Int64
+	done     atomic.Uint64 // what the last renewal said
 }
 
 func (c *claim) SetProgress(*run.Progress) {}
 
 func (c *claim) SetLost(uint64) {}
 
-func (c *claim) Renew(context.Context, run.State, uint64) error {
+func (c *claim) Renew(_ context.Context, _ run.State, done uint64) error {
+	c.done.Store(done)
 	c.renewals.Add(1)
 	if err := c.lost.Load(); err != nil {
 		return *err

@@ -208,3 +208,28 @@ func TestOnComplete(t *testing.T) {
 		})
 	}
 }
+
+// A coordinator that resumes a run of which only the total is missing renews its claim while the total is made, and
+// says that all tasks are done.
+func TestClaimOfACompleteLedger(t *testing.T) {
+	r := start(t, 8, nil)
+	for _, d := range r.take(r.tasks()) {
+		r.publish(r.result(d, "w"))
+	}
+	if _, err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	r.claim.done.Store(0)
+	r.cfg.OnComplete = func(ctx context.Context, _ *big.Int) error {
+		for before := r.claim.renewals.Load(); r.claim.renewals.Load() == before && ctx.Err() == nil; {
+			time.Sleep(time.Millisecond)
+		}
+		return context.Cause(ctx)
+	}
+	r.run()
+	got, err := r.end()
+	if done := r.claim.done.Load(); err != nil || got.Total == nil || done != r.m.Tasks {
+		t.Errorf("total %v, error %v, and the claim says that %d of %d tasks are done", got.Total, err, done, r.m.Tasks)
+	}
+}

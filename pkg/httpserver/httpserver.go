@@ -47,7 +47,7 @@ const timeout = 5 * time.Second
 // Listen opens a host:port; port 0 selects a free one. Requests wait for [Server.Serve]. One handler
 // answers those for the metrics, the other those for all other paths; both may be nil. They may extend
 // the deadlines of their answers. On an address that only this machine reaches, the metrics are for requests
-// whose Host is this machine; health tells nothing but that.
+// whose Host is this machine; health tells nothing of a run, and is for all.
 func Listen(address string, checks Checks, metrics, page http.Handler) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -283,10 +283,22 @@ func (s *Session) checkNewest(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // there is none, or the claim fails too
 	}
-	if !record.IsActive() || record.Done+record.Lost <= s.ledger.Len()+s.ledger.Lost() {
-		return nil
+	if why := whyNewer(&record, s.ledger.Len(), s.ledger.Lost()); why != "" && record.IsActive() {
+		return &ActiveError{s.Name(), record.Owner + ", " + why}
 	}
-	return &ActiveError{s.Name(), fmt.Sprintf("%s, with %d tasks; the ledger here has only %d", record.Owner, record.Done, s.ledger.Len())}
+	return nil
+}
+
+// whyNewer says how the ledger behind a record is newer than one that has so many results and has lost so many;
+// empty if it is not. After a quarantine the newer one may have fewer results.
+func whyNewer(record *run.Record, has, lost uint64) string {
+	switch {
+	case record.Done+record.Lost <= has+lost:
+		return ""
+	case record.Lost > lost:
+		return fmt.Sprintf("with %d tasks, after results became void; the ledger here, with %d tasks, is from before that", record.Done, has)
+	}
+	return fmt.Sprintf("with %d tasks; the ledger here has only %d", record.Done, has)
 }
 
 func (s *Session) wrapSetupError(ctx context.Context, err error) error {

@@ -38,8 +38,9 @@ func TestServerAway(t *testing.T) {
 
 // A page whose style or script could not be loaded says so, and loads itself again when its server answers.
 func TestLoadsItselfAgain(t *testing.T) {
-	for _, file := range []string{"/main.js", "/feed.js", "/style.css"} {
+	for file, proxied := range map[string]bool{"/main.js": true, "/feed.js": false, "/style.css": false} {
 		site := newSite(t, counting("a", 16, 5), "")
+		site.proxied = proxied
 		site.without("/icon.svg", file)
 		p := open(t, "about:blank", phone)
 		p.allowFailures()

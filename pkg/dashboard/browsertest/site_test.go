@@ -28,6 +28,7 @@ type site struct {
 	listener *gate
 	asked    atomic.Int64 // requests for the workers
 	missing  atomic.Pointer[[]string]
+	proxied  bool // requests for missing files are answered 502
 
 	mu    sync.Mutex
 	shown state // what the run is told each second
@@ -56,6 +57,10 @@ func newSite(t *testing.T, s *state, token string) *site {
 	st.show(s)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if missing := st.missing.Load(); missing != nil && slices.Contains(*missing, request.URL.Path) {
+			if st.proxied {
+				http.Error(w, "bad gateway", http.StatusBadGateway)
+				return
+			}
 			panic(http.ErrAbortHandler) // which ends the connection
 		}
 		part := request.URL.Path[strings.LastIndex(request.URL.Path, "/")+1:]
@@ -81,7 +86,7 @@ func newSite(t *testing.T, s *state, token string) *site {
 	return st
 }
 
-// without makes requests for these files, and for no others, end without an answer.
+// without makes requests for these files, and for no others, end without an answer, or with that of a proxy.
 func (st *site) without(files ...string) { st.missing.Store(&files) }
 
 // show makes a state that of the run.

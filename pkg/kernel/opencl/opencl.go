@@ -14,7 +14,7 @@
 //  6. Count does not allocate.
 //  7. Each task has its own count, however many tasks of a board one call has.
 //  8. Counters share no device memory; any number of them may count at once on one device.
-//  9. Close frees everything that New made, also if New fails half way.
+//  9. Close frees everything that New made, also if New fails half way; if the device hangs, once it answers.
 //  10. Drivers are loaded only by Devices and by New: a broken one can end the process.
 package opencl
 
