@@ -81,6 +81,7 @@ func TestWatchersSeeTheWholeRun(t *testing.T) {
 	leaves := startWatch(t, s.run, "--nats", s.server.url)
 	named.Await(`("done":0,)`)
 	newest.Await(`"run":"(` + s.run + `)".*"watching"`)
+	leaves.Await(`("watching")`) // before, a signal may just kill it
 	leaves.Signal(syscall.SIGINT)
 	leaves.ExpectExit(128 + int(syscall.SIGINT))
 	startWorker(t, s.server.url)
