@@ -186,6 +186,7 @@ func TestWatchOnlyReads(t *testing.T) {
 	s.view.eventually("there are tasks", func() bool { waiting, _ := s.view.tasks(); return waiting > 0 })
 	s.coordinator.Signal(syscall.SIGTERM)
 	s.coordinator.ExpectExit(128 + int(syscall.SIGTERM))
+	s.view.noConsumers("NQ_RESULTS")
 	before := s.view.everything()
 	spy, err := s.view.conn.SubscribeSync(">")
 	if err != nil {
