@@ -68,8 +68,8 @@ func killCoordinators(t *testing.T, url string, flags ...string) {
 	s := scene{t: t, coordinator: coordinator, run: run, view: inspect(t, url)}
 	var before uint64
 	grown := 0
-	for range deaths {
-		if rng.IntN(4) > 0 {
+	for death := range deaths {
+		if death%2 == 0 || rng.IntN(2) == 0 {
 			s.coordinator.Await(counting)
 			s.progress(1 + rng.IntN(20))
 			s.awaitAccepted(before)

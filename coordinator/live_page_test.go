@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/testkit"
 )
 
 // pageEvent is an event of a page, with some fields of its run.
@@ -164,8 +165,8 @@ func TestLivePage(t *testing.T) {
 // that of a watcher.
 func TestLivePageSaysWhyThereIsNoNews(t *testing.T) {
 	t.Parallel()
-	store := t.TempDir()
-	server := startServerAt(t, "127.0.0.1:-1", store)
+	address, store := testkit.Address(t), t.TempDir()
+	server := startServerAt(t, address, store)
 	coordinator := startCount(t, "12", "--depth", "2", "--nats", server.url, "--http", "127.0.0.1:0")
 	name := coordinator.Await(counting)
 	watcher := startWatch(t, "--nats", server.url, "--http", "127.0.0.1:0")
@@ -179,7 +180,7 @@ func TestLivePageSaysWhyThereIsNoNews(t *testing.T) {
 	for _, b := range []*browser{own, other} {
 		b.await("the server is away", away)
 	}
-	startServerAt(t, strings.TrimPrefix(server.url, "nats://"), store)
+	startServerAt(t, address, store)
 	for _, b := range []*browser{own, other} {
 		b.await("the server is back", live)
 	}

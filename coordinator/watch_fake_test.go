@@ -215,10 +215,10 @@ func TestWatchThatMissesTheEndTellsWhatTheServerKnows(t *testing.T) {
 	f = startFake(t)
 	knowing = startWatchJSON(t, f.run, "--nats", f.server.url)
 	f.publish(knowing, f.snapshot(run.Running), `("done":3,)`)
+	gone := time.Now()
 	if err := f.bus.Registry().Delete(t.Context(), f.run); err != nil {
 		t.Fatal(err)
 	}
-	gone := time.Now()
 	unknown := startWatch(t, f.run, "--nats", f.server.url)
 	unknown.ExpectExit(1)
 	unknown.Await(`"exit":1,.*(run n8-fake on nats://.*: the server has no such active run)`)

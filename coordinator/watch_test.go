@@ -81,6 +81,7 @@ func TestWatchersSeeTheWholeRun(t *testing.T) {
 	leaves := startWatch(t, s.run, "--nats", s.server.url)
 	named.Await(`("done":0,)`)
 	newest.Await(`"run":"(` + s.run + `)".*"watching"`)
+	leaves.Await(`("watching")`) // before, a signal may just kill it
 	leaves.Signal(syscall.SIGINT)
 	leaves.ExpectExit(128 + int(syscall.SIGINT))
 	startWorker(t, s.server.url)
@@ -185,6 +186,7 @@ func TestWatchOnlyReads(t *testing.T) {
 	s.view.eventually("there are tasks", func() bool { waiting, _ := s.view.tasks(); return waiting > 0 })
 	s.coordinator.Signal(syscall.SIGTERM)
 	s.coordinator.ExpectExit(128 + int(syscall.SIGTERM))
+	s.view.noConsumers("NQ_RESULTS")
 	before := s.view.everything()
 	spy, err := s.view.conn.SubscribeSync(">")
 	if err != nil {

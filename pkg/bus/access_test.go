@@ -116,27 +116,25 @@ func TestEachRoleDoesItsPart(t *testing.T) {
 	}
 	read := read(t, coordinator)
 	heartbeats := make(chan run.Heartbeat, 9)
-	subscribeTo(t, coordinator.Telemetry().SubscribeHeartbeats, heartbeats)
+	subscribeTo(t, coordinator, coordinator.Telemetry().SubscribeHeartbeats, heartbeats)
 	id := uint64(0)
 	for name, worker := range g.workers(t) {
 		id++
 		sequence := publish(t, coordinator, chunk("n8-a", id))
 		beats := make(chan run.Beat, 9)
-		subscribeTo(t, worker.Telemetry().SubscribeBeats, beats)
+		subscribeTo(t, worker, worker.Telemetry().SubscribeBeats, beats)
 		if err := coordinator.Telemetry().PublishBeat(run.Beat{Run: "n8-a", Epoch: claim.Epoch(), State: run.Running, Weight: 1, Waiting: 1}); err != nil {
 			t.Fatal(err)
 		}
 		check(t, "the run of the beat that a worker "+name+" gets", receive(t, beats, "a beat").Run, "n8-a")
 		q := queue(t, worker)
-		loans, err := q.Take(t.Context(), "n8-a", 5)
-		if err != nil || len(loans) != 1 || loans[0].Chunk.ID != id {
-			t.Fatalf("a worker %s takes %+v, error %v", name, loans, err)
-		}
-		if err := loans[0].Lease.Extend(); err != nil {
+		taken := take(t, q, "n8-a")
+		check(t, "the chunk that a worker "+name+" takes", taken.Chunk.ID, id)
+		if err := taken.Lease.Extend(); err != nil {
 			t.Fatal(err)
 		}
 		publishResult(t, worker, result("n8-a", id))
-		if err := loans[0].Lease.Ack(t.Context()); err != nil {
+		if err := taken.Lease.Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		check(t, "the chunk of the result", receive(t, read.results, "the result").Chunk, id)
@@ -160,14 +158,17 @@ func TestEachRoleDoesItsPart(t *testing.T) {
 	}
 }
 
-// subscribeTo sends what arrives to a channel, until the test ends.
-func subscribeTo[T any](t *testing.T, subscribe func(func(T)) (func(), error), to chan T) {
+// subscribeTo sends what arrives to a channel, until the test ends. If there is a connection, the server knows
+// the subscription when it returns, however busy it is.
+func subscribeTo[T any](t *testing.T, b *bus.Bus, subscribe func(func(T)) (func(), error), to chan T) (unsubscribe func()) {
 	t.Helper()
 	unsubscribe, err := subscribe(func(value T) { to <- value })
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(unsubscribe)
+	b.Flush(testkit.Stall)
+	return unsubscribe
 }
 
 // A user who does what another role may do is told so at once, and nothing waits for an answer.

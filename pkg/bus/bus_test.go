@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,19 +49,18 @@ func newScene(t *testing.T, changes ...func(*bus.Config)) *scene {
 // it on the same port and store.
 func listeningServer(t *testing.T) (server *natsserver.Server, restart func()) {
 	t.Helper()
-	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()}
+	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: testkit.Address(t), Log: zerolog.Nop()}
 	server = bustest.Start(t, cfg)
-	cfg.Listen = strings.TrimPrefix(server.ClientURL(), "nats://")
 	return server, func() {
 		server.Stop()
 		bustest.Start(t, cfg)
 	}
 }
 
-// connectTo connects to a server as another process would.
+// connectTo connects to a server as another process would. Leases do not lapse while the server is away.
 func connectTo(t *testing.T, server *natsserver.Server) *bus.Bus {
 	t.Helper()
-	b, err := bus.Connect(bus.Config{URL: server.ClientURL(), Lease: bus.DefaultLease, Log: zerolog.Nop()})
+	b, err := bus.Connect(bus.Config{URL: server.ClientURL(), Lease: time.Hour, Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}

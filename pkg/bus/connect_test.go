@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,8 +133,12 @@ func TestWaitClosedReturnsOnRefusedCredentials(t *testing.T) {
 // A server that comes back with another password ends the connection.
 func TestWaitClosedReturnsOnRevokedCredentials(t *testing.T) {
 	t.Parallel()
-	guarded := guardedServer(t)
-	port := guarded.Addr().(*net.TCPAddr).Port
+	_, text, _ := net.SplitHostPort(testkit.Address(t))
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guarded := guardedServerAt(t, port)
 	b, err := bus.Connect(bus.Config{URL: "nats://queen:s3cret@" + guarded.Addr().String()})
 	if err != nil {
 		t.Fatal(err)
@@ -223,8 +228,13 @@ func TestRequestsAreBounded(t *testing.T) {
 // guardedServer starts a server that accepts the user queen with the password s3cret.
 func guardedServer(t *testing.T) *server.Server {
 	t.Helper()
+	return guardedServerAt(t, server.RANDOM_PORT)
+}
+
+func guardedServerAt(t *testing.T, port int) *server.Server {
+	t.Helper()
 	return startServer(t, &server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, Username: "queen", Password: "s3cret",
+		Host: "127.0.0.1", Port: port, Username: "queen", Password: "s3cret",
 		JetStream: true, StoreDir: t.TempDir(), NoSigs: true,
 	})
 }

@@ -127,7 +127,7 @@ func TestAnswersAreNoBeats(t *testing.T) {
 	publish(t, coordinator, chunk("n8-a", 1))
 	victim := g.join(t)
 	beats := make(chan run.Beat, 9)
-	subscribeTo(t, victim.Telemetry().SubscribeBeats, beats)
+	subscribeTo(t, victim, victim.Telemetry().SubscribeBeats, beats)
 	liar := g.raw(t, bus.Worker)
 	for i, service := range []string{"$JS.API.CONSUMER.MSG.NEXT.NQ_TASKS.n8-a", "nq.result.n8-a"} {
 		if err := liar.PublishRequest(service, "nq.live.n8-a", []byte(`{"batch": 1, "no_wait": true}`)); err != nil {

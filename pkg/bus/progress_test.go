@@ -68,9 +68,8 @@ func TestProgressResumesAfterAServerRestart(t *testing.T) {
 		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
-	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0"}
+	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: testkit.Address(t)}
 	server := bustest.Start(t, cfg)
-	cfg.Listen = strings.TrimPrefix(server.ClientURL(), "nats://")
 	outside := func(c *bus.Config) { c.InProcess, c.URL = nil, server.ClientURL() }
 	from := bustest.Connect(t, nil, outside)
 	w := watchProgress(t, bustest.Connect(t, nil, outside), "n8-a")

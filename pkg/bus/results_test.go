@@ -126,7 +126,7 @@ func TestReadSurvivesAServerThatLostItsStore(t *testing.T) {
 	for name, before := range map[string]uint64{"fewer results": 3, "more results": 9} {
 		t.Run(name+" before", func(t *testing.T) {
 			t.Parallel()
-			cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()}
+			cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: testkit.Address(t), Log: zerolog.Nop()}
 			first := bustest.Start(t, cfg)
 			b := connectTo(t, first)
 			read := read(t, b)
@@ -136,8 +136,8 @@ func TestReadSurvivesAServerThatLostItsStore(t *testing.T) {
 				read.await(t, 1+id)
 			}
 			first.Stop()
-			cfg.StoreDir, cfg.Listen = t.TempDir(), strings.TrimPrefix(first.ClientURL(), "nats://")
-			other := bustest.Connect(t, bustest.Start(t, cfg))
+			cfg.StoreDir = t.TempDir()
+			other := bustest.Connect(t, bustest.Start(t, cfg), lease(time.Hour)) // as that of b
 			ensure(t, other)
 			for id := range uint64(5) {
 				publishResult(t, other, result("n8-a", 100+id))

@@ -166,11 +166,7 @@ func TestSubscriptionsBeginWithTheConnection(t *testing.T) {
 func listenBeats(t *testing.T, b *bus.Bus) <-chan run.Beat {
 	t.Helper()
 	heard := make(chan run.Beat, 10_000)
-	unsubscribe, err := b.Telemetry().SubscribeBeats(func(b run.Beat) { heard <- b })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(unsubscribe)
+	subscribeTo(t, b, b.Telemetry().SubscribeBeats, heard)
 	return heard
 }
 
@@ -183,11 +179,7 @@ type listener struct {
 func listen(t *testing.T, b *bus.Bus) *listener {
 	t.Helper()
 	l := &listener{heard: make(chan run.Heartbeat, 10_000)}
-	var err error
-	if l.unsubscribe, err = b.Telemetry().SubscribeHeartbeats(func(h run.Heartbeat) { l.heard <- h }); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.unsubscribe)
+	l.unsubscribe = subscribeTo(t, b, b.Telemetry().SubscribeHeartbeats, l.heard)
 	return l
 }
 

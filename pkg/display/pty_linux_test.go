@@ -53,7 +53,12 @@ func TestRealTerminal(t *testing.T) {
 			}
 		})
 	}
-	testkit.Eventually(t, "three drawings", func() bool { return drawings.Load() >= 3 })
+	testkit.Eventually(t, "three drawings", func() bool {
+		s := *underWay()
+		s.Elapsed = time.Since(begun) // something to draw also when all lines are written
+		d.Show(s)
+		return drawings.Load() >= 3
+	})
 	d.Close()
 	most := int(time.Since(begun)/drawInterval) + 1
 	ended.Wait()
