@@ -24,16 +24,17 @@ func TestDetail(t *testing.T) {
 		c.OnStats = func(s run.Stats) { states.Store(&s.Tasks) }
 	})
 	tasks := r.take(r.tasks())
-	roster := r.cfg.Roster
-	roster.ObserveHeartbeat(run.Heartbeat{Worker: "idle", Kernel: "k", Threads: 1})
-	roster.ObserveHeartbeat(run.Heartbeat{Worker: "honest", Kernel: "k", Threads: 1, Key: identitytest.Of("honest").Key(), Held: []run.HeldChunk{
-		{Run: r.name, Chunk: 12345, Searching: true, Elapsed: time.Hour}, // unknown to the coordinator
-	}})
+	r.present = []run.Heartbeat{
+		{Worker: "idle", Kernel: "k", Threads: 1},
+		{Worker: "honest", Kernel: "k", Threads: 1, Key: identitytest.Of("honest").Key(), Held: []run.HeldChunk{
+			{Run: r.name, Chunk: 12345, Searching: true, Elapsed: time.Hour}, // unknown to the coordinator
+		}},
+	}
 	r.awaitDetail("the chunk published first is taken for one in search", func(d *run.Detail) bool {
 		return d.Search != nil && d.Search.Worker == "" && d.Search.Task <= tasks[0].task.ID
 	})
 	searched := tasks[len(tasks)-1]
-	roster.ObserveHeartbeat(run.Heartbeat{Worker: "busy", Kernel: "k", Threads: 1, Held: []run.HeldChunk{
+	r.present = append(r.present, run.Heartbeat{Worker: "busy", Kernel: "k", Threads: 1, Held: []run.HeldChunk{
 		{Run: r.name, Chunk: searched.chunk, Searching: true, Elapsed: time.Second},
 	}})
 	liar := r.result(tasks[0], "liar")
@@ -91,9 +92,14 @@ func sum(d *run.Detail) (all run.ClassCounts) {
 	return all
 }
 
+// awaitDetail waits for a detail while workers are present. The coordinator makes none for a while after one
+// that took long, and forgets workers that are silent.
 func (r *testRun) awaitDetail(what string, holds func(d *run.Detail) bool) (detail *run.Detail) {
 	r.t.Helper()
 	testkit.Eventually(r.t, what, func() bool {
+		for _, h := range r.present {
+			r.cfg.Roster.ObserveHeartbeat(h)
+		}
 		d, err := r.detail(r.t.Context())
 		if err != nil {
 			r.t.Fatal(err)
@@ -111,8 +117,7 @@ func TestDetailMarksQuarantinedWorkers(t *testing.T) {
 	})
 	tasks := r.take(r.tasks())
 	key := identitytest.Of("liar").Key()
-	r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: "liar", Kernel: "k", Threads: 1, Key: key})
-	r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: "honest", Kernel: "k", Threads: 1})
+	r.present = []run.Heartbeat{{Worker: "liar", Kernel: "k", Threads: 1, Key: key}, {Worker: "honest", Kernel: "k", Threads: 1}}
 	liar := r.result(tasks[0], "liar")
 	liar.Counts[0].Count++
 	r.publish(liar)

@@ -257,29 +257,31 @@ func TestHalvesFindTheDeadlyTask(t *testing.T) {
 // The rest of a chunk of which a worker has counted the first tasks is published again at once,
 // and does not count as repeated.
 func TestRestOfAChunkIsPublishedAgain(t *testing.T) {
-	w := newTestWindow(t, 10, func(uint64) bool { return false })
-	w.guide.speed, w.guide.results = 1, 1<<30
-	first := w.publish(t)
-	n := len(first.message.Tasks)
-	const counted = 3
-	for id := range uint64(counted) {
-		w.accepted(id, 0, first.chunk)
-	}
-	w.returned(&queens.ChunkResult{Chunk: first.chunk, Counts: make([]queens.TaskCount, counted)}, false)
-	w.lookUp(t)
-	r, ok := w.nextRequest()
-	if !ok || r.op != opPublish || r.first != counted || len(r.message.Tasks) != n-counted || w.tasks[counted].attempt != 1 {
-		t.Fatalf("request %+v (%v), want the other %d tasks", r, ok, n-counted)
-	}
-	w.sent()
-	r.published = true
-	w.completed(r)
-	if w.republished != 0 {
-		t.Errorf("%d tasks count as repeated", w.republished)
-	}
-	if !w.isObsolete(first.chunk, time.Now().Add(time.Hour)) || w.isObsolete(first.chunk, time.Now()) || w.isObsolete(r.chunk, time.Now()) {
-		t.Error("the first chunk is not obsolete, or at once, or the second is")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestWindow(t, 10, func(uint64) bool { return false })
+		w.guide.speed, w.guide.results = 1, 1<<30
+		first := w.publish(t)
+		n := len(first.message.Tasks)
+		const counted = 3
+		for id := range uint64(counted) {
+			w.accepted(id, 0, first.chunk)
+		}
+		w.returned(&queens.ChunkResult{Chunk: first.chunk, Counts: make([]queens.TaskCount, counted)}, false)
+		w.lookUp(t)
+		r, ok := w.nextRequest()
+		if !ok || r.op != opPublish || r.first != counted || len(r.message.Tasks) != n-counted || w.tasks[counted].attempt != 1 {
+			t.Fatalf("request %+v (%v), want the other %d tasks", r, ok, n-counted)
+		}
+		w.sent()
+		r.published = true
+		w.completed(r)
+		if w.republished != 0 {
+			t.Errorf("%d tasks count as repeated", w.republished)
+		}
+		if !w.isObsolete(first.chunk, time.Now().Add(time.Hour)) || w.isObsolete(first.chunk, time.Now()) || w.isObsolete(r.chunk, time.Now()) {
+			t.Error("the first chunk is not obsolete, or at once, or the second is")
+		}
+	})
 }
 
 // The loss of one worker makes no chunk suspect, however many it searched: they stay in the queue for
