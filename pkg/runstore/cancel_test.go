@@ -1,13 +1,10 @@
 package runstore_test
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
+	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
 	"nqueens/pkg/testkit"
@@ -19,8 +16,8 @@ func TestCancelOfAnActiveRun(t *testing.T) {
 	folder := t.TempDir()
 	_, l := newRun(t, folder)
 	name := l.Header().Run
-	var log bytes.Buffer
-	store, err := runstore.New(folder, zerolog.New(&log))
+	var log bustest.Log
+	store, err := runstore.New(folder, log.Logger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +33,11 @@ func TestCancelOfAnActiveRun(t *testing.T) {
 		ended <- l.Close()
 	}()
 	for _, want := range []string{`"done":0,"message":"cancelled"`, `"message":"was cancelled already"`} {
-		log.Reset()
 		if err := store.Cancel(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(log.String(), want) || store.CancelRequested(name) {
-			t.Errorf("it logged %q, want %s; still requested: %v", log.String(), want, store.CancelRequested(name))
+		if len(log.Lines(want)) != 1 || store.CancelRequested(name) {
+			t.Errorf("it logged %q, want %s; still requested: %v", log.Lines(""), want, store.CancelRequested(name))
 		}
 	}
 	if err := <-ended; err != nil {
