@@ -34,11 +34,20 @@ func TestOperations(t *testing.T) {
 			run = c.runName()
 		}
 		c.rememberVolumes()
+		before := c.reloads()
 		c.shell(strings.ReplaceAll(adapt.Replace(b.text), "RUN", run), b.watch)
+		if strings.Contains(b.text, "kill --signal HUP nats") {
+			c.eventually("the server has read its configuration again", func() bool { return c.reloads() > before })
+		}
 	}
 	if run == "" || len(blocks) < 10 {
 		t.Errorf("docs/operations.md has %d blocks of commands, and RUN in none", len(blocks))
 	}
+}
+
+// reloads returns how often the server has read its configuration again.
+func (c *cluster) reloads() int {
+	return strings.Count(c.composeOutput("logs", "nats"), "Reloaded server configuration")
 }
 
 // runName returns the name of the newest run of a cluster.
