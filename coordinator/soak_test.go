@@ -30,7 +30,8 @@ var (
 func TestSoak(t *testing.T) {
 	long(t)
 	s := startSoak(t)
-	for deadline := time.Now().Add(*soakFor); time.Now().Before(deadline); {
+	// On a slow machine there are few turns, and not every fault is possible at first.
+	for deadline := time.Now().Add(*soakFor); time.Now().Before(deadline) || len(s.struck) == 0; {
 		s.fault()
 		s.hostile.attack()
 		elapse(t, time.Duration(s.rng.IntN(1000))*time.Millisecond)
@@ -44,9 +45,6 @@ func TestSoak(t *testing.T) {
 	t.Logf("faults: %s", tally(s.struck))
 	t.Logf("messages of a hostile client, with %s: %s", s.accessText(), tally(s.hostile.sent))
 	t.Logf("of them denied: %s", tally(s.hostile.deniedByKind()))
-	if len(s.struck) == 0 {
-		t.Error("no fault struck")
-	}
 	healed := time.Now()
 	s.heal()
 	for runs, resumed := s.runs, 0; s.runs == runs; resumed++ {

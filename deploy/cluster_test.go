@@ -226,12 +226,10 @@ func TestDisconnectedWorker(t *testing.T) {
 	c.up(2)
 	c.waitForDone(5)
 	victim, network := c.containers("worker")[0], c.project+"_default"
-	cut := time.Now()
 	c.docker(waitTimeout, "network", "disconnect", network, victim)
+	cut := time.Now()
 	c.eventually("the worker is lost", func() bool { return c.logLines("worker lost") == 1 })
-	if long := time.Since(cut); long < bus.DefaultLease {
-		t.Errorf("the worker was disconnected for %v, less than a lease", long)
-	}
+	time.Sleep(time.Until(cut.Add(bus.DefaultLease))) // its last heartbeat may have come long before
 	c.expectRunning("disconnected a worker for longer than a lease")
 	c.docker(waitTimeout, "network", "connect", network, victim)
 	c.eventually("the worker has joined again", func() bool { return c.logLines("worker joined") == 3 })

@@ -62,10 +62,12 @@ func TestContainers(t *testing.T) {
 	c.eventually("the worker is healthy", func() bool { return c.inspect(worker).State.Health.Status == "healthy" })
 	c.t.Logf("rights, ports, users, versions, CPU limits and health are correct")
 	coordinator := c.containers("coordinator")[0]
-	c.eventually("Docker gives up the coordinator", func() bool {
-		info := c.inspect(coordinator)
-		return info.State.Status == "exited" && info.RestartCount >= 10
-	})
+	for restarts := range 10 { // Docker waits twice as long before each
+		c.eventually(fmt.Sprintf("restart %d of the coordinator", restarts+1), func() bool {
+			return c.inspect(coordinator).RestartCount > restarts
+		})
+	}
+	c.eventually("Docker gives up the coordinator", func() bool { return c.inspect(coordinator).State.Status == "exited" })
 	if info := c.inspect(coordinator); info.State.ExitCode != 2 || info.RestartCount != 10 {
 		t.Errorf("the coordinator has exit code %d after %d restarts", info.State.ExitCode, info.RestartCount)
 	}

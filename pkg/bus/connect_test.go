@@ -240,7 +240,7 @@ func guardedServerAt(t *testing.T, port int) *server.Server {
 	t.Helper()
 	return startServer(t, &server.Options{
 		Host: "127.0.0.1", Port: port, Username: "queen", Password: "s3cret",
-		JetStream: true, StoreDir: t.TempDir(), NoSigs: true,
+		JetStream: true, StoreDir: t.TempDir(), NoSigs: true, AuthTimeout: testkit.Stall.Seconds(), // a stall is no refusal
 	})
 }
 

@@ -142,6 +142,18 @@ func TestReadReplacesASilentConsumer(t *testing.T) {
 	check(t, "further results", len(read.results), 0)
 }
 
+// Read removes its consumer when it ends: the server would keep it for half a minute.
+func TestReadRemovesItsConsumer(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	removals := s.watch(t, "$JS.API.CONSUMER.DELETE."+results+".>")
+	read := read(t, s.bus)
+	publishResult(t, s.other, result("n8-a", 7))
+	receive(t, read.results, "a result") // so it has a consumer
+	read.end(t)
+	receive(t, removals, "the request to remove the consumer")
+}
+
 // Read first calls caughtUp after all results that were there at first have come, even if
 // there were none.
 func TestReadSignalsThatItHasCaughtUp(t *testing.T) {
