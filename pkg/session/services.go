@@ -157,6 +157,9 @@ func every(ctx context.Context, interval time.Duration, f func() error) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			if ctx.Err() != nil { // both were ready
+				return nil
+			}
 			if err := f(); err != nil {
 				return err
 			}
