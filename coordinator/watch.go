@@ -278,8 +278,10 @@ func (o *watchOptions) selectRun(store *runstore.Store, name string) (*runstore.
 		return nil, fmt.Errorf("run %s: %w", name, r.Err)
 	case r.Locked != nil:
 		return &r, nil
+	case r.State == run.Complete:
+		return nil, fmt.Errorf("run %s is already complete: %s prints its total", name, o.data.command("resume", name))
 	case r.State.Finished():
-		return nil, fmt.Errorf("run %s is already %s: %s prints its total", name, r.State, o.data.command("resume", name))
+		return nil, fmt.Errorf("run %s is %s: it has no total, and there is nothing to watch", name, r.State)
 	default:
 		return nil, fmt.Errorf("run %s is %s, with %d of %d tasks done: %s resumes it; if it is active elsewhere, name its server with --nats",
 			name, r.Status(), r.Done, r.Tasks, o.data.command("resume", name))

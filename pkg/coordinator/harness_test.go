@@ -46,6 +46,7 @@ type testRun struct {
 	ledger *ledger.Ledger
 	claim  *claim
 	detail func(context.Context) (*run.Detail, error)
+	lift   func(ctx context.Context, key string) error
 	bus    *bus.Bus
 	admin  jetstream.JetStream
 	queue  *bus.Queue
@@ -118,7 +119,7 @@ func (r *testRun) run() {
 	r.latest.Store(new(run.Progress))
 	r.done = make(chan struct{})
 	c := coordinator.New(r.cfg, r.bus.Tasks(), r.bus.Results(), r.bus.Telemetry(), r.claim, r.ledger)
-	r.detail = c.Detail
+	r.detail, r.lift = c.Detail, c.Lift
 	ctx, cancel := context.WithCancelCause(r.t.Context())
 	r.cancel = func() { cancel(errStopped) }
 	done := r.done

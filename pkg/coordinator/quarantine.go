@@ -182,12 +182,17 @@ type lift struct {
 	done chan<- error
 }
 
+// errLiftTooLate says that the event loop has ended.
+var errLiftTooLate = errors.New("all tasks are counted, and the total is being made: try again when the run has ended")
+
 // Lift ends the quarantine of a key while the run counts, after the results of quarantined keys are
-// voided. It may be called at any time, and fails if the key is not quarantined.
+// voided. It may be called at any time, and fails if the key is not quarantined, or all tasks are counted.
 func (c *Coordinator) Lift(ctx context.Context, key string) error {
 	done := make(chan error, 1)
 	select {
 	case c.lifts <- lift{key, done}:
+	case <-c.details.ended:
+		return errLiftTooLate
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -236,3 +236,27 @@ func TestClaimOfACompleteLedger(t *testing.T) {
 		t.Errorf("total %v, error %v, and the claim says that %d of %d tasks are done", got.Total, err, done, r.m.Tasks)
 	}
 }
+
+// While the total is made, no quarantine can be lifted any more. Who asks for it is told so at once.
+func TestLiftWhileTheTotalIsMade(t *testing.T) {
+	r := start(t, 6, nil)
+	r.serve("w", nil)
+	if _, err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	var lifted error
+	r.cfg.OnComplete = func(ctx context.Context, _ *big.Int) error {
+		ctx, cancel := context.WithTimeout(ctx, testkit.Stall)
+		defer cancel()
+		lifted = r.lift(ctx, queens.Unadmitted)
+		return nil
+	}
+	r.run()
+	if got, err := r.end(); err != nil || got.Total.String() != "4" {
+		t.Errorf("the total is %v, error %v", got.Total, err)
+	}
+	if lifted == nil || errors.Is(lifted, context.DeadlineExceeded) {
+		t.Errorf("the quarantine: %v", lifted)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
@@ -33,7 +34,7 @@ func TestEveryOutputShowsTheSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := store.Create(m, time.Now())
+	l, err := store.Create(m, ledger.Trust{Redundancy: 1}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,13 @@ const maxTasks = 1 << 32
 // owner can read them. Both are on disk when Create returns, and nobody else can have
 // opened the ledger for writing. The error wraps [fs.ErrExist] if the folder has a
 // ledger already, and is a [LockedError] while another process creates one there.
-func Create(folder string, h Header) (*Ledger, error) {
+func Create(folder string, h Header) (*Ledger, error) { return create(folder, h, nil) }
+
+// CreateWithTrust is [Create], for a ledger that says how the run checks its counts. No process finds
+// the ledger without that, even if this one is killed.
+func CreateWithTrust(folder string, h Header, t Trust) (*Ledger, error) { return create(folder, h, &t) }
+
+func create(folder string, h Header, t *Trust) (*Ledger, error) {
 	path := filepath.Join(folder, File)
 	var l *Ledger
 	err := validateHeader(&h)
@@ -29,7 +35,7 @@ func Create(folder string, h Header) (*Ledger, error) {
 		err = makeFolder(folder)
 	}
 	if err == nil {
-		l, err = createFile(path, h)
+		l, err = createFile(path, h, t)
 	}
 	switch {
 	case errors.Is(err, errLocked):
@@ -67,7 +73,7 @@ func makeFolder(folder string) error {
 
 // createFile writes the file under a temporary name and renames it when it is complete.
 // It holds the lock from before the file has its name.
-func createFile(path string, h Header) (*Ledger, error) {
+func createFile(path string, h Header, t *Trust) (*Ledger, error) {
 	temporary := path + ".new"
 	file, err := openNew(temporary, path)
 	if err != nil {
@@ -78,7 +84,7 @@ func createFile(path string, h Header) (*Ledger, error) {
 		return nil, err
 	}
 	l := &Ledger{path: path, file: file}
-	err = l.initialize(h)
+	err = l.initialize(h, t)
 	if err == nil {
 		err = os.Rename(temporary, path)
 	}
@@ -95,7 +101,7 @@ func createFile(path string, h Header) (*Ledger, error) {
 
 // initialize writes the contents of a new ledger, unless there is one already, and
 // loads them.
-func (l *Ledger) initialize(h Header) error {
+func (l *Ledger) initialize(h Header, t *Trust) error {
 	if _, err := os.Lstat(l.path); !errors.Is(err, fs.ErrNotExist) {
 		return cmp.Or(err, fs.ErrExist)
 	}
@@ -113,6 +119,11 @@ func (l *Ledger) initialize(h Header) error {
 			}
 		}
 		h.Created = canonicalTime(h.Created)
+		if t != nil {
+			if err := putJSON(tx, progressBucket, trustKey, t); err != nil {
+				return err
+			}
+		}
 		return cmp.Or(
 			putJSON(tx, headerBucket, formatKey, Version),
 			putJSON(tx, headerBucket, headerKey, h),

@@ -249,6 +249,22 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// A ledger that is created with it says how its run checks its counts as soon as there is a file of that
+// name: a process that is killed then leaves no run with fewer checks than were asked for.
+func TestCreateWithTrust(t *testing.T) {
+	folder, want := t.TempDir(), ledger.Trust{Redundancy: 3, SpotCheck: 0.5, Thorough: true, Seed: [32]byte{31: 7}}
+	l, err := ledger.CreateWithTrust(folder, header(3), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if trust, ok := l.Trust(); !ok || trust != want {
+			t.Errorf("it has %v, %v", trust, ok)
+		}
+		l = reopened(t, l, folder)
+	}
+}
+
 // A quarantine voids what only the key supports, and its votes; others take its place. Nothing of
 // the key is accepted until the quarantine is lifted, and what was voided stays void.
 func TestQuarantine(t *testing.T) {

@@ -19,10 +19,10 @@ type Trust struct {
 	Seed [32]byte `json:"seed"`
 }
 
-// trustKey is the key of the settings in progressBucket; a new ledger lacks it.
+// trustKey is the key of the settings in progressBucket; a ledger of [Create] lacks it.
 var trustKey = []byte("trust")
 
-// Trust returns what [Ledger.SetTrust] stored last, and whether anything was.
+// Trust returns what [CreateWithTrust] or [Ledger.SetTrust] stored last, and whether anything was.
 func (l *Ledger) Trust() (Trust, bool) {
 	if l.trust == nil {
 		return Trust{}, false

@@ -37,7 +37,7 @@ func newRun(t *testing.T, folder string) (*runstore.Store, *ledger.Ledger) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := store.Create(m, time.Now())
+	l, err := store.Create(m, ledger.Trust{Redundancy: 1}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,11 +68,16 @@ func (s *Store) cancel(name string, l *ledger.Ledger, asked bool) error {
 		return nil
 	case state == run.Cancelled:
 		s.log.Info().Str("run", name).Msg("was cancelled already")
-		return nil
+		return s.removeRest(name) // a process that was killed has left it
 	case state == run.Complete || state == run.Contradicted:
 		return fmt.Errorf("run %s is %s already: there is nothing to cancel", name, state)
 	default:
 		s.log.Info().Str("run", name).Uint64("done", l.Len()).Msg("cancelled")
-		return errors.Join(l.SetState(run.Cancelled), os.RemoveAll(s.ServerFolder(name)), s.RemoveOptions(name))
+		return errors.Join(l.SetState(run.Cancelled), s.removeRest(name))
 	}
+}
+
+// removeRest removes what nobody needs of a run that is cancelled.
+func (s *Store) removeRest(name string) error {
+	return errors.Join(os.RemoveAll(s.ServerFolder(name)), s.RemoveOptions(name))
 }

@@ -1,6 +1,8 @@
 package runstore_test
 
 import (
+	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -11,7 +13,7 @@ import (
 )
 
 // Cancelling a run on which a process works says that it is cancelled, although that process does it,
-// and leaves no request. Only the second time it was cancelled already.
+// and leaves no request. Only the second time it was cancelled already; then Cancel removes what that process has left.
 func TestCancelOfAnActiveRun(t *testing.T) {
 	folder := t.TempDir()
 	_, l := newRun(t, folder)
@@ -34,6 +36,12 @@ func TestCancelOfAnActiveRun(t *testing.T) {
 	}()
 	for _, want := range []string{`"done":0,"message":"cancelled"`, `"message":"was cancelled already"`} {
 		if err := store.Cancel(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(store.ServerFolder(name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the store of its server: %v", err)
+		}
+		if err := os.Mkdir(store.ServerFolder(name), 0o700); err != nil { // as a process leaves it that is killed at its end
 			t.Fatal(err)
 		}
 		if len(log.Lines(want)) != 1 || store.CancelRequested(name) {

@@ -41,7 +41,7 @@ func newLedger(t *testing.T, s *Store) *ledger.Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.Create(m, time.Now())
+	l, err := s.Create(m, ledger.Trust{Redundancy: 1}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

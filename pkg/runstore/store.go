@@ -101,12 +101,12 @@ func (s *Store) EnsureWritable() error {
 	return nil
 }
 
-// Create creates the ledger of a new run, under a name that no other run in the store has.
-// The error wraps [ErrFolder].
-func (s *Store) Create(m queens.Manifest, created time.Time) (*ledger.Ledger, error) {
+// Create creates the ledger of a new run that checks its counts so, under a name that no other run in
+// the store has. The error wraps [ErrFolder].
+func (s *Store) Create(m queens.Manifest, t ledger.Trust, created time.Time) (*ledger.Ledger, error) {
 	for {
 		name := run.NewName(m.N, created)
-		l, err := ledger.Create(s.Folder(name), ledger.Header{Run: name, Created: created, Manifest: m})
+		l, err := ledger.CreateWithTrust(s.Folder(name), ledger.Header{Run: name, Created: created, Manifest: m}, t)
 		switch {
 		case errors.Is(err, fs.ErrExist): // of the same second, by chance
 		case err != nil:

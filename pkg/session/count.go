@@ -72,9 +72,8 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 		return fmt.Errorf("%w, %s", ErrPreviousContradicted, before.Run)
 	case before == nil || before.State.Finished():
 		s.created = true
-		if s.ledger, err = s.cfg.Store.Create(manifest, s.started); err == nil {
-			err = setTrust(s.ledger, ledger.Trust{Redundancy: job.Redundancy, SpotCheck: job.SpotCheck, Thorough: job.Thorough})
-		}
+		trust := newTrust(job.Redundancy, job.SpotCheck, job.Thorough)
+		s.ledger, err = s.cfg.Store.Create(manifest, trust, s.started)
 	default:
 		if s.ledger, err = s.cfg.Store.Open(ctx, before.Run); err == nil {
 			s.compareTrust(&job)
@@ -83,11 +82,13 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 	return err
 }
 
-// setTrust stores how a new run checks its counts, with a new seed.
-func setTrust(l *ledger.Ledger, t ledger.Trust) error {
-	t.Redundancy, t.SpotCheck = min(max(t.Redundancy, 1), MaxRedundancy), min(max(t.SpotCheck, 0), 1)
+// newTrust returns how a run checks its counts that has no ledger yet, with a new seed.
+func newTrust(redundancy int, spotCheck float64, thorough bool) ledger.Trust {
+	t := ledger.Trust{
+		Redundancy: min(max(redundancy, 1), MaxRedundancy), SpotCheck: min(max(spotCheck, 0), 1), Thorough: thorough,
+	}
 	_, _ = rand.Read(t.Seed[:]) // never fails
-	return l.SetTrust(t)
+	return t
 }
 
 // compareTrust logs that an interrupted run checks its counts as it was started to, if a job asks

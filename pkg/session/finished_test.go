@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -143,6 +144,25 @@ func TestFinishedRuns(t *testing.T) {
 				t.Errorf("verify does not name the wrong task: %v", verified)
 			}
 		})
+	}
+}
+
+// Resuming a run that has ended removes what a coordinator that was killed after the end has left: the store of its
+// embedded server, and what it was started with.
+func TestRestOfAKilledCoordinator(t *testing.T) {
+	t.Parallel()
+	data, run := written(t, run.Complete, func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r })
+	result, err := count(t, data, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
+		if err := errors.Join(os.Mkdir(cfg.Store.ServerFolder(run), 0o700), cfg.Store.SaveOptions(run, runstore.Options{"unique": "true"})); err != nil {
+			return nil, err
+		}
+		return session.Resume(ctx, cfg, run, false)
+	})
+	if err != nil || result.Total.String() != "92" {
+		t.Errorf("the total is %v, error %v", result.Total, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(data, run)); err != nil || len(left) != 1 {
+		t.Errorf("its folder has %v (%v), and should have only the ledger", left, err)
 	}
 }
 

@@ -115,9 +115,8 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 	s.log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
 		Msg("the run has no ledger here: rebuilding it from the server")
 	header := ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest}
-	if s.ledger, err = ledger.Create(store.Folder(name), header); err == nil {
-		err = setTrust(s.ledger, ledger.Trust{Redundancy: record.Redundancy, SpotCheck: record.SpotCheck, Thorough: record.Thorough})
-	}
+	trust := newTrust(record.Redundancy, record.SpotCheck, record.Thorough)
+	s.ledger, err = ledger.CreateWithTrust(store.Folder(name), header, trust)
 	return err
 }
 

@@ -157,6 +157,9 @@ func every(ctx context.Context, interval time.Duration, f func() error) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			if ctx.Err() != nil { // both were ready
+				return nil
+			}
 			if err := f(); err != nil {
 				return err
 			}
@@ -191,10 +194,13 @@ func (s *Session) publish(p *run.Progress) {
 	}
 }
 
-// checkCancel fails once a process has asked for the cancellation of the run.
+// checkCancel fails once a process has asked for the cancellation of the run, here or on the server that it has left.
 func (s *Session) checkCancel() error {
 	if s.cfg.Store.CancelRequested(s.Name()) {
 		return fmt.Errorf("%w on this machine", queens.ErrCancelled)
+	}
+	if s.cancelledBefore.Load() {
+		return fmt.Errorf("%w on the server that it used before", queens.ErrCancelled)
 	}
 	return nil
 }

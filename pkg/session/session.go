@@ -100,6 +100,8 @@ type Session struct {
 	created bool // the run is new, and not claimed yet
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
 	takeOver bool
+	// cancelledBefore says that the run was cancelled on the server that it used before.
+	cancelledBefore atomic.Bool
 
 	bus        *bus.Bus                                // from connectAndRun on
 	admits     func(key string, admission []byte) bool // of the server
@@ -164,6 +166,7 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	count, finished := s.connectAndRun, isFinal(s.ledger)
 	if finished {
 		count = s.auditAgain
+		s.removeRest() // a process that was killed has left it
 	}
 	result, err := count(ctx)
 	if s.cfg.Survey && (finished || result.Count != nil) {
@@ -183,6 +186,12 @@ const keyFile = "coordinator.key"
 
 // watcherTimeout is how long the embedded server of a finished run stays for watchers.
 const watcherTimeout = 2 * time.Second
+
+// removeRest removes what nobody needs of a run that has ended.
+func (s *Session) removeRest() {
+	_ = os.RemoveAll(s.cfg.Store.ServerFolder(s.Name()))
+	_ = s.cfg.Store.RemoveOptions(s.Name())
+}
 
 // connectAndRun connects to the server, claims the run, and counts. If the run can be
 // resumed, it leaves on the server what that needs; otherwise it leaves nothing.
@@ -216,8 +225,7 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 		}
 		server.close()
 		if s.ledger.State().Finished() {
-			_ = os.RemoveAll(store.ServerFolder(name)) // nothing needs these any more
-			_ = store.RemoveOptions(name)
+			s.removeRest()
 		}
 	}()
 	s.bus = server.bus
