@@ -115,9 +115,6 @@ func (s *Session) removeFrom(ctx context.Context, addresses, now string, here ti
 	}
 	for {
 		record, err := b.Registry().Record(ctx, s.Name())
-		if err == nil && record.State == run.Cancelled {
-			s.cancelledBefore.Store(true)
-		}
 		if errors.Is(err, bus.ErrNoRecord) || err == nil && !record.IsActive() {
 			break
 		}

@@ -11,11 +11,7 @@ import (
 
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
-	"nqueens/pkg/queens"
-	"nqueens/pkg/report"
-	"nqueens/pkg/run"
 	"nqueens/pkg/session"
-	"nqueens/pkg/testkit"
 )
 
 // A run that moves from the embedded server to another says so, and removes the store of the embedded
@@ -96,45 +92,5 @@ func TestMoveKeepsWhatMayBeAnothers(t *testing.T) {
 	}
 	if _, err := records.Get(t.Context(), name); err != nil {
 		t.Errorf("the record of a newer program: %v", err)
-	}
-}
-
-// A run that was cancelled on the server that it used before is cancelled for good: resuming it with another server
-// ends it.
-func TestMoveOfACancelledRun(t *testing.T) {
-	t.Parallel()
-	start := func() *natsserver.Server {
-		return bustest.Start(t, natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: zerolog.Nop()})
-	}
-	old, now := start(), start()
-	store := newStore(t)
-	stop := errors.New("stop")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cfg := idle(store, func() { cancel(stop) })
-	cfg.Listen, cfg.URL = "", old.ClientURL()
-	first, err := session.Count(ctx, cfg, mirror8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := first.Name()
-	if _, err := first.Run(ctx); !errors.Is(err, stop) {
-		t.Fatal(err)
-	}
-	if err := bustest.Connect(t, old).Registry().Cancel(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
-	ctx, end := context.WithTimeout(t.Context(), testkit.Stall)
-	defer end()
-	cfg = idle(store, func() {})
-	cfg.Listen, cfg.URL = "", now.ClientURL()
-	second, err := session.Resume(ctx, cfg, name, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result, err := second.Run(ctx); !errors.Is(err, queens.ErrCancelled) || result.End != report.Cancelled {
-		t.Errorf("the run ends %s: %v", result.End, err)
-	}
-	if info := store.Inspect(name); info.State != run.Cancelled {
-		t.Errorf("its ledger says %s", info.State)
 	}
 }

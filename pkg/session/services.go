@@ -194,13 +194,10 @@ func (s *Session) publish(p *run.Progress) {
 	}
 }
 
-// checkCancel fails once a process has asked for the cancellation of the run, here or on the server that it has left.
+// checkCancel fails once a process has asked for the cancellation of the run.
 func (s *Session) checkCancel() error {
 	if s.cfg.Store.CancelRequested(s.Name()) {
 		return fmt.Errorf("%w on this machine", queens.ErrCancelled)
-	}
-	if s.cancelledBefore.Load() {
-		return fmt.Errorf("%w on the server that it used before", queens.ErrCancelled)
 	}
 	return nil
 }

@@ -100,8 +100,6 @@ type Session struct {
 	created bool // the run is new, and not claimed yet
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
 	takeOver bool
-	// cancelledBefore says that the run was cancelled on the server that it used before.
-	cancelledBefore atomic.Bool
 
 	bus        *bus.Bus                                // from connectAndRun on
 	admits     func(key string, admission []byte) bool // of the server
