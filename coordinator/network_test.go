@@ -260,7 +260,7 @@ func TestBothProgramsGiveTheSameHints(t *testing.T) {
 		args       []string
 	}{
 		{"nobody listens", `is a server running there, and is the address right\?`, []string{"--nats", nobody}},
-		{"no password", `Authorization Violation: are the user and password in the address right\? the server may also need --nkey`, []string{"--nats", guarded.url}},
+		{"no password", `(?i:Authorization Violation): are the user and password in the address right\? the server may also need --nkey`, []string{"--nats", guarded.url}},
 		{"a token without TLS", `the server has no TLS, and a token or what --tls-ca and --tls-cert name is for TLS only`, []string{"--nats", "tls://" + strings.TrimPrefix(open.url, "nats://")}},
 		{"a busy port", `another process uses this address: stop that process, or choose another port`, []string{"--nats", open.url, "--http", taken}},
 		{"no such key", `--nkey: open .*: no such file or directory: it needs a file with the seed of a user`, []string{"--nats", open.url, "--nkey", "none.nkey"}},

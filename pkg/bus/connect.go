@@ -92,15 +92,9 @@ func Connect(cfg Config) (*Bus, error) {
 			}
 		}),
 		nats.ReconnectErrHandler(func(c *nats.Conn, err error) {
-			if !waiting.Load() {
-				return
+			if waiting.Load() {
+				go b.closeIfRefused(&cfg, c, err) // Close waits for this function
 			}
-			go func() { // because Close waits for this function
-				if err := cfg.refused(err); err != nil {
-					b.refuse(fmt.Errorf("%w: %s: %w%s", queens.ErrNoConnection, b.displayURL, err, cfg.hint(err)))
-					c.Close()
-				}
-			}()
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
 			b.log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected")
@@ -138,11 +132,40 @@ func Connect(cfg Config) (*Bus, error) {
 	}
 	b.conn = conn
 	b.beginLifetime()
+	if waiting.Load() {
+		go b.closeOnceRefused(&cfg, &waiting)
+	}
 	if b.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(requestTimeout)); err != nil {
 		conn.Close()
 		return nil, err
 	}
 	return b, nil
+}
+
+// closeIfRefused closes a connection that was never made, if an attempt failed because the server, or what stands
+// in its place, refuses connections for good. It reports whether it did.
+func (b *Bus) closeIfRefused(cfg *Config, conn *nats.Conn, err error) bool {
+	if err = cfg.refused(err); err == nil {
+		return false
+	}
+	b.refuse(fmt.Errorf("%w: %s: %w%s", queens.ErrNoConnection, b.displayURL, err, cfg.hint(err)))
+	conn.Close()
+	return true
+}
+
+// closeOnceRefused looks at the last error until the first connection is made: the client calls no handler
+// if an attempt but the first reaches a server and is refused.
+func (b *Bus) closeOnceRefused(cfg *Config, waiting *atomic.Bool) {
+	for {
+		select {
+		case <-b.closed:
+			return
+		case <-time.After(retryInterval):
+		}
+		if !waiting.Load() || b.closeIfRefused(cfg, b.conn, b.conn.LastError()) {
+			return
+		}
+	}
 }
 
 // randomText returns 8 random letters and digits.

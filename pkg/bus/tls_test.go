@@ -9,6 +9,7 @@ import (
 	"errors"
 	"math/big"
 	"net"
+	"strconv"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // certificate returns a certificate for 127.0.0.1 that is its own authority, valid until that time.
@@ -88,4 +90,31 @@ func TestCertificatesAreChecked(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A client that waits for its server, and is refused when there is one, does not wait any longer.
+func TestWaitEndsWithARefusal(t *testing.T) {
+	t.Parallel()
+	valid, authority := certificate(t, time.Now().Add(24*time.Hour), net.IPv4(127, 0, 0, 1))
+	address := testkit.Address(t)
+	b, err := bus.Connect(bus.Config{URL: "tls://" + address, Wait: true, Log: zerolog.Nop(), Credentials: bus.Credentials{
+		TLS: &tls.Config{RootCAs: authority},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	_, text, _ := net.SplitHostPort(address)
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	startServer(t, &server.Options{Host: "127.0.0.1", Port: port, NoSigs: true, TLSTimeout: 60, TLSConfig: &tls.Config{
+		Certificates: []tls.Certificate{valid}, MinVersion: tls.VersionTLS12, ClientCAs: authority, ClientAuth: tls.RequireAndVerifyClientCert,
+	}})
+	err = b.WaitClosed(within(t, testkit.Stall))
+	if !errors.Is(err, queens.ErrNoConnection) {
+		t.Errorf("error %v, want %v", err, queens.ErrNoConnection)
+	}
+	says(t, "a client without a certificate", err, "--tls-cert")
 }
