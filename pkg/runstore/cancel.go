@@ -68,16 +68,16 @@ func (s *Store) cancel(name string, l *ledger.Ledger, asked bool) error {
 		return nil
 	case state == run.Cancelled:
 		s.log.Info().Str("run", name).Msg("was cancelled already")
-		return s.removeRest(name) // a process that was killed has left it
+		return s.RemoveRest(name) // a process that was killed has left it
 	case state == run.Complete || state == run.Contradicted:
 		return fmt.Errorf("run %s is %s already: there is nothing to cancel", name, state)
 	default:
 		s.log.Info().Str("run", name).Uint64("done", l.Len()).Msg("cancelled")
-		return errors.Join(l.SetState(run.Cancelled), s.removeRest(name))
+		return errors.Join(l.SetState(run.Cancelled), s.RemoveRest(name))
 	}
 }
 
-// removeRest removes what nobody needs of a run that is cancelled.
-func (s *Store) removeRest(name string) error {
+// RemoveRest removes what nobody needs of a run that has ended: the store of its embedded server, and its options.
+func (s *Store) RemoveRest(name string) error {
 	return errors.Join(os.RemoveAll(s.ServerFolder(name)), s.RemoveOptions(name))
 }

@@ -101,8 +101,8 @@ func (s *Store) EnsureWritable() error {
 	return nil
 }
 
-// Create creates the ledger of a new run that checks its counts so, under a name that no other run in
-// the store has. The error wraps [ErrFolder].
+// Create creates the ledger of a new run, which says how the run checks its counts, under a name that no
+// other run in the store has. The error wraps [ErrFolder].
 func (s *Store) Create(m queens.Manifest, t ledger.Trust, created time.Time) (*ledger.Ledger, error) {
 	for {
 		name := run.NewName(m.N, created)

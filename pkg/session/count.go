@@ -82,7 +82,7 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 	return err
 }
 
-// newTrust returns how a run checks its counts that has no ledger yet, with a new seed.
+// newTrust returns how a new run checks its counts, with a new seed.
 func newTrust(redundancy int, spotCheck float64, thorough bool) ledger.Trust {
 	t := ledger.Trust{
 		Redundancy: min(max(redundancy, 1), MaxRedundancy), SpotCheck: min(max(spotCheck, 0), 1), Thorough: thorough,

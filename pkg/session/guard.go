@@ -14,6 +14,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/httpserver"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
@@ -42,7 +43,7 @@ const keysFolder = "keys"
 // reaches and that needs no token. The keys and the certificate are kept for all runs of the store.
 func (s *Session) newGuard() (*guard, error) {
 	host, _, err := net.SplitHostPort(s.cfg.Listen)
-	if s.cfg.Listen == "" || err != nil || isLoopback(host) && s.cfg.TokenFile == "" {
+	if s.cfg.Listen == "" || err != nil || httpserver.IsLoopback(host) && s.cfg.TokenFile == "" {
 		return nil, nil
 	}
 	ring, err := keyring.OpenOrInit(filepath.Join(s.cfg.Store.Path(), keysFolder))
@@ -121,9 +122,6 @@ func (g *guard) refresh(server *natsserver.Server, log zerolog.Logger) {
 	}
 	g.failed = failed
 }
-
-// isLoopback reports whether only this machine reaches a host.
-func isLoopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // reachableHosts returns the names and addresses at which others reach a server that listens on a host,
 // the best first. There is at least one.

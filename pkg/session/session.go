@@ -164,7 +164,7 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	count, finished := s.connectAndRun, isFinal(s.ledger)
 	if finished {
 		count = s.auditAgain
-		s.removeRest() // a process that was killed has left it
+		_ = s.cfg.Store.RemoveRest(s.Name()) // a process that was killed has left it
 	}
 	result, err := count(ctx)
 	if s.cfg.Survey && (finished || result.Count != nil) {
@@ -184,12 +184,6 @@ const keyFile = "coordinator.key"
 
 // watcherTimeout is how long the embedded server of a finished run stays for watchers.
 const watcherTimeout = 2 * time.Second
-
-// removeRest removes what nobody needs of a run that has ended.
-func (s *Session) removeRest() {
-	_ = os.RemoveAll(s.cfg.Store.ServerFolder(s.Name()))
-	_ = s.cfg.Store.RemoveOptions(s.Name())
-}
 
 // connectAndRun connects to the server, claims the run, and counts. If the run can be
 // resumed, it leaves on the server what that needs; otherwise it leaves nothing.
@@ -223,7 +217,7 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 		}
 		server.close()
 		if s.ledger.State().Finished() {
-			s.removeRest()
+			_ = store.RemoveRest(name) // the next resume tries again
 		}
 	}()
 	s.bus = server.bus
