@@ -139,7 +139,7 @@ func credentials(c *cli.Connection) bus.Credentials {
 
 // admits returns which workers of a server are admitted: those that the folder of the coordinator's
 // key lists, if it is a folder of keys, and those that its token has admitted.
-func admits(c *cli.Connection) func(key string, proof []byte) bool {
+func admits(c *cli.Connection) func(key string, proof []byte) (admitted, byToken bool) {
 	if c.URL == "" || c.NKey == "" {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
-	"nqueens/pkg/runstore"
+	"nqueens/pkg/queens"
 )
 
 // keysCommand is coordinator keys: who may do what on a NATS server.
@@ -184,9 +184,7 @@ func keysLiftCommand(app *cli.App) *cobra.Command {
 		Long: `End the quarantine of a worker's public key in every run of this machine, whether a
 coordinator works on the run or not. A run quarantines the key of a worker whose count it
 has proven wrong: it accepts nothing more from the key, and counts again what only that
-worker had counted. Lift it when the cause is found, such as bad memory. A run in which eight
-keys that are not admitted counted wrong quarantines all such keys; "unadmitted" stands for
-them.
+worker had counted. Lift it when the cause is found, such as bad memory.
 
 The results that were rejected stay so. A key that counts wrong again is quarantined again.`,
 		Example: `  coordinator keys lift UCBJ4RGRQ72BWE6P47ZOOGVSP6G4K5QXBGVSISA2IKMWVDEJDUEM7RZA`,
@@ -198,7 +196,7 @@ The results that were rejected stay so. A key that counts wrong again is quarant
 			if err != nil {
 				return err
 			}
-			if err := runstore.ValidateLift(args[0]); err != nil {
+			if err := queens.ValidateKey(args[0]); err != nil {
 				return cli.Usagef("%w", err)
 			}
 			runs, err := store.Lift(cmd.Context(), args[0])

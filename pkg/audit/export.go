@@ -83,7 +83,7 @@ func addReports(l *ledger.Ledger, t *queens.ExportedTask, written map[uint64]str
 		return report.Signature, report.Statement
 	}
 	t.Signature, t.Statement = statement(t.Report)
-	if err != nil || !l.State().Finished() || l.Confirmations(t.ID) < 2 {
+	if err != nil || !l.State().Finished() || !l.HasConfirmations(t.ID) {
 		return err
 	}
 	supporters, failed := l.Supporters(t.ID)

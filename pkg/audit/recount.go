@@ -198,7 +198,7 @@ func (s *Sample) kernel(r *queens.Result, n int) kernel.Kernel {
 	if s.Kernel != nil {
 		return *s.Kernel
 	}
-	return kernel.Other(r.Kernel, n)
+	return kernel.Other(n, r.Kernel)
 }
 
 // draw draws the counted tasks of a ledger. It holds a bit per task.

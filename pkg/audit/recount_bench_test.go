@@ -25,7 +25,7 @@ func BenchmarkRecount(b *testing.B) {
 				b.Fatal(err)
 			}
 			for _, first := range kernel.Available() {
-				again := kernel.Other(first.Name, n)
+				again := kernel.Other(n, first.Name)
 				if again.Name == kernel.Available()[0].Name {
 					continue
 				}

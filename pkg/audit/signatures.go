@@ -105,7 +105,7 @@ func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signed, e
 			return c.found, context.Cause(ctx)
 		}
 		supporters := []queens.Result{r}
-		if _, disputed := l.Dispute(r.Task); !disputed && l.Confirmations(r.Task) > 1 {
+		if _, disputed := l.Dispute(r.Task); !disputed && l.HasConfirmations(r.Task) {
 			if supporters, err = l.Supporters(r.Task); err != nil {
 				return c.found, err
 			}
@@ -132,7 +132,7 @@ func newStatements(l *ledger.Ledger) *statements {
 
 // check returns an error unless a result is what its report says, or is the coordinator's own.
 func (s *statements) check(r *queens.Result) error {
-	if r.Worker == queens.Referee || r.Worker == queens.Checker {
+	if r.IsOwn() {
 		s.found.Own++
 		return nil
 	}
@@ -148,7 +148,7 @@ func (s *statements) check(r *queens.Result) error {
 		return contradiction(fmt.Errorf("the result of task %d by %s names report %d, which has no such task", r.Task, r.Worker, r.Report))
 	}
 	signed := statement.Result(int(i), r.Attempt)
-	signed.Sealed, signed.Admitted, signed.Report = nil, r.Admitted, r.Report
+	signed.Sealed, signed.Admitted, signed.ByToken, signed.Report = nil, r.Admitted, r.ByToken, r.Report
 	if signed != *r {
 		return contradiction(fmt.Errorf("the result of task %d is not what its worker signed: %d by %s (%s, key %s), and signed is %d by %s (%s, key %s)",
 			r.Task, r.Count, r.Worker, r.Kernel, r.Key, signed.Count, signed.Worker, signed.Kernel, signed.Key))

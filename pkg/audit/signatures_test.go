@@ -146,7 +146,7 @@ func TestTotalWithRedundancy(t *testing.T) {
 	if _, err := l.Accept(others[2:], nil, run.StreamPosition{Sequence: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Total(t.Context(), l, nil); !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "2 tasks do not have the same count of 2 voters yet: task 0 has that of 1") {
+	if _, err := Total(t.Context(), l, nil); !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "fewer than 2 admitted keys agree on 2 tasks: on task 0, 1") {
 		t.Errorf("the error is %v", err)
 	}
 	own := results[0]

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 )
 
@@ -28,9 +29,10 @@ type voter struct {
 }
 
 // check returns how many counts are signed, how many are the coordinator's own, and the least number of
-// different voters of a line.
+// admitted keys that agree on a line.
 func check(export io.Reader) (signed, own, least int, err error) {
 	reports := make(map[string]string) // By report, key and task.
+	least = math.MaxInt
 	for in := json.NewDecoder(bufio.NewReader(export)); ; {
 		var l line
 		if err := in.Decode(&l); err == io.EOF {
@@ -53,20 +55,16 @@ func check(export io.Reader) (signed, own, least int, err error) {
 			case l.Count == "":
 			case v.Report == 0 && (v.Worker == "(coordinator)" || v.Worker == "(check)"):
 				own++
-				voters[v.Worker] = true
-			case reports[fmt.Sprint(v.Report, v.Key, l.Task)] == says && v.Unadmitted:
-				signed++
-				voters["not admitted"] = true
 			case reports[fmt.Sprint(v.Report, v.Key, l.Task)] == says:
 				signed++
-				voters[v.Key] = true
+				if !v.Unadmitted {
+					voters[v.Key] = true
+				}
 			default:
 				return signed, own, least, fmt.Errorf("task %d: nobody has signed: %s", l.Task, says)
 			}
 		}
-		if least == 0 || len(voters) < least {
-			least = len(voters)
-		}
+		least = min(least, len(voters))
 	}
 }
 

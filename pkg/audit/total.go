@@ -103,9 +103,8 @@ func CheckQuarantines(l *ledger.Ledger) error {
 	return fmt.Errorf("%w: results of a quarantined key still count, because a process was killed: resume the run, which voids them", queens.ErrIncomplete)
 }
 
-// CheckRedundancy returns nil if as many voters as the run requires agree on each task, or the
-// coordinator's reference kernel counted it. Otherwise the error, which wraps
-// [queens.ErrIncomplete], names the first task that lacks some. It ignores tasks without a count.
+// CheckRedundancy returns nil unless tasks lack voters, see [ledger.Ledger.LacksVoters]. Otherwise the
+// error, which wraps [queens.ErrIncomplete], names the first. It ignores tasks without a count.
 func CheckRedundancy(l *ledger.Ledger) error {
 	trust, ok := l.Trust()
 	if !ok || trust.Redundancy < 2 {
@@ -113,7 +112,7 @@ func CheckRedundancy(l *ledger.Ledger) error {
 	}
 	var first, lacking uint64
 	for task := range l.Header().Manifest.Tasks {
-		if n := l.Confirmations(task); n > 0 && n < trust.Redundancy && !l.IsRefereed(task) {
+		if l.LacksVoters(task) {
 			if lacking++; lacking == 1 {
 				first = task
 			}
@@ -122,8 +121,8 @@ func CheckRedundancy(l *ledger.Ledger) error {
 	if lacking == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d tasks do not have the same count of %d voters yet: task %d has that of %d",
-		queens.ErrIncomplete, lacking, trust.Redundancy, first, l.Confirmations(first))
+	return fmt.Errorf("%w: fewer than %d admitted keys agree on %d tasks: on task %d, %d",
+		queens.ErrIncomplete, trust.Redundancy, lacking, first, l.Voters(first))
 }
 
 // maxDescribed bounds the votes that one line of text names, and the disputes.
@@ -304,7 +303,7 @@ func Workers(l *ledger.Ledger) (workers int, search time.Duration) {
 			if err != nil {
 				continue
 			}
-			if r.Worker != queens.Referee && r.Worker != queens.Checker {
+			if !r.IsOwn() {
 				found.names[r.Worker] = struct{}{}
 			}
 			found.search += r.Elapsed

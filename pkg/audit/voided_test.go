@@ -79,7 +79,7 @@ func TestNoTotalWhileResultsAreVoided(t *testing.T) {
 	if err := CheckQuarantines(l); err != nil || l.Len() != uint64(len(results)) {
 		t.Errorf("after Open, %d of %d tasks have results (%v)", l.Len(), len(results), err)
 	}
-	refused(l, "do not have the same count of 2 voters yet")
+	refused(l, "fewer than 2 admitted keys agree")
 	m := l.Header().Manifest
 	if _, err := l.Accept(sign(t, &m, newIdentity(t), results), nil, run.StreamPosition{Sequence: 3}); err != nil {
 		t.Fatal(err)

@@ -121,7 +121,7 @@ func encodeBeat(b *run.Beat) ([]byte, error) {
 		Threads:  uint32(b.Threads),
 		Obsolete: b.Obsolete,
 
-		Quarantined: b.Quarantined,
+		Quarantined: b.Quarantined, Unadmitted: b.Unadmitted,
 	})
 }
 
@@ -137,7 +137,7 @@ func decodeBeat(subject string, data []byte) (run.Beat, error) {
 	b := run.Beat{
 		Run: m.GetRun(), Epoch: m.GetEpoch(), State: run.State(m.GetState()),
 		Waiting: int(m.GetWaiting()), Weight: int(m.GetWeight()), Threads: int(m.GetThreads()),
-		Obsolete: m.GetObsolete(), Quarantined: m.GetQuarantined(),
+		Obsolete: m.GetObsolete(), Quarantined: m.GetQuarantined(), Unadmitted: m.GetUnadmitted(),
 	}
 	if err := validate(&b, subject, beatSubject(b.Run)); err != nil {
 		return run.Beat{}, err

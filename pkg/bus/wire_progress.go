@@ -35,10 +35,6 @@ func encodeProgress(p *run.Progress) ([]byte, error) {
 	}
 	if p.Total != nil {
 		m.Total = p.Total.String()
-		m.Confirmation = &nqueensv1.Confirmation{
-			Published: p.Confirmation.Published, Redundancy: uint32(p.Confirmation.Redundancy),
-			Tasks: p.Confirmation.Tasks, Checked: p.Confirmation.Checked, Disagreements: p.Confirmation.Disagreements,
-		}
 	}
 	return proto.Marshal(&m)
 }
@@ -52,7 +48,7 @@ func decodeProgress(subject string, data []byte) (run.Progress, error) {
 	if err := unmarshal(data, &m); err != nil {
 		return run.Progress{}, err
 	}
-	if m.GetThreads() > maxInt || max(m.GetWorkerCount(), m.GetConflicts(), m.GetN(), m.GetPlaced(), m.GetConfirmation().GetRedundancy()) > maxInt {
+	if m.GetThreads() > maxInt || max(m.GetWorkerCount(), m.GetConflicts(), m.GetN(), m.GetPlaced()) > maxInt {
 		return run.Progress{}, errors.New("progress with a number out of range")
 	}
 	p := run.Progress{
@@ -64,12 +60,6 @@ func decodeProgress(subject string, data []byte) (run.Progress, error) {
 		Republished: m.GetRepublished(), Conflicts: int(m.GetConflicts()),
 		SharedWith: m.GetSharedWith(), Bound: run.Bound(m.GetBound()),
 		MovedTo: m.GetMovedTo(),
-	}
-	if c := m.GetConfirmation(); c != nil {
-		p.Confirmation = run.Confirmation{
-			Published: c.GetPublished(), Redundancy: int(c.GetRedundancy()),
-			Tasks: c.GetTasks(), Checked: c.GetChecked(), Disagreements: c.GetDisagreements(),
-		}
 	}
 	var err error
 	if p.Solutions, err = parseCount(m.GetSolutions()); err != nil {

@@ -91,48 +91,38 @@ func TestHostileProgressIsRejected(t *testing.T) {
 		"a total too early":       {func(m *nqueensv1.Progress) { m.Total = "92" }, "the state running, and a total"},
 		"complete, without total": {func(m *nqueensv1.Progress) { m.State = "complete" }, "the state complete, and a total"},
 		"a total of letters":      {func(m *nqueensv1.Progress) { m.State, m.Total = "complete", "0x5c" }, `"0x5c" for a number`},
-		"confirmed too early":     {func(m *nqueensv1.Progress) { m.Confirmation = &nqueensv1.Confirmation{Checked: 1, Tasks: 1} }, "without a total"},
-		"another total, published": {func(m *nqueensv1.Progress) {
-			m.State, m.Total, m.Confirmation = "complete", "93", &nqueensv1.Confirmation{Published: true}
-		}, "not the published one"},
-		"moved while it counts": {func(m *nqueensv1.Progress) { m.MovedTo = "nats://a" }, "a move to another server"},
-		"a giant server":        {func(m *nqueensv1.Progress) { m.State, m.MovedTo = "stopped", giant }, "a server of 1048576 bytes"},
-		"2^32-1 keys": {func(m *nqueensv1.Progress) {
-			m.State, m.Total, m.Confirmation = "complete", "92", &nqueensv1.Confirmation{Redundancy: math.MaxUint32}
-		}, "out of range"},
-		"more checked than all": {func(m *nqueensv1.Progress) {
-			m.State, m.Total, m.Confirmation = "complete", "92", &nqueensv1.Confirmation{Tasks: 7, Checked: math.MaxUint64}
-		}, "are checked"},
-		"no solutions":           {func(m *nqueensv1.Progress) { m.Solutions = "" }, `"" for a number`},
-		"negative solutions":     {func(m *nqueensv1.Progress) { m.Solutions = "-1" }, "negative"},
-		"solutions with a sign":  {func(m *nqueensv1.Progress) { m.Solutions = "+1" }, `"+1" for a number`},
-		"solutions with zeros":   {func(m *nqueensv1.Progress) { m.Solutions = "01" }, `"01" for a number`},
-		"huge solutions":         {func(m *nqueensv1.Progress) { m.Solutions = giant[:79] }, "more than 256 bits"},
-		"giant solutions":        {func(m *nqueensv1.Progress) { m.Solutions = giant }, "for a number"},
-		"more done than all":     {func(m *nqueensv1.Progress) { m.Done = m.Tasks + 1 }, "tasks are done"},
-		"work beyond all":        {func(m *nqueensv1.Progress) { m.WorkDone = 1.0000001 }, "not 0 to 1"},
-		"negative work":          {func(m *nqueensv1.Progress) { m.WorkDone = -0.1 }, "not 0 to 1"},
-		"work that is no number": {func(m *nqueensv1.Progress) { m.WorkDone = math.NaN() }, "not 0 to 1"},
-		"a negative rate":        {func(m *nqueensv1.Progress) { m.Rate = -1 }, "the rate is -1"},
-		"an infinite rate":       {func(m *nqueensv1.Progress) { m.Rate = math.Inf(1) }, "the rate is +Inf"},
-		"a rate that is none":    {func(m *nqueensv1.Progress) { m.Rate = math.NaN() }, "the rate is NaN"},
-		"negative time":          {func(m *nqueensv1.Progress) { m.ElapsedNs = 1 << 63 }, "negative or reversed times"},
-		"a negative time to go":  {func(m *nqueensv1.Progress) { m.EtaMinNs = 1 << 63 }, "negative or reversed times"},
-		"a reversed time to go":  {func(m *nqueensv1.Progress) { m.EtaMinNs, m.EtaMaxNs = 2, 1 }, "negative or reversed times"},
-		"2^32-1 workers":         {func(m *nqueensv1.Progress) { m.WorkerCount = math.MaxUint32 }, "out of range"},
-		"2^64-1 threads":         {func(m *nqueensv1.Progress) { m.Threads = math.MaxUint64 }, "out of range"},
-		"2^32-1 conflicts":       {func(m *nqueensv1.Progress) { m.Conflicts = math.MaxUint32 }, "out of range"},
-		"too many workers":       {func(m *nqueensv1.Progress) { m.Workers = make([]*nqueensv1.WorkerStatus, run.MaxWorkers+1) }, "a list of 257 workers"},
-		"a worker without name":  {member(func(m *nqueensv1.WorkerStatus) { m.Name = "" }), "without a name"},
-		"a giant worker":         {member(func(m *nqueensv1.WorkerStatus) { m.Name = giant }), "name of 1048576 bytes"},
-		"a giant kernel":         {member(func(m *nqueensv1.WorkerStatus) { m.Kernel = giant }), "kernel name of 1048576 bytes"},
-		"a worker that commands": {member(func(m *nqueensv1.WorkerStatus) { m.Name = "w\x1b[2J" }), "can't be shown"},
-		"a kernel that commands": {member(func(m *nqueensv1.WorkerStatus) { m.Kernel = "k\u202e" }), "can't be shown"},
-		"no threads":             {member(func(m *nqueensv1.WorkerStatus) { m.Threads = 0 }), "with 0 threads"},
-		"2^32-1 threads of one":  {member(func(m *nqueensv1.WorkerStatus) { m.Threads = math.MaxUint32 }), "threads, not 1 to"},
-		"a worker's bad rate":    {member(func(m *nqueensv1.WorkerStatus) { m.Rate = math.NaN() }), "the rate NaN"},
-		"too many tasks held":    {member(func(m *nqueensv1.WorkerStatus) { m.Held = 1<<16 + 1 }), "65537 chunks"},
-		"held for negative time": {member(func(m *nqueensv1.WorkerStatus) { m.LongestTaskNs = 1 << 63 }), "negative time"},
+		"moved while it counts":   {func(m *nqueensv1.Progress) { m.MovedTo = "nats://a" }, "a move to another server"},
+		"a giant server":          {func(m *nqueensv1.Progress) { m.State, m.MovedTo = "stopped", giant }, "a server of 1048576 bytes"},
+		"no solutions":            {func(m *nqueensv1.Progress) { m.Solutions = "" }, `"" for a number`},
+		"negative solutions":      {func(m *nqueensv1.Progress) { m.Solutions = "-1" }, "negative"},
+		"solutions with a sign":   {func(m *nqueensv1.Progress) { m.Solutions = "+1" }, `"+1" for a number`},
+		"solutions with zeros":    {func(m *nqueensv1.Progress) { m.Solutions = "01" }, `"01" for a number`},
+		"huge solutions":          {func(m *nqueensv1.Progress) { m.Solutions = giant[:79] }, "more than 256 bits"},
+		"giant solutions":         {func(m *nqueensv1.Progress) { m.Solutions = giant }, "for a number"},
+		"more done than all":      {func(m *nqueensv1.Progress) { m.Done = m.Tasks + 1 }, "tasks are done"},
+		"work beyond all":         {func(m *nqueensv1.Progress) { m.WorkDone = 1.0000001 }, "not 0 to 1"},
+		"negative work":           {func(m *nqueensv1.Progress) { m.WorkDone = -0.1 }, "not 0 to 1"},
+		"work that is no number":  {func(m *nqueensv1.Progress) { m.WorkDone = math.NaN() }, "not 0 to 1"},
+		"a negative rate":         {func(m *nqueensv1.Progress) { m.Rate = -1 }, "the rate is -1"},
+		"an infinite rate":        {func(m *nqueensv1.Progress) { m.Rate = math.Inf(1) }, "the rate is +Inf"},
+		"a rate that is none":     {func(m *nqueensv1.Progress) { m.Rate = math.NaN() }, "the rate is NaN"},
+		"negative time":           {func(m *nqueensv1.Progress) { m.ElapsedNs = 1 << 63 }, "negative or reversed times"},
+		"a negative time to go":   {func(m *nqueensv1.Progress) { m.EtaMinNs = 1 << 63 }, "negative or reversed times"},
+		"a reversed time to go":   {func(m *nqueensv1.Progress) { m.EtaMinNs, m.EtaMaxNs = 2, 1 }, "negative or reversed times"},
+		"2^32-1 workers":          {func(m *nqueensv1.Progress) { m.WorkerCount = math.MaxUint32 }, "out of range"},
+		"2^64-1 threads":          {func(m *nqueensv1.Progress) { m.Threads = math.MaxUint64 }, "out of range"},
+		"2^32-1 conflicts":        {func(m *nqueensv1.Progress) { m.Conflicts = math.MaxUint32 }, "out of range"},
+		"too many workers":        {func(m *nqueensv1.Progress) { m.Workers = make([]*nqueensv1.WorkerStatus, run.MaxWorkers+1) }, "a list of 257 workers"},
+		"a worker without name":   {member(func(m *nqueensv1.WorkerStatus) { m.Name = "" }), "without a name"},
+		"a giant worker":          {member(func(m *nqueensv1.WorkerStatus) { m.Name = giant }), "name of 1048576 bytes"},
+		"a giant kernel":          {member(func(m *nqueensv1.WorkerStatus) { m.Kernel = giant }), "kernel name of 1048576 bytes"},
+		"a worker that commands":  {member(func(m *nqueensv1.WorkerStatus) { m.Name = "w\x1b[2J" }), "can't be shown"},
+		"a kernel that commands":  {member(func(m *nqueensv1.WorkerStatus) { m.Kernel = "k\u202e" }), "can't be shown"},
+		"no threads":              {member(func(m *nqueensv1.WorkerStatus) { m.Threads = 0 }), "with 0 threads"},
+		"2^32-1 threads of one":   {member(func(m *nqueensv1.WorkerStatus) { m.Threads = math.MaxUint32 }), "threads, not 1 to"},
+		"a worker's bad rate":     {member(func(m *nqueensv1.WorkerStatus) { m.Rate = math.NaN() }), "the rate NaN"},
+		"too many tasks held":     {member(func(m *nqueensv1.WorkerStatus) { m.Held = 1<<16 + 1 }), "65537 chunks"},
+		"held for negative time":  {member(func(m *nqueensv1.WorkerStatus) { m.LongestTaskNs = 1 << 63 }), "negative time"},
 	} {
 		m := progressMessage()
 		c.change(m)
@@ -205,12 +195,8 @@ func randomSnapshot(rng *rand.Rand) run.Progress {
 	}
 	if s.State == run.Complete {
 		s.Total = huge()
-		counted := tasks >> rng.IntN(64)
-		s.Confirmation = run.Confirmation{
-			Redundancy: rng.IntN(1 << 31), Tasks: counted, Checked: counted >> rng.IntN(64), Disagreements: counted >> rng.IntN(64),
-		}
 		if known, ok := queens.KnownTotal(s.N); ok && s.Placed == 0 {
-			s.Total, s.Confirmation.Published = known, true
+			s.Total = known
 		}
 	}
 	for range rng.IntN(4) {

@@ -81,7 +81,7 @@ func (c *Coordinator) updateBeat() {
 		Run: c.run, Epoch: max(c.cfg.Epoch, 1), State: run.Running, Threads: min(threads, maxThreads),
 		Weight: cmp.Or(c.cfg.Priority, run.Normal).Weight(),
 	}
-	b.Quarantined = c.quarantinedKeys()
+	b.Quarantined, b.Unadmitted = c.quarantinedKeys(), c.trust.refusedKeys()
 	held := c.cfg.Roster.Held(c.run)
 	c.leases = len(held)
 	for _, chunk := range c.window.chunks {

@@ -143,7 +143,7 @@ func (c *Coordinator) checked(v *verdict) error {
 	if v.err != nil {
 		c.cfg.Log.Warn().Err(v.err).Uint64("task", v.task.ID).Msg("a spot check failed: the task is not checked")
 		if c.isChecked(v.task.ID) {
-			c.window.accepted(v.task.ID, 0, 0)
+			c.window.dropCheck(v.task.ID)
 		}
 	} else {
 		own := queens.ChunkResult{Run: c.run, First: v.task.ID, Worker: queens.Checker, Counts: []queens.TaskCount{v.count}}

@@ -24,7 +24,8 @@ func (s *simulation) ownChecks() {
 }
 
 // Where no other voter is connected, the coordinator makes the spot checks: all of them in a thorough
-// run, at most 2% of the core time otherwise. What stands behind the counts says how many.
+// run, at most 2% of the core time otherwise. The run is sampled only if all checks were made; its own
+// recounts never make it redundant.
 func TestThoroughRunsMakeEveryCheck(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -33,9 +34,9 @@ func TestThoroughRunsMakeEveryCheck(t *testing.T) {
 		least, most float64
 		level       run.Level
 	}{
-		{"all, thorough", 1, true, 1, 1, run.Redundant},
+		{"all, thorough", 1, true, 1, 1, run.Sampled},
 		{"half, thorough", 0.5, true, 0.3, 0.7, run.Sampled},
-		{"all, but bounded", 1, false, 0.005, 0.03, run.Sampled},
+		{"all, but bounded", 1, false, 0.005, 0.03, run.None},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rng := testkit.Rand(t)
@@ -43,6 +44,7 @@ func TestThoroughRunsMakeEveryCheck(t *testing.T) {
 				trust := ledger.Trust{Redundancy: 1, SpotCheck: c.share, Thorough: c.thorough, Seed: [32]byte{byte(rng.Uint32())}}
 				s := &simulation{board: 12, trust: trust, fleet: fleetOf(1, 0, 0), checks: true}
 				playFleet(t, rng, s, nil)
+				s.must(s.c.ledger.SetMissed(s.c.window.missed))
 				if got := s.c.ledger.Confirmation(); got.Share() < c.least || got.Share() > c.most || got.Level() != c.level {
 					t.Errorf("%.3f of the tasks are checked, from %v to %v wanted; the level is %s", got.Share(), c.least, c.most, got.Level())
 				}
@@ -141,8 +143,8 @@ func TestTaskInAnotherChunkIsCheckedOnce(t *testing.T) {
 			t.Errorf("%d tasks of %d chunks are taken; %d chunks have their turn", len(c.checker.taken), len(c.checker.chunks), len(c.window.rotation))
 		}
 		s.must(c.checked(&verdict{task: check.task, count: queens.TaskCount{Hash: r.Hash, Count: r.Count, Kernel: "other"}}))
-		if len(c.checker.taken) != 0 || len(c.checker.chunks) != 0 || len(c.window.tasks) != 0 || c.ledger.Confirmations(0) != 2 {
-			t.Errorf("after the check %d tasks are taken, %d in flight; %d voters", len(c.checker.taken), len(c.window.tasks), c.ledger.Confirmations(0))
+		if len(c.checker.taken) != 0 || len(c.checker.chunks) != 0 || len(c.window.tasks) != 0 || !c.ledger.IsRecounted(0) {
+			t.Errorf("after the check %d tasks are taken, %d in flight; recounted: %v", len(c.checker.taken), len(c.window.tasks), c.ledger.IsRecounted(0))
 		}
 		s.stop()
 	})
@@ -212,6 +214,35 @@ func TestCopyOfTasksWithOtherVotersIsPublished(t *testing.T) {
 		s.must(c.considerCopies())
 		if chunk.parked {
 			t.Error("it waits, though honest0 has not counted task 1")
+		}
+		s.stop()
+	})
+}
+
+// A task that lacks voters is published again, however often workers drew its copies that had counted it; a
+// spot check is not.
+func TestCopiesForVotersGoOn(t *testing.T) {
+	rng := testkit.Rand(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{t: t, rng: rng, folder: t.TempDir(), trust: ledger.Trust{Redundancy: 2}, fleet: fleetOf(3, 0, 0)}
+		s.create()
+		s.greet()
+		c := s.c
+		c.reconciled = true
+		result := queens.Result{Attempt: 1, Worker: "honest0", Kernel: "k", Key: "honest0", Admitted: true}
+		check := result
+		check.Task, check.Key = 1, "honest1"
+		_, err := c.ledger.Accept([]queens.Result{result, check}, nil, run.StreamPosition{})
+		s.must(err)
+		c.window.tasks[0] = new(inflightTask)
+		c.window.addCheck(1, 0, 3)
+		for id := range uint64(2) {
+			chunk := c.window.park([]uint64{id})
+			chunk.vain = manyVain + 1
+			s.must(c.considerCopies())
+			if isCheck := id == 1; chunk.parked != isCheck {
+				t.Errorf("a chunk waits: %v; it is a spot check: %v", chunk.parked, isCheck)
+			}
 		}
 		s.stop()
 	})

@@ -168,8 +168,12 @@ func (c *collector) rejectReason(r *queens.Result, before map[uint64]queens.Resu
 	if ok {
 		before[r.Task] = accepted
 	}
-	if c.ledger.Refuses(r) {
+	switch {
+	case r.IsOwn():
+	case c.ledger.IsQuarantined(r.Key):
 		return errQuarantined, nil
+	case c.trust.Redundancy > 1 && !r.Admitted:
+		return errUnadmitted, nil
 	}
 	hash := accepted.Hash
 	r.Attempt = 1
@@ -227,7 +231,7 @@ func (c *collector) applyVerdicts(results []taskDelivery, verdicts []ledger.Verd
 
 // searched notes how long a worker took for a task.
 func (c *collector) searched(r *queens.Result) {
-	if isOwn(r) {
+	if r.IsOwn() {
 		return
 	}
 	c.window.guide.observe(r.Worker, c.window.share(r.Task), r.Elapsed)
@@ -248,7 +252,7 @@ func (c *collector) settle(d *taskDelivery, verdict ledger.Verdict) {
 	if verdict == ledger.Accepted {
 		t.need = max(t.need, d.need)
 	}
-	if agrees && c.trust.isConfirmed(id, t.need) {
+	if c.trust.isChecked(id, t.need) {
 		c.window.accepted(id, d.result.Elapsed, d.chunk)
 		return
 	}

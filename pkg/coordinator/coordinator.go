@@ -89,17 +89,15 @@ type Config struct {
 	// DisputeTimeout is how long to wait for a worker that can settle a dispute when
 	// nothing else is left to do.
 	DisputeTimeout time.Duration
-	// Referee, unless nil, counts a disputed task in this process, by the reference kernel: its
-	// count settles the dispute. It honours its context.
-	Referee func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
-	// Check, unless nil, counts a task in this process by the fastest other kernel than the one
-	// named, for a spot check. It honours its context. CheckThreads is how many tasks a thorough
-	// run counts so at once, see [ledger.Trust]; others count one.
-	Check        func(ctx context.Context, task *queens.Task, kernel string) (queens.TaskCount, error)
-	CheckThreads int
-	// Admits reports whether a key votes for itself, by the proof of its admission; see
-	// [run.Heartbeat]. If it is nil, only OwnKeys do.
-	Admits func(key string, admission []byte) bool
+	// Referee and Check, unless nil, count a task in this process by the fastest other kernel than
+	// those named: the count of Referee settles a dispute, that of Check is a spot check. They honour
+	// their context. CheckThreads is how many tasks a thorough run checks at once, see [ledger.Trust];
+	// others check one.
+	Referee, Check func(ctx context.Context, task *queens.Task, kernels ...string) (queens.TaskCount, error)
+	CheckThreads   int
+	// Admits reports whether a key is a voter, by the proof of its admission; see [run.Heartbeat]; and
+	// if so, whether only the join token admits it. If it is nil, only OwnKeys are voters.
+	Admits func(key string, admission []byte) (admitted, byToken bool)
 	// OwnKeys are the keys of the workers of this process.
 	OwnKeys []string
 	// OnComplete, unless nil, is called with the total of a complete run while the claim
@@ -261,6 +259,9 @@ func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
 		return nil, err
 	}
 	c.report(c.progress())
+	if err := c.ledger.SetMissed(c.window.missed); err != nil {
+		return nil, err
+	}
 	total, err := audit.Total(ctx, c.ledger, c.cfg.Known)
 	if err == nil && c.cfg.OnComplete != nil {
 		err = c.cfg.OnComplete(ctx, total)

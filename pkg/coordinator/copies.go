@@ -25,7 +25,8 @@ type copyState struct {
 // A copy whose results are worth nothing was drawn by a worker that had counted its tasks: workers
 // decline such chunks only a few times. The first copy after that is published at once, the next
 // ones after a pause that doubles from the first to the last. After manyVain of them nobody else
-// seems to be there.
+// seems to be there, and a spot check is left to the coordinator. Where a task needs further voters, the
+// copies go on.
 const (
 	firstVainPause = time.Second
 	lastVainPause  = time.Minute
@@ -82,16 +83,21 @@ func (c *Coordinator) considerCopy(chunk *inflightChunk) (err error) {
 		if len(open) == 0 {
 			return nil
 		}
-		fewest := slices.MinFunc(open, func(a, b uint64) int { return c.ledger.Confirmations(a) - c.ledger.Confirmations(b) })
+		fewest := slices.MinFunc(open, func(a, b uint64) int { return c.ledger.Voters(a) - c.ledger.Voters(b) })
 		if chunk.voters, err = c.ledger.Supporters(fewest); err != nil {
 			return err
 		}
 	}
-	if !c.ownChecks && chunk.vain < manyVain && c.trust.isConnected(chunk.voters) {
+	if !c.ownChecks && (chunk.vain < manyVain || c.window.lacksVoters(chunk)) && c.trust.isConnected(chunk.voters) {
 		c.window.release(chunk)
 		return nil
 	}
 	return c.checkItself(chunk)
+}
+
+// lacksVoters reports whether too few voters agree on an open task of a chunk: it is no spot check.
+func (w *window) lacksVoters(c *inflightChunk) bool {
+	return slices.ContainsFunc(w.openTasks(c), func(id uint64) bool { return !w.tasks[id].agreed })
 }
 
 // setAgreed notes whether as many voters agree on a task in flight as on every task.
@@ -247,11 +253,17 @@ func (w *window) addCheck(id, hash uint64, need int) {
 func (w *window) dropChecks() (tasks int) {
 	for id, t := range w.tasks {
 		if t.agreed && !t.disputed {
-			w.accepted(id, 0, 0)
+			w.dropCheck(id)
 			tasks++
 		}
 	}
 	return tasks
+}
+
+// dropCheck takes a spot check out of flight that was not made.
+func (w *window) dropCheck(id uint64) {
+	w.missed++
+	w.accepted(id, 0, 0)
 }
 
 // onlyChecks reports whether nothing but spot checks, disputes and quarantined tasks are left.

@@ -84,7 +84,7 @@ func (c *Coordinator) workerDetails(workers []progress.Presence) []run.WorkerDet
 		w := &workers[i]
 		details[i] = run.WorkerDetail{
 			WorkerStatus: w.WorkerStatus, Key: w.Key, Tasks: c.collector.workers[w.Name],
-			Quarantined: c.trust.refuses(w.Key, w.Admission),
+			Quarantined: c.ledger.IsQuarantined(w.Key),
 		}
 	}
 	return details

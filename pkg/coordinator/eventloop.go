@@ -143,7 +143,7 @@ func (c *Coordinator) receive(batch []delivery) error {
 	}
 	for i := range batch {
 		r := &batch[i].result
-		c.window.returned(r, r.Sealed != nil && c.trust.refuses(r.Sealed.Key, r.Admission))
+		c.window.returned(r, r.Sealed != nil && c.trust.refusal(r.Sealed.Key, r.Admission) != nil)
 	}
 	if !c.caughtUp.IsZero() && !c.reconciled {
 		c.reconcile()
@@ -153,15 +153,15 @@ func (c *Coordinator) receive(batch []delivery) error {
 
 // appendTasks appends the results of the tasks of a chunk.
 func (c *Coordinator) appendTasks(results []taskDelivery, r *queens.ChunkResult) []taskDelivery {
-	need, admitted := c.trust.Redundancy, false
+	need, admitted, byToken := c.trust.Redundancy, false, false
 	if r.Sealed != nil {
 		key := r.Sealed.Key
 		need = c.trust.need(r.First, len(r.Counts), key, c.ledger.Chunks(key))
-		admitted = c.trust.admits(key, r.Admission)
+		admitted, byToken = c.trust.admits(key, r.Admission)
 	}
 	for k := range r.Counts {
 		result := r.Result(k, 0)
-		result.Admitted = admitted
+		result.Admitted, result.ByToken = admitted, byToken
 		results = append(results, taskDelivery{result, r.Chunk, need, r.Manifest != c.collector.manifest.Hash})
 	}
 	return results
@@ -231,9 +231,10 @@ func (c *Coordinator) handleFound(tasks []queens.Task) error {
 			}
 			ready = append(ready, results...)
 		}
+		delete(c.referee.lookups, task.ID)
 		switch d, open := c.collector.disputes[task.ID]; {
 		case open && c.canReferee(task.ID):
-			c.referee.take(task, c.collector.unrefereed[task.ID] != nil)
+			c.referee.take(task, d, c.collector.unrefereed[task.ID] != nil)
 		case open:
 			c.recount(task, d)
 		}

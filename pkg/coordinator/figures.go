@@ -27,7 +27,7 @@ func (c *collector) note(id uint64) (agrees bool) {
 func (c *collector) add(r *queens.Result) {
 	c.sums.Add(c.weight(r), r.Count)
 	c.coreTime += r.Elapsed
-	if !isOwn(r) {
+	if !r.IsOwn() {
 		c.workers[r.Worker]++
 	}
 }
@@ -36,16 +36,13 @@ func (c *collector) add(r *queens.Result) {
 func (c *collector) remove(r *queens.Result) {
 	c.sums.Replace(c.weight(r), r.Count, 0)
 	c.coreTime -= r.Elapsed
-	if isOwn(r) {
+	if r.IsOwn() {
 		return
 	}
 	if c.workers[r.Worker]--; c.workers[r.Worker] == 0 {
 		delete(c.workers, r.Worker)
 	}
 }
-
-// isOwn reports whether the coordinator has counted a result itself.
-func isOwn(r *queens.Result) bool { return r.Worker == queens.Referee || r.Worker == queens.Checker }
 
 // weight returns the k of the result's class: its solutions weigh 8/k.
 func (c *collector) weight(r *queens.Result) int {

@@ -20,7 +20,7 @@ func TestForgedVotesDoNotBlockTheRun(t *testing.T) {
 	var calls, timed atomic.Int64
 	r := start(t, 6, func(c *coordinator.Config) {
 		count := counting(t, &calls)
-		c.Referee = func(ctx context.Context, task *queens.Task) (queens.TaskCount, error) {
+		c.Referee = func(ctx context.Context, task *queens.Task, _ ...string) (queens.TaskCount, error) {
 			if _, limited := ctx.Deadline(); limited { // as if the minute were over
 				timed.Add(1)
 				return queens.TaskCount{}, context.DeadlineExceeded

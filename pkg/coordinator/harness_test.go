@@ -95,7 +95,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	r.cfg = coordinator.Config{
 		Known:          known,
 		Roster:         progress.NewRoster(),
-		Admits:         func(string, []byte) bool { return true },
+		Admits:         func(string, []byte) (admitted, byToken bool) { return true, false },
 		CheckAfter:     checkAfter,
 		RepublishAfter: time.Hour,
 		DisputeTimeout: checkAfter,

@@ -34,7 +34,7 @@ func (l *leftChecks) read(r *queens.Result) {
 		*c = leftCheck{report: r.Report, key: r.Key, first: r.Task, hashes: make(map[uint64]uint64)}
 	}
 	c.tasks++
-	if l.trust.agrees(r.Task) && !l.trust.isConfirmed(r.Task, l.trust.Redundancy+1) {
+	if l.trust.agrees(r.Task) && !l.trust.isChecked(r.Task, l.trust.Redundancy+1) {
 		c.hashes[r.Task] = r.Hash
 	}
 }

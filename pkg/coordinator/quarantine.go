@@ -11,21 +11,25 @@ import (
 	"nqueens/pkg/run"
 )
 
-var errQuarantined = errors.New("its key is quarantined: it counted wrong")
+// Why nothing is accepted from a key.
+var (
+	errQuarantined = errors.New("its key is quarantined: it counted wrong")
+	errUnadmitted  = errors.New("its key is not admitted, and the run takes counts of admitted keys only")
+)
 
-// wrongVotes returns the votes of a settled dispute that are known to be wrong: the coordinator's
-// reference kernel or two admitted voters say another count.
+// wrongVotes returns the votes of a settled dispute that are known to be wrong: the coordinator as
+// referee, or as many admitted keys as settle a dispute, say another count.
 func wrongVotes(d *ledger.Dispute, accepted uint64) (wrong []queens.Result) {
 	admitted := 0
 	for i := range d.Votes {
 		switch v := &d.Votes[i]; {
 		case v.Count != accepted:
 			wrong = append(wrong, *v)
-		case v.Voter() != "":
+		case v.Admitted:
 			admitted++
 		}
 	}
-	if !d.Settled || !d.HasReferee() && admitted < 2 {
+	if !d.Settled || !d.HasReferee() && admitted < d.Quorum {
 		return nil
 	}
 	return wrong
@@ -51,7 +55,7 @@ func (c *Coordinator) quarantineWrong(tasks []uint64) error {
 			continue
 		}
 		for _, wrong := range wrongVotes(&d, accepted.Count) {
-			if wrong.Key == "" || c.ledger.Refuses(&wrong) {
+			if wrong.Key == "" || c.ledger.IsQuarantined(wrong.Key) {
 				continue
 			}
 			if err := c.quarantine(&wrong, accepted.Count); err != nil {
@@ -62,10 +66,9 @@ func (c *Coordinator) quarantineWrong(tasks []uint64) error {
 	return nil
 }
 
-// maxUnadmitted is the number of keys without admission that a run quarantines one by one. With
-// the last of them it quarantines all such keys, which are one voter: anybody can make keys without
-// end, and each quarantine is work.
-const maxUnadmitted = 8
+// manyUnadmitted is the number of quarantined keys without admission from which on the log says how to
+// keep strangers out: anybody can make such keys, and each wrong count is work.
+const manyUnadmitted = 8
 
 // quarantine accepts nothing more from the key of a wrong result, and has what only that key stood
 // for counted again.
@@ -81,14 +84,10 @@ func (c *Coordinator) quarantine(wrong *queens.Result, right uint64) error {
 		Uint64("task", wrong.Task).Uint64("counted", wrong.Count).Uint64("right", right).
 		Msg("worker quarantined: it counted wrong. Its key counts for nothing in this run, and what only it has counted is counted again. " +
 			"Check that machine; coordinator keys lift and the key ends the quarantine")
-	if q.Unadmitted && c.unadmittedLiars() >= maxUnadmitted {
-		q.Key = queens.Unadmitted
-		if err := c.ledger.Quarantine(q); err != nil {
-			return err
-		}
-		c.cfg.Log.Error().Str("key", q.Key).Int("wrong", maxUnadmitted).
-			Msg("all keys that are not admitted are quarantined: too many of them counted wrong. What only they have counted is counted again. " +
-				"Give the workers keys with coordinator keys add; coordinator keys lift unadmitted ends the quarantine")
+	if liars := c.unadmittedLiars(); q.Unadmitted && liars >= manyUnadmitted && c.limiter.Allow("unadmitted") {
+		c.cfg.Log.Error().Int("keys", liars).
+			Msg("many keys that are not admitted counted wrong, and each wrong count costs a recount. To keep strangers out, " +
+				"give the server keys with coordinator keys init, and the workers keys or the join token; then resume the run")
 	}
 	c.changedVoters()
 	return nil
@@ -97,7 +96,7 @@ func (c *Coordinator) quarantine(wrong *queens.Result, right uint64) error {
 // unadmittedLiars returns the number of quarantined keys that were not admitted.
 func (c *Coordinator) unadmittedLiars() (keys int) {
 	for _, q := range c.ledger.Quarantined() {
-		if q.Unadmitted && q.Key != queens.Unadmitted {
+		if q.Unadmitted {
 			keys++
 		}
 	}
@@ -218,20 +217,11 @@ func (c *Coordinator) lift(l lift) {
 	}
 }
 
-// quarantinedKeys returns the keys for a beat: those quarantined last, if there are too many. If no
-// key without admission counts, they are those of the workers connected.
+// quarantinedKeys returns the keys for a beat: those quarantined last, if there are too many.
 func (c *Coordinator) quarantinedKeys() []string {
 	var keys []string
 	for _, q := range c.ledger.Quarantined() {
-		if q.Key != queens.Unadmitted {
-			keys = append(keys, q.Key)
-			continue
-		}
-		for _, w := range c.cfg.Roster.Identities() {
-			if w.Key != "" && c.trust.refuses(w.Key, w.Admission) && !c.ledger.IsQuarantined(w.Key) {
-				keys = append(keys, w.Key)
-			}
-		}
+		keys = append(keys, q.Key)
 	}
 	return keys[max(0, len(keys)-run.MaxQuarantined):]
 }

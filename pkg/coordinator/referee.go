@@ -4,23 +4,27 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 )
 
 // A disputed task is counted by this process, if that takes at most refereeTimeout. Its count
-// decides. Otherwise further workers count the task, as long as the ledger takes their votes; then
-// this process counts it however long it takes. At most maxRefereed tasks are in memory for
-// that; the other disputes wait.
+// decides. Otherwise further workers count the task, as long as one is connected that can settle the
+// dispute; then this process counts it however long it takes, which it logs every refereeInterval.
+// At most maxRefereed tasks are in memory for that; the other disputes wait.
 const (
-	refereeTimeout = time.Minute
-	maxRefereed    = 16
+	refereeTimeout  = time.Minute
+	refereeInterval = 10 * time.Minute
+	maxRefereed     = 16
 )
 
 // referee is the state of the counting of disputed tasks. It belongs to the event loop.
 type referee struct {
 	waiting []disputedTask
+	lookups map[uint64]bool // tasks that are looked up, to be counted then
 	open    map[uint64]bool // tasks that wait or are being counted
 
 	tasks    chan disputedTask // for refereeLoop
@@ -30,7 +34,8 @@ type referee struct {
 // disputedTask is a task to count.
 type disputedTask struct {
 	task      queens.Task
-	unlimited bool // however long it takes
+	kernels   []string // of the votes
+	unlimited bool     // however long it takes
 }
 
 // verdict is the coordinator's own count of a disputed task.
@@ -42,16 +47,23 @@ type verdict struct {
 
 func newReferee() referee {
 	return referee{
-		open: make(map[uint64]bool), tasks: make(chan disputedTask), verdicts: make(chan verdict),
+		lookups: make(map[uint64]bool), open: make(map[uint64]bool), tasks: make(chan disputedTask), verdicts: make(chan verdict),
 	}
 }
 
 // take takes a disputed task to count, unless it has it already or has too many.
-func (r *referee) take(task *queens.Task, unlimited bool) {
-	if !r.open[task.ID] && len(r.open) < maxRefereed {
-		r.open[task.ID] = true
-		r.waiting = append(r.waiting, disputedTask{*task, unlimited})
+func (r *referee) take(task *queens.Task, d *ledger.Dispute, unlimited bool) {
+	if r.open[task.ID] || len(r.open) >= maxRefereed {
+		return
 	}
+	var kernels []string
+	for i := range d.Votes {
+		if name := d.Votes[i].Kernel; !slices.Contains(kernels, name) {
+			kernels = append(kernels, name)
+		}
+	}
+	r.open[task.ID] = true
+	r.waiting = append(r.waiting, disputedTask{*task, kernels, unlimited})
 }
 
 // next returns the channel for the next task, or nil if none waits.
@@ -70,24 +82,58 @@ func (c *Coordinator) refereeLoop(ctx context.Context) error {
 	for {
 		select {
 		case d := <-c.referee.tasks:
-			v := verdict{task: d.task}
-			limited, cancel := ctx, context.CancelFunc(func() {})
-			if !d.unlimited {
-				limited, cancel = context.WithTimeout(ctx, refereeTimeout)
-			}
-			v.count, v.err = c.cfg.Referee(limited, &d.task)
-			cancel()
-			send(ctx, c.referee.verdicts, v)
+			send(ctx, c.referee.verdicts, c.countDisputed(ctx, &d))
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// canReferee reports whether this process can count a disputed task, as far as it knows.
+// countDisputed counts a disputed task by another kernel than the votes name.
+func (c *Coordinator) countDisputed(ctx context.Context, d *disputedTask) verdict {
+	v := verdict{task: d.task}
+	if d.unlimited {
+		defer c.tellCounting(d.task.ID)()
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, refereeTimeout)
+		defer cancel()
+	}
+	v.count, v.err = c.cfg.Referee(ctx, &d.task, d.kernels...)
+	return v
+}
+
+// tellCounting logs, now and every refereeInterval until the function that it returns is called, that the
+// coordinator counts a disputed task.
+func (c *Coordinator) tellCounting(task uint64) (stop func()) {
+	ended := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		for begun := time.Now(); ; {
+			c.cfg.Log.Warn().Uint64("task", task).Stringer("for", time.Since(begun).Round(time.Second)).
+				Msg("the coordinator counts a disputed task itself, however long that takes: no admitted key is connected that can settle the dispute")
+			select {
+			case <-time.After(refereeInterval):
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() { close(ended); telling.Wait() }
+}
+
+// canReferee reports whether this process can count a disputed task, as far as it knows, and nobody
+// else should.
 func (c *Coordinator) canReferee(id uint64) bool {
 	failed, d := c.collector.unrefereed[id], c.collector.disputes[id]
-	return c.cfg.Referee != nil && (failed == nil || errors.Is(failed, errTooLong) && d != nil && d.IsFull())
+	return c.cfg.Referee != nil && (failed == nil || errors.Is(failed, errTooLong) && d != nil && !c.canSettle(d))
+}
+
+// canSettle reports whether a voter is connected that has no vote yet in an open dispute that takes
+// votes, over a task that workers get.
+func (c *Coordinator) canSettle(d *ledger.Dispute) bool {
+	t := c.window.tasks[d.Task]
+	return (t == nil || !t.quarantined) && !d.IsFull() && c.trust.isConnected(d.Votes)
 }
 
 // refereeable returns some disputed tasks that this process can count.
@@ -103,6 +149,17 @@ func (c *Coordinator) refereeable(most int) (ids []uint64) {
 	return ids
 }
 
+// lookUpDisputed has disputed tasks looked up that this process can count, if it has none.
+func (c *Coordinator) lookUpDisputed() {
+	if len(c.referee.open)+len(c.referee.lookups) > 0 || !c.reconciled {
+		return
+	}
+	for _, id := range c.refereeable(maxRefereed) {
+		c.referee.lookups[id] = true
+		c.wanted = append(c.wanted, id)
+	}
+}
+
 // judge records the count of a disputed task, or has workers count the task. Then it has the next
 // disputed tasks looked up.
 func (c *Coordinator) judge(v *verdict) error {
@@ -115,9 +172,7 @@ func (c *Coordinator) judge(v *verdict) error {
 			return err
 		}
 	}
-	if len(c.referee.open) == 0 {
-		c.wanted = append(c.wanted, c.refereeable(maxRefereed)...)
-	}
+	c.lookUpDisputed()
 	return nil
 }
 
@@ -128,13 +183,13 @@ func (c *Coordinator) giveUp(v *verdict) {
 		reason = errTooLong
 	}
 	c.cfg.Log.Warn().Uint64("task", v.task.ID).AnErr("reason", reason).
-		Msg("the coordinator can't settle the conflict itself: other workers count the task again")
+		Msg("the coordinator does not settle the dispute itself for now: other workers count the task again")
 	c.collector.unrefereed[v.task.ID] = reason
 	for _, id := range c.collector.updateDisputes([]uint64{v.task.ID}) {
-		if c.canReferee(id) {
-			c.referee.take(&v.task, true)
+		if d := c.collector.disputes[id]; c.canReferee(id) {
+			c.referee.take(&v.task, d, true)
 		} else {
-			c.recount(&v.task, c.collector.disputes[id])
+			c.recount(&v.task, d)
 		}
 	}
 	if errors.Is(reason, errTooLong) {

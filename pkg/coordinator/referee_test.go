@@ -17,8 +17,8 @@ import (
 )
 
 // counting returns a referee that counts right, and notes how often.
-func counting(t *testing.T, calls *atomic.Int64) func(context.Context, *queens.Task) (queens.TaskCount, error) {
-	return func(ctx context.Context, task *queens.Task) (queens.TaskCount, error) {
+func counting(t *testing.T, calls *atomic.Int64) func(context.Context, *queens.Task, ...string) (queens.TaskCount, error) {
+	return func(ctx context.Context, task *queens.Task, _ ...string) (queens.TaskCount, error) {
 		calls.Add(1)
 		n, err := kerneltest.NewCounter(t, kernel.Reference()).Count(ctx, &task.Board, task.Prefixes, new(atomic.Uint64))
 		return queens.TaskCount{Hash: task.Hash(), Count: n, Kernel: kernel.Reference().Name}, err
@@ -44,7 +44,7 @@ func TestRefereeOverrulesLiars(t *testing.T) {
 			count := counting(t, &calls)
 			r := start(t, 6, func(cfg *coordinator.Config) {
 				cfg.Known = nil
-				cfg.Referee = func(ctx context.Context, task *queens.Task) (queens.TaskCount, error) {
+				cfg.Referee = func(ctx context.Context, task *queens.Task, _ ...string) (queens.TaskCount, error) {
 					if blocked.Load() {
 						<-ctx.Done()
 						return queens.TaskCount{}, context.Cause(ctx)
@@ -112,7 +112,7 @@ func TestEarlyContradictionOfTwoLiars(t *testing.T) {
 func TestWorkersSettleWhatTheRefereeCannot(t *testing.T) {
 	r := start(t, 6, func(c *coordinator.Config) {
 		c.DisputeTimeout = time.Hour
-		c.Referee = func(context.Context, *queens.Task) (queens.TaskCount, error) {
+		c.Referee = func(context.Context, *queens.Task, ...string) (queens.TaskCount, error) {
 			return queens.TaskCount{}, errors.New("not here")
 		}
 	})
@@ -130,8 +130,8 @@ func TestWorkersSettleWhatTheRefereeCannot(t *testing.T) {
 	}
 	r.publish(r.result(again, "third"))
 	r.exact()
-	if len(r.log.Lines("can't settle the conflict itself")) != 1 {
-		t.Error("the log does not say that the coordinator can't settle the conflict")
+	if len(r.log.Lines("does not settle the dispute itself")) != 1 {
+		t.Error("the log does not say that the coordinator does not settle the dispute")
 	}
 }
 

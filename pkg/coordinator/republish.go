@@ -262,7 +262,7 @@ func (w *window) noteLost(chunk uint64, worker string) (task uint64, workers []s
 		suspect = suspect || t.isSuspect()
 		if c.tasks == 1 && len(t.lostWorkers) >= maxLosses {
 			if t.agreed { // a spot check is not worth that
-				w.accepted(id, 0, 0)
+				w.dropCheck(id)
 				continue
 			}
 			w.quarantine(t)

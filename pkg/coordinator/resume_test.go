@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -249,7 +250,7 @@ func TestLiftWhileTheTotalIsMade(t *testing.T) {
 	r.cfg.OnComplete = func(ctx context.Context, _ *big.Int) error {
 		ctx, cancel := context.WithTimeout(ctx, testkit.Stall)
 		defer cancel()
-		lifted = r.lift(ctx, queens.Unadmitted)
+		lifted = r.lift(ctx, identitytest.Of("w").Key())
 		return nil
 	}
 	r.run()

@@ -39,14 +39,14 @@ type simulation struct {
 	checks  bool                 // the coordinator makes spot checks itself
 }
 
-// However results come, wrong or not, twice, in parts, of tasks not published yet, in a run whose
-// coordinator dies now and then, every task gets a count that is right if two honest workers could
-// count it, and the run ends.
+// However results come, wrong or not, twice, in parts, of tasks not published yet, from a liar that signs
+// with an admitted key, another key, or both, in a run whose coordinator dies now and then, every task gets
+// a count that is right if honest admitted keys could count it, and the run ends.
 func TestCoordinatorSimulation(t *testing.T) {
-	for range 6 {
+	for range 40 {
 		rng := testkit.Rand(t)
 		synctest.Test(t, func(t *testing.T) {
-			s := &simulation{t: t, rng: rng, folder: t.TempDir(), created: time.Now()}
+			s := &simulation{t: t, rng: rng, folder: t.TempDir(), created: time.Now(), trust: ledger.Trust{Redundancy: 1 + rng.IntN(3)}}
 			s.create()
 			for step := 0; !s.c.collector.complete(); step++ {
 				if step == 200_000 {
@@ -93,13 +93,13 @@ func (s *simulation) create() {
 
 // begin starts a coordinator. Some chunks of the last one stay in the queue.
 func (s *simulation) begin(l *ledger.Ledger) {
-	var check func(context.Context, *queens.Task, string) (queens.TaskCount, error)
+	var check func(context.Context, *queens.Task, ...string) (queens.TaskCount, error)
 	if s.checks {
-		check = func(context.Context, *queens.Task, string) (queens.TaskCount, error) { panic("see ownChecks") }
+		check = func(context.Context, *queens.Task, ...string) (queens.TaskCount, error) { panic("see ownChecks") }
 	}
 	s.c = New(Config{
 		Check: check, CheckThreads: 2,
-		Admits: func(_ string, admission []byte) bool { return len(admission) > 0 },
+		Admits: func(_ string, admission []byte) (admitted, byToken bool) { return len(admission) > 0, true },
 		Roster: progress.NewRoster(), CheckAfter: time.Second, RepublishAfter: time.Minute, DisputeTimeout: time.Hour,
 		OnProgress: func(run.Progress) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
 	}, nil, nil, nil, nil, l)
@@ -168,6 +168,7 @@ func (s *simulation) step(step int) {
 			h.Key, h.Admission = h.Worker, []byte{1}
 			c.cfg.Roster.ObserveHeartbeat(h)
 			c.observeVoters()
+			c.considerAll()
 		}
 	}
 	s.background()
@@ -254,11 +255,17 @@ func (s *simulation) report(chunk *queens.Chunk, faults bool) {
 				wrong.Counts[i].Count++
 			}
 		}
-		if s.rng.IntN(2) == 0 {
-			s.results = append(s.results, wrong, r)
-		} else {
-			s.results = append(s.results, r, wrong)
+		both := []queens.ChunkResult{r, wrong}
+		if s.rng.IntN(2) == 0 { // the liar sends the same also under another identity
+			seal(&wrong, wrong.Admission == nil)
+			if s.rng.IntN(2) == 0 {
+				wrong.Sealed.Key = "another"
+				wrong.Admission = nil
+			}
+			both = append(both, wrong)
 		}
+		s.rng.Shuffle(len(both), func(i, k int) { both[i], both[k] = both[k], both[i] })
+		s.results = append(s.results, both...)
 		return
 	case 4:
 		s.results = append(s.results, r)

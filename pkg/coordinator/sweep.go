@@ -46,6 +46,7 @@ func (c *Coordinator) sweep() error {
 	for _, worker := range gone {
 		c.handleLost(&worker)
 	}
+	c.lookUpDisputed()
 	return c.blocked()
 }
 
@@ -69,7 +70,7 @@ func (c *Coordinator) handleLost(worker *run.Heartbeat) {
 // blocked returns an error if only quarantined and disputed tasks are left, and for
 // DisputeTimeout no worker was connected that can settle a dispute.
 func (c *Coordinator) blocked() error {
-	if c.window.hasWork() || len(c.refereeable(1)) > 0 || c.canSettle() || c.ledger.IsVoiding() {
+	if c.window.hasWork() || len(c.refereeable(1)) > 0 || c.canSettleAny() || c.ledger.IsVoiding() {
 		c.blockedSince = time.Time{}
 		return nil
 	}
@@ -93,14 +94,10 @@ func (c *Coordinator) blocked() error {
 	return fmt.Errorf("%w: %d of %d tasks are counted; %s", queens.ErrIncomplete, c.ledger.Len(), c.collector.manifest.Tasks, strings.Join(lines, "; "))
 }
 
-// canSettle reports whether a voter is connected that has no vote yet in one of the open disputes
-// that take votes, over tasks that are not quarantined.
-func (c *Coordinator) canSettle() bool {
+// canSettleAny reports whether a voter is connected that can settle one of the open disputes.
+func (c *Coordinator) canSettleAny() bool {
 	for _, d := range c.collector.disputes {
-		if f := c.window.tasks[d.Task]; f != nil && f.quarantined || d.IsFull() {
-			continue
-		}
-		if c.trust.isConnected(d.Votes) {
+		if c.canSettle(d) {
 			return true
 		}
 	}

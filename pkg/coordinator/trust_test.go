@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,6 +153,10 @@ func (s *simulation) work(p *player, chunk *queens.Chunk) bool {
 		r.Counts = append(r.Counts, count)
 	}
 	s.results = append(s.results, r)
+	if p.wrong > 0 { // the same, signed by the same key, as if that were not admitted
+		r.Admission = nil
+		s.results = append(s.results, r)
+	}
 	if !s.c.ledger.IsQuarantined(p.name) {
 		p.tasks += len(chunk.Tasks)
 		if lied {
@@ -172,9 +177,9 @@ func (s *simulation) wrongTasks() (wrong []uint64) {
 	return wrong
 }
 
-// With two voters a task, no total is wrong as long as no two voters report the same wrong count:
-// also if half of the workers lie, if a liar has a hundred keys that nobody admitted, and if the
-// coordinator dies now and then.
+// With two voters a task, no total is wrong as long as no two admitted keys report the same wrong count:
+// also if half of the workers lie, if a liar has a hundred keys that nobody admitted, and sends its results
+// also without the proof of its admission, and if the coordinator dies now and then.
 func TestRedundancyIsExactAmongLiars(t *testing.T) {
 	for _, liars := range []int{1, 2, 5} {
 		for _, wrong := range []float64{0.05, 1} {
@@ -197,8 +202,13 @@ func TestRedundancyIsExactAmongLiars(t *testing.T) {
 					if wrong := s.wrongTasks(); len(wrong) > 0 {
 						t.Errorf("the counts of tasks %v are wrong", wrong)
 					}
-					if keys := s.c.unadmittedLiars(); keys > maxUnadmitted || s.c.ledger.IsQuarantined(queens.Unadmitted) != (keys == maxUnadmitted) {
-						t.Errorf("%d keys without admission are quarantined one by one; all as one: %v", keys, s.c.ledger.IsQuarantined(queens.Unadmitted))
+					for _, q := range s.c.ledger.Quarantined() {
+						if q.Unadmitted || strings.HasPrefix(q.Key, "honest") {
+							t.Errorf("%s is in quarantine", q.Key)
+						}
+					}
+					if n := len(s.c.trust.unadmitted); n != 100 {
+						t.Errorf("%d keys are told that they are not admitted", n)
 					}
 					s.stop()
 				})
@@ -302,51 +312,79 @@ func TestCopiesWaitForVoters(t *testing.T) {
 	})
 }
 
-// Keys without admission that count wrong are quarantined one by one, up to the eighth: then all of them
-// are, as one voter. The beat names those connected, they are no voters, and results of new ones are
-// refused, until somebody lifts that. A lift waits until everything is voided.
-func TestUnadmittedKeysAreQuarantinedTogether(t *testing.T) {
+// A count of an unadmitted key is a count of its task where one is enough, and another count than that, whoever
+// reports it, withholds the total until two admitted keys agree or the coordinator has counted the task. Other
+// unadmitted keys settle nothing. Where several keys must agree, unadmitted keys are refused, and told.
+func TestUnadmittedKeys(t *testing.T) {
 	rng := testkit.Rand(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := &simulation{t: t, rng: rng, folder: t.TempDir(), fleet: fleetOf(1, 0, 0)}
-		for i := range maxUnadmitted + 2 {
-			s.fleet = append(s.fleet, &player{name: fmt.Sprint("sybil", i)})
-		}
-		s.create()
-		s.greet()
-		c := s.c
-		var results []queens.Result
-		for i, p := range s.fleet[1:] {
-			results = append(results, queens.Result{Task: uint64(i), Attempt: 1, Worker: p.name, Kernel: "k", Key: p.name, Count: 1})
-		}
-		_, err := c.ledger.Accept(results, nil, run.StreamPosition{})
-		s.must(err)
-		s.must(c.collector.load(t.Context(), func(*queens.Result) {}))
-		for i := range maxUnadmitted {
-			if c.ledger.IsQuarantined(queens.Unadmitted) {
-				t.Fatalf("all keys are quarantined after %d", i)
-			}
-			s.must(c.quarantine(&results[i], 2))
-		}
-		if beat := c.beat.Load().Quarantined; len(beat) != maxUnadmitted+2 || !slices.Contains(beat, "sybil9") || slices.Contains(beat, queens.Unadmitted) {
-			t.Errorf("the beat names %v", beat)
-		}
-		if !maps.Equal(c.trust.voters, map[string]bool{"honest0": true}) {
-			t.Errorf("the voters are %v", c.trust.voters)
-		}
-		done := make(chan error, 1)
-		c.lift(lift{queens.Unadmitted, done})
-		for c.ledger.IsVoiding() {
-			if len(done) > 0 {
-				t.Fatal("lifted before everything is voided")
-			}
-			s.must(c.void())
-		}
-		s.must(<-done)
-		if c.ledger.Len() > 0 || !c.trust.voters[""] || c.ledger.IsQuarantined(queens.Unadmitted) {
-			t.Errorf("lifted, %d tasks have results; the voters are %v", c.ledger.Len(), c.trust.voters)
-		}
-		s.checkFigures()
-		s.stop()
-	})
+	for _, redundancy := range []int{1, 2} {
+		t.Run(fmt.Sprint("redundancy ", redundancy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &simulation{t: t, rng: rng, folder: t.TempDir(), trust: ledger.Trust{Redundancy: redundancy}, fleet: fleetOf(1, 0, 0)}
+				for i := range run.MaxUnadmitted + 2 {
+					s.fleet = append(s.fleet, &player{name: fmt.Sprint("stranger", i)})
+				}
+				s.create()
+				s.greet()
+				c := s.c
+				c.updateBeat()
+				want := 0
+				if redundancy > 1 {
+					want = run.MaxUnadmitted
+				}
+				if named := c.beat.Load().Unadmitted; len(named) != want || slices.Contains(named, "honest0") {
+					t.Errorf("the beat names %d unadmitted keys, want %d", len(named), want)
+				}
+				if !maps.Equal(c.trust.voters, map[string]bool{"honest0": true}) {
+					t.Errorf("the voters are %v", c.trust.voters)
+				}
+				var task queens.Task
+				s.must(split.Find(t.Context(), &c.collector.manifest, []uint64{0}, func(found queens.Task) { task = found }))
+				c.reconciled = true
+				c.window.add(&task)
+				result := func(name string, admitted bool, count uint64) {
+					r := queens.ChunkResult{Run: "r", Manifest: c.collector.manifest.Hash, Chunk: 1, Worker: name}
+					seal(&r, admitted)
+					r.Counts = []queens.TaskCount{{Hash: task.Hash(), Count: count, Kernel: "k"}}
+					s.read++
+					s.must(c.receive([]delivery{{result: r, position: run.StreamPosition{Created: s.created, Sequence: uint64(s.read)}}}))
+				}
+				result("stranger0", false, 7)
+				result("stranger0", true, 7) // the same key with a proof is the same voter
+				accepted := c.ledger.Len()
+				result("stranger1", false, 8)
+				result("stranger2", false, 8)
+				result("stranger3", false, 8)
+				if redundancy > 1 {
+					if accepted != 1 || c.ledger.Voters(0) != 1 || len(c.ledger.Disputes()) > 0 || c.ledger.Rejected() != 4 {
+						t.Errorf("%d tasks are counted, by %d voters; %d results were rejected; disputes %v",
+							accepted, c.ledger.Voters(0), c.ledger.Rejected(), c.ledger.Disputes())
+					}
+					s.stop()
+					return
+				}
+				if d := c.collector.disputes[0]; accepted != 1 || d == nil || d.Settled || c.collector.complete() {
+					t.Errorf("%d tasks are counted, and the dispute is %v", accepted, d)
+				}
+				result("honest0", true, 7)
+				if d := c.collector.disputes[0]; d == nil || d.Settled {
+					t.Errorf("one admitted key settles the dispute: %v", d)
+				}
+				result("honest1", true, 7)
+				r, _, err := c.ledger.Result(0)
+				if len(c.collector.disputes) > 0 || err != nil || r.Count != 7 {
+					t.Errorf("open disputes %v; the count is %d (%v)", c.collector.disputes, r.Count, err)
+				}
+				var quarantined []string
+				for _, q := range c.ledger.Quarantined() {
+					quarantined = append(quarantined, q.Key)
+				}
+				slices.Sort(quarantined)
+				if !slices.Equal(quarantined, []string{"stranger1", "stranger2", "stranger3"}) {
+					t.Errorf("quarantined are %v", quarantined)
+				}
+				s.stop()
+			})
+		})
+	}
 }

@@ -63,6 +63,7 @@ type window struct {
 	quarantined int           // tasks in flight that are quarantined
 	disputed    int           // tasks in flight that are disputed
 	republished uint64        // tasks
+	missed      uint64        // tasks whose spot checks were not made
 }
 
 // inflightTask is a task in the window.

@@ -107,15 +107,15 @@ func Choose(name string) (Kernel, error) {
 }
 
 // Other returns the fastest kernel of this machine on boards of side n, of those that never
-// count as the kernel of that name: see LastKernel of [Counter]. It is not the fastest of all
-// where that is the same kernel. If this machine has no other kernel, Other returns the only
-// one.
-func Other(name string, n int) Kernel { return other(Available(), name, n) }
+// count as a kernel of the given names: see LastKernel of [Counter]. It is not the fastest of all
+// where that is one of them. If this machine has no other kernel, Other returns the generic one.
+func Other(n int, names ...string) Kernel { return other(Available(), n, names) }
 
 // other is [Other] on a machine with the given kernels, the fastest first.
-func other(available []Kernel, name string, n int) Kernel {
+func other(available []Kernel, n int, names []string) Kernel {
 	for _, k := range available {
-		if k.Name != name && !slices.Contains(k.countsAs, name) && (k.fastTo == 0 || n <= k.fastTo) {
+		same := func(name string) bool { return k.Name == name || slices.Contains(k.countsAs, name) }
+		if !slices.ContainsFunc(names, same) && (k.fastTo == 0 || n <= k.fastTo) {
 			return k
 		}
 	}

@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -21,7 +22,7 @@ func TestOtherByMachine(t *testing.T) {
 		"without vectors": {generic},
 	}
 	for _, c := range []struct {
-		machine, counted string
+		machine, counted string // names of kernels, separated by spaces
 		n                int
 		want             string
 	}{
@@ -32,6 +33,8 @@ func TestOtherByMachine(t *testing.T) {
 		{"avx512", "avx512-32-alt", 27, "avx512"},
 		{"avx512", "avx2-16", 20, "avx512"},
 		{"avx512", "generic", 27, "avx512"},
+		{"avx512", "avx512-16 avx2-16", 20, "avx512-32"},
+		{"avx512", "avx512-16 avx512-32 generic", 20, "avx512-32-alt"},
 		{"avx512 in 32", "avx512-32", 20, "avx512-32-alt"},
 		{"avx512 in 32", "avx512-16", 20, "avx512-32"},
 		{"avx2", "avx2-16", 20, "avx2-32"},
@@ -44,7 +47,7 @@ func TestOtherByMachine(t *testing.T) {
 		{"neon", "neon-32", 27, "neon-32-alt"},
 		{"without vectors", "generic", 20, "generic"},
 	} {
-		if got := other(machines[c.machine], c.counted, c.n).Name; got != c.want {
+		if got := other(machines[c.machine], c.n, strings.Fields(c.counted)).Name; got != c.want {
 			t.Errorf("machine with %s, n = %d: %s counts again what %s counted, want %s", c.machine, c.n, got, c.counted, c.want)
 		}
 	}

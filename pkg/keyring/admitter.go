@@ -41,15 +41,19 @@ func NewAdmitter(dir string) (*Admitter, bool) {
 // [Admitter.Admits].
 func (a *Admitter) SetTokenFile(path string) { a.tokens = []string{path} }
 
-// Admits reports whether a worker's key is listed, or the proof is that of the token; see
-// [identity.Admission].
-func (a *Admitter) Admits(key string, proof []byte) bool {
+// Admits reports whether a worker's key is admitted, and if so, whether by token: because the proof is that
+// of the token, see [identity.Admission], and the key is not listed.
+func (a *Admitter) Admits(key string, proof []byte) (admitted, byToken bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if time.Since(a.read) > rereadAfter {
 		a.reread()
 	}
-	return a.listed[key] || identity.IsAdmitted([]byte(a.token), key, proof)
+	if a.listed[key] {
+		return true, false
+	}
+	byToken = identity.IsAdmitted([]byte(a.token), key, proof)
+	return byToken, byToken
 }
 
 // reread reads the folder. It keeps what it had of a file that it can't read.

@@ -258,7 +258,18 @@ func TestAdmitterOfACoordinator(t *testing.T) {
 		t.Fatal(err)
 	}
 	joined := newKey(t)
-	if !admitter.Admits(added.Key, nil) || !admitter.Admits(joined, identity.Admission([]byte(token.Secret), joined)) || admitter.Admits(joined, nil) {
-		t.Error("the folder of the coordinator admits others than the folder of keys")
+	for _, c := range []struct {
+		key, what         string
+		proof             []byte
+		admitted, byToken bool
+	}{
+		{added.Key, "a listed key", nil, true, false},
+		{added.Key, "a listed key with the proof of the token", identity.Admission([]byte(token.Secret), added.Key), true, false},
+		{joined, "a key with the proof of the token", identity.Admission([]byte(token.Secret), joined), true, true},
+		{joined, "a key without proof", nil, false, false},
+	} {
+		if admitted, byToken := admitter.Admits(c.key, c.proof); admitted != c.admitted || byToken != c.byToken {
+			t.Errorf("%s: admitted %v, by token %v", c.what, admitted, byToken)
+		}
 	}
 }

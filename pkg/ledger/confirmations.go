@@ -70,23 +70,14 @@ func (l *Ledger) Supporters(task uint64) ([]queens.Result, error) {
 	return all, err
 }
 
-// supportOf returns the support of results that agree, each of another voter.
-func supportOf(agreeing []queens.Result) uint8 {
-	support := uint8(min(len(agreeing), maxVoters))
-	if ownVote(agreeing) >= 0 {
-		support |= refereed
-	}
-	return support
-}
-
 // confirm stores a result that agrees with the accepted one, unless its voter has counted the
-// task already.
+// task already, or its key is not admitted, which adds nothing.
 func (t *acceptTx) confirm(first queens.Result, confirmations []confirmation, r queens.Result) (Verdict, error) {
 	agreeing := []queens.Result{first}
 	for i := range confirmations {
 		agreeing = append(agreeing, confirmations[i].result)
 	}
-	if len(confirmations) >= maxConfirmations || slices.ContainsFunc(agreeing, func(a queens.Result) bool { return a.Voter() == r.Voter() }) {
+	if len(confirmations) >= maxConfirmations || !r.Admitted && !r.IsOwn() || slices.ContainsFunc(agreeing, func(a queens.Result) bool { return a.Voter() == r.Voter() }) {
 		return Duplicate, nil
 	}
 	key := append(key64(r.Task), 0)

@@ -37,17 +37,24 @@ type Dispute struct {
 	Votes []queens.Result
 	// Voided are the votes that do not count any more: their keys were quarantined.
 	Voided []queens.Result
-	// Settled says that the coordinator has counted the task itself, or that one count has
-	// at least two voters, and more than any other count, or that no votes contradict each other
-	// any more.
+	// Settled says that the coordinator has counted the task itself, or that [Dispute.Quorum]
+	// admitted keys agree on one count, and more than on any other, or that no votes contradict each
+	// other any more.
 	Settled bool
+	// Quorum is how many admitted keys settle the dispute: those that must agree on each task, and at
+	// least two.
+	Quorum int
 
 	numbers  []uint64 // Of the votes, in the file.
 	accepted int      // Index of the accepted vote, or -1.
 }
 
-// maxVotes bounds the votes of a dispute, apart from the coordinator's own.
-const maxVotes = 64
+// maxVotes bounds the votes of a dispute, apart from the coordinator's own. Of keys that are not
+// admitted, of which anybody can make any number, it takes at most maxUnadmittedVotes.
+const (
+	maxVotes           = 64
+	maxUnadmittedVotes = 8
+)
 
 // IsFull reports whether the dispute takes no more votes of workers: they can't settle it any
 // more. It takes one if no other counts.
@@ -66,7 +73,27 @@ func ownVote(votes []queens.Result) int {
 func (d *Dispute) takes(r *queens.Result) bool {
 	voter := r.Voter()
 	repeats := func(old queens.Result) bool { return old.Count == r.Count && old.Voter() == voter }
-	return !slices.ContainsFunc(d.Votes, repeats) && (!d.IsFull() || r.Worker == queens.Referee)
+	switch {
+	case slices.ContainsFunc(d.Votes, repeats):
+		return false
+	case r.IsOwn():
+		return true
+	case !r.Admitted && len(d.Votes) > 0 && d.unadmitted() >= maxUnadmittedVotes:
+		return false
+	}
+	return !d.IsFull()
+}
+
+// unadmitted returns the number of votes, also voided ones, of keys that were not admitted.
+func (d *Dispute) unadmitted() (votes int) {
+	for _, some := range [][]queens.Result{d.Votes, d.Voided} {
+		for i := range some {
+			if !some[i].Admitted && !some[i].IsOwn() {
+				votes++
+			}
+		}
+	}
+	return votes
 }
 
 // add adds a vote that the dispute takes, with its number in the file, and returns the verdict.
@@ -127,12 +154,14 @@ func (d *Dispute) support() uint8 {
 }
 
 // tally counts the votes again.
-func (d *Dispute) tally() { d.accepted, d.Settled = tally(d.Votes) }
+func (d *Dispute) tally() { d.accepted, d.Settled = tally(d.Votes, d.Quorum) }
 
 // tally goes through the votes of a dispute in order of arrival. It returns the index of
-// the accepted result, -1 without votes, and whether the dispute is settled. The coordinator's own
-// count is the last word. Before that, a count that has won once stays accepted until another wins.
-func tally(votes []queens.Result) (accepted int, settled bool) {
+// the accepted result, -1 without votes, and whether the dispute is settled. The count of the
+// coordinator as referee is the last word. Before that, a count wins that at least quorum admitted keys
+// agree on, and more than on any other; it stays accepted until another wins. Keys that are not
+// admitted, and the coordinator's spot check, open a dispute and do not settle it.
+func tally(votes []queens.Result, quorum int) (accepted int, settled bool) {
 	if len(votes) == 0 {
 		return -1, true
 	}
@@ -142,9 +171,13 @@ func tally(votes []queens.Result) (accepted int, settled bool) {
 	if own := ownVote(votes); own >= 0 {
 		return first(votes[own].Count), true
 	}
-	voters := make(map[uint64]int) // By count.
-	most := 1
-	for _, v := range votes {
+	voters := make(map[uint64]int) // Admitted keys, by count.
+	most := quorum - 1
+	for i := range votes {
+		v := &votes[i]
+		if voters[v.Count] += 0; !v.Admitted {
+			continue
+		}
 		voters[v.Count]++
 		switch n := voters[v.Count]; {
 		case n > most:

@@ -11,8 +11,9 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The first result of a task stays accepted until one count has the votes of at least two
-// voters and of more than any other. The dispute is settled while that is so.
+// The first result of a task stays accepted until a quorum of admitted keys agrees on one count, and more
+// than on any other, or the coordinator as referee has counted it. The dispute is settled while that is
+// so. A key that is not admitted, and the coordinator's spot check, settle nothing.
 func TestTally(t *testing.T) {
 	for _, c := range []struct {
 		votes    string // worker and count, in order
@@ -42,24 +43,30 @@ func TestTally(t *testing.T) {
 		{"a1 b2 c2 R1", 0, true},
 		{"a1 b2 c2 R3", 3, true},
 		{"a1 b2 R1 c2 d2 e2", 0, true},
-		{"a1 b2 C1", 0, true},
-		{"a1 b2 C2", 1, true},
+		{"a1 b2 C1", 0, false},
+		{"a1 C2", 0, false},
 		{"a1 b2 C3 c2", 1, true},
+		{"a1 u2 v2", 0, false},
+		{"u1 a2 v1", 0, false},
+		{"u1 a2 v1 b2", 1, true},
+		{"u1 a2 u2 v1 C1", 0, false},
+		{"u1 v2 R2", 1, true},
+		{"u1 v1 w1", 0, true}, // after others were voided
 	} {
-		if accepted, settled := tally(votes(c.votes)); accepted != c.accepted || settled != c.settled {
+		if accepted, settled := tally(votes(c.votes), 2); accepted != c.accepted || settled != c.settled {
 			t.Errorf("%s: vote %d is accepted, settled %v; want %d, %v", c.votes, accepted, settled, c.accepted, c.settled)
 		}
 	}
 }
 
-// For any votes, the dispute is settled exactly if one count has at least two voters and
-// more than any other, and then a vote for that count is accepted.
+// For any votes, the dispute is settled exactly if a quorum of admitted keys agrees on one count, and
+// more than on any other, and then a vote for that count is accepted.
 func TestTallyAgainstCounting(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 5000 {
-		d := Dispute{Votes: votes("a1 b2"), numbers: []uint64{0, 1}}
-		for range rng.IntN(12) {
-			if v := vote(string(rune('a'+rng.IntN(6))), uint64(rng.IntN(4))); d.takes(&v) {
+		d := Dispute{Votes: votes("a1 b2"), numbers: []uint64{0, 1}, Quorum: 2 + rng.IntN(3)}
+		for range rng.IntN(16) {
+			if v := vote(string("abcdefuv"[rng.IntN(8)]), uint64(rng.IntN(4))); d.takes(&v) {
 				d.add(v, 0)
 			}
 		}
@@ -67,7 +74,7 @@ func TestTallyAgainstCounting(t *testing.T) {
 		for count := range 4 {
 			n := 0
 			for _, v := range d.Votes {
-				if v.Count == uint64(count) {
+				if v.Admitted && v.Count == uint64(count) {
 					n++
 				}
 			}
@@ -77,8 +84,8 @@ func TestTallyAgainstCounting(t *testing.T) {
 				second = n
 			}
 		}
-		accepted, settled := tally(d.Votes)
-		if want := most >= 2 && most > second; settled != want || d.Settled != want || settled && d.Votes[accepted].Count != uint64(best) {
+		accepted, settled := tally(d.Votes, d.Quorum)
+		if want := most >= d.Quorum && most > second; settled != want || d.Settled != want || settled && d.Votes[accepted].Count != uint64(best) {
 			t.Fatalf("votes %v: vote %d is accepted, settled %v", d.Votes, accepted, settled)
 		}
 	}
@@ -100,9 +107,10 @@ func TestDisputes(t *testing.T) {
 		{"a1 b1 c2", "AFC", "a1 b1 c2", "a1", true},
 		{"a1 b1 c2 d2", "AFCC", "a1 b1 c2 d2", "a1", false},
 		{"a1 b1 c2 d2 e2", "AFCCS", "a1 b1 c2 d2 e2", "c2", true},
-		{"u1 v1 u2 v2", "ADCD", "u1 u2", "u1", false}, // not admitted: one voter
-		{"u1 a2 v1 b2", "ACDS", "u1 a2 b2", "a2", true},
-		{"a1 b2 C2 R1 c2", "ACSSC", "a1 b2 C2 R1 c2", "a1", true},
+		{"u1 v1 u2 v2", "ADCC", "u1 u2 v2", "u1", false}, // not admitted
+		{"a1 u1 b2 u1", "ADCC", "a1 b2 u1", "a1", false},
+		{"u1 a2 v1 b2", "ACCS", "u1 a2 v1 b2", "a2", true},
+		{"a1 b2 C2 R1 c2", "ACCSC", "a1 b2 C2 R1 c2", "a1", true},
 		{"a1 b2 a1 b2", "ACDD", "a1 b2", "a1", false},
 		{"a1 b2 c1", "ACS", "a1 b2 c1", "a1", true},
 		{"a1 b2 c2", "ACS", "a1 b2 c2", "b2", true},

@@ -124,14 +124,18 @@ const (
 
 // appendResult appends a result without its run and task: the hash in 8 bytes, big endian,
 // then as uvarints count, attempt, ids of worker and kernel, nanoseconds, key and report. The key
-// is 0 for none, or else twice the number after its id, and 1 more if the key was admitted.
+// is 0 for none, or else four times the number after its id, plus 1 if the key was admitted, or plus 3 if
+// the join token admitted it.
 func appendResult(value []byte, r *queens.Result, ids nameIDs) []byte {
 	key := uint64(0)
 	if ids.hasKey {
-		key = (ids.key + 1) << 1
+		key = (ids.key + 1) << 2
 	}
 	if r.Admitted {
 		key |= 1
+	}
+	if r.ByToken {
+		key |= 2
 	}
 	value = binary.BigEndian.AppendUint64(value, r.Hash)
 	for _, v := range []uint64{r.Count, uint64(r.Attempt), ids.worker, ids.kernel, uint64(r.Elapsed), key, r.Report} {
@@ -159,8 +163,8 @@ func parseNumbers(value []byte) (r queens.Result, ids nameIDs, err error) {
 		return r, ids, errors.New("not a result")
 	}
 	r.Count, r.Attempt, r.Elapsed = fields[0], uint32(fields[1]), time.Duration(fields[4])
-	r.Admitted, r.Report = fields[5]&1 != 0, fields[6]
-	ids = nameIDs{worker: fields[2], kernel: fields[3], key: fields[5]>>1 - 1, hasKey: fields[5]>>1 != 0}
+	r.Admitted, r.ByToken, r.Report = fields[5]&1 != 0, fields[5]&2 != 0, fields[6]
+	ids = nameIDs{worker: fields[2], kernel: fields[3], key: fields[5]>>2 - 1, hasKey: fields[5]>>2 != 0}
 	return r, ids, nil
 }
 

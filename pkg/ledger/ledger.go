@@ -76,6 +76,8 @@ type Ledger struct {
 	server       string
 	damagedTasks []uint64
 	lost         uint64
+	missed       uint64 // See SetMissed.
+	voters       voterSet
 
 	reading  atomic.Int64        // Iterations of Range in progress.
 	onCommit func(time.Duration) // Nil unless set by OnCommit.
@@ -170,6 +172,11 @@ func (l *Ledger) Accept(batch []queens.Result, rejected []Rejection, at run.Stre
 		return nil, err
 	}
 	t.commit()
+	for i, verdict := range verdicts {
+		if verdict != Duplicate && verdict != Refused {
+			l.voters.note(&batch[i])
+		}
+	}
 	l.position = at
 	if time.Since(l.lockInfo.Updated) >= lockInfoInterval {
 		l.writeLockInfo()

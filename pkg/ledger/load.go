@@ -81,6 +81,7 @@ func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
 		l.loadServer(tx),
 		l.loadTrust(tx),
 		l.loadLost(tx),
+		l.loadMissed(tx),
 	)
 }
 
@@ -106,7 +107,7 @@ func (l *Ledger) loadNames(tx *bbolt.Tx) error {
 }
 
 func (l *Ledger) loadVotes(tx *bbolt.Tx) error {
-	l.disputed = make(map[uint64]int)
+	l.disputed, l.voters = make(map[uint64]int), make(voterSet)
 	err := forEachNumbered(tx, votesBucket, 0, func(number uint64, value []byte) error {
 		if len(value) < 9 || value[8] > voteVoided {
 			return errors.New("not a vote")
@@ -126,13 +127,14 @@ func (l *Ledger) loadVotes(tx *bbolt.Tx) error {
 		if !known {
 			i = len(l.disputes)
 			l.disputed[r.Task] = i
-			l.disputes = append(l.disputes, Dispute{Task: r.Task})
+			l.disputes = append(l.disputes, Dispute{Task: r.Task, Quorum: l.quorum()})
 		}
 		d := &l.disputes[i]
 		if value[8] == voteVoided {
 			d.Voided = append(d.Voided, r)
 		} else {
 			d.Votes, d.numbers = append(d.Votes, r), append(d.numbers, number)
+			l.voters.note(&r)
 		}
 		l.voteCount++
 		return nil

@@ -24,6 +24,7 @@ type loaded struct {
 	bad              []uint64       // Tasks of results that are damaged.
 	badConfirmations [][]byte       // Keys of confirmations that are damaged.
 	orphans          []confirmation // Confirmations of results that are missing or damaged.
+	voters           voterSet
 }
 
 // loadResults reads the results on all cores.
@@ -48,6 +49,9 @@ func (l *Ledger) loadResults() (all loaded, err error) {
 		all.badConfirmations = append(all.badConfirmations, some.badConfirmations...)
 		all.orphans = append(all.orphans, some.orphans...)
 		l.accepted.count += some.count
+		for key, byToken := range some.voters {
+			l.voters.add(key, byToken)
+		}
 		return nil
 	})
 	return all, err
@@ -56,12 +60,14 @@ func (l *Ledger) loadResults() (all loaded, err error) {
 // loadRange reads the results of the tasks from first on and before end, and notes what supports
 // each.
 func (l *Ledger) loadRange(first, end uint64) (some loaded, err error) {
+	some.voters = make(voterSet)
 	err = l.view(func(tx *bbolt.Tx) error {
 		confirmations, err := l.loadConfirmations(tx, first, end, &some)
 		if err != nil {
 			return err
 		}
 		var agreeing []queens.Result
+		var last queens.Result // Consecutive tasks mostly have one key.
 		err = forEachTask(tx, resultsBucket, first, end, func(key, record []byte) error {
 			r, err := l.decodeResult(key, record)
 			if err == nil {
@@ -73,6 +79,10 @@ func (l *Ledger) loadRange(first, end uint64) (some loaded, err error) {
 				}
 				some.bad = append(some.bad, r.Task)
 				return nil
+			}
+			if r.Key != last.Key || r.ByToken != last.ByToken || r.Admitted != last.Admitted {
+				some.voters.note(&r)
+				last = r
 			}
 			agreeing = append(agreeing[:0], r)
 			for len(confirmations) > 0 && confirmations[0].result.Task <= r.Task {
@@ -109,6 +119,7 @@ func (l *Ledger) loadConfirmations(tx *bbolt.Tx, first, end uint64, some *loaded
 		switch {
 		case err == nil:
 			all = append(all, confirmation{bytes.Clone(key), r})
+			some.voters.note(&r)
 		case l.mode == readOnly:
 			return err
 		default:

@@ -14,7 +14,7 @@ import (
 
 // Quarantined is a key from which nothing is accepted any more, and why.
 type Quarantined struct {
-	Key    string    `json:"key"` // [queens.Unadmitted] stands for all keys that are not admitted.
+	Key    string    `json:"key"`
 	Reason string    `json:"reason"`
 	At     time.Time `json:"at"`
 	Task   uint64    `json:"task"` // The task of which the key gave a wrong count.
@@ -23,12 +23,7 @@ type Quarantined struct {
 }
 
 // covers reports whether a result is of a quarantined key.
-func (q *Quarantined) covers(r *queens.Result) bool {
-	if q.Key == queens.Unadmitted {
-		return r.Key != "" && !r.Admitted
-	}
-	return r.Key == q.Key
-}
+func (q *Quarantined) covers(r *queens.Result) bool { return r.Key == q.Key }
 
 // quarantine is a record of the file.
 type quarantine struct {
@@ -55,11 +50,6 @@ func (l *Ledger) Quarantined() []Quarantined {
 func (l *Ledger) IsQuarantined(key string) bool {
 	_, ok := l.quarantines[key]
 	return ok
-}
-
-// Refuses reports whether nothing is accepted from the key of a result.
-func (l *Ledger) Refuses(r *queens.Result) bool {
-	return r.Key != "" && (l.IsQuarantined(r.Key) || !r.Admitted && l.IsQuarantined(queens.Unadmitted))
 }
 
 // Quarantine stores that nothing is accepted from a key any more. Its accepted results count until

@@ -113,8 +113,9 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Results that agree with the accepted one confirm it, one for each voter and at most five, until
-// another count makes votes of them.
+// Results of admitted keys that agree with the accepted one confirm it, one for each key and at most
+// five, until another count makes votes of them. A key that is not admitted confirms nothing, and the same
+// key with a proof of its admission is still one voter.
 func TestConfirmations(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 10)
@@ -130,9 +131,13 @@ func TestConfirmations(t *testing.T) {
 	}
 	batch = append(batch, foreign, stranger, signedBy("d", 1, 7), signedBy("e", 1, 7), signedBy("h", 1, 7), signedBy("a", 2, 7), own)
 	want := []ledger.Verdict{
-		ledger.Accepted, ledger.Duplicate, ledger.Confirmed, ledger.Confirmed, ledger.Duplicate, ledger.Confirmed, ledger.Duplicate,
-		ledger.Confirmed, ledger.Confirmed, ledger.Duplicate, ledger.Accepted, ledger.Confirmed,
+		ledger.Accepted, ledger.Duplicate, ledger.Confirmed, ledger.Confirmed, ledger.Duplicate, ledger.Duplicate, ledger.Duplicate,
+		ledger.Confirmed, ledger.Confirmed, ledger.Confirmed, ledger.Accepted, ledger.Confirmed, ledger.Accepted, ledger.Duplicate,
 	}
+	proven := signedBy("g", 4, 7)
+	unproven := proven
+	unproven.Admitted = false
+	batch = append(batch, unproven, proven)
 	if got := accept(t, l, position(1), batch...); !slices.Equal(got, want) {
 		t.Errorf("the verdicts are %v, want %v", got, want)
 	}
@@ -147,29 +152,29 @@ func TestConfirmations(t *testing.T) {
 		return all
 	}
 	for range 2 {
-		if n := l.Confirmations(1); n != 6 || keys(1) != "abcfde" || l.IsRefereed(1) {
+		if n := l.Voters(1); n != 6 || keys(1) != "abcdeh" || l.IsRefereed(1) {
 			t.Errorf("task 1 has %d voters, %s", n, keys(1))
 		}
-		if n := l.Confirmations(2); n != 2 || !l.IsRefereed(2) || l.Confirmations(3) != 0 || l.Confirmations(math.MaxUint64) != 0 {
+		if n := l.Voters(2); n != 1 || !l.IsRefereed(2) || !l.IsRecounted(2) || l.IsRecounted(1) || l.Voters(3) != 0 || l.Voters(4) != 0 || l.Voters(math.MaxUint64) != 0 {
 			t.Errorf("task 2 has %d voters", n)
 		}
-		if c := l.Confirmation(); c.Tasks != 2 || c.Checked != 2 || c.Redundancy != 0 || c.Disagreements != 0 {
+		if c := l.Confirmation(); c.Tasks != 3 || c.Checked != 2 || c.Redundancy != 0 || c.Disagreements != 0 || c.Unadmitted != 1 {
 			t.Errorf("the confirmation is %+v", c)
 		}
 		l = reopened(t, l, folder)
 	}
 	accept(t, l, position(2), signedBy("x", 1, 8))
-	accept(t, l, position(3), signedBy("h", 1, 7))
+	accept(t, l, position(3), signedBy("i", 1, 7))
 	for range 2 {
-		if d, _ := l.Dispute(1); len(d.Votes) != 8 || !d.Settled || l.Confirmations(1) != 7 || keys(1) != "abcfdeh" {
-			t.Errorf("with another count, task 1 has %d voters, %s; the dispute is %v", l.Confirmations(1), keys(1), d)
+		if d, _ := l.Dispute(1); len(d.Votes) != 8 || !d.Settled || l.Voters(1) != 7 || keys(1) != "abcdehi" {
+			t.Errorf("with another count, task 1 has %d voters, %s; the dispute is %v", l.Voters(1), keys(1), d)
 		}
 		l = reopened(t, l, folder)
 	}
 	own.Task, own.Count = 1, 8
 	accept(t, l, position(4), own)
 	for range 2 {
-		if n := l.Confirmations(1); n != 2 || keys(1) != "x" || !l.IsRefereed(1) {
+		if n := l.Voters(1); n != 1 || keys(1) != "x" || !l.IsRefereed(1) {
 			t.Errorf("overruled, task 1 has %d voters, %s", n, keys(1))
 		}
 		if c := l.Confirmation(); c.Disagreements != 1 {
@@ -179,8 +184,50 @@ func TestConfirmations(t *testing.T) {
 	}
 }
 
-// The redundancy is that of the worst task, apart from those that the coordinator counted. Without tasks no keys
-// agree on any.
+// The confirmation says how many keys voted, which of them came by the join token alone, how many tasks only
+// unadmitted keys counted, and whether the promised spot checks were made.
+func TestConfirmationOfKeysAndChecks(t *testing.T) {
+	folder := t.TempDir()
+	l, err := ledger.CreateWithTrust(folder, header(4), ledger.Trust{Redundancy: 1, SpotCheck: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	admitted := func(key string, task uint64, admitted, byToken bool) queens.Result {
+		r := signedBy(key, task, 7)
+		r.Admitted, r.ByToken = admitted, byToken
+		return r
+	}
+	check := admitted("", 2, false, false)
+	check.Worker = queens.Checker
+	accept(t, l, position(1),
+		admitted("listed", 0, true, false), admitted("token", 0, true, true),
+		admitted("both", 1, true, true), admitted("stranger", 2, false, false), admitted("stranger", 3, false, false), check)
+	accept(t, l, position(2), admitted("both", 2, true, false))
+	want := run.Confirmation{Tasks: 4, Checked: 2, Sampled: true, Unadmitted: 1, Voters: 3, ByToken: 1}
+	for range 2 {
+		if got := l.Confirmation(); got != want || got.Level() != run.None {
+			t.Errorf("it is %+v, %s, want %+v, none", got, got.Level(), want)
+		}
+		l = reopened(t, l, folder)
+	}
+	accept(t, l, position(3), admitted("listed", 3, true, false))
+	want.Unadmitted, want.Redundancy = 0, 1
+	if got := l.Confirmation(); got != want || got.Level() != run.Sampled {
+		t.Errorf("it is %+v, %s, want %+v, sampled", got, got.Level(), want)
+	}
+	if err := l.SetMissed(1); err != nil {
+		t.Fatal(err)
+	}
+	l = reopened(t, l, folder)
+	want.Missed, want.Sampled = 1, false
+	if got := l.Confirmation(); got != want || got.Level() != run.None {
+		t.Errorf("with a check missed it is %+v, %s, want %+v, none", got, got.Level(), want)
+	}
+	closed(t, l)
+}
+
+// The redundancy is that of the worst task, and the coordinator's own count adds nothing to it. Without tasks
+// no keys agree on any.
 func TestConfirmationOfAll(t *testing.T) {
 	empty := create(t, t.TempDir(), 0)
 	if got := empty.Confirmation(); got != (run.Confirmation{}) {
@@ -193,7 +240,7 @@ func TestConfirmationOfAll(t *testing.T) {
 		r       queens.Result
 		level   int
 		checked uint64
-	}{{signedBy("a", 0, 1), 0, 0}, {signedBy("a", 1, 1), 0, 0}, {own, 1, 1}, {signedBy("b", 0, 1), 1, 2}, {signedBy("b", 1, 1), 2, 3}, {signedBy("c", 1, 1), 2, 3}, {signedBy("c", 0, 1), 3, 3}} {
+	}{{signedBy("a", 0, 1), 0, 0}, {signedBy("a", 1, 1), 0, 0}, {own, 0, 0}, {signedBy("b", 0, 1), 0, 1}, {signedBy("b", 1, 1), 0, 2}, {signedBy("c", 2, 7), 1, 3}, {signedBy("b", 2, 7), 2, 3}, {signedBy("c", 1, 1), 2, 3}} {
 		accept(t, l, position(uint64(i)), c.r)
 		if got := l.Confirmation(); got.Redundancy != c.level || got.Checked != c.checked {
 			t.Errorf("after %d results the confirmation is %+v", i+1, got)
@@ -294,12 +341,12 @@ func TestQuarantine(t *testing.T) {
 			count  uint64
 			voters int
 		}{2: {"a", 20, 2}, 3: {"a", 30, 1}, 4: {"a", 40, 1}, 5: {"c", 51, 1}, 6: {"a", 60, 1}} {
-			if r, ok, err := l.Result(task); err != nil || !ok || r.Key != c.key || r.Count != c.count || l.Confirmations(task) != c.voters {
-				t.Errorf("task %d has %+v with %d voters (%v)", task, r, l.Confirmations(task), err)
+			if r, ok, err := l.Result(task); err != nil || !ok || r.Key != c.key || r.Count != c.count || l.Voters(task) != c.voters {
+				t.Errorf("task %d has %+v with %d voters (%v)", task, r, l.Voters(task), err)
 			}
 		}
 		for _, task := range []uint64{1, 7} {
-			if _, ok, err := l.Result(task); ok || err != nil || l.Has(task) || l.Confirmations(task) != 0 {
+			if _, ok, err := l.Result(task); ok || err != nil || l.Has(task) || l.Voters(task) != 0 {
 				t.Errorf("task %d has a result (%v)", task, err)
 			}
 		}
@@ -327,7 +374,7 @@ func TestQuarantine(t *testing.T) {
 	if v := accept(t, l, position(3), signedBy("liar", 1, 11), signedBy("liar", 7, 72)); !slices.Equal(v, []ledger.Verdict{ledger.Accepted, ledger.Confirmed}) {
 		t.Errorf("the verdicts are %v", v)
 	}
-	if recount, err := quarantine(l, q); err != nil || !slices.Equal(recount, []uint64{1}) || l.Confirmations(7) != 1 {
+	if recount, err := quarantine(l, q); err != nil || !slices.Equal(recount, []uint64{1}) || l.Voters(7) != 1 {
 		t.Errorf("quarantined again, to be counted again are %d (%v)", recount, err)
 	}
 	for _, key := range []string{"", queens.Referee, queens.Checker, strings.Repeat("k", 200)} {
@@ -379,12 +426,12 @@ func TestQuarantineAgainstNothing(t *testing.T) {
 		for task := range uint64(tasks) {
 			a, _, err := l.Result(task)
 			b, _, err2 := without.Result(task)
-			if err != nil || err2 != nil || l.Has(task) != without.Has(task) || a.Count != b.Count || l.Confirmations(task) != without.Confirmations(task) {
-				t.Errorf("task %d: %v with %d voters, want %v with %d (%v, %v)", task, a, l.Confirmations(task), b, without.Confirmations(task), err, err2)
+			if err != nil || err2 != nil || l.Has(task) != without.Has(task) || a.Count != b.Count || l.Voters(task) != without.Voters(task) {
+				t.Errorf("task %d: %v with %d voters, want %v with %d (%v, %v)", task, a, l.Voters(task), b, without.Voters(task), err, err2)
 			}
 			supporters, err := l.Supporters(task)
-			if err != nil || len(supporters) != l.Confirmations(task) {
-				t.Errorf("task %d has %d supporters, and %d voters (%v)", task, len(supporters), l.Confirmations(task), err)
+			if err != nil || len(supporters) != l.Voters(task) {
+				t.Errorf("task %d has %d supporters, and %d voters (%v)", task, len(supporters), l.Voters(task), err)
 			}
 		}
 		closed(t, l)
@@ -467,45 +514,6 @@ func TestKilledInQuarantine(t *testing.T) {
 	t.Logf("%d times the key was quarantined", found)
 }
 
-// All keys that are not admitted can be quarantined as one: what they reported is void, and nothing more
-// of them is accepted, also of a key that was never seen. Admitted keys, and the coordinator's own
-// counts, are not concerned.
-func TestQuarantineOfUnadmittedKeys(t *testing.T) {
-	folder := t.TempDir()
-	l := create(t, folder, 100)
-	stranger := func(key string, task, count uint64) queens.Result {
-		r := signedBy(key, task, count)
-		r.Admitted = false
-		return r
-	}
-	own := stranger("", 4, 40)
-	own.Worker = queens.Checker
-	accept(t, l, position(1),
-		stranger("s", 1, 10), stranger("t", 2, 20), signedBy("a", 2, 20), signedBy("a", 3, 30), stranger("s", 3, 30),
-		own, stranger("t", 4, 40), signedBy("a", 5, 50), stranger("t", 5, 51))
-	recount, err := quarantine(l, ledger.Quarantined{Key: queens.Unadmitted})
-	if err != nil || !slices.Equal(recount, []uint64{1}) {
-		t.Errorf("to be counted again are %d (%v)", recount, err)
-	}
-	for range 2 {
-		for task, want := range map[uint64]string{2: "a", 3: "a", 4: "", 5: "a"} {
-			if r, ok, err := l.Result(task); err != nil || !ok || r.Key != want || l.Confirmations(task) != 1 {
-				t.Errorf("task %d has %+v with %d voters (%v)", task, r, l.Confirmations(task), err)
-			}
-		}
-		own.Task = 6
-		for r, want := range map[queens.Result]bool{stranger("new", 1, 10): true, signedBy("s", 1, 10): false, own: false} {
-			if l.Refuses(&r) != want {
-				t.Errorf("it refuses %+v: %v", r, !want)
-			}
-		}
-		l = reopened(t, l, folder)
-	}
-	if v := accept(t, l, position(2), stranger("new", 1, 10), signedBy("b", 1, 10)); !slices.Equal(v, []ledger.Verdict{ledger.Refused, ledger.Accepted}) {
-		t.Errorf("the verdicts are %v", v)
-	}
-}
-
 // A quarantine voids in steps, each of a bounded number of results. Between any two of them results are
 // accepted as always, and the quarantine can't be lifted. A process that ends there leaves a ledger that
 // says that results of the key still count, and that the next Open completes: it has what it would have
@@ -557,8 +565,8 @@ func TestVoidingInSteps(t *testing.T) {
 		l = open(t, openWriter, folder)
 		for r, err := range l.All() {
 			want, byC := wants[r.Task]
-			if err != nil || byC && (r.Key != "c" || r.Count != want) || !byC && (r.Key != "honest" || r.Task%2 != 0) || l.Confirmations(r.Task) != 1 {
-				t.Fatalf("after %d steps and Open, task %d has %+v of %d voters (%v)", done, r.Task, r, l.Confirmations(r.Task), err)
+			if err != nil || byC && (r.Key != "c" || r.Count != want) || !byC && (r.Key != "honest" || r.Task%2 != 0) || l.Voters(r.Task) != 1 {
+				t.Fatalf("after %d steps and Open, task %d has %+v of %d voters (%v)", done, r.Task, r, l.Voters(r.Task), err)
 			}
 		}
 		if l.IsVoiding() || l.Len() != tasks/2+4 {

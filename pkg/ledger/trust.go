@@ -3,6 +3,7 @@ package ledger
 import (
 	"go.etcd.io/bbolt"
 
+	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -48,14 +49,69 @@ func (l *Ledger) loadTrust(tx *bbolt.Tx) error {
 	return getJSON(tx, progressBucket, trustKey, l.trust)
 }
 
-// Support of a task: the number of voters that agree with its accepted count, 0 if it has none,
-// and whether the coordinator's reference kernel is among them.
+// quorum returns how many admitted keys settle a dispute.
+func (l *Ledger) quorum() int {
+	if l.trust == nil {
+		return 2
+	}
+	return max(l.trust.Redundancy, 2)
+}
+
+// Support of a task, a byte: whether it has an accepted count, and others that agree; whether the
+// coordinator as referee agrees with it, or the coordinator and a worker do; and the number of admitted
+// keys that agree with it. 0 is a task without an accepted count.
 const (
 	refereed  = 1 << 7
-	maxVoters = refereed - 1
+	recounted = 1 << 6
+	confirmed = 1 << 5
+	counted   = 1 << 4
+	maxVoters = counted - 1
 )
 
-// setSupport notes what stands behind the accepted result of a task.
+// voterSet has the admitted keys with stored results, and for each whether only the join token ever
+// admitted it.
+type voterSet map[string]bool
+
+// note adds the key of a stored result, if it was admitted.
+func (s voterSet) note(r *queens.Result) {
+	if r.Admitted {
+		s.add(r.Key, r.ByToken)
+	}
+}
+
+func (s voterSet) add(key string, byToken bool) {
+	before, known := s[key]
+	s[key] = byToken && (before || !known)
+}
+
+// supportOf returns the support of results that agree, each of another voter: 0 if there are none.
+func supportOf(agreeing []queens.Result) uint8 {
+	if len(agreeing) == 0 {
+		return 0
+	}
+	voters, own := 0, 0
+	for i := range agreeing {
+		switch r := &agreeing[i]; {
+		case r.IsOwn():
+			own++
+		case r.Admitted:
+			voters++
+		}
+	}
+	support := counted | uint8(min(voters, maxVoters))
+	if ownVote(agreeing) >= 0 {
+		support |= refereed
+	}
+	if len(agreeing) > 1 {
+		support |= confirmed
+	}
+	if own > 0 && own < len(agreeing) {
+		support |= recounted
+	}
+	return support
+}
+
+// setSupport notes what supports the accepted result of a task.
 func (l *Ledger) setSupport(task uint64, support uint8) {
 	switch had := l.support[task] != 0; {
 	case support != 0 && !had:
@@ -66,55 +122,99 @@ func (l *Ledger) setSupport(task uint64, support uint8) {
 	l.support[task] = support
 }
 
-// Confirmations returns the number of voters that agree with the accepted count of a task; 0 if
-// it has none.
-func (l *Ledger) Confirmations(task uint64) int {
+// Voters returns the number of admitted keys that agree with the accepted count of a task; 0 if it
+// has none.
+func (l *Ledger) Voters(task uint64) int {
 	if task >= l.header.Manifest.Tasks {
 		return 0
 	}
-	return int(l.support[task] &^ refereed)
+	return int(l.support[task] & maxVoters)
 }
 
-// IsRefereed reports whether the coordinator has counted a task by its reference kernel and that
-// count is accepted: more voters would say no more.
+// IsRefereed reports whether the accepted count of a task is that of the coordinator as referee.
 func (l *Ledger) IsRefereed(task uint64) bool {
 	return task < l.header.Manifest.Tasks && l.support[task]&refereed != 0
 }
 
-// DoneByClass returns how many tasks of each class are done: as many voters agree on them as
-// [Trust.Redundancy] says, or the coordinator's reference kernel has counted them. It looks at every
-// task, in memory.
+// IsRecounted reports whether the coordinator agrees with a worker on the accepted count of a task.
+func (l *Ledger) IsRecounted(task uint64) bool {
+	return task < l.header.Manifest.Tasks && l.support[task]&recounted != 0
+}
+
+// HasConfirmations reports whether the file has other results that agree with the accepted one of a task.
+func (l *Ledger) HasConfirmations(task uint64) bool {
+	return task < l.header.Manifest.Tasks && l.support[task]&confirmed != 0
+}
+
+// LacksVoters reports whether a task has an accepted count on which fewer admitted keys agree than
+// [Trust.Redundancy] says. Without redundancy one count of any key is enough. A task that no worker
+// could count has the count of the coordinator alone, which [Confirmation] tells.
+func (l *Ledger) LacksVoters(task uint64) bool {
+	return l.Has(task) && l.trust != nil && l.trust.Redundancy > 1 && l.Voters(task) < l.trust.Redundancy && !l.IsRefereed(task)
+}
+
+// DoneByClass returns how many tasks of each class have an accepted count and do not lack voters. It
+// looks at every task, in memory.
 func (l *Ledger) DoneByClass() []uint64 {
-	t, _ := l.Trust()
-	need := max(t.Redundancy, 1)
 	done := make([]uint64, len(l.header.Manifest.Classes))
-	for task, support := range l.support {
-		if int(support&^refereed) >= need || support&refereed != 0 {
-			done[l.header.Manifest.ClassOf(uint64(task))]++
+	for task := range l.header.Manifest.Tasks {
+		if l.Has(task) && !l.LacksVoters(task) {
+			done[l.header.Manifest.ClassOf(task)]++
 		}
 	}
 	return done
 }
 
-// Confirmation returns what stands behind the accepted counts, but not whether their total is
-// the published one. It looks at every task, in memory. If the coordinator's reference kernel
-// counted all of them, the redundancy is 2; if there are none, it is 0.
+// missedKey is the key of the number that [Ledger.SetMissed] stores, in progressBucket.
+var missedKey = []byte("missed")
+
+// SetMissed stores how many tasks were to be spot-checked and were not when the run came to its end.
+// It is on disk when SetMissed returns nil. Errors are those of [Ledger.Accept].
+func (l *Ledger) SetMissed(tasks uint64) error {
+	if tasks == l.missed && l.failed.get() == nil {
+		return nil
+	}
+	err := l.update(func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, missedKey, tasks) })
+	if err == nil {
+		l.missed = tasks
+	}
+	return err
+}
+
+func (l *Ledger) loadMissed(tx *bbolt.Tx) error {
+	if tx.Bucket(progressBucket).Get(missedKey) == nil {
+		return nil
+	}
+	return getJSON(tx, progressBucket, missedKey, &l.missed)
+}
+
+// Confirmation returns what confirms the accepted counts, but not whether their total is the published
+// one. It looks at every task, in memory.
 func (l *Ledger) Confirmation() run.Confirmation {
-	c := run.Confirmation{Tasks: l.Len(), Disagreements: uint64(len(l.disputes))}
-	least := uint8(maxVoters)
-	for _, support := range l.support {
-		if support < refereed {
-			least = min(least, support)
+	c := run.Confirmation{Tasks: l.Len(), Missed: l.missed, Disagreements: uint64(len(l.disputes))}
+	for key, byToken := range l.voters {
+		if l.IsQuarantined(key) {
+			continue
 		}
-		if support >= 2 {
+		c.Voters++
+		if byToken {
+			c.ByToken++
+		}
+	}
+	least := maxVoters
+	for _, support := range l.support {
+		voters := int(support & maxVoters)
+		least = min(least, voters)
+		if voters >= 2 || support&recounted != 0 {
 			c.Checked++
 		}
+		if support != 0 && voters == 0 && support&(refereed|recounted) == 0 {
+			c.Unadmitted++
+		}
 	}
-	switch c.Redundancy = int(least); {
-	case len(l.support) == 0:
-		c.Redundancy = 0
-	case least == maxVoters:
-		c.Redundancy = 2
+	if len(l.support) > 0 {
+		c.Redundancy = least
 	}
+	c.Sampled = c.Checked > 0 && c.Missed == 0 && l.trust != nil && l.trust.SpotCheck > 0
 	return c
 }

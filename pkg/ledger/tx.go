@@ -84,7 +84,7 @@ func (t *acceptTx) setSupport(task uint64, support uint8) {
 
 // add stores one result.
 func (t *acceptTx) add(r queens.Result) (Verdict, error) {
-	if t.ledger.Refuses(&r) {
+	if t.ledger.IsQuarantined(r.Key) {
 		return Refused, nil
 	}
 	r.Run = t.ledger.header.Run
@@ -120,7 +120,7 @@ func (t *acceptTx) add(r queens.Result) (Verdict, error) {
 // beginDispute makes a dispute of a task: the results that agree become votes.
 func (t *acceptTx) beginDispute(first queens.Result, confirmations []confirmation) error {
 	t.copyDisputes()
-	d := Dispute{Task: first.Task}
+	d := Dispute{Task: first.Task, Quorum: t.ledger.quorum()}
 	d.append(first, t.voteCount)
 	if err := t.putVote(first); err != nil {
 		return err

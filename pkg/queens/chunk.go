@@ -68,12 +68,8 @@ func (c *Chunk) Validate() error {
 const Referee = "(coordinator)"
 
 // Checker is the worker that the ledger names for a coordinator's own spot check of a task, by
-// another kernel than that of the first count. It is one voter. No other worker may have this name.
+// another kernel than that of the first count. No other worker may have this name.
 const Checker = "(check)"
-
-// Unadmitted stands for all keys that are not admitted, where a key is expected: they are one voter,
-// and can be quarantined as one.
-const Unadmitted = "unadmitted"
 
 // ChunkResult is one worker's counts of the first tasks of a chunk: of all of them, unless the
 // worker stopped on the way.

@@ -34,7 +34,7 @@ type ExportedTask struct {
 	// first has them.
 	Signature []byte `json:"signature,omitempty"`
 	Statement []byte `json:"statement,omitempty"`
-	// Unadmitted says that the key was not admitted: all such keys are one voter together.
+	// Unadmitted says that the key was not admitted: its count adds nothing to agreement.
 	Unadmitted bool `json:"unadmitted,omitempty"`
 
 	// Confirmations are the counts of other voters that agree, if the run has ended.

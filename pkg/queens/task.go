@@ -91,9 +91,12 @@ type Result struct {
 	Elapsed time.Duration // Time of the search alone.
 	// Key is the public key of the worker; empty for the coordinator's own counts.
 	Key string
-	// Admitted says that the key was admitted when the result was recorded: it votes for itself.
-	// All keys that were not are one voter together.
+	// Admitted says that the key was admitted when the result was recorded: it is a voter. A key
+	// that was not adds nothing to agreement.
 	Admitted bool
+	// ByToken says that the join token admitted the key, and no list: whoever has the token can make
+	// any number of such keys.
+	ByToken bool
 	// Sealed is the signed chunk result that this result came with; nil for a result read from a
 	// ledger.
 	Sealed *Sealed
@@ -101,17 +104,18 @@ type Result struct {
 	Report uint64
 }
 
-// Voter returns who stands behind the result: two results of one voter are worth as much as one.
-// It is empty for all keys that were not admitted.
+// Voter returns who counted the result, admitted or not: the key, or [Referee] or [Checker] for the
+// coordinator's own counts. Two results of one voter are worth as much as one.
 func (r *Result) Voter() string {
-	switch {
-	case r.Worker == Referee || r.Worker == Checker:
+	if r.IsOwn() {
 		return r.Worker
-	case r.Admitted:
-		return r.Key
 	}
-	return ""
+	return r.Key
 }
+
+// IsOwn reports whether the coordinator has counted the result itself. Such a result is not admitted: it
+// adds nothing to the agreement of keys.
+func (r *Result) IsOwn() bool { return r.Worker == Referee || r.Worker == Checker }
 
 // Validate returns the first thing wrong with a result from outside.
 func (r *Result) Validate() error {

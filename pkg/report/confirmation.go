@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rs/zerolog"
 
@@ -15,38 +16,55 @@ type Confirmed struct {
 	By    ConfirmedBy `json:"confirmed_by"`
 }
 
-// ConfirmedBy is what the ledger of a run has for its counts, whatever the level is.
+// ConfirmedBy is what the ledger of a run has for its counts, whatever the level is. The fields are those
+// of [run.Confirmation].
 type ConfirmedBy struct {
-	Keys          int     `json:"keys"`          // least number of keys that agree on a task, over all tasks
-	Share         float64 `json:"share"`         // of the tasks on which at least two keys agree, 0 to 1
-	Checked       uint64  `json:"checked"`       // the number of those tasks
+	Keys          int     `json:"keys"`          // least number of admitted keys that agree on a task, over all tasks
+	Voters        int     `json:"voters"`        // admitted keys with counts in the run
+	ByToken       int     `json:"by_token"`      // of them, those that only the join token admitted
+	Tasks         uint64  `json:"tasks"`         // tasks with a count
+	Checked       uint64  `json:"checked"`       // of them, those that two admitted keys, or a worker and the coordinator, counted
+	Share         float64 `json:"share"`         // Checked of Tasks, 0 to 1
+	Missed        uint64  `json:"missed"`        // tasks that were to be spot-checked and were not
+	Unadmitted    uint64  `json:"unadmitted"`    // tasks that only unadmitted keys counted
 	Disagreements uint64  `json:"disagreements"` // tasks whose counts contradicted each other
 }
 
-// NewConfirmed returns what stands behind a total. Without a total, the level is that of nothing.
+// NewConfirmed returns what confirms a total. Without a total, the level is that of nothing.
 func NewConfirmed(c *run.Confirmation, total bool) Confirmed {
 	level := run.None
 	if total {
 		level = c.Level()
 	}
-	return Confirmed{level, ConfirmedBy{Keys: c.Redundancy, Share: c.Share(), Checked: c.Checked, Disagreements: c.Disagreements}}
+	return Confirmed{level, ConfirmedBy{
+		Keys: c.Redundancy, Voters: c.Voters, ByToken: c.ByToken, Tasks: c.Tasks, Checked: c.Checked, Share: c.Share(),
+		Missed: c.Missed, Unadmitted: c.Unadmitted, Disagreements: c.Disagreements,
+	}}
 }
 
-// notConfirmed says that nothing but one count of each task stands behind a total.
-const notConfirmed = "not independently confirmed"
-
-// Phrase says what stands behind a total, for people.
+// Phrase says what confirms a total, for people.
 func (c *Confirmed) Phrase() string {
+	disagreements := humanize.Plural(int(min(c.By.Disagreements, 1<<53)), "disagreement")
 	switch c.Level {
 	case run.Published:
 		return "the published total (OEIS A000170)"
 	case run.Redundant:
-		return fmt.Sprintf("each task by %d keys, %s", c.By.Keys, c.disagreements())
+		phrase := fmt.Sprintf("each task by %d keys, %s", c.By.Keys, disagreements)
+		if c.By.ByToken > 1 {
+			phrase += fmt.Sprintf("; the join token admitted %d of %d keys", c.By.ByToken, c.By.Voters)
+		}
+		return phrase
 	case run.Sampled:
-		return fmt.Sprintf("%s of the tasks, %s", c.share(), c.disagreements())
+		return fmt.Sprintf("%d of %d tasks, %s; a rare wrong count may be unseen", c.By.Checked, c.By.Tasks, disagreements)
 	case run.None:
 	}
-	return notConfirmed
+	switch {
+	case c.By.Unadmitted > 0:
+		return fmt.Sprintf("not independently confirmed; counted by unadmitted keys: %d of %d tasks", c.By.Unadmitted, c.By.Tasks)
+	case c.By.Missed > 0:
+		return fmt.Sprintf("not independently confirmed; %d spot checks were not made", c.By.Missed)
+	}
+	return "not independently confirmed"
 }
 
 // sentence says it where no heading says that it is about confirmation.
@@ -60,7 +78,7 @@ func (c *Confirmed) sentence() string {
 		return "confirmed by a sample: " + c.Phrase()
 	case run.None:
 	}
-	return notConfirmed
+	return c.Phrase()
 }
 
 // share returns the share of the tasks that are checked. A share that is not 0 does not look like it.
@@ -71,23 +89,39 @@ func (c *Confirmed) share() string {
 	return fmt.Sprintf("%.1g%%", 100*c.By.Share)
 }
 
-func (c *Confirmed) disagreements() string {
-	return humanize.Plural(int(min(c.By.Disagreements, 1<<53)), "disagreement")
-}
-
-// WarnUnconfirmed logs that nothing but one count of each task stands behind the total of a run, if
+// WarnUnconfirmed logs that the total of a run is not confirmed, or only by a sample, and what to do, if
 // that is so.
 func (c *Confirmed) WarnUnconfirmed(log zerolog.Logger, name string) {
-	if c.Level == run.None {
-		log.Warn().Str("run", name).Msg("the total is not independently confirmed: coordinator verify " + name + " --sample 100% counts every task again")
+	again := "; coordinator verify " + name + " --sample 100% counts every task again"
+	switch c.Level {
+	case run.None:
+		log.Warn().Str("run", name).Msg("the total is " + c.Phrase() + again)
+	case run.Sampled:
+		log.Warn().Str("run", name).Msg("the total is " + c.sentence() + again)
+	case run.Published, run.Redundant:
 	}
 }
 
-// row is the row of a table with a total.
-func (c *Confirmed) row() []string { return []string{"confirmed", string(c.Level), c.Phrase()} }
+// phraseColumns is the width of a phrase beside the greatest total, in a table of 80 columns.
+const phraseColumns = 36
 
-// log adds to an event what stands behind a total.
+// rows are the rows of a table with a total.
+func (c *Confirmed) rows() (rows [][]string) {
+	line := ""
+	for _, word := range strings.Fields(c.Phrase()) {
+		if len(line)+1+len(word) > phraseColumns {
+			rows, line = append(rows, []string{"", "", line}), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	rows = append(rows, []string{"", "", line})
+	rows[0][0], rows[0][1] = "confirmed", string(c.Level)
+	return rows
+}
+
+// log adds to an event what confirms a total.
 func (c *Confirmed) log(event *zerolog.Event) {
-	event.Str("confirmed", string(c.Level)).Int("keys", c.By.Keys).Float64("share", c.By.Share).
-		Uint64("checked", c.By.Checked).Uint64("disagreements", c.By.Disagreements)
+	event.Str("confirmed", string(c.Level)).Int("keys", c.By.Keys).Int("voters", c.By.Voters).Int("by_token", c.By.ByToken).
+		Uint64("checked", c.By.Checked).Float64("share", c.By.Share).Uint64("missed", c.By.Missed).
+		Uint64("unadmitted", c.By.Unadmitted).Uint64("disagreements", c.By.Disagreements)
 }

@@ -25,32 +25,45 @@ var levels = []struct {
 	{
 		run.Confirmation{Published: true, Redundancy: 2, Tasks: 8, Checked: 8}, run.Published,
 		"confirmed published the published total (OEIS A000170)", "confirmed by the published total (OEIS A000170)",
-		`{"keys":2,"share":1,"checked":8,"disagreements":0}`,
+		`{"keys":2,"voters":0,"by_token":0,"tasks":8,"checked":8,"share":1,"missed":0,"unadmitted":0,"disagreements":0}`,
 	},
 	{
 		run.Confirmation{Redundancy: 3, Tasks: 8, Checked: 8, Disagreements: 1}, run.Redundant,
 		"confirmed redundant each task by 3 keys, 1 disagreement", "confirmed: each task by 3 keys, 1 disagreement",
-		`{"keys":3,"share":1,"checked":8,"disagreements":1}`,
+		`{"keys":3,"voters":0,"by_token":0,"tasks":8,"checked":8,"share":1,"missed":0,"unadmitted":0,"disagreements":1}`,
 	},
 	{
-		run.Confirmation{Redundancy: 1, Tasks: 1000, Checked: 12, Disagreements: 0}, run.Sampled,
-		"confirmed sampled 1.2% of the tasks, 0 disagreements", "confirmed by a sample: 1.2% of the tasks, 0 disagreements",
-		`{"keys":1,"share":0.012,"checked":12,"disagreements":0}`,
+		run.Confirmation{Redundancy: 2, Tasks: 8, Checked: 8, Voters: 4, ByToken: 3}, run.Redundant,
+		"confirmed redundant each task by 2 keys, 0 disagreements; the join token admitted 3 of 4 keys",
+		"confirmed: each task by 2 keys, 0 disagreements; the join token admitted 3 of 4 keys",
+		`{"keys":2,"voters":4,"by_token":3,"tasks":8,"checked":8,"share":1,"missed":0,"unadmitted":0,"disagreements":0}`,
 	},
 	{
-		run.Confirmation{Redundancy: 1, Tasks: 100_000_000, Checked: 3, Disagreements: 2}, run.Sampled,
-		"confirmed sampled 3e-06% of the tasks, 2 disagreements", "confirmed by a sample: 3e-06% of the tasks, 2 disagreements",
-		`{"keys":1,"share":3e-8,"checked":3,"disagreements":2}`,
+		run.Confirmation{Redundancy: 1, Tasks: 10_000_000, Checked: 120_000, Sampled: true}, run.Sampled,
+		"confirmed sampled 120000 of 10000000 tasks, 0 disagreements; a rare wrong count may be unseen",
+		"confirmed by a sample: 120000 of 10000000 tasks, 0 disagreements; a rare wrong count may be unseen",
+		`{"keys":1,"voters":0,"by_token":0,"tasks":10000000,"checked":120000,"share":0.012,"missed":0,"unadmitted":0,"disagreements":0}`,
+	},
+	{
+		run.Confirmation{Redundancy: 1, Tasks: 8, Checked: 1, Missed: 2}, run.None,
+		"confirmed none not independently confirmed; 2 spot checks were not made", "not independently confirmed; 2 spot checks were not made",
+		`{"keys":1,"voters":0,"by_token":0,"tasks":8,"checked":1,"share":0.125,"missed":2,"unadmitted":0,"disagreements":0}`,
+	},
+	{
+		run.Confirmation{Tasks: 10_000_000, Checked: 1, Sampled: true, Unadmitted: 10_000_000 - 1}, run.None,
+		"confirmed none not independently confirmed; counted by unadmitted keys: 9999999 of 10000000 tasks",
+		"not independently confirmed; counted by unadmitted keys: 9999999 of 10000000 tasks",
+		`{"keys":0,"voters":0,"by_token":0,"tasks":10000000,"checked":1,"share":1e-7,"missed":0,"unadmitted":9999999,"disagreements":0}`,
 	},
 	{
 		run.Confirmation{Redundancy: 1, Tasks: 8}, run.None,
 		"confirmed none not independently confirmed", "not independently confirmed",
-		`{"keys":1,"share":0,"checked":0,"disagreements":0}`,
+		`{"keys":1,"voters":0,"by_token":0,"tasks":8,"checked":0,"share":0,"missed":0,"unadmitted":0,"disagreements":0}`,
 	},
 }
 
 // Every output with a total says what stands behind it: tables, JSON objects, lines of the log and
-// of verify, and the list of runs. A total with nothing behind it has a warning.
+// of verify, and the list of runs. A total that is not confirmed, or by a sample only, has a warning.
 func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 	for _, c := range levels {
 		object := `"confirmed":"` + string(c.level) + `","confirmed_by":` + c.object
@@ -61,7 +74,7 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 		v := Verification{Run: "n8-a", Total: (*Decimal)(big.NewInt(92)), Verified: true, Confirmed: confirmed}
 		listed := []ListedRun{{Run: "n8-a", N: 8, State: "complete", Confirmed: &confirmed, Ledger: "/runs/n8-a"}}
 		var fields strings.Builder
-		for i, of := range []string{"keys", "share", "checked", "disagreements"} {
+		for i, of := range []string{"keys", "voters", "by_token", "checked", "share", "missed", "unadmitted", "disagreements"} {
 			var values map[string]json.Number
 			if err := json.Unmarshal([]byte(c.object), &values); err != nil {
 				t.Fatal(err)
@@ -92,7 +105,7 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 			if !strings.Contains(what, "log") {
 				continue
 			}
-			if warns := strings.Contains(got, `"level":"warn"`) && strings.Contains(got, "the total is not independently confirmed"); warns != (c.level == run.None) {
+			if warns := strings.Contains(got, `"level":"warn"`) && strings.Contains(got, "the total is "+c.line+"; coordinator verify "); warns != (c.level == run.None || c.level == run.Sampled) {
 				t.Errorf("%s: a warning %v with level %s: %s", what, warns, c.level, got)
 			}
 		}
@@ -104,7 +117,7 @@ func TestWithoutATotalNothingIsConfirmed(t *testing.T) {
 	c := run.Confirmation{Redundancy: 2, Tasks: 8, Checked: 8, Disagreements: 1}
 	r := placedResult()
 	r.Total, r.End, r.Confirmed = nil, Contradicted, NewConfirmed(&c, false)
-	object := `"confirmed":"none","confirmed_by":{"keys":2,"share":1,"checked":8,"disagreements":1}`
+	object := `"confirmed":"none","confirmed_by":{"keys":2,"voters":0,"by_token":0,"tasks":8,"checked":8,"share":1,"missed":0,"unadmitted":0,"disagreements":1}`
 	if got := written(t, func(b *strings.Builder) error { return r.Write(b, true) }); !strings.Contains(got, object) {
 		t.Errorf("the object is %s", got)
 	}

@@ -161,7 +161,7 @@ func TestDocumentAgreesWithTheResult(t *testing.T) {
 	d.Result.Unique = (*Decimal)(big.NewInt(163))
 	r, s := d.Result, text(page(t, d))
 	expect(t, s, "complete", "1,234 ways to complete 2 placed queens on a board of 8 × 8 squares", "plain digits: "+r.Total.String(),
-		"Confirmed by a sample: 20.0% of the tasks, 1 disagreement", "fundamental solutions 163", "run "+r.Run, "symmetry none 1 class",
+		"Confirmed by a sample: 1 of 5 tasks, 1 disagreement; a rare wrong count may be unseen", "fundamental solutions 163", "run "+r.Run, "symmetry none 1 class",
 		"tasks 5 of prefixes of 2 rows", "workers 2 whose", "core time 1m", "time 2s since it was resumed with 2 tasks done", "rate 617 /s",
 		"level sampled", "published total none for this board", "keys that agree 1", "tasks checked 1 20.0%", "disagreements 1",
 		"required 1 key on each task, and spot checks of 1% of the chunks", "published again 3", "refused results 0",

@@ -237,8 +237,11 @@ func behind(c *Confirmed, known Comparison, total bool, s *run.Survey) []fact {
 		facts = append(facts, fact{"sums", "the same", "by task, and by class of the tasks made again"})
 	}
 	return append(facts,
-		fact{"keys that agree", fmt.Sprint(c.By.Keys), "on a task, at least; 0 while a task has no count"},
-		fact{"tasks checked", humanize.Int(c.By.Checked), c.share() + " of the counted tasks: at least two keys agree"},
+		fact{"keys that agree", fmt.Sprint(c.By.Keys), "admitted keys, on a task, at least; 0 while a task has no count"},
+		fact{"admitted keys", fmt.Sprint(c.By.Voters), fmt.Sprintf("with counts in the run; the join token admitted %d of them", c.By.ByToken)},
+		fact{"tasks checked", humanize.Int(c.By.Checked), c.share() + " of the counted tasks: two admitted keys, or a worker and the coordinator, agree"},
+		fact{"checks not made", humanize.Int(c.By.Missed), "tasks that were to be spot-checked"},
+		fact{"by unadmitted keys", humanize.Int(c.By.Unadmitted), "tasks that no admitted key has counted"},
 		fact{"disagreements", humanize.Int(c.By.Disagreements), "tasks whose counts contradicted each other"},
 		fact{"required", asked, ""},
 	)

@@ -88,7 +88,7 @@ func WriteProgress(w io.Writer, p *run.Progress) error {
 // WriteProgressTable writes the last snapshot of a complete run as a table.
 func WriteProgressTable(w io.Writer, p *run.Progress, color bool) error {
 	confirmed := NewConfirmed(&p.Confirmation, true)
-	rows := [][]string{totalRow(p.Total), confirmed.row()}
+	rows := append([][]string{totalRow(p.Total)}, confirmed.rows()...)
 	if p.Placed > 0 {
 		rows = append(rows, []string{"placed", fmt.Sprint(p.Placed), "beforehand; coordinator runs says where"})
 	}

@@ -55,7 +55,7 @@ func placedResult() *Result {
 		N: 8, Total: (*Decimal)(big.NewInt(1234)), Known: Unpublished, Run: "n8-a", Symmetry: queens.None,
 		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}, Tasks: 5, Seconds: 1.5, Workers: 2,
 		End: Complete, CoreTime: time.Minute,
-		Confirmed: NewConfirmed(&run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Disagreements: 1}, true),
+		Confirmed: NewConfirmed(&run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Sampled: true, Disagreements: 1}, true),
 		Count: &Count{
 			Progress: run.Progress{Done: 5, Tasks: 5, WorkDone: 1, Solutions: big.NewInt(1234), Elapsed: 2 * time.Second, Republished: 3},
 			Rate:     617, Resumed: 2, Refused: 1,
@@ -68,20 +68,21 @@ func TestResult(t *testing.T) {
 	for asJSON, want := range map[bool]string{
 		false: "1234\n",
 		true: `{"n":8,"total":"1234","known":"none","run":"n8-a","symmetry":"none","placed":[[0,3],[3,7]],"tasks":5,"seconds":1.5,"workers":2,` +
-			`"confirmed":"sampled","confirmed_by":{"keys":1,"share":0.2,"checked":1,"disagreements":1}}` + "\n",
+			`"confirmed":"sampled","confirmed_by":{"keys":1,"voters":0,"by_token":0,"tasks":5,"checked":1,"share":0.2,"missed":0,"unadmitted":0,"disagreements":1}}` + "\n",
 	} {
 		if got := written(t, func(b *strings.Builder) error { return r.Write(b, asJSON) }); got != want {
 			t.Errorf("JSON %v: %s, want %s", asJSON, got, want)
 		}
 	}
-	table := `solutions 1,234 confirmed sampled 20.0% of the tasks, 1 disagreement placed 2 beforehand, on 0,3 3,7 time 2s since it was resumed with 2 tasks done ` +
+	table := `solutions 1,234 confirmed sampled 1 of 5 tasks, 1 disagreement; a rare wrong count may be unseen placed 2 beforehand, on 0,3 3,7 time 2s since it was resumed with 2 tasks done ` +
 		`rate 617 /s solutions core time 1m 0.0167 core-hours workers 2 that counted tasks 5 3 repeated, 0 in conflict run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != table {
 		t.Errorf("table %q, want %q", got, table)
 	}
 	line := `{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"percent":100,"solutions":"1234",` +
 		`"elapsed":"2s","elapsed_s":2,"core_time":"1m","core_time_s":60,"rate":617,"workers":2,"repeated":3,"conflicts":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
-		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"share":0.2,"checked":1,"disagreements":1,"message":"run ended"}` + "\n"
+		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"voters":0,"by_token":0,"checked":1,"share":0.2,"missed":0,"unadmitted":0,"disagreements":1,"message":"run ended"}` + "\n" +
+		`{"level":"warn","run":"n8-a","message":"the total is confirmed by a sample: 1 of 5 tasks, 1 disagreement; a rare wrong count may be unseen; coordinator verify n8-a --sample 100% counts every task again"}` + "\n"
 	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); got != line {
 		t.Errorf("log %s, want %s", got, line)
 	}

@@ -78,7 +78,7 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 
 // WriteTable writes a result with a total as a table.
 func (r *Result) WriteTable(w io.Writer, color bool) error {
-	rows := [][]string{totalRow((*big.Int)(r.Total)), r.row()}
+	rows := append([][]string{totalRow((*big.Int)(r.Total))}, r.rows()...)
 	if len(r.Placed) > 0 {
 		rows = append(rows, []string{"placed", fmt.Sprint(len(r.Placed)), "beforehand, on " + humanize.Squares(r.Placed)})
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +35,10 @@ type Beat struct {
 	// Quarantined are the public keys of workers whose results the run refuses, because its
 	// coordinator has proven a count of theirs wrong. At most MaxQuarantined.
 	Quarantined []string
+	// Unadmitted are the public keys of workers whose results the run refuses because they are not
+	// admitted, and it takes only those of admitted keys. At most MaxUnadmitted; where there are more,
+	// each beat names others of them.
+	Unadmitted []string
 }
 
 // MaxObsolete bounds [Beat.Obsolete].
@@ -41,6 +46,9 @@ const MaxObsolete = 1 << 12
 
 // MaxQuarantined bounds [Beat.Quarantined].
 const MaxQuarantined = 1 << 8
+
+// MaxUnadmitted bounds [Beat.Unadmitted].
+const MaxUnadmitted = 1 << 8
 
 // maxWaiting bounds the counts in a beat.
 const maxWaiting = 1 << 30
@@ -66,9 +74,11 @@ func (b *Beat) Validate() error {
 		err = errors.New("an obsolete chunk without an id")
 	case len(b.Quarantined) > MaxQuarantined:
 		err = fmt.Errorf("%d quarantined keys, more than %d", len(b.Quarantined), MaxQuarantined)
+	case len(b.Unadmitted) > MaxUnadmitted:
+		err = fmt.Errorf("%d keys that are not admitted, more than %d", len(b.Unadmitted), MaxUnadmitted)
 	}
-	for i := 0; i < len(b.Quarantined) && err == nil; i++ {
-		err = queens.ValidateKey(b.Quarantined[i])
+	for _, key := range slices.Concat(b.Quarantined, b.Unadmitted) {
+		err = cmp.Or(err, queens.ValidateKey(key))
 	}
 	if err != nil {
 		return fmt.Errorf("beat of run %s: %w", b.Run, err)

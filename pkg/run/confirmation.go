@@ -5,18 +5,28 @@ import (
 	"fmt"
 )
 
-// Confirmation says what stands behind a total.
+// Confirmation says what confirms a total.
 type Confirmation struct {
 	// Published says that the total is the published one.
 	Published bool `json:"published"`
-	// Redundancy is the least number of voters that agree on a task, over all tasks; a task that
-	// the coordinator's reference kernel counted does not lower it. 0 while tasks are missing, and
-	// without tasks.
+	// Redundancy is the least number of admitted keys that agree on a task, over all tasks. The
+	// coordinator's own recount does not add to it. It is 0 while tasks are missing, and without
+	// tasks.
 	Redundancy int `json:"redundancy"`
-	// Tasks is the number of tasks with an accepted count, Checked of those on which at least two
-	// voters agree.
+	// Tasks is the number of tasks with an accepted count. Checked of them were counted twice: at least
+	// two admitted keys agree, or the coordinator's recount agrees with a worker.
 	Tasks   uint64 `json:"tasks"`
 	Checked uint64 `json:"checked"`
+	// Sampled says that the run was to make spot checks, and made all of them.
+	Sampled bool `json:"sampled"`
+	// Missed is the number of tasks that were to be spot-checked and were not.
+	Missed uint64 `json:"missed"`
+	// Unadmitted is the number of tasks that only keys which were not admitted have counted.
+	Unadmitted uint64 `json:"unadmitted"`
+	// Voters is the number of admitted keys with counts in the run. The join token admitted ByToken of
+	// them: one owner may have all of these.
+	Voters  int `json:"voters"`
+	ByToken int `json:"by_token"`
 	// Disagreements is the number of tasks whose counts contradicted each other.
 	Disagreements uint64 `json:"disagreements"`
 }
@@ -27,9 +37,9 @@ type Level string
 // The levels, from the strongest to the weakest.
 const (
 	Published Level = "published" // It is the published total.
-	Redundant Level = "redundant" // At least two voters agree on every task.
-	Sampled   Level = "sampled"   // At least two voters agree on a sample of the tasks.
-	None      Level = "none"      // Nothing but one count of each task.
+	Redundant Level = "redundant" // At least two admitted keys agree on every task.
+	Sampled   Level = "sampled"   // Every spot check was made. A rare wrong count may be unseen.
+	None      Level = "none"      // Neither, or unadmitted keys alone counted some tasks.
 )
 
 // Level returns the strongest level that holds.
@@ -39,7 +49,7 @@ func (c *Confirmation) Level() Level {
 		return Published
 	case c.Redundancy >= 2 && c.Tasks > 0:
 		return Redundant
-	case c.Checked > 0:
+	case c.Sampled && c.Unadmitted == 0:
 		return Sampled
 	}
 	return None
@@ -58,8 +68,13 @@ func (c *Confirmation) Validate() error {
 	switch {
 	case c.Redundancy < 0:
 		return errors.New("a negative redundancy")
-	case c.Checked > c.Tasks || c.Disagreements > c.Tasks:
-		return fmt.Errorf("%d tasks, of which %d are checked and %d were in dispute", c.Tasks, c.Checked, c.Disagreements)
+	case max(c.Checked, c.Missed, c.Unadmitted, c.Disagreements) > c.Tasks:
+		return fmt.Errorf("%d tasks, of which %d are checked, %d checks were missed, unadmitted keys counted %d, and %d were in dispute",
+			c.Tasks, c.Checked, c.Missed, c.Unadmitted, c.Disagreements)
+	case c.Sampled && (c.Checked == 0 || c.Missed > 0):
+		return fmt.Errorf("a sample, with %d tasks checked and %d checks missed", c.Checked, c.Missed)
+	case c.ByToken < 0 || c.ByToken > c.Voters:
+		return fmt.Errorf("%d voters, %d of them by token", c.Voters, c.ByToken)
 	}
 	return nil
 }

@@ -22,6 +22,10 @@ func TestConfirmationOfARecord(t *testing.T) {
 		{"too early", validate(run.Running, 8, run.Confirmation{Tasks: 9}), "the state running"},
 		{"more tasks than all", validate(run.Complete, 8, run.Confirmation{Tasks: 10}), "10 tasks of 9"},
 		{"more checked than all", validate(run.Complete, 8, run.Confirmation{Tasks: 9, Checked: 10}), "10 are checked"},
+		{"more missed than all", validate(run.Complete, 8, run.Confirmation{Tasks: 9, Missed: 10}), "10 checks were missed"},
+		{"a sample of nothing", validate(run.Complete, 8, run.Confirmation{Tasks: 9, Sampled: true}), "a sample, with 0 tasks"},
+		{"a sample without checks", validate(run.Complete, 8, run.Confirmation{Tasks: 9, Checked: 1, Missed: 1, Sampled: true}), "1 checks missed"},
+		{"more keys by token than all", validate(run.Complete, 8, run.Confirmation{Tasks: 9, ByToken: 1}), "1 of them by token"},
 		{"less than no key", validate(run.Complete, 8, run.Confirmation{Redundancy: -1}), "negative redundancy"},
 	})
 }
@@ -34,7 +38,9 @@ func TestLevel(t *testing.T) {
 	}{
 		{run.Confirmation{Published: true, Redundancy: 3, Tasks: 9, Checked: 9}, run.Published},
 		{run.Confirmation{Redundancy: 2, Tasks: 9, Checked: 9}, run.Redundant},
-		{run.Confirmation{Redundancy: 1, Tasks: 9, Checked: 1}, run.Sampled},
+		{run.Confirmation{Redundancy: 1, Tasks: 9, Checked: 1, Sampled: true}, run.Sampled},
+		{run.Confirmation{Redundancy: 1, Tasks: 9, Checked: 8, Missed: 1}, run.None},
+		{run.Confirmation{Tasks: 9, Checked: 1, Sampled: true, Unadmitted: 1}, run.None},
 		{run.Confirmation{Redundancy: 1, Tasks: 9}, run.None},
 		{run.Confirmation{Redundancy: 2}, run.None}, // of a run without tasks
 		{run.Confirmation{}, run.None},

@@ -71,7 +71,7 @@ func answerLift(ctx context.Context, conn net.Conn, lift func(ctx context.Contex
 	}
 	key, err := readLine(conn)
 	if err == nil {
-		err = ValidateLift(key)
+		err = queens.ValidateKey(key)
 	}
 	if err == nil {
 		err = lift(ctx, key)
@@ -92,20 +92,11 @@ func readLine(r io.Reader) (string, error) {
 	return strings.TrimSuffix(line, "\n"), err
 }
 
-// ValidateLift returns an error unless a key can be quarantined: that of a worker, or
-// [queens.Unadmitted].
-func ValidateLift(key string) error {
-	if key == queens.Unadmitted {
-		return nil
-	}
-	return queens.ValidateKey(key)
-}
-
 // Lift ends the quarantine of a key in every run of the store in which it is quarantined, whether a
 // process works on the run or not, and returns the names of these runs, the newest first. It goes
 // on after an error. A key that is quarantined in no run is no error.
 func (s *Store) Lift(ctx context.Context, key string) (runs []string, err error) {
-	if err := ValidateLift(key); err != nil {
+	if err := queens.ValidateKey(key); err != nil {
 		return nil, err
 	}
 	all, err := s.List()

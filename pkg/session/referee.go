@@ -9,14 +9,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// referee counts a disputed task by the reference kernel: plain Go, on any machine.
-func referee(ctx context.Context, task *queens.Task) (queens.TaskCount, error) {
-	return countWith(ctx, kernel.Reference(), task)
-}
-
-// check counts a task by the fastest other kernel than the one named.
-func check(ctx context.Context, task *queens.Task, name string) (queens.TaskCount, error) {
-	return countWith(ctx, kernel.Other(name, task.Board.N), task)
+// recount counts a task by the fastest other kernel than those named.
+func recount(ctx context.Context, task *queens.Task, kernels ...string) (queens.TaskCount, error) {
+	return countWith(ctx, kernel.Other(task.Board.N, kernels...), task)
 }
 
 func countWith(ctx context.Context, k kernel.Kernel, task *queens.Task) (queens.TaskCount, error) {

@@ -56,9 +56,10 @@ type Config struct {
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
 
-	// Admits reports whether a worker's key was admitted, by the proof that its heartbeats and
-	// results carry. If it is nil, only the workers of this process are.
-	Admits func(key string, admission []byte) bool
+	// Admits reports whether a worker's key is admitted, by the proof that its heartbeats and results
+	// carry, and if so, whether only the join token admits it. If it is nil, only the workers of this
+	// process are.
+	Admits func(key string, admission []byte) (admitted, byToken bool)
 
 	// OnStart is called once, when counting starts.
 	OnStart func()
@@ -101,9 +102,9 @@ type Session struct {
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
 	takeOver bool
 
-	bus        *bus.Bus                                // from connectAndRun on
-	admits     func(key string, admission []byte) bool // of the server
-	identity   *identity.Identity                      // of the coordinators and workers of this store, from connectAndRun on
+	bus        *bus.Bus                                                    // from connectAndRun on
+	admits     func(key string, admission []byte) (admitted, byToken bool) // of the server
+	identity   *identity.Identity                                          // of the coordinators and workers of this store, from connectAndRun on
 	latest     atomic.Pointer[run.Progress]
 	stats      atomic.Pointer[run.Stats] // nil without a page
 	outage     outage                    // of the server

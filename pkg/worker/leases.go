@@ -63,10 +63,10 @@ func (w *Worker) accept(loans ...run.Loan) {
 
 // keep makes a chunk ready, or returns it; the error is that of returning it. w.mu is held.
 func (w *Worker) keep(loan run.Loan) error {
-	if w.stopping {
+	k := w.runs[loan.Chunk.Run]
+	if w.stopping || k != nil && !k.refusedAt.IsZero() {
 		return loan.Lease.Release()
 	}
-	k := w.runs[loan.Chunk.Run]
 	if k == nil || !k.alive {
 		return loan.Lease.Postpone(silentDelay)
 	}

@@ -16,6 +16,8 @@ type knownRun struct {
 	heardAt time.Time // when it came, or when the connection was made again
 	alive   bool
 	queued  int // chunks waiting, by the newest beat or loan
+	// refusedAt is when a beat last named this worker's key as not admitted; zero if none does.
+	refusedAt time.Time
 }
 
 // The reasons for which the worker gives up a chunk before it is counted.
@@ -71,10 +73,12 @@ func (w *Worker) observe(b run.Beat) {
 		return
 	}
 	k.beat, k.heardAt, k.queued = b, time.Now(), b.Waiting
-	k.beat.Obsolete, k.beat.Quarantined = nil, nil
+	k.beat.Obsolete, k.beat.Quarantined, k.beat.Unadmitted = nil, nil, nil
 	switch {
 	case b.State == run.Running && slices.Contains(b.Quarantined, w.cfg.Identity.Key()):
 		w.quarantined(b.Run, k)
+	case b.State == run.Running && w.isRefused(&b, k):
+		w.end(b.Run, k, errDistrust)
 	case b.State == run.Running:
 		k.alive = true
 		w.shares.set(b.Run, b.Weight, k.heardAt)
@@ -95,6 +99,27 @@ func (w *Worker) end(name string, k *knownRun, reason error) {
 			w.recall(h, reason)
 		}
 	}
+}
+
+// refusedFor is how long a key counts as not admitted after a beat has named it, if the beats since then
+// name as many keys as they can, and so perhaps not all.
+const refusedFor = 2 * time.Minute
+
+// isRefused reports whether a run refuses the results of this worker because its key is not admitted. The
+// worker leaves the chunks of that run alone and goes on with others. w.mu is held.
+func (w *Worker) isRefused(b *run.Beat, k *knownRun) bool {
+	key := w.cfg.Identity.Key()
+	switch {
+	case slices.Contains(b.Unadmitted, key):
+		if k.refusedAt.IsZero() {
+			w.cfg.Log.Warn().Str("run", b.Run).Str("key", key).Msg("run " + b.Run + " takes counts of admitted keys only, and this worker's key is not admitted: " +
+				"the worker leaves its tasks alone. coordinator keys add worker NAME --public-key " + key + " admits it, and so does the join token (--token-file)")
+		}
+		k.refusedAt = k.heardAt
+	case len(b.Unadmitted) < run.MaxUnadmitted || k.heardAt.Sub(k.refusedAt) > refusedFor:
+		k.refusedAt = time.Time{}
+	}
+	return !k.refusedAt.IsZero()
 }
 
 // quarantined gives up the chunks of a run that refuses the results of this worker, and makes the

@@ -98,6 +98,11 @@ func (w *Worker) idleReason() string {
 	case len(w.shares) > 0:
 		return "no chunk is waiting"
 	}
+	for _, k := range w.runs {
+		if !k.refusedAt.IsZero() {
+			return "this worker's key is not admitted"
+		}
+	}
 	return "no run is alive"
 }
 

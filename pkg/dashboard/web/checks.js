@@ -21,7 +21,7 @@ function facts(run) {
   }
   if (spot !== undefined) rows.push(["spot checks", spot > 0 ? `${share(spot)} of the other tasks` : "none"]);
   if (checks !== undefined) {
-    rows.push(["agreed by two keys", `${plural(checks.checked, "task")}, ${share(checks.share)} of those counted`]);
+    rows.push(["counted twice", `${plural(checks.checked, "task")}, ${share(checks.share)} of those counted`]);
     rows.push(["disagreements", whole(checks.disagreements), { tone: checks.disagreements > 0 ? "bad" : null }]);
   }
   return rows;

@@ -70,9 +70,10 @@ function confirmation(run) {
   switch (run.confirmed) {
     case "published": return ["good", "✓ confirmed by the published total (OEIS A000170)"];
     case "redundant": return ["good", `✓ confirmed: each task by ${plural(by.keys, "key")}, ${disagreements}`];
-    case "sampled": return ["warn", `◐ confirmed by a sample: ${share(by.share)} of the tasks, ${disagreements}`];
+    case "sampled": return ["warn", `◐ confirmed by a sample: ${whole(by.checked)} of ${plural(by.tasks, "task")}, ${disagreements}; a rare wrong count may be unseen`];
   }
-  return ["warn", "○ not independently confirmed"];
+  const why = by.unadmitted > 0 ? `; ${plural(by.unadmitted, "task")} counted by unadmitted keys` : "";
+  return ["warn", `○ not independently confirmed${why}`];
 }
 
 function showProgress(run) {

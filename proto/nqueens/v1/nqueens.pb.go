@@ -533,7 +533,10 @@ type Beat struct {
 	// IDs of chunks that workers hold in vain. At most 4096.
 	Obsolete []uint64 `protobuf:"fixed64,8,rep,packed,name=obsolete,proto3" json:"obsolete,omitempty"`
 	// Public keys of workers from which the run accepts nothing more. At most 256.
-	Quarantined   []string `protobuf:"bytes,9,rep,name=quarantined,proto3" json:"quarantined,omitempty"`
+	Quarantined []string `protobuf:"bytes,9,rep,name=quarantined,proto3" json:"quarantined,omitempty"`
+	// Public keys of workers whose results the run refuses because they are not admitted. At most 256;
+	// where there are more, each message names others.
+	Unadmitted    []string `protobuf:"bytes,10,rep,name=unadmitted,proto3" json:"unadmitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -631,6 +634,13 @@ func (x *Beat) GetQuarantined() []string {
 	return nil
 }
 
+func (x *Beat) GetUnadmitted() []string {
+	if x != nil {
+		return x.Unadmitted
+	}
+	return nil
+}
+
 // Progress is a snapshot of a run: its coordinator to all that watch, on
 // nq.progress.<run>, every second and once more when the run ends. Never stored.
 type Progress struct {
@@ -673,11 +683,9 @@ type Progress struct {
 	SharedWith []string `protobuf:"bytes,21,rep,name=shared_with,json=sharedWith,proto3" json:"shared_with,omitempty"`
 	// What bounds the run, in a word of at most 16 lower-case letters; empty if unknown.
 	Bound string `protobuf:"bytes,22,opt,name=bound,proto3" json:"bound,omitempty"`
-	// What stands behind the total; absent unless the run is complete.
-	Confirmation *Confirmation `protobuf:"bytes,23,opt,name=confirmation,proto3" json:"confirmation,omitempty"`
 	// Address of the server that the run uses now, in the last snapshot on a server that it has
 	// left; "embedded" is one inside the coordinator.
-	MovedTo       string `protobuf:"bytes,24,opt,name=moved_to,json=movedTo,proto3" json:"moved_to,omitempty"`
+	MovedTo       string `protobuf:"bytes,23,opt,name=moved_to,json=movedTo,proto3" json:"moved_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -866,99 +874,11 @@ func (x *Progress) GetBound() string {
 	return ""
 }
 
-func (x *Progress) GetConfirmation() *Confirmation {
-	if x != nil {
-		return x.Confirmation
-	}
-	return nil
-}
-
 func (x *Progress) GetMovedTo() string {
 	if x != nil {
 		return x.MovedTo
 	}
 	return ""
-}
-
-// Confirmation says what stands behind a total.
-type Confirmation struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The total is the published one.
-	Published bool `protobuf:"varint,1,opt,name=published,proto3" json:"published,omitempty"`
-	// The least number of keys that agree on a task, over all tasks.
-	Redundancy uint32 `protobuf:"varint,2,opt,name=redundancy,proto3" json:"redundancy,omitempty"`
-	// Tasks with an accepted count, those of them on which at least two keys agree, and those
-	// whose counts contradicted each other.
-	Tasks         uint64 `protobuf:"varint,3,opt,name=tasks,proto3" json:"tasks,omitempty"`
-	Checked       uint64 `protobuf:"varint,4,opt,name=checked,proto3" json:"checked,omitempty"`
-	Disagreements uint64 `protobuf:"varint,5,opt,name=disagreements,proto3" json:"disagreements,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Confirmation) Reset() {
-	*x = Confirmation{}
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Confirmation) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Confirmation) ProtoMessage() {}
-
-func (x *Confirmation) ProtoReflect() protoreflect.Message {
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Confirmation.ProtoReflect.Descriptor instead.
-func (*Confirmation) Descriptor() ([]byte, []int) {
-	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *Confirmation) GetPublished() bool {
-	if x != nil {
-		return x.Published
-	}
-	return false
-}
-
-func (x *Confirmation) GetRedundancy() uint32 {
-	if x != nil {
-		return x.Redundancy
-	}
-	return 0
-}
-
-func (x *Confirmation) GetTasks() uint64 {
-	if x != nil {
-		return x.Tasks
-	}
-	return 0
-}
-
-func (x *Confirmation) GetChecked() uint64 {
-	if x != nil {
-		return x.Checked
-	}
-	return 0
-}
-
-func (x *Confirmation) GetDisagreements() uint64 {
-	if x != nil {
-		return x.Disagreements
-	}
-	return 0
 }
 
 // WorkerStatus is a worker that counts for a run.
@@ -979,7 +899,7 @@ type WorkerStatus struct {
 
 func (x *WorkerStatus) Reset() {
 	*x = WorkerStatus{}
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[8]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +911,7 @@ func (x *WorkerStatus) String() string {
 func (*WorkerStatus) ProtoMessage() {}
 
 func (x *WorkerStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[8]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +924,7 @@ func (x *WorkerStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerStatus.ProtoReflect.Descriptor instead.
 func (*WorkerStatus) Descriptor() ([]byte, []int) {
-	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{8}
+	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *WorkerStatus) GetName() string {
@@ -1096,7 +1016,7 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\n" +
 	"elapsed_ns\x18\x03 \x01(\x04R\telapsedNs\x12\x14\n" +
 	"\x05chunk\x18\x04 \x01(\x06R\x05chunk\x12\x1c\n" +
-	"\tsearching\x18\x05 \x01(\bR\tsearching\"\xea\x01\n" +
+	"\tsearching\x18\x05 \x01(\bR\tsearching\"\x8a\x02\n" +
 	"\x04Beat\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x14\n" +
@@ -1106,7 +1026,11 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\x06weight\x18\x06 \x01(\rR\x06weight\x12\x18\n" +
 	"\athreads\x18\a \x01(\rR\athreads\x12\x1a\n" +
 	"\bobsolete\x18\b \x03(\x06R\bobsolete\x12 \n" +
-	"\vquarantined\x18\t \x03(\tR\vquarantined\"\xbb\x05\n" +
+	"\vquarantined\x18\t \x03(\tR\vquarantined\x12\x1e\n" +
+	"\n" +
+	"unadmitted\x18\n" +
+	" \x03(\tR\n" +
+	"unadmitted\"\xfd\x04\n" +
 	"\bProgress\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\f\n" +
@@ -1134,17 +1058,8 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\aworkers\x18\x14 \x03(\v2\x18.nqueens.v1.WorkerStatusR\aworkers\x12\x1f\n" +
 	"\vshared_with\x18\x15 \x03(\tR\n" +
 	"sharedWith\x12\x14\n" +
-	"\x05bound\x18\x16 \x01(\tR\x05bound\x12<\n" +
-	"\fconfirmation\x18\x17 \x01(\v2\x18.nqueens.v1.ConfirmationR\fconfirmation\x12\x19\n" +
-	"\bmoved_to\x18\x18 \x01(\tR\amovedTo\"\xa2\x01\n" +
-	"\fConfirmation\x12\x1c\n" +
-	"\tpublished\x18\x01 \x01(\bR\tpublished\x12\x1e\n" +
-	"\n" +
-	"redundancy\x18\x02 \x01(\rR\n" +
-	"redundancy\x12\x14\n" +
-	"\x05tasks\x18\x03 \x01(\x04R\x05tasks\x12\x18\n" +
-	"\achecked\x18\x04 \x01(\x04R\achecked\x12$\n" +
-	"\rdisagreements\x18\x05 \x01(\x04R\rdisagreements\"\xa4\x01\n" +
+	"\x05bound\x18\x16 \x01(\tR\x05bound\x12\x19\n" +
+	"\bmoved_to\x18\x17 \x01(\tR\amovedTo\"\xa4\x01\n" +
 	"\fWorkerStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06kernel\x18\x02 \x01(\tR\x06kernel\x12\x18\n" +
@@ -1165,7 +1080,7 @@ func file_nqueens_v1_nqueens_proto_rawDescGZIP() []byte {
 	return file_nqueens_v1_nqueens_proto_rawDescData
 }
 
-var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_nqueens_v1_nqueens_proto_goTypes = []any{
 	(*Chunk)(nil),        // 0: nqueens.v1.Chunk
 	(*TaskPrefixes)(nil), // 1: nqueens.v1.TaskPrefixes
@@ -1174,19 +1089,17 @@ var file_nqueens_v1_nqueens_proto_goTypes = []any{
 	(*HeldChunk)(nil),    // 4: nqueens.v1.HeldChunk
 	(*Beat)(nil),         // 5: nqueens.v1.Beat
 	(*Progress)(nil),     // 6: nqueens.v1.Progress
-	(*Confirmation)(nil), // 7: nqueens.v1.Confirmation
-	(*WorkerStatus)(nil), // 8: nqueens.v1.WorkerStatus
+	(*WorkerStatus)(nil), // 7: nqueens.v1.WorkerStatus
 }
 var file_nqueens_v1_nqueens_proto_depIdxs = []int32{
 	1, // 0: nqueens.v1.Chunk.tasks:type_name -> nqueens.v1.TaskPrefixes
 	4, // 1: nqueens.v1.Heartbeat.held:type_name -> nqueens.v1.HeldChunk
-	8, // 2: nqueens.v1.Progress.workers:type_name -> nqueens.v1.WorkerStatus
-	7, // 3: nqueens.v1.Progress.confirmation:type_name -> nqueens.v1.Confirmation
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	7, // 2: nqueens.v1.Progress.workers:type_name -> nqueens.v1.WorkerStatus
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_nqueens_v1_nqueens_proto_init() }
@@ -1200,7 +1113,7 @@ func file_nqueens_v1_nqueens_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nqueens_v1_nqueens_proto_rawDesc), len(file_nqueens_v1_nqueens_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
