@@ -4,13 +4,22 @@ package main_test
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/identity"
+	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
+	"nqueens/pkg/worker"
 )
 
 // With --redundancy 2 one key is not enough, however long it works. With another the run ends, and
@@ -23,10 +32,87 @@ func TestRedundancyNeedsTwoKeys(t *testing.T) {
 		start(t, "worker", append(c.withToken(), "--threads", "1", "--identity", filepath.Join(keys, key))...)
 	}
 	join("first")
-	count.Await(`"voters":1,.*(the run waits for workers with other keys)`)
+	count.Await(`"voters":1,.*(the run waits for workers with further admitted keys)`)
 	join("second")
 	count.ExpectTotal("4")
-	if count.Lines(`"confirmed":"redundant","keys":2,.*"run ended"`) != 1 {
+	if count.Lines(`"confirmed":"redundant","keys":2,"voters":2,"by_token":2,.*"run ended"`) != 1 {
+		t.Error("the log does not say that two keys agree on every task")
+	}
+}
+
+// twice publishes each result three times: as the worker signed it, without the proof that the key is admitted,
+// and signed by another key.
+type twice struct {
+	worker.Results
+	other *identity.Identity
+	sent  atomic.Int64
+}
+
+func (p *twice) Publish(ctx context.Context, r *queens.ChunkResult) error {
+	again, other := *r, *r
+	again.Admission, other.Admission = nil, nil
+	err := other.Seal(p.other)
+	for _, copied := range []*queens.ChunkResult{r, &again, &other} {
+		if err == nil {
+			err = p.Results.Publish(ctx, copied)
+		}
+	}
+	p.sent.Add(1)
+	return err
+}
+
+// One worker is one voter, whatever it signs its results with: a worker that counts wrong, and sends each
+// result also without the proof of its admission and under another key, confirms nothing of its own. The
+// total is exact as soon as two others are there, and the worker is quarantined.
+func TestOneWorkerIsOneVoter(t *testing.T) {
+	t.Parallel()
+	c, keys := startGuarded(t), t.TempDir()
+	count := startCount(t, append(c.as("coordinator"), "14", "--place", "0,3", "--symmetry", "none", "--redundancy", "2", "--spot-check", "0%")...)
+	var ids [2]*identity.Identity // of the liar
+	for i := range ids {
+		var err error
+		if ids[i], err = identity.New(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token, err := identity.LoadToken(c.file("worker/join.token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bus.Connect(bus.Config{
+		URL: c.url, Credentials: bus.Credentials{Token: token.Secret, TLS: c.tls()}, Name: "liar", Lease: bus.DefaultLease, Log: zerolog.Nop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	k := kernel.Reference()
+	honest := k.New
+	k.New = func() (kernel.Counter, error) {
+		counter, err := honest()
+		return liar{counter, testkit.Rand(t), 1, 1, new([]answered)}, err
+	}
+	publisher := &twice{Results: b.Results(), other: ids[1]}
+	ctx, stop := context.WithCancel(t.Context())
+	var working sync.WaitGroup
+	working.Go(func() {
+		w := worker.New(worker.Config{
+			Name: "liar", Identity: ids[0], Admission: identity.Admission([]byte(token.Secret), ids[0].Key()), Kernel: k, Threads: 1, Lease: bus.DefaultLease, Log: zerolog.Nop(),
+		}, b.Queue(), publisher, b.Telemetry())
+		if err := w.Run(ctx); err != nil && !errors.Is(err, worker.ErrQuarantined) {
+			t.Error(err)
+		}
+	})
+	count.Await(`"voters":1,.*(the run waits for workers with further admitted keys)`)
+	testkit.Eventually(t, "the liar has sent results", func() bool { return publisher.sent.Load() > 0 })
+	for _, name := range []string{"first", "second"} {
+		start(t, "worker", append(c.withToken(), "--threads", "1", "--identity", filepath.Join(keys, name))...)
+	}
+	count.Await(`"key":"` + ids[0].Key() + `".*(worker quarantined)`)
+	count.ExpectTotal("27494")
+	stop()
+	working.Wait()
+	if count.Lines(`"confirmed":"redundant","keys":2,`) != 1 {
 		t.Error("the log does not say that two keys agree on every task")
 	}
 }
