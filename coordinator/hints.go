@@ -38,6 +38,8 @@ func withHint(err error) error {
 		hint = "--data names another folder"
 	case errors.Is(err, runstore.ErrNoRun), errors.Is(err, bus.ErrNoRecord):
 		hint = "coordinator runs lists the runs"
+	case errors.Is(err, runstore.ErrNotQuarantined):
+		hint = "--data names the folder of other runs"
 	case errors.Is(err, runstore.ErrNothingToResume):
 		hint = "coordinator runs lists the runs; a run whose ledger is elsewhere must be named"
 	case errors.Is(err, runstore.ErrOptions):

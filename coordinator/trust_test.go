@@ -54,7 +54,7 @@ func TestQuarantineIsLifted(t *testing.T) {
 	lift := func(args ...string) clitest.Result {
 		return clitest.Run(t, nil, append([]string{"coordinator", "keys", "lift"}, args...)...)
 	}
-	if got := lift(key, "--data", t.TempDir()); got.Code != 0 || !strings.Contains(got.Stderr, "nothing is lifted") {
+	if got := lift(key, "--data", t.TempDir()); got.Code != 1 || !strings.Contains(got.Stderr, "nothing is lifted") {
 		t.Errorf("lifted elsewhere: exit %d, %s", got.Code, got.Stderr)
 	}
 	if got := lift(key[:55], "--data", coordinator.Flag("--data")); got.Code != 2 {
