@@ -206,3 +206,23 @@ func TestTokenOfAnotherAuthority(t *testing.T) {
 		}
 	}
 }
+
+// The record of a run in which keys must agree is in the account of its embedded server's coordinators. A run
+// that has lost its ledger is found there.
+func TestLostLedgerOfAGuardedRun(t *testing.T) {
+	t.Parallel()
+	store, job := newStore(t), placed
+	job.Redundancy = 2
+	run := interrupted(t, store, job)
+	if err := os.Remove(store.Ledger(run)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := session.Resume(ctx, idle(store, cancel), run, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+}
