@@ -75,6 +75,17 @@ func checkTokenAuthority(token identity.Token, ring *keyring.Ring, tokenFile str
 	}
 }
 
+// setAdmission makes some sources say who is admitted.
+func (s *Session) setAdmission(from keyring.Sources) (err error) {
+	if from == (keyring.Sources{}) {
+		return nil
+	}
+	if s.admitter, err = keyring.NewAdmitter(from); err == nil {
+		s.admits = s.admitter.Admits
+	}
+	return err
+}
+
 // checkVoters returns a [VotersError] if so many keys can never be admitted. The embedded server has a token
 // for workers of other processes, see [Session.newGuard], and a list may grow.
 func (s *Session) checkVoters(name string, m queens.Manifest, redundancy int) error {

@@ -138,17 +138,6 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 	return s, nil
 }
 
-// setAdmission makes some sources say who is admitted.
-func (s *Session) setAdmission(from keyring.Sources) (err error) {
-	if from == (keyring.Sources{}) {
-		return nil
-	}
-	if s.admitter, err = keyring.NewAdmitter(from); err == nil {
-		s.admits = s.admitter.Admits
-	}
-	return err
-}
-
 // close closes what open opened.
 func (s *Session) close() error {
 	if s.host != nil {
