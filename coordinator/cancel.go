@@ -23,7 +23,9 @@ func cancelCommand(app *cli.App) *cobra.Command {
 		Short: "End a run for good",
 		Long: `End a run for good, even while another process works on it: a run whose ledger is under
 --data, or, with --nats, a run on a server. Its tasks and results are removed from the
-server. The ledger keeps what was counted; delete the run's folder to be rid of it.`,
+server. The ledger keeps what was counted; delete the run's folder to be rid of it.
+
+RUN is the whole name of a run, or a beginning that no other run has.`,
 		Example: `  coordinator cancel n15-20261120-170938-7274
   coordinator cancel n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
 		ValidArgsFunction: cli.WithEnvironment(data.completeRun),
@@ -48,9 +50,9 @@ server. The ledger keeps what was counted; delete the run's folder to be rid of 
 	return cmd
 }
 
-// cancelRun cancels the run that a part of its name names, on the server, if one is named, and on
+// cancelRun cancels the run whose name begins so, on the server, if one is named, and on
 // this machine. A run in the data folder is cancelled there also without the server.
-func cancelRun(ctx context.Context, app *cli.App, part string, store *runstore.Store, server *cli.Connection) error {
+func cancelRun(ctx context.Context, app *cli.App, beginning string, store *runstore.Store, server *cli.Connection) error {
 	names, err := store.Names()
 	if err != nil {
 		return withHint(err)
@@ -58,19 +60,19 @@ func cancelRun(ctx context.Context, app *cli.App, part string, store *runstore.S
 	var onServer bool
 	var failed error
 	if server.URL != "" {
-		failed = withServer(app, server, "cancel "+part, func(b *bus.Bus) error {
+		failed = withServer(app, server, "cancel "+beginning, func(b *bus.Bus) error {
 			others, err := b.Registry().Names(ctx)
 			if names = append(names, others...); err == nil {
-				onServer, err = cancelOnServer(ctx, b, part, names)
+				onServer, err = cancelOnServer(ctx, b, beginning, names)
 			}
 			return err
 		})
 	}
-	name, err := findName(part, names)
+	name, err := findBeginning(beginning, names)
 	switch {
 	case err != nil:
 		return err
-	case failed != nil && name != part: // the server may have another run with this part
+	case failed != nil && name != beginning: // the server may have another run that begins so
 		return failed
 	case store.Exists(name):
 		return errors.Join(failed, store.Cancel(ctx, name))
@@ -80,21 +82,24 @@ func cancelRun(ctx context.Context, app *cli.App, part string, store *runstore.S
 		app.Log.Info().Str("run", name).Msg("cancelled")
 		return nil
 	case server.URL == "":
-		return fmt.Errorf("%w, --nats names its server", withHint(store.NoRun(name)))
+		err = fmt.Errorf("%w, --nats names its server", withHint(store.NoRun(name)))
+		if !run.IsWholeName(name) {
+			err = fmt.Errorf("no run has a name that begins with %q, and cancel takes no other part of a name: %w", name, err)
+		}
+		return err
 	}
 	return withHint(fmt.Errorf("run %s is not on the server any more, and %w: it was cancelled, or has ended", name, store.NoRun(name)))
 }
 
-// findName returns the one of these names that a part of it names, or the part if there is none.
-func findName(part string, names []string) (string, error) {
-	name, err := run.FindName(part, names)
-	return cmp.Or(name, part), withHint(err)
+// findBeginning returns the one of these names that begins so, or the beginning if there is none.
+func findBeginning(beginning string, names []string) (string, error) {
+	name, err := run.FindBeginning(beginning, names)
+	return cmp.Or(name, beginning), withHint(err)
 }
 
-// cancelOnServer cancels the run of these names that a part of its name names, and reports whether
-// the server knows it.
-func cancelOnServer(ctx context.Context, b *bus.Bus, part string, names []string) (known bool, err error) {
-	name, err := findName(part, names)
+// cancelOnServer cancels the run of these names that begins so, and reports whether the server knows it.
+func cancelOnServer(ctx context.Context, b *bus.Bus, beginning string, names []string) (known bool, err error) {
+	name, err := findBeginning(beginning, names)
 	if err != nil {
 		return false, err
 	}

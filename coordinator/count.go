@@ -58,9 +58,13 @@ func (o *countFlags) job(args []string) (job session.Job, err error) {
 		o.symmetry = string(queens.None)
 	}
 	spotCheck, err := o.share()
+	redundancy := 0 // no choice
+	if o.flags.Changed("redundancy") {
+		redundancy = o.redundancy
+	}
 	return session.Job{
 		N: n, Symmetry: queens.Symmetry(o.symmetry), Placed: placed, Depth: o.depth, New: o.forceNew,
-		Redundancy: o.redundancy, SpotCheck: spotCheck, Thorough: o.flags.Changed("spot-check"),
+		Redundancy: redundancy, SpotCheck: spotCheck, Thorough: o.flags.Changed("spot-check"),
 	}, err
 }
 
@@ -79,11 +83,11 @@ core. With --listen, that server accepts workers of other processes and machines
 A ledger under --data keeps what is counted. Starting an interrupted count again resumes
 it, unless --new asks for a new run.
 
-With --redundancy, a task counts as done when so many workers with different keys agree on
-it. Beside that, spot checks have some of the tasks counted again by another key, or by the
-coordinator where there is no other one: in at most 2% of the core time of the run, unless
---spot-check is given; then it makes them all, however long that takes. A key that counted
-wrong is quarantined.
+With --redundancy R, a task is done when R admitted keys agree on it: the key of this process
+and those of --admitted, of a folder of keys, or of workers with the join token. From N = 28 on
+no total is published: a new run must be told R. Spot checks have some tasks counted again by
+another key, or else by the coordinator: in at most 2% of the core time of the run, unless
+--spot-check is given; then it makes them all. A key that counted wrong is quarantined.
 
 With --place, only the solutions with queens on those squares are counted. Such a count
 uses no symmetry, and there is no published total to compare it with.
@@ -114,7 +118,7 @@ task), "sampled" (they agree on some of the tasks) or "none" (each task was coun
 			case errors.As(err, new(*ledger.LockedError)):
 				return fmt.Errorf("%w; %s shows its progress, --new starts another count", err, o.data.command("watch"))
 			case err != nil:
-				return withHint(err)
+				return o.withCommands(cmd, err, "count", args[0])
 			case s.Interrupted():
 				app.Log.Info().Str("run", s.Name()).
 					Msg("resuming the interrupted run of the same count; --new starts another")

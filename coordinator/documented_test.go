@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/testkit"
 )
 
@@ -153,6 +155,9 @@ const (
 	documentedHealth = "127.0.0.1:8080"
 )
 
+// documentedKey is the key of a worker that people read.
+const documentedKey = "UCBJ4RGRQ72BWE6P47ZOOGVSP6G4K5QXBGVSISA2IKMWVDEJDUEM7RZA"
+
 // lasting are the commands that run until they are stopped: the command, what it writes once it
 // works, and the exit code after SIGTERM.
 var lasting = []struct {
@@ -185,11 +190,29 @@ func (s *sandbox) fill() {
 	createRun(s.t, data, interruptedRun, 15)
 	export := "coordinator resume " + completeRun + "; coordinator ledger " + completeRun + " >subtotals.jsonl" +
 		"; coordinator backup " + completeRun + " n14.backup >backup.txt" +
-		"; coordinator keys init keys; coordinator keys add worker lab-3 --keys keys"
+		"; coordinator keys init keys; coordinator keys add worker lab-3 --keys keys" +
+		"; coordinator keys init state/nqueens/keys" // of embedded servers
 	if got := clitest.RunShell(s.t, s.folder, nil, export); got.Stdout != known(14)+"\n" || got.Code != 0 {
 		s.t.Fatalf("%s prints %s, exit %d\n%s", export, got.Stdout, got.Code, got.Stderr)
 	}
+	s.quarantine(filepath.Join(data, interruptedRun))
 	s.slow = clitest.Run(s.t, nil, "worker", "kernels").Stdout == "generic\n"
+}
+
+// quarantine quarantines, in the ledger of that folder, the key whose quarantine people read how to lift.
+func (s *sandbox) quarantine(folder string) {
+	s.t.Helper()
+	l, err := ledger.Open(s.t.Context(), folder)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	err = l.Quarantine(ledger.Quarantined{Key: documentedKey, Reason: "wrong", At: time.Now()})
+	for more := true; more && err == nil; {
+		_, more, err = l.Void()
+	}
+	if err := errors.Join(err, l.Close()); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // copy returns a copy of the sandbox for another test.
@@ -256,7 +279,11 @@ func (s *sandbox) startNeeded(text string) (beside []*clitest.Process) {
 		add(startServerAt(s.t, s.server, s.t.TempDir()).Process)
 	}
 	if works := regexp.MustCompile(`(^|[/\s])worker --nats`).MatchString(text); asksHealth || !works && !watches && (listens || len(beside) > 0) {
-		w := s.start("worker --nats nats://" + s.server + " --http " + s.health)
+		server := "nats://" + s.server
+		if listens && strings.Contains(text, "--redundancy") {
+			server = "tls://" + s.server + " --token-file state/nqueens/keys/worker/join.token"
+		}
+		w := s.start("worker --nats " + server + " --http " + s.health)
 		add(w)
 		if asksHealth {
 			w.Await(`( worker starts )`)

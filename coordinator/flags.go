@@ -137,17 +137,19 @@ func credentials(c *cli.Connection) bus.Credentials {
 	return bus.Credentials{Identity: c.Identity, Token: c.Token.Secret, Creds: c.Creds, TLS: c.TLS}
 }
 
-// admits returns which workers of a server are admitted: those that the folder of the coordinator's
-// key lists, if it is a folder of keys, and those that its token has admitted.
-func admits(c *cli.Connection) func(key string, proof []byte) (admitted, byToken bool) {
-	if c.URL == "" || c.NKey == "" {
-		return nil
+// admission returns where the coordinator of an outside server learns which of its workers are admitted: in a
+// list; and in the folder of the coordinator's key, if it is a folder of keys, or by the token with which
+// it connects. That of an embedded server has a folder of keys and a token anyway.
+func admission(c *cli.Connection, list string) keyring.Sources {
+	from := keyring.Sources{List: list}
+	if c.URL == "" {
+		return from
 	}
-	admitter, ok := keyring.NewAdmitter(filepath.Dir(c.NKey))
-	if !ok {
-		return nil
+	from.TokenFile = c.TokenFile
+	if dir := filepath.Dir(c.NKey); c.NKey != "" && keyring.IsFolder(dir) {
+		from.Folder = dir
 	}
-	return admitter.Admits
+	return from
 }
 
 // devicePrefix begins the names of the kernels of devices. The package of these kernels is not linked.

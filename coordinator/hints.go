@@ -8,6 +8,7 @@ import (
 	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/keyring"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
@@ -19,9 +20,14 @@ func withHint(err error) error {
 	hint := ""
 	var early *audit.EarlyContradictionError
 	var active *session.ActiveError
+	var token *session.TokenAuthorityError
 	switch {
 	case errors.As(err, new(*run.AmbiguousError)):
 		return cli.Usagef("%w", err)
+	case errors.Is(err, keyring.ErrList):
+		return cli.Usagef("--admitted: %w", err)
+	case errors.As(err, &token):
+		return cli.Usagef("--token-file: %w: leave it out, and give workers %s; or name the server that it is of with --nats", err, token.OwnToken)
 	case errors.Is(err, session.ErrUnique):
 		return cli.Usagef("--unique: %w: leave it out", err)
 	case errors.As(err, &early):
@@ -38,6 +44,8 @@ func withHint(err error) error {
 		hint = "--data names another folder"
 	case errors.Is(err, runstore.ErrNoRun), errors.Is(err, bus.ErrNoRecord):
 		hint = "coordinator runs lists the runs"
+	case errors.Is(err, runstore.ErrNotQuarantined):
+		hint = "--data names the folder of other runs"
 	case errors.Is(err, runstore.ErrNothingToResume):
 		hint = "coordinator runs lists the runs; a run whose ledger is elsewhere must be named"
 	case errors.Is(err, runstore.ErrOptions):

@@ -186,7 +186,8 @@ coordinator works on the run or not. A run quarantines the key of a worker whose
 has proven wrong: it accepts nothing more from the key, and counts again what only that
 worker had counted. Lift it when the cause is found, such as bad memory.
 
-The results that were rejected stay so. A key that counts wrong again is quarantined again.`,
+The results that were rejected stay so. A key that counts wrong again is quarantined again.
+It is an error if no run has the key in quarantine.`,
 		Example: `  coordinator keys lift UCBJ4RGRQ72BWE6P47ZOOGVSP6G4K5QXBGVSISA2IKMWVDEJDUEM7RZA`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -203,10 +204,7 @@ The results that were rejected stay so. A key that counts wrong again is quarant
 			for _, name := range runs {
 				app.Log.Info().Str("key", args[0]).Str("run", name).Msg("the quarantine is lifted")
 			}
-			if err == nil && len(runs) == 0 {
-				app.Log.Warn().Str("key", args[0]).Str("data", store.Path()).Msg("no run has the key in quarantine: nothing is lifted")
-			}
-			return err
+			return withHint(err)
 		},
 	}
 	data.register(cmd.Flags())

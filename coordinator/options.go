@@ -17,7 +17,7 @@ import (
 
 // Flags of a session that are kept, in the order of a command line.
 var (
-	countingFlags   = []string{"workers", "kernel", "unique", "priority", "http", "http-token-file", "report"}
+	countingFlags   = []string{"workers", "kernel", "unique", "priority", "admitted", "http", "http-token-file", "report"}
 	serverFlags     = []string{"nats", "listen", "replicas"}
 	credentialFlags = []string{"nkey", "token-file", "creds"}
 	tlsFlags        = []string{"tls-ca", "tls-cert", "tls-key"}
@@ -53,7 +53,7 @@ func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **sessio
 // keep keeps the given flags with a run. Files are kept by their whole paths.
 func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 	kept := o.given()
-	for _, name := range slices.Concat(credentialFlags, tlsFlags, []string{"http-token-file", "report"}) {
+	for _, name := range slices.Concat(credentialFlags, tlsFlags, []string{"admitted", "http-token-file", "report"}) {
 		if path, err := filepath.Abs(kept[name]); err == nil && kept[name] != "" {
 			kept[name] = path
 		}

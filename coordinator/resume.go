@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +60,7 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 			case errors.Is(err, runstore.ErrNoRun):
 				return fmt.Errorf("%w; --nats names the server of a run whose ledger is lost", withHint(err))
 			case err != nil:
-				return withHint(err)
+				return o.withCommands(cmd, err, slices.Concat([]string{"resume"}, args)...)
 			}
 			return o.run(cmd.Context(), app, s, u, cmd.OutOrStdout())
 		},

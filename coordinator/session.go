@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
@@ -27,6 +28,7 @@ type sessionFlags struct {
 	json     bool
 	page     pageFlags
 	listen   string
+	admitted string // file
 	priority string
 	replicas string
 	nats     *cli.Connection
@@ -49,6 +51,9 @@ func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.page.register(flags, "`ADDR` on which to serve a live page of the run, /healthz, /readyz and /metrics, such as 127.0.0.1:8080")
 	o.nats = cli.ConnectionFlags(flags, "", "use")
 	flags.StringVar(&o.listen, "listen", "", "`ADDR` on which the embedded server accepts workers, such as 127.0.0.1:4222")
+	flags.StringVar(&o.admitted, "admitted", "", "`FILE` with the public keys of workers, one a line, that are admitted "+
+		"besides those of a folder of keys; it is read again when it changes")
+	_ = cobra.MarkFlagFilename(flags, "admitted") // fails only for unknown flags
 	flags.Var(cli.NewEnum(&o.priority, string(run.Normal), string(run.Low), string(run.Normal), string(run.High)), "priority",
 		"share of the workers beside other runs of the server: high gets 4 times that of normal, low what the others leave")
 	flags.Var(cli.NewEnum(&o.replicas, "1", "1", "3", "5"), "replicas",
@@ -95,7 +100,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 	u = newUI(app)
 	return session.Config{
 		Store: store, Workers: o.workers, Kernel: k, Version: cli.Version(),
-		URL: o.nats.URL, Credentials: credentials(o.nats), Admits: admits(o.nats), TokenFile: o.nats.TokenFile,
+		URL: o.nats.URL, Credentials: credentials(o.nats), Admission: admission(o.nats, o.admitted), TokenFile: o.nats.TokenFile,
 		Listen: o.listen, HTTP: o.page.http, HTTPTokenFile: o.page.tokenFile,
 		Unique: o.unique, Survey: o.report.path != "", Priority: run.Priority(o.priority), Replicas: replicas,
 		OnStart: u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,

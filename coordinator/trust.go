@@ -14,7 +14,8 @@ type trustFlags struct {
 }
 
 func (o *trustFlags) register(flags *pflag.FlagSet) {
-	flags.IntVar(&o.redundancy, "redundancy", 1, "`N` keys must agree on each task, 1 to 5")
+	flags.IntVar(&o.redundancy, "redundancy", 1, "`N` admitted keys must agree on each task, 1 to 5; who has the join token can make several keys: "+
+		"keys add gives each owner one")
 	flags.StringVar(&o.spotCheck, "spot-check", o.spotCheck, "`SHARE` of the tasks that another key counts again, 0% to 100%")
 }
 

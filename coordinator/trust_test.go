@@ -27,7 +27,7 @@ import (
 func TestRedundancyNeedsTwoKeys(t *testing.T) {
 	t.Parallel()
 	c, keys := startGuarded(t), t.TempDir()
-	count := startCount(t, append(c.as("coordinator"), "8", "--place", "0,0", "--symmetry", "none", "--redundancy", "2", "--spot-check", "0%")...)
+	count := startCount(t, append(c.as("coordinator"), redundantCount...)...)
 	join := func(key string) {
 		start(t, "worker", append(c.withToken(), "--threads", "1", "--identity", filepath.Join(keys, key))...)
 	}
@@ -140,7 +140,7 @@ func TestQuarantineIsLifted(t *testing.T) {
 	lift := func(args ...string) clitest.Result {
 		return clitest.Run(t, nil, append([]string{"coordinator", "keys", "lift"}, args...)...)
 	}
-	if got := lift(key, "--data", t.TempDir()); got.Code != 0 || !strings.Contains(got.Stderr, "nothing is lifted") {
+	if got := lift(key, "--data", t.TempDir()); got.Code != 1 || !strings.Contains(got.Stderr, "nothing is lifted") {
 		t.Errorf("lifted elsewhere: exit %d, %s", got.Code, got.Stderr)
 	}
 	if got := lift(key[:55], "--data", coordinator.Flag("--data")); got.Code != 2 {

@@ -44,6 +44,9 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return failed
 }
 
+// SetByEnvironment reports whether a variable has set a flag, and not the command line.
+func SetByEnvironment(f *pflag.Flag) bool { return f.Annotations[setByEnv] != nil }
+
 // warnMisspelt warns of variables that set no flag of any command, and are a letter away from one
 // that does, or two where it is long. Others may be of another program, or are no mistake.
 func (a *App) warnMisspelt(root *cobra.Command) {

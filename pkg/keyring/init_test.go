@@ -249,9 +249,10 @@ func TestAdmitterOfACoordinator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admitter, found := keyring.NewAdmitter(filepath.Join(dir, "coordinator"))
-	if !found {
-		t.Fatal("the folder of the coordinator is no folder of keys")
+	folder := filepath.Join(dir, "coordinator")
+	admitter, err := keyring.NewAdmitter(keyring.Sources{Folder: folder})
+	if err != nil || !keyring.IsFolder(folder) {
+		t.Fatalf("the folder of the coordinator is no folder of keys: %v", err)
 	}
 	token, err := identity.LoadToken(ring.TokenFile())
 	if err != nil {

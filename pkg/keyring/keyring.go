@@ -15,6 +15,7 @@
 package keyring
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -308,3 +309,6 @@ func (r *Ring) KeyFile(role bus.Role) string { return r.path(string(role) + keyS
 
 // AuthorityFile returns the path of the certificate of the authority.
 func (r *Ring) AuthorityFile() string { return r.path(caFile) }
+
+// Authority returns the certificate of the authority.
+func (r *Ring) Authority() (*x509.Certificate, error) { return readCertificate(r.path(caFile)) }

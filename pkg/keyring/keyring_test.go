@@ -12,7 +12,6 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
-	"nqueens/pkg/testkit"
 )
 
 func TestAddAndRevoke(t *testing.T) {
@@ -145,16 +144,25 @@ func TestMovedFolder(t *testing.T) {
 func TestAdmits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, found := keyring.NewAdmitter(dir); found {
+	if keyring.IsFolder(dir) {
 		t.Error("an empty folder is one of keys")
 	}
 	ring, _, err := keyring.Init(dir, keyring.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	admitter, found := keyring.NewAdmitter(dir)
-	if !found {
-		t.Fatal("the folder is not one of keys")
+	admitter, err := keyring.NewAdmitter(keyring.Sources{Folder: dir})
+	if err != nil || !keyring.IsFolder(dir) {
+		t.Fatalf("the folder is not one of keys: %v", err)
+	}
+	reread := func() {
+		t.Helper()
+		if changed, err := admitter.Reread(); err != nil || !changed {
+			t.Errorf("others are admitted than before: %v, %v", changed, err)
+		}
+		if changed, err := admitter.Reread(); err != nil || changed {
+			t.Errorf("read once more, others are admitted: %v, %v", changed, err)
+		}
 	}
 	token, err := identity.LoadToken(ring.TokenFile())
 	if err != nil {
@@ -175,8 +183,10 @@ func TestAdmits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admits := func(key string) bool { admitted, _ := admitter.Admits(key, nil); return admitted }
-	testkit.Eventually(t, "a worker that was added is admitted", func() bool { return admits(added.Key) })
+	admits := func(key string, proof []byte) bool { admitted, _ := admitter.Admits(key, proof); return admitted }
+	if reread(); !admits(added.Key, nil) {
+		t.Error("a worker that was added is not admitted")
+	}
 	watcher, err := ring.Add(bus.Watcher, "eve", "")
 	if err != nil {
 		t.Fatal(err)
@@ -184,9 +194,17 @@ func TestAdmits(t *testing.T) {
 	if _, err := ring.Revoke("lab-3"); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, "a revoked worker is not admitted", func() bool { return !admits(added.Key) })
-	if admits(watcher.Key) {
+	if reread(); admits(added.Key, nil) {
+		t.Error("a revoked worker is admitted")
+	}
+	if admits(watcher.Key, nil) {
 		t.Error("a watcher is admitted as a worker")
+	}
+	if err := ring.RenewToken(); err != nil {
+		t.Fatal(err)
+	}
+	if reread(); admits(stranger, proof) {
+		t.Error("the proof of a token that was replaced admits")
 	}
 }
 

@@ -27,10 +27,11 @@ var wholeName = regexp.MustCompile(`^n\d+-\d{8}-\d{6}-[0-9a-f]{4}$`)
 // part of another.
 func IsWholeName(text string) bool { return wholeName.MatchString(text) }
 
-// AmbiguousError says that several runs have a part of a name.
+// AmbiguousError says that a text names several runs.
 type AmbiguousError struct {
-	Part  string
-	Names []string // Of these runs; at least two.
+	Text      string
+	Beginning bool     // the text begins the names, and not only is a part of them
+	Names     []string // of these runs; at least two
 }
 
 func (e *AmbiguousError) Error() string {
@@ -39,27 +40,42 @@ func (e *AmbiguousError) Error() string {
 	if more := len(e.Names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("%q is part of the names of %d runs: %s: give more of the name", e.Part, len(e.Names), text)
+	what := "is part of"
+	if e.Beginning {
+		what = "begins"
+	}
+	return fmt.Sprintf("%q %s the names of %d runs: %s: give more of the name", e.Text, what, len(e.Names), text)
 }
 
 // FindName returns the name that a person means: the text itself if it is one of the names, or else
 // the only one of which it is a part. It returns "" if there is none, and an [AmbiguousError] if
 // there are several.
 func FindName(text string, names []string) (string, error) {
-	if slices.Contains(names, text) {
-		return text, nil
+	return find(names, &AmbiguousError{Text: text}, strings.Contains)
+}
+
+// FindBeginning does what [FindName] does, for what can't be undone: the text must be a whole name or
+// begin one, since other parts of a name, such as a single digit, often occur in the name of another run.
+func FindBeginning(text string, names []string) (string, error) {
+	return find(names, &AmbiguousError{Text: text, Beginning: true}, strings.HasPrefix)
+}
+
+// find returns the name that is the text of the error or that alone matches it, "" if none does, or the
+// error with the names that do.
+func find(names []string, several *AmbiguousError, matches func(name, text string) bool) (string, error) {
+	if slices.Contains(names, several.Text) {
+		return several.Text, nil
 	}
-	var found []string
 	for _, name := range names {
-		if strings.Contains(name, text) && !slices.Contains(found, name) {
-			found = append(found, name)
+		if matches(name, several.Text) && !slices.Contains(several.Names, name) {
+			several.Names = append(several.Names, name)
 		}
 	}
-	switch len(found) {
+	switch len(several.Names) {
 	case 0:
 		return "", nil
 	case 1:
-		return found[0], nil
+		return several.Names[0], nil
 	}
-	return "", &AmbiguousError{Part: text, Names: found}
+	return "", several
 }

@@ -27,6 +27,9 @@ const (
 	maxLine     = 1 << 12
 )
 
+// ErrNotQuarantined says that there is no quarantine to lift.
+var ErrNotQuarantined = errors.New("no run has quarantined the key")
+
 // ServeLifts lets other processes end quarantines of a run whose ledger this process has open for
 // writing, see [Store.Lift], one after another, until ctx ends or stop is called. Failures are
 // logged, and change nothing for the run.
@@ -94,7 +97,7 @@ func readLine(r io.Reader) (string, error) {
 
 // Lift ends the quarantine of a key in every run of the store in which it is quarantined, whether a
 // process works on the run or not, and returns the names of these runs, the newest first. It goes
-// on after an error. A key that is quarantined in no run is no error.
+// on after an error. The error wraps [ErrNotQuarantined] if no run has the key in quarantine.
 func (s *Store) Lift(ctx context.Context, key string) (runs []string, err error) {
 	if err := queens.ValidateKey(key); err != nil {
 		return nil, err
@@ -109,6 +112,9 @@ func (s *Store) Lift(ctx context.Context, key string) (runs []string, err error)
 		if lifted {
 			runs = append(runs, name)
 		}
+	}
+	if err == nil && len(runs) == 0 {
+		err = fmt.Errorf("%w %s in %s: nothing is lifted", ErrNotQuarantined, key, s.path)
 	}
 	return runs, err
 }

@@ -10,10 +10,12 @@ import (
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/runstore"
 )
 
 // A key's quarantine ends in every run of the store: in stopped ones, and through the process that
-// works on a run. Runs in which the key is not quarantined are not named.
+// works on a run. Runs in which the key is not quarantined are not named; if there is no other run, that is
+// an error.
 func TestLift(t *testing.T) {
 	folder := t.TempDir()
 	key := identitytest.Of("w").Key()
@@ -47,7 +49,7 @@ func TestLift(t *testing.T) {
 	if err != nil || !slices.Equal(runs, want) {
 		t.Errorf("lifted in %v, %v, want %v", runs, err, want)
 	}
-	if runs, err := store.Lift(t.Context(), key); err != nil || len(runs) > 0 {
+	if runs, err := store.Lift(t.Context(), key); !errors.Is(err, runstore.ErrNotQuarantined) || len(runs) > 0 {
 		t.Errorf("lifted again in %v, %v", runs, err)
 	}
 	for _, key := range []string{"no key", queens.Referee} {

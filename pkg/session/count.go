@@ -21,7 +21,7 @@ type Job struct {
 	Symmetry   queens.Symmetry
 	Placed     []queens.Square // queens placed beforehand, sorted; only with [queens.None]
 	Depth      int             // rows of all prefixes, with one prefix a task; 0 chooses tasks of a good size
-	Redundancy int             // voters that must agree on each task, 1 to [MaxRedundancy]; 0 means 1
+	Redundancy int             // voters that must agree on each task, 1 to [MaxRedundancy]; 0 is no choice: 1, or [ErrRedundancy]
 	SpotCheck  float64         // share of the chunks that another voter counts again, 0 to 1
 	Thorough   bool            // the coordinator makes every check that no other voter makes, however long it takes
 	New        bool            // start a new run even if the same count was interrupted
@@ -41,7 +41,8 @@ var ErrUnique = errors.New("fundamental solutions can't be counted with queens p
 var ErrPreviousContradicted = fmt.Errorf("%w: so ended the last run of the same count", queens.ErrContradiction)
 
 // Count opens the newest unfinished run of a job in the store, or else a new run. Errors are
-// those of [runstore.Store], or wrap [ErrPreviousContradicted] or [ErrUnique].
+// those of [runstore.Store], or wrap [ErrPreviousContradicted], [ErrUnique], [ErrRedundancy] or a
+// [VotersError].
 func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	return open(cfg, func(s *Session) error { return s.openCount(ctx, job) })
 }
@@ -52,6 +53,14 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 	}
 	if err := s.cfg.Store.EnsureWritable(); err != nil {
 		return err
+	}
+	switch isNew, err := s.isNew(&job); {
+	case err != nil:
+		return err
+	case isNew:
+		if err := s.checkNew(&job); err != nil {
+			return err
+		}
 	}
 	slow := time.AfterFunc(slowAfter, func() {
 		s.log.Info().Int("n", job.N).Msg("planning the tasks, which takes a while")
@@ -71,12 +80,17 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 	case before != nil && before.State == run.Contradicted:
 		return fmt.Errorf("%w, %s", ErrPreviousContradicted, before.Run)
 	case before == nil || before.State.Finished():
+		if err := s.checkNew(&job); err != nil {
+			return err
+		}
+		s.warnNew(&job)
 		s.created = true
 		trust := newTrust(job.Redundancy, job.SpotCheck, job.Thorough)
 		s.ledger, err = s.cfg.Store.Create(manifest, trust, s.started)
 	default:
 		if s.ledger, err = s.cfg.Store.Open(ctx, before.Run); err == nil {
 			s.compareTrust(&job)
+			err = s.checkLedgerVoters()
 		}
 	}
 	return err
@@ -95,7 +109,7 @@ func newTrust(redundancy int, spotCheck float64, thorough bool) ledger.Trust {
 // for something else.
 func (s *Session) compareTrust(job *Job) {
 	t, _ := s.ledger.Trust()
-	if was, asked := max(t.Redundancy, 1), max(job.Redundancy, 1); was != asked || t.SpotCheck != job.SpotCheck || t.Thorough != job.Thorough {
+	if was := max(t.Redundancy, 1); job.Redundancy != 0 && job.Redundancy != was || t.SpotCheck != job.SpotCheck || t.Thorough != job.Thorough {
 		s.log.Warn().Str("run", s.Name()).Int("redundancy", was).Float64("spot_check", t.SpotCheck).
 			Msg("the interrupted run keeps the redundancy and spot checks with which it was started; --new starts another")
 	}

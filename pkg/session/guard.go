@@ -25,7 +25,6 @@ import (
 type guard struct {
 	ring        *keyring.Ring
 	identity    *identity.Identity
-	admitter    *keyring.Admitter
 	tokenFile   string
 	watcherFile string
 	authority   string // file that workers need beside the token; empty if that has it
@@ -39,11 +38,15 @@ type guard struct {
 // keysFolder is, in the folder of all runs, that of the keys of embedded servers.
 const keysFolder = "keys"
 
-// newGuard returns the guard of the embedded server, or nil for a server that only this machine
-// reaches and that needs no token. The keys and the certificate are kept for all runs of the store.
-func (s *Session) newGuard() (*guard, error) {
+// newGuard returns the guard of the embedded server of a run, or nil for a server that needs none: that
+// only this machine reaches, without a token, for a run in which no keys must agree. It makes the guard's
+// keys say who is admitted. The keys and the certificate are kept for all runs of the store.
+func (s *Session) newGuard(name string) (*guard, error) {
 	host, _, err := net.SplitHostPort(s.cfg.Listen)
-	if s.cfg.Listen == "" || err != nil || httpserver.IsLoopback(host) && s.cfg.TokenFile == "" {
+	if s.cfg.Listen == "" || err != nil {
+		return nil, nil
+	}
+	if httpserver.IsLoopback(host) && s.cfg.TokenFile == "" && s.redundancy() < 2 && !s.wasGuarded(name) {
 		return nil, nil
 	}
 	ring, err := keyring.OpenOrInit(filepath.Join(s.cfg.Store.Path(), keysFolder))
@@ -55,10 +58,10 @@ func (s *Session) newGuard() (*guard, error) {
 		return nil, err
 	}
 	g := &guard{ring: ring, tokenFile: ring.TokenFile(), watcherFile: ring.KeyFile(bus.Watcher), host: hosts[0]}
-	g.admitter, _ = keyring.NewAdmitter(ring.Dir())
+	sources := s.cfg.Admission
+	sources.Folder, sources.TokenFile = ring.Dir(), s.cfg.TokenFile
 	if s.cfg.TokenFile != "" {
 		g.tokenFile = s.cfg.TokenFile
-		g.admitter.SetTokenFile(g.tokenFile)
 		token, err := identity.LoadToken(g.tokenFile)
 		if err != nil {
 			return nil, err
@@ -70,8 +73,20 @@ func (s *Session) newGuard() (*guard, error) {
 	if g.identity, err = identity.Load(ring.KeyFile(bus.Coordinator)); err != nil {
 		return nil, err
 	}
-	g.access, _, err = g.readAccess()
-	return g, err
+	if g.access, _, err = g.readAccess(); err != nil {
+		return nil, err
+	}
+	return g, s.setAdmission(sources)
+}
+
+// wasGuarded reports whether the ledger of a run is lost whose embedded server had a guard: then the server
+// keeps the run's record in an account that it has only with the guard.
+func (s *Session) wasGuarded(name string) bool {
+	if s.ledger != nil {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(s.cfg.Store.ServerFolder(name), "jetstream", "NQ")) // see [bus.Access]
+	return err == nil
 }
 
 // readAccess returns the part of the server's configuration that says who may connect, with the users and
@@ -80,6 +95,9 @@ func (s *Session) newGuard() (*guard, error) {
 func (g *guard) readAccess() (access string, revoked bool, err error) {
 	token, err := identity.LoadToken(g.tokenFile)
 	if err != nil {
+		return "", false, err
+	}
+	if err := checkTokenAuthority(token, g.ring, g.tokenFile); err != nil {
 		return "", false, err
 	}
 	if token.Secret != g.token {

@@ -33,7 +33,7 @@ func (e *ActiveError) Error() string {
 // results that the server has are read when the session runs. If the run is active elsewhere,
 // that takes takeOver; otherwise the error wraps an [ActiveError]. So does that of [Session.Run] if
 // the ledger is an older copy of the one with which the run is active elsewhere. It wraps [bus.ErrNoRecord] if
-// the server does not know the run, and otherwise is one of [runstore.Store], [ErrUnique], or
+// the server does not know the run, and otherwise is one of [runstore.Store], [ErrUnique], a [VotersError], or
 // [queens.ErrCancelled].
 func Resume(ctx context.Context, cfg Config, name string, takeOver bool) (*Session, error) {
 	return open(cfg, func(s *Session) error {
@@ -56,6 +56,9 @@ func (s *Session) openResume(ctx context.Context, name string) (err error) {
 	}
 	if s.ledger.State() == run.Cancelled {
 		return fmt.Errorf("run %s: %w", name, queens.ErrCancelled)
+	}
+	if err := s.checkLedgerVoters(); err != nil {
+		return err
 	}
 	m := s.ledger.Header().Manifest
 	return s.checkResumable(ctx, name, &m)
@@ -110,6 +113,9 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 	}
 	name = record.Run
 	if err := s.checkResumable(ctx, name, &record.Manifest); err != nil {
+		return err
+	}
+	if err := s.checkVoters(name, record.Manifest, record.Redundancy); err != nil {
 		return err
 	}
 	s.log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).

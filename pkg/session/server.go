@@ -34,11 +34,11 @@ func (s *Session) connect(name string) (*connection, error) {
 			return nil, err
 		}
 		server := natsserver.Config{StoreDir: s.cfg.Store.ServerFolder(name), Listen: s.cfg.Listen, Log: s.log}
-		if c.guard, err = s.newGuard(); err != nil {
+		if c.guard, err = s.newGuard(name); err != nil {
 			return nil, err
 		}
 		if g := c.guard; g != nil {
-			server.Access, cfg.Credentials, s.admits = g.access, bus.Credentials{Identity: g.identity}, g.admitter.Admits
+			server.Access, cfg.Credentials = g.access, bus.Credentials{Identity: g.identity}
 		}
 		c.embedded, err = natsserver.Start(server)
 		if err != nil {

@@ -72,6 +72,9 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 			return every(ctx, refreshInterval, func() error { server.guard.refresh(server.embedded, s.log); return nil })
 		})
 	}
+	if s.admitter != nil {
+		group.Go(func() error { return every(ctx, refreshInterval, s.rereadAdmitted) })
+	}
 	group.Go(func() error { return every(ctx, publishInterval, s.publishLatest) })
 	group.Go(func() error { return every(ctx, cancelPollInterval, s.checkCancel) })
 	var outcome coordinator.Outcome

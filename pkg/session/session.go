@@ -23,6 +23,7 @@ import (
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/keyring"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/metrics"
 	"nqueens/pkg/queens"
@@ -56,10 +57,9 @@ type Config struct {
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
 
-	// Admits reports whether a worker's key is admitted, by the proof that its heartbeats and results
-	// carry, and if so, whether only the join token admits it. If it is nil, only the workers of this
-	// process are.
-	Admits func(key string, admission []byte) (admitted, byToken bool)
+	// Admission says which workers are admitted. Those of this process always are, and those who have a key
+	// or the token of an embedded server that asks for one.
+	Admission keyring.Sources
 
 	// OnStart is called once, when counting starts.
 	OnStart func()
@@ -103,7 +103,9 @@ type Session struct {
 	takeOver bool
 
 	bus        *bus.Bus                                                    // from connectAndRun on
-	admits     func(key string, admission []byte) (admitted, byToken bool) // of the server
+	admits     func(key string, admission []byte) (admitted, byToken bool) // of admitter; nil without it
+	admitter   *keyring.Admitter                                           // nil if only the workers of this process are admitted
+	unread     string                                                      // the last error of rereadAdmitted
 	identity   *identity.Identity                                          // of the coordinators and workers of this store, from connectAndRun on
 	latest     atomic.Pointer[run.Progress]
 	stats      atomic.Pointer[run.Stats] // nil without a page
@@ -118,7 +120,10 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, log: cfg.Log, admits: cfg.Admits, started: time.Now(), history: run.NewHistory(report.MaxHistory)}
+	s := &Session{cfg: cfg, log: cfg.Log, started: time.Now(), history: run.NewHistory(report.MaxHistory)}
+	if err := s.setAdmission(cfg.Admission); err != nil {
+		return nil, err
+	}
 	var err error
 	if cfg.HTTP != "" {
 		s.metrics = metrics.NewCoordinator(cfg.Version)
@@ -342,6 +347,7 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 		event.Str("placed", humanize.Squares(h.Manifest.Placed))
 	}
 	event.Msg("counting")
+	s.warnVoters(server)
 	s.cfg.OnStart()
 	page := s.servePage(ctx, server)
 	outcome, err := s.runServices(ctx, server, claim, page)

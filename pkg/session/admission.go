@@ -1,0 +1,184 @@
+package session
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/identity"
+	"nqueens/pkg/keyring"
+	"nqueens/pkg/queens"
+)
+
+// VotersError says that fewer keys can ever be admitted to a run than must agree on each of its tasks.
+type VotersError struct {
+	Run        string          // empty for one that is not started
+	Manifest   queens.Manifest // of a run that was started
+	Redundancy int             // at least 2
+	Own        bool            // the key of this process is one, because workers count in it
+	Server     bool            // an outside server is named, where others may work
+}
+
+func (e *VotersError) Error() string {
+	subject, who, why := "", "only the key of this process is", "because nobody else can join"
+	if e.Run != "" {
+		subject = "run " + e.Run + ": "
+	}
+	if !e.Own {
+		who = "no key is"
+	}
+	if e.Server {
+		why = "because nothing says which workers of the server are"
+	}
+	return fmt.Sprintf("%s%d admitted keys must agree on each task, and %s admitted, %s", subject, e.Redundancy, who, why)
+}
+
+// ErrRedundancy says that a new run must be told how many keys agree on each task: no total is published
+// for its board.
+var ErrRedundancy = errors.New("no total is published for this board, and only keys that agree can confirm its count")
+
+// TokenAuthorityError says that the token with which workers are to join an embedded server names another
+// authority than that of the server's certificate: no worker would trust the server.
+type TokenAuthorityError struct {
+	TokenFile string
+	Authority string // file of the server's authority
+	OwnToken  string // file of the token that names it
+}
+
+func (e *TokenAuthorityError) Error() string {
+	return fmt.Sprintf("%s has the certificate of another authority than the embedded server, which has that of %s: "+
+		"no worker could join with it", e.TokenFile, e.Authority)
+}
+
+// checkTokenAuthority returns an error if a token names other authorities than the one that has signed the
+// certificate of the server.
+func checkTokenAuthority(token identity.Token, ring *keyring.Ring, tokenFile string) error {
+	if token.Authority == nil {
+		return nil
+	}
+	authority, err := ring.Authority()
+	if err != nil {
+		return err
+	}
+	for rest := token.Authority; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return &TokenAuthorityError{tokenFile, ring.AuthorityFile(), ring.TokenFile()}
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && c.Equal(authority) {
+			return nil
+		}
+	}
+}
+
+// setAdmission makes some sources say who is admitted.
+func (s *Session) setAdmission(from keyring.Sources) (err error) {
+	if from == (keyring.Sources{}) {
+		return nil
+	}
+	if s.admitter, err = keyring.NewAdmitter(from); err == nil {
+		s.admits = s.admitter.Admits
+	}
+	return err
+}
+
+// checkVoters returns a [VotersError] if so many keys can never be admitted. The embedded server has a token
+// for workers of other processes, see [Session.newGuard], and a list may grow.
+func (s *Session) checkVoters(name string, m queens.Manifest, redundancy int) error {
+	others := s.cfg.Listen != "" || s.cfg.URL != "" && s.admitter != nil
+	if redundancy < 2 || others {
+		return nil
+	}
+	return &VotersError{Run: name, Manifest: m, Redundancy: redundancy, Own: s.cfg.Workers > 0, Server: s.cfg.URL != ""}
+}
+
+// checkLedgerVoters is checkVoters for the run of the ledger, unless nothing is left to count.
+func (s *Session) checkLedgerVoters() error {
+	if isFinal(s.ledger) {
+		return nil
+	}
+	return s.checkVoters(s.Name(), s.ledger.Header().Manifest, s.redundancy())
+}
+
+// redundancy returns how many keys must agree on each task of the run; 0 if that is not known yet.
+func (s *Session) redundancy() int {
+	if s.ledger == nil {
+		return 0
+	}
+	trust, _ := s.ledger.Trust()
+	return trust.Redundancy
+}
+
+// checkNew returns why a new run of a job can't start as the session is configured, if that is so.
+func (s *Session) checkNew(job *Job) error {
+	if _, published := queens.KnownTotal(job.N); job.Redundancy == 0 && !published && len(job.Placed) == 0 {
+		return ErrRedundancy
+	}
+	return s.checkVoters("", queens.Manifest{}, job.Redundancy)
+}
+
+// isNew reports whether no run of the store can be one of the job. Then the tasks of the job need not be
+// planned, which takes seconds, to know that it starts a new run.
+func (s *Session) isNew(job *Job) (bool, error) {
+	if job.New {
+		return true, nil
+	}
+	names, err := s.cfg.Store.Names()
+	ofThisSide := func(name string) bool { return strings.HasPrefix(name, fmt.Sprintf("n%d-", job.N)) }
+	return !slices.ContainsFunc(names, ofThisSide), err
+}
+
+// warnNew warns of a new run for whose board no total is published, if its job says nothing of redundancy.
+func (s *Session) warnNew(job *Job) {
+	if job.Redundancy == 0 && len(job.Placed) > 0 {
+		s.log.Warn().Int("n", job.N).Msg("no total is published for a board with queens placed beforehand: " +
+			"only keys that agree confirm its count, as with --redundancy 2")
+	}
+}
+
+// warnVoters warns of who may be the voters of a run in which several keys must agree.
+func (s *Session) warnVoters(server *connection) {
+	redundancy := s.redundancy()
+	if redundancy < 2 || s.admitter == nil {
+		return
+	}
+	var own []string
+	if s.cfg.Workers > 0 {
+		own = append(own, s.identity.Key())
+	}
+	add := []string{"coordinator", "keys", "add", "worker", "NAME", "--public-key", "KEY"}
+	revoke := []string{"coordinator", "keys", "revoke", keyring.JoinToken}
+	if server.guard != nil {
+		folder := []string{"--keys", server.guard.ring.Dir()}
+		add, revoke = append(add, folder...), append(revoke, folder...)
+	}
+	switch keys, token := s.admitter.Count(own...); {
+	case token:
+		s.log.Warn().Int("redundancy", redundancy).Msg("the join token admits any number of keys, so one owner may be several voters: " +
+			"to give each owner one key, add it with " + humanize.ShellWords(add...) + ", and replace the token with " + humanize.ShellWords(revoke...))
+	case keys < redundancy:
+		s.log.Warn().Int("redundancy", redundancy).Int("keys", keys).Msg("fewer keys are admitted than must agree on each task: " +
+			"add keys to the file of --admitted, or with " + humanize.ShellWords(add...))
+	}
+}
+
+// rereadAdmitted learns who is admitted now, and says once what it can't read.
+func (s *Session) rereadAdmitted() error {
+	changed, err := s.admitter.Reread()
+	if changed {
+		keys, token := s.admitter.Count()
+		s.log.Info().Int("keys", keys).Bool("token", token).Msg("the admitted keys have changed")
+	}
+	failed := ""
+	if err != nil {
+		if failed = err.Error(); failed != s.unread {
+			s.log.Warn().Err(err).Msg("a list of admitted keys or a token can't be read again: those from before stay admitted")
+		}
+	}
+	s.unread = failed
+	return nil
+}

@@ -1,0 +1,228 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/identity"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/keyring"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/runstore"
+	"nqueens/pkg/session"
+)
+
+// placed is a job without a published total.
+var placed = session.Job{N: 5, Symmetry: queens.None, Placed: []queens.Square{{Row: 0, Column: 0}}}
+
+// makeKeys makes a folder of keys.
+func makeKeys(t *testing.T) *keyring.Ring {
+	t.Helper()
+	ring, _, err := keyring.Init(filepath.Join(t.TempDir(), "keys"), keyring.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+// A run is refused, new or interrupted, where fewer keys can ever be admitted than must agree on each task.
+// Where others can be, it starts.
+func TestTooFewVoters(t *testing.T) {
+	t.Parallel()
+	const server = "nats://127.0.0.1:1" // nobody is there, and nobody is asked
+	ring := makeKeys(t)
+	list := filepath.Join(t.TempDir(), "admitted")
+	if err := os.WriteFile(list, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		url, listen string
+		workers     int
+		from        keyring.Sources
+		refused     bool
+	}{
+		"alone":                              {workers: 2, refused: true},
+		"alone with a list":                  {workers: 2, from: keyring.Sources{List: list}, refused: true},
+		"listening":                          {listen: "127.0.0.1:0"},
+		"listening, with workers":            {listen: "127.0.0.1:0", workers: 2},
+		"an open server":                     {url: server, refused: true},
+		"an open server, with workers":       {url: server, workers: 2, refused: true},
+		"a server, and a list that is empty": {url: server, from: keyring.Sources{List: list}},
+		"a server, and a folder of keys":     {url: server, from: keyring.Sources{Folder: ring.Dir()}},
+		"a server, and a token":              {url: server, from: keyring.Sources{TokenFile: ring.TokenFile()}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := newStore(t)
+			cfg := idle(store, func() {})
+			cfg.URL, cfg.Listen, cfg.Workers, cfg.Kernel, cfg.Admission = c.url, c.listen, c.workers, kernel.Reference(), c.from
+			job := placed
+			job.Redundancy = 2
+			expect := func(s *session.Session, err error, run string) {
+				t.Helper()
+				var voters *session.VotersError
+				switch {
+				case err == nil:
+					ctx, cancel := context.WithCancel(t.Context())
+					cancel()
+					_, _ = s.Run(ctx) // closes it
+					if c.refused {
+						t.Error("it can start")
+					}
+				case !c.refused, !errors.As(err, &voters), voters.Run != run, voters.Own != (c.workers > 0), voters.Redundancy != 2:
+					t.Errorf("error %v", err)
+				}
+			}
+			s, err := session.Count(t.Context(), cfg, job)
+			expect(s, err, "")
+			if names, err := store.Names(); c.refused && (err != nil || len(names) > 0) {
+				t.Errorf("it leaves %v, error %v", names, err)
+			}
+			store = newStore(t)
+			run := interrupted(t, store, job)
+			cfg.Store = store
+			s, err = session.Resume(t.Context(), cfg, run, false)
+			expect(s, err, run)
+			job.Redundancy = 0
+			s, err = session.Count(t.Context(), cfg, job)
+			expect(s, err, run)
+		})
+	}
+}
+
+// interrupted leaves a run in a store, and returns its name.
+func interrupted(t *testing.T, store *runstore.Store, job session.Job) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := session.Count(ctx, idle(store, cancel), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	return s.Name()
+}
+
+// A new run whose board has no published total must be told its redundancy. One with placed queens only warns,
+// and an interrupted run has it.
+func TestRedundancyMustBeChosen(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	var log bustest.Log
+	large := session.Job{N: 28, Symmetry: queens.Full, Depth: 2}
+	start := func(job session.Job) error {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		cfg := idle(store, cancel)
+		cfg.Log = log.Logger()
+		s, err := session.Count(ctx, cfg, job)
+		if err == nil {
+			if _, err = s.Run(ctx); errors.Is(err, context.Canceled) {
+				err = nil // it has started
+			}
+		}
+		return err
+	}
+	if err := start(large); !errors.Is(err, session.ErrRedundancy) {
+		t.Errorf("a new run: %v", err)
+	}
+	large.Redundancy = 1
+	if err := start(large); err != nil {
+		t.Errorf("a new run with 1: %v", err)
+	}
+	large.Redundancy = 0
+	if err := start(large); err != nil {
+		t.Errorf("the interrupted run: %v", err)
+	}
+	if large.New = true; !errors.Is(start(large), session.ErrRedundancy) {
+		t.Error("another new run starts")
+	}
+	large.New, large.Symmetry = false, queens.Mirror
+	if err := start(large); !errors.Is(err, session.ErrRedundancy) {
+		t.Errorf("a new run beside that of other tasks: %v", err)
+	}
+	const warning = "no total is published"
+	if n := len(log.Lines(warning)); n > 0 {
+		t.Errorf("it warns %d times", n)
+	}
+	job := placed
+	for _, want := range []int{1, 1} { // the second goes on with the first
+		if err := start(job); err != nil || len(log.Lines(warning)) != want {
+			t.Errorf("with placed queens: %v, %d warnings, want %d", err, len(log.Lines(warning)), want)
+		}
+	}
+	job.Redundancy, job.New = 1, true
+	if err := start(job); err != nil || len(log.Lines(warning)) != 1 {
+		t.Errorf("with placed queens and a choice: %v, %q", err, log.Lines(warning))
+	}
+}
+
+// An embedded server with the token of another authority is refused: no worker would trust it. The authority
+// need not be in the token.
+func TestTokenOfAnotherAuthority(t *testing.T) {
+	t.Parallel()
+	token, err := identity.LoadToken(makeKeys(t).TokenFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "join.token")
+	start := func(store *runstore.Store, token identity.Token) error {
+		t.Helper()
+		if err := os.WriteFile(path, token.Text(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cfg := idle(store, cancel)
+		cfg.TokenFile = path
+		s, err := session.Count(ctx, cfg, mirror8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Run(ctx)
+		return err
+	}
+	store := newStore(t)
+	var other *session.TokenAuthorityError
+	if err := start(store, token); !errors.As(err, &other) || other.TokenFile != path || !strings.Contains(err.Error(), other.Authority) {
+		t.Errorf("with another authority: %v", err)
+	}
+	own, err := identity.LoadToken(other.OwnToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := token
+	alone.Authority = nil
+	both := token
+	both.Authority = append(both.Authority, own.Authority...)
+	for name, t2 := range map[string]identity.Token{"the server's own": own, "one without an authority": alone, "one of two authorities": both} {
+		if err := start(store, t2); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The record of a run in which keys must agree is in the account of its embedded server's coordinators. A run
+// that has lost its ledger is found there.
+func TestLostLedgerOfAGuardedRun(t *testing.T) {
+	t.Parallel()
+	store, job := newStore(t), placed
+	job.Redundancy = 2
+	run := interrupted(t, store, job)
+	if err := os.Remove(store.Ledger(run)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := session.Resume(ctx, idle(store, cancel), run, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+}
