@@ -54,7 +54,7 @@ func TestAdmittedKeysAreVoters(t *testing.T) {
 	count := startCount(t, append([]string{"--nats", server.url, "--admitted", list}, redundantCount...)...)
 	count.Await(`"redundancy":2,"keys":1,.*(fewer keys are admitted than must agree on each task)`)
 	startWorker(t, server.url, "--identity", filepath.Join(dir, "first"))
-	count.Await(`"voters":1,.*(the run waits for workers with other keys)`)
+	count.Await(`"voters":1,.*(the run waits for workers with further admitted keys)`)
 	write("first", "second")
 	count.Await(`(line 1 is not the public key of a worker)`)
 	write(first, second+" # the other one")

@@ -55,6 +55,9 @@ func (c *Confirmed) Phrase() string {
 		}
 		return phrase
 	case run.Sampled:
+		if c.isWhole() {
+			return "each task twice, also by the coordinator, " + disagreements
+		}
 		return fmt.Sprintf("%d of %d tasks, %s; a rare wrong count may be unseen", c.By.Checked, c.By.Tasks, disagreements)
 	case run.None:
 	}
@@ -66,6 +69,9 @@ func (c *Confirmed) Phrase() string {
 	}
 	return "not independently confirmed"
 }
+
+// isWhole reports whether every task was counted twice.
+func (c *Confirmed) isWhole() bool { return c.By.Checked == c.By.Tasks }
 
 // sentence says it where no heading says that it is about confirmation.
 func (c *Confirmed) sentence() string {
@@ -97,6 +103,9 @@ func (c *Confirmed) WarnUnconfirmed(log zerolog.Logger, name string) {
 	case run.None:
 		log.Warn().Str("run", name).Msg("the total is " + c.Phrase() + again)
 	case run.Sampled:
+		if c.isWhole() {
+			return
+		}
 		log.Warn().Str("run", name).Msg("the total is " + c.sentence() + again)
 	case run.Published, run.Redundant:
 	}

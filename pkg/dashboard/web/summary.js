@@ -70,7 +70,8 @@ function confirmation(run) {
   switch (run.confirmed) {
     case "published": return ["good", "✓ confirmed by the published total (OEIS A000170)"];
     case "redundant": return ["good", `✓ confirmed: each task by ${plural(by.keys, "key")}, ${disagreements}`];
-    case "sampled": return ["warn", `◐ confirmed by a sample: ${whole(by.checked)} of ${plural(by.tasks, "task")}, ${disagreements}; a rare wrong count may be unseen`];
+    case "sampled": return by.checked === by.tasks ? ["good", `✓ confirmed: each task twice, also by the coordinator, ${disagreements}`] :
+      ["warn", `◐ confirmed by a sample: ${whole(by.checked)} of ${plural(by.tasks, "task")}, ${disagreements}; a rare wrong count may be unseen`];
   }
   const why = by.unadmitted > 0 ? `; ${plural(by.unadmitted, "task")} counted by unadmitted keys` : "";
   return ["warn", `○ not independently confirmed${why}`];
