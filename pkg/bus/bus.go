@@ -36,6 +36,7 @@ type Bus struct {
 	timeout         adaptiveTimeout
 	bucketCheckedAt atomic.Int64 // in Unix nanoseconds
 	consumerUsedAt  atomic.Int64 // the same: when workers last held chunks, or the run began
+	heartbeatAt     atomic.Int64 // the same: of the last heartbeat sent
 	lifetime        atomic.Pointer[lifetime]
 	displayURL      string // the servers of the configuration, without passwords
 	minReplicas     int    // of streams; 0 leaves them as they are
