@@ -51,6 +51,8 @@ type Bus struct {
 	hint    func(error) string
 	setUser func(*deniedError)
 	tasks   atomic.Pointer[jetstream.Stream]
+	// lastTaken is the last answer to [Tasks.Has] on what workers have taken.
+	lastTaken atomic.Pointer[takenUpTo]
 }
 
 // Tasks returns the coordinator's side of the task queue.

@@ -87,6 +87,9 @@ func (c *Coordinator) refereeLoop(ctx context.Context) error {
 // canReferee reports whether this process can count a disputed task, as far as it knows.
 func (c *Coordinator) canReferee(id uint64) bool {
 	failed, d := c.collector.unrefereed[id], c.collector.disputes[id]
+	if t := c.window.tasks[id]; t != nil && t.deadLettered { // it may kill this process, see countLost
+		return false
+	}
 	return c.cfg.Referee != nil && (failed == nil || errors.Is(failed, errTooLong) && d != nil && d.IsFull())
 }
 

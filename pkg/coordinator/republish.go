@@ -7,9 +7,13 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// maxLosses is the number of workers lost while searching a task after which it is
-// quarantined.
+// maxLosses is the number of keys that lose a worker while it searches a task after which the task is
+// dead-lettered: one key alone never gets a task out of the queue, whatever its workers say. It also is
+// the number of workers, of any keys, after which the coordinator counts the task at the end.
 const maxLosses = 3
+
+// loss is a worker that was lost while it searched a task.
+type loss struct{ key, worker string }
 
 // republish closes a chunk whose message is gone, and plans new chunks for its tasks, unless
 // they are withdrawn forever. Their prefixes have to be looked up first.
@@ -132,23 +136,33 @@ func (w *window) returned(r *queens.ChunkResult, refused bool) {
 // worker holds them, and republishes those that were missing at the last check, which it
 // returns as lost, and those past their timeout, which it returns as expired. Every result
 // that the server had at the time caughtUp is recorded.
-func (w *window) sweep(held map[uint64]bool, caughtUp time.Time) (lost, expired []*inflightChunk) {
+//
+// A chunk that a worker has taken, and that none holds, is away: its worker has postponed it, perhaps for
+// years. While workers are idle, as idle says, it is withdrawn and published again. Held has the chunks
+// that workers hold, with the time of the last heartbeat that named them.
+func (w *window) sweep(held map[uint64]time.Time, idle bool, caughtUp time.Time) (lost, expired []*inflightChunk) {
 	now := time.Now()
+	w.idle = idle
 	for id := range w.early {
 		delete(w.early, id)
 		w.plan([]uint64{id})
 	}
 	for _, c := range w.chunks {
+		heldAt, isHeld := held[c.id]
+		c.away = c.away && !isHeld
 		switch {
-		case c.busy || c.streamSeq == 0 || now.Before(c.checkAt):
+		case c.busy || c.streamSeq == 0:
+		case c.away && idle:
+			w.withdrawAway(c)
+		case now.Before(c.checkAt):
 		case !c.missingAt.IsZero():
 			if caughtUp.After(c.missingAt) {
 				lost = append(lost, c)
 			}
 		case !now.Before(c.expiresAt):
 			expired = append(expired, c)
-		case held[c.id]:
-			c.checkAt = now.Add(w.cfg.CheckAfter)
+		case isHeld:
+			c.checkAt = heldAt.Add(w.cfg.CheckAfter)
 		default:
 			w.enqueue(c, opCheck)
 		}
@@ -211,7 +225,7 @@ func (w *window) isInFlight(c *inflightChunk) bool {
 // beyond the given one.
 func (w *window) recount(task *queens.Task, attempt uint32) {
 	t := w.add(task)
-	if t.quarantined || w.planned[task.ID] != nil {
+	if t.deadLettered || w.planned[task.ID] != nil {
 		return
 	}
 	w.setAgreed(t, false)
@@ -239,12 +253,19 @@ func (w *window) repeated(id, chunk uint64) {
 	t.chunk.checkAt = time.Now()
 }
 
-// noteLost notes that a worker was lost while searching a chunk. From the second such worker on, a
-// chunk of several tasks is published again in halves, which are suspect. Not from the first: it may
+// withdrawAway has a chunk published again that no worker holds, although one has taken it.
+func (w *window) withdrawAway(c *inflightChunk) {
+	c.away = false
+	w.away++
+	w.withdrawChunk(c, whole)
+}
+
+// noteLost notes that a worker of a key was lost while searching a chunk. From the second such worker on,
+// a chunk of several tasks is published again in halves, which are suspect. Not from the first: it may
 // have searched hundreds of chunks, as devices do, of which one at most is to blame, and a worker
-// searches one suspect chunk at a time. A single task that has lost too many workers is
-// quarantined: noteLost returns it, and the workers lost last; otherwise nil.
-func (w *window) noteLost(chunk uint64, worker string) (task uint64, workers []string) {
+// searches one suspect chunk at a time. A single task that too many keys have lost workers to is
+// dead-lettered: noteLost returns it, and the workers lost last; otherwise nil.
+func (w *window) noteLost(chunk uint64, key, worker string) (task uint64, workers []string) {
 	c := w.chunks[chunk]
 	if c == nil {
 		return 0, nil
@@ -252,21 +273,17 @@ func (w *window) noteLost(chunk uint64, worker string) (task uint64, workers []s
 	suspect := false
 	for _, id := range w.openTasks(c) {
 		t := w.tasks[id]
-		if t.quarantined || slices.Contains(t.lostWorkers, worker) {
+		if t.deadLettered || !t.lose(loss{key, worker}) {
 			continue
 		}
-		if len(t.lostWorkers) == maxLosses { // anybody can claim to hold a chunk, and fall silent
-			t.lostWorkers = slices.Delete(t.lostWorkers, 0, 1)
-		}
-		t.lostWorkers = append(t.lostWorkers, worker)
 		suspect = suspect || t.isSuspect()
-		if c.tasks == 1 && len(t.lostWorkers) >= maxLosses {
+		if c.tasks == 1 && t.lostKeys() >= maxLosses {
 			if t.agreed { // a spot check is not worth that
 				w.accepted(id, 0, 0)
 				continue
 			}
-			w.quarantine(t)
-			return id, t.lostWorkers
+			w.deadLetter(t)
+			return id, t.lostWorkers()
 		}
 	}
 	if c.tasks > 1 && suspect {
@@ -275,17 +292,72 @@ func (w *window) noteLost(chunk uint64, worker string) (task uint64, workers []s
 	return 0, nil
 }
 
-// isSuspect reports whether a task may be what kills workers: more than one was lost while searching it.
-func (t *inflightTask) isSuspect() bool { return len(t.lostWorkers) > 1 }
+// lose notes a worker that was lost, and reports whether it is another one than those before. It keeps
+// the last maxLosses workers, and of these rather those of different keys.
+func (t *inflightTask) lose(l loss) bool {
+	if slices.Contains(t.lost, l) {
+		return false
+	}
+	t.lost = append(t.lost, l)
+	if len(t.lost) > maxLosses { // anybody can claim to hold a chunk, and fall silent
+		repeats := func(l loss) bool {
+			return slices.ContainsFunc(t.lost, func(other loss) bool { return other.key == l.key && other != l })
+		}
+		i := max(0, slices.IndexFunc(t.lost, repeats))
+		t.lost = slices.Delete(t.lost, i, i+1)
+	}
+	return true
+}
 
-// quarantine withdraws a task for good.
-func (w *window) quarantine(t *inflightTask) {
-	t.quarantined = true
-	w.quarantined++
+// lostKeys returns how many keys have lost workers to a task.
+func (t *inflightTask) lostKeys() int {
+	keys := make(map[string]bool)
+	for _, l := range t.lost {
+		keys[l.key] = true
+	}
+	return len(keys)
+}
+
+// lostWorkers returns the names of the workers lost last.
+func (t *inflightTask) lostWorkers() (names []string) {
+	for _, l := range t.lost {
+		names = append(names, l.worker)
+	}
+	return names
+}
+
+// isSuspect reports whether a task may be what kills workers: more than one was lost while searching it.
+func (t *inflightTask) isSuspect() bool { return len(t.lost) > 1 }
+
+// deadLetter withdraws a task for good: no worker gets it any more.
+func (w *window) deadLetter(t *inflightTask) {
+	t.deadLettered = true
+	w.deadLettered++
 	if t.disputed { // count it once
 		t.disputed = false
 		w.disputed--
 	}
-	w.exempt(t.chunk)
-	w.withdrawChunk(t.chunk, forever)
+	if t.chunk != nil {
+		w.exempt(t.chunk)
+		w.withdrawChunk(t.chunk, forever)
+	}
+}
+
+// nextLost returns the first task in flight that is dead-lettered, or has lost as many workers of any keys,
+// and for which skip does not report true, if nothing else is left but disputes and spot checks.
+func (w *window) nextLost(skip func(id uint64) bool) (first uint64, found bool) {
+	if !w.exhausted || w.draft != nil {
+		return 0, false
+	}
+	for id, t := range w.tasks {
+		switch {
+		case t.deadLettered || len(t.lost) >= maxLosses && !t.disputed && !t.agreed:
+			if !skip(id) && (!found || id < first) {
+				first, found = id, true
+			}
+		case !t.disputed && !t.agreed:
+			return 0, false
+		}
+	}
+	return first, found
 }

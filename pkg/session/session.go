@@ -26,6 +26,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/metrics"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
@@ -59,6 +60,9 @@ type Config struct {
 	// Admits reports whether a worker's key was admitted, by the proof that its heartbeats and
 	// results carry. If it is nil, only the workers of this process are.
 	Admits func(key string, admission []byte) bool
+
+	// Alone counts a task in a process of its own; see [coordinator.Config]. It may be nil.
+	Alone func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
 
 	// OnStart is called once, when counting starts.
 	OnStart func()
@@ -107,6 +111,8 @@ type Session struct {
 	latest     atomic.Pointer[run.Progress]
 	stats      atomic.Pointer[run.Stats] // nil without a page
 	outage     outage                    // of the server
+	joined     ratelimit.Burst           // of the lines in the log on workers that join
+	left       ratelimit.Burst           // and that leave
 	lastReport atomic.Int64              // when the coordinator last reported progress, in Unix nanoseconds
 	unique     *big.Int                  // nil unless fundamental solutions are counted
 	history    *run.History              // at times since the coordinator began
