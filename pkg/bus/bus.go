@@ -47,6 +47,7 @@ type Bus struct {
 	// permitted ends, with the reason, when the server has refused something for good.
 	permitted context.Context
 	forbid    context.CancelCauseFunc
+	certified bool // the configuration names a certificate of this client
 	// hint and setUser are those of the configuration.
 	hint    func(error) string
 	setUser func(*deniedError)
@@ -90,6 +91,10 @@ func (b *Bus) Connected() error {
 	}
 	return fmt.Errorf("no connection to %s", b.displayURL)
 }
+
+// IsOpen reports whether the server asks for no key, password, token or certificate: then anybody who
+// reaches it can change what it says of its runs. Before the first connection it returns true.
+func (b *Bus) IsOpen() bool { return !b.conn.AuthRequired() && !b.certified }
 
 // WaitClosed waits until ctx ends, and then returns nil, or until the connection is of no use
 // any more: the server refuses the credentials, or does not permit what this process needs.

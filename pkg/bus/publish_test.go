@@ -6,6 +6,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/testkit"
 )
 
 // A message that is sent again because its acknowledgement was lost is stored once, at the

@@ -20,9 +20,9 @@ type loser struct {
 	deadly func(task uint64) bool // kills who searches it
 	died   map[uint64]time.Time   // when a worker took a chunk last that killed it
 	deaths int
-	alone  []uint64               // tasks that the coordinator has counted in a process of its own
-	fails  bool                   // these counts fail
-	err    error                  // of the run
+	alone  []uint64 // tasks that the coordinator has counted in a process of its own
+	fails  bool     // these counts fail
+	err    error    // of the run
 }
 
 // newLoser starts a simulation with honest workers of these keys, each of which has counted a chunk. They
@@ -225,4 +225,3 @@ func TestChunksOfAQuarantinedKeyArePublishedAgain(t *testing.T) {
 		l.exact()
 	})
 }
-

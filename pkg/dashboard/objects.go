@@ -42,10 +42,10 @@ type runJSON struct {
 
 // statesJSON has numbers of tasks.
 type statesJSON struct {
-	Done        uint64 `json:"done"`
-	InFlight    uint64 `json:"in_flight"`
-	Waiting     uint64 `json:"waiting"`
-	Disputed    uint64 `json:"disputed"`
+	Done         uint64 `json:"done"`
+	InFlight     uint64 `json:"in_flight"`
+	Waiting      uint64 `json:"waiting"`
+	Disputed     uint64 `json:"disputed"`
 	DeadLettered uint64 `json:"dead_lettered"`
 }
 

@@ -350,7 +350,7 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	s.cfg.OnStart()
 	page := s.servePage(ctx, server)
 	outcome, err := s.runServices(ctx, server, claim, page)
-	resumable, failed := s.finish(ctx, claim, &outcome, err)
+	resumable, failed := s.finish(ctx, server, claim, &outcome, err)
 	page.end(ctx, &outcome, err)
 	result := s.result(ctx, &outcome, err)
 	result.Count = &report.Count{
