@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -180,9 +182,9 @@ func TestTotalIsExactDespiteAWrongWorker(t *testing.T) {
 	}
 }
 
-// A task that three workers were lost with is quarantined: the run ends with exit 4 and the
-// command that counts the task alone. The run can be resumed.
-func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
+// A task that three workers were lost with is counted by the coordinator at the end, in a process of its own.
+// If that dies too, the run ends with exit 4 and the command that counts the task alone, and can be resumed.
+func TestTaskThatKillsWorkers(t *testing.T) {
 	long(t)
 	const tasks, deadly = 9, 3
 	s := startScene(t, "17", "--depth", "1") // a victim searches for seconds
@@ -196,14 +198,19 @@ func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
 
 	searches := searching(t, b)
 	release() // a worker announces a chunk that was delivered before
-	var victims []string
-	for range deadly {
-		victim := startWorker(t, s.server.url)
-		name := victim.Await(`"worker":"([^"]+)".*"worker starts"`)
-		testkit.Eventually(t, "the victim searches the task", func() bool { return searches(name) })
-		victims = append(victims, name)
-		victim.Kill()
+	kill := func() (victims []string) {
+		for range deadly {
+			victim := startWorker(t, s.server.url)
+			name := victim.Await(`"worker":"([^"]+)".*"worker starts"`)
+			testkit.Eventually(t, "the victim searches the task", func() bool { return searches(name) })
+			victims = append(victims, name)
+			victim.Kill()
+		}
+		return victims
 	}
+	victims := kill()
+	s.coordinator.Await(`("counting a task that lost workers in a process of its own)`)
+	testkit.Eventually(t, "that process is killed", func() bool { return killChildren(t, s.coordinator.Cmd.Process.Pid) > 0 })
 	s.coordinator.ExpectExit(4)
 	command := fmt.Sprintf("coordinator ledger %s --task %d | worker task", s.run, task.ID)
 	end := s.coordinator.Await(`("exit":4,.*)`)
@@ -220,8 +227,31 @@ func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
 		t.Errorf("%s printed %s (error %v)", command, out, err)
 	}
 	s.resume()
-	startWorker(t, s.server.url, "--kernel", "auto")
+	kill()
+	s.coordinator.Await(`("a task that lost workers is counted")`)
 	s.coordinator.ExpectTotal(known(17))
+}
+
+// killChildren kills the processes that a process has started, and returns how many there are.
+func killChildren(t *testing.T, pid int) (killed int) {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		children, _ := os.ReadFile(list) // the thread may have ended
+		for _, child := range strings.Fields(string(children)) {
+			id, err := strconv.Atoi(child)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if syscall.Kill(id, syscall.SIGKILL) == nil {
+				killed++
+			}
+		}
+	}
+	return killed
 }
 
 // countTask counts a task with the reference kernel.

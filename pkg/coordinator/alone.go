@@ -10,8 +10,8 @@ import (
 
 // A task that lost three workers is counted by the coordinator before the run gives it up: last, when
 // nothing else is left to do, one at a time, and in a process of its own, since it may kill that too. So
-// are tasks that workers of fewer than three keys were lost with, while workers still get them: a fleet
-// may have one key.
+// are tasks that lost three workers of fewer keys, or of keys without results, while workers still get
+// them: a fleet may have one key, and a worker that is started again a new one each time.
 
 // alone is the state of these counts. It belongs to the event loop.
 type alone struct {

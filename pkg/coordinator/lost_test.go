@@ -23,6 +23,8 @@ type loser struct {
 	alone  []uint64 // tasks that the coordinator has counted in a process of its own
 	fails  bool     // these counts fail
 	err    error    // of the run
+	// keyOf, unless nil, is the key of the next worker that dies; otherwise those of the fleet do in turn.
+	keyOf func(deaths int) string
 }
 
 // newLoser starts a simulation with honest workers of these keys, each of which has counted a chunk. They
@@ -70,7 +72,11 @@ func (l *loser) survives(_ *player, c *queens.Chunk) bool {
 		if time.Since(l.died[c.ID]) > 20*time.Second {
 			l.deaths++
 			l.died[c.ID] = time.Now()
-			l.lose(l.fleet[len(task.lost)%len(l.fleet)].name, fmt.Sprint("victim", l.deaths), c.ID)
+			key := l.fleet[len(task.lost)%len(l.fleet)].name
+			if l.keyOf != nil {
+				key = l.keyOf(l.deaths)
+			}
+			l.lose(key, fmt.Sprint("victim", l.deaths), c.ID)
 		}
 		return false
 	}
@@ -167,17 +173,23 @@ func TestDeadLettersAreCountedAloneAtTheEnd(t *testing.T) {
 	})
 }
 
-// Where all workers have one key, a task that kills each of them is counted by the coordinator too at the
-// end: the run does not wait for ever.
-func TestDeadlyTaskOfAFleetWithOneKey(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoser(t, func(id uint64) bool { return id == 40 }, "fleet")
-		l.until("the run ends", func() bool { return l.c.collector.complete() })
-		if !slices.Equal(l.alone, []uint64{40}) {
-			t.Errorf("the coordinator has counted the tasks %v alone, after %d losses", l.alone, l.deaths)
-		}
-		l.exact()
-	})
+// Where all workers have one key, or each worker that is started again has a new one, a task that kills each
+// of them is counted by the coordinator too at the end: the run does not wait for ever.
+func TestDeadlyTaskOfAFleetWithFewKnownKeys(t *testing.T) {
+	for name, keyOf := range map[string]func(int) string{
+		"one key": nil, "new keys": func(deaths int) string { return fmt.Sprint("new", deaths) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			const deadly = 40
+			l := newLoser(t, func(id uint64) bool { return id == deadly }, "fleet")
+			l.keyOf = keyOf
+			l.until("the run ends", func() bool { return l.c.collector.complete() })
+			if !slices.Contains(l.alone, deadly) || len(l.alone) > queens.MaxChunk {
+				t.Errorf("%s: the coordinator has counted the tasks %v alone, after %d losses", name, l.alone, l.deaths)
+			}
+			l.exact()
+		})
+	}
 }
 
 // If the process that counts them dies too, the run ends: the error names the tasks, ten of them at most.

@@ -79,7 +79,7 @@ func (m *model) step(faults bool) {
 		for id, c := range m.held {
 			if chance(20) {
 				m.workers++
-				w.noteLost(id, string(rune(m.workers)), "w")
+				w.noteLost(id, loss{string(rune(m.workers)), "w", true})
 				m.queue = append(m.queue, c)
 			} else {
 				m.report(c, chance)

@@ -7,13 +7,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// maxLosses is the number of keys that lose a worker while it searches a task after which the task is
-// dead-lettered: one key alone never gets a task out of the queue, whatever its workers say. It also is
+// maxLosses is the number of known keys that lose a worker while it searches a task after which the task
+// is dead-lettered: one key alone never gets a task out of the queue, whatever its workers say. It also is
 // the number of workers, of any keys, after which the coordinator counts the task at the end.
 const maxLosses = 3
 
 // loss is a worker that was lost while it searched a task.
-type loss struct{ key, worker string }
+type loss struct {
+	key, worker string
+	known       bool // the key has accepted results in this run
+}
 
 // republish closes a chunk whose message is gone, and plans new chunks for its tasks, unless
 // they are withdrawn forever. Their prefixes have to be looked up first.
@@ -260,12 +263,12 @@ func (w *window) withdrawAway(c *inflightChunk) {
 	w.withdrawChunk(c, whole)
 }
 
-// noteLost notes that a worker of a key was lost while searching a chunk. From the second such worker on,
-// a chunk of several tasks is published again in halves, which are suspect. Not from the first: it may
+// noteLost notes that a worker was lost while searching a chunk. From the second such worker of a known key
+// on, a chunk of several tasks is published again in halves, which are suspect. Not from the first: it may
 // have searched hundreds of chunks, as devices do, of which one at most is to blame, and a worker
-// searches one suspect chunk at a time. A single task that too many keys have lost workers to is
+// searches one suspect chunk at a time. A single task that too many known keys have lost workers to is
 // dead-lettered: noteLost returns it, and the workers lost last; otherwise nil.
-func (w *window) noteLost(chunk uint64, key, worker string) (task uint64, workers []string) {
+func (w *window) noteLost(chunk uint64, l loss) (task uint64, workers []string) {
 	c := w.chunks[chunk]
 	if c == nil {
 		return 0, nil
@@ -273,7 +276,7 @@ func (w *window) noteLost(chunk uint64, key, worker string) (task uint64, worker
 	suspect := false
 	for _, id := range w.openTasks(c) {
 		t := w.tasks[id]
-		if t.deadLettered || !t.lose(loss{key, worker}) {
+		if t.deadLettered || !t.lose(l) {
 			continue
 		}
 		suspect = suspect || t.isSuspect()
@@ -293,27 +296,34 @@ func (w *window) noteLost(chunk uint64, key, worker string) (task uint64, worker
 }
 
 // lose notes a worker that was lost, and reports whether it is another one than those before. It keeps
-// the last maxLosses workers, and of these rather those of different keys.
+// the last maxLosses workers of known keys, of these rather those of different keys, and as many of
+// others: anybody can claim to hold a chunk, and fall silent.
 func (t *inflightTask) lose(l loss) bool {
 	if slices.Contains(t.lost, l) {
 		return false
 	}
 	t.lost = append(t.lost, l)
-	if len(t.lost) > maxLosses { // anybody can claim to hold a chunk, and fall silent
-		repeats := func(l loss) bool {
-			return slices.ContainsFunc(t.lost, func(other loss) bool { return other.key == l.key && other != l })
+	if t.losses(l.known) > maxLosses {
+		drop := slices.IndexFunc(t.lost, func(one loss) bool {
+			return one.known == l.known && slices.ContainsFunc(t.lost, func(other loss) bool {
+				return other.known == one.known && other.key == one.key && other != one
+			})
+		})
+		if drop < 0 {
+			drop = slices.IndexFunc(t.lost, func(one loss) bool { return one.known == l.known })
 		}
-		i := max(0, slices.IndexFunc(t.lost, repeats))
-		t.lost = slices.Delete(t.lost, i, i+1)
+		t.lost = slices.Delete(t.lost, drop, drop+1)
 	}
 	return true
 }
 
-// lostKeys returns how many keys have lost workers to a task.
+// lostKeys returns how many known keys have lost workers to a task.
 func (t *inflightTask) lostKeys() int {
 	keys := make(map[string]bool)
 	for _, l := range t.lost {
-		keys[l.key] = true
+		if l.known {
+			keys[l.key] = true
+		}
 	}
 	return len(keys)
 }
@@ -326,8 +336,19 @@ func (t *inflightTask) lostWorkers() (names []string) {
 	return names
 }
 
-// isSuspect reports whether a task may be what kills workers: more than one was lost while searching it.
-func (t *inflightTask) isSuspect() bool { return len(t.lost) > 1 }
+// isSuspect reports whether a task may be what kills workers: more than one of known keys was lost while
+// searching it.
+func (t *inflightTask) isSuspect() bool { return t.losses(true) > 1 }
+
+// losses returns how many workers of known keys a task has lost, or of others.
+func (t *inflightTask) losses(known bool) (workers int) {
+	for _, l := range t.lost {
+		if l.known == known {
+			workers++
+		}
+	}
+	return workers
+}
 
 // deadLetter withdraws a task for good: no worker gets it any more.
 func (w *window) deadLetter(t *inflightTask) {

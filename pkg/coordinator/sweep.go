@@ -70,8 +70,9 @@ func (c *Coordinator) withdrawRefused() {
 	}
 }
 
-// handleLost notes a lost worker on the tasks that it was searching. The loss counts only if the key of
-// the worker has accepted results in this run: anybody can claim to search a chunk, and fall silent.
+// handleLost notes a lost worker on the tasks that it was searching. A loss gets a task out of the queue only
+// if the key of the worker has accepted results in this run: anybody can claim to search a chunk, and fall
+// silent.
 func (c *Coordinator) handleLost(worker *run.Heartbeat) {
 	var searched []uint64
 	for _, h := range worker.Held {
@@ -80,10 +81,8 @@ func (c *Coordinator) handleLost(worker *run.Heartbeat) {
 			continue
 		}
 		searched = append(searched, chunk.first)
-		if c.ledger.Chunks(worker.Key) == 0 {
-			continue
-		}
-		if task, workers := c.window.noteLost(h.Chunk, worker.Key, worker.Worker); workers != nil {
+		l := loss{worker.Key, worker.Worker, c.ledger.Chunks(worker.Key) > 0}
+		if task, workers := c.window.noteLost(h.Chunk, l); workers != nil {
 			c.cfg.Log.Error().Uint64("task", task).Strs("workers", workers).
 				Msg("task dead-lettered: workers of three keys were lost while searching it. No worker gets it any more; the coordinator counts it at the end")
 		}

@@ -236,7 +236,7 @@ func TestHalvesFindTheDeadlyTask(t *testing.T) {
 		if len(w.tasks[deadly].lost) > 1 && chunk.message != nil && !chunk.message.Suspect {
 			t.Errorf("a chunk of tasks that lost %d workers is not suspect", len(w.tasks[deadly].lost))
 		}
-		w.noteLost(chunk.id, string(rune('a'+deaths)), "w")
+		w.noteLost(chunk.id, loss{string(rune('a' + deaths)), "w", true})
 		for {
 			r, ok := w.nextRequest()
 			if !ok {
@@ -308,8 +308,8 @@ func TestSecondLossMakesAChunkSuspect(t *testing.T) {
 	}
 	withdrawn()
 	for _, c := range chunks {
-		w.noteLost(c.chunk, "key", "a")
-		w.noteLost(c.chunk, "key", "a")
+		w.noteLost(c.chunk, loss{"key", "a", true})
+		w.noteLost(c.chunk, loss{"key", "a", true})
 	}
 	if list := withdrawn(); len(list) > 0 {
 		t.Errorf("%d of %d chunks are withdrawn after the loss of one worker", len(list), len(chunks))
@@ -319,7 +319,7 @@ func TestSecondLossMakesAChunkSuspect(t *testing.T) {
 	if tasks < 2 {
 		t.Fatalf("a chunk of %d tasks is too small", tasks)
 	}
-	w.noteLost(second.chunk, "key", "b")
+	w.noteLost(second.chunk, loss{"key", "b", true})
 	if list := withdrawn(); len(list) != 1 || list[0].chunk != second.chunk {
 		t.Fatalf("withdrawn after the second loss: %+v, want chunk %d", list, second.chunk)
 	}
@@ -328,20 +328,23 @@ func TestSecondLossMakesAChunkSuspect(t *testing.T) {
 	}
 }
 
-// One key alone dead-letters no task, however many of its workers are lost while searching it. Of a task
-// that is in a chunk alone, it hides no losses of others.
+// One key alone dead-letters no task, however many of its workers are lost while searching it, and keys
+// without results do not, however many they are. They hide no losses of others.
 func TestOneKeyDeadLettersNoTask(t *testing.T) {
 	w := newTestWindow(t, 10, func(uint64) bool { return false })
 	chunk := w.publish(t)
-	w.noteLost(chunk.chunk, "honest", "x")
+	w.noteLost(chunk.chunk, loss{"honest", "x", true})
 	for i := range 100 {
-		w.noteLost(chunk.chunk, "hostile", fmt.Sprint(i))
+		w.noteLost(chunk.chunk, loss{"hostile", fmt.Sprint(i), true})
+	}
+	for i := range 100 {
+		w.noteLost(chunk.chunk, loss{fmt.Sprint("stranger", i), "w", false})
 	}
 	task := w.tasks[chunk.first]
 	if task.deadLettered || w.tasks[chunk.first].chunk.tasks != 1 {
 		t.Fatalf("after the losses of two keys: %+v", task)
 	}
-	if id, workers := w.noteLost(chunk.chunk, "third", "y"); id != chunk.first || !slices.Contains(workers, "x") || !slices.Contains(workers, "y") || !task.deadLettered {
+	if id, workers := w.noteLost(chunk.chunk, loss{"third", "y", true}); id != chunk.first || !slices.Contains(workers, "x") || !slices.Contains(workers, "y") || !task.deadLettered {
 		t.Errorf("after the loss of a third key: task %d, workers %q, %+v", id, workers, task)
 	}
 }
@@ -415,7 +418,7 @@ func TestLostWorkersOfATaskAreBounded(t *testing.T) {
 	w.guide.speed, w.guide.results = 1, 1<<30
 	chunk := w.publish(t)
 	for i := range 1000 {
-		w.noteLost(chunk.chunk, string(rune('a'+i)), "w")
+		w.noteLost(chunk.chunk, loss{string(rune('a' + i)), "w", true})
 	}
 	if n := len(w.tasks[0].lost); n > maxLosses {
 		t.Errorf("task 0 has %d lost workers", n)
@@ -594,8 +597,8 @@ func TestDisputedTaskIsCheckedSoon(t *testing.T) {
 			if w.deadLettered > 0 {
 				t.Errorf("the task is dead-lettered after %d lost workers", i)
 			}
-			w.noteLost(r.chunk, "lost"+string(rune('a'+i)), "w")
-			w.noteLost(r.chunk, "losta", "w") // again
+			w.noteLost(r.chunk, loss{"lost" + string(rune('a'+i)), "w", true})
+			w.noteLost(r.chunk, loss{"losta", "w", true}) // again
 		}
 		if !w.tasks[5].deadLettered || w.deadLettered != 1 || w.disputed != 0 {
 			t.Errorf("%d tasks are dead-lettered, %d disputed: %+v", w.deadLettered, w.disputed, w.tasks[5])

@@ -21,7 +21,7 @@ import (
 type fakeServer struct {
 	mu      sync.Mutex
 	down    bool
-	open    bool // to everybody
+	open    bool  // to everybody
 	err     error // of every request
 	records map[string]run.Record
 	each    func(run.Progress)
