@@ -190,7 +190,7 @@ func TestTaskThatKillsWorkers(t *testing.T) {
 	s := startScene(t, "17", "--depth", "1") // a victim searches for seconds
 	b := join(t, s.server.url)
 	loan := takeChunk(t, b, s.run)
-	release, task := hold(t, loan.Lease), loan.Chunk.Task(0)
+	release, task := hold(t, b, loan), loan.Chunk.Task(0)
 	honest := startWorker(t, s.server.url, "--kernel", "auto")
 	s.view.eventually("all other tasks are done", func() bool { return s.done() == tasks-1 })
 	honest.Signal(syscall.SIGTERM)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"nqueens/pkg/queens"
 )
@@ -76,7 +77,7 @@ func (c *Coordinator) countedLost(v *verdict) error {
 			c.window.deadLetter(t)
 		}
 	} else {
-		c.cfg.Log.Info().Uint64("task", v.task.ID).Str("kernel", v.count.Kernel).Dur("took", v.count.Elapsed).
+		c.cfg.Log.Info().Uint64("task", v.task.ID).Str("kernel", v.count.Kernel).Stringer("took", v.count.Elapsed.Round(time.Millisecond)).
 			Msg("a task that lost workers is counted")
 		own := queens.ChunkResult{Run: c.run, First: v.task.ID, Worker: queens.Referee, Counts: []queens.TaskCount{v.count}}
 		if err := c.record([]taskDelivery{{result: own.Result(0, 0)}}); err != nil {

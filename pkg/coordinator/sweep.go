@@ -128,7 +128,7 @@ func (c *Coordinator) warnHeld(idle bool) {
 	}
 	c.warnHeldAt = now.Add(heldInterval)
 	c.cfg.Log.Warn().Str("worker", worker.Name).Str("key", worker.Key).Int("chunks", worker.Chunks).
-		Dur("without_result", now.Sub(worker.Since)).
+		Stringer("without_result", now.Sub(worker.Since).Round(time.Second)).
 		Msg("workers are idle while one holds chunks and reports no result. If it is not just slow, end it: stop it, or run coordinator keys revoke " +
 			"and its name; where the server asks for no keys, count on one that does")
 }
