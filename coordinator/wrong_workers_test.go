@@ -8,8 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -235,20 +234,17 @@ func TestTaskThatKillsWorkers(t *testing.T) {
 // killChildren kills the processes that a process has started, and returns how many there are.
 func killChildren(t *testing.T, pid int) (killed int) {
 	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	list, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, list := range lists {
-		children, _ := os.ReadFile(list) // the thread may have ended
-		for _, child := range strings.Fields(string(children)) {
-			id, err := strconv.Atoi(child)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if syscall.Kill(id, syscall.SIGKILL) == nil {
-				killed++
-			}
+	for line := range strings.Lines(string(list)) {
+		var child, parent int
+		if _, err := fmt.Sscan(line, &child, &parent); err != nil {
+			t.Fatal(err)
+		}
+		if parent == pid && syscall.Kill(child, syscall.SIGKILL) == nil {
+			killed++
 		}
 	}
 	return killed

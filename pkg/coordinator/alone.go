@@ -46,7 +46,9 @@ func (c *Coordinator) countLost() {
 func (c *Coordinator) foundLost(task *queens.Task) {
 	if a := &c.alone; a.open && !a.found && a.task == task.ID {
 		a.found = true
-		a.tasks <- *task // the one before was counted
+		named := *task
+		named.Run = c.run
+		a.tasks <- named // there is room: the one before was counted
 	}
 }
 

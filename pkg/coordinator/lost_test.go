@@ -88,6 +88,9 @@ func (l *loser) countAlone() {
 	select {
 	case task := <-l.c.alone.tasks:
 		l.alone = append(l.alone, task.ID)
+		if err := task.Validate(); err != nil {
+			l.t.Fatal(err)
+		}
 		v := verdict{task: task, count: queens.TaskCount{Hash: task.Hash(), Count: countOf(task.Hash()), Kernel: "generic"}}
 		if l.fails {
 			v.err = errors.New("signal: killed")
