@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/testkit"
@@ -238,5 +241,51 @@ func TestChunksOfAQuarantinedKeyArePublishedAgain(t *testing.T) {
 		}
 		l.until("the run ends", func() bool { return l.c.collector.complete() })
 		l.exact()
+	})
+}
+
+// While workers are idle, the log names the worker that holds chunks and reports no result, and says what to
+// do. It does so once in a while.
+func TestLogNamesTheWorkerThatKeepsOthersIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := newTestCoordinator(t)
+		var log bytes.Buffer
+		c.cfg.Log = zerolog.New(&log)
+		chunk := c.window.publish(t).chunk
+		for range 30 {
+			h := heartbeat("hoarder", 1, chunk)
+			h.Key = "its key"
+			c.cfg.Roster.ObserveHeartbeat(h)
+			c.cfg.Roster.ObserveHeartbeat(heartbeat("idle", 4))
+			if err := c.sweep(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(4 * time.Second)
+		}
+		if text := log.String(); strings.Count(text, "reports no result") != 1 || !strings.Contains(text, `"worker":"hoarder","key":"its key","chunks":1`) || !strings.Contains(text, "keys revoke") {
+			t.Errorf("the log: %s", text)
+		}
+	})
+}
+
+// However many workers fall silent at once, the log names some, and then says how many more there were.
+func TestLogOfLostWorkersIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := newTestCoordinator(t)
+		var log bytes.Buffer
+		c.cfg.Log = zerolog.New(&log)
+		c.window.publish(t)
+		for i := range 4000 {
+			c.cfg.Roster.ObserveHeartbeat(heartbeat(fmt.Sprint(i), 1))
+		}
+		for range 3 {
+			time.Sleep(time.Minute)
+			if err := c.sweep(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text := log.String(); strings.Count(text, `"worker lost"`) != 100 || !strings.Contains(text, `"workers":3900,"message":"more workers were lost`) {
+			t.Errorf("the log has %d lines on lost workers: %.2000s", strings.Count(text, `"worker lost"`), text)
+		}
 	})
 }
