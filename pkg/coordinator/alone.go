@@ -12,7 +12,9 @@ import (
 // A task that lost three workers is counted by the coordinator before the run gives it up: last, when
 // nothing else is left to do, one at a time, and in a process of its own, since it may kill that too. So
 // are tasks that lost three workers of fewer keys, or of keys without results, while workers still get
-// them: a fleet may have one key, and a worker that is started again a new one each time.
+// them: a fleet may have one key, and a worker that is started again a new one each time. These wait until
+// no worker has counted anything for lostPatience: the losses may be invented.
+const lostPatience = time.Minute
 
 // alone is the state of these counts. It belongs to the event loop.
 type alone struct {
@@ -21,12 +23,16 @@ type alone struct {
 	found  bool             // it was looked up
 	failed map[uint64]error // tasks that could not be counted, and why
 
+	counted uint64    // tasks counted so
+	others  uint64    // tasks with a result that others have counted
+	since   time.Time // of the last change of others
+
 	tasks    chan queens.Task // for aloneLoop; it has room for one
 	verdicts chan verdict
 }
 
 func newAlone() alone {
-	return alone{failed: make(map[uint64]error), tasks: make(chan queens.Task, 1), verdicts: make(chan verdict)}
+	return alone{failed: make(map[uint64]error), since: time.Now(), tasks: make(chan queens.Task, 1), verdicts: make(chan verdict)}
 }
 
 // countLost has the next task that lost workers counted, if nothing else is left to do.
@@ -34,7 +40,13 @@ func (c *Coordinator) countLost() {
 	if c.cfg.Alone == nil || c.alone.open || !c.reconciled || c.ledger.IsVoiding() || len(c.refereeable(1)) > 0 || c.canSettle() {
 		return
 	}
-	id, found := c.window.nextLost(func(id uint64) bool { return c.alone.failed[id] != nil })
+	if others := c.ledger.Len() - c.alone.counted; others != c.alone.others {
+		c.alone.others, c.alone.since = others, time.Now()
+	}
+	waits := time.Since(c.alone.since) < lostPatience
+	id, found := c.window.nextLost(func(id uint64) bool {
+		return c.alone.failed[id] != nil || waits && !c.window.tasks[id].deadLettered
+	})
 	if !found {
 		return
 	}
@@ -81,10 +93,12 @@ func (c *Coordinator) countedLost(v *verdict) error {
 	} else {
 		c.cfg.Log.Info().Uint64("task", v.task.ID).Str("kernel", v.count.Kernel).Stringer("took", v.count.Elapsed.Round(time.Millisecond)).
 			Msg("a task that lost workers is counted")
+		before := c.ledger.Len()
 		own := queens.ChunkResult{Run: c.run, First: v.task.ID, Worker: queens.Referee, Counts: []queens.TaskCount{v.count}}
 		if err := c.record([]taskDelivery{{result: own.Result(0, 0)}}); err != nil {
 			return err
 		}
+		c.alone.counted += c.ledger.Len() - before
 	}
 	c.countLost()
 	return nil
