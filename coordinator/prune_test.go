@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"errors"
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestPruneRemovesEndedRunsOfAServer(t *testing.T) {
 	kept := *f
 	kept.run = "n8-kept"
 	kept.begin()
-	f.end(run.Complete)
+	f.end(run.Complete, big.NewInt(92))
 	prune := func(args ...string) string {
 		t.Helper()
 		r := clitest.Run(t, nil, append([]string{"coordinator", "prune", "--data", t.TempDir(), "--nats", f.server.url}, args...)...)

@@ -195,9 +195,23 @@ func (h *hostile) replay(run string) (sent int) {
 	return sent
 }
 
-func (h *hostile) heartbeat(m *nqueensv1.Heartbeat) int {
-	m.Protocol, m.Version, m.Kernel, m.Threads = bus.Protocol, "v", "generic", uint32(1+h.rng.IntN(4))
-	return h.publish(fmt.Sprint("nq.hb.hostile", h.rng.IntN(1000)), "", h.encode(m))
+// heartbeat signs a heartbeat with one of the attacker's keys, or sometimes sends it unsigned, or as
+// another's.
+func (h *hostile) heartbeat(m *nqueensv1.HeartbeatStatement) int {
+	m.Version, m.Kernel, m.Threads, m.SentNs = "v", "generic", uint32(1+h.rng.IntN(4)), uint64(time.Now().UnixNano())
+	statement, key := h.encode(m), h.identity()
+	signature, err := key.Sign(append([]byte("nqueens heartbeat 1\n"), statement...))
+	if err != nil {
+		h.soak.t.Fatal(err)
+	}
+	signed := nqueensv1.Heartbeat{Protocol: bus.Protocol, Worker: m.Worker, Statement: statement, Key: key.Key(), Signature: signature}
+	switch h.rng.IntN(10) {
+	case 0:
+		signed.Signature = nil
+	case 1:
+		signed.Key = identitytest.Of("another").Key()
+	}
+	return h.publish(fmt.Sprint("nq.hb.hostile", h.rng.IntN(1000)), "", h.encode(&signed))
 }
 
 func (h *hostile) holdTooMany(string) int {
@@ -205,7 +219,7 @@ func (h *hostile) holdTooMany(string) int {
 	for i := range held {
 		held[i] = &nqueensv1.HeldChunk{Run: "n", Chunk: uint64(i + 1)}
 	}
-	return h.heartbeat(&nqueensv1.Heartbeat{Worker: "hoarder", Held: held})
+	return h.heartbeat(&nqueensv1.HeartbeatStatement{Worker: "hoarder", Held: held})
 }
 
 func (h *hostile) strangeNames(string) (sent int) {
@@ -213,16 +227,15 @@ func (h *hostile) strangeNames(string) (sent int) {
 		"", "zero\u200bwidth", "\u202eright to left", "\x1b[2J", "line\nfeed", queens.Referee, queens.Checker,
 		strings.Repeat("x", 129), strings.Repeat("x", 100_000), "../../etc", "*", ">",
 	} {
-		sent += h.heartbeat(&nqueensv1.Heartbeat{Worker: name, Key: h.identity().Key()})
+		sent += h.heartbeat(&nqueensv1.HeartbeatStatement{Worker: name})
 	}
 	return sent
 }
 
-// pretendToHold says that workers search chunks, which are then silent: as if these had killed them. Their
-// keys are those of others.
+// pretendToHold says that workers search chunks, which are then silent: as if these had killed them.
 func (h *hostile) pretendToHold(run string) (sent int) {
 	for range 1 + h.rng.IntN(4) {
-		m := nqueensv1.Heartbeat{Worker: fmt.Sprint("phantom", h.rng.IntN(9)), Key: h.identity().Key(), Leaving: h.rng.IntN(4) == 0}
+		m := nqueensv1.HeartbeatStatement{Worker: fmt.Sprint("phantom", h.rng.IntN(9)), Leaving: h.rng.IntN(4) == 0}
 		for range h.rng.IntN(maxPhantom) {
 			held := &nqueensv1.HeldChunk{Run: run, Chunk: h.rng.Uint64() | 1, Searching: h.rng.IntN(2) == 0, ElapsedNs: h.rng.Uint64() >> 1}
 			if c, ok := h.someChunk(run); ok {

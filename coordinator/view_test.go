@@ -18,6 +18,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -219,23 +220,33 @@ func searching(t *testing.T, b *bus.Bus) (by func(worker string) bool) {
 // which returns the chunk to the queue. Before the first result the chunk has one task.
 func brake(t *testing.T, b *bus.Bus, name string) (release func()) {
 	t.Helper()
-	return hold(t, takeChunk(t, b, name).Lease)
+	return hold(t, b, takeChunk(t, b, name))
 }
 
-// hold extends a lease until release, which returns its chunk to the queue.
-func hold(t *testing.T, lease run.Lease) (release func()) {
+// hold extends the lease of a chunk until release, which returns it to the queue. Heartbeats name the chunk
+// from shortly before a coordinator looks for it: otherwise it would be published again.
+func hold(t *testing.T, b *bus.Bus, loan run.Loan) (release func()) {
 	t.Helper()
+	const quiet = 12 * time.Second // it looks after 15 s
+	lease, begun := loan.Lease, time.Now()
 	held, stop := context.WithCancel(t.Context())
 	var holding sync.WaitGroup
 	holding.Go(func() {
 		tick := time.NewTicker(bus.DefaultLease / 4)
 		defer tick.Stop()
+		h := run.Heartbeat{Worker: "brake", Kernel: "none", Threads: 1, Busy: 1, Held: []run.HeldChunk{{Run: loan.Chunk.Run, Chunk: loan.Chunk.ID}}}
 		for {
+			h.Leaving = held.Err() != nil
+			if time.Since(begun) > quiet {
+				_ = b.Telemetry().PublishHeartbeat(h, identitytest.Of("brake")) // fails while the server is away
+			}
+			if h.Leaving {
+				return
+			}
 			select {
 			case <-tick.C:
 				_ = lease.Extend() // fails while the server is away: the next one may do
 			case <-held.Done():
-				return
 			}
 		}
 	})

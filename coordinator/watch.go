@@ -39,7 +39,9 @@ func watchCommand(app *cli.App) *cobra.Command {
 		Long: `Show the progress of a run as its coordinator does: of the run named, or else of the
 newest that is active. It needs only the run's NATS server, changes nothing there, and
 continues through restarts of the server and of the coordinator. When the run is
-complete, it prints the total.
+complete, it prints the total: that of the run's record there. If the server asks for no
+keys, anybody can write that record: then it prints the total only if it is the published
+one, and else fails and says where the total is.
 
 Without --nats it looks under --data for a run that is active on this machine. A count
 whose embedded server accepts no connections can't be watched: start it with --listen.
@@ -149,7 +151,7 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watch
 		}
 		last, err = watch.Follow(ctx, page.follow(watch.Config{
 			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
-			Run: v.run, OnWatching: func() { v.app.Log.Info().Str("run", v.run).Str("server", b.Server()).Msg("watching") },
+			Run: v.run, OnWatching: func() { v.logWatching(b) },
 			OnProgress: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
 		}))
 		page.end(ctx, err)
@@ -157,6 +159,15 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watch
 	})
 	err = group.Wait()
 	return last, err
+}
+
+// logWatching logs what is watched, and how far that can be believed.
+func (v *watchView) logWatching(b *bus.Bus) {
+	v.app.Log.Info().Str("run", v.run).Str("server", b.Server()).Msg("watching")
+	if b.Connected() == nil && b.IsOpen() {
+		v.app.Log.Warn().Str("server", b.Server()).
+			Msg("the server asks for no keys: anybody who reaches it can write what it says of the run. A total is shown only if it is the published one")
+	}
 }
 
 func (v *watchView) showProgress(p *run.Progress) error {
@@ -207,6 +218,8 @@ func (v *watchView) withHint(err error) error {
 		hint = "name that one with --nats; a server that is embedded accepts watchers if its coordinator was started with --listen"
 	case errors.Is(err, watch.ErrEndMissed):
 		hint = fmt.Sprintf("coordinator resume %s, where its ledger is, prints its total", v.run)
+	case errors.Is(err, watch.ErrOpenServer):
+		hint = fmt.Sprintf("its coordinator has printed the total, and coordinator resume %s, where its ledger is, prints it again", v.run)
 	case errors.Is(err, queens.ErrContradiction):
 		hint = fmt.Sprintf("coordinator verify %s, where its ledger is, may say which count is wrong", v.run)
 	default:

@@ -32,7 +32,12 @@ type fake struct {
 
 func startFake(t *testing.T, placed ...queens.Square) *fake {
 	t.Helper()
-	f := &fake{t: t, server: startServer(t), run: "n8-fake", placed: placed}
+	return startFakeOn(t, startServer(t), placed...)
+}
+
+func startFakeOn(t *testing.T, server server, placed ...queens.Square) *fake {
+	t.Helper()
+	f := &fake{t: t, server: server, run: "n8-fake", placed: placed}
 	f.bus = join(t, f.server.url)
 	f.begin()
 	return f
@@ -64,9 +69,10 @@ func (f *fake) snapshot(state run.State) run.Progress {
 	}
 }
 
-// end stores in the record how the run has ended.
-func (f *fake) end(state run.State) {
+// end stores in the record how the run has ended, and the total of a complete one.
+func (f *fake) end(state run.State, total *big.Int) {
 	f.t.Helper()
+	f.claim.SetTotal(total, run.Confirmation{Redundancy: 1, Tasks: 4})
 	if err := f.claim.Renew(f.t.Context(), state, 4); err != nil {
 		f.t.Fatal(err)
 	}
@@ -126,46 +132,74 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 	t.Parallel()
 	wrong := big.NewInt(93)
 	for _, c := range testkit.Sample(t, 2, []struct {
-		name   string
-		last   func(f *fake) run.Progress
-		placed []queens.Square
-		exit   int
-		error  string
+		name  string
+		last  func(f *fake) run.Progress
+		exit  int
+		error string
 	}{
-		{"contradicted", func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, nil, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
-		{"cancelled", func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, nil, 1, `run n8-fake: the run was cancelled`},
+		{"contradicted", func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
+		{"cancelled", func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
 		{"a wrong total", func(f *fake) run.Progress {
 			s := f.snapshot(run.Complete)
 			s.Total = wrong
 			return s
-		}, nil, 3, `claims another total for run n8-fake`},
-		{"another board's total", func(f *fake) run.Progress {
-			s := f.snapshot(run.Complete)
-			s.Total = wrong
-			return s
-		}, []queens.Square{{Row: 0, Column: 0}}, 0, ``},
+		}, 3, `another total is claimed for run n8-fake`},
 	}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := startFake(t, c.placed...)
+			f := startFake(t)
 			p := startWatch(t, f.run, "--nats", f.server.url, "--log-level", "debug")
 			p.Await(`("connected")`)
-			want := ""
-			if c.exit == 0 {
-				want = "93\n"
-			}
 			s := c.last(f)
-			f.end(s.State)
-			testkit.Eventually(t, "the watcher has ended", func() bool {
-				_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
-				elapse(t, 50*time.Millisecond)
-				return p.HasEnded()
-			})
-			if out := p.ExpectExit(c.exit); out != want {
-				t.Errorf("it printed %q, want %q", out, want)
+			f.end(s.State, s.Total)
+			f.publishUntilEnd(p, s)
+			if out := p.ExpectExit(c.exit); out != "" {
+				t.Errorf("it printed %q, want nothing", out)
+			}
+			p.Await(fmt.Sprintf(`"exit":%d,.*(%s)`, c.exit, c.error))
+		})
+	}
+}
+
+// publishUntilEnd publishes a snapshot until the watcher has ended.
+func (f *fake) publishUntilEnd(p *clitest.Process, s run.Progress) {
+	f.t.Helper()
+	testkit.Eventually(f.t, "the watcher has ended", func() bool {
+		_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
+		elapse(f.t, 50*time.Millisecond)
+		return p.HasEnded()
+	})
+}
+
+// Where no total is published, a watcher prints that of the record, whatever a snapshot says. If the server
+// asks for no keys, anybody can write the record too: then it prints none, and says where the total is.
+func TestWatchPrintsTheTotalOfTheRecord(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		flags []string
+		exit  int
+		want  string
+	}{{"protected", []string{"--user", "bell", "--pass", "s3cret"}, 0, "93\n"}, {"open", nil, 1, ""}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			server := startServer(t, c.flags...)
+			if c.flags != nil {
+				server.url = strings.Replace(server.url, "//", "//bell:s3cret@", 1)
+			}
+			f := startFakeOn(t, server, queens.Square{Row: 0, Column: 0})
+			p := startWatch(t, f.run, "--nats", f.server.url, "--log-level", "debug")
+			p.Await(`("connected")`)
+			f.end(run.Complete, big.NewInt(93))
+			forged := f.snapshot(run.Complete)
+			forged.Total = big.NewInt(666)
+			f.publishUntilEnd(p, forged)
+			if out := p.ExpectExit(c.exit); out != c.want || p.Lines("666") > 0 {
+				t.Errorf("it printed %q, want %q", out, c.want)
 			}
 			if c.exit != 0 {
-				p.Await(fmt.Sprintf(`"exit":%d,.*(%s)`, c.exit, c.error))
+				p.Await(`(anybody who reaches it can write what it says of the run)`)
+				p.Await(`"exit":1,.*(run n8-fake: the run is complete, as its record says, and its total is not shown: .*coordinator resume n8-fake, where its ledger is, prints it again)`)
 			}
 		})
 	}
@@ -193,7 +227,7 @@ func TestWatchPrintsNoForgedTotal(t *testing.T) {
 	if p.HasEnded() || p.Lines(`"state":"complete"`) > 0 || strings.Contains(p.Stdout(), `"complete"`) {
 		t.Errorf("it believed a forged message: %s", p.Stdout())
 	}
-	f.end(run.Complete)
+	f.end(run.Complete, big.NewInt(92))
 	f.publish(p, forged, `("total":"92")`)
 	p.ExpectExit(0)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -180,15 +181,15 @@ func TestTotalIsExactDespiteAWrongWorker(t *testing.T) {
 	}
 }
 
-// A task that three workers were lost with is quarantined: the run ends with exit 4 and the
-// command that counts the task alone. The run can be resumed.
-func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
+// A task that three workers were lost with is counted by the coordinator at the end, in a process of its own.
+// If that dies too, the run ends with exit 4 and the command that counts the task alone, and can be resumed.
+func TestTaskThatKillsWorkers(t *testing.T) {
 	long(t)
 	const tasks, deadly = 9, 3
 	s := startScene(t, "17", "--depth", "1") // a victim searches for seconds
 	b := join(t, s.server.url)
 	loan := takeChunk(t, b, s.run)
-	release, task := hold(t, loan.Lease), loan.Chunk.Task(0)
+	release, task := hold(t, b, loan), loan.Chunk.Task(0)
 	honest := startWorker(t, s.server.url, "--kernel", "auto")
 	s.view.eventually("all other tasks are done", func() bool { return s.done() == tasks-1 })
 	honest.Signal(syscall.SIGTERM)
@@ -196,14 +197,19 @@ func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
 
 	searches := searching(t, b)
 	release() // a worker announces a chunk that was delivered before
-	var victims []string
-	for range deadly {
-		victim := startWorker(t, s.server.url)
-		name := victim.Await(`"worker":"([^"]+)".*"worker starts"`)
-		testkit.Eventually(t, "the victim searches the task", func() bool { return searches(name) })
-		victims = append(victims, name)
-		victim.Kill()
+	kill := func() (victims []string) {
+		for range deadly {
+			victim := startWorker(t, s.server.url)
+			name := victim.Await(`"worker":"([^"]+)".*"worker starts"`)
+			testkit.Eventually(t, "the victim searches the task", func() bool { return searches(name) })
+			victims = append(victims, name)
+			victim.Kill()
+		}
+		return victims
 	}
+	victims := kill()
+	s.coordinator.Await(`("counting a task that lost workers in a process of its own)`)
+	testkit.Eventually(t, "that process is killed", func() bool { return killChildren(t, s.coordinator.Cmd.Process.Pid) > 0 })
 	s.coordinator.ExpectExit(4)
 	command := fmt.Sprintf("coordinator ledger %s --task %d | worker task", s.run, task.ID)
 	end := s.coordinator.Await(`("exit":4,.*)`)
@@ -220,8 +226,28 @@ func TestTaskThatKillsWorkersIsQuarantined(t *testing.T) {
 		t.Errorf("%s printed %s (error %v)", command, out, err)
 	}
 	s.resume()
-	startWorker(t, s.server.url, "--kernel", "auto")
+	kill()
+	s.coordinator.Await(`("a task that lost workers is counted")`)
 	s.coordinator.ExpectTotal(known(17))
+}
+
+// killChildren kills the processes that a process has started, and returns how many there are.
+func killChildren(t *testing.T, pid int) (killed int) {
+	t.Helper()
+	list, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		var child, parent int
+		if _, err := fmt.Sscan(line, &child, &parent); err != nil {
+			t.Fatal(err)
+		}
+		if parent == pid && syscall.Kill(child, syscall.SIGKILL) == nil {
+			killed++
+		}
+	}
+	return killed
 }
 
 // countTask counts a task with the reference kernel.

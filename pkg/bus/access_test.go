@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/identity"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -138,10 +139,10 @@ func TestEachRoleDoesItsPart(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, "the chunk of the result", receive(t, read.results, "the result").Chunk, id)
-		if queued, err := coordinator.Tasks().Has(t.Context(), "n8-a", id, sequence); queued || err != nil {
+		if queued, _, err := coordinator.Tasks().Has(t.Context(), "n8-a", id, sequence); queued || err != nil {
 			t.Errorf("the chunk is queued: %v, error %v", queued, err)
 		}
-		if err := worker.Telemetry().PublishHeartbeat(run.Heartbeat{Worker: "w", Version: "v", Kernel: "k", Threads: 1}); err != nil {
+		if err := worker.Telemetry().PublishHeartbeat(run.Heartbeat{Worker: "w", Version: "v", Kernel: "k", Threads: 1}, identitytest.Of("w")); err != nil {
 			t.Fatal(err)
 		}
 		check(t, "the worker of the heartbeat", receive(t, heartbeats, "a heartbeat").Worker, "w")

@@ -36,6 +36,7 @@ type Bus struct {
 	timeout         adaptiveTimeout
 	bucketCheckedAt atomic.Int64 // in Unix nanoseconds
 	consumerUsedAt  atomic.Int64 // the same: when workers last held chunks, or the run began
+	heartbeatAt     atomic.Int64 // the same: of the last heartbeat sent
 	lifetime        atomic.Pointer[lifetime]
 	displayURL      string // the servers of the configuration, without passwords
 	minReplicas     int    // of streams; 0 leaves them as they are
@@ -46,10 +47,13 @@ type Bus struct {
 	// permitted ends, with the reason, when the server has refused something for good.
 	permitted context.Context
 	forbid    context.CancelCauseFunc
+	certified bool // the configuration names a certificate of this client
 	// hint and setUser are those of the configuration.
 	hint    func(error) string
 	setUser func(*deniedError)
 	tasks   atomic.Pointer[jetstream.Stream]
+	// lastTaken is the last answer to [Tasks.Has] on what workers have taken.
+	lastTaken atomic.Pointer[takenUpTo]
 }
 
 // Tasks returns the coordinator's side of the task queue.
@@ -87,6 +91,10 @@ func (b *Bus) Connected() error {
 	}
 	return fmt.Errorf("no connection to %s", b.displayURL)
 }
+
+// IsOpen reports whether the server asks for no key, password, token or certificate: then anybody who
+// reaches it can change what it says of its runs. Before the first connection it returns true.
+func (b *Bus) IsOpen() bool { return !b.conn.AuthRequired() && !b.certified }
 
 // WaitClosed waits until ctx ends, and then returns nil, or until the connection is of no use
 // any more: the server refuses the credentials, or does not permit what this process needs.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 
 	"nqueens/pkg/run"
 )
@@ -77,9 +78,13 @@ func (c *Claim) SetLost(lost uint64) { c.stored.Lost = lost }
 // and what bounds it.
 func (c *Claim) SetProgress(p *run.Progress) { c.stored.Bound, c.stored.Pace = p.Bound, new(p.Pace()) }
 
-// SetConfirmation has the next [Claim.Renew] of a complete run store what stands behind its total.
-func (c *Claim) SetConfirmation(confirmation run.Confirmation) {
-	c.stored.Confirmation = confirmation
+// SetTotal has the next [Claim.Renew] of a complete run store its total, nil for none, and what stands
+// behind it.
+func (c *Claim) SetTotal(total *big.Int, confirmation run.Confirmation) {
+	c.stored.Total, c.stored.Confirmation = "", confirmation
+	if total != nil {
+		c.stored.Total = total.String()
+	}
 }
 
 // Renew updates the record with the run's state and its number of done tasks. If the run
@@ -95,7 +100,7 @@ func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 		}
 	}
 	if state != run.Complete {
-		c.stored.Confirmation = run.Confirmation{}
+		c.stored.Total, c.stored.Confirmation = "", run.Confirmation{}
 	}
 	for {
 		stored, err := c.registry.put(ctx, c.stored)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"regexp"
 	"strings"
 	"sync"
@@ -238,18 +239,20 @@ func TestRecordOfAPace(t *testing.T) {
 	}
 }
 
-// A record says what stands behind the total of a complete run.
+// A record has the total of a complete run, and says what stands behind it.
 func TestRecordOfAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
 	confirmation := run.Confirmation{Redundancy: 2, Tasks: 1, Checked: 1, Disagreements: 1}
 	for state, want := range map[run.State]run.Confirmation{run.Stopped: {}, run.Complete: confirmation} {
-		c.SetConfirmation(confirmation)
+		c.SetTotal(big.NewInt(4), confirmation)
 		if err := c.Renew(t.Context(), state, 1); err != nil {
 			t.Fatal(err)
 		}
-		check(t, "confirmation", readRecord(t, s.other, time.Time{}).Confirmation, want)
+		r := readRecord(t, s.other, time.Time{})
+		check(t, "confirmation", r.Confirmation, want)
+		check(t, "a total", r.Total == "4", state == run.Complete)
 	}
 }
 

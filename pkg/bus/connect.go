@@ -67,6 +67,7 @@ func Connect(cfg Config) (*Bus, error) {
 	b := &Bus{
 		lease: cfg.Lease, connID: randomText(), displayURL: cfg.displayURL(), minReplicas: cfg.Replicas,
 		log: cfg.Log, rejected: newRejected(cfg.Log), closed: make(chan struct{}), hint: cfg.hint, setUser: cfg.setUser,
+		certified: cfg.TLS != nil && (len(cfg.TLS.Certificates) > 0 || cfg.TLS.GetClientCertificate != nil),
 	}
 	b.permitted, b.forbid = context.WithCancelCause(context.Background())
 	var waiting, warned atomic.Bool // for a server that could not be reached at first

@@ -228,29 +228,63 @@ func TestHostileBeatsAreRejected(t *testing.T) {
 }
 
 func TestHostileHeartbeatsAreRejected(t *testing.T) {
+	giant := strings.Repeat("x", 1<<19)
+	for name, c := range map[string]struct {
+		change func(*nqueensv1.HeartbeatStatement)
+		want   string
+	}{
+		"no worker":             {func(m *nqueensv1.HeartbeatStatement) { m.Worker = "" }, "without a name"},
+		"a worker of 129 bytes": {func(m *nqueensv1.HeartbeatStatement) { m.Worker = giant[:129] }, "worker name of 129 bytes"},
+		"a giant version":       {func(m *nqueensv1.HeartbeatStatement) { m.Version = giant }, "version of 524288 bytes"},
+		"a giant kernel":        {func(m *nqueensv1.HeartbeatStatement) { m.Kernel = giant }, "kernel name of 524288 bytes"},
+		"no threads":            {func(m *nqueensv1.HeartbeatStatement) { m.Threads = 0 }, "with 0 threads"},
+		"65537 threads":         {func(m *nqueensv1.HeartbeatStatement) { m.Threads = 1<<16 + 1 }, "with 65537 threads"},
+		"a chunk of no run":     {func(m *nqueensv1.HeartbeatStatement) { m.Held = []*nqueensv1.HeldChunk{{}} }, "run name"},
+		"a chunk of every run": {func(m *nqueensv1.HeartbeatStatement) {
+			m.Held = []*nqueensv1.HeldChunk{{Run: "n8-a", Chunk: 1}, {Run: ">", Chunk: 1}}
+		}, "run name"},
+		"held a negative time": {func(m *nqueensv1.HeartbeatStatement) {
+			m.Held = []*nqueensv1.HeldChunk{{Run: "n8-a", Chunk: 1, ElapsedNs: 1 << 63}}
+		}, "negative time"},
+		"too many chunks":    {func(m *nqueensv1.HeartbeatStatement) { m.Held = make([]*nqueensv1.HeldChunk, run.MaxHeld+1) }, "of 4097 chunks"},
+		"no time":            {func(m *nqueensv1.HeartbeatStatement) { m.SentNs = 0 }, "sent at 0 ns"},
+		"a time of no clock": {func(m *nqueensv1.HeartbeatStatement) { m.SentNs = 1 << 63 }, "sent at 9223372036854775808 ns"},
+		"a long admission":   {func(m *nqueensv1.HeartbeatStatement) { m.Admission = make([]byte, 65) }, "admission of 65 bytes"},
+		"2^32-1 threads":     {func(m *nqueensv1.HeartbeatStatement) { m.Threads = math.MaxUint32 }, "threads, not 1 to"},
+	} {
+		m := heartbeatMessage()
+		statement := reread(m.Statement, new(nqueensv1.HeartbeatStatement))
+		c.change(statement)
+		m.Statement = must(proto.Marshal(statement))
+		m.Signature = must(identitytest.Of("w").Sign(signedHeartbeat(m.Statement)))
+		_, err := decodeHeartbeat("", must(proto.Marshal(m)))
+		checkRejected(t, name, c.want, err)
+	}
+}
+
+// Nobody speaks for the worker of another key: a heartbeat counts only if the owner of its key has signed
+// what it says.
+func TestHeartbeatsOfAnotherSignerAreRejected(t *testing.T) {
 	giant := strings.Repeat("x", 1<<20)
+	other := identitytest.Of("other")
 	for name, c := range map[string]struct {
 		change func(*nqueensv1.Heartbeat)
 		want   string
 	}{
-		"no worker":             {func(m *nqueensv1.Heartbeat) { m.Worker = "" }, "without a name"},
-		"a worker of 129 bytes": {func(m *nqueensv1.Heartbeat) { m.Worker = giant[:129] }, "worker name of 129 bytes"},
-		"a giant version":       {func(m *nqueensv1.Heartbeat) { m.Version = giant }, "version of 1048576 bytes"},
-		"a giant kernel":        {func(m *nqueensv1.Heartbeat) { m.Kernel = giant }, "kernel name of 1048576 bytes"},
-		"no threads":            {func(m *nqueensv1.Heartbeat) { m.Threads = 0 }, "with 0 threads"},
-		"65537 threads":         {func(m *nqueensv1.Heartbeat) { m.Threads = 1<<16 + 1 }, "with 65537 threads"},
-		"a chunk of no run":     {func(m *nqueensv1.Heartbeat) { m.Held = []*nqueensv1.HeldChunk{{}} }, "run name"},
-		"a chunk of every run": {func(m *nqueensv1.Heartbeat) {
-			m.Held = []*nqueensv1.HeldChunk{{Run: "n8-a", Chunk: 1}, {Run: ">", Chunk: 1}}
-		}, "run name"},
-		"held a negative time": {func(m *nqueensv1.Heartbeat) {
-			m.Held = []*nqueensv1.HeldChunk{{Run: "n8-a", Chunk: 1, ElapsedNs: 1 << 63}}
-		}, "negative time"},
-		"too many chunks":  {func(m *nqueensv1.Heartbeat) { m.Held = make([]*nqueensv1.HeldChunk, run.MaxHeld+1) }, "of 4097 chunks"},
-		"a name as key":    {func(m *nqueensv1.Heartbeat) { m.Key = "w" }, "no public key"},
-		"a giant key":      {func(m *nqueensv1.Heartbeat) { m.Key = giant }, "no public key"},
-		"a long admission": {func(m *nqueensv1.Heartbeat) { m.Admission = make([]byte, 65) }, "admission of 65 bytes"},
-		"2^32-1 threads":   {func(m *nqueensv1.Heartbeat) { m.Threads = math.MaxUint32 }, "threads, not 1 to"},
+		"unsigned":       {func(m *nqueensv1.Heartbeat) { m.Signature = nil }, "signed by another key"},
+		"without a key":  {func(m *nqueensv1.Heartbeat) { m.Key = "" }, "no public key"},
+		"a name as key":  {func(m *nqueensv1.Heartbeat) { m.Key = "w" }, "no public key"},
+		"a giant key":    {func(m *nqueensv1.Heartbeat) { m.Key = giant }, "no public key"},
+		"another key":    {func(m *nqueensv1.Heartbeat) { m.Key = other.Key() }, "signed by another key"},
+		"another signer": {func(m *nqueensv1.Heartbeat) { m.Signature = must(other.Sign(signedHeartbeat(m.Statement))) }, "signed by another key"},
+		"a result's signature": {func(m *nqueensv1.Heartbeat) {
+			m.Signature = must(identitytest.Of("w").Sign(m.Statement))
+		}, "signed by another key"},
+		"a bit more": {func(m *nqueensv1.Heartbeat) { m.Statement = append(m.Statement, 0x28, 1) }, "changed on the way"},
+		"giant":      {func(m *nqueensv1.Heartbeat) { m.Statement = make([]byte, maxHeartbeat+1) }, "of 1048577 bytes"},
+		"a field more": {func(m *nqueensv1.Heartbeat) {
+			m.ProtoReflect().SetUnknown([]byte{0x78, 1})
+		}, "does not know"},
 	} {
 		m := heartbeatMessage()
 		c.change(m)
@@ -303,8 +337,8 @@ func beatMessage() *nqueensv1.Beat {
 }
 
 func heartbeatMessage() *nqueensv1.Heartbeat {
-	h := run.Heartbeat{Worker: "w", Version: "1.0", Kernel: "generic", Threads: 2, Leaving: true}
-	return reread(must(encodeHeartbeat(&h)), new(nqueensv1.Heartbeat))
+	h := run.Heartbeat{Worker: "w", Version: "1.0", Kernel: "generic", Threads: 2, Leaving: true, Sent: time.Unix(1_800_000_000, 7)}
+	return reread(must(encodeHeartbeat(&h, identitytest.Of("w"))), new(nqueensv1.Heartbeat))
 }
 
 func reread[M proto.Message](data []byte, m M) M {

@@ -6,6 +6,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/testkit"
 )
 
 // A message that is sent again because its acknowledgement was lost is stored once, at the
@@ -143,7 +144,7 @@ func TestHasReportsUnacknowledgedChunks(t *testing.T) {
 	sequence, id := publish(t, s.bus, chunk("n8-a", 7)), uint64(7)
 	queued := func() bool {
 		t.Helper()
-		is, err := s.other.Tasks().Has(t.Context(), "n8-a", id, sequence)
+		is, _, err := s.other.Tasks().Has(t.Context(), "n8-a", id, sequence)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,6 +170,28 @@ func TestHasReportsUnacknowledgedChunks(t *testing.T) {
 	check(t, "queued at a sequence beyond the last", queued(), false)
 }
 
+// A chunk is taken once a worker has it, also after the worker has postponed it for years; one that waits
+// behind it is not.
+func TestHasReportsTakenChunks(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	first, second := publish(t, s.bus, chunk("n8-a", 7)), publish(t, s.bus, chunk("n8-a", 8))
+	taken := func(id, sequence uint64) bool {
+		t.Helper()
+		queued, taken, err := s.other.Tasks().Has(t.Context(), "n8-a", id, sequence)
+		if err != nil || !queued {
+			t.Fatalf("queued: %v (error %v)", queued, err)
+		}
+		return taken
+	}
+	check(t, "taken while it waits", taken(7, first), false)
+	if err := take(t, queue(t, s.bus), "n8-a").Lease.Postpone(100_000 * time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, "it is taken", func() bool { return taken(7, first) })
+	check(t, "the next one taken", taken(8, second), false)
+}
+
 // A stream that was created again counts from 1 again: another message at a chunk's
 // sequence is not that chunk.
 func TestHasIgnoresOtherMessagesAtTheSequence(t *testing.T) {
@@ -176,7 +199,7 @@ func TestHasIgnoresOtherMessagesAtTheSequence(t *testing.T) {
 	s := newScene(t)
 	has := func(run string, sequence uint64, want bool) {
 		t.Helper()
-		if queued, err := s.bus.Tasks().Has(t.Context(), run, 7, sequence); queued != want || err != nil {
+		if queued, _, err := s.bus.Tasks().Has(t.Context(), run, 7, sequence); queued != want || err != nil {
 			t.Errorf("the chunk of run %s is queued: %v (error %v), want %v", run, queued, err, want)
 		}
 	}
@@ -197,6 +220,6 @@ func TestHasFailsWithoutAStream(t *testing.T) {
 	s := newScene(t)
 	sequence := publish(t, s.bus, chunk("n8-a", 7))
 	s.delete(t, tasks)
-	_, err := s.bus.Tasks().Has(t.Context(), "n8-a", 7, sequence)
+	_, _, err := s.bus.Tasks().Has(t.Context(), "n8-a", 7, sequence)
 	says(t, "without a stream", err, "0000000000000007", "n8-a")
 }

@@ -71,6 +71,9 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 			return nil, fmt.Errorf("it says that %w", err)
 		}
 	}
+	if _, err := s.ParseTotal(); err != nil {
+		return nil, fmt.Errorf("it has %w", err)
+	}
 	if err := s.ValidateConfirmation(); err != nil {
 		return nil, fmt.Errorf("it has %w", err)
 	}

@@ -81,7 +81,7 @@ func TestSetAccess(t *testing.T) {
 	if err := own.FlushTimeout(testkit.Stall); err != nil || closed.Load() {
 		t.Errorf("a coordinator whose key is still valid was disconnected: error %v", err)
 	}
-	if _, err := kept.Tasks().Has(t.Context(), "n8", 1, 1); err != nil {
+	if _, _, err := kept.Tasks().Has(t.Context(), "n8", 1, 1); err != nil {
 		t.Errorf("the streams are not there any more: %v", err)
 	}
 	own.Close()

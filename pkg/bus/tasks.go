@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -25,15 +26,52 @@ func (t Tasks) Publish(ctx context.Context, c *queens.Chunk) (sequence uint64, e
 }
 
 // Has reports whether the chunk that was published at that sequence is still in the queue:
-// waiting for a worker, or held by one. If it is not, a worker has acknowledged it, or the
-// chunk is lost.
-func (t Tasks) Has(ctx context.Context, run string, chunk, sequence uint64) (bool, error) {
+// waiting for a worker, or taken by one. If it is not, a worker has acknowledged it, or the
+// chunk is lost. Taken says that a worker has taken it, and may have given it back since.
+func (t Tasks) Has(ctx context.Context, run string, chunk, sequence uint64) (queued, taken bool, err error) {
 	ctx, done := t.bus.request(ctx)
-	has, err := t.has(ctx, run, chunk, sequence)
-	if err = done(err); err != nil {
-		return false, fmt.Errorf("look for chunk %016x of run %s: %w", chunk, run, err)
+	queued, err = t.has(ctx, run, chunk, sequence)
+	if err == nil && queued {
+		var last uint64
+		last, err = t.lastTaken(ctx, run, sequence)
+		taken = sequence <= last
 	}
-	return has, nil
+	if err = done(err); err != nil {
+		return false, false, fmt.Errorf("look for chunk %016x of run %s: %w", chunk, run, err)
+	}
+	return queued, taken, nil
+}
+
+// takenInterval is how long an answer of the server on which chunks are taken is good for others.
+const takenInterval = time.Second
+
+// lastTaken returns the sequence of the last chunk of a run that a worker has taken, as of less than
+// takenInterval ago, or one that is not before the given one.
+func (t Tasks) lastTaken(ctx context.Context, run string, sequence uint64) (uint64, error) {
+	if last := t.bus.lastTaken.Load(); last != nil && last.run == run && (sequence <= last.sequence || time.Since(last.asOf) < takenInterval) {
+		return last.sequence, nil
+	}
+	stream, err := t.stream(ctx)
+	if err != nil {
+		return 0, err
+	}
+	consumer, err := stream.Consumer(ctx, run)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	last := takenUpTo{run: run, sequence: consumer.CachedInfo().Delivered.Stream, asOf: time.Now()}
+	t.bus.lastTaken.Store(&last)
+	return last.sequence, nil
+}
+
+// takenUpTo says that workers have taken the chunks of a run up to a sequence.
+type takenUpTo struct {
+	run      string
+	sequence uint64
+	asOf     time.Time
 }
 
 // Delete removes the chunk that was published at that sequence, so that no worker gets it

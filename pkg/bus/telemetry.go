@@ -21,19 +21,32 @@ func (t Telemetry) Connected() error { return t.bus.Connected() }
 // flushTimeout bounds how long a heartbeat, a beat or a subscription may delay the process.
 const flushTimeout = 500 * time.Millisecond
 
-// PublishHeartbeat sends a heartbeat to all that subscribe. It waits up to half a second
-// until the server has it: if the worker dies the next moment, the chunks that it held are
+// PublishHeartbeat signs a heartbeat and sends it to all that subscribe, as sent now. It waits up to half
+// a second until the server has it: if the worker dies the next moment, the chunks that it held are
 // known.
-func (t Telemetry) PublishHeartbeat(h run.Heartbeat) error {
-	data, err := encodeHeartbeat(&h)
+func (t Telemetry) PublishHeartbeat(h run.Heartbeat, signer queens.Signer) error {
+	h.Sent = t.bus.nextSent()
+	data, err := encodeHeartbeat(&h, signer)
 	if err != nil {
 		return err
 	}
 	return t.publish(heartbeatSubject(h.Worker), data)
 }
 
-// SubscribeHeartbeats calls each, one at a time, with the heartbeats of all workers, until
-// unsubscribe is called; a last call may still run then. If there is a connection, no
+// nextSent returns the time of now, or just after the last one: those of a connection grow, also where
+// the clock is set back.
+func (b *Bus) nextSent() time.Time {
+	for {
+		last := b.heartbeatAt.Load()
+		next := max(time.Now().UnixNano(), last+1)
+		if b.heartbeatAt.CompareAndSwap(last, next) {
+			return time.Unix(0, next).UTC()
+		}
+	}
+}
+
+// SubscribeHeartbeats calls each, one at a time, with the heartbeats of all workers whose signatures are
+// right, until unsubscribe is called; a last call may still run then. If there is a connection, no
 // heartbeat that is sent after the return is missed; else the subscription begins with the
 // next connection.
 func (t Telemetry) SubscribeHeartbeats(each func(run.Heartbeat)) (unsubscribe func(), err error) {

@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -48,7 +49,7 @@ func TestHostileWorkerNamesAreHarmless(t *testing.T) {
 		heard.expect(t, from, run.Heartbeat{Worker: name, Threads: 1})
 	}
 	for _, name := range []string{"", strings.Repeat("x", 129), strings.Repeat("x", 1<<16), strings.Repeat("女", 1<<16)} {
-		_ = from.Telemetry().PublishHeartbeat(run.Heartbeat{Worker: name, Threads: 1}) // may fail
+		_ = from.Telemetry().PublishHeartbeat(run.Heartbeat{Worker: name, Threads: 1}, identitytest.Of("w")) // may fail
 	}
 	// Sent on the same connection, so after them.
 	heard.expect(t, from, run.Heartbeat{Worker: "after them", Threads: 1})
@@ -173,6 +174,7 @@ func listenBeats(t *testing.T, b *bus.Bus) <-chan run.Beat {
 // listener receives heartbeats until the test ends.
 type listener struct {
 	heard       chan run.Heartbeat
+	last        time.Time // when the last one was sent
 	unsubscribe func()
 }
 
@@ -187,11 +189,16 @@ func listen(t *testing.T, b *bus.Bus) *listener {
 func (l *listener) expect(t *testing.T, from *bus.Bus, sent run.Heartbeat) {
 	t.Helper()
 	want := sent
-	want.Worker = queens.Sanitize(sent.Worker)
-	if err := from.Telemetry().PublishHeartbeat(sent); err != nil {
+	want.Worker, want.Key = queens.Sanitize(sent.Worker), identitytest.Of("w").Key()
+	if err := from.Telemetry().PublishHeartbeat(sent, identitytest.Of("w")); err != nil {
 		t.Fatalf("heartbeat of worker %.40q: %v", want.Worker, err)
 	}
-	if got := receive(t, l.heard, "a heartbeat"); !reflect.DeepEqual(got, want) {
+	got := receive(t, l.heard, "a heartbeat")
+	if !got.Sent.After(l.last) {
+		t.Errorf("it was sent at %v, the one before at %v", got.Sent, l.last)
+	}
+	l.last, got.Sent = got.Sent, time.Time{}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v arrives as %+v", want, got)
 	}
 }

@@ -3,7 +3,6 @@ package bus
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -62,52 +61,6 @@ func validate(value interface{ Validate() error }, subject, want string) error {
 		return fmt.Errorf("message for %s on the subject %s", want, subject)
 	}
 	return nil
-}
-
-func encodeHeartbeat(h *run.Heartbeat) ([]byte, error) {
-	held := make([]*nqueensv1.HeldChunk, len(h.Held))
-	for i, c := range h.Held {
-		held[i] = &nqueensv1.HeldChunk{Run: c.Run, Chunk: c.Chunk, Searching: c.Searching, ElapsedNs: uint64(c.Elapsed)}
-	}
-	return proto.Marshal(&nqueensv1.Heartbeat{
-		Protocol: Protocol,
-		Worker:   queens.Sanitize(h.Worker),
-		Version:  h.Version,
-		Kernel:   h.Kernel,
-		Threads:  uint32(h.Threads),
-		Busy:     uint32(h.Busy),
-		Leaving:  h.Leaving,
-		Held:     held,
-
-		Key: h.Key, Admission: h.Admission,
-	})
-}
-
-// decodeHeartbeat returns a valid heartbeat. Its subject is not checked: it is shortened.
-func decodeHeartbeat(_ string, data []byte) (run.Heartbeat, error) {
-	var m nqueensv1.Heartbeat
-	if err := unmarshal(data, &m); err != nil {
-		return run.Heartbeat{}, err
-	}
-	h := run.Heartbeat{
-		Worker:  m.GetWorker(),
-		Version: m.GetVersion(),
-		Kernel:  m.GetKernel(),
-		Threads: int(m.GetThreads()),
-		Busy:    int(m.GetBusy()),
-		Leaving: m.GetLeaving(),
-		Key:     m.GetKey(), Admission: m.GetAdmission(),
-	}
-	name := ""
-	for _, c := range m.GetHeld() {
-		if c.GetRun() != name { // one copy of the name serves all chunks of a run that follow each other
-			name = c.GetRun()
-		}
-		h.Held = append(h.Held, run.HeldChunk{
-			Run: name, Chunk: c.GetChunk(), Searching: c.GetSearching(), Elapsed: time.Duration(c.GetElapsedNs()),
-		})
-	}
-	return h, h.Validate()
 }
 
 func encodeBeat(b *run.Beat) ([]byte, error) {

@@ -79,7 +79,8 @@ func TestHeartbeatsRoundTrip(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 500 {
 		want := randomHeartbeat(rng)
-		data := must(encodeHeartbeat(&want))
+		data := must(encodeHeartbeat(&want, identitytest.Of("w")))
+		want.Key = identitytest.Of("w").Key()
 		got, err := decodeHeartbeat("", data)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
@@ -90,14 +91,14 @@ func TestHeartbeatsRoundTrip(t *testing.T) {
 // Worker names that are invalid UTF-8 or contain control characters are sanitized, so that
 // the result is not lost.
 func TestWorkerNamesAreSanitized(t *testing.T) {
-	r, h := randomResult(testkit.Rand(t)), run.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1}
+	r, h := randomResult(testkit.Rand(t)), run.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1, Sent: time.Unix(0, 1)}
 	r.Worker = h.Worker
 	identitytest.Seal(&r)
 	got, err := decodeResult(resultSubject(r.Run), must(encodeResult(&r)))
 	if err != nil || got.Worker != "rack?7?[2J" {
 		t.Errorf("the result's worker is %q (error %v)", got.Worker, err)
 	}
-	beat, err := decodeHeartbeat("", must(encodeHeartbeat(&h)))
+	beat, err := decodeHeartbeat("", must(encodeHeartbeat(&h, identitytest.Of("w"))))
 	if err != nil || beat.Worker != "rack?7?[2J" {
 		t.Errorf("the heartbeat's worker is %q (error %v)", beat.Worker, err)
 	}

@@ -82,7 +82,7 @@ func (c *Coordinator) updateBeat() {
 		Weight: cmp.Or(c.cfg.Priority, run.Normal).Weight(),
 	}
 	b.Quarantined, b.Unadmitted = c.quarantinedKeys(), c.trust.refusedKeys()
-	held := c.cfg.Roster.Held(c.run)
+	held := c.cfg.Roster.Held(c.run, nil)
 	c.leases = len(held)
 	for _, chunk := range c.window.chunks {
 		if _, ok := held[chunk.id]; !ok && chunk.streamSeq != 0 {

@@ -111,7 +111,9 @@ func TestBeatIsValidWhateverWorkersClaim(t *testing.T) {
 		many = append(many, id+1)
 	}
 	for i := range 1 << 14 {
-		c.cfg.Roster.ObserveHeartbeat(heartbeat(fmt.Sprint(i), 1<<16+1))
+		h := heartbeat(fmt.Sprint(i), 1<<16+1)
+		h.Key = fmt.Sprint("key", i%10)
+		c.cfg.Roster.ObserveHeartbeat(h)
 	}
 	c.cfg.Roster.ObserveHeartbeat(heartbeat("a", 1, many...))
 	c.cfg.Roster.ObserveHeartbeat(heartbeat("b", 1, 1<<40, 1<<41))
@@ -128,7 +130,9 @@ func TestGreetingsDoNotFlood(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			coordinator, beats := newTestCoordinator(t)
 			for i := range c.workers {
-				coordinator.cfg.Roster.ObserveHeartbeat(heartbeat(fmt.Sprint(i), 1, 99))
+				h := heartbeat(fmt.Sprint(i), 1, 99)
+				h.Key = fmt.Sprint("key", i%10)
+				coordinator.cfg.Roster.ObserveHeartbeat(h)
 			}
 			coordinator.reconciled = true
 			coordinator.updateBeat()

@@ -238,7 +238,7 @@ func (c *collector) searched(r *queens.Result) {
 	if c.cfg.OnSearch != nil {
 		c.cfg.OnSearch(r.Elapsed)
 	}
-	c.cfg.Roster.ObserveResult(r.Worker, 8/float64(c.weight(r))*float64(r.Count), r.Elapsed)
+	c.cfg.Roster.ObserveResult(r.Key, r.Worker, 8/float64(c.weight(r))*float64(r.Count), r.Elapsed)
 }
 
 // settle takes a task out of flight if enough voters agree on it, after a result; otherwise its

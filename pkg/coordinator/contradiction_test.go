@@ -8,12 +8,23 @@ import (
 	"time"
 
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
-// If only a quarantined task and a dispute are left, the run ends and names both.
+// losers are workers whose loss counts: each has results of its own.
+var losers = []string{"a", "b", "c"}
+
+// search has a worker say that it holds chunks.
+func (r *testRun) search(worker string, held ...run.HeldChunk) {
+	r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{
+		Worker: worker, Key: identitytest.Of(worker).Key(), Kernel: "k", Threads: 1, Held: held,
+	})
+}
+
+// If only a dead-lettered task and a dispute are left, the run ends and names both.
 func TestBlockedByBoth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
@@ -22,14 +33,14 @@ func TestBlockedByBoth(t *testing.T) {
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())
 	deadly, disputed := tasks[3].task.ID, tasks[5].task.ID
-	for _, name := range []string{"a", "b", "c"} {
-		r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []run.HeldChunk{{Run: r.name, Chunk: tasks[3].chunk, Searching: true}}})
+	for _, name := range losers {
+		r.search(name, run.HeldChunk{Run: r.name, Chunk: tasks[3].chunk, Searching: true})
 	}
-	for _, d := range tasks {
+	for i, d := range tasks {
 		if d.task.ID == deadly {
 			continue
 		}
-		r.publish(r.result(d, "w"))
+		r.publish(r.result(d, losers[i%3]))
 		if d.task.ID == disputed {
 			liar := r.result(d, "liar")
 			liar.Counts[0].Count++
@@ -108,10 +119,10 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 	}
 }
 
-// A task is quarantined, and deleted from the queue, when three workers were lost while
+// A task is dead-lettered, and deleted from the queue, when workers of three keys were lost while
 // searching it. When all others are counted the run ends without a total, and names the
 // task, the workers, and a way to count it alone.
-func TestTaskThatLosesWorkersIsQuarantined(t *testing.T) {
+func TestTaskThatLosesWorkersIsDeadLettered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
@@ -119,16 +130,15 @@ func TestTaskThatLosesWorkersIsQuarantined(t *testing.T) {
 	r := start(t, 6, nil)
 	tasks := r.take(r.tasks())
 	deadly := tasks[3].task.ID
-	for _, name := range []string{"a", "b", "c"} {
-		r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Held: []run.HeldChunk{
-			{Run: r.name, Chunk: tasks[3].chunk, Searching: true}, {Run: "another", Chunk: tasks[4].chunk, Searching: true},
-			{Run: r.name, Chunk: tasks[6].chunk}, // not begun
-		}})
+	for _, name := range losers {
+		r.search(name,
+			run.HeldChunk{Run: r.name, Chunk: tasks[3].chunk, Searching: true}, run.HeldChunk{Run: "another", Chunk: tasks[4].chunk, Searching: true},
+			run.HeldChunk{Run: r.name, Chunk: tasks[6].chunk}) // not begun
 	}
-	r.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: "d", Kernel: "k", Threads: 1, Held: []run.HeldChunk{{Run: r.name, Chunk: tasks[5].chunk, Searching: true}}})
-	for _, d := range tasks {
+	r.search("d", run.HeldChunk{Run: r.name, Chunk: tasks[5].chunk, Searching: true})
+	for i, d := range tasks {
 		if d.task.ID != deadly {
-			r.publish(r.result(d, "w"))
+			r.publish(r.result(d, losers[i%3]))
 			if err := d.lease.Ack(t.Context()); err != nil {
 				t.Fatal(err)
 			}

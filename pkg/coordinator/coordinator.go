@@ -32,8 +32,8 @@ import (
 type Tasks interface {
 	// Publish stores a chunk in the queue and returns the sequence number of its message.
 	Publish(ctx context.Context, chunk *queens.Chunk) (sequence uint64, err error)
-	// Has reports whether the message of a chunk is still in the queue.
-	Has(ctx context.Context, run string, chunk, sequence uint64) (bool, error)
+	// Has reports whether the message of a chunk is still in the queue, and whether a worker has taken it.
+	Has(ctx context.Context, run string, chunk, sequence uint64) (queued, taken bool, err error)
 	// Delete deletes the message of a chunk from the queue.
 	Delete(ctx context.Context, run string, chunk, sequence uint64) error
 	// Purge deletes all chunks of a run from the queue.
@@ -109,7 +109,10 @@ type Config struct {
 	OnStats func(run.Stats)
 	// OnSearch, unless nil, is called with the time that a worker has taken to search a task. It must
 	// not block.
-	OnSearch    func(time.Duration)
+	OnSearch func(time.Duration)
+	// Alone, unless nil, counts a task in a process of its own: a task that kills processes kills that one
+	// only. It honours its context.
+	Alone       func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
 	ReportEvery time.Duration
 	Log         zerolog.Logger
 }
@@ -157,6 +160,7 @@ type Coordinator struct {
 	found      chan queens.Task
 	referee    referee
 	checker    checker
+	alone      alone
 	lifts      chan lift
 	details    details
 
@@ -174,6 +178,8 @@ type Coordinator struct {
 	leases          int       // chunks that workers held at the last beat
 	lost            uint64    // tasks that left the queue without a result
 	limiter         ratelimit.Limiter
+	lostWorkers     ratelimit.Burst // of their lines in the log
+	warnHeldAt      time.Time       // when to log next that a worker keeps others idle
 	boundMeter      progress.BoundMeter
 	bound           atomic.Pointer[run.Bound] // what bounds the run
 	warnNoWorkersAt time.Time
@@ -196,7 +202,7 @@ func New(cfg Config, tasks Tasks, results Results, beats Beats, claim Claim, l *
 		requests: make(chan request), completed: make(chan request),
 		deliveries: make(chan delivery, maxBatch), greetings: make(chan struct{}, 1),
 		lookups: make(chan []uint64), found: make(chan queens.Task, maxBatch), referee: newReferee(),
-		checker: newChecker(), lifts: make(chan lift), details: newDetails(),
+		checker: newChecker(), alone: newAlone(), lifts: make(chan lift), details: newDetails(),
 	}
 	c.trust = newTrust(&c.cfg, l)
 	shares := split.Shares(&h.Manifest)
@@ -280,7 +286,7 @@ func (c *Coordinator) collect(ctx context.Context) error {
 	}
 	after := c.ledger.Position()
 	receive := func(ctx context.Context) error { return c.receiveLoop(ctx, after) }
-	return runWith(ctx, c.eventLoop, receive, c.dispatchLoop, c.lookupLoop, c.refereeLoop, c.checkLoop)
+	return runWith(ctx, c.eventLoop, receive, c.dispatchLoop, c.lookupLoop, c.refereeLoop, c.checkLoop, c.aloneLoop)
 }
 
 // resetMeter starts measuring rates from what is done now.

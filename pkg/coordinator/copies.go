@@ -124,7 +124,7 @@ func (w *window) counted(id, chunk uint64, gained bool) {
 		w.park([]uint64{id})
 		return
 	}
-	if t == nil || t.chunk == nil || t.chunk.id != chunk || t.disputed || t.quarantined {
+	if t == nil || t.chunk == nil || t.chunk.id != chunk || t.disputed || t.deadLettered {
 		return
 	}
 	c := t.chunk
@@ -235,7 +235,7 @@ func (w *window) undisputed(id, hash uint64) {
 		t.disputed = false
 		w.disputed--
 	}
-	if t.quarantined {
+	if t.deadLettered {
 		return
 	}
 	w.leave(t, 0)
@@ -266,7 +266,7 @@ func (w *window) dropCheck(id uint64) {
 	w.accepted(id, 0, 0)
 }
 
-// onlyChecks reports whether nothing but spot checks, disputes and quarantined tasks are left.
+// onlyChecks reports whether nothing but spot checks, disputes and dead-lettered tasks are left.
 func (w *window) onlyChecks() bool {
-	return w.exhausted && w.draft == nil && w.next == nil && len(w.tasks) == w.quarantined+w.disputed+w.checks
+	return w.exhausted && w.draft == nil && w.next == nil && len(w.tasks) == w.deadLettered+w.disputed+w.checks
 }

@@ -29,6 +29,7 @@ type request struct {
 	at           time.Time     // when the last attempt ended
 	published    bool          // outcome of opPublish: streamSeq is that of the new message
 	missing      bool          // outcome of opCheck: the message was not in the queue at that time
+	taken        bool          // outcome of opCheck: it was, and a worker had taken it
 }
 
 const (
@@ -92,8 +93,8 @@ func (c *Coordinator) try(ctx context.Context, r *request) (message string, err 
 		return "can't delete a task from the queue, trying again", c.tasks.Delete(ctx, c.run, r.chunk, r.streamSeq)
 	case opCheck:
 		// A queue that does not answer tells nothing: the window checks again later.
-		queued, err := c.tasks.Has(ctx, c.run, r.chunk, r.streamSeq)
-		r.missing = err == nil && !queued
+		queued, taken, err := c.tasks.Has(ctx, c.run, r.chunk, r.streamSeq)
+		r.missing, r.taken = err == nil && !queued, err == nil && queued && taken
 	}
 	return "", nil
 }

@@ -10,9 +10,9 @@ import (
 // slowTasks takes a second for a check, and finds nothing.
 type slowTasks struct{ Tasks }
 
-func (slowTasks) Has(context.Context, string, uint64, uint64) (bool, error) {
+func (slowTasks) Has(context.Context, string, uint64, uint64) (queued, taken bool, err error) {
 	time.Sleep(time.Second)
-	return false, nil
+	return false, false, nil
 }
 
 // A chunk is missing as of the end of the check: a worker may store its result and acknowledge it
@@ -23,7 +23,7 @@ func TestChunkIsMissingAsOfTheEndOfTheCheck(t *testing.T) {
 		c.tasks = slowTasks{}
 		chunk := c.window.publish(t).chunk
 		time.Sleep(c.cfg.CheckAfter)
-		c.window.sweep(nil, time.Time{})
+		c.window.sweep(nil, false, time.Time{})
 		r, ok := c.window.nextRequest()
 		if !ok || r.op != opCheck {
 			t.Fatalf("request %+v (%v), want a check", r, ok)
@@ -33,10 +33,10 @@ func TestChunkIsMissingAsOfTheEndOfTheCheck(t *testing.T) {
 		c.window.completed(r)
 		while := time.Now().Add(-time.Millisecond)
 		time.Sleep(c.window.sweepInterval())
-		if lost, _ := c.window.sweep(nil, while); len(lost) > 0 || c.window.chunks[chunk] == nil {
+		if lost, _ := c.window.sweep(nil, false, while); len(lost) > 0 || c.window.chunks[chunk] == nil {
 			t.Error("the chunk is lost although its result may not be read yet")
 		}
-		if lost, _ := c.window.sweep(nil, time.Now()); len(lost) != 1 {
+		if lost, _ := c.window.sweep(nil, false, time.Now()); len(lost) != 1 {
 			t.Error("the chunk is not lost")
 		}
 	})

@@ -93,6 +93,8 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			c.sentCheck()
 		case v := <-c.checker.verdicts:
 			err = c.checked(&v)
+		case v := <-c.alone.verdicts:
+			err = c.countedLost(&v)
 		case l := <-c.lifts:
 			c.lift(l)
 		case r := <-c.details.requests:
@@ -222,6 +224,7 @@ func (c *Coordinator) handleFound(tasks []queens.Task) error {
 	for i := range tasks {
 		task := &tasks[i]
 		c.window.found(task)
+		c.foundLost(task)
 		if err := c.foundCheck(task); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ type model struct {
 	queue   []*queens.Chunk          // on the server
 	seqs    map[uint64]uint64        // of the chunks in the queue
 	held    map[uint64]*queens.Chunk // by workers that live
-	dead    map[uint64]bool          // chunks whose workers died
+	away    map[uint64]bool          // chunks in the queue that a worker has postponed for ever
 	late    []*queens.ChunkResult    // results on the way
 	last    uint64                   // sequence
 	workers int                      // died so far
@@ -41,7 +41,7 @@ func TestWindowModel(t *testing.T) {
 	for range 30 {
 		rng := testkit.Rand(t)
 		synctest.Test(t, func(t *testing.T) {
-			m := &model{t: t, rng: rng, done: make(map[uint64]bool), seqs: make(map[uint64]uint64), held: make(map[uint64]*queens.Chunk), dead: make(map[uint64]bool)}
+			m := &model{t: t, rng: rng, done: make(map[uint64]bool), seqs: make(map[uint64]uint64), held: make(map[uint64]*queens.Chunk), away: make(map[uint64]bool)}
 			m.w = newTestWindow(t, 9+rng.IntN(3), func(id uint64) bool { return m.done[id] })
 			for step := 0; uint64(len(m.done)) < m.w.manifest.Tasks; step++ {
 				if step > 1_000_000 {
@@ -67,6 +67,9 @@ func (m *model) step(faults bool) {
 	case 3: // a worker takes a chunk
 		if len(m.queue) > 0 {
 			i := m.rng.IntN(len(m.queue))
+			if m.away[m.queue[i].ID] = m.away[m.queue[i].ID] || chance(5); m.away[m.queue[i].ID] {
+				break
+			}
 			m.held[m.queue[i].ID] = m.queue[i]
 			if !chance(5) { // else it is delivered twice
 				m.queue = slices.Delete(m.queue, i, i+1)
@@ -76,7 +79,7 @@ func (m *model) step(faults bool) {
 		for id, c := range m.held {
 			if chance(20) {
 				m.workers++
-				w.noteLost(id, string(rune(m.workers)))
+				w.noteLost(id, loss{string(rune(m.workers)), "w", true})
 				m.queue = append(m.queue, c)
 			} else {
 				m.report(c, chance)
@@ -96,16 +99,16 @@ func (m *model) step(faults bool) {
 		w.lookUp(m.t)
 	case 7:
 		time.Sleep(time.Duration(m.rng.IntN(1000)) * time.Millisecond)
-		held := make(map[uint64]bool)
+		held := make(map[uint64]time.Time)
 		for id := range m.held {
-			held[id] = true
+			held[id] = time.Now()
 		}
 		caughtUp := time.Now()
 		for len(m.late) > 0 { // all that the server has is recorded
 			m.record(m.late[0])
 			m.late = m.late[1:]
 		}
-		w.sweep(held, caughtUp)
+		w.sweep(held, m.rng.IntN(2) == 0, caughtUp)
 	}
 }
 
@@ -132,6 +135,7 @@ func (m *model) request(chance func(int) bool) {
 		}
 	case opCheck:
 		r.missing = in < 0 && m.held[r.chunk] == nil && !chance(5)
+		r.taken = m.away[r.chunk] && in >= 0
 	case opDelete:
 		if r.streamSeq == 0 || r.streamSeq != m.seqs[r.chunk] {
 			m.t.Fatalf("chunk %x is deleted at sequence %d, it is at %d", r.chunk, r.streamSeq, m.seqs[r.chunk])
@@ -184,7 +188,7 @@ func (m *model) record(r *queens.ChunkResult) {
 func (m *model) check() {
 	w := m.w
 	for id, task := range w.tasks {
-		if task.quarantined && m.rng.IntN(100) == 0 { // a person has it counted
+		if task.deadLettered && m.rng.IntN(100) == 0 { // a person has it counted
 			m.done[id] = true
 			w.accepted(id, 0, 0)
 		}
@@ -193,7 +197,7 @@ func (m *model) check() {
 	flight := 0.0
 	for id, task := range w.tasks {
 		c := task.chunk
-		if c == nil && !task.quarantined || c != nil && (w.chunks[c.id] != c || id < c.first) {
+		if c == nil && !task.deadLettered || c != nil && (w.chunks[c.id] != c || id < c.first) {
 			m.t.Fatalf("task %d is in no chunk: %+v, %+v", id, task, c)
 		}
 		if c != nil {

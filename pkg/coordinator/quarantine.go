@@ -106,6 +106,7 @@ func (c *Coordinator) unadmittedLiars() (keys int) {
 // changedVoters takes up that a key was quarantined, or is not any more.
 func (c *Coordinator) changedVoters() {
 	c.observeVoters()
+	c.withdrawRefused()
 	c.updateBeat()
 	c.Greet()
 }
@@ -164,7 +165,7 @@ func (c *collector) voided(changed []ledger.Voided) (disputed []uint64) {
 		agrees, t := c.note(v.Task), c.window.tasks[v.Task]
 		switch {
 		case t != nil:
-			c.window.setAgreed(t, agrees && !t.disputed && !t.quarantined)
+			c.window.setAgreed(t, agrees && !t.disputed && !t.deadLettered)
 			if t.chunk != nil {
 				t.chunk.voters = nil
 			}

@@ -126,6 +126,9 @@ func (c *Coordinator) tellCounting(task uint64) (stop func()) {
 // else should.
 func (c *Coordinator) canReferee(id uint64) bool {
 	failed, d := c.collector.unrefereed[id], c.collector.disputes[id]
+	if t := c.window.tasks[id]; t != nil && t.deadLettered { // it may kill this process, see countLost
+		return false
+	}
 	return c.cfg.Referee != nil && (failed == nil || errors.Is(failed, errTooLong) && d != nil && !c.canSettle(d))
 }
 
@@ -133,7 +136,7 @@ func (c *Coordinator) canReferee(id uint64) bool {
 // votes, over a task that workers get.
 func (c *Coordinator) canSettle(d *ledger.Dispute) bool {
 	t := c.window.tasks[d.Task]
-	return (t == nil || !t.quarantined) && !d.IsFull() && c.trust.isConnected(d.Votes)
+	return (t == nil || !t.deadLettered) && !d.IsFull() && c.trust.isConnected(d.Votes)
 }
 
 // refereeable returns some disputed tasks that this process can count.

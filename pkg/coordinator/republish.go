@@ -7,10 +7,6 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// maxLosses is the number of workers lost while searching a task after which it is
-// quarantined.
-const maxLosses = 3
-
 // republish closes a chunk whose message is gone, and plans new chunks for its tasks, unless
 // they are withdrawn forever. Their prefixes have to be looked up first.
 func (w *window) republish(c *inflightChunk, how withdrawal) {
@@ -132,23 +128,33 @@ func (w *window) returned(r *queens.ChunkResult, refused bool) {
 // worker holds them, and republishes those that were missing at the last check, which it
 // returns as lost, and those past their timeout, which it returns as expired. Every result
 // that the server had at the time caughtUp is recorded.
-func (w *window) sweep(held map[uint64]bool, caughtUp time.Time) (lost, expired []*inflightChunk) {
+//
+// A chunk that a worker has taken, and that none holds, is away: its worker has postponed it, perhaps for
+// years. While workers are idle, as idle says, it is withdrawn and published again. Held has the chunks
+// that workers hold, with the time of the last heartbeat that named them.
+func (w *window) sweep(held map[uint64]time.Time, idle bool, caughtUp time.Time) (lost, expired []*inflightChunk) {
 	now := time.Now()
+	w.idle = idle
 	for id := range w.early {
 		delete(w.early, id)
 		w.plan([]uint64{id})
 	}
 	for _, c := range w.chunks {
+		heldAt, isHeld := held[c.id]
+		c.away = c.away && !isHeld
 		switch {
-		case c.busy || c.streamSeq == 0 || now.Before(c.checkAt):
+		case c.busy || c.streamSeq == 0:
+		case c.away && idle:
+			w.withdrawAway(c)
+		case now.Before(c.checkAt):
 		case !c.missingAt.IsZero():
 			if caughtUp.After(c.missingAt) {
 				lost = append(lost, c)
 			}
 		case !now.Before(c.expiresAt):
 			expired = append(expired, c)
-		case held[c.id]:
-			c.checkAt = now.Add(w.cfg.CheckAfter)
+		case isHeld:
+			c.checkAt = heldAt.Add(w.cfg.CheckAfter)
 		default:
 			w.enqueue(c, opCheck)
 		}
@@ -211,7 +217,7 @@ func (w *window) isInFlight(c *inflightChunk) bool {
 // beyond the given one.
 func (w *window) recount(task *queens.Task, attempt uint32) {
 	t := w.add(task)
-	if t.quarantined || w.planned[task.ID] != nil {
+	if t.deadLettered || w.planned[task.ID] != nil {
 		return
 	}
 	w.setAgreed(t, false)
@@ -239,53 +245,9 @@ func (w *window) repeated(id, chunk uint64) {
 	t.chunk.checkAt = time.Now()
 }
 
-// noteLost notes that a worker was lost while searching a chunk. From the second such worker on, a
-// chunk of several tasks is published again in halves, which are suspect. Not from the first: it may
-// have searched hundreds of chunks, as devices do, of which one at most is to blame, and a worker
-// searches one suspect chunk at a time. A single task that has lost too many workers is
-// quarantined: noteLost returns it, and the workers lost last; otherwise nil.
-func (w *window) noteLost(chunk uint64, worker string) (task uint64, workers []string) {
-	c := w.chunks[chunk]
-	if c == nil {
-		return 0, nil
-	}
-	suspect := false
-	for _, id := range w.openTasks(c) {
-		t := w.tasks[id]
-		if t.quarantined || slices.Contains(t.lostWorkers, worker) {
-			continue
-		}
-		if len(t.lostWorkers) == maxLosses { // anybody can claim to hold a chunk, and fall silent
-			t.lostWorkers = slices.Delete(t.lostWorkers, 0, 1)
-		}
-		t.lostWorkers = append(t.lostWorkers, worker)
-		suspect = suspect || t.isSuspect()
-		if c.tasks == 1 && len(t.lostWorkers) >= maxLosses {
-			if t.agreed { // a spot check is not worth that
-				w.dropCheck(id)
-				continue
-			}
-			w.quarantine(t)
-			return id, t.lostWorkers
-		}
-	}
-	if c.tasks > 1 && suspect {
-		w.withdrawChunk(c, halves)
-	}
-	return 0, nil
-}
-
-// isSuspect reports whether a task may be what kills workers: more than one was lost while searching it.
-func (t *inflightTask) isSuspect() bool { return len(t.lostWorkers) > 1 }
-
-// quarantine withdraws a task for good.
-func (w *window) quarantine(t *inflightTask) {
-	t.quarantined = true
-	w.quarantined++
-	if t.disputed { // count it once
-		t.disputed = false
-		w.disputed--
-	}
-	w.exempt(t.chunk)
-	w.withdrawChunk(t.chunk, forever)
+// withdrawAway has a chunk published again that no worker holds, although one has taken it.
+func (w *window) withdrawAway(c *inflightChunk) {
+	c.away = false
+	w.away++
+	w.withdrawChunk(c, whole)
 }

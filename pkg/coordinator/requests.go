@@ -71,6 +71,10 @@ func (w *window) completed(r request) {
 			// Its result may be on the way: a worker stores the result, then acknowledges.
 			c.missingAt, c.checkAt = r.at, now.Add(w.sweepInterval()/2)
 		}
+		if c.away = r.taken; c.away && w.idle && c.withdraw == stays {
+			w.withdrawAway(c)
+			return
+		}
 	case opDelete:
 		c.streamSeq = 0
 		w.republish(c, c.withdraw)

@@ -37,6 +37,10 @@ type simulation struct {
 	trust   ledger.Trust         // of a new run; the zero value sets none
 	fleet   []*player            // connected; see work
 	checks  bool                 // the coordinator makes spot checks itself
+	// takes, unless nil, reports whether a worker that takes a chunk counts it.
+	takes func(p *player, chunk *queens.Chunk) bool
+	// ended, unless nil, is called with the error of a sweep: the run has ended.
+	ended func(error)
 }
 
 // However results come, wrong or not, twice, in parts, of tasks not published yet, from a liar that signs

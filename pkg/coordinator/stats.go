@@ -72,22 +72,22 @@ func (c *Coordinator) stats(p run.Progress) run.Stats {
 func (c *Coordinator) taskStates() run.TaskStates {
 	w, all := c.window, c.collector.manifest.Tasks
 	s := run.TaskStates{Done: c.collector.agreedLen, Disputed: uint64(len(c.collector.disputes))}
-	inFlight, quarantined := len(w.tasks)-w.checks, w.quarantined // spot checks are done
+	inFlight, deadLettered := len(w.tasks)-w.checks, w.deadLettered // spot checks are done
 	for id := range c.collector.disputes {
 		if c.collector.agreed[id/64]&(1<<(id%64)) != 0 {
 			s.Done--
 		}
 		switch t := w.tasks[id]; {
 		case t == nil || t.agreed:
-		case t.quarantined:
-			quarantined--
+		case t.deadLettered:
+			deadLettered--
 			inFlight--
 		default:
 			inFlight--
 		}
 	}
-	s.Quarantined, s.InFlight = uint64(max(quarantined, 0)), uint64(max(inFlight-quarantined, 0))
-	if others := s.Done + s.InFlight + s.Disputed + s.Quarantined; others < all {
+	s.DeadLettered, s.InFlight = uint64(max(deadLettered, 0)), uint64(max(inFlight-deadLettered, 0))
+	if others := s.Done + s.InFlight + s.Disputed + s.DeadLettered; others < all {
 		s.Waiting = all - others
 	}
 	return s

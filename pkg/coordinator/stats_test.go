@@ -18,8 +18,8 @@ func TestStats(t *testing.T) {
 		c.DisputeTimeout = time.Hour
 		c.OnSearch = func(time.Duration) { searches.Add(1) }
 		c.OnStats = func(s run.Stats) {
-			if n := s.Tasks; n.Done+n.InFlight+n.Waiting+n.Disputed+n.Quarantined != s.Progress.Tasks {
-				wrong.Store(n.Done + n.InFlight + n.Waiting + n.Disputed + n.Quarantined)
+			if n := s.Tasks; n.Done+n.InFlight+n.Waiting+n.Disputed+n.DeadLettered != s.Progress.Tasks {
+				wrong.Store(n.Done + n.InFlight + n.Waiting + n.Disputed + n.DeadLettered)
 			}
 			latest.Store(&s)
 		}

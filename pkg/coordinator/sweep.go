@@ -2,11 +2,13 @@ package coordinator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"nqueens/pkg/audit"
+	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -22,11 +24,8 @@ func (c *Coordinator) sweep() error {
 		c.ownChecks, c.checker.endSince = false, time.Time{}
 	}
 	gone := c.cfg.Roster.Expire()
-	held := make(map[uint64]bool)
-	for chunk := range c.cfg.Roster.Held(c.run) {
-		held[chunk] = true
-	}
-	lost, expired := c.window.sweep(held, c.caughtUp)
+	idle := c.cfg.Roster.Idle() > 0
+	lost, expired := c.window.sweep(c.cfg.Roster.Held(c.run, c.refusesWorker), idle, c.caughtUp)
 	for _, l := range lost {
 		if l.answered {
 			c.cfg.Log.Debug().Uint64("task", l.first).Uint32("attempt", l.attempt+1).
@@ -43,14 +42,38 @@ func (c *Coordinator) sweep() error {
 		c.cfg.Log.Warn().Uint64("task", e.first).Uint32("attempt", e.attempt).
 			Msg("no result for a long time although the queue has the task: publishing it again")
 	}
+	c.warnAway()
+	c.warnHeld(idle)
 	for _, worker := range gone {
 		c.handleLost(&worker)
 	}
+	if more := c.lostWorkers.Dropped(); more > 0 {
+		c.cfg.Log.Warn().Int("workers", more).Msg("more workers were lost than the log names")
+	}
 	c.lookUpDisputed()
+	c.countLost()
 	return c.blocked()
 }
 
-// handleLost notes a lost worker on the tasks that it was searching.
+// refusesWorker reports whether nothing is accepted from a worker: what it holds is not held.
+func (c *Coordinator) refusesWorker(i progress.Identity) bool {
+	return c.trust.refusal(i.Key, i.Admission) != nil
+}
+
+// withdrawRefused has the chunks published again, at once, that only workers hold from which nothing is
+// accepted.
+func (c *Coordinator) withdrawRefused() {
+	held := c.cfg.Roster.Held(c.run, c.refusesWorker)
+	for id := range c.cfg.Roster.Held(c.run, func(i progress.Identity) bool { return !c.refusesWorker(i) }) {
+		if chunk := c.window.chunks[id]; chunk != nil && held[id].IsZero() && chunk.streamSeq != 0 {
+			c.window.withdrawChunk(chunk, whole)
+		}
+	}
+}
+
+// handleLost notes a lost worker on the tasks that it was searching. A loss gets a task out of the queue only
+// if the key of the worker has accepted results in this run: anybody can claim to search a chunk, and fall
+// silent.
 func (c *Coordinator) handleLost(worker *run.Heartbeat) {
 	var searched []uint64
 	for _, h := range worker.Held {
@@ -59,18 +82,62 @@ func (c *Coordinator) handleLost(worker *run.Heartbeat) {
 			continue
 		}
 		searched = append(searched, chunk.first)
-		if task, workers := c.window.noteLost(h.Chunk, worker.Worker); workers != nil {
+		l := loss{worker.Key, worker.Worker, c.ledger.Chunks(worker.Key) > 0}
+		if task, workers := c.window.noteLost(h.Chunk, l); workers != nil {
 			c.cfg.Log.Error().Uint64("task", task).Strs("workers", workers).
-				Msg("task quarantined: workers were lost while searching it")
+				Msg("task dead-lettered: workers of three keys were lost while searching it. No worker gets it any more; the coordinator counts it at the end")
 		}
 	}
-	c.cfg.Log.Warn().Str("worker", worker.Worker).Uints64("held", searched).Msg("worker lost")
+	if c.lostWorkers.Allow() {
+		c.cfg.Log.Warn().Str("worker", worker.Worker).Str("key", worker.Key).
+			Uints64("held", searched[:min(len(searched), maxLogged)]).Msg("worker lost")
+	}
 }
 
-// blocked returns an error if only quarantined and disputed tasks are left, and for
-// DisputeTimeout no worker was connected that can settle a dispute.
+// maxLogged bounds the tasks that one line of the log, or an error, names.
+const maxLogged = 10
+
+// warnAway logs that chunks were away.
+func (c *Coordinator) warnAway() {
+	if c.window.away > 0 && c.limiter.Allow("away") {
+		c.cfg.Log.Warn().Int("chunks", c.window.away).
+			Msg("workers have taken chunks from the queue, and none that is connected holds them: publishing them again. If this repeats, " +
+				"a worker takes chunks and counts nothing: end it with coordinator keys revoke and its name, or replace the join token; " +
+				"where the server asks for no keys, count on one that does")
+		c.window.away = 0
+	}
+}
+
+// A worker that holds chunks while others are idle, and has reported no result for heldDelay, is logged
+// every heldInterval, or later if searches take long.
+const (
+	heldDelay    = time.Minute
+	heldSearches = 20 // the longest search so far, so many times
+	heldInterval = 5 * time.Minute
+)
+
+// warnHeld logs which worker keeps others idle.
+func (c *Coordinator) warnHeld(idle bool) {
+	now := time.Now()
+	if !idle || now.Before(c.warnHeldAt) {
+		return
+	}
+	after := max(heldDelay, min(c.window.longest, heldInterval)*heldSearches)
+	worker, found := c.cfg.Roster.HeldWithoutResult(c.run, after)
+	if !found {
+		return
+	}
+	c.warnHeldAt = now.Add(heldInterval)
+	c.cfg.Log.Warn().Str("worker", worker.Name).Str("key", worker.Key).Int("chunks", worker.Chunks).
+		Stringer("without_result", now.Sub(worker.Since).Round(time.Second)).
+		Msg("workers are idle while one holds chunks and reports no result. If it is not just slow, end it: stop it, or run coordinator keys revoke " +
+			"and its name; where the server asks for no keys, count on one that does")
+}
+
+// blocked returns an error if only dead-lettered and disputed tasks are left, the coordinator could not
+// count those, and for DisputeTimeout no worker was connected that can settle a dispute.
 func (c *Coordinator) blocked() error {
-	if c.window.hasWork() || len(c.refereeable(1)) > 0 || c.canSettleAny() || c.ledger.IsVoiding() {
+	if c.window.hasWork() || len(c.refereeable(1)) > 0 || c.canSettleAny() || c.ledger.IsVoiding() || c.alone.open {
 		c.blockedSince = time.Time{}
 		return nil
 	}
@@ -81,15 +148,16 @@ func (c *Coordinator) blocked() error {
 		return nil
 	}
 	var lines []string
-	for id, f := range c.window.tasks {
-		if f.quarantined {
-			lines = append(lines, fmt.Sprintf("workers %s were lost while searching task %d (to count it alone: coordinator ledger %s --task %d | worker task)",
-				strings.Join(f.lostWorkers, ", "), id, c.run, id))
+	for _, id := range slices.Sorted(maps.Keys(c.window.tasks)) {
+		if t := c.window.tasks[id]; t.deadLettered {
+			lines = append(lines, c.describeLost(id, t))
 		}
 	}
-	slices.Sort(lines)
-	for _, d := range c.collector.disputes {
-		lines = append(lines, audit.DescribeDispute(d)+" (no other worker is connected to count it again: start one and resume)")
+	for _, id := range slices.Sorted(maps.Keys(c.collector.disputes)) {
+		lines = append(lines, audit.DescribeDispute(c.collector.disputes[id])+" (no other worker is connected to count it again: start one and resume)")
+	}
+	if more := len(lines) - maxLogged; more > 0 {
+		lines = append(lines[:maxLogged], fmt.Sprintf("and %d more", more))
 	}
 	return fmt.Errorf("%w: %d of %d tasks are counted; %s", queens.ErrIncomplete, c.ledger.Len(), c.collector.manifest.Tasks, strings.Join(lines, "; "))
 }

@@ -124,7 +124,12 @@ func (s *simulation) play(step int) {
 		time.Sleep(300 * time.Millisecond)
 		s.greet()
 		c.considerAll()
-		s.must(c.sweep())
+		if err := c.sweep(); s.ended == nil {
+			s.must(err)
+		} else if err != nil {
+			s.ended(err)
+			return
+		}
 		if c.onlyChecks() {
 			s.must(c.endChecks())
 		}
@@ -133,6 +138,9 @@ func (s *simulation) play(step int) {
 
 // work lets a worker count a chunk, unless it has counted a task of it and declines.
 func (s *simulation) work(p *player, chunk *queens.Chunk) bool {
+	if s.takes != nil && !s.takes(p, chunk) {
+		return false
+	}
 	r := queens.ChunkResult{Run: "r", Manifest: chunk.Manifest, Chunk: chunk.ID, First: chunk.First, Worker: p.name}
 	seal(&r, p.admitted)
 	if p.counted == nil {

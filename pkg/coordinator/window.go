@@ -59,26 +59,28 @@ type window struct {
 	// rotation has the parked chunks, in turn, and some that are not parked any more.
 	rotation []*inflightChunk
 
-	longest     time.Duration // of the searches so far
-	quarantined int           // tasks in flight that are quarantined
-	disputed    int           // tasks in flight that are disputed
-	republished uint64        // tasks
-	missed      uint64        // tasks whose spot checks were not made
+	longest      time.Duration // of the searches so far
+	deadLettered int           // tasks in flight that are dead-lettered
+	disputed     int           // tasks in flight that are disputed
+	republished  uint64        // tasks
+	missed       uint64        // tasks whose spot checks were not made
+	away         int           // chunks that were away, and withdrawn, until that is logged
+	idle         bool          // workers have threads that search nothing, as of the last sweep
 }
 
 // inflightTask is a task in the window.
 type inflightTask struct {
-	chunk       *inflightChunk // nil until a chunk is planned
-	hash        uint64
-	class       int32    // index in the manifest
-	attempt     uint32   // how often it was published, or planned to be
-	lostWorkers []string // that searched it when they were lost
-	quarantined bool
-	disputed    bool
-	need        int    // voters that must agree before it leaves, if more than on every task
-	agreed      bool   // as many agree as every task needs: it is in flight for a spot check
-	counted     bool   // a result of its chunk, as it was published last, is here
-	copies      uint32 // of its attempts, those because more voters are needed
+	chunk        *inflightChunk // nil until a chunk is planned
+	hash         uint64
+	class        int32  // index in the manifest
+	attempt      uint32 // how often it was published, or planned to be
+	lost         []loss // workers that searched it when they were lost, see lose
+	deadLettered bool   // no worker gets it any more
+	disputed     bool
+	need         int    // voters that must agree before it leaves, if more than on every task
+	agreed       bool   // as many agree as every task needs: it is in flight for a spot check
+	counted      bool   // a result of its chunk, as it was published last, is here
+	copies       uint32 // of its attempts, those because more voters are needed
 }
 
 // inflightChunk is a chunk in the window.
@@ -88,7 +90,7 @@ type inflightChunk struct {
 	open      int     // tasks that are in flight in this chunk
 	share     float64 // of the run's work, of each task
 	bytes     int
-	exempt    bool          // its task is disputed or quarantined: it takes no room
+	exempt    bool          // its task is disputed or dead-lettered: it takes no room
 	attempt   uint32        // the greatest of its tasks
 	message   *queens.Chunk // nil unless it is about to be published
 	missing   int           // tasks whose prefixes are still looked up
@@ -97,6 +99,7 @@ type inflightChunk struct {
 	checkAt   time.Time
 	expiresAt time.Time     // when it is republished even if the queue still has it
 	missingAt time.Time     // when its message was found missing; zero if it was not
+	away      bool          // a worker has taken it, and at the last check none that is present held it
 	answered  bool          // a result of it came, which was refused, in part, or told nothing new
 	prefix    queens.Prefix // the first of its first task, once it was published
 	withdraw  withdrawal
@@ -110,7 +113,7 @@ const (
 	stays   withdrawal = iota
 	whole              // its tasks are published again
 	halves             // the same, in two chunks
-	forever            // its task is quarantined
+	forever            // its task is dead-lettered
 )
 
 func newWindow(cfg *Config, run string, m *queens.Manifest, shares []float64, has func(id uint64) bool) *window {
@@ -178,9 +181,9 @@ func (w *window) timeout(c *inflightChunk) time.Duration {
 func (w *window) sweepInterval() time.Duration { return w.cfg.CheckAfter / 4 }
 
 // hasWork reports whether a task is not yet in flight, or is in flight and neither
-// quarantined nor disputed.
+// dead-lettered nor disputed.
 func (w *window) hasWork() bool {
-	if !w.exhausted || len(w.tasks) > w.quarantined+w.disputed {
+	if !w.exhausted || len(w.tasks) > w.deadLettered+w.disputed {
 		return true
 	}
 	for _, c := range w.chunks {
@@ -199,8 +202,8 @@ func (w *window) accepted(id uint64, search time.Duration, chunk uint64) {
 	if t == nil {
 		return
 	}
-	if t.quarantined {
-		w.quarantined--
+	if t.deadLettered {
+		w.deadLettered--
 	}
 	if t.disputed {
 		w.disputed--

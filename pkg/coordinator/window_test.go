@@ -1,7 +1,9 @@
 package coordinator
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,8 +80,8 @@ func TestChecksAndFreshChunksTakeTurns(t *testing.T) {
 			w.publish(t)
 		}
 		time.Sleep(time.Second)
-		w.sweep(nil, time.Time{})
-		w.sweep(nil, time.Time{}) // finds them busy
+		w.sweep(nil, false, time.Time{})
+		w.sweep(nil, false, time.Time{}) // finds them busy
 		done := w.tasks[3].chunk
 		w.accepted(3, 0, done.id)
 		checked := make(map[uint64]bool)
@@ -113,8 +115,8 @@ func TestMissingChunkIsRepublishedWhenItsResultCannotCome(t *testing.T) {
 		}
 		w.exhausted = true // no more tasks
 		time.Sleep(time.Second)
-		held := map[uint64]bool{chunks[searched].chunk: true}
-		if gone, _ := w.sweep(held, time.Now()); len(gone) != 0 {
+		held := map[uint64]time.Time{chunks[searched].chunk: time.Now()}
+		if gone, _ := w.sweep(held, false, time.Now()); len(gone) != 0 {
 			t.Fatalf("%d chunks are lost before they are checked", len(gone))
 		}
 		for range 2 {
@@ -128,11 +130,11 @@ func TestMissingChunkIsRepublishedWhenItsResultCannotCome(t *testing.T) {
 		}
 		missingAt := time.Now()
 		time.Sleep(w.sweepInterval())
-		if gone, _ := w.sweep(held, missingAt); len(gone) != 0 || len(w.retryQueue) != 0 {
+		if gone, _ := w.sweep(held, false, missingAt); len(gone) != 0 || len(w.retryQueue) != 0 {
 			t.Fatalf("%d chunks are lost, and the requests are %+v, while their results may be on the way", len(gone), w.retryQueue)
 		}
 		w.accepted(arrives, 0, chunks[arrives].chunk)
-		gone, expired := w.sweep(held, time.Now())
+		gone, expired := w.sweep(held, false, time.Now())
 		if len(gone) != 1 || len(expired) != 0 || gone[0].first != lost {
 			t.Fatalf("lost are %+v, expired %+v, want the chunk of task %d lost", gone, expired, lost)
 		}
@@ -206,7 +208,7 @@ func TestChunksShrink(t *testing.T) {
 }
 
 // A chunk whose worker was lost is published again in halves, down to the one task that kills:
-// that is quarantined when it has lost three workers, the last of them alone.
+// that is dead-lettered when three keys have lost workers to it, the last of them alone.
 func TestHalvesFindTheDeadlyTask(t *testing.T) {
 	w := newTestWindow(t, 10, func(uint64) bool { return false })
 	w.guide.speed, w.guide.results = 1, 1<<30 // everything at once
@@ -219,7 +221,7 @@ func TestHalvesFindTheDeadlyTask(t *testing.T) {
 	}
 	w.exhausted, w.peeked, w.next = true, nil, nil
 	deaths := 0
-	for ; len(w.tasks) > 1 || !w.tasks[deadly].quarantined; deaths++ {
+	for ; len(w.tasks) > 1 || !w.tasks[deadly].deadLettered; deaths++ {
 		if deaths > 40 {
 			t.Fatalf("after %d deaths %d tasks are left", deaths, len(w.tasks))
 		}
@@ -231,10 +233,10 @@ func TestHalvesFindTheDeadlyTask(t *testing.T) {
 			}
 		}
 		chunk := w.tasks[deadly].chunk
-		if len(w.tasks[deadly].lostWorkers) > 1 && chunk.message != nil && !chunk.message.Suspect {
-			t.Errorf("a chunk of tasks that lost %d workers is not suspect", len(w.tasks[deadly].lostWorkers))
+		if len(w.tasks[deadly].lost) > 1 && chunk.message != nil && !chunk.message.Suspect {
+			t.Errorf("a chunk of tasks that lost %d workers is not suspect", len(w.tasks[deadly].lost))
 		}
-		w.noteLost(chunk.id, string(rune('a'+deaths)))
+		w.noteLost(chunk.id, loss{string(rune('a' + deaths)), "w", true})
 		for {
 			r, ok := w.nextRequest()
 			if !ok {
@@ -246,8 +248,8 @@ func TestHalvesFindTheDeadlyTask(t *testing.T) {
 			w.lookUp(t)
 		}
 	}
-	if w.quarantined != 1 || len(w.chunks) != 0 || w.hasWork() {
-		t.Errorf("%d tasks quarantined, %d chunks in flight, work: %v", w.quarantined, len(w.chunks), w.hasWork())
+	if w.deadLettered != 1 || len(w.chunks) != 0 || w.hasWork() {
+		t.Errorf("%d tasks dead-lettered, %d chunks in flight, work: %v", w.deadLettered, len(w.chunks), w.hasWork())
 	}
 	if deaths > 10 {
 		t.Errorf("%d workers died", deaths)
@@ -306,8 +308,8 @@ func TestSecondLossMakesAChunkSuspect(t *testing.T) {
 	}
 	withdrawn()
 	for _, c := range chunks {
-		w.noteLost(c.chunk, "a")
-		w.noteLost(c.chunk, "a")
+		w.noteLost(c.chunk, loss{"key", "a", true})
+		w.noteLost(c.chunk, loss{"key", "a", true})
 	}
 	if list := withdrawn(); len(list) > 0 {
 		t.Errorf("%d of %d chunks are withdrawn after the loss of one worker", len(list), len(chunks))
@@ -317,7 +319,7 @@ func TestSecondLossMakesAChunkSuspect(t *testing.T) {
 	if tasks < 2 {
 		t.Fatalf("a chunk of %d tasks is too small", tasks)
 	}
-	w.noteLost(second.chunk, "b")
+	w.noteLost(second.chunk, loss{"key", "b", true})
 	if list := withdrawn(); len(list) != 1 || list[0].chunk != second.chunk {
 		t.Fatalf("withdrawn after the second loss: %+v, want chunk %d", list, second.chunk)
 	}
@@ -326,15 +328,99 @@ func TestSecondLossMakesAChunkSuspect(t *testing.T) {
 	}
 }
 
+// One key alone dead-letters no task, however many of its workers are lost while searching it, and keys
+// without results do not, however many they are. They hide no losses of others.
+func TestOneKeyDeadLettersNoTask(t *testing.T) {
+	w := newTestWindow(t, 10, func(uint64) bool { return false })
+	chunk := w.publish(t)
+	w.noteLost(chunk.chunk, loss{"honest", "x", true})
+	for i := range 100 {
+		w.noteLost(chunk.chunk, loss{"hostile", fmt.Sprint(i), true})
+	}
+	for i := range 100 {
+		w.noteLost(chunk.chunk, loss{fmt.Sprint("stranger", i), "w", false})
+	}
+	task := w.tasks[chunk.first]
+	if task.deadLettered || w.tasks[chunk.first].chunk.tasks != 1 {
+		t.Fatalf("after the losses of two keys: %+v", task)
+	}
+	if id, workers := w.noteLost(chunk.chunk, loss{"third", "y", true}); id != chunk.first || !slices.Contains(workers, "x") || !slices.Contains(workers, "y") || !task.deadLettered {
+		t.Errorf("after the loss of a third key: task %d, workers %q, %+v", id, workers, task)
+	}
+}
+
+// A chunk that a worker has taken, and that none holds, is published again once workers are idle: its
+// worker may have postponed it for years. Not while all are busy, nor while a worker holds it.
+func TestChunkThatNobodyHoldsIsPublishedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestWindow(t, 10, func(uint64) bool { return false })
+		chunk := w.publish(t)
+		w.exhausted, w.peeked, w.next = true, nil, nil
+		check := func(taken bool) {
+			t.Helper()
+			time.Sleep(w.cfg.CheckAfter)
+			w.sweep(nil, w.idle, time.Now())
+			r := w.takeRequest(t, opCheck)
+			r.taken, r.at = taken, time.Now()
+			w.completed(r)
+		}
+		none := func(when string) {
+			t.Helper()
+			if r, ok := w.nextRequest(); ok {
+				t.Fatalf("%s: request %+v", when, r)
+			}
+		}
+		w.idle = true
+		check(false)
+		none("it waits in the queue")
+		w.idle = false
+		check(true)
+		w.sweep(nil, false, time.Now())
+		none("all workers are busy")
+		held := map[uint64]time.Time{chunk.chunk: time.Now()}
+		w.sweep(held, true, time.Now())
+		w.sweep(nil, true, time.Now())
+		none("a worker held it since")
+		w.idle = true
+		check(true)
+		if r := w.takeRequest(t, opDelete); r.chunk != chunk.chunk {
+			t.Fatalf("request %+v, want the chunk deleted", r)
+		} else {
+			w.completed(r)
+		}
+		w.lookUp(t)
+		if r := w.takeRequest(t, opPublish); r.first != chunk.first || r.chunk == chunk.chunk {
+			t.Errorf("request %+v, want task %d published again", r, chunk.first)
+		}
+	})
+}
+
+// A chunk is looked for as soon as the worker that held it has been silent for CheckAfter, and not later.
+func TestChunkIsLookedForWhenItsWorkerFallsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newTestWindow(t, 10, func(uint64) bool { return false })
+		chunk := w.publish(t)
+		w.exhausted, w.peeked, w.next = true, nil, nil
+		time.Sleep(w.cfg.CheckAfter)
+		last := time.Now().Add(-w.cfg.CheckAfter / 2)
+		w.sweep(map[uint64]time.Time{chunk.chunk: last}, true, time.Now())
+		time.Sleep(w.cfg.CheckAfter / 2)
+		w.sweep(nil, true, time.Now())
+		if r := w.takeRequest(t, opCheck); r.chunk != chunk.chunk {
+			t.Errorf("request %+v", r)
+		}
+	})
+}
+
 // A task remembers a bounded number of workers that were lost, even if any number claim its chunk.
 func TestLostWorkersOfATaskAreBounded(t *testing.T) {
 	w := newTestWindow(t, 10, func(uint64) bool { return false })
 	w.guide.speed, w.guide.results = 1, 1<<30
 	chunk := w.publish(t)
 	for i := range 1000 {
-		w.noteLost(chunk.chunk, string(rune('a'+i)))
+		w.noteLost(chunk.chunk, loss{string(rune('a' + i)), "w", true})
 	}
-	if n := len(w.tasks[0].lostWorkers); n > maxLosses {
+	if n := len(w.tasks[0].lost); n > maxLosses {
 		t.Errorf("task 0 has %d lost workers", n)
 	}
 }
@@ -374,7 +460,7 @@ func TestDisputedTasksTakeNoRoom(t *testing.T) {
 				t.Fatalf("%d tasks are disputed, and %d chunks take room", w.disputed, w.active)
 			}
 			time.Sleep(2 * time.Second)
-			w.sweep(nil, time.Now())
+			w.sweep(nil, false, time.Now())
 			w.lookUp(t)
 		}
 	})
@@ -404,9 +490,9 @@ func TestSlowChunkIsNotObsoleteBeforeItsTasksHaveResults(t *testing.T) {
 		w := newTestWindow(t, 8, func(uint64) bool { return false })
 		first := w.publish(t)
 		w.exhausted, w.next = true, nil
-		held := map[uint64]bool{first.chunk: true}
+		held := map[uint64]time.Time{first.chunk: time.Now()}
 		time.Sleep(w.cfg.RepublishAfter)
-		if _, expired := w.sweep(held, time.Now()); len(expired) != 1 {
+		if _, expired := w.sweep(held, false, time.Now()); len(expired) != 1 {
 			t.Fatalf("%d chunks expired", len(expired))
 		}
 		for range 2 { // deleted, and published again
@@ -421,14 +507,14 @@ func TestSlowChunkIsNotObsoleteBeforeItsTasksHaveResults(t *testing.T) {
 		}
 		for range 3 {
 			time.Sleep(2 * closedFor)
-			w.sweep(held, time.Now())
+			w.sweep(held, false, time.Now())
 			if w.isObsolete(first.chunk, time.Now()) {
 				t.Fatal("the first chunk is obsolete before its task has a result")
 			}
 		}
 		w.accepted(first.first, 0, first.chunk)
 		time.Sleep(2 * closedFor)
-		if w.sweep(held, time.Now()); !w.isObsolete(first.chunk, time.Now()) || len(w.slow) != 0 {
+		if w.sweep(held, false, time.Now()); !w.isObsolete(first.chunk, time.Now()) || len(w.slow) != 0 {
 			t.Error("the first chunk is not obsolete when its task has a result")
 		}
 	})
@@ -494,12 +580,12 @@ func TestDisputedTaskIsCheckedSoon(t *testing.T) {
 		w.completed(r)
 		w.repeated(plain.first, plain.chunk)
 		w.repeated(5, plain.chunk)
-		w.sweep(nil, time.Now())
+		w.sweep(nil, false, time.Now())
 		if r, ok := w.nextRequest(); ok {
 			t.Errorf("request %+v before the worker has counted it", r)
 		}
 		w.repeated(5, r.chunk)
-		w.sweep(nil, time.Now())
+		w.sweep(nil, false, time.Now())
 		if got := w.takeRequest(t, opCheck); got.chunk != r.chunk {
 			t.Errorf("request %+v, want the disputed task checked", got)
 		}
@@ -508,14 +594,14 @@ func TestDisputedTaskIsCheckedSoon(t *testing.T) {
 			t.Error("a disputed task is work")
 		}
 		for i := range maxLosses {
-			if w.quarantined > 0 {
-				t.Errorf("the task is quarantined after %d lost workers", i)
+			if w.deadLettered > 0 {
+				t.Errorf("the task is dead-lettered after %d lost workers", i)
 			}
-			w.noteLost(r.chunk, "lost"+string(rune('a'+i)))
-			w.noteLost(r.chunk, "losta") // again
+			w.noteLost(r.chunk, loss{"lost" + string(rune('a'+i)), "w", true})
+			w.noteLost(r.chunk, loss{"losta", "w", true}) // again
 		}
-		if !w.tasks[5].quarantined || w.quarantined != 1 || w.disputed != 0 {
-			t.Errorf("%d tasks are quarantined, %d disputed: %+v", w.quarantined, w.disputed, w.tasks[5])
+		if !w.tasks[5].deadLettered || w.deadLettered != 1 || w.disputed != 0 {
+			t.Errorf("%d tasks are dead-lettered, %d disputed: %+v", w.deadLettered, w.disputed, w.tasks[5])
 		}
 	})
 }

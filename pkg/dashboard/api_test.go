@@ -74,7 +74,7 @@ func TestObjects(t *testing.T) {
 		}
 		got := s.object(path)
 		if got["status"] != "server?[2J away" || got["listed_workers"] != 300.0 || got["idle_threads"] != 5.0 || got["redundancy"] != 2.0 ||
-			fmt.Sprint(got["states"]) != "map[disputed:1 done:4 in_flight:3 quarantined:0 waiting:2]" || fmt.Sprint(got["squares"]) != "[[1 2]]" ||
+			fmt.Sprint(got["states"]) != "map[dead_lettered:0 disputed:1 done:4 in_flight:3 waiting:2]" || fmt.Sprint(got["squares"]) != "[[1 2]]" ||
 			fmt.Sprint(got["checks"]) != "map[by_token:0 checked:1 disagreements:0 keys:1 missed:0 share:0.25 tasks:4 unadmitted:0 voters:0]" || got["total"] != nil || got["known"] != nil ||
 			fmt.Sprint(got["disputes"]) != "[map[counts:[1152921504606846976 2] keys:[A ] task:7]]" {
 			t.Errorf("the run is %v", got)

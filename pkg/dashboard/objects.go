@@ -42,11 +42,11 @@ type runJSON struct {
 
 // statesJSON has numbers of tasks.
 type statesJSON struct {
-	Done        uint64 `json:"done"`
-	InFlight    uint64 `json:"in_flight"`
-	Waiting     uint64 `json:"waiting"`
-	Disputed    uint64 `json:"disputed"`
-	Quarantined uint64 `json:"quarantined"`
+	Done         uint64 `json:"done"`
+	InFlight     uint64 `json:"in_flight"`
+	Waiting      uint64 `json:"waiting"`
+	Disputed     uint64 `json:"disputed"`
+	DeadLettered uint64 `json:"dead_lettered"`
 }
 
 type disputeJSON struct {
@@ -88,7 +88,7 @@ func (r *Run) object(known *knowledge) *runJSON {
 	}
 	if s := known.latest.Stats; s != nil {
 		t := &s.Tasks
-		o.States = &statesJSON{Done: t.Done, InFlight: t.InFlight, Waiting: t.Waiting, Disputed: t.Disputed, Quarantined: t.Quarantined}
+		o.States = &statesJSON{Done: t.Done, InFlight: t.InFlight, Waiting: t.Waiting, Disputed: t.Disputed, DeadLettered: t.DeadLettered}
 		o.Idle = &s.IdleThreads
 	}
 	if known.details != nil {

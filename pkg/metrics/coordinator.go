@@ -168,7 +168,7 @@ func collectStats(s *run.Stats, emit emitter) {
 	emit.count(tasks, t.InFlight, "in_flight")
 	emit.count(tasks, t.Waiting, "waiting")
 	emit.count(tasks, t.Disputed, "disputed")
-	emit.count(tasks, t.Quarantined, "quarantined")
+	emit.count(tasks, t.DeadLettered, "dead_lettered")
 
 	emit.count(results, r.Accepted, "accepted")
 	emit.count(results, r.Confirmed, "confirmed")

@@ -23,16 +23,17 @@ func (w workerRate) perSecond(threads int) float64 {
 // maxRates bounds the rates kept of workers without heartbeats: results may name anybody.
 const maxRates = 1 << 16
 
-// ObserveResult records that one thread of a worker counted a task with so many solutions,
-// weighted, in that time.
-func (r *Roster) ObserveResult(worker string, solutions float64, search time.Duration) {
+// ObserveResult records that one thread of the worker of that key and name counted a task with so many
+// solutions, weighted, in that time.
+func (r *Roster) ObserveResult(key, name string, solutions float64, search time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, present := r.workers[worker]; !present && len(r.rates) >= maxRates {
+	id := worker{key, name}
+	if _, present := r.workers[id]; !present && len(r.rates) >= maxRates {
 		return
 	}
-	w := r.rates[worker]
-	r.rates[worker] = workerRate{
+	w := r.rates[id]
+	r.rates[id] = workerRate{
 		solutions: decay*w.solutions + solutions,
 		search:    time.Duration(decay*float64(w.search)) + search,
 		countedAt: time.Now(),

@@ -22,8 +22,8 @@ func TestWorkers(t *testing.T) {
 			{Run: "r", Chunk: 3, Elapsed: time.Hour},
 		}})
 		r.ObserveHeartbeat(run.Heartbeat{Worker: "a", Kernel: "generic", Threads: 1, Held: []run.HeldChunk{{Run: "r", Chunk: 4}}})
-		r.ObserveResult("b", 300, 2*time.Second)
-		r.ObserveResult("c", 1, time.Second) // has never sent a heartbeat
+		r.ObserveResult("", "b", 300, 2*time.Second)
+		r.ObserveResult("", "c", 1, time.Second) // has never sent a heartbeat
 		time.Sleep(2 * time.Second)
 		want := []run.WorkerStatus{
 			{Name: "a", Kernel: "generic", Threads: 1},
@@ -48,17 +48,17 @@ func TestWorkerRate(t *testing.T) {
 		t.Errorf("rate %v before the first task", rate())
 	}
 	for range 100 {
-		r.ObserveResult("a", 1000, time.Second)
+		r.ObserveResult("", "a", 1000, time.Second)
 	}
 	if !near(rate(), 1000) {
 		t.Errorf("rate %v after tasks of 1000 solutions a second", rate())
 	}
-	r.ObserveResult("a", 0, time.Second)
+	r.ObserveResult("", "a", 0, time.Second)
 	if rate() < 850 || rate() > 950 {
 		t.Errorf("one task without solutions makes a rate of 1000 %v", rate())
 	}
 	for range 100 {
-		r.ObserveResult("a", 10, time.Second)
+		r.ObserveResult("", "a", 10, time.Second)
 	}
 	if !near(rate(), 10) && (rate() < 9.9 || rate() > 10.1) {
 		t.Errorf("rate %v after 100 tasks of 10 solutions a second", rate())
@@ -76,7 +76,7 @@ func TestIdleWorkerHasNoRate(t *testing.T) {
 		}
 		result := func() {
 			time.Sleep(time.Millisecond)
-			r.ObserveResult("a", 1000, time.Second)
+			r.ObserveResult("", "a", 1000, time.Second)
 		}
 		want := func(when string, rate float64, held int) {
 			t.Helper()

@@ -12,10 +12,14 @@ import (
 )
 
 // A roster is bounded, since anybody may send heartbeats: it takes no more workers than maxWorkers,
-// and of their chunks no more than maxHeld. The coordinator asks the server after the others.
+// and of their chunks no more than maxHeld. The coordinator asks the server after the others. Of one key
+// it takes maxKeyWorkers, as many as one process of this program runs, and maxKeyHeld chunks: one key
+// does not keep the workers of others out.
 const (
-	maxWorkers = 1 << 17
-	maxHeld    = 1 << 20
+	maxWorkers    = 1 << 17
+	maxHeld       = 1 << 20
+	maxKeyWorkers = 1 << 12
+	maxKeyHeld    = 1 << 16
 )
 
 // heartbeatTimeout is how long a worker may be silent before it counts as lost: several
@@ -23,26 +27,44 @@ const (
 const heartbeatTimeout = 15 * time.Second
 
 // Roster knows the workers by their heartbeats. A worker is present from its first
-// heartbeat until it announces that it leaves, or has been silent for 15 seconds. A Roster
-// is safe for concurrent use.
+// heartbeat until it announces that it leaves, or has been silent for 15 seconds. It is known by its key
+// and its name: nobody speaks for the worker of another key. A Roster is safe for concurrent use.
 type Roster struct {
 	mu      sync.Mutex
-	workers map[string]entry
+	workers map[worker]entry
+	keys    map[string]*keyUse    // of the workers known, and of some that have gone
 	held    int                   // chunks in the last heartbeats of all workers
-	rates   map[string]workerRate // also of workers that are not present
+	rates   map[worker]workerRate // also of workers that are not present
 	runs    map[string]time.Time  // runs that are alive, and their last beats
 }
+
+// worker identifies a worker: its key, and the name that the owner of the key gives it.
+type worker struct{ key, name string }
+
+func workerOf(h *run.Heartbeat) worker { return worker{h.Key, h.Worker} }
 
 type entry struct {
 	last       run.Heartbeat
 	receivedAt time.Time
+	joinedAt   time.Time
+}
+
+// keyUse is what a roster holds of one key.
+type keyUse struct {
+	workers, held int
+	// gone has the times of the last heartbeats of workers that are not known any more: none of them is
+	// taken again.
+	gone map[string]time.Time
 }
 
 func (e entry) isSilent() bool { return time.Since(e.receivedAt) > heartbeatTimeout }
 
 // NewRoster returns a roster without workers.
 func NewRoster() *Roster {
-	return &Roster{workers: make(map[string]entry), rates: make(map[string]workerRate), runs: make(map[string]time.Time)}
+	return &Roster{
+		workers: make(map[worker]entry), keys: make(map[string]*keyUse), rates: make(map[worker]workerRate),
+		runs: make(map[string]time.Time),
+	}
 }
 
 // Change is what a heartbeat changes in a roster.
@@ -55,37 +77,76 @@ const (
 	Leaves
 )
 
-// ObserveHeartbeat records a heartbeat and returns what it changes.
+// ObserveHeartbeat records a heartbeat and returns what it changes. It ignores one that is not newer than
+// the last one of the worker: somebody plays it again.
 func (r *Roster) ObserveHeartbeat(h run.Heartbeat) Change {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, known := r.workers[h.Worker]
+	id := workerOf(&h)
+	before, known := r.workers[id]
+	last := before.last.Sent
+	use := r.keys[id.key]
+	if !known && use != nil {
+		last = use.gone[id.name]
+	}
 	switch {
+	case !h.Sent.IsZero() && !h.Sent.After(last):
+		return Stays
 	case h.Leaving && known:
-		r.forget(h.Worker)
+		before.last.Sent = h.Sent
+		r.workers[id] = before
+		r.forget(id)
 		return Leaves
 	case h.Leaving:
 		return Stays
-	}
-	if !known && len(r.workers) >= maxWorkers {
+	case !known && (len(r.workers) >= maxWorkers || use != nil && use.workers >= maxKeyWorkers):
 		return Stays
 	}
-	r.held -= len(r.workers[h.Worker].last.Held)
-	if room := max(0, maxHeld-r.held); room < len(h.Held) {
-		h.Held = slices.Clone(h.Held[:room]) // the rest is not kept in memory
+	now := time.Now()
+	next := entry{last: h, receivedAt: now, joinedAt: before.joinedAt}
+	if !known {
+		next.joinedAt = now
+		use = r.use(id.key)
+		use.workers++
+		delete(use.gone, id.name)
 	}
-	r.held += len(h.Held)
-	r.workers[h.Worker] = entry{last: h, receivedAt: time.Now()}
+	had := len(before.last.Held)
+	if room := max(0, min(maxHeld-r.held, maxKeyHeld-use.held)+had); room < len(h.Held) {
+		next.last.Held = slices.Clone(h.Held[:room]) // the rest is not kept in memory
+	}
+	r.held += len(next.last.Held) - had
+	use.held += len(next.last.Held) - had
+	r.workers[id] = next
 	if known {
 		return Stays
 	}
 	return Joins
 }
 
-func (r *Roster) forget(worker string) {
-	r.held -= len(r.workers[worker].last.Held)
-	delete(r.workers, worker)
-	delete(r.rates, worker)
+// use returns what the roster holds of a key. It forgets the keys without workers when there are too many.
+func (r *Roster) use(key string) *keyUse {
+	use := r.keys[key]
+	if use == nil {
+		if len(r.keys) >= maxWorkers {
+			maps.DeleteFunc(r.keys, func(_ string, u *keyUse) bool { return u.workers == 0 })
+		}
+		use = &keyUse{gone: make(map[string]time.Time)}
+		r.keys[key] = use
+	}
+	return use
+}
+
+func (r *Roster) forget(id worker) {
+	e, use := r.workers[id], r.keys[id.key]
+	r.held -= len(e.last.Held)
+	use.held -= len(e.last.Held)
+	use.workers--
+	if len(use.gone) >= maxKeyWorkers {
+		clear(use.gone)
+	}
+	use.gone[id.name] = e.last.Sent
+	delete(r.workers, id)
+	delete(r.rates, id)
 }
 
 // maxRuns bounds the runs that a roster remembers: names come from outside.
@@ -207,7 +268,7 @@ func (r *Roster) Workers() []run.WorkerStatus {
 // status returns what the last heartbeat of a worker says. The caller holds the lock.
 func (r *Roster) status(e *entry) run.WorkerStatus {
 	h := &e.last
-	rate := r.rates[h.Worker]
+	rate := r.rates[workerOf(h)]
 	w := run.WorkerStatus{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads}
 	for _, held := range h.Held {
 		if held.Searching {
@@ -221,61 +282,6 @@ func (r *Roster) status(e *entry) run.WorkerStatus {
 	return w
 }
 
-// Presence is a worker present, and what it searches.
-type Presence struct {
-	run.WorkerStatus
-	Identity
-	// Chunk is the chunk of the run that it has searched the longest, for that time; 0 if it searches
-	// none.
-	Chunk   uint64
-	Elapsed time.Duration
-}
-
-// Everyone returns all workers present, sorted by name, with what they search of a run.
-func (r *Roster) Everyone(name string) []Presence {
-	all := r.presences(name)
-	slices.SortFunc(all, func(a, b Presence) int { return strings.Compare(a.Name, b.Name) })
-	return all
-}
-
-func (r *Roster) presences(name string) []Presence {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make([]Presence, 0, len(r.workers))
-	for _, e := range r.workers {
-		if e.isSilent() {
-			continue
-		}
-		p := Presence{WorkerStatus: r.status(&e), Identity: Identity{e.last.Key, e.last.Admission}}
-		for _, h := range e.last.Held {
-			if h.Searching && h.Run == name && (p.Chunk == 0 || h.Elapsed > p.Elapsed) {
-				p.Chunk, p.Elapsed = h.Chunk, h.Elapsed
-			}
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-// Held returns the chunks of a run that workers present hold, each with the time of the latest
-// heartbeat that named it.
-func (r *Roster) Held(name string) map[uint64]time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	held := make(map[uint64]time.Time)
-	for _, e := range r.workers {
-		if e.isSilent() {
-			continue
-		}
-		for _, h := range e.last.Held {
-			if h.Run == name && e.receivedAt.After(held[h.Chunk]) {
-				held[h.Chunk] = e.receivedAt
-			}
-		}
-	}
-	return held
-}
-
 // Expire forgets the workers that are silent and have not announced that they leave, and
 // returns their last heartbeats, sorted by name: the leases of their chunks may have yet to
 // lapse. A worker that is heard of later joins again. Until Expire is called, the roster
@@ -284,12 +290,14 @@ func (r *Roster) Expire() []run.Heartbeat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var lost []run.Heartbeat
-	for name, e := range r.workers {
+	for id, e := range r.workers {
 		if e.isSilent() {
 			lost = append(lost, e.last)
-			r.forget(name)
+			r.forget(id)
 		}
 	}
-	slices.SortFunc(lost, func(a, b run.Heartbeat) int { return strings.Compare(a.Worker, b.Worker) })
+	slices.SortFunc(lost, func(a, b run.Heartbeat) int {
+		return cmp.Or(strings.Compare(a.Worker, b.Worker), strings.Compare(a.Key, b.Key))
+	})
 	return lost
 }

@@ -37,7 +37,11 @@ func wantPresent(t *testing.T, r *progress.Roster, when string, workers, threads
 // of each.
 func TestRosterIsBounded(t *testing.T) {
 	r := progress.NewRoster()
-	const workers, chunks = 1 << 17, 1 << 20
+	const workers, chunks, keys = 1 << 17, 1 << 20, 100
+	of := func(i int, h run.Heartbeat) run.Heartbeat {
+		h.Key = fmt.Sprint("key", i%keys)
+		return h
+	}
 	held := make([]run.HeldChunk, run.MaxHeld)
 	for i := range held {
 		held[i] = run.HeldChunk{Run: "n8-a", Chunk: uint64(i)}
@@ -50,13 +54,13 @@ func TestRosterIsBounded(t *testing.T) {
 	}
 	synctest.Test(t, func(*testing.T) {
 		for i := range workers + 10 {
-			h := beat(fmt.Sprint(i), 1)
+			h := of(i, beat(fmt.Sprint(i), 1))
 			h.Held = held
 			r.ObserveHeartbeat(h)
 			r.ObserveHeartbeat(h)
 		}
 		wantPresent(t, r, "too many", workers, workers)
-		r.ObserveHeartbeat(leave("0"))
+		r.ObserveHeartbeat(of(0, leave("0")))
 		r.ObserveHeartbeat(beat("new", 1))
 		wantPresent(t, r, "one left and one came", workers, workers)
 		time.Sleep(heartbeatTimeout + time.Second)
@@ -69,6 +73,120 @@ func TestRosterIsBounded(t *testing.T) {
 		time.Sleep(heartbeatTimeout + time.Second)
 		if got := total(); got != len(held) {
 			t.Errorf("of a worker that comes after all have gone it kept %d chunks, want %d", got, len(held))
+		}
+	})
+}
+
+// One key does not keep the workers of others out of the roster, however many workers and chunks it names.
+func TestRosterIsBoundedByKey(t *testing.T) {
+	const keyWorkers, keyChunks = 1 << 12, 1 << 16
+	r := progress.NewRoster()
+	beats := func(key string, workers int) {
+		for i := range workers {
+			h := beat(fmt.Sprint(i), 1)
+			h.Key = key
+			for j := range 100 {
+				h.Held = append(h.Held, run.HeldChunk{Run: "n8-a", Chunk: uint64(i)<<20 | uint64(j)})
+			}
+			r.ObserveHeartbeat(h)
+		}
+	}
+	beats("greedy", 2*keyWorkers)
+	wantPresent(t, r, "the workers of one key", keyWorkers, keyWorkers)
+	if held := len(r.Held("n8-a", nil)); held != keyChunks {
+		t.Errorf("it holds %d chunks, want %d", held, keyChunks)
+	}
+	beats("other", 2)
+	wantPresent(t, r, "those of another beside them", keyWorkers+2, keyWorkers+2)
+	if refused := r.Held("n8-a", func(i progress.Identity) bool { return i.Key == "greedy" }); len(refused) != 200 {
+		t.Errorf("without the chunks of a key that is refused there are %d, want 200", len(refused))
+	}
+}
+
+// A key speaks for its own workers only: a worker of the same name and another key is another worker.
+func TestWorkersBelongToTheirKeys(t *testing.T) {
+	r := progress.NewRoster()
+	for _, key := range []string{"a", "b"} {
+		h := beat("w", 2)
+		h.Key = key
+		if got := r.ObserveHeartbeat(h); got != progress.Joins {
+			t.Errorf("the worker of key %s: %v", key, got)
+		}
+	}
+	wantPresent(t, r, "two of one name", 2, 4)
+	gone := leave("w")
+	gone.Key = "b"
+	r.ObserveHeartbeat(gone)
+	wantPresent(t, r, "one has left", 1, 2)
+	if all := r.Everyone("r"); len(all) != 1 || all[0].Key != "a" {
+		t.Errorf("present is %+v", all)
+	}
+	r.ObserveResult("b", "w", 8, time.Second)
+	if w := r.Workers(); w[0].Rate != 0 {
+		t.Errorf("the worker has the rate of another key: %v", w)
+	}
+}
+
+// A heartbeat that somebody has recorded changes nothing when it is played again: while the worker is
+// present, after it has left, and after it was lost.
+func TestRecordedHeartbeatsChangeNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		at := func(sent int64, h run.Heartbeat) run.Heartbeat {
+			h.Key, h.Sent = "key", time.Unix(0, sent)
+			return h
+		}
+		for i, step := range []struct {
+			beat    run.Heartbeat
+			silent  time.Duration // before
+			want    progress.Change
+			threads int
+		}{
+			{at(10, beat("w", 1)), 0, progress.Joins, 1},
+			{at(20, beat("w", 2)), 0, progress.Stays, 2},
+			{at(20, leave("w")), 0, progress.Stays, 2},
+			{at(10, beat("w", 1)), 0, progress.Stays, 2},
+			{at(30, leave("w")), 0, progress.Leaves, 0},
+			{at(30, beat("w", 3)), 0, progress.Stays, 0},
+			{at(20, beat("w", 2)), 0, progress.Stays, 0},
+			{at(40, beat("w", 4)), 0, progress.Joins, 4}, // it is back
+			{at(40, beat("w", 4)), heartbeatTimeout + time.Second, progress.Stays, 0},
+			{at(50, beat("w", 5)), 0, progress.Joins, 5},
+		} {
+			time.Sleep(step.silent)
+			r.Expire()
+			if got := r.ObserveHeartbeat(step.beat); got != step.want {
+				t.Errorf("heartbeat %d: %v, want %v", i, got, step.want)
+			}
+			if _, threads := r.Present(); threads != step.threads {
+				t.Errorf("after heartbeat %d: %d threads, want %d", i, threads, step.threads)
+			}
+		}
+	})
+}
+
+// The worker that holds the most chunks without a result is found after a while, and not one whose results
+// come.
+func TestHeldWithoutResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		start := time.Now()
+		for range 10 {
+			r.ObserveHeartbeat(holding("idle", 1, 2))
+			r.ObserveHeartbeat(holding("a little", 3))
+			r.ObserveHeartbeat(holding("busy", 4, 5, 6))
+			r.ObserveHeartbeat(beat("free", 1))
+			r.ObserveResult("", "busy", 1, time.Second)
+			if idler, found := r.HeldWithoutResult("r", time.Minute); found && time.Since(start) < time.Minute {
+				t.Errorf("after %v: %+v", time.Since(start), idler)
+			}
+			time.Sleep(7 * time.Second)
+		}
+		if idler, found := r.HeldWithoutResult("r", time.Minute); !found || idler != (progress.Idler{Name: "idle", Chunks: 2, Since: start}) {
+			t.Errorf("%+v (%v)", idler, found)
+		}
+		if idler, found := r.HeldWithoutResult("another", time.Minute); found {
+			t.Errorf("of another run: %+v", idler)
 		}
 	})
 }
@@ -245,7 +363,7 @@ func TestHeld(t *testing.T) {
 		want := func(when, name string, want map[uint64]time.Duration) {
 			t.Helper()
 			got := make(map[uint64]time.Duration)
-			for chunk, at := range r.Held(name) {
+			for chunk, at := range r.Held(name, nil) {
 				got[chunk] = at.Sub(start)
 			}
 			if !maps.Equal(got, want) {
@@ -309,7 +427,7 @@ func TestRosterIsSafeForConcurrentUse(t *testing.T) {
 				if w, th := r.Present(); w < 0 || w > workers || th != 2*w {
 					t.Errorf("%d workers with %d threads", w, th)
 				}
-				if held := r.Held("r"); len(held) > 0 {
+				if held := r.Held("r", nil); len(held) > 0 {
 					t.Errorf("nobody holds %v", held)
 				}
 				if names, gone := r.Names(), r.Expire(); len(names) > workers || len(gone) > 0 {

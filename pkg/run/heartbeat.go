@@ -21,9 +21,11 @@ type Heartbeat struct {
 	// Held are the chunks that the worker holds: at most [MaxHeld], of more first those in search, and
 	// of these the longest searches.
 	Held []HeldChunk
-	// Key is the public key with which the worker signs its results, and Admission the proof that
-	// the join token admitted it; both may be empty. A heartbeat is not signed: they prove nothing
-	// of its sender.
+	// Sent is when the worker sent it, by its clock. It grows with each heartbeat of a worker. It is zero
+	// in one that the receiver has made itself.
+	Sent time.Time
+	// Key is the public key that has signed the heartbeat, with which the worker signs its results too,
+	// and Admission the proof that the join token admitted it, which may be empty.
 	Key       string
 	Admission []byte
 }
@@ -44,7 +46,7 @@ const MaxHeld = 1 << 12
 // MaxThreads bounds the threads that one worker may report.
 const MaxThreads = 1 << 16
 
-// Validate returns the first thing wrong with a heartbeat from outside.
+// Validate returns the first thing wrong with a heartbeat from outside, except with its key and time.
 func (h *Heartbeat) Validate() error {
 	err := validateWorker(h.Worker, h.Kernel, h.Threads, len(h.Held))
 	if err == nil && len(h.Held) > MaxHeld {
@@ -55,9 +57,6 @@ func (h *Heartbeat) Validate() error {
 	}
 	if err == nil {
 		err = queens.ValidateName("a version", h.Version)
-	}
-	if err == nil && h.Key != "" {
-		err = queens.ValidateKey(h.Key)
 	}
 	if err == nil && len(h.Admission) > queens.MaxAdmission {
 		err = fmt.Errorf("an admission of %d bytes, more than %d", len(h.Admission), queens.MaxAdmission)

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -29,10 +30,32 @@ type Record struct {
 	Bound    Bound `json:"bound,omitempty"` // What bounds the run, if it is known.
 	// Pace is how far the run was at Updated, and how fast; nil before the first snapshot.
 	Pace *Pace `json:"pace,omitempty"`
+	// Total is the total of a complete run, in decimal digits; otherwise it is empty.
+	Total string `json:"total,omitempty"`
 	// Confirmation says what stands behind the total of a complete run; otherwise it is zero.
 	Confirmation Confirmation `json:"confirmation,omitzero"`
 	Created      time.Time    `json:"created"`
 	Updated      time.Time    `json:"updated"`
+}
+
+// maxDigits bounds a total, in decimal digits: those of maxBits bits.
+const maxDigits = 78
+
+// ParseTotal returns the total of a record from outside, or nil if it has none. Only that of a complete
+// run has one, in the form that [big.Int] writes.
+func (r *Record) ParseTotal() (*big.Int, error) {
+	if r.Total == "" {
+		return nil, nil //nolint:nilnil // a run that is not complete has no total
+	}
+	if r.State != Complete {
+		return nil, fmt.Errorf("a total, and the state %s", r.State)
+	}
+	if len(r.Total) <= maxDigits {
+		if total, ok := new(big.Int).SetString(r.Total, 10); ok && total.String() == r.Total && isCount(total) {
+			return total, nil
+		}
+	}
+	return nil, fmt.Errorf("the total %.100q, which is no number of solutions", r.Total)
 }
 
 // ValidateConfirmation returns the first thing wrong with the confirmation of a record from outside.

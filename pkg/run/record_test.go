@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"strings"
 	"testing"
 
 	"nqueens/pkg/queens"
@@ -27,6 +28,36 @@ func TestConfirmationOfARecord(t *testing.T) {
 		{"a sample without checks", validate(run.Complete, 8, run.Confirmation{Tasks: 9, Checked: 1, Missed: 1, Sampled: true}), "1 checks missed"},
 		{"more keys by token than all", validate(run.Complete, 8, run.Confirmation{Tasks: 9, ByToken: 1}), "1 of them by token"},
 		{"less than no key", validate(run.Complete, 8, run.Confirmation{Redundancy: -1}), "negative redundancy"},
+	})
+}
+
+// Only the record of a complete run has a total: decimal digits, and nothing else.
+func TestTotalOfARecord(t *testing.T) {
+	parse := func(state run.State, total string) error {
+		r := run.Record{State: state, Total: total}
+		x, err := r.ParseTotal()
+		if err == nil && total != "" && x.String() != total || err == nil && total == "" && x != nil {
+			t.Errorf("the total %q is read as %v", total, x)
+		}
+		return err
+	}
+	checkAll(t, []validity{
+		{"none", parse(run.Running, ""), ""},
+		{"none yet", parse(run.Complete, ""), ""},
+		{"zero", parse(run.Complete, "0"), ""},
+		{"beyond 64 bits", parse(run.Complete, "227514171973736000000"), ""},
+		{"too early", parse(run.Running, "92"), "the state running"},
+		{"of a contradicted run", parse(run.Contradicted, "92"), "the state contradicted"},
+		{"negative", parse(run.Complete, "-1"), "no number"},
+		{"with a sign", parse(run.Complete, "+92"), "no number"},
+		{"with a zero before it", parse(run.Complete, "092"), "no number"},
+		{"with a space", parse(run.Complete, "92 "), "no number"},
+		{"with underscores", parse(run.Complete, "9_2"), "no number"},
+		{"hexadecimal", parse(run.Complete, "0x5c"), "no number"},
+		{"a fraction", parse(run.Complete, "92.0"), "no number"},
+		{"a sequence for terminals", parse(run.Complete, "\x1b[2J"), "no number"},
+		{"giant", parse(run.Complete, strings.Repeat("9", 1<<20)), "no number"},
+		{"beyond 256 bits", parse(run.Complete, strings.Repeat("9", 78)), "no number"},
 	})
 }
 

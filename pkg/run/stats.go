@@ -24,11 +24,11 @@ type Stats struct {
 
 // TaskStates are numbers of tasks.
 type TaskStates struct {
-	Done        uint64 // Enough voters agree.
-	InFlight    uint64 // Published, or about to be.
-	Waiting     uint64 // To be published.
-	Disputed    uint64 // Their results contradict each other, and it is not settled who is right.
-	Quarantined uint64 // Workers were lost while searching them: not published any more.
+	Done         uint64 // Enough voters agree.
+	InFlight     uint64 // Published, or about to be.
+	Waiting      uint64 // To be published.
+	Disputed     uint64 // Their results contradict each other, and it is not settled who is right.
+	DeadLettered uint64 // Workers were lost while searching them: not published any more.
 }
 
 // ResultCounts are numbers of results of single tasks, by what they changed.

@@ -106,7 +106,7 @@ const cleanupTimeout = 2 * time.Second
 // needs any more: the tasks, and everything if the run can't be resumed. It reports whether
 // this coordinator can resume the run.
 func (s *Session) finish(
-	ctx context.Context, claim *bus.Claim, o *coordinator.Outcome, ended error,
+	ctx context.Context, server *connection, claim *bus.Claim, o *coordinator.Outcome, ended error,
 ) (resumable bool, failed error) {
 	name, state := s.Name(), endState(ctx, ended)
 	failed = s.ledger.SetState(state)
@@ -116,10 +116,10 @@ func (s *Session) finish(
 	if errors.Is(ended, bus.ErrTakenOver) {
 		return false, failed // the other coordinator needs what is on the server
 	}
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	interrupted := ctx
+	ctx, done := context.WithTimeout(context.WithoutCancel(interrupted), cleanupTimeout)
 	defer done()
-	confirmation := audit.Confirmation(s.ledger, o.Total)
-	claim.SetConfirmation(confirmation)
+	claim.SetTotal(o.Total, audit.Confirmation(s.ledger, o.Total))
 	if o.Progress.Run != "" { // the coordinator has started
 		claim.SetProgress(&o.Progress)
 	}
@@ -134,6 +134,11 @@ func (s *Session) finish(
 	}
 	// Workers drop what they hold of the run.
 	err = errors.Join(err, s.bus.Telemetry().PublishBeat(run.Beat{Run: name, Epoch: claim.Epoch(), State: state}))
+	if m := s.ledger.Header().Manifest; state == run.Complete && m.KnownTotal() == nil {
+		s.awaitWatchers(interrupted, server)
+		ctx, done = context.WithTimeout(context.WithoutCancel(interrupted), cleanupTimeout)
+		defer done()
+	}
 	if state.Finished() {
 		err = s.bus.Registry().Delete(ctx, name)
 	} else {
@@ -143,6 +148,23 @@ func (s *Session) finish(
 		s.log.Warn().Err(err).Msg("messages of the run remain on the server")
 	}
 	return !state.Finished(), failed
+}
+
+// recordTimeout is how long the record of a complete run stays on an outside server for watchers.
+const recordTimeout = time.Second
+
+// awaitWatchers gives watchers the time to read the total in the run's record, before it is removed: they
+// show no other, unless it is the published one.
+func (s *Session) awaitWatchers(ctx context.Context, server *connection) {
+	switch {
+	case server.embedded != nil:
+		server.embedded.AwaitUnsubscribed(bus.ProgressSubject(s.Name()), watcherTimeout)
+	default:
+		select {
+		case <-ctx.Done():
+		case <-time.After(recordTimeout):
+		}
+	}
 }
 
 // lastProgress returns the last snapshot of a run that ended in that state.

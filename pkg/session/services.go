@@ -30,11 +30,11 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 			service.Greet()
 		}
 		switch {
-		case own[h.Worker]:
-		case change == progress.Joins:
+		case h.Key == s.identity.Key() && own[h.Worker]:
+		case change == progress.Joins && s.joined.Allow():
 			s.log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).
 				Int("threads", h.Threads).Msg("worker joined")
-		case change == progress.Leaves:
+		case change == progress.Leaves && s.left.Allow():
 			s.log.Info().Str("worker", h.Worker).Msg("worker left")
 		}
 	})
@@ -99,6 +99,7 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 		RepublishAfter: coordinator.DefaultRepublishAfter,
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
 		Referee:        recount,
+		Alone:          s.cfg.Alone,
 		Check:          recount,
 		CheckThreads:   cmp.Or(s.cfg.Workers, runtime.GOMAXPROCS(0)),
 		Admits:         s.admits,
@@ -183,6 +184,12 @@ func (s *Session) report(p run.Progress) {
 func (s *Session) publishLatest() error {
 	s.checkConnection()
 	s.updatePage()
+	if more := s.joined.Dropped(); more > 0 {
+		s.log.Info().Int("workers", more).Msg("more workers joined than the log names")
+	}
+	if more := s.left.Dropped(); more > 0 {
+		s.log.Info().Int("workers", more).Msg("more workers left than the log names")
+	}
 	if p := s.latest.Load(); p != nil {
 		s.publish(p)
 	}

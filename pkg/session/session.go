@@ -27,6 +27,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/metrics"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
@@ -60,6 +61,9 @@ type Config struct {
 	// Admission says which workers are admitted. Those of this process always are, and those who have a key
 	// or the token of an embedded server that asks for one.
 	Admission keyring.Sources
+
+	// Alone counts a task in a process of its own; see [coordinator.Config]. It may be nil.
+	Alone func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
 
 	// OnStart is called once, when counting starts.
 	OnStart func()
@@ -110,6 +114,8 @@ type Session struct {
 	latest     atomic.Pointer[run.Progress]
 	stats      atomic.Pointer[run.Stats] // nil without a page
 	outage     outage                    // of the server
+	joined     ratelimit.Burst           // of the lines in the log on workers that join
+	left       ratelimit.Burst           // and that leave
 	lastReport atomic.Int64              // when the coordinator last reported progress, in Unix nanoseconds
 	unique     *big.Int                  // nil unless fundamental solutions are counted
 	history    *run.History              // at times since the coordinator began
@@ -351,7 +357,7 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	s.cfg.OnStart()
 	page := s.servePage(ctx, server)
 	outcome, err := s.runServices(ctx, server, claim, page)
-	resumable, failed := s.finish(ctx, claim, &outcome, err)
+	resumable, failed := s.finish(ctx, server, claim, &outcome, err)
 	page.end(ctx, &outcome, err)
 	result := s.result(ctx, &outcome, err)
 	result.Count = &report.Count{

@@ -12,8 +12,8 @@ import (
 
 // This file compares snapshots, which anybody can publish, with the record of the run.
 
-// confirm reports whether the run's record confirms a snapshot. The error says how they
-// contradict each other.
+// confirm reports whether the run's record confirms a snapshot, and takes the total from the record. The
+// error says how they contradict each other.
 func (f *follower) confirm(ctx context.Context, p *run.Progress) (bool, error) {
 	if f.manifest != nil && !p.State.Finished() {
 		return true, f.compare(p)
@@ -25,12 +25,24 @@ func (f *follower) confirm(ctx context.Context, p *run.Progress) (bool, error) {
 	if err := f.compare(p); err != nil {
 		return false, err
 	}
-	removed := errors.Is(err, bus.ErrNoRecord)
-	if err == nil && record.State == run.Complete {
-		p.Confirmation = record.Confirmation // which not anybody can write
-	}
 	p.Confirmation.Published = p.IsPublished()
-	return !p.State.Finished() || removed || err == nil && record.State == p.State, nil
+	switch {
+	case !p.State.Finished():
+		return true, nil
+	case errors.Is(err, bus.ErrNoRecord): // the published total is right, whoever says it
+		return p.State != run.Complete || p.Confirmation.Published, nil
+	case err != nil || record.State != p.State:
+		return false, nil
+	case p.State != run.Complete:
+		return true, nil
+	}
+	total, err := record.ParseTotal()
+	if err != nil || total == nil {
+		return p.Confirmation.Published, err
+	}
+	p.Total, p.Confirmation = total, record.Confirmation // which not anybody can write
+	p.Confirmation.Published = p.IsPublished()
+	return true, nil
 }
 
 // readRecord reads the run's record, and keeps the manifest of the first.
@@ -65,7 +77,7 @@ func failure(p *run.Progress) error {
 	case run.Complete:
 		known, published := queens.KnownTotal(p.N)
 		if published && p.Placed == 0 && known.Cmp(p.Total) != 0 {
-			return fmt.Errorf("%w: a message claims another total for run %s", queens.ErrContradiction, p.Run)
+			return fmt.Errorf("%w: another total is claimed for run %s", queens.ErrContradiction, p.Run)
 		}
 	case run.Running, run.Stopped:
 	}

@@ -20,6 +20,8 @@ type Connection interface {
 	Server() string
 	// Connected returns nil while there is a connection.
 	Connected() error
+	// IsOpen reports whether anybody can write the records of the server's runs.
+	IsOpen() bool
 }
 
 // Registry has the records of the runs on the server; see [bus.Registry].
@@ -41,6 +43,8 @@ var (
 	ErrNotActive = errors.New("the server has no such active run")
 	ErrMoved     = errors.New("the run has moved to another server")
 	ErrEndMissed = errors.New("the run has ended, but its end was not received")
+	// ErrOpenServer: the run is complete, and what the server says of its total may be anybody's.
+	ErrOpenServer = errors.New("the run is complete, as its record says, and its total is not shown: the server asks for no keys, so anybody can write that record")
 )
 
 // Status tells why there is a snapshot, or why there is none.
@@ -97,7 +101,9 @@ type Config struct {
 // run, with its total, if there is no error.
 //
 // Anybody can publish a snapshot. So one counts only if it agrees with the run's record, and an
-// end only if the record says the same, or was there and is removed, as coordinators do then.
+// end only if the record says the same, or was there and is removed, as coordinators do then. A total
+// is the one of the record, or the published one. Where anybody can write the record too, it is the
+// published one, or there is none: then the error wraps [ErrOpenServer].
 func Follow(ctx context.Context, cfg Config) (run.Progress, error) {
 	f := follower{Config: cfg, snapshots: make(chan run.Progress, 1)}
 	unsubscribe, err := f.SubscribeProgress(f.Run, f.offer)
@@ -176,6 +182,9 @@ func (f *follower) handle(ctx context.Context, p *run.Progress) (ended bool, err
 	failed := failure(p)
 	if failed != nil && p.Total != nil {
 		return true, failed
+	}
+	if p.State == run.Complete && f.IsOpen() && !p.IsPublished() {
+		return true, fmt.Errorf("run %s: %w", f.Run, ErrOpenServer)
 	}
 	f.latest, f.lastSnapshotAt, f.recordMissingAt = *p, time.Now(), time.Time{}
 	err = f.OnProgress(p)

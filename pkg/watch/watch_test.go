@@ -21,12 +21,15 @@ import (
 type fakeServer struct {
 	mu      sync.Mutex
 	down    bool
+	open    bool  // to everybody
 	err     error // of every request
 	records map[string]run.Record
 	each    func(run.Progress)
 }
 
 func (s *fakeServer) Server() string { return "nats://fake" }
+
+func (s *fakeServer) IsOpen() bool { return s.open }
 
 func (s *fakeServer) Connected() error {
 	s.mu.Lock()
@@ -80,6 +83,16 @@ func (s *fakeServer) put(name string, state run.State, created time.Time) {
 			Run: name, State: state, Created: created, Updated: time.Now(),
 			Manifest: queens.Manifest{N: 8, Symmetry: queens.None, Tasks: 4},
 		}
+	})
+}
+
+// complete stores the record of the run as complete, with that total.
+func (s *fakeServer) complete(total string) {
+	s.put("n8-a", run.Complete, time.Now())
+	s.set(func(s *fakeServer) {
+		r := s.records["n8-a"]
+		r.Total = total
+		s.records["n8-a"] = r
 	})
 }
 
@@ -177,7 +190,7 @@ func TestFollowToTheTotal(t *testing.T) {
 		w.publish(snapshot(run.Running, 1))
 		elapse(time.Second)
 		w.publish(snapshot(run.Running, 3))
-		w.put("n8-a", run.Complete, time.Now())
+		w.complete("92")
 		w.publish(completeSnapshot(92))
 		got := w.now()
 		if !got.ended || got.err != nil || got.last.Total.Int64() != 92 || !slices.Equal(got.snapshots, []uint64{1, 3, 4}) || !slices.Equal(got.statuses, []Kind{Live}) {
@@ -260,6 +273,9 @@ func TestFollowToOtherEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := follow(t.Context(), running())
 			w.put("n8-a", c.end.State, time.Now())
+			if c.end.Total != nil {
+				w.complete(c.end.Total.String())
+			}
 			w.publish(c.end)
 			if got := w.now(); !got.ended || !errors.Is(got.err, c.err) || len(got.snapshots) != c.shown {
 				t.Errorf("after %s: %+v", c.end.State, got)
@@ -357,16 +373,89 @@ func TestFollowARunThatMoves(t *testing.T) {
 	})
 }
 
+// A total is what the run's record says, not what a message claims; nothing is published for this one. While
+// the record has none, or after it is removed, there is none.
+func TestFollowShowsTheTotalOfTheRecord(t *testing.T) {
+	for _, c := range []struct {
+		record  string // its total; empty for a record without one
+		removed bool
+		want    error
+	}{{"77", false, nil}, {"", false, ErrEndMissed}, {"no number", false, ErrEndMissed}, {"77", true, ErrEndMissed}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := follow(t.Context(), unpublished())
+			first, forged := snapshot(run.Running, 1), completeSnapshot(666)
+			first.Placed, forged.Placed = 1, 1
+			w.publish(first)
+			w.put("n8-a", run.Complete, time.Now())
+			w.set(func(s *fakeServer) {
+				r := s.records["n8-a"]
+				r.Total, r.Manifest.Placed = c.record, make([]queens.Square, 1)
+				s.records["n8-a"] = r
+			})
+			if c.removed {
+				w.remove()
+			}
+			w.publish(forged)
+			elapse(time.Minute)
+			got := w.now()
+			if !got.ended || !errors.Is(got.err, c.want) || (c.want == nil) != (got.last.Total != nil) || c.want == nil && got.last.Total.String() != c.record {
+				t.Errorf("%+v: %+v", c, got)
+			}
+		})
+	}
+}
+
+// unpublished returns a server with the record of an active run for whose board no total is published.
+func unpublished() *fakeServer {
+	s := running()
+	r := s.records["n8-a"]
+	r.Manifest.Placed = make([]queens.Square, 1)
+	s.records["n8-a"] = r
+	return s
+}
+
+// Where anybody can write the record, no total is shown but the published one.
+func TestFollowOnAnOpenServer(t *testing.T) {
+	for _, c := range []struct {
+		placed int
+		total  int64
+		want   error
+	}{{0, 92, nil}, {1, 4, ErrOpenServer}, {0, 93, queens.ErrContradiction}} {
+		synctest.Test(t, func(t *testing.T) {
+			server := running()
+			if c.placed > 0 {
+				server = unpublished()
+			}
+			server.open = true
+			manifest := server.records["n8-a"].Manifest
+			w := follow(t.Context(), server)
+			first, last := snapshot(run.Running, 1), completeSnapshot(c.total)
+			first.Placed, last.Placed = c.placed, c.placed
+			w.publish(first)
+			w.complete(last.Total.String())
+			w.set(func(s *fakeServer) {
+				r := s.records["n8-a"]
+				r.Manifest = manifest
+				s.records["n8-a"] = r
+			})
+			w.publish(last)
+			if got := w.now(); !got.ended || !errors.Is(got.err, c.want) || (c.want == nil) != (got.last.Total != nil) {
+				t.Errorf("%+v: %+v", c, got)
+			}
+		})
+	}
+}
+
 // What stands behind a total is what the run's record says of it, not what a message claims; a
 // published total is known without either.
 func TestFollowToTheConfirmation(t *testing.T) {
 	claimed := run.Confirmation{Redundancy: 2, Tasks: 4, Checked: 4}
-	stored := run.Confirmation{Redundancy: 1, Tasks: 4, Checked: 1}
+	stored := run.Confirmation{Redundancy: 1, Tasks: 4, Checked: 1, Sampled: true}
 	for _, c := range []struct {
 		n        int
 		recorded bool
 		want     run.Level
-	}{{8, true, run.Published}, {8, false, run.Published}, {30, true, run.Sampled}, {30, false, run.Redundant}} {
+	}{{8, true, run.Published}, {8, false, run.Published}, {30, true, run.Sampled}} {
 		synctest.Test(t, func(t *testing.T) {
 			server := running()
 			change := func(r run.Record) {
@@ -380,7 +469,7 @@ func TestFollowToTheConfirmation(t *testing.T) {
 			w.publish(first)
 			if c.recorded {
 				r := server.records["n8-a"]
-				r.State, r.Confirmation = run.Complete, stored
+				r.State, r.Total, r.Confirmation = run.Complete, "92", stored
 				change(r)
 			} else {
 				w.remove()

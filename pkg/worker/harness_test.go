@@ -414,7 +414,8 @@ type fakeTelemetry struct {
 	times        []time.Time
 }
 
-func (o *fakeTelemetry) PublishHeartbeat(h run.Heartbeat) error {
+func (o *fakeTelemetry) PublishHeartbeat(h run.Heartbeat, by queens.Signer) error {
+	h.Key = by.Key()
 	time.Sleep(roundTrip)
 	o.mu.Lock()
 	defer o.mu.Unlock()

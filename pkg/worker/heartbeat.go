@@ -106,8 +106,8 @@ func (w *Worker) publishHeartbeat(leaving bool) {
 		Leaving: leaving,
 		Held:    held,
 
-		Key: w.cfg.Identity.Key(), Admission: w.cfg.Admission,
-	})
+		Admission: w.cfg.Admission,
+	}, w.cfg.Identity)
 }
 
 // heldChunks returns the chunks held, those in search first, of these the longest search, and the number

@@ -67,7 +67,7 @@ type Results interface {
 
 // Telemetry connects the worker with the coordinators. It is safe for concurrent use.
 type Telemetry interface {
-	PublishHeartbeat(h run.Heartbeat) error
+	PublishHeartbeat(h run.Heartbeat, by queens.Signer) error
 	// SubscribeBeats calls each for the beats of all runs until unsubscribe is called.
 	SubscribeBeats(each func(run.Beat)) (unsubscribe func(), err error)
 	// Connected returns nil while there is a connection to a server.

@@ -48,7 +48,7 @@ func counting(name string, n, workers int) *state {
 		Workers: s.progress.Workers,
 	}
 	s.stats = &run.Stats{Progress: s.progress, IdleThreads: 24, Quarantined: 1, Tasks: run.TaskStates{
-		Done: done, InFlight: flight, Waiting: s.manifest.Tasks - done - flight - 3, Disputed: 2, Quarantined: 1,
+		Done: done, InFlight: flight, Waiting: s.manifest.Tasks - done - flight - 3, Disputed: 2, DeadLettered: 1,
 	}}
 	s.detail.Classes = counts
 	s.detail.Confirmation = run.Confirmation{Redundancy: 1, Tasks: done, Checked: done / 20, Disagreements: 3}

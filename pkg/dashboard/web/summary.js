@@ -13,7 +13,7 @@ const bounds = {
 };
 
 const stateNames = {
-  done: "done", in_flight: "in flight", waiting: "waiting", disputed: "disputed", quarantined: "quarantined",
+  done: "done", in_flight: "in flight", waiting: "waiting", disputed: "disputed", dead_lettered: "dead-lettered",
 };
 
 export function showSummary(run) {
@@ -98,7 +98,7 @@ function timeToGo(run, done) {
 // showStates says how many tasks are in each state. Unusual states are shown only if tasks are in them.
 function showStates(run) {
   const items = [["done", `${whole(run.done)} of ${plural(run.tasks, "task")} done`]];
-  for (const state of ["in_flight", "waiting", "disputed", "quarantined"]) {
+  for (const state of ["in_flight", "waiting", "disputed", "dead_lettered"]) {
     const tasks = run.states?.[state];
     const usual = state === "in_flight" || state === "waiting";
     if (tasks === undefined || (tasks === 0 && (!usual || run.state !== "running"))) continue;

@@ -320,24 +320,20 @@ func (x *ChunkResult) GetAdmission() []byte {
 }
 
 // Heartbeat says that a worker is alive: worker to all that listen, on nq.hb.<worker>,
-// every few seconds and once more when it leaves. Never stored.
+// every few seconds and once more when it leaves. Never stored. A message with other fields
+// is refused.
 type Heartbeat struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Protocol uint32                 `protobuf:"varint,1,opt,name=protocol,proto3" json:"protocol,omitempty"`
-	Worker   string                 `protobuf:"bytes,2,opt,name=worker,proto3" json:"worker,omitempty"`
-	Version  string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	Kernel   string                 `protobuf:"bytes,4,opt,name=kernel,proto3" json:"kernel,omitempty"`
-	Threads  uint32                 `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
-	// Set in a worker's last heartbeat.
-	Leaving bool `protobuf:"varint,6,opt,name=leaving,proto3" json:"leaving,omitempty"`
-	// The chunks that the worker holds.
-	Held []*HeldChunk `protobuf:"bytes,7,rep,name=held,proto3" json:"held,omitempty"`
-	// The key with which the worker signs its results, and the proof that the join token
-	// admitted it; see ChunkResult. Both may be empty.
-	Key       string `protobuf:"bytes,8,opt,name=key,proto3" json:"key,omitempty"`
-	Admission []byte `protobuf:"bytes,9,opt,name=admission,proto3" json:"admission,omitempty"`
-	// The threads that search, at most threads. Without it, they are one for each chunk in search.
-	Busy          uint32 `protobuf:"varint,10,opt,name=busy,proto3" json:"busy,omitempty"`
+	// The worker's name, not signed: a program of another version says in its log who sent
+	// the message. The statement has the name that counts.
+	Worker string `protobuf:"bytes,2,opt,name=worker,proto3" json:"worker,omitempty"`
+	// A HeartbeatStatement, as the worker has signed it. At most 1 MiB.
+	Statement []byte `protobuf:"bytes,11,opt,name=statement,proto3" json:"statement,omitempty"`
+	// The worker's public key, and the Ed25519 signature under it of the text
+	// "nqueens heartbeat 1", a line feed and the statement, 64 bytes.
+	Key           string `protobuf:"bytes,12,opt,name=key,proto3" json:"key,omitempty"`
+	Signature     []byte `protobuf:"bytes,13,opt,name=signature,proto3" json:"signature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -386,37 +382,9 @@ func (x *Heartbeat) GetWorker() string {
 	return ""
 }
 
-func (x *Heartbeat) GetVersion() string {
+func (x *Heartbeat) GetStatement() []byte {
 	if x != nil {
-		return x.Version
-	}
-	return ""
-}
-
-func (x *Heartbeat) GetKernel() string {
-	if x != nil {
-		return x.Kernel
-	}
-	return ""
-}
-
-func (x *Heartbeat) GetThreads() uint32 {
-	if x != nil {
-		return x.Threads
-	}
-	return 0
-}
-
-func (x *Heartbeat) GetLeaving() bool {
-	if x != nil {
-		return x.Leaving
-	}
-	return false
-}
-
-func (x *Heartbeat) GetHeld() []*HeldChunk {
-	if x != nil {
-		return x.Held
+		return x.Statement
 	}
 	return nil
 }
@@ -428,18 +396,126 @@ func (x *Heartbeat) GetKey() string {
 	return ""
 }
 
-func (x *Heartbeat) GetAdmission() []byte {
+func (x *Heartbeat) GetSignature() []byte {
 	if x != nil {
-		return x.Admission
+		return x.Signature
 	}
 	return nil
 }
 
-func (x *Heartbeat) GetBusy() uint32 {
+// HeartbeatStatement is what a worker signs of a heartbeat.
+type HeartbeatStatement struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Worker  string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	Version string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	Kernel  string                 `protobuf:"bytes,3,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	Threads uint32                 `protobuf:"varint,4,opt,name=threads,proto3" json:"threads,omitempty"`
+	// The threads that search, at most threads. Without it, they are one for each chunk in search.
+	Busy uint32 `protobuf:"varint,5,opt,name=busy,proto3" json:"busy,omitempty"`
+	// Set in a worker's last heartbeat.
+	Leaving bool `protobuf:"varint,6,opt,name=leaving,proto3" json:"leaving,omitempty"`
+	// The chunks that the worker holds.
+	Held []*HeldChunk `protobuf:"bytes,7,rep,name=held,proto3" json:"held,omitempty"`
+	// When the worker sent it, in nanoseconds since 1970 UTC by its clock; never 0. It grows with each
+	// heartbeat of a worker: an old one that somebody sends again changes nothing.
+	SentNs uint64 `protobuf:"fixed64,8,opt,name=sent_ns,json=sentNs,proto3" json:"sent_ns,omitempty"`
+	// Proof that the join token admitted the key; see ChunkResult. May be empty.
+	Admission     []byte `protobuf:"bytes,9,opt,name=admission,proto3" json:"admission,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeartbeatStatement) Reset() {
+	*x = HeartbeatStatement{}
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeartbeatStatement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeartbeatStatement) ProtoMessage() {}
+
+func (x *HeartbeatStatement) ProtoReflect() protoreflect.Message {
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeartbeatStatement.ProtoReflect.Descriptor instead.
+func (*HeartbeatStatement) Descriptor() ([]byte, []int) {
+	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *HeartbeatStatement) GetWorker() string {
+	if x != nil {
+		return x.Worker
+	}
+	return ""
+}
+
+func (x *HeartbeatStatement) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *HeartbeatStatement) GetKernel() string {
+	if x != nil {
+		return x.Kernel
+	}
+	return ""
+}
+
+func (x *HeartbeatStatement) GetThreads() uint32 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *HeartbeatStatement) GetBusy() uint32 {
 	if x != nil {
 		return x.Busy
 	}
 	return 0
+}
+
+func (x *HeartbeatStatement) GetLeaving() bool {
+	if x != nil {
+		return x.Leaving
+	}
+	return false
+}
+
+func (x *HeartbeatStatement) GetHeld() []*HeldChunk {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+func (x *HeartbeatStatement) GetSentNs() uint64 {
+	if x != nil {
+		return x.SentNs
+	}
+	return 0
+}
+
+func (x *HeartbeatStatement) GetAdmission() []byte {
+	if x != nil {
+		return x.Admission
+	}
+	return nil
 }
 
 // HeldChunk is a chunk that a worker holds.
@@ -458,7 +534,7 @@ type HeldChunk struct {
 
 func (x *HeldChunk) Reset() {
 	*x = HeldChunk{}
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[4]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -470,7 +546,7 @@ func (x *HeldChunk) String() string {
 func (*HeldChunk) ProtoMessage() {}
 
 func (x *HeldChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[4]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -483,7 +559,7 @@ func (x *HeldChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldChunk.ProtoReflect.Descriptor instead.
 func (*HeldChunk) Descriptor() ([]byte, []int) {
-	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{4}
+	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *HeldChunk) GetRun() string {
@@ -543,7 +619,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[5]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -555,7 +631,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[5]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -568,7 +644,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{5}
+	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Beat) GetProtocol() uint32 {
@@ -692,7 +768,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[6]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +780,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[6]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +793,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{6}
+	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Progress) GetProtocol() uint32 {
@@ -899,7 +975,7 @@ type WorkerStatus struct {
 
 func (x *WorkerStatus) Reset() {
 	*x = WorkerStatus{}
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -911,7 +987,7 @@ func (x *WorkerStatus) String() string {
 func (*WorkerStatus) ProtoMessage() {}
 
 func (x *WorkerStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
+	mi := &file_nqueens_v1_nqueens_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -924,7 +1000,7 @@ func (x *WorkerStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerStatus.ProtoReflect.Descriptor instead.
 func (*WorkerStatus) Descriptor() ([]byte, []int) {
-	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{7}
+	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *WorkerStatus) GetName() string {
@@ -998,19 +1074,23 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\tstatement\x18\v \x01(\fR\tstatement\x12\x10\n" +
 	"\x03key\x18\f \x01(\tR\x03key\x12\x1c\n" +
 	"\tsignature\x18\r \x01(\fR\tsignature\x12\x1c\n" +
-	"\tadmission\x18\x0e \x01(\fR\tadmissionJ\x04\b\x02\x10\v\"\x94\x02\n" +
+	"\tadmission\x18\x0e \x01(\fR\tadmissionJ\x04\b\x02\x10\v\"\x93\x01\n" +
 	"\tHeartbeat\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x16\n" +
-	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\tR\aversion\x12\x16\n" +
-	"\x06kernel\x18\x04 \x01(\tR\x06kernel\x12\x18\n" +
-	"\athreads\x18\x05 \x01(\rR\athreads\x12\x18\n" +
+	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x1c\n" +
+	"\tstatement\x18\v \x01(\fR\tstatement\x12\x10\n" +
+	"\x03key\x18\f \x01(\tR\x03key\x12\x1c\n" +
+	"\tsignature\x18\r \x01(\fR\tsignatureJ\x04\b\x03\x10\v\"\x88\x02\n" +
+	"\x12HeartbeatStatement\x12\x16\n" +
+	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
+	"\x06kernel\x18\x03 \x01(\tR\x06kernel\x12\x18\n" +
+	"\athreads\x18\x04 \x01(\rR\athreads\x12\x12\n" +
+	"\x04busy\x18\x05 \x01(\rR\x04busy\x12\x18\n" +
 	"\aleaving\x18\x06 \x01(\bR\aleaving\x12)\n" +
-	"\x04held\x18\a \x03(\v2\x15.nqueens.v1.HeldChunkR\x04held\x12\x10\n" +
-	"\x03key\x18\b \x01(\tR\x03key\x12\x1c\n" +
-	"\tadmission\x18\t \x01(\fR\tadmission\x12\x12\n" +
-	"\x04busy\x18\n" +
-	" \x01(\rR\x04busy\"p\n" +
+	"\x04held\x18\a \x03(\v2\x15.nqueens.v1.HeldChunkR\x04held\x12\x17\n" +
+	"\asent_ns\x18\b \x01(\x06R\x06sentNs\x12\x1c\n" +
+	"\tadmission\x18\t \x01(\fR\tadmission\"p\n" +
 	"\tHeldChunk\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x1d\n" +
 	"\n" +
@@ -1080,21 +1160,22 @@ func file_nqueens_v1_nqueens_proto_rawDescGZIP() []byte {
 	return file_nqueens_v1_nqueens_proto_rawDescData
 }
 
-var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_nqueens_v1_nqueens_proto_goTypes = []any{
-	(*Chunk)(nil),        // 0: nqueens.v1.Chunk
-	(*TaskPrefixes)(nil), // 1: nqueens.v1.TaskPrefixes
-	(*ChunkResult)(nil),  // 2: nqueens.v1.ChunkResult
-	(*Heartbeat)(nil),    // 3: nqueens.v1.Heartbeat
-	(*HeldChunk)(nil),    // 4: nqueens.v1.HeldChunk
-	(*Beat)(nil),         // 5: nqueens.v1.Beat
-	(*Progress)(nil),     // 6: nqueens.v1.Progress
-	(*WorkerStatus)(nil), // 7: nqueens.v1.WorkerStatus
+	(*Chunk)(nil),              // 0: nqueens.v1.Chunk
+	(*TaskPrefixes)(nil),       // 1: nqueens.v1.TaskPrefixes
+	(*ChunkResult)(nil),        // 2: nqueens.v1.ChunkResult
+	(*Heartbeat)(nil),          // 3: nqueens.v1.Heartbeat
+	(*HeartbeatStatement)(nil), // 4: nqueens.v1.HeartbeatStatement
+	(*HeldChunk)(nil),          // 5: nqueens.v1.HeldChunk
+	(*Beat)(nil),               // 6: nqueens.v1.Beat
+	(*Progress)(nil),           // 7: nqueens.v1.Progress
+	(*WorkerStatus)(nil),       // 8: nqueens.v1.WorkerStatus
 }
 var file_nqueens_v1_nqueens_proto_depIdxs = []int32{
 	1, // 0: nqueens.v1.Chunk.tasks:type_name -> nqueens.v1.TaskPrefixes
-	4, // 1: nqueens.v1.Heartbeat.held:type_name -> nqueens.v1.HeldChunk
-	7, // 2: nqueens.v1.Progress.workers:type_name -> nqueens.v1.WorkerStatus
+	5, // 1: nqueens.v1.HeartbeatStatement.held:type_name -> nqueens.v1.HeldChunk
+	8, // 2: nqueens.v1.Progress.workers:type_name -> nqueens.v1.WorkerStatus
 	3, // [3:3] is the sub-list for method output_type
 	3, // [3:3] is the sub-list for method input_type
 	3, // [3:3] is the sub-list for extension type_name
@@ -1113,7 +1194,7 @@ func file_nqueens_v1_nqueens_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nqueens_v1_nqueens_proto_rawDesc), len(file_nqueens_v1_nqueens_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
