@@ -3,7 +3,9 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +26,7 @@ type greedy struct {
 	conn  *nats.Conn
 	inbox *nats.Subscription
 	taken []uint64 // chunks
+	acks  []string // subjects of their acknowledgements
 }
 
 func startGreedy(t *testing.T, c *cluster, user, run string) *greedy {
@@ -31,7 +34,7 @@ func startGreedy(t *testing.T, c *cluster, user, run string) *greedy {
 	g := &greedy{t: t, run: run, key: c.identity(user)}
 	prefix := "_INBOX_" + g.key.Key()
 	var err error
-	if g.conn, err = nats.Connect(c.url, nats.Nkey(g.key.Key(), g.key.Sign), nats.CustomInboxPrefix(prefix), nats.Secure(c.tls())); err != nil {
+	if g.conn, err = nats.Connect(c.url, nats.Nkey(g.key.Key(), g.key.Sign), nats.CustomInboxPrefix(prefix), nats.NoReconnect(), nats.Secure(c.tls())); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.conn.Close)
@@ -41,8 +44,8 @@ func startGreedy(t *testing.T, c *cluster, user, run string) *greedy {
 	return g
 }
 
-// take takes the chunks that wait, and postpones each for a year. It reports whether there were any.
-func (g *greedy) take() bool {
+// take takes the chunks that wait, and answers each. It reports whether there were any.
+func (g *greedy) take(answer string) bool {
 	g.t.Helper()
 	g.publish(pull(g.run), g.inbox.Subject, []byte(`{"batch":1000,"expires":1000000000}`))
 	before := len(g.taken)
@@ -56,7 +59,8 @@ func (g *greedy) take() bool {
 			return len(g.taken) > before
 		}
 		g.taken = append(g.taken, chunk.Id)
-		g.publish(m.Reply, "", fmt.Appendf(nil, `-NAK {"delay": %d}`, 365*24*time.Hour.Nanoseconds()))
+		g.acks = append(g.acks, m.Reply)
+		g.publish(m.Reply, "", []byte(answer))
 	}
 }
 
@@ -92,8 +96,9 @@ func (g *greedy) encode(m proto.Message) []byte {
 
 func (g *greedy) publish(subject, reply string, data []byte) {
 	g.t.Helper()
-	if err := g.conn.PublishMsg(&nats.Msg{Subject: subject, Reply: reply, Data: data}); err != nil {
-		g.t.Fatal(err)
+	err := g.conn.PublishMsg(&nats.Msg{Subject: subject, Reply: reply, Data: data})
+	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) { // after its key was revoked
+		g.t.Error(err)
 	}
 }
 
@@ -105,7 +110,8 @@ func TestOneHostileWorkerEndsNoRun(t *testing.T) {
 	c := startGuarded(t, "hostile")
 	coordinator := startCount(t, append(c.as("coordinator"), "12", "--depth", "2")...)
 	g := startGreedy(t, c, "hostile", coordinator.Await(counting))
-	testkit.Eventually(t, "it has taken all chunks", func() bool { return !g.take() && len(g.taken) > 0 })
+	postpone := fmt.Sprintf(`-NAK {"delay": %d}`, 365*24*time.Hour.Nanoseconds())
+	testkit.Eventually(t, "it has taken all chunks", func() bool { return !g.take(postpone) && len(g.taken) > 0 })
 	g.claim(5)
 	if err := g.conn.Flush(); err != nil {
 		t.Fatal(err)
@@ -118,4 +124,36 @@ func TestOneHostileWorkerEndsNoRun(t *testing.T) {
 	if coordinator.Lines("dead-lettered")+coordinator.Lines("counting a task that lost workers") > 0 {
 		t.Error("a task is dead-lettered, or counted by the coordinator: its workers did not exist")
 	}
+}
+
+// One admitted worker takes all chunks, says with every heartbeat that it searches them, and counts none. The
+// others wait until its key is revoked: then they get its chunks, and the run ends.
+func TestRevokedWorkerFreesItsChunks(t *testing.T) {
+	long(t)
+	c := startGuarded(t, "hostile")
+	coordinator := startCount(t, append(c.as("coordinator"), "12", "--depth", "2")...)
+	g := startGreedy(t, c, "hostile", coordinator.Await(counting))
+	const searching = "+WPI"
+	testkit.Eventually(t, "it has taken all chunks", func() bool { return !g.take(searching) && len(g.taken) > 0 })
+	ended := make(chan struct{})
+	defer func() { <-ended }()
+	go func() {
+		defer close(ended)
+		for g.conn.IsConnected() {
+			g.claim(1)
+			for _, ack := range g.acks {
+				g.publish(ack, "", []byte(searching))
+			}
+			time.Sleep(time.Second)
+		}
+	}()
+	start(t, "worker", append(c.as("worker"), "--threads", "1")...)
+	coordinator.Await(`"worker":"phantom0".*("worker joined")`)
+	coordinator.Await(`"threads":1,.*("worker joined")`)
+	c.run("revoke", "hostile", "--keys", c.keys)
+	c.server.Signal(syscall.SIGHUP)
+	testkit.Eventually(t, "its connection is closed", func() bool { return !g.conn.IsConnected() })
+	revoked := time.Now()
+	coordinator.ExpectTotal(known(12))
+	t.Logf("the run has ended %v after the connection of the revoked worker", time.Since(revoked).Round(time.Second))
 }

@@ -157,6 +157,31 @@ func TestForgedVotesAreBounded(t *testing.T) {
 	}
 }
 
+// Where nobody is admitted, any number of keys that count wrong are quarantined, and no other key is: the run
+// goes on with those that count right, and the log says once how to keep strangers out.
+func TestWrongKeysDoNotStopAnOpenRun(t *testing.T) {
+	var calls atomic.Int64
+	r := start(t, 10, func(c *coordinator.Config) { c.Admits, c.Referee = nil, counting(t, &calls) })
+	tasks := r.take(r.tasks())
+	const liars = 12
+	for i := range liars {
+		wrong := r.result(tasks[i], fmt.Sprint("liar ", i))
+		wrong.Counts[0].Count += uint64(i + 1)
+		r.publish(wrong)
+		r.publish(r.result(tasks[i], "honest"))
+	}
+	for _, d := range tasks[liars:] {
+		r.publish(r.result(d, "honest"))
+	}
+	r.exact()
+	if lines := r.log.Lines("worker quarantined"); len(lines) != liars || len(r.log.Lines(`"worker":"honest".*worker quarantined`)) > 0 {
+		t.Errorf("quarantined: %q", lines)
+	}
+	if lines := r.log.Lines("many keys that are not admitted counted wrong"); len(lines) != 1 {
+		t.Errorf("how to keep strangers out: %q", lines)
+	}
+}
+
 // No worker can vote as the coordinator.
 func TestNoWorkerIsTheReferee(t *testing.T) {
 	r := start(t, 6, nil)
