@@ -168,7 +168,7 @@ func FuzzDecodeRecord(f *testing.F) {
 	data := must(encodeRecord(seed))
 	f.Add("n8-a", data)
 	f.Add("n8-b", data)
-	f.Add("n8-a", bytes.Replace(data, []byte(`"protocol":3`), []byte(`"protocol":2`), 1))
+	f.Add("n8-a", bytes.Replace(data, []byte(fmt.Sprintf(`"protocol":%d`, Protocol)), []byte(`"protocol":2`), 1))
 	f.Add("n8-a", bytes.Replace(data, []byte("running"), []byte("flying"), 1))
 	f.Add("n8-a", bytes.Replace(data, []byte(`"epoch":1`), []byte(`"epoch":0`), 1))
 	f.Add("n8-a", bytes.Replace(data, []byte(`"epoch":1`), []byte(`"epoch":18446744073709551615`), 1))

@@ -56,7 +56,7 @@ func TestRecordsAreJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]any{
-		"protocol": 3.0, "run": "n8-a", "state": "running", "epoch": 1.0, "owner": "host-a", "done": 3.0, "created": "2026-11-20T15:30:12Z",
+		"protocol": float64(bus.Protocol), "run": "n8-a", "state": "running", "epoch": 1.0, "owner": "host-a", "done": 3.0, "created": "2026-11-20T15:30:12Z",
 	} {
 		check(t, name, fields[name], want)
 	}
@@ -195,11 +195,11 @@ func TestUnreadableRecordsAreLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := strings.Replace(string(entry.Value()), `"protocol":3`, `"protocol":4`, 1)
+	later := strings.Replace(string(entry.Value()), `"protocol":4`, `"protocol":5`, 1)
 	commanding := strings.Replace(string(entry.Value()), `"owner":"host-a"`, `"owner":"a\u001b[2J"`, 1)
 	for name, value := range map[string]struct{ is, say string }{
 		"garbage":                        {"hello", "invalid character"},
-		"other version":                  {later, "version 4"},
+		"other version":                  {later, "version 5"},
 		"an owner with escape sequences": {commanding, "can't be shown"},
 	} {
 		if _, err := s.bucket(t).Put(t.Context(), "n8-a", []byte(value.is)); err != nil {
@@ -232,14 +232,14 @@ func TestRecordsOfVersion1AreReadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := strings.Replace(string(entry.Value()), `"protocol":3`, `"protocol":1`, 1)
+	old := strings.Replace(string(entry.Value()), `"protocol":4`, `"protocol":1`, 1)
 	if _, err := s.bucket(t).PutString(t.Context(), "n8-a", old); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "epoch", readRecord(t, s.other, time.Time{}).Epoch, 1)
 	check(t, "epoch of the next claim", claim(t, s.other, record("n8-a")).Epoch(), 2)
 	entry, err = s.bucket(t).Get(t.Context(), "n8-a")
-	if err != nil || !strings.Contains(string(entry.Value()), `"protocol":3`) {
+	if err != nil || !strings.Contains(string(entry.Value()), `"protocol":4`) {
 		t.Errorf("the record is then %q (error %v)", entry.Value(), err)
 	}
 }

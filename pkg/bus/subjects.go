@@ -9,7 +9,7 @@ import (
 )
 
 // Protocol is the version of the messages that this program writes and reads.
-const Protocol = 3
+const Protocol = 4
 
 // Streams and the bucket, shared by all runs on a server. Each run has a consumer of its own
 // on the stream of tasks, with the name of the run.

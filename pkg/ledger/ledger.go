@@ -30,7 +30,7 @@ import (
 )
 
 // Version is the version of the file format. A file of another version is refused.
-const Version = 2
+const Version = 3
 
 // Header is what a ledger is created with. It never changes.
 type Header struct {

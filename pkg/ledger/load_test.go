@@ -211,7 +211,7 @@ func TestOtherVersion(t *testing.T) {
 	})
 	for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, openWriter} {
 		_, err := how(folder)
-		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "has format 3, and this program reads format 2") {
+		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), fmt.Sprintf("has format %d, and this program reads format %d", Version+1, Version)) {
 			t.Errorf("the error is %v", err)
 		}
 	}
