@@ -50,6 +50,9 @@ type Bus struct {
 	hint    func(error) string
 	setUser func(*deniedError)
 	tasks   atomic.Pointer[jetstream.Stream]
+	// consumers are the numbers of the consumers that coordinators of this process have made.
+	consumers consumerNumbers
+	outages   outages
 }
 
 // Tasks returns the coordinator's side of the task queue.

@@ -4,18 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"nqueens/pkg/run"
 )
 
-// consumerConfig returns the consumer of a run. It sets what the defaults would limit:
+// consumerConfig returns the consumer of a run with that number. It sets what the defaults would limit:
 // redeliveries (a limit would leave a chunk stuck), unacknowledged chunks (it would cap the
 // number of workers), and waiting pull requests, one a worker, which cannot be raised later.
-func (b *Bus) consumerConfig(run string) jetstream.ConsumerConfig {
+func (b *Bus) consumerConfig(run string, number int) jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
-		Durable:       run,
-		Description:   "shared by all workers, for one run",
+		Durable:       consumerName(run, number),
+		Description:   consumerDescription,
 		FilterSubject: taskSubject(run),
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckPolicy:     jetstream.AckExplicitPolicy,
@@ -28,32 +32,63 @@ func (b *Bus) consumerConfig(run string) jetstream.ConsumerConfig {
 	}
 }
 
+// consumerDescription tells the consumers of this program from those of others.
+const consumerDescription = "shared by all workers, for one run"
+
 // The server's error codes for a consumer of a work queue beside one without a filter, or
-// with the same filter.
+// with the same filter, and for one whose files it can't read.
 const (
-	errCodeUnfiltered jetstream.ErrorCode = 10099
-	errCodeNotUnique  jetstream.ErrorCode = 10100
+	errCodeUnfiltered    jetstream.ErrorCode = 10099
+	errCodeNotUnique     jetstream.ErrorCode = 10100
+	errCodeConsumerFiles jetstream.ErrorCode = 10012
+	errCodeConsumerStore jetstream.ErrorCode = 10104
 )
 
+// hasCode reports whether an error is that of the server with one of these codes.
+func hasCode(err error, codes ...jetstream.ErrorCode) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode)
+}
+
+// consumerNumbers are the numbers of the consumers of runs. Its zero value has number 0 for each run.
+type consumerNumbers struct {
+	mu    sync.Mutex
+	byRun map[string]int
+}
+
+func (c *consumerNumbers) number(run string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byRun[run]
+}
+
+func (c *consumerNumbers) set(run string, number int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byRun == nil {
+		c.byRun = make(map[string]int)
+	}
+	c.byRun[run] = number
+}
+
 // ensureConsumer creates the consumer of a run if it is missing, and checks it otherwise. Unless it is
-// strict, as before the run starts, it says so: the consumer was deleted, if it was in use until then.
+// strict, as before the run starts, it says so: the consumer was deleted, if it was in use until then. It
+// gives another number to the consumer if the server can't make it with that number, or does not answer for
+// stuckAfter although the stream does.
 func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run string, strict bool) error {
-	want := b.consumerConfig(run)
-	create := func(ctx context.Context) (jetstream.Consumer, error) { return stream.CreateConsumer(ctx, want) }
-	consumer, err := ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, run) })
+	number := b.consumers.number(run)
+	want := b.consumerConfig(run, number)
+	consumer, err := ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, want.Durable) })
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		consumer, err = ask(ctx, b, create)
-		var api *jetstream.APIError
-		if errors.As(err, &api) && (api.ErrorCode == errCodeUnfiltered || api.ErrorCode == errCodeNotUnique) {
-			if err = b.removeOldConsumer(ctx, stream, run, err); err == nil {
-				consumer, err = ask(ctx, b, create)
-			}
-		}
+		consumer, err = b.createConsumer(ctx, stream, run)
 		if unused := time.Since(time.Unix(0, b.consumerUsedAt.Load())); err == nil && !strict && unused < want.InactiveThreshold {
-			b.logMadeAgain("consumer " + run + " of stream " + tasksStream)
+			b.logMadeAgain("consumer " + consumer.CachedInfo().Name + " of stream " + tasksStream)
 		}
 	}
-	if err == nil {
+	if silent := b.outages.note("consumer of run "+run, b.isOutage(err)); b.isOutage(err) && silent > b.outages.stuckAfter() {
+		err = b.replaceConsumer(ctx, run, number, err)
+	}
+	if err == nil && consumer != nil {
 		info := consumer.CachedInfo()
 		if strict || info.NumAckPending > 0 {
 			b.consumerUsedAt.Store(time.Now().UnixNano())
@@ -61,9 +96,124 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 		err = checkConsumer(&info.Config, &want)
 	}
 	if err != nil {
-		return fmt.Errorf("consumer %s of stream %s: %w", run, tasksStream, err)
+		return fmt.Errorf("consumer %s of stream %s: %w", consumerName(run, b.consumers.number(run)), tasksStream, err)
 	}
 	return nil
+}
+
+// maxReplaced bounds how many consumers createConsumer tries to make.
+const maxReplaced = 10
+
+// createConsumer creates the consumer of a run, and chooses its number: the server refuses one whose damaged
+// files it has, and a second one for the same chunks.
+func (b *Bus) createConsumer(ctx context.Context, stream jetstream.Stream, run string) (consumer jetstream.Consumer, err error) {
+	for range maxReplaced {
+		number := b.consumers.number(run)
+		want := b.consumerConfig(run, number)
+		consumer, err = ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.CreateConsumer(ctx, want) })
+		switch {
+		case hasCode(err, errCodeUnfiltered, errCodeNotUnique):
+			if err := b.giveWay(ctx, stream, run, err); err != nil {
+				return nil, err
+			}
+		case hasCode(err, errCodeConsumerFiles, errCodeConsumerStore):
+			if err := b.replaceConsumer(ctx, run, number, err); err != nil {
+				return nil, err
+			}
+		default:
+			return consumer, err
+		}
+	}
+	return nil, err
+}
+
+// replaceConsumer deletes a run's consumer, of which the server may know, and gives the next one another number.
+func (b *Bus) replaceConsumer(ctx context.Context, run string, number int, reason error) error {
+	if number >= maxNumber {
+		return reason
+	}
+	_ = b.deleteConsumer(ctx, consumerName(run, number)) // it may be known to the server or not
+	b.consumers.set(run, number+1)
+	b.log.Warn().Err(reason).Str("run", run).Str("consumer", consumerName(run, number+1)).
+		Msg("the server can't make the consumer of the run again, as after damage to its files: workers take chunks from another one")
+	return nil
+}
+
+// maxNumber bounds the numbers of consumers.
+const maxNumber = run.MaxConsumer
+
+// giveWay handles another consumer that has the run's chunks, which is why the server refused one: it uses
+// one of the same run with another number, as of an earlier coordinator, and deletes one of this program with
+// the name of another run, whose configuration is damaged. It deletes that of protocol version 1, see
+// removeOldConsumer.
+func (b *Bus) giveWay(ctx context.Context, stream jetstream.Stream, run string, refused error) error {
+	others, err := b.listConsumers(ctx, stream)
+	if err != nil {
+		return err
+	}
+	for _, info := range others {
+		if info.Config.FilterSubject != taskSubject(run) {
+			continue
+		}
+		if number, ok := consumerNumber(info.Name, run); ok {
+			b.consumers.set(run, number)
+			return nil
+		}
+		if info.Config.Description == consumerDescription {
+			b.log.Warn().Str("run", run).Str("consumer", info.Name).Msg("deleting a consumer that has the chunks of another run: its configuration is damaged")
+			return b.deleteConsumer(ctx, info.Name)
+		}
+	}
+	return b.removeOldConsumer(ctx, stream, run, refused)
+}
+
+// listConsumers returns the consumers of a stream.
+func (b *Bus) listConsumers(ctx context.Context, stream jetstream.Stream) ([]*jetstream.ConsumerInfo, error) {
+	return ask(ctx, b, func(ctx context.Context) (list []*jetstream.ConsumerInfo, err error) {
+		lister := stream.ListConsumers(ctx)
+		for info := range lister.Info() {
+			list = append(list, info)
+		}
+		return list, lister.Err()
+	})
+}
+
+// deleteConsumer deletes a consumer of the stream of tasks. What does not exist is no error.
+func (b *Bus) deleteConsumer(ctx context.Context, name string) error {
+	ctx, done := b.request(ctx)
+	err := done(b.js.DeleteConsumer(ctx, tasksStream, name))
+	if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	return fmt.Errorf("delete consumer %s of stream %s: %w", name, tasksStream, err)
+}
+
+// removeConsumers deletes all consumers of a run: the one with number 0, and the one that replaced it.
+func (b *Bus) removeConsumers(ctx context.Context, run string) error {
+	err := b.deleteConsumer(ctx, consumerName(run, 0))
+	stream, failed := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, tasksStream) })
+	if errors.Is(failed, jetstream.ErrStreamNotFound) {
+		return err
+	}
+	var names []string
+	if failed == nil {
+		names, failed = ask(ctx, b, func(ctx context.Context) (names []string, err error) {
+			lister := stream.ConsumerNames(ctx)
+			for name := range lister.Name() {
+				names = append(names, name)
+			}
+			return names, lister.Err()
+		})
+	}
+	if failed != nil {
+		return errors.Join(err, fmt.Errorf("consumers of stream %s: %w", tasksStream, failed))
+	}
+	for _, name := range names {
+		if number, ok := consumerNumber(name, run); ok && number > 0 {
+			err = errors.Join(err, b.deleteConsumer(ctx, name))
+		}
+	}
+	return err
 }
 
 // removeOldConsumer removes the consumer of protocol version 1, which is why the server

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,12 +92,18 @@ func (b *Bus) Ensure(ctx context.Context, run string) error {
 // servers of the cluster are away.
 func (b *Bus) ensure(ctx context.Context, run string, strict bool) (results jetstream.Stream, err error) {
 	// The results come first, because their space is not negotiable.
-	if results, err = b.ensureStream(ctx, resultsConfig(), strict); err != nil {
+	if results, err = b.ensureStream(ctx, resultsConfig(), strict); err != nil && strict {
 		return nil, err
 	}
-	tasks, err := b.ensureStream(ctx, tasksConfig(), strict)
+	tasks, failed := b.ensureStream(ctx, tasksConfig(), strict)
+	if !strict {
+		b.heal(ctx, err, tasks, failed)
+	}
 	if err == nil {
-		err = b.ensureConsumer(ctx, tasks, run, strict)
+		err = failed
+	}
+	if failed == nil {
+		err = cmp.Or(err, b.ensureConsumer(ctx, tasks, run, strict))
 	}
 	return results, err
 }

@@ -21,7 +21,11 @@ func (t Tasks) Publish(ctx context.Context, c *queens.Chunk) (sequence uint64, e
 	if err != nil {
 		return 0, err
 	}
-	return t.bus.publish(ctx, tasksStream, taskSubject(c.Run), chunkMessageID(c.Run, c.ID), data)
+	sequence, err = t.bus.publish(ctx, tasksStream, taskSubject(c.Run), chunkMessageID(c.Run, c.ID), data)
+	if ctx.Err() == nil {
+		t.bus.outages.note(publishedTasks, t.bus.isOutage(err))
+	}
+	return sequence, err
 }
 
 // Has reports whether the chunk that was published at that sequence is still in the queue:
@@ -61,19 +65,10 @@ func (t Tasks) Purge(ctx context.Context, run string) error {
 	return t.bus.purge(ctx, tasksStream, taskSubject(run))
 }
 
-// Remove removes the run's consumer and its chunks, including those that workers hold.
+// Remove removes the run's consumers and its chunks, including those that workers hold.
 // Workers that wait for chunks of the run learn of it. What does not exist is no error.
 func (t Tasks) Remove(ctx context.Context, run string) error {
-	return errors.Join(t.removeConsumer(ctx, run), t.Purge(ctx, run))
-}
-
-func (t Tasks) removeConsumer(ctx context.Context, run string) error {
-	ctx, done := t.bus.request(ctx)
-	err := done(t.bus.js.DeleteConsumer(ctx, tasksStream, run))
-	if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil
-	}
-	return fmt.Errorf("delete consumer %s of stream %s: %w", run, tasksStream, err)
+	return errors.Join(t.bus.removeConsumers(ctx, run), t.Purge(ctx, run))
 }
 
 func (t Tasks) has(ctx context.Context, run string, chunk, sequence uint64) (bool, error) {

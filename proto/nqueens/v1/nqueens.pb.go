@@ -533,7 +533,10 @@ type Beat struct {
 	// IDs of chunks that workers hold in vain. At most 4096.
 	Obsolete []uint64 `protobuf:"fixed64,8,rep,packed,name=obsolete,proto3" json:"obsolete,omitempty"`
 	// Public keys of workers from which the run accepts nothing more. At most 256.
-	Quarantined   []string `protobuf:"bytes,9,rep,name=quarantined,proto3" json:"quarantined,omitempty"`
+	Quarantined []string `protobuf:"bytes,9,rep,name=quarantined,proto3" json:"quarantined,omitempty"`
+	// Number of the consumer that has the chunks: 0, or that of one that replaced it because the
+	// server could not make it again. At most 1048576.
+	Consumer      uint32 `protobuf:"varint,10,opt,name=consumer,proto3" json:"consumer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -629,6 +632,13 @@ func (x *Beat) GetQuarantined() []string {
 		return x.Quarantined
 	}
 	return nil
+}
+
+func (x *Beat) GetConsumer() uint32 {
+	if x != nil {
+		return x.Consumer
+	}
+	return 0
 }
 
 // Progress is a snapshot of a run: its coordinator to all that watch, on
@@ -1096,7 +1106,7 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\n" +
 	"elapsed_ns\x18\x03 \x01(\x04R\telapsedNs\x12\x14\n" +
 	"\x05chunk\x18\x04 \x01(\x06R\x05chunk\x12\x1c\n" +
-	"\tsearching\x18\x05 \x01(\bR\tsearching\"\xea\x01\n" +
+	"\tsearching\x18\x05 \x01(\bR\tsearching\"\x86\x02\n" +
 	"\x04Beat\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x14\n" +
@@ -1106,7 +1116,9 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\x06weight\x18\x06 \x01(\rR\x06weight\x12\x18\n" +
 	"\athreads\x18\a \x01(\rR\athreads\x12\x1a\n" +
 	"\bobsolete\x18\b \x03(\x06R\bobsolete\x12 \n" +
-	"\vquarantined\x18\t \x03(\tR\vquarantined\"\xbb\x05\n" +
+	"\vquarantined\x18\t \x03(\tR\vquarantined\x12\x1a\n" +
+	"\bconsumer\x18\n" +
+	" \x01(\rR\bconsumer\"\xbb\x05\n" +
 	"\bProgress\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\f\n" +
