@@ -38,6 +38,7 @@ type Bus struct {
 	consumerUsedAt  atomic.Int64 // the same: when workers last held chunks, or the run began
 	lifetime        atomic.Pointer[lifetime]
 	displayURL      string // the servers of the configuration, without passwords
+	embedded        bool   // the server is in this process
 	minReplicas     int    // of streams; 0 leaves them as they are
 	log             zerolog.Logger
 	limiter         ratelimit.Limiter // of log messages

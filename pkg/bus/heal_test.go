@@ -189,7 +189,7 @@ func TestTheLogNamesTheCommandThatResets(t *testing.T) {
 		var lines []string
 		testkit.Eventually(t, "the log says what to type", func() bool {
 			_ = claim.Renew(t.Context(), run.Running, 1) // fails
-			lines = log.Lines("coordinator reset " + string(part) + " --yes")
+			lines = log.Lines("coordinator reset " + string(part) + " --nats " + f.server.ClientURL() + " --yes")
 			return len(lines) > 0
 		})
 		if len(lines) != 1 || !strings.Contains(lines[0], stream) || !strings.Contains(lines[0], part.Loses()) {

@@ -146,7 +146,11 @@ func (b *Bus) advise(ctx context.Context, part Part) {
 		log.Msg("what runs keep on the server has not worked for a minute, and the server can't make a stream: start the servers of the cluster that are away, or look at the room on their disks")
 		return
 	}
-	log.Str("command", "coordinator reset "+string(part)+" --yes").
+	if b.embedded {
+		log.Msg("what the run keeps on its embedded server has not worked for a minute: if it stays so, stop the coordinator, delete the folder nats in the folder of the run, and resume the run: no accepted result is lost")
+		return
+	}
+	log.Str("command", b.resetCommand(part)).
 		Msg("what runs keep on the server has not worked for a minute, although the server can make other streams: if it stays so, type the command, which deletes " + part.Loses())
 }
 

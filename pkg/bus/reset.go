@@ -2,7 +2,10 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/nats-io/nats.go"
 )
 
 // Part is a part of what runs keep on the server, which [Bus.Reset] deletes.
@@ -41,6 +44,33 @@ func (p Part) Name() string { return parts[p].name }
 
 // Loses says for people what is lost with the part.
 func (p Part) Loses() string { return parts[p].loses }
+
+// partOf returns the part of a stream.
+func partOf(stream string) Part {
+	for part, is := range parts {
+		if is.stream == stream {
+			return part
+		}
+	}
+	return ""
+}
+
+// resetCommand returns what to type to delete a part.
+func (b *Bus) resetCommand(part Part) string {
+	return fmt.Sprintf("coordinator reset %s --nats %s --yes", part, b.displayURL)
+}
+
+// resetHint adds to an error that shows that a part does not work what to type if that lasts. The server in
+// this process has a folder of its own, which resume does not need.
+func (b *Bus) resetHint(part Part, err error) error {
+	switch {
+	case !b.isOutage(err) || errors.Is(err, nats.ErrNoResponders):
+		return err
+	case b.embedded:
+		return fmt.Errorf("%w: if this lasts, delete the folder nats in the folder of the run", err)
+	}
+	return fmt.Errorf("%w: if this lasts although all servers are there, delete what it keeps, for all runs: %s", err, b.resetCommand(part))
+}
 
 // Reset deletes a part, of all runs. Coordinators that are running make it again. A part that does not exist
 // is no error.

@@ -124,7 +124,7 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 		stream, err = b.raise(ctx, stream, &want, strict)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", want.Name, err)
+		return nil, b.resetHint(partOf(want.Name), fmt.Errorf("stream %s: %w", want.Name, err))
 	}
 	return stream, nil
 }
