@@ -124,7 +124,11 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 		stream, err = b.raise(ctx, stream, &want, strict)
 	}
 	if err != nil {
-		return nil, b.resetHint(partOf(want.Name), fmt.Errorf("stream %s: %w", want.Name, err))
+		err = fmt.Errorf("stream %s: %w", want.Name, err)
+		if strict { // later heal does what can be done
+			err = b.resetHint(partOf(want.Name), err)
+		}
+		return nil, err
 	}
 	return stream, nil
 }
