@@ -139,7 +139,7 @@ func (f *forget) start(n *forgetNode) {
 				return
 			}
 		}
-		f.t.Logf("%s does not start with its store, which is removed", n.name)
+		f.t.Logf("%s does not start with its store, which is removed: %s", n.name, lastLine(n.Log()))
 		n.kill()
 		f.remove(n.store)
 	}
@@ -241,7 +241,12 @@ func (f *forget) strike(kind forgetKind) {
 	f.t.Logf("%s: %v", kind.name, time.Since(began).Round(time.Second/10))
 }
 
-func lastOf(log string) string { return log[max(0, len(log)-8000):] }
+// lastOf returns the end of a log, without lines of progress.
+func lastOf(log string) string {
+	lines := slices.DeleteFunc(strings.Split(log, "\n"), func(line string) bool { return strings.Contains(line, `"message":"progress"`) })
+	log = strings.Join(lines, "\n")
+	return log[max(0, len(log)-8000):]
+}
 
 // forgetProgress is how far a run is, as its coordinator says.
 type forgetProgress struct {

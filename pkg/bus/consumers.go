@@ -85,7 +85,9 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 			b.logMadeAgain("consumer " + consumer.CachedInfo().Name + " of stream " + tasksStream)
 		}
 	}
-	if silent := b.outages.note("consumer of run "+run, b.isOutage(err)); b.isOutage(err) && silent > b.outages.stuckAfter() {
+	broken := b.isOutage(err) && !hasCode(err, errCodeUnfiltered, errCodeNotUnique)
+	if silent := b.outages.note("consumer of run "+run, broken); silent > b.outages.stuckAfter() {
+		b.outages.note("consumer of run "+run, false)
 		err = b.replaceConsumer(ctx, run, number, err)
 	}
 	if err == nil && consumer != nil {
@@ -93,12 +95,40 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 		if strict || info.NumAckPending > 0 {
 			b.consumerUsedAt.Store(time.Now().UnixNano())
 		}
-		err = checkConsumer(&info.Config, &want)
+		if err = checkConsumer(&info.Config, &want); err == nil {
+			err = b.checkDelivery(ctx, stream, run, info)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("consumer %s of stream %s: %w", consumerName(run, b.consumers.number(run)), tasksStream, err)
 	}
 	return nil
+}
+
+// checkDelivery looks for a consumer that does not deliver the chunks that the stream has, as after some servers
+// of a cluster have forgotten a part of it. If the consumer has delivered more than the stream ever had, it skips
+// what comes: it is deleted, and made again soon. If workers wait and nobody holds a chunk, a replica of the
+// stream does not follow the others, which heal ends when it lasts.
+func (b *Bus) checkDelivery(ctx context.Context, stream jetstream.Stream, run string, info *jetstream.ConsumerInfo) error {
+	state := &stream.CachedInfo().State
+	idle := info.NumWaiting > 0 && info.NumAckPending == 0
+	if info.Delivered.Stream <= state.LastSeq && (!idle || state.Msgs == 0) {
+		b.outages.note(deliveredTasks, false)
+		return nil
+	}
+	now, err := ask(ctx, b, func(ctx context.Context) (*jetstream.StreamInfo, error) {
+		return stream.Info(ctx, jetstream.WithSubjectFilter(taskSubject(run)))
+	})
+	if err != nil {
+		return err
+	}
+	b.outages.note(deliveredTasks, idle && now.State.Subjects[taskSubject(run)] > 0)
+	if info.Delivered.Stream <= now.State.LastSeq {
+		return nil
+	}
+	b.log.Warn().Str("run", run).Str("consumer", info.Name).Uint64("delivered", info.Delivered.Stream).Uint64("last", now.State.LastSeq).
+		Msg("the server has lost the end of the stream of tasks, and the consumer of the run skips new ones: making it again")
+	return b.deleteConsumer(ctx, info.Name)
 }
 
 // maxReplaced bounds how many consumers createConsumer tries to make.

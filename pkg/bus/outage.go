@@ -29,7 +29,10 @@ const (
 )
 
 // What has outages, apart from the streams and the consumers of runs.
-const publishedTasks = "publishing to " + tasksStream
+const (
+	publishedTasks = "publishing to " + tasksStream
+	deliveredTasks = "delivering from " + tasksStream
+)
 
 // outages notes since when something on the server has failed without a success in between. Its zero value is
 // ready to use.
@@ -118,7 +121,7 @@ func (b *Bus) heal(ctx context.Context, results error, tasks jetstream.Stream, e
 	b.advise(ctx, ResultsPart)
 	b.advise(ctx, RecordsPart)
 	silent := b.outages.note(tasksStream, b.isOutage(err))
-	if silent = max(silent, b.outages.length(publishedTasks)); silent <= b.outages.stuckAfter() || !b.outages.mayTry() || !b.canMakeStreams(ctx) {
+	if silent = max(silent, b.outages.length(publishedTasks), b.outages.length(deliveredTasks)); silent <= b.outages.stuckAfter() || !b.outages.mayTry() || !b.canMakeStreams(ctx) {
 		return
 	}
 	now, failed := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, tasksStream) })
@@ -133,6 +136,7 @@ func (b *Bus) heal(ctx context.Context, results error, tasks jetstream.Stream, e
 	}
 	b.outages.note(tasksStream, false)
 	b.outages.note(publishedTasks, false)
+	b.outages.note(deliveredTasks, false)
 }
 
 // advise logs what to type when something has failed for a minute that is never deleted without a person.

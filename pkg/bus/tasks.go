@@ -23,7 +23,7 @@ func (t Tasks) Publish(ctx context.Context, c *queens.Chunk) (sequence uint64, e
 	}
 	sequence, err = t.bus.publish(ctx, tasksStream, taskSubject(c.Run), chunkMessageID(c.Run, c.ID), data)
 	if ctx.Err() == nil {
-		t.bus.outages.note(publishedTasks, t.bus.isOutage(err))
+		t.bus.outages.note(publishedTasks, t.bus.isOutage(err) && isUnsettled(err)) // other errors are of the chunk
 	}
 	return sequence, err
 }
