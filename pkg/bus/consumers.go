@@ -100,7 +100,7 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("consumer %s of stream %s: %w", consumerName(run, b.consumers.number(run)), tasksStream, err)
+		return &partError{TasksPart, fmt.Errorf("consumer %s of stream %s: %w", consumerName(run, b.consumers.number(run)), tasksStream, err)}
 	}
 	return nil
 }
@@ -111,10 +111,12 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 // stream does not follow the others, which heal ends when it lasts.
 func (b *Bus) checkDelivery(ctx context.Context, stream jetstream.Stream, run string, info *jetstream.ConsumerInfo) error {
 	state := &stream.CachedInfo().State
-	idle := info.NumWaiting > 0 && info.NumAckPending == 0
-	if info.Delivered.Stream <= state.LastSeq && (!idle || state.Msgs == 0) {
+	if info.NumAckPending > 0 || state.Msgs == 0 {
 		b.outages.note(deliveredTasks, false)
-		return nil
+	}
+	starving := info.NumAckPending == 0 && info.NumWaiting > 0 && state.Msgs > 0
+	if info.Delivered.Stream <= state.LastSeq && !starving {
+		return nil // perhaps nobody waits just now
 	}
 	now, err := ask(ctx, b, func(ctx context.Context) (*jetstream.StreamInfo, error) {
 		return stream.Info(ctx, jetstream.WithSubjectFilter(taskSubject(run)))
@@ -122,7 +124,9 @@ func (b *Bus) checkDelivery(ctx context.Context, stream jetstream.Stream, run st
 	if err != nil {
 		return err
 	}
-	b.outages.note(deliveredTasks, idle && now.State.Subjects[taskSubject(run)] > 0)
+	if starving {
+		b.outages.note(deliveredTasks, now.State.Subjects[taskSubject(run)] > 0)
+	}
 	if info.Delivered.Stream <= now.State.LastSeq {
 		return nil
 	}

@@ -45,6 +45,14 @@ func (p Part) Name() string { return parts[p].name }
 // Loses says for people what is lost with the part.
 func (p Part) Loses() string { return parts[p].loses }
 
+// partError is an error about a part.
+type partError struct {
+	part Part
+	error
+}
+
+func (e *partError) Unwrap() error { return e.error }
+
 // partOf returns the part of a stream.
 func partOf(stream string) Part {
 	for part, is := range parts {

@@ -78,13 +78,18 @@ func (b *Bus) Ensure(ctx context.Context, run string) error {
 	if err := queens.ValidateRun(run); err != nil {
 		return err
 	}
-	return b.untilSettled(ctx, func() error {
+	err := b.untilSettled(ctx, func() error {
 		_, err := b.ensure(ctx, run, true)
 		if err == nil && b.minReplicas > 0 {
 			err = b.ensureBucket(ctx, true)
 		}
 		return err
 	})
+	var broken *partError
+	if errors.As(err, &broken) {
+		err = b.resetHint(broken.part, err)
+	}
+	return err
 }
 
 // ensure returns the stream of results, with its state. Unless it is strict, as before a run
@@ -124,11 +129,7 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 		stream, err = b.raise(ctx, stream, &want, strict)
 	}
 	if err != nil {
-		err = fmt.Errorf("stream %s: %w", want.Name, err)
-		if strict { // later heal does what can be done
-			err = b.resetHint(partOf(want.Name), err)
-		}
-		return nil, err
+		return nil, &partError{partOf(want.Name), fmt.Errorf("stream %s: %w", want.Name, err)}
 	}
 	return stream, nil
 }
