@@ -129,7 +129,7 @@ func TestABrokenStreamOfTasksIsMadeAgain(t *testing.T) {
 	f := newForgetful(t)
 	ensure(t, connectTo(t, f.server))
 	f.server.Stop()
-	f.damage(t, "NQ_TASKS/obs/n8-a/meta.inf", replaced("ack_wait", "ack_waht"))
+	f.damage(t, "NQ_TASKS/obs/n8-a/meta.inf", replaced("ack_wait", "ack_wbit"))
 	f.server = bustest.Start(t, f.cfg)
 	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
 	if err != nil {
