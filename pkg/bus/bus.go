@@ -39,6 +39,7 @@ type Bus struct {
 	heartbeatAt     atomic.Int64 // the same: of the last heartbeat sent
 	lifetime        atomic.Pointer[lifetime]
 	displayURL      string // the servers of the configuration, without passwords
+	embedded        bool   // the server is in this process
 	minReplicas     int    // of streams; 0 leaves them as they are
 	log             zerolog.Logger
 	limiter         ratelimit.Limiter // of log messages
@@ -54,6 +55,9 @@ type Bus struct {
 	tasks   atomic.Pointer[jetstream.Stream]
 	// lastTaken is the last answer to [Tasks.Has] on what workers have taken.
 	lastTaken atomic.Pointer[takenUpTo]
+	// consumers are the numbers of the consumers that coordinators of this process have made.
+	consumers consumerNumbers
+	outages   outages
 }
 
 // Tasks returns the coordinator's side of the task queue.

@@ -30,7 +30,7 @@ func (r Registry) Claim(ctx context.Context, record run.Record) (claim *Claim, e
 		claim, err = r.claim(ctx, record)
 		return err
 	})
-	return claim, err
+	return claim, r.bus.resetHint(RecordsPart, err)
 }
 
 func (r Registry) claim(ctx context.Context, record run.Record) (*Claim, error) {

@@ -65,7 +65,7 @@ func (c *Config) pingInterval() time.Duration {
 // as it takes. An error wraps [queens.ErrNoConnection].
 func Connect(cfg Config) (*Bus, error) {
 	b := &Bus{
-		lease: cfg.Lease, connID: randomText(), displayURL: cfg.displayURL(), minReplicas: cfg.Replicas,
+		lease: cfg.Lease, connID: randomText(), displayURL: cfg.displayURL(), embedded: cfg.InProcess != nil, minReplicas: cfg.Replicas,
 		log: cfg.Log, rejected: newRejected(cfg.Log), closed: make(chan struct{}), hint: cfg.hint, setUser: cfg.setUser,
 		certified: cfg.TLS != nil && (len(cfg.TLS.Certificates) > 0 || cfg.TLS.GetClientCertificate != nil),
 	}

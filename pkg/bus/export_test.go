@@ -4,3 +4,6 @@ import "time"
 
 // Flush waits until the server has all that was sent, if there is a connection.
 func (b *Bus) Flush(timeout time.Duration) { b.flush(timeout) }
+
+// SetStuckAfter sets how long something must have failed before it is made again.
+func (b *Bus) SetStuckAfter(d time.Duration) { b.outages.patience.Store(int64(d)) }

@@ -27,13 +27,13 @@ type pullRequest struct {
 	Expires time.Duration `json:"expires,omitempty"`
 }
 
-// pull sends a request to a run's consumer. The answers have the inbox as reply subject.
-func (b *Bus) pull(name, inbox string, request pullRequest) error {
+// pull sends a request to a consumer. The answers have the inbox as reply subject.
+func (b *Bus) pull(consumer, inbox string, request pullRequest) error {
 	data, err := json.Marshal(request)
 	if err != nil {
 		return err
 	}
-	return b.conn.PublishRequest(pullSubject(name), inbox, data)
+	return b.conn.PublishRequest(pullSubject(consumer), inbox, data)
 }
 
 // isStatus reports whether a message ends a pull request. It says that nothing waits (404),

@@ -22,17 +22,33 @@ func TestTrimMakesRoom(t *testing.T) {
 	messages := func(part float64) func(*jetstream.StreamInfo) {
 		return func(i *jetstream.StreamInfo) { i.Config.MaxMsgs = int64(float64(i.State.Msgs) / part) }
 	}
+	seventh := func(p run.StreamPosition) run.StreamPosition { return p }
 	for name, c := range map[string]struct {
 		limit func(*jetstream.StreamInfo)
-		age   time.Duration // of the position's stream, more than of the real one
+		at    func(run.StreamPosition) run.StreamPosition // makes the position from that of the seventh result
 		left  uint64
 	}{
-		"more than half of its bytes":    {bytes(0.55), 0, 3},
-		"less than half of its bytes":    {bytes(0.45), 0, 10},
-		"more than half of its messages": {messages(0.55), 0, 3},
-		"half of its messages":           {messages(0.5), 0, 10},
-		"far below the limit":            {func(*jetstream.StreamInfo) {}, 0, 10},
-		"a position in another stream":   {bytes(0.9), time.Second, 10},
+		"more than half of its bytes":    {bytes(0.55), seventh, 4},
+		"less than half of its bytes":    {bytes(0.45), seventh, 10},
+		"more than half of its messages": {messages(0.55), seventh, 4},
+		"half of its messages":           {messages(0.5), seventh, 10},
+		"far below the limit":            {func(*jetstream.StreamInfo) {}, seventh, 10},
+		"a position in another stream": {bytes(0.9), func(p run.StreamPosition) run.StreamPosition {
+			p.Created = p.Created.Add(-time.Second)
+			return p
+		}, 10},
+		"a position whose result was lost": {bytes(0.9), func(p run.StreamPosition) run.StreamPosition {
+			p.Stored = p.Stored.Add(-1)
+			return p
+		}, 10},
+		"a position beyond the end": {bytes(0.9), func(p run.StreamPosition) run.StreamPosition {
+			p.Sequence = 21
+			return p
+		}, 10},
+		"the beginning": {bytes(0.9), func(p run.StreamPosition) run.StreamPosition {
+			p.Sequence = 0
+			return p
+		}, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,17 +60,33 @@ func TestTrimMakesRoom(t *testing.T) {
 			info := s.stream(t, results)
 			c.limit(info)
 			update(t, s, info.Config)
-			at := run.StreamPosition{Created: info.Created.Add(-c.age), Sequence: 14}
-			if err := s.other.Results().Trim(t.Context(), "n8-a", at); err != nil {
+			at := s.position(t, 14)
+			if err := s.other.Results().Trim(t.Context(), "n8-a", c.at(at)); err != nil {
 				t.Fatal(err)
 			}
 			check(t, "results of the run", s.stored(t, results, "nq.result.n8-a"), c.left)
 			check(t, "results of the other run", s.stored(t, results, "nq.result.n8-b"), 10)
 			// Those after the position remain.
-			read := readAfter(t, s.other, run.StreamPosition{Created: info.Created, Sequence: 14})
-			read.await(t, 8, 9, 10)
+			read := readAfter(t, s.other, at)
+			for id := uint64(8); id <= 10; id++ {
+				check(t, "the result that comes", receive(t, read.results, "a result").Chunk, id)
+			}
 		})
 	}
+}
+
+// position returns the position of the result with that sequence.
+func (s *scene) position(t *testing.T, sequence uint64) run.StreamPosition {
+	t.Helper()
+	stream, err := s.js.Stream(t.Context(), results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	message, err := stream.GetMsg(t.Context(), sequence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.StreamPosition{Created: stream.CachedInfo().Created, Sequence: sequence, Stored: message.Time}
 }
 
 func TestTrimFailsWithoutAStream(t *testing.T) {

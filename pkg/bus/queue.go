@@ -29,6 +29,8 @@ type Queue struct {
 	closed bool
 	taking *take             // nil unless Take runs
 	parked map[string]parked // by run
+	// numbers are those of the consumers, by run; a run that is missing has number 0.
+	numbers map[string]int
 }
 
 const (
@@ -60,16 +62,33 @@ type take struct {
 
 // parked is a pull request that waits at the server.
 type parked struct {
+	consumer   string
 	inbox      string    // for a status
 	lost       time.Time // when it counts as lost
 	reconnects uint64    // of the connection before it; a new connection has no pulls
 }
 
 func newQueue(b *Bus) *Queue {
-	return &Queue{bus: b, arrived: make(chan run.Loan, maxArrived), parked: make(map[string]parked)}
+	return &Queue{bus: b, arrived: make(chan run.Loan, maxArrived), parked: make(map[string]parked), numbers: make(map[string]int)}
 }
 
-// Take returns the chunks of a run that wait now, at most that many. It does not wait for any;
+// UseConsumer sets the number of the consumer to which the requests for chunks of a run go from then on, see
+// [run.Beat]. It is 0 at first.
+func (q *Queue) UseConsumer(name string, number int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if number == 0 {
+		delete(q.numbers, name)
+	} else {
+		q.numbers[name] = number
+	}
+}
+
+// consumer returns the name of a run's consumer. q.mu is held.
+func (q *Queue) consumer(name string) string { return consumerName(name, q.numbers[name]) }
+
+// Take returns the chunks of a run that wait now, at most that many. It does not wait for any, but goes on
+// while messages come of which none can be read;
 // none is no error, and neither is a missing consumer, as of a run that has ended. Without a
 // connection, and if the server does not answer, it returns an error; [Queue.Parked] brings
 // what comes after that.
@@ -83,24 +102,32 @@ func (q *Queue) Take(ctx context.Context, name string, most int) ([]run.Loan, er
 	if err := q.bus.Connected(); err != nil {
 		return nil, err
 	}
+	for {
+		messages, err := q.request(ctx, name, most)
+		var loans []run.Loan
+		for _, m := range messages {
+			if loan, ok := q.bus.readChunk(m); ok {
+				loans = append(loans, loan)
+			}
+		}
+		switch {
+		case err != nil && len(loans) == 0:
+			return nil, fmt.Errorf("take chunks of run %s: %w", name, err)
+		case len(loans) > 0 || len(messages) == 0:
+			return loans, nil
+		}
+	}
+}
+
+// request asks for messages that wait now, and returns those that came, also after an error.
+func (q *Queue) request(ctx context.Context, name string, most int) (messages []*nats.Msg, err error) {
 	ctx, done := q.bus.request(ctx)
 	t, err := q.beginTake(name, most)
-	var messages []*nats.Msg
 	if err == nil {
 		messages, err = t.receive(ctx, most)
 		messages = append(messages, q.endTake(t)...)
 	}
-	err = done(err)
-	var loans []run.Loan
-	for _, m := range messages {
-		if loan, ok := q.bus.readChunk(m); ok {
-			loans = append(loans, loan)
-		}
-	}
-	if err != nil && len(messages) == 0 {
-		return nil, fmt.Errorf("take chunks of run %s: %w", name, err)
-	}
-	return loans, nil
+	return messages, done(err)
 }
 
 // beginTake sends the request.
@@ -114,7 +141,7 @@ func (q *Queue) beginTake(name string, most int) (*take, error) {
 	if q.closed {
 		return nil, errClosed
 	}
-	if err := q.bus.pull(name, t.inbox, pullRequest{Batch: most, NoWait: true}); err != nil {
+	if err := q.bus.pull(q.consumer(name), t.inbox, pullRequest{Batch: most, NoWait: true}); err != nil {
 		return nil, err
 	}
 	q.taking = t
@@ -174,7 +201,7 @@ func (q *Queue) onTaken(m *nats.Msg) {
 }
 
 // Park leaves a request for one chunk of a run at the server, unless there is one already.
-// It ends with a chunk, which is sent to [Queue.Parked], after half a minute, and with the
+// A message that can't be read does not end it. It ends with a chunk, which is sent to [Queue.Parked], after half a minute, and with the
 // run's consumer; a caller that still wants a chunk calls Park again. Without a connection it
 // does nothing.
 func (q *Queue) Park(name string) {
@@ -183,12 +210,17 @@ func (q *Queue) Park(name string) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now, reconnects := time.Now(), q.bus.conn.Stats().Reconnects
-	if p, ok := q.parked[name]; q.closed || ok && p.reconnects == reconnects && now.Before(p.lost) {
+	q.park(name)
+}
+
+// park is Park; q.mu is held.
+func (q *Queue) park(name string) {
+	now, reconnects, consumer := time.Now(), q.bus.conn.Stats().Reconnects, q.consumer(name)
+	if p, ok := q.parked[name]; q.closed || ok && p.reconnects == reconnects && p.consumer == consumer && now.Before(p.lost) {
 		return
 	}
-	p := parked{inbox: q.parks.next(), lost: now.Add(parkExpiry + parkLost), reconnects: reconnects}
-	if q.bus.pull(name, p.inbox, pullRequest{Batch: 1, Expires: parkExpiry}) == nil {
+	p := parked{consumer: consumer, inbox: q.parks.next(), lost: now.Add(parkExpiry + parkLost), reconnects: reconnects}
+	if q.bus.pull(consumer, p.inbox, pullRequest{Batch: 1, Expires: parkExpiry}) == nil {
 		q.parked[name] = p
 	}
 }
@@ -202,8 +234,12 @@ func (q *Queue) onParked(m *nats.Msg) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !isStatus(m) {
-		delete(q.parked, strings.TrimPrefix(m.Subject, taskSubject("")))
-		q.arrive(m)
+		name := strings.TrimPrefix(m.Subject, taskSubject(""))
+		_, waited := q.parked[name]
+		delete(q.parked, name)
+		if !q.arrive(m) && waited {
+			q.park(name)
+		}
 		return
 	}
 	q.bus.logRefusal(m)
@@ -214,20 +250,22 @@ func (q *Queue) onParked(m *nats.Msg) {
 	}
 }
 
-// arrive sends a chunk to Parked. It returns it to the queue if nobody receives it any more.
-func (q *Queue) arrive(m *nats.Msg) {
+// arrive sends a chunk to Parked, and reports whether it could read it. It returns the chunk to the queue if
+// nobody receives it any more.
+func (q *Queue) arrive(m *nats.Msg) (readable bool) {
 	loan, ok := q.bus.readChunk(m)
 	if !ok {
-		return
+		return false
 	}
 	if !q.closed {
 		select {
 		case q.arrived <- loan:
-			return
+			return true
 		default:
 		}
 	}
 	_ = loan.Lease.Release() // if this fails, the lease lapses
+	return true
 }
 
 // Close ends all requests and returns to the queue the chunks that the server had already

@@ -26,6 +26,7 @@ type resultReader struct {
 	full      bool          // the stream was nearly full at the last check
 	waited    time.Duration // for messages, since the last one
 	patience  time.Duration // how long to wait for messages that are there
+	consumer  string        // the name of the consumer that delivers
 }
 
 // checkInterval is how often a reader checks that the streams are still the ones that it
@@ -46,6 +47,10 @@ var errUndelivered = errors.New("the server has results that it does not deliver
 
 var errReplaced = errors.New("the stream of results was replaced")
 
+// errReset says that the client has made another consumer, which may have skipped results if the server
+// has lost some meanwhile.
+var errReset = errors.New("another consumer delivers the results")
+
 // read reads until something fails or the stream is replaced. It creates the streams and
 // the run's consumer, and checks them from then on: the coordinator of every run is a
 // reader, so they exist while there is a run.
@@ -56,8 +61,10 @@ func (r *resultReader) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if info := stream.CachedInfo(); !r.sameStream(info) {
-		r.at = run.StreamPosition{Created: info.Created}
+	if err := r.checkPosition(ctx, stream); errors.Is(err, errReplaced) {
+		r.at = run.StreamPosition{Created: stream.CachedInfo().Created}
+	} else if err != nil {
+		return err
 	}
 	r.asOf = time.Time{}
 	if err := r.markCatchUp(ctx, stream, now); err != nil {
@@ -75,6 +82,11 @@ func (r *resultReader) read(ctx context.Context) error {
 		return err
 	}
 	defer r.deleteConsumer(ctx, consumer)
+	r.consumer = consumer.CachedInfo().Name
+	// The consumer ends with its server. So while it delivers, the server has lost nothing since this.
+	if err := r.checkPosition(ctx, stream); err != nil {
+		return err
+	}
 	r.waited, r.patience = 0, max(r.patience, minPatience)
 	messages, err := consumer.Messages()
 	if err != nil {
@@ -92,8 +104,8 @@ func (r *resultReader) read(ctx context.Context) error {
 		}
 		// The consumer would continue with a stream that replaced the first, at the same
 		// sequence: it would miss the first messages.
-		if !r.sameStream(stream.CachedInfo()) {
-			return errReplaced
+		if err := r.checkPosition(ctx, stream); err != nil {
+			return err
 		}
 		if err := r.checkCaughtUp(ctx, stream); err != nil {
 			return err
@@ -109,6 +121,7 @@ func (r *resultReader) read(ctx context.Context) error {
 type arrival struct {
 	message  jetstream.Msg
 	sequence uint64
+	stored   time.Time
 	result   queens.ChunkResult
 	err      error
 	decoded  chan struct{} // closed when result and err are set
@@ -147,8 +160,13 @@ func (r *resultReader) deliverUntil(ctx context.Context, messages jetstream.Mess
 		if err != nil {
 			return err
 		}
+		if metadata.Consumer != r.consumer {
+			return errReset
+		}
 		r.waited, r.patience = 0, minPatience
-		a := &arrival{message: message, sequence: metadata.Sequence.Stream, decoded: make(chan struct{})}
+		a := &arrival{
+			message: message, sequence: metadata.Sequence.Stream, stored: metadata.Timestamp, decoded: make(chan struct{}),
+		}
 		go a.decode()
 		arrivals <- a
 	}
@@ -156,7 +174,7 @@ func (r *resultReader) deliverUntil(ctx context.Context, messages jetstream.Mess
 
 // deliver passes on the result of a message.
 func (r *resultReader) deliver(a *arrival) {
-	r.at.Sequence = a.sequence
+	r.at.Sequence, r.at.Stored = a.sequence, a.stored.UTC()
 	if a.err != nil {
 		r.bus.rejected.add(a.message.Subject(), a.message.Data(), a.err)
 	} else {
@@ -196,10 +214,36 @@ func (r *resultReader) ensureAndStat(ctx context.Context) (jetstream.Stream, err
 	return stream, nil
 }
 
-// sameStream reports whether the stream is the one that is being read: created at the same
-// time, and not shorter than what was read, as it may be after a crash of its server.
-func (r *resultReader) sameStream(info *jetstream.StreamInfo) bool {
-	return info.Created.Equal(r.at.Created) && info.State.LastSeq >= r.at.Sequence
+// checkPosition returns errReplaced unless the stream still has what was read: otherwise it is another one,
+// or the server has lost its end, and may have stored other results under the same sequences.
+func (r *resultReader) checkPosition(ctx context.Context, stream jetstream.Stream) error {
+	holds, err := holdsPosition(ctx, stream, r.at)
+	switch {
+	case err != nil:
+		return fmt.Errorf("last result read from stream %s: %w", resultsStream, err)
+	case holds:
+		return nil
+	case !r.at.Created.IsZero() && r.bus.limiter.Allow("replaced"):
+		r.bus.log.Warn().Uint64("sequence", r.at.Sequence).
+			Msg("the stream of results does not have the last result that was read: the server has lost some, or somebody has removed them; reading all results again")
+	}
+	return errReplaced
+}
+
+// holdsPosition reports whether a stream, whose state is known, is that of the position, and still has the
+// message at the position. A position before the first message proves nothing and needs no proof.
+func holdsPosition(ctx context.Context, stream jetstream.Stream, at run.StreamPosition) (bool, error) {
+	if info := stream.CachedInfo(); !info.Created.Equal(at.Created) || info.State.LastSeq < at.Sequence {
+		return false, nil
+	}
+	if at.Sequence == 0 {
+		return true, nil
+	}
+	message, err := stream.GetMsg(ctx, at.Sequence)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, nil
+	}
+	return err == nil && message.Time.Equal(at.Stored), err
 }
 
 // markCatchUp notes the last message to catch up with, that of the time before the stream

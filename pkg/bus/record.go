@@ -183,6 +183,9 @@ func (r Registry) put(ctx context.Context, s *storedRecord) (stored bool, err er
 		bucket, err = r.createBucket(ctx)
 	}
 	if err = r.bus.noStreams(err); err != nil {
+		if ctx.Err() == nil {
+			r.bus.outages.note(runsBucket, r.bus.isOutage(err))
+		}
 		return false, bucketError(err)
 	}
 	var revision uint64
@@ -191,14 +194,30 @@ func (r Registry) put(ctx context.Context, s *storedRecord) (stored bool, err er
 	} else {
 		revision, err = bucket.Update(ctx, s.Run, data, s.revision)
 	}
+	if ctx.Err() == nil {
+		r.bus.outages.note(runsBucket, r.bus.isOutage(err))
+	}
 	switch {
 	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
 		return false, nil
+	case errors.Is(err, context.DeadlineExceeded) && r.hasStored(ctx, s):
+		return true, nil
 	case err != nil:
 		return false, bucketError(err)
 	}
 	s.revision = revision
 	return true, nil
+}
+
+// hasStored reports whether the bucket has that very record, and notes its revision. A server that can't read
+// the record before it stores a record, and does not say so.
+func (r Registry) hasStored(ctx context.Context, s *storedRecord) bool {
+	current, err := r.get(ctx, s.Run)
+	if err != nil || current.Claim != s.Claim || !current.Updated.Equal(s.Updated) {
+		return false
+	}
+	s.revision = current.revision
+	return true
 }
 
 // createBucket creates the bucket. While a server of the cluster is away, there may be too few for

@@ -27,8 +27,8 @@ func (s Results) Publish(ctx context.Context, r *queens.ChunkResult) error {
 
 // Read calls each with every result of a run after a position, and with the result's
 // position, and continues with new results until ctx ends; then it returns nil. It
-// begins with the first result if the stream is not the one of the position, or has lost
-// its end since. Results come in the order of their positions; after a stream was
+// begins with the first result if the stream does not have the result at the position: it is
+// another one, or has lost its end since. Results come in the order of their positions; after a stream was
 // replaced, some may come again, from the first.
 //
 // It calls caughtUp when every result that was there at the beginning has been passed to
@@ -47,7 +47,10 @@ func (s Results) Read(ctx context.Context, run string, after run.StreamPosition,
 		if ctx.Err() != nil {
 			return nil
 		}
-		if s.bus.limiter.Allow("results") {
+		if errors.Is(err, errReset) {
+			continue
+		}
+		if !errors.Is(err, errReplaced) && s.bus.limiter.Allow("results") {
 			s.bus.log.Warn().Err(err).Msg("can't read results, trying again")
 		}
 		select {
@@ -74,8 +77,9 @@ func (s Results) Created(ctx context.Context) (time.Time, error) {
 }
 
 // Trim makes room for new results. If the stream has used more than half of its limit,
-// it removes the run's results up to that position, which the ledger holds. It does
-// nothing if the stream is not the one of the position.
+// it removes the run's results before that position, which the ledger holds. It does
+// nothing if the stream does not have the result at the position, which it keeps: it shows
+// that the stream is still the same.
 func (s Results) Trim(ctx context.Context, run string, at run.StreamPosition) (err error) {
 	ctx, done := s.bus.request(ctx)
 	defer func() { err = done(err) }()
@@ -83,10 +87,13 @@ func (s Results) Trim(ctx context.Context, run string, at run.StreamPosition) (e
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", resultsStream, err)
 	}
-	if info := stream.CachedInfo(); !info.Created.Equal(at.Created) || fillRatio(info) <= 0.5 {
+	if at.Sequence == 0 || fillRatio(stream.CachedInfo()) <= 0.5 {
 		return nil
 	}
-	err = stream.Purge(ctx, jetstream.WithPurgeSubject(resultSubject(run)), jetstream.WithPurgeSequence(at.Sequence+1))
+	holds, err := holdsPosition(ctx, stream, at)
+	if err == nil && holds {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject(resultSubject(run)), jetstream.WithPurgeSequence(at.Sequence))
+	}
 	if err != nil {
 		return fmt.Errorf("purge accepted results of run %s from stream %s: %w", run, resultsStream, err)
 	}

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,13 +78,18 @@ func (b *Bus) Ensure(ctx context.Context, run string) error {
 	if err := queens.ValidateRun(run); err != nil {
 		return err
 	}
-	return b.untilSettled(ctx, func() error {
+	err := b.untilSettled(ctx, func() error {
 		_, err := b.ensure(ctx, run, true)
 		if err == nil && b.minReplicas > 0 {
 			err = b.ensureBucket(ctx, true)
 		}
 		return err
 	})
+	var broken *partError
+	if errors.As(err, &broken) {
+		err = b.resetHint(broken.part, err)
+	}
+	return err
 }
 
 // ensure returns the stream of results, with its state. Unless it is strict, as before a run
@@ -91,12 +97,18 @@ func (b *Bus) Ensure(ctx context.Context, run string) error {
 // servers of the cluster are away.
 func (b *Bus) ensure(ctx context.Context, run string, strict bool) (results jetstream.Stream, err error) {
 	// The results come first, because their space is not negotiable.
-	if results, err = b.ensureStream(ctx, resultsConfig(), strict); err != nil {
+	if results, err = b.ensureStream(ctx, resultsConfig(), strict); err != nil && strict {
 		return nil, err
 	}
-	tasks, err := b.ensureStream(ctx, tasksConfig(), strict)
+	tasks, failed := b.ensureStream(ctx, tasksConfig(), strict)
+	if !strict {
+		b.heal(ctx, err, tasks, failed)
+	}
 	if err == nil {
-		err = b.ensureConsumer(ctx, tasks, run, strict)
+		err = failed
+	}
+	if failed == nil {
+		err = cmp.Or(err, b.ensureConsumer(ctx, tasks, run, strict))
 	}
 	return results, err
 }
@@ -117,7 +129,7 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 		stream, err = b.raise(ctx, stream, &want, strict)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", want.Name, err)
+		return nil, &partError{partOf(want.Name), fmt.Errorf("stream %s: %w", want.Name, err)}
 	}
 	return stream, nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
+	"strings"
 
 	"nqueens/pkg/queens"
 )
@@ -12,7 +14,7 @@ import (
 const Protocol = 4
 
 // Streams and the bucket, shared by all runs on a server. Each run has a consumer of its own
-// on the stream of tasks, with the name of the run.
+// on the stream of tasks, see consumerName.
 const (
 	tasksStream   = "NQ_TASKS"
 	resultsStream = "NQ_RESULTS"
@@ -44,8 +46,29 @@ func ProgressSubject(run string) string { return "nq.progress." + run }
 
 func beatSubject(run string) string { return "nq.live." + run }
 
-// pullSubject is where the server takes requests for chunks of a run; see NATS ADR-37.
-func pullSubject(run string) string { return "$JS.API.CONSUMER.MSG.NEXT." + tasksStream + "." + run }
+// consumerName returns the name of a run's consumer on the stream of tasks. That with number 0 has the name
+// of the run. The others replace one that the server can't make again; no run has such a name.
+func consumerName(run string, number int) string {
+	if number == 0 {
+		return run
+	}
+	return fmt.Sprint(run, "_", number)
+}
+
+// consumerNumber returns the number of a run's consumer with that name.
+func consumerNumber(name, run string) (number int, ok bool) {
+	if name == run {
+		return 0, true
+	}
+	digits, ok := strings.CutPrefix(name, run+"_")
+	number, err := strconv.Atoi(digits)
+	return number, ok && err == nil && number > 0 && name == consumerName(run, number)
+}
+
+// pullSubject is where the server takes requests for chunks of a consumer; see NATS ADR-37.
+func pullSubject(consumer string) string {
+	return "$JS.API.CONSUMER.MSG.NEXT." + tasksStream + "." + consumer
+}
 
 var notInToken = regexp.MustCompile(`[^0-9A-Za-z_-]`)
 

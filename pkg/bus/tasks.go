@@ -22,7 +22,11 @@ func (t Tasks) Publish(ctx context.Context, c *queens.Chunk) (sequence uint64, e
 	if err != nil {
 		return 0, err
 	}
-	return t.bus.publish(ctx, tasksStream, taskSubject(c.Run), chunkMessageID(c.Run, c.ID), data)
+	sequence, err = t.bus.publish(ctx, tasksStream, taskSubject(c.Run), chunkMessageID(c.Run, c.ID), data)
+	if ctx.Err() == nil {
+		t.bus.outages.note(publishedTasks, t.bus.isOutage(err) && isUnsettled(err)) // other errors are of the chunk
+	}
+	return sequence, err
 }
 
 // Has reports whether the chunk that was published at that sequence is still in the queue:
@@ -48,28 +52,29 @@ const takenInterval = time.Second
 // lastTaken returns the sequence of the last chunk of a run that a worker has taken, as of less than
 // takenInterval ago, or one that is not before the given one.
 func (t Tasks) lastTaken(ctx context.Context, run string, sequence uint64) (uint64, error) {
-	if last := t.bus.lastTaken.Load(); last != nil && last.run == run && (sequence <= last.sequence || time.Since(last.asOf) < takenInterval) {
+	name := consumerName(run, t.bus.consumers.number(run))
+	if last := t.bus.lastTaken.Load(); last != nil && last.consumer == name && (sequence <= last.sequence || time.Since(last.asOf) < takenInterval) {
 		return last.sequence, nil
 	}
 	stream, err := t.stream(ctx)
 	if err != nil {
 		return 0, err
 	}
-	consumer, err := stream.Consumer(ctx, run)
+	consumer, err := stream.Consumer(ctx, name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	last := takenUpTo{run: run, sequence: consumer.CachedInfo().Delivered.Stream, asOf: time.Now()}
+	last := takenUpTo{consumer: name, sequence: consumer.CachedInfo().Delivered.Stream, asOf: time.Now()}
 	t.bus.lastTaken.Store(&last)
 	return last.sequence, nil
 }
 
-// takenUpTo says that workers have taken the chunks of a run up to a sequence.
+// takenUpTo says that workers have taken the chunks of a consumer up to a sequence.
 type takenUpTo struct {
-	run      string
+	consumer string
 	sequence uint64
 	asOf     time.Time
 }
@@ -99,19 +104,10 @@ func (t Tasks) Purge(ctx context.Context, run string) error {
 	return t.bus.purge(ctx, tasksStream, taskSubject(run))
 }
 
-// Remove removes the run's consumer and its chunks, including those that workers hold.
+// Remove removes the run's consumers and its chunks, including those that workers hold.
 // Workers that wait for chunks of the run learn of it. What does not exist is no error.
 func (t Tasks) Remove(ctx context.Context, run string) error {
-	return errors.Join(t.removeConsumer(ctx, run), t.Purge(ctx, run))
-}
-
-func (t Tasks) removeConsumer(ctx context.Context, run string) error {
-	ctx, done := t.bus.request(ctx)
-	err := done(t.bus.js.DeleteConsumer(ctx, tasksStream, run))
-	if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil
-	}
-	return fmt.Errorf("delete consumer %s of stream %s: %w", run, tasksStream, err)
+	return errors.Join(t.bus.removeConsumers(ctx, run), t.Purge(ctx, run))
 }
 
 func (t Tasks) has(ctx context.Context, run string, chunk, sequence uint64) (bool, error) {

@@ -53,9 +53,10 @@ func (t Telemetry) SubscribeHeartbeats(each func(run.Heartbeat)) (unsubscribe fu
 	return subscribe(t.bus, heartbeatSubjects, decodeHeartbeat, each)
 }
 
-// PublishBeat sends a beat to all that subscribe. It waits up to half a second until the
-// server has it.
+// PublishBeat sends a beat to all that subscribe, with the number of the run's consumer. It waits up to
+// half a second until the server has it.
 func (t Telemetry) PublishBeat(b run.Beat) error {
+	b.Consumer = t.bus.consumers.number(b.Run)
 	data, err := encodeBeat(&b)
 	if err != nil {
 		return err

@@ -75,6 +75,7 @@ func encodeBeat(b *run.Beat) ([]byte, error) {
 		Obsolete: b.Obsolete,
 
 		Quarantined: b.Quarantined, Unadmitted: b.Unadmitted,
+		Consumer: uint32(b.Consumer),
 	})
 }
 
@@ -84,13 +85,13 @@ func decodeBeat(subject string, data []byte) (run.Beat, error) {
 	if err := unmarshal(data, &m); err != nil {
 		return run.Beat{}, err
 	}
-	if max(m.GetWaiting(), m.GetWeight(), m.GetThreads()) > maxInt {
+	if max(m.GetWaiting(), m.GetWeight(), m.GetThreads(), m.GetConsumer()) > maxInt {
 		return run.Beat{}, errors.New("beat with a number out of range")
 	}
 	b := run.Beat{
 		Run: m.GetRun(), Epoch: m.GetEpoch(), State: run.State(m.GetState()),
 		Waiting: int(m.GetWaiting()), Weight: int(m.GetWeight()), Threads: int(m.GetThreads()),
-		Obsolete: m.GetObsolete(), Quarantined: m.GetQuarantined(), Unadmitted: m.GetUnadmitted(),
+		Obsolete: m.GetObsolete(), Quarantined: m.GetQuarantined(), Unadmitted: m.GetUnadmitted(), Consumer: int(m.GetConsumer()),
 	}
 	if err := validate(&b, subject, beatSubject(b.Run)); err != nil {
 		return run.Beat{}, err

@@ -77,7 +77,7 @@ func TestHostileProgressIsRejected(t *testing.T) {
 		want   string
 	}{
 		"no version":              {func(m *nqueensv1.Progress) { m.Protocol = 0 }, "without a protocol version"},
-		"another version":         {func(m *nqueensv1.Progress) { m.Protocol = 1 }, "version 1, this program speaks version 3"},
+		"another version":         {func(m *nqueensv1.Progress) { m.Protocol = 1 }, "version 1, this program speaks version 4"},
 		"no run":                  {func(m *nqueensv1.Progress) { m.Run = "" }, "run name"},
 		"every run":               {func(m *nqueensv1.Progress) { m.Run = ">" }, "run name"},
 		"a giant run":             {func(m *nqueensv1.Progress) { m.Run = giant }, "run name"},

@@ -32,6 +32,9 @@ type Beat struct {
 	// Obsolete are the ids of chunks that workers hold in vain: their tasks have accepted
 	// results, or were published again. At most MaxObsolete.
 	Obsolete []uint64
+	// Consumer is the number of the queue's consumer, from which workers take chunks: 0, unless the server
+	// could not make that one again.
+	Consumer int
 	// Quarantined are the public keys of workers whose results the run refuses, because its
 	// coordinator has proven a count of theirs wrong. At most MaxQuarantined.
 	Quarantined []string
@@ -50,6 +53,9 @@ const MaxQuarantined = 1 << 8
 // MaxUnadmitted bounds [Beat.Unadmitted].
 const MaxUnadmitted = 1 << 8
 
+// MaxConsumer bounds [Beat.Consumer].
+const MaxConsumer = 1 << 20
+
 // maxWaiting bounds the counts in a beat.
 const maxWaiting = 1 << 30
 
@@ -66,6 +72,8 @@ func (b *Beat) Validate() error {
 	case err != nil:
 	case b.Waiting < 0 || b.Waiting > maxWaiting, b.Threads < 0 || b.Threads > maxWaiting:
 		err = fmt.Errorf("%d chunks waiting for %d threads", b.Waiting, b.Threads)
+	case b.Consumer < 0 || b.Consumer > MaxConsumer:
+		err = fmt.Errorf("consumer %d, not 0 to %d", b.Consumer, MaxConsumer)
 	case b.Weight < 0 || b.Weight > maxWeight:
 		err = fmt.Errorf("the weight %d, not 0 to %d", b.Weight, maxWeight)
 	case len(b.Obsolete) > MaxObsolete:

@@ -11,6 +11,8 @@ type candidate struct {
 	missing int       // chunks to take from it now, if it is its turn
 	waiting int       // chunks in its queue, says the last beat
 	heardAt time.Time // that beat
+	// consumer is the number of the consumer that has the chunks, says the last beat.
+	consumer int
 }
 
 // candidates returns the live runs of weight over 0, and those of weight 0, each in their turn.
@@ -24,7 +26,7 @@ func (w *Worker) candidates() (normal, low []candidate) {
 	list := func(names []string) (runs []candidate) {
 		for _, name := range names {
 			k := w.runs[name]
-			runs = append(runs, candidate{name: name, missing: w.missing(name, k), waiting: k.beat.Waiting, heardAt: k.heardAt})
+			runs = append(runs, candidate{name: name, missing: w.missing(name, k), waiting: k.beat.Waiting, heardAt: k.heardAt, consumer: k.beat.Consumer})
 		}
 		return runs
 	}

@@ -24,6 +24,8 @@ type queueState struct {
 	since   time.Time // the state
 	retryAt time.Time // no attempt before; zero if there is no need to wait
 	retry   backoff
+	// consumer is the number of the consumer that is asked, or -1 before it is known.
+	consumer int
 }
 
 // The states of a queue.
@@ -176,7 +178,7 @@ func (f *fetcher) park(runs []candidate) {
 	}
 }
 
-// found notes that the queue had a chunk.
+// found notes that the queue had a chunk, or may have one.
 func (q *queueState) found() {
 	q.state, q.since, q.retryAt = open, time.Now(), time.Time{}
 	q.retry.reset()
@@ -227,7 +229,12 @@ func (f *fetcher) keepQueues(lists ...[]candidate) {
 			name := list[i].name
 			q := last[name]
 			if q == nil {
-				q = &queueState{since: time.Now(), retry: backoff{least: time.Second, most: 30 * time.Second}}
+				q = &queueState{consumer: -1, since: time.Now(), retry: backoff{least: time.Second, most: 30 * time.Second}}
+			}
+			if q.consumer != list[i].consumer { // nothing is known of the new one
+				q.consumer = list[i].consumer
+				f.queue.UseConsumer(name, q.consumer)
+				q.found()
 			}
 			f.queues[name] = q
 		}

@@ -226,6 +226,31 @@ func TestLostPull(t *testing.T) {
 	})
 }
 
+// A worker whose queue was empty asks another consumer at once when a beat names it.
+func TestBeatNamesAnotherConsumer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture()
+		w.run(t, 1, fakeKernel(t, lasting(time.Second)))
+		endBeats := w.beats(t, "r", 1)
+		time.Sleep(time.Minute)
+		endBeats()
+		from := time.Now()
+		for range 5 {
+			w.telemetry.send(run.Beat{Run: "r", State: run.Running, Weight: 1, Consumer: 3})
+			time.Sleep(2 * time.Second)
+		}
+		w.queue.set(func() {
+			if w.queue.consumers["r"] != 3 {
+				t.Errorf("asks consumer %d, want 3", w.queue.consumers["r"])
+			}
+		})
+		if requests := w.queue.since(from); len(requests) != 1 || requests[0].max == 0 || !requests[0].at.Equal(from) {
+			t.Errorf("the requests after the beat are %+v, want one at once", requests)
+		}
+		w.stop()
+	})
+}
+
 // A worker that can't take chunks tries again ever less often, and takes from other runs.
 func TestTakeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -168,15 +168,16 @@ type fakeQueue struct {
 	closed atomic.Bool
 	taken  atomic.Int32 // chunks
 
-	mu       sync.Mutex
-	waiting  map[string][]run.Loan
-	pulls    map[string]bool   // parked
-	endless  map[string]uint32 // runs that never end, and the columns of their prefixes
-	lastID   uint64            // of endless runs
-	refusal  error             // of Take
-	lose     bool              // parked pulls get lost
-	delay    time.Duration     // of Take
-	requests []request
+	mu        sync.Mutex
+	waiting   map[string][]run.Loan
+	pulls     map[string]bool   // parked
+	endless   map[string]uint32 // runs that never end, and the columns of their prefixes
+	lastID    uint64            // of endless runs
+	refusal   error             // of Take
+	lose      bool              // parked pulls get lost
+	delay     time.Duration     // of Take
+	requests  []request
+	consumers map[string]int // by run
 }
 
 // request is a call of Take, or of Park with max 0.
@@ -267,6 +268,15 @@ func (q *fakeQueue) Take(ctx context.Context, name string, most int) (loans []ru
 	q.mu.Unlock()
 	time.Sleep(delay)
 	return loans, nil
+}
+
+func (q *fakeQueue) UseConsumer(name string, number int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.consumers == nil {
+		q.consumers = make(map[string]int)
+	}
+	q.consumers[name] = number
 }
 
 func (q *fakeQueue) Park(name string) {

@@ -49,6 +49,8 @@ type Queue interface {
 	// Take takes what waits now in the queue of a run, at most so many chunks. None is not an
 	// error.
 	Take(ctx context.Context, run string, most int) ([]run.Loan, error)
+	// UseConsumer sets the number of the consumer that has the chunks of a run, see [run.Beat].
+	UseConsumer(run string, number int)
 	// Park leaves a request for one chunk of a run at the server, unless one is there already.
 	// The request ends by itself after a while, and may get lost.
 	Park(run string)

@@ -612,7 +612,10 @@ type Beat struct {
 	Quarantined []string `protobuf:"bytes,9,rep,name=quarantined,proto3" json:"quarantined,omitempty"`
 	// Public keys of workers whose results the run refuses because they are not admitted. At most 256;
 	// where there are more, each message names others.
-	Unadmitted    []string `protobuf:"bytes,10,rep,name=unadmitted,proto3" json:"unadmitted,omitempty"`
+	Unadmitted []string `protobuf:"bytes,10,rep,name=unadmitted,proto3" json:"unadmitted,omitempty"`
+	// Number of the consumer that has the chunks: 0, or that of one that replaced it because the
+	// server could not make it again. At most 1048576.
+	Consumer      uint32 `protobuf:"varint,11,opt,name=consumer,proto3" json:"consumer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -715,6 +718,13 @@ func (x *Beat) GetUnadmitted() []string {
 		return x.Unadmitted
 	}
 	return nil
+}
+
+func (x *Beat) GetConsumer() uint32 {
+	if x != nil {
+		return x.Consumer
+	}
+	return 0
 }
 
 // Progress is a snapshot of a run: its coordinator to all that watch, on
@@ -1096,7 +1106,7 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\n" +
 	"elapsed_ns\x18\x03 \x01(\x04R\telapsedNs\x12\x14\n" +
 	"\x05chunk\x18\x04 \x01(\x06R\x05chunk\x12\x1c\n" +
-	"\tsearching\x18\x05 \x01(\bR\tsearching\"\x8a\x02\n" +
+	"\tsearching\x18\x05 \x01(\bR\tsearching\"\xa6\x02\n" +
 	"\x04Beat\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x14\n" +
@@ -1110,7 +1120,8 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\n" +
 	"unadmitted\x18\n" +
 	" \x03(\tR\n" +
-	"unadmitted\"\xfd\x04\n" +
+	"unadmitted\x12\x1a\n" +
+	"\bconsumer\x18\v \x01(\rR\bconsumer\"\xfd\x04\n" +
 	"\bProgress\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\f\n" +

@@ -1,0 +1,304 @@
+package bus_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
+)
+
+// damage changes the file at a path below the streams of a server.
+func (f *forgetful) damage(t *testing.T, path string, change func(data []byte) []byte) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(f.cfg.StoreDir, "jetstream", "*", "streams", path))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("there are %d files %s: %v", len(files), path, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err == nil {
+		err = os.WriteFile(files[0], change(data), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func replaced(old, by string) func([]byte) []byte {
+	return func(data []byte) []byte { return bytes.ReplaceAll(data, []byte(old), []byte(by)) }
+}
+
+// beatConsumer returns the number of the consumer that beats name.
+func beatConsumer(t *testing.T, b *bus.Bus) int {
+	t.Helper()
+	beats := make(chan run.Beat, 1)
+	unsubscribe, err := b.Telemetry().SubscribeBeats(func(b run.Beat) { beats <- b })
+	if err == nil {
+		defer unsubscribe()
+		err = b.Telemetry().PublishBeat(run.Beat{Run: "n8-a", Epoch: 1, State: run.Running})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receive(t, beats, "a beat").Consumer
+}
+
+// If files of a run's consumer are damaged, the run goes on with a consumer that brings all chunks, and the
+// beats say which. A coordinator that resumes the run uses the same. None is left after the run.
+func TestADamagedConsumerIsReplaced(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file   string
+		change func([]byte) []byte
+		number int
+	}{
+		"a bit of its state": {"o.dat", func(data []byte) []byte {
+			data[0] ^= 1
+			return data
+		}, 1},
+		"its state is empty":     {"o.dat", func([]byte) []byte { return nil }, 0},
+		"its configuration":      {"meta.inf", replaced("{", "z"), 0},
+		"a bit of its name":      {"meta.inf", replaced(`"n8-a"`, `"n8-c"`), 0},
+		"its checksum":           {"meta.sum", replaced("a", "b"), 0},
+		"its configuration lost": {"meta.inf", func([]byte) []byte { return nil }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newForgetful(t)
+			first := connectTo(t, f.server)
+			ensure(t, first)
+			for id := range uint64(3) {
+				publish(t, first, chunk("n8-a", id+1))
+			}
+			f.server.Stop()
+			f.damage(t, "NQ_TASKS/obs/n8-a/"+c.file, c.change)
+			f.server = bustest.Start(t, f.cfg)
+			for _, b := range []*bus.Bus{connectTo(t, f.server), connectTo(t, f.server)} {
+				if err := b.Ensure(t.Context(), "n8-a"); err != nil {
+					t.Fatal(err)
+				}
+				number := beatConsumer(t, b)
+				check(t, "the number of the consumer", number, c.number)
+				q := queue(t, b)
+				q.UseConsumer("n8-a", number)
+				loans := takeAll(t, q, "n8-a", 10)
+				check(t, "chunks that come", len(loans), 3)
+				for _, l := range loans {
+					if err := l.Lease.Release(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				q.Park("n8-a")
+				loan := receive(t, q.Parked(), "a chunk")
+				if err := loan.Lease.Release(); err != nil {
+					t.Fatal(err)
+				}
+				q.Close()
+			}
+			b := connectTo(t, f.server)
+			if err := b.Tasks().Remove(t.Context(), "n8-a"); err != nil {
+				t.Fatal(err)
+			}
+			_, js := bustest.Admin(t, f.server)
+			stream, err := js.Stream(t.Context(), tasks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name := range stream.ConsumerNames(t.Context()).Name() {
+				if strings.HasPrefix(name, "n8-a") {
+					t.Errorf("consumer %s is left after the run", name)
+				}
+			}
+		})
+	}
+}
+
+// A stream of tasks that the server can't use any more is made again while a run is read, and takes chunks.
+func TestABrokenStreamOfTasksIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	f := newForgetful(t)
+	ensure(t, connectTo(t, f.server))
+	f.server.Stop()
+	f.damage(t, "NQ_TASKS/obs/n8-a/meta.inf", replaced("ack_wait", "ack_wbit"))
+	f.server = bustest.Start(t, f.cfg)
+	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	b.SetStuckAfter(time.Millisecond)
+	c := chunk("n8-a", 1)
+	if _, err := b.Tasks().Publish(within(t, time.Second), &c); err == nil {
+		t.Fatal("a broken stream takes a chunk")
+	}
+	read := read(t, b)
+	receive(t, read.caughtUp, "that it has caught up")
+	publish(t, b, c)
+	check(t, "the chunk that comes", take(t, queue(t, b), "n8-a").Chunk.ID, 1)
+	check(t, "log lines about it", len(log.Lines("making it again")), 1)
+	_, js := bustest.Admin(t, f.server)
+	for name := range js.StreamNames(t.Context()).Name() {
+		if strings.HasPrefix(name, "NQ_PROBE") {
+			t.Errorf("stream %s is left", name)
+		}
+	}
+}
+
+// While what can't be published again does not work, the log says which command resets it, and what that
+// loses. Then runs go on: a reader reads the results of the new stream, and a coordinator renews its claim.
+func TestTheLogNamesTheCommandThatResets(t *testing.T) {
+	t.Parallel()
+	f := newForgetful(t)
+	var log bustest.Log
+	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	ensure(t, b)
+	claim, err := b.Registry().Claim(t.Context(), record("n8-a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	publishResult(t, b, result("n8-a", 1))
+	read := read(t, b)
+	read.await(t, 1)
+	_, js := bustest.Admin(t, f.server)
+	for _, stream := range []string{results, "KV_nq_runs"} {
+		if _, err := js.CreateConsumer(t.Context(), stream, jetstream.ConsumerConfig{Durable: "d", AckPolicy: jetstream.AckExplicitPolicy}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.server.Stop()
+	for _, stream := range []string{results, "KV_nq_runs"} { // the server stops such a stream
+		f.damage(t, stream+"/obs/d/meta.inf", replaced("ack_policy", "ack_polizy"))
+	}
+	b.SetStuckAfter(time.Millisecond)
+	f.server = bustest.Start(t, f.cfg)
+	for part, stream := range map[bus.Part]string{bus.ResultsPart: results, bus.RecordsPart: "nq_runs"} {
+		var lines []string
+		testkit.Eventually(t, "the log says what to type", func() bool {
+			_ = claim.Renew(t.Context(), run.Running, 1) // fails
+			lines = log.Lines("coordinator reset " + string(part) + " --nats " + f.server.ClientURL() + " --yes")
+			return len(lines) > 0
+		})
+		if len(lines) != 1 || !strings.Contains(lines[0], stream) || !strings.Contains(lines[0], part.Loses()) {
+			t.Errorf("the log lines are %q, want one that names %s and says what is lost", lines, stream)
+		}
+	}
+	other := connectTo(t, f.server)
+	for _, part := range bus.Parts {
+		for range 2 { // the second time there may be nothing
+			if err := other.Reset(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	testkit.Eventually(t, "the claim is renewed", func() bool { return claim.Renew(t.Context(), run.Running, 1) == nil })
+	testkit.Eventually(t, "the streams are there again", func() bool {
+		r, c := result("n8-a", 2), chunk("n8-a", 2)
+		_, err := other.Tasks().Publish(t.Context(), &c)
+		return err == nil && other.Results().Publish(t.Context(), &r) == nil
+	})
+	read.await(t, 2)
+	says(t, "Reset of nothing", b.Reset(t.Context(), "all"), "all", "results", "records", "tasks")
+}
+
+// A server that can't read the record of a run stores another one without an answer. The run goes on.
+func TestADamagedRecordIsReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
+	t.Parallel()
+	f := newForgetful(t)
+	if _, err := connectTo(t, f.server).Registry().Claim(t.Context(), record("n8-a")); err != nil {
+		t.Fatal(err)
+	}
+	f.server.Stop()
+	f.damage(t, "KV_nq_runs/msgs/1.blk", func(data []byte) []byte {
+		data[len(data)/2] ^= 1
+		return data
+	})
+	f.server = bustest.Start(t, f.cfg)
+	b := connectTo(t, f.server)
+	claim, err := b.Registry().Claim(t.Context(), record("n8-a"))
+	if err == nil {
+		err = claim.Renew(t.Context(), run.Running, 3)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := b.Registry().Record(t.Context(), "n8-a")
+	if err != nil || stored.Done != 3 {
+		t.Errorf("the record says that %d tasks are done, want 3: %v", stored.Done, err)
+	}
+}
+
+// The bucket is put back to a copy of before the first of two claims, so that both have one epoch: one
+// coordinator ends, and the other keeps its claim, whatever their revisions are.
+func TestOfTwoClaimsOfOneEpochOneHolds(t *testing.T) {
+	t.Parallel()
+	for name, renewals := range map[string]int{
+		"with other revisions": 0, "with the same revision": 2, "and more renewals": 3,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newForgetful(t)
+			if _, err := connectTo(t, f.server).Registry().Claim(t.Context(), record("n8-a")); err != nil {
+				t.Fatal(err)
+			}
+			f.save(t)
+			first := connectTo(t, f.server)
+			claim := func(b *bus.Bus) *bus.Claim {
+				claim, err := b.Registry().Claim(t.Context(), record("n8-a"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return claim
+			}
+			renew := func(c *bus.Claim, times int) error {
+				var err error
+				for range times {
+					err = errors.Join(err, c.Renew(t.Context(), run.Running, 1))
+				}
+				return err
+			}
+			one := claim(first)
+			if err := renew(one, 2); err != nil {
+				t.Fatal(err)
+			}
+			f.rollBack(t, func(*bus.Bus) {})
+			testkit.Eventually(t, "the first is connected again", func() bool { return first.Connected() == nil })
+			two := claim(connectTo(t, f.server))
+			check(t, "the epoch of the second claim", two.Epoch(), one.Epoch())
+			if err := renew(two, renewals); err != nil {
+				t.Fatal(err)
+			}
+			ended := map[*bus.Claim]bool{}
+			for range 3 {
+				for _, c := range []*bus.Claim{one, two} {
+					if ended[c] {
+						continue
+					}
+					if err := c.Renew(t.Context(), run.Running, 1); err != nil {
+						ended[c] = true
+						if !errors.Is(err, bus.ErrTakenOver) {
+							t.Errorf("a claim ends with %v", err)
+						}
+					}
+				}
+				check(t, "claims that have ended", len(ended), 1)
+			}
+		})
+	}
+}
