@@ -120,15 +120,13 @@ func (t *trust) refusal(key string, admission []byte) error {
 func (t *trust) observe(workers []progress.Identity) {
 	t.voters, t.unadmitted = make(map[string]bool), nil
 	for _, w := range workers {
-		switch t.refusal(w.Key, w.Admission) {
-		case nil:
-			if admitted, _ := t.admits(w.Key, w.Admission); admitted {
-				t.voters[w.Key] = true
-			}
-		case errUnadmitted:
-			if w.Key != "" {
-				t.unadmitted = append(t.unadmitted, w.Key)
-			}
+		admitted, _ := t.admits(w.Key, w.Admission)
+		refused := t.refusal(w.Key, w.Admission) != nil
+		switch {
+		case admitted && !refused:
+			t.voters[w.Key] = true
+		case !admitted && refused && w.Key != "" && !t.ledger.IsQuarantined(w.Key):
+			t.unadmitted = append(t.unadmitted, w.Key)
 		}
 	}
 	slices.Sort(t.unadmitted)
