@@ -126,7 +126,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 func TestEnvironmentSetsEveryFlag(t *testing.T) {
 	t.Parallel()
 	const wrong = "/dev/null/no such thing"
-	arguments := strings.NewReplacer(" [flags]", "", " [command]", "", " N", " 4", " RUN", " n4-none", " SHELL", " bash", " [RUN]", "", " [FILE]", "", " FILE", " file", " [COMMAND]", "", " ROLE", " worker", " DIR", " keys")
+	arguments := strings.NewReplacer(" [flags]", "", " [command]", "", " N", " 4", " RUN", " n4-none", " SHELL", " bash", " [RUN]", "", " [FILE]", "", " FILE", " file", " [COMMAND]", "", " ROLE", " worker", " DIR", " keys", " results|records|tasks", " results")
 	type setting struct {
 		command []string
 		flag    string

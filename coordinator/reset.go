@@ -27,8 +27,7 @@ would delete and what is lost with it, and delete nothing.
 
 Coordinators that are running make again what was deleted, and continue. No total becomes
 wrong: what was lost is counted again.`,
-		Example: `  coordinator reset results --nats nats://127.0.0.1:4222
-  coordinator reset results --nats nats://127.0.0.1:4222 --yes`,
+		Example:   `  coordinator reset results --nats nats://127.0.0.1:4222 --yes`,
 		ValidArgs: words,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {

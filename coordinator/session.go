@@ -14,6 +14,7 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/keyring"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/session"
@@ -88,6 +89,9 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 	listen := cli.CheckAddress("listen", o.listen, "127.0.0.1:4222")
 	if err := cmp.Or(o.nats.Check(app.Log), listen, o.page.check(), o.report.check()); err != nil {
 		return cfg, nil, err
+	}
+	if _, err := keyring.NewAdmitter(keyring.Sources{List: o.admitted}); err != nil {
+		return cfg, nil, withHint(err)
 	}
 	k, err := kernel.Choose(o.kernel)
 	if err != nil {

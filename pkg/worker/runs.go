@@ -112,7 +112,7 @@ func (w *Worker) isRefused(b *run.Beat, k *knownRun) bool {
 	switch {
 	case slices.Contains(b.Unadmitted, key):
 		if k.refusedAt.IsZero() {
-			w.cfg.Log.Warn().Str("run", b.Run).Str("key", key).Msg("run " + b.Run + " takes counts of admitted keys only, and this worker's key is not admitted: " +
+			w.cfg.Log.Warn().Str("run", b.Run).Str("key", key).Msg("the run takes counts of admitted keys only, and this worker's key is not admitted: " +
 				"the worker leaves its tasks alone. coordinator keys add worker NAME --public-key " + key + " admits it, and so does the join token (--token-file)")
 		}
 		k.refusedAt = k.heardAt
