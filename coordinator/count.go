@@ -92,9 +92,9 @@ another key, or else by the coordinator: in at most 2% of the core time of the r
 With --place, only the solutions with queens on those squares are counted. Such a count
 uses no symmetry, and there is no published total to compare it with.
 
-The summary, the log, --json and the page that --report writes say what stands behind the
-total: "published" (it is the published total), "redundant" (at least two keys agree on each
-task), "sampled" (they agree on some of the tasks) or "none" (each task was counted once).`,
+The summary, the log, --json and the page that --report writes say what confirms the total:
+"published" (it is the published total), "redundant" (at least two admitted keys agree on each
+task), "sampled" (every spot check was made; a rare wrong count may be unseen) or "none".`,
 		Example: `  coordinator count 16
   coordinator count 15 --json
   coordinator count 16 --place 0,3 --place 5,7
