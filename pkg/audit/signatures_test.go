@@ -154,6 +154,12 @@ func TestTotalWithRedundancy(t *testing.T) {
 	if _, err := l.Accept([]queens.Result{own, others[1]}, nil, run.StreamPosition{Sequence: 2}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := Total(t.Context(), l, nil); !errors.Is(err, queens.ErrIncomplete) {
+		t.Errorf("with a count of the coordinator in the place of a key, the error is %v", err)
+	}
+	if err := l.SetAlone(own.Task); err != nil {
+		t.Fatal(err)
+	}
 	if total, err := Total(t.Context(), l, nil); err != nil || total.Int64() != 40 {
 		t.Errorf("the total is %v (%v)", total, err)
 	}

@@ -96,7 +96,9 @@ func (c *Coordinator) countedLost(v *verdict) error {
 		c.cfg.Log.Info().Uint64("task", v.task.ID).Str("kernel", v.count.Kernel).Stringer("took", v.count.Elapsed.Round(time.Millisecond)).
 			Msg("a task that lost workers is counted")
 		before := c.ledger.Len()
-		c.trust.alone[v.task.ID] = true
+		if err := c.ledger.SetAlone(v.task.ID); err != nil {
+			return err
+		}
 		own := queens.ChunkResult{Run: c.run, First: v.task.ID, Worker: queens.Referee, Counts: []queens.TaskCount{v.count}}
 		if err := c.record([]taskDelivery{{result: own.Result(0, 0)}}); err != nil {
 			return err

@@ -99,6 +99,7 @@ func (c *collector) record(batch []taskDelivery) (wanted []uint64, err error) {
 	var valid []taskDelivery
 	var rejected []ledger.Rejection
 	before := make(map[uint64]queens.Result) // accepted results of the same tasks
+	c.judgeAdmission(batch)
 	for i := range batch {
 		d := &batch[i]
 		r := &d.result
@@ -145,6 +146,23 @@ func (c *collector) record(batch []taskDelivery) (wanted []uint64, err error) {
 		return nil, err
 	}
 	return append(wanted, c.updateDisputes(conflicts)...), c.checkKnownTotal()
+}
+
+// judgeAdmission notes whether the keys of results are admitted now.
+func (c *collector) judgeAdmission(batch []taskDelivery) {
+	var last *queens.Sealed // of the same chunk result
+	var admitted, byToken bool
+	for i := range batch {
+		r := &batch[i].result
+		if r.Sealed == nil {
+			continue
+		}
+		if r.Sealed != last {
+			last = r.Sealed
+			admitted, byToken = c.trust.admits(r.Key, batch[i].admission)
+		}
+		r.Admitted, r.ByToken = admitted, byToken
+	}
 }
 
 // Reasons why a result is not recorded.
@@ -277,10 +295,13 @@ func (c *collector) updateDisputes(tasks []uint64) (disputed []uint64) {
 			disputed = append(disputed, id)
 		case wasOpen:
 			delete(c.disputes, id)
-			if c.note(id) {
-				c.window.accepted(id, 0, 0)
-			} else {
+			switch {
+			case !c.note(id):
 				c.window.undisputed(id, slices.Concat(d.Votes, d.Voided)[0].Hash)
+			case c.trust.SpotCheck > 0 && !c.trust.isChecked(id, c.trust.Redundancy+1): // the others are void
+				c.window.dropCheck(id)
+			default:
+				c.window.accepted(id, 0, 0)
 			}
 			c.cfg.Log.Warn().Uint64("task", id).Msg("conflict settled: " + audit.DescribeDispute(&d))
 		default:

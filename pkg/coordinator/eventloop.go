@@ -155,16 +155,15 @@ func (c *Coordinator) receive(batch []delivery) error {
 
 // appendTasks appends the results of the tasks of a chunk.
 func (c *Coordinator) appendTasks(results []taskDelivery, r *queens.ChunkResult) []taskDelivery {
-	need, admitted, byToken := c.trust.Redundancy, false, false
+	need := c.trust.Redundancy
 	if r.Sealed != nil {
 		key := r.Sealed.Key
 		need = c.trust.need(r.First, len(r.Counts), key, c.ledger.Chunks(key))
-		admitted, byToken = c.trust.admits(key, r.Admission)
 	}
 	for k := range r.Counts {
-		result := r.Result(k, 0)
-		result.Admitted, result.ByToken = admitted, byToken
-		results = append(results, taskDelivery{result, r.Chunk, need, r.Manifest != c.collector.manifest.Hash})
+		results = append(results, taskDelivery{
+			result: r.Result(k, 0), chunk: r.Chunk, need: need, admission: r.Admission, foreign: r.Manifest != c.collector.manifest.Hash,
+		})
 	}
 	return results
 }
@@ -247,6 +246,9 @@ func (c *Coordinator) handleFound(tasks []queens.Task) error {
 
 // recount has a disputed task counted by further workers.
 func (c *Coordinator) recount(task *queens.Task, d *ledger.Dispute) {
+	if _, known := c.referee.asked[task.ID]; !known {
+		c.referee.asked[task.ID] = time.Now()
+	}
 	var attempt uint32
 	for _, v := range d.Votes {
 		attempt = max(attempt, v.Attempt)

@@ -18,9 +18,11 @@ type delivery struct {
 
 // taskDelivery is the result of one task of a chunk.
 type taskDelivery struct {
-	result queens.Result // its attempt is not known yet
+	result queens.Result // its attempt, and whether its key is admitted, are not known yet
 	chunk  uint64
 	need   int // voters that must agree on the task if this is its first result
+	// admission is the proof that the key was admitted, which is judged when the result is recorded.
+	admission []byte
 	// foreign says that the worker has signed that it counted for another manifest.
 	foreign bool
 }

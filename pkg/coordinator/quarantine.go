@@ -171,6 +171,9 @@ func (c *collector) voided(changed []ledger.Voided) (disputed []uint64) {
 			}
 		case !agrees:
 			c.window.reopen()
+		case c.trust.SpotCheck > 0 && !c.trust.isChecked(v.Task, c.trust.Redundancy+1):
+			c.window.addCheck(v.Task, v.After.Hash, c.trust.Redundancy+1) // again: a count that is void had checked it
+			c.window.park([]uint64{v.Task})
 		}
 	}
 	return c.updateDisputes(judged)

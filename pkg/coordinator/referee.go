@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,8 @@ type referee struct {
 	waiting []disputedTask
 	lookups map[uint64]bool // tasks that are looked up, to be counted then
 	open    map[uint64]bool // tasks that wait or are being counted
+	// asked are the disputed tasks that workers count again, and since when.
+	asked map[uint64]time.Time
 
 	tasks    chan disputedTask // for refereeLoop
 	verdicts chan verdict
@@ -47,7 +50,7 @@ type verdict struct {
 
 func newReferee() referee {
 	return referee{
-		lookups: make(map[uint64]bool), open: make(map[uint64]bool), tasks: make(chan disputedTask), verdicts: make(chan verdict),
+		lookups: make(map[uint64]bool), open: make(map[uint64]bool), asked: make(map[uint64]time.Time), tasks: make(chan disputedTask), verdicts: make(chan verdict),
 	}
 }
 
@@ -111,7 +114,7 @@ func (c *Coordinator) tellCounting(task uint64) (stop func()) {
 	telling.Go(func() {
 		for begun := time.Now(); ; {
 			c.cfg.Log.Warn().Uint64("task", task).Stringer("for", time.Since(begun).Round(time.Second)).
-				Msg("the coordinator counts a disputed task itself, however long that takes: no admitted key is connected that can settle the dispute")
+				Msg("the coordinator counts a disputed task itself, however long that takes: no admitted key that is connected has settled the dispute")
 			select {
 			case <-time.After(refereeInterval):
 			case <-ended:
@@ -133,8 +136,12 @@ func (c *Coordinator) canReferee(id uint64) bool {
 }
 
 // canSettle reports whether a voter is connected that has no vote yet in an open dispute that takes
-// votes, over a task that workers get.
+// votes, over a task that workers get, and is not too late: anybody may be connected and count nothing.
 func (c *Coordinator) canSettle(d *ledger.Dispute) bool {
+	const searches = 4 // the longest so far
+	if asked, known := c.referee.asked[d.Task]; known && time.Since(asked) > c.cfg.DisputeTimeout+searches*min(c.window.longest, maxTimeout) {
+		return false
+	}
 	t := c.window.tasks[d.Task]
 	return (t == nil || !t.deadLettered) && !d.IsFull() && c.trust.isConnected(d.Votes)
 }
@@ -154,6 +161,7 @@ func (c *Coordinator) refereeable(most int) (ids []uint64) {
 
 // lookUpDisputed has disputed tasks looked up that this process can count, if it has none.
 func (c *Coordinator) lookUpDisputed() {
+	maps.DeleteFunc(c.referee.asked, func(id uint64, _ time.Time) bool { return c.collector.disputes[id] == nil })
 	if len(c.referee.open)+len(c.referee.lookups) > 0 || !c.reconciled {
 		return
 	}

@@ -29,12 +29,10 @@ type trust struct {
 	voters map[string]bool // connected keys that are admitted
 	// unadmitted are the connected keys whose results the run refuses because they are not admitted.
 	unadmitted []string
-	// alone are the tasks that no worker gets any more: the coordinator's own count is enough.
-	alone map[uint64]bool
 }
 
 func newTrust(cfg *Config, l *ledger.Ledger) trust {
-	t := trust{Trust: ledger.Trust{Redundancy: 1}, cfg: cfg, ledger: l, own: make(map[string]bool), alone: make(map[uint64]bool)}
+	t := trust{Trust: ledger.Trust{Redundancy: 1}, cfg: cfg, ledger: l, own: make(map[string]bool)}
 	if stored, ok := l.Trust(); ok {
 		t.Trust = stored
 	}
@@ -47,15 +45,7 @@ func newTrust(cfg *Config, l *ledger.Ledger) trust {
 // agrees reports whether as many voters agree on a task as every task needs. Where that is one, a count
 // of any key will do. The coordinator's own count takes the place of voters only for a task that no worker
 // gets any more.
-func (t *trust) agrees(id uint64) bool {
-	switch {
-	case t.Redundancy == 1:
-		return t.ledger.Has(id)
-	case t.ledger.Voters(id) >= t.Redundancy:
-		return true
-	}
-	return t.alone[id] && t.ledger.IsRefereed(id)
-}
+func (t *trust) agrees(id uint64) bool { return t.ledger.Has(id) && !t.ledger.LacksVoters(id) }
 
 // isChecked reports whether enough voters agree on a task, and also need voters, or the coordinator, if it
 // is to be spot-checked: if need is more than on every task.

@@ -49,10 +49,12 @@ type Dispute struct {
 	accepted int      // Index of the accepted vote, or -1.
 }
 
-// maxVotes bounds the votes of a dispute, apart from the coordinator's own. Of keys that are not
-// admitted, of which anybody can make any number, it takes at most maxUnadmittedVotes.
+// maxVotes bounds the votes of a dispute, apart from the coordinator's own and from those that agree after it
+// is settled. Of one key it takes at most maxVotesOfKey, and of keys that are not admitted, of which anybody
+// can make any number, at most maxUnadmittedVotes.
 const (
 	maxVotes           = 64
+	maxVotesOfKey      = 2
 	maxUnadmittedVotes = 8
 )
 
@@ -69,26 +71,31 @@ func ownVote(votes []queens.Result) int {
 }
 
 // takes reports whether a result becomes a vote: its voter has not voted for that count, and there
-// are not too many votes.
+// are not too many votes. Of a dispute that is settled, admitted keys that agree may lack still, however many
+// votes others have sent.
 func (d *Dispute) takes(r *queens.Result) bool {
 	voter := r.Voter()
 	repeats := func(old queens.Result) bool { return old.Count == r.Count && old.Voter() == voter }
 	switch {
 	case slices.ContainsFunc(d.Votes, repeats):
 		return false
-	case r.IsOwn():
+	case r.IsOwn(), len(d.Votes) == 0:
 		return true
-	case !r.Admitted && len(d.Votes) > 0 && d.unadmitted() >= maxUnadmittedVotes:
+	case r.Admitted && d.Settled && d.Votes[d.accepted].Count == r.Count:
+		return int(d.support()&maxVoters) <= maxConfirmations
+	case d.votes(func(v *queens.Result) bool { return v.Voter() == voter }) >= maxVotesOfKey:
+		return false
+	case !r.Admitted && d.votes(func(v *queens.Result) bool { return !v.Admitted && !v.IsOwn() }) >= maxUnadmittedVotes:
 		return false
 	}
 	return !d.IsFull()
 }
 
-// unadmitted returns the number of votes, also voided ones, of keys that were not admitted.
-func (d *Dispute) unadmitted() (votes int) {
+// votes returns the number of votes of a kind, also of voided ones.
+func (d *Dispute) votes(isOfKind func(*queens.Result) bool) (votes int) {
 	for _, some := range [][]queens.Result{d.Votes, d.Voided} {
 		for i := range some {
-			if !some[i].Admitted && !some[i].IsOwn() {
+			if isOfKind(&some[i]) {
 				votes++
 			}
 		}

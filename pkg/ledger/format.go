@@ -20,7 +20,7 @@ import (
 //	header    "format": Version; "header": the Header
 //	progress  "position": a [run.StreamPosition]; "refused": number of rejections; "state";
 //	          "server": the address of the server that the run used last; "trust": [Trust];
-//	          "lost": see [Ledger.Lost]
+//	          "lost": see [Ledger.Lost]; "missed": see [Ledger.SetMissed]; "alone": see [Ledger.SetAlone]
 //	names     0, 1, ...: name of a worker or kernel, or a key
 //	results   task: a result, see [appendResult]
 //	reports   1, 2, ...: a signed chunk result, see [appendReport]

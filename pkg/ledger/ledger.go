@@ -78,6 +78,7 @@ type Ledger struct {
 	lost         uint64
 	missed       uint64 // See SetMissed.
 	voters       voterSet
+	alone        map[uint64]bool // See SetAlone.
 
 	reading  atomic.Int64        // Iterations of Range in progress.
 	onCommit func(time.Duration) // Nil unless set by OnCommit.

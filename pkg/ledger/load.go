@@ -82,6 +82,7 @@ func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
 		l.loadTrust(tx),
 		l.loadLost(tx),
 		l.loadMissed(tx),
+		l.loadAlone(tx),
 	)
 }
 

@@ -94,6 +94,8 @@ func (l *Ledger) setQuarantine(q quarantine) {
 	delete(l.voiding, q.Key)
 	if q.Voiding {
 		l.voiding[q.Key] = struct{}{}
+	} else {
+		delete(l.voters, q.Key) // none of its results counts any more
 	}
 	l.quarantines[q.Key] = q
 }

@@ -166,7 +166,7 @@ func TestConfirmations(t *testing.T) {
 	accept(t, l, position(2), signedBy("x", 1, 8))
 	accept(t, l, position(3), signedBy("i", 1, 7))
 	for range 2 {
-		if d, _ := l.Dispute(1); len(d.Votes) != 8 || !d.Settled || l.Voters(1) != 7 || keys(1) != "abcdehi" {
+		if d, _ := l.Dispute(1); len(d.Votes) != 7 || !d.Settled || l.Voters(1) != 6 || keys(1) != "abcdeh" {
 			t.Errorf("with another count, task 1 has %d voters, %s; the dispute is %v", l.Voters(1), keys(1), d)
 		}
 		l = reopened(t, l, folder)
@@ -248,8 +248,38 @@ func TestConfirmationOfAll(t *testing.T) {
 	}
 }
 
-// A task is done when as many voters agree on it as the run asks for, or the coordinator's reference
-// kernel has counted it.
+// However many counts a key reports of a disputed task, the keys that lack can still agree once the
+// coordinator has counted it.
+func TestVotesOfOneKeyLeaveRoom(t *testing.T) {
+	folder := t.TempDir()
+	l, err := ledger.CreateWithTrust(folder, header(4), ledger.Trust{Redundancy: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	accept(t, l, position(1), signedBy("a", 0, 7))
+	for i := range uint64(70) {
+		accept(t, l, position(2+i), signedBy("liar", 0, 100+i))
+		accept(t, l, position(2+i), signedBy(fmt.Sprint("liar", i/2), 0, 200+i))
+	}
+	own := signedBy("", 0, 7)
+	own.Worker, own.Admitted = queens.Referee, false
+	accept(t, l, position(100), own)
+	if _, err := quarantine(l, ledger.Quarantined{Key: "liar"}); err != nil {
+		t.Fatal(err)
+	}
+	l = reopened(t, l, folder)
+	if !l.LacksVoters(0) {
+		t.Error("one key and the coordinator are enough, of two keys")
+	}
+	if v := accept(t, l, position(101), signedBy("b", 0, 7)); v[0] != ledger.Confirmed || l.Voters(0) != 2 || l.LacksVoters(0) {
+		d, _ := l.Dispute(0)
+		t.Errorf("the verdict is %v; %d voters agree; the dispute has %d votes", v, l.Voters(0), len(d.Votes))
+	}
+	closed(t, l)
+}
+
+// A task is done when as many voters agree on it as the run asks for, or the coordinator has counted it and no
+// worker gets it any more.
 func TestDoneByClass(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 4)
@@ -258,7 +288,12 @@ func TestDoneByClass(t *testing.T) {
 	for i, r := range []queens.Result{signedBy("a", 0, 1), signedBy("a", 1, 1), own, signedBy("b", 1, 1)} {
 		accept(t, l, position(uint64(i)), r)
 	}
-	for redundancy, want := range []uint64{3, 3, 2, 1} { // a ledger of no redundancy has one
+	for redundancy, want := range []uint64{3, 3, 1, 1} { // a ledger of no redundancy has one
+		if redundancy == 3 {
+			if err := l.SetAlone(2); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if redundancy > 0 {
 			if err := l.SetTrust(ledger.Trust{Redundancy: redundancy}); err != nil {
 				t.Fatal(err)

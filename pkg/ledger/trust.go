@@ -1,6 +1,9 @@
 package ledger
 
 import (
+	"maps"
+	"slices"
+
 	"go.etcd.io/bbolt"
 
 	"nqueens/pkg/queens"
@@ -58,11 +61,11 @@ func (l *Ledger) quorum() int {
 }
 
 // Support of a task, a byte: whether it has an accepted count, and others that agree; whether the
-// coordinator as referee agrees with it, or the coordinator and a worker do; and the number of admitted
-// keys that agree with it. 0 is a task without an accepted count.
+// coordinator agrees with it, and whether it does so as referee; and the number of admitted keys that agree
+// with it. 0 is a task without an accepted count.
 const (
 	refereed  = 1 << 7
-	recounted = 1 << 6
+	own       = 1 << 6
 	confirmed = 1 << 5
 	counted   = 1 << 4
 	maxVoters = counted - 1
@@ -89,26 +92,21 @@ func supportOf(agreeing []queens.Result) uint8 {
 	if len(agreeing) == 0 {
 		return 0
 	}
-	voters, own := 0, 0
+	voters, support := 0, uint8(counted)
 	for i := range agreeing {
 		switch r := &agreeing[i]; {
+		case r.Worker == queens.Referee:
+			support |= own | refereed
 		case r.IsOwn():
-			own++
+			support |= own
 		case r.Admitted:
 			voters++
 		}
 	}
-	support := counted | uint8(min(voters, maxVoters))
-	if ownVote(agreeing) >= 0 {
-		support |= refereed
-	}
 	if len(agreeing) > 1 {
 		support |= confirmed
 	}
-	if own > 0 && own < len(agreeing) {
-		support |= recounted
-	}
-	return support
+	return support | uint8(min(voters, maxVoters))
 }
 
 // setSupport notes what supports the accepted result of a task.
@@ -136,21 +134,55 @@ func (l *Ledger) IsRefereed(task uint64) bool {
 	return task < l.header.Manifest.Tasks && l.support[task]&refereed != 0
 }
 
-// IsRecounted reports whether the coordinator agrees with a worker on the accepted count of a task.
+// IsRecounted reports whether the accepted count of a task was counted again by the coordinator.
 func (l *Ledger) IsRecounted(task uint64) bool {
-	return task < l.header.Manifest.Tasks && l.support[task]&recounted != 0
+	return task < l.header.Manifest.Tasks && isRecounted(l.support[task])
 }
+
+func isRecounted(support uint8) bool { return support&own != 0 && support&confirmed != 0 }
 
 // HasConfirmations reports whether the file has other results that agree with the accepted one of a task.
 func (l *Ledger) HasConfirmations(task uint64) bool {
 	return task < l.header.Manifest.Tasks && l.support[task]&confirmed != 0
 }
 
+// aloneKey is the key of the tasks that [Ledger.SetAlone] stored, in progressBucket: a list in order.
+var aloneKey = []byte("alone")
+
+// SetAlone stores that no worker gets a task any more, and that the coordinator's own count of it is enough,
+// however many admitted keys should agree. It is on disk when SetAlone returns nil. Errors are those of
+// [Ledger.Accept].
+func (l *Ledger) SetAlone(task uint64) error {
+	if l.alone[task] {
+		return l.failed.get()
+	}
+	tasks := slices.Sorted(maps.Keys(l.alone))
+	err := l.update(func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, aloneKey, append(tasks, task)) })
+	if err == nil {
+		l.alone[task] = true
+	}
+	return err
+}
+
+func (l *Ledger) loadAlone(tx *bbolt.Tx) error {
+	l.alone = make(map[uint64]bool)
+	if tx.Bucket(progressBucket).Get(aloneKey) == nil {
+		return nil
+	}
+	var tasks []uint64
+	err := getJSON(tx, progressBucket, aloneKey, &tasks)
+	for _, task := range tasks {
+		l.alone[task] = true
+	}
+	return err
+}
+
 // LacksVoters reports whether a task has an accepted count on which fewer admitted keys agree than
-// [Trust.Redundancy] says. Without redundancy one count of any key is enough. A task that no worker
-// could count has the count of the coordinator alone, which [Confirmation] tells.
+// [Trust.Redundancy] says. Without redundancy one count of any key is enough. So is the coordinator's own
+// count of a task that no worker gets any more, see SetAlone.
 func (l *Ledger) LacksVoters(task uint64) bool {
-	return l.Has(task) && l.trust != nil && l.trust.Redundancy > 1 && l.Voters(task) < l.trust.Redundancy && !l.IsRefereed(task)
+	return l.Has(task) && l.trust != nil && l.trust.Redundancy > 1 && l.Voters(task) < l.trust.Redundancy &&
+		!(l.IsRefereed(task) && l.alone[task])
 }
 
 // DoneByClass returns how many tasks of each class have an accepted count and do not lack voters. It
@@ -205,10 +237,10 @@ func (l *Ledger) Confirmation() run.Confirmation {
 	for _, support := range l.support {
 		voters := int(support & maxVoters)
 		least = min(least, voters)
-		if voters >= 2 || support&recounted != 0 {
+		if voters >= 2 || isRecounted(support) {
 			c.Checked++
 		}
-		if support != 0 && voters == 0 && support&(refereed|recounted) == 0 {
+		if support != 0 && voters == 0 && support&own == 0 {
 			c.Unadmitted++
 		}
 	}

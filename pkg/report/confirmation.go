@@ -50,7 +50,7 @@ func (c *Confirmed) Phrase() string {
 		return "the published total (OEIS A000170)"
 	case run.Redundant:
 		phrase := fmt.Sprintf("each task by %d keys, %s", c.By.Keys, disagreements)
-		if c.By.ByToken > 1 {
+		if c.By.ByToken > 0 {
 			phrase += fmt.Sprintf("; the join token admitted %d of %d keys", c.By.ByToken, c.By.Voters)
 		}
 		return phrase
