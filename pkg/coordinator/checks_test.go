@@ -54,6 +54,24 @@ func TestThoroughRunsMakeEveryCheck(t *testing.T) {
 	}
 }
 
+// A check by a key that is quarantined later is void, and is made again: what the run promised is made of what
+// still counts.
+func TestVoidChecksAreMadeAgain(t *testing.T) {
+	for range 5 {
+		rng := testkit.Rand(t)
+		synctest.Test(t, func(t *testing.T) {
+			trust := ledger.Trust{Redundancy: 1, SpotCheck: 1, Thorough: true}
+			s := &simulation{board: 9, trust: trust, fleet: fleetOf(2, 1, 0.05), checks: true}
+			playFleet(t, rng, s, nil)
+			s.must(s.c.ledger.SetMissed(s.c.window.missed))
+			if got := s.c.ledger.Confirmation(); got.Checked+got.Missed < got.Tasks || len(s.wrongTasks()) > 0 {
+				t.Errorf("%d of %d tasks are checked, %d checks are missed; wrong are %v", got.Checked, got.Tasks, got.Missed, s.wrongTasks())
+			}
+			s.stop()
+		})
+	}
+}
+
 // A thorough run publishes nothing more while too many tasks wait to be checked: the checks may be
 // slower than the workers.
 func TestChecksHoldBackAThoroughRun(t *testing.T) {
