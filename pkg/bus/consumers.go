@@ -146,6 +146,7 @@ func (b *Bus) listConsumers(ctx context.Context, stream jetstream.Stream) ([]*je
 
 // deleteConsumer deletes a consumer of the stream of tasks. What does not exist is no error.
 func (b *Bus) deleteConsumer(ctx context.Context, name string) error {
+	b.lastTaken.Store(nil)
 	ctx, done := b.request(ctx)
 	err := done(b.js.DeleteConsumer(ctx, tasksStream, name))
 	if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {

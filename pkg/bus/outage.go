@@ -180,6 +180,9 @@ const probePrefix = "NQ_PROBE_"
 
 // deleteStream deletes a stream. A missing one is no error.
 func (b *Bus) deleteStream(ctx context.Context, name string) error {
+	if name == tasksStream {
+		b.lastTaken.Store(nil)
+	}
 	ctx, done := b.request(ctx)
 	if err := done(b.js.DeleteStream(ctx, name)); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("delete stream %s: %w", name, err)

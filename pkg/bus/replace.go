@@ -19,6 +19,7 @@ func (b *Bus) createConsumer(ctx context.Context, stream jetstream.Stream, run s
 	for range maxReplaced {
 		number := b.consumers.number(run)
 		want := b.consumerConfig(run, number)
+		b.lastTaken.Store(nil) // it says nothing of a new consumer
 		consumer, err = ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.CreateConsumer(ctx, want) })
 		switch {
 		case hasCode(err, errCodeUnfiltered, errCodeNotUnique):

@@ -136,6 +136,7 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 
 // logMadeAgain says that something was gone from the server while a run used it.
 func (b *Bus) logMadeAgain(what string) {
+	b.lastTaken.Store(nil)
 	if b.limiter.Allow("again " + what) {
 		b.log.Warn().Str("what", what).Msg("made again what was gone from the server: somebody has deleted it, or the server has lost it")
 	}
