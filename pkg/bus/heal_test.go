@@ -302,3 +302,33 @@ func TestOfTwoClaimsOfOneEpochOneHolds(t *testing.T) {
 		})
 	}
 }
+
+// A stream of tasks that another client has made again is not deleted, whatever failed before.
+func TestHealLeavesAStreamThatAnotherHasMadeAgain(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	s := newScene(t, logTo(&log))
+	s.bus.SetStuckAfter(time.Millisecond)
+	if err := s.bus.Ensure(t.Context(), "n8-a"); err != nil {
+		t.Fatal(err)
+	}
+	cfg := s.stream(t, tasks).Config
+	if err := s.js.DeleteStream(t.Context(), tasks); err != nil {
+		t.Fatal(err)
+	}
+	c := chunk("n8-a", 1)
+	for range 2 { // for longer than the patience
+		if _, err := s.bus.Tasks().Publish(within(t, 10*time.Second), &c); err == nil {
+			t.Fatal("a stream that is gone takes a chunk")
+		}
+	}
+	again, err := s.js.CreateStream(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := read(t, s.bus)
+	receive(t, read.caughtUp, "that it has caught up")
+	publish(t, s.bus, c)
+	check(t, "the stream is the same", s.stream(t, tasks).Created.Equal(again.CachedInfo().Created), true)
+	check(t, "log lines about it", len(log.Lines("making it again")), 0)
+}

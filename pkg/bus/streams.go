@@ -101,8 +101,11 @@ func (b *Bus) ensure(ctx context.Context, run string, strict bool) (results jets
 		return nil, err
 	}
 	tasks, failed := b.ensureStream(ctx, tasksConfig(), strict)
+	if failed == nil {
+		b.outages.sawTasks(tasks.CachedInfo().Created)
+	}
 	if !strict {
-		b.heal(ctx, err, tasks, failed)
+		b.heal(ctx, err, failed)
 	}
 	if err == nil {
 		err = failed
