@@ -86,7 +86,7 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 	broken := b.isOutage(err) && !hasCode(err, errCodeUnfiltered, errCodeNotUnique)
 	if silent := b.outages.note("consumer of run "+run, broken); silent > b.outages.stuckAfter() {
 		b.outages.note("consumer of run "+run, false)
-		err = b.replaceConsumer(ctx, run, number, err)
+		err = b.replaceConsumer(ctx, stream, run, number, err)
 	}
 	if err == nil && consumer != nil {
 		info := consumer.CachedInfo()
@@ -122,7 +122,7 @@ func (b *Bus) checkDelivery(ctx context.Context, stream jetstream.Stream, run st
 		return err
 	}
 	if starving && now.State.Subjects[taskSubject(run)] > 0 {
-		if err := b.noteStarving(ctx, run); err != nil {
+		if err := b.noteStarving(ctx, stream, run); err != nil {
 			return err
 		}
 	} else if starving {
@@ -139,7 +139,7 @@ func (b *Bus) checkDelivery(ctx context.Context, stream jetstream.Stream, run st
 // noteStarving notes that workers wait for chunks of a run that the stream has, and nobody holds one: the
 // consumer is broken, or a replica of the stream does not follow the others. After stuckAfter it replaces the
 // consumer. If that does not help for another stuckAfter, heal makes the stream again.
-func (b *Bus) noteStarving(ctx context.Context, run string) error {
+func (b *Bus) noteStarving(ctx context.Context, stream jetstream.Stream, run string) error {
 	replaced := b.outages.isUnderWay(deliveredTasks)
 	if !replaced && b.outages.note(deliveredBy(run), true) <= b.outages.stuckAfter() {
 		return nil
@@ -149,7 +149,7 @@ func (b *Bus) noteStarving(ctx context.Context, run string) error {
 		return nil
 	}
 	b.outages.note(deliveredBy(run), false)
-	return b.replaceConsumer(ctx, run, b.consumers.number(run), errStarving)
+	return b.replaceConsumer(ctx, stream, run, b.consumers.number(run), errStarving)
 }
 
 // errStarving is why a consumer is replaced.

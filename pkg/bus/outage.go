@@ -209,7 +209,7 @@ func (b *Bus) canMakeStreams(ctx context.Context) bool {
 	return err == nil
 }
 
-// probePrefix begins the names of the streams of canMakeStreams.
+// probePrefix begins the names of the streams of canMakeStreams, and of the consumers of canMakeConsumers.
 const probePrefix = "NQ_PROBE_"
 
 // deleteStream deletes a stream. A missing one is no error.
