@@ -48,7 +48,6 @@ type Bus struct {
 	// permitted ends, with the reason, when the server has refused something for good.
 	permitted context.Context
 	forbid    context.CancelCauseFunc
-	certified bool // the configuration names a certificate of this client
 	// hint and setUser are those of the configuration.
 	hint    func(error) string
 	setUser func(*deniedError)
@@ -58,6 +57,9 @@ type Bus struct {
 	// consumers are the numbers of the consumers that coordinators of this process have made.
 	consumers consumerNumbers
 	outages   outages
+	// onDropped is called when heartbeats were dropped, see [Telemetry.OnDropped].
+	onDropped  atomic.Pointer[func()]
+	floodAlert ratelimit.Limiter // of the log message about that
 }
 
 // Tasks returns the coordinator's side of the task queue.
@@ -96,9 +98,10 @@ func (b *Bus) Connected() error {
 	return fmt.Errorf("no connection to %s", b.displayURL)
 }
 
-// IsOpen reports whether the server asks for no key, password, token or certificate: then anybody who
-// reaches it can change what it says of its runs. Before the first connection it returns true.
-func (b *Bus) IsOpen() bool { return !b.conn.AuthRequired() && !b.certified }
+// IsOpen reports whether the server asks for no key, password or token: then anybody who reaches it can change
+// what it says of its runs. A server that only verifies the certificates of clients counts as open: clients do
+// not learn that it does. Before the first connection it returns true.
+func (b *Bus) IsOpen() bool { return !b.conn.AuthRequired() }
 
 // WaitClosed waits until ctx ends, and then returns nil, or until the connection is of no use
 // any more: the server refuses the credentials, or does not permit what this process needs.

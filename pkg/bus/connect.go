@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
 )
 
 // Config says which server to connect to, and how.
@@ -67,7 +68,7 @@ func Connect(cfg Config) (*Bus, error) {
 	b := &Bus{
 		lease: cfg.Lease, connID: randomText(), displayURL: cfg.displayURL(), embedded: cfg.InProcess != nil, minReplicas: cfg.Replicas,
 		log: cfg.Log, rejected: newRejected(cfg.Log), closed: make(chan struct{}), hint: cfg.hint, setUser: cfg.setUser,
-		certified: cfg.TLS != nil && (len(cfg.TLS.Certificates) > 0 || cfg.TLS.GetClientCertificate != nil),
+		floodAlert: ratelimit.Limiter{Interval: floodInterval},
 	}
 	b.permitted, b.forbid = context.WithCancelCause(context.Background())
 	var waiting, warned atomic.Bool // for a server that could not be reached at first
@@ -101,7 +102,11 @@ func Connect(cfg Config) (*Bus, error) {
 			b.log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected")
 		}),
 		// Errors outside any call, such as a denied permission or a slow subscriber.
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		nats.ErrorHandler(func(_ *nats.Conn, subscription *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrSlowConsumer) && subscription != nil && subscription.Subject == heartbeatSubjects {
+				b.noteDropped()
+				return
+			}
 			if denied := cfg.denied(err); denied != nil {
 				b.refuse(denied)
 				return

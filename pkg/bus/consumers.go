@@ -86,7 +86,7 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 	broken := b.isOutage(err) && !hasCode(err, errCodeUnfiltered, errCodeNotUnique)
 	if silent := b.outages.note("consumer of run "+run, broken); silent > b.outages.stuckAfter() {
 		b.outages.note("consumer of run "+run, false)
-		err = b.replaceConsumer(ctx, run, number, err)
+		err = b.replaceConsumer(ctx, stream, run, number, err)
 	}
 	if err == nil && consumer != nil {
 		info := consumer.CachedInfo()
@@ -105,12 +105,11 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 
 // checkDelivery looks for a consumer that does not deliver the chunks that the stream has, as after some servers
 // of a cluster have forgotten a part of it. If the consumer has delivered more than the stream ever had, it skips
-// what comes: it is deleted, and made again soon. If workers wait and nobody holds a chunk, a replica of the
-// stream does not follow the others, which heal ends when it lasts.
+// what comes: it is deleted, and made again soon. If workers wait and nobody holds a chunk, see noteStarving.
 func (b *Bus) checkDelivery(ctx context.Context, stream jetstream.Stream, run string, info *jetstream.ConsumerInfo) error {
 	state := &stream.CachedInfo().State
 	if info.NumAckPending > 0 || state.Msgs == 0 {
-		b.outages.note(deliveredTasks, false)
+		b.noteDelivers(run)
 	}
 	starving := info.NumAckPending == 0 && info.NumWaiting > 0 && state.Msgs > 0
 	if info.Delivered.Stream <= state.LastSeq && !starving {
@@ -122,8 +121,12 @@ func (b *Bus) checkDelivery(ctx context.Context, stream jetstream.Stream, run st
 	if err != nil {
 		return err
 	}
-	if starving {
-		b.outages.note(deliveredTasks, now.State.Subjects[taskSubject(run)] > 0)
+	if starving && now.State.Subjects[taskSubject(run)] > 0 {
+		if err := b.noteStarving(ctx, stream, run); err != nil {
+			return err
+		}
+	} else if starving {
+		b.noteDelivers(run)
 	}
 	if info.Delivered.Stream <= now.State.LastSeq {
 		return nil
@@ -132,6 +135,34 @@ func (b *Bus) checkDelivery(ctx context.Context, stream jetstream.Stream, run st
 		Msg("the server has lost the end of the stream of tasks, and the consumer of the run skips new ones: making it again")
 	return b.deleteConsumer(ctx, info.Name)
 }
+
+// noteStarving notes that workers wait for chunks of a run that the stream has, and nobody holds one: the
+// consumer is broken, or a replica of the stream does not follow the others. After stuckAfter it replaces the
+// consumer. If that does not help for another stuckAfter, heal makes the stream again.
+func (b *Bus) noteStarving(ctx context.Context, stream jetstream.Stream, run string) error {
+	replaced := b.outages.isUnderWay(deliveredTasks)
+	if !replaced && b.outages.note(deliveredBy(run), true) <= b.outages.stuckAfter() {
+		return nil
+	}
+	b.outages.note(deliveredTasks, true)
+	if replaced {
+		return nil
+	}
+	b.outages.note(deliveredBy(run), false)
+	return b.replaceConsumer(ctx, stream, run, b.consumers.number(run), errStarving)
+}
+
+// errStarving is why a consumer is replaced.
+var errStarving = errors.New("workers wait, and it delivers none of the chunks that the stream has")
+
+// noteDelivers notes that no worker waits in vain.
+func (b *Bus) noteDelivers(run string) {
+	b.outages.note(deliveredBy(run), false)
+	b.outages.note(deliveredTasks, false)
+}
+
+// deliveredBy names the outage of a consumer that delivers nothing.
+func deliveredBy(run string) string { return "delivering to the workers of run " + run }
 
 // listConsumers returns the consumers of a stream.
 func (b *Bus) listConsumers(ctx context.Context, stream jetstream.Stream) ([]*jetstream.ConsumerInfo, error) {
@@ -146,6 +177,7 @@ func (b *Bus) listConsumers(ctx context.Context, stream jetstream.Stream) ([]*je
 
 // deleteConsumer deletes a consumer of the stream of tasks. What does not exist is no error.
 func (b *Bus) deleteConsumer(ctx context.Context, name string) error {
+	b.lastTaken.Store(nil)
 	ctx, done := b.request(ctx)
 	err := done(b.js.DeleteConsumer(ctx, tasksStream, name))
 	if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -302,3 +302,73 @@ func TestOfTwoClaimsOfOneEpochOneHolds(t *testing.T) {
 		})
 	}
 }
+
+// A stream of tasks that another client has made again is not deleted, whatever failed before.
+func TestHealLeavesAStreamThatAnotherHasMadeAgain(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	s := newScene(t, logTo(&log))
+	s.bus.SetStuckAfter(time.Millisecond)
+	if err := s.bus.Ensure(t.Context(), "n8-a"); err != nil {
+		t.Fatal(err)
+	}
+	cfg := s.stream(t, tasks).Config
+	if err := s.js.DeleteStream(t.Context(), tasks); err != nil {
+		t.Fatal(err)
+	}
+	c := chunk("n8-a", 1)
+	for range 2 { // for longer than the patience
+		if _, err := s.bus.Tasks().Publish(within(t, 10*time.Second), &c); err == nil {
+			t.Fatal("a stream that is gone takes a chunk")
+		}
+	}
+	again, err := s.js.CreateStream(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := read(t, s.bus)
+	receive(t, read.caughtUp, "that it has caught up")
+	publish(t, s.bus, c)
+	check(t, "the stream is the same", s.stream(t, tasks).Created.Equal(again.CachedInfo().Created), true)
+	check(t, "log lines about it", len(log.Lines("making it again")), 0)
+}
+
+// While the server can make no consumer at all, as with a full disk, the run's consumer keeps its number.
+func TestAConsumerKeepsItsNumberWhileTheServerCanMakeNone(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	f := newForgetful(t)
+	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	ensure(t, b)
+	_, js := bustest.Admin(t, f.server)
+	if err := js.DeleteConsumer(t.Context(), tasks, "n8-a"); err != nil {
+		t.Fatal(err)
+	}
+	folders, err := filepath.Glob(filepath.Join(f.cfg.StoreDir, "jetstream", "*", "streams", tasks, "obs"))
+	if err != nil || len(folders) != 1 {
+		t.Fatalf("there are %d folders of consumers: %v", len(folders), err)
+	}
+	err = os.RemoveAll(folders[0])
+	if err == nil {
+		err = os.WriteFile(folders[0], nil, 0o600) // no folder can be made in it
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		says(t, "Ensure", b.Ensure(t.Context(), "n8-a"), "n8-a", "no other consumer", "disk may be full")
+	}
+	check(t, "log lines", len(log.Lines("consumer of the run")), 0)
+	check(t, "the number of the consumer", beatConsumer(t, b), 0)
+	if err := os.Remove(folders[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Ensure(t.Context(), "n8-a"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "the number of the consumer", beatConsumer(t, b), 0)
+}

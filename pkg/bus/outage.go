@@ -40,6 +40,8 @@ type outages struct {
 	mu    sync.Mutex
 	since map[string]outage
 	tried time.Time // when canMakeStreams was last tried
+	// tasksCreated is when the stream of tasks was made that was last seen; zero before.
+	tasksCreated time.Time
 	// patience is how long to wait instead of stuckAfter, in nanoseconds; tests set it.
 	patience atomic.Int64
 }
@@ -65,6 +67,33 @@ func (o *outages) note(what string, failed bool) time.Duration {
 	}
 	o.since[what] = out
 	return now.Sub(out.first)
+}
+
+// sawTasks notes when the stream of tasks was made, as a lookup says. Outages of one made at another time are over.
+func (o *outages) sawTasks(created time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.tasksCreated.IsZero() && !o.tasksCreated.Equal(created) {
+		for _, what := range []string{tasksStream, publishedTasks, deliveredTasks} {
+			delete(o.since, what)
+		}
+	}
+	o.tasksCreated = created
+}
+
+// areOf reports whether the stream of tasks that was last seen was made at that time.
+func (o *outages) areOf(created time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.tasksCreated.Equal(created)
+}
+
+// isUnderWay reports whether something has failed, and not succeeded since.
+func (o *outages) isUnderWay(what string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out, known := o.since[what]
+	return known && time.Since(out.last) <= outageEnds
 }
 
 // length returns how long something has been failing.
@@ -111,9 +140,10 @@ func (b *Bus) isOutage(err error) bool {
 // stream is full.
 const errCodeStoreFailed jetstream.ErrorCode = 10077
 
-// heal does what a coordinator can do about streams that have failed for long, given the results of the last
-// lookups of the stream of results and that of tasks, which is nil if err is not.
-func (b *Bus) heal(ctx context.Context, results error, tasks jetstream.Stream, err error) {
+// heal does what a coordinator can do about streams that have failed for long, given the errors of the last
+// lookups of the stream of results and that of tasks. It deletes no stream of tasks that was made after the
+// outage began, as by another coordinator.
+func (b *Bus) heal(ctx context.Context, results, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -125,8 +155,12 @@ func (b *Bus) heal(ctx context.Context, results error, tasks jetstream.Stream, e
 		return
 	}
 	now, failed := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, tasksStream) })
-	if failed == nil && (tasks == nil || !now.CachedInfo().Created.Equal(tasks.CachedInfo().Created)) {
-		return // it works, or another coordinator has made it again
+	switch {
+	case failed == nil && (err != nil || !b.outages.areOf(now.CachedInfo().Created)):
+		b.outages.sawTasks(now.CachedInfo().Created)
+		return // it works, or somebody has made it again
+	case failed != nil && !b.isOutage(failed):
+		return // it is made if it is missing
 	}
 	b.log.Warn().Err(cmp.Or(failed, err)).Str("stream", tasksStream).Float64("seconds", silent.Seconds()).
 		Msg("the stream of tasks has not worked for minutes, although the server can make other streams: making it again; its tasks are published again")
@@ -175,11 +209,14 @@ func (b *Bus) canMakeStreams(ctx context.Context) bool {
 	return err == nil
 }
 
-// probePrefix begins the names of the streams of canMakeStreams.
+// probePrefix begins the names of the streams of canMakeStreams, and of the consumers of canMakeConsumers.
 const probePrefix = "NQ_PROBE_"
 
 // deleteStream deletes a stream. A missing one is no error.
 func (b *Bus) deleteStream(ctx context.Context, name string) error {
+	if name == tasksStream {
+		b.lastTaken.Store(nil)
+	}
 	ctx, done := b.request(ctx)
 	if err := done(b.js.DeleteStream(ctx, name)); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("delete stream %s: %w", name, err)

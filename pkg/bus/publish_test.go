@@ -223,3 +223,43 @@ func TestHasFailsWithoutAStream(t *testing.T) {
 	_, _, err := s.bus.Tasks().Has(t.Context(), "n8-a", 7, sequence)
 	says(t, "without a stream", err, "0000000000000007", "n8-a")
 }
+
+// What Has says of chunks taken from a stream is not said of those of a stream that is made again, whose
+// sequences begin at 1 again: at once, or within a second if another process has made it.
+func TestHasForgetsAStreamThatIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	for _, byOther := range []bool{false, true} {
+		s := newScene(t)
+		for id := range uint64(5) {
+			publish(t, s.bus, chunk("n8-a", id+1))
+		}
+		check(t, "chunks taken", len(takeAll(t, queue(t, s.other), "n8-a", 5)), 5)
+		isTaken := func(id, sequence uint64) bool {
+			queued, taken, err := s.bus.Tasks().Has(t.Context(), "n8-a", id, sequence)
+			if !queued || err != nil {
+				t.Fatalf("chunk %d is not in the queue: %v", id, err)
+			}
+			return taken
+		}
+		check(t, "the last one is taken", isTaken(5, 5), true)
+		if err := s.js.DeleteStream(t.Context(), tasks); err != nil {
+			t.Fatal(err)
+		}
+		if byOther {
+			ensure(t, s.other)
+		} else {
+			ensure(t, s.bus)
+		}
+		c := chunk("n8-a", 7)
+		sequence, err := s.other.Tasks().Publish(t.Context(), &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "the sequence of the new chunk", sequence, 1)
+		if byOther {
+			testkit.Eventually(t, "the new chunk is not taken", func() bool { return !isTaken(7, 1) })
+		} else {
+			check(t, "the new chunk is taken", isTaken(7, 1), false)
+		}
+	}
+}

@@ -2,6 +2,9 @@ package bus
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -11,7 +14,7 @@ import (
 // This file chooses the numbers of the consumers of runs, see consumerName.
 
 // maxReplaced bounds how many consumers createConsumer tries to make.
-const maxReplaced = 10
+const maxReplaced = 4
 
 // createConsumer creates the consumer of a run, and chooses its number: the server refuses one whose damaged
 // files it has, and a second one for the same chunks.
@@ -19,6 +22,7 @@ func (b *Bus) createConsumer(ctx context.Context, stream jetstream.Stream, run s
 	for range maxReplaced {
 		number := b.consumers.number(run)
 		want := b.consumerConfig(run, number)
+		b.lastTaken.Store(nil) // it says nothing of a new consumer
 		consumer, err = ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.CreateConsumer(ctx, want) })
 		switch {
 		case hasCode(err, errCodeUnfiltered, errCodeNotUnique):
@@ -26,7 +30,7 @@ func (b *Bus) createConsumer(ctx context.Context, stream jetstream.Stream, run s
 				return nil, err
 			}
 		case hasCode(err, errCodeConsumerFiles, errCodeConsumerStore):
-			if err := b.replaceConsumer(ctx, run, number, err); err != nil {
+			if err := b.replaceConsumer(ctx, stream, run, number, err); err != nil {
 				return nil, err
 			}
 		default:
@@ -37,15 +41,37 @@ func (b *Bus) createConsumer(ctx context.Context, stream jetstream.Stream, run s
 }
 
 // replaceConsumer deletes a run's consumer, of which the server may know, and gives the next one another number.
-func (b *Bus) replaceConsumer(ctx context.Context, run string, number int, reason error) error {
+// It returns an error with the reason, and leaves the number, if the server can make no other consumer either.
+func (b *Bus) replaceConsumer(ctx context.Context, stream jetstream.Stream, run string, number int, reason error) error {
 	if number >= maxNumber {
 		return reason
 	}
+	if err := b.canMakeConsumers(ctx, stream); err != nil {
+		b.log.Debug().Err(err).Msg("the server can't make a consumer")
+		return fmt.Errorf("the server can make no other consumer either, its disk may be full, or its files can't be written: %w", reason)
+	}
 	_ = b.deleteConsumer(ctx, consumerName(run, number)) // it may be known to the server or not
 	b.consumers.set(run, number+1)
-	b.log.Warn().Err(reason).Str("run", run).Str("consumer", consumerName(run, number+1)).
-		Msg("the server can't make the consumer of the run again, as after damage to its files: workers take chunks from another one")
+	if b.limiter.Allow("replaced consumer of run " + run) {
+		b.log.Warn().Err(reason).Str("run", run).Str("consumer", consumerName(run, number+1)).
+			Msg("the server can't make the consumer of the run, or it does not work: its files may be damaged, or its disk may be full; workers take chunks from another one")
+	}
 	return nil
+}
+
+// canMakeConsumers returns why the server can't make a consumer of the stream of tasks, or nil if it can: it
+// makes one that has no chunks, and deletes it.
+func (b *Bus) canMakeConsumers(ctx context.Context, stream jetstream.Stream) error {
+	name := probePrefix + rand.Text()
+	cfg := jetstream.ConsumerConfig{
+		Durable: name, Description: "shows whether the server can make a consumer", FilterSubject: taskSubject(name),
+		AckPolicy: jetstream.AckExplicitPolicy, InactiveThreshold: time.Minute,
+	}
+	_, err := ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.CreateConsumer(ctx, cfg) })
+	if failed := b.deleteConsumer(ctx, name); failed != nil {
+		b.log.Debug().Err(failed).Msg("can't delete a probe consumer")
+	}
+	return err
 }
 
 // maxNumber bounds the numbers of consumers.

@@ -101,8 +101,11 @@ func (b *Bus) ensure(ctx context.Context, run string, strict bool) (results jets
 		return nil, err
 	}
 	tasks, failed := b.ensureStream(ctx, tasksConfig(), strict)
+	if failed == nil {
+		b.outages.sawTasks(tasks.CachedInfo().Created)
+	}
 	if !strict {
-		b.heal(ctx, err, tasks, failed)
+		b.heal(ctx, err, failed)
 	}
 	if err == nil {
 		err = failed
@@ -136,6 +139,7 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 
 // logMadeAgain says that something was gone from the server while a run used it.
 func (b *Bus) logMadeAgain(what string) {
+	b.lastTaken.Store(nil)
 	if b.limiter.Allow("again " + what) {
 		b.log.Warn().Str("what", what).Msg("made again what was gone from the server: somebody has deleted it, or the server has lost it")
 	}

@@ -37,7 +37,7 @@ func (t Tasks) Has(ctx context.Context, run string, chunk, sequence uint64) (que
 	queued, err = t.has(ctx, run, chunk, sequence)
 	if err == nil && queued {
 		var last uint64
-		last, err = t.lastTaken(ctx, run, sequence)
+		last, err = t.lastTaken(ctx, run)
 		taken = sequence <= last
 	}
 	if err = done(err); err != nil {
@@ -50,10 +50,10 @@ func (t Tasks) Has(ctx context.Context, run string, chunk, sequence uint64) (que
 const takenInterval = time.Second
 
 // lastTaken returns the sequence of the last chunk of a run that a worker has taken, as of less than
-// takenInterval ago, or one that is not before the given one.
-func (t Tasks) lastTaken(ctx context.Context, run string, sequence uint64) (uint64, error) {
+// takenInterval ago: no answer is good for longer, since a stream that was made again counts from 1 again.
+func (t Tasks) lastTaken(ctx context.Context, run string) (uint64, error) {
 	name := consumerName(run, t.bus.consumers.number(run))
-	if last := t.bus.lastTaken.Load(); last != nil && last.consumer == name && (sequence <= last.sequence || time.Since(last.asOf) < takenInterval) {
+	if last := t.bus.lastTaken.Load(); last != nil && last.consumer == name && time.Since(last.asOf) < takenInterval {
 		return last.sequence, nil
 	}
 	stream, err := t.stream(ctx)

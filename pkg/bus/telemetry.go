@@ -3,6 +3,7 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -47,10 +48,54 @@ func (b *Bus) nextSent() time.Time {
 
 // SubscribeHeartbeats calls each, one at a time, with the heartbeats of all workers whose signatures are
 // right, until unsubscribe is called; a last call may still run then. If there is a connection, no
-// heartbeat that is sent after the return is missed; else the subscription begins with the
-// next connection.
+// heartbeat that is sent after the return is missed, unless they come faster than they can be checked, see
+// [Telemetry.OnDropped]; else the subscription begins with the next connection.
 func (t Telemetry) SubscribeHeartbeats(each func(run.Heartbeat)) (unsubscribe func(), err error) {
-	return subscribe(t.bus, heartbeatSubjects, decodeHeartbeat, each)
+	return subscribe(t.bus, heartbeatSubjects, new(repeats).decode, each)
+}
+
+// OnDropped has each called, one call at a time, when heartbeats were dropped because they come faster than
+// this process can check them. It replaces the last one.
+func (t Telemetry) OnDropped(each func()) { t.bus.onDropped.Store(&each) }
+
+// floodInterval is the least time between two log messages about dropped heartbeats.
+const floodInterval = 5 * time.Minute
+
+// noteDropped says that heartbeats were dropped.
+func (b *Bus) noteDropped() {
+	if each := b.onDropped.Load(); each != nil {
+		(*each)()
+	}
+	if b.floodAlert.Allow("dropped") {
+		b.log.Warn().Msg("heartbeats come faster than this process can check them: a client floods the server; end it with coordinator keys revoke and its name, or replace the join token")
+	}
+}
+
+// repeats knows the last message of each subject of heartbeats, of at most maxRepeats subjects, so that the
+// same one again costs no check of a signature. It is for one goroutine.
+type repeats struct {
+	seed maphash.Seed
+	last map[string]uint64 // hashes with the seed
+}
+
+const maxRepeats = 1 << 16
+
+var errRepeated = errors.New("heartbeat that repeats the last one on its subject")
+
+// decode is decodeHeartbeat, but refuses the message that was the last one on its subject.
+func (r *repeats) decode(subject string, data []byte) (run.Heartbeat, error) {
+	if r.last == nil {
+		r.seed, r.last = maphash.MakeSeed(), make(map[string]uint64)
+	}
+	hash := maphash.Bytes(r.seed, data)
+	last, known := r.last[subject]
+	if known && last == hash {
+		return run.Heartbeat{}, errRepeated
+	}
+	if known || len(r.last) < maxRepeats {
+		r.last[subject] = hash
+	}
+	return decodeHeartbeat(subject, data)
 }
 
 // PublishBeat sends a beat to all that subscribe, with the number of the run's consumer. It waits up to
@@ -100,14 +145,24 @@ func (t Telemetry) publish(subject string, data []byte) error {
 	return nil
 }
 
+// Bounds of the heartbeats that wait to be checked; others are dropped.
+const (
+	maxPending      = 1 << 13
+	maxPendingBytes = 16 << 20
+)
+
 // subscribe calls each, one at a time, with the messages on a subject.
 func subscribe[T any](
 	b *Bus, subject string, decode func(subject string, data []byte) (T, error), each func(T),
 ) (unsubscribe func(), err error) {
 	subscription, err := b.conn.Subscribe(subject, func(m *nats.Msg) {
-		value, err := decode(m.Subject, m.Data)
 		if isAnswer(m) {
-			err = errors.New("it is the answer to a request")
+			b.rejected.add(m.Subject, m.Data, errors.New("it is the answer to a request"))
+			return
+		}
+		value, err := decode(m.Subject, m.Data)
+		if errors.Is(err, errRepeated) { // it says nothing new
+			return
 		}
 		if err != nil {
 			b.rejected.add(m.Subject, m.Data, err)
@@ -117,6 +172,12 @@ func subscribe[T any](
 	})
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, b.explainClosed(err))
+	}
+	if subject == heartbeatSubjects { // a flood waits no longer than it takes to check so many
+		err = subscription.SetPendingLimits(maxPending, maxPendingBytes)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("subscribe to %s: %w", subject, b.explainClosed(err)), subscription.Unsubscribe())
 	}
 	b.flush(flushTimeout)                                 // if this fails, the server hears of it a little later
 	return func() { _ = subscription.Unsubscribe() }, nil // fails if the connection ended first

@@ -202,3 +202,54 @@ func (l *listener) expect(t *testing.T, from *bus.Bus, sent run.Heartbeat) {
 		t.Errorf("%+v arrives as %+v", want, got)
 	}
 }
+
+// A heartbeat that repeats the last one on its subject is dropped before its signature is checked.
+func TestARepeatedHeartbeatIsDropped(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	l := listen(t, s.bus)
+	sent := s.watch(t, "nq.hb.>")
+	h := run.Heartbeat{Worker: "w", Kernel: "generic", Threads: 1}
+	l.expect(t, s.other, h)
+	m := receive(t, sent, "the message")
+	for range 5 {
+		publishRaw(t, s, m.Subject, m.Data)
+	}
+	l.expect(t, s.other, h) // the next one that arrives is newer
+	check(t, "messages that could not be read", s.bus.Rejected(), 0)
+}
+
+// A process that can't check all heartbeats says so, and tells its roster.
+func TestDroppedHeartbeatsAreNoted(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	s := newScene(t, logTo(&log))
+	dropped, stuck := make(chan bool, 1<<16), make(chan bool)
+	s.bus.Telemetry().OnDropped(func() {
+		select {
+		case dropped <- true:
+		default:
+		}
+	})
+	unsubscribe, err := s.bus.Telemetry().SubscribeHeartbeats(func(run.Heartbeat) { <-stuck })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unsubscribe()
+	defer close(stuck)
+	if err := s.other.Telemetry().PublishHeartbeat(run.Heartbeat{Worker: "w", Kernel: "generic", Threads: 1}, identitytest.Of("w")); err != nil {
+		t.Fatal(err)
+	}
+	for range 10_000 {
+		publishRaw(t, s, "nq.hb.x", []byte("x"))
+	}
+	receive(t, dropped, "that heartbeats were dropped")
+	testkit.Eventually(t, "the log says so", func() bool { return len(log.Lines("floods the server")) == 1 })
+}
+
+func publishRaw(t *testing.T, s *scene, subject string, data []byte) {
+	t.Helper()
+	if err := s.conn.Publish(subject, data); err != nil {
+		t.Fatal(err)
+	}
+}

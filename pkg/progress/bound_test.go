@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,4 +111,31 @@ func TestIdle(t *testing.T) {
 			t.Errorf("%d threads of silent workers are idle", got)
 		}
 	})
+}
+
+// What a roster remembers of workers that have gone is bounded over all keys.
+func TestWorkersGoneAreBounded(t *testing.T) {
+	for name, keeps := range map[string]bool{"keys without workers": false, "keys with workers": true} {
+		r := NewRoster()
+		sent := time.Now()
+		const keys = 300
+		for i := range 300_000 {
+			h := run.Heartbeat{Worker: strconv.Itoa(i), Key: strconv.Itoa(i % keys), Threads: 1, Sent: sent}
+			r.ObserveHeartbeat(h)
+			if h.Sent, h.Leaving = sent.Add(1), true; keeps && i < keys {
+				continue
+			}
+			r.ObserveHeartbeat(h)
+			if r.gone > maxGone {
+				t.Fatalf("%s: %d workers that have gone are remembered, more than %d", name, r.gone, maxGone)
+			}
+		}
+		have := 0
+		for _, use := range r.keys {
+			have += len(use.gone)
+		}
+		if have != r.gone || have == 0 {
+			t.Errorf("%s: %d workers that have gone are remembered, and %d counted", name, have, r.gone)
+		}
+	}
 }

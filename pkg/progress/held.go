@@ -45,13 +45,13 @@ func (r *Roster) presences(name string) []Presence {
 }
 
 // Held returns the chunks of a run that workers present hold, each with the time of the latest
-// heartbeat that named it. It leaves out the workers whose identities are refused, unless refuses is nil.
+// heartbeat that named it; also those of silent workers while heartbeats are dropped, see [Roster.NoteDropped]. It leaves out the workers whose identities are refused, unless refuses is nil.
 func (r *Roster) Held(name string, refuses func(Identity) bool) map[uint64]time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	held := make(map[uint64]time.Time)
 	for _, e := range r.workers {
-		if e.isSilent() || len(e.last.Held) == 0 || refuses != nil && refuses(Identity{e.last.Key, e.last.Admission}) {
+		if e.isSilent() && !r.isDeaf() || len(e.last.Held) == 0 || refuses != nil && refuses(Identity{e.last.Key, e.last.Admission}) {
 			continue
 		}
 		for _, h := range e.last.Held {

@@ -20,6 +20,8 @@ const (
 	maxHeld       = 1 << 20
 	maxKeyWorkers = 1 << 12
 	maxKeyHeld    = 1 << 16
+	// maxGone bounds what is remembered of workers that have gone, of all keys.
+	maxGone = 1 << 17
 )
 
 // heartbeatTimeout is how long a worker may be silent before it counts as lost: several
@@ -36,6 +38,9 @@ type Roster struct {
 	held    int                   // chunks in the last heartbeats of all workers
 	rates   map[worker]workerRate // also of workers that are not present
 	runs    map[string]time.Time  // runs that are alive, and their last beats
+	// droppedAt is when heartbeats were last dropped, see NoteDropped.
+	droppedAt time.Time
+	gone      int // entries of all keyUse.gone
 }
 
 // worker identifies a worker: its key, and the name that the owner of the key gives it.
@@ -65,6 +70,19 @@ func NewRoster() *Roster {
 		workers: make(map[worker]entry), keys: make(map[string]*keyUse), rates: make(map[worker]workerRate),
 		runs: make(map[string]time.Time),
 	}
+}
+
+// NoteDropped notes that heartbeats were dropped unheard. For 30 seconds from then on, silence shows nothing:
+// no worker is lost, and what silent workers hold stays held.
+func (r *Roster) NoteDropped() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.droppedAt = time.Now()
+}
+
+// isDeaf reports whether heartbeats were dropped lately. The caller holds the lock.
+func (r *Roster) isDeaf() bool {
+	return !r.droppedAt.IsZero() && time.Since(r.droppedAt) <= 2*heartbeatTimeout
 }
 
 // Change is what a heartbeat changes in a roster.
@@ -108,7 +126,7 @@ func (r *Roster) ObserveHeartbeat(h run.Heartbeat) Change {
 		next.joinedAt = now
 		use = r.use(id.key)
 		use.workers++
-		delete(use.gone, id.name)
+		r.heardAgain(use, id.name)
 	}
 	had := len(before.last.Held)
 	if room := max(0, min(maxHeld-r.held, maxKeyHeld-use.held)+had); room < len(h.Held) {
@@ -128,12 +146,36 @@ func (r *Roster) use(key string) *keyUse {
 	use := r.keys[key]
 	if use == nil {
 		if len(r.keys) >= maxWorkers {
-			maps.DeleteFunc(r.keys, func(_ string, u *keyUse) bool { return u.workers == 0 })
+			r.forgetUnused()
 		}
 		use = &keyUse{gone: make(map[string]time.Time)}
 		r.keys[key] = use
 	}
 	return use
+}
+
+// heardAgain forgets that a worker of a key has gone.
+func (r *Roster) heardAgain(use *keyUse, name string) {
+	if _, gone := use.gone[name]; gone {
+		delete(use.gone, name)
+		r.gone--
+	}
+}
+
+// forgetGone forgets the workers of a key that have gone.
+func (r *Roster) forgetGone(use *keyUse) {
+	r.gone -= len(use.gone)
+	clear(use.gone)
+}
+
+// forgetUnused forgets the keys without workers.
+func (r *Roster) forgetUnused() {
+	maps.DeleteFunc(r.keys, func(_ string, u *keyUse) bool {
+		if u.workers == 0 {
+			r.forgetGone(u)
+		}
+		return u.workers == 0
+	})
 }
 
 func (r *Roster) forget(id worker) {
@@ -142,9 +184,19 @@ func (r *Roster) forget(id worker) {
 	use.held -= len(e.last.Held)
 	use.workers--
 	if len(use.gone) >= maxKeyWorkers {
-		clear(use.gone)
+		r.forgetGone(use)
+	}
+	if r.gone >= maxGone {
+		r.forgetUnused()
+		if r.gone > maxGone/2 { // else the next ones would have all keys looked at again
+			for _, u := range r.keys {
+				r.forgetGone(u)
+			}
+		}
+		r.keys[id.key] = use
 	}
 	use.gone[id.name] = e.last.Sent
+	r.gone++
 	delete(r.workers, id)
 	delete(r.rates, id)
 }
@@ -284,11 +336,15 @@ func (r *Roster) status(e *entry) run.WorkerStatus {
 
 // Expire forgets the workers that are silent and have not announced that they leave, and
 // returns their last heartbeats, sorted by name: the leases of their chunks may have yet to
-// lapse. A worker that is heard of later joins again. Until Expire is called, the roster
+// lapse. A worker that is heard of later joins again. While heartbeats are dropped it returns nobody, see
+// [Roster.NoteDropped]. Until Expire is called, the roster
 // keeps silent workers.
 func (r *Roster) Expire() []run.Heartbeat {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.isDeaf() {
+		return nil
+	}
 	var lost []run.Heartbeat
 	for id, e := range r.workers {
 		if e.isSilent() {

@@ -521,3 +521,32 @@ func TestEveryone(t *testing.T) {
 		t.Errorf("%d workers are present, want %d, sorted", len(all), 2*run.MaxWorkers+2)
 	}
 }
+
+// While heartbeats are dropped, and for 30 seconds after, silence shows nothing: no worker is lost, and what
+// silent ones hold stays held.
+func TestNobodyIsLostWhileHeartbeatsAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := progress.NewRoster()
+		h := beat("a", 1)
+		h.Held = []run.HeldChunk{{Run: "n8-a", Chunk: 7}}
+		r.ObserveHeartbeat(h)
+		expect := func(when string, lost, held int) {
+			t.Helper()
+			if have := len(r.Held("n8-a", nil)); have != held {
+				t.Errorf("%s: %d chunks are held, want %d", when, have, held)
+			}
+			if have := len(r.Expire()); have != lost {
+				t.Errorf("%s: %d workers are lost, want %d", when, have, lost)
+			}
+		}
+		for range 5 {
+			time.Sleep(10 * time.Second)
+			r.NoteDropped()
+			expect("while heartbeats are dropped", 0, 1)
+		}
+		time.Sleep(2 * heartbeatTimeout)
+		expect("30 s later", 0, 1)
+		time.Sleep(time.Second)
+		expect("then", 1, 0)
+	})
+}

@@ -23,6 +23,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	roster := progress.NewRoster()
 	service := s.newCoordinator(claim, roster)
 	workers, own := s.newWorkers(roster)
+	s.bus.Telemetry().OnDropped(roster.NoteDropped)
 	// Before the first beat: a worker that misses it is heard.
 	unsubscribe, err := s.bus.Telemetry().SubscribeHeartbeats(func(h run.Heartbeat) {
 		change := roster.ObserveHeartbeat(h)
