@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -75,27 +76,35 @@ func (b *Bus) noteDropped() {
 // same one again costs no check of a signature. It is for one goroutine.
 type repeats struct {
 	seed maphash.Seed
-	last map[string]uint64 // hashes with the seed
+	last map[string]decoded
+}
+
+// decoded is a message that was decoded.
+type decoded struct {
+	hash uint64 // with the seed
+	err  error  // of decoding; for a repeated message that was accepted, errRepeated
 }
 
 const maxRepeats = 1 << 16
 
 var errRepeated = errors.New("heartbeat that repeats the last one on its subject")
 
-// decode is decodeHeartbeat, but refuses the message that was the last one on its subject.
+// decode is decodeHeartbeat, but refuses the message that was the last one on its subject: for the same
+// reason as before, or because it is repeated.
 func (r *repeats) decode(subject string, data []byte) (run.Heartbeat, error) {
 	if r.last == nil {
-		r.seed, r.last = maphash.MakeSeed(), make(map[string]uint64)
+		r.seed, r.last = maphash.MakeSeed(), make(map[string]decoded)
 	}
 	hash := maphash.Bytes(r.seed, data)
 	last, known := r.last[subject]
-	if known && last == hash {
-		return run.Heartbeat{}, errRepeated
+	if known && last.hash == hash {
+		return run.Heartbeat{}, last.err
 	}
+	h, err := decodeHeartbeat(subject, data)
 	if known || len(r.last) < maxRepeats {
-		r.last[subject] = hash
+		r.last[subject] = decoded{hash, cmp.Or(err, errRepeated)}
 	}
-	return decodeHeartbeat(subject, data)
+	return h, err
 }
 
 // PublishBeat sends a beat to all that subscribe, with the number of the run's consumer. It waits up to
