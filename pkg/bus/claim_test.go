@@ -239,7 +239,7 @@ func TestRecordOfAPace(t *testing.T) {
 	}
 }
 
-// A record has the total of a complete run, and says what stands behind it.
+// A record has the total of a complete run, and says what confirms it.
 func TestRecordOfAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

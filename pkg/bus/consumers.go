@@ -155,7 +155,7 @@ func (b *Bus) noteStarving(ctx context.Context, stream jetstream.Stream, run str
 // errStarving is why a consumer is replaced.
 var errStarving = errors.New("workers wait, and it delivers none of the chunks that the stream has")
 
-// noteDelivers notes that no worker waits in vain.
+// noteDelivers notes that the consumer has delivered, or that no worker waits for a chunk.
 func (b *Bus) noteDelivers(run string) {
 	b.outages.note(deliveredBy(run), false)
 	b.outages.note(deliveredTasks, false)
