@@ -136,7 +136,7 @@ func TestRevokedWorkerFreesItsChunks(t *testing.T) {
 	const searching = "+WPI"
 	testkit.Eventually(t, "it has taken all chunks", func() bool { return !g.take(searching) && len(g.taken) > 0 })
 	ended := make(chan struct{})
-	defer func() { <-ended }()
+	defer func() { g.conn.Close(); <-ended }()
 	go func() {
 		defer close(ended)
 		for g.conn.IsConnected() {
