@@ -35,8 +35,8 @@ func (t Telemetry) PublishHeartbeat(h run.Heartbeat, signer queens.Signer) error
 	return t.publish(heartbeatSubject(h.Worker), data)
 }
 
-// nextSent returns the time of now, or just after the last one: those of a connection grow, also where
-// the clock is set back.
+// nextSent returns the time of the next heartbeat: the current time, or 1 ns after that of the last heartbeat
+// if the clock was set back. The times of one connection grow.
 func (b *Bus) nextSent() time.Time {
 	for {
 		last := b.heartbeatAt.Load()
@@ -182,7 +182,7 @@ func subscribe[T any](
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, b.explainClosed(err))
 	}
-	if subject == heartbeatSubjects { // a flood waits no longer than it takes to check so many
+	if subject == heartbeatSubjects { // so that a flood is checked within seconds of its end
 		err = subscription.SetPendingLimits(maxPending, maxPendingBytes)
 	}
 	if err != nil {

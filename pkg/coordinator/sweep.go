@@ -60,8 +60,8 @@ func (c *Coordinator) refusesWorker(i progress.Identity) bool {
 	return c.trust.refusal(i.Key, i.Admission) != nil
 }
 
-// withdrawRefused has the chunks published again, at once, that only workers hold from which nothing is
-// accepted.
+// withdrawRefused publishes chunks again at once, if every worker that holds them is one whose results the run
+// refuses.
 func (c *Coordinator) withdrawRefused() {
 	held := c.cfg.Roster.Held(c.run, c.refusesWorker)
 	for id := range c.cfg.Roster.Held(c.run, func(i progress.Identity) bool { return !c.refusesWorker(i) }) {
@@ -108,11 +108,11 @@ func (c *Coordinator) warnAway() {
 	}
 }
 
-// A worker that holds chunks while others are idle, and has reported no result for heldDelay, is logged
-// every heldInterval, or later if searches take long.
+// A worker that holds chunks while others are idle is logged every heldInterval, once it has reported no result
+// for heldDelay, and for heldSearches times the longest search so far.
 const (
 	heldDelay    = time.Minute
-	heldSearches = 20 // the longest search so far, so many times
+	heldSearches = 20
 	heldInterval = 5 * time.Minute
 )
 

@@ -156,6 +156,6 @@ func (c *Coordinator) warnFewVoters() {
 	case len(t.voters) != c.warnedVoters || !time.Now().Before(c.warnVotersAt):
 		c.warnVotersAt, c.warnedVoters = time.Now().Add(fewVotersInterval), len(t.voters)
 		c.cfg.Log.Warn().Int("voters", len(t.voters)).Int("redundancy", t.Redundancy).Int("unadmitted", len(t.unadmitted)).
-			Msg("the run waits for workers with further admitted keys: that many keys must agree on every task. coordinator keys add admits a key")
+			Msg("the run waits for workers with further admitted keys: that many keys must agree on every task. coordinator keys add, the join token or --admitted admits a key")
 	}
 }

@@ -320,8 +320,8 @@ func TestCopiesWaitForVoters(t *testing.T) {
 	})
 }
 
-// A count of an unadmitted key is a count of its task where one is enough, and another count than that, whoever
-// reports it, withholds the total until two admitted keys agree or the coordinator has counted the task. Other
+// Where one count of a task is enough, that of an unadmitted key will do. A different count, from any key,
+// withholds the total until two admitted keys agree or the coordinator has counted the task. Other
 // unadmitted keys settle nothing. Where several keys must agree, unadmitted keys are refused, and told.
 func TestUnadmittedKeys(t *testing.T) {
 	rng := testkit.Rand(t)

@@ -23,8 +23,8 @@ func (w workerRate) perSecond(threads int) float64 {
 // maxRates bounds the rates kept of workers without heartbeats: results may name anybody.
 const maxRates = 1 << 16
 
-// ObserveResult records that one thread of the worker of that key and name counted a task with so many
-// solutions, weighted, in that time.
+// ObserveResult records that one thread of the worker with a key and name counted a task in the time search.
+// The solutions of the task are weighted by its class.
 func (r *Roster) ObserveResult(key, name string, solutions float64, search time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
