@@ -9,6 +9,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/session"
 )
 
@@ -29,7 +30,7 @@ func (o *countFlags) register(cmd *cobra.Command) {
 		"one task for each way to place the first `ROWS` rows, instead of tasks of a good size")
 	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if the same count was interrupted")
 	o.place.register(flags)
-	o.spotCheck = "1%"
+	o.spotCheck = run.AutoSpotCheck.String()
 	o.trustFlags.register(flags)
 	o.sessionFlags.register(flags)
 }
@@ -57,14 +58,14 @@ func (o *countFlags) job(args []string) (job session.Job, err error) {
 	default:
 		o.symmetry = string(queens.None)
 	}
-	spotCheck, err := o.share()
+	spotCheck, err := o.checks()
 	redundancy := 0 // no choice
 	if o.flags.Changed("redundancy") {
 		redundancy = o.redundancy
 	}
 	return session.Job{
 		N: n, Symmetry: queens.Symmetry(o.symmetry), Placed: placed, Depth: o.depth, New: o.forceNew,
-		Redundancy: redundancy, SpotCheck: spotCheck, Thorough: o.flags.Changed("spot-check"),
+		Redundancy: redundancy, SpotCheck: spotCheck,
 	}, err
 }
 
@@ -86,8 +87,9 @@ it, unless --new asks for a new run.
 With --redundancy R, a task is done when R admitted keys agree on it: the key of this process
 and those of --admitted, of a folder of keys, or of workers with the join token. From N = 28 on
 no total is published: a new run must be told R. Spot checks have some tasks counted again by
-another key, or else by the coordinator: in at most 2% of the core time of the run, unless
---spot-check is given; then it makes them all. A key that counted wrong is quarantined.
+another key, or else by the coordinator. With --spot-check auto, the coordinator checks 1% of the
+tasks in at most 2% of the core time of the run, and for at most 1% of its time at its end. With a
+SHARE it makes each check, however long that takes. A key that counted wrong is quarantined.
 
 With --place, only the solutions with queens on those squares are counted. Such a count
 uses no symmetry, and there is no published total to compare it with.

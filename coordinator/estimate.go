@@ -57,7 +57,7 @@ often.`,
 			if all := workers * each; all > estimate.MaxThreads {
 				return cli.Usagef("--workers %d --threads %d are %d threads, more than %d", workers, each, all, estimate.MaxThreads)
 			}
-			spotCheck, err := trust.share()
+			spotCheck, err := trust.checks()
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ often.`,
 				LedgerBytes: ledger.ExpectedSize(e.Tasks),
 				Fleet:       fleetReport(e.Fleet),
 			}
-			r.Copy(float64(trust.redundancy) + spotCheck)
+			r.Copy(float64(trust.redundancy) + spotCheck.Share)
 			return r.Write(cmd.OutOrStdout(), asJSON)
 		},
 	}

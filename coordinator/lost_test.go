@@ -44,7 +44,7 @@ func TestLedgerIsRebuiltOnAnotherMachine(t *testing.T) {
 	s.coordinator.Await(counting)
 	startWorker(t, s.server.url)
 	s.coordinator.ExpectTotal(known(15))
-	if n := s.coordinator.Field("reconciled", "on_server_to_be_checked"); n != done {
+	if n := s.coordinator.Field("reconciled", "accepted_from_server"); n != done {
 		t.Errorf("%d results of the server were taken, it had %d", n, done)
 	}
 	again, stored := 0, make(map[string]bool)
@@ -81,7 +81,7 @@ func TestLostLedgerIsRebuiltFromTheStore(t *testing.T) {
 	s.coordinator = start(t, "coordinator", "resume", run, "--data", coordinator.Flag("--data"), "--workers", "0", "--listen", address)
 	s.coordinator.Await(`("reconciled)`)
 	// The server may not have written the last results when it was killed.
-	if n := s.coordinator.Field("reconciled", "on_server_to_be_checked"); n == 0 || n > done {
+	if n := s.coordinator.Field("reconciled", "accepted_from_server"); n == 0 || n > done {
 		t.Errorf("%d results of the store were taken, it had %d", n, done)
 	}
 	startWorker(t, url)

@@ -222,7 +222,7 @@ func (h *hostile) hasEnded(r *soakRun) bool {
 	h.soak.t.Helper()
 	what := ""
 	switch code := r.coordinator.ExitCode(); {
-	case code == 3 && h.lied[r.run] && r.coordinator.Lines("some spot checks are left out") > 0:
+	case code == 3 && h.lied[r.run] && r.coordinator.Lines("some spot checks are left out|so ended the last run of the same count") > 0:
 		what = "run contradicted by wrong counts that nobody was there to check"
 	case h.soak.keys != nil:
 	case code == 1 && h.cancelled[r.run] && r.coordinator.Lines(`"exit":1,.*was cancelled`) == 1:

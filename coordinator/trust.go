@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/run"
 	"nqueens/pkg/session"
 )
 
@@ -16,13 +17,17 @@ type trustFlags struct {
 func (o *trustFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.redundancy, "redundancy", 1, "`N` admitted keys must agree on each task, 1 to 5; who has the join token can make several keys: "+
 		"keys add gives each owner one")
-	flags.StringVar(&o.spotCheck, "spot-check", o.spotCheck, "`SHARE` of the tasks that another key counts again, 0% to 100%")
+	flags.StringVar(&o.spotCheck, "spot-check", o.spotCheck, "which tasks another key counts again: a `SHARE`, 0% to 100%, or auto: 1% within bounds")
 }
 
-// share checks the flags and returns the share of the tasks to check, 0 to 1.
-func (o *trustFlags) share() (float64, error) {
+// checks checks the flags and returns which tasks to check.
+func (o *trustFlags) checks() (run.SpotCheck, error) {
 	if err := cli.CheckRange("redundancy", o.redundancy, 1, session.MaxRedundancy); err != nil {
-		return 0, err
+		return run.SpotCheck{}, err
 	}
-	return parseShare("spot-check", o.spotCheck)
+	s, err := run.ParseSpotCheck(o.spotCheck)
+	if err != nil {
+		return s, cli.Usagef("--spot-check must be %w", err)
+	}
+	return s, nil
 }

@@ -18,6 +18,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
+	"nqueens/pkg/run"
 )
 
 // verifyFlags are the flags of verify.
@@ -44,6 +45,9 @@ tasks in a random order, each with the fastest kernel other than the one that co
 --sample says how many, --for how long; with both, whichever ends first. A run of up to 16
 queens is also recounted as a whole: by another symmetry, or with placed queens as its
 mirror image.
+
+The recount goes on after a difference. It logs the first 100 differences when it finds them,
+and the exit code is 3.
 
 It also says what stands behind the total: the published one, or the workers whose counts
 agree. Tasks that verify counts again add nothing to that.
@@ -99,7 +103,12 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 		return cli.Usagef("--for must not be negative, such as 30s, not %v", o.limit)
 	}
 	var progress audit.Progress
-	sample := audit.Sample{Share: share, Limit: o.limit, Seed: o.seed, Threads: o.threads, Progress: &progress}
+	sample := audit.Sample{
+		Share: share, Limit: o.limit, Seed: o.seed, Threads: o.threads, Progress: &progress,
+		OnDifference: func(d run.Difference) {
+			app.Log.Error().Uint64("task", d.Task).Msg("a recount differs: " + d.String())
+		},
+	}
 	if o.kernel != otherKernel {
 		k, err := kernel.Choose(o.kernel)
 		if err != nil {
@@ -127,8 +136,9 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 		app.Log.Warn().Err(err).Msg("there is no total; a sample is recounted all the same")
 	})
 	stopLogging()
-	stopped := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
-	if err != nil && !stopped && !errors.Is(err, queens.ErrContradiction) && !errors.Is(err, queens.ErrIncomplete) {
+	contradicted := errors.Is(err, queens.ErrContradiction)
+	stopped := ctx.Err() != nil && (contradicted || errors.Is(err, context.Cause(ctx)))
+	if err != nil && !stopped && !contradicted && !errors.Is(err, queens.ErrIncomplete) {
 		return err
 	}
 	m := l.Header().Manifest
@@ -136,10 +146,11 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 		Run: l.Header().Run, N: m.N, Placed: m.Placed, Verified: err == nil, Stopped: stopped,
 		Known: report.Comparison(audit.CompareKnown(l, found.Total, err)), Done: l.Len(), Tasks: m.Tasks,
 		Reports: found.Signed.Reports, Signed: found.Signed.Results,
-		Recounted: found.Recounted.Tasks, Share: found.Recounted.Share, Kernels: found.Recounted.Kernels, Seed: o.seed,
+		Recounted: found.Recounted.Tasks, Differing: found.Recounted.Differing, Differences: found.Recounted.Differences,
+		Share: found.Recounted.Share, Kernels: found.Recounted.Kernels, Seed: o.seed,
 		Whole: found.RecountedBy, Seconds: time.Since(start).Seconds(), Err: err,
 	}
-	if v.Verified || stopped {
+	if v.Verified || stopped && !contradicted {
 		v.Total = (*report.Decimal)(found.Total)
 	}
 	confirmation := audit.Confirmation(l, (*big.Int)(v.Total))

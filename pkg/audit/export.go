@@ -56,8 +56,18 @@ func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 	}
 	var failed error
 	if len(ids) > 0 {
-		err := split.Find(ctx, m, ids, func(task queens.Task) { failed = cmp.Or(failed, export(task)) })
-		return cmp.Or(err, failed, buffer.Flush())
+		index, err := split.NewIndex(ctx, m)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			task, found := index.Task(id)
+			if !found {
+				return fmt.Errorf("the run has no task %d: it has %d", id, m.Tasks)
+			}
+			failed = cmp.Or(failed, export(task))
+		}
+		return cmp.Or(failed, buffer.Flush())
 	}
 	for task := range split.Tasks(m) {
 		if failed = context.Cause(ctx); failed == nil && l.Has(task.ID) {

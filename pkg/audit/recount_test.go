@@ -43,13 +43,13 @@ func TestRecountFindsAWrongCount(t *testing.T) {
 	}
 }
 
-// A result with the hash of another task is found without counting.
+// A recount finds a result with the hash of another task, even if its count is right.
 func TestRecountFindsAnotherTask(t *testing.T) {
 	m, results := run7(t)
 	results[2].Hash++
-	_, err := Recount(t.Context(), newLedger(t, m, results), Sample{Share: 1, Kernel: new(reference(t)), Threads: 1})
-	if !errors.Is(err, queens.ErrContradiction) {
-		t.Errorf("error %v, want %v", err, queens.ErrContradiction)
+	n, err := Recount(t.Context(), newLedger(t, m, results), Sample{Share: 1, Kernel: new(reference(t)), Threads: 1})
+	if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), "the result of task 2 by w is of another task") || n.Differing != 1 {
+		t.Errorf("recounted %+v, error %v, want %v", n, err, queens.ErrContradiction)
 	}
 }
 

@@ -122,7 +122,7 @@ func CheckRedundancy(l *ledger.Ledger) error {
 		return nil
 	}
 	return fmt.Errorf("%w: fewer than %d admitted keys agree on %d tasks: on task %d, %d",
-		queens.ErrIncomplete, trust.Redundancy, lacking, first, l.Voters(first))
+		queens.ErrIncomplete, trust.Redundancy, lacking, first, l.Standing(first).Voters)
 }
 
 // maxDescribed bounds the votes that one line of text names, and the disputes.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -104,7 +105,11 @@ func recountAll(ctx context.Context, l *ledger.Ledger, total *big.Int, s *Sample
 	if err != nil {
 		return "", err
 	}
-	return RecountAll(ctx, &m, total, s.kernel(&first, m.N), s.Threads)
+	k := kernel.Other(m.N, first.Kernel)
+	if s.Kernel != nil {
+		k = *s.Kernel
+	}
+	return RecountAll(ctx, &m, total, k, s.Threads)
 }
 
 // Confirmation returns what stands behind a total that the ledger adds up to, or behind its counts

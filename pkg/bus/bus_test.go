@@ -15,7 +15,6 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
-	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -57,10 +56,15 @@ func listeningServer(t *testing.T) (server *natsserver.Server, restart func()) {
 	}
 }
 
-// connectTo connects to a server as another process would. Leases do not lapse while the server is away.
-func connectTo(t *testing.T, server *natsserver.Server) *bus.Bus {
+// connectTo connects to a server as another process would, after applying changes to the configuration. Without
+// them, leases do not lapse while the server is away.
+func connectTo(t *testing.T, server *natsserver.Server, changes ...func(*bus.Config)) *bus.Bus {
 	t.Helper()
-	b, err := bus.Connect(bus.Config{URL: server.ClientURL(), Lease: time.Hour, Log: zerolog.Nop()})
+	cfg := bus.Config{URL: server.ClientURL(), Lease: time.Hour, Log: zerolog.Nop()}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	b, err := bus.Connect(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,25 +113,9 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// chunk returns a valid chunk of two tasks.
-func chunk(run string, id uint64) queens.Chunk {
-	board := queens.FullBoard(8)
-	c := queens.Chunk{Run: run, ID: id, Board: board, First: 10 * id}
-	for i := range uint64(2) {
-		c.Tasks = append(c.Tasks, []queens.Prefix{
-			queens.Prefix{}.Place(&board, 1<<((id+i)%8)),
-			queens.Prefix{}.Place(&board, 1<<((id+i+1)%8)),
-		})
-	}
-	return c
-}
+func chunk(run string, id uint64) queens.Chunk { return bustest.Chunk(run, id) }
 
-// result returns a valid result of that chunk.
-func result(run string, id uint64) queens.ChunkResult {
-	return *identitytest.Seal(&queens.ChunkResult{Run: run, Chunk: id, First: 10 * id, Worker: "w", Counted: time.Unix(1_800_000_000, 7).UTC(), Counts: []queens.TaskCount{
-		{Hash: 1, Count: 4, Kernel: "generic"}, {Hash: 2, Count: 5, Kernel: "generic"},
-	}})
-}
+func result(run string, id uint64) queens.ChunkResult { return bustest.Result(run, id) }
 
 func publish(t *testing.T, b *bus.Bus, c queens.Chunk) (sequence uint64) {
 	t.Helper()

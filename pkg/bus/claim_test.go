@@ -8,36 +8,14 @@ import (
 	"math/big"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
-
-// The epoch is one more than the highest that the ledger and the server know.
-func TestClaimIncrementsTheEpoch(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ ledger, server, want uint64 }{
-		{0, 0, 1}, {0, 1, 2}, {1, 1, 2}, {7, 1, 8}, {7, 0, 8}, {3, 9, 10},
-	} {
-		s := newScene(t)
-		if c.server > 0 {
-			before := record("n8-a")
-			before.Epoch = c.server - 1
-			claim(t, s.other, before)
-		}
-		mine := record("n8-a")
-		mine.Epoch = c.ledger
-		got := claim(t, s.bus, mine).Epoch()
-		check(t, fmt.Sprintf("epoch after %d in the ledger and %d on the server", c.ledger, c.server), got, c.want)
-		check(t, "epoch of the record", readRecord(t, s.bus, time.Time{}).Epoch, c.want)
-	}
-}
 
 // A record with an epoch that no coordinator can have written is refused with the command that
 // deletes it; then the run continues with the epoch of its ledger.
@@ -78,55 +56,6 @@ func forgeEpoch(t *testing.T, s *scene, epoch uint64) {
 	}
 }
 
-// The newest coordinator has the run. The other gets an error that names the new one, and
-// does not change the record any more.
-func TestNewestClaimWins(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	first := claim(t, s.bus, record("n8-a"))
-	newer := record("n8-a")
-	newer.Owner = "host-b"
-	second := claim(t, s.other, newer)
-	takenOver(t, first)
-	takenOver(t, first)
-	if err := second.Renew(t.Context(), run.Running, 2); err != nil {
-		t.Error(err)
-	}
-	got := readRecord(t, s.bus, time.Time{})
-	check(t, "owner", got.Owner, "host-b")
-	check(t, "done", got.Done, 2)
-}
-
-// Of concurrent claims, each gets an epoch of its own, and one has the run.
-func TestConcurrentClaimsHaveOneWinner(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	const many = 8
-	claims := make(chan *bus.Claim, many)
-	var all sync.WaitGroup
-	for range many {
-		b := bustest.Connect(t, s.server)
-		all.Go(func() {
-			c, err := b.Registry().Claim(t.Context(), record("n8-a"))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			claims <- c
-		})
-	}
-	all.Wait()
-	close(claims)
-	epochs := make(map[uint64]bool)
-	for c := range claims {
-		epochs[c.Epoch()] = true
-		if err := c.Renew(t.Context(), run.Running, 0); (err == nil) != (c.Epoch() == many) {
-			t.Errorf("of %d claims, that of epoch %d renews with error %v", many, c.Epoch(), err)
-		}
-	}
-	check(t, "epochs", len(epochs), many)
-}
-
 // The coordinator of a run restores a record that was deleted, alone or with its bucket.
 func TestRenewRestoresADeletedRecord(t *testing.T) {
 	t.Parallel()
@@ -161,22 +90,6 @@ func TestRenewRestoresADeletedRecord(t *testing.T) {
 			check(t, "epoch", got.Epoch, 5)
 			check(t, "done", got.Done, 2)
 		})
-	}
-}
-
-// If a record was deleted, two claims may have the same epoch: the first is lost.
-func TestNewestClaimOfOneEpochWins(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	first := claim(t, s.bus, record("n8-a"))
-	s.purge(t, "KV_"+bucket)
-	newer := record("n8-a")
-	newer.Owner = "host-b"
-	second := claim(t, s.other, newer)
-	check(t, "epoch of the newer claim", second.Epoch(), first.Epoch())
-	takenOver(t, first)
-	if err := second.Renew(t.Context(), run.Running, 2); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -372,3 +372,23 @@ func TestAConsumerKeepsItsNumberWhileTheServerCanMakeNone(t *testing.T) {
 	}
 	check(t, "the number of the consumer", beatConsumer(t, b), 0)
 }
+
+// A stream of results that can be looked up, but not read, as when two of its three copies are damaged, is
+// reported with the command too.
+func TestTheLogNamesTheCommandForResultsThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	f := newForgetful(t)
+	var log bustest.Log
+	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	b.SetStuckAfter(time.Millisecond)
+	ensure(t, b)
+	read(t, b) // it looks up the streams every two seconds
+	testkit.Eventually(t, "the log says what to type", func() bool {
+		b.NoteReadResults(true)
+		return len(log.Lines("coordinator reset results --nats "+f.server.ClientURL()+" --yes")) > 0
+	})
+}

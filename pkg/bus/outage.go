@@ -32,6 +32,7 @@ const (
 const (
 	publishedTasks = "publishing to " + tasksStream
 	deliveredTasks = "delivering from " + tasksStream
+	readResults    = "reading from " + resultsStream
 )
 
 // outages notes since when something on the server has failed without a success in between. Its zero value is
@@ -176,6 +177,9 @@ func (b *Bus) heal(ctx context.Context, results, err error) {
 // advise logs what to type when something has failed for a minute that is never deleted without a person.
 func (b *Bus) advise(ctx context.Context, part Part) {
 	silent := b.outages.length(part.Name())
+	if part == ResultsPart { // a stream of which two of three copies are damaged can still be looked up
+		silent = max(silent, b.outages.length(readResults))
+	}
 	if silent <= b.outages.stuckAfter()/2 || !b.limiter.Allow("advise "+part.Name()) {
 		return
 	}

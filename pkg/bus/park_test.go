@@ -8,31 +8,6 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// A parked request brings a chunk that is published later, and one only. There is one request
-// a run at a time, however often Park is called.
-func TestParkBringsOneChunk(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	q := queue(t, s.other)
-	for range 5 {
-		q.Park("n8-a")
-		q.Park("n8-b")
-	}
-	s.waiting(t, "n8-a")
-	s.waiting(t, "n8-b")
-	for id := range uint64(3) {
-		publish(t, s.bus, chunk("n8-a", id+1))
-	}
-	check(t, "the chunk that comes", receive(t, q.Parked(), "a chunk").Chunk.ID, 1)
-	s.known(t, "n8-a", 3)
-	check(t, "chunks left", len(takeAll(t, q, "n8-a", 10)), 2)
-	q.Park("n8-a")
-	s.waiting(t, "n8-a")
-	publish(t, s.bus, chunk("n8-a", 4))
-	check(t, "the chunk that comes", receive(t, q.Parked(), "another chunk").Chunk.ID, 4)
-	check(t, "further chunks", len(q.Parked()), 0)
-}
-
 // The names of runs that are not valid, as of a hostile beat, are ignored.
 func TestParkIgnoresInvalidNames(t *testing.T) {
 	t.Parallel()
@@ -116,39 +91,5 @@ func TestChunksSentToALeavingWorkerAreRedelivered(t *testing.T) {
 		if err := loan.Lease.Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// Close ends parked requests, so that the server sends nothing more. Leases outlive it.
-func TestCloseLeavesLeases(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, lease(time.Hour))
-	for id := range uint64(3) {
-		publish(t, s.bus, chunk("n8-a", id+1))
-	}
-	s.known(t, "n8-a", 3)
-	q := s.bus.Queue()
-	loans := takeAll(t, q, "n8-a", 2)
-	q.Park("n8-b")
-	s.waiting(t, "n8-b")
-	q.Close()
-	publish(t, s.bus, chunk("n8-b", 1))
-	check(t, "chunks of the run that was parked for", take(t, queue(t, s.other), "n8-b").Lease.Redelivered(), 0)
-	if err := loans[0].Lease.Ack(t.Context()); err != nil {
-		t.Errorf("ack: %v", err)
-	}
-	if err := loans[1].Lease.Extend(); err != nil {
-		t.Errorf("extend: %v", err)
-	}
-	if err := loans[1].Lease.Release(); err != nil {
-		t.Errorf("release: %v", err)
-	}
-	successor := queue(t, s.other)
-	came := map[uint64]bool{take(t, successor, "n8-a").Chunk.ID: true, take(t, successor, "n8-a").Chunk.ID: true}
-	check(t, "the chunks that come", came, map[uint64]bool{loans[1].Chunk.ID: true, 3: true})
-	check(t, "chunks left", s.stored(t, tasks, "nq.task.n8-a"), 2)
-	q.Park("n8-a")
-	if _, err := q.Take(t.Context(), "n8-a", 1); err == nil {
-		t.Error("a closed queue takes chunks")
 	}
 }

@@ -9,32 +9,6 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// A message that is sent again because its acknowledgement was lost is stored once, at the
-// sequence of the first.
-func TestRepublishedChunkIsStoredOnce(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	first := publish(t, s.bus, chunk("n8-a", 7))
-	check(t, "the sequence of the duplicate", publish(t, s.bus, chunk("n8-a", 7)), first)
-	check(t, "the sequence of the duplicate of another process", publish(t, s.other, chunk("n8-a", 7)), first)
-	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
-}
-
-// Another chunk of the same tasks, another chunk or another run is no duplicate.
-func TestDifferentChunksAreAllStored(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	sequences := map[uint64]bool{publish(t, s.bus, chunk("n8-a", 7)): true}
-	again := chunk("n8-a", 7)
-	again.ID = 9
-	sequences[publish(t, s.bus, again)] = true
-	sequences[publish(t, s.bus, chunk("n8-a", 8))] = true
-	sequences[publish(t, s.bus, chunk("n8-b", 7))] = true
-	check(t, "sequences", len(sequences), 4)
-	check(t, "messages of the run", s.stored(t, tasks, "nq.task.n8-a"), 3)
-	check(t, "messages of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
-}
-
 func TestRepublishedResultIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -135,61 +109,6 @@ func TestPublishFailsWithoutAStream(t *testing.T) {
 			says(t, "a result", b.Results().Publish(within(t, 500*time.Millisecond), &result), "nq.result.n8-a")
 		})
 	}
-}
-
-// A chunk is in the queue while it waits and while it is held, until it is acknowledged.
-func TestHasReportsUnacknowledgedChunks(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	sequence, id := publish(t, s.bus, chunk("n8-a", 7)), uint64(7)
-	queued := func() bool {
-		t.Helper()
-		is, _, err := s.other.Tasks().Has(t.Context(), "n8-a", id, sequence)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return is
-	}
-	check(t, "queued while it waits", queued(), true)
-	lease := take(t, queue(t, s.bus), "n8-a").Lease
-	check(t, "queued while it is held", queued(), true)
-	if err := lease.Ack(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	check(t, "queued after the ack", queued(), false)
-
-	id++
-	check(t, "queued before another chunk is published", queued(), false)
-	sequence = publish(t, s.bus, chunk("n8-a", id))
-	check(t, "queued when it is published", queued(), true)
-	if err := s.bus.Registry().Delete(t.Context(), "n8-a"); err != nil {
-		t.Fatal(err)
-	}
-	check(t, "queued after its run was deleted", queued(), false)
-	sequence += 1000
-	check(t, "queued at a sequence beyond the last", queued(), false)
-}
-
-// A chunk is taken once a worker has it, also after the worker has postponed it for years; one that waits
-// behind it is not.
-func TestHasReportsTakenChunks(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	first, second := publish(t, s.bus, chunk("n8-a", 7)), publish(t, s.bus, chunk("n8-a", 8))
-	taken := func(id, sequence uint64) bool {
-		t.Helper()
-		queued, taken, err := s.other.Tasks().Has(t.Context(), "n8-a", id, sequence)
-		if err != nil || !queued {
-			t.Fatalf("queued: %v (error %v)", queued, err)
-		}
-		return taken
-	}
-	check(t, "taken while it waits", taken(7, first), false)
-	if err := take(t, queue(t, s.bus), "n8-a").Lease.Postpone(100_000 * time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	testkit.Eventually(t, "it is taken", func() bool { return taken(7, first) })
-	check(t, "the next one taken", taken(8, second), false)
 }
 
 // A stream that was created again counts from 1 again: another message at a chunk's

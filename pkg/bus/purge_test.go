@@ -96,61 +96,6 @@ func TestTrimFailsWithoutAStream(t *testing.T) {
 	says(t, "without the stream", s.bus.Results().Trim(t.Context(), "n8-a", run.StreamPosition{Sequence: 1}), results)
 }
 
-func TestPurgeRemovesWaitingAndHeldChunks(t *testing.T) {
-	t.Parallel()
-	const length = 300 * time.Millisecond
-	s := newScene(t, lease(length))
-	publish(t, s.bus, chunk("n8-a", 1))
-	publish(t, s.bus, chunk("n8-a", 2))
-	publish(t, s.bus, chunk("n8-b", 3))
-	publishResult(t, s.bus, result("n8-a", 2))
-	take(t, queue(t, s.bus), "n8-a")
-	if err := s.other.Tasks().Purge(t.Context(), "n8-a"); err != nil {
-		t.Fatal(err)
-	}
-	check(t, "chunks of the run", s.stored(t, tasks, "nq.task.n8-a"), 0)
-	check(t, "chunks of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
-	check(t, "results of the run", s.stored(t, results, "nq.result.n8-a"), 1)
-	isQuiet(t, queue(t, s.other), 3*length)
-}
-
-// A deleted chunk goes to no worker, neither to one that waits nor, after the lease of its
-// holder has lapsed, to another.
-func TestDeletedChunksAreNotDelivered(t *testing.T) {
-	t.Parallel()
-	const length = 300 * time.Millisecond
-	s := newScene(t, lease(length))
-	sequences := []uint64{publish(t, s.bus, chunk("n8-a", 1)), publish(t, s.bus, chunk("n8-a", 2))}
-	late := take(t, queue(t, s.bus), "n8-a")
-	check(t, "the chunk that is held", late.Chunk.ID, 1)
-	for i, sequence := range sequences {
-		for range 2 { // the second time it is gone
-			if err := s.other.Tasks().Delete(t.Context(), "n8-a", uint64(i)+1, sequence); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	check(t, "chunks of the run", s.stored(t, tasks, "nq.task.n8-a"), 0)
-	others := queue(t, s.other)
-	isQuiet(t, others, 4*length)
-	if err := late.Lease.Ack(t.Context()); err != nil {
-		t.Errorf("late ack: %v", err)
-	}
-	publish(t, s.bus, chunk("n8-a", 3))
-	check(t, "the chunk that comes", receive(t, others.Parked(), "a chunk").Chunk.ID, 3)
-}
-
-// isQuiet checks that for that long no chunk of run n8-a comes. A request stays parked.
-func isQuiet(t *testing.T, q *bus.Queue, d time.Duration) {
-	t.Helper()
-	q.Park("n8-a")
-	select {
-	case loan := <-q.Parked():
-		t.Errorf("chunk %d of run %s comes", loan.Chunk.ID, loan.Chunk.Run)
-	case <-time.After(d):
-	}
-}
-
 // Another message at the sequence stays: a stream that was created again counts from 1.
 func TestDeleteLeavesOtherMessages(t *testing.T) {
 	t.Parallel()

@@ -4,124 +4,14 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
-
-// Take returns what waits, at most what was asked for, as it was published and in order, and
-// tells how much waits behind it.
-func TestTakeReturnsPublishedChunks(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	for id := range uint64(5) {
-		publish(t, s.bus, chunk("n8-a", id+1))
-	}
-	s.known(t, "n8-a", 5)
-	queue := queue(t, s.other)
-	var ids []uint64
-	for _, want := range []struct{ most, come int }{{2, 2}, {10, 3}, {10, 0}, {0, 0}, {-1, 0}} {
-		loans := takeAll(t, queue, "n8-a", want.most)
-		check(t, "chunks that come", len(loans), want.come)
-		for _, loan := range loans {
-			ids = append(ids, loan.Chunk.ID)
-			if want := chunk("n8-a", loan.Chunk.ID); !reflect.DeepEqual(loan.Chunk, want) {
-				t.Errorf("%+v arrives as %+v", want, loan.Chunk)
-			}
-			check(t, "chunks behind it", loan.Queued, 5-len(ids))
-		}
-	}
-	check(t, "chunks", ids, []uint64{1, 2, 3, 4, 5})
-}
-
-// A chunk of one run never comes for another run.
-func TestRunsAreApart(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	queue := queue(t, s.other)
-	for id := range uint64(3) {
-		publish(t, s.bus, chunk("n8-b", id+1))
-	}
-	check(t, "chunks that come for the other run", len(takeAll(t, queue, "n8-a", 10)), 0)
-	queue.Park("n8-a")
-	s.waiting(t, "n8-a")
-	publish(t, s.bus, chunk("n8-b", 4))
-	publish(t, s.bus, chunk("n8-a", 5))
-	check(t, "the chunk that comes for the parked request", receive(t, queue.Parked(), "a chunk").Chunk.ID, 5)
-	s.known(t, "n8-b", 4)
-	loans := takeAll(t, queue, "n8-b", 10)
-	check(t, "chunks that come for the run", len(loans), 4)
-	for _, loan := range loans {
-		check(t, "the run of a chunk", loan.Chunk.Run, "n8-b")
-	}
-}
-
-// Several workers share the chunks: no chunk goes to two of them.
-func TestQueuesShareChunks(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	const total = 60
-	all := make(chan run.Loan, 2*total)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var queues sync.WaitGroup
-	for i := range 4 {
-		queue := []*bus.Bus{s.bus, s.other}[i%2].Queue()
-		queues.Go(func() {
-			defer queue.Close()
-			for ctx.Err() == nil {
-				loans, _ := queue.Take(ctx, "n8-a", 1+i)
-				for _, loan := range loans {
-					all <- loan
-				}
-				queue.Park("n8-a")
-				select {
-				case loan := <-queue.Parked():
-					all <- loan
-				case <-ctx.Done():
-				}
-			}
-		})
-	}
-	for id := range uint64(total) {
-		publish(t, s.bus, chunk("n8-a", id+1))
-	}
-	seen := make(map[uint64]bool)
-	for range total {
-		next := receive(t, all, "another chunk")
-		if seen[next.Chunk.ID] {
-			t.Errorf("chunk %d is delivered twice", next.Chunk.ID)
-		}
-		seen[next.Chunk.ID] = true
-		if err := next.Lease.Ack(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	stop()
-	queues.Wait()
-}
-
-// A queue requests no more than it returns: the rest stays for other workers.
-func TestTakePrefetchesNothing(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	for id := range uint64(3) {
-		publish(t, s.bus, chunk("n8-a", id+1))
-	}
-	s.known(t, "n8-a", 3)
-	first, second := queue(t, s.bus), queue(t, s.other)
-	takeAll(t, first, "n8-a", 1)
-	check(t, "chunks held", s.consumer(t, "n8-a").NumAckPending, 1)
-	check(t, "chunks left", len(takeAll(t, second, "n8-a", 10)), 2)
-	check(t, "chunks held", s.consumer(t, "n8-a").NumAckPending, 3)
-}
 
 func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 	t.Parallel()

@@ -291,6 +291,7 @@ func (r *resultReader) signalCaughtUp() {
 	if !r.asOf.IsZero() && r.at.Sequence >= r.catchUpTo {
 		asOf := r.asOf
 		r.asOf = time.Time{}
+		r.bus.outages.note(readResults, false)
 		r.caughtUp(asOf)
 	}
 }

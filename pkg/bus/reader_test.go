@@ -13,61 +13,6 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Each result comes with its position in the stream. A reader that begins after a position
-// gets only the results after it.
-func TestReadBeginsAfterAPosition(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	for id := range uint64(5) {
-		publishResult(t, s.bus, result("n8-b", id+100))
-		publishResult(t, s.bus, result("n8-a", id+1))
-	}
-	first := read(t, s.bus)
-	var positions []run.StreamPosition
-	for id := range uint64(5) {
-		check(t, "the result that comes", receive(t, first.results, "a result").Chunk, id+1)
-		positions = append(positions, <-first.positions)
-		check(t, "its sequence", positions[id].Sequence, 2*id+2)
-		check(t, "its stream is the same", positions[id].Created.Equal(s.stream(t, results).Created), true)
-	}
-	first.end(t)
-	for id, after := range positions {
-		next := readAfter(t, s.other, after)
-		check(t, "results that come until it has caught up", receive(t, next.caughtUp, "the end").come, 4-id)
-		for later := id + 1; later < 5; later++ {
-			check(t, "the result that comes", receive(t, next.results, "a result").Chunk, uint64(later+1))
-		}
-		next.end(t)
-	}
-}
-
-// If the stream is not the one of the position, or has lost its end since, all of it is
-// read.
-func TestReadBeginsWithTheFirstResultOfAnotherStream(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	publishResult(t, s.bus, result("n8-a", 9))
-	old := receive(t, read(t, s.bus).positions, "a result")
-	s.delete(t, results)
-	ensureAgain(t, s.bus)
-	for id := range uint64(3) {
-		publishResult(t, s.bus, result("n8-a", id+1))
-	}
-	for name, after := range map[string]run.StreamPosition{
-		"of a stream that was replaced": old,
-		"of no stream":                  {Sequence: 2},
-		"beyond the stream's end":       {Created: s.stream(t, results).Created, Sequence: 4},
-	} {
-		t.Run(name, func(t *testing.T) {
-			again := readAfter(t, s.other, after)
-			for id := range uint64(3) {
-				check(t, "the result that comes", receive(t, again.results, "a result").Chunk, id+1)
-			}
-			again.end(t)
-		})
-	}
-}
-
 // Read does not wait for results that were removed from the stream.
 func TestReadBeginsAfterAPurgedPosition(t *testing.T) {
 	t.Parallel()
@@ -236,74 +181,6 @@ func TestReadCatchesUpWithResultsThatDisappear(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// Read calls caughtUp again and again. Each result that was stored before the time that a
-// call names has come before the call, and the times go forward.
-func TestReadSignalsAgainThatItHasCaughtUp(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: runs without -short")
-	}
-	t.Parallel()
-	s := newScene(t)
-	ctx, stop := context.WithCancel(t.Context())
-	calls, ended := make(chan caughtUp, 1000), make(chan error, 1)
-	const lag = 20
-	proceed := make(chan struct{})
-	come := 0
-	go func() {
-		ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.ChunkResult, run.StreamPosition) {
-			come++
-			select {
-			case <-proceed: // it lags behind what is stored
-			case <-ctx.Done():
-			}
-		}, func(asOf time.Time) { calls <- caughtUp{come, asOf} })
-	}()
-	last := receive(t, calls, "the first call")
-	stored := make(chan time.Time, 1_000_000) // when each result was stored, in their order
-	publishing := make(chan struct{})
-	go func() {
-		defer close(publishing)
-		for id := uint64(1); ctx.Err() == nil; id++ {
-			r := result("n8-a", id)
-			if err := s.bus.Results().Publish(ctx, &r); err != nil {
-				return
-			}
-			stored <- time.Now()
-			if id <= lag {
-				continue
-			}
-			select {
-			case proceed <- struct{}{}:
-			case <-ctx.Done():
-			}
-		}
-	}()
-	before := 0 // how many were stored before the time of the last call
-	next := receive(t, stored, "a result")
-	for range 2 {
-		call := receive(t, calls, "another call")
-		if !call.asOf.After(last.asOf) || call.come < last.come {
-			t.Errorf("a call %+v after %+v", call, last)
-		}
-		for next.Before(call.asOf) {
-			before++
-			next = receive(t, stored, "another result")
-		}
-		if call.come < before {
-			t.Errorf("%d results had come, and %d were stored before", call.come, before)
-		}
-		last = call
-	}
-	if before == 0 {
-		t.Error("no result was stored between the calls")
-	}
-	stop()
-	<-publishing
-	if err := receive(t, ended, "Read returns"); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -244,16 +245,7 @@ func TestRecordsOfVersion1AreReadable(t *testing.T) {
 	}
 }
 
-// record returns the record of a run as its ledger has it before the first claim.
-func record(name string) run.Record {
-	board := queens.FullBoard(8)
-	return run.Record{
-		Run: name, Owner: "host-a", Created: time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC),
-		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: "none", Tasks: 4, Hash: [32]byte{1, 2, 3}, Classes: []queens.ClassPlan{
-			{Class: queens.Class{Board: board, K: 8}, Depth: 1, Batch: 2},
-		}},
-	}
-}
+func record(name string) run.Record { return bustest.Record(name) }
 
 // readRecord returns the record of run n8-a without the time of its update, after checking
 // that it is not before since.

@@ -50,6 +50,9 @@ func (s Results) Read(ctx context.Context, run string, after run.StreamPosition,
 		if errors.Is(err, errReset) {
 			continue
 		}
+		if s.bus.isOutage(err) {
+			s.bus.outages.note(readResults, true)
+		}
 		if !errors.Is(err, errReplaced) && s.bus.limiter.Allow("results") {
 			s.bus.log.Warn().Err(err).Msg("can't read results, trying again")
 		}

@@ -3,7 +3,6 @@ package bus_test
 import (
 	"context"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,29 +20,6 @@ import (
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
-
-func TestReadDeliversStoredAndNewResults(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	order := []uint64{5, 6, 3, 4, 1, 2}
-	for _, id := range order[:3] {
-		publishResult(t, s.bus, result("n8-a", id))
-		publishResult(t, s.bus, result("n8-b", id+100))
-	}
-	read := read(t, s.other)
-	for range 3 {
-		receive(t, read.results, "a stored result")
-	}
-	for _, id := range order[3:] {
-		publishResult(t, s.bus, result("n8-b", id+100))
-		publishResult(t, s.bus, result("n8-a", id))
-		if got := receive(t, read.results, "a new result"); !reflect.DeepEqual(got, result("n8-a", id)) {
-			t.Errorf("%+v comes, want %+v", got, result("n8-a", id))
-		}
-	}
-	read.end(t)
-	check(t, "further results", len(read.results), 0)
-}
 
 // Results come in the order of the stream, although cores verify them at the same time and some take
 // much longer than others.
@@ -64,19 +40,6 @@ func TestReadKeepsTheOrder(t *testing.T) {
 		check(t, "the next chunk", receive(t, read.results, "a result").Chunk, id+1)
 		check(t, "its sequence", receive(t, read.positions, "its position").Sequence, id+1)
 	}
-}
-
-// Several readers of a run each get every result, and the results stay stored.
-func TestEveryReaderGetsEveryResult(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	first, second := read(t, s.bus), read(t, s.other)
-	publishResult(t, s.bus, result("n8-a", 7))
-	third := read(t, s.bus)
-	for _, r := range []*reader{first, second, third} {
-		check(t, "the result that comes", receive(t, r.results, "the result").Chunk, 7)
-	}
-	check(t, "results stored", s.stored(t, results, "nq.result.n8-a"), 1)
 }
 
 func TestUnreadableResultsAreCounted(t *testing.T) {

@@ -19,22 +19,6 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Heartbeats need no streams.
-func TestHeartbeatsAreDelivered(t *testing.T) {
-	t.Parallel()
-	server := bustest.Server(t)
-	heard := listen(t, bustest.Connect(t, server))
-	from := bustest.Connect(t, server)
-	for _, want := range []run.Heartbeat{
-		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2},
-		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2, Leaving: true},
-		{Worker: "other", Threads: 1 << 16},
-		{Worker: "busy", Threads: 2, Held: []run.HeldChunk{{Run: "n8-a", Chunk: 7, Searching: true, Elapsed: time.Second}, {Run: "n9-b", Chunk: 8}}},
-	} {
-		heard.expect(t, from, want)
-	}
-}
-
 // A worker may have any name: its heartbeats arrive with the name made printable, and all
 // connections survive.
 func TestHostileWorkerNamesAreHarmless(t *testing.T) {
@@ -93,26 +77,6 @@ func TestUnsubscribeEndsASubscription(t *testing.T) {
 		return err != nil && strings.Contains(err.Error(), "no responders")
 	})
 	check(t, "further heartbeats", len(heard.heard), 0)
-}
-
-// Beats of all runs are delivered, in order. They need no streams.
-func TestBeatsAreDelivered(t *testing.T) {
-	t.Parallel()
-	server := bustest.Server(t)
-	heard := listenBeats(t, bustest.Connect(t, server))
-	from := bustest.Connect(t, server)
-	for _, want := range []run.Beat{
-		{Run: "n8-a", Epoch: 1, State: run.Running, Waiting: 7, Weight: 1, Threads: 1000},
-		{Run: "n8-b", Epoch: 3, State: run.Running, Weight: 4, Obsolete: []uint64{1, 1 << 63}},
-		{Run: "n8-a", Epoch: 1, State: run.Stopped},
-	} {
-		if err := from.Telemetry().PublishBeat(want); err != nil {
-			t.Fatal(err)
-		}
-		if got := receive(t, heard, "a beat"); !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v arrives as %+v", want, got)
-		}
-	}
 }
 
 // Hostile beats are refused and counted, and the next one arrives.

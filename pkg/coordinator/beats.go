@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -34,14 +33,14 @@ func (c *Coordinator) beatLoop(ctx context.Context) error {
 	tick := time.NewTicker(run.BeatInterval)
 	defer tick.Stop()
 	for {
-		b := c.beat.Load()
+		b := c.shared.beat.Load()
 		if err := c.beats.PublishBeat(*b); err != nil {
 			c.cfg.Log.Debug().Err(err).Msg("can't publish a beat")
 		}
-		if len(b.Obsolete) > 0 { // once is enough: updateBeat names again what is still held
+		if len(b.Obsolete) > 0 { // once is enough: renewBeat names again what is still held
 			short := *b
 			short.Obsolete = nil
-			c.beat.CompareAndSwap(b, &short)
+			c.shared.beat.CompareAndSwap(b, &short)
 		}
 		workers, _ := c.cfg.Roster.Present()
 		select {
@@ -63,36 +62,17 @@ const changeInterval = 200 * time.Millisecond
 
 // announceWork has a beat published at once if the last one said that nothing waits: workers that
 // found the queue empty ask again.
-func (c *Coordinator) announceWork() {
-	if c.beat.Load().Waiting == 0 && time.Since(c.announcedAt) > changeInterval {
-		c.announcedAt = time.Now()
-		c.updateBeat()
+func (c *Coordinator) announceWork(now time.Time) {
+	if c.shared.beat.Load().Waiting == 0 && now.Sub(c.announcedAt) > changeInterval {
+		c.announcedAt = now
+		c.renewBeat(now)
 		c.Greet()
 	}
 }
 
-// maxThreads bounds the threads in a beat: workers refuse one with more.
-const maxThreads = 1 << 30
-
-// updateBeat makes the next beat: how much work waits, and which chunks workers hold in vain.
-func (c *Coordinator) updateBeat() {
-	_, threads := c.cfg.Roster.Present()
-	b := run.Beat{
-		Run: c.run, Epoch: max(c.cfg.Epoch, 1), State: run.Running, Threads: min(threads, maxThreads),
-		Weight: cmp.Or(c.cfg.Priority, run.Normal).Weight(),
-	}
-	b.Quarantined, b.Unadmitted = c.quarantinedKeys(), c.trust.refusedKeys()
-	held := c.cfg.Roster.Held(c.run, nil)
-	c.leases = len(held)
-	for _, chunk := range c.window.chunks {
-		if _, ok := held[chunk.id]; !ok && chunk.streamSeq != 0 {
-			b.Waiting++
-		}
-	}
-	for chunk, namedAt := range held {
-		if c.reconciled && len(b.Obsolete) < run.MaxObsolete && c.window.isObsolete(chunk, namedAt) {
-			b.Obsolete = append(b.Obsolete, chunk)
-		}
-	}
-	c.beat.Store(&b)
+// renewBeat makes the next beat.
+func (c *Coordinator) renewBeat(now time.Time) {
+	c.beatenAt = now
+	b := c.core.beat()
+	c.shared.beat.Store(&b)
 }

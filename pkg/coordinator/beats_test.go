@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/coordinator/flight"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
@@ -37,33 +38,64 @@ func (r *recordedBeats) number() int {
 	return len(r.beats)
 }
 
-// newTestCoordinator returns a coordinator of an empty board of side 8 without a server.
-func newTestCoordinator(t *testing.T) (*Coordinator, *recordedBeats) {
+// newTestCoordinator returns a coordinator of an empty board without a server. Its ledger is loaded, and it has read
+// all results that there were.
+func newTestCoordinator(t testing.TB, n, depth int, symmetries queens.Symmetry) (*Coordinator, *recordedBeats) {
 	t.Helper()
-	classes, err := symmetry.Classes(8, queens.Mirror)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := split.Plan(t.Context(), 8, queens.Mirror, classes, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := ledger.Create(t.TempDir(), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := createLedger(t, t.TempDir(), n, depth, symmetries)
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	beats := new(recordedBeats)
 	c := New(Config{
 		Roster: progress.NewRoster(), CheckAfter: time.Second, RepublishAfter: time.Hour, DisputeTimeout: time.Second,
 		OnProgress: func(run.Progress) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
 	}, nil, nil, beats, nil, l)
-	t.Cleanup(func() {
-		c.window.close()
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	if err := c.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.core.reconciled = true
 	return c, beats
+}
+
+// createLedger creates the ledger of an empty board.
+func createLedger(t testing.TB, folder string, n, depth int, symmetries queens.Symmetry) *ledger.Ledger {
+	t.Helper()
+	classes, err := symmetry.Classes(n, symmetries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), n, symmetries, classes, depth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Create(folder, ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// nextCommand returns the next command of flight, of a chunk that was not planned before.
+func (c *core) nextCommand(t testing.TB) (flight.Command, bool) {
+	t.Helper()
+	if _, err := c.advance(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return c.flight.Next()
+}
+
+// publishChunk publishes the next chunk.
+func (c *core) publishChunk(t testing.TB) flight.Command {
+	t.Helper()
+	command, ok := c.nextCommand(t)
+	if !ok || command.Op != flight.Publish {
+		t.Fatalf("the command is %+v (%v), want one to publish", command, ok)
+	}
+	c.completed(time.Now(), &outcome{Command: command, sequence: 1})
+	return command
 }
 
 // heartbeat is that of a worker that holds chunks.
@@ -75,21 +107,19 @@ func heartbeat(worker string, threads int, chunks ...uint64) run.Heartbeat {
 	return h
 }
 
-// A beat says how many published chunks no worker holds, and names those that workers hold and
-// that are not in flight, once the results that the server had at the start are recorded.
+// A beat says how many published chunks no worker holds, and names those that workers hold and that are not in
+// flight, once the results that the server had at the start are recorded.
 func TestBeatNamesWhatIsHeldInVain(t *testing.T) {
-	c, _ := newTestCoordinator(t)
-	for range 3 {
-		c.window.publish(t)
+	c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
+	held := c.core.publishChunk(t).Chunk
+	for range 2 {
+		c.core.publishChunk(t)
 	}
-	c.window.fill() // one that is not published yet
-	held := c.window.tasks[0].chunk.id
 	c.cfg.Roster.ObserveHeartbeat(heartbeat("w", 3, held, 99))
 	c.cfg.Roster.ObserveHeartbeat(run.Heartbeat{Worker: "x", Kernel: "k", Threads: 4, Held: []run.HeldChunk{{Run: "other", Chunk: 98}}})
 	for _, reconciled := range []bool{false, true} {
-		c.reconciled = reconciled
-		c.updateBeat()
-		b := c.beat.Load()
+		c.core.reconciled = reconciled
+		b := c.core.beat()
 		if b.Waiting != 2 || b.Threads != 7 || b.Weight != 1 || b.Epoch != 1 || b.State != run.Running || b.Run != "r" {
 			t.Errorf("beat %+v, want 2 chunks waiting for 7 threads", b)
 		}
@@ -104,8 +134,7 @@ func TestBeatNamesWhatIsHeldInVain(t *testing.T) {
 
 // A beat is valid whatever workers claim, or no worker would believe the run to be alive.
 func TestBeatIsValidWhateverWorkersClaim(t *testing.T) {
-	c, _ := newTestCoordinator(t)
-	c.reconciled = true
+	c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
 	var many []uint64
 	for id := range uint64(run.MaxObsolete) {
 		many = append(many, id+1)
@@ -117,9 +146,9 @@ func TestBeatIsValidWhateverWorkersClaim(t *testing.T) {
 	}
 	c.cfg.Roster.ObserveHeartbeat(heartbeat("a", 1, many...))
 	c.cfg.Roster.ObserveHeartbeat(heartbeat("b", 1, 1<<40, 1<<41))
-	c.updateBeat()
-	if err := c.beat.Load().Validate(); err != nil || len(c.beat.Load().Obsolete) != run.MaxObsolete {
-		t.Errorf("%v, or not %d obsolete chunks: %d", err, run.MaxObsolete, len(c.beat.Load().Obsolete))
+	b := c.core.beat()
+	if err := b.Validate(); err != nil || len(b.Obsolete) != run.MaxObsolete {
+		t.Errorf("%v, or not %d obsolete chunks: %d", err, run.MaxObsolete, len(b.Obsolete))
 	}
 }
 
@@ -128,14 +157,13 @@ func TestBeatIsValidWhateverWorkersClaim(t *testing.T) {
 func TestGreetingsDoNotFlood(t *testing.T) {
 	for _, c := range []struct{ workers, least, most int }{{1, 150, 200}, {10_000, 5, 11}} {
 		synctest.Test(t, func(t *testing.T) {
-			coordinator, beats := newTestCoordinator(t)
+			coordinator, beats := newTestCoordinator(t, 8, 2, queens.Mirror)
 			for i := range c.workers {
 				h := heartbeat(fmt.Sprint(i), 1, 99)
 				h.Key = fmt.Sprint("key", i%10)
 				coordinator.cfg.Roster.ObserveHeartbeat(h)
 			}
-			coordinator.reconciled = true
-			coordinator.updateBeat()
+			coordinator.renewBeat(time.Now())
 			ctx, stop := context.WithCancel(t.Context())
 			go func() { _ = coordinator.beatLoop(ctx) }()
 			for range 10_000 {
@@ -166,56 +194,25 @@ func TestGreetingsDoNotFlood(t *testing.T) {
 // every chunk.
 func TestWorkThatWaitsAgainIsAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := newTestCoordinator(t)
+		c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
 		time.Sleep(time.Second)
 		for i, want := range []struct{ greets, waiting int }{{1, 1}, {0, 1}, {0, 0}, {1, 3}} {
 			switch i {
 			case 2: // the beat says that nothing waits, soon after the last
-				c.beat.Store(&run.Beat{})
+				c.shared.beat.Store(&run.Beat{})
 			case 3:
 				time.Sleep(changeInterval + 1)
 			}
 			if i != 2 {
-				c.window.publish(t)
+				c.core.publishChunk(t)
 			}
-			c.announceWork()
-			if got := len(c.greetings); got != want.greets || c.beat.Load().Waiting != want.waiting {
-				t.Errorf("step %d: %d greetings, beat %+v, want %+v", i, got, c.beat.Load(), want)
+			c.announceWork(time.Now())
+			if got := len(c.greetings); got != want.greets || c.shared.beat.Load().Waiting != want.waiting {
+				t.Errorf("step %d: %d greetings, beat %+v, want %+v", i, got, c.shared.beat.Load(), want)
 			}
 			for len(c.greetings) > 0 {
 				<-c.greetings
 			}
 		}
 	})
-}
-
-// While results wait for their tasks to be looked up, the ledger's position stays before them:
-// after a crash they are read again.
-func TestPositionStaysBeforePendingResults(t *testing.T) {
-	c, _ := newTestCoordinator(t)
-	var results []queens.ChunkResult
-	var last queens.Task
-	for task := range split.Tasks(&c.collector.manifest) {
-		last = task
-		results = append(results, queens.ChunkResult{
-			Run: "r", Manifest: c.collector.manifest.Hash, Chunk: task.ID + 1, First: task.ID, Worker: "w",
-			Counts: []queens.TaskCount{{Hash: task.Hash(), Kernel: "k"}},
-		})
-	}
-	issued := c.window.publish(t)
-	at := run.StreamPosition{Created: time.Now(), Sequence: 1}
-	pending := delivery{result: results[last.ID], position: at}
-	at.Sequence = 2
-	if err := c.receive([]delivery{pending, {result: results[issued.first], position: at}}); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.ledger.Position().Sequence; got != 0 || c.ledger.Len() != 1 {
-		t.Errorf("the position is %d with %d results, want 0 with the issued one", got, c.ledger.Len())
-	}
-	if err := c.handleFound([]queens.Task{last}); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.ledger.Position().Sequence; got != 2 || c.ledger.Len() != 2 {
-		t.Errorf("the position is %d with %d results, want 2 with both", got, c.ledger.Len())
-	}
 }

@@ -1,11 +1,12 @@
 package coordinator
 
 import (
-	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"nqueens/pkg/coordinator/flight"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -13,11 +14,9 @@ import (
 // workers hold all that are left and threads are idle, and the ledger when results are unread.
 func TestMeasureBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &simulation{t: t, rng: rand.New(rand.NewPCG(1, 2)), folder: t.TempDir(), created: time.Now()}
-		s.create()
-		defer s.stop()
-		c := s.c
-		c.reconcile()
+		coordinator, _ := newTestCoordinator(t, 6, 2, queens.Mirror)
+		c := coordinator.core
+		var chunks []uint64
 		seconds := func(n int, want run.Bound, caughtUp bool, beat func() run.Heartbeat) {
 			t.Helper()
 			for range n {
@@ -25,8 +24,8 @@ func TestMeasureBound(t *testing.T) {
 					c.caughtUp = time.Now()
 				}
 				c.cfg.Roster.ObserveHeartbeat(beat())
-				c.updateBeat()
-				c.measureBound()
+				c.beat()
+				c.measureBound(time.Now(), false)
 				time.Sleep(time.Second)
 			}
 			if got := c.progress().Bound; got != want {
@@ -35,17 +34,19 @@ func TestMeasureBound(t *testing.T) {
 		}
 		idle := func() run.Heartbeat { return run.Heartbeat{Worker: "w", Threads: 2} }
 		seconds(11, run.ByMessages, true, idle) // no task is published yet
-		for !c.window.exhausted || c.window.next != nil {
-			ready, _ := c.window.fill()
-			s.must(c.record(ready))
-			s.request()
+		for command, ok := c.nextCommand(t); ok; command, ok = c.nextCommand(t) {
+			if command.Op != flight.Publish {
+				t.Fatalf("the command is %+v", command)
+			}
+			c.completed(time.Now(), &outcome{Command: command, sequence: 1})
+			chunks = append(chunks, command.Chunk)
 		}
 		seconds(11, run.ByMessages, true, idle) // all chunks wait in the queue
 		holding := func(searching int) func() run.Heartbeat {
 			return func() run.Heartbeat {
 				h := idle()
-				for id := range c.window.chunks {
-					h.Held = append(h.Held, run.HeldChunk{Run: c.run, Chunk: id, Searching: len(h.Held) < searching})
+				for i, id := range chunks {
+					h.Held = append(h.Held, run.HeldChunk{Run: c.run, Chunk: id, Searching: i < searching})
 				}
 				return h
 			}

@@ -20,12 +20,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/audit"
+	"nqueens/pkg/coordinator/flight"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
-	"nqueens/pkg/split"
 )
 
 // Tasks is the queue of chunks for the workers. Its methods are safe for concurrent use.
@@ -91,8 +91,8 @@ type Config struct {
 	DisputeTimeout time.Duration
 	// Referee and Check, unless nil, count a task in this process by the fastest other kernel than
 	// those named: the count of Referee settles a dispute, that of Check is a spot check. They honour
-	// their context. CheckThreads is how many tasks a thorough run checks at once, see [ledger.Trust];
-	// others check one.
+	// their context. CheckThreads is how many tasks are checked at once at the end of a run, and all the time if
+	// the time for checks is not bounded, see [ledger.Trust]; otherwise one is.
 	Referee, Check func(ctx context.Context, task *queens.Task, kernels ...string) (queens.TaskCount, error)
 	CheckThreads   int
 	// Admits reports whether a key is a voter, by the proof of its admission; see [run.Heartbeat]; and
@@ -115,6 +115,8 @@ type Config struct {
 	Alone       func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
 	ReportEvery time.Duration
 	Log         zerolog.Logger
+
+	newID func() uint64 // of chunks, see flight.Config; nil means newChunkID
 }
 
 // Defaults for the times of a [Config].
@@ -138,113 +140,88 @@ type Outcome struct {
 	Workers    int           // Workers with an accepted result, over the whole run.
 }
 
-// Coordinator is the service for one run.
+// Coordinator is the service for one run: the goroutines around a [core].
 type Coordinator struct {
-	cfg       Config
-	run       string
-	tasks     Tasks
-	results   Results
-	beats     Beats
-	claim     Claim
-	ledger    *ledger.Ledger
-	collector *collector
-	window    *window
-	trust     trust
-	meter     *progress.Meter
+	cfg     Config
+	run     string
+	tasks   Tasks
+	results Results
+	beats   Beats
+	claim   Claim
+	ledger  *ledger.Ledger
+	core    *core // of the event loop; nil until the ledger is loaded
 
-	requests   chan request // for dispatchLoop
-	completed  chan request
+	events     chan event
 	deliveries chan delivery
+	commands   chan flight.Command // for dispatchLoop
+	counts     [countKinds]chan ownCount
 	greetings  chan struct{} // each asks beatLoop for a beat at once
-	lookups    chan []uint64 // ids of tasks to look up
-	found      chan queens.Task
-	referee    referee
-	checker    checker
-	alone      alone
-	lifts      chan lift
 	details    details
+	shared     shared
+	limiter    ratelimit.Limiter // of failed requests to the queue
 
-	// Used by renewLoop too.
-	holdings      atomic.Pointer[holdings]
-	ackedPosition atomic.Pointer[run.StreamPosition]
-	beat          atomic.Pointer[run.Beat] // for beatLoop
-	latest        atomic.Pointer[run.Progress]
+	// Of the event loop.
+	dispatched  int // commands that dispatchLoop has
+	reportedAt  time.Time
+	beatenAt    time.Time // when the beat was made last
+	announcedAt time.Time // when a beat last said that work waits again
+}
 
-	resumed         uint64    // tasks accepted before
-	caughtUp        time.Time // all results that the server had at this time are recorded
-	announcedAt     time.Time // when a beat last said that work waits again
-	reconciled      bool      // the results that the server had at the start are recorded
-	wanted          []uint64  // tasks to look up
-	leases          int       // chunks that workers held at the last beat
-	lost            uint64    // tasks that left the queue without a result
-	limiter         ratelimit.Limiter
-	lostWorkers     ratelimit.Burst // of their lines in the log
-	warnHeldAt      time.Time       // when to log next that a worker keeps others idle
-	boundMeter      progress.BoundMeter
-	bound           atomic.Pointer[run.Bound] // what bounds the run
-	warnNoWorkersAt time.Time
-	blockedSince    time.Time     // zero while the workers connected can do something
-	warnVotersAt    time.Time     // when to log that too few voters are connected
-	warnedVoters    int           // when last logged
-	ownChecks       bool          // spot checks are left to this process
-	toConsider      int           // parked chunks to consider soon
-	resumedTime     time.Duration // of the accepted searches before
+// shared is what the event loop tells other goroutines.
+type shared struct {
+	beat     atomic.Pointer[run.Beat]
+	progress atomic.Pointer[run.Progress]
+	holdings atomic.Pointer[holdings]
+}
 
-	waitingLifts     []lift // until everything is voided
-	lostToQuarantine uint64 // tasks that have no accepted result any more, until that is logged
+// holdings is what the ledger has at a moment: tasks with an accepted result, how often a task lost its own, and
+// the position of the last result. The sum of done and lost never falls, so that the record of a run tells which of
+// two ledgers is newer.
+type holdings struct {
+	done, lost uint64
+	position   run.StreamPosition
 }
 
 // New returns a coordinator of the ledger's run. It does not start it.
 func New(cfg Config, tasks Tasks, results Results, beats Beats, claim Claim, l *ledger.Ledger) *Coordinator {
-	h := l.Header()
 	c := &Coordinator{
-		cfg: cfg, run: h.Run, tasks: tasks, results: results, beats: beats, claim: claim, ledger: l, resumed: l.Len(),
-		requests: make(chan request), completed: make(chan request),
-		deliveries: make(chan delivery, maxBatch), greetings: make(chan struct{}, 1),
-		lookups: make(chan []uint64), found: make(chan queens.Task, maxBatch), referee: newReferee(),
-		checker: newChecker(), alone: newAlone(), lifts: make(chan lift), details: newDetails(),
+		cfg: cfg, run: l.Header().Run, tasks: tasks, results: results, beats: beats, claim: claim, ledger: l,
+		events: make(chan event), deliveries: make(chan delivery, maxBatch), commands: make(chan flight.Command, dispatchers),
+		greetings: make(chan struct{}, 1), details: newDetails(),
 	}
-	c.trust = newTrust(&c.cfg, l)
-	shares := split.Shares(&h.Manifest)
-	c.window = newWindow(&c.cfg, h.Run, &h.Manifest, shares, c.trust.agrees)
-	c.window.keep = c.trust.Redundancy > 1
-	if c.trust.Thorough && cfg.Check != nil {
-		c.window.most, c.checker.threads = maxChecks, max(cfg.CheckThreads, 1)
+	for kind := range c.counts {
+		c.counts[kind] = make(chan ownCount, max(cfg.CheckThreads, 1))
 	}
-	c.collector = newCollector(&c.cfg, l, c.window, &c.trust, shares)
-	c.updateBeat()
+	beat := firstBeat(&c.cfg, c.run)
+	c.shared.beat.Store(&beat)
+	c.shareHoldings()
 	return c
 }
 
 // Run takes the run to its end, once. The outcome tells how far it came even if there is
 // an error, which wraps [queens.ErrContradiction], [queens.ErrIncomplete],
-// [queens.ErrCancelled] or the cause of ctx's end.
+// [queens.ErrCancelled] or the cause of ctx's end. The run is announced, and its claim renewed, also while
+// the ledger is loaded.
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
-	defer c.window.close()
-	c.warnNoWorkersAt = time.Now().Add(noWorkersDelay)
-	err := c.load(ctx)
-	c.resetMeter()
-	c.publishPosition()
 	var total *big.Int
-	if err == nil {
-		err = runWith(ctx, func(ctx context.Context) (err error) {
-			total, err = c.runToTotal(ctx)
-			return err
-		}, c.renewLoop, c.beatLoop)
-	}
+	err := runWith(ctx, func(ctx context.Context) (err error) {
+		total, err = c.runToTotal(ctx)
+		return err
+	}, c.renewLoop, c.beatLoop)
 	if err != nil {
 		total = nil
 	}
-	return Outcome{
-		Total:      total,
-		Progress:   c.progress(),
-		Rate:       c.meter.MeanRate(),
-		CoreTime:   c.collector.coreTime,
-		Resumed:    c.resumed,
-		Duplicates: c.collector.duplicates,
-		Refused:    c.ledger.Rejected(),
-		Workers:    len(c.collector.workers),
-	}, err
+	return c.outcome(total), err
+}
+
+func (c *Coordinator) outcome(total *big.Int) Outcome {
+	of := c.ledger.Figures()
+	o := Outcome{Total: total, CoreTime: of.CoreTime(), Resumed: c.ledger.Len(), Refused: c.ledger.Rejected(), Workers: of.Workers()}
+	if c.core != nil { // it was loaded
+		o.Progress, o.Rate = c.core.progress(), c.core.figures.meter.MeanRate()
+		o.Resumed, o.Duplicates = c.core.figures.resumed, c.core.figures.duplicates
+	}
+	return o
 }
 
 // runWith runs task and, until it returns, the services beside it. It returns when all
@@ -259,13 +236,19 @@ func runWith(ctx context.Context, task func(context.Context) error, services ...
 	return group.Wait()
 }
 
-// runToTotal collects the results and returns the total.
+// runToTotal loads the ledger, collects the results and returns the total.
 func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
+	if err := c.load(ctx); err != nil {
+		c.endDetails()
+		return nil, err
+	}
 	if err := c.collect(ctx); err != nil {
 		return nil, err
 	}
-	c.report(c.progress())
-	if err := c.ledger.SetMissed(c.window.missed); err != nil {
+	c.report(c.core.progress())
+	c.core.journal.missedChecks(c.core)
+	_, missed := c.core.agreement.Checks()
+	if err := c.ledger.SetMissed(missed); err != nil {
 		return nil, err
 	}
 	total, err := audit.Total(ctx, c.ledger, c.cfg.Known)
@@ -275,38 +258,43 @@ func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
 	return total, err
 }
 
+// load makes the core from the ledger.
+func (c *Coordinator) load(ctx context.Context) (err error) {
+	c.core, err = newCore(ctx, time.Now(), &c.cfg, c.ledger)
+	if err != nil {
+		c.core = nil
+		return err
+	}
+	c.core.greet = c.Greet
+	return nil
+}
+
 // collect publishes tasks and records results until every task has one.
 func (c *Coordinator) collect(ctx context.Context) error {
 	defer c.endDetails()
-	if c.collector.complete() && len(c.collector.judged) == 0 {
+	if c.core.isComplete() {
 		return nil
 	}
 	if err := c.tasks.Purge(ctx, c.run); err != nil {
 		c.cfg.Log.Warn().Err(err).Msg("can't delete the tasks of an earlier coordinator: they may be counted twice")
 	}
 	after := c.ledger.Position()
-	receive := func(ctx context.Context) error { return c.receiveLoop(ctx, after) }
-	return runWith(ctx, c.eventLoop, receive, c.dispatchLoop, c.lookupLoop, c.refereeLoop, c.checkLoop, c.aloneLoop)
-}
-
-// resetMeter starts measuring rates from what is done now.
-func (c *Coordinator) resetMeter() {
-	c.meter = progress.NewMeter(c.collector.manifest.Tasks, c.collector.workDone(), c.collector.sums.Partial())
-}
-
-func (c *Coordinator) progress() run.Progress {
-	workers, threads := c.cfg.Roster.Present()
-	p := c.meter.Measure(c.collector.agreedLen, c.collector.workDone(), c.collector.sums.Partial(), workers > 0)
-	m := &c.collector.manifest
-	p.Run, p.N, p.Symmetry, p.Placed, p.State = c.run, m.N, m.Symmetry, len(m.Placed), run.Running
-	p.WorkerCount, p.Threads, p.Workers = workers, threads, c.cfg.Roster.Workers()
-	p.SharedWith = c.cfg.Roster.Others(c.run)
-	if b := c.bound.Load(); b != nil {
-		p.Bound = *b
+	services := []func(context.Context) error{
+		func(ctx context.Context) error { return c.receiveLoop(ctx, after) }, c.dispatchLoop,
 	}
-	p.Republished, p.Conflicts = c.window.republished, len(c.ledger.Disputes())
-	c.latest.Store(&p)
-	return p
+	for kind := range countKinds {
+		threads := 1
+		if kind == checkCount {
+			threads = max(c.cfg.CheckThreads, 1)
+		}
+		services = append(services, func(ctx context.Context) error { return c.countLoop(ctx, kind, threads) })
+	}
+	return runWith(ctx, c.eventLoop, services...)
+}
+
+// shareHoldings tells renewLoop what the ledger holds.
+func (c *Coordinator) shareHoldings() {
+	c.shared.holdings.Store(&holdings{c.ledger.Len(), c.ledger.Lost(), c.ledger.Position()})
 }
 
 // renewInterval is the time between renewals of the claim, each of which also has the
@@ -323,17 +311,18 @@ func (c *Coordinator) renewLoop(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if p := c.latest.Load(); p != nil {
+		c.ledger.WriteLockInfo()
+		if p := c.shared.progress.Load(); p != nil {
 			c.claim.SetProgress(p)
 		}
-		has := c.holdings.Load()
+		has := c.shared.holdings.Load()
 		c.claim.SetLost(has.lost)
 		err := c.claim.Renew(ctx, run.Running, has.done)
 		if errors.Is(err, queens.ErrIncomplete) || errors.Is(err, queens.ErrCancelled) {
 			return err
 		}
-		if at := c.ackedPosition.Load(); err == nil && at != nil {
-			err = c.results.Trim(ctx, c.run, *at)
+		if err == nil {
+			err = c.results.Trim(ctx, c.run, has.position)
 		}
 		if err != nil && ctx.Err() == nil {
 			c.cfg.Log.Debug().Err(err).Msg("can't renew the run's record")

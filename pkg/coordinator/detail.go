@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"nqueens/pkg/coordinator/flight"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/run"
@@ -17,30 +18,21 @@ const maxDetailShare = 0.005
 
 // details are the requests for a [run.Detail].
 type details struct {
-	requests chan detailRequest
-	ended    chan struct{}              // closed when the event loop has ended
-	last     atomic.Pointer[run.Detail] // nil before the first
-	cost     time.Duration              // of the last, in the event loop
+	ended chan struct{}              // closed when the event loop has ended
+	last  atomic.Pointer[run.Detail] // nil before the first
+	cost  time.Duration              // of the last, in the event loop
 }
 
-// detailRequest asks the event loop, which needs little time for it if the workers are listed already.
-type detailRequest struct {
-	workers []progress.Presence
-	answer  chan<- *run.Detail
-}
-
-func newDetails() details {
-	return details{requests: make(chan detailRequest), ended: make(chan struct{})}
-}
+func newDetails() details { return details{ended: make(chan struct{})} }
 
 // Detail returns what the coordinator knows of the run now, or a moment ago. After the run has ended,
 // it returns the state at the end. Before it counts, Detail waits. The error is the cause of ctx's end.
 // Detail may be called at any time, and nobody may change what it returns.
 func (c *Coordinator) Detail(ctx context.Context) (*run.Detail, error) {
 	answer := make(chan *run.Detail, 1)
-	request := detailRequest{c.cfg.Roster.Everyone(c.run), answer}
+	workers := c.cfg.Roster.Everyone(c.run) // the event loop needs little time for the rest
 	select {
-	case c.details.requests <- request:
+	case c.events <- func(time.Time) error { answer <- c.detail(workers); return nil }:
 	case <-c.details.ended:
 		return c.details.last.Load(), nil
 	case <-ctx.Done():
@@ -56,8 +48,11 @@ func (c *Coordinator) Detail(ctx context.Context) (*run.Detail, error) {
 
 // endDetails keeps the state at the end for requests that come later.
 func (c *Coordinator) endDetails() {
-	c.details.cost = 0
-	c.detail(c.cfg.Roster.Everyone(c.run))
+	if c.details.cost = 0; c.core != nil {
+		c.detail(c.cfg.Roster.Everyone(c.run))
+	} else {
+		c.details.last.Store(&run.Detail{At: time.Now()})
+	}
 	close(c.details.ended)
 }
 
@@ -68,22 +63,27 @@ func (c *Coordinator) detail(workers []progress.Presence) *run.Detail {
 	if last != nil && begun.Sub(last.At).Seconds()*maxDetailShare < c.details.cost.Seconds() {
 		return last
 	}
-	d := &run.Detail{
-		At: begun, Workers: c.workerDetails(workers), Classes: c.classCounts(), Confirmation: c.ledger.Confirmation(),
-		Redundancy: max(c.trust.Redundancy, 1), SpotCheck: c.trust.SpotCheck,
-		Disputes: c.openDisputes(), Quarantined: c.quarantinedDetails(workers), Search: c.search(workers),
-	}
+	d := c.core.detail(begun, workers)
 	c.details.last.Store(d)
 	c.details.cost = time.Since(begun)
 	return d
 }
 
-func (c *Coordinator) workerDetails(workers []progress.Presence) []run.WorkerDetail {
-	details := make([]run.WorkerDetail, len(workers))
+// detail returns what is known of the run now.
+func (c *core) detail(now time.Time, workers []progress.Presence) *run.Detail {
+	return &run.Detail{
+		At: now, Workers: c.workerDetails(workers), Classes: c.classCounts(), Confirmation: c.ledger.Confirmation(),
+		Redundancy: c.trust.Redundancy, SpotCheck: c.trust.SpotCheck,
+		Disputes: c.openDisputes(), Quarantined: c.quarantinedDetails(workers), Search: c.search(workers),
+	}
+}
+
+func (c *core) workerDetails(workers []progress.Presence) []run.WorkerDetail {
+	details, of := make([]run.WorkerDetail, len(workers)), c.ledger.Figures()
 	for i := range workers {
 		w := &workers[i]
 		details[i] = run.WorkerDetail{
-			WorkerStatus: w.WorkerStatus, Key: w.Key, Tasks: c.collector.workers[w.Name],
+			WorkerStatus: w.WorkerStatus, Key: w.Key, Tasks: of.Tasks(w.Name),
 			Quarantined: c.ledger.IsQuarantined(w.Key),
 		}
 	}
@@ -91,41 +91,26 @@ func (c *Coordinator) workerDetails(workers []progress.Presence) []run.WorkerDet
 }
 
 // classCounts counts the tasks of each class by state, as taskStates does.
-func (c *Coordinator) classCounts() []run.ClassCounts {
-	m := &c.collector.manifest
-	classes := make([]run.ClassCounts, len(m.Classes))
+func (c *core) classCounts() []run.ClassCounts {
+	m := &c.manifest
+	classes, inFlight := make([]run.ClassCounts, len(m.Classes)), c.inFlight()
 	for i := range classes {
 		classes[i] = run.ClassCounts{
-			Work: c.collector.shares[i] * float64(m.TasksOf(i)),
-			Done: c.collector.agreedOf[i], InFlight: c.window.flying[i],
+			Work: c.shares[i] * float64(m.TasksOf(i)), Done: c.agreement.DoneOf()[i], InFlight: uint64(inFlight[i]),
 		}
 	}
-	for id := range c.collector.disputes {
-		class := &classes[m.ClassOf(id)]
-		class.Disputed++
-		if c.collector.agreed[id/64]&(1<<(id%64)) != 0 {
-			class.Done--
-		}
-		if t := c.window.tasks[id]; t != nil && !t.agreed {
-			class.InFlight--
-		}
+	for _, id := range c.agreement.OpenDisputes() {
+		classes[m.ClassOf(id)].Disputed++
 	}
 	return classes
 }
 
 // openDisputes returns the first of the open disputes.
-func (c *Coordinator) openDisputes() (disputes []run.Dispute) {
-	var first []uint64 // sorted
-	for id := range c.collector.disputes {
-		if len(first) == run.MaxListed && id > first[len(first)-1] {
-			continue
-		}
-		at, _ := slices.BinarySearch(first, id)
-		first = slices.Insert(first, at, id)
-		first = first[:min(len(first), run.MaxListed)]
-	}
-	for _, id := range first {
-		disputes = append(disputes, run.Dispute{Task: id, Votes: votes(c.collector.disputes[id])})
+func (c *core) openDisputes() (disputes []run.Dispute) {
+	all := c.agreement.OpenDisputes()
+	for _, id := range all[:min(len(all), run.MaxListed)] {
+		d, _ := c.ledger.Dispute(id)
+		disputes = append(disputes, run.Dispute{Task: id, Votes: votes(&d)})
 	}
 	return disputes
 }
@@ -139,7 +124,7 @@ func votes(d *ledger.Dispute) (votes []run.Vote) {
 }
 
 // quarantinedDetails returns the keys that were quarantined last.
-func (c *Coordinator) quarantinedDetails(workers []progress.Presence) (keys []run.QuarantinedKey) {
+func (c *core) quarantinedDetails(workers []progress.Presence) (keys []run.QuarantinedKey) {
 	all := c.ledger.Quarantined()
 	slices.Reverse(all)
 	for _, q := range all[:min(len(all), run.MaxListed)] {
@@ -155,28 +140,24 @@ func (c *Coordinator) quarantinedDetails(workers []progress.Presence) (keys []ru
 // search returns the first prefix of the chunk that a worker has searched the longest, among those in
 // flight. Where heartbeats name only chunks that have been counted since, it is the chunk that was
 // published first: workers take chunks in that order.
-func (c *Coordinator) search(workers []progress.Presence) *run.Search {
+func (c *core) search(workers []progress.Presence) *run.Search {
 	var longest *progress.Presence
+	var searched flight.ChunkInfo
 	for i := range workers {
-		w := &workers[i]
-		chunk := c.window.chunks[w.Chunk]
-		if chunk != nil && chunk.streamSeq != 0 && (longest == nil || w.Elapsed > longest.Elapsed) {
-			longest = w
+		chunk, published := c.flight.Chunk(workers[i].Chunk)
+		if published && (longest == nil || workers[i].Elapsed > longest.Elapsed) {
+			longest, searched = &workers[i], chunk
 		}
 	}
-	var chunk *inflightChunk
-	var name string
-	if longest != nil {
-		chunk, name = c.window.chunks[longest.Chunk], longest.Name
+	name, found := "", longest != nil
+	if found {
+		name = longest.Name
 	} else {
-		for _, other := range c.window.chunks {
-			if other.streamSeq != 0 && (chunk == nil || other.streamSeq < chunk.streamSeq) {
-				chunk = other
-			}
-		}
+		searched, found = c.flight.Oldest()
 	}
-	if chunk == nil || len(workers) == 0 {
+	if !found || len(workers) == 0 {
 		return nil
 	}
-	return &run.Search{Task: chunk.first, Worker: name, Class: c.collector.manifest.ClassOf(chunk.first), Prefix: chunk.prefix}
+	task, _ := c.index.Task(searched.First)
+	return &run.Search{Task: searched.First, Worker: name, Class: c.manifest.ClassOf(searched.First), Prefix: task.Prefixes[0]}
 }

@@ -6,12 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"nqueens/pkg/ledger"
-	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/split"
-	"nqueens/pkg/symmetry"
 )
 
 // BenchmarkDetail measures what a page costs the coordinator of a run of 424,889 tasks with 5,000
@@ -36,7 +32,7 @@ func BenchmarkDetail(b *testing.B) {
 	})
 	b.Run("progress", func(b *testing.B) {
 		for b.Loop() {
-			c.stats(c.progress())
+			c.core.stats(c.core.progress())
 		}
 	})
 }
@@ -44,46 +40,16 @@ func BenchmarkDetail(b *testing.B) {
 // newCrowdedCoordinator returns a coordinator with a full window and so many workers that search it.
 func newCrowdedCoordinator(b *testing.B, workers int) *Coordinator {
 	b.Helper()
-	classes, err := symmetry.Classes(18, queens.Full)
-	if err != nil {
-		b.Fatal(err)
-	}
-	m, err := split.Plan(b.Context(), 18, queens.Full, classes, 5)
-	if err != nil {
-		b.Fatal(err)
-	}
-	l, err := ledger.Create(b.TempDir(), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
-	if err != nil {
-		b.Fatal(err)
-	}
-	roster := progress.NewRoster()
-	c := New(Config{Roster: roster}, nil, nil, nil, nil, l)
-	b.Cleanup(func() {
-		c.window.close()
-		if err := l.Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	c.window.resize(workers)
-	c.resetMeter()
-	for {
-		r, ok := c.window.fetch()
-		if !ok {
-			break
-		}
-		c.window.sent()
-		r.streamSeq, r.published = 1, true
-		c.window.completed(r)
-	}
+	c, _ := newTestCoordinator(b, 18, 5, queens.Full)
+	c.core.flight.Resize(workers)
 	var chunks []uint64
-	for id := range c.window.chunks {
-		chunks = append(chunks, id)
+	for command, ok := c.core.nextCommand(b); ok; command, ok = c.core.nextCommand(b) {
+		c.core.completed(time.Now(), &outcome{Command: command, sequence: 1})
+		chunks = append(chunks, command.Chunk)
 	}
 	for i := range workers {
-		name := fmt.Sprintf("worker-%04d", i)
-		c.collector.workers[name] = 7
-		roster.ObserveHeartbeat(run.Heartbeat{
-			Worker: name, Kernel: "avx512", Threads: 1, Key: fmt.Sprint("U", strings.Repeat("A", 50), i),
+		c.cfg.Roster.ObserveHeartbeat(run.Heartbeat{
+			Worker: fmt.Sprintf("worker-%04d", i), Kernel: "avx512", Threads: 1, Key: fmt.Sprint("U", strings.Repeat("A", 50), i),
 			Held: []run.HeldChunk{{Run: "r", Chunk: chunks[i%len(chunks)], Searching: true, Elapsed: time.Second}, {Run: "r", Chunk: 1}},
 		})
 	}

@@ -7,51 +7,42 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"nqueens/pkg/coordinator/flight"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
 )
 
-// op is what dispatchLoop does with a chunk.
-type op int
-
 const (
-	opPublish op = iota // publish the chunk
-	opCheck             // find out whether its message is still in the queue
-	opDelete            // delete its message, so that no worker gets it
-)
-
-// request is one operation on one chunk. dispatchLoop fills in the outcome.
-type request struct {
-	op           op
-	chunk, first uint64        // id of the chunk, and of its first task
-	orphan       bool          // the chunk is not in flight any more
-	message      *queens.Chunk // to publish
-	streamSeq    uint64        // of the chunk's message
-	at           time.Time     // when the last attempt ended
-	published    bool          // outcome of opPublish: streamSeq is that of the new message
-	missing      bool          // outcome of opCheck: the message was not in the queue at that time
-	taken        bool          // outcome of opCheck: it was, and a worker had taken it
-}
-
-const (
-	// dispatchWorkers is the number of concurrent requests: round-trip latency dominates.
-	dispatchWorkers = 128
+	// dispatchers is the number of concurrent requests to the queue: round-trip latency dominates.
+	dispatchers = 128
 	// The pause after a request to the queue failed grows from the first to the last, with
 	// jitter: an overloaded server gets fewer requests.
 	firstPause = 500 * time.Millisecond
 	lastPause  = 15 * time.Second
 )
 
-// dispatchLoop publishes, checks and deletes chunks in the queue, several at once, and returns
-// each request with its outcome, until ctx ends.
+// outcome is what has become of a command of flight.
+type outcome struct {
+	flight.Command
+	sequence      uint64    // of the message, if the chunk was published
+	asked         time.Time // when the queue was asked for the chunk
+	queued, taken bool      // the answer
+	failed        bool      // there was none
+}
+
+// dispatchLoop publishes, checks and deletes chunks in the queue, several at once, and tells the event loop what
+// has become of each, until ctx ends.
 func (c *Coordinator) dispatchLoop(ctx context.Context) error {
 	var group errgroup.Group
-	for range dispatchWorkers {
+	for range dispatchers {
 		group.Go(func() error {
 			for {
 				select {
-				case r := <-c.requests:
-					c.execute(ctx, &r)
-					send(ctx, c.completed, r)
+				case command := <-c.commands:
+					o, ok := c.execute(ctx, &command)
+					if ok {
+						c.post(ctx, func(now time.Time) error { c.completed(now, &o); return nil })
+					}
 				case <-ctx.Done():
 					return nil
 				}
@@ -61,40 +52,77 @@ func (c *Coordinator) dispatchLoop(ctx context.Context) error {
 	return group.Wait()
 }
 
-// execute tries until the request succeeds or ctx ends.
-func (c *Coordinator) execute(ctx context.Context, r *request) {
+// completed takes up what has become of a command.
+func (c *Coordinator) completed(now time.Time, o *outcome) {
+	c.dispatched--
+	c.core.completed(now, o)
+	if o.Op == flight.Publish {
+		c.announceWork(now)
+	}
+}
+
+func (c *core) completed(now time.Time, o *outcome) {
+	switch {
+	case o.Op == flight.Publish:
+		c.figures.published++
+		c.flight.Published(now, o.Chunk, o.sequence)
+	case o.Op == flight.Delete:
+		c.flight.Deleted(now, o.Chunk)
+	case o.failed:
+		c.flight.CheckFailed(now, o.Chunk)
+	default:
+		c.flight.Checked(now, o.Chunk, o.asked, o.queued, o.taken)
+	}
+}
+
+// execute tries until a command is carried out; ok is false if ctx ends before.
+func (c *Coordinator) execute(ctx context.Context, command *flight.Command) (o outcome, ok bool) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		message, err := c.try(ctx, r)
-		r.at = time.Now() // the worker may have stored the result while the request was on its way
-		if err == nil || ctx.Err() != nil {
-			return
+		o, message, err := c.try(ctx, command)
+		if ctx.Err() != nil {
+			return o, false
+		}
+		if err == nil {
+			return o, true
 		}
 		if c.limiter.Allow("error") {
-			c.cfg.Log.Warn().Err(err).Uint64("task", r.first).Msg(message)
+			c.cfg.Log.Warn().Err(err).Uint64("task", command.First).Msg(message)
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return o, false
 		case <-time.After(pause/2 + rand.N(pause)):
 		}
 	}
 }
 
-// try executes a request once. The message is for the log, if there is an error.
-func (c *Coordinator) try(ctx context.Context, r *request) (message string, err error) {
-	switch r.op {
-	case opPublish:
-		seq, err := c.tasks.Publish(ctx, r.message)
-		if err == nil {
-			r.streamSeq, r.published = seq, true
-		}
-		return "can't publish tasks, trying again", err
-	case opDelete:
-		return "can't delete a task from the queue, trying again", c.tasks.Delete(ctx, c.run, r.chunk, r.streamSeq)
-	case opCheck:
-		// A queue that does not answer tells nothing: the window checks again later.
-		queued, taken, err := c.tasks.Has(ctx, c.run, r.chunk, r.streamSeq)
-		r.missing, r.taken = err == nil && !queued, err == nil && queued && taken
+// try carries out a command once. The message is for the log, if there is an error.
+func (c *Coordinator) try(ctx context.Context, command *flight.Command) (o outcome, message string, err error) {
+	o.Command = *command
+	switch command.Op {
+	case flight.Publish:
+		o.sequence, err = c.tasks.Publish(ctx, c.message(command))
+		return o, "can't publish tasks, trying again", err
+	case flight.Delete:
+		return o, "can't delete a task from the queue, trying again", c.tasks.Delete(ctx, c.run, command.Chunk, command.Sequence)
 	}
-	return "", nil
+	// A queue that does not answer tells nothing: the chunk is checked again later.
+	queued, taken, err := c.tasks.Has(ctx, c.run, command.Chunk, command.Sequence)
+	o.queued, o.taken, o.failed = queued, taken, err != nil
+	o.asked = time.Now() // the worker may have stored the result while the request was on its way
+	return o, "", nil
+}
+
+// message makes the message of a chunk.
+func (c *Coordinator) message(command *flight.Command) *queens.Chunk {
+	return message(c.core.index, c.run, c.core.manifest.Hash, command)
+}
+
+func message(index *split.Index, run string, manifest queens.ManifestHash, command *flight.Command) *queens.Chunk {
+	m := &queens.Chunk{Run: run, Manifest: manifest, ID: command.Chunk, First: command.First, Suspect: command.Suspect}
+	for _, task := range index.Range(command.First, command.Tasks) {
+		m.Board = task.Board
+		m.Tasks = append(m.Tasks, task.Prefixes)
+	}
+	return m
 }

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"nqueens/pkg/coordinator/flight"
+	"nqueens/pkg/queens"
 )
 
 // slowTasks takes a second for a check, and finds nothing.
@@ -19,24 +22,26 @@ func (slowTasks) Has(context.Context, string, uint64, uint64) (queued, taken boo
 // while the request is on its way, so results until then must be read before it counts as lost.
 func TestChunkIsMissingAsOfTheEndOfTheCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := newTestCoordinator(t)
+		c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
 		c.tasks = slowTasks{}
-		chunk := c.window.publish(t).chunk
+		chunk := c.core.publishChunk(t).Chunk
 		time.Sleep(c.cfg.CheckAfter)
-		c.window.sweep(nil, false, time.Time{})
-		r, ok := c.window.nextRequest()
-		if !ok || r.op != opCheck {
-			t.Fatalf("request %+v (%v), want a check", r, ok)
+		c.core.flight.Sweep(time.Now(), nil, false, time.Time{})
+		command, ok := c.core.flight.Next()
+		for ok && command.Op != flight.Check { // others are planned
+			command, ok = c.core.flight.Next()
 		}
-		c.window.sent()
-		c.execute(t.Context(), &r)
-		c.window.completed(r)
+		if !ok || command.Chunk != chunk {
+			t.Fatalf("the command is %+v (%v), want a check", command, ok)
+		}
+		o, _ := c.execute(t.Context(), &command)
+		c.core.completed(time.Now(), &o)
 		while := time.Now().Add(-time.Millisecond)
-		time.Sleep(c.window.sweepInterval())
-		if lost, _ := c.window.sweep(nil, false, while); len(lost) > 0 || c.window.chunks[chunk] == nil {
+		time.Sleep(c.cfg.CheckAfter / sweeps)
+		if s := c.core.flight.Sweep(time.Now(), nil, false, while); len(s.Lost) > 0 {
 			t.Error("the chunk is lost although its result may not be read yet")
 		}
-		if lost, _ := c.window.sweep(nil, false, time.Now()); len(lost) != 1 {
+		if s := c.core.flight.Sweep(time.Now(), nil, false, time.Now()); len(s.Lost) != 1 {
 			t.Error("the chunk is not lost")
 		}
 	})

@@ -1,56 +1,47 @@
 package coordinator
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/split"
-	"nqueens/pkg/symmetry"
 )
 
-// A sweep that finds the run's last results on their way records them: neither does it
-// take their tasks for lost, nor the run for blocked.
-func TestSweepRecordsTheLastResults(t *testing.T) {
-	classes, err := symmetry.Classes(6, queens.Mirror)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := split.Plan(t.Context(), 6, queens.Mirror, classes, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := ledger.Create(t.TempDir(), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	c := New(Config{
-		Roster:     progress.NewRoster(),
-		CheckAfter: time.Nanosecond, RepublishAfter: time.Nanosecond, DisputeTimeout: time.Nanosecond,
-		OnProgress: func(run.Progress) {}, ReportEvery: time.Hour,
-		Log: zerolog.Nop(),
-	}, nil, nil, nil, nil, l)
-	t.Cleanup(c.window.close)
-	for range m.Tasks {
-		r := c.window.publish(t)
-		result := queens.ChunkResult{Run: "r", Manifest: m.Hash, Chunk: r.chunk, First: r.first, Worker: "w"}
-		for i := range r.message.Tasks {
-			task := r.message.Task(i)
+// A tick that finds the last results of a run on their way records them: neither does it take their tasks for lost,
+// nor the run for blocked.
+func TestTickRecordsTheLastResults(t *testing.T) {
+	c, _ := newTestCoordinator(t, 6, 2, queens.Mirror)
+	c.cfg.CheckAfter, c.cfg.RepublishAfter, c.cfg.DisputeTimeout = time.Nanosecond, time.Nanosecond, time.Nanosecond
+	for range c.core.manifest.Tasks {
+		command := c.core.publishChunk(t)
+		result := queens.ChunkResult{Run: "r", Manifest: c.core.manifest.Hash, Chunk: command.Chunk, First: command.First, Worker: "w"}
+		for _, task := range c.core.index.Range(command.First, command.Tasks) {
 			result.Counts = append(result.Counts, queens.TaskCount{Hash: task.Hash(), Kernel: "k"})
 		}
 		c.deliveries <- delivery{result: result}
 	}
-	if err := c.sweep(); err != nil || !c.collector.complete() || len(c.window.retryQueue) > 0 {
-		t.Errorf("error %v, %d of %d tasks recorded, requests %+v", err, l.Len(), m.Tasks, c.window.retryQueue)
+	if err := c.tick(time.Now()); err != nil || !c.core.isComplete() || c.core.flight.Republished() > 0 {
+		t.Errorf("error %v, %d of %d tasks recorded, %d published again", err, c.ledger.Len(), c.core.manifest.Tasks, c.core.flight.Republished())
+	}
+}
+
+// The event loop ends with its context, however much there is to void.
+func TestContextEndsVoiding(t *testing.T) {
+	c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
+	r := queens.Result{Task: 1, Attempt: 1, Worker: "w", Kernel: "k", Key: "liar", Admitted: true}
+	if _, err := c.ledger.Accept([]queens.Result{r}, nil, run.StreamPosition{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ledger.Quarantine(ledger.Quarantined{Key: "liar"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errQuarantined)
+	if err := c.eventLoop(ctx); !errors.Is(err, errQuarantined) || !c.ledger.IsVoiding() {
+		t.Errorf("it ends with %v; voiding: %v", err, c.ledger.IsVoiding())
 	}
 }

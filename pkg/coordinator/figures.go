@@ -1,50 +1,188 @@
 package coordinator
 
 import (
-	"nqueens/pkg/queens"
+	"cmp"
+	"errors"
+	"math/big"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/progress"
+	"nqueens/pkg/run"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
 )
 
-// note takes up whether enough voters agree on a task, and returns it.
-func (c *collector) note(id uint64) (agrees bool) {
-	agrees = c.trust.agrees(id)
-	word, bit := &c.agreed[id/64], uint64(1)<<(id%64)
-	if agrees == (*word&bit != 0) {
-		return agrees
-	}
-	*word ^= bit
-	class := c.manifest.ClassOf(id)
-	if agrees {
-		c.agreedLen++
-		c.agreedOf[class]++
-	} else {
-		c.agreedLen--
-		c.agreedOf[class]--
-	}
-	return agrees
+// figures count, for progress and monitoring, what happens. No decision depends on them.
+type figures struct {
+	ledger  *ledger.Ledger
+	meter   *progress.Meter
+	bounds  progress.BoundMeter
+	bound   run.Bound // what bounds the run
+	resumed uint64    // tasks that were accepted before this coordinator began
+	leases  int       // chunks that workers held at the last beat
+	waiting int       // chunks that no worker held then
+
+	published    uint64 // chunks
+	chunkResults uint64
+	duplicates   uint64
+	results      run.ResultCounts
+	refused      run.RefusedResults
+	recording    time.Duration // spent on recording results in the ledger
 }
 
-// add adds an accepted result to the figures.
-func (c *collector) add(r *queens.Result) {
-	c.sums.Add(c.weight(r), r.Count)
-	c.coreTime += r.Elapsed
-	if !r.IsOwn() {
-		c.workers[r.Worker]++
+func newFigures(l *ledger.Ledger) figures { return figures{ledger: l, resumed: l.Len()} }
+
+// restart starts measuring rates from what is done now.
+func (f *figures) restart(c *core) {
+	f.meter = progress.NewMeter(c.manifest.Tasks, c.workDone(), f.solutions())
+}
+
+// solutions returns about how many solutions the accepted results have.
+func (f *figures) solutions() *big.Int {
+	var sums symmetry.Sums
+	for k := range sums {
+		sums[k].Set(f.ledger.Figures().Solutions(k))
+	}
+	return sums.Partial()
+}
+
+// judged counts a result by the ledger's verdict. Unasked says that nobody had asked for it.
+func (f *figures) judged(v ledger.Verdict, unasked bool) {
+	switch v {
+	case ledger.Accepted:
+		f.results.Accepted++
+	case ledger.Confirmed:
+		f.results.Confirmed++
+		if unasked {
+			f.duplicates++
+		}
+	case ledger.Duplicate:
+		f.results.Duplicate++
+		f.duplicates++
+	case ledger.Conflict:
+		f.results.Conflict++
+	case ledger.Settled:
+		f.results.Settled++
+	case ledger.Refused:
+		f.refused.QuarantinedKey++
 	}
 }
 
-// remove takes a result out of the figures.
-func (c *collector) remove(r *queens.Result) {
-	c.sums.Replace(c.weight(r), r.Count, 0)
-	c.coreTime -= r.Elapsed
-	if r.IsOwn() {
-		return
-	}
-	if c.workers[r.Worker]--; c.workers[r.Worker] == 0 {
-		delete(c.workers, r.Worker)
+// rejected counts a result by the reason why it is not recorded.
+func (f *figures) rejected(reason error) {
+	switch {
+	case errors.Is(reason, errUnknownTask):
+		f.refused.UnknownTask++
+	case errors.Is(reason, errHashMismatch):
+		f.refused.WrongHash++
+	case errors.Is(reason, errOtherManifest):
+		f.refused.OtherManifest++
+	case errors.Is(reason, errQuarantined):
+		f.refused.QuarantinedKey++
 	}
 }
 
-// weight returns the k of the result's class: its solutions weigh 8/k.
-func (c *collector) weight(r *queens.Result) int {
-	return c.manifest.Classes[c.manifest.ClassOf(r.Task)].K
+// workDone returns the share of the run's estimated work on which enough voters agree.
+func (c *core) workDone() float64 {
+	return split.WorkDone(&c.manifest, c.shares, c.agreement.DoneOf())
+}
+
+// progress returns how far the run is.
+func (c *core) progress() run.Progress {
+	workers, threads := c.cfg.Roster.Present()
+	p := c.figures.meter.Measure(c.agreement.Done(), c.workDone(), c.figures.solutions(), workers > 0)
+	m := &c.manifest
+	p.Run, p.N, p.Symmetry, p.Placed, p.State = c.run, m.N, m.Symmetry, len(m.Placed), run.Running
+	p.WorkerCount, p.Threads, p.Workers = workers, threads, c.cfg.Roster.Workers()
+	p.SharedWith = c.cfg.Roster.Others(c.run)
+	p.Bound = c.figures.bound
+	p.Republished, p.Conflicts = c.flight.Republished(), len(c.ledger.Disputes())
+	return p
+}
+
+// unreadAfter is how long after the last time at which all results were read some count as unread:
+// the reader looks every two seconds.
+const unreadAfter = 15 * time.Second
+
+// measureBound measures what bounds the run, for progress and lists of runs. Full says that results wait to be
+// taken.
+func (c *core) measureBound(now time.Time, full bool) {
+	_, threads := c.cfg.Roster.Present()
+	c.figures.bound = c.figures.bounds.Measure(progress.Load{
+		Threads: threads, Idle: c.cfg.Roster.Idle(),
+		Waiting:      c.figures.waiting,
+		AllPublished: c.flight.AllPublished(),
+		Full:         c.flight.IsFull(),
+		Unread:       c.reconciled && now.Sub(c.caughtUp) > unreadAfter || full,
+	}, c.figures.recording)
+	c.ledger.SetBound(c.figures.bound)
+}
+
+// stats returns the numbers that belong to a snapshot of the progress.
+func (c *core) stats(p run.Progress) run.Stats {
+	f := &c.figures
+	return run.Stats{
+		Progress: p, Tasks: c.taskStates(),
+		Waiting: f.waiting, Leases: f.leases, Window: c.flight.Chunks(), WindowBytes: c.flight.Bytes(),
+		IdleThreads: c.cfg.Roster.Idle(), Quarantined: len(c.ledger.Quarantined()),
+		Published: f.published, ChunkResults: f.chunkResults, Results: f.results, Refused: f.refused,
+	}
+}
+
+// taskStates counts the tasks by state. A task that is counted for a spot check is done.
+func (c *core) taskStates() run.TaskStates {
+	disputes, _ := c.agreement.Disputes()
+	s := run.TaskStates{Done: c.agreement.Done(), Disputed: uint64(disputes)}
+	for _, id := range c.flight.DeadLettered() {
+		if !c.isOther(id) {
+			s.DeadLettered++
+		}
+	}
+	for _, tasks := range c.inFlight() {
+		s.InFlight += uint64(tasks)
+	}
+	s.InFlight -= min(s.InFlight, s.DeadLettered)
+	if others := s.Done + s.InFlight + s.Disputed + s.DeadLettered; others < c.manifest.Tasks {
+		s.Waiting = c.manifest.Tasks - others
+	}
+	return s
+}
+
+// inFlight returns the number of tasks in flight of each class that are neither counted for a spot check nor in a
+// dispute.
+func (c *core) inFlight() []int {
+	classes := c.flight.InFlightByClass()
+	for _, id := range c.agreement.Others() {
+		if c.flight.IsInFlight(id) {
+			classes[c.manifest.ClassOf(id)]--
+		}
+	}
+	return classes
+}
+
+// maxThreads bounds the threads in a beat: workers refuse one with more.
+const maxThreads = 1 << 30
+
+// beat returns the next beat: how much work waits, and which chunks workers hold in vain.
+func (c *core) beat() run.Beat {
+	_, threads := c.cfg.Roster.Present()
+	b := firstBeat(c.cfg, c.run)
+	b.Threads, b.Quarantined, b.Unadmitted = min(threads, maxThreads), c.quarantinedKeys(), c.trust.refusedKeys()
+	held := c.cfg.Roster.Held(c.run, nil)
+	b.Waiting = c.flight.Waiting(held)
+	c.figures.leases, c.figures.waiting = len(held), b.Waiting
+	for chunk, namedAt := range held {
+		if c.reconciled && len(b.Obsolete) < run.MaxObsolete && c.flight.IsObsolete(chunk, namedAt) {
+			b.Obsolete = append(b.Obsolete, chunk)
+		}
+	}
+	return b
+}
+
+// firstBeat returns the beat of a coordinator that has not loaded its ledger yet.
+func firstBeat(cfg *Config, name string) run.Beat {
+	return run.Beat{
+		Run: name, Epoch: max(cfg.Epoch, 1), State: run.Running, Weight: cmp.Or(cfg.Priority, run.Normal).Weight(),
+	}
 }

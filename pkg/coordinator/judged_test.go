@@ -6,38 +6,66 @@ import (
 	"math/big"
 	"slices"
 	"testing"
-	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/testkit"
 )
+
+// resumeWith returns a coordinator that goes on after one that had recorded these results, and was killed, and the
+// error with which it loads the ledger. A run with a share of spot checks keeps their settings.
+func resumeWith(t *testing.T, share float64, known int64, results ...queens.Result) (*Coordinator, error) {
+	t.Helper()
+	folder := t.TempDir()
+	l := createLedger(t, folder, 8, 2, queens.Mirror)
+	trust := ledger.Trust{Redundancy: 1}
+	trust.SpotCheck.Share = share
+	err := l.SetTrust(trust)
+	if err == nil {
+		_, err = l.Accept(results, nil, run.StreamPosition{})
+	}
+	if err := errors.Join(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = ledger.Open(t.Context(), folder); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := New(Config{
+		Known: big.NewInt(known), Roster: progress.NewRoster(), CheckAfter: time.Second, RepublishAfter: time.Hour,
+		DisputeTimeout: time.Second, OnProgress: func(run.Progress) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
+	}, nil, nil, new(recordedBeats), nil, l)
+	return c, c.load(t.Context())
+}
 
 // A coordinator that was killed before the first chunk of a new key was checked leaves that to the next one,
 // also if its count exceeds the published total. Without spot checks nobody would check it.
 func TestLeftChecksAreMadeBeforeTheSumIsCompared(t *testing.T) {
 	for _, share := range []float64{0, 0.01} {
 		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
-			rng := testkit.Rand(t)
-			synctest.Test(t, func(t *testing.T) {
-				s := &simulation{t: t, rng: rng, folder: t.TempDir(), board: 8, trust: ledger.Trust{Redundancy: 1, SpotCheck: share}}
-				s.create()
-				r := queens.Result{Task: 0, Count: 1 << 40, Attempt: 1, Worker: "w", Kernel: "k", Key: "liar", Admitted: true, Report: 1}
-				r.Sealed = &queens.Sealed{Key: r.Key, Statement: []byte{1}, Signature: []byte{1}}
-				_, err := s.c.ledger.Accept([]queens.Result{r}, nil, run.StreamPosition{})
-				s.must(err)
-				s.stop()
-				l, err := ledger.Open(t.Context(), s.folder)
-				s.must(err)
-				s.c = New(s.c.cfg, nil, nil, nil, nil, l)
-				s.c.cfg.Known = big.NewInt(1000)
-				err = s.c.load(t.Context())
-				if checked := s.c.window.checks == 1; checked != (share > 0) || checked == errors.Is(err, queens.ErrContradiction) {
-					t.Errorf("%d tasks are to be checked, error %v", s.c.window.checks, err)
+			r := queens.Result{Task: 0, Count: 1 << 40, Attempt: 1, Worker: "w", Kernel: "k", Key: "liar", Admitted: true, Report: 1}
+			r.Sealed = &queens.Sealed{Key: r.Key, Statement: []byte{1}, Signature: []byte{1}}
+			c, err := resumeWith(t, share, 1000, r)
+			if share == 0 {
+				if !errors.Is(err, queens.ErrContradiction) {
+					t.Errorf("the error is %v", err)
 				}
-				s.stop()
-			})
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if due, _ := c.core.agreement.Checks(); due != 1 {
+				t.Errorf("%d spot checks are due", due)
+			}
 		})
 	}
 }
@@ -45,31 +73,20 @@ func TestLeftChecksAreMadeBeforeTheSumIsCompared(t *testing.T) {
 // A coordinator that was killed after a dispute was settled and before the key of the wrong vote was
 // quarantined leaves that to the next one: until then the sum is not compared with the published total.
 func TestSettledDisputesAreJudgedAgain(t *testing.T) {
-	rng := testkit.Rand(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := &simulation{t: t, rng: rng, folder: t.TempDir(), board: 8}
-		s.create()
-		vote := func(worker, key string, task, count uint64) queens.Result {
-			return queens.Result{Task: task, Count: count, Attempt: 1, Worker: worker, Kernel: "k", Key: key, Admitted: key != ""}
+	vote := func(worker, key string, task, count uint64) queens.Result {
+		return queens.Result{Task: task, Count: count, Attempt: 1, Worker: worker, Kernel: "k", Key: key, Admitted: key != ""}
+	}
+	c, err := resumeWith(t, 0, 1000,
+		vote("w", "liar", 0, 1<<40), vote("w", "liar", 1, 1<<40), vote("v", "honest", 2, 3), vote(queens.Referee, "", 0, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c.ledger.IsVoiding() {
+		if _, err := c.core.advance(time.Now()); err != nil {
+			t.Fatal(err)
 		}
-		_, err := s.c.ledger.Accept([]queens.Result{
-			vote("w", "liar", 0, 1<<40), vote("w", "liar", 1, 1<<40), vote("v", "honest", 2, 3),
-			vote(queens.Referee, "", 0, 5),
-		}, nil, run.StreamPosition{})
-		s.must(err)
-		s.stop()
-		l, err := ledger.Open(t.Context(), s.folder)
-		s.must(err)
-		s.c = New(s.c.cfg, nil, nil, nil, nil, l)
-		s.c.cfg.Known = big.NewInt(1000)
-		s.must(s.c.load(t.Context()))
-		s.must(s.c.quarantineJudged())
-		for s.c.ledger.IsVoiding() {
-			s.must(s.c.void())
-		}
-		if keys := s.c.quarantinedKeys(); !slices.Equal(keys, []string{"liar"}) || l.Has(1) || !l.Has(2) {
-			t.Errorf("quarantined are %v; task 1 has a result: %v", keys, l.Has(1))
-		}
-		s.stop()
-	})
+	}
+	if keys := c.core.quarantinedKeys(); !slices.Equal(keys, []string{"liar"}) || c.ledger.Has(1) || !c.ledger.Has(2) {
+		t.Errorf("quarantined are %v; task 1 has a result: %v", keys, c.ledger.Has(1))
+	}
 }

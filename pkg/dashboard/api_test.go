@@ -24,7 +24,7 @@ import (
 // detailOf returns a detail of a run with that many workers, whose names are hostile.
 func detailOf(m *queens.Manifest, workers int) *run.Detail {
 	d := &run.Detail{
-		At: time.Now(), Redundancy: 2, SpotCheck: 0.01, Confirmation: run.Confirmation{Redundancy: 1, Tasks: 4, Checked: 1},
+		At: time.Now(), Redundancy: 2, SpotCheck: run.AutoSpotCheck, Confirmation: run.Confirmation{Redundancy: 1, Tasks: 4, Checked: 1},
 		Disputes:    []run.Dispute{{Task: 7, Votes: []run.Vote{{Count: 1 << 60, Worker: "a", Key: "A"}, {Count: 2, Worker: queens.Referee}}}},
 		Quarantined: []run.QuarantinedKey{{Key: "B", Worker: hostile, Reason: "it counted 1, which is 2", At: time.Now()}},
 	}

@@ -33,7 +33,7 @@ type runJSON struct {
 	States      *statesJSON         `json:"states,omitempty"`
 	Idle        *int                `json:"idle_threads,omitempty"`
 	Redundancy  int                 `json:"redundancy,omitempty"`
-	SpotCheck   *float64            `json:"spot_check,omitempty"`
+	SpotCheck   string              `json:"spot_check,omitempty"`
 	Checks      *report.ConfirmedBy `json:"checks,omitempty"`
 	Disputes    []disputeJSON       `json:"disputes,omitzero"`
 	Quarantined []quarantinedJSON   `json:"quarantined,omitzero"`
@@ -113,7 +113,7 @@ func compareKnown(p *run.Progress) report.Comparison {
 func (o *runJSON) addDetail(known *knowledge) {
 	d := known.details
 	o.Listed = len(d.Workers)
-	o.Redundancy, o.SpotCheck = d.Redundancy, &d.SpotCheck
+	o.Redundancy, o.SpotCheck = d.Redundancy, d.SpotCheck.String()
 	o.Checks = new(report.NewConfirmed(&d.Confirmation, true).By)
 	o.Disputes = make([]disputeJSON, len(d.Disputes))
 	for i := range d.Disputes {

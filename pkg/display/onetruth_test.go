@@ -47,6 +47,7 @@ func TestEveryOutputShowsTheSnapshot(t *testing.T) {
 	const percent, perSecond, least, most = `"percent":30,`, `"rate":176357142.85714287`, `"eta_least_s":1234.567890123`, `"eta_most_s":2345.678901234`
 
 	l.SetProgress(&p)
+	l.WriteLockInfo()
 	local, err := runlist.Local(store, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkTail simulates how long threads take for the tasks of a run, with costs that are sampled
-// from its tasks, and compares that with the time if no thread ever waited. See scripts/simulate.
+// from its tasks, and compares that with the time if no thread ever waited. See scripts/tail.
 func BenchmarkTail(b *testing.B) {
 	const (
 		latency   = 0.002 // seconds of a fetch

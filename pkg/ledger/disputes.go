@@ -65,6 +65,14 @@ func (d *Dispute) IsFull() bool { return len(d.Votes)+len(d.Voided) >= maxVotes 
 // HasReferee reports whether the coordinator has counted the task itself.
 func (d *Dispute) HasReferee() bool { return ownVote(d.Votes) >= 0 }
 
+// Accepted returns the accepted count of the task, and whether there is one.
+func (d *Dispute) Accepted() (count uint64, ok bool) {
+	if d.accepted < 0 || len(d.Votes) == 0 {
+		return 0, false
+	}
+	return d.Votes[d.accepted].Count, true
+}
+
 // ownVote returns the index of the coordinator's own count, or -1.
 func ownVote(votes []queens.Result) int {
 	return slices.IndexFunc(votes, func(v queens.Result) bool { return v.Worker == queens.Referee })
@@ -101,6 +109,14 @@ func (d *Dispute) votes(isOfKind func(*queens.Result) bool) (votes int) {
 		}
 	}
 	return votes
+}
+
+// acceptedVote returns the vote whose count is accepted, or nil without one. The vote never changes.
+func (d *Dispute) acceptedVote() *queens.Result {
+	if d.accepted < 0 {
+		return nil
+	}
+	return &d.Votes[d.accepted]
 }
 
 // add adds a vote that the dispute takes, with its number in the file, and returns the verdict.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -20,7 +21,8 @@ import (
 //	header    "format": Version; "header": the Header
 //	progress  "position": a [run.StreamPosition]; "refused": number of rejections; "state";
 //	          "server": the address of the server that the run used last; "trust": [Trust];
-//	          "lost": see [Ledger.Lost]; "missed": see [Ledger.SetMissed]; "alone": see [Ledger.SetAlone]
+//	          "lost": see [Ledger.Lost]; "missed": see [Ledger.SetMissed]; "alone": see [Ledger.SetAlone];
+//	          "wall": nanoseconds, see [Ledger.Wall]; "history": see [Ledger.History]
 //	names     0, 1, ...: name of a worker or kernel, or a key
 //	results   task: a result, see [appendResult]
 //	reports   1, 2, ...: a signed chunk result, see [appendReport]
@@ -87,6 +89,7 @@ func getJSON(tx *bbolt.Tx, bucket, key []byte, v any) error {
 
 var (
 	castagnoli  = crc32.MakeTable(crc32.Castagnoli)
+	resultsSum  = crc32.Checksum(resultsBucket, castagnoli) // Most records are of this bucket.
 	errChecksum = errors.New("the checksum is wrong")
 )
 
@@ -106,8 +109,11 @@ func verifyChecksum(bucket, key, record []byte) ([]byte, error) {
 }
 
 func checksum(bucket, key, value []byte) uint32 {
-	sum := crc32.Update(crc32.Checksum(bucket, castagnoli), castagnoli, key)
-	return crc32.Update(sum, castagnoli, value)
+	sum := resultsSum
+	if !bytes.Equal(bucket, resultsBucket) {
+		sum = crc32.Checksum(bucket, castagnoli)
+	}
+	return crc32.Update(crc32.Update(sum, castagnoli, key), castagnoli, value)
 }
 
 // nameIDs are the numbers of a result's names. A result without a key has not hasKey.
@@ -153,8 +159,10 @@ func parseNumbers(value []byte) (r queens.Result, ids nameIDs, err error) {
 	r.Hash, value = binary.BigEndian.Uint64(value), value[8:]
 	var fields [7]uint64
 	for i := range fields {
-		n := 0
-		if fields[i], n = binary.Uvarint(value); n <= 0 {
+		n := 1
+		if len(value) > 0 && value[0] < 0x80 {
+			fields[i] = uint64(value[0]) // As most are; this halves the time.
+		} else if fields[i], n = binary.Uvarint(value); n <= 0 {
 			return r, ids, errors.New("not a result: a number is truncated or too large")
 		}
 		value = value[n:]

@@ -1,7 +1,7 @@
 // Package ledger stores the accounts of a run on disk: for each task the one accepted
 // result, and beside it the results that disagreed or were rejected. A result that it
 // calls accepted has been fsynced, and it returns nothing whose checksum is wrong. It
-// sums nothing up, and knows neither how tasks are made nor where results come from.
+// makes no total, and knows neither how tasks are made nor where results come from.
 //
 // A ledger is the file ledger.db in the folder of its run, in bbolt's format. While a
 // writer has it open, holder.json beside it says which process that is, and only that process
@@ -15,6 +15,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -30,7 +31,7 @@ import (
 )
 
 // Version is the version of the file format. A file of another version is refused.
-const Version = 3
+const Version = 4
 
 // Header is what a ledger is created with. It never changes.
 type Header struct {
@@ -49,20 +50,23 @@ type Rejection struct {
 const maxRejections = 10_000
 
 // Ledger is the accounts of one run. Only one goroutine at a time may use it; but several
-// may call Has, Result, Results, Range and All while none calls another method. It holds in
-// memory a byte and a bit per task, the names of workers and kernels, the keys, and the disputes.
+// may call Has, Result, Results, Range and All while none calls another method, and WriteLockInfo at any
+// time. It holds in memory a byte and a bit per task, the names of workers and kernels, the keys, the first
+// chunk results of each key, and the disputes.
 type Ledger struct {
 	path     string
 	header   Header
 	file     *os.File // Closing it releases the lock. db.Close does that too.
 	db       *bbolt.DB
 	mode     openMode
-	lockInfo LockInfo // As in holder.json; zero for a reader.
+	lockInfo lockInfo
 
 	accepted     bitmap
 	support      []uint8 // By task, see setSupport.
-	reports      uint64  // Signed chunk results in the file.
+	figures      Figures
+	reports      uint64 // Signed chunk results in the file.
 	chunks       map[string]uint64
+	early        early
 	quarantines  map[string]quarantine
 	voiding      map[string]struct{} // Their keys with results that still count.
 	trust        *Trust
@@ -79,6 +83,7 @@ type Ledger struct {
 	missed       uint64 // See SetMissed.
 	voters       voterSet
 	alone        map[uint64]bool // See SetAlone.
+	times        times
 
 	reading  atomic.Int64        // Iterations of Range in progress.
 	onCommit func(time.Duration) // Nil unless set by OnCommit.
@@ -119,13 +124,15 @@ func (l *Ledger) Damaged() []uint64 { return l.damagedTasks }
 // State returns the state of the run: [run.Running] at first.
 func (l *Ledger) State() run.State { return l.state }
 
-// SetState stores the state of the run; it is on disk when SetState returns nil. Errors
-// are those of [Ledger.Accept].
+// SetState stores the state of the run, with its wall time and history; they are on disk when SetState returns nil.
+// Errors are those of [Ledger.Accept].
 func (l *Ledger) SetState(s run.State) error {
-	if s == l.state && l.failed.get() == nil {
+	if s == l.state && l.times.isStored() && l.failed.get() == nil {
 		return nil
 	}
-	err := l.update(func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, stateKey, s) })
+	err := l.update(func(tx *bbolt.Tx) error {
+		return cmp.Or(putJSON(tx, progressBucket, stateKey, s), l.times.put(tx, true))
+	})
 	if err == nil {
 		l.state = s
 	}
@@ -154,7 +161,7 @@ func (l *Ledger) Accept(batch []queens.Result, rejected []Rejection, at run.Stre
 		}
 	}
 	at.Created = canonicalTime(at.Created)
-	if len(batch) == 0 && len(rejected) == 0 && at == l.position && l.failed.get() == nil {
+	if len(batch) == 0 && len(rejected) == 0 && at == l.position && !l.times.isDue() && l.failed.get() == nil {
 		return nil, nil
 	}
 	t := newAcceptTx(l)
@@ -166,7 +173,7 @@ func (l *Ledger) Accept(batch []queens.Result, rejected []Rejection, at run.Stre
 				return err
 			}
 		}
-		return t.finish(rejected, at)
+		return cmp.Or(t.finish(rejected, at), l.times.put(tx, false))
 	})
 	if err != nil {
 		t.rollback()
@@ -179,9 +186,6 @@ func (l *Ledger) Accept(batch []queens.Result, rejected []Rejection, at run.Stre
 		}
 	}
 	l.position = at
-	if time.Since(l.lockInfo.Updated) >= lockInfoInterval {
-		l.writeLockInfo()
-	}
 	return verdicts, nil
 }
 

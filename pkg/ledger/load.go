@@ -41,6 +41,7 @@ func (l *Ledger) load() error {
 	if err != nil {
 		return err
 	}
+	l.lockInfo.done.Store(l.Len())
 	if l.mode == tolerant {
 		l.damagedTasks = found.bad
 		return nil
@@ -83,6 +84,7 @@ func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
 		l.loadLost(tx),
 		l.loadMissed(tx),
 		l.loadAlone(tx),
+		l.times.load(tx),
 	)
 }
 

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -111,6 +112,10 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 		"vote not counted": {func(tx *bbolt.Tx) error {
 			return putValid(tx, votesBucket, 2, appendResult(append(key64(8), 0), &good, ids))
 		}, "result of task 8 is not the one that its votes chose"},
+		"negative wall time": {func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, wallKey, -1) }, "the wall time is negative"},
+		"history without times": {func(tx *bbolt.Tx) error {
+			return cmp.Or(putJSON(tx, progressBucket, wallKey, 1), putJSON(tx, progressBucket, historyKey, struct{}{}))
+		}, "history of progress: a number of a history is out of range"},
 		"rejection missing":   {func(tx *bbolt.Tx) error { return tx.Bucket(rejectionsBucket).Delete(key64(0)) }, "0 rejected results, and should have 1"},
 		"rejection surplus":   {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 1, jsonOf(t, Rejection{})) }, "2 rejected results, and should have 1"},
 		"rejection truncated": {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 0, []byte("{")) }, "evidence: number 0: unexpected end"},
@@ -205,14 +210,14 @@ func TestMissingResultOfADispute(t *testing.T) {
 // A file of another format is refused with an error that names both versions and is not a
 // DamagedError.
 func TestOtherVersion(t *testing.T) {
-	folder := sampleLedger(t)
-	editBolt(t, folder, func(tx *bbolt.Tx) error {
-		return putJSON(tx, headerBucket, formatKey, Version+1)
-	})
-	for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, openWriter} {
-		_, err := how(folder)
-		if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), fmt.Sprintf("has format %d, and this program reads format %d", Version+1, Version)) {
-			t.Errorf("the error is %v", err)
+	for _, version := range []int{Version - 1, Version + 1} {
+		folder := sampleLedger(t)
+		editBolt(t, folder, func(tx *bbolt.Tx) error { return putJSON(tx, headerBucket, formatKey, version) })
+		for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, openWriter} {
+			_, err := how(folder)
+			if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), fmt.Sprintf("has format %d, and this program reads format %d", version, Version)) {
+				t.Errorf("the error is %v", err)
+			}
 		}
 	}
 }

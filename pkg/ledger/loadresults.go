@@ -25,6 +25,8 @@ type loaded struct {
 	badConfirmations [][]byte       // Keys of confirmations that are damaged.
 	orphans          []confirmation // Confirmations of results that are missing or damaged.
 	voters           voterSet
+	figures          loadedFigures
+	early            []earlySpan
 }
 
 // loadResults reads the results on all cores.
@@ -52,6 +54,8 @@ func (l *Ledger) loadResults() (all loaded, err error) {
 		for key, byToken := range some.voters {
 			l.voters.add(key, byToken)
 		}
+		l.figures.merge(&some.figures)
+		l.early.spans = append(l.early.spans, some.early...)
 		return nil
 	})
 	return all, err
@@ -61,6 +65,7 @@ func (l *Ledger) loadResults() (all loaded, err error) {
 // each.
 func (l *Ledger) loadRange(first, end uint64) (some loaded, err error) {
 	some.voters = make(voterSet)
+	some.figures.byWorker = make(map[string]*uint64)
 	err = l.view(func(tx *bbolt.Tx) error {
 		confirmations, err := l.loadConfirmations(tx, first, end, &some)
 		if err != nil {
@@ -99,6 +104,10 @@ func (l *Ledger) loadRange(first, end uint64) (some loaded, err error) {
 			}
 			l.accepted.words[r.Task/64] |= 1 << (r.Task % 64)
 			l.support[r.Task] = support
+			some.figures.note(&l.header.Manifest, &r)
+			if l.early.has(&r) {
+				some.early = appendTask(some.early, &r)
+			}
 			some.count++
 			return nil
 		})
@@ -242,6 +251,9 @@ func (l *Ledger) repair(found loaded) error {
 		return err
 	}
 	t.commit()
+	for i := range missing {
+		l.early.add(&missing[i])
+	}
 	l.damagedTasks = slices.DeleteFunc(found.bad, l.Has)
 	return nil
 }
@@ -267,7 +279,7 @@ func (l *Ledger) missing(orphans []confirmation) (missing []queens.Result) {
 func (t *acceptTx) restore(r queens.Result) error {
 	if i, disputed := t.ledger.disputed[r.Task]; disputed {
 		t.setSupport(r.Task, t.disputes[i].support())
-		return t.putResult(r)
+		return t.putResult(&r, nil)
 	}
 	confirmations, err := t.ledger.confirmationsOf(t.tx, r.Task)
 	if err != nil {
@@ -284,5 +296,5 @@ func (t *acceptTx) restore(r queens.Result) error {
 		}
 	}
 	t.setSupport(r.Task, supportOf(agreeing))
-	return t.putResult(r)
+	return t.putResult(&r, nil)
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -42,64 +44,86 @@ type LockInfo struct {
 	Sharing string    `json:"sharing,omitempty"` // Other runs that use the same workers, with spaces between.
 }
 
-const (
-	lockInfoFile     = "holder.json"
-	lockInfoInterval = time.Second // At least this long between updates of Done and Pace.
-)
+const lockInfoFile = "holder.json"
+
+// lockInfo is what holder.json is to say. The event loop of a coordinator notes in it what others write to the disk.
+type lockInfo struct {
+	done atomic.Uint64 // Tasks with an accepted result.
+
+	mu   sync.Mutex
+	info LockInfo // Apart from Updated and Done; zero for a reader, and once the ledger is closed.
+
+	writing sync.Mutex // Held while the file is written or removed.
+}
+
+// note changes what the next write of holder.json says.
+func (i *lockInfo) note(change func(*LockInfo)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.info.PID != 0 {
+		change(&i.info)
+	}
+}
+
+// now returns what holder.json is to say now; zero for nothing.
+func (i *lockInfo) now() LockInfo {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	info := i.info
+	info.Updated, info.Done = canonicalTime(time.Now()), i.done.Load()
+	return info
+}
 
 // claimLockInfo replaces the holder.json of a killed writer by one that names this
 // process.
 func (l *Ledger) claimLockInfo() {
 	_ = os.Remove(l.lockInfoPath())
 	host, _ := os.Hostname()
-	l.lockInfo = LockInfo{PID: os.Getpid(), Host: cmp.Or(host, "this machine"), Since: canonicalTime(time.Now())}
-	l.writeLockInfo()
+	l.lockInfo.info = LockInfo{PID: os.Getpid(), Host: cmp.Or(host, "this machine"), Since: canonicalTime(time.Now())}
+	l.WriteLockInfo()
 }
 
 // addRunToLockInfo adds the run to holder.json.
 func (l *Ledger) addRunToLockInfo() {
-	i, m := &l.lockInfo, &l.header.Manifest
-	i.Run, i.Created = l.header.Run, l.header.Created
-	i.Placed = strings.Trim(fmt.Sprint(m.Placed), "[]")
-	i.N, i.Symmetry, i.Tasks, i.Hash = m.N, m.Symmetry, m.Tasks, hex.EncodeToString(m.Hash[:])
-	l.writeLockInfo()
+	m := &l.header.Manifest
+	l.lockInfo.note(func(i *LockInfo) {
+		i.Run, i.Created = l.header.Run, l.header.Created
+		i.Placed = strings.Trim(fmt.Sprint(m.Placed), "[]")
+		i.N, i.Symmetry, i.Tasks, i.Hash = m.N, m.Symmetry, m.Tasks, hex.EncodeToString(m.Hash[:])
+	})
+	l.WriteLockInfo()
 }
 
 // SetServerURL publishes the URL at which others reach the run's server, see
-// [LockInfo]. It does nothing if the ledger is open for reading only.
+// [LockInfo], at once. It does nothing if the ledger is open for reading only.
 func (l *Ledger) SetServerURL(url string) {
-	l.lockInfo.Server = url
-	l.writeLockInfo()
+	l.lockInfo.note(func(i *LockInfo) { i.Server = url })
+	l.WriteLockInfo()
 }
 
-// SetBound publishes what bounds the run, see [LockInfo].
-func (l *Ledger) SetBound(b run.Bound) {
-	if l.lockInfo.Bound != b {
-		l.lockInfo.Bound = b
-		l.writeLockInfo()
-	}
-}
+// SetBound notes what bounds the run, see [LockInfo]; WriteLockInfo publishes it.
+func (l *Ledger) SetBound(b run.Bound) { l.lockInfo.note(func(i *LockInfo) { i.Bound = b }) }
 
-// SetProgress publishes how far the run is and how fast, the number of workers, and the other runs
-// that use them, see [LockInfo]: within a second or so; at once the first time, and if those
-// other runs change.
+// SetProgress notes how far the run is and how fast, the number of workers, and the other runs
+// that use them, see [LockInfo]; WriteLockInfo publishes it.
 func (l *Ledger) SetProgress(p *run.Progress) {
-	i := &l.lockInfo
-	first, before := i.Pace == nil, i.Sharing
-	i.Pace, i.Workers, i.Sharing = new(p.Pace()), p.WorkerCount, strings.Join(p.SharedWith, " ")
-	if first || i.Sharing != before || time.Since(i.Updated) >= lockInfoInterval {
-		l.writeLockInfo()
-	}
+	l.lockInfo.note(func(i *LockInfo) {
+		i.Pace, i.Workers, i.Sharing = new(p.Pace()), p.WorkerCount, strings.Join(p.SharedWith, " ")
+	})
 }
 
-// writeLockInfo writes holder.json, unless this is a reader. It ignores errors: the
-// file only informs people, and a disk that fails shows in the ledger itself.
-func (l *Ledger) writeLockInfo() {
-	if l.mode != readWrite {
+// WriteLockInfo writes holder.json, unless the ledger is closed or open for reading only. Accept and the other
+// methods that store results write no file but that of the ledger, so another goroutine calls WriteLockInfo every
+// few seconds, at any time. It ignores errors: the file only informs people, and a disk that fails shows in
+// the ledger itself.
+func (l *Ledger) WriteLockInfo() {
+	l.lockInfo.writing.Lock()
+	defer l.lockInfo.writing.Unlock()
+	info := l.lockInfo.now()
+	if info.PID == 0 {
 		return
 	}
-	l.lockInfo.Updated, l.lockInfo.Done = canonicalTime(time.Now()), l.Len()
-	text, err := json.Marshal(l.lockInfo)
+	text, err := json.Marshal(info)
 	if err != nil {
 		return
 	}
@@ -109,11 +133,14 @@ func (l *Ledger) writeLockInfo() {
 	}
 }
 
-// removeLockInfo removes the holder.json of a writer that holds the lock.
+// removeLockInfo removes the holder.json of a writer that holds the lock, for good.
 func (l *Ledger) removeLockInfo() {
-	if l.lockInfo.PID != 0 {
+	l.lockInfo.writing.Lock()
+	defer l.lockInfo.writing.Unlock()
+	if l.lockInfo.now().PID != 0 {
 		_ = os.Remove(l.lockInfoPath())
 	}
+	l.lockInfo.note(func(i *LockInfo) { *i = LockInfo{} })
 }
 
 func (l *Ledger) lockInfoPath() string { return filepath.Join(filepath.Dir(l.path), lockInfoFile) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,59 +162,82 @@ func TestWritersBesideAReader(t *testing.T) {
 	})
 }
 
-// holder.json has the writer's progress, updated at most every 2 s, and is removed when the
-// ledger is closed.
-func TestLockInfoIsUpdated(t *testing.T) {
+// Only WriteLockInfo writes holder.json, with what Accept and others have noted; methods that a coordinator's
+// event loop calls write no file but the ledger. Close removes holder.json for good.
+func TestWriteLockInfo(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "holder.json")
-	holder := func() ledger.LockInfo {
+	text := func() string {
 		t.Helper()
-		var h ledger.LockInfo
 		text, err := os.ReadFile(path)
-		if err == nil {
-			err = json.Unmarshal(text, &h)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return h
+		return string(text)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		l := create(t, folder, 100)
 		start := time.Now()
-		for _, c := range []struct {
-			wait time.Duration
-			done uint64
-			age  time.Duration
-		}{
-			{0, 0, 0},
-			{999 * time.Millisecond, 0, 0},
-			{time.Millisecond, 3, time.Second},
-			{500 * time.Millisecond, 3, time.Second},
-			{500 * time.Millisecond, 5, 2 * time.Second},
-			{time.Hour, 6, time.Hour + 2*time.Second},
-		} {
-			time.Sleep(c.wait)
-			task := l.Len()
-			accept(t, l, position(task+1), result(task, 1, 1))
-			if h := holder(); h.Done != c.done || !h.Updated.Equal(start.Add(c.age)) || !h.Since.Equal(start) {
+		for i := range uint64(3) {
+			before := text()
+			time.Sleep(time.Hour)
+			accept(t, l, position(i), signedBy("a", 2*i, 1), signedBy("b", 2*i+1, 1))
+			l.SetBound(run.BySearch)
+			l.SetProgress(&run.Progress{Done: 6, WorkDone: 0.5, Rate: float64(i), WorkerCount: 2, SharedWith: []string{"x", "y"}})
+			if text() != before || !slices.Equal(listing(t, folder), []string{"holder.json", "ledger.db"}) {
+				t.Errorf("before WriteLockInfo there is %s", text())
+			}
+			l.WriteLockInfo()
+			var h ledger.LockInfo
+			if err := json.Unmarshal([]byte(text()), &h); err != nil {
+				t.Fatal(err)
+			}
+			if h.Done != 2*i+2 || h.Bound != run.BySearch || h.Pace == nil || *h.Pace != (run.Pace{Done: 6, WorkDone: 0.5, Rate: float64(i)}) ||
+				h.Workers != 2 || h.Sharing != "x y" || !h.Updated.Equal(time.Now()) || !h.Since.Equal(start) {
 				t.Errorf("%d results, %v after the start: the holder is %+v", l.Len(), time.Since(start), h)
 			}
 		}
-		for _, c := range []struct {
-			wait       time.Duration
-			rate, want float64
-		}{{0, 1, 1}, {999 * time.Millisecond, 2, 1}, {time.Millisecond, 3, 3}, {500 * time.Millisecond, 4, 3}, {500 * time.Millisecond, 5, 5}} {
-			time.Sleep(c.wait)
-			l.SetProgress(&run.Progress{Done: 6, WorkDone: 0.5, Rate: c.rate, WorkerCount: 2})
-			if h := holder(); h.Pace == nil || *h.Pace != (run.Pace{Done: 6, WorkDone: 0.5, Rate: c.want}) || h.Workers != 2 {
-				t.Errorf("%v after the start: the pace is %+v, with %d workers, want the rate %v", time.Since(start), h.Pace, h.Workers, c.want)
-			}
+		if _, err := quarantine(l, ledger.Quarantined{Key: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		if l.WriteLockInfo(); !strings.Contains(text(), `"done":3,`) {
+			t.Errorf("with 3 results of a key void, the holder is %s", text())
 		}
 		closed(t, l)
+		l.SetBound(run.BySearch)
+		l.WriteLockInfo()
 	})
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("closed, holder.json is still there: %v", err)
+	}
+}
+
+// WriteLockInfo may be called while another goroutine uses and closes the ledger.
+func TestWriteLockInfoMeanwhile(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 100)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				l.WriteLockInfo()
+			}
+		}
+	}()
+	for task := range uint64(100) {
+		accept(t, l, position(task), result(task, 1, 1))
+		l.SetProgress(&run.Progress{Done: task})
+		l.SetBound(run.BySearch)
+	}
+	closed(t, l)
+	close(stop)
+	<-ended
+	if names := listing(t, folder); !slices.Equal(names, []string{"ledger.db"}) {
+		t.Errorf("closed, the folder has %s", names)
 	}
 }
 

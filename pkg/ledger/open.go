@@ -99,7 +99,7 @@ func (l *Ledger) read() error {
 	if err := l.load(); err != nil {
 		return err
 	}
-	l.writeLockInfo()
+	l.WriteLockInfo()
 	return nil
 }
 

@@ -113,6 +113,16 @@ func TestReports(t *testing.T) {
 	}
 }
 
+// checkStanding checks what supports the accepted counts of tasks.
+func checkStanding(t *testing.T, l *ledger.Ledger, want map[uint64]ledger.Standing) {
+	t.Helper()
+	for task, want := range want {
+		if got := l.Standing(task); got != want {
+			t.Errorf("task %d: %+v, want %+v", task, got, want)
+		}
+	}
+}
+
 // Results of admitted keys that agree with the accepted one confirm it, one for each key and at most
 // five, until another count makes votes of them. A key that is not admitted confirms nothing, and the same
 // key with a proof of its admission is still one voter.
@@ -152,12 +162,13 @@ func TestConfirmations(t *testing.T) {
 		return all
 	}
 	for range 2 {
-		if n := l.Voters(1); n != 6 || keys(1) != "abcdeh" || l.IsRefereed(1) {
-			t.Errorf("task 1 has %d voters, %s", n, keys(1))
+		if keys(1) != "abcdeh" {
+			t.Errorf("task 1 is supported by %s", keys(1))
 		}
-		if n := l.Voters(2); n != 1 || !l.IsRefereed(2) || !l.IsRecounted(2) || l.IsRecounted(1) || l.Voters(3) != 0 || l.Voters(4) != 0 || l.Voters(math.MaxUint64) != 0 {
-			t.Errorf("task 2 has %d voters", n)
-		}
+		checkStanding(t, l, map[uint64]ledger.Standing{
+			0: {}, 1: {Counted: true, Voters: 6}, 2: {Counted: true, Voters: 1, Recounted: true, Refereed: true},
+			3: {}, 4: {Counted: true}, 10: {}, math.MaxUint64: {},
+		})
 		if c := l.Confirmation(); c.Tasks != 3 || c.Checked != 2 || c.Redundancy != 0 || c.Disagreements != 0 || c.Unadmitted != 1 {
 			t.Errorf("the confirmation is %+v", c)
 		}
@@ -166,15 +177,15 @@ func TestConfirmations(t *testing.T) {
 	accept(t, l, position(2), signedBy("x", 1, 8))
 	accept(t, l, position(3), signedBy("i", 1, 7))
 	for range 2 {
-		if d, _ := l.Dispute(1); len(d.Votes) != 7 || !d.Settled || l.Voters(1) != 6 || keys(1) != "abcdeh" {
-			t.Errorf("with another count, task 1 has %d voters, %s; the dispute is %v", l.Voters(1), keys(1), d)
+		if d, _ := l.Dispute(1); len(d.Votes) != 7 || !d.Settled || l.Standing(1).Voters != 6 || keys(1) != "abcdeh" {
+			t.Errorf("with another count, task 1 has %d voters, %s; the dispute is %v", l.Standing(1).Voters, keys(1), d)
 		}
 		l = reopened(t, l, folder)
 	}
 	own.Task, own.Count = 1, 8
 	accept(t, l, position(4), own)
 	for range 2 {
-		if n := l.Voters(1); n != 1 || keys(1) != "x" || !l.IsRefereed(1) {
+		if n := l.Standing(1).Voters; n != 1 || keys(1) != "x" || !l.Standing(1).Refereed {
 			t.Errorf("overruled, task 1 has %d voters, %s", n, keys(1))
 		}
 		if c := l.Confirmation(); c.Disagreements != 1 {
@@ -188,7 +199,7 @@ func TestConfirmations(t *testing.T) {
 // unadmitted keys counted, and whether the promised spot checks were made.
 func TestConfirmationOfKeysAndChecks(t *testing.T) {
 	folder := t.TempDir()
-	l, err := ledger.CreateWithTrust(folder, header(4), ledger.Trust{Redundancy: 1, SpotCheck: 0.5})
+	l, err := ledger.CreateWithTrust(folder, header(4), ledger.Trust{Redundancy: 1, SpotCheck: run.SpotCheck{Share: 0.5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,9 +282,9 @@ func TestVotesOfOneKeyLeaveRoom(t *testing.T) {
 	if !l.LacksVoters(0) {
 		t.Error("one key and the coordinator are enough, of two keys")
 	}
-	if v := accept(t, l, position(101), signedBy("b", 0, 7)); v[0] != ledger.Confirmed || l.Voters(0) != 2 || l.LacksVoters(0) {
+	if v := accept(t, l, position(101), signedBy("b", 0, 7)); v[0] != ledger.Confirmed || l.Standing(0).Voters != 2 || l.LacksVoters(0) {
 		d, _ := l.Dispute(0)
-		t.Errorf("the verdict is %v; %d voters agree; the dispute has %d votes", v, l.Voters(0), len(d.Votes))
+		t.Errorf("the verdict is %v; %d voters agree; the dispute has %d votes", v, l.Standing(0).Voters, len(d.Votes))
 	}
 	closed(t, l)
 }
@@ -300,6 +311,9 @@ func TestDoneByClass(t *testing.T) {
 			}
 		}
 		for range 2 {
+			if got := l.Standing(2); !got.Refereed || got.Alone != (redundancy == 3) {
+				t.Errorf("task 2: %+v", got)
+			}
 			var done uint64
 			for _, n := range l.DoneByClass() {
 				done += n
@@ -319,7 +333,7 @@ func TestTrust(t *testing.T) {
 	if trust, ok := l.Trust(); ok {
 		t.Errorf("new, it has %v", trust)
 	}
-	want := ledger.Trust{Redundancy: 2, SpotCheck: 0.01, Seed: [32]byte{1, 31: 2}}
+	want := ledger.Trust{Redundancy: 2, SpotCheck: run.AutoSpotCheck, Seed: [32]byte{1, 31: 2}}
 	if err := l.SetTrust(want); err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +348,7 @@ func TestTrust(t *testing.T) {
 // A ledger that is created with it says how its run checks its counts as soon as there is a file of that
 // name: a process that is killed then leaves no run with fewer checks than were asked for.
 func TestCreateWithTrust(t *testing.T) {
-	folder, want := t.TempDir(), ledger.Trust{Redundancy: 3, SpotCheck: 0.5, Thorough: true, Seed: [32]byte{31: 7}}
+	folder, want := t.TempDir(), ledger.Trust{Redundancy: 3, SpotCheck: run.SpotCheck{Share: 0.5}, Seed: [32]byte{31: 7}}
 	l, err := ledger.CreateWithTrust(folder, header(3), want)
 	if err != nil {
 		t.Fatal(err)
@@ -376,12 +390,12 @@ func TestQuarantine(t *testing.T) {
 			count  uint64
 			voters int
 		}{2: {"a", 20, 2}, 3: {"a", 30, 1}, 4: {"a", 40, 1}, 5: {"c", 51, 1}, 6: {"a", 60, 1}} {
-			if r, ok, err := l.Result(task); err != nil || !ok || r.Key != c.key || r.Count != c.count || l.Voters(task) != c.voters {
-				t.Errorf("task %d has %+v with %d voters (%v)", task, r, l.Voters(task), err)
+			if r, ok, err := l.Result(task); err != nil || !ok || r.Key != c.key || r.Count != c.count || l.Standing(task).Voters != c.voters {
+				t.Errorf("task %d has %+v with %d voters (%v)", task, r, l.Standing(task).Voters, err)
 			}
 		}
 		for _, task := range []uint64{1, 7} {
-			if _, ok, err := l.Result(task); ok || err != nil || l.Has(task) || l.Voters(task) != 0 {
+			if _, ok, err := l.Result(task); ok || err != nil || l.Has(task) || l.Standing(task).Voters != 0 {
 				t.Errorf("task %d has a result (%v)", task, err)
 			}
 		}
@@ -409,7 +423,7 @@ func TestQuarantine(t *testing.T) {
 	if v := accept(t, l, position(3), signedBy("liar", 1, 11), signedBy("liar", 7, 72)); !slices.Equal(v, []ledger.Verdict{ledger.Accepted, ledger.Confirmed}) {
 		t.Errorf("the verdicts are %v", v)
 	}
-	if recount, err := quarantine(l, q); err != nil || !slices.Equal(recount, []uint64{1}) || l.Voters(7) != 1 {
+	if recount, err := quarantine(l, q); err != nil || !slices.Equal(recount, []uint64{1}) || l.Standing(7).Voters != 1 {
 		t.Errorf("quarantined again, to be counted again are %d (%v)", recount, err)
 	}
 	for _, key := range []string{"", queens.Referee, queens.Checker, strings.Repeat("k", 200)} {
@@ -461,12 +475,12 @@ func TestQuarantineAgainstNothing(t *testing.T) {
 		for task := range uint64(tasks) {
 			a, _, err := l.Result(task)
 			b, _, err2 := without.Result(task)
-			if err != nil || err2 != nil || l.Has(task) != without.Has(task) || a.Count != b.Count || l.Voters(task) != without.Voters(task) {
-				t.Errorf("task %d: %v with %d voters, want %v with %d (%v, %v)", task, a, l.Voters(task), b, without.Voters(task), err, err2)
+			if err != nil || err2 != nil || l.Has(task) != without.Has(task) || a.Count != b.Count || l.Standing(task).Voters != without.Standing(task).Voters {
+				t.Errorf("task %d: %v with %d voters, want %v with %d (%v, %v)", task, a, l.Standing(task).Voters, b, without.Standing(task).Voters, err, err2)
 			}
 			supporters, err := l.Supporters(task)
-			if err != nil || len(supporters) != l.Voters(task) {
-				t.Errorf("task %d has %d supporters, and %d voters (%v)", task, len(supporters), l.Voters(task), err)
+			if err != nil || len(supporters) != l.Standing(task).Voters {
+				t.Errorf("task %d has %d supporters, and %d voters (%v)", task, len(supporters), l.Standing(task).Voters, err)
 			}
 		}
 		closed(t, l)
@@ -600,8 +614,8 @@ func TestVoidingInSteps(t *testing.T) {
 		l = open(t, openWriter, folder)
 		for r, err := range l.All() {
 			want, byC := wants[r.Task]
-			if err != nil || byC && (r.Key != "c" || r.Count != want) || !byC && (r.Key != "honest" || r.Task%2 != 0) || l.Voters(r.Task) != 1 {
-				t.Fatalf("after %d steps and Open, task %d has %+v of %d voters (%v)", done, r.Task, r, l.Voters(r.Task), err)
+			if err != nil || byC && (r.Key != "c" || r.Count != want) || !byC && (r.Key != "honest" || r.Task%2 != 0) || l.Standing(r.Task).Voters != 1 {
+				t.Fatalf("after %d steps and Open, task %d has %+v of %d voters (%v)", done, r.Task, r, l.Standing(r.Task).Voters, err)
 			}
 		}
 		if l.IsVoiding() || l.Len() != tasks/2+4 {

@@ -88,7 +88,7 @@ func parseReport(value []byte, names *stringTable) (s queens.Sealed, err error) 
 // loadReports checks the signed chunk results, without their signatures, and counts them by key.
 func (l *Ledger) loadReports(tx *bbolt.Tx) error {
 	l.chunks = make(map[string]uint64)
-	return forEachNumbered(tx, reportsBucket, 1, func(_ uint64, value []byte) error {
+	return forEachNumbered(tx, reportsBucket, 1, func(number uint64, value []byte) error {
 		id, n := binary.Uvarint(value)
 		if n <= 0 {
 			return errors.New("too short")
@@ -97,6 +97,7 @@ func (l *Ledger) loadReports(tx *bbolt.Tx) error {
 		if err != nil {
 			return err
 		}
+		l.early.noteReport(number, key, l.chunks[key])
 		l.chunks[key]++
 		l.reports++
 		return nil

@@ -14,11 +14,8 @@ import (
 type Trust struct {
 	// Redundancy is how many voters have to agree on a task, from 1.
 	Redundancy int `json:"redundancy"`
-	// SpotCheck is the share of the tasks that are checked, 0 to 1.
-	SpotCheck float64 `json:"spotCheck"`
-	// Thorough says that the coordinator makes every check itself that no other voter makes, however
-	// long that takes: somebody asked for the share. Otherwise its time for that is bounded.
-	Thorough bool `json:"thorough,omitempty"`
+	// SpotCheck says which tasks are checked besides that.
+	SpotCheck run.SpotCheck `json:"spotCheck"`
 	// Seed chooses the tasks that are checked. It is secret until the run has ended.
 	Seed [32]byte `json:"seed"`
 }
@@ -60,17 +57,6 @@ func (l *Ledger) quorum() int {
 	return max(l.trust.Redundancy, 2)
 }
 
-// Support of a task, a byte: whether it has an accepted count, and others that agree; whether the
-// coordinator agrees with it, and whether it does so as referee; and the number of admitted keys that agree
-// with it. 0 is a task without an accepted count.
-const (
-	refereed  = 1 << 7
-	own       = 1 << 6
-	confirmed = 1 << 5
-	counted   = 1 << 4
-	maxVoters = counted - 1
-)
-
 // voterSet has the admitted keys with stored results, and for each whether only the join token ever
 // admitted it.
 type voterSet map[string]bool
@@ -85,65 +71,6 @@ func (s voterSet) note(r *queens.Result) {
 func (s voterSet) add(key string, byToken bool) {
 	before, known := s[key]
 	s[key] = byToken && (before || !known)
-}
-
-// supportOf returns the support of results that agree, each of another voter: 0 if there are none.
-func supportOf(agreeing []queens.Result) uint8 {
-	if len(agreeing) == 0 {
-		return 0
-	}
-	voters, support := 0, uint8(counted)
-	for i := range agreeing {
-		switch r := &agreeing[i]; {
-		case r.Worker == queens.Referee:
-			support |= own | refereed
-		case r.IsOwn():
-			support |= own
-		case r.Admitted:
-			voters++
-		}
-	}
-	if len(agreeing) > 1 {
-		support |= confirmed
-	}
-	return support | uint8(min(voters, maxVoters))
-}
-
-// setSupport notes what supports the accepted result of a task.
-func (l *Ledger) setSupport(task uint64, support uint8) {
-	switch had := l.support[task] != 0; {
-	case support != 0 && !had:
-		l.accepted.set(task)
-	case support == 0 && had:
-		l.accepted.remove(task)
-	}
-	l.support[task] = support
-}
-
-// Voters returns the number of admitted keys that agree with the accepted count of a task; 0 if it
-// has none.
-func (l *Ledger) Voters(task uint64) int {
-	if task >= l.header.Manifest.Tasks {
-		return 0
-	}
-	return int(l.support[task] & maxVoters)
-}
-
-// IsRefereed reports whether the accepted count of a task is that of the coordinator as referee.
-func (l *Ledger) IsRefereed(task uint64) bool {
-	return task < l.header.Manifest.Tasks && l.support[task]&refereed != 0
-}
-
-// IsRecounted reports whether the accepted count of a task was counted again by the coordinator.
-func (l *Ledger) IsRecounted(task uint64) bool {
-	return task < l.header.Manifest.Tasks && isRecounted(l.support[task])
-}
-
-func isRecounted(support uint8) bool { return support&own != 0 && support&confirmed != 0 }
-
-// HasConfirmations reports whether the file has other results that agree with the accepted one of a task.
-func (l *Ledger) HasConfirmations(task uint64) bool {
-	return task < l.header.Manifest.Tasks && l.support[task]&confirmed != 0
 }
 
 // aloneKey is the key of the tasks that [Ledger.SetAlone] stored, in progressBucket: a list in order.
@@ -181,8 +108,11 @@ func (l *Ledger) loadAlone(tx *bbolt.Tx) error {
 // [Trust.Redundancy] says. Without redundancy one count of any key is enough. So is the coordinator's own
 // count of a task that no worker gets any more, see SetAlone.
 func (l *Ledger) LacksVoters(task uint64) bool {
-	return l.Has(task) && l.trust != nil && l.trust.Redundancy > 1 && l.Voters(task) < l.trust.Redundancy &&
-		!(l.IsRefereed(task) && l.alone[task])
+	if l.trust == nil || l.trust.Redundancy <= 1 {
+		return false
+	}
+	s := l.Standing(task)
+	return s.Counted && s.Voters < l.trust.Redundancy && !(s.Refereed && s.Alone)
 }
 
 // DoneByClass returns how many tasks of each class have an accepted count and do not lack voters. It
@@ -247,6 +177,6 @@ func (l *Ledger) Confirmation() run.Confirmation {
 	if len(l.support) > 0 {
 		c.Redundancy = least
 	}
-	c.Sampled = c.Checked > 0 && c.Missed == 0 && l.trust != nil && l.trust.SpotCheck > 0
+	c.Sampled = c.Checked > 0 && c.Missed == 0 && l.trust != nil && l.trust.SpotCheck.Share > 0
 	return c
 }

@@ -22,6 +22,8 @@ type acceptTx struct {
 	tx        *bbolt.Tx
 	results   *bbolt.Bucket
 	supported []supported
+	added     []figure  // Of the results that are accepted now.
+	removed   []figure  // Of those that they replace, and of those that are void.
 	disputes  []Dispute // Copied before the first change: the ledger has returned its own.
 	copied    bool
 	voteCount uint64
@@ -54,6 +56,13 @@ func (t *acceptTx) commit() {
 	l := t.ledger
 	for _, s := range t.supported {
 		l.setSupport(s.task, s.support)
+	}
+	l.lockInfo.done.Store(l.Len())
+	for i := range t.added {
+		l.figures.add(&t.added[i])
+	}
+	for i := range t.removed {
+		l.figures.remove(&t.removed[i])
 	}
 	for s := range t.signed {
 		l.chunks[s.Key]++
@@ -98,7 +107,7 @@ func (t *acceptTx) add(r queens.Result) (Verdict, error) {
 			return 0, err
 		}
 		t.setSupport(r.Task, supportOf([]queens.Result{r}))
-		return Accepted, t.putResult(r)
+		return Accepted, t.putResult(&r, nil)
 	}
 	first, err := t.ledger.decodeResult(key, record)
 	if err != nil {
@@ -151,14 +160,14 @@ func (t *acceptTx) addVote(dispute int, r queens.Result) (Verdict, error) {
 	}
 	t.copyDisputes()
 	d := &t.disputes[dispute]
-	before := d.accepted
+	before := d.acceptedVote()
 	verdict := d.add(r, t.voteCount)
 	if err := t.putVote(r); err != nil {
 		return 0, err
 	}
 	t.setSupport(r.Task, d.support())
-	if d.accepted != before {
-		return verdict, t.putResult(d.Votes[d.accepted])
+	if after := d.acceptedVote(); before == nil || *after != *before {
+		return verdict, t.putResult(after, before)
 	}
 	return verdict, nil
 }
@@ -169,9 +178,19 @@ func (t *acceptTx) copyDisputes() {
 	}
 }
 
-// putResult stores a result as the accepted one of its task.
-func (t *acceptTx) putResult(r queens.Result) error {
-	return t.put(resultsBucket, key64(r.Task), nil, &r)
+// putResult stores a result as the accepted one of its task, in place of the one before, if it has one.
+func (t *acceptTx) putResult(r, before *queens.Result) error {
+	t.added = append(t.added, t.ledger.figureOf(r))
+	if before != nil {
+		t.removed = append(t.removed, t.ledger.figureOf(before))
+	}
+	return t.put(resultsBucket, key64(r.Task), nil, r)
+}
+
+// deleteResult deletes the accepted result of its task.
+func (t *acceptTx) deleteResult(before *queens.Result) error {
+	t.removed = append(t.removed, t.ledger.figureOf(before))
+	return t.results.Delete(key64(before.Task))
 }
 
 // putVote stores the next vote.

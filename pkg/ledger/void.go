@@ -52,8 +52,14 @@ func (l *Ledger) Void() (changed []Voided, more bool, err error) {
 // finishQuarantines voids what a killed process has left.
 func (l *Ledger) finishQuarantines() error {
 	for l.IsVoiding() && l.mode == readWrite {
-		if _, _, err := l.Void(); err != nil {
+		changed, _, err := l.Void()
+		if err != nil {
 			return err
+		}
+		for i := range changed {
+			if v := &changed[i]; v.After != nil && *v.After != v.Before {
+				l.early.add(v.After)
+			}
 		}
 	}
 	return nil
@@ -167,7 +173,7 @@ func (t *acceptTx) voidResult(q *quarantine, task uint64) error {
 		void := q.covers(&c.result)
 		promoted := len(remaining) == 0 && !void
 		if promoted {
-			if err := t.putResult(c.result); err != nil {
+			if err := t.putResult(&c.result, &accepted); err != nil {
 				return err
 			}
 		}
@@ -183,7 +189,7 @@ func (t *acceptTx) voidResult(q *quarantine, task uint64) error {
 	t.setSupport(task, supportOf(remaining))
 	if len(remaining) == 0 {
 		t.voided = append(t.voided, Voided{task, accepted, nil})
-		return t.results.Delete(key64(task))
+		return t.deleteResult(&accepted)
 	}
 	t.voided = append(t.voided, Voided{task, accepted, &remaining[0]})
 	return nil
@@ -210,8 +216,9 @@ func (t *acceptTx) voidVotes(q *quarantine) (more bool, err error) {
 // voidVotesOf voids the votes of a quarantined key in a dispute, and returns their number.
 func (t *acceptTx) voidVotesOf(d *Dispute, q *quarantine) (int, error) {
 	v := Voided{Task: d.Task}
-	if d.accepted >= 0 {
-		v.Before = d.Votes[d.accepted]
+	before := d.acceptedVote()
+	if before != nil {
+		v.Before = *before
 	}
 	numbers := d.void(q.covers)
 	if len(numbers) == 0 {
@@ -223,13 +230,12 @@ func (t *acceptTx) voidVotesOf(d *Dispute, q *quarantine) (int, error) {
 		}
 	}
 	var err error
-	if d.accepted < 0 {
-		err = t.results.Delete(key64(d.Task))
-	} else {
-		v.After = &d.Votes[d.accepted]
-		if *v.After != v.Before {
-			err = t.putResult(*v.After)
-		}
+	v.After = d.acceptedVote()
+	switch {
+	case v.After == nil && before != nil:
+		err = t.deleteResult(before)
+	case v.After != nil && (before == nil || *v.After != *before):
+		err = t.putResult(v.After, before)
 	}
 	t.setSupport(d.Task, d.support())
 	t.voided = append(t.voided, v)

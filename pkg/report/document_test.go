@@ -23,7 +23,7 @@ func survey(n int, placed ...queens.Square) *run.Survey {
 			SplitVersion: 3, N: n, Symmetry: queens.None, Placed: placed, Tasks: 5, Hash: [32]byte{0xab},
 			Classes: []queens.ClassPlan{{Depth: 2, Batch: 1}},
 		},
-		Created: time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC), State: run.Complete, Redundancy: 1, SpotCheck: 0.01, Done: 5,
+		Created: time.Date(2026, 11, 20, 15, 30, 0, 0, time.UTC), State: run.Complete, Redundancy: 1, SpotCheck: run.AutoSpotCheck, Done: 5,
 		Contributions: []run.Contribution{
 			{Worker: "alpha", Key: "UAAAAAAAAAAAAAAA", Kernel: "avx2", Tasks: 3, CoreTime: 9 * time.Millisecond},
 			{Worker: queens.Referee, Kernel: "generic", Tasks: 2, CoreTime: 3 * time.Millisecond},
@@ -164,7 +164,7 @@ func TestDocumentAgreesWithTheResult(t *testing.T) {
 		"Confirmed by a sample: 1 of 5 tasks, 1 disagreement; a rare wrong count may be unseen", "fundamental solutions 163", "run "+r.Run, "symmetry none 1 class",
 		"tasks 5 of prefixes of 2 rows", "workers 2 whose", "core time 1m", "time 2s since it was resumed with 2 tasks done", "rate 617 /s",
 		"level sampled", "published total none for this board", "keys that agree 1", "tasks checked 1 20.0%", "disagreements 1",
-		"required 1 key on each task, and spot checks of 1% of the chunks", "published again 3", "refused results 0",
+		"required 1 key on each task, and spot checks of 1% of the tasks, within bounds of the coordinator's time", "published again 3", "refused results 0",
 		"queens on 0,3 3,7", "alpha UAAAAAAAAAAA… avx2 3 9ms 3ms 75.0%", "the coordinator, to settle disputes generic 2 3ms 1.5ms 25.0%",
 		"mean median p90 p99 longest 2.4ms", "5ms", "coordinator verify n8-a --sample 100% --data /data", "coordinator ledger n8-a --data /data > subtotals.jsonl",
 		"coordinator count 8 --new", "ledger /data/n8-a", "ab0000000000", "written by coordinator v1", "Solutions per second from 0s to 10s")
@@ -279,4 +279,13 @@ func TestDocumentOfAVerification(t *testing.T) {
 	if strings.Contains(s, "right") {
 		t.Errorf("signatures or checksums of a contradicted, damaged ledger are right: %s", s)
 	}
+	v.Stopped, v.Differing = true, 102
+	v.Differences = []run.Difference{
+		{Task: 3, Count: 5, Worker: "liar", Key: "UABCDEFGHIJKLMNOP", Kernel: "avx2", Recount: 4, RecountKernel: "generic"},
+		{Task: 1234, Count: 6, Worker: queens.Referee, Kernel: "generic", OtherTask: true, Recount: 6, RecountKernel: "avx2"},
+	}
+	expect(t, text(page(t, d)), "not verified", "102 differ; stopped before the end", "Recounts that differ",
+		"3 5 liar UABCDEFGHIJK… avx2 accepted 3 4 this verification generic the recount",
+		"1,234 6 the coordinator, to settle disputes generic accepted, but of another task 1,234 6 this verification avx2 the recount",
+		"And 100 more tasks.")
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -125,6 +124,23 @@ func newDisputes(all []run.Dispute) []dispute {
 	return disputes
 }
 
+// newDifferences lists the accepted count and the recount of each task.
+func newDifferences(all []run.Difference) []dispute {
+	var disputes []dispute
+	for i := range all {
+		d := &all[i]
+		accepted := "accepted"
+		if d.OtherTask {
+			accepted = "accepted, but of another task"
+		}
+		disputes = append(disputes, dispute{Task: humanize.Int(d.Task), Votes: []vote{
+			{humanize.Int(d.Count), workerName(d.Worker), shortKey(d.Key), queens.SanitizeName(d.Kernel), accepted},
+			{humanize.Int(d.Recount), "this verification", "", queens.SanitizeName(d.RecountKernel), "the recount"},
+		}})
+	}
+	return disputes
+}
+
 // listRest fills the table of quarantined keys, and says what the tables leave out.
 func (v *documentView) listRest() {
 	s := v.Survey
@@ -170,6 +186,9 @@ func (v *documentView) verificationFacts() []fact {
 	if len(r.Kernels) > 0 {
 		sample += ", with " + queens.Sanitize(strings.Join(r.Kernels, ", "))
 	}
+	if r.Differing > 0 {
+		sample += "; " + r.differing()
+	}
 	if r.Stopped {
 		sample += "; stopped before the end"
 	}
@@ -177,7 +196,7 @@ func (v *documentView) verificationFacts() []fact {
 	if damaged := v.Survey.Damaged; damaged > 0 {
 		checksums = humanize.Plural(damaged, "record") + " damaged, which are left out"
 	}
-	if errors.Is(r.Err, queens.ErrContradiction) { // perhaps of a signature
+	if r.isContradicted() { // perhaps of a signature
 		signatures = fmt.Sprintf("with %s, until the command ended", humanize.Plural(r.Signed, "count"))
 	}
 	facts := []fact{

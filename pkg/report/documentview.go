@@ -30,6 +30,8 @@ type documentView struct {
 	Facts           []fact
 	Behind          []fact
 	Checks          []fact
+	Differences     []dispute
+	MoreDifferences string
 	Board           *boardDrawing
 	Throughput      *throughputChart
 	Times           *timesChart
@@ -75,6 +77,10 @@ func newDocumentView(d *Document) *documentView {
 		v.stateOfVerification()
 		v.Facts = append(v.boardFacts(), v.ledgerFacts()...)
 		v.Checks = v.verificationFacts()
+		v.Differences = newDifferences(r.Differences)
+		if more := r.Differing - uint64(len(r.Differences)); more > 0 {
+			v.MoreDifferences = fmt.Sprintf("And %s.", humanize.Plural(more, "more task"))
+		}
 	}
 	v.Lead = lead(m)
 	if total != nil {
@@ -142,7 +148,7 @@ func (v *documentView) stateOfVerification() {
 	switch {
 	case r.Verified:
 		v.State, v.Tone = "verified", "good"
-	case r.Stopped:
+	case r.Stopped && !r.isContradicted():
 		v.State, v.Tone = "stopped", "warn"
 		v.Standing = "The verification was stopped before the end."
 	default:
@@ -225,8 +231,11 @@ func behind(c *Confirmed, known Comparison, total bool, s *run.Survey) []fact {
 		published = "not compared"
 	}
 	asked := fmt.Sprintf("%s on each task", humanize.Plural(max(s.Redundancy, 1), "key"))
-	if s.SpotCheck > 0 {
-		asked += fmt.Sprintf(", and spot checks of %.3g%% of the chunks", 100*s.SpotCheck)
+	if s.SpotCheck.Share > 0 {
+		asked += fmt.Sprintf(", and spot checks of %.3g%% of the tasks", 100*s.SpotCheck.Share)
+	}
+	if s.SpotCheck.Bounded {
+		asked += ", within bounds of the coordinator's time"
 	}
 	facts := []fact{{"level", string(c.Level), c.Phrase()}}
 	if !total {

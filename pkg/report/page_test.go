@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nqueens/pkg/run"
 )
 
 // docs/json.md and docs/estimates.md have all fields of the JSON objects, in order, and no
@@ -18,6 +20,7 @@ func TestPagesHaveEveryField(t *testing.T) {
 	}{
 		{"json.md", "`coordinator count` and `coordinator resume`", Result{}},
 		{"json.md", "`coordinator verify`", Verification{}},
+		{"json.md", "Differences of a recount", run.Difference{}},
 		{"json.md", "`coordinator backup` and `coordinator restore`", Backup{}},
 		{"json.md", "`coordinator runs`", ListedRun{}},
 		{"json.md", "`coordinator watch`", progressJSON{}},

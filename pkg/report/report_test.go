@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -263,5 +264,23 @@ func TestUnverified(t *testing.T) {
 	v.Err = errors.Join(queens.ErrIncomplete, queens.ErrContradiction)
 	if err := v.Write(&out, false); err != nil || !strings.HasPrefix(out.String(), "run r: 30 of 32 tasks, not verified: ") || strings.Contains(out.String(), "agree") {
 		t.Errorf("of a contradicted run (error %v):\n%s", err, &out)
+	}
+	out.Reset()
+	v.Differing = 3
+	if err := v.Write(&out, false); err != nil || !strings.HasSuffix(out.String(), "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 3 differ\n") {
+		t.Errorf("of a run with differences (error %v):\n%s", err, &out)
+	}
+}
+
+// A verification that was stopped after it has found a difference says so, and has no total.
+func TestStoppedAfterADifference(t *testing.T) {
+	v := Verification{
+		Run: "r", Done: 30, Tasks: 32, Recounted: 7, Differing: 1, Share: 0.25, Seed: 5, Stopped: true,
+		Err: fmt.Errorf("%w: task 3 was counted 5", queens.ErrContradiction),
+	}
+	var out strings.Builder
+	want := "run r: 30 of 32 tasks, not verified: " + v.Err.Error() + "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 1 differs; stopped before the end\n"
+	if err := v.Write(&out, false); err != nil || out.String() != want {
+		t.Errorf("got (error %v)\n%s\nwant\n%s", err, &out, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Verification is what going through the ledger of a run again and recounting a sample of
@@ -25,13 +26,17 @@ type Verification struct {
 	Reports   uint64          `json:"reports"` // whose signatures are right: each is of some tasks of a worker
 	Signed    uint64          `json:"signed"`  // counts that say what these reports say
 	Recounted uint64          `json:"recounted"`
-	Share     float64         `json:"share"`           // of the tasks recounted in the run's estimated work
-	Seed      uint64          `json:"seed,string"`     // of the sample
-	Kernels   []string        `json:"kernels"`         // that recounted
-	Stopped   bool            `json:"stopped"`         // by a signal, during the recount
-	Whole     string          `json:"whole,omitempty"` // the symmetry by which the whole run was recounted, or how else
-	Seconds   float64         `json:"seconds"`
-	Confirmed                 // by the workers that counted: the recount adds nothing to it
+	// Differing is the number of the recounted tasks whose recount contradicts the ledger. Differences has some of
+	// them, in order of task.
+	Differing   uint64           `json:"differing"`
+	Differences []run.Difference `json:"differences"`
+	Share       float64          `json:"share"`           // of the tasks recounted in the run's estimated work
+	Seed        uint64           `json:"seed,string"`     // of the sample
+	Kernels     []string         `json:"kernels"`         // that recounted
+	Stopped     bool             `json:"stopped"`         // by a signal, during the recount
+	Whole       string           `json:"whole,omitempty"` // the symmetry by which the whole run was recounted, or how else
+	Seconds     float64          `json:"seconds"`
+	Confirmed                    // by the workers that counted: the recount adds nothing to it
 
 	Err error `json:"-"` // why the run is not verified
 }
@@ -42,14 +47,17 @@ func (v *Verification) Write(w io.Writer, asJSON bool) error {
 		if v.Kernels == nil {
 			v.Kernels = []string{}
 		}
+		if v.Differences == nil {
+			v.Differences = []run.Difference{}
+		}
 		return writeJSON(w, v)
 	}
 	switch {
+	case v.isContradicted() || !v.Verified && !v.Stopped:
+		_, err := fmt.Fprintln(w, strings.Join(v.faultLines(), "\n"))
+		return err
 	case v.Stopped && v.Total == nil:
 		_, err := fmt.Fprintln(w, v.recountLine())
-		return err
-	case !v.Verified && !v.Stopped:
-		_, err := fmt.Fprintln(w, strings.Join(v.faultLines(), "\n"))
 		return err
 	}
 	lines := []string{
@@ -74,11 +82,16 @@ func (v *Verification) Write(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// faultLines says why the run is not verified. If it is only incomplete, the counts that it has agree.
+func (v *Verification) isContradicted() bool { return errors.Is(v.Err, queens.ErrContradiction) }
+
+// faultLines says why the run is not verified. If the run is only incomplete, its counts agree.
 func (v *Verification) faultLines() []string {
 	lines := []string{fmt.Sprintf("run %s: %d of %d tasks, not verified: %v", v.Run, v.Done, v.Tasks, v.Err)}
-	if !errors.Is(v.Err, queens.ErrContradiction) {
+	switch {
+	case !v.isContradicted():
 		lines = append(lines, v.signatureLine(), v.recountLine())
+	case v.Differing > 0:
+		lines = append(lines, v.recountLine())
 	}
 	return lines
 }
@@ -93,8 +106,19 @@ func (v *Verification) recountLine() string {
 	if len(v.Kernels) > 0 {
 		line += ", with " + strings.Join(v.Kernels, ", ")
 	}
-	if line += fmt.Sprintf(" (--seed %d), all agree", v.Seed); v.Stopped {
+	if line += fmt.Sprintf(" (--seed %d), %s", v.Seed, v.differing()); v.Stopped {
 		line += "; stopped before the end"
 	}
 	return line
+}
+
+// differing says how many of the recounted tasks differ.
+func (v *Verification) differing() string {
+	switch v.Differing {
+	case 0:
+		return "all agree"
+	case 1:
+		return "1 differs"
+	}
+	return humanize.Int(v.Differing) + " differ"
 }

@@ -14,8 +14,8 @@ type Detail struct {
 	Classes []ClassCounts  // Of the manifest's classes, in the same order.
 	// Confirmation says what stands behind the counts so far. Voters may still disagree.
 	Confirmation Confirmation
-	Redundancy   int     // Voters that must agree on each task, from 1.
-	SpotCheck    float64 // Share of the chunks that is checked beside that, 0 to 1.
+	Redundancy   int       // Voters that must agree on each task, from 1.
+	SpotCheck    SpotCheck // Tasks that are checked besides that.
 	// Disputes are open, sorted by task; Quarantined are sorted by time, the latest first. There are
 	// at most [MaxListed] of each.
 	Disputes    []Dispute

@@ -18,6 +18,9 @@ type Sample struct {
 	snapshots float64
 }
 
+// MaxHistory is how many samples the history has that the ledger of a run keeps.
+const MaxHistory = 200
+
 // History keeps how a run went, in a bounded number of samples, each of the same time, a second at first:
 // when they are too many, neighbours are merged, and that time doubles. [NewHistory] makes one. A History is
 // not safe for concurrent use.

@@ -1,12 +1,15 @@
 package run_test
 
 import (
+	"encoding/json"
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 	"time"
 
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // However long a run is, its samples are bounded, follow each other without a gap from the first snapshot to
@@ -76,5 +79,75 @@ func TestHistoryOfVoidedResults(t *testing.T) {
 		if got := h.Samples()[i].Solutions; got != want {
 			t.Errorf("%v solutions are found in second %d, want %v", got, i, want)
 		}
+	}
+}
+
+// A history that is stored and read again at any time goes on as if it had not been, and is small.
+func TestStoredHistory(t *testing.T) {
+	const most = 200
+	rng := testkit.Rand(t)
+	one, stored := run.NewHistory(most), run.NewHistory(most)
+	found := new(big.Int).Lsh(big.NewInt(1), 200)
+	at, largest := time.Duration(0), 0
+	for range 20_000 {
+		at += time.Duration(rng.Int64N(int64(2 * time.Hour)))
+		found = new(big.Int).Add(found, new(big.Int).SetUint64(rng.Uint64()))
+		p := run.Progress{Solutions: found, Rate: rng.ExpFloat64() * 1e12, Threads: rng.IntN(1e6), WorkerCount: rng.IntN(1e6), WorkDone: rng.Float64()}
+		one.Observe(at, &p)
+		stored.Observe(at, &p)
+		if rng.IntN(20) > 0 {
+			continue
+		}
+		text, err := json.Marshal(stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		largest = max(largest, len(text))
+		stored = run.NewHistory(most)
+		if err := json.Unmarshal(text, stored); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	if largest > 64<<10 || largest < 1<<10 {
+		t.Errorf("a stored history has %d bytes", largest)
+	}
+	a, b := one.Samples(), stored.Samples()
+	if len(a) != len(b) || len(a) < most/2 {
+		t.Fatalf("it has %d samples, and stored %d", len(a), len(b))
+	}
+	for i := range a {
+		if (a[i].From-b[i].From).Abs() > time.Microsecond || (a[i].To-b[i].To).Abs() > time.Microsecond || differ(a[i].Rate, b[i].Rate) ||
+			differ(a[i].Solutions, b[i].Solutions) || differ(a[i].Threads, b[i].Threads) || differ(a[i].Workers, b[i].Workers) || a[i].WorkDone != b[i].WorkDone {
+			t.Errorf("sample %d is %+v, and stored %+v", i, a[i], b[i])
+		}
+	}
+}
+
+// A stored history that no History wrote is refused, and changes nothing. A rate that is no number is stored as 0.
+func TestBadStoredHistory(t *testing.T) {
+	h := run.NewHistory(4)
+	for i := range 4 {
+		h.Observe(time.Duration(i)*time.Second, &run.Progress{Solutions: big.NewInt(int64(i)), Rate: math.Inf(1)})
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Clone(h.Samples())
+	for _, bad := range []string{
+		"", "{}", "[]", `{"interval":1000000000,"samples":null,"rest":[0,0,0,0,0,0,0,-1]}`,
+		`{"interval":999,"samples":null,"rest":[0,0,0,0,0,0,0,0]}`,
+		`{"interval":1000000000,"samples":null,"rest":[0,1e30,0,0,0,0,0,1]}`,
+		`{"interval":1000000000,"samples":null,"rest":[2,1,0,0,0,0,0,1]}`,
+		`{"interval":1000000000,"samples":[[0,5,0,0,0,0,0,1]],"rest":[4,6,0,0,0,0,0,1]}`,
+		`{"interval":1000000000,"samples":null,"rest":[0,0,0,0,0,0,0,0],"solutions":-1}`,
+		`{"interval":1000000000,"samples":[[0,1],[1,2],[2,3],[3,4]],"rest":[4,4]}`,
+	} {
+		if err := h.UnmarshalJSON([]byte(bad)); err == nil || !slices.Equal(h.Samples(), before) {
+			t.Errorf("%s is a history of %v (%v)", bad, h.Samples(), err)
+		}
+	}
+	if err := h.UnmarshalJSON(text); err != nil || len(h.Samples()) != len(before) || h.Samples()[0].Rate != 0 {
+		t.Errorf("%s is a history of %v (%v)", text, h.Samples(), err)
 	}
 }

@@ -21,13 +21,11 @@ type Record struct {
 	Owner string `json:"owner"`          // The coordinator of that epoch, for people.
 	Done  uint64 `json:"done"`           // Tasks with an accepted result at Updated.
 	Lost  uint64 `json:"lost,omitempty"` // How often a task had lost its result by then.
-	// Redundancy is how many voters must agree on each task, 0 for 1, and SpotCheck the share of the
-	// tasks that are checked beside that, 0 to 1.
-	Redundancy int     `json:"redundancy,omitempty"`
-	SpotCheck  float64 `json:"spotCheck,omitempty"`
-	// Thorough says that the coordinator makes every check itself that no other voter makes.
-	Thorough bool  `json:"thorough,omitempty"`
-	Bound    Bound `json:"bound,omitempty"` // What bounds the run, if it is known.
+	// Redundancy is how many voters must agree on each task, 0 for 1, and SpotCheck says which tasks are checked
+	// besides that.
+	Redundancy int       `json:"redundancy,omitempty"`
+	SpotCheck  SpotCheck `json:"spotCheck,omitzero"`
+	Bound      Bound     `json:"bound,omitempty"` // What bounds the run, if it is known.
 	// Pace is how far the run was at Updated, and how fast; nil before the first snapshot.
 	Pace *Pace `json:"pace,omitempty"`
 	// Total is the total of a complete run, in decimal digits; otherwise it is empty.

@@ -12,8 +12,8 @@ type Survey struct {
 	Manifest   queens.Manifest
 	Created    time.Time
 	State      State
-	Redundancy int     // Voters that had to agree on each task, from 1.
-	SpotCheck  float64 // Share of the chunks that were checked beside that, 0 to 1.
+	Redundancy int       // Voters that had to agree on each task, from 1.
+	SpotCheck  SpotCheck // Tasks that were checked besides that.
 
 	Done uint64 // Tasks with an accepted count.
 	// Times are those of the tasks that were read, Times.Tasks of Done. Unread says why there are no more;

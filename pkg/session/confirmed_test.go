@@ -30,7 +30,7 @@ func confirmedRun(t *testing.T, job session.Job, keys func(task uint64) int) (da
 	}
 	data = t.TempDir()
 	l, err := ledger.CreateWithTrust(filepath.Join(data, "n8-a"), ledger.Header{Run: "n8-a", Created: time.Now(), Manifest: m},
-		ledger.Trust{Redundancy: 1, SpotCheck: 0.5})
+		ledger.Trust{Redundancy: 1, SpotCheck: run.SpotCheck{Share: 0.5}})
 	if err != nil {
 		t.Fatal(err)
 	}

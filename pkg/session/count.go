@@ -22,16 +22,12 @@ type Job struct {
 	Placed     []queens.Square // queens placed beforehand, sorted; only with [queens.None]
 	Depth      int             // rows of all prefixes, with one prefix a task; 0 chooses tasks of a good size
 	Redundancy int             // voters that must agree on each task, 1 to [MaxRedundancy]; 0 is no choice: 1, or [ErrRedundancy]
-	SpotCheck  float64         // share of the chunks that another voter counts again, 0 to 1
-	Thorough   bool            // the coordinator makes every check that no other voter makes, however long it takes
+	SpotCheck  run.SpotCheck   // tasks that another voter counts again, or else the coordinator
 	New        bool            // start a new run even if the same count was interrupted
 }
 
 // MaxRedundancy is the greatest redundancy of a run.
 const MaxRedundancy = 5
-
-// DefaultSpotCheck is the share of the chunks that are checked if nothing else is asked for.
-const DefaultSpotCheck = 0.01
 
 // ErrUnique says that fundamental solutions can't be counted: rotations and reflections move
 // placed queens.
@@ -85,7 +81,7 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 		}
 		s.warnNew(&job)
 		s.created = true
-		trust := newTrust(job.Redundancy, job.SpotCheck, job.Thorough)
+		trust := newTrust(job.Redundancy, job.SpotCheck)
 		s.ledger, err = s.cfg.Store.Create(manifest, trust, s.started)
 	default:
 		if s.ledger, err = s.cfg.Store.Open(ctx, before.Run); err == nil {
@@ -97,10 +93,8 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 }
 
 // newTrust returns how a new run checks its counts, with a new seed.
-func newTrust(redundancy int, spotCheck float64, thorough bool) ledger.Trust {
-	t := ledger.Trust{
-		Redundancy: min(max(redundancy, 1), MaxRedundancy), SpotCheck: min(max(spotCheck, 0), 1), Thorough: thorough,
-	}
+func newTrust(redundancy int, spotCheck run.SpotCheck) ledger.Trust {
+	t := ledger.Trust{Redundancy: min(max(redundancy, 1), MaxRedundancy), SpotCheck: spotCheck.Clamped()}
 	_, _ = rand.Read(t.Seed[:]) // never fails
 	return t
 }
@@ -109,8 +103,8 @@ func newTrust(redundancy int, spotCheck float64, thorough bool) ledger.Trust {
 // for something else.
 func (s *Session) compareTrust(job *Job) {
 	t, _ := s.ledger.Trust()
-	if was := max(t.Redundancy, 1); job.Redundancy != 0 && job.Redundancy != was || t.SpotCheck != job.SpotCheck || t.Thorough != job.Thorough {
-		s.log.Warn().Str("run", s.Name()).Int("redundancy", was).Float64("spot_check", t.SpotCheck).
+	if was := max(t.Redundancy, 1); job.Redundancy != 0 && job.Redundancy != was || t.SpotCheck != job.SpotCheck {
+		s.log.Warn().Str("run", s.Name()).Int("redundancy", was).Stringer("spot_check", t.SpotCheck).
 			Msg("the interrupted run keeps the redundancy and spot checks with which it was started; --new starts another")
 	}
 }

@@ -109,6 +109,7 @@ func (s *Session) finish(
 	ctx context.Context, server *connection, claim *bus.Claim, o *coordinator.Outcome, ended error,
 ) (resumable bool, failed error) {
 	name, state := s.Name(), endState(ctx, ended)
+	s.noteWall()
 	failed = s.ledger.SetState(state)
 	if errors.Is(ended, failed) {
 		failed = nil // ended tells already that the ledger can't be written

@@ -11,6 +11,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/count"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -21,7 +22,13 @@ import (
 // the coordinator ends or one of them fails.
 func (s *Session) runServices(ctx context.Context, server *connection, claim *bus.Claim, page *pageServer) (coordinator.Outcome, error) {
 	roster := progress.NewRoster()
-	service := s.newCoordinator(claim, roster)
+	recounter := new(count.Recounter)
+	defer func() {
+		if err := recounter.Close(); err != nil {
+			s.log.Warn().Err(err).Msg("a kernel with which the coordinator counts tasks can't be closed")
+		}
+	}()
+	service := s.newCoordinator(claim, roster, recounter)
 	workers, own := s.newWorkers(roster)
 	s.bus.Telemetry().OnDropped(roster.NoteDropped)
 	// Before the first beat: a worker that misses it is heard.
@@ -89,7 +96,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	return outcome, err
 }
 
-func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coordinator.Coordinator {
+func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster, recounter *count.Recounter) *coordinator.Coordinator {
 	m := s.ledger.Header().Manifest
 	cfg := coordinator.Config{
 		Known:          m.KnownTotal(),
@@ -99,9 +106,9 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster) *coo
 		CheckAfter:     coordinator.DefaultCheckAfter,
 		RepublishAfter: coordinator.DefaultRepublishAfter,
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
-		Referee:        recount,
+		Referee:        recounter.Count,
 		Alone:          s.cfg.Alone,
-		Check:          recount,
+		Check:          recounter.Count,
 		CheckThreads:   cmp.Or(s.cfg.Workers, runtime.GOMAXPROCS(0)),
 		Admits:         s.admits,
 		OwnKeys:        []string{s.identity.Key()},
@@ -177,9 +184,14 @@ func (s *Session) report(p run.Progress) {
 	s.lastReport.Store(time.Now().UnixNano())
 	s.latest.Store(&p)
 	s.history.Observe(time.Since(s.started), &p)
+	s.noteWall()
+	s.ledger.History().Observe(s.ledger.Wall(), &p)
 	s.ledger.SetProgress(&p)
 	s.cfg.OnProgress(p)
 }
+
+// noteWall notes in the ledger how long all coordinators of the run have worked on it.
+func (s *Session) noteWall() { s.ledger.SetWall(s.wallBefore + time.Since(s.started)) }
 
 // publishLatest publishes the latest snapshot.
 func (s *Session) publishLatest() error {

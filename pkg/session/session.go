@@ -119,6 +119,7 @@ type Session struct {
 	lastReport atomic.Int64              // when the coordinator last reported progress, in Unix nanoseconds
 	unique     *big.Int                  // nil unless fundamental solutions are counted
 	history    *run.History              // at times since the coordinator began
+	wallBefore time.Duration             // of the coordinators before
 }
 
 // open returns a session whose ledger openLedger opens.
@@ -202,6 +203,7 @@ const watcherTimeout = 2 * time.Second
 func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 	failed := func(err error) (report.Result, error) { return s.result(ctx, &coordinator.Outcome{}, err), err }
 	name, store := s.Name(), s.cfg.Store
+	s.wallBefore = s.ledger.Wall()
 	// A request left over from an earlier session is void. A process that still wants to
 	// cancel the run repeats it.
 	if err := store.WithdrawCancel(name); err != nil {
@@ -211,6 +213,9 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 		if err := kernel.SelfTest(ctx, s.cfg.Kernel); err != nil {
 			return failed(err)
 		}
+	}
+	if err := s.announceChecks(ctx); err != nil {
+		return failed(err)
 	}
 	id, err := identity.LoadOrCreate(filepath.Join(store.Path(), keyFile))
 	if err != nil {
@@ -264,7 +269,7 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 	h := s.ledger.Header()
 	trust, _ := s.ledger.Trust()
 	claim, err := s.bus.Registry().Claim(ctx, run.Record{
-		Redundancy: trust.Redundancy, SpotCheck: trust.SpotCheck, Thorough: trust.Thorough,
+		Redundancy: trust.Redundancy, SpotCheck: trust.SpotCheck,
 		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(),
 		Done: s.ledger.Len(), Lost: s.ledger.Lost(), Created: h.Created,
 	})

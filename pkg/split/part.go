@@ -3,7 +3,6 @@ package split
 import (
 	"context"
 	"iter"
-	"sort"
 
 	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
@@ -87,42 +86,4 @@ func allParts(m *queens.Manifest) iter.Seq[Part] {
 
 func inOrder[T any](ctx context.Context, parts iter.Seq[Part], work func(context.Context, *Part) (T, error), done func(T) error) error {
 	return parallel.InOrder(ctx, parts, func(ctx context.Context, p Part) (T, error) { return work(ctx, &p) }, done)
-}
-
-// Index finds the tasks of a manifest in any order. It holds about a kilobyte a part: some 5 MiB
-// for 10^7 tasks.
-type Index struct{ parts []Part }
-
-// NewIndex passes over the prefixes of a manifest once, as [Find] does, and remembers where its
-// parts begin. If ctx ends, it returns its cause.
-func NewIndex(ctx context.Context, m *queens.Manifest) (*Index, error) {
-	x := new(Index)
-	for p := range allParts(m) {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		x.parts = append(x.parts, p)
-	}
-	return x, nil
-}
-
-// Tasks returns the number of tasks.
-func (x *Index) Tasks() uint64 {
-	if len(x.parts) == 0 {
-		return 0
-	}
-	last := &x.parts[len(x.parts)-1]
-	return last.First + uint64(last.Tasks)
-}
-
-// Task returns the task of an id, as [Tasks] yields it, and whether there is one.
-func (x *Index) Task(id uint64) (queens.Task, bool) {
-	i := sort.Search(len(x.parts), func(i int) bool { return x.parts[i].First > id }) - 1
-	if i < 0 || id-x.parts[i].First >= uint64(x.parts[i].Tasks) {
-		return queens.Task{}, false
-	}
-	p := &x.parts[i]
-	w := p.start
-	w.skip(int(id-p.First) * p.batch)
-	return queens.Task{ID: id, Board: w.board, Prefixes: w.take(nil, p.batch)}, true
 }

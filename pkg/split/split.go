@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sort"
 
 	"nqueens/pkg/queens"
 )
@@ -122,52 +121,6 @@ func Prefixes(b queens.Board, depth int) iter.Seq[queens.Prefix] {
 			}
 		}
 	}
-}
-
-// Find calls each with the tasks of the given sorted ids, in order of id. It passes over the
-// prefixes of their classes without making them, in up to a second.
-func Find(ctx context.Context, m *queens.Manifest, ids []uint64, each func(queens.Task)) error {
-	for len(ids) > 0 {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if ids[0] >= m.Tasks {
-			return fmt.Errorf("the run has no task %d: it has %d", ids[0], m.Tasks)
-		}
-		class := m.ClassOf(ids[0])
-		end := m.Classes[class].First + m.TasksOf(class)
-		ours := sort.Search(len(ids), func(i int) bool { return ids[i] >= end })
-		if err := findIn(ctx, m.Classes[class], ids[:ours], each); err != nil {
-			return err
-		}
-		ids = ids[ours:]
-	}
-	return nil
-}
-
-// findIn is Find for the tasks of one class.
-func findIn(ctx context.Context, plan queens.ClassPlan, ids []uint64, each func(queens.Task)) error {
-	w := newWalk(&plan.Board, plan.Depth)
-	most := partTasks(plan.Batch) // to pass over before the next look at ctx
-	for next := plan.First; len(ids) > 0; {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if pass := int(min(ids[0]-next, uint64(most))); pass > 0 && !w.ended {
-			w.skip(pass * plan.Batch)
-			next += uint64(pass)
-			continue
-		}
-		task := queens.Task{ID: ids[0], Board: plan.Board, Prefixes: w.take(nil, plan.Batch)}
-		if len(task.Prefixes) == 0 {
-			return fmt.Errorf("the class of task %d has no prefix for it: this program would make another manifest", ids[0])
-		}
-		each(task)
-		for next++; len(ids) > 0 && ids[0] == task.ID; {
-			ids = ids[1:]
-		}
-	}
-	return nil
 }
 
 // Check returns nil if this program makes the same tasks for the manifest: the same number with the

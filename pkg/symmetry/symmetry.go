@@ -95,12 +95,6 @@ func (s *Sums) AddCounts(counts *Counts) {
 	}
 }
 
-// Replace replaces an earlier count for the given k by another.
-func (s *Sums) Replace(k int, old, count uint64) {
-	s[k].Sub(&s[k], new(big.Int).SetUint64(old))
-	s.Add(k, count)
-}
-
 // Total returns the sum over k of 8·s[k]/k, the number of solutions on the whole board. The sums of a
 // complete count leave no remainder; if there is one, the error wraps
 // [queens.ErrContradiction].

@@ -52,7 +52,7 @@ func counting(name string, n, workers int) *state {
 	}}
 	s.detail.Classes = counts
 	s.detail.Confirmation = run.Confirmation{Redundancy: 1, Tasks: done, Checked: done / 20, Disagreements: 3}
-	s.detail.Redundancy, s.detail.SpotCheck = 1, 0.05
+	s.detail.Redundancy, s.detail.SpotCheck = 1, run.SpotCheck{Share: 0.05}
 	s.detail.Disputes = []run.Dispute{{Task: 117, Votes: []run.Vote{{Count: 88210344, Worker: "node-01/1", Key: key(1)}, {Count: 88210345, Worker: "node-03/3", Key: key(3)}}}}
 	s.detail.Quarantined = []run.QuarantinedKey{{Key: key(3), Worker: "node-03/3", Reason: "its count of task 88 was outvoted", At: time.Now().Add(-3 * time.Hour)}}
 	s.detail.Search = s.search()

@@ -19,12 +19,17 @@ function facts(run) {
   if (redundancy !== undefined) {
     rows.push(["redundancy", redundancy > 1 ? `${plural(redundancy, "key")} must agree on each task` : "one count of each task"]);
   }
-  if (spot !== undefined) rows.push(["spot checks", spot > 0 ? `${share(spot)} of the other tasks` : "none"]);
+  if (spot !== undefined) rows.push(["spot checks", spotChecks(spot)]);
   if (checks !== undefined) {
     rows.push(["counted twice", `${plural(checks.checked, "task")}, ${share(checks.share)} of those counted`]);
     rows.push(["disagreements", whole(checks.disagreements), { tone: checks.disagreements > 0 ? "bad" : null }]);
   }
   return rows;
+}
+
+function spotChecks(which) {
+  if (which === "0%") return "none";
+  return which === "auto" ? "1% of the tasks, within bounds" : `${which} of the tasks`;
 }
 
 // showEntries shows a list of which the server sends at most 64, and hides it where there are none.

@@ -1,0 +1,192 @@
+package coordinator
+
+import (
+	"time"
+
+	"nqueens/pkg/audit"
+	"nqueens/pkg/coordinator/agreement"
+	"nqueens/pkg/coordinator/flight"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/ratelimit"
+	"nqueens/pkg/run"
+)
+
+// journal writes the log of a run: what happens often is logged once, or once in a while. No decision
+// depends on it.
+type journal struct {
+	limiter     ratelimit.Limiter // of lines that are logged once in a while
+	once        ratelimit.Limiter
+	workers     ratelimit.Burst // of lines on lost workers
+	lost        uint64          // tasks that left the queue without a result
+	voided      uint64          // tasks that have no accepted result any more, until that is logged
+	heldAt      time.Time       // when to log next that a worker keeps others idle
+	noWorkersAt time.Time       // when to log next that no worker is connected
+	fewVotersAt time.Time       // when to log next that too few voters are connected
+	voters      int             // when that was logged last
+}
+
+func newJournal(now time.Time) journal {
+	return journal{once: ratelimit.Limiter{Interval: ratelimit.Forever}, noWorkersAt: now.Add(noWorkersDelay)}
+}
+
+// refused notes a result that is not recorded.
+func (j *journal) refused(r *queens.Result, reason error, c *core) {
+	if j.once.Allow(reason.Error()) {
+		c.cfg.Log.Warn().Err(reason).Uint64("task", r.Task).Str("worker", r.Worker).Str("kernel", r.Kernel).
+			Msg("refused a result; more of its kind are kept as evidence, not logged")
+	}
+}
+
+// dispute notes what has become of a dispute.
+func (j *journal) dispute(c *core, o *agreement.Command) {
+	d, ok := c.ledger.Dispute(o.Task)
+	if !ok {
+		return
+	}
+	text := audit.DescribeDispute(&d)
+	switch o.Op {
+	case agreement.Opened:
+		c.cfg.Log.Error().Uint64("task", o.Task).Msg("conflict: " + text + "; it is counted again")
+	case agreement.Closed:
+		c.cfg.Log.Warn().Uint64("task", o.Task).Msg("conflict settled: " + text)
+	case agreement.Outvoted:
+		c.cfg.Log.Error().Uint64("task", o.Task).Msg("conflict, outvoted: " + text)
+	}
+}
+
+// manyUnadmitted is the number of quarantined keys without admission from which on the log says how to
+// keep strangers out: anybody can make such keys, and each wrong count is work.
+const manyUnadmitted = 8
+
+// quarantined notes that a key was quarantined.
+func (j *journal) quarantined(c *core, wrong *queens.Result, right uint64) {
+	c.cfg.Log.Error().Str("key", wrong.Key).Str("worker", wrong.Worker).Str("kernel", wrong.Kernel).
+		Uint64("task", wrong.Task).Uint64("counted", wrong.Count).Uint64("right", right).
+		Msg("worker quarantined: it counted wrong. Its key counts for nothing in this run, and what only it has counted is counted again. " +
+			"Check that machine; coordinator keys lift and the key ends the quarantine")
+	liars := 0
+	for _, q := range c.ledger.Quarantined() {
+		if q.Unadmitted {
+			liars++
+		}
+	}
+	if !wrong.Admitted && liars >= manyUnadmitted && j.limiter.Allow("unadmitted") {
+		c.cfg.Log.Error().Int("keys", liars).
+			Msg("many keys that are not admitted counted wrong, and each wrong count costs a recount. To keep strangers out, " +
+				"give the server keys with coordinator keys init, and the workers keys or the join token; then resume the run")
+	}
+}
+
+// voidedAll notes that everything of quarantined keys is void.
+func (j *journal) voidedAll(c *core) {
+	if j.voided > 0 {
+		c.cfg.Log.Warn().Uint64("tasks", j.voided).Msg("what only quarantined keys had counted is void: it is counted again")
+		j.voided = 0
+	}
+}
+
+// swept notes what a sweep has found.
+func (j *journal) swept(c *core, s *flight.Swept) {
+	for _, l := range s.Lost {
+		if l.Answered {
+			c.cfg.Log.Debug().Uint64("task", l.First).Uint32("attempt", l.Attempt+1).
+				Msg("a result has settled only some of its tasks, publishing the others again")
+			continue
+		}
+		j.lost += uint64(l.Tasks)
+		if j.limiter.Allow("lost") {
+			c.cfg.Log.Info().Uint64("task", l.First).Uint32("attempt", l.Attempt+1).Uint64("lost_so_far", j.lost).
+				Msg("tasks left the queue without a result, publishing them again")
+		}
+	}
+	for _, e := range s.Expired {
+		c.cfg.Log.Warn().Uint64("task", e.First).Uint32("attempt", e.Attempt).
+			Msg("no result for a long time although the queue has the task: publishing it again")
+	}
+	if s.Away > 0 && j.limiter.Allow("away") {
+		c.cfg.Log.Warn().Int("chunks", s.Away).
+			Msg("workers have taken chunks from the queue, and none that is connected holds them: publishing them again. If this repeats, " +
+				"a worker takes chunks and counts nothing: end it with coordinator keys revoke and its name, or replace the join token; " +
+				"where the server asks for no keys, count on one that does")
+	}
+}
+
+// A worker that holds chunks while others are idle is logged every heldInterval, once it has reported no result
+// for heldDelay, and for heldSearches times the longest search so far.
+const (
+	heldDelay    = time.Minute
+	heldSearches = 20
+	heldInterval = 5 * time.Minute
+)
+
+// held logs which worker keeps others idle.
+func (j *journal) held(c *core, now time.Time, idle bool) {
+	if !idle || now.Before(j.heldAt) {
+		return
+	}
+	after := max(heldDelay, min(c.flight.LongestSearch(), heldInterval)*heldSearches)
+	worker, found := c.cfg.Roster.HeldWithoutResult(c.run, after)
+	if !found {
+		return
+	}
+	j.heldAt = now.Add(heldInterval)
+	c.cfg.Log.Warn().Str("worker", worker.Name).Str("key", worker.Key).Int("chunks", worker.Chunks).
+		Stringer("without_result", now.Sub(worker.Since).Round(time.Second)).
+		Msg("workers are idle while one holds chunks and reports no result. If it is not just slow, end it: stop it, or run coordinator keys revoke " +
+			"and its name; where the server asks for no keys, count on one that does")
+}
+
+// lostWorker notes a lost worker, and the first tasks of the chunks that it searched.
+func (j *journal) lostWorker(c *core, worker *run.Heartbeat, searched []uint64) {
+	if j.workers.Allow() {
+		c.cfg.Log.Warn().Str("worker", worker.Worker).Str("key", worker.Key).
+			Uints64("held", searched[:min(len(searched), maxLogged)]).Msg("worker lost")
+	}
+}
+
+// lostWorkers notes how many lost workers the log has not named.
+func (j *journal) lostWorkers(c *core) {
+	if more := j.workers.Dropped(); more > 0 {
+		c.cfg.Log.Warn().Int("workers", more).Msg("more workers were lost than the log names")
+	}
+}
+
+// How long a run has no workers before that is logged, and until it is logged again.
+const (
+	noWorkersDelay    = 10 * time.Second
+	noWorkersInterval = 5 * time.Minute
+)
+
+// noWorkers notes how many workers are connected.
+func (j *journal) noWorkers(c *core, now time.Time, workers int) {
+	switch {
+	case workers > 0:
+		j.noWorkersAt = now.Add(noWorkersDelay)
+	case !now.Before(j.noWorkersAt):
+		j.noWorkersAt = now.Add(noWorkersInterval)
+		c.cfg.Log.Warn().Msg("no workers connected: start one with worker --nats and the address of the server")
+	}
+}
+
+// How often it is logged that too few voters are connected, unless their number changes.
+const fewVotersInterval = 5 * time.Minute
+
+// fewVoters notes how many voters are connected.
+func (j *journal) fewVoters(c *core, now time.Time) {
+	t := &c.trust
+	switch {
+	case t.Redundancy == 1 || len(t.voters) >= t.Redundancy:
+		j.fewVotersAt = time.Time{}
+	case len(t.voters) != j.voters || !now.Before(j.fewVotersAt):
+		j.fewVotersAt, j.voters = now.Add(fewVotersInterval), len(t.voters)
+		c.cfg.Log.Warn().Int("voters", len(t.voters)).Int("redundancy", t.Redundancy).Int("unadmitted", len(t.unadmitted)).
+			Msg("the run waits for workers with further admitted keys: that many keys must agree on every task. coordinator keys add, the join token or --admitted admits a key")
+	}
+}
+
+// missedChecks notes, at the end, how many spot checks were not made.
+func (j *journal) missedChecks(c *core) {
+	if _, missed := c.agreement.Checks(); missed > 0 {
+		c.cfg.Log.Info().Uint64("tasks", missed).Msg("some spot checks are left out: no other voter counted the tasks, and the coordinator has spent its share of time")
+	}
+}

@@ -1,0 +1,119 @@
+package memledger
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"nqueens/pkg/coordinator/agreement"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+	"nqueens/pkg/testkit"
+)
+
+// The model says the same of random results as the ledger does.
+func TestModelFollowsTheLedger(t *testing.T) {
+	rng := testkit.Rand(t)
+	classes, err := symmetry.Classes(6, queens.None)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), 6, queens.None, classes, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tasks = 3
+	for life := range 12 {
+		redundancy := 1 + life/4
+		header := ledger.Header{Run: "r", Created: time.Now(), Manifest: m}
+		stored, err := ledger.CreateWithTrust(t.TempDir(), header, ledger.Trust{Redundancy: redundancy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := New(int(m.Tasks), redundancy)
+		for step := range 40 {
+			r := queens.Result{Run: "r", Attempt: 1, Task: rng.Uint64N(tasks), Count: rng.Uint64N(1 + uint64(life)%4), Kernel: "k"}
+			switch rng.IntN(16) {
+			case 0:
+				r.Worker = queens.Referee
+			case 1:
+				r.Worker = queens.Checker
+			case 2:
+				key := fmt.Sprint("key", rng.IntN(6))
+				model.Quarantine(key)
+				if err := stored.Quarantine(ledger.Quarantined{Key: key}); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			default:
+				r.Key = fmt.Sprint("key", rng.IntN(6))
+				r.Worker, r.Admitted = r.Key, rng.IntN(4) > 0 || redundancy > 1
+			}
+			for model.IsVoiding() && rng.IntN(2) == 0 {
+				model.Void()
+				if _, _, err := stored.Void(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := model.Accept(&r)
+			verdicts, err := stored.Accept([]queens.Result{r}, nil, run.StreamPosition{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := verdicts[0]
+			want := [...]bool{v == ledger.Accepted, v != ledger.Duplicate && v != ledger.Refused, v == ledger.Conflict || v == ledger.Settled}
+			if [...]bool{got.First, got.Gained, got.Conflict} != want || model.IsVoiding() != stored.IsVoiding() {
+				t.Fatalf("life %d, step %d: %+v gives %+v, the ledger says %d", life, step, r, got, v)
+			}
+			for id := range uint64(tasks) {
+				compare(t, model, stored, id)
+			}
+		}
+		if err := stored.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func compare(t *testing.T, model *Ledger, stored *ledger.Ledger, id uint64) {
+	t.Helper()
+	s := stored.Standing(id)
+	want := agreement.Standing{Counted: s.Counted, Voters: s.Voters, Own: s.Recounted || s.Refereed, Alone: s.Alone && s.Refereed}
+	if got := model.Standing(id); got != want {
+		t.Fatalf("task %d stands at %+v, want %+v; the model is\n%s", id, got, want, model)
+	}
+	supporters, err := stored.Supporters(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := model.Supporters(id); !reflect.DeepEqual(names(got), names(supporters)) {
+		t.Fatalf("task %d is supported by %v, want %v", id, names(got), names(supporters))
+	}
+	d, disputed := stored.Dispute(id)
+	got := model.Dispute(id)
+	switch {
+	case disputed != (got != nil):
+		t.Fatalf("task %d: in dispute: %v, want %v", id, got != nil, disputed)
+	case !disputed:
+		return
+	}
+	accepted, _ := d.Accepted()
+	same := got.Accepted == accepted && got.Settled == d.Settled && got.Refereed == d.HasReferee() && got.Full == d.IsFull() && got.Quorum == d.Quorum
+	if !same || !reflect.DeepEqual(names(got.Votes), names(d.Votes)) {
+		t.Fatalf("task %d: the dispute is %+v, want %+v", id, got, d)
+	}
+}
+
+// names lists results, sorted: the ledger reuses the numbers of void results.
+func names(results []queens.Result) (all []string) {
+	for _, r := range results {
+		all = append(all, fmt.Sprint(r.Voter(), "=", r.Count))
+	}
+	slices.Sort(all)
+	return all
+}

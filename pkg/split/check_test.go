@@ -1,0 +1,98 @@
+package split_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// Check accepts every manifest that this program makes.
+func TestCheckOfOwnManifests(t *testing.T) {
+	for name, m := range manifests(t) {
+		if err := split.Check(t.Context(), &m); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Check rejects, with the reason, a manifest whose tasks this program would not make.
+func TestCheckRefusesOtherManifests(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(m *queens.Manifest)
+		says  string
+	}{
+		"other rules":         {func(m *queens.Manifest) { m.SplitVersion-- }, "rules of version"},
+		"newer rules":         {func(m *queens.Manifest) { m.SplitVersion++ }, "rules of version"},
+		"another hash":        {func(m *queens.Manifest) { m.Hash[31] ^= 1 }, "hash"},
+		"another depth":       {func(m *queens.Manifest) { m.Classes[1].Depth-- }, "class 2 begins"},
+		"a last, deeper one":  {func(m *queens.Manifest) { m.Classes[len(m.Classes)-1].Depth++ }, "hash"},
+		"another batch":       {func(m *queens.Manifest) { m.Classes[0].Batch = 2 }, "class 1 begins"},
+		"a task less":         {func(m *queens.Manifest) { m.Tasks-- }, "tasks"},
+		"a task more":         {func(m *queens.Manifest) { m.Tasks++ }, "tasks"},
+		"a class less":        {func(m *queens.Manifest) { m.Classes = m.Classes[:len(m.Classes)-1] }, "tasks"},
+		"another first task":  {func(m *queens.Manifest) { m.Classes[1].First++ }, "class 1 begins"},
+		"a square less":       {func(m *queens.Manifest) { m.Classes[0].Board.Allow[1] &^= 0x1f }, "class 1 begins"},
+		"a square beyond":     {func(m *queens.Manifest) { m.Classes[0].Board.Allow[8] |= 1 << 9 }, "class 0"},
+		"a batch of nothing":  {func(m *queens.Manifest) { m.Classes[0].Batch = 0 }, "class 0"},
+		"no class at all":     {func(m *queens.Manifest) { m.Classes = nil }, "no class"},
+		"a board of no side":  {func(m *queens.Manifest) { m.N = 0 }, "from 1 to 32"},
+		"deeper than a board": {func(m *queens.Manifest) { m.Classes[0].Depth = 10 }, "class 0"},
+	} {
+		m := mustPlan(t, 9, queens.Full, 3)
+		c.spoil(&m)
+		if err := split.Check(t.Context(), &m); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v, want one about %q", name, err, c.says)
+		}
+	}
+}
+
+// Of a manifest split by other rules, Check says which program can resume the run.
+func TestCheckNamesTheVersion(t *testing.T) {
+	t.Parallel()
+	m := mustPlan(t, 8, queens.Full, 0)
+	m.SplitVersion = 2
+	want := fmt.Sprintf("the run was split by rules of version 2, this program splits by rules of version %d: "+
+		"resume with the nqueens version that splits by rules of version 2", split.Version)
+	if err := split.Check(t.Context(), &m); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// Check does not change the manifest.
+func TestCheckChangesNothing(t *testing.T) {
+	m, want := mustPlan(t, 8, queens.Full, 0), mustPlan(t, 8, queens.Full, 0)
+	m.Classes[2].First++
+	want.Classes[2].First++
+	if err := split.Check(t.Context(), &m); err == nil || !reflect.DeepEqual(m, want) {
+		t.Errorf("after a check (error %v) the manifest is %+v, was %+v", err, m, want)
+	}
+}
+
+// Check ends with the cause of its context.
+func TestCheckEndsWithItsContext(t *testing.T) {
+	reason := errors.New("not wanted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(reason)
+	m := mustPlan(t, 8, queens.None, 3)
+	if err := split.Check(ctx, &m); !errors.Is(err, reason) {
+		t.Errorf("Check: error %v, want %v", err, reason)
+	}
+}
+
+// renumbered returns the manifest with batches of the given size.
+func renumbered(m queens.Manifest, batch int) queens.Manifest {
+	m.Tasks = 0
+	for i := range m.Classes {
+		m.Classes[i].Batch, m.Classes[i].First = batch, m.Tasks
+		for range split.ClassTasks(m.Classes[i]) {
+			m.Tasks++
+		}
+	}
+	return m
+}

@@ -1,0 +1,181 @@
+package split
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+	"sort"
+
+	"nqueens/pkg/queens"
+)
+
+// Index finds the tasks of a manifest in any order. It holds about 4 MiB for 10^7 tasks, and finds a task
+// in about a microsecond. Any number of goroutines may use it at a time.
+type Index struct{ classes []classIndex }
+
+// classIndex has a mark every few tasks of a class. A mark is the place of a task's first prefix: the
+// columns of its queens, a byte for each row.
+type classIndex struct {
+	board    queens.Board
+	depth    int
+	batch    uint64
+	first    uint64 // id of the first task
+	tasks    uint64
+	prefixes uint64
+	spacing  uint64 // tasks from a mark to the next
+	marks    []byte // depth bytes each
+}
+
+// markPrefixes is the greatest number of prefixes from a mark to the next, unless a task has more. More
+// would save memory, and finding a task would take longer.
+const markPrefixes = 512
+
+// NewIndex passes over the prefixes of a manifest once. If ctx ends, it returns its cause.
+func NewIndex(ctx context.Context, m *queens.Manifest) (*Index, error) {
+	x := &Index{classes: make([]classIndex, 0, len(m.Classes))}
+	for i := range m.Classes {
+		plan := &m.Classes[i]
+		c := classIndex{
+			board: plan.Board, depth: plan.Depth, batch: uint64(plan.Batch), first: x.Tasks(),
+			spacing: uint64(max(markPrefixes/plan.Batch, 1)),
+		}
+		if err := c.fill(ctx); err != nil {
+			return nil, err
+		}
+		x.classes = append(x.classes, c)
+	}
+	return x, nil
+}
+
+// fill counts the tasks and the prefixes of the class, and makes the marks.
+func (c *classIndex) fill(ctx context.Context) error {
+	for w := newWalk(&c.board, c.depth); w.advance(); {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		c.marks = w.appendMark(c.marks)
+		c.prefixes += uint64(w.skip(int(c.spacing * c.batch)))
+	}
+	c.tasks = (c.prefixes + c.batch - 1) / c.batch
+	return nil
+}
+
+// end returns the id after the last task of the class.
+func (c *classIndex) end() uint64 { return c.first + c.tasks }
+
+// prefixesIn returns the number of prefixes of the tasks with ids from first to before end, which the
+// class has.
+func (c *classIndex) prefixesIn(first, end uint64) uint64 {
+	return min((end-c.first)*c.batch, c.prefixes) - (first-c.first)*c.batch
+}
+
+// Tasks returns the number of tasks.
+func (x *Index) Tasks() uint64 {
+	if len(x.classes) == 0 {
+		return 0
+	}
+	return x.classes[len(x.classes)-1].end()
+}
+
+// Task returns the task of an id, as [Tasks] yields it, and whether there is one.
+func (x *Index) Task(id uint64) (queens.Task, bool) {
+	tasks := x.Range(id, 1)
+	if len(tasks) == 0 {
+		return queens.Task{}, false
+	}
+	return tasks[0], true
+}
+
+// Range returns up to that many tasks from the id first on, as [Tasks] yields them: fewer where the tasks
+// of the manifest end. The prefixes of the tasks share an array that no later call overwrites.
+func (x *Index) Range(first uint64, tasks int) []queens.Task {
+	cursor := Cursor{index: x}
+	return cursor.Range(first, tasks)
+}
+
+// Cursor returns a cursor of the index.
+func (x *Index) Cursor() *Cursor { return &Cursor{index: x} }
+
+// Cursor finds tasks as its [Index] does. It takes less time for tasks that follow those of its last
+// call. One goroutine may use a cursor at a time.
+type Cursor struct {
+	index *Index
+	walk  walk
+	class int    // of the walk
+	next  uint64 // id of the task at which the walk is
+	found bool   // the walk is at a task
+}
+
+// Range is [Index.Range].
+func (c *Cursor) Range(first uint64, tasks int) []queens.Task {
+	all := c.index.Tasks()
+	if tasks <= 0 || first >= all {
+		return nil
+	}
+	end := first + min(uint64(tasks), all-first)
+	class := sort.Search(len(c.index.classes), func(i int) bool { return c.index.classes[i].end() > first })
+	found := make([]queens.Task, 0, end-first)
+	prefixes := make([]queens.Prefix, 0, c.index.prefixesIn(class, first, end))
+	for ; first < end; class++ {
+		of := &c.index.classes[class]
+		for last := min(end, of.end()); first < last; first++ {
+			c.seek(class, first)
+			begin := len(prefixes)
+			prefixes = c.walk.take(prefixes, begin+int(of.batch))
+			c.next++
+			found = append(found, queens.Task{ID: first, Board: of.board, Prefixes: slices.Clip(prefixes[begin:])})
+		}
+	}
+	return found
+}
+
+// prefixesIn returns the number of prefixes of the tasks with ids from first to before end, the first of
+// which is of that class.
+func (x *Index) prefixesIn(class int, first, end uint64) (prefixes uint64) {
+	for ; first < end; class++ {
+		c := &x.classes[class]
+		if last := min(end, c.end()); first < last {
+			prefixes += c.prefixesIn(first, last)
+			first = last
+		}
+	}
+	return prefixes
+}
+
+// seek moves the walk to a task of a class.
+func (c *Cursor) seek(class int, id uint64) {
+	of := &c.index.classes[class]
+	if !c.found || c.class != class || id-c.next > of.spacing { // a task before c.next too
+		mark := (id - of.first) / of.spacing
+		c.walk.resume(&of.board, of.marks[int(mark)*of.depth:][:of.depth])
+		c.found, c.class, c.next = true, class, of.first+mark*of.spacing
+	}
+	c.walk.skip(int((id - c.next) * of.batch))
+	c.next = id
+}
+
+// appendMark appends the columns of the next prefix's queens. The walk must have advanced to it.
+func (w *walk) appendMark(marks []byte) []byte {
+	for row := range w.row {
+		queen := w.above[row+1].Cols &^ w.above[row].Cols
+		marks = append(marks, byte(bits.TrailingZeros32(queen)))
+	}
+	if w.depth > 0 {
+		marks = append(marks, byte(bits.TrailingZeros32(w.free[w.row])))
+	}
+	return marks
+}
+
+// resume moves the walk to the prefix with queens on these columns.
+func (w *walk) resume(b *queens.Board, columns []byte) {
+	w.board, w.depth = *b, len(columns)
+	w.row, w.ended, w.above[0] = max(len(columns)-1, 0), false, queens.Prefix{}
+	for row, column := range columns {
+		queen := uint32(1) << column
+		w.free[row] = w.above[row].Free(&w.board) &^ (queen - 1) // the squares before have been passed over
+		if row < w.row {
+			w.free[row] &^= queen
+			w.above[row+1] = w.above[row].Place(&w.board, queen)
+		}
+	}
+}
