@@ -12,19 +12,23 @@ import (
 
 // Confirmed says what stands behind a total.
 type Confirmed struct {
-	Level run.Level   `json:"confirmed"` // the strongest that holds
-	By    ConfirmedBy `json:"confirmed_by"`
+	// the strongest thing that stands behind the total: "published", "redundant", "sampled" or "none", see below
+	Level run.Level   `json:"confirmed"`
+	By    ConfirmedBy `json:"confirmed_by"` // see below
 }
 
 // ConfirmedBy is what the ledger of a run has for its counts, whatever the level is. The fields are those
 // of [run.Confirmation].
 type ConfirmedBy struct {
-	Keys          int     `json:"keys"`          // least number of admitted keys that agree on a task, over all tasks
-	Voters        int     `json:"voters"`        // admitted keys with counts in the run
-	ByToken       int     `json:"by_token"`      // of them, those that only the join token admitted
-	Tasks         uint64  `json:"tasks"`         // tasks with a count
-	Checked       uint64  `json:"checked"`       // of them, those that two admitted keys, or a worker and the coordinator, counted
-	Share         float64 `json:"share"`         // Checked of Tasks, 0 to 1
+	// least number of admitted keys that agree on a task; 0 while tasks are missing, and for a run without tasks
+	Keys   int `json:"keys"`
+	Voters int `json:"voters"` // admitted keys with counts in the run
+	// of them, those that only the join token admitted: one owner may have them all
+	ByToken int    `json:"by_token"`
+	Tasks   uint64 `json:"tasks"` // tasks with a count
+	// tasks on which two admitted keys agree, or the coordinator and a worker
+	Checked       uint64  `json:"checked"`
+	Share         float64 `json:"share"`         // "checked" divided by "tasks", 0 to 1
 	Missed        uint64  `json:"missed"`        // tasks that were to be spot-checked and were not
 	Unadmitted    uint64  `json:"unadmitted"`    // tasks that only unadmitted keys counted
 	Disagreements uint64  `json:"disagreements"` // tasks whose counts contradicted each other

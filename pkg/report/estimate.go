@@ -11,19 +11,19 @@ import (
 
 // Estimate is what a count is expected to take.
 type Estimate struct {
-	N           int       `json:"n"`
-	Kernel      string    `json:"kernel"`
-	Workers     int       `json:"workers"`
-	Threads     int       `json:"threads"` // of all workers
-	Seconds     Interval  `json:"seconds"`
-	CoreSeconds Interval  `json:"core_seconds"` // of the searches alone
-	Speed       float64   `json:"speed"`        // nodes a second of a thread
-	Solutions   Solutions `json:"solutions"`
-	Tasks       uint64    `json:"tasks"`
-	Depth       Depth     `json:"depth"`
-	LedgerBytes uint64    `json:"ledger_bytes"`
-	// Copies is how often each task is counted in the mean, if more than once: the times and the
-	// size of the ledger are for that.
+	N           int       `json:"n"`            // side of the board
+	Kernel      string    `json:"kernel"`       // that searches
+	Workers     int       `json:"workers"`      // that the estimate is for
+	Threads     int       `json:"threads"`      // of all workers
+	Seconds     Interval  `json:"seconds"`      // time of the whole command
+	CoreSeconds Interval  `json:"core_seconds"` // time of the searches, summed over all workers
+	Speed       float64   `json:"speed"`        // nodes of the plain search tree that a thread searches a second
+	Solutions   Solutions `json:"solutions"`    // estimated number of solutions
+	// number of tasks; exact up to about n = 22, otherwise within a few percent
+	Tasks       uint64 `json:"tasks"`
+	Depth       Depth  `json:"depth"`        // rows of the tasks' prefixes, which differ by class
+	LedgerBytes uint64 `json:"ledger_bytes"` // size of the ledger when all tasks are counted
+	// how often each task is counted in the mean, if more than once: times and ledger are for that
 	Copies float64 `json:"copies,omitempty"`
 	Fleet
 }
@@ -43,18 +43,18 @@ func (e *Estimate) Copy(copies float64) {
 
 // Fleet is what a count is expected to ask of coordinator, server and ledger.
 type Fleet struct {
-	Waiting          float64  `json:"waiting"` // share of time for which threads have no task
-	Chunks           float64  `json:"chunks"`
-	ChunkRate        float64  `json:"chunks_per_s"`
-	TaskRate         float64  `json:"tasks_per_s"`
-	MessageRate      float64  `json:"messages_per_s"`
-	WindowChunks     float64  `json:"window_chunks"`
-	WindowBytes      float64  `json:"window_bytes"`
-	CoordinatorBytes float64  `json:"coordinator_bytes"`
-	CoordinatorCores float64  `json:"coordinator_cores"`
-	ServerCores      float64  `json:"server_cores"`
-	Parts            RunParts `json:"parts"`
-	Bound            string   `json:"bound"`
+	Waiting          float64  `json:"waiting"`           // share of time for which threads have no task
+	Chunks           float64  `json:"chunks"`            // number of chunks in which the tasks travel
+	ChunkRate        float64  `json:"chunks_per_s"`      // chunks a second
+	TaskRate         float64  `json:"tasks_per_s"`       // results a second that the ledger records
+	MessageRate      float64  `json:"messages_per_s"`    // messages a second
+	WindowChunks     float64  `json:"window_chunks"`     // chunks in flight
+	WindowBytes      float64  `json:"window_bytes"`      // size of their messages on the server
+	CoordinatorBytes float64  `json:"coordinator_bytes"` // memory of the coordinator
+	CoordinatorCores float64  `json:"coordinator_cores"` // cores that the coordinator keeps busy
+	ServerCores      float64  `json:"server_cores"`      // cores that the server keeps busy
+	Parts            RunParts `json:"parts"`             // seconds of each part of a run
+	Bound            string   `json:"bound"`             // the longest of these parts
 }
 
 // RunParts are the times that the parts of a run would take alone, in seconds.
@@ -70,23 +70,23 @@ type RunParts struct {
 
 // Interval is a value that is probably near Mid and almost surely from Low to High.
 type Interval struct {
-	Low  float64 `json:"low"`
-	Mid  float64 `json:"mid"`
-	High float64 `json:"high"`
+	Low  float64 `json:"low"`  // almost surely not less
+	Mid  float64 `json:"mid"`  // probable
+	High float64 `json:"high"` // almost surely not more
 }
 
 // Solutions is an estimated number of solutions, with its 95% confidence interval.
 type Solutions struct {
-	Mean   float64 `json:"mean"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Probes int     `json:"descents"` // random probes of the search tree
+	Mean   float64 `json:"mean"`     // of the probes
+	Low    float64 `json:"low"`      // of the 95% confidence interval
+	High   float64 `json:"high"`     // of the same
+	Probes int     `json:"descents"` // number of random probes
 }
 
 // Depth is the length of prefixes, in rows.
 type Depth struct {
-	Min int `json:"min"`
-	Max int `json:"max"`
+	Min int `json:"min"` // least
+	Max int `json:"max"` // most
 }
 
 // Write writes the estimate as a table, or as a JSON object.

@@ -7,10 +7,11 @@ import (
 
 // Pace is how far a run is and how fast, in the form of JSON objects.
 type Pace struct {
-	Percent  float64  `json:"percent"`               // of the estimated work
-	Rate     float64  `json:"rate"`                  // solutions per second
-	ETALeast *float64 `json:"eta_least_s,omitempty"` // absent while unknown
-	ETAMost  *float64 `json:"eta_most_s,omitempty"`
+	// share of the estimated work that is done, rounded down to a tenth; 100 means all
+	Percent  float64  `json:"percent"`
+	Rate     float64  `json:"rate"`                  // solutions per second, over the last 30 s
+	ETALeast *float64 `json:"eta_least_s,omitempty"` // seconds left, at least; absent while unknown
+	ETAMost  *float64 `json:"eta_most_s,omitempty"`  // seconds left, at most
 
 	of run.Pace
 }

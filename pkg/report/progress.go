@@ -13,25 +13,27 @@ import (
 
 // Progress is a snapshot in the form of a JSON object, without the workers.
 type Progress struct {
-	Run        string    `json:"run"`
-	N          int       `json:"n"`
-	Placed     int       `json:"placed,omitempty"` // queens beforehand
-	State      run.State `json:"state"`
-	Percent    float64   `json:"percent"` // of the estimated work
-	Done       uint64    `json:"done"`
-	Tasks      uint64    `json:"tasks"`
-	Solutions  *Decimal  `json:"solutions"`
-	Rate       float64   `json:"rate"` // solutions per second
-	Elapsed    float64   `json:"elapsed_s"`
-	ETALeast   *float64  `json:"eta_least_s,omitempty"` // absent while unknown
-	ETAMost    *float64  `json:"eta_most_s,omitempty"`
-	Workers    int       `json:"workers"`
-	Threads    int       `json:"threads"`
-	Repeated   uint64    `json:"repeated"`
-	Conflicts  int       `json:"conflicts"`
-	Bound      run.Bound `json:"bound,omitempty"`   // absent while unknown
-	Sharing    []string  `json:"sharing,omitempty"` // other runs that share the workers
-	Total      *Decimal  `json:"total"`             // null unless the run is complete
+	Run    string    `json:"run"`              // name of the run
+	N      int       `json:"n"`                // side of the board
+	Placed int       `json:"placed,omitempty"` // number of queens placed beforehand
+	State  run.State `json:"state"`            // "running", "stopped", "complete", "contradicted" or "cancelled"
+	// share of the estimated work that is done, rounded down to a tenth; 100 means all
+	Percent   float64  `json:"percent"`
+	Done      uint64   `json:"done"`                  // tasks with an accepted count
+	Tasks     uint64   `json:"tasks"`                 // all tasks
+	Solutions *Decimal `json:"solutions"`             // solutions found so far
+	Rate      float64  `json:"rate"`                  // solutions per second, over the last 30 s
+	Elapsed   float64  `json:"elapsed_s"`             // seconds since this coordinator began to count
+	ETALeast  *float64 `json:"eta_least_s,omitempty"` // seconds left, at least; absent while unknown
+	ETAMost   *float64 `json:"eta_most_s,omitempty"`  // seconds left, at most
+	Workers   int      `json:"workers"`               // workers connected
+	Threads   int      `json:"threads"`               // threads of all of them
+	Repeated  uint64   `json:"repeated"`              // tasks that were published again
+	Conflicts int      `json:"conflicts"`             // tasks whose counts contradicted each other, settled or not
+	// what has bounded the run for ten seconds: "search", "messages", "ledger", "window" or "tail"; absent if none of these has
+	Bound      run.Bound `json:"bound,omitempty"`
+	Sharing    []string  `json:"sharing,omitempty"` // names of other runs that share the workers, at most 16
+	Total      *Decimal  `json:"total"`             // number of solutions; null unless the run is complete
 	*Confirmed           // nil without a total
 }
 
@@ -57,12 +59,12 @@ func NewProgress(p *run.Progress) Progress {
 
 // Worker is a worker in the form of a JSON object.
 type Worker struct {
-	Name    string  `json:"name"`
-	Kernel  string  `json:"kernel"`
-	Threads int     `json:"threads"`
-	Rate    float64 `json:"rate"`
-	Held    int     `json:"held"`
-	Oldest  float64 `json:"oldest_s"`
+	Name    string  `json:"name"`     // of the worker
+	Kernel  string  `json:"kernel"`   // with which it searches
+	Threads int     `json:"threads"`  // that search
+	Rate    float64 `json:"rate"`     // solutions per second; 0 while it is idle
+	Held    int     `json:"held"`     // chunks of tasks that it searches
+	Oldest  float64 `json:"oldest_s"` // seconds that it has searched the oldest
 }
 
 // NewWorker returns a worker in the form of a JSON object.
@@ -73,7 +75,7 @@ func NewWorker(w *run.WorkerStatus) Worker {
 // progressJSON is the JSON object of a snapshot.
 type progressJSON struct {
 	Progress
-	Crew []Worker `json:"crew"`
+	Crew []Worker `json:"crew"` // the workers
 }
 
 // WriteProgress writes a snapshot as a JSON object.

@@ -15,22 +15,27 @@ import (
 
 // ListedRun is a run in a list.
 type ListedRun struct {
-	Run        string          `json:"run"`
-	N          int             `json:"n,omitempty"` // 0 if the run can't be read
-	Symmetry   queens.Symmetry `json:"symmetry,omitempty"`
-	Placed     []queens.Square `json:"placed,omitempty"` // each [row,column]
-	State      string          `json:"state"`
-	Done       uint64          `json:"done"`
-	Tasks      uint64          `json:"tasks"`
-	*Pace                      // nil where it is not known
-	Created    time.Time       `json:"created,omitzero"`
-	Ledger     string          `json:"ledger,omitempty"`  // its folder, if it is on this machine
-	Server     string          `json:"server,omitempty"`  // that has a record of the run or serves it
-	Owner      string          `json:"owner,omitempty"`   // the coordinator of an active run
-	Bound      run.Bound       `json:"bound,omitempty"`   // what bounds an active run, if it is known
-	Workers    int             `json:"workers,omitempty"` // 0 where they are not known
-	Sharing    []string        `json:"sharing,omitempty"` // other runs that use the same workers
-	*Confirmed                 // nil unless the run is complete
+	Run string `json:"run"` // name of the run
+	// side of the board; this and the next two are absent if the run can't be read
+	N        int             `json:"n,omitempty"`
+	Symmetry queens.Symmetry `json:"symmetry,omitempty"` // "full", "mirror" or "none"
+	Placed   []queens.Square `json:"placed,omitempty"`   // squares of the queens placed beforehand
+	// "running", "stopped", "complete", "contradicted" or "cancelled"; "interrupted" if the coordinator is lost; "unreadable"
+	State   string    `json:"state"`
+	Done    uint64    `json:"done"`  // tasks with an accepted count
+	Tasks   uint64    `json:"tasks"` // all tasks
+	*Pace             // nil where it is not known
+	Created time.Time `json:"created,omitzero"` // time of the start, in RFC 3339
+	Ledger  string    `json:"ledger,omitempty"` // folder of the ledger, of a run on this machine
+	// server that has a record of the run, or through which an active run on this machine can be watched
+	Server string `json:"server,omitempty"`
+	// coordinator that works on the run; on a server, the last one that did
+	Owner   string    `json:"owner,omitempty"`
+	Bound   run.Bound `json:"bound,omitempty"`   // of a run that counts, as for "coordinator watch"
+	Workers int       `json:"workers,omitempty"` // workers of an active run on this machine
+	// names of other runs that use the same workers, at most 16
+	Sharing    []string `json:"sharing,omitempty"`
+	*Confirmed          // nil unless the run is complete
 }
 
 const (

@@ -15,28 +15,31 @@ import (
 // Verification is what going through the ledger of a run again and recounting a sample of
 // its tasks found.
 type Verification struct {
-	Run       string          `json:"run"`
-	N         int             `json:"n"`
-	Placed    []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
-	Verified  bool            `json:"verified"`         // the run is complete and nothing contradicts
-	Total     *Decimal        `json:"total"`            // nil unless Verified or Stopped
-	Known     Comparison      `json:"known"`
-	Done      uint64          `json:"done"`
-	Tasks     uint64          `json:"tasks"`
-	Reports   uint64          `json:"reports"` // whose signatures are right: each is of some tasks of a worker
-	Signed    uint64          `json:"signed"`  // counts that say what these reports say
-	Recounted uint64          `json:"recounted"`
-	// Differing is the number of the recounted tasks whose recount contradicts the ledger. Differences has some of
-	// them, in order of task.
-	Differing   uint64           `json:"differing"`
-	Differences []run.Difference `json:"differences"`
-	Share       float64          `json:"share"`           // of the tasks recounted in the run's estimated work
-	Seed        uint64           `json:"seed,string"`     // of the sample
-	Kernels     []string         `json:"kernels"`         // that recounted
-	Stopped     bool             `json:"stopped"`         // by a signal, during the recount
-	Whole       string           `json:"whole,omitempty"` // the symmetry by which the whole run was recounted, or how else
-	Seconds     float64          `json:"seconds"`
-	Confirmed                    // by the workers that counted: the recount adds nothing to it
+	Run      string          `json:"run"`              // name of the run
+	N        int             `json:"n"`                // side of the board
+	Placed   []queens.Square `json:"placed,omitempty"` // squares of the queens placed beforehand
+	Verified bool            `json:"verified"`         // the run is complete and nothing contradicts
+	// number of solutions; null unless "verified", or "stopped" without a contradiction
+	Total *Decimal   `json:"total"`
+	Known Comparison `json:"known"` // how the total compares with the published one
+	Done  uint64     `json:"done"`  // tasks with an accepted count
+	Tasks uint64     `json:"tasks"` // all tasks
+	// signed reports of workers whose signatures are right, each of some tasks
+	Reports uint64 `json:"reports"`
+	// counts that say what these reports say: accepted ones, and others of the same tasks
+	Signed      uint64           `json:"signed"`
+	Recounted   uint64           `json:"recounted"`   // tasks that were counted again
+	Differing   uint64           `json:"differing"`   // recounted tasks whose recount contradicts the ledger
+	Differences []run.Difference `json:"differences"` // at most 100 of these tasks, by task, see below
+	// of the recounted tasks in the estimated work of the run, 0 to 1
+	Share   float64  `json:"share"`
+	Seed    uint64   `json:"seed,string"` // of the sample; --seed repeats it
+	Kernels []string `json:"kernels"`     // that counted the sample
+	Stopped bool     `json:"stopped"`     // a signal ended the command early
+	// how the whole run was counted again: a symmetry, or "mirror-image"; absent if the board is too large
+	Whole     string  `json:"whole,omitempty"`
+	Seconds   float64 `json:"seconds"` // time that this command took
+	Confirmed         // by the workers that counted: the recount adds nothing to it
 
 	Err error `json:"-"` // why the run is not verified
 }
