@@ -1,4 +1,4 @@
-package check_test
+package kubernetes_test
 
 import (
 	"context"

@@ -1,7 +1,7 @@
-// Package check_test checks the manifests of deploy/k8s as far as that is possible without a cluster: it
+// Package kubernetes_test checks the manifests of deploy/k8s as far as that is possible without a cluster: it
 // builds them as kubectl apply -k does, with keys of its own, and holds the objects to the types of
 // Kubernetes, to the restricted profile of Pod Security, to each other, and to the program.
-package check_test
+package kubernetes_test
 
 import (
 	"bytes"
@@ -32,7 +32,10 @@ import (
 )
 
 // root is the repository.
-const root = "../../.."
+const root = "../.."
+
+// manifests is the folder of the manifests.
+const manifests = root + "/deploy/k8s"
 
 // namespace is where everything is.
 const namespace = "nqueens"
@@ -101,11 +104,11 @@ var built = sync.OnceValues(func() (*objects, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	manifests := filepath.Join(dir, "k8s")
-	if err := copyManifests(manifests); err != nil {
+	copied := filepath.Join(dir, "k8s")
+	if err := copyManifests(copied); err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(manifests, "kustomization.yaml"))
+	text, err := os.ReadFile(filepath.Join(copied, "kustomization.yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +116,16 @@ var built = sync.OnceValues(func() (*objects, error) {
 	if host == nil {
 		return nil, errors.New("kustomization.yaml has no command that makes keys")
 	}
-	_, _, err = keyring.Init(filepath.Join(manifests, "keys"), keyring.Options{
+	_, _, err = keyring.Init(filepath.Join(copied, "keys"), keyring.Options{
 		Hosts: strings.Split(string(host[1]), ","), ServerDir: "/etc/nats/server",
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(manifests, "keys", "page.token"), identity.NewToken().Text(), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(copied, "keys", "page.token"), identity.NewToken().Text(), 0o600); err != nil {
 		return nil, err
 	}
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), manifests)
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), copied)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ var built = sync.OnceValues(func() (*objects, error) {
 
 // copyManifests copies the files of deploy/k8s that are not in folders.
 func copyManifests(dir string) error {
-	entries, err := os.ReadDir("..")
+	entries, err := os.ReadDir(manifests)
 	if err != nil {
 		return err
 	}
@@ -152,7 +155,7 @@ func copyManifests(dir string) error {
 		if e.IsDir() {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join("..", e.Name()))
+		text, err := os.ReadFile(filepath.Join(manifests, e.Name()))
 		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, e.Name()), text, 0o600)); err != nil {
 			return err
 		}
@@ -254,12 +257,12 @@ func TestNoKeyInTheRepository(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return exec.CommandContext(t.Context(), "git", "check-ignore", "-q", "../keys/"+name).Run()
+		return exec.CommandContext(t.Context(), "git", "check-ignore", "-q", manifests+"/keys/"+name).Run()
 	})
 	if err != nil {
 		t.Errorf("git does not ignore a key: %v", err)
 	}
-	files, err := filepath.Glob("../*.*")
+	files, err := filepath.Glob(manifests + "/*.*")
 	if err != nil || len(files) < 7 {
 		t.Fatalf("found %q (%v)", files, err)
 	}

@@ -1,9 +1,8 @@
-// Package browsertest tests the live page of package dashboard in a real browser, a headless Chromium. It
-// is a module of its own, so that what drives the browser stays out of the program's modules. It tests the
-// page: what its API answers is tested beside the API.
+// Package browser_test tests the live page of package dashboard in a real browser, a headless Chromium. What
+// the API of the page answers is tested beside the API.
 //
 // With NQUEENS_SCREENSHOTS set to a folder, it also leaves pictures of the page there.
-package browsertest
+package browser_test
 
 import (
 	"context"

@@ -1,8 +1,7 @@
-// Package promtest checks the dashboard and the alert rules of deploy: that Prometheus's own parser
-// takes every expression, and that they name only metrics and labels of docs/metrics.md, which a
-// test of pkg/metrics keeps equal to what is exported. It is a module of its own, because Prometheus
-// is a large one.
-package promtest
+// Package prometheus_test checks the dashboard and the alert rules of deploy: that Prometheus's own parser
+// takes every expression, and that they name only metrics and labels of docs/metrics.md, whose tables come
+// from what is exported.
+package prometheus_test
 
 import (
 	"encoding/json"
@@ -160,7 +159,7 @@ func TestCheck(t *testing.T) {
 
 // Every alert has an expression that Prometheus takes, and says what it means and where to read on.
 func TestAlerts(t *testing.T) {
-	known, operations := readMetrics(t), headings(read(t, "docs/operations.md"))
+	known := readMetrics(t)
 	groups, errs := rulefmt.ParseFile(root+"deploy/prometheus/alerts.yml", false, model.LegacyValidation, promql, promslog.NewNopLogger())
 	for _, err := range errs {
 		t.Error(err)
@@ -181,24 +180,14 @@ func TestAlerts(t *testing.T) {
 			if rule.Alert == "" || rule.Labels["severity"] == "" {
 				t.Errorf("%q: it needs a name and a severity", rule.Alert)
 			}
-			page, anchor, _ := strings.Cut(rule.Annotations["runbook_url"], "#")
-			if page != "docs/operations.md" || !slices.Contains(operations, anchor) {
-				t.Errorf("%s: the runbook %s#%s does not exist", rule.Alert, page, anchor)
+			if page, _, _ := strings.Cut(rule.Annotations["runbook_url"], "#"); page != "docs/operations.md" {
+				t.Errorf("%s: the runbook is in %q", rule.Alert, page)
 			}
 			if !strings.Contains(read(t, "docs/operations.md"), "`"+rule.Alert+"`") {
 				t.Errorf("docs/operations.md does not name %s", rule.Alert)
 			}
 		}
 	}
-}
-
-// headings returns the anchors of the headings of a page.
-func headings(page string) (anchors []string) {
-	for _, m := range regexp.MustCompile(`(?m)^#+ +(.*)$`).FindAllStringSubmatch(page, -1) {
-		text := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(m[1]), "")
-		anchors = append(anchors, strings.ReplaceAll(text, " ", "-"))
-	}
-	return anchors
 }
 
 // dashboard is what is checked of a dashboard of Grafana.
@@ -217,16 +206,11 @@ type dashboard struct {
 type panel struct {
 	ID                       int
 	Type, Title, Description string
-	GridPos                  struct{ X, Y, W, H int }
 	FieldConfig              struct{ Defaults struct{ Unit string } }
 	Targets                  []struct{ RefID, Expr string }
 }
 
-// columns is the width of a dashboard.
-const columns = 24
-
-// Every panel of the dashboard says what it shows, in which unit, in a place of its own, from
-// metrics that exist.
+// Every panel of the dashboard says what it shows, in which unit, from metrics that exist.
 func TestDashboard(t *testing.T) {
 	known := readMetrics(t)
 	var d dashboard
@@ -250,19 +234,11 @@ func TestDashboard(t *testing.T) {
 		}
 	}
 	seen := make(map[int]bool)
-	for i, p := range d.Panels {
+	for _, p := range d.Panels {
 		if p.Type == "" || p.Title == "" || p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 || seen[p.ID] {
 			t.Errorf("panel %d, %q, needs an id of its own, a type, a title, a description, a unit and a query", p.ID, p.Title)
 		}
 		seen[p.ID] = true
-		if g := p.GridPos; g.X < 0 || g.Y < 0 || g.W < 1 || g.H < 1 || g.X+g.W > columns {
-			t.Errorf("panel %q is at %+v", p.Title, g)
-		}
-		for _, other := range d.Panels[:i] {
-			if p.overlaps(&other) {
-				t.Errorf("panels %q and %q overlap", p.Title, other.Title)
-			}
-		}
 		for _, target := range p.Targets {
 			expr, err := queries.expand(target.Expr)
 			if err == nil {
@@ -273,11 +249,6 @@ func TestDashboard(t *testing.T) {
 			}
 		}
 	}
-}
-
-func (p *panel) overlaps(q *panel) bool {
-	a, b := p.GridPos, q.GridPos
-	return a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H
 }
 
 // expressions replaces the variables of a dashboard, as Grafana does.
