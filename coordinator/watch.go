@@ -101,7 +101,7 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 	switch tty := app.TTY(); {
 	case v.unresponsive:
 	case tty != nil:
-		_ = report.WriteProgressTable(tty, &last, app.Colors()) // fails if the terminal was closed
+		_ = report.WriteSnapshotTable(tty, &last, app.Colors()) // fails if the terminal was closed
 	default:
 		report.LogEnd(app.Log, &last)
 	}
@@ -119,7 +119,7 @@ type watchView struct {
 }
 
 // follow presents the run until it ends.
-func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watchOptions) (last run.Progress, err error) {
+func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watchOptions) (last run.Snapshot, err error) {
 	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: v.app.Log})
 	if err != nil {
 		return last, err
@@ -152,7 +152,7 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watch
 		last, err = watch.Follow(ctx, page.follow(watch.Config{
 			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
 			Run: v.run, OnWatching: func() { v.logWatching(b) },
-			OnProgress: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
+			OnSnapshot: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
 		}))
 		page.end(ctx, err)
 		return err
@@ -170,12 +170,12 @@ func (v *watchView) logWatching(b *bus.Bus) {
 	}
 }
 
-func (v *watchView) showProgress(p *run.Progress) error {
+func (v *watchView) showProgress(p *run.Snapshot) error {
 	v.show(*p)
 	if v.objects == nil {
 		return nil
 	}
-	return report.WriteProgress(v.objects, p)
+	return report.WriteSnapshot(v.objects, p)
 }
 
 // warnIgnored warns once of messages that contradict the run's record.

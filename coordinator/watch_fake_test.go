@@ -62,8 +62,8 @@ func (f *fake) begin() {
 	}
 }
 
-func (f *fake) snapshot(state run.State) run.Progress {
-	return run.Progress{
+func (f *fake) snapshot(state run.State) run.Snapshot {
+	return run.Snapshot{
 		Run: f.run, N: 8, Symmetry: queens.None, Placed: len(f.placed), State: state,
 		Done: 3, Tasks: 4, WorkDone: 0.7, Solutions: big.NewInt(60),
 	}
@@ -79,7 +79,7 @@ func (f *fake) end(state run.State, total *big.Int) {
 }
 
 // publish publishes a snapshot until the watcher writes the pattern.
-func (f *fake) publish(p *clitest.Process, s run.Progress, pattern string) {
+func (f *fake) publish(p *clitest.Process, s run.Snapshot, pattern string) {
 	f.t.Helper()
 	ctx, stop := context.WithCancel(f.t.Context())
 	ended := make(chan struct{})
@@ -88,7 +88,7 @@ func (f *fake) publish(p *clitest.Process, s run.Progress, pattern string) {
 		interval := time.NewTicker(50 * time.Millisecond)
 		defer interval.Stop()
 		for ctx.Err() == nil {
-			_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
+			_ = f.bus.Telemetry().PublishSnapshot(s) // the next one may succeed
 			select {
 			case <-interval.C:
 			case <-ctx.Done():
@@ -106,8 +106,8 @@ func TestWatchObjectsHaveTheDocumentedFields(t *testing.T) {
 	f := startFake(t, queens.Square{Row: 0, Column: 0}, queens.Square{Row: 1, Column: 2})
 	p := startWatchJSON(t, f.run, "--nats", f.server.url)
 	s := f.snapshot(run.Running)
-	s.ETA = run.Range{Min: time.Second, Max: 2 * time.Second}
-	s.Workers = []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, LongestTask: 1500 * time.Millisecond}}
+	s.ETA = run.ETA{Min: time.Second, Max: 2 * time.Second}
+	s.Workers = []run.Worker{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, Oldest: 1500 * time.Millisecond}}
 	f.publish(p, s, `("oldest_s":1.5)`)
 	var object map[string]any
 	first, _, _ := strings.Cut(p.Stdout(), "\n")
@@ -133,13 +133,13 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 	wrong := big.NewInt(93)
 	for _, c := range testkit.Sample(t, 2, []struct {
 		name  string
-		last  func(f *fake) run.Progress
+		last  func(f *fake) run.Snapshot
 		exit  int
 		error string
 	}{
-		{"contradicted", func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
-		{"cancelled", func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
-		{"a wrong total", func(f *fake) run.Progress {
+		{"contradicted", func(f *fake) run.Snapshot { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
+		{"cancelled", func(f *fake) run.Snapshot { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
+		{"a wrong total", func(f *fake) run.Snapshot {
 			s := f.snapshot(run.Complete)
 			s.Total = wrong
 			return s
@@ -162,10 +162,10 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 }
 
 // publishUntilEnd publishes a snapshot until the watcher has ended.
-func (f *fake) publishUntilEnd(p *clitest.Process, s run.Progress) {
+func (f *fake) publishUntilEnd(p *clitest.Process, s run.Snapshot) {
 	f.t.Helper()
 	testkit.Eventually(f.t, "the watcher has ended", func() bool {
-		_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
+		_ = f.bus.Telemetry().PublishSnapshot(s) // the next one may succeed
 		elapse(f.t, 50*time.Millisecond)
 		return p.HasEnded()
 	})
@@ -217,7 +217,7 @@ func TestWatchPrintsNoForgedTotal(t *testing.T) {
 	forged := f.snapshot(run.Complete)
 	forged.Total = big.NewInt(92)
 	for range 3 {
-		if err := f.bus.Telemetry().PublishProgress(forged); err != nil {
+		if err := f.bus.Telemetry().PublishSnapshot(forged); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -133,16 +133,16 @@ func TestRecordOfAPace(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
-	p := run.Progress{
-		Done: 3, WorkDone: 0.1 + 0.2, Rate: 1e9 / 7, ETA: run.Range{Min: 100000 * time.Hour / 7, Max: 200000 * time.Hour / 7}, Bound: run.ByLedger,
+	p := run.Snapshot{
+		Done: 3, WorkDone: 0.1 + 0.2, Rate: 1e9 / 7, ETA: run.ETA{Min: 100000 * time.Hour / 7, Max: 200000 * time.Hour / 7}, Bound: run.ByLedger,
 	}
 	running := p.Pace()
 	for _, want := range []struct {
 		state run.State
-		bound run.Bound
+		bound run.Bottleneck
 		pace  run.Pace
 	}{{run.Running, run.ByLedger, running}, {run.Stopped, "", run.Pace{Done: 3, WorkDone: p.WorkDone}}} {
-		c.SetProgress(&p)
+		c.SetSnapshot(&p)
 		if err := c.Renew(t.Context(), want.state, 3); err != nil {
 			t.Fatal(err)
 		}

@@ -38,8 +38,8 @@ func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 	s := randomSnapshot(testkit.Rand(t))
 	s.Workers = nil
 	for range run.MaxWorkers {
-		s.Workers = append(s.Workers, run.WorkerStatus{
-			Name: strings.Repeat("x", 128), Kernel: strings.Repeat("k", 128), Threads: 1 << 16, Rate: 1e12, Held: 1 << 16, LongestTask: math.MaxInt64,
+		s.Workers = append(s.Workers, run.Worker{
+			Name: strings.Repeat("x", 128), Kernel: strings.Repeat("k", 128), Threads: 1 << 16, Rate: 1e12, Held: 1 << 16, Oldest: math.MaxInt64,
 		})
 	}
 	data := must(encodeProgress(&s))
@@ -51,7 +51,7 @@ func TestProgressOfALargeClusterIsSmall(t *testing.T) {
 // Worker names that are invalid UTF-8 are sanitized, so that the snapshot is not lost.
 func TestProgressSanitizesWorkerNames(t *testing.T) {
 	s := randomSnapshot(testkit.Rand(t))
-	s.Workers = []run.WorkerStatus{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
+	s.Workers = []run.Worker{{Name: "rack\xff7\n", Kernel: "\xfe", Threads: 1}}
 	got, err := decodeProgress(ProgressSubject(s.Run), must(encodeProgress(&s)))
 	if err != nil || got.Workers[0].Name != "rack?7?" || got.Workers[0].Kernel != "?" {
 		t.Errorf("the workers are %+v (error %v)", got.Workers, err)
@@ -169,23 +169,23 @@ func FuzzDecodeProgress(f *testing.F) {
 }
 
 // same reports whether snapshots are equal; it compares big integers by value.
-func same(a, b run.Progress) bool {
+func same(a, b run.Snapshot) bool {
 	numbers := fmt.Sprint(a.Solutions, a.Total) == fmt.Sprint(b.Solutions, b.Total)
 	a.Solutions, a.Total, b.Solutions, b.Total = nil, nil, nil, nil
 	return numbers && reflect.DeepEqual(a, b)
 }
 
-func randomSnapshot(rng *rand.Rand) run.Progress {
+func randomSnapshot(rng *rand.Rand) run.Snapshot {
 	states := []run.State{run.Running, run.Stopped, run.Complete, run.Contradicted, run.Cancelled}
 	huge := func() *big.Int { return new(big.Int).Lsh(new(big.Int).SetUint64(rng.Uint64()), uint(rng.IntN(193))) }
 	tasks := rng.Uint64() >> rng.IntN(64)
-	s := run.Progress{
+	s := run.Snapshot{
 		Run: randomRun(rng), N: 1 + rng.IntN(queens.MaxN), Symmetry: []queens.Symmetry{queens.Full, queens.Mirror, queens.None}[rng.IntN(3)],
 		State: states[rng.IntN(len(states))], Done: tasks >> rng.IntN(64), Tasks: tasks, WorkDone: rng.Float64(), Solutions: huge(),
 		Rate: math.Exp(100 * rng.Float64()), Elapsed: time.Duration(rng.Int64()), WorkerCount: rng.IntN(1 << 31), Threads: rng.IntN(1 << 31),
 		Republished: rng.Uint64() >> rng.IntN(64), Conflicts: rng.IntN(1 << 31),
-		SharedWith: slices.Repeat([]string{"n20-a"}, 1+rng.IntN(run.MaxSharedWith)),
-		Bound:      []run.Bound{"", run.BySearch, run.ByLedger, "later"}[rng.IntN(4)],
+		Sharing: slices.Repeat([]string{"n20-a"}, 1+rng.IntN(run.MaxSharing)),
+		Bound:   []run.Bottleneck{"", run.BySearch, run.ByLedger, "later"}[rng.IntN(4)],
 	}
 	s.Placed = rng.IntN(s.N + 1)
 	s.ETA.Max = time.Duration(rng.Int64() >> rng.IntN(63))
@@ -200,9 +200,9 @@ func randomSnapshot(rng *rand.Rand) run.Progress {
 		}
 	}
 	for range rng.IntN(4) {
-		s.Workers = append(s.Workers, run.WorkerStatus{
+		s.Workers = append(s.Workers, run.Worker{
 			Name: randomName(rng, 1), Kernel: randomName(rng, 0), Threads: 1 + rng.IntN(1<<16), Rate: rng.Float64(),
-			Held: rng.IntN(1<<16 + 1), LongestTask: time.Duration(rng.Int64() >> rng.IntN(63)),
+			Held: rng.IntN(1<<16 + 1), Oldest: time.Duration(rng.Int64() >> rng.IntN(63)),
 		})
 	}
 	return s
@@ -210,9 +210,9 @@ func randomSnapshot(rng *rand.Rand) run.Progress {
 
 // progressMessage returns valid progress with two workers, for a test to change.
 func progressMessage() *nqueensv1.Progress {
-	s := run.Progress{
+	s := run.Snapshot{
 		Run: "n8-a", N: 8, Symmetry: queens.Full, State: run.Running, Done: 3, Tasks: 7, WorkDone: 0.5, Solutions: big.NewInt(40),
-		Workers: []run.WorkerStatus{{Name: "v", Threads: 1}, {Name: "w", Kernel: "generic", Threads: 2}},
+		Workers: []run.Worker{{Name: "v", Threads: 1}, {Name: "w", Kernel: "generic", Threads: 2}},
 	}
 	return reread(must(encodeProgress(&s)), new(nqueensv1.Progress))
 }

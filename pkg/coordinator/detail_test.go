@@ -21,7 +21,7 @@ func TestDetail(t *testing.T) {
 	var states atomic.Pointer[run.TaskStates]
 	r := start(t, 7, func(c *coordinator.Config) {
 		c.DisputeTimeout = time.Hour
-		c.OnStats = func(s run.Stats) { states.Store(&s.Tasks) }
+		c.OnStats = func(s run.Snapshot) { states.Store(&s.Tasks) }
 	})
 	tasks := r.take(r.tasks())
 	r.present = []run.Heartbeat{
@@ -126,7 +126,7 @@ func TestDetailMarksQuarantinedWorkers(t *testing.T) {
 	if q := d.Quarantined[0]; q.Key != key || q.Worker != "liar" || q.Reason == "" || q.At.IsZero() {
 		t.Errorf("quarantined is %+v", q)
 	}
-	if i := slices.IndexFunc(d.Workers, func(w run.WorkerDetail) bool { return w.Quarantined }); i < 0 || d.Workers[i].Name != "liar" || d.Workers[0].Quarantined {
+	if i := slices.IndexFunc(d.Workers, func(w run.Worker) bool { return w.Quarantined }); i < 0 || d.Workers[i].Name != "liar" || d.Workers[0].Quarantined {
 		t.Errorf("the workers are %+v", d.Workers)
 	}
 }

@@ -53,11 +53,11 @@ func BenchmarkFleet(b *testing.B) {
 					return 0, sleep(ctx, d, pulse)
 				}}
 				s.threads = c.threads
-				var first, last run.Progress
+				var first, last run.Snapshot
 				var searchedFirst, searchedLast time.Duration
 				s.reportEvery = 100 * time.Millisecond
 				var logged time.Duration
-				s.report = func(p run.Progress) {
+				s.report = func(p run.Snapshot) {
 					if p.Elapsed-logged > 5*time.Second {
 						logged = p.Elapsed
 						b.Logf("%v: %d of %d tasks, %d of %d threads search", p.Elapsed.Round(time.Second), p.Done, p.Tasks, searched.threads(), p.Threads)

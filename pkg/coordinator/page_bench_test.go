@@ -43,9 +43,9 @@ func BenchmarkPage(b *testing.B) {
 		var details, events atomic.Int64
 		var waited atomic.Int64
 		s.reportEvery = coordinator.DefaultReportEvery
-		s.report = func(p run.Progress) { done.Store(p.Done) }
+		s.report = func(p run.Snapshot) { done.Store(p.Done) }
 		var own atomic.Pointer[dashboard.Run]
-		s.stats = func(stats run.Stats) {
+		s.stats = func(stats run.Snapshot) {
 			if r := own.Load(); r != nil {
 				r.Update(dashboard.Snapshot{Progress: stats.Progress, Stats: &stats})
 			}

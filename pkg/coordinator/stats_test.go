@@ -12,12 +12,12 @@ import (
 
 // Every task is in one state in every snapshot, and results are counted by what they changed.
 func TestStats(t *testing.T) {
-	var latest atomic.Pointer[run.Stats]
+	var latest atomic.Pointer[run.Snapshot]
 	var searches, wrong atomic.Uint64
 	r := start(t, 6, func(c *coordinator.Config) {
 		c.DisputeTimeout = time.Hour
 		c.OnSearch = func(time.Duration) { searches.Add(1) }
-		c.OnStats = func(s run.Stats) {
+		c.OnStats = func(s run.Snapshot) {
 			if n := s.Tasks; n.Done+n.InFlight+n.Waiting+n.Disputed+n.DeadLettered != s.Progress.Tasks {
 				wrong.Store(n.Done + n.InFlight + n.Waiting + n.Disputed + n.DeadLettered)
 			}

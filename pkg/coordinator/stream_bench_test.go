@@ -38,7 +38,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	}
 	var rates []float64
 	var before uint64
-	s.report = func(p run.Progress) {
+	s.report = func(p run.Snapshot) {
 		rate := float64(p.Done-before) / reportEvery.Seconds()
 		before, rates = p.Done, append(rates, rate)
 		b.Logf("%v: %d accepted, %.0f a second; heap at most %d MiB", p.Elapsed.Round(time.Second), p.Done, rate, s.heap>>20)

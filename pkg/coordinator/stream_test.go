@@ -67,8 +67,8 @@ type stream struct {
 	folder string // of the ledger
 	bus    *countedBus
 	admin  jetstream.JetStream
-	report func(run.Progress)
-	stats  func(run.Stats)                                                         // nil for none
+	report func(run.Snapshot)
+	stats  func(run.Snapshot)                                                      // nil for none
 	beside func(context.Context, *coordinator.Coordinator, *progress.Roster) error // runs beside the services; nil for nothing
 
 	kernel      kerneltest.Fake
@@ -97,7 +97,7 @@ func newStream(t testing.TB, n, depth int) *stream {
 	_, admin := bustest.Admin(t, server)
 	s := &stream{
 		t: t, m: m, run: run.NewName(n, time.Now()), folder: t.TempDir(), admin: admin,
-		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(run.Progress) {},
+		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(run.Snapshot) {},
 		threads: 1, reportEvery: reportEvery,
 		kernel: kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
 			return 0, nil
@@ -130,7 +130,7 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 		CheckAfter:     coordinator.DefaultCheckAfter,
 		RepublishAfter: coordinator.DefaultRepublishAfter,
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
-		OnProgress:     s.report,
+		OnSnapshot:     s.report,
 		OnStats:        s.stats,
 		ReportEvery:    s.reportEvery,
 		Log:            zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),

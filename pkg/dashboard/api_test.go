@@ -29,8 +29,8 @@ func detailOf(m *queens.Manifest, workers int) *run.Detail {
 		Quarantined: []run.QuarantinedKey{{Key: "B", Worker: hostile, Reason: "it counted 1, which is 2", At: time.Now()}},
 	}
 	for i := range workers {
-		d.Workers = append(d.Workers, run.WorkerDetail{
-			WorkerStatus: run.WorkerStatus{Name: fmt.Sprint(hostile, i), Kernel: "generic", Threads: 1}, Key: "K", Tasks: 3, Quarantined: i == 0,
+		d.Workers = append(d.Workers, run.Worker{
+			WorkerStatus: run.Worker{Name: fmt.Sprint(hostile, i), Kernel: "generic", Threads: 1}, Key: "K", Tasks: 3, Quarantined: i == 0,
 		})
 	}
 	for i := range m.Classes {
@@ -64,7 +64,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("before the first snapshot: %s", response.Status)
 		}
 		now := snapshot(4)
-		now.Stats = &run.Stats{Tasks: run.TaskStates{Done: 4, InFlight: 3, Waiting: 2, Disputed: 1}, IdleThreads: 5}
+		now.Stats = &run.Snapshot{Tasks: run.TaskStates{Done: 4, InFlight: 3, Waiting: 2, Disputed: 1}, IdleThreads: 5}
 		own.Update(now)
 		own.SetManifest(m, nil)
 		own.SetStatus("server\x1b[2J away")

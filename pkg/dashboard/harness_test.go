@@ -205,10 +205,10 @@ func (l *listener) await(t *testing.T, name string) map[string]any {
 
 // snapshot returns a snapshot with so many tasks done.
 func snapshot(done uint64) Snapshot {
-	p := run.Progress{
+	p := run.Snapshot{
 		Run: ownRun, N: 8, Symmetry: queens.Full, State: run.Running, Done: done, Tasks: 10, WorkDone: float64(done) / 10,
 		Solutions: big.NewInt(int64(done)), Rate: 5, WorkerCount: 1, Threads: 2,
-		Workers: []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2}},
+		Workers: []run.Worker{{Name: "w", Kernel: "generic", Threads: 2}},
 	}
 	return Snapshot{Progress: p}
 }

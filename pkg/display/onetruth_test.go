@@ -39,9 +39,9 @@ func TestEveryOutputShowsTheSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	p := run.Progress{
+	p := run.Snapshot{
 		Run: l.Header().Run, N: 12, Symmetry: queens.Full, State: run.Running, Done: m.Tasks / 2, Tasks: m.Tasks, WorkDone: 0.1 + 0.2,
-		Solutions: big.NewInt(7), Rate: 1.2345e9 / 7, ETA: run.Range{Min: 1234567890123, Max: 2345678901234}, WorkerCount: 1, Threads: 1,
+		Solutions: big.NewInt(7), Rate: 1.2345e9 / 7, ETA: run.ETA{Min: 1234567890123, Max: 2345678901234}, WorkerCount: 1, Threads: 1,
 	}
 	const work, rate, left = "30.0%", "176 M/s", "20m to 40m"
 	const percent, perSecond, least, most = `"percent":30,`, `"rate":176357142.85714287`, `"eta_least_s":1234.567890123`, `"eta_most_s":2345.678901234`

@@ -32,7 +32,7 @@ func TestRemaining(t *testing.T) {
 		{0, math.MaxInt64, "up to 292y"},
 		{math.MinInt64, math.MaxInt64, "up to 292y"},
 	} {
-		if got := Remaining(run.Range{Min: tt.low, Max: tt.high}); got != tt.want {
+		if got := Remaining(run.ETA{Min: tt.low, Max: tt.high}); got != tt.want {
 			t.Errorf("%v to %v: %s, want %s", tt.low, tt.high, got, tt.want)
 		}
 	}
@@ -42,8 +42,8 @@ func TestRemaining(t *testing.T) {
 func TestRemainingIsCalm(t *testing.T) {
 	changes, steps := 0, 0
 	for d := 10 * time.Second; d < 3*year; d += d / 100 {
-		r := run.Range{Min: d * 9 / 10, Max: d}
-		moved := run.Range{Min: r.Min + r.Min/100, Max: r.Max + r.Max/100}
+		r := run.ETA{Min: d * 9 / 10, Max: d}
+		moved := run.ETA{Min: r.Min + r.Min/100, Max: r.Max + r.Max/100}
 		steps++
 		if Remaining(r) != Remaining(moved) {
 			changes++

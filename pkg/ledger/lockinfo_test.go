@@ -183,7 +183,7 @@ func TestWriteLockInfo(t *testing.T) {
 			time.Sleep(time.Hour)
 			accept(t, l, position(i), signedBy("a", 2*i, 1), signedBy("b", 2*i+1, 1))
 			l.SetBound(run.BySearch)
-			l.SetProgress(&run.Progress{Done: 6, WorkDone: 0.5, Rate: float64(i), WorkerCount: 2, SharedWith: []string{"x", "y"}})
+			l.SetProgress(&run.Snapshot{Done: 6, WorkDone: 0.5, Rate: float64(i), WorkerCount: 2, Sharing: []string{"x", "y"}})
 			if text() != before || !slices.Equal(listing(t, folder), []string{"holder.json", "ledger.db"}) {
 				t.Errorf("before WriteLockInfo there is %s", text())
 			}
@@ -230,7 +230,7 @@ func TestWriteLockInfoMeanwhile(t *testing.T) {
 	}()
 	for task := range uint64(100) {
 		accept(t, l, position(task), result(task, 1, 1))
-		l.SetProgress(&run.Progress{Done: task})
+		l.SetProgress(&run.Snapshot{Done: task})
 		l.SetBound(run.BySearch)
 	}
 	closed(t, l)

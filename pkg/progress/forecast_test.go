@@ -181,7 +181,7 @@ func TestForecastIsCalm(t *testing.T) {
 			if eta.Min < 0 || eta.Max < eta.Min {
 				t.Fatalf("ETA %v", eta)
 			}
-			if was.ETA == (run.Range{}) || eta == (run.Range{}) || eta.Min < 20*time.Second {
+			if was.ETA == (run.ETA{}) || eta == (run.ETA{}) || eta.Min < 20*time.Second {
 				continue
 			}
 			for _, end := range [][2]time.Duration{{was.ETA.Min, eta.Min}, {was.ETA.Max, eta.Max}} {

@@ -30,7 +30,7 @@ type testRun struct {
 	tasks     uint64
 	done      uint64
 	solutions int64
-	latest    run.Progress
+	latest    run.Snapshot
 }
 
 func newRun(tasks uint64) *testRun { return resumed(tasks, 0) }
@@ -69,7 +69,7 @@ func (r *testRun) wantRate(t *testing.T, when string, rate float64) {
 // wantNoETA holds the latest snapshot to have no forecast.
 func (r *testRun) wantNoETA(t *testing.T, when string) {
 	t.Helper()
-	if r.latest.ETA != (run.Range{}) {
+	if r.latest.ETA != (run.ETA{}) {
 		t.Errorf("%s: ETA %v, want none", when, r.latest.ETA)
 	}
 }

@@ -76,7 +76,7 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 		confirmed := NewConfirmed(&c.of, true)
 		r := placedResult()
 		r.Confirmed = confirmed
-		p := run.Progress{Run: "n8-a", N: 8, State: run.Complete, Total: big.NewInt(92), Solutions: big.NewInt(92), Confirmation: c.of}
+		p := run.Snapshot{Run: "n8-a", N: 8, State: run.Complete, Total: big.NewInt(92), Solutions: big.NewInt(92), Confirmation: c.of}
 		v := Verification{Run: "n8-a", Total: (*Decimal)(big.NewInt(92)), Verified: true, Confirmed: confirmed}
 		listed := []ListedRun{{Run: "n8-a", N: 8, State: "complete", Confirmed: &confirmed, Ledger: "/runs/n8-a"}}
 		var fields strings.Builder
@@ -130,7 +130,7 @@ func TestWithoutATotalNothingIsConfirmed(t *testing.T) {
 	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); strings.Contains(got, "confirmed") {
 		t.Errorf("the log is %s", got)
 	}
-	p := run.Progress{Run: "n8-a", N: 8, State: run.Running, Solutions: big.NewInt(9)}
+	p := run.Snapshot{Run: "n8-a", N: 8, State: run.Running, Solutions: big.NewInt(9)}
 	if got := written(t, func(b *strings.Builder) error { return WriteProgress(b, &p) }); strings.Contains(got, "confirmed") {
 		t.Errorf("the object of a run that counts is %s", got)
 	}
@@ -158,7 +158,7 @@ func TestSummaryFitsTheTerminal(t *testing.T) {
 func TestListOfRunsFitsTheTerminal(t *testing.T) {
 	const name = "n16-20261120-170938-7274"
 	c := NewConfirmed(&run.Confirmation{Published: true}, true)
-	fast := NewPace(run.Pace{Done: 12344, WorkDone: 0.9999, Rate: 19.3e12, ETA: run.Range{Min: 3*time.Hour + 20*time.Minute, Max: 3*time.Hour + 40*time.Minute}})
+	fast := NewPace(run.Pace{Done: 12344, WorkDone: 0.9999, Rate: 19.3e12, ETA: run.ETA{Min: 3*time.Hour + 20*time.Minute, Max: 3*time.Hour + 40*time.Minute}})
 	all := NewPace(run.Pace{Done: 12345, WorkDone: 1})
 	cluster := "tls://one.counter.example.org:4222,tls://two.counter.example.org:4222,tls://three.counter.example.org:4222"
 	runs := []ListedRun{

@@ -204,7 +204,7 @@ func TestDocumentWithoutATotal(t *testing.T) {
 		r := d.Result
 		r.Total, r.End, d.Ended, d.Resume = nil, end, "this is <why>", "coordinator resume n8-a"
 		r.Confirmed = NewConfirmed(&run.Confirmation{}, false)
-		d.Survey.Done, r.Count.Progress.WorkDone = 3, 0.6
+		d.Survey.Done, r.Count.Snapshot.WorkDone = 3, 0.6
 		if end == Contradicted {
 			r.Known = Mismatch
 		}

@@ -135,7 +135,7 @@ func (v *documentView) stateOfResult() {
 	s := v.Survey
 	v.Standing = fmt.Sprintf("There is no total: %s of %s are counted.", humanize.Int(s.Done), humanize.Plural(s.Manifest.Tasks, "task"))
 	if c := r.Count; c != nil && s.Done < s.Manifest.Tasks {
-		v.Standing = strings.TrimSuffix(v.Standing, ".") + fmt.Sprintf(", %s of the estimated work.", humanize.Percent(c.Progress.WorkDone, false))
+		v.Standing = strings.TrimSuffix(v.Standing, ".") + fmt.Sprintf(", %s of the estimated work.", humanize.Percent(float64(c.Snapshot.WorkDone), false))
 	}
 	if r.End == Contradicted {
 		v.Standing = "There is no total: something contradicts it."
@@ -191,7 +191,7 @@ func (v *documentView) countFacts() []fact {
 		if c.Resumed > 0 {
 			remark = fmt.Sprintf("since it was resumed with %s done", humanize.Plural(c.Resumed, "task"))
 		}
-		facts = append(facts, fact{"time", shortTime(c.Progress.Elapsed), remark})
+		facts = append(facts, fact{"time", shortTime(c.Snapshot.Elapsed.Duration), remark})
 		if c.Rate > 0 {
 			facts = append(facts, fact{"rate", humanize.Rate(c.Rate), "solutions, in the mean"})
 		}
@@ -246,12 +246,12 @@ func behind(c *Confirmed, known Comparison, total bool, s *run.Survey) []fact {
 		facts = append(facts, fact{"sums", "the same", "by task, and by class of the tasks made again"})
 	}
 	return append(facts,
-		fact{"keys that agree", fmt.Sprint(c.By.Keys), "admitted keys, on a task, at least; 0 while a task has no count"},
+		fact{"keys that agree", fmt.Sprint(c.By.Redundancy), "admitted keys, on a task, at least; 0 while a task has no count"},
 		fact{"admitted keys", fmt.Sprint(c.By.Voters), fmt.Sprintf("with counts in the run; the join token admitted %d of them", c.By.ByToken)},
 		fact{"tasks checked", humanize.Int(c.By.Checked), c.share() + " of the counted tasks: two admitted keys, or a worker and the coordinator, agree"},
 		fact{"checks not made", humanize.Int(c.By.Missed), "tasks that were to be spot-checked"},
 		fact{"by unadmitted keys", humanize.Int(c.By.Unadmitted), "tasks that no admitted key has counted"},
-		fact{"disagreements", humanize.Int(c.By.Disagreements), "tasks whose counts contradicted each other"},
+		fact{"disputes", humanize.Int(c.By.Disputes), "tasks whose counts contradicted each other"},
 		fact{"required", asked, ""},
 	)
 }

@@ -58,7 +58,7 @@ func placedResult() *Result {
 		End: Complete, CoreTime: time.Minute,
 		Confirmed: NewConfirmed(&run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Sampled: true, Disagreements: 1}, true),
 		Count: &Count{
-			Progress: run.Progress{Done: 5, Tasks: 5, WorkDone: 1, Solutions: big.NewInt(1234), Elapsed: 2 * time.Second, Republished: 3},
+			Progress: run.Snapshot{Done: 5, Tasks: 5, WorkDone: 1, Solutions: big.NewInt(1234), Elapsed: 2 * time.Second, Republished: 3},
 			Rate:     617, Resumed: 2, Refused: 1,
 		},
 	}
@@ -124,7 +124,7 @@ func TestResultWithoutATotal(t *testing.T) {
 // not mention them.
 func TestProgressOfPlacedQueens(t *testing.T) {
 	for placed, says := range map[int]string{0: "", 3: "placed 3 beforehand; coordinator runs says where"} {
-		p := run.Progress{Run: "n8-a", N: 8, Placed: placed, State: run.Complete, Total: big.NewInt(5), Solutions: big.NewInt(5)}
+		p := run.Snapshot{Run: "n8-a", N: 8, Placed: placed, State: run.Complete, Total: big.NewInt(5), Solutions: big.NewInt(5)}
 		table := words(written(t, func(b *strings.Builder) error { return WriteProgressTable(b, &p, false) }))
 		if marked := strings.Contains(table, "placed"); marked != (placed > 0) || !strings.Contains(table, says) {
 			t.Errorf("%d placed: the table is %q", placed, table)
@@ -138,8 +138,8 @@ func TestProgressOfPlacedQueens(t *testing.T) {
 
 // What bounds a run is said unless it is the search, which only JSON has.
 func TestBound(t *testing.T) {
-	for bound, want := range map[run.Bound]string{"": "", run.BySearch: "", run.ByLedger: "bounded by the ledger"} {
-		p := run.Progress{Run: "n8-a", N: 8, State: run.Running, Solutions: big.NewInt(5), Bound: bound}
+	for bound, want := range map[run.Bottleneck]string{"": "", run.BySearch: "", run.ByLedger: "bounded by the ledger"} {
+		p := run.Snapshot{Run: "n8-a", N: 8, State: run.Running, Solutions: big.NewInt(5), Bound: bound}
 		if line := written(t, func(b *strings.Builder) error { LogProgress(zerolog.New(b), &p); return nil }); strings.Contains(line, `"bound":"ledger"`) != (want != "") {
 			t.Errorf("%q: log %s", bound, line)
 		}

@@ -36,13 +36,13 @@ func TestHistoryGoesOnAfterAQuarantine(t *testing.T) {
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Session{
-			cfg: Config{OnProgress: func(run.Progress) {}}, started: time.Now(), ledger: l, history: run.NewHistory(report.MaxHistory),
+			cfg: Config{OnSnapshot: func(run.Snapshot) {}}, started: time.Now(), ledger: l, history: run.NewHistory(report.MaxHistory),
 			wallBefore: time.Hour,
 		}
 		const seconds = 100
 		for at := range seconds {
 			elapsed := time.Duration(at%60) * time.Second // begins anew after a minute
-			s.report(run.Progress{Run: "r", Elapsed: elapsed, Solutions: big.NewInt(int64(at))})
+			s.report(run.Snapshot{Run: "r", Elapsed: elapsed, Solutions: big.NewInt(int64(at))})
 			time.Sleep(time.Second)
 		}
 		if stored := l.History().Samples(); l.Wall() != time.Hour+(seconds-1)*time.Second || len(stored) < seconds-2 || stored[0].From != time.Hour {

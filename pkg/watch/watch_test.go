@@ -24,7 +24,7 @@ type fakeServer struct {
 	open    bool  // to everybody
 	err     error // of every request
 	records map[string]run.Record
-	each    func(run.Progress)
+	each    func(run.Snapshot)
 }
 
 func (s *fakeServer) Server() string { return "nats://fake" }
@@ -62,7 +62,7 @@ func (s *fakeServer) Record(_ context.Context, name string) (run.Record, error) 
 	return r, nil
 }
 
-func (s *fakeServer) SubscribeProgress(_ string, each func(run.Progress)) (unsubscribe func(), err error) {
+func (s *fakeServer) SubscribeSnapshots(_ string, each func(run.Snapshot)) (unsubscribe func(), err error) {
 	s.each = each
 	return func() {}, nil
 }
@@ -120,7 +120,7 @@ type presented struct {
 	statuses  []Kind // without repetitions
 	snapshots []uint64
 	ignored   int
-	last      run.Progress
+	last      run.Snapshot
 	err       error
 	ended     bool
 }
@@ -146,7 +146,7 @@ func follow(ctx context.Context, server *fakeServer) *watched {
 	go func() {
 		last, err := Follow(ctx, Config{
 			Connection: server, Registry: server, Telemetry: server, Run: "n8-a", OnWatching: func() {},
-			OnProgress: func(s *run.Progress) error {
+			OnSnapshot: func(s *run.Snapshot) error {
 				w.present(func(p *presented) { p.snapshots = append(p.snapshots, s.Done) })
 				return nil
 			},
@@ -161,18 +161,18 @@ func follow(ctx context.Context, server *fakeServer) *watched {
 	return w
 }
 
-func snapshot(state run.State, done uint64) run.Progress {
-	return run.Progress{Run: "n8-a", N: 8, Symmetry: queens.None, State: state, Done: done, Tasks: 4, Solutions: new(big.Int)}
+func snapshot(state run.State, done uint64) run.Snapshot {
+	return run.Snapshot{Run: "n8-a", N: 8, Symmetry: queens.None, State: state, Done: done, Tasks: 4, Solutions: new(big.Int)}
 }
 
 // completeSnapshot is the last snapshot of a run with that total.
-func completeSnapshot(total int64) run.Progress {
+func completeSnapshot(total int64) run.Snapshot {
 	p := snapshot(run.Complete, 4)
 	p.Total = big.NewInt(total)
 	return p
 }
 
-func (w *watched) publish(p run.Progress) {
+func (w *watched) publish(p run.Snapshot) {
 	w.each(p)
 	synctest.Wait()
 }
@@ -202,23 +202,23 @@ func TestFollowToTheTotal(t *testing.T) {
 // A total counts only when the run's record says that the run is complete, or is removed, as
 // coordinators do then. A run continues whatever others publish about it.
 func TestFollowIgnoresForgedSnapshots(t *testing.T) {
-	other := func(change func(p *run.Progress)) run.Progress {
+	other := func(change func(p *run.Snapshot)) run.Snapshot {
 		p := completeSnapshot(92)
 		change(&p)
 		return p
 	}
 	for _, c := range []struct {
-		forged  run.Progress
+		forged  run.Snapshot
 		ignored int
 	}{
 		{completeSnapshot(92), 0},
 		{completeSnapshot(1), 0},
 		{snapshot(run.Cancelled, 2), 0},
 		{snapshot(run.Contradicted, 2), 0},
-		{other(func(p *run.Progress) { p.N = 30 }), 1},
-		{other(func(p *run.Progress) { p.Placed = 1 }), 1},
-		{other(func(p *run.Progress) { p.Tasks, p.Done = 3, 3 }), 1},
-		{other(func(p *run.Progress) { p.Symmetry = queens.Full }), 1},
+		{other(func(p *run.Snapshot) { p.N = 30 }), 1},
+		{other(func(p *run.Snapshot) { p.Placed = 1 }), 1},
+		{other(func(p *run.Snapshot) { p.Tasks, p.Done = 3, 3 }), 1},
+		{other(func(p *run.Snapshot) { p.Symmetry = queens.Full }), 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := follow(t.Context(), running())
@@ -262,7 +262,7 @@ func TestFollowAnEndThatCannotBeConfirmed(t *testing.T) {
 // A run that ends otherwise is an error, and a wrong total is not presented.
 func TestFollowToOtherEnds(t *testing.T) {
 	for _, c := range []struct {
-		end   run.Progress
+		end   run.Snapshot
 		err   error
 		shown int
 	}{

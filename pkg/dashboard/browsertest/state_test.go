@@ -17,9 +17,9 @@ import (
 type state struct {
 	source   dashboard.Source
 	status   string
-	progress run.Progress
-	stats    *run.Stats  // nil from a watch
-	detail   *run.Detail // nil from a watch
+	progress run.Snapshot
+	stats    *run.Snapshot // nil from a watch
+	detail   *run.Detail   // nil from a watch
 	manifest *queens.Manifest
 	work     []float64
 	past     map[string]any // a history instead of that of the page; nil for none
@@ -41,13 +41,13 @@ func counting(name string, n, workers int) *state {
 	s.hire(workers)
 	counts, flight, done := s.countClasses()
 	solutions, _ := new(big.Int).SetString("100279844124731812", 10)
-	s.progress = run.Progress{
+	s.progress = run.Snapshot{
 		Run: name, N: n, Symmetry: queens.Full, State: run.Running, Done: done, Tasks: s.manifest.Tasks, WorkDone: share,
-		Solutions: solutions, Rate: s.progress.Rate, Elapsed: 74*time.Hour + 3*time.Minute, ETA: run.Range{Min: 94 * time.Hour, Max: 103 * time.Hour},
+		Solutions: solutions, Rate: s.progress.Rate, Elapsed: 74*time.Hour + 3*time.Minute, ETA: run.ETA{Min: 94 * time.Hour, Max: 103 * time.Hour},
 		WorkerCount: workers, Threads: s.progress.Threads, Republished: 12, Conflicts: 3, Bound: run.BySearch,
 		Workers: s.progress.Workers,
 	}
-	s.stats = &run.Stats{Progress: s.progress, IdleThreads: 24, Quarantined: 1, Tasks: run.TaskStates{
+	s.stats = &run.Snapshot{Progress: s.progress, IdleThreads: 24, Quarantined: 1, Tasks: run.TaskStates{
 		Done: done, InFlight: flight, Waiting: s.manifest.Tasks - done - flight - 3, Disputed: 2, DeadLettered: 1,
 	}}
 	s.detail.Classes = counts
@@ -94,15 +94,15 @@ func (s *state) hire(workers int) {
 	s.detail = &run.Detail{At: time.Now()}
 	kernels := []string{"avx512", "avx2", "neon", "generic"}
 	for i := range workers {
-		w := run.WorkerDetail{
-			WorkerStatus: run.WorkerStatus{
+		w := run.Worker{
+			WorkerStatus: run.Worker{
 				Name: fmt.Sprintf("node-%02d/%d", i%97, i), Kernel: kernels[i%7%4], Threads: 8 << (i % 4),
-				Rate: 2.06e8 * float64(8+i%13), Held: 1 + i%5, LongestTask: time.Duration(i*37%4000) * time.Second,
+				Rate: 2.06e8 * float64(8+i%13), Held: 1 + i%5, Oldest: time.Duration(i*37%4000) * time.Second,
 			},
 			Key: key(i), Tasks: uint64(100 + i*7919%5000), Quarantined: i%41 == 3,
 		}
 		if i%23 == 4 {
-			w.Held, w.Rate, w.LongestTask = 0, 0, 0
+			w.Held, w.Rate, w.Oldest = 0, 0, 0
 		}
 		s.progress.Threads += w.Threads
 		s.progress.Rate += w.Rate
@@ -153,7 +153,7 @@ func (s *state) complete(total string, c run.Confirmation) *state {
 	detail, stats := *s.detail, *s.stats
 	end.detail, end.stats = &detail, &stats
 	p := &end.progress
-	p.State, p.WorkDone, p.Done, p.Rate, p.ETA, p.Bound = run.Complete, 1, p.Tasks, 0, run.Range{}, ""
+	p.State, p.WorkDone, p.Done, p.Rate, p.ETA, p.Bound = run.Complete, 1, p.Tasks, 0, run.ETA{}, ""
 	p.Total, _ = new(big.Int).SetString(total, 10)
 	p.Solutions, p.Confirmation = p.Total, c
 	stats.Progress, stats.Tasks, stats.IdleThreads = *p, run.TaskStates{Done: p.Tasks}, p.Threads

@@ -44,7 +44,7 @@ func TestNumbersAreThoseOfTheTerminal(t *testing.T) {
 	for _, d := range []time.Duration{0, 9999 * time.Millisecond, 59 * time.Second, time.Minute, 252 * time.Second, 3 * time.Hour, 292 * time.Hour, 101 * 24 * time.Hour, 90 * 8760 * time.Hour} {
 		add("clock("+text(d.Seconds())+")", humanize.Clock(d))
 		for _, factor := range []int{1, 2} {
-			r := run.Range{Min: d, Max: d*time.Duration(factor) + time.Second}
+			r := run.ETA{Min: d, Max: d*time.Duration(factor) + time.Second}
 			add("remaining("+text(r.Min.Seconds())+", "+text(r.Max.Seconds())+")", humanize.Remaining(r))
 		}
 	}
@@ -74,7 +74,7 @@ func TestFiguresAreThoseOfTheAPI(t *testing.T) {
 		"n = 16", "full symmetry", "figures", "42.7%", "running",
 		humanize.Int(uint64(api["done"].(float64))) + " of " + humanize.Plural(uint64(api["tasks"].(float64)), "task") + " done",
 		humanize.Rate(api["rate"].(float64)), "solutions so far100,279,844,124,731,812", "workers40", humanize.Int(int(api["threads"].(float64))), "24 idle",
-		"3d2h", humanize.Remaining(run.Range{Min: 94 * time.Hour, Max: 103 * time.Hour}) + " left", "1 dead-lettered", "2 disputed", "12 repeated", "the search", "5% of the tasks", "one count of each task",
+		"3d2h", humanize.Remaining(run.ETA{Min: 94 * time.Hour, Max: 103 * time.Hour}) + " left", "1 dead-lettered", "2 disputed", "12 repeated", "the search", "5% of the tasks", "one count of each task",
 		"task 117 counted 88,210,344 and 88,210,345", "its count of task 88 was outvoted", key(3),
 	} {
 		if !strings.Contains(shown, want) {

@@ -3,6 +3,7 @@
 
 import { get } from "./api.js";
 import { byId, element, setText } from "./dom.js";
+import { percent as shown } from "./format.js";
 
 // chosen returns the run in the address, or an empty text.
 export function chosen() {
@@ -36,7 +37,7 @@ function fillPicker(runs, current) {
 }
 
 function describe({ run, n, state, percent }) {
-  const progress = state === "running" && percent !== undefined ? ` ${percent.toFixed(1)}%` : "";
+  const progress = state === "running" && percent !== undefined ? ` ${shown(percent / 100, percent >= 100)}` : "";
   return [n ? `n = ${n}` : "", `${state}${progress}`, run].filter(Boolean).join(" · ");
 }
 
