@@ -17,10 +17,10 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-func snapshot(name string, done uint64) run.Snapshot {
-	return run.Snapshot{
+func snapshot(name string, done uint64) *run.Snapshot {
+	return &run.Snapshot{
 		Run: name, N: 8, Symmetry: queens.Full, State: run.Running, Done: done, Tasks: 1000,
-		Solutions: new(big.Int).SetUint64(done), Workers: []run.Worker{{Name: "w", Kernel: "generic", Threads: 2}},
+		Solutions: (*run.Decimal)(new(big.Int).SetUint64(done)), WorkerList: []run.Worker{{Name: "w", Kernel: "generic", Threads: 2}},
 	}
 }
 
@@ -182,7 +182,7 @@ func streamStates(t *testing.T, js jetstream.JetStream) string {
 
 // watcher watches a run until the test ends.
 type watcher struct {
-	seen    chan run.Snapshot
+	seen    chan *run.Snapshot
 	counted map[uint64]int // by done, until the awaited snapshot was seen
 	awaited map[uint64]bool
 	end     func()
@@ -190,9 +190,9 @@ type watcher struct {
 
 func watchProgress(t *testing.T, b *bus.Bus, name string) *watcher {
 	t.Helper()
-	w := &watcher{seen: make(chan run.Snapshot, 10_000), counted: make(map[uint64]int), awaited: make(map[uint64]bool)}
+	w := &watcher{seen: make(chan *run.Snapshot, 10_000), counted: make(map[uint64]int), awaited: make(map[uint64]bool)}
 	var err error
-	if w.end, err = b.Telemetry().SubscribeSnapshots(name, func(s run.Snapshot) { w.seen <- s }); err != nil {
+	if w.end, err = b.Telemetry().SubscribeSnapshots(name, func(s *run.Snapshot) { w.seen <- s }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.end)
@@ -201,7 +201,7 @@ func watchProgress(t *testing.T, b *bus.Bus, name string) *watcher {
 
 // await publishes the snapshot until it is seen. The first may be sent while the
 // server is away.
-func (w *watcher) await(t *testing.T, from *bus.Bus, want run.Snapshot) {
+func (w *watcher) await(t *testing.T, from *bus.Bus, want *run.Snapshot) {
 	t.Helper()
 	for deadline := time.Now().Add(testkit.Stall); time.Now().Before(deadline); {
 		if err := from.Telemetry().PublishSnapshot(want); err != nil {
@@ -220,13 +220,13 @@ func (w *watcher) await(t *testing.T, from *bus.Bus, want run.Snapshot) {
 }
 
 // expect checks the next snapshot, but for duplicates that await has published.
-func (w *watcher) expect(t *testing.T, want run.Snapshot) {
+func (w *watcher) expect(t *testing.T, want *run.Snapshot) {
 	t.Helper()
 	got := receive(t, w.seen, "a snapshot")
 	for w.awaited[got.Done] {
 		got = receive(t, w.seen, "a snapshot")
 	}
-	if got.Run != want.Run || got.Done != want.Done || got.Solutions.Cmp(want.Solutions) != 0 || !slices.Equal(got.Workers, want.Workers) {
+	if got.Run != want.Run || got.Done != want.Done || got.Solutions.String() != want.Solutions.String() || !slices.Equal(got.WorkerList, want.WorkerList) {
 		t.Fatalf("the next snapshot is %+v, want %+v", got, want)
 	}
 }

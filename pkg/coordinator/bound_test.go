@@ -28,7 +28,7 @@ func TestMeasureBound(t *testing.T) {
 				c.measureBottleneck(time.Now(), false)
 				time.Sleep(time.Second)
 			}
-			if got := c.progress().Bound; got != want {
+			if got := c.snapshot().Bottleneck; got != want {
 				t.Errorf("bounded by %q, want %q", got, want)
 			}
 		}

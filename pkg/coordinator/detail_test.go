@@ -21,7 +21,8 @@ func TestDetail(t *testing.T) {
 	var states atomic.Pointer[run.TaskStates]
 	r := start(t, 7, func(c *coordinator.Config) {
 		c.DisputeTimeout = time.Hour
-		c.OnStats = func(s run.Snapshot) { states.Store(&s.Tasks) }
+		report := c.OnSnapshot
+		c.OnSnapshot = func(s run.Snapshot) { report(s); states.Store(&s.States) }
 	})
 	tasks := r.take(r.tasks())
 	r.present = []run.Heartbeat{
@@ -64,7 +65,7 @@ func TestDetail(t *testing.T) {
 			t.Errorf("worker %d is %+v, want %v", i, w, names)
 		}
 	}
-	if d.Redundancy != 1 || d.Confirmation.Disagreements != 1 || len(d.Quarantined) != 0 {
+	if d.Redundancy != 1 || d.Confirmation.Disputes != 1 || len(d.Quarantined) != 0 {
 		t.Errorf("detail %+v", d)
 	}
 

@@ -47,8 +47,8 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	cpu := cpuTime(b)
 	got := s.flow(workers)
 	heap, inUse := s.heap, s.inUse
-	if got.Total == nil || got.Progress.Done != tasks {
-		b.Fatalf("the run ended after %d of %d tasks", got.Progress.Done, tasks)
+	if got.Total == nil || got.Snapshot.Done != tasks {
+		b.Fatalf("the run ended after %d of %d tasks", got.Snapshot.Done, tasks)
 	}
 	slices.Sort(rates)
 	b.ReportMetric(float64(tasks)/s.bus.took.Seconds(), "results/s")
@@ -61,7 +61,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	b.ReportMetric(float64(inUse)/(1<<20), "heap-in-use-MiB")
 	b.ReportMetric(float64(s.queued), "queued")
 	b.ReportMetric(float64(s.size)/float64(tasks), "ledger-B/task")
-	b.ReportMetric(float64(got.Progress.Republished), "repeated")
+	b.ReportMetric(float64(got.Snapshot.Republished), "repeated")
 	s.reopen(b)
 }
 

@@ -32,7 +32,7 @@ func TestRemaining(t *testing.T) {
 		{0, math.MaxInt64, "up to 292y"},
 		{math.MinInt64, math.MaxInt64, "up to 292y"},
 	} {
-		if got := Remaining(run.ETA{Min: tt.low, Max: tt.high}); got != tt.want {
+		if got := Remaining(run.ETA{Min: run.Seconds{Duration: tt.low}, Max: run.Seconds{Duration: tt.high}}); got != tt.want {
 			t.Errorf("%v to %v: %s, want %s", tt.low, tt.high, got, tt.want)
 		}
 	}

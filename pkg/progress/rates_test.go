@@ -27,7 +27,7 @@ func TestWorkers(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		want := []run.Worker{
 			{Name: "a", Kernel: "generic", Threads: 1},
-			{Name: "b", Kernel: "avx2", Threads: 3, Rate: 450, Held: 2, Oldest: 11 * time.Second},
+			{Name: "b", Kernel: "avx2", Threads: 3, Rate: 450, Held: 2, Oldest: run.Seconds{Duration: 11 * time.Second}},
 		}
 		if got := r.Workers(); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("workers %v, want %v", got, want)

@@ -1,7 +1,7 @@
 // The run itself: what is counted, how far it is, how fast, and the total.
 
 import { byId, element, setAttribute, setDigits, setList, setText } from "./dom.js";
-import { clock, percent, plural, rate, remaining, share, whole } from "./format.js";
+import { clock, percent, plural, rate, remaining, whole } from "./format.js";
 
 // What bounds the rate of a run, and what that means.
 const bounds = {
