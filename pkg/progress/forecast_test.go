@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
 )
 
 // For tasks of random sizes that end at random times, the forecast almost always contains
