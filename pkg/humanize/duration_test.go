@@ -42,10 +42,11 @@ func TestRemaining(t *testing.T) {
 func TestRemainingIsCalm(t *testing.T) {
 	changes, steps := 0, 0
 	for d := 10 * time.Second; d < 3*year; d += d / 100 {
-		r := run.ETA{Min: d * 9 / 10, Max: d}
-		moved := run.ETA{Min: r.Min + r.Min/100, Max: r.Max + r.Max/100}
+		eta := func(most time.Duration) run.ETA {
+			return run.ETA{Min: run.Seconds{Duration: most * 9 / 10}, Max: run.Seconds{Duration: most}}
+		}
 		steps++
-		if Remaining(r) != Remaining(moved) {
+		if Remaining(eta(d)) != Remaining(eta(d+d/100)) {
 			changes++
 		}
 	}
