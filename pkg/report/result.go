@@ -17,9 +17,9 @@ import (
 // Result is the outcome of a run: its total and what stands behind it.
 type Result struct {
 	N        int             `json:"n"`
-	Total    *Decimal        `json:"total"` // nil if none can be given
+	Total    *run.Decimal    `json:"total"` // nil if none can be given
 	Known    Comparison      `json:"known"`
-	Unique   *Decimal        `json:"unique,omitempty"` // fundamental solutions; nil if not requested
+	Unique   *run.Decimal    `json:"unique,omitempty"` // fundamental solutions; nil if not requested
 	Run      string          `json:"run"`
 	Symmetry queens.Symmetry `json:"symmetry"`
 	Placed   []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
@@ -32,7 +32,7 @@ type Result struct {
 	CoreTime time.Duration `json:"-"` // of all accepted searches, also for earlier coordinators
 	Count    *Count        `json:"-"` // nil if the run was finished before
 	Survey   *run.Survey   `json:"-"` // nil unless one was asked for, for a [Document]
-	History  []run.Sample  `json:"-"` // of this coordinator, for a [Document]
+	History  []run.Sample  `json:"-"` // of the run, for a [Document]
 }
 
 // Count is what this coordinator contributed to a [Result].
