@@ -93,7 +93,7 @@ func TestResult(t *testing.T) {
 	}
 	line := `{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"percent":100,"solutions":"1234",` +
 		`"elapsed":"2s","elapsed_s":2,"core_time":"1m","core_time_s":60,"rate":617,"workers":2,"republished":3,"disputes":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
-		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"voters":0,"by_token":0,"checked":1,"share":0.2,"missed":0,"unadmitted":0,"disputes":1,"message":"run ended"}` + "\n" +
+		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"voters":0,"by_token":0,"checked":1,"share":0.2,"missed":0,"unadmitted":0,"message":"run ended"}` + "\n" +
 		`{"level":"warn","run":"n8-a","message":"the total is confirmed by a sample: 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen; coordinator verify n8-a --sample 100% counts every task again"}` + "\n"
 	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); got != line {
 		t.Errorf("log %s, want %s", got, line)

@@ -148,11 +148,11 @@ func (r *Result) Log(log zerolog.Logger) {
 func (r *Result) LogTotal(log zerolog.Logger) {
 	event := log.Info().Str("run", r.Run)
 	r.logTotal(event)
-	event.Msg("the run is complete")
+	event.Uint64("disputes", r.By.Disputes).Msg("the run is complete")
 	r.WarnUnconfirmed(log, r.Run)
 }
 
-// logTotal adds to an event the total and what stands behind it.
+// logTotal adds to an event the total and what confirms it.
 func (r *Result) logTotal(event *zerolog.Event) {
 	event.Str("total", r.Total.String()).Str("known", string(r.Known))
 	if r.Unique != nil {
