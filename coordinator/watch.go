@@ -46,14 +46,9 @@ one, and else fails and says where the total is.
 Without --nats it looks under --data for a run that is active on this machine. A count
 whose embedded server accepts no connections can't be watched: start it with --listen.
 
-With --json it prints an object a second: run, n, placed (the number of queens placed
-beforehand, if any), state ("running", "stopped", "complete", "contradicted" or
-"cancelled"), percent (of the estimated work), done and tasks, solutions (text), rate
-(solutions a second), elapsed_s, eta_least_s and eta_most_s (absent while unknown),
-workers, threads, repeated (tasks published again), conflicts, crew (for each worker
-name, kernel, threads, rate, held tasks, oldest_s: how long it has held the oldest of
-them), total (text, or null unless the run is complete), and once the run is complete
-confirmed and confirmed_by: what stands behind the total, as count says it.`,
+With --json it prints a snapshot of the run as a JSON object a second: how far the run is
+and how fast, what its tasks and its workers do, and once it is complete the total and
+what confirms it. docs/json.md describes the fields.`,
 		Example: `  coordinator watch
   coordinator watch --nats nats://127.0.0.1:4222
   coordinator watch n15-20261120-170938-7274 --nats nats://127.0.0.1:4222 --json`,

@@ -108,9 +108,9 @@ func (c *Confirmed) rows() (rows [][]string) {
 	return rows
 }
 
-// log adds to an event what confirms a total.
+// log adds to an event what confirms a total, without the disputes.
 func (c *Confirmed) log(event *zerolog.Event) {
 	event.Str("confirmed", string(c.Level)).Int("keys", c.By.Redundancy).Int("voters", c.By.Voters).Int("by_token", c.By.ByToken).
 		Uint64("checked", c.By.Checked).Float64("share", c.By.Share()).Uint64("missed", c.By.Missed).
-		Uint64("unadmitted", c.By.Unadmitted).Uint64("disputes", c.By.Disputes)
+		Uint64("unadmitted", c.By.Unadmitted)
 }

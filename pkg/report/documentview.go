@@ -62,7 +62,7 @@ func newDocumentView(d *Document) *documentView {
 	v := &documentView{Document: d, Style: template.CSS(documentCSS), Reason: queens.Sanitize(d.Ended)}
 	m := &d.Survey.Manifest
 	v.N = m.N
-	var total *Decimal
+	var total *run.Decimal
 	var confirmed *Confirmed
 	var known Comparison
 	if r := d.Result; r != nil {
@@ -92,9 +92,7 @@ func newDocumentView(d *Document) *documentView {
 	if len(m.Placed) > 0 {
 		v.Board = newBoardDrawing(m.N, m.Placed)
 	}
-	if r := d.Result; r != nil && r.Count != nil {
-		v.Throughput = newThroughputChart(d.History, r.Count.Rate, r.Count.Resumed)
-	}
+	v.Throughput = newThroughputChart(d.History)
 	v.Times = newTimesChart(&d.Survey.Times)
 	v.listShares()
 	v.Disputes = newDisputes(d.Survey.Disputes)

@@ -19,9 +19,6 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Decimal is an exact number, text in JSON.
-type Decimal = run.Decimal
-
 // Comparison is how a total compares with the published one, OEIS A000170.
 type Comparison string
 

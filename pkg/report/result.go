@@ -17,9 +17,9 @@ import (
 // Result is the outcome of a run: its total and what stands behind it.
 type Result struct {
 	N        int             `json:"n"`
-	Total    *Decimal        `json:"total"` // nil if none can be given
+	Total    *run.Decimal    `json:"total"` // nil if none can be given
 	Known    Comparison      `json:"known"`
-	Unique   *Decimal        `json:"unique,omitempty"` // fundamental solutions; nil if not requested
+	Unique   *run.Decimal    `json:"unique,omitempty"` // fundamental solutions; nil if not requested
 	Run      string          `json:"run"`
 	Symmetry queens.Symmetry `json:"symmetry"`
 	Placed   []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
@@ -32,7 +32,7 @@ type Result struct {
 	CoreTime time.Duration `json:"-"` // of all accepted searches, also for earlier coordinators
 	Count    *Count        `json:"-"` // nil if the run was finished before
 	Survey   *run.Survey   `json:"-"` // nil unless one was asked for, for a [Document]
-	History  []run.Sample  `json:"-"` // of this coordinator, for a [Document]
+	History  []run.Sample  `json:"-"` // of the run, for a [Document]
 }
 
 // Count is what this coordinator contributed to a [Result].
@@ -148,11 +148,11 @@ func (r *Result) Log(log zerolog.Logger) {
 func (r *Result) LogTotal(log zerolog.Logger) {
 	event := log.Info().Str("run", r.Run)
 	r.logTotal(event)
-	event.Msg("the run is complete")
+	event.Uint64("disputes", r.By.Disputes).Msg("the run is complete")
 	r.WarnUnconfirmed(log, r.Run)
 }
 
-// logTotal adds to an event the total and what stands behind it.
+// logTotal adds to an event the total and what confirms it.
 func (r *Result) logTotal(event *zerolog.Event) {
 	event.Str("total", r.Total.String()).Str("known", string(r.Known))
 	if r.Unique != nil {

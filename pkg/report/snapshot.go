@@ -37,7 +37,7 @@ func LogEnd(log zerolog.Logger, s *run.Snapshot) {
 	confirmed := confirmedBy(s)
 	event := log.Info().Str("run", s.Run).Str("total", s.Total.String())
 	confirmed.log(event)
-	event.Msg("the run is complete")
+	event.Uint64("disputes", confirmed.By.Disputes).Msg("the run is complete")
 	confirmed.WarnUnconfirmed(log, s.Run)
 }
 

@@ -120,7 +120,7 @@ func TestHiddenPageAsksForNothing(t *testing.T) {
 	eval[any](p, `Object.defineProperty(document, "hidden", {configurable: true, get: () => true}), document.dispatchEvent(new Event("visibilitychange"))`)
 	// A request may be under way; afterwards none follow, although the run goes on.
 	step := func(percent float64, shown string) {
-		s.progress.WorkDone = percent
+		s.snapshot.WorkDone = run.Fraction(percent)
 		site.show(s)
 		p.await(`document.getElementById("percent").textContent === "` + shown + `"`)
 	}
@@ -135,7 +135,7 @@ func TestHiddenPageAsksForNothing(t *testing.T) {
 	seen := site.asked.Load()
 	eval[any](p, `delete document.hidden, document.dispatchEvent(new Event("visibilitychange"))`)
 	step(0.70, "70.0%")
-	s.detail.Workers = append(s.detail.Workers, run.Worker{WorkerStatus: run.Worker{Name: "new"}})
+	s.detail.Workers = append(s.detail.Workers, run.Worker{Name: "new"})
 	site.show(s)
 	p.await(`document.getElementById("workers-rows").textContent.includes("new")`)
 	if site.asked.Load() == seen {

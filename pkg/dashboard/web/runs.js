@@ -36,8 +36,8 @@ function fillPicker(runs, current) {
   picker.disabled = options.length < 2;
 }
 
-function describe({ run, n, state, percent }) {
-  const progress = state === "running" && percent !== undefined ? ` ${shown(percent / 100, percent >= 100)}` : "";
+function describe({ run, n, state, at, percent }) {
+  const progress = state === "running" && at !== undefined ? ` ${shown(percent / 100, percent >= 100)}` : "";
   return [n ? `n = ${n}` : "", `${state}${progress}`, run].filter(Boolean).join(" · ");
 }
 
