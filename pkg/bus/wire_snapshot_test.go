@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"time"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
