@@ -3,8 +3,6 @@
 package kernel
 
 import (
-	"encoding/binary"
-
 	"golang.org/x/sys/cpu"
 
 	"nqueens/pkg/queens"
@@ -170,7 +168,7 @@ func avx2x32Rows10(from, to *queue[uint32], masks *operands, flush bool) uint64
 func avx2x32Rows10Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
 
 var (
-	avx512x16 = &instructionSet[uint16]{outer: avx512Outer(), shifts: shiftCounts[uint16](), spread: avx512x16Spread, steps: byRowsBelow(
+	avx512x16 = &instructionSet[uint16]{shifts: shiftCounts[uint16](), spread: avx512x16Spread, steps: byRowsBelow(
 		steps[uint16]{dense: avx512x16Rows2, gaps: avx512x16Rows2Gaps},
 		steps[uint16]{dense: avx512x16Rows3, gaps: avx512x16Rows3Gaps},
 		steps[uint16]{dense: avx512x16Rows4, gaps: avx512x16Rows4Gaps},
@@ -186,7 +184,7 @@ var (
 		steps[uint32]{dense: avx512x32Rows6, gaps: avx512x32Rows6Gaps},
 		steps[uint32]{dense: avx512x32Rows10, gaps: avx512x32Rows10Gaps},
 	)}
-	avx2x16 = &instructionSet[uint16]{outer: 4, shifts: factors(), spread: avx2x16Spread, steps: byRowsBelow(
+	avx2x16 = &instructionSet[uint16]{shifts: factors(), spread: avx2x16Spread, steps: byRowsBelow(
 		steps[uint16]{dense: avx2x16Rows2, gaps: avx2x16Rows2Gaps},
 		steps[uint16]{dense: avx2x16Rows3, gaps: avx2x16Rows3Gaps},
 		steps[uint16]{dense: avx2x16Rows4, gaps: avx2x16Rows4Gaps},
@@ -220,29 +218,6 @@ func factors() (shifts [queens.MaxN]shift[uint16]) {
 		shifts[rows] = shift[uint16]{uint16(left), uint16(right)}
 	}
 	return shifts
-}
-
-// avx512Outer returns the greatest number of outer columns with which 16-bit lanes are faster.
-// On Intel, a step in 32-bit lanes takes twice the cycles that it takes on AMD.
-func avx512Outer() int {
-	if madeByIntel() {
-		return 6
-	}
-	return 4
-}
-
-// cpuid0 returns the name of the processor's vendor, in the three registers in which CPUID gives
-// it.
-func cpuid0() (ebx, ecx, edx uint32)
-
-// madeByIntel reports whether the processor names Intel as its vendor.
-func madeByIntel() bool {
-	ebx, ecx, edx := cpuid0()
-	var name []byte
-	for _, part := range []uint32{ebx, edx, ecx} {
-		name = binary.LittleEndian.AppendUint32(name, part)
-	}
-	return string(name) == "GenuineIntel"
 }
 
 // vectorKernels returns the vector kernels that this machine can run, the fastest first.

@@ -90,7 +90,7 @@ func neonx32Rows10(from, to *queue[uint32], masks *operands, flush bool) uint64
 func neonx32Rows10Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
 
 var (
-	neonx16 = &instructionSet[uint16]{outer: 5, shifts: signedCounts[uint16](), spread: neonx16Spread, steps: byRowsBelow(
+	neonx16 = &instructionSet[uint16]{shifts: signedCounts[uint16](), spread: neonx16Spread, steps: byRowsBelow(
 		steps[uint16]{dense: neonx16Rows2, gaps: neonx16Rows2Gaps},
 		steps[uint16]{dense: neonx16Rows3, gaps: neonx16Rows3Gaps},
 		steps[uint16]{dense: neonx16Rows4, gaps: neonx16Rows4Gaps},

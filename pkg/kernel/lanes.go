@@ -36,6 +36,10 @@ func kernelsByLanes(name string, narrow *instructionSet[uint16], wide *instructi
 // was counted in 32-bit lanes. Decision 21 has measurements.
 const narrowFastTo = 22
 
+// maxOuter is the greatest number of outer columns in need of a queen with which a kernel that chooses its
+// lanes takes those of 16 bits. Decision 56 has measurements.
+const maxOuter = 5
+
 // vectorKernel returns a kernel of that name, whose LastKernel returns in16 or in32 after a count in those
 // lanes. narrow or wide is nil for a kernel that always counts in the other lanes.
 func vectorKernel(name, in16, in32 string, narrow *instructionSet[uint16], wide *instructionSet[uint32]) Kernel {
@@ -68,7 +72,7 @@ func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []q
 	c.ctx, c.pulse, c.found = ctx, pulse, 0
 	c.start(b, prefixes)
 	p, states := c.take()
-	narrow := c.wide == nil || c.narrow != nil && c.outerColumns(&p, states) <= c.narrow.outer
+	narrow := c.wide == nil || c.narrow != nil && c.outerColumns(&p, states) <= maxOuter
 	for ; len(states) > 0; p, states = c.take() {
 		if narrow && !c.placeOuter(&p, states, 0, b.N) || !narrow && !c.searchBoard(&p, states) {
 			return 0, c.cancelled()

@@ -92,9 +92,6 @@ type instructionSet[T word] struct {
 	// spread is a function in assembly that sets the operands of a number of rows, at least 1,
 	// as far as the vectors of the instruction set go.
 	spread func(to *operands, from *rowMasks[T], rows int)
-	// outer is, with 16-bit lanes, the greatest number of outer columns in need of a queen with
-	// which they are faster than 32-bit lanes. docs/performance.md has measurements.
-	outer int
 }
 
 // steps are steps for the same number of rows below.

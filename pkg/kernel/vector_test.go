@@ -158,7 +158,7 @@ func TestChosenLanes(t *testing.T) {
 		if c.narrow == nil || c.wide == nil {
 			continue
 		}
-		widest := windowColumns + c.narrow.outer
+		widest := windowColumns + maxOuter
 		for n, lanes := range map[int]string{8: "-16", 16: "-16", 17: "-16", widest: "-16", widest + 1: "-32", 28: "-32"} {
 			b, prefixes := queens.FullBoard(n), []queens.Prefix{{}}
 			if n > 12 {
