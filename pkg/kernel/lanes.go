@@ -16,7 +16,7 @@ import (
 
 // kernelsByLanes returns the kernels of an instruction set: one with its name, which chooses the lanes for
 // each batch; one for each width that always counts in those lanes; and last one that counts again what was
-// counted in 32-bit lanes, see alternate. narrow is nil if the machine has no steps in 16-bit lanes.
+// counted in 32-bit lanes, with other steps. narrow is nil if the machine has no steps in 16-bit lanes.
 func kernelsByLanes(name string, narrow *instructionSet[uint16], wide *instructionSet[uint32]) []Kernel {
 	in16, in32, again := name+"-16", name+"-32", name+"-32-alt"
 	both := vectorKernel(name, in16, in32, narrow, wide)
@@ -27,9 +27,11 @@ func kernelsByLanes(name string, narrow *instructionSet[uint16], wide *instructi
 		alone.fastTo = narrowFastTo
 		kernels = append(kernels, alone)
 	}
+	others := *wide
+	others.steps = wide.alternates
 	return append(kernels,
 		vectorKernel(in32, "", in32, nil, wide),
-		vectorKernel(again, "", again, nil, alternate(wide)))
+		vectorKernel(again, "", again, nil, &others))
 }
 
 // narrowFastTo is the largest side of a board on which 16-bit lanes recount in less than twice the time what

@@ -83,10 +83,16 @@ type operands [20][8]uint64
 type step[T word] func(from, to *queue[T], masks *operands, flush bool) uint64
 
 // instructionSet is what an instruction set contributes to the search with lanes of type T.
+// internal/asm generates it with the functions (run scripts/generate).
 type instructionSet[T word] struct {
 	// steps[i] are the steps for a row with i rows below it; the last element serves all rows
 	// further up.
 	steps []steps[T]
+	// alternates are steps for a recount: other functions for the same rows. Those for rows with gaps
+	// serve all rows, and one for few rows below serves a row with more below it: what it does not prune
+	// dies further down. Only the step that counts exists once, with gaps and without, so that a function
+	// serves the same row in both only where a gap lies among the last three rows.
+	alternates []steps[T]
 	// shifts[i] moves diagonals i rows down, if i is not 0.
 	shifts [queens.MaxN]shift[T]
 	// spread is a function in assembly that sets the operands of a number of rows, at least 1,
@@ -99,31 +105,6 @@ type steps[T word] struct {
 	ahead int     // number of rows below that a step looks at, besides the last row
 	dense step[T] // for rows without gaps up to the last of these; nil if gaps serves them too
 	gaps  step[T] // for all others
-}
-
-// byRowsBelow returns the steps by the number of rows below a row.
-func byRowsBelow[T word](rows2, rows3, rows4, rows5, rows6, rows10 steps[T]) []steps[T] {
-	rows2.ahead, rows3.ahead, rows4.ahead, rows5.ahead, rows6.ahead, rows10.ahead = 2, 3, 4, 5, 2, 2
-	return []steps[T]{
-		2: rows2, 3: rows3, 4: rows4, 5: rows5,
-		6: rows6, 7: rows6, 8: rows6, 9: rows6,
-		10: rows10,
-	}
-}
-
-// alternate returns an instruction set that searches with other functions than set, for a recount. Steps for
-// rows with gaps serve all rows, and a step for few rows below serves a row with more below it: what it does
-// not prune dies further down. Only the step that counts exists once, with gaps and without, so that a
-// function serves the same row in both sets only where a gap lies among the last three rows.
-func alternate[T word](set *instructionSet[T]) *instructionSet[T] {
-	with := *set
-	with.steps = make([]steps[T], len(set.steps))
-	for below, of := range []int{2: 2, 3: 10, 4: 3, 5: 3, 6: 10, 7: 10, 8: 10, 9: 10, 10: 6} {
-		if of > 0 {
-			with.steps[below] = steps[T]{ahead: set.steps[of].ahead, gaps: set.steps[of].gaps}
-		}
-	}
-	return &with
 }
 
 // call is the state of one call of Count.
