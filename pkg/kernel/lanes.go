@@ -63,7 +63,7 @@ type vectorCounter struct {
 	call
 	narrow *search[uint16] // nil if it always counts in 32-bit lanes
 	wide   *search[uint32] // nil if it always counts in 16-bit lanes
-	rows   [queens.MaxN]openRow
+	rows   [queens.MaxN]Row
 	placed [queens.MaxN]problem // of placeColumn, by the number of columns that it leaves
 
 	in16, in32 string // what LastKernel returns after a count in those lanes
@@ -105,7 +105,7 @@ func (c *vectorCounter) cancelled() error {
 
 // searchBoard counts the completions of the states in 32-bit lanes. It returns false if the
 // context has ended.
-func (c *vectorCounter) searchBoard(p *problem, states []state) bool {
+func (c *vectorCounter) searchBoard(p *problem, states []State) bool {
 	rows := p.rows(c.rows[:0])
 	if len(rows) < 3 {
 		return c.searchFew(rows, states, p.first())
@@ -115,7 +115,7 @@ func (c *vectorCounter) searchBoard(p *problem, states []state) bool {
 
 // searchFew counts the completions of the states with at most two rows left, where a step has
 // nothing to do. It returns false if the context has ended.
-func (c *vectorCounter) searchFew(rows []openRow, states []state, first int) bool {
+func (c *vectorCounter) searchFew(rows []Row, states []State, first int) bool {
 	for _, s := range states {
 		c.found += searchRows(rows, s.below(first))
 	}

@@ -168,13 +168,13 @@ type view struct {
 // count adds the completions of the states, with a queen in each row, to found. There are at
 // least three rows; their allow masks are in columns of the view, which has all columns without
 // a queen. count returns false if the context has ended; then the search must be cleared.
-func (s *search[T]) count(rows []openRow, states []state, v view) bool {
+func (s *search[T]) count(rows []Row, states []State, v view) bool {
 	s.prepare(rows, v.columns)
-	top, allow := &s.queues[0], T(rows[0].allow)
+	top, allow := &s.queues[0], T(rows[0].Allow)
 	filled, low := T(v.filled>>v.low), v.low&31
 	for _, x := range states {
 		x = x.below(v.first)
-		cols, left, right := T(x.cols>>low)|filled, T(x.left>>low), T(x.right>>low)
+		cols, left, right := T(x.Cols>>low)|filled, T(x.Left>>low), T(x.Right>>low)
 		if allow&^(cols|left|right) == 0 {
 			continue
 		}
@@ -188,25 +188,25 @@ func (s *search[T]) count(rows []openRow, states []state, v view) bool {
 }
 
 // prepare chooses the steps of the rows and computes their masks.
-func (s *search[T]) prepare(rows []openRow, columns uint32) {
+func (s *search[T]) prepare(rows []Row, columns uint32) {
 	last := len(rows) - 1
 	s.deepest = last - 2
 	toLast := uint32(0) // rows from the next row to the last
 	for i := s.deepest; i >= 0; i-- {
 		m, steps := &s.masks[i], &s.steps[min(last-i, len(s.steps)-1)]
-		toLast += rows[i+1].gap
-		m.row, m.last, m.columns = T(rows[i].allow), T(rows[last].allow), T(columns)
+		toLast += rows[i+1].Gap
+		m.row, m.last, m.columns = T(rows[i].Allow), T(rows[last].Allow), T(columns)
 		m.shifts[5] = s.shifts[toLast]
 		for j, next := range rows[i+1:][:steps.ahead] {
-			m.nextRows[j] = T(next.allow)
+			m.nextRows[j] = T(next.Allow)
 		}
 		s.chosen[i] = steps.dense
 		if steps.dense == nil || hasGaps(rows[i:][:steps.ahead]) {
 			s.chosen[i] = steps.gaps
-			m.shifts[0] = s.shifts[rows[i].gap]
+			m.shifts[0] = s.shifts[rows[i].Gap]
 			distance := uint32(0) // from the next row
 			for j, next := range rows[i+1:][:steps.ahead-1] {
-				distance += next.gap
+				distance += next.Gap
 				m.shifts[j+1] = s.shifts[distance]
 			}
 		}
@@ -215,9 +215,9 @@ func (s *search[T]) prepare(rows []openRow, columns uint32) {
 }
 
 // hasGaps reports whether one of the rows is not directly above the next.
-func hasGaps(rows []openRow) bool {
+func hasGaps(rows []Row) bool {
 	for _, r := range rows {
-		if r.gap != 1 {
+		if r.Gap != 1 {
 			return true
 		}
 	}
