@@ -18,17 +18,13 @@ type runsJSON struct {
 	Runs []report.ListedRun `json:"runs"`
 }
 
-// runJSON is the JSON object of a run.
+// runJSON is the JSON object of a run: its snapshot without the workers, and what else is known.
 type runJSON struct {
-	report.Progress
+	run.Snapshot
 	// "coordinator": of the run itself; "watch": its messages, and what only the coordinator knows is absent
-	Source Source    `json:"source"`
-	At     time.Time `json:"at"` // when this was measured, RFC 3339
+	Source Source `json:"source"`
 	// for people: why what is shown may be old or at an end; absent if the run is live
-	Status   string          `json:"status,omitempty"`
-	Symmetry queens.Symmetry `json:"symmetry"` // "full", "mirror" or "none"
-	// squares of the queens placed beforehand, each [row,column]
-	Squares []queens.Square `json:"squares,omitempty"`
+	Status string `json:"status,omitempty"`
 	// how the total compares with the published one: "match", "mismatch" or "none"; absent without a total
 	Known   report.Comparison `json:"known,omitempty"`
 	Version string            `json:"version"`        // of the program that answers
@@ -36,29 +32,18 @@ type runJSON struct {
 
 	// Only from the coordinator.
 
-	States *statesJSON `json:"states,omitempty"` // tasks by state; this and what follows only from the coordinator
-	// threads of the workers that search nothing
-	Idle       *int `json:"idle_threads,omitempty"`
-	Redundancy int  `json:"redundancy,omitempty"` // voters that must agree on each task
+	// voters that must agree on each task; this and what follows only from the coordinator
+	Redundancy int `json:"redundancy,omitempty"`
 	// which tasks are checked besides that: "auto" (1% within bounds), or a share, such as "5%"
 	SpotCheck string `json:"spot_check,omitempty"`
 	// what stands behind the counts so far: the fields of "confirmed_by"
-	Checks *report.ConfirmedBy `json:"checks,omitempty"`
+	Checks *run.Confirmation `json:"checks,omitempty"`
 	// tasks whose counts contradict each other and are not settled, at most 64
-	Disputes []disputeJSON `json:"disputes,omitzero"`
+	Open []disputeJSON `json:"open_disputes,omitzero"`
 	// keys from which nothing is accepted, at most the latest 64
 	Quarantined []quarantinedJSON `json:"quarantined,omitzero"`
 	// the first prefix of a chunk that a worker searches; absent if none is known
 	Prefix *prefixJSON `json:"prefix,omitempty"`
-}
-
-// statesJSON has numbers of tasks.
-type statesJSON struct {
-	Done         uint64 `json:"done"`
-	InFlight     uint64 `json:"in_flight"`
-	Waiting      uint64 `json:"waiting"`
-	Disputed     uint64 `json:"disputed"`
-	DeadLettered uint64 `json:"dead_lettered"`
 }
 
 type disputeJSON struct {
@@ -88,21 +73,12 @@ type prefixJSON struct {
 
 // object returns the JSON object of the run. There is a snapshot.
 func (r *Run) object(known *knowledge) *runJSON {
-	p := &known.latest.Progress
 	o := &runJSON{
-		Progress: report.NewProgress(p), Source: r.source, At: known.at.UTC(), Status: known.status,
-		Symmetry: p.Symmetry, Version: r.version, Listed: len(p.Workers),
+		Snapshot: *known.latest, Source: r.source, Status: known.status, Version: r.version, Listed: len(known.latest.WorkerList),
 	}
-	if known.manifest != nil {
-		o.Squares = known.manifest.Placed
-	}
-	if p.Total != nil {
-		o.Known = compareKnown(p)
-	}
-	if s := known.latest.Stats; s != nil {
-		t := &s.Tasks
-		o.States = &statesJSON{Done: t.Done, InFlight: t.InFlight, Waiting: t.Waiting, Disputed: t.Disputed, DeadLettered: t.DeadLettered}
-		o.Idle = &s.IdleThreads
+	o.At, o.WorkerList = known.at.UTC(), nil
+	if o.Total != nil {
+		o.Known = compareKnown(&o.Snapshot)
 	}
 	if known.details != nil {
 		o.addDetail(known)
@@ -111,12 +87,12 @@ func (r *Run) object(known *knowledge) *runJSON {
 }
 
 // compareKnown returns how a total compares with the published one.
-func compareKnown(p *run.Progress) report.Comparison {
-	_, published := queens.KnownTotal(p.N)
+func compareKnown(s *run.Snapshot) report.Comparison {
+	_, published := queens.KnownTotal(s.N)
 	switch {
-	case !published || p.Placed > 0:
+	case !published || len(s.Placed) > 0:
 		return report.Unpublished
-	case p.IsPublished():
+	case s.IsPublished():
 		return report.Match
 	}
 	return report.Mismatch
@@ -127,10 +103,10 @@ func (o *runJSON) addDetail(known *knowledge) {
 	d := known.details
 	o.Listed = len(d.Workers)
 	o.Redundancy, o.SpotCheck = d.Redundancy, d.SpotCheck.String()
-	o.Checks = new(report.NewConfirmed(&d.Confirmation, true).By)
-	o.Disputes = make([]disputeJSON, len(d.Disputes))
+	o.Checks = &d.Confirmation
+	o.Open = make([]disputeJSON, len(d.Disputes))
 	for i := range d.Disputes {
-		o.Disputes[i] = newDispute(&d.Disputes[i])
+		o.Open[i] = newDispute(&d.Disputes[i])
 	}
 	o.Quarantined = make([]quarantinedJSON, len(d.Quarantined))
 	for i, q := range d.Quarantined {
@@ -168,34 +144,18 @@ func newPrefix(s *run.Search, m *queens.Manifest) *prefixJSON {
 type workersJSON struct {
 	At      time.Time    `json:"at"`       // when this was measured, RFC 3339
 	LeftOut int          `json:"left_out"` // workers that are not in the list
-	Workers []workerJSON `json:"workers"`  // by name
-}
-
-// workerJSON is a worker.
-type workerJSON struct {
-	report.Worker
-	Key         *string `json:"key,omitempty"`         // may be empty; only from the coordinator
-	Tasks       *uint64 `json:"tasks,omitempty"`       // accepted counts; only from the coordinator
-	Quarantined bool    `json:"quarantined,omitempty"` // true, or absent
+	Workers []run.Worker `json:"workers"`  // by name
 }
 
 // newWorkers returns the workers of a run. There is a snapshot.
 func newWorkers(known *knowledge) *workersJSON {
-	p, d := &known.latest.Progress, known.details
-	o := &workersJSON{At: known.listsAt()}
-	if d == nil {
-		o.Workers, o.LeftOut = make([]workerJSON, len(p.Workers)), max(0, p.WorkerCount-len(p.Workers))
-		for i := range p.Workers {
-			o.Workers[i].Worker = report.NewWorker(&p.Workers[i])
-		}
-		return o
+	if d := known.details; d != nil {
+		return &workersJSON{At: known.listsAt(), Workers: append([]run.Worker{}, d.Workers...)}
 	}
-	o.Workers = make([]workerJSON, len(d.Workers))
-	for i := range d.Workers {
-		w := &d.Workers[i]
-		o.Workers[i] = workerJSON{Worker: report.NewWorker(&w.WorkerStatus), Key: &w.Key, Tasks: &w.Tasks, Quarantined: w.Quarantined}
+	s := known.latest
+	return &workersJSON{
+		At: known.listsAt(), LeftOut: max(0, s.Workers-len(s.WorkerList)), Workers: append([]run.Worker{}, s.WorkerList...),
 	}
-	return o
 }
 
 // classesJSON is the JSON object of the classes of a run.

@@ -20,10 +20,10 @@ type Verification struct {
 	Placed   []queens.Square `json:"placed,omitempty"` // squares of the queens placed beforehand
 	Verified bool            `json:"verified"`         // the run is complete and nothing contradicts
 	// number of solutions; null unless "verified", or "stopped" without a contradiction
-	Total *Decimal   `json:"total"`
-	Known Comparison `json:"known"` // how the total compares with the published one
-	Done  uint64     `json:"done"`  // tasks with an accepted count
-	Tasks uint64     `json:"tasks"` // all tasks
+	Total *run.Decimal `json:"total"`
+	Known Comparison   `json:"known"` // how the total compares with the published one
+	Done  uint64       `json:"done"`  // tasks with an accepted count
+	Tasks uint64       `json:"tasks"` // all tasks
 	// signed reports of workers whose signatures are right, each of some tasks
 	Reports uint64 `json:"reports"`
 	// counts that say what these reports say: accepted ones, and others of the same tasks

@@ -57,26 +57,7 @@ var counting = []struct {
 	{"boards without a solution", unsolvableBoards},
 	{"rows without an allowed square", blockedRows},
 
-	{"attacks between outer columns and window", outerAttacks},
-	{"diagonals enter the window", enteringDiagonals},
-	{"different diagonals in a batch", mixedDiagonals},
-	{"outer columns filled by some prefixes", partlyFilled},
-	{"16 outer columns filled", filledEdges},
-	{"inner columns filled", filledInside},
-	{"full batches", fullBatches},
-	{"small boards in larger ones", embeddedBoards},
 	{"random outer columns and fixed rows", randomOuter},
-
-	{"fixed rows attack each other", fixedAttackFixed},
-	{"fixed rows attack the rows left", fixedAttackLeft},
-	{"prefixes attack a fixed row", prefixAttacksFixed},
-	{"chains of fixed rows", chains},
-	{"fixed rows above the depth", fixedAbove},
-	{"first rows fixed", firstRowsFixed},
-	{"last rows fixed", lastRowsFixed},
-	{"few rows left", fewRowsLeft},
-	{"more than 15 rows apart", longGaps},
-	{"mixed depths with fixed rows", mixedDepths},
 	{"large searches between fixed rows", largeSearches},
 }
 

@@ -1,0 +1,189 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// Snapshot is the facts of a run at a moment: on the wire, in the record, in JSON output, on the page, in metrics
+// and in the log. Its coordinator measures them; all others show them, and compute nothing. No decision depends on
+// it. A list that is too long for a snapshot is in a [Detail].
+type Snapshot struct {
+	Run      string          `json:"run"`               // name of the run
+	N        int             `json:"n,omitzero"`        // side of the board
+	Symmetry queens.Symmetry `json:"symmetry,omitzero"` // "full", "mirror" or "none"
+	// squares of the queens placed beforehand, each [row,column]
+	Placed []queens.Square `json:"placed,omitempty"`
+	State  State           `json:"state"` // "running", "stopped", "complete", "contradicted" or "cancelled"
+	// when it was measured, in RFC 3339; absent if only the tasks are known
+	At time.Time `json:"at,omitzero"`
+
+	Done  uint64 `json:"done"`  // tasks on which enough voters agree
+	Tasks uint64 `json:"tasks"` // all tasks
+	// part of the estimated work that is done; less than 100 until all tasks are done
+	WorkDone  Fraction `json:"percent"`
+	Solutions *Decimal `json:"solutions,omitzero"` // found so far, weighted: grows to the total
+	Rate      float64  `json:"rate"`               // solutions per second, over the last 30 s
+	Elapsed   Seconds  `json:"elapsed_s"`          // seconds since this coordinator began to count
+	*ETA               // Nil while unknown.
+
+	Workers     int `json:"workers"`      // with a recent heartbeat
+	Threads     int `json:"threads"`      // of all those workers
+	IdleThreads int `json:"idle_threads"` // that search nothing
+	// what has limited a run that counts for ten seconds: "search", "messages", "ledger", "window" or "tail"; absent if none of these has
+	Bottleneck Bottleneck `json:"bottleneck,omitzero"`
+	// other runs that are alive on the server, sorted, at most 16: they share the workers
+	Sharing []string `json:"sharing,omitempty"`
+
+	States      TaskStates `json:"states"`           // tasks that are not done
+	Republished uint64     `json:"republished"`      // tasks published again because no result came
+	Disputes    int        `json:"disputes"`         // tasks whose results contradicted each other, settled or not
+	Quarantined int        `json:"quarantined_keys"` // keys from which nothing is accepted
+
+	QueuedChunks int `json:"queued_chunks"` // chunks in the queue that no worker holds
+	HeldChunks   int `json:"held_chunks"`   // chunks that workers hold, as of their heartbeats
+	WindowChunks int `json:"window_chunks"` // chunks in flight
+	WindowBytes  int `json:"window_bytes"`  // of their prefixes
+
+	// These count from when this coordinator began, and never fall.
+
+	// chunks published since this coordinator began; so are the next three
+	PublishedChunks uint64         `json:"published_chunks"`
+	ChunkResults    uint64         `json:"chunk_results"` // results of chunks read from the server
+	Results         ResultCounts   `json:"results"`       // results of single tasks, by what they changed
+	Refused         RefusedResults `json:"refused"`       // results of single tasks that do not count, by reason
+
+	Total      *Decimal `json:"total"` // number of solutions; null unless the run is complete
+	*Confirmed          // Nil without a total.
+
+	// of the last snapshot on a server that the run has left: the server that it uses now, or "embedded"
+	MovedTo string `json:"moved_to,omitzero"`
+
+	// the workers, sorted by name, at most 256: those that have held a chunk the longest
+	WorkerList []Worker `json:"worker_list,omitempty"`
+}
+
+// Embedded stands for a server inside the coordinator, in place of an address.
+const Embedded = "embedded"
+
+// Bounds of [Snapshot.WorkerList] and [Snapshot.Sharing].
+const (
+	MaxWorkers = 256
+	MaxSharing = 16
+)
+
+// ETA is the remaining time of a run, which is not known exactly.
+type ETA struct {
+	Min Seconds `json:"eta_least_s"` // seconds left, at least
+	Max Seconds `json:"eta_most_s"`  // seconds left, at most
+}
+
+// TaskStates are numbers of tasks that are not done. Each task is in one state.
+type TaskStates struct {
+	InFlight     uint64 `json:"in_flight"`     // published, or about to be
+	Waiting      uint64 `json:"waiting"`       // to be published
+	Disputed     uint64 `json:"disputed"`      // not settled
+	DeadLettered uint64 `json:"dead_lettered"` // workers were lost with them: not published any more
+}
+
+// ResultCounts are numbers of results of single tasks, by what they changed.
+type ResultCounts struct {
+	Accepted  uint64 `json:"accepted"`  // the first of their tasks
+	Confirmed uint64 `json:"confirmed"` // agree with accepted ones, of other voters
+	Duplicate uint64 `json:"duplicate"` // known already
+	Disputed  uint64 `json:"disputed"`  // contradict others, and settle nothing
+	Settled   uint64 `json:"settled"`   // settled a dispute
+}
+
+// RefusedResults are numbers of results of single tasks that do not count, by reason.
+type RefusedResults struct {
+	UnknownTask    uint64 `json:"unknown_task"`    // the run has no such task
+	WrongHash      uint64 `json:"wrong_hash"`      // something else than the task was counted
+	OtherManifest  uint64 `json:"other_manifest"`  // counted for another manifest
+	QuarantinedKey uint64 `json:"quarantined_key"` // their key is quarantined
+}
+
+// Worker is a worker of a run.
+type Worker struct {
+	Name    string  `json:"name"`     // of the worker
+	Kernel  string  `json:"kernel"`   // with which it searches
+	Threads int     `json:"threads"`  // that search
+	Rate    float64 `json:"rate"`     // solutions per second in its last tasks; 0 while it is idle
+	Held    int     `json:"held"`     // chunks that it searches
+	Oldest  Seconds `json:"oldest_s"` // seconds that it has searched the oldest
+
+	// Only in a [Detail].
+
+	// its public key; this and the next two only from a coordinator's page
+	Key         string `json:"key,omitzero"`
+	Tasks       uint64 `json:"tasks,omitzero"`       // accepted counts
+	Quarantined bool   `json:"quarantined,omitzero"` // nothing is accepted from its key
+}
+
+// MaxSnapshotBytes bounds a snapshot in JSON.
+const MaxSnapshotBytes = 1 << 18
+
+// DecodeStrict decodes and validates JSON from outside, of at most so many bytes. A field that into does not have is an
+// error.
+func DecodeStrict(data []byte, most int, into interface{ Validate() error }) error {
+	if len(data) > most {
+		return fmt.Errorf("%d bytes of JSON, more than %d", len(data), most)
+	}
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.DisallowUnknownFields()
+	if err := in.Decode(into); err != nil {
+		return err
+	}
+	if in.More() {
+		return errors.New("JSON with something behind it")
+	}
+	return into.Validate()
+}
+
+// SetTotal enters the total of a complete run, and what confirms it.
+func (s *Snapshot) SetTotal(total *big.Int, c *Confirmation) {
+	s.Total = (*Decimal)(total)
+	s.Confirmed = &Confirmed{Level: c.Level(), By: *c}
+}
+
+// NotePublished has the published total confirm itself, whatever else confirms it.
+func (s *Snapshot) NotePublished() {
+	if !s.IsPublished() {
+		return
+	}
+	confirmation := Confirmation{}
+	if s.Confirmed != nil {
+		confirmation = s.By
+	}
+	confirmation.Published = true
+	s.SetTotal((*big.Int)(s.Total), &confirmation)
+}
+
+// IsPublished reports whether there is a total, and it is the published one.
+func (s *Snapshot) IsPublished() bool {
+	known, ok := queens.KnownTotal(s.N)
+	return ok && len(s.Placed) == 0 && s.Total != nil && (*big.Int)(s.Total).Cmp(known) == 0
+}
+
+// Matches returns an error unless the snapshot is of that run, and of what the manifest says.
+func (s *Snapshot) Matches(name string, m *queens.Manifest) error {
+	if s.Run == name && s.N == m.N && s.Symmetry == m.Symmetry && slices.Equal(s.Placed, m.Placed) && s.Tasks == m.Tasks {
+		return nil
+	}
+	return fmt.Errorf("a snapshot says run %s, n = %d, symmetry %s, placed %v and %d tasks, the record %s, %d, %s, %v and %d",
+		s.Run, s.N, s.Symmetry, s.Placed, s.Tasks, name, m.N, m.Symmetry, m.Placed, m.Tasks)
+}
+
+// Idle returns the snapshot of a run on which nobody works any more.
+func (s *Snapshot) Idle(state State) Snapshot {
+	idle := *s
+	idle.State, idle.Rate, idle.ETA, idle.Bottleneck, idle.WorkerList = state, 0, nil, "", nil
+	return idle
+}
