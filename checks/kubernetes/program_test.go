@@ -24,7 +24,7 @@ import (
 // of memory, and probes.
 func TestRestricted(t *testing.T) {
 	o := build(t)
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks())
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
