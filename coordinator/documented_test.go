@@ -56,7 +56,7 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		}
 	}
-	sample := 24
+	sample := 12
 	if testing.Short() {
 		sample = 4
 	}
@@ -72,8 +72,8 @@ func TestDocumentedCommands(t *testing.T) {
 // The programs that go builds, as pages have it, are those that these tests run: they print
 // the same help of every command, and the same total.
 func TestGoBuildsTheTestedPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("links both programs")
+	if !testkit.Full() {
+		t.Skip("links both programs: runs with NQUEENS_TEST_FULL=1")
 	}
 	t.Parallel()
 	folder := t.TempDir()

@@ -18,7 +18,11 @@ import (
 // The tasks of workers that are killed one after another go to other workers.
 func TestTotalIsExactAfterManyWorkersAreKilled(t *testing.T) {
 	long(t)
-	const braked, deaths = 1, 12
+	const braked = 1
+	deaths := 5
+	if testkit.Full() {
+		deaths = 12
+	}
 	rng := testkit.Rand(t)
 	s := startScene(t, "17", "--depth", "3")
 	release := brake(t, join(t, s.server.url), s.run) // it can't end before the last death
@@ -55,7 +59,7 @@ func TestKilledCoordinatorLosesNothingAccepted(t *testing.T) {
 }
 
 func killCoordinators(t *testing.T, url string, flags ...string) {
-	deaths := 6
+	deaths := 5
 	if testkit.Full() {
 		deaths = 20
 	}
