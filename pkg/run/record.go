@@ -21,10 +21,10 @@ type Record struct {
 	Owner string `json:"owner"`          // The coordinator of that epoch, for people.
 	Done  uint64 `json:"done"`           // Tasks with an accepted result at Updated.
 	Lost  uint64 `json:"lost,omitempty"` // How often a task had lost its result by then.
-	// Redundancy is how many voters must agree on each task, 0 for 1, and SpotCheck says which tasks are checked
+	// Redundancy is how many voters must agree on each task, from 1, and SpotCheck says which tasks are checked
 	// besides that.
-	Redundancy int       `json:"redundancy,omitempty"`
-	SpotCheck  SpotCheck `json:"spotCheck,omitzero"`
+	Redundancy int       `json:"redundancy"`
+	SpotCheck  SpotCheck `json:"spotCheck"`
 	Bound      Bound     `json:"bound,omitempty"` // What bounds the run, if it is known.
 	// Pace is how far the run was at Updated, and how fast; nil before the first snapshot.
 	Pace *Pace `json:"pace,omitempty"`

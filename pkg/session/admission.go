@@ -109,8 +109,7 @@ func (s *Session) redundancy() int {
 	if s.ledger == nil {
 		return 0
 	}
-	trust, _ := s.ledger.Trust()
-	return trust.Redundancy
+	return s.ledger.Header().Trust.Redundancy
 }
 
 // checkNew returns why a new run of a job can't start as the session is configured, if that is so.

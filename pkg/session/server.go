@@ -21,6 +21,9 @@ type connection struct {
 	guard    *guard             // of the embedded server; nil if that is open
 }
 
+// embedded stands for an embedded server that listens for nobody, in place of an address.
+const embedded = "embedded"
+
 // connect connects to the server of the configuration, or starts the embedded server of a
 // run and connects to it.
 func (s *Session) connect(name string) (*connection, error) {
