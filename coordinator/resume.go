@@ -28,8 +28,7 @@ The run continues with the workers, the server and the other flags with which it
 last; flags of this command replace these, and --nats= stands for the embedded server.
 Passwords are not kept, only names of files.
 
-With another server than before, the run moves there: its ledger is all that it needs. What
-it left on the old server is removed if that server answers.
+With another server than before, the run moves there: its ledger is all that it needs.
 
 A run whose ledger is lost is restored from its server: name the run, and the server with
 --nats. While another coordinator works on the run, that takes --take-over.`,

@@ -120,9 +120,8 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 	}
 	s.log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
 		Msg("the run has no ledger here: rebuilding it from the server")
-	header := ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest}
-	trust := newTrust(record.Redundancy, record.SpotCheck)
-	s.ledger, err = ledger.CreateWithTrust(store.Folder(name), header, trust)
+	header := ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest, Trust: newTrust(record.Redundancy, record.SpotCheck)}
+	s.ledger, err = ledger.Create(store.Folder(name), header)
 	return err
 }
 
