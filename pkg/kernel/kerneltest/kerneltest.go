@@ -53,6 +53,7 @@ var counting = []struct {
 	{"all 32 columns", allColumns},
 	{"states that no queens make", freeStates},
 	{"batches of any size", batchSizes},
+	{"states with many children", manyChildren},
 	{"complete prefixes", completePrefixes},
 	{"boards without a solution", unsolvableBoards},
 	{"rows without an allowed square", blockedRows},
@@ -159,6 +160,17 @@ func batchSizes(check func(*batch)) {
 		}
 	}
 	check(newBatch("nil", queens.FullBoard(8)))
+}
+
+// Hundreds of states have more children than a queue of states may have room for.
+func manyChildren(check func(*batch)) {
+	rng := newRand(0)
+	b, _ := solvableBoard(rng, "two rows allow all squares", 16, 1)
+	b.board.Allow[0], b.board.Allow[1] = b.board.Columns(), b.board.Columns()
+	b.add(nil)
+	for _, size := range []int{250, 500} {
+		check(b.draw(rng, size))
+	}
 }
 
 // A prefix of all rows counts 1, whatever its board allows.
