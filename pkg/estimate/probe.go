@@ -16,10 +16,8 @@ import (
 // References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs",
 // Mathematics of Computation 29 (1975), 121-136.
 type TreeEstimate struct {
-	// Solutions is the number of solutions on the whole board, with its 95% confidence interval.
-	Solutions Range
-	// Probes is the number of probes made, in all classes together.
-	Probes int
+	// Solutions is the number of solutions on the whole board, and of probes in all classes together.
+	Solutions Solutions
 
 	// Profiles holds one profile per class, in the order of the classes.
 	Profiles []split.Profile
@@ -58,7 +56,7 @@ func Probe(ctx context.Context, classes []queens.Class, probes int, seed uint64,
 	each := make([]int, len(classes))
 	for i, class := range classes {
 		each[i] = minProbes + int(float64(probes)*(weight(class)*t.Profiles[i].NodesBelow(0)/weights))
-		t.Probes += each[i]
+		t.Solutions.Probes += each[i]
 	}
 	variances := make([]float64, len(classes))
 	err := inParallel(ctx, threads, len(classes), func(ctx context.Context, i int) error {
@@ -82,7 +80,7 @@ func Probe(ctx context.Context, classes []queens.Class, probes int, seed uint64,
 		t.workShares[i] /= nodes
 	}
 	margin := confidence * math.Sqrt(variance)
-	t.Solutions = Range{Low: max(mean-margin, 0), Mid: mean, High: mean + margin}
+	t.Solutions.Mean, t.Solutions.Low, t.Solutions.High = mean, max(mean-margin, 0), mean+margin
 	return t, nil
 }
 

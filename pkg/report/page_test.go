@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"nqueens/pkg/estimate"
 	"nqueens/pkg/run"
 )
 
@@ -25,7 +26,7 @@ func TestPagesHaveEveryField(t *testing.T) {
 		{"json.md", "`coordinator runs`", ListedRun{}},
 		{"json.md", "`coordinator watch`", progressJSON{}},
 		{"json.md", "What stands behind a total", ConfirmedBy{}},
-		{"estimates.md", "For scripts", Estimate{}},
+		{"estimates.md", "For scripts", estimate.Estimate{}},
 	} {
 		text, err := os.ReadFile("../../docs/" + c.page)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/estimate"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -199,12 +200,13 @@ func TestRuns(t *testing.T) {
 
 // An interval whose ends look the same is left out, and a unit that they share is not repeated.
 func TestEstimate(t *testing.T) {
-	e := Estimate{
-		N: 16, Kernel: "generic", Workers: 1, Threads: 1, Seconds: Interval{1, 1.5, 2}, CoreSeconds: Interval{1, 1, math.Nextafter(1, 2)},
-		Speed: 1e9, Solutions: Solutions{Mean: 14772512, Low: 14e6, High: 15e6, Probes: 1234567}, Tasks: 118, Depth: Depth{2, 3}, LedgerBytes: 1 << 16,
-		Fleet: Fleet{
+	e := estimate.Estimate{
+		N: 16, Kernel: "generic", Workers: 1, Threads: 1, Seconds: estimate.Range{Low: 1, Mid: 1.5, High: 2},
+		CoreSeconds: estimate.Range{Low: 1, Mid: 1, High: math.Nextafter(1, 2)}, Speed: 1e9,
+		Solutions: estimate.Solutions{Mean: 14772512, Low: 14e6, High: 15e6, Probes: 1234567}, Tasks: 118, Depth: estimate.Depth{Min: 2, Max: 3}, LedgerBytes: 1 << 16,
+		Fleet: estimate.Fleet{
 			Waiting: 0.25, Chunks: 59, ChunkRate: 39, TaskRate: 78.7, MessageRate: 355, WindowChunks: 59, WindowBytes: 1 << 20,
-			CoordinatorBytes: 32 << 20, CoordinatorCores: 0.1, ServerCores: 0.25, Bound: "tail",
+			CoordinatorBytes: 32 << 20, CoordinatorCores: 0.1, ServerCores: 0.25, Bottleneck: run.ByTail,
 		},
 	}
 	want := "" +
@@ -218,13 +220,13 @@ func TestEstimate(t *testing.T) {
 		"memory     32.0 MiB                    of the coordinator\n" +
 		"cores      0.10 + 0.25                 coordinator + server\n" +
 		"waiting    25.0%                       time of threads without a task\n" +
-		"bound by   tail                        threads wait for the last tasks\n"
-	if got := written(t, func(b *strings.Builder) error { return e.Write(b, false) }); words(got) != words(want) {
+		"bottleneck tail                        threads wait for the last tasks\n"
+	if got := written(t, func(b *strings.Builder) error { return WriteEstimate(b, &e, false) }); words(got) != words(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	const year = 365.25 * 24 * 3600
-	e.Workers, e.Threads, e.Seconds = 6250, 100_000, Interval{1.2 * year, 12.3 * year, 123 * year}
-	got := written(t, func(b *strings.Builder) error { return e.Write(b, false) })
+	e.Workers, e.Threads, e.Seconds = 6250, 100_000, estimate.Range{Low: 1.2 * year, Mid: 12.3 * year, High: 123 * year}
+	got := written(t, func(b *strings.Builder) error { return WriteEstimate(b, &e, false) })
 	if want := "time 12.3 years 1.2 to 123 years 100,000 threads, generic core time"; !strings.HasPrefix(words(got), want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

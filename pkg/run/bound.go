@@ -8,14 +8,27 @@ type Bound string
 // The bounds. An estimate may name any of them, a run that counts only some:
 // [nqueens/pkg/progress.BoundMeter].
 const (
-	BySearch   Bound = "search"   // The threads: more of them make the run faster.
-	ByTail     Bound = "tail"     // Threads wait for the last tasks of others.
-	ByMessages Bound = "messages" // Chunks through the server.
-	ByLedger   Bound = "ledger"   // Results into the ledger.
-	ByWindow   Bound = "window"   // Chunks in flight: fewer than threads.
-	ByPlanning Bound = "planning" // Numbering the tasks, and the audit.
-	ByStart    Bound = "start"    // Start and stop of the command.
+	BySearch   Bound = "search"
+	ByTail     Bound = "tail"
+	ByMessages Bound = "messages"
+	ByLedger   Bound = "ledger"
+	ByWindow   Bound = "window"
+	ByPlanning Bound = "planning"
+	ByStart    Bound = "start"
 )
+
+// Explanation says for people what the word means.
+func (b Bound) Explanation() string {
+	return map[Bound]string{
+		BySearch:   "more threads make it faster",
+		ByTail:     "threads wait for the last tasks",
+		ByMessages: "chunks through the server",
+		ByLedger:   "results into the ledger",
+		ByWindow:   "fewer chunks in flight than threads",
+		ByPlanning: "numbering the tasks, and the audit",
+		ByStart:    "start and stop",
+	}[b]
+}
 
 // maxBound bounds the length of a bound: later versions may know others.
 const maxBound = 16
