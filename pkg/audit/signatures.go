@@ -11,16 +11,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Signed is what [CheckSignatures] has checked.
-type Signed struct {
-	Reports uint64 // Signed statements, each of at least one task.
-	Results uint64 // Results that agree with their statements: accepted ones, confirmations, and votes.
-	Own     uint64 // Results of the coordinator itself, which signs none.
+// Signatures are what [CheckSignatures] has checked.
+type Signatures struct {
+	Reports uint64 `json:"reports"` // Signed statements, each of at least one task.
+	Signed  uint64 `json:"signed"`  // Results that agree with their statements: accepted ones, confirmations, and votes.
+	Own     uint64 `json:"-"`       // Results of the coordinator itself, which signs none.
 }
 
-func (s *Signed) add(more Signed) {
+func (s *Signatures) add(more Signatures) {
 	s.Reports += more.Reports
-	s.Results += more.Results
+	s.Signed += more.Signed
 	s.Own += more.Own
 }
 
@@ -29,24 +29,24 @@ func (s *Signed) add(more Signed) {
 // unless that is nil, with how many results and reports it has checked, and of how many, about. The
 // error wraps [queens.ErrContradiction] if a result is not signed, or says something else; it is
 // a [ledger.DamagedError], or the cause of ctx's end.
-func CheckSignatures(ctx context.Context, l *ledger.Ledger, progress func(done, of uint64)) (all Signed, err error) {
+func CheckSignatures(ctx context.Context, l *ledger.Ledger, progress func(done, of uint64)) (all Signatures, err error) {
 	if progress == nil {
 		progress = func(uint64, uint64) {}
 	}
 	of := l.Reports() + l.Len()
-	note := func(some Signed) error {
+	note := func(some Signatures) error {
 		all.add(some)
-		done := all.Reports + all.Results + all.Own
+		done := all.Reports + all.Signed + all.Own
 		progress(min(done, of), of)
 		return nil
 	}
-	err = parallel.InOrder(ctx, rangesOfReports(l.Reports()), func(ctx context.Context, r idRange) (Signed, error) {
+	err = parallel.InOrder(ctx, rangesOfReports(l.Reports()), func(ctx context.Context, r idRange) (Signatures, error) {
 		return verifyReports(ctx, l, r)
 	}, note)
 	if err != nil {
 		return all, err
 	}
-	err = parallel.InOrder(ctx, ranges(l.Header().Manifest.Tasks), func(ctx context.Context, ids idRange) (Signed, error) {
+	err = parallel.InOrder(ctx, ranges(l.Header().Manifest.Tasks), func(ctx context.Context, ids idRange) (Signatures, error) {
 		return checkResults(ctx, l, ids)
 	}, note)
 	if err != nil {
@@ -80,7 +80,7 @@ func rangesOfReports(n uint64) iter.Seq[idRange] {
 }
 
 // verifyReports verifies a range of reports.
-func verifyReports(ctx context.Context, l *ledger.Ledger, numbers idRange) (found Signed, err error) {
+func verifyReports(ctx context.Context, l *ledger.Ledger, numbers idRange) (found Signatures, err error) {
 	for number := numbers.first; number < numbers.end; number++ {
 		if ctx.Err() != nil {
 			return found, context.Cause(ctx)
@@ -95,7 +95,7 @@ func verifyReports(ctx context.Context, l *ledger.Ledger, numbers idRange) (foun
 
 // checkResults checks the accepted results of a range of tasks, and their confirmations. Disputes
 // have none.
-func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signed, error) {
+func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signatures, error) {
 	c := newStatements(l)
 	for r, err := range l.Range(ids.first, ids.end) {
 		switch {
@@ -123,7 +123,7 @@ func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signed, e
 type statements struct {
 	ledger *ledger.Ledger
 	parsed map[uint64]*queens.ChunkResult
-	found  Signed
+	found  Signatures
 }
 
 func newStatements(l *ledger.Ledger) *statements {
@@ -153,7 +153,7 @@ func (s *statements) check(r *queens.Result) error {
 		return contradiction(fmt.Errorf("the result of task %d is not what its worker signed: %d by %s (%s, key %s), and signed is %d by %s (%s, key %s)",
 			r.Task, r.Count, r.Worker, r.Kernel, r.Key, signed.Count, signed.Worker, signed.Kernel, signed.Key))
 	}
-	s.found.Results++
+	s.found.Signed++
 	return nil
 }
 

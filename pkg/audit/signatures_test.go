@@ -81,7 +81,7 @@ func TestCheckSignatures(t *testing.T) {
 		last, of = done, all
 	})
 	// The accepted result of the task in dispute is one of its votes too.
-	if want := (Signed{Reports: l.Reports(), Results: 2*m.Tasks + 1, Own: 2}); err != nil || got != want || of != m.Tasks+l.Reports() {
+	if want := (Signatures{Reports: l.Reports(), Signed: 2*m.Tasks + 1, Own: 2}); err != nil || got != want || of != m.Tasks+l.Reports() {
 		t.Errorf("checked %+v (%v), want %+v", got, err, want)
 	}
 }

@@ -29,3 +29,23 @@ func (m *Manifest) KnownTotal() *big.Int {
 	known, _ := KnownTotal(m.N)
 	return known
 }
+
+// Comparison is how a total compares with the published one, OEIS A000170.
+type Comparison string
+
+// The comparisons.
+const (
+	Match       Comparison = "match"
+	Mismatch    Comparison = "mismatch"
+	Unpublished Comparison = "none" // no total is given, or none is published
+)
+
+// Decimal is an exact number. In JSON it is text, because it may exceed the numbers of many
+// programs; nil is null.
+type Decimal big.Int
+
+// MarshalText returns the decimal digits.
+func (d *Decimal) MarshalText() ([]byte, error) { return (*big.Int)(d).MarshalText() }
+
+// String returns the decimal digits.
+func (d *Decimal) String() string { return (*big.Int)(d).String() }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -77,7 +78,7 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 		r := placedResult()
 		r.Confirmed = confirmed
 		p := run.Progress{Run: "n8-a", N: 8, State: run.Complete, Total: big.NewInt(92), Solutions: big.NewInt(92), Confirmation: c.of}
-		v := Verification{Run: "n8-a", Total: (*Decimal)(big.NewInt(92)), Verified: true, Confirmed: confirmed}
+		v := audit.Verification{Run: "n8-a", Total: (*Decimal)(big.NewInt(92)), Verified: true, Confirmation: c.of}
 		listed := []ListedRun{{Run: "n8-a", N: 8, State: "complete", Confirmed: &confirmed, Ledger: "/runs/n8-a"}}
 		var fields strings.Builder
 		for i, of := range []string{"keys", "voters", "by_token", "checked", "share", "missed", "unadmitted", "disagreements"} {
@@ -99,8 +100,8 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 			"the table of watch":        {func(b *strings.Builder) error { return WriteProgressTable(b, &p, false) }, c.row},
 			"the object of watch":       {func(b *strings.Builder) error { return WriteProgress(b, &p) }, object},
 			"the log of watch":          {func(b *strings.Builder) error { LogEnd(zerolog.New(b), &p); return nil }, logged},
-			"the lines of verify":       {func(b *strings.Builder) error { return v.Write(b, false) }, c.line},
-			"the object of verify":      {func(b *strings.Builder) error { return v.Write(b, true) }, object},
+			"the lines of verify":       {func(b *strings.Builder) error { return WriteVerification(b, &v, false) }, c.line},
+			"the object of verify":      {func(b *strings.Builder) error { return WriteVerification(b, &v, true) }, object},
 			"the list of runs":          {func(b *strings.Builder) error { return WriteRuns(b, listed, false) }, " confirmed: " + string(c.level)},
 			"the object of a run":       {func(b *strings.Builder) error { return WriteRuns(b, listed, true) }, object},
 		} {

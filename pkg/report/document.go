@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/run"
 )
 
@@ -16,7 +17,7 @@ import (
 type Document struct {
 	// The page is of one of these two.
 	Result       *Result
-	Verification *Verification
+	Verification *audit.Verification
 
 	Survey  *run.Survey
 	History []run.Sample // at times since the coordinator began; may be empty

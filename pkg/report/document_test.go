@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -256,10 +257,11 @@ func TestHostileDocument(t *testing.T) {
 func TestDocumentOfAVerification(t *testing.T) {
 	d := document()
 	d.Result, d.History = nil, nil
-	confirmed := NewConfirmed(&run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5}, true)
-	v := &Verification{
+	v := &audit.Verification{
 		Run: "n8-a", N: 8, Placed: d.Survey.Manifest.Placed, Verified: true, Total: (*Decimal)(big.NewInt(1234)), Known: Unpublished, Done: 5, Tasks: 5,
-		Reports: 2, Signed: 7, Recounted: 4, Share: 0.25, Seed: math.MaxUint64, Kernels: []string{"avx2", "generic"}, Whole: "mirror-image", Confirmed: confirmed,
+		Signatures: audit.Signatures{Reports: 2, Signed: 7},
+		Recounts:   audit.Recounts{Recounted: 4, Share: 0.25, Seed: math.MaxUint64, Kernels: []string{"avx2", "generic"}},
+		Whole:      "mirror-image", Confirmation: run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5},
 	}
 	d.Verification = v
 	expect(t, text(page(t, d)), "Report of a verification", "verified", "1,234", "Confirmed: each task by 2 keys, 0 disagreements.",

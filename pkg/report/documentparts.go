@@ -187,7 +187,7 @@ func (v *documentView) verificationFacts() []fact {
 		sample += ", with " + queens.Sanitize(strings.Join(r.Kernels, ", "))
 	}
 	if r.Differing > 0 {
-		sample += "; " + r.differing()
+		sample += "; " + differing(r.Differing)
 	}
 	if r.Stopped {
 		sample += "; stopped before the end"
@@ -196,7 +196,7 @@ func (v *documentView) verificationFacts() []fact {
 	if damaged := v.Survey.Damaged; damaged > 0 {
 		checksums = humanize.Plural(damaged, "record") + " damaged, which are left out"
 	}
-	if r.isContradicted() { // perhaps of a signature
+	if r.IsContradicted() { // perhaps of a signature
 		signatures = fmt.Sprintf("with %s, until the command ended", humanize.Plural(r.Signed, "count"))
 	}
 	facts := []fact{

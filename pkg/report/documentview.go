@@ -63,17 +63,17 @@ func newDocumentView(d *Document) *documentView {
 	m := &d.Survey.Manifest
 	v.N = m.N
 	var total *Decimal
-	var confirmed *Confirmed
+	var confirmed Confirmed
 	var known Comparison
 	if r := d.Result; r != nil {
 		v.Kind, v.Name = "Report of a count", queens.Sanitize(r.Run)
-		total, confirmed, known = r.Total, &r.Confirmed, r.Known
+		total, confirmed, known = r.Total, r.Confirmed, r.Known
 		v.stateOfResult()
 		v.Facts = append(v.boardFacts(), v.countFacts()...)
 	} else {
 		r := d.Verification
 		v.Kind, v.Name = "Report of a verification", queens.Sanitize(r.Run)
-		total, confirmed, known = r.Total, &r.Confirmed, r.Known
+		total, confirmed, known = r.Total, NewConfirmed(&r.Confirmation, r.Total != nil), r.Known
 		v.stateOfVerification()
 		v.Facts = append(v.boardFacts(), v.ledgerFacts()...)
 		v.Checks = v.verificationFacts()
@@ -88,7 +88,7 @@ func newDocumentView(d *Document) *documentView {
 		v.Groups = strings.Split(humanize.Big((*big.Int)(total)), ",")
 		v.Standing = capitalized(confirmed.sentence()) + "."
 	}
-	v.Behind = behind(confirmed, known, total != nil, d.Survey)
+	v.Behind = behind(&confirmed, known, total != nil, d.Survey)
 	if len(m.Placed) > 0 {
 		v.Board = newBoardDrawing(m.N, m.Placed)
 	}
@@ -148,7 +148,7 @@ func (v *documentView) stateOfVerification() {
 	switch {
 	case r.Verified:
 		v.State, v.Tone = "verified", "good"
-	case r.Stopped && !r.isContradicted():
+	case r.Stopped && !r.IsContradicted():
 		v.State, v.Tone = "stopped", "warn"
 		v.Standing = "The verification was stopped before the end."
 	default:

@@ -20,7 +20,7 @@ func TestPagesHaveEveryField(t *testing.T) {
 		object        any
 	}{
 		{"json.md", "`coordinator count` and `coordinator resume`", Result{}},
-		{"json.md", "`coordinator verify`", Verification{}},
+		{"json.md", "`coordinator verify`", verification{}},
 		{"json.md", "Differences of a recount", run.Difference{}},
 		{"json.md", "`coordinator backup` and `coordinator restore`", Backup{}},
 		{"json.md", "`coordinator runs`", ListedRun{}},

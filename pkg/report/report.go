@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/big"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,24 +19,17 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Decimal is an exact number. In JSON it is text, because it may exceed the numbers of many
-// programs; nil is null.
-type Decimal big.Int
-
-// MarshalText returns the decimal digits.
-func (d *Decimal) MarshalText() ([]byte, error) { return (*big.Int)(d).MarshalText() }
-
-// String returns the decimal digits.
-func (d *Decimal) String() string { return (*big.Int)(d).String() }
-
-// Comparison is how a total compares with the published one, OEIS A000170.
-type Comparison string
+// What results have in common.
+type (
+	Decimal    = queens.Decimal
+	Comparison = queens.Comparison
+)
 
 // The comparisons.
 const (
-	Match       Comparison = "match"
-	Mismatch    Comparison = "mismatch"
-	Unpublished Comparison = "none" // no total is given, or none is published
+	Match       = queens.Match
+	Mismatch    = queens.Mismatch
+	Unpublished = queens.Unpublished
 )
 
 // writeJSON writes values as JSON, one a line.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/estimate"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -239,15 +240,15 @@ func TestEstimate(t *testing.T) {
 
 // A recount that was stopped says what was verified until then, with a total and without.
 func TestStoppedVerification(t *testing.T) {
-	v := Verification{Run: "r", Done: 30, Tasks: 32, Recounted: 7, Share: 0.25, Kernels: []string{"a", "b"}, Seed: 5, Stopped: true}
+	v := audit.Verification{Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Share: 0.25, Kernels: []string{"a", "b"}, Seed: 5}, Stopped: true}
 	line := "recounted: 7 of 30 tasks, 25% of the work, with a, b (--seed 5), all agree; stopped before the end\n"
 	var out strings.Builder
-	if err := v.Write(&out, false); err != nil || out.String() != line {
+	if err := WriteVerification(&out, &v, false); err != nil || out.String() != line {
 		t.Errorf("without a total (error %v):\n%s", err, &out)
 	}
 	v.Total = (*Decimal)(big.NewInt(40))
 	out.Reset()
-	if err := v.Write(&out, false); err != nil || !strings.HasSuffix(out.String(), "\n"+line) || !strings.Contains(out.String(), "by class: 40\n") {
+	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasSuffix(out.String(), "\n"+line) || !strings.Contains(out.String(), "by class: 40\n") {
 		t.Errorf("with a total (error %v):\n%s", err, &out)
 	}
 }
@@ -255,34 +256,34 @@ func TestStoppedVerification(t *testing.T) {
 // Text about a run that is not verified says how much of it is done and why. Only the counts of an
 // incomplete run agree.
 func TestUnverified(t *testing.T) {
-	v := Verification{Run: "r", Done: 30, Tasks: 32, Recounted: 7, Share: 0.25, Seed: 5, Err: queens.ErrIncomplete}
+	v := audit.Verification{Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Share: 0.25, Seed: 5}, Err: queens.ErrIncomplete}
 	var out strings.Builder
 	want := "run r: 30 of 32 tasks, not verified: " + queens.ErrIncomplete.Error() + "\nsignatures: 0 reports with 0 counts, all are right\n" +
 		"recounted: 7 of 30 tasks, 25% of the work (--seed 5), all agree\n"
-	if err := v.Write(&out, false); err != nil || out.String() != want {
+	if err := WriteVerification(&out, &v, false); err != nil || out.String() != want {
 		t.Errorf("of an incomplete run (error %v):\n%s", err, &out)
 	}
 	out.Reset()
 	v.Err = errors.Join(queens.ErrIncomplete, queens.ErrContradiction)
-	if err := v.Write(&out, false); err != nil || !strings.HasPrefix(out.String(), "run r: 30 of 32 tasks, not verified: ") || strings.Contains(out.String(), "agree") {
+	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasPrefix(out.String(), "run r: 30 of 32 tasks, not verified: ") || strings.Contains(out.String(), "agree") {
 		t.Errorf("of a contradicted run (error %v):\n%s", err, &out)
 	}
 	out.Reset()
 	v.Differing = 3
-	if err := v.Write(&out, false); err != nil || !strings.HasSuffix(out.String(), "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 3 differ\n") {
+	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasSuffix(out.String(), "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 3 differ\n") {
 		t.Errorf("of a run with differences (error %v):\n%s", err, &out)
 	}
 }
 
 // A verification that was stopped after it has found a difference says so, and has no total.
 func TestStoppedAfterADifference(t *testing.T) {
-	v := Verification{
-		Run: "r", Done: 30, Tasks: 32, Recounted: 7, Differing: 1, Share: 0.25, Seed: 5, Stopped: true,
+	v := audit.Verification{
+		Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Differing: 1, Share: 0.25, Seed: 5}, Stopped: true,
 		Err: fmt.Errorf("%w: task 3 was counted 5", queens.ErrContradiction),
 	}
 	var out strings.Builder
 	want := "run r: 30 of 32 tasks, not verified: " + v.Err.Error() + "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 1 differs; stopped before the end\n"
-	if err := v.Write(&out, false); err != nil || out.String() != want {
+	if err := WriteVerification(&out, &v, false); err != nil || out.String() != want {
 		t.Errorf("got (error %v)\n%s\nwant\n%s", err, &out, want)
 	}
 }

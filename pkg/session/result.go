@@ -58,7 +58,7 @@ func (s *Session) result(ctx context.Context, o *coordinator.Outcome, ended erro
 	return report.Result{
 		N:        h.Manifest.N,
 		Total:    (*report.Decimal)(o.Total),
-		Known:    report.Comparison(audit.CompareKnown(s.ledger, o.Total, ended)),
+		Known:    audit.CompareKnown(s.ledger, o.Total, ended),
 		Unique:   (*report.Decimal)(s.unique),
 		Run:      h.Run,
 		Symmetry: h.Manifest.Symmetry,
