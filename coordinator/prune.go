@@ -10,6 +10,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/report"
 	"nqueens/pkg/runlist"
+	"nqueens/pkg/runstore"
 )
 
 // pruneCommand is coordinator prune: it removes runs that have ended.
@@ -43,9 +44,9 @@ dead coordinator, cancel it first: coordinator cancel RUN --nats.`,
 				return err
 			}
 			before := time.Now().Add(-time.Duration(olderThan))
-			var runs []report.PrunedRun
-			note := func(r report.PrunedRun) { runs = append(runs, r) }
-			err = runlist.PruneLocal(cmd.Context(), store, before, dryRun, note)
+			var runs []runstore.Pruned
+			note := func(r runstore.Pruned) { runs = append(runs, r) }
+			err = store.Prune(cmd.Context(), before, dryRun, note)
 			if server.URL != "" {
 				err = errors.Join(err, withServer(app, server, "prune", func(b *bus.Bus) error {
 					return runlist.PruneServer(cmd.Context(), b.Server(), b.Registry(), before, dryRun, note)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/estimate"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/run"
 )
 
@@ -22,7 +23,7 @@ func TestPagesHaveEveryField(t *testing.T) {
 		{"json.md", "`coordinator count` and `coordinator resume`", Result{}},
 		{"json.md", "`coordinator verify`", verification{}},
 		{"json.md", "Differences of a recount", run.Difference{}},
-		{"json.md", "`coordinator backup` and `coordinator restore`", Backup{}},
+		{"json.md", "`coordinator backup` and `coordinator restore`", ledger.Contents{}},
 		{"json.md", "`coordinator runs`", ListedRun{}},
 		{"json.md", "`coordinator watch`", progressJSON{}},
 		{"json.md", "What stands behind a total", ConfirmedBy{}},
