@@ -41,7 +41,7 @@ var (
 	//go:embed document.css
 	documentCSS string
 
-	documentTemplate = template.Must(template.New("document").Parse(documentHTML))
+	documentTemplate = template.Must(template.New("document").Funcs(functions).Parse(documentHTML))
 )
 
 // Write writes the page.

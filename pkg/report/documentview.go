@@ -29,24 +29,10 @@ type documentView struct {
 	Reason          string // for which the command ended
 	Facts           []fact
 	Behind          []fact
-	Checks          []fact
-	Differences     []dispute
 	MoreDifferences string
 	Board           *boardDrawing
 	Throughput      *throughputChart
 	Times           *timesChart
-	Workers         []share
-	Others          *share
-	Kernels         []share
-	MoreKernels     string
-	Disputes        []dispute
-	Troubles        []fact
-	Unread          string
-	MoreDisputes    string
-	Quarantines     []fact
-	MoreQuarantines string
-	Commands        []command
-	Origin          []fact
 }
 
 // fact is a row of a table or a list: a name, a value, and perhaps a remark.
@@ -76,11 +62,7 @@ func newDocumentView(d *Document) *documentView {
 		total, confirmed, known = r.Total, NewConfirmed(&r.Confirmation, r.Total != nil), r.Known
 		v.stateOfVerification()
 		v.Facts = append(v.boardFacts(), v.ledgerFacts()...)
-		v.Checks = v.verificationFacts()
-		v.Differences = newDifferences(r.Differences)
-		if more := r.Differing - uint64(len(r.Differences)); more > 0 {
-			v.MoreDifferences = fmt.Sprintf("And %s.", humanize.Plural(more, "more task"))
-		}
+		v.MoreDifferences = more(int(r.Differing), len(r.Differences), "task")
 	}
 	v.Lead = lead(m)
 	if total != nil {
@@ -96,12 +78,6 @@ func newDocumentView(d *Document) *documentView {
 		v.Throughput = newThroughputChart(d.History, r.Count.Rate, r.Count.Resumed)
 	}
 	v.Times = newTimesChart(&d.Survey.Times)
-	v.listShares()
-	v.Disputes = newDisputes(d.Survey.Disputes)
-	v.Troubles = v.troubles()
-	v.listRest()
-	v.Commands = v.commands()
-	v.Origin = v.origin()
 	return v
 }
 
