@@ -10,12 +10,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"math/big"
 	"slices"
 	"strings"
-	"time"
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/parallel"
@@ -287,32 +285,4 @@ func checkHash(r *queens.Result, hash uint64) error {
 		return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, r.Task, r.Worker)
 	}
 	return nil
-}
-
-// Workers returns the number of workers with an accepted result, and the total duration of
-// all searches.
-func Workers(l *ledger.Ledger) (workers int, search time.Duration) {
-	type some struct {
-		names  map[string]struct{}
-		search time.Duration
-	}
-	all := some{names: make(map[string]struct{})}
-	_ = parallel.InOrder(context.Background(), ranges(l.Header().Manifest.Tasks), func(_ context.Context, ids idRange) (some, error) {
-		found := some{names: make(map[string]struct{})}
-		for r, err := range l.Range(ids.first, ids.end) {
-			if err != nil {
-				continue
-			}
-			if !r.IsOwn() {
-				found.names[r.Worker] = struct{}{}
-			}
-			found.search += r.Elapsed
-		}
-		return found, nil
-	}, func(found some) error {
-		maps.Copy(all.names, found.names)
-		all.search += found.search
-		return nil
-	})
-	return len(all.names), all.search
 }

@@ -19,8 +19,8 @@ import (
 
 // auditAgain computes the total of a finished run from its ledger.
 func (s *Session) auditAgain(ctx context.Context) (report.Result, error) {
-	var outcome coordinator.Outcome
-	outcome.Workers, outcome.CoreTime = audit.Workers(s.ledger)
+	of := s.ledger.Figures()
+	outcome := coordinator.Outcome{Workers: of.Workers(), CoreTime: of.CoreTime()}
 	total, err := audit.FinalTotal(ctx, s.ledger)
 	if err == nil {
 		err = s.countUnique(ctx, total)
