@@ -15,29 +15,16 @@ import (
 type Signatures struct {
 	Reports uint64 `json:"reports"` // Signed statements, each of at least one task.
 	Signed  uint64 `json:"signed"`  // Results that agree with their statements: accepted ones, confirmations, and votes.
-	Own     uint64 `json:"-"`       // Results of the coordinator itself, which signs none.
-}
-
-func (s *Signatures) add(more Signatures) {
-	s.Reports += more.Reports
-	s.Signed += more.Signed
-	s.Own += more.Own
 }
 
 // CheckSignatures checks all that workers signed in a ledger: each report is signed by its key and
-// is of this run and its manifest, and each result says what its report says. It calls progress,
-// unless that is nil, with how many results and reports it has checked, and of how many, about. The
-// error wraps [queens.ErrContradiction] if a result is not signed, or says something else; it is
-// a [ledger.DamagedError], or the cause of ctx's end.
-func CheckSignatures(ctx context.Context, l *ledger.Ledger, progress func(done, of uint64)) (all Signatures, err error) {
-	if progress == nil {
-		progress = func(uint64, uint64) {}
-	}
-	of := l.Reports() + l.Len()
+// is of this run and its manifest, and each result says what its report says. The coordinator signs none
+// of its own results. The error wraps [queens.ErrContradiction] if a result is not signed, or says
+// something else; it is a [ledger.DamagedError], or the cause of ctx's end.
+func CheckSignatures(ctx context.Context, l *ledger.Ledger) (all Signatures, err error) {
 	note := func(some Signatures) error {
-		all.add(some)
-		done := all.Reports + all.Signed + all.Own
-		progress(min(done, of), of)
+		all.Reports += some.Reports
+		all.Signed += some.Signed
 		return nil
 	}
 	err = parallel.InOrder(ctx, rangesOfReports(l.Reports()), func(ctx context.Context, r idRange) (Signatures, error) {
@@ -133,7 +120,6 @@ func newStatements(l *ledger.Ledger) *statements {
 // check returns an error unless a result is what its report says, or is the coordinator's own.
 func (s *statements) check(r *queens.Result) error {
 	if r.IsOwn() {
-		s.found.Own++
 		return nil
 	}
 	if r.Report == 0 {

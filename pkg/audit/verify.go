@@ -108,7 +108,7 @@ func (v *Verification) verify(ctx context.Context, l *ledger.Ledger, s Sample, o
 	if err := CheckManifest(ctx, v.Run, &h.Manifest); err != nil {
 		return nil, err
 	}
-	if v.Signatures, err = CheckSignatures(ctx, l, nil); err != nil {
+	if v.Signatures, err = CheckSignatures(ctx, l); err != nil {
 		return nil, err
 	}
 	total, noTotal := FinalTotal(ctx, l)
