@@ -13,8 +13,8 @@ import (
 
 // Signatures are what [CheckSignatures] has checked.
 type Signatures struct {
-	Reports uint64 `json:"reports"` // Signed statements, each of at least one task.
-	Signed  uint64 `json:"signed"`  // Results that agree with their statements: accepted ones, confirmations, and votes.
+	Statements uint64 `json:"statements"` // Each of at least one task.
+	Signed     uint64 `json:"signed"`     // Results that agree with their statements: accepted ones, confirmations, and votes.
 }
 
 // CheckSignatures checks all that workers signed in a ledger: each report is signed by its key and
@@ -23,7 +23,7 @@ type Signatures struct {
 // something else; it is a [ledger.DamagedError], or the cause of ctx's end.
 func CheckSignatures(ctx context.Context, l *ledger.Ledger) (all Signatures, err error) {
 	note := func(some Signatures) error {
-		all.Reports += some.Reports
+		all.Statements += some.Statements
 		all.Signed += some.Signed
 		return nil
 	}
@@ -75,7 +75,7 @@ func verifyReports(ctx context.Context, l *ledger.Ledger, numbers idRange) (foun
 		if _, err := l.VerifyReport(number); err != nil {
 			return found, contradiction(err)
 		}
-		found.Reports++
+		found.Statements++
 	}
 	return found, nil
 }

@@ -75,7 +75,7 @@ func TestCheckSignatures(t *testing.T) {
 	}
 	got, err := CheckSignatures(t.Context(), l)
 	// The accepted result of the task in dispute is one of its votes too.
-	if want := (Signatures{Reports: l.Reports(), Signed: 2*m.Tasks + 1}); err != nil || got != want {
+	if want := (Signatures{Statements: l.Reports(), Signed: 2*m.Tasks + 1}); err != nil || got != want {
 		t.Errorf("checked %+v (%v), want %+v", got, err, want)
 	}
 }

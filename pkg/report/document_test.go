@@ -259,13 +259,13 @@ func TestDocumentOfAVerification(t *testing.T) {
 	d.Result, d.History = nil, nil
 	v := &audit.Verification{
 		Run: "n8-a", N: 8, Placed: d.Survey.Manifest.Placed, Verified: true, Total: (*Decimal)(big.NewInt(1234)), Known: Unpublished, Done: 5, Tasks: 5,
-		Signatures: audit.Signatures{Reports: 2, Signed: 7},
+		Signatures: audit.Signatures{Statements: 2, Signed: 7},
 		Recounts:   audit.Recounts{Recounted: 4, Share: 0.25, Seed: math.MaxUint64, Kernels: []string{"avx2", "generic"}},
 		Whole:      "mirror-image", Confirmation: run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5},
 	}
 	d.Verification = v
 	expect(t, text(page(t, d)), "Report of a verification", "verified", "1,234", "Confirmed: each task by 2 keys, 0 disagreements.",
-		"ledger 5 of 5 tasks", "signatures 2 reports all are right; 7 counts say the same", "recounted 4 tasks 25% of the work, with avx2, generic",
+		"ledger 5 of 5 tasks", "signatures 2 statements all are right; 7 counts say the same", "recounted 4 tasks 25% of the work, with avx2, generic",
 		"seed 18446744073709551615", "with the placed queens mirrored", "state complete of the run")
 	v.Stopped, v.Verified, v.Whole = true, false, ""
 	expect(t, text(page(t, d)), "stopped", "1,234", "stopped before the end")
@@ -277,7 +277,7 @@ func TestDocumentOfAVerification(t *testing.T) {
 	}
 	v.Err, d.Survey.Damaged = queens.ErrContradiction, 2
 	s = text(page(t, d))
-	expect(t, s, "signatures 2 reports with 7 counts, until the command ended", "2 records damaged, which are left out")
+	expect(t, s, "signatures 2 statements with 7 counts, until the command ended", "2 records damaged, which are left out")
 	if strings.Contains(s, "right") {
 		t.Errorf("signatures or checksums of a contradicted, damaged ledger are right: %s", s)
 	}

@@ -139,7 +139,7 @@ func (v *documentView) Checks() []fact {
 	}
 	facts := []fact{
 		{"ledger", fmt.Sprintf("%s of %s", humanize.Int(r.Done), humanize.Plural(r.Tasks, "task")), checksums},
-		{"signatures", humanize.Plural(r.Reports, "report"), signatures},
+		{"signatures", humanize.Plural(r.Statements, "statement"), signatures},
 		{"recounted", humanize.Plural(r.Recounted, "task"), sample},
 		{"seed", strconv.FormatUint(r.Seed, 10), "of the sample: --seed draws the same tasks again"},
 	}

@@ -258,7 +258,7 @@ func TestStoppedVerification(t *testing.T) {
 func TestUnverified(t *testing.T) {
 	v := audit.Verification{Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Share: 0.25, Seed: 5}, Err: queens.ErrIncomplete}
 	var out strings.Builder
-	want := "run r: 30 of 32 tasks, not verified: " + queens.ErrIncomplete.Error() + "\nsignatures: 0 reports with 0 counts, all are right\n" +
+	want := "run r: 30 of 32 tasks, not verified: " + queens.ErrIncomplete.Error() + "\nsignatures: 0 statements with 0 counts, all are right\n" +
 		"recounted: 7 of 30 tasks, 25% of the work (--seed 5), all agree\n"
 	if err := WriteVerification(&out, &v, false); err != nil || out.String() != want {
 		t.Errorf("of an incomplete run (error %v):\n%s", err, &out)

@@ -72,7 +72,7 @@ func (v *verification) faultLines() []string {
 }
 
 func (v *verification) signatureLine() string {
-	return fmt.Sprintf("signatures: %s with %s, all are right", humanize.Plural(v.Reports, "report"), humanize.Plural(v.Signed, "count"))
+	return fmt.Sprintf("signatures: %s with %s, all are right", humanize.Plural(v.Statements, "statement"), humanize.Plural(v.Signed, "count"))
 }
 
 // recountLine says how much was recounted, and how.
