@@ -22,14 +22,14 @@ import (
 
 // Recounts are what [Recount] has counted again.
 type Recounts struct {
-	Recounted uint64 `json:"recounted"` // Number of tasks.
-	// Differing is the number of the tasks whose recount contradicts the ledger. Differences are the first
-	// of them that were found, at most [run.MaxSurveyed], sorted by task.
-	Differing   uint64           `json:"differing"`
+	Recounted uint64 `json:"recounted"` // tasks that were counted again
+	Differing uint64 `json:"differing"` // recounted tasks whose recount contradicts the ledger
+	// at most 100 of these tasks, those that were found first, by task, see below
 	Differences []run.Difference `json:"differences"`
-	Share       float64          `json:"share"`       // Estimated, of the tasks in the work of the whole run.
-	Seed        uint64           `json:"seed,string"` // Of the sample.
-	Kernels     []string         `json:"kernels"`     // That counted, sorted.
+	// of the recounted tasks in the estimated work of the run, 0 to 1
+	Share   float64  `json:"share"`
+	Seed    uint64   `json:"seed,string"` // of the sample; --seed repeats it
+	Kernels []string `json:"kernels"`     // that counted the sample
 }
 
 // Recount counts a sample of the ledger's tasks again. It makes the tasks from the manifest, and compares

@@ -13,8 +13,10 @@ import (
 
 // Signatures are what [CheckSignatures] has checked.
 type Signatures struct {
-	Statements uint64 `json:"statements"` // Each of at least one task.
-	Signed     uint64 `json:"signed"`     // Results that agree with their statements: accepted ones, confirmations, and votes.
+	// statements of workers whose signatures are right, each of the counts of a chunk
+	Statements uint64 `json:"statements"`
+	// counts that agree with these statements: accepted ones, and others of the same tasks
+	Signed uint64 `json:"signed"`
 }
 
 // CheckSignatures checks all that workers signed in a ledger: each report is signed by its key and

@@ -58,19 +58,22 @@ func FinalTotal(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
 
 // Verification is what [Verify] finds.
 type Verification struct {
-	Run      string            `json:"run"`
-	N        int               `json:"n"`
-	Placed   []queens.Square   `json:"placed,omitempty"` // Beforehand, each [row,column].
-	Verified bool              `json:"verified"`         // The run is complete and nothing contradicts.
-	Total    *queens.Decimal   `json:"total"`            // The ledger's; nil unless Verified or Stopped.
-	Known    queens.Comparison `json:"known"`
-	Done     uint64            `json:"done"`
-	Tasks    uint64            `json:"tasks"`
+	Run      string          `json:"run"`              // name of the run
+	N        int             `json:"n"`                // side of the board
+	Placed   []queens.Square `json:"placed,omitempty"` // squares of the queens placed beforehand
+	Verified bool            `json:"verified"`         // the run is complete and nothing contradicts
+	// number of solutions; null unless "verified", or "stopped" without a contradiction
+	Total *queens.Decimal   `json:"total"`
+	Known queens.Comparison `json:"known"` // how the total compares with the published one
+	Done  uint64            `json:"done"`  // tasks with an accepted count
+	Tasks uint64            `json:"tasks"` // all tasks
 	Signatures
 	Recounts
-	Stopped bool    `json:"stopped"`         // By a signal, during the recount.
-	Whole   string  `json:"whole,omitempty"` // What [RecountAll] returns.
-	Seconds float64 `json:"seconds"`         // Of the command, which sets it.
+	Stopped bool `json:"stopped"` // a signal ended the command early
+	// how the whole run was counted again: a symmetry, or "mirror-image"; absent if the board is too large
+	Whole string `json:"whole,omitempty"`
+	// time that this command took
+	Seconds float64 `json:"seconds"` // The command sets it.
 
 	Confirmation run.Confirmation `json:"-"` // By the workers that counted: the recount adds nothing to it.
 	Err          error            `json:"-"` // Why the run is not verified.

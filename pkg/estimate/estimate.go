@@ -70,50 +70,44 @@ func (j *Job) fleetThreads() int { return j.Workers * max(j.WorkerThreads, 1) }
 
 // Range is an estimate: the true value is most likely about Mid, and rarely outside Low to High.
 type Range struct {
-	Low  float64 `json:"low"`
-	Mid  float64 `json:"mid"`
-	High float64 `json:"high"`
+	Low  float64 `json:"low"`  // almost surely not less
+	Mid  float64 `json:"mid"`  // probable
+	High float64 `json:"high"` // almost surely not more
 }
 
 // Solutions is an estimated number of solutions, from random probes alone, with its 95% confidence
 // interval.
 type Solutions struct {
-	Mean   float64 `json:"mean"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Probes int     `json:"probes"`
+	Mean   float64 `json:"mean"`   // of the probes
+	Low    float64 `json:"low"`    // of the 95% confidence interval
+	High   float64 `json:"high"`   // of the same
+	Probes int     `json:"probes"` // number of random probes
+}
+
+// Depth bounds the numbers of rows of the tasks' prefixes. It is zero if there are no tasks.
+type Depth struct {
+	Min int `json:"min"` // least
+	Max int `json:"max"` // most
 }
 
 // Estimate is what a count is expected to take, with the full symmetry and tasks of the default size.
 type Estimate struct {
-	N       int    `json:"n"`
-	Kernel  string `json:"kernel"`
-	Workers int    `json:"workers"`
-	Threads int    `json:"threads"` // of all workers
-	// Seconds is the wall time of the whole command, from its start to the total.
-	Seconds Range `json:"seconds"`
-	// CoreSeconds is the time of all searches, added up.
-	CoreSeconds Range `json:"core_seconds"`
-	// Speed is the number of nodes of the plain search tree that a thread searches a second.
-	Speed     float64   `json:"speed"`
-	Solutions Solutions `json:"solutions"`
-	// Tasks is the number of tasks: exact where it is quick to count, up to about n = 22, otherwise
-	// within a few percent.
+	N           int       `json:"n"`            // side of the board
+	Kernel      string    `json:"kernel"`       // that searches
+	Workers     int       `json:"workers"`      // that the estimate is for
+	Threads     int       `json:"threads"`      // of all workers
+	Seconds     Range     `json:"seconds"`      // time of the whole command
+	CoreSeconds Range     `json:"core_seconds"` // time of the searches, summed over all workers
+	Speed       float64   `json:"speed"`        // nodes of the plain search tree that a thread searches a second
+	Solutions   Solutions `json:"solutions"`    // estimated number of solutions
+	// number of tasks; exact up to about n = 22, otherwise within a few percent
 	Tasks uint64 `json:"tasks"`
-	Depth Depth  `json:"depth"`
-	// LedgerBytes is the size of the ledger. [Run] leaves it to its caller, who knows ledgers.
-	LedgerBytes uint64 `json:"ledger_bytes"`
-	// Copies is how often each task is counted in the mean, if more than once: all but Tasks and
-	// Solutions is of all copies.
+	Depth Depth  `json:"depth"` // rows of the tasks' prefixes, which differ by class
+	// size of the ledger when all tasks are counted
+	LedgerBytes uint64 `json:"ledger_bytes"` // Run leaves it to its caller, who knows ledgers.
+	// how often each task is counted in the mean, if more than once: all but "solutions", "tasks" and "depth" is for that
 	Copies float64 `json:"copies,omitempty"`
 	Fleet
-}
-
-// Depth bounds the numbers of rows of the tasks' prefixes, which differ by class. It is zero if there
-// are no tasks.
-type Depth struct {
-	Min int `json:"min"`
-	Max int `json:"max"`
 }
 
 // Run makes the estimate. It takes about two seconds, less where the count itself takes less. If ctx

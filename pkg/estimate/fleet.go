@@ -50,11 +50,11 @@ const (
 
 // Parts are the times that the parts of a run would take alone, in seconds. [run.Bound] explains them.
 type Parts struct {
-	Search   float64 `json:"search"` // if no thread ever waited
-	Tail     float64 `json:"tail"`   // beyond the search
+	Search   float64 `json:"search"` // If no thread ever waited.
+	Tail     float64 `json:"tail"`   // Beyond the search.
 	Messages float64 `json:"messages"`
 	Ledger   float64 `json:"ledger"`
-	Window   float64 `json:"window"` // beyond the search
+	Window   float64 `json:"window"` // Beyond the search.
 	Planning float64 `json:"planning"`
 	Start    float64 `json:"start"`
 }
@@ -75,21 +75,18 @@ func (p *Parts) bottleneck() run.Bound {
 
 // Fleet is what a count asks of coordinator, server and ledger while its threads search.
 type Fleet struct {
-	Waiting float64 `json:"waiting"` // share of time for which threads have no task
-	Chunks  float64 `json:"chunks"`
-	// Rates a second. Every task has a result, which the ledger records.
-	ChunkRate   float64 `json:"chunks_per_s"`
-	TaskRate    float64 `json:"tasks_per_s"`
-	MessageRate float64 `json:"messages_per_s"`
-	// WindowChunks is the number of chunks in flight in the middle of the run, WindowBytes the size
-	// of their messages, which the server holds.
-	WindowChunks     float64   `json:"window_chunks"`
-	WindowBytes      float64   `json:"window_bytes"`
-	CoordinatorBytes float64   `json:"coordinator_bytes"` // of memory
-	CoordinatorCores float64   `json:"coordinator_cores"` // that are busy
-	ServerCores      float64   `json:"server_cores"`
-	Parts            Parts     `json:"parts"`
-	Bottleneck       run.Bound `json:"bottleneck"`
+	Waiting          float64   `json:"waiting"`           // share of time for which threads have no task
+	Chunks           float64   `json:"chunks"`            // number of chunks in which the tasks travel
+	ChunkRate        float64   `json:"chunks_per_s"`      // chunks a second
+	TaskRate         float64   `json:"tasks_per_s"`       // results a second that the ledger records
+	MessageRate      float64   `json:"messages_per_s"`    // messages a second
+	WindowChunks     float64   `json:"window_chunks"`     // chunks in flight, in the middle of the run
+	WindowBytes      float64   `json:"window_bytes"`      // size of their messages on the server
+	CoordinatorBytes float64   `json:"coordinator_bytes"` // memory of the coordinator
+	CoordinatorCores float64   `json:"coordinator_cores"` // cores that the coordinator keeps busy
+	ServerCores      float64   `json:"server_cores"`      // cores that the server keeps busy
+	Parts            Parts     `json:"parts"`             // seconds of each part of a run
+	Bottleneck       run.Bound `json:"bottleneck"`        // the longest of these parts
 
 	took float64 // seconds of the searches, with all waiting
 }

@@ -89,15 +89,16 @@ func (g *growthGuard) Write(p []byte) (n int, err error) {
 
 // Contents says what a copy of a ledger holds.
 type Contents struct {
-	Run      string          `json:"run"`
-	N        int             `json:"n"`
-	Symmetry queens.Symmetry `json:"symmetry"`
-	Placed   []queens.Square `json:"placed,omitempty"` // Beforehand, each [row,column].
-	State    run.State       `json:"state"`
-	Done     uint64          `json:"done"` // Tasks with an accepted result.
-	Tasks    uint64          `json:"tasks"`
-	Bytes    int64           `json:"bytes"`
-	File     string          `json:"file"` // The copy.
+	Run      string          `json:"run"`              // name of the run
+	N        int             `json:"n"`                // side of the board
+	Symmetry queens.Symmetry `json:"symmetry"`         // "full", "mirror" or "none"
+	Placed   []queens.Square `json:"placed,omitempty"` // squares of the queens placed beforehand
+	// "running", also if the coordinator is lost, "stopped", "complete", "contradicted" or "cancelled"
+	State run.State `json:"state"`
+	Done  uint64    `json:"done"`  // tasks with an accepted count
+	Tasks uint64    `json:"tasks"` // all tasks
+	Bytes int64     `json:"bytes"` // size of the copy
+	File  string    `json:"file"`  // the copy: of "restore", the ledger of the run
 }
 
 // contents returns what the ledger holds, which is the copy of that name.

@@ -13,13 +13,13 @@ import (
 
 // verification is the JSON object of a verification.
 type verification struct {
-	*audit.Verification
+	audit.Verification
 	Confirmed
 }
 
 // WriteVerification writes a verification as lines of text, or as a JSON object.
 func WriteVerification(w io.Writer, of *audit.Verification, asJSON bool) error {
-	v := &verification{of, NewConfirmed(&of.Confirmation, of.Total != nil)}
+	v := &verification{*of, NewConfirmed(&of.Confirmation, of.Total != nil)}
 	if asJSON {
 		if v.Kernels == nil {
 			v.Kernels = []string{}
