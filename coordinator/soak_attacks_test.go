@@ -39,7 +39,7 @@ func (h *hostile) allAttacks() []attack {
 		{"heartbeat that holds chunks of others", "", h.pretendToHold},
 		{"garbage", "", h.litter},
 		{"task", "nq.task", h.poison},
-		{"progress", "nq.progress", h.forgeProgress},
+		{"progress", "nq.progress", h.forgeSnapshot},
 		{"beat", "nq.live", h.forgeBeat},
 		{"record", "$KV.nq_runs", h.forgeRecord},
 		{"request to change streams", "$JS.API", h.administer},
@@ -300,15 +300,22 @@ func (h *hostile) poison(run string) (sent int) {
 	return sent + message(func(*nqueensv1.Chunk) {})
 }
 
-func (h *hostile) forgeProgress(run string) (sent int) {
+func (h *hostile) forgeSnapshot(name string) (sent int) {
 	for _, state := range []string{"running", "complete", "cancelled", "contradicted"} {
-		m := nqueensv1.Progress{
-			Protocol: bus.Protocol, Run: run, N: uint32(h.soak.n), Symmetry: "mirror", State: state, Done: 1, Tasks: 1, WorkDone: 1, Solutions: "12345",
+		forged := run.Snapshot{
+			Run: name, N: h.soak.n, Symmetry: queens.Mirror, State: run.State(state), Done: 1, Tasks: 1, WorkDone: 1, Solutions: decimal(12345),
 		}
-		if state == "complete" {
-			m.Total = "12345"
+		if forged.State == run.Complete {
+			forged.Total = forged.Solutions
 		}
-		sent += h.publish("nq.progress."+run, "", h.encode(&m))
+		data, err := json.Marshal(struct {
+			Protocol uint32 `json:"protocol"`
+			run.Snapshot
+		}{bus.Protocol, forged})
+		if err != nil {
+			h.soak.t.Fatal(err)
+		}
+		sent += h.publish("nq.progress."+name, "", data)
 	}
 	return sent
 }
