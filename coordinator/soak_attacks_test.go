@@ -39,7 +39,7 @@ func (h *hostile) allAttacks() []attack {
 		{"heartbeat that holds chunks of others", "", h.pretendToHold},
 		{"garbage", "", h.litter},
 		{"task", "nq.task", h.poison},
-		{"progress", "nq.progress", h.forgeSnapshot},
+		{"progress", "nq.progress", h.forgeProgress},
 		{"beat", "nq.live", h.forgeBeat},
 		{"record", "$KV.nq_runs", h.forgeRecord},
 		{"request to change streams", "$JS.API", h.administer},
@@ -300,22 +300,15 @@ func (h *hostile) poison(run string) (sent int) {
 	return sent + message(func(*nqueensv1.Chunk) {})
 }
 
-func (h *hostile) forgeSnapshot(name string) (sent int) {
+func (h *hostile) forgeProgress(run string) (sent int) {
 	for _, state := range []string{"running", "complete", "cancelled", "contradicted"} {
-		forged := run.Snapshot{
-			Run: name, N: h.soak.n, Symmetry: queens.Mirror, State: run.State(state), Done: 1, Tasks: 1, WorkDone: 1, Solutions: decimal(12345),
+		total := "null"
+		if state == "complete" {
+			total = `"12345"`
 		}
-		if forged.State == run.Complete {
-			forged.Total = forged.Solutions
-		}
-		data, err := json.Marshal(struct {
-			Protocol uint32 `json:"protocol"`
-			run.Snapshot
-		}{bus.Protocol, forged})
-		if err != nil {
-			h.soak.t.Fatal(err)
-		}
-		sent += h.publish("nq.progress."+name, "", data)
+		sent += h.publish("nq.progress."+run, "", fmt.Appendf(nil,
+			`{"protocol":%d,"run":%q,"n":%d,"symmetry":"mirror","state":%q,"done":1,"tasks":1,"percent":100,"solutions":"12345","total":%s}`,
+			bus.Protocol, run, h.soak.n, state, total))
 	}
 	return sent
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"time"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -28,7 +27,7 @@ func TestSnapshotRoundTrips(t *testing.T) {
 	for i := range crowd {
 		crowd[i] = run.Worker{
 			Name: strings.Repeat("x", 128), Kernel: strings.Repeat("k", 128), Threads: 1 << 16, Rate: 1e12 / 7, Held: 1 << 16,
-			Oldest: run.Seconds{Duration: 100*24*time.Hour + time.Nanosecond},
+			Oldest: run.Seconds{Duration: 100 * 24 * time.Hour},
 		}
 	}
 	for _, want := range []*run.Snapshot{wireSnapshotOf(), wireSnapshotOf(crowd...)} {
