@@ -19,7 +19,7 @@ func made(t *testing.T, tasks uint64, result func(*queens.Result)) *ledger.Ledge
 	t.Helper()
 	m, _ := run7(t)
 	m.Tasks = tasks
-	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSurvey(t *testing.T) {
 	if s.Unread != "" || s.Done != tasks || s.Times.Tasks != tasks || s.Redundancy != 1 || s.State != run.Running {
 		t.Errorf("%d of %d tasks were read, in the state %s: %s", s.Times.Tasks, s.Done, s.State, s.Unread)
 	}
-	workers, coreTime := Workers(l)
+	workers, coreTime := l.Figures().Workers(), l.Figures().CoreTime()
 	for name, list := range map[string][]run.Contribution{"workers": s.Contributions, "kernels": s.Kernels} {
 		var sum run.Contribution
 		names := make(map[string]bool)

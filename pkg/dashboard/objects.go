@@ -26,7 +26,7 @@ type runJSON struct {
 	// for people: why what is shown may be old or at an end; absent if the run is live
 	Status string `json:"status,omitempty"`
 	// how the total compares with the published one: "match", "mismatch" or "none"; absent without a total
-	Known   report.Comparison `json:"known,omitempty"`
+	Known   queens.Comparison `json:"known,omitempty"`
 	Version string            `json:"version"`        // of the program that answers
 	Listed  int               `json:"listed_workers"` // number of workers in their list
 
@@ -87,15 +87,15 @@ func (r *Run) object(known *knowledge) *runJSON {
 }
 
 // compareKnown returns how a total compares with the published one.
-func compareKnown(s *run.Snapshot) report.Comparison {
+func compareKnown(s *run.Snapshot) queens.Comparison {
 	_, published := queens.KnownTotal(s.N)
 	switch {
 	case !published || len(s.Placed) > 0:
-		return report.Unpublished
+		return queens.Unpublished
 	case s.IsPublished():
-		return report.Match
+		return queens.Match
 	}
-	return report.Mismatch
+	return queens.Mismatch
 }
 
 // addDetail adds what only the coordinator knows.

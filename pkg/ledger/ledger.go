@@ -31,13 +31,14 @@ import (
 )
 
 // Version is the version of the file format. A file of another version is refused.
-const Version = 4
+const Version = 5
 
 // Header is what a ledger is created with. It never changes.
 type Header struct {
 	Run      string          `json:"run"`
 	Created  time.Time       `json:"created"`
 	Manifest queens.Manifest `json:"manifest"`
+	Trust    Trust           `json:"trust"`
 }
 
 // Rejection is a result that can't belong to the run, and the reason.
@@ -69,7 +70,6 @@ type Ledger struct {
 	early        early
 	quarantines  map[string]quarantine
 	voiding      map[string]struct{} // Their keys with results that still count.
-	trust        *Trust
 	strings      stringTable
 	disputes     []Dispute
 	disputed     map[uint64]int // Task to index in disputes.
@@ -77,7 +77,6 @@ type Ledger struct {
 	position     run.StreamPosition
 	rejected     uint64
 	state        run.State
-	server       string
 	damagedTasks []uint64
 	lost         uint64
 	missed       uint64 // See SetMissed.
@@ -312,13 +311,4 @@ func (l *Ledger) Dispute(task uint64) (Dispute, bool) {
 		return Dispute{}, false
 	}
 	return l.disputes[i], true
-}
-
-// Rejections returns the stored rejected results, in order of arrival.
-func (l *Ledger) Rejections() (all []Rejection, err error) {
-	err = l.view(func(tx *bbolt.Tx) (err error) {
-		all, err = l.readRejections(tx)
-		return err
-	})
-	return all, err
 }

@@ -19,10 +19,10 @@ type Result struct {
 	N     int          `json:"n"`     // side of the board
 	Total *run.Decimal `json:"total"` // number of solutions; null if the run contradicts itself
 	// how the total compares with the published one: "match", "mismatch", or "none" if none is published
-	Known    Comparison      `json:"known"`
-	Unique   *run.Decimal    `json:"unique,omitempty"` // number of fundamental solutions, with --unique
-	Run      string          `json:"run"`              // name of the run
-	Symmetry queens.Symmetry `json:"symmetry"`         // "full", "mirror" or "none"
+	Known    queens.Comparison `json:"known"`
+	Unique   *run.Decimal      `json:"unique,omitempty"` // number of fundamental solutions, with --unique
+	Run      string            `json:"run"`              // name of the run
+	Symmetry queens.Symmetry   `json:"symmetry"`         // "full", "mirror" or "none"
 	// squares of the queens placed beforehand, each [row,column]
 	Placed  []queens.Square `json:"placed,omitempty"`
 	Tasks   uint64          `json:"tasks"`   // tasks of the run

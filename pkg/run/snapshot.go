@@ -63,15 +63,9 @@ type Snapshot struct {
 	Total      *Decimal `json:"total"` // number of solutions; null unless the run is complete
 	*Confirmed          // Nil without a total.
 
-	// of the last snapshot on a server that the run has left: the server that it uses now, or "embedded"
-	MovedTo string `json:"moved_to,omitzero"`
-
 	// the workers, sorted by name, at most 256: those that have held a chunk the longest
 	WorkerList []Worker `json:"worker_list,omitempty"`
 }
-
-// Embedded stands for a server inside the coordinator, in place of an address.
-const Embedded = "embedded"
 
 // Bounds of [Snapshot.WorkerList] and [Snapshot.Sharing].
 const (
