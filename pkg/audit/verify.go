@@ -73,10 +73,10 @@ type Verification struct {
 	// how the whole run was counted again: a symmetry, or "mirror-image"; absent if the board is too large
 	Whole string `json:"whole,omitempty"`
 	// time that this command took
-	Seconds float64 `json:"seconds"` // The command sets it.
+	Seconds       float64 `json:"seconds"` // The command sets it.
+	run.Confirmed         // By the workers that counted: the recount adds nothing to it.
 
-	Confirmation run.Confirmation `json:"-"` // By the workers that counted: the recount adds nothing to it.
-	Err          error            `json:"-"` // Why the run is not verified.
+	Err error `json:"-"` // Why the run is not verified.
 }
 
 // IsContradicted reports whether something contradicts the ledger or its total.
@@ -100,7 +100,8 @@ func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(erro
 	if v.IsContradicted() || !v.Verified && !v.Stopped {
 		total = nil
 	}
-	v.Total, v.Confirmation = (*run.Decimal)(total), Confirmation(l, total)
+	confirmation := Confirmation(l, total)
+	v.Total, v.Confirmed = (*run.Decimal)(total), confirmation.Confirmed(total != nil)
 	return v, nil
 }
 

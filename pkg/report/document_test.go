@@ -254,7 +254,7 @@ func TestDocumentOfAVerification(t *testing.T) {
 		Run: "n8-a", N: 8, Placed: d.Survey.Manifest.Placed, Verified: true, Total: decimal(1234), Known: queens.Unpublished, Done: 5, Tasks: 5,
 		Signatures: audit.Signatures{Statements: 2, Signed: 7},
 		Recounts:   audit.Recounts{Recounted: 4, Share: 0.25, Seed: math.MaxUint64, Kernels: []string{"avx2", "generic"}},
-		Whole:      "mirror-image", Confirmation: run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5},
+		Whole:      "mirror-image", Confirmed: run.Confirmed{Level: run.Redundant, By: run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5}},
 	}
 	d.Verification = v
 	expect(t, text(page(t, d)), "Report of a verification", "verified", "1,234", "Confirmed: each task by 2 keys, 0 disputes.",

@@ -59,7 +59,7 @@ func newDocumentView(d *Document) *documentView {
 	} else {
 		r := d.Verification
 		v.Kind, v.Name = "Report of a verification", queens.Sanitize(r.Run)
-		total, confirmed, known = r.Total, NewConfirmed(&r.Confirmation, r.Total != nil), r.Known
+		total, confirmed, known = r.Total, Confirmed{r.Confirmed}, r.Known
 		v.stateOfVerification()
 		v.Facts = append(v.boardFacts(), v.ledgerFacts()...)
 		v.MoreDifferences = more(int(r.Differing), len(r.Differences), "task")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/estimate"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/run"
@@ -21,7 +22,7 @@ func TestPagesHaveEveryField(t *testing.T) {
 		object        any
 	}{
 		{"json.md", "`coordinator count` and `coordinator resume`", Result{}},
-		{"json.md", "`coordinator verify`", verification{}},
+		{"json.md", "`coordinator verify`", audit.Verification{}},
 		{"json.md", "Differences of a recount", run.Difference{}},
 		{"json.md", "`coordinator backup` and `coordinator restore`", ledger.Contents{}},
 		{"json.md", "`coordinator runs`", ListedRun{}},
