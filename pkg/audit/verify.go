@@ -149,7 +149,7 @@ func recountAll(ctx context.Context, l *ledger.Ledger, total *big.Int, s *Sample
 	return RecountAll(ctx, &m, total, k, s.Threads)
 }
 
-// Confirmation returns what stands behind a total that the ledger adds up to, or behind its counts
+// Confirmation returns what confirms a total that the ledger adds up to, or its counts
 // if the total is nil.
 func Confirmation(l *ledger.Ledger, total *big.Int) run.Confirmation {
 	m := l.Header().Manifest
