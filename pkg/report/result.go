@@ -16,16 +16,16 @@ import (
 
 // Result is the outcome of a run: its total and what stands behind it.
 type Result struct {
-	N        int             `json:"n"`
-	Total    *run.Decimal    `json:"total"` // nil if none can be given
-	Known    queens.Comparison      `json:"known"`
-	Unique   *run.Decimal    `json:"unique,omitempty"` // fundamental solutions; nil if not requested
-	Run      string          `json:"run"`
-	Symmetry queens.Symmetry `json:"symmetry"`
-	Placed   []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
-	Tasks    uint64          `json:"tasks"`
-	Seconds  float64         `json:"seconds"` // time of the command so far
-	Workers  int             `json:"workers"` // that counted, also for earlier coordinators
+	N        int               `json:"n"`
+	Total    *run.Decimal      `json:"total"` // nil if none can be given
+	Known    queens.Comparison `json:"known"`
+	Unique   *run.Decimal      `json:"unique,omitempty"` // fundamental solutions; nil if not requested
+	Run      string            `json:"run"`
+	Symmetry queens.Symmetry   `json:"symmetry"`
+	Placed   []queens.Square   `json:"placed,omitempty"` // beforehand, each [row,column]
+	Tasks    uint64            `json:"tasks"`
+	Seconds  float64           `json:"seconds"` // time of the command so far
+	Workers  int               `json:"workers"` // that counted, also for earlier coordinators
 	Confirmed
 
 	End      End           `json:"-"`
