@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"fmt"
 	"go/ast"
 	"path/filepath"
 	"reflect"
@@ -43,7 +42,7 @@ func TestGeneratedJSON(t *testing.T) {
 				if f.meaning == "" {
 					t.Errorf("%s: the field %s of %s has no comment, which its table in %s needs", m[2], f.name, m[3], page)
 				}
-				rows += fmt.Sprintf("| `%s` | %s | %s |\n", f.name, f.kind, strings.ReplaceAll(f.meaning, "|", `\|`))
+				rows += "| `" + f.name + "` | " + f.kind + " | " + strings.ReplaceAll(f.meaning, "|", `\|`) + " |\n"
 			}
 			testkit.Generated(t, page, m[1], rows)
 		}
@@ -151,10 +150,10 @@ var marshaled = map[string]string{"Square": "list of integers", "Seconds": "numb
 func (j *jsonTables) named(folder string, file *ast.File, e ast.Expr) (kind, inner string) {
 	j.t.Helper()
 	in, name := j.resolve(folder, file, e)
-	switch {
-	case in == "time" || in == "math/big":
+	switch in {
+	case "time", "math/big":
 		return "text", ""
-	case in == "":
+	case "":
 		switch {
 		case name == "string":
 			return "text", ""

@@ -183,7 +183,7 @@ func (s *logScan) assign(n *ast.AssignStmt) {
 		}
 		if method, ok := call.Fun.(*ast.SelectorExpr); ok && method.Sel.Name == "Logger" {
 			with := new(logLine)
-			s.add(with, fieldsOf(method.X), nil, s.depth)
+			s.add(with, fieldsOf(method.X), s.depth)
 			s.common = append(s.common, with.fields...)
 			continue
 		}
@@ -193,7 +193,7 @@ func (s *logScan) assign(n *ast.AssignStmt) {
 		case before != nil && n.Tok == token.ASSIGN: // another level, under a condition
 			before.level += " or " + line.level
 		default:
-			s.add(line, chain, nil, s.depth)
+			s.add(line, chain, s.depth)
 			s.begun[name.Name], s.since[name.Name] = line, s.depth
 		}
 	}
@@ -257,7 +257,7 @@ func isLog(e ast.Expr) bool {
 func (s *logScan) call(call *ast.CallExpr) bool {
 	for i, arg := range call.Args {
 		if name, ok := arg.(*ast.Ident); ok && s.begun[name.Name] != nil {
-			s.pass(s.begun[name.Name], call, i, nil, s.depth > s.since[name.Name])
+			s.pass(s.begun[name.Name], call, i, s.depth > s.since[name.Name])
 			return true
 		}
 	}
@@ -271,22 +271,22 @@ func (s *logScan) call(call *ast.CallExpr) bool {
 			since = s.since[name]
 		}
 	}
-	s.add(line, chain, nil, since)
+	s.add(line, chain, since)
 	return true
 }
 
 // add adds the fields of a chain of calls to a line, and finishes the line with its message.
-func (s *logScan) add(line *logLine, chain []*ast.CallExpr, names map[string]ast.Expr, since int) {
+func (s *logScan) add(line *logLine, chain []*ast.CallExpr, since int) {
 	for _, call := range chain {
 		method := call.Fun.(*ast.SelectorExpr).Sel.Name
 		switch kind := kinds[method]; {
 		case method == "Err":
 			line.fields = append(line.fields, logField{"error", kind, s.depth > since})
 		case kind != "":
-			line.fields = append(line.fields, logField{s.text(call.Args[0], names), kind, s.depth > since})
+			line.fields = append(line.fields, logField{s.text(call.Args[0]), kind, s.depth > since})
 		case method == "Msg":
 			done := *line
-			done.message = s.text(call.Args[0], names)
+			done.message = s.text(call.Args[0])
 			s.lines = append(s.lines, done)
 		case method != "Send" && method != "Level":
 			s.t.Fatalf("%s: docs/logs_test.go knows no method %s of a log line", s.set.Position(call.Pos()), method)
@@ -295,7 +295,7 @@ func (s *logScan) add(line *logLine, chain []*ast.CallExpr, names map[string]ast
 }
 
 // pass adds to a line the fields that a function adds to the event that it gets as an argument.
-func (s *logScan) pass(line *logLine, call *ast.CallExpr, at int, names map[string]ast.Expr, may bool) {
+func (s *logScan) pass(line *logLine, call *ast.CallExpr, at int, may bool) {
 	name := ""
 	switch f := call.Fun.(type) {
 	case *ast.Ident:
@@ -316,8 +316,8 @@ func (s *logScan) pass(line *logLine, call *ast.CallExpr, at int, names map[stri
 	bound := make(map[string]ast.Expr)
 	for i, p := range parameters {
 		bound[p] = call.Args[i]
-		if known, ok := call.Args[i].(*ast.Ident); ok && names[known.Name] != nil {
-			bound[p] = names[known.Name]
+		if known, ok := call.Args[i].(*ast.Ident); ok && s.texts[known.Name] != nil {
+			bound[p] = s.texts[known.Name]
 		}
 	}
 	inner := &logScan{folderSource: s.folderSource, t: s.t, texts: bound, begun: map[string]*logLine{parameters[at]: line}, since: map[string]int{parameters[at]: 0}}
@@ -328,7 +328,7 @@ func (s *logScan) pass(line *logLine, call *ast.CallExpr, at int, names map[stri
 }
 
 // text returns a text of the program up to the first part that varies, which becomes an ellipsis.
-func (s *logScan) text(e ast.Expr, names map[string]ast.Expr) string {
+func (s *logScan) text(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		text, err := strconv.Unquote(e.Value)
@@ -337,26 +337,26 @@ func (s *logScan) text(e ast.Expr, names map[string]ast.Expr) string {
 		}
 		return text
 	case *ast.BinaryExpr:
-		left := s.text(e.X, names)
+		left := s.text(e.X)
 		if strings.HasSuffix(left, "…") {
 			return left
 		}
-		return left + s.text(e.Y, names)
+		return left + s.text(e.Y)
 	case *ast.Ident:
 		if set := s.texts[e.Name]; set != nil {
 			delete(s.texts, e.Name) // a text may contain what it was before
 			defer func() { s.texts[e.Name] = set }()
-			return s.text(set, names)
+			return s.text(set)
 		}
 	case *ast.SelectorExpr:
 		if folder, ok := e.X.(*ast.Ident); ok && slices.Contains(folders(s.t), "pkg/"+folder.Name) {
 			if set := source(s.t, "pkg/"+folder.Name).consts[e.Sel.Name]; set != nil {
-				return s.text(set, names)
+				return s.text(set)
 			}
 		}
 	case *ast.CallExpr:
 		if f, ok := e.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Sprintf" {
-			text, _, found := strings.Cut(s.text(e.Args[0], names), "%")
+			text, _, found := strings.Cut(s.text(e.Args[0]), "%")
 			if found {
 				text += "…"
 			}

@@ -55,7 +55,7 @@ func describe(t *testing.T, r *prometheus.Registry) (rows string) {
 				names[i] += ": " + strings.Join(values[name], ", ")
 			}
 		}
-		rows += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", f.GetName(), strings.ToLower(f.GetType().String()),
+		rows += fmt.Sprintf("| %#q | %s | %s | %s | %s |\n", f.GetName(), strings.ToLower(f.GetType().String()),
 			unit(f.GetName()), strings.Join(names, ", "), f.GetHelp())
 	}
 	return rows
