@@ -47,7 +47,7 @@ mirror image.
 The recount goes on after a difference. It logs the first 100 differences when it finds them,
 and the exit code is 3.
 
-It also says what stands behind the total: the published one, or the workers whose counts
+It also says what confirms the total: the published one, or the workers whose counts
 agree. Tasks that verify counts again add nothing to that.
 
 With --report, an HTML page has all of that, with the workers and the times of the tasks.

@@ -73,9 +73,10 @@ type Verification struct {
 	// how the whole run was counted again: a symmetry, or "mirror-image"; absent if the board is too large
 	Whole   string  `json:"whole,omitempty"`
 	Seconds float64 `json:"seconds"` // time that this command took
+	// By the workers that counted: the recount adds nothing to it.
+	run.Confirmed
 
-	Confirmation run.Confirmation `json:"-"` // By the workers that counted: the recount adds nothing to it.
-	Err          error            `json:"-"` // Why the run is not verified.
+	Err error `json:"-"` // Why the run is not verified.
 }
 
 // IsContradicted reports whether something contradicts the ledger or its total.
@@ -99,7 +100,8 @@ func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(erro
 	if v.IsContradicted() || !v.Verified && !v.Stopped {
 		total = nil
 	}
-	v.Total, v.Confirmation = (*run.Decimal)(total), Confirmation(l, total)
+	confirmation := Confirmation(l, total)
+	v.Total, v.Confirmed = (*run.Decimal)(total), confirmation.Confirmed(total != nil)
 	return v, nil
 }
 
@@ -147,7 +149,7 @@ func recountAll(ctx context.Context, l *ledger.Ledger, total *big.Int, s *Sample
 	return RecountAll(ctx, &m, total, k, s.Threads)
 }
 
-// Confirmation returns what stands behind a total that the ledger adds up to, or behind its counts
+// Confirmation returns what confirms a total that the ledger adds up to, or its counts
 // if the total is nil.
 func Confirmation(l *ledger.Ledger, total *big.Int) run.Confirmation {
 	m := l.Header().Manifest

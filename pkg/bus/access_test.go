@@ -129,7 +129,7 @@ func TestEachRoleDoesItsPart(t *testing.T) {
 		}
 		check(t, "the run of the beat that a worker "+name+" gets", receive(t, beats, "a beat").Run, "n8-a")
 		q := queue(t, worker)
-		taken := take(t, q, "n8-a")
+		taken := take(t, q)
 		check(t, "the chunk that a worker "+name+" takes", taken.Chunk.ID, id)
 		if err := taken.Lease.Extend(); err != nil {
 			t.Fatal(err)

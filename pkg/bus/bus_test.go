@@ -150,11 +150,11 @@ func takeAll(t *testing.T, q *bus.Queue, name string, most int) []run.Loan {
 	return loans
 }
 
-// take takes one chunk, which may have to be returned to the queue first.
-func take(t *testing.T, q *bus.Queue, name string) (loan run.Loan) {
+// take takes one chunk of run n8-a, which may have to be returned to the queue first.
+func take(t *testing.T, q *bus.Queue) (loan run.Loan) {
 	t.Helper()
-	testkit.Eventually(t, "there is a chunk of run "+name, func() bool {
-		loans, _ := q.Take(t.Context(), name, 1)
+	testkit.Eventually(t, "there is a chunk of run n8-a", func() bool {
+		loans, _ := q.Take(t.Context(), "n8-a", 1)
 		if len(loans) == 1 {
 			loan = loans[0]
 		}

@@ -12,7 +12,7 @@ func TestAckEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	publish(t, s.bus, chunk("n8-a", 7))
-	lease := take(t, queue(t, s.bus), "n8-a").Lease
+	lease := take(t, queue(t, s.bus)).Lease
 	s.server.Stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
@@ -27,7 +27,7 @@ func TestAckFailsAfterTheRunWasRemoved(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	publish(t, s.bus, chunk("n8-a", 7))
-	lease := take(t, queue(t, s.bus), "n8-a").Lease
+	lease := take(t, queue(t, s.bus)).Lease
 	if err := s.other.Tasks().Remove(t.Context(), "n8-a"); err != nil {
 		t.Fatal(err)
 	}

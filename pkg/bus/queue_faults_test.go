@@ -32,7 +32,7 @@ func TestTakeSurvivesDeletion(t *testing.T) {
 			check(t, "chunks without it", len(takeAll(t, q, "n8-a", 1)), 0)
 			ensureAgain(t, s.other)
 			publish(t, s.other, chunk("n8-a", 7))
-			check(t, "the chunk that comes", take(t, q, "n8-a").Chunk.ID, 7)
+			check(t, "the chunk that comes", take(t, q).Chunk.ID, 7)
 		})
 	}
 }
@@ -45,15 +45,15 @@ func TestTakeSurvivesAServerRestart(t *testing.T) {
 	ensure(t, b)
 	q := queue(t, b)
 	publish(t, b, chunk("n8-a", 6))
-	held := take(t, q, "n8-a")
+	held := take(t, q)
 	publish(t, b, chunk("n8-a", 7))
 	restart()
-	check(t, "the chunk that comes", take(t, q, "n8-a").Chunk.ID, 7)
+	check(t, "the chunk that comes", take(t, q).Chunk.ID, 7)
 	if err := held.Lease.Ack(t.Context()); err != nil {
 		t.Errorf("ack of the chunk taken before: %v", err)
 	}
 	publish(t, b, chunk("n8-a", 8))
-	check(t, "the chunk that comes", take(t, q, "n8-a").Chunk.ID, 8)
+	check(t, "the chunk that comes", take(t, q).Chunk.ID, 8)
 }
 
 // Close does not wait for a server that is away: a worker that is stopped then ends soon.
@@ -100,5 +100,5 @@ func TestTakeWorksOnceTheServerIsThere(t *testing.T) {
 	late := bustest.Connect(t, bustest.Start(t, natsserver.Config{StoreDir: t.TempDir(), Listen: address, Log: zerolog.Nop()}))
 	ensure(t, late)
 	publish(t, late, chunk("n8-a", 7))
-	check(t, "the chunk that comes", take(t, q, "n8-a").Chunk.ID, 7)
+	check(t, "the chunk that comes", take(t, q).Chunk.ID, 7)
 }

@@ -15,11 +15,7 @@ type Confirmed struct{ run.Confirmed }
 
 // NewConfirmed returns what confirms a total. Without a total, the level is that of nothing.
 func NewConfirmed(c *run.Confirmation, total bool) Confirmed {
-	level := run.None
-	if total {
-		level = c.Level()
-	}
-	return Confirmed{run.Confirmed{Level: level, By: *c}}
+	return Confirmed{c.Confirmed(total)}
 }
 
 // Phrase says what confirms a total, for people.

@@ -81,7 +81,7 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 		p := run.Snapshot{
 			Run: "n8-a", N: 8, State: run.Complete, Total: decimal(92), Solutions: decimal(92), Confirmed: &confirmed.Confirmed,
 		}
-		v := audit.Verification{Run: "n8-a", Total: decimal(92), Verified: true, Confirmation: c.of}
+		v := audit.Verification{Run: "n8-a", Total: decimal(92), Verified: true, Confirmed: c.of.Confirmed(true)}
 		listed := []ListedRun{{Snapshot: p, Status: "complete", Ledger: "/runs/n8-a"}}
 		var values map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(c.object), &values); err != nil {

@@ -165,7 +165,7 @@ func TestDocumentAgreesWithTheResult(t *testing.T) {
 		"Confirmed by a sample: 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen", "fundamental solutions 163", "run "+r.Run, "symmetry none 1 class",
 		"tasks 5 of prefixes of 2 rows", "workers 2 whose", "core time 1m", "time 2s since it was resumed with 2 tasks done", "rate 617 /s",
 		"level sampled", "published total none for this board", "keys that agree 1", "tasks checked 1 20.0%", "disputes 1",
-		"required 1 key on each task, and spot checks of 1% of the tasks, within bounds of the coordinator's time", "republished 3", "refused results 0",
+		"required 1 key on each task, and spot checks of 1% of the tasks, within limits of the coordinator's time", "republished 3", "refused results 0",
 		"queens on 0,3 3,7", "alpha UAAAAAAAAAAA… avx2 3 9ms 3ms 75.0%", "the coordinator, to settle disputes generic 2 3ms 1.5ms 25.0%",
 		"mean median p90 p99 longest 2.4ms", "5ms", "coordinator verify n8-a --sample 100% --data /data", "coordinator ledger n8-a --data /data > subtotals.jsonl",
 		"coordinator count 8 --new", "ledger /data/n8-a", "ab0000000000", "written by coordinator v1", "Solutions per second while a coordinator worked on the run, from 0s to 10s: between 0 /s and 300 /s, in the mean 130 /s.")
@@ -254,7 +254,7 @@ func TestDocumentOfAVerification(t *testing.T) {
 		Run: "n8-a", N: 8, Placed: d.Survey.Manifest.Placed, Verified: true, Total: decimal(1234), Known: queens.Unpublished, Done: 5, Tasks: 5,
 		Signatures: audit.Signatures{Statements: 2, Signed: 7},
 		Recounts:   audit.Recounts{Recounted: 4, Share: 0.25, Seed: math.MaxUint64, Kernels: []string{"avx2", "generic"}},
-		Whole:      "mirror-image", Confirmation: run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5},
+		Whole:      "mirror-image", Confirmed: run.Confirmed{Level: run.Redundant, By: run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5}},
 	}
 	d.Verification = v
 	expect(t, text(page(t, d)), "Report of a verification", "verified", "1,234", "Confirmed: each task by 2 keys, 0 disputes.",

@@ -59,7 +59,7 @@ func newDocumentView(d *Document) *documentView {
 	} else {
 		r := d.Verification
 		v.Kind, v.Name = "Report of a verification", queens.Sanitize(r.Run)
-		total, confirmed, known = r.Total, NewConfirmed(&r.Confirmation, r.Total != nil), r.Known
+		total, confirmed, known = r.Total, Confirmed{r.Confirmed}, r.Known
 		v.stateOfVerification()
 		v.Facts = append(v.boardFacts(), v.ledgerFacts()...)
 		v.MoreDifferences = more(int(r.Differing), len(r.Differences), "task")
@@ -196,7 +196,7 @@ func (v *documentView) coreTime(d time.Duration) fact {
 	return fact{"core time", shortTime(d), remark}
 }
 
-// behind says what stands behind a total, or behind the counts if there is none.
+// behind says what confirms a total, or the counts if there is none.
 func behind(c *Confirmed, known queens.Comparison, total bool, s *run.Survey) []fact {
 	published := map[queens.Comparison]string{
 		queens.Match: "the same", queens.Mismatch: "another", queens.Unpublished: "none for this board",
@@ -209,7 +209,7 @@ func behind(c *Confirmed, known queens.Comparison, total bool, s *run.Survey) []
 		asked += fmt.Sprintf(", and spot checks of %.3g%% of the tasks", 100*s.SpotCheck.Share)
 	}
 	if s.SpotCheck.Bounded {
-		asked += ", within bounds of the coordinator's time"
+		asked += ", within limits of the coordinator's time"
 	}
 	facts := []fact{{"level", string(c.Level), c.Phrase()}}
 	if !total {

@@ -11,15 +11,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// verification is the JSON object of a verification.
-type verification struct {
-	audit.Verification
-	Confirmed
-}
-
 // WriteVerification writes a verification as lines of text, or as a JSON object.
-func WriteVerification(w io.Writer, of *audit.Verification, asJSON bool) error {
-	v := &verification{*of, NewConfirmed(&of.Confirmation, of.Total != nil)}
+func WriteVerification(w io.Writer, v *audit.Verification, asJSON bool) error {
 	if asJSON {
 		if v.Kernels == nil {
 			v.Kernels = []string{}
@@ -31,19 +24,19 @@ func WriteVerification(w io.Writer, of *audit.Verification, asJSON bool) error {
 	}
 	switch {
 	case v.IsContradicted() || !v.Verified && !v.Stopped:
-		_, err := fmt.Fprintln(w, strings.Join(v.faultLines(), "\n"))
+		_, err := fmt.Fprintln(w, strings.Join(faultLines(v), "\n"))
 		return err
 	case v.Stopped && v.Total == nil:
-		_, err := fmt.Fprintln(w, v.recountLine())
+		_, err := fmt.Fprintln(w, recountLine(v))
 		return err
 	}
 	lines := []string{
 		fmt.Sprintf("run %s: %d of %d tasks, all checksums are right, all tasks match the manifest", v.Run, v.Done, v.Tasks),
-		v.signatureLine(),
+		signatureLine(v),
 		fmt.Sprintf("sum by task and by class: %s", v.Total),
 		fmt.Sprintf("published total: %s", v.Known),
-		v.sentence(),
-		v.recountLine(),
+		(&Confirmed{v.Confirmed}).sentence(),
+		recountLine(v),
 	}
 	if len(v.Placed) > 0 {
 		lines = slices.Insert(lines, 1, "queens placed beforehand: "+humanize.Squares(v.Placed))
@@ -60,23 +53,23 @@ func WriteVerification(w io.Writer, of *audit.Verification, asJSON bool) error {
 }
 
 // faultLines says why the run is not verified. If the run is only incomplete, its counts agree.
-func (v *verification) faultLines() []string {
+func faultLines(v *audit.Verification) []string {
 	lines := []string{fmt.Sprintf("run %s: %d of %d tasks, not verified: %v", v.Run, v.Done, v.Tasks, v.Err)}
 	switch {
 	case !v.IsContradicted():
-		lines = append(lines, v.signatureLine(), v.recountLine())
+		lines = append(lines, signatureLine(v), recountLine(v))
 	case v.Differing > 0:
-		lines = append(lines, v.recountLine())
+		lines = append(lines, recountLine(v))
 	}
 	return lines
 }
 
-func (v *verification) signatureLine() string {
+func signatureLine(v *audit.Verification) string {
 	return fmt.Sprintf("signatures: %s with %s, all are right", humanize.Plural(v.Statements, "statement"), humanize.Plural(v.Signed, "count"))
 }
 
 // recountLine says how much was recounted, and how.
-func (v *verification) recountLine() string {
+func recountLine(v *audit.Verification) string {
 	line := fmt.Sprintf("recounted: %d of %d tasks, %.3g%% of the work", v.Recounted, v.Done, 100*v.Share)
 	if len(v.Kernels) > 0 {
 		line += ", with " + strings.Join(v.Kernels, ", ")

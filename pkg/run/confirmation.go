@@ -39,6 +39,14 @@ const (
 	None      Level = "none"      // Neither, or unadmitted keys alone counted some tasks.
 )
 
+// Confirmed returns what confirms a total. Without a total, the level is that of nothing.
+func (c *Confirmation) Confirmed(total bool) Confirmed {
+	if !total {
+		return Confirmed{None, *c}
+	}
+	return Confirmed{c.Level(), *c}
+}
+
 // Level returns the strongest level that holds.
 func (c *Confirmation) Level() Level {
 	switch {

@@ -127,8 +127,8 @@ func TestFinishedRunSaysHowSureItIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found.Err != nil || found.Confirmation.Level() != c.level {
-				t.Errorf("after a recount of all tasks: %+v, error %v, want level %s", found.Confirmation, found.Err, c.level)
+			if found.Err != nil || found.Level != c.level {
+				t.Errorf("after a recount of all tasks: %+v, error %v, want level %s", found.Confirmed, found.Err, c.level)
 			}
 		})
 	}
