@@ -39,7 +39,8 @@ func TestLockInfoWhileOpening(t *testing.T) {
 	for _, inTheWay := range []bool{false, true} {
 		writeStaleLockInfo(t, folder)
 		if inTheWay {
-			if err := os.MkdirAll(filepath.Join(folder, lockInfoFile+".new", "in the way"), 0o700); err != nil {
+			path := filepath.Join(folder, lockInfoFile)
+			if err := errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "in the way"), 0o700)); err != nil {
 				t.Fatal(err)
 			}
 		}

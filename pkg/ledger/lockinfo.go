@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"nqueens/pkg/durable"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -127,10 +128,7 @@ func (l *Ledger) WriteLockInfo() {
 	if err != nil {
 		return
 	}
-	path := l.lockInfoPath()
-	if os.WriteFile(path+".new", text, 0o600) != nil || os.Rename(path+".new", path) != nil {
-		_ = os.Remove(path + ".new")
-	}
+	_ = durable.Write(l.lockInfoPath(), text, 0o600)
 }
 
 // removeLockInfo removes the holder.json of a writer that holds the lock, for good.

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"nqueens/pkg/durable"
 )
 
 // File is the name of the ledger in the folder of its run.
@@ -126,7 +128,7 @@ func (l *Ledger) release() error {
 	case l.db == nil:
 		return l.file.Close()
 	case l.failed.isBroken():
-		return cmp.Or(unlock(l.file), l.file.Close())
+		return cmp.Or(durable.Unlock(l.file), l.file.Close())
 	}
 	return l.db.Close()
 }
