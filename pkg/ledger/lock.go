@@ -47,6 +47,15 @@ func (l *Ledger) acquire(ctx context.Context) error {
 	}
 }
 
+// CheckWriter returns a [LockedError] if a process has the ledger in a folder open for writing.
+func CheckWriter(folder string) error {
+	l, err := openLocked(context.Background(), filepath.Join(folder, File), readOnly)
+	if err != nil {
+		return err
+	}
+	return l.release()
+}
+
 // heldByWriter reports whether the lock that others hold is exclusive: it is if a shared
 // one can't be had.
 func (l *Ledger) heldByWriter() (bool, error) {

@@ -32,6 +32,7 @@ type LockInfo struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
 	Since   time.Time `json:"since"`
+	Socket  string    `json:"socket,omitempty"` // In the folder of the ledger; empty if the process has none.
 	Updated time.Time `json:"updated"`
 	Done    uint64    `json:"done"` // Tasks with an accepted result at Updated.
 	// Bound is what bounds the run, empty if it is not known.
@@ -92,6 +93,12 @@ func (l *Ledger) addRunToLockInfo() {
 		i.Placed = strings.Trim(fmt.Sprint(m.Placed), "[]")
 		i.N, i.Symmetry, i.Tasks, i.Hash = m.N, m.Symmetry, m.Tasks, hex.EncodeToString(m.Hash[:])
 	})
+	l.WriteLockInfo()
+}
+
+// SetSocket publishes where this process answers others, see [LockInfo].
+func (l *Ledger) SetSocket(path string) {
+	l.lockInfo.note(func(i *LockInfo) { i.Socket = path })
 	l.WriteLockInfo()
 }
 

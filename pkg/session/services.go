@@ -13,7 +13,6 @@ import (
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/count"
 	"nqueens/pkg/progress"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/worker"
 )
@@ -73,7 +72,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 			return err
 		})
 	}
-	defer s.cfg.Store.ServeLifts(ctx, s.Name(), service.Lift)()
+	defer s.control.ServeLifts(service.Lift)()
 	group.Go(func() error { return server.waitFailure(ctx) })
 	if server.guard != nil {
 		group.Go(func() error {
@@ -84,7 +83,12 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 		group.Go(func() error { return every(ctx, refreshInterval, s.rereadAdmitted) })
 	}
 	group.Go(func() error { return every(ctx, publishInterval, s.publishLatest) })
-	group.Go(func() error { return every(ctx, cancelPollInterval, s.checkCancel) })
+	group.Go(func() error {
+		if err := s.control.AwaitCancel(ctx); err != nil {
+			return fmt.Errorf("%w on this machine", err)
+		}
+		return nil
+	})
 	var outcome coordinator.Outcome
 	group.Go(func() error {
 		defer stop()
@@ -153,8 +157,6 @@ func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker,
 const (
 	// publishInterval is how often progress is published to other processes.
 	publishInterval = time.Second
-	// cancelPollInterval is how often to look for a request to cancel the run.
-	cancelPollInterval = time.Second
 	// livenessTimeout is how long a live run may go without reporting progress: the audit of
 	// a large run at its end reports none.
 	livenessTimeout = 5 * time.Minute
@@ -215,14 +217,6 @@ func (s *Session) publish(p *run.Progress) {
 	if err := s.bus.Telemetry().PublishProgress(*p); err != nil {
 		s.log.Debug().Err(err).Msg("progress not published")
 	}
-}
-
-// checkCancel fails once a process has asked for the cancellation of the run.
-func (s *Session) checkCancel() error {
-	if s.cfg.Store.CancelRequested(s.Name()) {
-		return fmt.Errorf("%w on this machine", queens.ErrCancelled)
-	}
-	return nil
 }
 
 // checkLive returns nil while the run reports progress.
