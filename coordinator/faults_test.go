@@ -147,7 +147,7 @@ func TestTotalIsExactAfterTheServerIsKilled(t *testing.T) {
 		worker.Signal(syscall.SIGCONT)
 		startWorker(t, s.server.url, "--kernel", "auto")
 		s.coordinator.ExpectTotal(known(17))
-		if s.coordinator.Field("run ended", "repeated") == 0 {
+		if s.coordinator.Field("run ended", "republished") == 0 {
 			t.Error("no task was published again, although the queue was lost")
 		}
 	})

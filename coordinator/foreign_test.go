@@ -73,8 +73,8 @@ func TestForeignMessagesChangeNothing(t *testing.T) {
 	if n := s.coordinator.Field("run ended", "refused"); staleResults == 0 || n < staleResults+garbage {
 		t.Errorf("%d messages were refused, want %d at least", n, staleResults+garbage)
 	}
-	if n := s.coordinator.Field("run ended", "conflicts"); n != 0 {
-		t.Errorf("%d conflicts", n)
+	if n := s.coordinator.Field("run ended", "disputes"); n != 0 {
+		t.Errorf("%d disputes", n)
 	}
 }
 

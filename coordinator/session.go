@@ -111,7 +111,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 			app.Log.Info().Msg("stopping the run: coordinator stop has asked for it")
 			app.Interrupt()
 		},
-		OnStart: u.start, OnProgress: u.show, OnConnection: u.setDisconnected, Log: app.Log,
+		OnStart: u.start, OnSnapshot: u.show, OnConnection: u.setDisconnected, Log: app.Log,
 	}, u, nil
 }
 

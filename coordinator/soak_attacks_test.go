@@ -302,13 +302,13 @@ func (h *hostile) poison(run string) (sent int) {
 
 func (h *hostile) forgeProgress(run string) (sent int) {
 	for _, state := range []string{"running", "complete", "cancelled", "contradicted"} {
-		m := nqueensv1.Progress{
-			Protocol: bus.Protocol, Run: run, N: uint32(h.soak.n), Symmetry: "mirror", State: state, Done: 1, Tasks: 1, WorkDone: 1, Solutions: "12345",
-		}
+		total := "null"
 		if state == "complete" {
-			m.Total = "12345"
+			total = `"12345"`
 		}
-		sent += h.publish("nq.progress."+run, "", h.encode(&m))
+		sent += h.publish("nq.progress."+run, "", fmt.Appendf(nil,
+			`{"protocol":%d,"run":%q,"n":%d,"symmetry":"mirror","state":%q,"done":1,"tasks":1,"percent":100,"solutions":"12345","total":%s}`,
+			bus.Protocol, run, h.soak.n, state, total))
 	}
 	return sent
 }

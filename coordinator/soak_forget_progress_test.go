@@ -17,11 +17,11 @@ import (
 
 // forgetProgress is how far a run is, as its coordinator says.
 type forgetProgress struct {
-	coordinator    *clitest.Process
-	done, repeated int
+	coordinator       *clitest.Process
+	done, republished int
 }
 
-var forgetDone, forgetRepeated = regexp.MustCompile(`"done":(\d+)`), regexp.MustCompile(`"repeated":(\d+)`)
+var forgetDone, forgetRepublished = regexp.MustCompile(`"done":(\d+)`), regexp.MustCompile(`"republished":(\d+)`)
 
 // progress asks the coordinator of a run how far it is.
 func (f *forget) progress(r *soakRun) forgetProgress {
@@ -39,8 +39,8 @@ func (f *forget) progress(r *soakRun) forgetProgress {
 		if m := forgetDone.FindStringSubmatch(line); m != nil {
 			p.done, _ = strconv.Atoi(m[1])
 		}
-		if m := forgetRepeated.FindStringSubmatch(line); m != nil {
-			p.repeated, _ = strconv.Atoi(m[1])
+		if m := forgetRepublished.FindStringSubmatch(line); m != nil {
+			p.republished, _ = strconv.Atoi(m[1])
 		}
 		break
 	}
@@ -50,7 +50,7 @@ func (f *forget) progress(r *soakRun) forgetProgress {
 // table lists what each kind of fault has caused.
 func (f *forget) table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-40s %5s %10s %10s %9s %8s %8s\n", "fault", "times", "median", "longest", "repeated", "restarts", "commands")
+	fmt.Fprintf(&b, "%-40s %5s %10s %10s %11s %8s %8s\n", "fault", "times", "median", "longest", "republished", "restarts", "commands")
 	for _, name := range slices.Sorted(maps.Keys(f.tallies)) {
 		t := f.tallies[name]
 		slices.Sort(t.stalls)
@@ -58,7 +58,7 @@ func (f *forget) table() string {
 		if n := len(t.stalls); n > 0 {
 			median, longest = t.stalls[n/2], t.stalls[n-1]
 		}
-		fmt.Fprintf(&b, "%-40s %5d %10v %10v %9d %8d %8d\n", name, t.times, median.Round(time.Second/10), longest.Round(time.Second/10), t.repeated, t.restarts, t.commands)
+		fmt.Fprintf(&b, "%-40s %5d %10v %10v %11d %8d %8d\n", name, t.times, median.Round(time.Second/10), longest.Round(time.Second/10), t.republished, t.restarts, t.commands)
 	}
 	return b.String()
 }

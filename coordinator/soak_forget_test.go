@@ -70,8 +70,8 @@ type forgetNode struct {
 
 // forgetTally is what faults of a kind have caused.
 type forgetTally struct {
-	times, commands, restarts, repeated int
-	stalls                              []time.Duration
+	times, commands, restarts, republished int
+	stalls                                 []time.Duration
 }
 
 const forgetMemory = 4 << 20 // KiB of address space of a server: a flipped bit may have it reserve more
@@ -223,7 +223,7 @@ func (f *forget) strike(kind forgetKind) {
 			now := f.progress(r)
 			if f.exact > exact || now.coordinator == back[i].coordinator && now.done > back[i].done || now.coordinator != back[i].coordinator && now.done > before[i].done {
 				if waiting[i] && now.coordinator == before[i].coordinator {
-					tally.repeated += now.repeated - before[i].repeated
+					tally.republished += now.republished - before[i].republished
 				}
 				delete(waiting, i)
 			}

@@ -20,7 +20,7 @@ import (
 type ui struct {
 	app               *cli.App
 	statusRequests    chan os.Signal
-	latest            atomic.Pointer[run.Progress] // nil before the first
+	latest            atomic.Pointer[run.Snapshot] // nil before the first
 	disconnectedSince atomic.Pointer[time.Time]    // nil while the server is connected
 
 	// From start to stop:
@@ -52,7 +52,7 @@ func (u *ui) answerSignals() (stop func()) {
 				return
 			case <-u.statusRequests:
 				if p := u.latest.Load(); p != nil {
-					report.LogProgress(u.app.Log, p)
+					report.LogSnapshot(u.app.Log, p)
 				} else {
 					u.app.Log.Info().Msg("counting has not started yet")
 				}
@@ -74,7 +74,7 @@ func (u *ui) start() {
 	}
 	u.stopLogging = every(logInterval, func() {
 		if p := u.latest.Load(); p != nil {
-			report.LogProgress(u.app.Log, p)
+			report.LogSnapshot(u.app.Log, p)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func goLoop(loop func(done <-chan struct{})) (stop func()) {
 }
 
 // show presents a snapshot of the run. Calls must not overlap.
-func (u *ui) show(p run.Progress) {
+func (u *ui) show(p run.Snapshot) {
 	u.latest.Store(&p)
 	if u.display != nil {
 		u.display.Show(p)

@@ -151,7 +151,7 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 		Whole: found.RecountedBy, Seconds: time.Since(start).Seconds(), Err: err,
 	}
 	if v.Verified || stopped && !contradicted {
-		v.Total = (*report.Decimal)(found.Total)
+		v.Total = (*run.Decimal)(found.Total)
 	}
 	confirmation := audit.Confirmation(l, (*big.Int)(v.Total))
 	v.Confirmed = report.NewConfirmed(&confirmation, v.Total != nil)

@@ -46,14 +46,9 @@ one, and else fails and says where the total is.
 Without --nats it looks under --data for a run that is active on this machine. A count
 whose embedded server accepts no connections can't be watched: start it with --listen.
 
-With --json it prints an object a second: run, n, placed (the number of queens placed
-beforehand, if any), state ("running", "stopped", "complete", "contradicted" or
-"cancelled"), percent (of the estimated work), done and tasks, solutions (text), rate
-(solutions a second), elapsed_s, eta_least_s and eta_most_s (absent while unknown),
-workers, threads, repeated (tasks published again), conflicts, crew (for each worker
-name, kernel, threads, rate, held tasks, oldest_s: how long it has held the oldest of
-them), total (text, or null unless the run is complete), and once the run is complete
-confirmed and confirmed_by: what stands behind the total, as count says it.`,
+With --json it prints a snapshot of the run as a JSON object a second: how far the run is
+and how fast, what its tasks and its workers do, and once it is complete the total and
+what confirms it. docs/json.md describes the fields.`,
 		Example: `  coordinator watch
   coordinator watch --nats nats://127.0.0.1:4222
   coordinator watch n15-20261120-170938-7274 --nats nats://127.0.0.1:4222 --json`,
@@ -101,7 +96,7 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 	switch tty := app.TTY(); {
 	case v.unresponsive:
 	case tty != nil:
-		_ = report.WriteProgressTable(tty, &last, app.Colors()) // fails if the terminal was closed
+		_ = report.WriteSnapshotTable(tty, &last, app.Colors()) // fails if the terminal was closed
 	default:
 		report.LogEnd(app.Log, &last)
 	}
@@ -119,7 +114,7 @@ type watchView struct {
 }
 
 // follow presents the run until it ends.
-func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watchOptions) (last run.Progress, err error) {
+func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watchOptions) (last run.Snapshot, err error) {
 	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: v.app.Log})
 	if err != nil {
 		return last, err
@@ -152,7 +147,7 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watch
 		last, err = watch.Follow(ctx, page.follow(watch.Config{
 			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
 			Run: v.run, OnWatching: func() { v.logWatching(b) },
-			OnProgress: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
+			OnSnapshot: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
 		}))
 		page.end(ctx, err)
 		return err
@@ -170,12 +165,12 @@ func (v *watchView) logWatching(b *bus.Bus) {
 	}
 }
 
-func (v *watchView) showProgress(p *run.Progress) error {
+func (v *watchView) showProgress(p *run.Snapshot) error {
 	v.show(*p)
 	if v.objects == nil {
 		return nil
 	}
-	return report.WriteProgress(v.objects, p)
+	return report.WriteSnapshot(v.objects, p)
 }
 
 // warnIgnored warns once of messages that contradict the run's record.

@@ -4,11 +4,9 @@ package main_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"math/big"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -62,24 +60,31 @@ func (f *fake) begin() {
 	}
 }
 
-func (f *fake) snapshot(state run.State) run.Progress {
-	return run.Progress{
-		Run: f.run, N: 8, Symmetry: queens.None, Placed: len(f.placed), State: state,
-		Done: 3, Tasks: 4, WorkDone: 0.7, Solutions: big.NewInt(60),
+// decimal returns a number of solutions.
+func decimal(x int64) *run.Decimal { return (*run.Decimal)(big.NewInt(x)) }
+
+func (f *fake) snapshot(state run.State) run.Snapshot {
+	return run.Snapshot{
+		Run: f.run, N: 8, Symmetry: queens.None, Placed: f.placed, State: state,
+		Done: 3, Tasks: 4, WorkDone: 0.7, Solutions: decimal(60),
 	}
 }
 
 // end stores in the record how the run has ended, and the total of a complete one.
 func (f *fake) end(state run.State, total *big.Int) {
 	f.t.Helper()
-	f.claim.SetTotal(total, run.Confirmation{Redundancy: 1, Tasks: 4})
+	last := f.snapshot(state)
+	if total != nil {
+		last.SetTotal(total, &run.Confirmation{Redundancy: 1, Tasks: 4})
+	}
+	f.claim.SetSnapshot(&last)
 	if err := f.claim.Renew(f.t.Context(), state, 4); err != nil {
 		f.t.Fatal(err)
 	}
 }
 
 // publish publishes a snapshot until the watcher writes the pattern.
-func (f *fake) publish(p *clitest.Process, s run.Progress, pattern string) {
+func (f *fake) publish(p *clitest.Process, s run.Snapshot, pattern string) {
 	f.t.Helper()
 	ctx, stop := context.WithCancel(f.t.Context())
 	ended := make(chan struct{})
@@ -88,7 +93,7 @@ func (f *fake) publish(p *clitest.Process, s run.Progress, pattern string) {
 		interval := time.NewTicker(50 * time.Millisecond)
 		defer interval.Stop()
 		for ctx.Err() == nil {
-			_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
+			_ = f.bus.Telemetry().PublishSnapshot(&s) // the next one may succeed
 			select {
 			case <-interval.C:
 			case <-ctx.Done():
@@ -100,29 +105,21 @@ func (f *fake) publish(p *clitest.Process, s run.Progress, pattern string) {
 	<-ended
 }
 
-// The objects of watch --json have the fields that the help names, and no others.
-func TestWatchObjectsHaveTheDocumentedFields(t *testing.T) {
+// The objects of watch --json are the snapshots: strictly decoded, they are what was published.
+func TestWatchObjectsAreTheSnapshots(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, queens.Square{Row: 0, Column: 0}, queens.Square{Row: 1, Column: 2})
 	p := startWatchJSON(t, f.run, "--nats", f.server.url)
-	s := f.snapshot(run.Running)
-	s.ETA = run.Range{Min: time.Second, Max: 2 * time.Second}
-	s.Workers = []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, LongestTask: 1500 * time.Millisecond}}
-	f.publish(p, s, `("oldest_s":1.5)`)
-	var object map[string]any
+	seconds := func(d time.Duration) run.Seconds { return run.Seconds{Duration: d} }
+	want := f.snapshot(run.Running)
+	want.At, want.Elapsed, want.ETA = time.Unix(1e9, 0).UTC(), seconds(time.Minute), &run.ETA{Min: seconds(time.Second), Max: seconds(2 * time.Second)}
+	want.Republished, want.Disputes, want.States, want.Bottleneck = 1, 2, run.TaskStates{InFlight: 1}, run.ByLedger
+	want.WorkerList = []run.Worker{{Name: "w", Kernel: "generic", Threads: 2, Held: 1, Oldest: seconds(1500 * time.Millisecond)}}
+	f.publish(p, want, `("oldest_s":1.5)`)
 	first, _, _ := strings.Cut(p.Stdout(), "\n")
-	if err := json.Unmarshal([]byte(first), &object); err != nil {
-		t.Fatal(err)
-	}
-	want := "conflicts crew done elapsed_s eta_least_s eta_most_s n percent placed rate repeated run solutions state tasks threads total workers"
-	if got := strings.Join(slices.Sorted(maps.Keys(object)), " "); got != want {
-		t.Errorf("the fields are %s, want %s", got, want)
-	}
-	help := startWatch(t, "--help").ExpectExit(0)
-	for field := range object {
-		if !strings.Contains(help, field) {
-			t.Errorf("the help does not name %s", field)
-		}
+	var got run.Snapshot
+	if err := run.DecodeStrict([]byte(first), run.MaxSnapshotBytes, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s is not %+v (error %v)", first, want, err)
 	}
 }
 
@@ -130,18 +127,17 @@ func TestWatchObjectsHaveTheDocumentedFields(t *testing.T) {
 // run ended. It does not print a total that contradicts the published one.
 func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 	t.Parallel()
-	wrong := big.NewInt(93)
 	for _, c := range testkit.Sample(t, 2, []struct {
 		name  string
-		last  func(f *fake) run.Progress
+		last  func(f *fake) run.Snapshot
 		exit  int
 		error string
 	}{
-		{"contradicted", func(f *fake) run.Progress { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
-		{"cancelled", func(f *fake) run.Progress { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
-		{"a wrong total", func(f *fake) run.Progress {
+		{"contradicted", func(f *fake) run.Snapshot { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
+		{"cancelled", func(f *fake) run.Snapshot { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
+		{"a wrong total", func(f *fake) run.Snapshot {
 			s := f.snapshot(run.Complete)
-			s.Total = wrong
+			s.Total = decimal(93)
 			return s
 		}, 3, `another total is claimed for run n8-fake`},
 	}) {
@@ -151,7 +147,7 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 			p := startWatch(t, f.run, "--nats", f.server.url, "--log-level", "debug")
 			p.Await(`("connected")`)
 			s := c.last(f)
-			f.end(s.State, s.Total)
+			f.end(s.State, (*big.Int)(s.Total))
 			f.publishUntilEnd(p, s)
 			if out := p.ExpectExit(c.exit); out != "" {
 				t.Errorf("it printed %q, want nothing", out)
@@ -162,10 +158,10 @@ func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
 }
 
 // publishUntilEnd publishes a snapshot until the watcher has ended.
-func (f *fake) publishUntilEnd(p *clitest.Process, s run.Progress) {
+func (f *fake) publishUntilEnd(p *clitest.Process, s run.Snapshot) {
 	f.t.Helper()
 	testkit.Eventually(f.t, "the watcher has ended", func() bool {
-		_ = f.bus.Telemetry().PublishProgress(s) // the next one may succeed
+		_ = f.bus.Telemetry().PublishSnapshot(&s) // the next one may succeed
 		elapse(f.t, 50*time.Millisecond)
 		return p.HasEnded()
 	})
@@ -192,7 +188,7 @@ func TestWatchPrintsTheTotalOfTheRecord(t *testing.T) {
 			p.Await(`("connected")`)
 			f.end(run.Complete, big.NewInt(93))
 			forged := f.snapshot(run.Complete)
-			forged.Total = big.NewInt(666)
+			forged.Total = decimal(666)
 			f.publishUntilEnd(p, forged)
 			if out := p.ExpectExit(c.exit); out != c.want || p.Lines("666") > 0 {
 				t.Errorf("it printed %q, want %q", out, c.want)
@@ -212,12 +208,12 @@ func TestWatchPrintsNoForgedTotal(t *testing.T) {
 	p := startWatchJSON(t, f.run, "--nats", f.server.url)
 	f.publish(p, f.snapshot(run.Running), `("done":3,)`)
 	other := f.snapshot(run.Complete)
-	other.N, other.Total = 9, big.NewInt(352)
+	other.N, other.Total = 9, decimal(352)
 	f.publish(p, other, `(contradict its record)`)
 	forged := f.snapshot(run.Complete)
-	forged.Total = big.NewInt(92)
+	forged.Total = decimal(92)
 	for range 3 {
-		if err := f.bus.Telemetry().PublishProgress(forged); err != nil {
+		if err := f.bus.Telemetry().PublishSnapshot(&forged); err != nil {
 			t.Fatal(err)
 		}
 	}

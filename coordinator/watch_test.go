@@ -86,7 +86,7 @@ func TestWatchersSeeTheWholeRun(t *testing.T) {
 	leaves.ExpectExit(128 + int(syscall.SIGINT))
 	startWorker(t, s.server.url)
 	const tasks = 78
-	named.Await(fmt.Sprintf(`("done":%d,"tasks":%d,).*"crew":\[{"name"`, tasks-1, tasks))
+	named.Await(fmt.Sprintf(`("done":%d,"tasks":%d,).*"worker_list":\[{"name"`, tasks-1, tasks))
 	release()
 	s.coordinator.ExpectTotal(known(14))
 	newest.ExpectTotal(known(14))

@@ -199,7 +199,7 @@ func TestAWrongRoleIsToldSo(t *testing.T) {
 			return err
 		},
 		"forge progress": func(ctx context.Context, b *bus.Bus) error {
-			return told(ctx, b, b.Telemetry().PublishProgress(run.Progress{Run: "n8-a"}))
+			return told(ctx, b, b.Telemetry().PublishSnapshot(&run.Snapshot{Run: "n8-a"}))
 		},
 		"forge beats": func(ctx context.Context, b *bus.Bus) error {
 			return told(ctx, b, b.Telemetry().PublishBeat(run.Beat{Run: "n8-a", Epoch: 9, State: run.Running, Weight: 1}))
@@ -261,7 +261,7 @@ func told(ctx context.Context, b *bus.Bus, err error) error {
 }
 
 func watchUntilTold(ctx context.Context, b *bus.Bus) error {
-	_, err := b.Telemetry().SubscribeProgress("n8-a", func(run.Progress) {})
+	_, err := b.Telemetry().SubscribeSnapshots("n8-a", func(*run.Snapshot) {})
 	return told(ctx, b, err)
 }
 

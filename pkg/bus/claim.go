@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 
 	"nqueens/pkg/run"
 )
@@ -74,17 +73,11 @@ func (c *Claim) Epoch() uint64 { return c.stored.Epoch }
 // SetLost has the next [Claim.Renew] store how often a task has lost its accepted result.
 func (c *Claim) SetLost(lost uint64) { c.stored.Lost = lost }
 
-// SetProgress has the next [Claim.Renew] store how far the run is, and while it runs also how fast,
-// and what bounds it.
-func (c *Claim) SetProgress(p *run.Progress) { c.stored.Bound, c.stored.Pace = p.Bound, new(p.Pace()) }
-
-// SetTotal has the next [Claim.Renew] of a complete run store its total, nil for none, and what stands
-// behind it.
-func (c *Claim) SetTotal(total *big.Int, confirmation run.Confirmation) {
-	c.stored.Total, c.stored.Confirmation = "", confirmation
-	if total != nil {
-		c.stored.Total = total.String()
-	}
+// SetSnapshot has the next [Claim.Renew] store the snapshot, without its workers.
+func (c *Claim) SetSnapshot(s *run.Snapshot) {
+	stored := *s
+	stored.WorkerList = nil
+	c.stored.Snapshot = &stored
 }
 
 // Renew updates the record with the run's state and its number of done tasks. If the run
@@ -93,15 +86,6 @@ func (c *Claim) SetTotal(total *big.Int, confirmation run.Confirmation) {
 // holds as far as is known. A deleted record is created again, which is logged.
 func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 	c.stored.State, c.stored.Done = state, done
-	if state != run.Running {
-		c.stored.Bound = ""
-		if c.stored.Pace != nil {
-			c.stored.Pace = new(c.stored.Pace.Stopped())
-		}
-	}
-	if state != run.Complete {
-		c.stored.Total, c.stored.Confirmation = "", run.Confirmation{}
-	}
 	for {
 		stored, err := c.registry.put(ctx, c.stored)
 		if stored {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -128,44 +129,29 @@ func TestRenewSurvivesAnotherRevisionOfItsRecord(t *testing.T) {
 	check(t, "done", readRecord(t, s.other, time.Time{}).Done, 3)
 }
 
-// A record says how far its run is; as long as that is running, also how fast, and what bounds it.
-func TestRecordOfAPace(t *testing.T) {
+// A record has the latest snapshot of its run, without the workers, and that of a complete run the total.
+func TestRecordHasTheSnapshot(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
-	p := run.Progress{
-		Done: 3, WorkDone: 0.1 + 0.2, Rate: 1e9 / 7, ETA: run.Range{Min: 100000 * time.Hour / 7, Max: 200000 * time.Hour / 7}, Bound: run.ByLedger,
+	m := record("n8-a").Manifest
+	running := run.Snapshot{
+		Run: "n8-a", N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, Tasks: m.Tasks, State: run.Running, WorkDone: 0.1 + 0.2, Rate: 1e9 / 7,
+		Solutions: new(run.Decimal), ETA: &run.ETA{Min: run.Seconds{Duration: time.Hour / 7}, Max: run.Seconds{Duration: time.Hour / 6}},
+		Bottleneck: run.ByLedger, WorkerList: []run.Worker{{Name: "w", Threads: 1}},
 	}
-	running := p.Pace()
-	for _, want := range []struct {
-		state run.State
-		bound run.Bound
-		pace  run.Pace
-	}{{run.Running, run.ByLedger, running}, {run.Stopped, "", run.Pace{Done: 3, WorkDone: p.WorkDone}}} {
-		c.SetProgress(&p)
-		if err := c.Renew(t.Context(), want.state, 3); err != nil {
+	complete := running.Idle(run.Complete)
+	complete.SetTotal(big.NewInt(4), &run.Confirmation{Redundancy: 2, Tasks: m.Tasks, Checked: 1, Disputes: 1})
+	for _, want := range []run.Snapshot{running, running.Idle(run.Stopped), complete} {
+		c.SetSnapshot(&want)
+		if err := c.Renew(t.Context(), want.State, 1); err != nil {
 			t.Fatal(err)
 		}
 		r := readRecord(t, s.other, time.Time{})
-		check(t, "bound", r.Bound, want.bound)
-		check(t, "pace", *r.Pace, want.pace)
-	}
-}
-
-// A record has the total of a complete run, and says what confirms it.
-func TestRecordOfAConfirmation(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	c := claim(t, s.bus, record("n8-a"))
-	confirmation := run.Confirmation{Redundancy: 2, Tasks: 1, Checked: 1, Disagreements: 1}
-	for state, want := range map[run.State]run.Confirmation{run.Stopped: {}, run.Complete: confirmation} {
-		c.SetTotal(big.NewInt(4), confirmation)
-		if err := c.Renew(t.Context(), state, 1); err != nil {
-			t.Fatal(err)
+		want.WorkerList = nil
+		if !reflect.DeepEqual(r.Snapshot, &want) || (r.Total() != nil) != (want.State == run.Complete) {
+			t.Errorf("the record of a run that is %s has the total %v and %+v, want %+v", want.State, r.Total(), r.Snapshot, want)
 		}
-		r := readRecord(t, s.other, time.Time{})
-		check(t, "confirmation", r.Confirmation, want)
-		check(t, "a total", r.Total == "4", state == run.Complete)
 	}
 }
 

@@ -17,10 +17,10 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-func snapshot(name string, done uint64) run.Progress {
-	return run.Progress{
+func snapshot(name string, done uint64) *run.Snapshot {
+	return &run.Snapshot{
 		Run: name, N: 8, Symmetry: queens.Full, State: run.Running, Done: done, Tasks: 1000,
-		Solutions: new(big.Int).SetUint64(done), Workers: []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2}},
+		Solutions: (*run.Decimal)(new(big.Int).SetUint64(done)), WorkerList: []run.Worker{{Name: "w", Kernel: "generic", Threads: 2}},
 	}
 }
 
@@ -35,7 +35,7 @@ func TestProgressIsDelivered(t *testing.T) {
 	other.await(t, from, snapshot("n8-b", 0))
 	for done := range uint64(100) {
 		for _, run := range []string{"n8-b", "n8-a"} {
-			if err := from.Telemetry().PublishProgress(snapshot(run, 1+done)); err != nil {
+			if err := from.Telemetry().PublishSnapshot(snapshot(run, 1+done)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -46,7 +46,7 @@ func TestProgressIsDelivered(t *testing.T) {
 	}
 	one.end()
 	for _, run := range []string{"n8-a", "n8-b"} {
-		if err := from.Telemetry().PublishProgress(snapshot(run, 999)); err != nil {
+		if err := from.Telemetry().PublishSnapshot(snapshot(run, 999)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestProgressIsDelivered(t *testing.T) {
 		t.Error("a stopped watcher still gets snapshots")
 	}
 	for _, run := range []string{"*", ""} {
-		if _, err := from.Telemetry().SubscribeProgress(run, nil); err == nil {
+		if _, err := from.Telemetry().SubscribeSnapshots(run, nil); err == nil {
 			t.Errorf("a run named %q can be watched", run)
 		}
 	}
@@ -78,7 +78,7 @@ func TestProgressResumesAfterAServerRestart(t *testing.T) {
 	testkit.Eventually(t, "the connection is lost", func() bool { return from.Connected() != nil })
 	start := time.Now()
 	for range 1000 {
-		if err := from.Telemetry().PublishProgress(snapshot("n8-a", 2)); err != nil {
+		if err := from.Telemetry().PublishSnapshot(snapshot("n8-a", 2)); err != nil {
 			t.Fatalf("while the server is away: %v", err)
 		}
 	}
@@ -182,7 +182,7 @@ func streamStates(t *testing.T, js jetstream.JetStream) string {
 
 // watcher watches a run until the test ends.
 type watcher struct {
-	seen    chan run.Progress
+	seen    chan *run.Snapshot
 	counted map[uint64]int // by done, until the awaited snapshot was seen
 	awaited map[uint64]bool
 	end     func()
@@ -190,9 +190,9 @@ type watcher struct {
 
 func watchProgress(t *testing.T, b *bus.Bus, name string) *watcher {
 	t.Helper()
-	w := &watcher{seen: make(chan run.Progress, 10_000), counted: make(map[uint64]int), awaited: make(map[uint64]bool)}
+	w := &watcher{seen: make(chan *run.Snapshot, 10_000), counted: make(map[uint64]int), awaited: make(map[uint64]bool)}
 	var err error
-	if w.end, err = b.Telemetry().SubscribeProgress(name, func(s run.Progress) { w.seen <- s }); err != nil {
+	if w.end, err = b.Telemetry().SubscribeSnapshots(name, func(s *run.Snapshot) { w.seen <- s }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.end)
@@ -201,10 +201,10 @@ func watchProgress(t *testing.T, b *bus.Bus, name string) *watcher {
 
 // await publishes the snapshot until it is seen. The first may be sent while the
 // server is away.
-func (w *watcher) await(t *testing.T, from *bus.Bus, want run.Progress) {
+func (w *watcher) await(t *testing.T, from *bus.Bus, want *run.Snapshot) {
 	t.Helper()
 	for deadline := time.Now().Add(testkit.Stall); time.Now().Before(deadline); {
-		if err := from.Telemetry().PublishProgress(want); err != nil {
+		if err := from.Telemetry().PublishSnapshot(want); err != nil {
 			t.Fatal(err)
 		}
 		select {
@@ -220,13 +220,13 @@ func (w *watcher) await(t *testing.T, from *bus.Bus, want run.Progress) {
 }
 
 // expect checks the next snapshot, but for duplicates that await has published.
-func (w *watcher) expect(t *testing.T, want run.Progress) {
+func (w *watcher) expect(t *testing.T, want *run.Snapshot) {
 	t.Helper()
 	got := receive(t, w.seen, "a snapshot")
 	for w.awaited[got.Done] {
 		got = receive(t, w.seen, "a snapshot")
 	}
-	if got.Run != want.Run || got.Done != want.Done || got.Solutions.Cmp(want.Solutions) != 0 || !slices.Equal(got.Workers, want.Workers) {
+	if got.Run != want.Run || got.Done != want.Done || got.Solutions.String() != want.Solutions.String() || !slices.Equal(got.WorkerList, want.WorkerList) {
 		t.Fatalf("the next snapshot is %+v, want %+v", got, want)
 	}
 }

@@ -54,33 +54,13 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, err
 	}
-	if err := s.State.Validate(); err != nil {
-		return nil, err
-	}
 	switch {
 	case s.Run != name:
 		return nil, fmt.Errorf("it is of run %.80q", s.Run)
 	case s.Manifest.N == 0:
 		return nil, errors.New("it has no manifest")
 	}
-	if err := s.Bound.Validate(); err != nil {
-		return nil, fmt.Errorf("it has %w", err)
-	}
-	if s.Pace != nil {
-		if err := s.Pace.Validate(s.Manifest.Tasks); err != nil {
-			return nil, fmt.Errorf("it says that %w", err)
-		}
-	}
-	if _, err := s.ParseTotal(); err != nil {
-		return nil, fmt.Errorf("it has %w", err)
-	}
-	if err := s.ValidateConfirmation(); err != nil {
-		return nil, fmt.Errorf("it has %w", err)
-	}
-	if err := run.ValidateEpoch(s.Epoch); err != nil {
-		return nil, fmt.Errorf("it has %w", err)
-	}
-	if err := queens.ValidateName("an owner", s.Owner); err != nil {
+	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("it has %w", err)
 	}
 	return &s, nil

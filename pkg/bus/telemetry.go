@@ -124,26 +124,26 @@ func (t Telemetry) SubscribeBeats(each func(run.Beat)) (unsubscribe func(), err 
 	return subscribe(t.bus, beatSubjects, decodeBeat, each)
 }
 
-// PublishProgress sends a snapshot to all that watch the run. It never waits: without
+// PublishSnapshot sends a snapshot to all that watch the run. It never waits: without
 // watchers or without a connection the snapshot is dropped.
-func (t Telemetry) PublishProgress(p run.Progress) error {
+func (t Telemetry) PublishSnapshot(s *run.Snapshot) error {
 	if !t.bus.conn.IsConnected() {
 		return nil // newer snapshots follow when there is a connection again
 	}
-	data, err := encodeProgress(&p)
+	data, err := encodeSnapshot(s)
 	if err != nil {
 		return err
 	}
-	return t.bus.conn.Publish(ProgressSubject(p.Run), data)
+	return t.bus.conn.Publish(ProgressSubject(s.Run), data)
 }
 
-// SubscribeProgress calls each, one at a time, with the snapshots of a run, as
+// SubscribeSnapshots calls each, one at a time, with the snapshots of a run, as
 // [Telemetry.SubscribeHeartbeats] does with heartbeats. While the server is away there are none.
-func (t Telemetry) SubscribeProgress(name string, each func(run.Progress)) (unsubscribe func(), err error) {
+func (t Telemetry) SubscribeSnapshots(name string, each func(*run.Snapshot)) (unsubscribe func(), err error) {
 	if err := queens.ValidateRun(name); err != nil {
 		return nil, err
 	}
-	return subscribe(t.bus, ProgressSubject(name), decodeProgress, each)
+	return subscribe(t.bus, ProgressSubject(name), decodeSnapshot, each)
 }
 
 func (t Telemetry) publish(subject string, data []byte) error {

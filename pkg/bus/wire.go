@@ -63,6 +63,9 @@ func validate(value interface{ Validate() error }, subject, want string) error {
 	return nil
 }
 
+// maxInt rejects counters that no well-behaved peer sends.
+const maxInt = 1<<31 - 1
+
 func encodeBeat(b *run.Beat) ([]byte, error) {
 	return proto.Marshal(&nqueensv1.Beat{
 		Protocol: Protocol,

@@ -51,7 +51,7 @@ func newTestCoordinator(t testing.TB, n, depth int, symmetries queens.Symmetry) 
 	beats := new(recordedBeats)
 	c := New(Config{
 		Roster: progress.NewRoster(), CheckAfter: time.Second, RepublishAfter: time.Hour, DisputeTimeout: time.Second,
-		OnProgress: func(run.Progress) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
+		OnSnapshot: func(run.Snapshot) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
 	}, nil, nil, beats, nil, l)
 	if err := c.load(t.Context()); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func TestMeasureBound(t *testing.T) {
 		coordinator, _ := newTestCoordinator(t, 6, 2, queens.Mirror)
 		c := coordinator.core
 		var chunks []uint64
-		seconds := func(n int, want run.Bound, caughtUp bool, beat func() run.Heartbeat) {
+		seconds := func(n int, want run.Bottleneck, caughtUp bool, beat func() run.Heartbeat) {
 			t.Helper()
 			for range n {
 				if caughtUp {
@@ -25,10 +25,10 @@ func TestMeasureBound(t *testing.T) {
 				}
 				c.cfg.Roster.ObserveHeartbeat(beat())
 				c.beat()
-				c.measureBound(time.Now(), false)
+				c.measureBottleneck(time.Now(), false)
 				time.Sleep(time.Second)
 			}
-			if got := c.progress().Bound; got != want {
+			if got := c.snapshot().Bottleneck; got != want {
 				t.Errorf("bounded by %q, want %q", got, want)
 			}
 		}

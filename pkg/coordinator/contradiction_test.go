@@ -76,8 +76,8 @@ func TestConflictWithholdsTheTotal(t *testing.T) {
 			t.Errorf("error %q does not name %s", err, word)
 		}
 	}
-	if got.Progress.Conflicts != 1 {
-		t.Errorf("%d disputes, want 1", got.Progress.Conflicts)
+	if got.Snapshot.Disputes != 1 {
+		t.Errorf("%d disputes, want 1", got.Snapshot.Disputes)
 	}
 }
 
@@ -111,8 +111,8 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 					t.Error("the task came with others")
 				}
 				r.publish(r.result(again, "third"))
-				if got := r.exact(); got.Progress.Conflicts != 1 {
-					t.Errorf("%d disputes, want 1", got.Progress.Conflicts)
+				if got := r.exact(); got.Snapshot.Disputes != 1 {
+					t.Errorf("%d disputes, want 1", got.Snapshot.Disputes)
 				}
 			})
 		}
@@ -145,8 +145,8 @@ func TestTaskThatLosesWorkersIsDeadLettered(t *testing.T) {
 		}
 	}
 	got, err := r.end()
-	if !errors.Is(err, queens.ErrIncomplete) || got.Total != nil || got.Progress.Done != r.m.Tasks-1 {
-		t.Fatalf("total %v, %d tasks done, error %v", got.Total, got.Progress.Done, err)
+	if !errors.Is(err, queens.ErrIncomplete) || got.Total != nil || got.Snapshot.Done != r.m.Tasks-1 {
+		t.Fatalf("total %v, %d tasks done, error %v", got.Total, got.Snapshot.Done, err)
 	}
 	for _, word := range []string{"a", "b", "c", fmt.Sprintf("coordinator ledger %s --task %d | worker task", r.name, deadly)} {
 		if !strings.Contains(err.Error(), word) {

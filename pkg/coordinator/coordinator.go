@@ -60,8 +60,8 @@ type Beats interface {
 // Claim is this coordinator's ownership of the run, among all coordinators that use the
 // server.
 type Claim interface {
-	// SetProgress has the next Renew publish how far the run is, how fast, and what bounds it.
-	SetProgress(p *run.Progress)
+	// SetSnapshot has the next Renew store the snapshot.
+	SetSnapshot(s *run.Snapshot)
 	// SetLost has the next Renew publish how often a task has lost its accepted result.
 	SetLost(lost uint64)
 	// Renew publishes how far the run is. An error that wraps [queens.ErrIncomplete] or
@@ -69,7 +69,7 @@ type Claim interface {
 	Renew(ctx context.Context, state run.State, done uint64) error
 }
 
-// Config configures a [Coordinator]. All times must be positive, Roster and OnProgress set.
+// Config configures a [Coordinator]. All times must be positive, Roster and OnSnapshot set.
 type Config struct {
 	// Known is the published total to compare with, or nil if none is published.
 	Known *big.Int
@@ -103,10 +103,8 @@ type Config struct {
 	// OnComplete, unless nil, is called with the total of a complete run while the claim
 	// is still renewed. If it fails, so does the run, without a total.
 	OnComplete func(ctx context.Context, total *big.Int) error
-	// OnProgress is called with the progress every ReportEvery. It must not block.
-	OnProgress func(run.Progress)
-	// OnStats, unless nil, is called after each OnProgress, with the same progress. It must not block.
-	OnStats func(run.Stats)
+	// OnSnapshot is called every ReportEvery. It must not block.
+	OnSnapshot func(run.Snapshot)
 	// OnSearch, unless nil, is called with the time that a worker has taken to search a task. It must
 	// not block.
 	OnSearch func(time.Duration)
@@ -131,7 +129,7 @@ const (
 type Outcome struct {
 	// Total is nil unless the run is complete and its total beyond doubt.
 	Total      *big.Int
-	Progress   run.Progress
+	Snapshot   run.Snapshot  // At the end; of no run if the ledger could not be loaded.
 	Rate       float64       // Solutions per second since this coordinator began.
 	CoreTime   time.Duration // Time of all accepted searches of the run together.
 	Resumed    uint64        // Tasks that were accepted before this coordinator began.
@@ -170,7 +168,7 @@ type Coordinator struct {
 // shared is what the event loop tells other goroutines.
 type shared struct {
 	beat     atomic.Pointer[run.Beat]
-	progress atomic.Pointer[run.Progress]
+	snapshot atomic.Pointer[run.Snapshot]
 	holdings atomic.Pointer[holdings]
 }
 
@@ -218,7 +216,7 @@ func (c *Coordinator) outcome(total *big.Int) Outcome {
 	of := c.ledger.Figures()
 	o := Outcome{Total: total, CoreTime: of.CoreTime(), Resumed: c.ledger.Len(), Refused: c.ledger.Rejected(), Workers: of.Workers()}
 	if c.core != nil { // it was loaded
-		o.Progress, o.Rate = c.core.progress(), c.core.figures.meter.MeanRate()
+		o.Snapshot, o.Rate = c.core.snapshot(), c.core.figures.meter.MeanRate()
 		o.Resumed, o.Duplicates = c.core.figures.resumed, c.core.figures.duplicates
 	}
 	return o
@@ -245,7 +243,7 @@ func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
 	if err := c.collect(ctx); err != nil {
 		return nil, err
 	}
-	c.report(c.core.progress())
+	c.report(c.core.snapshot())
 	c.core.journal.missedChecks(c.core)
 	_, missed := c.core.agreement.Checks()
 	if err := c.ledger.SetMissed(missed); err != nil {
@@ -312,8 +310,8 @@ func (c *Coordinator) renewLoop(ctx context.Context) error {
 		case <-tick.C:
 		}
 		c.ledger.WriteLockInfo()
-		if p := c.shared.progress.Load(); p != nil {
-			c.claim.SetProgress(p)
+		if s := c.shared.snapshot.Load(); s != nil {
+			c.claim.SetSnapshot(s)
 		}
 		has := c.shared.holdings.Load()
 		c.claim.SetLost(has.lost)

@@ -73,8 +73,8 @@ func TestLostResultIsCountedAgain(t *testing.T) {
 		r.publish(r.result(d, "w"))
 	}
 	got := r.exact()
-	if repeated != len(first) || got.Progress.Republished != uint64(len(first)) {
-		t.Errorf("%d tasks came again and %d were reported, want %d", repeated, got.Progress.Republished, len(first))
+	if repeated != len(first) || got.Snapshot.Republished != uint64(len(first)) {
+		t.Errorf("%d tasks came again and %d were reported, want %d", repeated, got.Snapshot.Republished, len(first))
 	}
 	if said := len(r.log.Lines(leftWithoutResult)); said != 1 {
 		t.Errorf("the log says so %d times", said)
@@ -113,8 +113,8 @@ func TestWaitingTaskIsNotRepublished(t *testing.T) {
 	for _, d := range r.take(r.tasks()) {
 		r.publish(r.result(d, "w"))
 	}
-	if got := r.exact(); got.Progress.Republished != 0 {
-		t.Errorf("%d tasks were published again while they waited", got.Progress.Republished)
+	if got := r.exact(); got.Snapshot.Republished != 0 {
+		t.Errorf("%d tasks were published again while they waited", got.Snapshot.Republished)
 	}
 }
 

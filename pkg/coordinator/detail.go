@@ -78,14 +78,12 @@ func (c *core) detail(now time.Time, workers []progress.Presence) *run.Detail {
 	}
 }
 
-func (c *core) workerDetails(workers []progress.Presence) []run.WorkerDetail {
-	details, of := make([]run.WorkerDetail, len(workers)), c.ledger.Figures()
+func (c *core) workerDetails(workers []progress.Presence) []run.Worker {
+	details, of := make([]run.Worker, len(workers)), c.ledger.Figures()
 	for i := range workers {
-		w := &workers[i]
-		details[i] = run.WorkerDetail{
-			WorkerStatus: w.WorkerStatus, Key: w.Key, Tasks: of.Tasks(w.Name),
-			Quarantined: c.ledger.IsQuarantined(w.Key),
-		}
+		details[i] = workers[i].Worker
+		details[i].Tasks = of.Tasks(details[i].Name)
+		details[i].Quarantined = c.ledger.IsQuarantined(details[i].Key)
 	}
 	return details
 }

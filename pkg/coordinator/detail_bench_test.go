@@ -30,9 +30,9 @@ func BenchmarkDetail(b *testing.B) {
 			}
 		}
 	})
-	b.Run("progress", func(b *testing.B) {
+	b.Run("snapshot", func(b *testing.B) {
 		for b.Loop() {
-			c.core.stats(c.core.progress())
+			c.core.snapshot()
 		}
 	})
 }

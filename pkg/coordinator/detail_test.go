@@ -21,7 +21,8 @@ func TestDetail(t *testing.T) {
 	var states atomic.Pointer[run.TaskStates]
 	r := start(t, 7, func(c *coordinator.Config) {
 		c.DisputeTimeout = time.Hour
-		c.OnStats = func(s run.Stats) { states.Store(&s.Tasks) }
+		report := c.OnSnapshot
+		c.OnSnapshot = func(s run.Snapshot) { report(s); states.Store(&s.States) }
 	})
 	tasks := r.take(r.tasks())
 	r.present = []run.Heartbeat{
@@ -64,7 +65,7 @@ func TestDetail(t *testing.T) {
 			t.Errorf("worker %d is %+v, want %v", i, w, names)
 		}
 	}
-	if d.Redundancy != 1 || d.Confirmation.Disagreements != 1 || len(d.Quarantined) != 0 {
+	if d.Redundancy != 1 || d.Confirmation.Disputes != 1 || len(d.Quarantined) != 0 {
 		t.Errorf("detail %+v", d)
 	}
 
@@ -126,7 +127,7 @@ func TestDetailMarksQuarantinedWorkers(t *testing.T) {
 	if q := d.Quarantined[0]; q.Key != key || q.Worker != "liar" || q.Reason == "" || q.At.IsZero() {
 		t.Errorf("quarantined is %+v", q)
 	}
-	if i := slices.IndexFunc(d.Workers, func(w run.WorkerDetail) bool { return w.Quarantined }); i < 0 || d.Workers[i].Name != "liar" || d.Workers[0].Quarantined {
+	if i := slices.IndexFunc(d.Workers, func(w run.Worker) bool { return w.Quarantined }); i < 0 || d.Workers[i].Name != "liar" || d.Workers[0].Quarantined {
 		t.Errorf("the workers are %+v", d.Workers)
 	}
 }

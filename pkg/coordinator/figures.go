@@ -15,13 +15,13 @@ import (
 
 // figures count, for progress and monitoring, what happens. No decision depends on them.
 type figures struct {
-	ledger  *ledger.Ledger
-	meter   *progress.Meter
-	bounds  progress.BoundMeter
-	bound   run.Bound // what bounds the run
-	resumed uint64    // tasks that were accepted before this coordinator began
-	leases  int       // chunks that workers held at the last beat
-	waiting int       // chunks that no worker held then
+	ledger      *ledger.Ledger
+	meter       *progress.Meter
+	bottlenecks progress.BottleneckMeter
+	bottleneck  run.Bottleneck // of the run
+	resumed     uint64         // tasks that were accepted before this coordinator began
+	leases      int            // chunks that workers held at the last beat
+	waiting     int            // chunks that no worker held then
 
 	published    uint64 // chunks
 	chunkResults uint64
@@ -61,7 +61,7 @@ func (f *figures) judged(v ledger.Verdict, unasked bool) {
 		f.results.Duplicate++
 		f.duplicates++
 	case ledger.Conflict:
-		f.results.Conflict++
+		f.results.Disputed++
 	case ledger.Settled:
 		f.results.Settled++
 	case ledger.Refused:
@@ -88,52 +88,42 @@ func (c *core) workDone() float64 {
 	return split.WorkDone(&c.manifest, c.shares, c.agreement.DoneOf())
 }
 
-// progress returns how far the run is.
-func (c *core) progress() run.Progress {
-	workers, threads := c.cfg.Roster.Present()
-	p := c.figures.meter.Measure(c.agreement.Done(), c.workDone(), c.figures.solutions(), workers > 0)
-	m := &c.manifest
-	p.Run, p.N, p.Symmetry, p.Placed, p.State = c.run, m.N, m.Symmetry, len(m.Placed), run.Running
-	p.WorkerCount, p.Threads, p.Workers = workers, threads, c.cfg.Roster.Workers()
-	p.SharedWith = c.cfg.Roster.Others(c.run)
-	p.Bound = c.figures.bound
-	p.Republished, p.Conflicts = c.flight.Republished(), len(c.ledger.Disputes())
-	return p
+// snapshot returns the facts of the run now.
+func (c *core) snapshot() run.Snapshot {
+	m, f, roster := &c.manifest, &c.figures, c.cfg.Roster
+	workers, threads := roster.Present()
+	s := f.meter.Measure(c.agreement.Done(), c.workDone(), f.solutions(), workers > 0)
+	s.Run, s.N, s.Symmetry, s.Placed, s.State = c.run, m.N, m.Symmetry, m.Placed, run.Running
+	s.Workers, s.Threads, s.IdleThreads, s.WorkerList = workers, threads, roster.Idle(), roster.Workers()
+	s.Sharing, s.Bottleneck = roster.Others(c.run), f.bottleneck
+	s.States = c.taskStates()
+	s.Republished, s.Disputes, s.Quarantined = c.flight.Republished(), len(c.ledger.Disputes()), len(c.ledger.Quarantined())
+	s.QueuedChunks, s.HeldChunks, s.WindowChunks, s.WindowBytes = f.waiting, f.leases, c.flight.Chunks(), c.flight.Bytes()
+	s.PublishedChunks, s.ChunkResults, s.Results, s.Refused = f.published, f.chunkResults, f.results, f.refused
+	return s
 }
 
 // unreadAfter is how long after the last time at which all results were read some count as unread:
 // the reader looks every two seconds.
 const unreadAfter = 15 * time.Second
 
-// measureBound measures what bounds the run, for progress and lists of runs. Full says that results wait to be
+// measureBottleneck measures what limits the speed of the run. Full says that results wait to be
 // taken.
-func (c *core) measureBound(now time.Time, full bool) {
+func (c *core) measureBottleneck(now time.Time, full bool) {
 	_, threads := c.cfg.Roster.Present()
-	c.figures.bound = c.figures.bounds.Measure(progress.Load{
+	c.figures.bottleneck = c.figures.bottlenecks.Measure(progress.Load{
 		Threads: threads, Idle: c.cfg.Roster.Idle(),
 		Waiting:      c.figures.waiting,
 		AllPublished: c.flight.AllPublished(),
 		Full:         c.flight.IsFull(),
 		Unread:       c.reconciled && now.Sub(c.caughtUp) > unreadAfter || full,
 	}, c.figures.recording)
-	c.ledger.SetBound(c.figures.bound)
 }
 
-// stats returns the numbers that belong to a snapshot of the progress.
-func (c *core) stats(p run.Progress) run.Stats {
-	f := &c.figures
-	return run.Stats{
-		Progress: p, Tasks: c.taskStates(),
-		Waiting: f.waiting, Leases: f.leases, Window: c.flight.Chunks(), WindowBytes: c.flight.Bytes(),
-		IdleThreads: c.cfg.Roster.Idle(), Quarantined: len(c.ledger.Quarantined()),
-		Published: f.published, ChunkResults: f.chunkResults, Results: f.results, Refused: f.refused,
-	}
-}
-
-// taskStates counts the tasks by state. A task that is counted for a spot check is done.
+// taskStates counts the tasks that are not done by state. A task that is counted for a spot check is done.
 func (c *core) taskStates() run.TaskStates {
 	disputes, _ := c.agreement.Disputes()
-	s := run.TaskStates{Done: c.agreement.Done(), Disputed: uint64(disputes)}
+	s := run.TaskStates{Disputed: uint64(disputes)}
 	for _, id := range c.flight.DeadLettered() {
 		if !c.isOther(id) {
 			s.DeadLettered++
@@ -143,7 +133,7 @@ func (c *core) taskStates() run.TaskStates {
 		s.InFlight += uint64(tasks)
 	}
 	s.InFlight -= min(s.InFlight, s.DeadLettered)
-	if others := s.Done + s.InFlight + s.Disputed + s.DeadLettered; others < c.manifest.Tasks {
+	if others := c.agreement.Done() + s.InFlight + s.Disputed + s.DeadLettered; others < c.manifest.Tasks {
 		s.Waiting = c.manifest.Tasks - others
 	}
 	return s

@@ -53,13 +53,13 @@ func BenchmarkFleet(b *testing.B) {
 					return 0, sleep(ctx, d, pulse)
 				}}
 				s.threads = c.threads
-				var first, last run.Progress
+				var first, last run.Snapshot
 				var searchedFirst, searchedLast time.Duration
 				s.reportEvery = 100 * time.Millisecond
 				var logged time.Duration
-				s.report = func(p run.Progress) {
-					if p.Elapsed-logged > 5*time.Second {
-						logged = p.Elapsed
+				s.report = func(p run.Snapshot) {
+					if p.Elapsed.Duration-logged > 5*time.Second {
+						logged = p.Elapsed.Duration
 						b.Logf("%v: %d of %d tasks, %d of %d threads search", p.Elapsed.Round(time.Second), p.Done, p.Tasks, searched.threads(), p.Threads)
 					}
 					if p.WorkDone < 0.2 {
@@ -70,10 +70,10 @@ func BenchmarkFleet(b *testing.B) {
 				}
 				before := cpuTime(b)
 				got := s.flow(c.workers)
-				all := time.Duration(c.workers*c.threads) * (last.Elapsed - first.Elapsed)
+				all := time.Duration(c.workers*c.threads) * (last.Elapsed.Duration - first.Elapsed.Duration)
 				b.ReportMetric(100*float64(searchedLast-searchedFirst)/float64(all), "busy-%")
 				b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(s.m.Tasks), "cpu-us/task")
-				b.ReportMetric(float64(got.Progress.Republished), "repeated")
+				b.ReportMetric(float64(got.Snapshot.Republished), "repeated")
 				b.ReportMetric(float64(s.heap)/(1<<20), "heap-MiB")
 			}
 		})

@@ -56,7 +56,7 @@ type testRun struct {
 	cancel  func()
 	log     *bustest.Log
 
-	latest atomic.Pointer[run.Progress]
+	latest atomic.Pointer[run.Snapshot]
 	done   chan struct{}
 	got    coordinator.Outcome
 	err    error
@@ -99,7 +99,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 		CheckAfter:     checkAfter,
 		RepublishAfter: time.Hour,
 		DisputeTimeout: checkAfter,
-		OnProgress:     func(s run.Progress) { r.latest.Store(&s) },
+		OnSnapshot:     func(s run.Snapshot) { r.latest.Store(&s) },
 		ReportEvery:    10 * time.Millisecond,
 		Log:            logger,
 	}
@@ -116,7 +116,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 // run starts a coordinator with the ledger as it is.
 func (r *testRun) run() {
 	r.t.Helper()
-	r.latest.Store(new(run.Progress))
+	r.latest.Store(new(run.Snapshot))
 	r.done = make(chan struct{})
 	c := coordinator.New(r.cfg, r.bus.Tasks(), r.bus.Results(), r.bus.Telemetry(), r.claim, r.ledger)
 	r.detail, r.lift = c.Detail, c.Lift
@@ -162,7 +162,7 @@ type claim struct {
 	done     atomic.Uint64 // what the last renewal said
 }
 
-func (c *claim) SetProgress(*run.Progress) {}
+func (c *claim) SetSnapshot(*run.Snapshot) {}
 
 func (c *claim) SetLost(uint64) {}
 
@@ -176,7 +176,7 @@ func (c *claim) Renew(_ context.Context, _ run.State, done uint64) error {
 }
 
 func (r *testRun) tasks() int             { return int(r.m.Tasks) }
-func (r *testRun) progress() run.Progress { return *r.latest.Load() }
+func (r *testRun) progress() run.Snapshot { return *r.latest.Load() }
 
 // minWindow is the least number of chunks that are in flight at once.
 const minWindow = 64

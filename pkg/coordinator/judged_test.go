@@ -41,7 +41,7 @@ func resumeWith(t *testing.T, share float64, known int64, results ...queens.Resu
 	})
 	c := New(Config{
 		Known: big.NewInt(known), Roster: progress.NewRoster(), CheckAfter: time.Second, RepublishAfter: time.Hour,
-		DisputeTimeout: time.Second, OnProgress: func(run.Progress) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
+		DisputeTimeout: time.Second, OnSnapshot: func(run.Snapshot) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
 	}, nil, nil, new(recordedBeats), nil, l)
 	return c, c.load(t.Context())
 }

@@ -42,7 +42,7 @@ func TestRunIsAnnouncedWhileItLoads(t *testing.T) {
 	server := &loadedServer{loaded: func() { cancel(errStopped) }}
 	cfg := coordinator.Config{
 		Roster: progress.NewRoster(), CheckAfter: time.Second, RepublishAfter: time.Hour, DisputeTimeout: time.Second,
-		OnProgress: func(run.Progress) {}, ReportEvery: time.Second, Log: zerolog.Nop(),
+		OnSnapshot: func(run.Snapshot) {}, ReportEvery: time.Second, Log: zerolog.Nop(),
 	}
 	c := coordinator.New(cfg, server, server, server, new(claim), l)
 	if _, err := c.Run(ctx); !errors.Is(err, errStopped) {

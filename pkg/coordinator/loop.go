@@ -95,10 +95,10 @@ func (c *Coordinator) tick(now time.Time) error {
 	}
 	if now.Sub(c.reportedAt) >= c.cfg.ReportEvery {
 		c.reportedAt = now
-		c.core.measureBound(now, len(c.deliveries) == cap(c.deliveries))
-		p := c.core.progress()
-		c.report(p)
-		c.core.journal.noWorkers(c.core, now, p.WorkerCount)
+		c.core.measureBottleneck(now, len(c.deliveries) == cap(c.deliveries))
+		s := c.core.snapshot()
+		c.report(s)
+		c.core.journal.noWorkers(c.core, now, s.Workers)
 		c.core.journal.fewVoters(c.core, now)
 	}
 	if now.Sub(c.beatenAt) >= run.BeatInterval {
@@ -107,13 +107,10 @@ func (c *Coordinator) tick(now time.Time) error {
 	return nil
 }
 
-// report passes on the progress, and with it what monitoring asks for.
-func (c *Coordinator) report(p run.Progress) {
-	c.shared.progress.Store(&p)
-	c.cfg.OnProgress(p)
-	if c.cfg.OnStats != nil {
-		c.cfg.OnStats(c.core.stats(p))
-	}
+// report passes a snapshot on.
+func (c *Coordinator) report(s run.Snapshot) {
+	c.shared.snapshot.Store(&s)
+	c.cfg.OnSnapshot(s)
 }
 
 // dispatch hands what the core orders to the goroutines that carry it out.

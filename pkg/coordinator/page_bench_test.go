@@ -43,11 +43,11 @@ func BenchmarkPage(b *testing.B) {
 		var details, events atomic.Int64
 		var waited atomic.Int64
 		s.reportEvery = coordinator.DefaultReportEvery
-		s.report = func(p run.Progress) { done.Store(p.Done) }
 		var own atomic.Pointer[dashboard.Run]
-		s.stats = func(stats run.Stats) {
+		s.report = func(latest run.Snapshot) {
+			done.Store(latest.Done)
 			if r := own.Load(); r != nil {
-				r.Update(dashboard.Snapshot{Progress: stats.Progress, Stats: &stats})
+				r.Update(&latest)
 			}
 		}
 		s.beside = func(ctx context.Context, service *coordinator.Coordinator, roster *progress.Roster) error {

@@ -188,7 +188,7 @@ func (c *core) reconcile() {
 	if c.figures.resumed > 0 || accepted > 0 {
 		disputes, _ := c.agreement.Disputes()
 		c.cfg.Log.Info().Uint64("in_ledger", c.figures.resumed).Uint64("accepted_from_server", accepted).
-			Uint64("duplicates", c.figures.duplicates).Uint64("tasks", c.manifest.Tasks).Int("disputes", disputes).
+			Uint64("duplicates", c.figures.duplicates).Uint64("tasks", c.manifest.Tasks).Int("open_disputes", disputes).
 			Msg("reconciled: publishing the remaining tasks")
 	}
 }

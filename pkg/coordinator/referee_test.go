@@ -72,8 +72,8 @@ func TestRefereeOverrulesLiars(t *testing.T) {
 			}
 			r.cfg.Known, _ = queens.KnownTotal(6)
 			got := r.exact()
-			if calls.Load() == 0 || got.Progress.Conflicts != 1 {
-				t.Errorf("the coordinator counted %d times, and there were %d disputes", calls.Load(), got.Progress.Conflicts)
+			if calls.Load() == 0 || got.Snapshot.Disputes != 1 {
+				t.Errorf("the coordinator counted %d times, and there were %d disputes", calls.Load(), got.Snapshot.Disputes)
 			}
 			if len(r.log.Lines("conflict settled")) != 1 {
 				t.Error("the log does not say once that the conflict is settled")
@@ -101,8 +101,8 @@ func TestEarlyContradictionOfTwoLiars(t *testing.T) {
 				r.restart()
 			}
 			r.serve("honest", nil)
-			if got := r.exact(); got.Progress.Conflicts != 1 || calls.Load() != 1 || got.Workers != 1 {
-				t.Errorf("%d disputes, %d counts by the coordinator, results of %d workers", got.Progress.Conflicts, calls.Load(), got.Workers)
+			if got := r.exact(); got.Snapshot.Disputes != 1 || calls.Load() != 1 || got.Workers != 1 {
+				t.Errorf("%d disputes, %d counts by the coordinator, results of %d workers", got.Snapshot.Disputes, calls.Load(), got.Workers)
 			}
 		})
 	}
@@ -196,7 +196,7 @@ func TestNoWorkerIsTheReferee(t *testing.T) {
 	for _, d := range tasks {
 		r.publish(r.result(d, "honest"))
 	}
-	if got := r.exact(); got.Progress.Conflicts != 0 {
+	if got := r.exact(); got.Snapshot.Disputes != 0 {
 		t.Error("the forged result was counted")
 	}
 }

@@ -173,8 +173,8 @@ func TestStoppedRunHasNoTotal(t *testing.T) {
 	testkit.Eventually(t, "3 tasks are done", func() bool { return r.progress().Done == 3 })
 	r.cancel()
 	got, err := r.end()
-	if !errors.Is(err, errStopped) || got.Total != nil || got.Progress.Done != 3 {
-		t.Errorf("total %v, %d tasks done, error %v, want none, 3, %v", got.Total, got.Progress.Done, err, errStopped)
+	if !errors.Is(err, errStopped) || got.Total != nil || got.Snapshot.Done != 3 {
+		t.Errorf("total %v, %d tasks done, error %v, want none, 3, %v", got.Total, got.Snapshot.Done, err, errStopped)
 	}
 }
 

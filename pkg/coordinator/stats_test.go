@@ -12,14 +12,16 @@ import (
 
 // Every task is in one state in every snapshot, and results are counted by what they changed.
 func TestStats(t *testing.T) {
-	var latest atomic.Pointer[run.Stats]
+	var latest atomic.Pointer[run.Snapshot]
 	var searches, wrong atomic.Uint64
 	r := start(t, 6, func(c *coordinator.Config) {
 		c.DisputeTimeout = time.Hour
 		c.OnSearch = func(time.Duration) { searches.Add(1) }
-		c.OnStats = func(s run.Stats) {
-			if n := s.Tasks; n.Done+n.InFlight+n.Waiting+n.Disputed+n.DeadLettered != s.Progress.Tasks {
-				wrong.Store(n.Done + n.InFlight + n.Waiting + n.Disputed + n.DeadLettered)
+		report := c.OnSnapshot
+		c.OnSnapshot = func(s run.Snapshot) {
+			report(s)
+			if n := s.States; s.Done+n.InFlight+n.Waiting+n.Disputed+n.DeadLettered != s.Tasks {
+				wrong.Store(s.Done + n.InFlight + n.Waiting + n.Disputed + n.DeadLettered)
 			}
 			latest.Store(&s)
 		}
@@ -35,10 +37,10 @@ func TestStats(t *testing.T) {
 	r.publish(unknown)
 	r.publish(r.result(tasks[1], "honest"))
 	r.publish(r.result(tasks[1], "another"))
-	results := run.ResultCounts{Accepted: 2, Confirmed: 1, Conflict: 1}
+	results := run.ResultCounts{Accepted: 2, Confirmed: 1, Disputed: 1}
 	testkit.Eventually(t, "a task is in dispute, and one is done", func() bool {
 		s := latest.Load()
-		return s != nil && s.Tasks == run.TaskStates{Done: 1, Disputed: 1, InFlight: n - 2} && s.Results == results &&
+		return s != nil && s.Done == 1 && s.States == run.TaskStates{Disputed: 1, InFlight: n - 2} && s.Results == results &&
 			s.Refused == run.RefusedResults{UnknownTask: 1} && s.ChunkResults == 5
 	})
 	again := r.next()
@@ -52,7 +54,7 @@ func TestStats(t *testing.T) {
 	r.exact()
 	s := latest.Load()
 	results.Accepted, results.Settled = n, 1
-	if s.Tasks != (run.TaskStates{Done: n}) || s.Results != results || s.Published < n {
+	if s.Done != n || s.States != (run.TaskStates{}) || s.Results != results || s.PublishedChunks < n {
 		t.Errorf("in the end: %+v", s)
 	}
 	if searches.Load() != n+1 {

@@ -38,7 +38,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	}
 	var rates []float64
 	var before uint64
-	s.report = func(p run.Progress) {
+	s.report = func(p run.Snapshot) {
 		rate := float64(p.Done-before) / reportEvery.Seconds()
 		before, rates = p.Done, append(rates, rate)
 		b.Logf("%v: %d accepted, %.0f a second; heap at most %d MiB", p.Elapsed.Round(time.Second), p.Done, rate, s.heap>>20)
@@ -47,8 +47,8 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	cpu := cpuTime(b)
 	got := s.flow(workers)
 	heap, inUse := s.heap, s.inUse
-	if got.Total == nil || got.Progress.Done != tasks {
-		b.Fatalf("the run ended after %d of %d tasks", got.Progress.Done, tasks)
+	if got.Total == nil || got.Snapshot.Done != tasks {
+		b.Fatalf("the run ended after %d of %d tasks", got.Snapshot.Done, tasks)
 	}
 	slices.Sort(rates)
 	b.ReportMetric(float64(tasks)/s.bus.took.Seconds(), "results/s")
@@ -61,7 +61,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 	b.ReportMetric(float64(inUse)/(1<<20), "heap-in-use-MiB")
 	b.ReportMetric(float64(s.queued), "queued")
 	b.ReportMetric(float64(s.size)/float64(tasks), "ledger-B/task")
-	b.ReportMetric(float64(got.Progress.Republished), "repeated")
+	b.ReportMetric(float64(got.Snapshot.Republished), "repeated")
 	s.reopen(b)
 }
 

@@ -42,8 +42,8 @@ func TestStreamIsBounded(t *testing.T) {
 		t.Fatalf("%d tasks are too few to need a bound", s.m.Tasks)
 	}
 	got := s.flow(workers)
-	if got.Total == nil || got.Total.Sign() != 0 || got.Progress.Done != s.m.Tasks {
-		t.Errorf("total %v after %d of %d tasks, want 0 after all", got.Total, got.Progress.Done, s.m.Tasks)
+	if got.Total == nil || got.Total.Sign() != 0 || got.Snapshot.Done != s.m.Tasks {
+		t.Errorf("total %v after %d of %d tasks, want 0 after all", got.Total, got.Snapshot.Done, s.m.Tasks)
 	}
 	if most := s.bus.most.Load(); most > window {
 		t.Errorf("%d chunks were in flight at once, the window has room for %d", most, window)
@@ -53,8 +53,8 @@ func TestStreamIsBounded(t *testing.T) {
 	}
 	// A task's message stays until its worker acknowledges it, perhaps after its result was
 	// accepted; so does each message that was published again. Acknowledgements of a busy machine are late.
-	if most := 4*window + got.Progress.Republished; s.queued > most {
-		t.Errorf("%d chunks were on the server at once, with a window of %d and %d republished", s.queued, window, got.Progress.Republished)
+	if most := 4*window + got.Snapshot.Republished; s.queued > most {
+		t.Errorf("%d chunks were on the server at once, with a window of %d and %d republished", s.queued, window, got.Snapshot.Republished)
 	}
 }
 
@@ -67,8 +67,7 @@ type stream struct {
 	folder string // of the ledger
 	bus    *countedBus
 	admin  jetstream.JetStream
-	report func(run.Progress)
-	stats  func(run.Stats)                                                         // nil for none
+	report func(run.Snapshot)
 	beside func(context.Context, *coordinator.Coordinator, *progress.Roster) error // runs beside the services; nil for nothing
 
 	kernel      kerneltest.Fake
@@ -97,7 +96,7 @@ func newStream(t testing.TB, n, depth int) *stream {
 	_, admin := bustest.Admin(t, server)
 	s := &stream{
 		t: t, m: m, run: run.NewName(n, time.Now()), folder: t.TempDir(), admin: admin,
-		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(run.Progress) {},
+		bus: &countedBus{Bus: bustest.Connect(t, server)}, report: func(run.Snapshot) {},
 		threads: 1, reportEvery: reportEvery,
 		kernel: kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
 			return 0, nil
@@ -130,8 +129,7 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 		CheckAfter:     coordinator.DefaultCheckAfter,
 		RepublishAfter: coordinator.DefaultRepublishAfter,
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
-		OnProgress:     s.report,
-		OnStats:        s.stats,
+		OnSnapshot:     s.report,
 		ReportEvery:    s.reportEvery,
 		Log:            zerolog.New(zerolog.NewTestWriter(s.t)).Level(zerolog.WarnLevel),
 	}, countedTasks{s.bus.Tasks(), s.bus}, countedResults{s.bus.Results(), s.bus}, s.bus.Telemetry(), claim, l)

@@ -86,7 +86,7 @@ func (s *setup) config(w *world) Config {
 	count := func(context.Context, *queens.Task, ...string) (queens.TaskCount, error) { panic("see endCount") }
 	c := Config{
 		Roster: progress.NewRoster(), CheckAfter: s.checkAfter, RepublishAfter: s.republishAfter, DisputeTimeout: s.patience,
-		CheckThreads: s.checkThreads, OnProgress: func(run.Progress) {}, ReportEvery: time.Second, Log: zerolog.Nop(),
+		CheckThreads: s.checkThreads, OnSnapshot: func(run.Snapshot) {}, ReportEvery: time.Second, Log: zerolog.Nop(),
 		Admits: func(_ string, admission []byte) (admitted, byToken bool) { return len(admission) > 0, true },
 		newID:  func() uint64 { return w.newID()<<16 | w.rng.Uint64N(1<<16) },
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -29,8 +28,8 @@ func detailOf(m *queens.Manifest, workers int) *run.Detail {
 		Quarantined: []run.QuarantinedKey{{Key: "B", Worker: hostile, Reason: "it counted 1, which is 2", At: time.Now()}},
 	}
 	for i := range workers {
-		d.Workers = append(d.Workers, run.WorkerDetail{
-			WorkerStatus: run.WorkerStatus{Name: fmt.Sprint(hostile, i), Kernel: "generic", Threads: 1}, Key: "K", Tasks: 3, Quarantined: i == 0,
+		d.Workers = append(d.Workers, run.Worker{
+			Name: fmt.Sprint(hostile, i), Kernel: "generic", Threads: 1, Key: "K", Tasks: 3, Quarantined: i == 0,
 		})
 	}
 	for i := range m.Classes {
@@ -64,7 +63,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("before the first snapshot: %s", response.Status)
 		}
 		now := snapshot(4)
-		now.Stats = &run.Stats{Tasks: run.TaskStates{Done: 4, InFlight: 3, Waiting: 2, Disputed: 1}, IdleThreads: 5}
+		now.Placed, now.States, now.IdleThreads = m.Placed, run.TaskStates{InFlight: 3, Waiting: 2, Disputed: 1}, 5
 		own.Update(now)
 		own.SetManifest(m, nil)
 		own.SetStatus("server\x1b[2J away")
@@ -74,9 +73,9 @@ func TestObjects(t *testing.T) {
 		}
 		got := s.object(path)
 		if got["status"] != "server?[2J away" || got["listed_workers"] != 300.0 || got["idle_threads"] != 5.0 || got["redundancy"] != 2.0 ||
-			fmt.Sprint(got["states"]) != "map[dead_lettered:0 disputed:1 done:4 in_flight:3 waiting:2]" || fmt.Sprint(got["squares"]) != "[[1 2]]" ||
-			fmt.Sprint(got["checks"]) != "map[by_token:0 checked:1 disagreements:0 keys:1 missed:0 share:0.25 tasks:4 unadmitted:0 voters:0]" || got["total"] != nil || got["known"] != nil ||
-			fmt.Sprint(got["disputes"]) != "[map[counts:[1152921504606846976 2] keys:[A ] task:7]]" {
+			fmt.Sprint(got["states"]) != "map[dead_lettered:0 disputed:1 in_flight:3 waiting:2]" || fmt.Sprint(got["placed"]) != "[[1 2]]" ||
+			fmt.Sprint(got["checks"]) != "map[by_token:0 checked:1 disputes:0 keys:1 missed:0 published:false sampled:false tasks:4 unadmitted:0 voters:0]" || got["total"] != nil || got["known"] != nil || got["worker_list"] != nil ||
+			fmt.Sprint(got["open_disputes"]) != "[map[counts:[1152921504606846976 2] keys:[A ] task:7]]" {
 			t.Errorf("the run is %v", got)
 		}
 		prefix, _ := got["prefix"].(map[string]any)
@@ -106,11 +105,11 @@ func TestObjects(t *testing.T) {
 		watched := serve(t, Config{Source: Watch}, nil)
 		other := watched.Open(ownRun, nil)
 		p := snapshot(4)
-		p.Progress.WorkerCount = 9
+		p.Workers = 9
 		other.Update(p)
 		other.SetManifest(m, make([]float64, len(m.Classes)))
 		got = watched.object(path)
-		for _, field := range []string{"states", "idle_threads", "redundancy", "spot_check", "checks", "disputes", "quarantined", "prefix", "status"} {
+		for _, field := range []string{"redundancy", "spot_check", "checks", "open_disputes", "quarantined", "prefix", "status", "worker_list"} {
 			if value, there := got[field]; there {
 				t.Errorf("watch: %s is %v", field, value)
 			}
@@ -269,10 +268,8 @@ func TestAssets(t *testing.T) {
 func TestWorkersStayAfterTheEnd(t *testing.T) {
 	r := newRun(ownRun, Watch, "test", nil)
 	r.Update(snapshot(1))
-	last := complete()
-	last.Progress.Solutions = big.NewInt(92)
-	r.Update(last)
-	if known := r.now(); len(known.latest.Progress.Workers) != 1 || newWorkers(&known).LeftOut != 0 {
-		t.Errorf("the workers are %+v", known.latest.Progress.Workers)
+	r.Update(complete())
+	if known := r.now(); len(known.latest.WorkerList) != 1 || newWorkers(&known).LeftOut != 0 {
+		t.Errorf("the workers are %+v", known.latest.WorkerList)
 	}
 }

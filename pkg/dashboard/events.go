@@ -49,7 +49,7 @@ func (r *Run) newFrame(now time.Time) *frame {
 	if now.Sub(r.hintedAt) >= hintInterval {
 		r.hintedAt, f.next = now, f.first
 	}
-	if f.ends = known.latest.Progress.State.Finished(); f.ends {
+	if f.ends = known.latest.State.Finished(); f.ends {
 		f.first = append(f.first, event("end", struct{}{})...)
 		f.next = f.first
 	}

@@ -181,7 +181,7 @@ func TestLastStateIsSent(t *testing.T) {
 			last := complete()
 			if state == run.Stopped {
 				last = snapshot(4)
-				last.Progress.State = run.Stopped
+				last.State = run.Stopped
 			}
 			own.Update(last)
 			own.SetStatus("it is over")
@@ -349,7 +349,7 @@ func TestFollowingFails(t *testing.T) {
 		s := serve(t, Config{}, server)
 		s.listen("n9-a").await(t, "run")
 		last := snapshot(4)
-		last.Progress.State = run.Contradicted
+		last.State = run.Contradicted
 		s.lookKnown("n9-a").Update(last)
 		server.failures <- errors.New("the counts contradict each other")
 		time.Sleep(2 * linger)

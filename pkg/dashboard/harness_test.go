@@ -204,20 +204,19 @@ func (l *listener) await(t *testing.T, name string) map[string]any {
 }
 
 // snapshot returns a snapshot with so many tasks done.
-func snapshot(done uint64) Snapshot {
-	p := run.Progress{
-		Run: ownRun, N: 8, Symmetry: queens.Full, State: run.Running, Done: done, Tasks: 10, WorkDone: float64(done) / 10,
-		Solutions: big.NewInt(int64(done)), Rate: 5, WorkerCount: 1, Threads: 2,
-		Workers: []run.WorkerStatus{{Name: "w", Kernel: "generic", Threads: 2}},
+func snapshot(done uint64) *run.Snapshot {
+	return &run.Snapshot{
+		Run: ownRun, N: 8, Symmetry: queens.Full, State: run.Running, At: time.Now(), Done: done, Tasks: 10, WorkDone: run.Fraction(done) / 10,
+		Solutions: (*run.Decimal)(big.NewInt(int64(done))), Rate: 5, Workers: 1, Threads: 2,
+		WorkerList: []run.Worker{{Name: "w", Kernel: "generic", Threads: 2}},
 	}
-	return Snapshot{Progress: p}
 }
 
 // complete returns the last snapshot.
-func complete() Snapshot {
+func complete() *run.Snapshot {
 	s := snapshot(10)
-	s.Progress.State, s.Progress.Total, s.Progress.Workers = run.Complete, big.NewInt(92), nil
-	s.Progress.Confirmation = run.Confirmation{Published: true, Redundancy: 1, Tasks: 10}
+	s.State, s.WorkerList = run.Complete, nil
+	s.SetTotal(big.NewInt(92), &run.Confirmation{Published: true, Redundancy: 1, Tasks: 10})
 	return s
 }
 
@@ -251,7 +250,7 @@ func (f *fakeServer) Runs(context.Context) (runs []report.ListedRun, err error) 
 	defer f.mu.Unlock()
 	f.asked++
 	for _, name := range f.names {
-		runs = append(runs, report.ListedRun{Run: name, State: "running"})
+		runs = append(runs, report.ListedRun{Snapshot: run.Snapshot{Run: name}, Status: "running"})
 	}
 	return runs, f.err
 }
@@ -261,7 +260,7 @@ func (f *fakeServer) Follow(ctx context.Context, r *Run) error {
 	defer f.count(r.Name(), -1)
 	if !f.silent {
 		s := snapshot(3)
-		s.Progress.Run = r.Name()
+		s.Run = r.Name()
 		r.Update(s)
 	}
 	select {

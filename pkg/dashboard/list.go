@@ -64,22 +64,15 @@ func withOwn(listed []report.ListedRun, own *Run) []report.ListedRun {
 	if known.latest == nil {
 		return listed
 	}
-	p := &known.latest.Progress
-	entry := report.ListedRun{Run: own.name}
+	entry := report.ListedRun{}
 	at := 0
 	for i := range listed {
 		if listed[i].Run == own.name {
 			entry, at = listed[i], i+1
 		}
 	}
-	entry.N, entry.Symmetry, entry.State, entry.Done, entry.Tasks = p.N, p.Symmetry, string(p.State), p.Done, p.Tasks
-	entry.Pace, entry.Workers, entry.Sharing = report.NewPace(p.Pace()), p.WorkerCount, p.SharedWith
-	if known.manifest != nil {
-		entry.Placed = known.manifest.Placed
-	}
-	if p.Total != nil {
-		entry.Confirmed = new(report.NewConfirmed(&p.Confirmation, true))
-	}
+	entry.Snapshot, entry.Status = *known.latest, string(known.latest.State)
+	entry.WorkerList = nil
 	all := append([]report.ListedRun{}, listed...)
 	if at == 0 { // the server has no record of it
 		return append([]report.ListedRun{entry}, all...)

@@ -16,37 +16,23 @@ type runsJSON struct {
 	Runs   []report.ListedRun `json:"runs"`
 }
 
-// runJSON is the JSON object of a run.
+// runJSON is the JSON object of a run: its snapshot without the workers, and what else is known.
 type runJSON struct {
-	report.Progress
-	Source   Source            `json:"source"`
-	At       time.Time         `json:"at"`
-	Status   string            `json:"status,omitempty"`
-	Symmetry queens.Symmetry   `json:"symmetry"`
-	Squares  []queens.Square   `json:"squares,omitempty"` // of queens placed beforehand
-	Known    report.Comparison `json:"known,omitempty"`   // absent without a total
-	Version  string            `json:"version"`
-	Listed   int               `json:"listed_workers"`
+	run.Snapshot
+	Source  Source            `json:"source"`
+	Status  string            `json:"status,omitempty"`
+	Known   report.Comparison `json:"known,omitempty"` // absent without a total
+	Version string            `json:"version"`
+	Listed  int               `json:"listed_workers"`
 
 	// Only from the coordinator.
 
-	States      *statesJSON         `json:"states,omitempty"`
-	Idle        *int                `json:"idle_threads,omitempty"`
-	Redundancy  int                 `json:"redundancy,omitempty"`
-	SpotCheck   string              `json:"spot_check,omitempty"`
-	Checks      *report.ConfirmedBy `json:"checks,omitempty"`
-	Disputes    []disputeJSON       `json:"disputes,omitzero"`
-	Quarantined []quarantinedJSON   `json:"quarantined,omitzero"`
-	Prefix      *prefixJSON         `json:"prefix,omitempty"`
-}
-
-// statesJSON has numbers of tasks.
-type statesJSON struct {
-	Done         uint64 `json:"done"`
-	InFlight     uint64 `json:"in_flight"`
-	Waiting      uint64 `json:"waiting"`
-	Disputed     uint64 `json:"disputed"`
-	DeadLettered uint64 `json:"dead_lettered"`
+	Redundancy  int               `json:"redundancy,omitempty"`
+	SpotCheck   string            `json:"spot_check,omitempty"`
+	Checks      *run.Confirmation `json:"checks,omitempty"`
+	Open        []disputeJSON     `json:"open_disputes,omitzero"`
+	Quarantined []quarantinedJSON `json:"quarantined,omitzero"`
+	Prefix      *prefixJSON       `json:"prefix,omitempty"`
 }
 
 type disputeJSON struct {
@@ -75,21 +61,12 @@ type prefixJSON struct {
 
 // object returns the JSON object of the run. There is a snapshot.
 func (r *Run) object(known *knowledge) *runJSON {
-	p := &known.latest.Progress
 	o := &runJSON{
-		Progress: report.NewProgress(p), Source: r.source, At: known.at.UTC(), Status: known.status,
-		Symmetry: p.Symmetry, Version: r.version, Listed: len(p.Workers),
+		Snapshot: *known.latest, Source: r.source, Status: known.status, Version: r.version, Listed: len(known.latest.WorkerList),
 	}
-	if known.manifest != nil {
-		o.Squares = known.manifest.Placed
-	}
-	if p.Total != nil {
-		o.Known = compareKnown(p)
-	}
-	if s := known.latest.Stats; s != nil {
-		t := &s.Tasks
-		o.States = &statesJSON{Done: t.Done, InFlight: t.InFlight, Waiting: t.Waiting, Disputed: t.Disputed, DeadLettered: t.DeadLettered}
-		o.Idle = &s.IdleThreads
+	o.At, o.WorkerList = known.at.UTC(), nil
+	if o.Total != nil {
+		o.Known = compareKnown(&o.Snapshot)
 	}
 	if known.details != nil {
 		o.addDetail(known)
@@ -98,12 +75,12 @@ func (r *Run) object(known *knowledge) *runJSON {
 }
 
 // compareKnown returns how a total compares with the published one.
-func compareKnown(p *run.Progress) report.Comparison {
-	_, published := queens.KnownTotal(p.N)
+func compareKnown(s *run.Snapshot) report.Comparison {
+	_, published := queens.KnownTotal(s.N)
 	switch {
-	case !published || p.Placed > 0:
+	case !published || len(s.Placed) > 0:
 		return report.Unpublished
-	case p.IsPublished():
+	case s.IsPublished():
 		return report.Match
 	}
 	return report.Mismatch
@@ -114,10 +91,10 @@ func (o *runJSON) addDetail(known *knowledge) {
 	d := known.details
 	o.Listed = len(d.Workers)
 	o.Redundancy, o.SpotCheck = d.Redundancy, d.SpotCheck.String()
-	o.Checks = new(report.NewConfirmed(&d.Confirmation, true).By)
-	o.Disputes = make([]disputeJSON, len(d.Disputes))
+	o.Checks = &d.Confirmation
+	o.Open = make([]disputeJSON, len(d.Disputes))
 	for i := range d.Disputes {
-		o.Disputes[i] = newDispute(&d.Disputes[i])
+		o.Open[i] = newDispute(&d.Disputes[i])
 	}
 	o.Quarantined = make([]quarantinedJSON, len(d.Quarantined))
 	for i, q := range d.Quarantined {
@@ -155,34 +132,18 @@ func newPrefix(s *run.Search, m *queens.Manifest) *prefixJSON {
 type workersJSON struct {
 	At      time.Time    `json:"at"`
 	LeftOut int          `json:"left_out"`
-	Workers []workerJSON `json:"workers"`
-}
-
-// workerJSON is a worker.
-type workerJSON struct {
-	report.Worker
-	Key         *string `json:"key,omitempty"`   // only from the coordinator
-	Tasks       *uint64 `json:"tasks,omitempty"` // only from the coordinator
-	Quarantined bool    `json:"quarantined,omitempty"`
+	Workers []run.Worker `json:"workers"`
 }
 
 // newWorkers returns the workers of a run. There is a snapshot.
 func newWorkers(known *knowledge) *workersJSON {
-	p, d := &known.latest.Progress, known.details
-	o := &workersJSON{At: known.listsAt()}
-	if d == nil {
-		o.Workers, o.LeftOut = make([]workerJSON, len(p.Workers)), max(0, p.WorkerCount-len(p.Workers))
-		for i := range p.Workers {
-			o.Workers[i].Worker = report.NewWorker(&p.Workers[i])
-		}
-		return o
+	if d := known.details; d != nil {
+		return &workersJSON{At: known.listsAt(), Workers: append([]run.Worker{}, d.Workers...)}
 	}
-	o.Workers = make([]workerJSON, len(d.Workers))
-	for i := range d.Workers {
-		w := &d.Workers[i]
-		o.Workers[i] = workerJSON{Worker: report.NewWorker(&w.WorkerStatus), Key: &w.Key, Tasks: &w.Tasks, Quarantined: w.Quarantined}
+	s := known.latest
+	return &workersJSON{
+		At: known.listsAt(), LeftOut: max(0, s.Workers-len(s.WorkerList)), Workers: append([]run.Worker{}, s.WorkerList...),
 	}
-	return o
 }
 
 // classesJSON is the JSON object of the classes of a run.

@@ -10,13 +10,6 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Snapshot is what is known of a run at one time.
-type Snapshot struct {
-	Progress run.Progress
-	// Stats are nil unless the snapshot is from the coordinator of the run.
-	Stats *run.Stats
-}
-
 // Run is a run on a page. Its exported methods are safe for concurrent use, and never block.
 type Run struct {
 	name    string
@@ -42,8 +35,8 @@ type Run struct {
 
 // knowledge is what is known of a run. What it points to never changes.
 type knowledge struct {
-	latest   *Snapshot // nil before the first
-	at       time.Time // of latest
+	latest   *run.Snapshot // nil before the first
+	at       time.Time     // of latest
 	status   string
 	manifest *queens.Manifest // nil while unknown
 	work     []float64        // by class, for a run that is not of this process
@@ -71,15 +64,17 @@ func (r *Run) Name() string { return r.name }
 
 // Update shows a snapshot. Nobody may change it any more. The last snapshot of a run names no workers:
 // those of the one before stay.
-func (r *Run) Update(s Snapshot) {
+func (r *Run) Update(s *run.Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if before := r.known.latest; before != nil && s.Progress.State != run.Running && len(s.Progress.Workers) == 0 {
-		s.Progress.Workers = before.Progress.Workers
+	if before := r.known.latest; before != nil && s.State != run.Running && len(s.WorkerList) == 0 {
+		last := *s
+		last.WorkerList = before.WorkerList
+		s = &last
 	}
 	now := time.Now()
-	r.known.latest, r.known.at = &s, now
-	r.history.Observe(time.Duration(now.UnixNano()), &s.Progress)
+	r.known.latest, r.known.at = s, now
+	r.history.Observe(time.Duration(now.UnixNano()), s)
 }
 
 // SetStatus says why what is shown may be old, or at an end; empty if the run is live.
@@ -104,7 +99,7 @@ func (r *Run) lose(why error) {
 // anew. A run whose end is known is not: that is all there is to know.
 func (r *Run) isLost() bool {
 	known := r.now()
-	over := known.latest != nil && known.latest.Progress.State.Finished()
+	over := known.latest != nil && known.latest.State.Finished()
 	return !over && !known.lostAt.IsZero() && time.Since(known.lostAt) > linger
 }
 

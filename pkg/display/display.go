@@ -29,7 +29,7 @@ type Display struct {
 
 	mu       sync.Mutex
 	log      []byte // lines that are not on the screen yet
-	progress *run.Progress
+	progress *run.Snapshot
 	worker   *Worker
 	status   string
 	closed   bool
@@ -78,7 +78,7 @@ func start(s *screen, t theme) *Display {
 
 // Show presents a snapshot, which must not be modified afterwards. It does not wait for
 // the terminal: the next drawing shows the latest snapshot only.
-func (d *Display) Show(p run.Progress) {
+func (d *Display) Show(p run.Snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.progress = &p

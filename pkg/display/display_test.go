@@ -55,7 +55,7 @@ func TestDrawsFourTimesPerSecond(t *testing.T) {
 		const seconds = 10
 		s := *underWay()
 		for i := range seconds * 100 {
-			s.Elapsed += time.Second
+			s.Elapsed.Duration += time.Second
 			d.Show(s)
 			d.SetStatus(fmt.Sprint("note ", i))
 			logLine(t, d, fmt.Sprintf("line %d\n", i))
@@ -118,7 +118,7 @@ func TestDraggingLeavesOneDisplay(t *testing.T) {
 		p := *underWay()
 		show := func(lasts time.Duration) {
 			for range lasts / (50 * time.Millisecond) {
-				p.Elapsed += time.Second // something new in every drawing
+				p.Elapsed.Duration += time.Second // something new in every drawing
 				d.Show(p)
 				time.Sleep(50 * time.Millisecond)
 			}
@@ -293,7 +293,7 @@ func TestOutputOfOthersRemains(t *testing.T) {
 		d := start(&screen{out: out, isForeground: ours.Load, size: size}, theme{})
 		show := func() {
 			s := *underWay()
-			s.Elapsed = time.Since(time.Time{}) // different each time
+			s.Elapsed.Duration = time.Since(time.Time{}) // different each time
 			d.Show(s)
 			time.Sleep(time.Second)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ const spaciousFrom = 10
 // layout returns the display for a terminal of that size, the most important lines first.
 // No line is wider than the terminal. The lines take at most half of its rows, or three if
 // it has at least four.
-func (t theme) layout(p *run.Progress, status string, width, height int) []line {
+func (t theme) layout(p *run.Snapshot, status string, width, height int) []line {
 	width = min(width, maxWidth)
 	room := max(1, min(max(3, height/2), height-1))
 	var lines []line
@@ -34,7 +35,7 @@ func (t theme) layout(p *run.Progress, status string, width, height int) []line 
 		lines = append(lines, line{{t.clean(status), notice}})
 	}
 	lines = append(lines, t.resultsRow(p, width))
-	if p.WorkerCount > 0 || p.State == run.Running {
+	if p.Workers > 0 || p.State == run.Running {
 		lines = append(lines, t.workersRow(p))
 	}
 	if left := room - len(lines); left > 0 {
@@ -48,13 +49,13 @@ func (t theme) layout(p *run.Progress, status string, width, height int) []line 
 }
 
 // titleRow says which run it is, and its state.
-func (t theme) titleRow(p *run.Progress, width int) line {
+func (t theme) titleRow(p *run.Snapshot, width int) line {
 	segments := []segment{
 		{0, line{{"n = " + humanize.Int(p.N), bold}}},
 		{3, line{{t.clean(string(p.Symmetry)) + " symmetry", faint}}},
 	}
-	if p.Placed > 0 {
-		segments = append(segments, segment{4, line{{humanize.Plural(p.Placed, "queen") + " placed", faint}}})
+	if placed := len(p.Placed); placed > 0 {
+		segments = append(segments, segment{4, line{{humanize.Plural(placed, "queen") + " placed", faint}}})
 	}
 	segments = append(segments,
 		segment{2, line{{t.clean(p.Run), plain}}},
@@ -74,27 +75,27 @@ const (
 )
 
 // progressRow has the bar, the elapsed time and the time left.
-func (t theme) progressRow(p *run.Progress, width int) line {
+func (t theme) progressRow(p *run.Snapshot, width int) line {
 	const gap = 2
 	done := p.WorkDone >= 1 && p.Done >= p.Tasks
-	percent := humanize.Percent(p.WorkDone, done)
+	percent := humanize.Percent(float64(p.WorkDone), done)
 	segments := []segment{
 		{0, line{spaces(len("99.9%") - len(percent)), {percent, bold}}},
-		{2, line{{humanize.Clock(p.Elapsed), plain}, {" elapsed", faint}}},
+		{2, line{{humanize.Clock(p.Elapsed.Duration), plain}, {" elapsed", faint}}},
 	}
 	switch {
 	case done || p.State != run.Running:
-	case p.ETA == (run.Range{}):
+	case p.ETA == nil:
 		segments = append(segments, segment{1, line{{"estimating", faint}}})
 	default:
-		segments = append(segments, segment{1, line{{humanize.Remaining(p.ETA), plain}, {" left", faint}}})
+		segments = append(segments, segment{1, line{{humanize.Remaining(*p.ETA), plain}, {" left", faint}}})
 	}
 	text := join(segments, fitSegments(segments, width-minBar-gap, gap), spaces(gap))
 	bar := min(int(barShare*float64(width)), width-gap-text.width())
 	if bar < minBar/2 {
 		return text
 	}
-	return append(append(t.bar(p.WorkDone, done, bar), spaces(gap)), text...)
+	return append(append(t.bar(float64(p.WorkDone), done, bar), spaces(gap)), text...)
 }
 
 // bar shows a share on so many cells, in eighths of a cell, or whole cells in ASCII. It is
@@ -124,21 +125,21 @@ func (t theme) bar(share float64, done bool, width int) line {
 }
 
 // resultsRow has what was found, and what is unusual about it.
-func (t theme) resultsRow(p *run.Progress, width int) line {
+func (t theme) resultsRow(p *run.Snapshot, width int) line {
 	noun := " solutions"
 	if p.Solutions.String() == "1" {
 		noun = " solution"
 	}
 	segments := []segment{
-		{1, line{{humanize.Big(p.Solutions), bold}, {noun, plain}}},
+		{1, line{{humanize.Big((*big.Int)(p.Solutions)), bold}, {noun, plain}}},
 		{2, line{{humanize.Rate(p.Rate), plain}}},
 		{3, line{{humanize.Int(p.Done) + " of " + humanize.Plural(p.Tasks, "task"), plain}}},
 	}
 	if p.Republished > 0 {
-		segments = append(segments, segment{4, line{{humanize.Int(p.Republished) + " repeated", notice}}})
+		segments = append(segments, segment{4, line{{humanize.Int(p.Republished) + " republished", notice}}})
 	}
-	if p.Conflicts > 0 {
-		segments = append(segments, segment{0, line{{humanize.Plural(p.Conflicts, "conflict"), alarm}}})
+	if p.Disputes > 0 {
+		segments = append(segments, segment{0, line{{humanize.Plural(p.Disputes, "dispute"), alarm}}})
 	}
 	return t.row(segments, width)
 }
@@ -153,21 +154,21 @@ func (t theme) row(segments []segment, width int) line {
 const joinGrace = 5 * time.Second
 
 // workersRow counts workers and threads.
-func (t theme) workersRow(p *run.Progress) line {
+func (t theme) workersRow(p *run.Snapshot) line {
 	switch {
-	case p.WorkerCount > 0:
-		workers, threads := humanize.Plural(p.WorkerCount, "worker"), humanize.Plural(p.Threads, "thread")
+	case p.Workers > 0:
+		workers, threads := humanize.Plural(p.Workers, "worker"), humanize.Plural(p.Threads, "thread")
 		row := line{{workers, plain}, {t.separator(), faint}, {threads, plain}}
-		if bound := p.Bound.Phrase(); bound != "" && p.State == run.Running {
+		if bound := p.Bottleneck.Phrase(); bound != "" && p.State == run.Running {
 			row = append(row, span{t.separator(), faint}, span{bound, notice})
 		}
-		if others := len(p.SharedWith); others == 1 {
-			row = append(row, span{t.separator(), faint}, span{"shared with " + p.SharedWith[0], notice})
+		if others := len(p.Sharing); others == 1 {
+			row = append(row, span{t.separator(), faint}, span{"shared with " + p.Sharing[0], notice})
 		} else if others > 1 {
 			row = append(row, span{t.separator(), faint}, span{fmt.Sprintf("shared with %d other runs", others), notice})
 		}
 		return row
-	case p.Elapsed < joinGrace:
+	case p.Elapsed.Duration < joinGrace:
 		return line{{"no workers yet", faint}}
 	}
 	return line{{"no workers", notice}}

@@ -29,48 +29,48 @@ func text(lines []line, t theme) string {
 }
 
 // underWay is a run of n = 20 with four workers, one of them slow and one idle.
-func underWay() *run.Progress {
-	s := &run.Progress{
+func underWay() *run.Snapshot {
+	s := &run.Snapshot{
 		Run: "n20-20261120-170938-7274", N: 20, Symmetry: queens.Full, State: run.Running,
-		Done: 104, Tasks: 308, WorkDone: 0.264, Solutions: big.NewInt(4130085116), Rate: 206435540,
-		Elapsed: 20 * time.Second, ETA: run.Range{Min: 48 * time.Second, Max: 65 * time.Second},
-		WorkerCount: 4, Threads: 20,
-		Workers: []run.WorkerStatus{
+		Done: 104, Tasks: 308, WorkDone: 0.264, Solutions: (*run.Decimal)(big.NewInt(4130085116)), Rate: 206435540,
+		Elapsed: run.Seconds{Duration: 20 * time.Second}, ETA: &run.ETA{Min: run.Seconds{Duration: 48 * time.Second}, Max: run.Seconds{Duration: 65 * time.Second}},
+		Workers: 4, Threads: 20,
+		WorkerList: []run.Worker{
 			{Name: "attic-3f02", Kernel: "generic", Threads: 1, Held: 0},
-			{Name: "node-17-a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, LongestTask: 2 * time.Second},
-			{Name: "node-18-0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8, LongestTask: 1500 * time.Millisecond},
-			{Name: "old-laptop-77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1, LongestTask: 95 * time.Second},
+			{Name: "node-17-a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, Oldest: run.Seconds{Duration: 2 * time.Second}},
+			{Name: "node-18-0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8, Oldest: run.Seconds{Duration: 1500 * time.Millisecond}},
+			{Name: "old-laptop-77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1, Oldest: run.Seconds{Duration: 95 * time.Second}},
 		},
 	}
 	return s
 }
 
 // troubled is the same run with all that is rarely shown.
-func troubled() *run.Progress {
+func troubled() *run.Snapshot {
 	s := underWay()
-	s.Republished, s.Conflicts, s.Placed = 3, 1, 2
+	s.Republished, s.Disputes, s.Placed = 3, 1, make([]queens.Square, 2)
 	return s
 }
 
 // ended is the same run when it is complete.
-func ended() *run.Progress {
+func ended() *run.Snapshot {
 	s := underWay()
-	s.State, s.Done, s.WorkDone, s.Total = run.Complete, s.Tasks, 1, big.NewInt(39029188884)
-	s.Solutions, s.Workers, s.WorkerCount, s.ETA = s.Total, nil, 0, run.Range{}
-	s.Elapsed = 4*time.Minute + 12*time.Second
+	s.State, s.Done, s.WorkDone, s.Total = run.Complete, s.Tasks, 1, (*run.Decimal)(big.NewInt(39029188884))
+	s.Solutions, s.WorkerList, s.Workers, s.ETA = s.Total, nil, 0, nil
+	s.Elapsed.Duration = 4*time.Minute + 12*time.Second
 	return s
 }
 
 // crowd is the same run with many workers, of which it lists as many as a snapshot may.
-func crowd(workers int) *run.Progress {
+func crowd(workers int) *run.Snapshot {
 	s := underWay()
-	s.WorkerCount, s.Threads, s.Workers = workers, 64*workers, nil
+	s.Workers, s.Threads, s.WorkerList = workers, 64*workers, nil
 	for i := range min(workers, run.MaxWorkers) {
-		s.Workers = append(s.Workers, run.WorkerStatus{
-			Name: fmt.Sprintf("node-%04d", i), Kernel: "avx512", Threads: 64, Rate: 8e9, Held: 64, LongestTask: time.Second,
+		s.WorkerList = append(s.WorkerList, run.Worker{
+			Name: fmt.Sprintf("node-%04d", i), Kernel: "avx512", Threads: 64, Rate: 8e9, Held: 64, Oldest: run.Seconds{Duration: time.Second},
 		})
 	}
-	s.Workers[len(s.Workers)-1].LongestTask = time.Hour
+	s.WorkerList[len(s.WorkerList)-1].Oldest.Duration = time.Hour
 	return s
 }
 
@@ -80,7 +80,7 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 	usual := []int{80, 200}
 	for _, tt := range []struct {
 		name   string
-		s      *run.Progress
+		s      *run.Snapshot
 		note   string
 		theme  theme
 		height int
@@ -91,7 +91,7 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 		{"ascii", underWay(), "", theme{ascii: true}, 24, usual},
 		{"troubled", troubled(), "server away since 12s", theme{}, 24, []int{20, 40, 80, 120, 200}},
 		{"ended", ended(), "", theme{}, 24, usual},
-		{"beginning", &run.Progress{Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: run.Running, Tasks: 12345678, Solutions: new(big.Int)}, "", theme{}, 24, usual},
+		{"beginning", &run.Snapshot{Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: run.Running, Tasks: 12345678, Solutions: (*run.Decimal)(new(big.Int))}, "", theme{}, 24, usual},
 		{"crowd", crowd(1000), "", theme{}, 24, usual},
 		{"low", crowd(12), "", theme{}, 8, usual},
 	} {
@@ -120,7 +120,7 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 // what it searches.
 func TestNoWorkerIsIdleWithARate(t *testing.T) {
 	p := underWay()
-	p.Workers = []run.WorkerStatus{
+	p.WorkerList = []run.Worker{
 		{Name: "begun", Kernel: "avx2", Threads: 1, Rate: 1.9e7},
 		{Name: "waiting", Kernel: "avx2", Threads: 1},
 	}
@@ -150,7 +150,7 @@ func TestOnlyACompleteRunIsFull(t *testing.T) {
 		{-1, 0, 10, false},
 		{1, 10, 10, true},
 	} {
-		s := &run.Progress{State: run.Running, WorkDone: tt.work, Done: tt.done, Tasks: tt.tasks}
+		s := &run.Snapshot{State: run.Running, WorkDone: run.Fraction(tt.work), Done: tt.done, Tasks: tt.tasks}
 		for _, l := range []theme{{}, {ascii: true}} {
 			bar := text([]line{l.progressRow(s, 80)}, l)
 			full := strings.Contains(bar, strings.Repeat("█", 36)) || strings.Contains(bar, strings.Repeat("#", 36))
@@ -204,7 +204,7 @@ func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 // What bounds a run is beside its workers, while it runs, and the search is not mentioned.
 func TestBoundIsBesideTheWorkers(t *testing.T) {
 	for _, c := range []struct {
-		bound run.Bound
+		bound run.Bottleneck
 		state run.State
 		want  string
 	}{
@@ -214,7 +214,7 @@ func TestBoundIsBesideTheWorkers(t *testing.T) {
 		{run.ByTail, run.Complete, "4 workers - 20 threads\n"},
 	} {
 		p, th := underWay(), theme{ascii: true}
-		p.Bound, p.State = c.bound, c.state
+		p.Bottleneck, p.State = c.bound, c.state
 		if got := text(th.layout(p, "", 80, 24), th); !strings.Contains(got, c.want) {
 			t.Errorf("%q, %s: no line %q in\n%s", c.bound, c.state, c.want, got)
 		}
@@ -223,16 +223,16 @@ func TestBoundIsBesideTheWorkers(t *testing.T) {
 
 // A worker is marked as slow if it holds a task for long, and much longer than others.
 func TestSlowWorkersAreMarked(t *testing.T) {
-	held := func(ages ...time.Duration) (workers []run.WorkerStatus) {
+	held := func(ages ...time.Duration) (workers []run.Worker) {
 		for _, age := range ages {
-			workers = append(workers, run.WorkerStatus{Name: "w", Held: 1, LongestTask: age})
+			workers = append(workers, run.Worker{Name: "w", Held: 1, Oldest: run.Seconds{Duration: age}})
 		}
-		return append(workers, run.WorkerStatus{Name: "idle"}, run.WorkerStatus{Name: "idle"}, run.WorkerStatus{Name: "idle"})
+		return append(workers, run.Worker{Name: "idle"}, run.Worker{Name: "idle"}, run.Worker{Name: "idle"})
 	}
 	const s = time.Second
 	for _, tt := range []struct {
 		name    string
-		workers []run.WorkerStatus
+		workers []run.Worker
 		slow    int
 	}{
 		{"none holds anything", held(), 0},
@@ -241,7 +241,7 @@ func TestSlowWorkersAreMarked(t *testing.T) {
 		{"all hold for long", held(40*s, 50*s, 100*s), 0},
 		{"one for much longer", held(40*s, 50*s, 251*s), 1},
 	} {
-		progress := &run.Progress{Workers: tt.workers, WorkerCount: len(tt.workers)}
+		progress := &run.Snapshot{WorkerList: tt.workers, Workers: len(tt.workers)}
 		if got := strings.Count(text(theme{}.workersTable(progress, 80, 99), theme{}), "! for "); got != tt.slow {
 			t.Errorf("%s: %d slow, want %d", tt.name, got, tt.slow)
 		}
@@ -259,18 +259,18 @@ func FuzzLayout(f *testing.F) {
 	sequence := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	f.Fuzz(func(t *testing.T, id, name, note string, work, rate float64, number uint64, age int64, width, height, workers int, kind byte) {
 		width, height, workers = 1+abs(width)%250, 1+abs(height)%100, abs(workers)%400
-		s := &run.Progress{
-			Run: id, N: int(number % 33), Symmetry: queens.Symmetry(name), State: run.State(note), Placed: int(kind),
-			Done: number, Tasks: number / 3, WorkDone: work, Rate: rate, Elapsed: time.Duration(age),
-			ETA: run.Range{Min: time.Duration(age / 2), Max: time.Duration(age)}, WorkerCount: workers, Threads: int(number % 1e9),
-			Republished: number, Conflicts: int(kind),
+		s := &run.Snapshot{
+			Run: id, N: int(number % 33), Symmetry: queens.Symmetry(name), State: run.State(note), Placed: make([]queens.Square, kind),
+			Done: number, Tasks: number / 3, WorkDone: run.Fraction(work), Rate: rate, Elapsed: run.Seconds{Duration: time.Duration(age)},
+			ETA: &run.ETA{Min: run.Seconds{Duration: time.Duration(age / 2)}, Max: run.Seconds{Duration: time.Duration(age)}}, Workers: workers, Threads: int(number % 1e9),
+			Republished: number, Disputes: int(kind),
 		}
 		if kind&1 == 0 {
-			s.Solutions = new(big.Int).Lsh(big.NewInt(age), uint(kind))
+			s.Solutions = (*run.Decimal)(new(big.Int).Lsh(big.NewInt(age), uint(kind)))
 		}
 		for i := range min(workers, run.MaxWorkers) {
-			s.Workers = append(s.Workers, run.WorkerStatus{
-				Name: name[min(i, len(name)):], Kernel: id, Threads: i * i, Rate: rate / float64(i), Held: i % 3, LongestTask: time.Duration(age / int64(i+1)),
+			s.WorkerList = append(s.WorkerList, run.Worker{
+				Name: name[min(i, len(name)):], Kernel: id, Threads: i * i, Rate: rate / float64(i), Held: i % 3, Oldest: run.Seconds{Duration: time.Duration(age / int64(i+1))},
 			})
 		}
 		l := theme{color: kind&2 != 0, ascii: kind&4 != 0}

@@ -39,20 +39,20 @@ func TestEveryOutputShowsTheSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	p := run.Progress{
-		Run: l.Header().Run, N: 12, Symmetry: queens.Full, State: run.Running, Done: m.Tasks / 2, Tasks: m.Tasks, WorkDone: 0.1 + 0.2,
-		Solutions: big.NewInt(7), Rate: 1.2345e9 / 7, ETA: run.Range{Min: 1234567890123, Max: 2345678901234}, WorkerCount: 1, Threads: 1,
+	p := run.Snapshot{
+		Run: l.Header().Run, N: 12, Symmetry: queens.Full, State: run.Running, At: time.Now(), Done: m.Tasks / 2, Tasks: m.Tasks, WorkDone: 0.1 + 0.2,
+		Solutions: (*run.Decimal)(big.NewInt(7)), Rate: 1.2345e9 / 7, ETA: &run.ETA{Min: run.Seconds{Duration: 1234567890123}, Max: run.Seconds{Duration: 2345678901234}}, Workers: 1, Threads: 1,
 	}
 	const work, rate, left = "30.0%", "176 M/s", "20m to 40m"
 	const percent, perSecond, least, most = `"percent":30,`, `"rate":176357142.85714287`, `"eta_least_s":1234.567890123`, `"eta_most_s":2345.678901234`
 
-	l.SetProgress(&p)
+	l.SetSnapshot(&p)
 	l.WriteLockInfo()
 	local, err := runlist.Local(store, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent, err := json.Marshal(run.Record{Run: p.Run, Manifest: m, State: run.Running, Pace: new(p.Pace()), Updated: time.Now()})
+	sent, err := json.Marshal(run.Record{Run: p.Run, Manifest: m, State: run.Running, Snapshot: &p, Updated: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,8 +68,8 @@ func TestEveryOutputShowsTheSnapshot(t *testing.T) {
 			drawn.WriteString(s.text)
 		}
 	}
-	report.LogProgress(zerolog.New(&logged), &p)
-	if err := report.WriteProgress(&watched, &p); err != nil {
+	report.LogSnapshot(zerolog.New(&logged), &p)
+	if err := report.WriteSnapshot(&watched, &p); err != nil {
 		t.Fatal(err)
 	}
 	list := func(runs []report.ListedRun, asJSON bool) string {
@@ -84,7 +84,7 @@ func TestEveryOutputShowsTheSnapshot(t *testing.T) {
 		want       []string
 	}{
 		{"the display", drawn.String(), []string{work, rate, left + " left"}},
-		{"the log", logged.String(), []string{percent, `"rate":176357143`, `"eta":"` + left + `"`, least, most}},
+		{"the log", logged.String(), []string{`"percent":30,`, `"rate":176357143`, `"eta":"` + left + `"`, least, most}},
 		{"watch --json", watched.String(), []string{percent, perSecond, least, most}},
 		{"runs", list(local, false), []string{work, rate, left + " left"}},
 		{"runs --json", list(local, true), []string{percent, perSecond, least, most}},

@@ -46,7 +46,7 @@ func TestRealTerminal(t *testing.T) {
 		ended.Go(func() {
 			for i := range lines {
 				s := *underWay()
-				s.Elapsed = time.Since(begun)
+				s.Elapsed.Duration = time.Since(begun)
 				d.Show(s)
 				logLine(t, d, fmt.Sprintf("writer %d line %d\n", w, i))
 				time.Sleep(5 * time.Millisecond)
@@ -55,7 +55,7 @@ func TestRealTerminal(t *testing.T) {
 	}
 	testkit.Eventually(t, "three drawings", func() bool {
 		s := *underWay()
-		s.Elapsed = time.Since(begun) // something to draw also when all lines are written
+		s.Elapsed.Duration = time.Since(begun) // something to draw also when all lines are written
 		d.Show(s)
 		return drawings.Load() >= 3
 	})

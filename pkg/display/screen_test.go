@@ -33,7 +33,7 @@ func TestScreenThroughResizes(t *testing.T) {
 					var display []string
 					if rng.IntN(10) > 0 {
 						run := crowd(1 + rng.IntN(12))
-						run.Elapsed = time.Duration(rng.IntN(3)) * time.Second
+						run.Elapsed.Duration = time.Duration(rng.IntN(3)) * time.Second
 						lines = theme{}.layout(run, strings.Repeat("?", rng.IntN(2)), e.width, height)
 						display = strings.Split(strings.TrimSuffix(text(lines, theme{}), "\n"), "\n")
 					}

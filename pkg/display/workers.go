@@ -18,11 +18,11 @@ const (
 )
 
 // slowLimit returns how long a worker may search a task before it is slow.
-func slowLimit(workers []run.WorkerStatus) time.Duration {
+func slowLimit(workers []run.Worker) time.Duration {
 	var ages []time.Duration
 	for _, w := range workers {
 		if w.Held > 0 {
-			ages = append(ages, w.LongestTask)
+			ages = append(ages, w.Oldest.Duration)
 		}
 	}
 	if len(ages) == 0 {
@@ -34,10 +34,10 @@ func slowLimit(workers []run.WorkerStatus) time.Duration {
 
 // workersTable returns a line for each worker, by name, in columns. If there are more than
 // room allows, slow workers have precedence, and a last line counts those not shown.
-func (t theme) workersTable(p *run.Progress, width, room int) []line {
-	slow := slowLimit(p.Workers)
-	all := max(len(p.Workers), p.WorkerCount)
-	workers := p.Workers
+func (t theme) workersTable(p *run.Snapshot, width, room int) []line {
+	slow := slowLimit(p.WorkerList)
+	all := max(len(p.WorkerList), p.Workers)
+	workers := p.WorkerList
 	if all > room {
 		workers = selectWorkers(workers, room-1, slow)
 	}
@@ -57,13 +57,13 @@ func (t theme) workersTable(p *run.Progress, width, room int) []line {
 
 // selectWorkers returns up to so many of the workers, by name: the slow ones, and then the
 // first of the others.
-func selectWorkers(workers []run.WorkerStatus, number int, slow time.Duration) []run.WorkerStatus {
+func selectWorkers(workers []run.Worker, number int, slow time.Duration) []run.Worker {
 	selected := slices.Clone(workers)
-	slices.SortStableFunc(selected, func(a, b run.WorkerStatus) int {
-		return cmp.Compare(max(b.LongestTask, slow), max(a.LongestTask, slow))
+	slices.SortStableFunc(selected, func(a, b run.Worker) int {
+		return cmp.Compare(max(b.Oldest.Duration, slow), max(a.Oldest.Duration, slow))
 	})
 	selected = selected[:min(number, len(selected))]
-	slices.SortStableFunc(selected, func(a, b run.WorkerStatus) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(selected, func(a, b run.Worker) int { return cmp.Compare(a.Name, b.Name) })
 	return selected
 }
 
@@ -82,9 +82,9 @@ const (
 )
 
 // workerRow returns the columns of a worker.
-func (t theme) workerRow(w run.WorkerStatus, slow time.Duration) []segment {
+func (t theme) workerRow(w run.Worker, slow time.Duration) []segment {
 	rate, held := line{{"-", faint}}, line{{pluralColumn(w.Held, "task"), faint}}
-	age := line{{"for ", faint}, {humanize.Clock(w.LongestTask), plain}}
+	age := line{{"for ", faint}, {humanize.Clock(w.Oldest.Duration), plain}}
 	if w.Rate > 0 {
 		rate = line{{humanize.Rate(w.Rate), plain}}
 	}
@@ -93,8 +93,8 @@ func (t theme) workerRow(w run.WorkerStatus, slow time.Duration) []segment {
 		held, age = nil, nil
 	case w.Held == 0:
 		held, age = nil, line{{"idle", faint}}
-	case w.LongestTask > slow: // marked without colors too
-		age = line{{"! for " + humanize.Clock(w.LongestTask), notice}}
+	case w.Oldest.Duration > slow: // marked without colors too
+		age = line{{"! for " + humanize.Clock(w.Oldest.Duration), notice}}
 	}
 	return []segment{
 		nameColumn:   {0, line{{t.clean(w.Name), plain}}.fit(maxNameWidth, t)},

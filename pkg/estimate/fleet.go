@@ -60,10 +60,10 @@ type Parts struct {
 }
 
 // Bound returns the greatest part.
-func (p *Parts) Bound() run.Bound {
+func (p *Parts) Bound() run.Bottleneck {
 	bound, most := run.BySearch, p.Search
 	for _, c := range []struct {
-		bound run.Bound
+		bound run.Bottleneck
 		part  float64
 	}{{run.ByTail, p.Tail}, {run.ByMessages, p.Messages}, {run.ByLedger, p.Ledger}, {run.ByWindow, p.Window}, {run.ByPlanning, p.Planning}, {run.ByStart, p.Start}} {
 		if c.part > most {
@@ -76,7 +76,7 @@ func (p *Parts) Bound() run.Bound {
 // Fleet is what a count asks of coordinator, server and ledger while its threads search.
 type Fleet struct {
 	Parts Parts
-	Bound run.Bound
+	Bound run.Bottleneck
 	// Waiting is the share of time for which threads have no task.
 	Waiting float64
 	Chunks  float64

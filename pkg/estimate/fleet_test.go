@@ -28,7 +28,7 @@ func TestBounds(t *testing.T) {
 	}
 	for _, c := range []struct {
 		n, workers, threads int
-		want                run.Bound
+		want                run.Bottleneck
 	}{
 		{2, 4, 1, run.ByStart}, {3, 1, 1, run.ByStart}, {8, 4, 1, run.ByStart},
 		{20, 4, 16, run.BySearch}, {20, 64, 16, run.ByTail}, {20, 62500, 16, run.ByTail},

@@ -73,8 +73,8 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 // outwards, so that the text covers the range, to multiples of a step that grows with
 // them: a step is at least a thirtieth of the time, so that a forecast that moves by one
 // percent rarely changes the text. It formats negative times as 0.
-func Remaining(r run.Range) string {
-	low, high := max(0, r.Min), max(0, r.Min, r.Max)
+func Remaining(r run.ETA) string {
+	low, high := max(0, r.Min.Duration), max(0, r.Min.Duration, r.Max.Duration)
 	low = low.Truncate(step(low))
 	unit := step(high)
 	if rest := high % unit; rest > 0 && high < math.MaxInt64-unit {

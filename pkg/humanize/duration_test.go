@@ -32,7 +32,7 @@ func TestRemaining(t *testing.T) {
 		{0, math.MaxInt64, "up to 292y"},
 		{math.MinInt64, math.MaxInt64, "up to 292y"},
 	} {
-		if got := Remaining(run.Range{Min: tt.low, Max: tt.high}); got != tt.want {
+		if got := Remaining(run.ETA{Min: run.Seconds{Duration: tt.low}, Max: run.Seconds{Duration: tt.high}}); got != tt.want {
 			t.Errorf("%v to %v: %s, want %s", tt.low, tt.high, got, tt.want)
 		}
 	}
@@ -42,10 +42,11 @@ func TestRemaining(t *testing.T) {
 func TestRemainingIsCalm(t *testing.T) {
 	changes, steps := 0, 0
 	for d := 10 * time.Second; d < 3*year; d += d / 100 {
-		r := run.Range{Min: d * 9 / 10, Max: d}
-		moved := run.Range{Min: r.Min + r.Min/100, Max: r.Max + r.Max/100}
+		eta := func(most time.Duration) run.ETA {
+			return run.ETA{Min: run.Seconds{Duration: most * 9 / 10}, Max: run.Seconds{Duration: most}}
+		}
 		steps++
-		if Remaining(r) != Remaining(moved) {
+		if Remaining(eta(d)) != Remaining(eta(d+d/100)) {
 			changes++
 		}
 	}

@@ -35,15 +35,11 @@ type LockInfo struct {
 	Socket  string    `json:"socket,omitempty"` // In the folder of the ledger; empty if the process has none.
 	Updated time.Time `json:"updated"`
 	Done    uint64    `json:"done"` // Tasks with an accepted result at Updated.
-	// Bound is what bounds the run, empty if it is not known.
-	Bound run.Bound `json:"bound,omitempty"`
 	// Server is the URL of the run's NATS server for other machines, without a password;
 	// empty if it accepts no connections from outside, or before it is known.
 	Server string `json:"server,omitempty"`
-	// Pace is how far the run is and how fast, by the latest snapshot; nil before the first.
-	Pace    *run.Pace `json:"pace,omitempty"`
-	Workers int       `json:"workers,omitempty"`
-	Sharing string    `json:"sharing,omitempty"` // Other runs that use the same workers, with spaces between.
+	// Snapshot is the latest one, without workers; nil before the first.
+	Snapshot *run.Snapshot `json:"snapshot,omitempty"`
 }
 
 const lockInfoFile = "holder.json"
@@ -109,15 +105,11 @@ func (l *Ledger) SetServerURL(url string) {
 	l.WriteLockInfo()
 }
 
-// SetBound notes what bounds the run, see [LockInfo]; WriteLockInfo publishes it.
-func (l *Ledger) SetBound(b run.Bound) { l.lockInfo.note(func(i *LockInfo) { i.Bound = b }) }
-
-// SetProgress notes how far the run is and how fast, the number of workers, and the other runs
-// that use them, see [LockInfo]; WriteLockInfo publishes it.
-func (l *Ledger) SetProgress(p *run.Progress) {
-	l.lockInfo.note(func(i *LockInfo) {
-		i.Pace, i.Workers, i.Sharing = new(p.Pace()), p.WorkerCount, strings.Join(p.SharedWith, " ")
-	})
+// SetSnapshot notes the latest snapshot, see [LockInfo]; WriteLockInfo publishes it.
+func (l *Ledger) SetSnapshot(s *run.Snapshot) {
+	stored := *s
+	stored.WorkerList = nil
+	l.lockInfo.note(func(i *LockInfo) { i.Snapshot = &stored })
 }
 
 // WriteLockInfo writes holder.json, unless the ledger is closed or open for reading only. Accept and the other

@@ -182,8 +182,7 @@ func TestWriteLockInfo(t *testing.T) {
 			before := text()
 			time.Sleep(time.Hour)
 			accept(t, l, position(i), signedBy("a", 2*i, 1), signedBy("b", 2*i+1, 1))
-			l.SetBound(run.BySearch)
-			l.SetProgress(&run.Progress{Done: 6, WorkDone: 0.5, Rate: float64(i), WorkerCount: 2, SharedWith: []string{"x", "y"}})
+			l.SetSnapshot(&run.Snapshot{Rate: float64(i), Workers: 1, WorkerList: []run.Worker{{Name: "a"}}})
 			if text() != before || !slices.Equal(listing(t, folder), []string{"holder.json", "ledger.db"}) {
 				t.Errorf("before WriteLockInfo there is %s", text())
 			}
@@ -192,8 +191,7 @@ func TestWriteLockInfo(t *testing.T) {
 			if err := json.Unmarshal([]byte(text()), &h); err != nil {
 				t.Fatal(err)
 			}
-			if h.Done != 2*i+2 || h.Bound != run.BySearch || h.Pace == nil || *h.Pace != (run.Pace{Done: 6, WorkDone: 0.5, Rate: float64(i)}) ||
-				h.Workers != 2 || h.Sharing != "x y" || !h.Updated.Equal(time.Now()) || !h.Since.Equal(start) {
+			if h.Done != 2*i+2 || h.Snapshot == nil || h.Snapshot.Rate != float64(i) || h.Snapshot.WorkerList != nil || !h.Updated.Equal(time.Now()) || !h.Since.Equal(start) {
 				t.Errorf("%d results, %v after the start: the holder is %+v", l.Len(), time.Since(start), h)
 			}
 		}
@@ -204,7 +202,7 @@ func TestWriteLockInfo(t *testing.T) {
 			t.Errorf("with 3 results of a key void, the holder is %s", text())
 		}
 		closed(t, l)
-		l.SetBound(run.BySearch)
+		l.SetSnapshot(&run.Snapshot{})
 		l.WriteLockInfo()
 	})
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -230,8 +228,7 @@ func TestWriteLockInfoMeanwhile(t *testing.T) {
 	}()
 	for task := range uint64(100) {
 		accept(t, l, position(task), result(task, 1, 1))
-		l.SetProgress(&run.Progress{Done: task})
-		l.SetBound(run.BySearch)
+		l.SetSnapshot(&run.Snapshot{Done: task})
 	}
 	closed(t, l)
 	close(stop)

@@ -169,7 +169,7 @@ func TestConfirmations(t *testing.T) {
 			0: {}, 1: {Counted: true, Voters: 6}, 2: {Counted: true, Voters: 1, Recounted: true, Refereed: true},
 			3: {}, 4: {Counted: true}, 10: {}, math.MaxUint64: {},
 		})
-		if c := l.Confirmation(); c.Tasks != 3 || c.Checked != 2 || c.Redundancy != 0 || c.Disagreements != 0 || c.Unadmitted != 1 {
+		if c := l.Confirmation(); c.Tasks != 3 || c.Checked != 2 || c.Redundancy != 0 || c.Disputes != 0 || c.Unadmitted != 1 {
 			t.Errorf("the confirmation is %+v", c)
 		}
 		l = reopened(t, l, folder)
@@ -188,7 +188,7 @@ func TestConfirmations(t *testing.T) {
 		if n := l.Standing(1).Voters; n != 1 || keys(1) != "x" || !l.Standing(1).Refereed {
 			t.Errorf("overruled, task 1 has %d voters, %s", n, keys(1))
 		}
-		if c := l.Confirmation(); c.Disagreements != 1 {
+		if c := l.Confirmation(); c.Disputes != 1 {
 			t.Errorf("the confirmation is %+v", c)
 		}
 		l = reopened(t, l, folder)

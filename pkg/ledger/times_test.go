@@ -70,7 +70,7 @@ func TestHistory(t *testing.T) {
 	observe := func(wall time.Duration) {
 		found += 1000
 		l.SetWall(wall)
-		l.History().Observe(wall, &run.Progress{Solutions: big.NewInt(found), Threads: 4})
+		l.History().Observe(wall, &run.Snapshot{Solutions: (*run.Decimal)(big.NewInt(found)), Threads: 4})
 	}
 	wall := time.Duration(0)
 	for task := range uint64(900) {
@@ -117,7 +117,7 @@ func TestHistoryIsNotStoredOften(t *testing.T) {
 	for task := range uint64(50) {
 		wall := time.Duration(task) * 5 * time.Second
 		l.SetWall(wall)
-		l.History().Observe(wall, &run.Progress{Solutions: big.NewInt(int64(task)), Threads: 4})
+		l.History().Observe(wall, &run.Snapshot{Solutions: (*run.Decimal)(big.NewInt(int64(task))), Threads: 4})
 		accept(t, l, position(task), result(task, 1, 1))
 		if n := len(stored(t, l).History().Samples()); n != last {
 			last, changes = n, changes+1

@@ -153,7 +153,7 @@ func (l *Ledger) loadMissed(tx *bbolt.Tx) error {
 // Confirmation returns what confirms the accepted counts, but not whether their total is the published
 // one. It looks at every task, in memory.
 func (l *Ledger) Confirmation() run.Confirmation {
-	c := run.Confirmation{Tasks: l.Len(), Missed: l.missed, Disagreements: uint64(len(l.disputes))}
+	c := run.Confirmation{Tasks: l.Len(), Missed: l.missed, Disputes: uint64(len(l.disputes))}
 	for key, byToken := range l.voters {
 		if l.IsQuarantined(key) {
 			continue

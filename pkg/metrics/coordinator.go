@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"math/big"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -12,38 +13,38 @@ import (
 
 // The metrics of a coordinator.
 var (
-	runInfo   = gauge("nqueens_run_info", "1; the labels are the name of the run, the side of its board, and its symmetry.", "run", "n", "symmetry")
-	tasks     = gauge("nqueens_tasks", "Tasks of the run by state; their sum is all of them.", "state")
-	workDone  = gauge("nqueens_work_done_ratio", "Share of the estimated work that is done, 0 to 1.")
-	partial   = gauge("nqueens_partial_solutions", "Solutions in the tasks counted so far, weighted. Not verified, and never a total: absent once all tasks are counted.")
-	rate      = gauge("nqueens_solutions_per_second", "Solutions found per second lately, weighted, as the display shows it.")
-	etaMin    = gauge("nqueens_eta_min_seconds", "The least time that the run is expected to take from now; absent while unknown.")
-	etaMax    = gauge("nqueens_eta_max_seconds", "The longest time that the run is expected to take from now; absent while unknown.")
-	elapsed   = gauge("nqueens_elapsed_seconds", "Time since rates are measured: since the start, or the last change of who is believed.")
-	results   = counter("nqueens_results_total", "Results of single tasks by what they changed.", "outcome")
-	refused   = counter("nqueens_results_refused_total", "Results of single tasks that do not count, by reason.", "reason")
-	reports   = counter("nqueens_chunk_results_total", "Results of chunks read from the server.")
-	published = counter("nqueens_chunks_published_total", "Chunks published to the workers, each attempt counted.")
-	repeated  = counter("nqueens_tasks_republished_total", "Tasks published again because no result came.")
-	disputes  = counter("nqueens_disputes_total", "Tasks whose results contradicted each other, settled or not, since the run began.")
-	keys      = gauge("nqueens_quarantined_keys", "Keys of workers that were proven wrong: nothing is accepted from them.")
-	workers   = gauge("nqueens_workers", "Workers with a recent heartbeat.")
-	threads   = gauge("nqueens_threads", "Threads of the workers with a recent heartbeat.")
-	idle      = gauge("nqueens_idle_threads", "Threads of the workers with a recent heartbeat that search nothing, for any run.")
-	leases    = gauge("nqueens_leases", "Chunks of the run that workers hold, as of their heartbeats.")
-	waiting   = gauge("nqueens_waiting_chunks", "Chunks of the run in the queue that no worker holds.")
-	window    = gauge("nqueens_window_chunks", "Chunks of the run in flight: in the queue, held, or about to be published.")
-	bytes     = gauge("nqueens_window_bytes", "Memory of the prefixes of the chunks in flight.")
-	messages  = gauge("nqueens_stream_messages", "Messages in a stream of the NATS server, of all runs.", "stream")
-	size      = gauge("nqueens_stream_bytes", "Bytes in a stream of the NATS server, of all runs.", "stream")
-	limit     = gauge("nqueens_stream_limit_bytes", "Bytes at which a stream of the NATS server is full.", "stream")
-	disk      = gauge("nqueens_disk_free_bytes", "Space left for the coordinator on the disk of the ledger.")
+	runInfo     = gauge("nqueens_run_info", "1; the labels are the name of the run, the side of its board, and its symmetry.", "run", "n", "symmetry")
+	tasks       = gauge("nqueens_tasks", "Tasks of the run by state; their sum is all of them.", "state")
+	workDone    = gauge("nqueens_work_done_ratio", "Share of the estimated work that is done, 0 to 1.")
+	partial     = gauge("nqueens_partial_solutions", "Solutions in the tasks counted so far, weighted. Not verified, and never a total: absent once all tasks are counted.")
+	rate        = gauge("nqueens_solutions_per_second", "Solutions found per second lately, weighted, as the display shows it.")
+	etaMin      = gauge("nqueens_eta_min_seconds", "The least time that the run is expected to take from now; absent while unknown.")
+	etaMax      = gauge("nqueens_eta_max_seconds", "The longest time that the run is expected to take from now; absent while unknown.")
+	elapsed     = gauge("nqueens_elapsed_seconds", "Time since rates are measured: since the start, or the last change of who is believed.")
+	results     = counter("nqueens_results_total", "Results of single tasks by what they changed.", "outcome")
+	refused     = counter("nqueens_results_refused_total", "Results of single tasks that do not count, by reason.", "reason")
+	reports     = counter("nqueens_chunk_results_total", "Results of chunks read from the server.")
+	published   = counter("nqueens_chunks_published_total", "Chunks published to the workers, each attempt counted.")
+	republished = counter("nqueens_tasks_republished_total", "Tasks published again because no result came.")
+	disputes    = counter("nqueens_disputes_total", "Tasks whose results contradicted each other, settled or not, since the run began.")
+	keys        = gauge("nqueens_quarantined_keys", "Keys of workers that were proven wrong: nothing is accepted from them.")
+	workers     = gauge("nqueens_workers", "Workers with a recent heartbeat.")
+	threads     = gauge("nqueens_threads", "Threads of the workers with a recent heartbeat.")
+	idle        = gauge("nqueens_idle_threads", "Threads of the workers with a recent heartbeat that search nothing, for any run.")
+	leases      = gauge("nqueens_leases", "Chunks of the run that workers hold, as of their heartbeats.")
+	waiting     = gauge("nqueens_waiting_chunks", "Chunks of the run in the queue that no worker holds.")
+	window      = gauge("nqueens_window_chunks", "Chunks of the run in flight: in the queue, held, or about to be published.")
+	bytes       = gauge("nqueens_window_bytes", "Memory of the prefixes of the chunks in flight.")
+	messages    = gauge("nqueens_stream_messages", "Messages in a stream of the NATS server, of all runs.", "stream")
+	size        = gauge("nqueens_stream_bytes", "Bytes in a stream of the NATS server, of all runs.", "stream")
+	limit       = gauge("nqueens_stream_limit_bytes", "Bytes at which a stream of the NATS server is full.", "stream")
+	disk        = gauge("nqueens_disk_free_bytes", "Space left for the coordinator on the disk of the ledger.")
 )
 
 // coordinatorMetrics are all of them, apart from the histograms.
 var coordinatorMetrics = []metric{
 	buildInfo, connected, reconnects, unreadable,
-	runInfo, tasks, workDone, partial, rate, etaMin, etaMax, elapsed, results, refused, reports, published, repeated,
+	runInfo, tasks, workDone, partial, rate, etaMin, etaMax, elapsed, results, refused, reports, published, republished,
 	disputes, keys, workers, threads, idle, leases, waiting, window, bytes, messages, size, limit, disk,
 }
 
@@ -57,7 +58,7 @@ var (
 type Coordinator struct {
 	page
 	version  string
-	stats    atomic.Pointer[run.Stats]
+	snapshot atomic.Pointer[run.Snapshot]
 	site     atomic.Pointer[Site]
 	searches prometheus.Histogram
 	commits  prometheus.Histogram
@@ -98,7 +99,7 @@ func NewCoordinator(version string) *Coordinator {
 }
 
 // Update has later scrapes read these numbers. Nobody may change them any more.
-func (c *Coordinator) Update(s run.Stats) { c.stats.Store(&s) }
+func (c *Coordinator) Update(s *run.Snapshot) { c.snapshot.Store(s) }
 
 // SetSite has later scrapes read these numbers. Nobody may change them any more.
 func (c *Coordinator) SetSite(s Site) { c.site.Store(&s) }
@@ -123,9 +124,8 @@ func (c *Coordinator) Collect(to chan<- prometheus.Metric) {
 	if s := c.site.Load(); s != nil {
 		s.collect(emit)
 	}
-	if s := c.stats.Load(); s != nil {
-		collectProgress(&s.Progress, emit)
-		collectStats(s, emit)
+	if s := c.snapshot.Load(); s != nil {
+		collect(s, emit)
 	}
 }
 
@@ -143,50 +143,47 @@ func (s *Site) collect(emit emitter) {
 	}
 }
 
-func collectProgress(p *run.Progress, emit emitter) {
-	emit.value(runInfo, 1, p.Run, strconv.Itoa(p.N), string(p.Symmetry))
-	emit.value(workDone, p.WorkDone)
-	if p.Done < p.Tasks { // else the sum may be the total, which is not verified
-		found, _ := p.Solutions.Float64()
+func collect(s *run.Snapshot, emit emitter) {
+	emit.value(runInfo, 1, s.Run, strconv.Itoa(s.N), string(s.Symmetry))
+	emit.value(workDone, float64(s.WorkDone))
+	if s.Done < s.Tasks { // else the sum may be the total, which is not verified
+		found, _ := (*big.Int)(s.Solutions).Float64()
 		emit.value(partial, found)
 	}
-	emit.value(rate, p.Rate)
-	if p.ETA.Max > 0 {
-		emit.value(etaMin, p.ETA.Min.Seconds())
-		emit.value(etaMax, p.ETA.Max.Seconds())
+	emit.value(rate, s.Rate)
+	if s.ETA != nil {
+		emit.value(etaMin, s.ETA.Min.Seconds())
+		emit.value(etaMax, s.ETA.Max.Seconds())
 	}
-	emit.value(elapsed, p.Elapsed.Seconds())
-	emit.count(repeated, p.Republished)
-	emit.value(disputes, float64(p.Conflicts))
-	emit.value(workers, float64(p.WorkerCount))
-	emit.value(threads, float64(p.Threads))
-}
+	emit.value(elapsed, s.Elapsed.Seconds())
+	emit.count(republished, s.Republished)
+	emit.value(disputes, float64(s.Disputes))
+	emit.value(workers, float64(s.Workers))
+	emit.value(threads, float64(s.Threads))
 
-func collectStats(s *run.Stats, emit emitter) {
-	t, r, no := &s.Tasks, &s.Results, &s.Refused
-	emit.count(tasks, t.Done, "done")
-	emit.count(tasks, t.InFlight, "in_flight")
-	emit.count(tasks, t.Waiting, "waiting")
-	emit.count(tasks, t.Disputed, "disputed")
-	emit.count(tasks, t.DeadLettered, "dead_lettered")
+	emit.count(tasks, s.Done, "done")
+	emit.count(tasks, s.States.InFlight, "in_flight")
+	emit.count(tasks, s.States.Waiting, "waiting")
+	emit.count(tasks, s.States.Disputed, "disputed")
+	emit.count(tasks, s.States.DeadLettered, "dead_lettered")
 
-	emit.count(results, r.Accepted, "accepted")
-	emit.count(results, r.Confirmed, "confirmed")
-	emit.count(results, r.Duplicate, "duplicate")
-	emit.count(results, r.Conflict, "conflict")
-	emit.count(results, r.Settled, "settled")
+	emit.count(results, s.Results.Accepted, "accepted")
+	emit.count(results, s.Results.Confirmed, "confirmed")
+	emit.count(results, s.Results.Duplicate, "duplicate")
+	emit.count(results, s.Results.Disputed, "disputed")
+	emit.count(results, s.Results.Settled, "settled")
 
-	emit.count(refused, no.UnknownTask, "unknown_task")
-	emit.count(refused, no.WrongHash, "wrong_hash")
-	emit.count(refused, no.OtherManifest, "other_manifest")
-	emit.count(refused, no.QuarantinedKey, "quarantined_key")
+	emit.count(refused, s.Refused.UnknownTask, "unknown_task")
+	emit.count(refused, s.Refused.WrongHash, "wrong_hash")
+	emit.count(refused, s.Refused.OtherManifest, "other_manifest")
+	emit.count(refused, s.Refused.QuarantinedKey, "quarantined_key")
 
 	emit.count(reports, s.ChunkResults)
-	emit.count(published, s.Published)
+	emit.count(published, s.PublishedChunks)
 	emit.value(keys, float64(s.Quarantined))
 	emit.value(idle, float64(s.IdleThreads))
-	emit.value(leases, float64(s.Leases))
-	emit.value(waiting, float64(s.Waiting))
-	emit.value(window, float64(s.Window))
+	emit.value(leases, float64(s.HeldChunks))
+	emit.value(waiting, float64(s.QueuedChunks))
+	emit.value(window, float64(s.WindowChunks))
 	emit.value(bytes, float64(s.WindowBytes))
 }

@@ -21,10 +21,10 @@ import (
 func full() (coordinator, worker *prometheus.Registry) {
 	c := NewCoordinator("1.2.3")
 	c.SetSite(Site{Streams: map[string]Stream{"tasks": {1, 2, 3}, "results": {4, 5, 6}}})
-	c.Update(run.Stats{Progress: run.Progress{
-		Run: "n8-x", N: 8, Symmetry: queens.Full, Tasks: 2, Done: 1, Solutions: big.NewInt(40),
-		ETA: run.Range{Min: time.Second, Max: time.Minute},
-	}})
+	c.Update(&run.Snapshot{
+		Run: "n8-x", N: 8, Symmetry: queens.Full, Tasks: 2, Done: 1, Solutions: (*run.Decimal)(big.NewInt(40)),
+		ETA: &run.ETA{Min: run.Seconds{Duration: time.Second}, Max: run.Seconds{Duration: time.Minute}},
+	})
 	w := &workerExporter{"1.2.3", "laptop-3f9a21", "avx2", func() Worker { return Worker{} }}
 	return c.registry, newPage(w).registry
 }
@@ -122,7 +122,7 @@ func second[T any](_, b T) T { return b }
 func TestNoTotal(t *testing.T) {
 	c := NewCoordinator("1.2.3")
 	for done, want := range []int{1, 1, 0} {
-		c.Update(run.Stats{Progress: run.Progress{Run: "n8-x", N: 8, Tasks: 2, Done: uint64(done), Solutions: big.NewInt(92)}})
+		c.Update(&run.Snapshot{Run: "n8-x", N: 8, Tasks: 2, Done: uint64(done), Solutions: (*run.Decimal)(big.NewInt(92))})
 		if got, err := testutil.GatherAndCount(c.registry, "nqueens_partial_solutions"); err != nil || got != want {
 			t.Errorf("%d of 2 tasks are counted: %d partial sums, error %v", done, got, err)
 		}
@@ -147,7 +147,7 @@ func TestUnknown(t *testing.T) {
 	if got := count(); got != 1 {
 		t.Errorf("with a connection to a server that tells nothing: %d", got)
 	}
-	c.Update(run.Stats{Progress: run.Progress{Run: "n8-x", N: 8, Tasks: 2, Solutions: new(big.Int)}})
+	c.Update(&run.Snapshot{Run: "n8-x", N: 8, Tasks: 2, Solutions: (*run.Decimal)(new(big.Int))})
 	if got := count(); got != 1+1+5 {
 		t.Errorf("with a run whose time is unknown: %d", got)
 	}

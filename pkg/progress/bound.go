@@ -20,7 +20,7 @@ type Load struct {
 	Full bool
 	// Unread is set if results wait on the server, or here, for longer than it takes to read them.
 	Unread bool
-	// Recording is the share of time for which results are being recorded; a [BoundMeter] measures it.
+	// Recording is the share of time for which results are being recorded; a [BottleneckMeter] measures it.
 	Recording float64
 }
 
@@ -43,7 +43,7 @@ const (
 // whatever else is slow. It is unknown without threads.
 //
 // docs/scale.md says which fleets are bounded by what.
-func (l *Load) Bound() run.Bound {
+func (l *Load) Bound() run.Bottleneck {
 	few := idleShare * float64(l.Threads)
 	switch {
 	case l.Threads == 0:
@@ -60,10 +60,10 @@ func (l *Load) Bound() run.Bound {
 	return run.ByMessages
 }
 
-// BoundMeter tells what bounds a run, once it has done so for a while. Heartbeats are seconds old,
+// BottleneckMeter tells what bounds a run, once it has done so for a while. Heartbeats are seconds old,
 // and a pause of a second is none.
-type BoundMeter struct {
-	bound     run.Bound
+type BottleneckMeter struct {
+	bound     run.Bottleneck
 	next      candidate // for bound
 	different candidate // for next
 
@@ -74,13 +74,13 @@ type BoundMeter struct {
 
 // candidate is a bound and since when it holds.
 type candidate struct {
-	bound run.Bound
+	bound run.Bottleneck
 	since time.Time
 }
 
 // Measure returns what has bounded the run for ten seconds. What did before is returned until
 // something else has. The time is what the coordinator has spent on recording so far.
-func (m *BoundMeter) Measure(l Load, recorded time.Duration) run.Bound {
+func (m *BottleneckMeter) Measure(l Load, recorded time.Duration) run.Bottleneck {
 	now := time.Now()
 	if elapsed := now.Sub(m.measuredAt); !m.measuredAt.IsZero() && elapsed > 0 {
 		share := float64(recorded-m.recorded) / float64(elapsed)

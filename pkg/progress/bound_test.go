@@ -14,7 +14,7 @@ func TestBound(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		load Load
-		want run.Bound
+		want run.Bottleneck
 	}{
 		{"no threads", Load{}, ""},
 		{"all threads search", Load{Threads: 100, Idle: 9, Waiting: 200}, run.BySearch},
@@ -40,8 +40,8 @@ func TestBound(t *testing.T) {
 func TestBoundMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		search, tail := Load{Threads: 10}, Load{Threads: 10, Idle: 9, AllPublished: true}
-		var m BoundMeter
-		seconds := func(n int, l Load, want run.Bound) {
+		var m BottleneckMeter
+		seconds := func(n int, l Load, want run.Bottleneck) {
 			t.Helper()
 			for i := range n {
 				if got := m.Measure(l, 0); got != want {
@@ -72,11 +72,11 @@ func TestBoundMeter(t *testing.T) {
 // The ledger bounds a run if it takes nearly all time for a while, not if one transaction does.
 func TestRecordingTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var m BoundMeter
+		var m BottleneckMeter
 		var recorded time.Duration
-		seconds := func(n int, share float64, want run.Bound) {
+		seconds := func(n int, share float64, want run.Bottleneck) {
 			t.Helper()
-			var got run.Bound
+			var got run.Bottleneck
 			for range n {
 				got = m.Measure(Load{Threads: 10, Idle: 5}, recorded)
 				time.Sleep(time.Second)

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"nqueens/pkg/run"
 )
 
 // For tasks of random sizes that end at random times, the forecast almost always contains
@@ -36,7 +34,7 @@ func TestUnevenTasks(t *testing.T) {
 			next += 10 * time.Second
 			r.measure()
 			forecasts++
-			if eta, truth := r.latest.ETA, total-sum; eta.Min > truth || eta.Max < truth {
+			if eta, truth := r.latest.ETA, total-sum; eta.Min.Duration > truth || eta.Max.Duration < truth {
 				misses++
 			}
 		}
@@ -57,13 +55,13 @@ func TestResumed(t *testing.T) {
 			r.work(20, time.Second)
 			when := fmt.Sprintf("second %d", second)
 			r.wantRate(t, when, 200)
-			if r.latest.Elapsed >= firstForecast {
+			if r.latest.Elapsed.Duration >= firstForecast {
 				r.wantETA(t, when, r.left(20), 0.35)
 			} else {
 				r.wantNoETA(t, when)
 			}
 		}
-		if s := r.latest; s.Elapsed != 400*time.Second || s.Done != 98_000 || !near(s.WorkDone, 0.98) {
+		if s := r.latest; s.Elapsed.Duration != 400*time.Second || s.Done != 98_000 || !near(float64(s.WorkDone), 0.98) {
 			t.Errorf("at the end: %+v", s)
 		}
 	})
@@ -110,7 +108,7 @@ func TestForecastDoesNotJump(t *testing.T) {
 			was := r.latest
 			r.work(after, time.Second)
 			now := r.latest
-			for _, end := range [][2]time.Duration{{was.ETA.Min, now.ETA.Min}, {was.ETA.Max, now.ETA.Max}} {
+			for _, end := range [][2]time.Duration{{was.ETA.Min.Duration, now.ETA.Min.Duration}, {was.ETA.Max.Duration, now.ETA.Max.Duration}} {
 				if moved := (end[1] + time.Second - end[0]).Abs(); moved.Seconds() > 0.005*end[0].Seconds() {
 					t.Errorf("second %d: the forecast moves by %v, from %v to %v", second, moved, was.ETA, now.ETA)
 				}
@@ -148,7 +146,7 @@ func TestCrawl(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			r.done, r.solutions = 1, 1
 			r.measure()
-			if eta := r.latest.ETA; eta.Min < 50*365*24*time.Hour || eta.Max < eta.Min {
+			if eta := etaOf(&r.latest); eta.Min.Duration < 50*365*24*time.Hour || eta.Max.Duration < eta.Min.Duration {
 				t.Errorf("one of %d tasks done in five minutes: ETA %v", tasks, eta)
 			}
 		})
@@ -177,14 +175,14 @@ func TestForecastIsCalm(t *testing.T) {
 			}
 			was := r.latest
 			r.measure()
-			eta := r.latest.ETA
-			if eta.Min < 0 || eta.Max < eta.Min {
+			eta := etaOf(&r.latest)
+			if eta.Min.Duration < 0 || eta.Max.Duration < eta.Min.Duration {
 				t.Fatalf("ETA %v", eta)
 			}
-			if was.ETA == (run.Range{}) || eta == (run.Range{}) || eta.Min < 20*time.Second {
+			if was.ETA == nil || r.latest.ETA == nil || eta.Min.Duration < 20*time.Second {
 				continue
 			}
-			for _, end := range [][2]time.Duration{{was.ETA.Min, eta.Min}, {was.ETA.Max, eta.Max}} {
+			for _, end := range [][2]time.Duration{{was.ETA.Min.Duration, eta.Min.Duration}, {was.ETA.Max.Duration, eta.Max.Duration}} {
 				jump := (end[1] + look - end[0]).Abs().Seconds() / end[0].Seconds()
 				moved, most = moved+jump, max(most, jump)
 				looks++
@@ -205,7 +203,7 @@ func TestStuckAtTheEnd(t *testing.T) {
 		r.work(54, time.Second)
 		for second := range window/time.Second - 1 {
 			r.work(0, time.Second)
-			if eta := r.latest.ETA; eta.Min < 0 || eta.Max <= 0 || eta.Max > time.Minute {
+			if eta := etaOf(&r.latest); eta.Min.Duration < 0 || eta.Max.Duration <= 0 || eta.Max.Duration > time.Minute {
 				t.Errorf("stuck for %d s: ETA %v", second+1, eta)
 			}
 		}

@@ -10,8 +10,7 @@ import (
 
 // Presence is a worker present, and what it searches.
 type Presence struct {
-	run.WorkerStatus
-	Identity
+	run.Worker
 	// Chunk is the chunk of the run that it has searched the longest, for that time; 0 if it searches
 	// none.
 	Chunk   uint64
@@ -33,7 +32,8 @@ func (r *Roster) presences(name string) []Presence {
 		if e.isSilent() {
 			continue
 		}
-		p := Presence{WorkerStatus: r.status(&e), Identity: Identity{e.last.Key, e.last.Admission}}
+		p := Presence{Worker: r.status(&e)}
+		p.Key = e.last.Key
 		for _, h := range e.last.Held {
 			if h.Searching && h.Run == name && (p.Chunk == 0 || h.Elapsed > p.Elapsed) {
 				p.Chunk, p.Elapsed = h.Chunk, h.Elapsed

@@ -73,12 +73,14 @@ func NewMeter(tasks uint64, work float64, solutions *big.Int) *Meter {
 // Measure records what is done by now, and whether the run has workers, and returns the
 // snapshot, without the workers. Time without workers says nothing about the remaining
 // time: the windows start after it.
-func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working bool) run.Progress {
+func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working bool) run.Snapshot {
 	latest := newSample(work, solutions)
 	now := latest.at
-	s := run.Progress{Done: done, Tasks: m.tasks, WorkDone: 1, Solutions: solutions, Elapsed: now.Sub(m.start.at)}
+	s := run.Snapshot{
+		At: now, Done: done, Tasks: m.tasks, WorkDone: 1, Solutions: (*run.Decimal)(solutions), Elapsed: run.Seconds{Duration: now.Sub(m.start.at)},
+	}
 	if done < m.tasks {
-		s.WorkDone = max(0, min(work, math.Nextafter(1, 0))) // the sum of many shares is inexact
+		s.WorkDone = run.Fraction(max(0, min(work, math.Nextafter(1, 0)))) // the sum of many shares is inexact
 	}
 	if !working {
 		m.workingSince, m.samples, m.forecast = now, []sample{latest}, forecast{}
@@ -88,8 +90,8 @@ func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working b
 	before := m.sampleBefore(now.Add(-shortWindow))
 	s.Rate = rate(before, latest)
 	if now.Sub(m.workingSince) >= firstForecast {
-		low, high := remaining(1-s.WorkDone, m.speed(before, latest), m.speed(m.samples[0], latest))
-		s.ETA = m.forecast.follow(now, s.Elapsed, low, high)
+		low, high := remaining(1-float64(s.WorkDone), m.speed(before, latest), m.speed(m.samples[0], latest))
+		s.ETA = m.forecast.follow(now, s.Elapsed.Duration, low, high)
 	}
 	return s
 }
@@ -152,12 +154,12 @@ type forecast struct {
 
 // follow updates the forecast with the remaining time by the present rates, and returns the
 // remaining time that it forecasts.
-func (f *forecast) follow(now time.Time, elapsed time.Duration, low, high float64) run.Range {
+func (f *forecast) follow(now time.Time, elapsed time.Duration, low, high float64) *run.ETA {
 	weight := 1.0
 	switch {
 	case high == 0:
 		*f = forecast{}
-		return run.Range{}
+		return nil
 	case f.high > 0:
 		weight = 1 - math.Exp(-now.Sub(f.updatedAt).Seconds()/smoothing.Seconds())
 	}
@@ -167,9 +169,9 @@ func (f *forecast) follow(now time.Time, elapsed time.Duration, low, high float6
 		f.low, f.high = elapsed.Seconds()+low, elapsed.Seconds()+high
 	}
 	f.updatedAt = now
-	return run.Range{Min: seconds(f.low - elapsed.Seconds()), Max: seconds(f.high - elapsed.Seconds())}
+	return &run.ETA{Min: seconds(f.low - elapsed.Seconds()), Max: seconds(f.high - elapsed.Seconds())}
 }
 
-func seconds(s float64) time.Duration {
-	return time.Duration(max(0, min(s, maxETA.Seconds())) * float64(time.Second))
+func seconds(s float64) run.Seconds {
+	return run.Seconds{Duration: time.Duration(max(0, min(s, maxETA.Seconds())) * float64(time.Second))}
 }

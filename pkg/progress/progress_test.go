@@ -30,7 +30,7 @@ type testRun struct {
 	tasks     uint64
 	done      uint64
 	solutions int64
-	latest    run.Progress
+	latest    run.Snapshot
 }
 
 func newRun(tasks uint64) *testRun { return resumed(tasks, 0) }
@@ -69,7 +69,7 @@ func (r *testRun) wantRate(t *testing.T, when string, rate float64) {
 // wantNoETA holds the latest snapshot to have no forecast.
 func (r *testRun) wantNoETA(t *testing.T, when string) {
 	t.Helper()
-	if r.latest.ETA != (run.Range{}) {
+	if r.latest.ETA != nil {
 		t.Errorf("%s: ETA %v, want none", when, r.latest.ETA)
 	}
 }
@@ -78,11 +78,11 @@ func (r *testRun) wantNoETA(t *testing.T, when string) {
 // wider than so many times that time.
 func (r *testRun) wantETA(t *testing.T, when string, truth time.Duration, width float64) {
 	t.Helper()
-	eta := r.latest.ETA
-	if eta.Min < 0 || eta.Min > truth || eta.Max < truth {
+	eta := etaOf(&r.latest)
+	if eta.Min.Duration < 0 || eta.Min.Duration > truth || eta.Max.Duration < truth {
 		t.Errorf("%s: ETA %v, the truth is %v", when, eta, truth)
 	}
-	if got := (eta.Max - eta.Min - smoothing/2).Seconds(); got > width*truth.Seconds() {
+	if got := (eta.Max.Duration - eta.Min.Duration - smoothing/2).Seconds(); got > width*truth.Seconds() {
 		t.Errorf("%s: ETA %v is %.2f of %v wide, want %.2f at most", when, eta, got/truth.Seconds(), truth, width)
 	}
 }
@@ -106,13 +106,13 @@ func TestSteadyWork(t *testing.T) {
 				when := fmt.Sprintf("%d a second, second %d", speed, second)
 				r.wantRate(t, when, 10*float64(speed))
 				s := r.latest
-				if s.Done != r.done || s.Tasks != r.tasks || s.Solutions.Int64() != r.solutions || s.Elapsed != time.Duration(second)*time.Second || !near(s.WorkDone, r.share()) {
+				if s.Done != r.done || s.Tasks != r.tasks || (*big.Int)(s.Solutions).Int64() != r.solutions || s.Elapsed.Duration != time.Duration(second)*time.Second || !near(float64(s.WorkDone), r.share()) {
 					t.Errorf("%s: %+v", when, s)
 				}
 				switch {
-				case s.Elapsed < firstForecast || second == seconds:
+				case s.Elapsed.Duration < firstForecast || second == seconds:
 					r.wantNoETA(t, when)
-				case s.Elapsed < window:
+				case s.Elapsed.Duration < window:
 					r.wantETA(t, when, r.left(float64(speed)), 1.2)
 				default:
 					r.wantETA(t, when, r.left(float64(speed)), 0.1+2.2/math.Sqrt(30*float64(speed)))
@@ -136,7 +136,7 @@ func TestNothingDone(t *testing.T) {
 			r.wantNoETA(t, when)
 		}
 		r.work(1, time.Second)
-		if r.latest.ETA.Min <= 0 {
+		if etaOf(&r.latest).Min.Duration <= 0 {
 			t.Errorf("after the first task: ETA %v", r.latest.ETA)
 		}
 	})
@@ -165,7 +165,7 @@ func TestAnyInterval(t *testing.T) {
 				r.solutions += 30
 				r.measure()
 				r.wantRate(t, fmt.Sprintf("every %v", interval), 30/interval.Seconds())
-				if r.latest.Elapsed >= firstForecast {
+				if r.latest.Elapsed.Duration >= firstForecast {
 					r.wantETA(t, fmt.Sprintf("every %v", interval), r.left(3/interval.Seconds()), 2)
 				}
 			}
@@ -198,7 +198,7 @@ func TestAnyCourse(t *testing.T) {
 				}
 				r.latest = r.meter.Measure(r.done, r.share()*(1+1e-12), big.NewInt(r.solutions), true)
 				s := r.latest
-				if s.ETA.Min < 0 || s.ETA.Max < s.ETA.Min || !(s.Rate >= 0) || math.IsInf(s.Rate, 0) {
+				if etaOf(&s).Min.Duration < 0 || etaOf(&s).Max.Duration < etaOf(&s).Min.Duration || !(s.Rate >= 0) || math.IsInf(s.Rate, 0) {
 					t.Fatalf("seed %d: %+v", seed, s)
 				}
 				if all := s.Done == tasks; s.WorkDone < 0 || s.WorkDone > 1 || all != (s.WorkDone == 1) {
@@ -247,8 +247,16 @@ func TestHugeTotals(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		huge := new(big.Int).Lsh(big.NewInt(10), 70)
 		s := m.Measure(1, 0.5, huge, true)
-		if !near(s.Rate, math.Ldexp(1, 70)) || s.Solutions.Cmp(huge) != 0 || s.ETA.Min > 10*time.Second || s.ETA.Max < 10*time.Second {
+		if !near(s.Rate, math.Ldexp(1, 70)) || (*big.Int)(s.Solutions).Cmp(huge) != 0 || etaOf(&s).Min.Duration > 10*time.Second || etaOf(&s).Max.Duration < 10*time.Second {
 			t.Errorf("%+v", s)
 		}
 	})
+}
+
+// etaOf returns the remaining time that a snapshot forecasts, zero if it forecasts none.
+func etaOf(s *run.Snapshot) run.ETA {
+	if s.ETA == nil {
+		return run.ETA{}
+	}
+	return *s.ETA
 }

@@ -25,9 +25,9 @@ func TestWorkers(t *testing.T) {
 		r.ObserveResult("", "b", 300, 2*time.Second)
 		r.ObserveResult("", "c", 1, time.Second) // has never sent a heartbeat
 		time.Sleep(2 * time.Second)
-		want := []run.WorkerStatus{
+		want := []run.Worker{
 			{Name: "a", Kernel: "generic", Threads: 1},
-			{Name: "b", Kernel: "avx2", Threads: 3, Rate: 450, Held: 2, LongestTask: 11 * time.Second},
+			{Name: "b", Kernel: "avx2", Threads: 3, Rate: 450, Held: 2, Oldest: run.Seconds{Duration: 11 * time.Second}},
 		}
 		if got := r.Workers(); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("workers %v, want %v", got, want)

@@ -6,19 +6,18 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Stopped returns how far a run is that nobody works on, with so many tasks of each class done: what
-// the last snapshot of its coordinator said. Large boards take it half a second.
-func Stopped(m *queens.Manifest, doneByClass []uint64) run.Pace {
-	var p run.Pace
+// WorkDone returns the part of the estimated work of a run that is done, with so many tasks of each class done. Large
+// boards take it half a second.
+func WorkDone(m *queens.Manifest, doneByClass []uint64) run.Fraction {
+	done := uint64(0)
 	for _, n := range doneByClass {
-		p.Done += n
+		done += n
 	}
-	switch p.Done {
+	switch done {
 	case m.Tasks:
-		p.WorkDone = 1
+		return 1
 	case 0:
-	default:
-		p.WorkDone = split.WorkDone(m, split.Shares(m), doneByClass)
+		return 0
 	}
-	return p
+	return run.Fraction(split.WorkDone(m, split.Shares(m), doneByClass))
 }

@@ -10,9 +10,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// A run that nobody works on is as far as its tasks say, in shares of the work, and has neither rate
-// nor forecast.
-func TestStopped(t *testing.T) {
+// A run is as far as its tasks say, in parts of the work.
+func TestWorkDone(t *testing.T) {
 	classes, err := symmetry.Classes(12, queens.Full)
 	if err != nil {
 		t.Fatal(err)
@@ -22,25 +21,20 @@ func TestStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make([]uint64, len(m.Classes))
-	if got := progress.Stopped(&m, done); got != (run.Pace{}) {
-		t.Errorf("at the start: %+v", got)
+	if got := progress.WorkDone(&m, done); got != 0 {
+		t.Errorf("at the start: %v", got)
 	}
 	for i := range m.Classes {
 		done[i] = m.TasksOf(i)
-		got := progress.Stopped(&m, done)
-		sum := uint64(0)
-		for _, n := range done {
-			sum += n
-		}
-		want := run.Pace{Done: sum, WorkDone: split.WorkDone(&m, split.Shares(&m), done)}
-		if got != want {
-			t.Errorf("after class %d: %+v, want %+v", i, got, want)
+		got, want := progress.WorkDone(&m, done), run.Fraction(split.WorkDone(&m, split.Shares(&m), done))
+		if i < len(m.Classes)-1 && got != want {
+			t.Errorf("after class %d: %v, want %v", i, got, want)
 		}
 	}
-	if got := progress.Stopped(&m, done); got.Done != m.Tasks || got.WorkDone != 1 {
-		t.Errorf("at the end: %+v", got)
+	if got := progress.WorkDone(&m, done); got != 1 {
+		t.Errorf("at the end: %v", got)
 	}
-	if got := progress.Stopped(&queens.Manifest{N: 2}, nil); got.WorkDone != 1 {
-		t.Errorf("without tasks: %+v", got)
+	if got := progress.WorkDone(&queens.Manifest{N: 2}, nil); got != 1 {
+		t.Errorf("without tasks: %v", got)
 	}
 }

@@ -217,7 +217,7 @@ func (r *Roster) ObserveBeat(b run.Beat) {
 }
 
 // Others returns the runs that are alive beside the given one, sorted; at most
-// [run.MaxSharedWith].
+// [run.MaxSharing].
 func (r *Roster) Others(name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -228,7 +228,7 @@ func (r *Roster) Others(name string) []string {
 		}
 	}
 	slices.Sort(others)
-	return others[:min(len(others), run.MaxSharedWith)]
+	return others[:min(len(others), run.MaxSharing)]
 }
 
 // present returns the entries of the workers present, in no order. The caller holds the
@@ -299,17 +299,17 @@ func (r *Roster) Names() []string {
 // are more than [run.MaxWorkers], it returns those that have been searching a chunk the longest.
 // A worker whose last heartbeat names no search is idle, and has no rate, unless a result of it has
 // come since.
-func (r *Roster) Workers() []run.WorkerStatus {
+func (r *Roster) Workers() []run.Worker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	workers := []run.WorkerStatus{}
+	workers := []run.Worker{}
 	for _, e := range r.present() {
 		workers = append(workers, r.status(&e))
 	}
-	byName := func(a, b run.WorkerStatus) int { return strings.Compare(a.Name, b.Name) }
+	byName := func(a, b run.Worker) int { return strings.Compare(a.Name, b.Name) }
 	if len(workers) > run.MaxWorkers {
-		slices.SortFunc(workers, func(a, b run.WorkerStatus) int {
-			return cmp.Or(cmp.Compare(b.LongestTask, a.LongestTask), byName(a, b))
+		slices.SortFunc(workers, func(a, b run.Worker) int {
+			return cmp.Or(cmp.Compare(b.Oldest.Duration, a.Oldest.Duration), byName(a, b))
 		})
 		workers = workers[:run.MaxWorkers]
 	}
@@ -318,14 +318,14 @@ func (r *Roster) Workers() []run.WorkerStatus {
 }
 
 // status returns what the last heartbeat of a worker says. The caller holds the lock.
-func (r *Roster) status(e *entry) run.WorkerStatus {
+func (r *Roster) status(e *entry) run.Worker {
 	h := &e.last
 	rate := r.rates[workerOf(h)]
-	w := run.WorkerStatus{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads}
+	w := run.Worker{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads}
 	for _, held := range h.Held {
 		if held.Searching {
 			w.Held++
-			w.LongestTask = max(w.LongestTask, held.Elapsed+time.Since(e.receivedAt))
+			w.Oldest.Duration = max(w.Oldest.Duration, held.Elapsed+time.Since(e.receivedAt))
 		}
 	}
 	if w.Held > 0 || !rate.countedAt.Before(e.receivedAt) {

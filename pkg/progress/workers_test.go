@@ -466,8 +466,8 @@ func TestOthers(t *testing.T) {
 		for i := range 5000 {
 			beat(fmt.Sprint("r", i), run.Running)
 		}
-		if got := r.Others("ours"); len(got) != run.MaxSharedWith {
-			t.Errorf("%d others, want %d", len(got), run.MaxSharedWith)
+		if got := r.Others("ours"); len(got) != run.MaxSharing {
+			t.Errorf("%d others, want %d", len(got), run.MaxSharing)
 		}
 	})
 }
@@ -511,7 +511,7 @@ func TestEveryone(t *testing.T) {
 	r.ObserveHeartbeat(beat("a", 1))
 	all := r.Everyone("n8-a")
 	if len(all) != 2 || all[0].Name != "a" || all[0].Chunk != 0 || all[1].Name != "b" || all[1].Chunk != 2 || all[1].Elapsed != 2*time.Second ||
-		all[1].Key != "key" || string(all[1].Admission) != "proof" || all[1].Held != 3 || all[1].LongestTask < time.Minute {
+		all[1].Key != "key" || all[1].Held != 3 || all[1].Oldest.Duration < time.Minute {
 		t.Errorf("present are %+v", all)
 	}
 	for i := range 2 * run.MaxWorkers {

@@ -63,31 +63,32 @@ func roundUp(x float64) float64 {
 	return 10 * power
 }
 
-// throughputChart is the rate of a run over the time that its coordinator counted.
+// throughputChart is the rate of a run over the time that its coordinators counted.
 type throughputChart struct {
 	Description string
 	Bars        []bar
 	Grid, Ticks []line
 	Mean        string // height of the mean
 	Threads     string
-	Before      string // what is known of the time before; empty for a run that was not resumed
 }
 
-// newThroughputChart returns nil without enough samples. The run was resumed with so many tasks done.
-func newThroughputChart(history []run.Sample, mean float64, resumed uint64) *throughputChart {
+// newThroughputChart returns nil without enough samples.
+func newThroughputChart(history []run.Sample) *throughputChart {
 	const fewest = 4
 	if len(history) < fewest {
 		return nil
 	}
 	begin, end := history[0].From, history[len(history)-1].To
 	rates := make([]float64, len(history))
-	most, low, threads, fewestThreads := mean, math.Inf(1), 0.0, math.Inf(1)
+	most, low, threads, fewestThreads, found := 0.0, math.Inf(1), 0.0, math.Inf(1), 0.0
 	for i := range history {
 		s := &history[i]
 		rates[i] = s.Solutions / (s.To - s.From).Seconds()
 		most, low = max(most, rates[i]), min(low, rates[i])
 		threads, fewestThreads = max(threads, s.Threads), min(fewestThreads, s.Threads)
+		found += s.Solutions
 	}
+	mean := found / (end - begin).Seconds()
 	const nothing, tooMuch = 1e-6, 1e30 // solutions a second
 	if !(most > nothing && most < tooMuch) || end <= begin {
 		return nil
@@ -106,13 +107,8 @@ func newThroughputChart(history []run.Sample, mean float64, resumed uint64) *thr
 			c.Ticks = append(c.Ticks, line{At: percent(at(t)), Label: humanize.Clock(t)})
 		}
 	}
-	start := "the start"
-	if resumed > 0 {
-		start = "the run was resumed"
-		c.Before = fmt.Sprintf("The throughput before that, of %s, is not recorded.", humanize.Plural(resumed, "task"))
-	}
-	c.Description = fmt.Sprintf("Solutions per second from %s to %s after %s: between %s and %s, in the mean %s.",
-		humanize.Clock(begin), humanize.Clock(end), start, humanize.Rate(low), humanize.Rate(most), humanize.Rate(mean))
+	c.Description = fmt.Sprintf("Solutions per second while a coordinator worked on the run, from %s to %s: between %s and %s, in the mean %s.",
+		humanize.Clock(begin), humanize.Clock(end), humanize.Rate(low), humanize.Rate(most), humanize.Rate(mean))
 	return c
 }
 

@@ -49,7 +49,7 @@ func TestTicksOfTheThroughput(t *testing.T) {
 		for from := time.Duration(0); from < length; from += length / 8 {
 			history = append(history, run.Sample{From: from, To: from + length/8, Solutions: 5 * (length / 8).Seconds()})
 		}
-		c := newThroughputChart(history, 5, 0)
+		c := newThroughputChart(history)
 		if len(c.Ticks) < 3 || len(c.Ticks) > 7 {
 			t.Errorf("%v: the ticks are %v", length, c.Ticks)
 		}

@@ -10,25 +10,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Confirmed says what stands behind a total.
-type Confirmed struct {
-	Level run.Level   `json:"confirmed"` // the strongest that holds
-	By    ConfirmedBy `json:"confirmed_by"`
-}
-
-// ConfirmedBy is what the ledger of a run has for its counts, whatever the level is. The fields are those
-// of [run.Confirmation].
-type ConfirmedBy struct {
-	Keys          int     `json:"keys"`          // least number of admitted keys that agree on a task, over all tasks
-	Voters        int     `json:"voters"`        // admitted keys with counts in the run
-	ByToken       int     `json:"by_token"`      // of them, those that only the join token admitted
-	Tasks         uint64  `json:"tasks"`         // tasks with a count
-	Checked       uint64  `json:"checked"`       // of them, those that two admitted keys, or a worker and the coordinator, counted
-	Share         float64 `json:"share"`         // Checked of Tasks, 0 to 1
-	Missed        uint64  `json:"missed"`        // tasks that were to be spot-checked and were not
-	Unadmitted    uint64  `json:"unadmitted"`    // tasks that only unadmitted keys counted
-	Disagreements uint64  `json:"disagreements"` // tasks whose counts contradicted each other
-}
+// Confirmed says what confirms a total, for people.
+type Confirmed struct{ run.Confirmed }
 
 // NewConfirmed returns what confirms a total. Without a total, the level is that of nothing.
 func NewConfirmed(c *run.Confirmation, total bool) Confirmed {
@@ -36,29 +19,26 @@ func NewConfirmed(c *run.Confirmation, total bool) Confirmed {
 	if total {
 		level = c.Level()
 	}
-	return Confirmed{level, ConfirmedBy{
-		Keys: c.Redundancy, Voters: c.Voters, ByToken: c.ByToken, Tasks: c.Tasks, Checked: c.Checked, Share: c.Share(),
-		Missed: c.Missed, Unadmitted: c.Unadmitted, Disagreements: c.Disagreements,
-	}}
+	return Confirmed{run.Confirmed{Level: level, By: *c}}
 }
 
 // Phrase says what confirms a total, for people.
 func (c *Confirmed) Phrase() string {
-	disagreements := humanize.Plural(int(min(c.By.Disagreements, 1<<53)), "disagreement")
+	disputes := humanize.Plural(int(min(c.By.Disputes, 1<<53)), "dispute")
 	switch c.Level {
 	case run.Published:
 		return "the published total (OEIS A000170)"
 	case run.Redundant:
-		phrase := fmt.Sprintf("each task by %d keys, %s", c.By.Keys, disagreements)
+		phrase := fmt.Sprintf("each task by %d keys, %s", c.By.Redundancy, disputes)
 		if c.By.ByToken > 0 {
 			phrase += fmt.Sprintf("; the join token admitted %d of %d keys", c.By.ByToken, c.By.Voters)
 		}
 		return phrase
 	case run.Sampled:
 		if c.isWhole() {
-			return "each task twice, also by the coordinator, " + disagreements
+			return "each task twice, also by the coordinator, " + disputes
 		}
-		return fmt.Sprintf("%d of %d tasks, %s; a rare wrong count may be unseen", c.By.Checked, c.By.Tasks, disagreements)
+		return fmt.Sprintf("%d of %d tasks, %s; a rare wrong count may be unseen", c.By.Checked, c.By.Tasks, disputes)
 	case run.None:
 	}
 	switch {
@@ -89,10 +69,10 @@ func (c *Confirmed) sentence() string {
 
 // share returns the share of the tasks that are checked. A share that is not 0 does not look like it.
 func (c *Confirmed) share() string {
-	if percent := 100 * c.By.Share; percent >= 0.1 {
-		return humanize.Percent(c.By.Share, false)
+	if percent := 100 * c.By.Share(); percent >= 0.1 {
+		return humanize.Percent(c.By.Share(), false)
 	}
-	return fmt.Sprintf("%.1g%%", 100*c.By.Share)
+	return fmt.Sprintf("%.1g%%", 100*c.By.Share())
 }
 
 // WarnUnconfirmed logs that the total of a run is not confirmed, or only by a sample, and what to do, if
@@ -128,9 +108,9 @@ func (c *Confirmed) rows() (rows [][]string) {
 	return rows
 }
 
-// log adds to an event what confirms a total.
+// log adds to an event what confirms a total, without the disputes.
 func (c *Confirmed) log(event *zerolog.Event) {
-	event.Str("confirmed", string(c.Level)).Int("keys", c.By.Keys).Int("voters", c.By.Voters).Int("by_token", c.By.ByToken).
-		Uint64("checked", c.By.Checked).Float64("share", c.By.Share).Uint64("missed", c.By.Missed).
-		Uint64("unadmitted", c.By.Unadmitted).Uint64("disagreements", c.By.Disagreements)
+	event.Str("confirmed", string(c.Level)).Int("keys", c.By.Redundancy).Int("voters", c.By.Voters).Int("by_token", c.By.ByToken).
+		Uint64("checked", c.By.Checked).Float64("share", c.By.Share()).Uint64("missed", c.By.Missed).
+		Uint64("unadmitted", c.By.Unadmitted)
 }

@@ -19,7 +19,7 @@ type Document struct {
 	Verification *Verification
 
 	Survey  *run.Survey
-	History []run.Sample // at times since the coordinator began; may be empty
+	History []run.Sample // at times that all coordinators of the run have worked on it; may be empty
 	Ended   string       // the error with which the command ended; empty for none
 
 	Folder string // of the run and its ledger
@@ -30,9 +30,6 @@ type Document struct {
 	Program, Machine string // that wrote the page
 	Written          time.Time
 }
-
-// MaxHistory is how many samples of a history a [Document] has at most.
-const MaxHistory = 200
 
 var (
 	//go:embed document.html

@@ -158,30 +158,23 @@ func expect(t *testing.T, text string, wants ...string) {
 // The numbers of the page are those of the JSON object.
 func TestDocumentAgreesWithTheResult(t *testing.T) {
 	d := document()
-	d.Result.Unique = (*Decimal)(big.NewInt(163))
+	d.Result.Unique = decimal(163)
 	r, s := d.Result, text(page(t, d))
 	expect(t, s, "complete", "1,234 ways to complete 2 placed queens on a board of 8 × 8 squares", "plain digits: "+r.Total.String(),
-		"Confirmed by a sample: 1 of 5 tasks, 1 disagreement; a rare wrong count may be unseen", "fundamental solutions 163", "run "+r.Run, "symmetry none 1 class",
+		"Confirmed by a sample: 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen", "fundamental solutions 163", "run "+r.Run, "symmetry none 1 class",
 		"tasks 5 of prefixes of 2 rows", "workers 2 whose", "core time 1m", "time 2s since it was resumed with 2 tasks done", "rate 617 /s",
-		"level sampled", "published total none for this board", "keys that agree 1", "tasks checked 1 20.0%", "disagreements 1",
-		"required 1 key on each task, and spot checks of 1% of the tasks, within bounds of the coordinator's time", "published again 3", "refused results 0",
+		"level sampled", "published total none for this board", "keys that agree 1", "tasks checked 1 20.0%", "disputes 1",
+		"required 1 key on each task, and spot checks of 1% of the tasks, within bounds of the coordinator's time", "republished 3", "refused results 0",
 		"queens on 0,3 3,7", "alpha UAAAAAAAAAAA… avx2 3 9ms 3ms 75.0%", "the coordinator, to settle disputes generic 2 3ms 1.5ms 25.0%",
 		"mean median p90 p99 longest 2.4ms", "5ms", "coordinator verify n8-a --sample 100% --data /data", "coordinator ledger n8-a --data /data > subtotals.jsonl",
-		"coordinator count 8 --new", "ledger /data/n8-a", "ab0000000000", "written by coordinator v1", "Solutions per second from 0s to 10s")
+		"coordinator count 8 --new", "ledger /data/n8-a", "ab0000000000", "written by coordinator v1", "Solutions per second while a coordinator worked on the run, from 0s to 10s: between 0 /s and 300 /s, in the mean 130 /s.")
 }
 
-// The chart of a run that was resumed says that it begins there, and that nothing is known of the time before.
-func TestDocumentOfAResumedRun(t *testing.T) {
+// The chart is that of the whole run, also where the command only reads a complete one.
+func TestDocumentOfAFinishedRun(t *testing.T) {
 	d := document()
-	expect(t, text(page(t, d)), "from 0s to 10s after the run was resumed: between", "The throughput before that, of 2 tasks, is not recorded.")
-	d.Result.Count.Resumed = 1
-	expect(t, text(page(t, d)), "The throughput before that, of 1 task, is not recorded.")
-	d.Result.Count.Resumed = 0
-	s := text(page(t, d))
-	expect(t, s, "from 0s to 10s after the start: between")
-	if strings.Contains(s, "not recorded") {
-		t.Errorf("the chart of a run that was not resumed begins later: %s", s)
-	}
+	d.Result.Count = nil
+	expect(t, text(page(t, d)), "from 0s to 10s: between 0 /s and 300 /s, in the mean 130 /s.", "Threads present: 2.")
 }
 
 // A total behind which nothing stands is never without the remark.
@@ -204,7 +197,7 @@ func TestDocumentWithoutATotal(t *testing.T) {
 		r := d.Result
 		r.Total, r.End, d.Ended, d.Resume = nil, end, "this is <why>", "coordinator resume n8-a"
 		r.Confirmed = NewConfirmed(&run.Confirmation{}, false)
-		d.Survey.Done, r.Count.Progress.WorkDone = 3, 0.6
+		d.Survey.Done, r.Count.Snapshot.WorkDone = 3, 0.6
 		if end == Contradicted {
 			r.Known = Mismatch
 		}
@@ -258,11 +251,11 @@ func TestDocumentOfAVerification(t *testing.T) {
 	d.Result, d.History = nil, nil
 	confirmed := NewConfirmed(&run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5}, true)
 	v := &Verification{
-		Run: "n8-a", N: 8, Placed: d.Survey.Manifest.Placed, Verified: true, Total: (*Decimal)(big.NewInt(1234)), Known: Unpublished, Done: 5, Tasks: 5,
+		Run: "n8-a", N: 8, Placed: d.Survey.Manifest.Placed, Verified: true, Total: decimal(1234), Known: Unpublished, Done: 5, Tasks: 5,
 		Reports: 2, Signed: 7, Recounted: 4, Share: 0.25, Seed: math.MaxUint64, Kernels: []string{"avx2", "generic"}, Whole: "mirror-image", Confirmed: confirmed,
 	}
 	d.Verification = v
-	expect(t, text(page(t, d)), "Report of a verification", "verified", "1,234", "Confirmed: each task by 2 keys, 0 disagreements.",
+	expect(t, text(page(t, d)), "Report of a verification", "verified", "1,234", "Confirmed: each task by 2 keys, 0 disputes.",
 		"ledger 5 of 5 tasks", "signatures 2 reports all are right; 7 counts say the same", "recounted 4 tasks 25% of the work, with avx2, generic",
 		"seed 18446744073709551615", "with the placed queens mirrored", "state complete of the run")
 	v.Stopped, v.Verified, v.Whole = true, false, ""

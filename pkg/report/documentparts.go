@@ -173,7 +173,7 @@ func (v *documentView) troubles() []fact {
 	}
 	if r := v.Result; r != nil && r.Count != nil {
 		facts = append(facts,
-			fact{"published again", humanize.Int(r.Count.Progress.Republished), "tasks whose results did not arrive in time"},
+			fact{"republished", humanize.Int(r.Count.Snapshot.Republished), "tasks whose results did not arrive in time"},
 			fact{"duplicates", humanize.Int(r.Count.Duplicates), "results that repeat an accepted one"})
 	}
 	return facts

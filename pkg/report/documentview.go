@@ -62,7 +62,7 @@ func newDocumentView(d *Document) *documentView {
 	v := &documentView{Document: d, Style: template.CSS(documentCSS), Reason: queens.Sanitize(d.Ended)}
 	m := &d.Survey.Manifest
 	v.N = m.N
-	var total *Decimal
+	var total *run.Decimal
 	var confirmed *Confirmed
 	var known Comparison
 	if r := d.Result; r != nil {
@@ -92,9 +92,7 @@ func newDocumentView(d *Document) *documentView {
 	if len(m.Placed) > 0 {
 		v.Board = newBoardDrawing(m.N, m.Placed)
 	}
-	if r := d.Result; r != nil && r.Count != nil {
-		v.Throughput = newThroughputChart(d.History, r.Count.Rate, r.Count.Resumed)
-	}
+	v.Throughput = newThroughputChart(d.History)
 	v.Times = newTimesChart(&d.Survey.Times)
 	v.listShares()
 	v.Disputes = newDisputes(d.Survey.Disputes)
@@ -135,7 +133,7 @@ func (v *documentView) stateOfResult() {
 	s := v.Survey
 	v.Standing = fmt.Sprintf("There is no total: %s of %s are counted.", humanize.Int(s.Done), humanize.Plural(s.Manifest.Tasks, "task"))
 	if c := r.Count; c != nil && s.Done < s.Manifest.Tasks {
-		v.Standing = strings.TrimSuffix(v.Standing, ".") + fmt.Sprintf(", %s of the estimated work.", humanize.Percent(c.Progress.WorkDone, false))
+		v.Standing = strings.TrimSuffix(v.Standing, ".") + fmt.Sprintf(", %s of the estimated work.", humanize.Percent(float64(c.Snapshot.WorkDone), false))
 	}
 	if r.End == Contradicted {
 		v.Standing = "There is no total: something contradicts it."
@@ -191,7 +189,7 @@ func (v *documentView) countFacts() []fact {
 		if c.Resumed > 0 {
 			remark = fmt.Sprintf("since it was resumed with %s done", humanize.Plural(c.Resumed, "task"))
 		}
-		facts = append(facts, fact{"time", shortTime(c.Progress.Elapsed), remark})
+		facts = append(facts, fact{"time", shortTime(c.Snapshot.Elapsed.Duration), remark})
 		if c.Rate > 0 {
 			facts = append(facts, fact{"rate", humanize.Rate(c.Rate), "solutions, in the mean"})
 		}
@@ -246,12 +244,12 @@ func behind(c *Confirmed, known Comparison, total bool, s *run.Survey) []fact {
 		facts = append(facts, fact{"sums", "the same", "by task, and by class of the tasks made again"})
 	}
 	return append(facts,
-		fact{"keys that agree", fmt.Sprint(c.By.Keys), "admitted keys, on a task, at least; 0 while a task has no count"},
+		fact{"keys that agree", fmt.Sprint(c.By.Redundancy), "admitted keys, on a task, at least; 0 while a task has no count"},
 		fact{"admitted keys", fmt.Sprint(c.By.Voters), fmt.Sprintf("with counts in the run; the join token admitted %d of them", c.By.ByToken)},
 		fact{"tasks checked", humanize.Int(c.By.Checked), c.share() + " of the counted tasks: two admitted keys, or a worker and the coordinator, agree"},
 		fact{"checks not made", humanize.Int(c.By.Missed), "tasks that were to be spot-checked"},
 		fact{"by unadmitted keys", humanize.Int(c.By.Unadmitted), "tasks that no admitted key has counted"},
-		fact{"disagreements", humanize.Int(c.By.Disagreements), "tasks whose counts contradicted each other"},
+		fact{"disputes", humanize.Int(c.By.Disputes), "tasks whose counts contradicted each other"},
 		fact{"required", asked, ""},
 	)
 }

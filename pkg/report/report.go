@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/big"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -19,16 +18,6 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
-
-// Decimal is an exact number. In JSON it is text, because it may exceed the numbers of many
-// programs; nil is null.
-type Decimal big.Int
-
-// MarshalText returns the decimal digits.
-func (d *Decimal) MarshalText() ([]byte, error) { return (*big.Int)(d).MarshalText() }
-
-// String returns the decimal digits.
-func (d *Decimal) String() string { return (*big.Int)(d).String() }
 
 // Comparison is how a total compares with the published one, OEIS A000170.
 type Comparison string
@@ -70,11 +59,11 @@ func writeTable(w io.Writer, rows [][]string, color bool) error {
 	return err
 }
 
-// logSnapshot adds to an event how far a run has come.
-func logSnapshot(event *zerolog.Event, p *run.Progress) {
-	event.Uint64("done", p.Done).Uint64("tasks", p.Tasks).Float64("percent", humanize.Percentage(p.WorkDone)).
-		Str("solutions", p.Solutions.String())
-	logDuration(event, "elapsed", p.Elapsed)
+// logDone adds to an event how far a run has come.
+func logDone(event *zerolog.Event, s *run.Snapshot) {
+	event.Uint64("done", s.Done).Uint64("tasks", s.Tasks).Float64("percent", humanize.Percentage(float64(s.WorkDone))).
+		Str("solutions", s.Solutions.String())
+	logDuration(event, "elapsed", s.Elapsed.Duration)
 }
 
 // logDuration adds a duration to an event, for people and, in a field of its own, in

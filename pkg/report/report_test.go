@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -50,16 +51,26 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// decimal returns a number of solutions.
+func decimal(x int64) *run.Decimal { return (*run.Decimal)(big.NewInt(x)) }
+
+// eta returns a remaining time.
+func eta(least, most time.Duration) *run.ETA {
+	return &run.ETA{Min: run.Seconds{Duration: least}, Max: run.Seconds{Duration: most}}
+}
+
 // placedResult is the result of a board with placed queens.
 func placedResult() *Result {
 	return &Result{
-		N: 8, Total: (*Decimal)(big.NewInt(1234)), Known: Unpublished, Run: "n8-a", Symmetry: queens.None,
+		N: 8, Total: decimal(1234), Known: Unpublished, Run: "n8-a", Symmetry: queens.None,
 		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}, Tasks: 5, Seconds: 1.5, Workers: 2,
 		End: Complete, CoreTime: time.Minute,
-		Confirmed: NewConfirmed(&run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Sampled: true, Disagreements: 1}, true),
+		Confirmed: NewConfirmed(&run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Sampled: true, Disputes: 1}, true),
 		Count: &Count{
-			Progress: run.Progress{Done: 5, Tasks: 5, WorkDone: 1, Solutions: big.NewInt(1234), Elapsed: 2 * time.Second, Republished: 3},
-			Rate:     617, Resumed: 2, Refused: 1,
+			Snapshot: run.Snapshot{
+				Done: 5, Tasks: 5, WorkDone: 1, Solutions: decimal(1234), Elapsed: run.Seconds{Duration: 2 * time.Second}, Republished: 3,
+			},
+			Rate: 617, Resumed: 2, Refused: 1,
 		},
 	}
 }
@@ -69,21 +80,21 @@ func TestResult(t *testing.T) {
 	for asJSON, want := range map[bool]string{
 		false: "1234\n",
 		true: `{"n":8,"total":"1234","known":"none","run":"n8-a","symmetry":"none","placed":[[0,3],[3,7]],"tasks":5,"seconds":1.5,"workers":2,` +
-			`"confirmed":"sampled","confirmed_by":{"keys":1,"voters":0,"by_token":0,"tasks":5,"checked":1,"share":0.2,"missed":0,"unadmitted":0,"disagreements":1}}` + "\n",
+			`"confirmed":"sampled","confirmed_by":{"published":false,"keys":1,"tasks":5,"checked":1,"sampled":true,"missed":0,"unadmitted":0,"voters":0,"by_token":0,"disputes":1}}` + "\n",
 	} {
 		if got := written(t, func(b *strings.Builder) error { return r.Write(b, asJSON) }); got != want {
 			t.Errorf("JSON %v: %s, want %s", asJSON, got, want)
 		}
 	}
-	table := `solutions 1,234 confirmed sampled 1 of 5 tasks, 1 disagreement; a rare wrong count may be unseen placed 2 beforehand, on 0,3 3,7 time 2s since it was resumed with 2 tasks done ` +
-		`rate 617 /s solutions core time 1m 0.0167 core-hours workers 2 that counted tasks 5 3 repeated, 0 in conflict run n8-a coordinator verify checks it again`
+	table := `solutions 1,234 confirmed sampled 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen placed 2 beforehand, on 0,3 3,7 time 2s since it was resumed with 2 tasks done ` +
+		`rate 617 /s solutions core time 1m 0.0167 core-hours workers 2 that counted tasks 5 3 republished, 0 disputed run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != table {
 		t.Errorf("table %q, want %q", got, table)
 	}
 	line := `{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"percent":100,"solutions":"1234",` +
-		`"elapsed":"2s","elapsed_s":2,"core_time":"1m","core_time_s":60,"rate":617,"workers":2,"repeated":3,"conflicts":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
-		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"voters":0,"by_token":0,"checked":1,"share":0.2,"missed":0,"unadmitted":0,"disagreements":1,"message":"run ended"}` + "\n" +
-		`{"level":"warn","run":"n8-a","message":"the total is confirmed by a sample: 1 of 5 tasks, 1 disagreement; a rare wrong count may be unseen; coordinator verify n8-a --sample 100% counts every task again"}` + "\n"
+		`"elapsed":"2s","elapsed_s":2,"core_time":"1m","core_time_s":60,"rate":617,"workers":2,"republished":3,"disputes":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
+		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"voters":0,"by_token":0,"checked":1,"share":0.2,"missed":0,"unadmitted":0,"message":"run ended"}` + "\n" +
+		`{"level":"warn","run":"n8-a","message":"the total is confirmed by a sample: 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen; coordinator verify n8-a --sample 100% counts every task again"}` + "\n"
 	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); got != line {
 		t.Errorf("log %s, want %s", got, line)
 	}
@@ -93,7 +104,7 @@ func TestResult(t *testing.T) {
 func TestResultOfAFinishedRun(t *testing.T) {
 	r := placedResult()
 	r.Confirmed = NewConfirmed(&run.Confirmation{Published: true}, true)
-	r.N, r.Known, r.Placed, r.Unique, r.Count = 10, Match, nil, (*Decimal)(big.NewInt(92)), nil
+	r.N, r.Known, r.Placed, r.Unique, r.Count = 10, Match, nil, decimal(92), nil
 	want := `solutions 1,234 confirmed published the published total (OEIS A000170) fundamental 92 up to rotation and reflection ` +
 		`core time 1m 0.0167 core-hours workers 2 that counted tasks 5 run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != want {
@@ -123,33 +134,39 @@ func TestResultWithoutATotal(t *testing.T) {
 // The total of a board with placed queens is shown as one, and that of a whole board does
 // not mention them.
 func TestProgressOfPlacedQueens(t *testing.T) {
-	for placed, says := range map[int]string{0: "", 3: "placed 3 beforehand; coordinator runs says where"} {
-		p := run.Progress{Run: "n8-a", N: 8, Placed: placed, State: run.Complete, Total: big.NewInt(5), Solutions: big.NewInt(5)}
-		table := words(written(t, func(b *strings.Builder) error { return WriteProgressTable(b, &p, false) }))
-		if marked := strings.Contains(table, "placed"); marked != (placed > 0) || !strings.Contains(table, says) {
-			t.Errorf("%d placed: the table is %q", placed, table)
+	for _, c := range []struct {
+		placed       []queens.Square
+		says, object string
+	}{
+		{nil, "", ""},
+		{[]queens.Square{{Row: 0, Column: 3}, {Row: 2, Column: 0}}, "placed 2 beforehand, on 0,3 2,0", `"n":8,"placed":[[0,3],[2,0]],`},
+	} {
+		p := run.Snapshot{Run: "n8-a", N: 8, Placed: c.placed, State: run.Complete, Total: decimal(5), Solutions: decimal(5)}
+		table := words(written(t, func(b *strings.Builder) error { return WriteSnapshotTable(b, &p, false) }))
+		if marked := strings.Contains(table, "placed"); marked != (c.says != "") || !strings.Contains(table, c.says) {
+			t.Errorf("placed %v: the table is %q", c.placed, table)
 		}
-		object := written(t, func(b *strings.Builder) error { return WriteProgress(b, &p) })
-		if marked := strings.Contains(object, `"n":8,"placed":3,`); marked != (placed > 0) || !marked && strings.Contains(object, "placed") {
-			t.Errorf("%d placed: the object is %s", placed, object)
+		object := written(t, func(b *strings.Builder) error { return WriteSnapshot(b, &p) })
+		if marked := strings.Contains(object, "placed"); marked != (c.object != "") || !strings.Contains(object, c.object) {
+			t.Errorf("placed %v: the object is %s", c.placed, object)
 		}
 	}
 }
 
-// What bounds a run is said unless it is the search, which only JSON has.
-func TestBound(t *testing.T) {
-	for bound, want := range map[run.Bound]string{"": "", run.BySearch: "", run.ByLedger: "bounded by the ledger"} {
-		p := run.Progress{Run: "n8-a", N: 8, State: run.Running, Solutions: big.NewInt(5), Bound: bound}
-		if line := written(t, func(b *strings.Builder) error { LogProgress(zerolog.New(b), &p); return nil }); strings.Contains(line, `"bound":"ledger"`) != (want != "") {
-			t.Errorf("%q: log %s", bound, line)
+// What limits a run is said unless it is the search, which only JSON has.
+func TestBottleneck(t *testing.T) {
+	for bottleneck, want := range map[run.Bottleneck]string{"": "", run.BySearch: "", run.ByLedger: "bounded by the ledger"} {
+		p := run.Snapshot{Run: "n8-a", N: 8, State: run.Running, Solutions: decimal(5), Bottleneck: bottleneck}
+		if line := written(t, func(b *strings.Builder) error { LogSnapshot(zerolog.New(b), &p); return nil }); strings.Contains(line, `"bottleneck":"ledger"`) != (want != "") {
+			t.Errorf("%q: log %s", bottleneck, line)
 		}
-		object := written(t, func(b *strings.Builder) error { return WriteProgress(b, &p) })
-		if strings.Contains(object, `"bound":"`+string(bound)+`"`) != (bound != "") {
-			t.Errorf("%q: object %s", bound, object)
+		object := written(t, func(b *strings.Builder) error { return WriteSnapshot(b, &p) })
+		if strings.Contains(object, `"bottleneck":"`+string(bottleneck)+`"`) != (bottleneck != "") {
+			t.Errorf("%q: object %s", bottleneck, object)
 		}
-		r := ListedRun{Run: "n8-a", N: 8, State: "running", Owner: "host", Bound: bound}
+		r := ListedRun{Snapshot: p, Status: "running", Owner: "host"}
 		if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, []ListedRun{r}, false) }); strings.Contains(got, "host, bounded") != (want != "") || !strings.Contains(got, want) {
-			t.Errorf("%q: list %s", bound, got)
+			t.Errorf("%q: list %s", bottleneck, got)
 		}
 	}
 }
@@ -157,8 +174,8 @@ func TestBound(t *testing.T) {
 // Nothing that others say of themselves controls the terminal.
 func TestListedRunIsPrintable(t *testing.T) {
 	r := ListedRun{
-		Run: "n8-a", N: 8, State: "running", Server: "nats://a:4222", Owner: "evil\x1b[2J\tmachine\n, process 7",
-		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 2, Column: 0}},
+		Snapshot: run.Snapshot{Run: "n8-a", N: 8, Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 2, Column: 0}}},
+		Status:   "running", Server: "nats://a:4222", Owner: "evil\x1b[2J\tmachine\n, process 7",
 	}
 	got := written(t, func(b *strings.Builder) error { return WriteRuns(b, []ListedRun{r}, false) })
 	if want := "  nats://a:4222, evil?[2J?machine?, process 7, queens placed on 0,3 2,0\n"; !strings.HasSuffix(got, want) {
@@ -168,14 +185,12 @@ func TestListedRunIsPrintable(t *testing.T) {
 
 // 100% means all tasks; what is not known has a question mark.
 func TestRuns(t *testing.T) {
-	pace := func(done uint64, work, rate float64) *Pace {
-		return NewPace(run.Pace{Done: done, WorkDone: work, Rate: rate})
-	}
+	at := time.Unix(1e9, 0)
 	runs := []ListedRun{
-		{Run: "a", N: 8, State: "running", Done: 99999, Tasks: 100000, Pace: pace(99999, 0.99999, 2.06e8), Ledger: "/runs/a", Workers: 12, Sharing: []string{"d", "e", "f"}},
-		{Run: "d", N: 8, State: "running", Done: 1, Tasks: 2, Server: "s", Sharing: []string{"a"}},
-		{Run: "b", N: 3, State: "complete", Pace: pace(0, 1, 0), Ledger: "/runs/b", Confirmed: new(NewConfirmed(&run.Confirmation{Published: true}, true))},
-		{Run: "c", State: "unreadable", Ledger: "/runs/c"},
+		{Snapshot: run.Snapshot{Run: "a", At: at, Done: 99999, Tasks: 100000, WorkDone: 0.99999, Rate: 2.06e8, Workers: 12, Sharing: []string{"d", "e", "f"}}, Status: "running"},
+		{Snapshot: run.Snapshot{Run: "d", Done: 1, Tasks: 2, Sharing: []string{"a"}}, Status: "running", Server: "s"},
+		{Snapshot: run.Snapshot{Run: "b", At: at, WorkDone: 1, Confirmed: &run.Confirmed{Level: run.Published}}, Status: "complete"},
+		{Snapshot: run.Snapshot{Run: "c"}, Status: "unreadable", Ledger: "/runs/c"},
 	}
 	want := "" +
 		"RUN  STATE       WORK    RATE     NOTE\n" +
@@ -191,9 +206,15 @@ func TestRuns(t *testing.T) {
 	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, nil, false) }); got != "" {
 		t.Errorf("%q is written of no runs", got)
 	}
-	object := `{"run":"c","state":"unreadable","done":0,"tasks":0,"ledger":"/runs/c"}` + "\n"
-	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs[3:], true) }); got != object {
-		t.Errorf("got %s, want %s", got, object)
+	object := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs[3:], true) })
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(object), &fields); err != nil || fields["state"] != "unreadable" || fields["ledger"] != "/runs/c" {
+		t.Errorf("got %s (error %v)", object, err)
+	}
+	for _, unknown := range []string{"n", "symmetry", "at", "solutions", "created", "server", "owner", "eta_least_s", "bottleneck", "confirmed"} {
+		if _, there := fields[unknown]; there {
+			t.Errorf("a run that can't be read has the field %s: %s", unknown, object)
+		}
 	}
 }
 
@@ -243,7 +264,7 @@ func TestStoppedVerification(t *testing.T) {
 	if err := v.Write(&out, false); err != nil || out.String() != line {
 		t.Errorf("without a total (error %v):\n%s", err, &out)
 	}
-	v.Total = (*Decimal)(big.NewInt(40))
+	v.Total = decimal(40)
 	out.Reset()
 	if err := v.Write(&out, false); err != nil || !strings.HasSuffix(out.String(), "\n"+line) || !strings.Contains(out.String(), "by class: 40\n") {
 		t.Errorf("with a total (error %v):\n%s", err, &out)

@@ -17,9 +17,9 @@ import (
 // Result is the outcome of a run: its total and what stands behind it.
 type Result struct {
 	N        int             `json:"n"`
-	Total    *Decimal        `json:"total"` // nil if none can be given
+	Total    *run.Decimal    `json:"total"` // nil if none can be given
 	Known    Comparison      `json:"known"`
-	Unique   *Decimal        `json:"unique,omitempty"` // fundamental solutions; nil if not requested
+	Unique   *run.Decimal    `json:"unique,omitempty"` // fundamental solutions; nil if not requested
 	Run      string          `json:"run"`
 	Symmetry queens.Symmetry `json:"symmetry"`
 	Placed   []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
@@ -32,12 +32,12 @@ type Result struct {
 	CoreTime time.Duration `json:"-"` // of all accepted searches, also for earlier coordinators
 	Count    *Count        `json:"-"` // nil if the run was finished before
 	Survey   *run.Survey   `json:"-"` // nil unless one was asked for, for a [Document]
-	History  []run.Sample  `json:"-"` // of this coordinator, for a [Document]
+	History  []run.Sample  `json:"-"` // of the run, for a [Document]
 }
 
 // Count is what this coordinator contributed to a [Result].
 type Count struct {
-	Progress   run.Progress // at the end
+	Snapshot   run.Snapshot // at the end
 	Rate       float64      // solutions per second
 	Resumed    uint64       // tasks in the ledger at the start
 	Resumable  bool         // this machine can resume the run
@@ -80,7 +80,7 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 func (r *Result) WriteTable(w io.Writer, color bool) error {
 	rows := append([][]string{totalRow((*big.Int)(r.Total))}, r.rows()...)
 	if len(r.Placed) > 0 {
-		rows = append(rows, []string{"placed", fmt.Sprint(len(r.Placed)), "beforehand, on " + humanize.Squares(r.Placed)})
+		rows = append(rows, placedRow(r.Placed))
 	}
 	if r.Unique != nil {
 		rows = append(rows, []string{"fundamental", humanize.Big((*big.Int)(r.Unique)), "up to rotation and reflection"})
@@ -91,11 +91,11 @@ func (r *Result) WriteTable(w io.Writer, color bool) error {
 		if c.Resumed > 0 {
 			resumed = fmt.Sprintf("since it was resumed with %d tasks done", c.Resumed)
 		}
-		rows = append(rows, []string{"time", humanize.Duration(c.Progress.Elapsed), resumed})
+		rows = append(rows, []string{"time", humanize.Duration(c.Snapshot.Elapsed.Duration), resumed})
 		if c.Rate > 0 {
 			rows = append(rows, []string{"rate", humanize.Rate(c.Rate), "solutions"})
 		}
-		tasks = tasksRow(&c.Progress)
+		tasks = tasksRow(&c.Snapshot)
 	}
 	searches := "all searches together"
 	if hours := r.CoreTime.Hours(); hours >= 0.01 {
@@ -111,20 +111,24 @@ func (r *Result) WriteTable(w io.Writer, color bool) error {
 
 func totalRow(total *big.Int) []string { return []string{"solutions", humanize.Big(total), ""} }
 
-func tasksRow(p *run.Progress) []string {
-	return []string{"tasks", fmt.Sprint(p.Tasks), fmt.Sprintf("%d repeated, %d in conflict", p.Republished, p.Conflicts)}
+func placedRow(squares []queens.Square) []string {
+	return []string{"placed", fmt.Sprint(len(squares)), "beforehand, on " + humanize.Squares(squares)}
+}
+
+func tasksRow(s *run.Snapshot) []string {
+	return []string{"tasks", fmt.Sprint(s.Tasks), fmt.Sprintf("%d republished, %d disputed", s.Republished, s.Disputes)}
 }
 
 func runRow(name string) []string { return []string{"run", name, "coordinator verify checks it again"} }
 
 // Log logs how the run ended. It requires Count.
 func (r *Result) Log(log zerolog.Logger) {
-	c, p := r.Count, &r.Count.Progress
+	c, last := r.Count, &r.Count.Snapshot
 	event := log.Info().Str("run", r.Run).Str("end", string(r.End))
-	logSnapshot(event, p)
+	logDone(event, last)
 	logDuration(event, "core_time", r.CoreTime)
 	event.Float64("rate", math.Round(c.Rate)).Int("workers", r.Workers).
-		Uint64("repeated", p.Republished).Int("conflicts", p.Conflicts)
+		Uint64("republished", last.Republished).Int("disputes", last.Disputes)
 	if len(r.Placed) > 0 {
 		event.Str("placed", humanize.Squares(r.Placed))
 	}
@@ -144,11 +148,11 @@ func (r *Result) Log(log zerolog.Logger) {
 func (r *Result) LogTotal(log zerolog.Logger) {
 	event := log.Info().Str("run", r.Run)
 	r.logTotal(event)
-	event.Msg("the run is complete")
+	event.Uint64("disputes", r.By.Disputes).Msg("the run is complete")
 	r.WarnUnconfirmed(log, r.Run)
 }
 
-// logTotal adds to an event the total and what stands behind it.
+// logTotal adds to an event the total and what confirms it.
 func (r *Result) logTotal(event *zerolog.Event) {
 	event.Str("total", r.Total.String()).Str("known", string(r.Known))
 	if r.Unique != nil {

@@ -13,24 +13,14 @@ import (
 	"nqueens/pkg/run"
 )
 
-// ListedRun is a run in a list.
+// ListedRun is a run in a list: its latest snapshot, and where the run is.
 type ListedRun struct {
-	Run        string          `json:"run"`
-	N          int             `json:"n,omitempty"` // 0 if the run can't be read
-	Symmetry   queens.Symmetry `json:"symmetry,omitempty"`
-	Placed     []queens.Square `json:"placed,omitempty"` // each [row,column]
-	State      string          `json:"state"`
-	Done       uint64          `json:"done"`
-	Tasks      uint64          `json:"tasks"`
-	*Pace                      // nil where it is not known
-	Created    time.Time       `json:"created,omitzero"`
-	Ledger     string          `json:"ledger,omitempty"`  // its folder, if it is on this machine
-	Server     string          `json:"server,omitempty"`  // that has a record of the run or serves it
-	Owner      string          `json:"owner,omitempty"`   // the coordinator of an active run
-	Bound      run.Bound       `json:"bound,omitempty"`   // what bounds an active run, if it is known
-	Workers    int             `json:"workers,omitempty"` // 0 where they are not known
-	Sharing    []string        `json:"sharing,omitempty"` // other runs that use the same workers
-	*Confirmed                 // nil unless the run is complete
+	run.Snapshot
+	Status  string    `json:"state"` // the state, or that the run is interrupted or can't be read
+	Created time.Time `json:"created,omitzero"`
+	Ledger  string    `json:"ledger,omitempty"` // its folder, if it is on this machine
+	Server  string    `json:"server,omitempty"` // that has a record of the run or serves it
+	Owner   string    `json:"owner,omitempty"`  // the coordinator of an active run
 }
 
 const (
@@ -52,7 +42,7 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	rows := [][]string{{"RUN", "STATE", "WORK", "RATE", "NOTE"}}
 	for i := range runs {
 		r := &runs[i]
-		rows = append(rows, []string{shorten(r.Run, maxRunColumns), r.State, r.work(), r.rate(), r.note()})
+		rows = append(rows, []string{shorten(r.Run, maxRunColumns), r.Status, r.work(), r.rate(), r.note()})
 	}
 	var table strings.Builder
 	_ = writeTable(&table, rows, false) // a Builder returns no error
@@ -69,44 +59,44 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	return err
 }
 
-// work returns the share of the work that is done, as the display shows it.
+// work returns the part of the work that is done, as the display shows it.
 func (r *ListedRun) work() string {
-	if r.Pace == nil {
+	if r.At.IsZero() {
 		return "?"
 	}
-	return humanize.Percent(r.Pace.of.WorkDone, r.Pace.of.WorkDone >= 1 && r.Done >= r.Tasks)
+	return humanize.Percent(float64(r.WorkDone), r.WorkDone >= 1 && r.Done >= r.Tasks)
 }
 
 // rate returns the rate of a run that counts, as the display shows it.
 func (r *ListedRun) rate() string {
-	if r.Pace == nil || r.State != string(run.Running) {
+	if r.At.IsZero() || r.Status != string(run.Running) {
 		return "-"
 	}
-	return humanize.Rate(r.Pace.of.Rate)
+	return humanize.Rate(r.Rate)
 }
 
-// note returns the time to go of a run that counts, as the display shows it, or what stands behind
-// the total of a complete run.
+// note returns the time to go of a run that counts, as the display shows it, or what confirms the total of a complete
+// run.
 func (r *ListedRun) note() string {
 	switch {
 	case r.Confirmed != nil:
 		return "confirmed: " + string(r.Level)
-	case r.State != string(run.Running):
+	case r.Status != string(run.Running):
 		return ""
-	case r.Pace == nil || r.Pace.of.ETA == (run.Range{}):
+	case r.ETA == nil:
 		return "estimating"
 	}
-	return humanize.Remaining(r.Pace.of.ETA) + " left"
+	return humanize.Remaining(*r.ETA) + " left"
 }
 
-// details says where a run is, who works on it, what bounds it, and with which runs it shares its
+// details says where a run is, who works on it, what limits it, and with which runs it shares its
 // workers.
 func (r *ListedRun) details() []string {
 	details := []string{r.Server, r.Owner}
 	if len(r.Placed) > 0 {
 		details = append(details, "queens placed on "+humanize.Squares(r.Placed))
 	}
-	details = append(details, r.Bound.Phrase())
+	details = append(details, r.Bottleneck.Phrase())
 	if len(r.Sharing) > 0 {
 		details = append(details, r.sharing())
 	}

@@ -19,7 +19,7 @@ type Verification struct {
 	N         int             `json:"n"`
 	Placed    []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
 	Verified  bool            `json:"verified"`         // the run is complete and nothing contradicts
-	Total     *Decimal        `json:"total"`            // nil unless Verified or Stopped
+	Total     *run.Decimal    `json:"total"`            // nil unless Verified or Stopped
 	Known     Comparison      `json:"known"`
 	Done      uint64          `json:"done"`
 	Tasks     uint64          `json:"tasks"`

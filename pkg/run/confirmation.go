@@ -5,14 +5,20 @@ import (
 	"fmt"
 )
 
-// Confirmation says what confirms a total.
+// Confirmed says what confirms a total.
+type Confirmed struct {
+	Level Level        `json:"confirmed"` // The strongest that holds.
+	By    Confirmation `json:"confirmed_by"`
+}
+
+// Confirmation is what the ledger of a run holds for its counts, whatever the level is.
 type Confirmation struct {
 	// Published says that the total is the published one.
 	Published bool `json:"published"`
 	// Redundancy is the least number of admitted keys that agree on a task, over all tasks. The
 	// coordinator's own recount does not add to it. It is 0 while tasks are missing, and without
 	// tasks.
-	Redundancy int `json:"redundancy"`
+	Redundancy int `json:"keys"`
 	// Tasks is the number of tasks with an accepted count. Checked of them were counted twice: at least
 	// two admitted keys agree, or the coordinator's recount agrees with a worker.
 	Tasks   uint64 `json:"tasks"`
@@ -27,8 +33,8 @@ type Confirmation struct {
 	// them: one owner may have all of these.
 	Voters  int `json:"voters"`
 	ByToken int `json:"by_token"`
-	// Disagreements is the number of tasks whose counts contradicted each other.
-	Disagreements uint64 `json:"disagreements"`
+	// Disputes is the number of tasks whose counts contradicted each other.
+	Disputes uint64 `json:"disputes"`
 }
 
 // Level is how sure a total is, in a word.
@@ -68,9 +74,9 @@ func (c *Confirmation) Validate() error {
 	switch {
 	case c.Redundancy < 0:
 		return errors.New("a negative redundancy")
-	case max(c.Checked, c.Missed, c.Unadmitted, c.Disagreements) > c.Tasks:
+	case max(c.Checked, c.Missed, c.Unadmitted, c.Disputes) > c.Tasks:
 		return fmt.Errorf("%d tasks, of which %d are checked, %d checks were missed, unadmitted keys counted %d, and %d were in dispute",
-			c.Tasks, c.Checked, c.Missed, c.Unadmitted, c.Disagreements)
+			c.Tasks, c.Checked, c.Missed, c.Unadmitted, c.Disputes)
 	case c.Sampled && (c.Checked == 0 || c.Missed > 0):
 		return fmt.Errorf("a sample, with %d tasks checked and %d checks missed", c.Checked, c.Missed)
 	case c.ByToken < 0 || c.ByToken > c.Voters:

@@ -6,12 +6,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Detail is what a coordinator knows of its run beyond [Stats]: lists that are too long to be made for
+// Detail is what a coordinator knows of its run beyond a [Snapshot]: lists that are too long to be made for
 // each snapshot, for those who look at them. No decision depends on it.
 type Detail struct {
 	At      time.Time
-	Workers []WorkerDetail // All workers present, sorted by name.
-	Classes []ClassCounts  // Of the manifest's classes, in the same order.
+	Workers []Worker      // All workers present, sorted by name.
+	Classes []ClassCounts // Of the manifest's classes, in the same order.
 	// Confirmation says what stands behind the counts so far. Voters may still disagree.
 	Confirmation Confirmation
 	Redundancy   int       // Voters that must agree on each task, from 1.
@@ -25,14 +25,6 @@ type Detail struct {
 
 // MaxListed bounds the disputes and the quarantined keys of a [Detail].
 const MaxListed = 64
-
-// WorkerDetail is what a coordinator knows of a worker.
-type WorkerDetail struct {
-	WorkerStatus
-	Key         string // Its public key, which may be empty.
-	Tasks       uint64 // Accepted counts of a worker of that name.
-	Quarantined bool   // Nothing is accepted from its key.
-}
 
 // ClassCounts are numbers of tasks of a class. The tasks in none of them wait.
 type ClassCounts struct {

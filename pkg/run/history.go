@@ -36,20 +36,20 @@ type History struct {
 func NewHistory(most int) *History { return &History{most: most, interval: time.Second} }
 
 // Observe adds a snapshot of a time. One that is older than the one before is left out.
-func (h *History) Observe(at time.Duration, p *Progress) {
+func (h *History) Observe(at time.Duration, p *Snapshot) {
 	s := Sample{
-		From: at, To: at, Rate: p.Rate, Threads: float64(p.Threads), Workers: float64(p.WorkerCount),
-		WorkDone: p.WorkDone, snapshots: 1,
+		From: at, To: at, Rate: p.Rate, Threads: float64(p.Threads), Workers: float64(p.Workers),
+		WorkDone: float64(p.WorkDone), snapshots: 1,
 	}
 	if h.solutions != nil {
 		if s.From = h.rest.To; s.From > at {
 			return
 		}
 		// Results that are voided reduce the sum.
-		found, _ := new(big.Float).SetInt(new(big.Int).Sub(p.Solutions, h.solutions)).Float64()
+		found, _ := new(big.Float).SetInt(new(big.Int).Sub((*big.Int)(p.Solutions), h.solutions)).Float64()
 		s.Solutions = max(0, found)
 	}
-	h.solutions = p.Solutions
+	h.solutions = (*big.Int)(p.Solutions)
 	h.rest = merge(&h.rest, &s)
 	if h.rest.To-h.rest.From < h.interval {
 		return

@@ -24,8 +24,8 @@ func TestHistory(t *testing.T) {
 			if at = begin + time.Duration(i)*250*time.Millisecond; i > 0 {
 				found += i % 7 * 1000
 			}
-			h.Observe(at, &run.Progress{
-				Solutions: big.NewInt(int64(found)), Rate: float64(i % 1000), Threads: i, WorkerCount: 2 * i, WorkDone: float64(i) / float64(snapshots),
+			h.Observe(at, &run.Snapshot{
+				Solutions: (*run.Decimal)(big.NewInt(int64(found))), Rate: float64(i % 1000), Threads: i, Workers: 2 * i, WorkDone: run.Fraction(float64(i) / float64(snapshots)),
 			})
 			rates, threads = rates+float64(i%1000), threads+float64(i)
 		}
@@ -72,8 +72,8 @@ func differ(a, b float64) bool { return math.Abs(a-b) > 1e-6*max(a, b) }
 func TestHistoryOfVoidedResults(t *testing.T) {
 	h := run.NewHistory(4)
 	for i, sum := range []int64{0, 1000, 10, 500} {
-		h.Observe(time.Duration(i)*time.Second, &run.Progress{Solutions: big.NewInt(sum)})
-		h.Observe(-1, &run.Progress{Solutions: big.NewInt(5000)})
+		h.Observe(time.Duration(i)*time.Second, &run.Snapshot{Solutions: (*run.Decimal)(big.NewInt(sum))})
+		h.Observe(-1, &run.Snapshot{Solutions: (*run.Decimal)(big.NewInt(5000))})
 	}
 	for i, want := range []float64{1000, 0, 490} {
 		if got := h.Samples()[i].Solutions; got != want {
@@ -92,7 +92,7 @@ func TestStoredHistory(t *testing.T) {
 	for range 20_000 {
 		at += time.Duration(rng.Int64N(int64(2 * time.Hour)))
 		found = new(big.Int).Add(found, new(big.Int).SetUint64(rng.Uint64()))
-		p := run.Progress{Solutions: found, Rate: rng.ExpFloat64() * 1e12, Threads: rng.IntN(1e6), WorkerCount: rng.IntN(1e6), WorkDone: rng.Float64()}
+		p := run.Snapshot{Solutions: (*run.Decimal)(found), Rate: rng.ExpFloat64() * 1e12, Threads: rng.IntN(1e6), Workers: rng.IntN(1e6), WorkDone: run.Fraction(rng.Float64())}
 		one.Observe(at, &p)
 		stored.Observe(at, &p)
 		if rng.IntN(20) > 0 {
@@ -127,7 +127,7 @@ func TestStoredHistory(t *testing.T) {
 func TestBadStoredHistory(t *testing.T) {
 	h := run.NewHistory(4)
 	for i := range 4 {
-		h.Observe(time.Duration(i)*time.Second, &run.Progress{Solutions: big.NewInt(int64(i)), Rate: math.Inf(1)})
+		h.Observe(time.Duration(i)*time.Second, &run.Snapshot{Solutions: (*run.Decimal)(big.NewInt(int64(i))), Rate: math.Inf(1)})
 	}
 	text, err := json.Marshal(h)
 	if err != nil {

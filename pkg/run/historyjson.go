@@ -37,7 +37,7 @@ func (h *History) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	all := slices.Concat(j.Samples, []sampleJSON{j.Rest})
-	if j.Interval < time.Second || len(all) > h.most || j.Solutions != nil && !isCount(j.Solutions) || slices.ContainsFunc(all, isNoSample) {
+	if j.Interval < time.Second || len(all) > h.most || j.Solutions != nil && (j.Solutions.Sign() < 0 || j.Solutions.BitLen() > maxBits) || slices.ContainsFunc(all, isNoSample) {
 		return errors.New("a number of a history is out of range")
 	}
 	read := History{most: h.most, interval: j.Interval, solutions: j.Solutions}

@@ -1,7 +1,7 @@
 package run
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math/big"
 	"time"
@@ -25,51 +25,33 @@ type Record struct {
 	// besides that.
 	Redundancy int       `json:"redundancy,omitempty"`
 	SpotCheck  SpotCheck `json:"spotCheck,omitzero"`
-	Bound      Bound     `json:"bound,omitempty"` // What bounds the run, if it is known.
-	// Pace is how far the run was at Updated, and how fast; nil before the first snapshot.
-	Pace *Pace `json:"pace,omitempty"`
-	// Total is the total of a complete run, in decimal digits; otherwise it is empty.
-	Total string `json:"total,omitempty"`
-	// Confirmation says what stands behind the total of a complete run; otherwise it is zero.
-	Confirmation Confirmation `json:"confirmation,omitzero"`
-	Created      time.Time    `json:"created"`
-	Updated      time.Time    `json:"updated"`
+	// Snapshot is the latest one, without workers; nil before the first. That of a complete run has the total.
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	Created  time.Time `json:"created"`
+	Updated  time.Time `json:"updated"`
 }
 
-// maxDigits bounds a total, in decimal digits: those of maxBits bits.
-const maxDigits = 78
-
-// ParseTotal returns the total of a record from outside, or nil if it has none. Only that of a complete
-// run has one, in the form that [big.Int] writes.
-func (r *Record) ParseTotal() (*big.Int, error) {
-	if r.Total == "" {
-		return nil, nil //nolint:nilnil // a run that is not complete has no total
-	}
-	if r.State != Complete {
-		return nil, fmt.Errorf("a total, and the state %s", r.State)
-	}
-	if len(r.Total) <= maxDigits {
-		if total, ok := new(big.Int).SetString(r.Total, 10); ok && total.String() == r.Total && isCount(total) {
-			return total, nil
-		}
-	}
-	return nil, fmt.Errorf("the total %.100q, which is no number of solutions", r.Total)
-}
-
-// ValidateConfirmation returns the first thing wrong with the confirmation of a record from outside.
-func (r *Record) ValidateConfirmation() error {
-	c := &r.Confirmation
-	switch {
-	case *c == Confirmation{}:
+// Total returns the total of a complete run, or nil.
+func (r *Record) Total() *big.Int {
+	if r.State != Complete || r.Snapshot == nil {
 		return nil
-	case r.State != Complete:
-		return fmt.Errorf("what stands behind a total, and the state %s", r.State)
-	case c.Tasks > r.Manifest.Tasks:
-		return fmt.Errorf("counts of %d tasks of %d", c.Tasks, r.Manifest.Tasks)
-	case c.Published && r.Manifest.KnownTotal() == nil:
-		return errors.New("a published total where none is published")
 	}
-	return c.Validate()
+	return (*big.Int)(r.Snapshot.Total)
+}
+
+// Validate returns the first thing wrong with a record from outside, apart from its manifest.
+func (r *Record) Validate() error {
+	err := cmp.Or(queens.ValidateRun(r.Run), r.State.Validate(), ValidateEpoch(r.Epoch), queens.ValidateName("an owner", r.Owner))
+	if err != nil || r.Snapshot == nil {
+		return err
+	}
+	if err := r.Snapshot.Validate(); err != nil {
+		return err
+	}
+	if r.Snapshot.State.Finished() && r.Snapshot.State != r.State {
+		return fmt.Errorf("the state %s, and a snapshot of a run that is %s", r.State, r.Snapshot.State)
+	}
+	return r.Snapshot.Matches(r.Run, &r.Manifest)
 }
 
 // MaxEpoch bounds epochs from outside: no run is taken over so often, and an epoch near the

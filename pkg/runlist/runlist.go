@@ -38,31 +38,19 @@ func Local(store *runstore.Store, log zerolog.Logger) ([]report.ListedRun, error
 }
 
 func local(i *runstore.Info) report.ListedRun {
-	r := report.ListedRun{
-		Run: i.Run, N: i.N, Symmetry: i.Symmetry, Placed: i.Placed, State: i.Status(),
-		Done: i.Done, Tasks: i.Tasks, Created: i.Created,
-	}
+	r := report.ListedRun{Snapshot: i.Snapshot, Status: i.Status(), Created: i.Created}
 	switch {
 	case i.Err != nil:
 	case i.Locked != nil:
-		setPace(&r, i.Pace)
 		h := &i.Locked.Holder
-		r.Owner, r.Server, r.Bound = fmt.Sprintf("%s, process %d", h.Host, h.PID), h.Server, h.Bound
-		r.Workers, r.Sharing = h.Workers, strings.Fields(h.Sharing)
+		r.Owner, r.Server = fmt.Sprintf("%s, process %d", h.Host, h.PID), h.Server
 	default:
-		setPace(&r, new(progress.Stopped(i.Manifest, i.DoneByClass)))
+		r.WorkDone = progress.WorkDone(i.Manifest, i.DoneByClass)
 		if i.State == run.Complete {
-			r.Confirmed = new(report.NewConfirmed(&i.Confirmation, true))
+			r.Confirmed = &run.Confirmed{Level: i.Confirmation.Level(), By: i.Confirmation}
 		}
 	}
 	return r
-}
-
-// setPace enters how far a run is, unless that is not known.
-func setPace(r *report.ListedRun, p *run.Pace) {
-	if p != nil {
-		r.Done, r.Pace = p.Done, report.NewPace(*p)
-	}
 }
 
 // OnServer returns the runs of which a server has records, the newest first.
@@ -70,23 +58,21 @@ func OnServer(server string, records []run.Record) []report.ListedRun {
 	var runs []report.ListedRun
 	for i := range records {
 		r := &records[i]
-		listed := report.ListedRun{
-			Run: r.Run, N: r.Manifest.N, Symmetry: r.Manifest.Symmetry, Placed: r.Manifest.Placed, State: string(r.State),
-			Done: r.Done, Tasks: r.Manifest.Tasks, Created: r.Created, Server: server, Owner: r.Owner,
-			Sharing: otherActive(records, i),
-		}
-		pace := r.Pace
-		if pace != nil && !r.IsActive() {
-			pace = new(pace.Stopped())
-		}
-		setPace(&listed, pace)
+		m := &r.Manifest
+		listed := report.ListedRun{Status: string(r.State), Created: r.Created, Server: server, Owner: r.Owner}
 		switch {
-		case r.IsActive():
-			listed.Bound = r.Bound
-		case r.State == run.Running:
-			listed.State = runstore.Interrupted
-		case r.State == run.Complete:
-			listed.Confirmed = new(report.NewConfirmed(&r.Confirmation, true))
+		case r.Snapshot == nil:
+			listed.Snapshot = run.Snapshot{
+				Run: r.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: r.State, Done: r.Done, Tasks: m.Tasks,
+			}
+		case r.IsActive() || r.State.Finished():
+			listed.Snapshot = *r.Snapshot
+		default:
+			listed.Snapshot = r.Snapshot.Idle(r.State)
+		}
+		listed.Sharing = otherActive(records, i)
+		if r.State == run.Running && !r.IsActive() {
+			listed.Status = runstore.Interrupted
 		}
 		runs = append(runs, listed)
 	}
@@ -98,7 +84,7 @@ func OnServer(server string, records []run.Record) []report.ListedRun {
 // workers of a server work for all of them.
 func otherActive(records []run.Record, i int) (names []string) {
 	for k := range records {
-		if k != i && records[i].IsActive() && records[k].IsActive() && len(names) < run.MaxSharedWith {
+		if k != i && records[i].IsActive() && records[k].IsActive() && len(names) < run.MaxSharing {
 			names = append(names, records[k].Run)
 		}
 	}
@@ -118,20 +104,18 @@ func Merge(local, server []report.ListedRun) []report.ListedRun {
 			continue
 		}
 		l := &runs[i]
-		switch l.State {
+		switch l.Status {
 		case runstore.Interrupted, string(run.Stopped):
-			if r.State == string(run.Running) || run.State(r.State).Finished() {
+			if r.Status == string(run.Running) || run.State(r.Status).Finished() {
 				r.Ledger = l.Ledger
 				*l = r
 			}
 		case runstore.Unreadable:
-			state := l.State
-			r.Ledger = l.Ledger
+			r.Ledger, r.Status = l.Ledger, l.Status
 			*l = r
-			l.State = state
 		}
-		if l.Pace == nil {
-			l.Pace, l.Done = r.Pace, r.Done
+		if l.At.IsZero() {
+			l.Snapshot = r.Snapshot
 		}
 		l.Server = cmp.Or(l.Server, r.Server)
 		l.Owner = cmp.Or(l.Owner, r.Owner)

@@ -13,14 +13,16 @@ import (
 
 var started = time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC)
 
-// pace is half of the work, at a rate.
-func pace(rate float64) *run.Pace { return &run.Pace{Done: 3, WorkDone: 0.5, Rate: rate} }
+// snapshot is of a run with half of its work done, at a rate.
+func snapshot(name string, state run.State, rate float64) run.Snapshot {
+	return run.Snapshot{Run: name, N: 8, State: state, At: started, Done: 3, Tasks: 9, WorkDone: 0.5, Rate: rate}
+}
 
 // record returns the record of a run on a server, updated that long ago.
 func record(name string, state run.State, age time.Duration, rate float64) run.Record {
 	return run.Record{
-		Run: name, State: state, Manifest: queens.Manifest{N: 8, Tasks: 9}, Owner: "far away", Pace: pace(rate),
-		Created: started, Updated: time.Now().Add(-age),
+		Run: name, State: state, Manifest: queens.Manifest{N: 8, Tasks: 9}, Owner: "far away",
+		Snapshot: new(snapshot(name, state, rate)), Created: started, Updated: time.Now().Add(-age),
 	}
 }
 
@@ -29,8 +31,8 @@ func record(name string, state run.State, age time.Duration, rate float64) run.R
 func TestOneEntryARun(t *testing.T) {
 	listed := func(state, server, owner string, rate float64) report.ListedRun {
 		return report.ListedRun{
-			Run: "n8-a", N: 8, State: state, Done: 3, Tasks: 9, Created: started, Ledger: "/runs/n8-a", Server: server, Owner: owner,
-			Pace: report.NewPace(*pace(rate)),
+			Snapshot: snapshot("n8-a", run.State(state), rate), Status: state,
+			Created: started, Ledger: "/runs/n8-a", Server: server, Owner: owner,
 		}
 	}
 	for _, c := range []struct {
@@ -46,7 +48,7 @@ func TestOneEntryARun(t *testing.T) {
 		{"stopped", listed("stopped", "", "", 0), record("n8-a", run.Stopped, 0, 0), "stopped", 0},
 		{"interrupted", listed("interrupted", "", "", 0), record("n8-a", run.Running, time.Hour, 5), "interrupted", 0},
 		{"complete", listed("complete", "", "", 0), record("n8-a", run.Running, time.Hour, 5), "complete", 0},
-		{"unreadable", report.ListedRun{Run: "n8-a", State: "unreadable", Ledger: "/runs/n8-a"}, record("n8-a", run.Stopped, 0, 0), "unreadable", 0},
+		{"unreadable", report.ListedRun{Snapshot: run.Snapshot{Run: "n8-a"}, Status: "unreadable", Ledger: "/runs/n8-a"}, record("n8-a", run.Stopped, 0, 0), "unreadable", 0},
 	} {
 		runs := runlist.Merge([]report.ListedRun{c.local}, runlist.OnServer("nats://a:4222", []run.Record{c.record}))
 		if len(runs) != 1 {
@@ -54,8 +56,8 @@ func TestOneEntryARun(t *testing.T) {
 			continue
 		}
 		r := runs[0]
-		if r.State != c.state || r.Pace == nil || r.Rate != c.rate || r.Ledger != "/runs/n8-a" || r.Server != "nats://a:4222" || r.N != 8 {
-			t.Errorf("%s: %+v, pace %+v", c.name, r, r.Pace)
+		if r.Status != c.state || r.WorkDone != 0.5 || r.Rate != c.rate || r.Ledger != "/runs/n8-a" || r.Server != "nats://a:4222" || r.N != 8 {
+			t.Errorf("%s: %+v", c.name, r)
 		}
 	}
 }
@@ -63,7 +65,7 @@ func TestOneEntryARun(t *testing.T) {
 // Runs of both sides are listed, the newest first.
 func TestNewestFirst(t *testing.T) {
 	at := func(name string, hours int) report.ListedRun {
-		return report.ListedRun{Run: name, Created: started.Add(time.Duration(hours) * time.Hour)}
+		return report.ListedRun{Snapshot: run.Snapshot{Run: name}, Created: started.Add(time.Duration(hours) * time.Hour)}
 	}
 	runs := runlist.Merge([]report.ListedRun{at("d", 4), at("b", 2)}, []report.ListedRun{at("c", 3), at("a", 1), at("b", 2)})
 	var names []string
@@ -86,8 +88,8 @@ func TestRunsOfAServer(t *testing.T) {
 		rate    float64
 		sharing []string
 	}{{"interrupted", 0, nil}, {"running", 5, []string{"n8-a"}}, {"running", 5, []string{"n8-b"}}} {
-		if got := runs[i]; got.State != want.state || got.Rate != want.rate || got.Percent != 50 || !slices.Equal(got.Sharing, want.sharing) {
-			t.Errorf("run %s: state %s, %+v, sharing %q, want %+v", got.Run, got.State, got.Pace, got.Sharing, want)
+		if got := runs[i]; got.Status != want.state || got.Rate != want.rate || got.WorkDone != 0.5 || !slices.Equal(got.Sharing, want.sharing) {
+			t.Errorf("run %s: state %s, rate %v, sharing %q, want %+v", got.Run, got.Status, got.Rate, got.Sharing, want)
 		}
 	}
 }

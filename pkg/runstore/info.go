@@ -16,19 +16,15 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Info is what the ledger of a run tells, or its lock file while another process writes it.
+// Info is what the ledger of a run tells, or its coordinator while another process writes it.
 type Info struct {
-	Run          string
+	// Snapshot is the latest one while the run is locked; otherwise its facts are those of the ledger. Without a
+	// ledger that can be read it has only the name.
+	run.Snapshot
 	Created      time.Time
-	N            int
-	Symmetry     queens.Symmetry
-	Placed       []queens.Square // Queens placed beforehand.
-	SplitVersion int             // 0 where it is not known: while the run is locked.
-	State        run.State
-	Done, Tasks  uint64
+	SplitVersion int                 // 0 where it is not known: while the run is locked.
 	Hash         string              // Of the manifest, in hexadecimal digits.
 	Damaged      int                 // Damaged records, which Done does not include.
-	Pace         *run.Pace           // While the run is locked, by its latest snapshot; nil before that.
 	Manifest     *queens.Manifest    // nil while the run is locked.
 	DoneByClass  []uint64            // See [ledger.Ledger.DoneByClass]; nil while the run is locked.
 	Confirmation run.Confirmation    // Of the total of a complete run.
@@ -65,22 +61,22 @@ func (s *Store) Inspect(name string) Info {
 	var locked *ledger.LockedError
 	switch {
 	case errors.As(err, &locked) && locked.Holder.Run == name:
-		h := &locked.Holder
-		placed, _ := queens.ParsePlaced(h.N, h.Placed) // nil where they can't be read: they are only shown
-		return Info{
-			Run: name, Created: h.Created, N: h.N, Symmetry: h.Symmetry, Placed: placed, State: run.Running,
-			Done: h.Done, Tasks: h.Tasks, Hash: h.Hash, Pace: validPace(h), Locked: locked,
-		}
+		return Info{Snapshot: snapshotOf(name, &locked.Holder), Created: locked.Holder.Created, Hash: locked.Holder.Hash, Locked: locked}
 	case err != nil:
-		return Info{Run: name, Err: err}
+		return Info{Snapshot: run.Snapshot{Run: name}, Err: err}
 	}
 	defer func() { _ = l.Close() }() // it was only read
 	h := l.Header()
 	m := &h.Manifest
 	info := Info{
-		Run: name, Created: h.Created, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, SplitVersion: m.SplitVersion,
-		State: l.State(), Done: l.Len(), Tasks: m.Tasks, Hash: hex.EncodeToString(m.Hash[:]), Damaged: len(l.Damaged()),
+		Snapshot: run.Snapshot{
+			Run: name, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: l.State(), Done: l.Len(), Tasks: m.Tasks,
+		},
+		Created: h.Created, SplitVersion: m.SplitVersion, Hash: hex.EncodeToString(m.Hash[:]), Damaged: len(l.Damaged()),
 		Manifest: m, DoneByClass: l.DoneByClass(),
+	}
+	if file, err := os.Stat(s.Ledger(name)); err == nil {
+		info.At = file.ModTime().UTC()
 	}
 	if info.State == run.Complete {
 		info.Confirmation = l.Confirmation()
@@ -89,12 +85,13 @@ func (s *Store) Inspect(name string) Info {
 	return info
 }
 
-// validPace returns the pace in the file of a lock, nil if it can't be right.
-func validPace(h *ledger.LockInfo) *run.Pace {
-	if h.Pace != nil && h.Pace.Validate(h.Tasks) != nil {
-		return nil
+// snapshotOf returns the snapshot in the file of a lock. Without a valid one it has what else the file says.
+func snapshotOf(name string, h *ledger.LockInfo) run.Snapshot {
+	if h.Snapshot != nil && h.Snapshot.Run == name && h.Snapshot.Validate() == nil {
+		return *h.Snapshot
 	}
-	return h.Pace
+	placed, _ := queens.ParsePlaced(h.N, h.Placed) // nil where they can't be read: they are only shown
+	return run.Snapshot{Run: name, N: h.N, Symmetry: h.Symmetry, Placed: placed, State: run.Running, Done: h.Done, Tasks: h.Tasks}
 }
 
 // Names returns the names of all runs of the store, in no order. The error wraps [ErrFolder].

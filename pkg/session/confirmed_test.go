@@ -114,7 +114,7 @@ func TestFinishedRunSaysHowSureItIs(t *testing.T) {
 				}
 				return session.Resume(ctx, cfg, "n8-a", false)
 			})
-			if err != nil || result.Level != c.level || result.By.Keys != c.least || result.By.Disagreements != 0 {
+			if err != nil || result.Level != c.level || result.By.Redundancy != c.least || result.By.Disputes != 0 {
 				t.Errorf("resume: %+v, error %v, want level %s by %d keys", result.Confirmed, err, c.level, c.least)
 			}
 			l, err := ledger.OpenReadOnly(filepath.Join(data, "n8-a"))

@@ -8,7 +8,6 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
@@ -36,13 +35,13 @@ func TestHistoryGoesOnAfterAQuarantine(t *testing.T) {
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Session{
-			cfg: Config{OnProgress: func(run.Progress) {}}, started: time.Now(), ledger: l, history: run.NewHistory(report.MaxHistory),
+			cfg: Config{OnSnapshot: func(run.Snapshot) {}}, started: time.Now(), ledger: l,
 			wallBefore: time.Hour,
 		}
 		const seconds = 100
 		for at := range seconds {
 			elapsed := time.Duration(at%60) * time.Second // begins anew after a minute
-			s.report(run.Progress{Run: "r", Elapsed: elapsed, Solutions: big.NewInt(int64(at))})
+			s.report(run.Snapshot{Run: "r", Elapsed: run.Seconds{Duration: elapsed}, Solutions: (*run.Decimal)(big.NewInt(int64(at)))})
 			time.Sleep(time.Second)
 		}
 		if stored := l.History().Samples(); l.Wall() != time.Hour+(seconds-1)*time.Second || len(stored) < seconds-2 || stored[0].From != time.Hour {
@@ -50,7 +49,7 @@ func TestHistoryGoesOnAfterAQuarantine(t *testing.T) {
 		}
 		var solutions float64
 		var covered time.Duration
-		for _, sample := range s.history.Samples() {
+		for _, sample := range l.History().Samples() {
 			solutions, covered = solutions+sample.Solutions, covered+sample.To-sample.From
 		}
 		if least := (seconds - 2) * time.Second; covered < least || solutions < seconds-2 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/big"
 	"os"
 	"slices"
 	"strings"
@@ -125,19 +124,19 @@ func (s *Session) removeFrom(ctx context.Context, addresses, now string, here ti
 		case <-time.After(leaveInterval):
 		}
 	}
-	if err := b.Telemetry().PublishProgress(s.moved(now)); err != nil {
+	if err := b.Telemetry().PublishSnapshot(s.moved(now)); err != nil {
 		s.log.Debug().Err(err).Msg("the move was not published on the server that the run used before")
 	}
 	return b.Registry().Delete(ctx, s.Name())
 }
 
 // moved is the last snapshot of the run for a server that it has left.
-func (s *Session) moved(now string) run.Progress {
+func (s *Session) moved(now string) *run.Snapshot {
 	m := s.ledger.Header().Manifest
 	first, _, _ := strings.Cut(now, ",")
-	return run.Progress{
-		Run: s.Name(), N: m.N, Symmetry: m.Symmetry, Placed: len(m.Placed), State: run.Stopped,
-		Tasks: m.Tasks, Solutions: new(big.Int), MovedTo: queens.SanitizeName(first),
+	return &run.Snapshot{
+		Run: s.Name(), N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: run.Stopped,
+		Tasks: m.Tasks, Solutions: new(run.Decimal), MovedTo: queens.SanitizeName(first),
 	}
 }
 

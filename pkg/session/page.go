@@ -68,9 +68,9 @@ func (p *pageServer) end(ctx context.Context, o *coordinator.Outcome, ended erro
 	if p.host == nil {
 		return
 	}
-	if p.page != nil && o.Progress.Run != "" {
-		last := p.lastProgress(o, endState(ctx, ended))
-		p.page.Update(dashboard.Snapshot{Progress: last, Stats: p.stats.Load()})
+	if p.page != nil && o.Snapshot.Run != "" {
+		last := p.lastSnapshot(o, endState(ctx, ended))
+		p.page.Update(&last)
 		p.page.SetStatus(endStatus(last.State, p.Name(), ended))
 	}
 	p.stop()
@@ -91,13 +91,6 @@ func endStatus(state run.State, name string, ended error) string {
 		return stopped.Text(name)
 	}
 	return ended.Error()
-}
-
-// reportStats takes the numbers of a snapshot from the coordinator.
-func (s *Session) reportStats(stats run.Stats) {
-	s.stats.Store(&stats)
-	s.metrics.Update(stats)
-	s.page.Update(dashboard.Snapshot{Progress: stats.Progress, Stats: &stats})
 }
 
 // updatePage shows what the snapshots do not tell.

@@ -57,9 +57,9 @@ func (s *Session) result(ctx context.Context, o *coordinator.Outcome, ended erro
 	}
 	return report.Result{
 		N:        h.Manifest.N,
-		Total:    (*report.Decimal)(o.Total),
+		Total:    (*run.Decimal)(o.Total),
 		Known:    report.Comparison(audit.CompareKnown(s.ledger, o.Total, ended)),
-		Unique:   (*report.Decimal)(s.unique),
+		Unique:   (*run.Decimal)(s.unique),
 		Run:      h.Run,
 		Symmetry: h.Manifest.Symmetry,
 		Placed:   h.Manifest.Placed,
@@ -120,9 +120,9 @@ func (s *Session) finish(
 	interrupted := ctx
 	ctx, done := context.WithTimeout(context.WithoutCancel(interrupted), cleanupTimeout)
 	defer done()
-	claim.SetTotal(o.Total, audit.Confirmation(s.ledger, o.Total))
-	if o.Progress.Run != "" { // the coordinator has started
-		claim.SetProgress(&o.Progress)
+	last := s.lastSnapshot(o, state)
+	if last.Run != "" { // the coordinator has started
+		claim.SetSnapshot(&last)
 	}
 	claim.SetLost(s.ledger.Lost())
 	err := claim.Renew(ctx, state, s.ledger.Len())
@@ -130,8 +130,8 @@ func (s *Session) finish(
 		s.log.Warn().Err(err).Msg("leaving what is on the server to the other coordinator")
 		return false, failed
 	}
-	if o.Progress.Run != "" {
-		s.publish(new(s.lastProgress(o, state)))
+	if last.Run != "" {
+		s.publish(&last)
 	}
 	// Workers drop what they hold of the run.
 	err = errors.Join(err, s.bus.Telemetry().PublishBeat(run.Beat{Run: name, Epoch: claim.Epoch(), State: state}))
@@ -168,12 +168,12 @@ func (s *Session) awaitWatchers(ctx context.Context, server *connection) {
 	}
 }
 
-// lastProgress returns the last snapshot of a run that ended in that state.
-func (s *Session) lastProgress(o *coordinator.Outcome, state run.State) run.Progress {
-	last := o.Progress
-	last.State, last.Rate, last.ETA, last.Workers = state, 0, run.Range{}, nil
+// lastSnapshot returns the last snapshot of a run that ended in that state; of no run if the coordinator has not
+// started.
+func (s *Session) lastSnapshot(o *coordinator.Outcome, state run.State) run.Snapshot {
+	last := o.Snapshot.Idle(state)
 	if state == run.Complete {
-		last.Total, last.Confirmation = o.Total, audit.Confirmation(s.ledger, o.Total)
+		last.SetTotal(o.Total, new(audit.Confirmation(s.ledger, o.Total)))
 	}
 	return last
 }

@@ -117,12 +117,12 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster, reco
 		Admits:         s.admits,
 		OwnKeys:        []string{s.identity.Key()},
 		OnComplete:     s.countUnique,
-		OnProgress:     s.report,
+		OnSnapshot:     s.report,
 		ReportEvery:    coordinator.DefaultReportEvery,
 		Log:            s.log,
 	}
 	if s.metrics != nil {
-		cfg.OnStats, cfg.OnSearch = s.reportStats, s.metrics.ObserveSearch
+		cfg.OnSearch = s.metrics.ObserveSearch
 		s.ledger.OnCommit(s.metrics.ObserveCommit)
 	}
 	return coordinator.New(cfg, s.bus.Tasks(), s.bus.Results(), s.bus.Telemetry(), claim, s.ledger)
@@ -182,14 +182,17 @@ func every(ctx context.Context, interval time.Duration, f func() error) error {
 }
 
 // report takes a snapshot from the coordinator.
-func (s *Session) report(p run.Progress) {
+func (s *Session) report(snapshot run.Snapshot) {
 	s.lastReport.Store(time.Now().UnixNano())
-	s.latest.Store(&p)
-	s.history.Observe(time.Since(s.started), &p)
+	s.latest.Store(&snapshot)
 	s.noteWall()
-	s.ledger.History().Observe(s.ledger.Wall(), &p)
-	s.ledger.SetProgress(&p)
-	s.cfg.OnProgress(p)
+	s.ledger.History().Observe(s.ledger.Wall(), &snapshot)
+	s.ledger.SetSnapshot(&snapshot)
+	if s.page != nil {
+		s.metrics.Update(&snapshot)
+		s.page.Update(&snapshot)
+	}
+	s.cfg.OnSnapshot(snapshot)
 }
 
 // noteWall notes in the ledger how long all coordinators of the run have worked on it.
@@ -213,9 +216,9 @@ func (s *Session) publishLatest() error {
 
 // publish publishes a snapshot. It fails without a connection, which the bus logs; the next
 // snapshot follows soon.
-func (s *Session) publish(p *run.Progress) {
-	if err := s.bus.Telemetry().PublishProgress(*p); err != nil {
-		s.log.Debug().Err(err).Msg("progress not published")
+func (s *Session) publish(p *run.Snapshot) {
+	if err := s.bus.Telemetry().PublishSnapshot(p); err != nil {
+		s.log.Debug().Err(err).Msg("snapshot not published")
 	}
 }
 

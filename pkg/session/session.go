@@ -69,8 +69,8 @@ type Config struct {
 	OnStop func()
 	// OnStart is called once, when counting starts.
 	OnStart func()
-	// OnProgress is called with each snapshot from then on. Calls do not overlap.
-	OnProgress func(run.Progress)
+	// OnSnapshot is called with each snapshot from then on. Calls do not overlap.
+	OnSnapshot func(run.Snapshot)
 	// OnConnection is called every second with whether the connection to the server is lost.
 	OnConnection func(lost bool)
 	Log          zerolog.Logger
@@ -79,7 +79,7 @@ type Config struct {
 // Validate reports the first thing wrong with the configuration.
 func (c *Config) Validate() error {
 	switch {
-	case c.Store == nil || c.OnStop == nil || c.OnStart == nil || c.OnProgress == nil || c.OnConnection == nil:
+	case c.Store == nil || c.OnStop == nil || c.OnStart == nil || c.OnSnapshot == nil || c.OnConnection == nil:
 		return errors.New("a session needs a store and observers")
 	case c.Workers < 0:
 		return fmt.Errorf("%d workers", c.Workers)
@@ -114,15 +114,13 @@ type Session struct {
 	admitter   *keyring.Admitter                                           // nil if only the workers of this process are admitted
 	unread     string                                                      // the last error of rereadAdmitted
 	identity   *identity.Identity                                          // of the coordinators and workers of this store, from connectAndRun on
-	latest     atomic.Pointer[run.Progress]
-	stats      atomic.Pointer[run.Stats] // nil without a page
-	outage     outage                    // of the server
-	joined     ratelimit.Burst           // of the lines in the log on workers that join
-	left       ratelimit.Burst           // and that leave
-	lastReport atomic.Int64              // when the coordinator last reported progress, in Unix nanoseconds
-	unique     *big.Int                  // nil unless fundamental solutions are counted
-	history    *run.History              // at times since the coordinator began
-	wallBefore time.Duration             // of the coordinators before
+	latest     atomic.Pointer[run.Snapshot]
+	outage     outage          // of the server
+	joined     ratelimit.Burst // of the lines in the log on workers that join
+	left       ratelimit.Burst // and that leave
+	lastReport atomic.Int64    // when the coordinator last reported progress, in Unix nanoseconds
+	unique     *big.Int        // nil unless fundamental solutions are counted
+	wallBefore time.Duration   // of the coordinators before
 }
 
 // open returns a session whose ledger openLedger opens.
@@ -130,7 +128,7 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, log: cfg.Log, started: time.Now(), history: run.NewHistory(report.MaxHistory)}
+	s := &Session{cfg: cfg, log: cfg.Log, started: time.Now()}
 	if err := s.setAdmission(cfg.Admission); err != nil {
 		return nil, err
 	}
@@ -203,7 +201,7 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	}
 	result, err := count(ctx)
 	if s.cfg.Survey && (finished || result.Count != nil) {
-		result.Survey, result.History = s.survey(ctx), s.history.Samples()
+		result.Survey, result.History = s.survey(ctx), s.ledger.History().Samples()
 	}
 	name := s.Name()
 	err = errors.Join(err, s.close())
@@ -382,7 +380,7 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	page.end(ctx, &outcome, err)
 	result := s.result(ctx, &outcome, err)
 	result.Count = &report.Count{
-		Progress: outcome.Progress, Rate: outcome.Rate, Resumed: outcome.Resumed, Resumable: resumable,
+		Snapshot: outcome.Snapshot, Rate: outcome.Rate, Resumed: outcome.Resumed, Resumable: resumable,
 		Duplicates: outcome.Duplicates, Refused: outcome.Refused + s.bus.Rejected(),
 	}
 	return result, errors.Join(err, failed)

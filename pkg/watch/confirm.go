@@ -14,34 +14,33 @@ import (
 
 // confirm reports whether the run's record confirms a snapshot, and takes the total from the record. The
 // error says how they contradict each other.
-func (f *follower) confirm(ctx context.Context, p *run.Progress) (bool, error) {
+func (f *follower) confirm(ctx context.Context, p *run.Snapshot) (bool, error) {
 	if f.manifest != nil && !p.State.Finished() {
-		return true, f.compare(p)
+		return true, p.Matches(f.Run, f.manifest)
 	}
 	record, err := f.readRecord(ctx)
 	if f.manifest == nil {
 		return false, nil
 	}
-	if err := f.compare(p); err != nil {
+	if err := p.Matches(f.Run, f.manifest); err != nil {
 		return false, err
 	}
-	p.Confirmation.Published = p.IsPublished()
+	p.NotePublished()
 	switch {
 	case !p.State.Finished():
 		return true, nil
 	case errors.Is(err, bus.ErrNoRecord): // the published total is right, whoever says it
-		return p.State != run.Complete || p.Confirmation.Published, nil
+		return p.State != run.Complete || p.IsPublished(), nil
 	case err != nil || record.State != p.State:
 		return false, nil
 	case p.State != run.Complete:
 		return true, nil
 	}
-	total, err := record.ParseTotal()
-	if err != nil || total == nil {
-		return p.Confirmation.Published, err
+	if record.Total() == nil {
+		return p.IsPublished(), nil
 	}
-	p.Total, p.Confirmation = total, record.Confirmation // which not anybody can write
-	p.Confirmation.Published = p.IsPublished()
+	p.Total, p.Confirmed = record.Snapshot.Total, record.Snapshot.Confirmed // which not anybody can write
+	p.NotePublished()
 	return true, nil
 }
 
@@ -57,26 +56,15 @@ func (f *follower) readRecord(ctx context.Context) (run.Record, error) {
 	return record, err
 }
 
-// compare returns how a snapshot contradicts the manifest of the run.
-func (f *follower) compare(p *run.Progress) error {
-	m := f.manifest
-	if p.N != m.N || p.Symmetry != m.Symmetry || p.Placed != len(m.Placed) || p.Tasks != m.Tasks {
-		return fmt.Errorf("a message about run %s says n = %d, symmetry %s, %d placed and %d tasks, its record n = %d, %s, %d and %d",
-			f.Run, p.N, p.Symmetry, p.Placed, p.Tasks, m.N, m.Symmetry, len(m.Placed), m.Tasks)
-	}
-	return nil
-}
-
 // failure returns the error of a run that ended without a trustworthy total.
-func failure(p *run.Progress) error {
+func failure(p *run.Snapshot) error {
 	switch p.State {
 	case run.Contradicted:
 		return fmt.Errorf("%w: run %s ended so", queens.ErrContradiction, p.Run)
 	case run.Cancelled:
 		return fmt.Errorf("run %s: %w", p.Run, queens.ErrCancelled)
 	case run.Complete:
-		known, published := queens.KnownTotal(p.N)
-		if published && p.Placed == 0 && known.Cmp(p.Total) != 0 {
+		if _, published := queens.KnownTotal(p.N); published && len(p.Placed) == 0 && !p.IsPublished() {
 			return fmt.Errorf("%w: another total is claimed for run %s", queens.ErrContradiction, p.Run)
 		}
 	case run.Running, run.Stopped:

@@ -40,7 +40,7 @@ func (s Server) Follow(ctx context.Context, r *dashboard.Run) error {
 	_, err := Follow(ctx, OnPage(Config{
 		Connection: s.Connection, Registry: s.Registry, Telemetry: s.Telemetry, Run: r.Name(),
 		OnWatching: func() {},
-		OnProgress: func(*run.Progress) error { return nil },
+		OnSnapshot: func(*run.Snapshot) error { return nil },
 		OnStatus:   func(Status) {},
 		OnIgnored:  func(error) {},
 	}, r))
@@ -49,10 +49,10 @@ func (s Server) Follow(ctx context.Context, r *dashboard.Run) error {
 
 // OnPage returns a configuration with which a run is presented as before, and on a page.
 func OnPage(cfg Config, r *dashboard.Run) Config {
-	progress, status := cfg.OnProgress, cfg.OnStatus
-	cfg.OnProgress = func(p *run.Progress) error {
-		r.Update(dashboard.Snapshot{Progress: *p})
-		return progress(p)
+	show, status := cfg.OnSnapshot, cfg.OnStatus
+	cfg.OnSnapshot = func(s *run.Snapshot) error {
+		r.Update(s)
+		return show(s)
 	}
 	cfg.OnStatus = func(s Status) {
 		r.SetStatus(s.Text(r.Name()))

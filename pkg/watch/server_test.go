@@ -65,7 +65,7 @@ func TestRunsOnAPage(t *testing.T) {
 			return shown(t, page, path)
 		}
 		synctest.Wait()
-		server.each(snapshot(run.Running, 1))
+		server.each(new(snapshot(run.Running, 1)))
 		if got := look("/n8-a"); got["done"] != 1.0 || got["source"] != "watch" || got["status"] != nil {
 			t.Errorf("followed: %v", got)
 		}
@@ -80,7 +80,7 @@ func TestRunsOnAPage(t *testing.T) {
 		server.set(func(s *fakeServer) { s.down = false })
 		server.put("n8-a", run.Complete, time.Now())
 		elapse(2 * time.Second)
-		server.each(completeSnapshot(92))
+		server.each(new(completeSnapshot(92)))
 		elapse(2 * time.Second)
 		if got := look("/n8-a"); got["state"] != "complete" || got["total"] != "92" || got["known"] != "match" {
 			t.Errorf("in the end: %v", got)

@@ -33,7 +33,7 @@ type Registry interface {
 
 // Telemetry receives the snapshots of runs; see [bus.Telemetry].
 type Telemetry interface {
-	SubscribeProgress(run string, each func(run.Progress)) (unsubscribe func(), err error)
+	SubscribeSnapshots(run string, each func(*run.Snapshot)) (unsubscribe func(), err error)
 }
 
 // Errors of a watch that ends without a total. One that ends because its run was cancelled
@@ -87,8 +87,8 @@ type Config struct {
 	Run string
 	// OnWatching tells that snapshots are received from now on, once there is a connection.
 	OnWatching func()
-	// OnProgress presents a snapshot. Its error ends the watch.
-	OnProgress func(*run.Progress) error
+	// OnSnapshot presents a snapshot. Its error ends the watch.
+	OnSnapshot func(*run.Snapshot) error
 	// OnManifest, unless nil, is told once what is counted.
 	OnManifest func(*queens.Manifest)
 	// OnStatus presents the status, also where it is the same as before.
@@ -104,9 +104,9 @@ type Config struct {
 // end only if the record says the same, or was there and is removed, as coordinators do then. A total
 // is the one of the record, or the published one. Where anybody can write the record too, it is the
 // published one, or there is none: then the error wraps [ErrOpenServer].
-func Follow(ctx context.Context, cfg Config) (run.Progress, error) {
-	f := follower{Config: cfg, snapshots: make(chan run.Progress, 1)}
-	unsubscribe, err := f.SubscribeProgress(f.Run, f.offer)
+func Follow(ctx context.Context, cfg Config) (run.Snapshot, error) {
+	f := follower{Config: cfg, snapshots: make(chan *run.Snapshot, 1)}
+	unsubscribe, err := f.SubscribeSnapshots(f.Run, f.offer)
 	if err != nil {
 		return f.latest, err
 	}
@@ -119,11 +119,11 @@ func Follow(ctx context.Context, cfg Config) (run.Progress, error) {
 // follower asks the server for nothing while it receives snapshots, once it has the record.
 type follower struct {
 	Config
-	snapshots chan run.Progress // the latest, until it is handled
+	snapshots chan *run.Snapshot // the latest, until it is handled
 
 	manifest        *queens.Manifest // of the record; nil before it was read
-	unconfirmed     *run.Progress    // a snapshot that waits for the record
-	latest          run.Progress     // of no run before the first
+	unconfirmed     *run.Snapshot    // a snapshot that waits for the record
+	latest          run.Snapshot     // of no run before the first
 	movedTo         string           // the server that the run uses now, if it has left this one
 	lastSnapshotAt  time.Time        // or when the watch began
 	connectedAt     time.Time        // zero while there is no connection
@@ -132,12 +132,12 @@ type follower struct {
 }
 
 // offer replaces a snapshot that is not handled yet. Calls must not overlap.
-func (f *follower) offer(p run.Progress) {
+func (f *follower) offer(s *run.Snapshot) {
 	select {
 	case <-f.snapshots:
 	default:
 	}
-	f.snapshots <- p
+	f.snapshots <- s
 }
 
 func (f *follower) run(ctx context.Context) error {
@@ -152,7 +152,7 @@ func (f *follower) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case p := <-f.snapshots:
-			if ended, err := f.handle(ctx, &p); ended || err != nil {
+			if ended, err := f.handle(ctx, p); ended || err != nil {
 				return err
 			}
 		case <-tick.C:
@@ -165,7 +165,7 @@ func (f *follower) run(ctx context.Context) error {
 
 // handle presents a snapshot that the record confirms, and keeps one that it may confirm later.
 // It never presents a wrong total. It reports whether the run has ended.
-func (f *follower) handle(ctx context.Context, p *run.Progress) (ended bool, err error) {
+func (f *follower) handle(ctx context.Context, p *run.Snapshot) (ended bool, err error) {
 	f.unconfirmed = nil
 	confirmed, err := f.confirm(ctx, p)
 	if err != nil {
@@ -187,7 +187,7 @@ func (f *follower) handle(ctx context.Context, p *run.Progress) (ended bool, err
 		return true, fmt.Errorf("run %s: %w", f.Run, ErrOpenServer)
 	}
 	f.latest, f.lastSnapshotAt, f.recordMissingAt = *p, time.Now(), time.Time{}
-	err = f.OnProgress(p)
+	err = f.OnSnapshot(p)
 	f.reportSnapshot()
 	return p.State.Finished(), errors.Join(err, failed)
 }
@@ -234,7 +234,7 @@ func (f *follower) explainSilence(ctx context.Context) error {
 		return nil
 	}
 	f.recordMissingAt = time.Time{}
-	if err := failure(&run.Progress{Run: f.Run, State: record.State}); err != nil {
+	if err := failure(&run.Snapshot{Run: f.Run, State: record.State}); err != nil {
 		return err
 	}
 	f.reportRecord(&record)

@@ -24,7 +24,7 @@ type fakeServer struct {
 	open    bool  // to everybody
 	err     error // of every request
 	records map[string]run.Record
-	each    func(run.Progress)
+	each    func(*run.Snapshot)
 }
 
 func (s *fakeServer) Server() string { return "nats://fake" }
@@ -62,7 +62,7 @@ func (s *fakeServer) Record(_ context.Context, name string) (run.Record, error) 
 	return r, nil
 }
 
-func (s *fakeServer) SubscribeProgress(_ string, each func(run.Progress)) (unsubscribe func(), err error) {
+func (s *fakeServer) SubscribeSnapshots(_ string, each func(*run.Snapshot)) (unsubscribe func(), err error) {
 	s.each = each
 	return func() {}, nil
 }
@@ -91,9 +91,17 @@ func (s *fakeServer) complete(total string) {
 	s.put("n8-a", run.Complete, time.Now())
 	s.set(func(s *fakeServer) {
 		r := s.records["n8-a"]
-		r.Total = total
+		r.Snapshot = ended(total, run.Confirmation{})
 		s.records["n8-a"] = r
 	})
+}
+
+// ended returns the snapshot of a complete run in its record.
+func ended(total string, c run.Confirmation) *run.Snapshot {
+	s, x := completeSnapshot(0), new(big.Int)
+	x.SetString(total, 10)
+	s.SetTotal(x, &c)
+	return &s
 }
 
 // remove removes the record of the run n8-a.
@@ -120,7 +128,7 @@ type presented struct {
 	statuses  []Kind // without repetitions
 	snapshots []uint64
 	ignored   int
-	last      run.Progress
+	last      run.Snapshot
 	err       error
 	ended     bool
 }
@@ -146,7 +154,7 @@ func follow(ctx context.Context, server *fakeServer) *watched {
 	go func() {
 		last, err := Follow(ctx, Config{
 			Connection: server, Registry: server, Telemetry: server, Run: "n8-a", OnWatching: func() {},
-			OnProgress: func(s *run.Progress) error {
+			OnSnapshot: func(s *run.Snapshot) error {
 				w.present(func(p *presented) { p.snapshots = append(p.snapshots, s.Done) })
 				return nil
 			},
@@ -161,19 +169,19 @@ func follow(ctx context.Context, server *fakeServer) *watched {
 	return w
 }
 
-func snapshot(state run.State, done uint64) run.Progress {
-	return run.Progress{Run: "n8-a", N: 8, Symmetry: queens.None, State: state, Done: done, Tasks: 4, Solutions: new(big.Int)}
+func snapshot(state run.State, done uint64) run.Snapshot {
+	return run.Snapshot{Run: "n8-a", N: 8, Symmetry: queens.None, State: state, Done: done, Tasks: 4, Solutions: (*run.Decimal)(new(big.Int))}
 }
 
 // completeSnapshot is the last snapshot of a run with that total.
-func completeSnapshot(total int64) run.Progress {
+func completeSnapshot(total int64) run.Snapshot {
 	p := snapshot(run.Complete, 4)
-	p.Total = big.NewInt(total)
+	p.Total = (*run.Decimal)(big.NewInt(total))
 	return p
 }
 
-func (w *watched) publish(p run.Progress) {
-	w.each(p)
+func (w *watched) publish(p run.Snapshot) {
+	w.each(&p)
 	synctest.Wait()
 }
 
@@ -193,7 +201,7 @@ func TestFollowToTheTotal(t *testing.T) {
 		w.complete("92")
 		w.publish(completeSnapshot(92))
 		got := w.now()
-		if !got.ended || got.err != nil || got.last.Total.Int64() != 92 || !slices.Equal(got.snapshots, []uint64{1, 3, 4}) || !slices.Equal(got.statuses, []Kind{Live}) {
+		if !got.ended || got.err != nil || got.last.Total.String() != "92" || !slices.Equal(got.snapshots, []uint64{1, 3, 4}) || !slices.Equal(got.statuses, []Kind{Live}) {
 			t.Errorf("presented: %+v", got)
 		}
 	})
@@ -202,23 +210,23 @@ func TestFollowToTheTotal(t *testing.T) {
 // A total counts only when the run's record says that the run is complete, or is removed, as
 // coordinators do then. A run continues whatever others publish about it.
 func TestFollowIgnoresForgedSnapshots(t *testing.T) {
-	other := func(change func(p *run.Progress)) run.Progress {
+	other := func(change func(p *run.Snapshot)) run.Snapshot {
 		p := completeSnapshot(92)
 		change(&p)
 		return p
 	}
 	for _, c := range []struct {
-		forged  run.Progress
+		forged  run.Snapshot
 		ignored int
 	}{
 		{completeSnapshot(92), 0},
 		{completeSnapshot(1), 0},
 		{snapshot(run.Cancelled, 2), 0},
 		{snapshot(run.Contradicted, 2), 0},
-		{other(func(p *run.Progress) { p.N = 30 }), 1},
-		{other(func(p *run.Progress) { p.Placed = 1 }), 1},
-		{other(func(p *run.Progress) { p.Tasks, p.Done = 3, 3 }), 1},
-		{other(func(p *run.Progress) { p.Symmetry = queens.Full }), 1},
+		{other(func(p *run.Snapshot) { p.N = 30 }), 1},
+		{other(func(p *run.Snapshot) { p.Placed = make([]queens.Square, 1) }), 1},
+		{other(func(p *run.Snapshot) { p.Tasks, p.Done = 3, 3 }), 1},
+		{other(func(p *run.Snapshot) { p.Symmetry = queens.Full }), 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := follow(t.Context(), running())
@@ -232,7 +240,7 @@ func TestFollowIgnoresForgedSnapshots(t *testing.T) {
 			w.publish(completeSnapshot(92))
 			w.remove()
 			elapse(time.Second)
-			if got := w.now(); !got.ended || got.err != nil || got.last.Total.Int64() != 92 {
+			if got := w.now(); !got.ended || got.err != nil || got.last.Total.String() != "92" {
 				t.Errorf("after the record is removed: %+v", got)
 			}
 		})
@@ -262,7 +270,7 @@ func TestFollowAnEndThatCannotBeConfirmed(t *testing.T) {
 // A run that ends otherwise is an error, and a wrong total is not presented.
 func TestFollowToOtherEnds(t *testing.T) {
 	for _, c := range []struct {
-		end   run.Progress
+		end   run.Snapshot
 		err   error
 		shown int
 	}{
@@ -380,16 +388,18 @@ func TestFollowShowsTheTotalOfTheRecord(t *testing.T) {
 		record  string // its total; empty for a record without one
 		removed bool
 		want    error
-	}{{"77", false, nil}, {"", false, ErrEndMissed}, {"no number", false, ErrEndMissed}, {"77", true, ErrEndMissed}} {
+	}{{"77", false, nil}, {"", false, ErrEndMissed}, {"77", true, ErrEndMissed}} {
 		synctest.Test(t, func(t *testing.T) {
 			w := follow(t.Context(), unpublished())
 			first, forged := snapshot(run.Running, 1), completeSnapshot(666)
-			first.Placed, forged.Placed = 1, 1
+			first.Placed, forged.Placed = make([]queens.Square, 1), make([]queens.Square, 1)
 			w.publish(first)
 			w.put("n8-a", run.Complete, time.Now())
 			w.set(func(s *fakeServer) {
 				r := s.records["n8-a"]
-				r.Total, r.Manifest.Placed = c.record, make([]queens.Square, 1)
+				if r.Manifest.Placed = make([]queens.Square, 1); c.record != "" {
+					r.Snapshot = ended(c.record, run.Confirmation{})
+				}
 				s.records["n8-a"] = r
 			})
 			if c.removed {
@@ -430,7 +440,7 @@ func TestFollowOnAnOpenServer(t *testing.T) {
 			manifest := server.records["n8-a"].Manifest
 			w := follow(t.Context(), server)
 			first, last := snapshot(run.Running, 1), completeSnapshot(c.total)
-			first.Placed, last.Placed = c.placed, c.placed
+			first.Placed, last.Placed = manifest.Placed, manifest.Placed
 			w.publish(first)
 			w.complete(last.Total.String())
 			w.set(func(s *fakeServer) {
@@ -465,17 +475,18 @@ func TestFollowToTheConfirmation(t *testing.T) {
 			change(server.records["n8-a"])
 			w := follow(t.Context(), server)
 			first, last := snapshot(run.Running, 1), completeSnapshot(92)
-			first.N, last.N, last.Confirmation = c.n, c.n, claimed
+			first.N, last.N = c.n, c.n
+			last.SetTotal(big.NewInt(92), &claimed)
 			w.publish(first)
 			if c.recorded {
 				r := server.records["n8-a"]
-				r.State, r.Total, r.Confirmation = run.Complete, "92", stored
+				r.State, r.Snapshot = run.Complete, ended("92", stored)
 				change(r)
 			} else {
 				w.remove()
 			}
 			w.publish(last)
-			if got := w.now(); !got.ended || got.err != nil || got.last.Confirmation.Level() != c.want {
+			if got := w.now(); !got.ended || got.err != nil || got.last.Level != c.want {
 				t.Errorf("%+v: %+v", c, got)
 			}
 		})

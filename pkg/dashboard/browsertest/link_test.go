@@ -30,7 +30,7 @@ func TestServerAway(t *testing.T) {
 	}
 	checkLook(p, "away")
 	p.picture("380-light-away")
-	s.progress.WorkDone = 0.8
+	s.snapshot.WorkDone = 0.8
 	site.show(s)
 	site.listener.setAway(false)
 	p.await(`document.getElementById("percent").textContent === "80.0%" && document.getElementById("link-text").textContent === "live" && document.getElementById("notice").hidden`)
@@ -86,7 +86,7 @@ func TestStopped(t *testing.T) {
 	site := newSite(t, s, "")
 	p := open(t, site.url, phone)
 	p.await(`document.getElementById("link-text").textContent === "live"`)
-	s.progress.State = run.Stopped
+	s.snapshot.State = run.Stopped
 	site.show(s)
 	p.await(`document.getElementById("link-text").textContent === "stopped" && document.getElementById("notice").textContent.includes("coordinator resume")`)
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"nqueens/pkg/dashboard"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 )
@@ -53,7 +52,7 @@ func newSite(t *testing.T, s *state, token string) *site {
 	if s.detail != nil {
 		detail = func(context.Context) (*run.Detail, error) { return st.details.Load(), nil }
 	}
-	st.run = p.Open(s.progress.Run, detail)
+	st.run = p.Open(s.snapshot.Run, detail)
 	st.show(s)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if missing := st.missing.Load(); missing != nil && slices.Contains(*missing, request.URL.Path) {
@@ -110,7 +109,7 @@ func (st *site) measure(ctx context.Context) {
 			return
 		case <-tick.C:
 			st.mu.Lock()
-			if st.shown.progress.State == run.Running {
+			if st.shown.snapshot.State == run.Running {
 				st.shown.update(st.run)
 			}
 			st.mu.Unlock()
@@ -163,8 +162,8 @@ type otherRuns struct {
 func (o *otherRuns) add(s *state) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.names = append(o.names, s.progress.Run)
-	o.states[s.progress.Run] = s
+	o.names = append(o.names, s.snapshot.Run)
+	o.states[s.snapshot.Run] = s
 }
 
 // Runs implements [dashboard.Server].
@@ -173,10 +172,9 @@ func (o *otherRuns) Runs(context.Context) ([]report.ListedRun, error) {
 	defer o.mu.Unlock()
 	var list []report.ListedRun
 	for _, name := range o.names {
-		p := &o.states[name].progress
-		list = append(list, report.ListedRun{
-			Run: name, N: p.N, Symmetry: queens.Full, State: string(p.State), Done: p.Done, Tasks: p.Tasks, Pace: report.NewPace(p.Pace()),
-		})
+		p := o.states[name].snapshot
+		p.WorkerList = nil
+		list = append(list, report.ListedRun{Snapshot: p, Status: string(p.State)})
 	}
 	return list, nil
 }

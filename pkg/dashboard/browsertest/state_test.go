@@ -17,8 +17,7 @@ import (
 type state struct {
 	source   dashboard.Source
 	status   string
-	progress run.Progress
-	stats    *run.Stats  // nil from a watch
+	snapshot run.Snapshot
 	detail   *run.Detail // nil from a watch
 	manifest *queens.Manifest
 	work     []float64
@@ -28,7 +27,7 @@ type state struct {
 func (s *state) update(r *dashboard.Run) {
 	r.SetManifest(s.manifest, s.work)
 	r.SetStatus(s.status)
-	r.Update(dashboard.Snapshot{Progress: s.progress, Stats: s.stats})
+	r.Update(new(s.snapshot))
 }
 
 // share is how much of the work is done of a run that is counting.
@@ -40,23 +39,29 @@ func counting(name string, n, workers int) *state {
 	s.split(n)
 	s.hire(workers)
 	counts, flight, done := s.countClasses()
-	solutions, _ := new(big.Int).SetString("100279844124731812", 10)
-	s.progress = run.Progress{
-		Run: name, N: n, Symmetry: queens.Full, State: run.Running, Done: done, Tasks: s.manifest.Tasks, WorkDone: share,
-		Solutions: solutions, Rate: s.progress.Rate, Elapsed: 74*time.Hour + 3*time.Minute, ETA: run.Range{Min: 94 * time.Hour, Max: 103 * time.Hour},
-		WorkerCount: workers, Threads: s.progress.Threads, Republished: 12, Conflicts: 3, Bound: run.BySearch,
-		Workers: s.progress.Workers,
+	seconds := func(hours, minutes time.Duration) run.Seconds {
+		return run.Seconds{Duration: hours*time.Hour + minutes*time.Minute}
 	}
-	s.stats = &run.Stats{Progress: s.progress, IdleThreads: 24, Quarantined: 1, Tasks: run.TaskStates{
-		Done: done, InFlight: flight, Waiting: s.manifest.Tasks - done - flight - 3, Disputed: 2, DeadLettered: 1,
-	}}
+	s.snapshot = run.Snapshot{
+		Run: name, N: n, Symmetry: queens.Full, State: run.Running, At: time.Now(), Done: done, Tasks: s.manifest.Tasks, WorkDone: share,
+		Solutions: decimal("100279844124731812"), Rate: s.snapshot.Rate, Elapsed: seconds(74, 3), ETA: &run.ETA{Min: seconds(94, 0), Max: seconds(103, 0)},
+		Workers: workers, Threads: s.snapshot.Threads, IdleThreads: 24, Republished: 12, Disputes: 3, Quarantined: 1, Bottleneck: run.BySearch,
+		States:     run.TaskStates{InFlight: flight, Waiting: s.manifest.Tasks - done - flight - 3, Disputed: 2, DeadLettered: 1},
+		WorkerList: s.snapshot.WorkerList,
+	}
 	s.detail.Classes = counts
-	s.detail.Confirmation = run.Confirmation{Redundancy: 1, Tasks: done, Checked: done / 20, Disagreements: 3}
+	s.detail.Confirmation = run.Confirmation{Redundancy: 1, Tasks: done, Checked: done / 20, Disputes: 3}
 	s.detail.Redundancy, s.detail.SpotCheck = 1, run.SpotCheck{Share: 0.05}
 	s.detail.Disputes = []run.Dispute{{Task: 117, Votes: []run.Vote{{Count: 88210344, Worker: "node-01/1", Key: key(1)}, {Count: 88210345, Worker: "node-03/3", Key: key(3)}}}}
 	s.detail.Quarantined = []run.QuarantinedKey{{Key: key(3), Worker: "node-03/3", Reason: "its count of task 88 was outvoted", At: time.Now().Add(-3 * time.Hour)}}
 	s.detail.Search = s.search()
 	return s
+}
+
+// decimal returns a number of solutions.
+func decimal(digits string) *run.Decimal {
+	x, _ := new(big.Int).SetString(digits, 10)
+	return (*run.Decimal)(x)
 }
 
 func key(i int) string { return fmt.Sprintf("UBX2QWERTY7%045d", i) }
@@ -94,21 +99,20 @@ func (s *state) hire(workers int) {
 	s.detail = &run.Detail{At: time.Now()}
 	kernels := []string{"avx512", "avx2", "neon", "generic"}
 	for i := range workers {
-		w := run.WorkerDetail{
-			WorkerStatus: run.WorkerStatus{
-				Name: fmt.Sprintf("node-%02d/%d", i%97, i), Kernel: kernels[i%7%4], Threads: 8 << (i % 4),
-				Rate: 2.06e8 * float64(8+i%13), Held: 1 + i%5, LongestTask: time.Duration(i*37%4000) * time.Second,
-			},
+		w := run.Worker{
+			Name: fmt.Sprintf("node-%02d/%d", i%97, i), Kernel: kernels[i%7%4], Threads: 8 << (i % 4),
+			Rate: 2.06e8 * float64(8+i%13), Held: 1 + i%5, Oldest: run.Seconds{Duration: time.Duration(i*37%4000) * time.Second},
 			Key: key(i), Tasks: uint64(100 + i*7919%5000), Quarantined: i%41 == 3,
 		}
 		if i%23 == 4 {
-			w.Held, w.Rate, w.LongestTask = 0, 0, 0
+			w.Held, w.Rate, w.Oldest = 0, 0, run.Seconds{}
 		}
-		s.progress.Threads += w.Threads
-		s.progress.Rate += w.Rate
+		s.snapshot.Threads += w.Threads
+		s.snapshot.Rate += w.Rate
 		s.detail.Workers = append(s.detail.Workers, w)
-		if len(s.progress.Workers) < run.MaxWorkers {
-			s.progress.Workers = append(s.progress.Workers, w.WorkerStatus)
+		if len(s.snapshot.WorkerList) < run.MaxWorkers {
+			w.Key, w.Tasks, w.Quarantined = "", 0, false // which a snapshot does not have
+			s.snapshot.WorkerList = append(s.snapshot.WorkerList, w)
 		}
 	}
 }
@@ -150,13 +154,12 @@ func (s *state) search() *run.Search {
 // complete returns the same run at its end.
 func (s *state) complete(total string, c run.Confirmation) *state {
 	end := *s
-	detail, stats := *s.detail, *s.stats
-	end.detail, end.stats = &detail, &stats
-	p := &end.progress
-	p.State, p.WorkDone, p.Done, p.Rate, p.ETA, p.Bound = run.Complete, 1, p.Tasks, 0, run.Range{}, ""
-	p.Total, _ = new(big.Int).SetString(total, 10)
-	p.Solutions, p.Confirmation = p.Total, c
-	stats.Progress, stats.Tasks, stats.IdleThreads = *p, run.TaskStates{Done: p.Tasks}, p.Threads
+	detail := *s.detail
+	end.detail = &detail
+	p := &end.snapshot
+	*p = p.Idle(run.Complete)
+	p.WorkDone, p.Done, p.States, p.IdleThreads, p.Solutions = 1, p.Tasks, run.TaskStates{}, p.Threads, decimal(total)
+	p.SetTotal((*big.Int)(p.Solutions), &c)
 	detail.Disputes, detail.Search, detail.Classes = nil, nil, nil
 	for i, work := range s.work {
 		detail.Classes = append(detail.Classes, run.ClassCounts{Work: work, Done: s.manifest.TasksOf(i)})
@@ -176,8 +179,8 @@ func (s *state) withPast() *state {
 		}
 		wave := 1 + 0.05*math.Sin(x/9) + 0.03*math.Sin(x/2.3)
 		for name, value := range map[string]float64{
-			"time": now - (800-x)*333, "rate": s.progress.Rate * present * wave, "percent": math.Floor(share*x*1.25) / 10,
-			"threads": math.Round(float64(s.progress.Threads) * present), "workers": math.Round(float64(s.progress.WorkerCount) * present),
+			"time": now - (800-x)*333, "rate": s.snapshot.Rate * present * wave, "percent": math.Floor(share*x*1.25) / 10,
+			"threads": math.Round(float64(s.snapshot.Threads) * present), "workers": math.Round(float64(s.snapshot.Workers) * present),
 		} {
 			columns[name] = append(columns[name], value)
 		}
@@ -189,6 +192,6 @@ func (s *state) withPast() *state {
 // heard returns what a watch hears of the same run.
 func (s *state) heard() *state {
 	w := *s
-	w.source, w.stats, w.detail = dashboard.Watch, nil, nil
+	w.source, w.detail = dashboard.Watch, nil
 	return &w
 }

@@ -44,7 +44,7 @@ func TestNumbersAreThoseOfTheTerminal(t *testing.T) {
 	for _, d := range []time.Duration{0, 9999 * time.Millisecond, 59 * time.Second, time.Minute, 252 * time.Second, 3 * time.Hour, 292 * time.Hour, 101 * 24 * time.Hour, 90 * 8760 * time.Hour} {
 		add("clock("+text(d.Seconds())+")", humanize.Clock(d))
 		for _, factor := range []int{1, 2} {
-			r := run.Range{Min: d, Max: d*time.Duration(factor) + time.Second}
+			r := run.ETA{Min: run.Seconds{Duration: d}, Max: run.Seconds{Duration: d*time.Duration(factor) + time.Second}}
 			add("remaining("+text(r.Min.Seconds())+", "+text(r.Max.Seconds())+")", humanize.Remaining(r))
 		}
 	}
@@ -65,7 +65,8 @@ func text(value any) string {
 
 // The figures on the page are those of the API.
 func TestFiguresAreThoseOfTheAPI(t *testing.T) {
-	site := newSite(t, counting("figures", 16, 40), "")
+	s := counting("figures", 16, 40)
+	site := newSite(t, s, "")
 	p := open(t, site.url, desktop)
 	p.awaitAll()
 	api := fetch(t, site.url+"api/v1/runs/figures")
@@ -74,7 +75,7 @@ func TestFiguresAreThoseOfTheAPI(t *testing.T) {
 		"n = 16", "full symmetry", "figures", "42.7%", "running",
 		humanize.Int(uint64(api["done"].(float64))) + " of " + humanize.Plural(uint64(api["tasks"].(float64)), "task") + " done",
 		humanize.Rate(api["rate"].(float64)), "solutions so far100,279,844,124,731,812", "workers40", humanize.Int(int(api["threads"].(float64))), "24 idle",
-		"3d2h", humanize.Remaining(run.Range{Min: 94 * time.Hour, Max: 103 * time.Hour}) + " left", "1 dead-lettered", "2 disputed", "12 repeated", "the search", "5% of the tasks", "one count of each task",
+		"3d2h", humanize.Remaining(*s.snapshot.ETA) + " left", "1 dead-lettered", "2 disputed", "12 republished", "the search", "5% of the tasks", "one count of each task",
 		"task 117 counted 88,210,344 and 88,210,345", "its count of task 88 was outvoted", key(3),
 	} {
 		if !strings.Contains(shown, want) {
@@ -113,8 +114,8 @@ func TestTotal(t *testing.T) {
 		confirmed   run.Confirmation
 	}{
 		"published": {16, "14772512", "confirmed by the published total (OEIS A000170)", run.Confirmation{Published: true, Redundancy: 1, Tasks: 100}},
-		"redundant": {28, "1234567890123456789", "confirmed: each task by 2 keys, 3 disagreements", run.Confirmation{Redundancy: 2, Tasks: 100, Checked: 100, Disagreements: 3}},
-		"sampled":   {28, "1234567890123456789", "confirmed by a sample: 5 of 100 tasks, 0 disagreements; a rare wrong count may be unseen", run.Confirmation{Redundancy: 1, Tasks: 100, Checked: 5, Sampled: true}},
+		"redundant": {28, "1234567890123456789", "confirmed: each task by 2 keys, 3 disputes", run.Confirmation{Redundancy: 2, Tasks: 100, Checked: 100, Disputes: 3}},
+		"sampled":   {28, "1234567890123456789", "confirmed by a sample: 5 of 100 tasks, 0 disputes; a rare wrong count may be unseen", run.Confirmation{Redundancy: 1, Tasks: 100, Checked: 5, Sampled: true}},
 		"none":      {28, "1234567890123456789", "not independently confirmed", run.Confirmation{Redundancy: 1, Tasks: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestContradicted(t *testing.T) {
 	site := newSite(t, s, "")
 	p := open(t, site.url, phone)
 	p.await(`document.getElementById("percent").textContent === "42.7%"`)
-	s.progress.State = run.Contradicted
+	s.snapshot.State = run.Contradicted
 	site.show(s)
 	p.await(`document.getElementById("link-text").textContent === "ended"`)
 	if got := p.text("#run-panel"); !strings.Contains(got, "no total") || !strings.Contains(got, "contradict") {
@@ -158,8 +159,8 @@ func TestContradicted(t *testing.T) {
 // The squares of placed queens are named.
 func TestPlacedQueens(t *testing.T) {
 	s := counting("a", 16, 3)
-	s.progress.Placed, s.progress.Symmetry = 2, queens.None
-	s.manifest.Placed, s.manifest.Symmetry = []queens.Square{{Row: 0, Column: 3}, {Row: 5, Column: 7}}, queens.None
+	s.snapshot.Placed, s.snapshot.Symmetry = []queens.Square{{Row: 0, Column: 3}, {Row: 5, Column: 7}}, queens.None
+	s.manifest.Placed, s.manifest.Symmetry = s.snapshot.Placed, queens.None
 	p := open(t, newSite(t, s, "").url, phone)
 	p.await(`document.getElementById("subtitle").textContent.includes("2 queens placed on 0,3 5,7")`)
 }
@@ -172,12 +173,12 @@ func TestWatchLeavesOut(t *testing.T) {
 		t.Error("the page shows what it does not know")
 	}
 	shown := p.text("main")
-	for _, unknown := range []string{"in flight", "waiting", "idle", "quarantined", "redundancy"} {
+	for _, unknown := range []string{"quarantined", "redundancy"} {
 		if strings.Contains(p.text("#run-panel"), unknown) {
 			t.Errorf("the page of a watch says something of %s", unknown)
 		}
 	}
-	for _, want := range []string{"Workers: 1,200", "944 workers are not listed", "3 conflicts"} {
+	for _, want := range []string{"Workers: 1,200", "944 workers are not listed", "24 idle", "3 disputes"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the page does not say %q", want)
 		}

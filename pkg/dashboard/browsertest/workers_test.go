@@ -46,13 +46,13 @@ func TestSortByKeyboard(t *testing.T) {
 	p.awaitAll()
 	for _, c := range []struct {
 		column, order string
-		sorted        func(a, b run.WorkerDetail) bool
+		sorted        func(a, b run.Worker) bool
 	}{
-		{"rate", "descending", func(a, b run.WorkerDetail) bool { return a.Rate >= b.Rate }},
-		{"rate", "ascending", func(a, b run.WorkerDetail) bool { return a.Rate <= b.Rate }},
-		{"tasks", "descending", func(a, b run.WorkerDetail) bool { return a.Tasks >= b.Tasks }},
-		{"kernel", "ascending", func(a, b run.WorkerDetail) bool { return a.Kernel <= b.Kernel }},
-		{"name", "ascending", func(a, b run.WorkerDetail) bool { return len(a.Name) < len(b.Name) || a.Name <= b.Name }},
+		{"rate", "descending", func(a, b run.Worker) bool { return a.Rate >= b.Rate }},
+		{"rate", "ascending", func(a, b run.Worker) bool { return a.Rate <= b.Rate }},
+		{"tasks", "descending", func(a, b run.Worker) bool { return a.Tasks >= b.Tasks }},
+		{"kernel", "ascending", func(a, b run.Worker) bool { return a.Kernel <= b.Kernel }},
+		{"name", "ascending", func(a, b run.Worker) bool { return len(a.Name) < len(b.Name) || a.Name <= b.Name }},
 	} {
 		p.do(chromedp.Focus("#workers th.c-"+c.column+" button", chromedp.ByQuery))
 		p.press(kb.Enter)
@@ -71,7 +71,7 @@ func TestSortByKeyboard(t *testing.T) {
 }
 
 // named returns the workers of these names.
-func named(site *site, names []string) (workers []run.WorkerDetail) {
+func named(site *site, names []string) (workers []run.Worker) {
 	for _, name := range names {
 		for _, w := range site.details.Load().Workers {
 			if w.Name == name {
@@ -120,7 +120,7 @@ func TestHiddenPageAsksForNothing(t *testing.T) {
 	eval[any](p, `Object.defineProperty(document, "hidden", {configurable: true, get: () => true}), document.dispatchEvent(new Event("visibilitychange"))`)
 	// A request may be under way; afterwards none follow, although the run goes on.
 	step := func(percent float64, shown string) {
-		s.progress.WorkDone = percent
+		s.snapshot.WorkDone = run.Fraction(percent)
 		site.show(s)
 		p.await(`document.getElementById("percent").textContent === "` + shown + `"`)
 	}
@@ -135,7 +135,7 @@ func TestHiddenPageAsksForNothing(t *testing.T) {
 	seen := site.asked.Load()
 	eval[any](p, `delete document.hidden, document.dispatchEvent(new Event("visibilitychange"))`)
 	step(0.70, "70.0%")
-	s.detail.Workers = append(s.detail.Workers, run.WorkerDetail{WorkerStatus: run.WorkerStatus{Name: "new"}})
+	s.detail.Workers = append(s.detail.Workers, run.Worker{Name: "new"})
 	site.show(s)
 	p.await(`document.getElementById("workers-rows").textContent.includes("new")`)
 	if site.asked.Load() == seen {

@@ -5,11 +5,11 @@ import { plural, share, time, whole } from "./format.js";
 
 export function showChecks(run) {
   const known = run.checks !== undefined || run.redundancy !== undefined ||
-    run.disputes?.length > 0 || run.quarantined?.length > 0;
+    run.open_disputes?.length > 0 || run.quarantined?.length > 0;
   byId("checks-panel").hidden = !known;
   if (!known) return;
   setList(byId("checks"), facts(run));
-  showEntries("disputes", run.disputes, dispute);
+  showEntries("disputes", run.open_disputes, dispute);
   showEntries("barred", run.quarantined, barredKey);
 }
 
@@ -21,8 +21,8 @@ function facts(run) {
   }
   if (spot !== undefined) rows.push(["spot checks", spotChecks(spot)]);
   if (checks !== undefined) {
-    rows.push(["counted twice", `${plural(checks.checked, "task")}, ${share(checks.share)} of those counted`]);
-    rows.push(["disagreements", whole(checks.disagreements), { tone: checks.disagreements > 0 ? "bad" : null }]);
+    rows.push(["counted twice", `${plural(checks.checked, "task")}, ${share(checks.tasks > 0 ? checks.checked / checks.tasks : 0)} of those counted`]);
+    rows.push(["disputes", whole(checks.disputes), { tone: checks.disputes > 0 ? "bad" : null }]);
   }
   return rows;
 }

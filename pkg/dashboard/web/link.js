@@ -61,7 +61,7 @@ function announce() {
   if (link.state === "live" && run?.status) parts.push(run.status);
   if (run && run.state !== "running") parts.push(`The run is ${run.state}.`);
   if (run?.total) parts.push(`${run.total} solutions.`);
-  if (run?.conflicts > 0) parts.push("Counts contradict each other.");
+  if (run?.disputes > 0) parts.push("Counts contradict each other.");
   if (run?.quarantined?.length > 0) parts.push("Keys are quarantined.");
   if (link.state === "live" && parts.length === 0) parts.push("The page is live.");
   const text = parts.join(" ");

@@ -1,5 +1,6 @@
 // The live page of a run: it follows the run's events, and asks for what is in sight.
 
+import { percent } from "./format.js";
 import { Refused, runPath } from "./api.js";
 import { addRun, forgetHistory, setHistory, startChart } from "./chart.js";
 import { showChecks } from "./checks.js";
@@ -50,7 +51,7 @@ function follow(next) {
 function hear(next) {
   run = next;
   setText(byId("footer"), `nqueens ${run.version ?? ""}`.trim());
-  document.title = `${run.total && run.state === "complete" ? "complete" : `${run.percent.toFixed(1)}%`} · n = ${run.n} · nqueens`;
+  document.title = `${run.total && run.state === "complete" ? "complete" : percent(run.percent / 100, run.percent >= 100)} · n = ${run.n} · nqueens`;
   showSummary(run);
   showChecks(run);
   showPrefix(run, classes);

@@ -3,6 +3,7 @@
 
 import { get } from "./api.js";
 import { byId, element, setText } from "./dom.js";
+import { percent as shown } from "./format.js";
 
 // chosen returns the run in the address, or an empty text.
 export function chosen() {
@@ -35,8 +36,8 @@ function fillPicker(runs, current) {
   picker.disabled = options.length < 2;
 }
 
-function describe({ run, n, state, percent }) {
-  const progress = state === "running" && percent !== undefined ? ` ${percent.toFixed(1)}%` : "";
+function describe({ run, n, state, at, percent }) {
+  const progress = state === "running" && at !== undefined ? ` ${shown(percent / 100, percent >= 100)}` : "";
   return [n ? `n = ${n}` : "", `${state}${progress}`, run].filter(Boolean).join(" · ");
 }
 

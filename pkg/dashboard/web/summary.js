@@ -1,7 +1,7 @@
 // The run itself: what is counted, how far it is, how fast, and the total.
 
 import { byId, element, setAttribute, setDigits, setList, setText } from "./dom.js";
-import { clock, plural, rate, remaining, share, whole } from "./format.js";
+import { clock, percent, plural, rate, remaining, whole } from "./format.js";
 
 // What bounds the rate of a run, and what that means.
 const bounds = {
@@ -33,10 +33,10 @@ const tones = { complete: "good", contradicted: "bad", stopped: "warn", cancelle
 function subtitle(run) {
   const parts = [run.run];
   if (run.symmetry) parts.unshift(`${run.symmetry === "none" ? "no" : run.symmetry} symmetry`);
-  if (run.placed > 0) {
-    const squares = (run.squares ?? []).slice(0, 8).map(square => square.join(",")).join(" ");
-    const more = (run.squares ?? []).length > 8 ? " …" : "";
-    parts.push(`${plural(run.placed, "queen")} placed${squares && ` on ${squares}${more}`}`);
+  const placed = run.placed ?? [];
+  if (placed.length > 0) {
+    const squares = placed.slice(0, 8).map(square => square.join(",")).join(" ");
+    parts.push(`${plural(placed.length, "queen")} placed on ${squares}${placed.length > 8 ? " …" : ""}`);
   }
   return parts.join(" · ");
 }
@@ -66,12 +66,12 @@ function verdict(tone, text) {
 // confirmation says what stands behind the total, as the summary on the terminal does.
 function confirmation(run) {
   const by = run.confirmed_by ?? {};
-  const disagreements = plural(by.disagreements ?? 0, "disagreement");
+  const disputes = plural(by.disputes ?? 0, "dispute");
   switch (run.confirmed) {
     case "published": return ["good", "✓ confirmed by the published total (OEIS A000170)"];
-    case "redundant": return ["good", `✓ confirmed: each task by ${plural(by.keys, "key")}, ${disagreements}`];
-    case "sampled": return by.checked === by.tasks ? ["good", `✓ confirmed: each task twice, also by the coordinator, ${disagreements}`] :
-      ["warn", `◐ confirmed by a sample: ${whole(by.checked)} of ${plural(by.tasks, "task")}, ${disagreements}; a rare wrong count may be unseen`];
+    case "redundant": return ["good", `✓ confirmed: each task by ${plural(by.keys, "key")}, ${disputes}`];
+    case "sampled": return by.checked === by.tasks ? ["good", `✓ confirmed: each task twice, also by the coordinator, ${disputes}`] :
+      ["warn", `◐ confirmed by a sample: ${whole(by.checked)} of ${plural(by.tasks, "task")}, ${disputes}; a rare wrong count may be unseen`];
   }
   const why = by.unadmitted > 0 ? `; ${plural(by.unadmitted, "task")} counted by unadmitted keys` : "";
   return ["warn", `○ not independently confirmed${why}`];
@@ -79,11 +79,11 @@ function confirmation(run) {
 
 function showProgress(run) {
   const done = run.percent >= 100;
-  const text = `${run.percent.toFixed(1)}%`;
+  const text = percent(run.percent / 100, done);
   setText(byId("percent"), text);
   setText(byId("eta"), timeToGo(run, done));
   const bar = byId("bar");
-  setAttribute(bar, "aria-valuenow", run.percent);
+  setAttribute(bar, "aria-valuenow", parseFloat(text));
   setAttribute(bar, "aria-valuetext", `${text}, ${whole(run.done)} of ${plural(run.tasks, "task")}`);
   setAttribute(bar, "data-tone", tones[run.state] ?? null);
   byId("bar-done").style.width = `${run.percent}%`;
@@ -104,8 +104,8 @@ function showStates(run) {
     if (tasks === undefined || (tasks === 0 && (!usual || run.state !== "running"))) continue;
     items.push([state, `${whole(tasks)} ${stateNames[state]}`]);
   }
-  if (run.repeated > 0) items.push(["repeated", `${whole(run.repeated)} repeated`]);
-  if (run.conflicts > 0 && run.checks === undefined) items.push(["disputed", plural(run.conflicts, "conflict")]);
+  if (run.republished > 0) items.push(["repeated", `${whole(run.republished)} republished`]);
+  if (run.disputes > 0 && run.checks === undefined) items.push(["disputed", plural(run.disputes, "dispute")]);
   const list = byId("states");
   const names = items.map(([state]) => state).join(" ");
   if (list.dataset.names !== names) {
@@ -119,14 +119,14 @@ function showStates(run) {
 function figures(run) {
   const over = run.state !== "running";
   const found = run.total === null || run.total === undefined;
-  const [bound, meaning] = bounds[run.bound] ?? [run.bound, ""];
+  const [bound, meaning] = bounds[run.bottleneck] ?? [run.bottleneck, ""];
   return [
     ["solutions so far", found && run.state !== "contradicted" ? whole(run.solutions ?? "0") : "", { digits: true }],
     [over ? "last rate" : "rate", over && !(run.rate > 0) ? "" : rate(run.rate)],
     ["elapsed", clock(run.elapsed_s)],
     ["workers", whole(run.workers)],
     ["threads", whole(run.threads), { note: run.idle_threads > 0 ? `${whole(run.idle_threads)} idle` : "" }],
-    ["bounded by", over ? "" : bound, { note: meaning }],
+    ["bottleneck", over ? "" : bound, { note: meaning }],
     ["shares its workers with", (run.sharing ?? []).join(", ")],
   ];
 }

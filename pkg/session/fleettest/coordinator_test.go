@@ -124,7 +124,7 @@ func (c *coordinator) config(roster *progress.Roster, epoch uint64) service.Conf
 		DisputeTimeout: service.DefaultDisputeTimeout, ReportEvery: service.DefaultReportEvery,
 		Referee: recount, Check: recount, CheckThreads: 2, Alone: count,
 		Admits:     func(_ string, admission []byte) (admitted, byToken bool) { return len(admission) > 0, true },
-		OnProgress: func(run.Progress) {},
+		OnSnapshot: func(run.Snapshot) {},
 		Log:        c.life.logger().With().Uint64("epoch", epoch).Logger(),
 	}
 }

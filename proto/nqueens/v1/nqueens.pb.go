@@ -727,334 +727,6 @@ func (x *Beat) GetConsumer() uint32 {
 	return 0
 }
 
-// Progress is a snapshot of a run: its coordinator to all that watch, on
-// nq.progress.<run>, every second and once more when the run ends. Never stored.
-type Progress struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Protocol uint32                 `protobuf:"varint,1,opt,name=protocol,proto3" json:"protocol,omitempty"`
-	Run      string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	// Side of the board, 1..32.
-	N uint32 `protobuf:"varint,3,opt,name=n,proto3" json:"n,omitempty"`
-	// "full", "mirror" or "none".
-	Symmetry string `protobuf:"bytes,4,opt,name=symmetry,proto3" json:"symmetry,omitempty"`
-	// Number of preplaced queens.
-	Placed uint32 `protobuf:"varint,5,opt,name=placed,proto3" json:"placed,omitempty"`
-	// "running", "stopped", "complete", "contradicted" or "cancelled".
-	State string `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`
-	// Decimal digits; empty unless the run is complete.
-	Total string `protobuf:"bytes,7,opt,name=total,proto3" json:"total,omitempty"`
-	// Tasks with an accepted result, and all tasks.
-	Done  uint64 `protobuf:"varint,8,opt,name=done,proto3" json:"done,omitempty"`
-	Tasks uint64 `protobuf:"varint,9,opt,name=tasks,proto3" json:"tasks,omitempty"`
-	// Share of the estimated work that is done, 0 to 1.
-	WorkDone float64 `protobuf:"fixed64,10,opt,name=work_done,json=workDone,proto3" json:"work_done,omitempty"`
-	// Solutions found so far, weighted by symmetry: decimal digits.
-	Solutions string `protobuf:"bytes,11,opt,name=solutions,proto3" json:"solutions,omitempty"`
-	// Recent rate, in solutions a second.
-	Rate float64 `protobuf:"fixed64,12,opt,name=rate,proto3" json:"rate,omitempty"`
-	// Times in nanoseconds: since the coordinator began to count, and the range of the
-	// remaining time, zero while it is unknown.
-	ElapsedNs uint64 `protobuf:"varint,13,opt,name=elapsed_ns,json=elapsedNs,proto3" json:"elapsed_ns,omitempty"`
-	EtaMinNs  uint64 `protobuf:"varint,14,opt,name=eta_min_ns,json=etaMinNs,proto3" json:"eta_min_ns,omitempty"`
-	EtaMaxNs  uint64 `protobuf:"varint,15,opt,name=eta_max_ns,json=etaMaxNs,proto3" json:"eta_max_ns,omitempty"`
-	// Workers connected, and their threads.
-	WorkerCount uint32 `protobuf:"varint,16,opt,name=worker_count,json=workerCount,proto3" json:"worker_count,omitempty"`
-	Threads     uint64 `protobuf:"varint,17,opt,name=threads,proto3" json:"threads,omitempty"`
-	// Tasks published again, and tasks whose results contradicted each other.
-	Republished uint64 `protobuf:"varint,18,opt,name=republished,proto3" json:"republished,omitempty"`
-	Conflicts   uint32 `protobuf:"varint,19,opt,name=conflicts,proto3" json:"conflicts,omitempty"`
-	// At most 256.
-	Workers []*WorkerStatus `protobuf:"bytes,20,rep,name=workers,proto3" json:"workers,omitempty"`
-	// Names of other runs that are alive on the server, at most 16: they share the workers.
-	SharedWith []string `protobuf:"bytes,21,rep,name=shared_with,json=sharedWith,proto3" json:"shared_with,omitempty"`
-	// What bounds the run, in a word of at most 16 lower-case letters; empty if unknown.
-	Bound string `protobuf:"bytes,22,opt,name=bound,proto3" json:"bound,omitempty"`
-	// Address of the server that the run uses now, in the last snapshot on a server that it has
-	// left; "embedded" is one inside the coordinator.
-	MovedTo       string `protobuf:"bytes,23,opt,name=moved_to,json=movedTo,proto3" json:"moved_to,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Progress) Reset() {
-	*x = Progress{}
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Progress) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Progress) ProtoMessage() {}
-
-func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Progress.ProtoReflect.Descriptor instead.
-func (*Progress) Descriptor() ([]byte, []int) {
-	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *Progress) GetProtocol() uint32 {
-	if x != nil {
-		return x.Protocol
-	}
-	return 0
-}
-
-func (x *Progress) GetRun() string {
-	if x != nil {
-		return x.Run
-	}
-	return ""
-}
-
-func (x *Progress) GetN() uint32 {
-	if x != nil {
-		return x.N
-	}
-	return 0
-}
-
-func (x *Progress) GetSymmetry() string {
-	if x != nil {
-		return x.Symmetry
-	}
-	return ""
-}
-
-func (x *Progress) GetPlaced() uint32 {
-	if x != nil {
-		return x.Placed
-	}
-	return 0
-}
-
-func (x *Progress) GetState() string {
-	if x != nil {
-		return x.State
-	}
-	return ""
-}
-
-func (x *Progress) GetTotal() string {
-	if x != nil {
-		return x.Total
-	}
-	return ""
-}
-
-func (x *Progress) GetDone() uint64 {
-	if x != nil {
-		return x.Done
-	}
-	return 0
-}
-
-func (x *Progress) GetTasks() uint64 {
-	if x != nil {
-		return x.Tasks
-	}
-	return 0
-}
-
-func (x *Progress) GetWorkDone() float64 {
-	if x != nil {
-		return x.WorkDone
-	}
-	return 0
-}
-
-func (x *Progress) GetSolutions() string {
-	if x != nil {
-		return x.Solutions
-	}
-	return ""
-}
-
-func (x *Progress) GetRate() float64 {
-	if x != nil {
-		return x.Rate
-	}
-	return 0
-}
-
-func (x *Progress) GetElapsedNs() uint64 {
-	if x != nil {
-		return x.ElapsedNs
-	}
-	return 0
-}
-
-func (x *Progress) GetEtaMinNs() uint64 {
-	if x != nil {
-		return x.EtaMinNs
-	}
-	return 0
-}
-
-func (x *Progress) GetEtaMaxNs() uint64 {
-	if x != nil {
-		return x.EtaMaxNs
-	}
-	return 0
-}
-
-func (x *Progress) GetWorkerCount() uint32 {
-	if x != nil {
-		return x.WorkerCount
-	}
-	return 0
-}
-
-func (x *Progress) GetThreads() uint64 {
-	if x != nil {
-		return x.Threads
-	}
-	return 0
-}
-
-func (x *Progress) GetRepublished() uint64 {
-	if x != nil {
-		return x.Republished
-	}
-	return 0
-}
-
-func (x *Progress) GetConflicts() uint32 {
-	if x != nil {
-		return x.Conflicts
-	}
-	return 0
-}
-
-func (x *Progress) GetWorkers() []*WorkerStatus {
-	if x != nil {
-		return x.Workers
-	}
-	return nil
-}
-
-func (x *Progress) GetSharedWith() []string {
-	if x != nil {
-		return x.SharedWith
-	}
-	return nil
-}
-
-func (x *Progress) GetBound() string {
-	if x != nil {
-		return x.Bound
-	}
-	return ""
-}
-
-func (x *Progress) GetMovedTo() string {
-	if x != nil {
-		return x.MovedTo
-	}
-	return ""
-}
-
-// WorkerStatus is a worker that counts for a run.
-type WorkerStatus struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Kernel  string                 `protobuf:"bytes,2,opt,name=kernel,proto3" json:"kernel,omitempty"`
-	Threads uint32                 `protobuf:"varint,3,opt,name=threads,proto3" json:"threads,omitempty"`
-	// Rate in its latest tasks, in solutions a second.
-	Rate float64 `protobuf:"fixed64,4,opt,name=rate,proto3" json:"rate,omitempty"`
-	// Number of tasks that it searches, and how long it has searched the oldest, in
-	// nanoseconds.
-	Held          uint32 `protobuf:"varint,5,opt,name=held,proto3" json:"held,omitempty"`
-	LongestTaskNs uint64 `protobuf:"varint,6,opt,name=longest_task_ns,json=longestTaskNs,proto3" json:"longest_task_ns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WorkerStatus) Reset() {
-	*x = WorkerStatus{}
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WorkerStatus) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WorkerStatus) ProtoMessage() {}
-
-func (x *WorkerStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WorkerStatus.ProtoReflect.Descriptor instead.
-func (*WorkerStatus) Descriptor() ([]byte, []int) {
-	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *WorkerStatus) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *WorkerStatus) GetKernel() string {
-	if x != nil {
-		return x.Kernel
-	}
-	return ""
-}
-
-func (x *WorkerStatus) GetThreads() uint32 {
-	if x != nil {
-		return x.Threads
-	}
-	return 0
-}
-
-func (x *WorkerStatus) GetRate() float64 {
-	if x != nil {
-		return x.Rate
-	}
-	return 0
-}
-
-func (x *WorkerStatus) GetHeld() uint32 {
-	if x != nil {
-		return x.Held
-	}
-	return 0
-}
-
-func (x *WorkerStatus) GetLongestTaskNs() uint64 {
-	if x != nil {
-		return x.LongestTaskNs
-	}
-	return 0
-}
-
 var File_nqueens_v1_nqueens_proto protoreflect.FileDescriptor
 
 const file_nqueens_v1_nqueens_proto_rawDesc = "" +
@@ -1121,43 +793,7 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"unadmitted\x18\n" +
 	" \x03(\tR\n" +
 	"unadmitted\x12\x1a\n" +
-	"\bconsumer\x18\v \x01(\rR\bconsumer\"\xfd\x04\n" +
-	"\bProgress\x12\x1a\n" +
-	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
-	"\x03run\x18\x02 \x01(\tR\x03run\x12\f\n" +
-	"\x01n\x18\x03 \x01(\rR\x01n\x12\x1a\n" +
-	"\bsymmetry\x18\x04 \x01(\tR\bsymmetry\x12\x16\n" +
-	"\x06placed\x18\x05 \x01(\rR\x06placed\x12\x14\n" +
-	"\x05state\x18\x06 \x01(\tR\x05state\x12\x14\n" +
-	"\x05total\x18\a \x01(\tR\x05total\x12\x12\n" +
-	"\x04done\x18\b \x01(\x04R\x04done\x12\x14\n" +
-	"\x05tasks\x18\t \x01(\x04R\x05tasks\x12\x1b\n" +
-	"\twork_done\x18\n" +
-	" \x01(\x01R\bworkDone\x12\x1c\n" +
-	"\tsolutions\x18\v \x01(\tR\tsolutions\x12\x12\n" +
-	"\x04rate\x18\f \x01(\x01R\x04rate\x12\x1d\n" +
-	"\n" +
-	"elapsed_ns\x18\r \x01(\x04R\telapsedNs\x12\x1c\n" +
-	"\n" +
-	"eta_min_ns\x18\x0e \x01(\x04R\betaMinNs\x12\x1c\n" +
-	"\n" +
-	"eta_max_ns\x18\x0f \x01(\x04R\betaMaxNs\x12!\n" +
-	"\fworker_count\x18\x10 \x01(\rR\vworkerCount\x12\x18\n" +
-	"\athreads\x18\x11 \x01(\x04R\athreads\x12 \n" +
-	"\vrepublished\x18\x12 \x01(\x04R\vrepublished\x12\x1c\n" +
-	"\tconflicts\x18\x13 \x01(\rR\tconflicts\x122\n" +
-	"\aworkers\x18\x14 \x03(\v2\x18.nqueens.v1.WorkerStatusR\aworkers\x12\x1f\n" +
-	"\vshared_with\x18\x15 \x03(\tR\n" +
-	"sharedWith\x12\x14\n" +
-	"\x05bound\x18\x16 \x01(\tR\x05bound\x12\x19\n" +
-	"\bmoved_to\x18\x17 \x01(\tR\amovedTo\"\xa4\x01\n" +
-	"\fWorkerStatus\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06kernel\x18\x02 \x01(\tR\x06kernel\x12\x18\n" +
-	"\athreads\x18\x03 \x01(\rR\athreads\x12\x12\n" +
-	"\x04rate\x18\x04 \x01(\x01R\x04rate\x12\x12\n" +
-	"\x04held\x18\x05 \x01(\rR\x04held\x12&\n" +
-	"\x0flongest_task_ns\x18\x06 \x01(\x04R\rlongestTaskNsB$Z\"nqueens/proto/nqueens/v1;nqueensv1b\x06proto3"
+	"\bconsumer\x18\v \x01(\rR\bconsumerB$Z\"nqueens/proto/nqueens/v1;nqueensv1b\x06proto3"
 
 var (
 	file_nqueens_v1_nqueens_proto_rawDescOnce sync.Once
@@ -1171,7 +807,7 @@ func file_nqueens_v1_nqueens_proto_rawDescGZIP() []byte {
 	return file_nqueens_v1_nqueens_proto_rawDescData
 }
 
-var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_nqueens_v1_nqueens_proto_goTypes = []any{
 	(*Chunk)(nil),              // 0: nqueens.v1.Chunk
 	(*TaskPrefixes)(nil),       // 1: nqueens.v1.TaskPrefixes
@@ -1180,18 +816,15 @@ var file_nqueens_v1_nqueens_proto_goTypes = []any{
 	(*HeartbeatStatement)(nil), // 4: nqueens.v1.HeartbeatStatement
 	(*HeldChunk)(nil),          // 5: nqueens.v1.HeldChunk
 	(*Beat)(nil),               // 6: nqueens.v1.Beat
-	(*Progress)(nil),           // 7: nqueens.v1.Progress
-	(*WorkerStatus)(nil),       // 8: nqueens.v1.WorkerStatus
 }
 var file_nqueens_v1_nqueens_proto_depIdxs = []int32{
 	1, // 0: nqueens.v1.Chunk.tasks:type_name -> nqueens.v1.TaskPrefixes
 	5, // 1: nqueens.v1.HeartbeatStatement.held:type_name -> nqueens.v1.HeldChunk
-	8, // 2: nqueens.v1.Progress.workers:type_name -> nqueens.v1.WorkerStatus
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_nqueens_v1_nqueens_proto_init() }
@@ -1205,7 +838,7 @@ func file_nqueens_v1_nqueens_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nqueens_v1_nqueens_proto_rawDesc), len(file_nqueens_v1_nqueens_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

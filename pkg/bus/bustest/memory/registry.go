@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -138,13 +137,8 @@ func (c *Claim) Epoch() uint64 { return c.own.Epoch }
 // SetLost has the next Renew store how often a task has lost its accepted result.
 func (c *Claim) SetLost(lost uint64) { c.own.Lost = lost }
 
-// SetProgress has the next Renew store how far the run is.
-func (c *Claim) SetProgress(p *run.Progress) { c.own.Bound, c.own.Pace = p.Bound, new(p.Pace()) }
-
-// SetTotal has the next Renew store the total of a complete run, and what confirms it.
-func (c *Claim) SetTotal(total *big.Int, confirmation run.Confirmation) {
-	c.own.Total, c.own.Confirmation = total.String(), confirmation
-}
+// SetSnapshot has the next Renew store the snapshot.
+func (c *Claim) SetSnapshot(s *run.Snapshot) { c.own.Snapshot = s }
 
 // Renew updates the record. The error wraps [queens.ErrIncomplete] if another coordinator has the run, and
 // [queens.ErrCancelled] if the run is cancelled. After any other error the claim holds as far as is known. A
