@@ -93,7 +93,6 @@ func createFile(path string, h Header, t *Trust) (*Ledger, error) {
 		return nil, err
 	}
 	l.claimLockInfo()
-	l.addRunToLockInfo()
 	return l, nil
 }
 

@@ -27,10 +27,8 @@ func (e *LockedError) Error() string {
 		return fmt.Sprintf("the ledger in %s is being read by another process: try again in a moment", e.Folder)
 	case *h == (LockInfo{}):
 		return fmt.Sprintf("the ledger in %s is in use by another process: wait until it has ended", e.Folder)
-	case h.Run == "":
-		return fmt.Sprintf("the ledger in %s is being opened %s", e.Folder, holder)
 	}
-	return fmt.Sprintf("the ledger in %s is in use for run %s %s", e.Folder, h.Run, holder)
+	return fmt.Sprintf("the ledger in %s is in use %s", e.Folder, holder)
 }
 
 // DamagedError says that a file is not what was written: truncated, overwritten, or

@@ -109,7 +109,6 @@ func (l *Ledger) read() error {
 	if err := l.load(); err != nil {
 		return err
 	}
-	l.WriteLockInfo()
 	return nil
 }
 

@@ -28,6 +28,7 @@ import (
 //	POST /stop           the run ends as by Ctrl-C
 //	POST /lift?key=KEY   the quarantine of a key ends; 409 if there is none
 //	GET  /backup         a copy of the ledger as it is now
+//	GET  /status         see [Status]
 //
 // It is open from before the ledger is read; 503 answers what has to wait for that. An error is
 // {"error": "why"}.
@@ -61,6 +62,7 @@ type Control struct {
 
 	mu     sync.Mutex
 	ledger *ledger.Ledger                              // nil until it is read
+	status Status                                      // from then on
 	lift   func(ctx context.Context, key string) error // nil while nothing is counted
 }
 
@@ -114,7 +116,7 @@ func (c *Control) listen(l *ledger.Ledger) {
 func (c *Control) serve(l *ledger.Ledger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ledger = l
+	c.ledger, c.status = l, newStatus(l)
 }
 
 // ServeLifts has lift called for requests to end a quarantine, until the function that it returns is called.
@@ -200,6 +202,7 @@ func (c *Control) handler() http.Handler {
 	handle("POST /"+stopRequest, func(http.ResponseWriter, *http.Request) error { c.stop(); return nil })
 	handle("POST /lift", c.answerLift)
 	handle("GET /backup", c.sendCopy)
+	handle("GET /status", c.answerStatus)
 	return mux
 }
 

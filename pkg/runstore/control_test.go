@@ -12,6 +12,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A process answers before it has read its ledger: it can be stopped and cancelled; what needs the ledger is refused
@@ -34,6 +35,12 @@ func TestControlBeforeTheLedgerIsRead(t *testing.T) {
 	ask := func(path string) error { return store.request(t.Context(), name, path, time.Minute) }
 	if err := ask("lift?key=" + key); !isNotReady(err) {
 		t.Errorf("a lift is answered with %v", err)
+	}
+	if _, err := store.askStatus(name); !isNotReady(err) {
+		t.Errorf("a status is answered with %v", err)
+	}
+	if i := store.Inspect(name); i.Locked == nil || i.Err != nil || i.Hash != "" || i.Status() != string(run.Running) {
+		t.Errorf("the run is %+v", i)
 	}
 	if err := store.receiveCopy(t.Context(), name, io.Discard); !isNotReady(err) {
 		t.Errorf("a copy is answered with %v", err)

@@ -187,7 +187,7 @@ func (s *Session) report(snapshot run.Snapshot) {
 	s.latest.Store(&snapshot)
 	s.noteWall()
 	s.ledger.History().Observe(s.ledger.Wall(), &snapshot)
-	s.ledger.SetSnapshot(&snapshot)
+	s.control.SetSnapshot(&snapshot)
 	if s.page != nil {
 		s.metrics.Update(&snapshot)
 		s.page.Update(&snapshot)

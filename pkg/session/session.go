@@ -252,7 +252,7 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 		}
 	}()
 	s.bus = server.bus
-	s.ledger.SetServerURL(server.publicURL())
+	s.control.SetServer(server.publicURL())
 	claim, err := s.claim(ctx)
 	if err != nil {
 		return failed(err)
