@@ -83,9 +83,6 @@ func cancelRun(ctx context.Context, app *cli.App, beginning string, store *runst
 		return nil
 	case server.URL == "":
 		err = fmt.Errorf("%w, --nats names its server", withHint(store.NoRun(name)))
-		if !run.IsWholeName(name) {
-			err = fmt.Errorf("no run has a name that begins with %q, and cancel takes no other part of a name: %w", name, err)
-		}
 		return err
 	}
 	return withHint(fmt.Errorf("run %s is not on the server any more, and %w: it was cancelled, or has ended", name, store.NoRun(name)))
@@ -93,7 +90,7 @@ func cancelRun(ctx context.Context, app *cli.App, beginning string, store *runst
 
 // findBeginning returns the one of these names that begins so, or the beginning if there is none.
 func findBeginning(beginning string, names []string) (string, error) {
-	name, err := run.FindBeginning(beginning, names)
+	name, err := run.FindName(beginning, names)
 	return cmp.Or(name, beginning), withHint(err)
 }
 

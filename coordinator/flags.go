@@ -36,9 +36,9 @@ func (d *dataFlag) open(log zerolog.Logger) (*runstore.Store, error) {
 	return store, withHint(err)
 }
 
-// openLedger opens the ledger of a run, which a part of its name names, for reading.
-func (d *dataFlag) openLedger(log zerolog.Logger, part string) (*ledger.Ledger, error) {
-	store, name, err := d.find(log, part)
+// openLedger opens the ledger of a run, which the beginning of its name names, for reading.
+func (d *dataFlag) openLedger(log zerolog.Logger, beginning string) (*ledger.Ledger, error) {
+	store, name, err := d.find(log, beginning)
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +46,16 @@ func (d *dataFlag) openLedger(log zerolog.Logger, part string) (*ledger.Ledger, 
 	return l, withHint(err)
 }
 
-// find returns the store in that folder, and the name of the run in it that a part of its name names.
-func (d *dataFlag) find(log zerolog.Logger, part string) (store *runstore.Store, name string, err error) {
+// find returns the store in that folder, and the name of the run in it that the beginning of its name names.
+func (d *dataFlag) find(log zerolog.Logger, beginning string) (store *runstore.Store, name string, err error) {
 	if store, err = d.open(log); err != nil {
 		return nil, "", err
 	}
-	name, err = store.Find(part)
+	name, err = store.Find(beginning)
 	return store, name, withHint(err)
 }
 
-// completeRun completes a part of the name of a run on this machine, the newest first, with its state.
+// completeRun completes the name of a run on this machine, the newest first, with its state.
 func (d *dataFlag) completeRun(
 	_ *cobra.Command, args []string, prefix string,
 ) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -67,7 +67,7 @@ func (d *dataFlag) completeRun(
 	runs, _ := store.List() // if they can't be listed, none completes the name
 	var names []cobra.Completion
 	for _, r := range runs {
-		if strings.Contains(r.Run, prefix) {
+		if strings.HasPrefix(r.Run, prefix) {
 			names = append(names, cobra.CompletionWithDesc(r.Run, r.Status()))
 		}
 	}
@@ -84,7 +84,7 @@ func (d *dataFlag) completeRunAndFile(
 	return d.completeRun(cmd, args, prefix)
 }
 
-// runArg takes the one argument of a command: the name of a run, or a part of it.
+// runArg takes the one argument of a command: the name of a run, or its beginning.
 func runArg(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", cli.Usagef("takes one argument, the name of a run, not %d: coordinator runs lists them", len(args))

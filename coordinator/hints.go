@@ -20,7 +20,7 @@ func withHint(err error) error {
 	hint := ""
 	var early *audit.EarlyContradictionError
 	var active *session.ActiveError
-	var token *session.TokenAuthorityError
+	var token *keyring.TokenAuthorityError
 	switch {
 	case errors.As(err, new(*run.AmbiguousError)):
 		return cli.Usagef("%w", err)

@@ -39,9 +39,9 @@ func keysInitCommand(app *cli.App) *cobra.Command {
 		Use:   "init DIR",
 		Short: "Make keys, certificates and the server's configuration in a folder",
 		Long: `Make in a folder a key for a coordinator, a watcher and a worker, a token with which
-workers join, certificates for TLS, and a configuration for the NATS server. In a folder
-of keys it makes what is missing, and another certificate for a --host that the server's
-lacks: keys, users and the token that exist stay.
+workers join, certificates for TLS, and a configuration for the NATS server. A folder that
+has them stays as it is; only the server's certificate is made again if it lacks a --host.
+A folder that has some of the files and lacks others is refused.
 
 The files: coordinator.nkey, watcher.nkey and worker.nkey for --nkey; worker/join.token
 for --token-file, which also has the certificate; ca.crt for --tls-ca; users, the list of
@@ -62,11 +62,11 @@ which signs other certificates: keep it away from the cluster.`,
 			if err != nil {
 				return err
 			}
-			message := "made what the folder lacked; " + reload
+			message := "changed what the server reads; " + reload
 			switch {
 			case len(made) == 0:
 				message = "the folder has all keys already: nothing is changed"
-			case slices.Contains(made, "ca.crt") && slices.Contains(made, "users"):
+			case slices.Contains(made, "ca.crt"):
 				message = "made keys for a cluster"
 			}
 			app.Log.Info().Str("folder", ring.Dir()).Str("server", ring.ServerConfig()).Strs("made", made).Msg(message)

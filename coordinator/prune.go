@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/report"
+	"nqueens/pkg/run"
 	"nqueens/pkg/runlist"
 )
 
@@ -29,7 +31,8 @@ Runs that can be resumed stay, and those that another process uses. So does a co
 run, whose ledger is evidence: remove its folder, if you must.
 
 With --nats, also remove from that server what runs that have ended left there when their
-coordinator died: chunks, results, consumer and record. To remove an unfinished run of a
+coordinator died, or when they were resumed on another server and their ledger is under
+--data: chunks, results, consumer and record. To remove an unfinished run of a
 dead coordinator, cancel it first: coordinator cancel RUN --nats.`,
 		Example: `  coordinator prune --dry-run
   coordinator prune --older-than 30d`,
@@ -46,9 +49,16 @@ dead coordinator, cancel it first: coordinator cancel RUN --nats.`,
 			var runs []report.PrunedRun
 			note := func(r report.PrunedRun) { runs = append(runs, r) }
 			err = runlist.PruneLocal(cmd.Context(), store, before, dryRun, note)
+			// Of a run that was resumed on another server, the ledger says that it has ended.
+			ended := func(name string) run.State {
+				if i := slices.IndexFunc(runs, func(r report.PrunedRun) bool { return r.Run == name }); i >= 0 {
+					return run.State(runs[i].State)
+				}
+				return store.Inspect(name).State
+			}
 			if server.URL != "" {
 				err = errors.Join(err, withServer(app, server, "prune", func(b *bus.Bus) error {
-					return runlist.PruneServer(cmd.Context(), b.Server(), b.Registry(), before, dryRun, note)
+					return runlist.PruneServer(cmd.Context(), b.Server(), b.Registry(), before, dryRun, ended, note)
 				}))
 			}
 			if len(runs) == 0 && err == nil {

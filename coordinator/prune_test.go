@@ -18,7 +18,7 @@ import (
 )
 
 // prune --nats removes from a server what a run left there whose coordinator died when the run had ended, and
-// nothing of a run that can be resumed.
+// nothing of a run that can be resumed. Of one that was resumed on another server, the ledger says that it ended.
 func TestPruneRemovesEndedRunsOfAServer(t *testing.T) {
 	long(t)
 	f := startFake(t)
@@ -32,9 +32,10 @@ func TestPruneRemovesEndedRunsOfAServer(t *testing.T) {
 	kept.run = "n8-kept"
 	kept.begin()
 	f.end(run.Complete, big.NewInt(92))
+	data := t.TempDir()
 	prune := func(args ...string) string {
 		t.Helper()
-		r := clitest.Run(t, nil, append([]string{"coordinator", "prune", "--data", t.TempDir(), "--nats", f.server.url}, args...)...)
+		r := clitest.Run(t, nil, append([]string{"coordinator", "prune", "--data", data, "--nats", f.server.url}, args...)...)
 		if r.Code != 0 {
 			t.Fatalf("exit %d: %s", r.Code, r.Stderr)
 		}
@@ -55,5 +56,15 @@ func TestPruneRemovesEndedRunsOfAServer(t *testing.T) {
 	}
 	if _, err := f.bus.Registry().Record(t.Context(), kept.run); err != nil {
 		t.Errorf("the other run is gone: %v", err)
+	}
+	createRun(t, data, kept.run, 8)
+	if r := clitest.Run(t, nil, "coordinator", "cancel", kept.run, "--data", data); r.Code != 0 {
+		t.Fatalf("exit %d: %s", r.Code, r.Stderr)
+	}
+	if removed := prune(); strings.Count(removed, kept.run) != 2 {
+		t.Errorf("of a run that was cancelled here, prune says\n%s", removed)
+	}
+	if _, err := f.bus.Registry().Record(t.Context(), kept.run); !errors.Is(err, bus.ErrNoRecord) {
+		t.Errorf("its record is still there: %v", err)
 	}
 }

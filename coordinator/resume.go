@@ -22,14 +22,13 @@ func resumeCommand(app *cli.App) *cobra.Command {
 		Short: "Resume an interrupted count",
 		Long: `Resume a run where it stopped: the named run, or else the newest unfinished one. The
 tasks in its ledger under --data are not counted again. For a finished run, print its total
-again. RUN is any part of the name of a run that no other run has.
+again. RUN is the whole name of a run, or a beginning that no other run has.
 
 The run continues with the workers, the server and the other flags with which it was started
 last; flags of this command replace these, and --nats= stands for the embedded server.
 Passwords are not kept, only names of files.
 
-With another server than before, the run moves there: its ledger is all that it needs. What
-it left on the old server is removed if that server answers.
+With another server than before, the run moves there: its ledger is all that it needs.
 
 A run whose ledger is lost is restored from its server: name the run, and the server with
 --nats. While another coordinator works on the run, that takes --take-over.`,
@@ -37,19 +36,19 @@ A run whose ledger is lost is restored from its server: name the run, and the se
   coordinator resume n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
 		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			part, err := optionalRunArg(args)
+			beginning, err := optionalRunArg(args)
 			if err != nil {
 				return err
 			}
-			name, kept, missing := findUnfinished(app, &o, part)
+			name, kept, missing := findUnfinished(app, &o, beginning)
 			cfg, u, err := o.config(app)
 			switch {
 			case err != nil && len(kept) > 0:
 				return cli.Usagef("%w; the run was started with %s: replace what does not fit", err, humanize.ShellWords(kept...))
 			case err != nil:
 				return err
-			case part != "" && errors.Is(missing, runstore.ErrNoRun):
-				name = part // its server may know it
+			case beginning != "" && errors.Is(missing, runstore.ErrNoRun):
+				name = beginning // its server may know it
 			case missing != nil:
 				return withHint(missing)
 			}
@@ -71,17 +70,17 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 	return cmd
 }
 
-// findUnfinished returns the run that a part of its name names, or else the newest unfinished one. It
+// findUnfinished returns the run that the beginning of its name names, or else the newest unfinished one. It
 // sets the flags with which that run was started, and returns their words.
-func findUnfinished(app *cli.App, o *sessionFlags, part string) (name string, kept []string, err error) {
+func findUnfinished(app *cli.App, o *sessionFlags, beginning string) (name string, kept []string, err error) {
 	store, err := o.data.open(app.Log)
 	switch {
 	case err != nil:
 		return "", nil, err
-	case part == "":
+	case beginning == "":
 		name, err = store.NewestUnfinished()
 	default:
-		name, err = store.Find(part)
+		name, err = store.Find(beginning)
 	}
 	if err != nil {
 		return "", nil, err

@@ -31,7 +31,7 @@ two. An "interrupted" run has lost its coordinator: coordinator resume continues
 below a run say who works on it and where, what bounds it, and with which others it shares
 its workers. "confirmed" says what stands behind the total of a complete run, as count does.
 
-Other commands take any part of the name of a run that no other run has.`,
+Other commands take the whole name of a run, or a beginning that no other run has.`,
 		Example: `  coordinator runs
   coordinator runs --limit 5
   coordinator runs --nats nats://127.0.0.1:4222 --json`,

@@ -32,9 +32,9 @@ func TestRunsListTheServerOfAnActiveRun(t *testing.T) {
 	}
 }
 
-// While a server does not say which runs it has, a part of a name names no run on this machine to cancel:
-// the server may have another run with that part. A whole name does.
-func TestCancelByPartNeedsTheServer(t *testing.T) {
+// While a server does not say which runs it has, the beginning of a name names no run on this machine to cancel:
+// the server may have another run that begins so. A whole name does.
+func TestCancelByBeginningNeedsTheServer(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	start(t, "coordinator", "count", "6", "--workers", "1", "--data", data).ExpectExit(0)

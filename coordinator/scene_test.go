@@ -155,7 +155,7 @@ func createRun(t *testing.T, data, name string, n int) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Create(filepath.Join(data, name), ledger.Header{Run: name, Created: time.Now(), Manifest: manifest})
+	l, err := ledger.Create(filepath.Join(data, name), ledger.Header{Run: name, Created: time.Now(), Manifest: manifest, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
-	"nqueens/pkg/run"
 )
 
 // stopCommand is coordinator stop: it ends the process that works on a run, which can be resumed.
@@ -26,22 +25,11 @@ RUN is the whole name of a run, or a beginning that no other run has.`,
 			if err != nil {
 				return err
 			}
-			store, err := data.open(app.Log)
+			store, name, err := data.find(app.Log, beginning)
 			if err != nil {
 				return err
 			}
-			names, err := store.Names()
-			if err != nil {
-				return withHint(err)
-			}
-			name, err := run.FindBeginning(beginning, names)
-			if err == nil && name == "" {
-				err = store.NoRun(beginning)
-			}
-			if err == nil {
-				err = store.Stop(cmd.Context(), name)
-			}
-			return withHint(err)
+			return withHint(store.Stop(cmd.Context(), name))
 		},
 	}
 	data.register(cmd.Flags())

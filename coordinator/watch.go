@@ -209,8 +209,6 @@ func (v *watchView) withHint(err error) error {
 		hint = "coordinator count N --nats starts one; coordinator runs lists those of this machine"
 	case errors.Is(err, watch.ErrNotActive):
 		hint = "it has ended or is on another server; coordinator runs, where its ledger is, says how it ended"
-	case errors.Is(err, watch.ErrMoved):
-		hint = "name that one with --nats; a server that is embedded accepts watchers if its coordinator was started with --listen"
 	case errors.Is(err, watch.ErrEndMissed):
 		hint = fmt.Sprintf("coordinator resume %s, where its ledger is, prints its total", v.run)
 	case errors.Is(err, watch.ErrOpenServer):

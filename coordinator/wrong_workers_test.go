@@ -140,7 +140,7 @@ func TestTotalIsExactDespiteAWrongWorker(t *testing.T) {
 		{"no kernel's name", func(r *queens.ChunkResult) { r.Counts[0].Kernel = "" }, nil, `rejected a message`},
 		{"a bit of the count", nil, func(m *message) { m.Statement[len(m.Statement)-5] ^= 1 }, `was changed on the way or signed by another key.*rejected a message`},
 		{"another's key", nil, func(m *message) { m.Key = identitytest.Of("honest").Key() }, `was changed on the way or signed by another key.*rejected a message`},
-		{"other protocol", nil, func(m *message) { m.Protocol++ }, fmt.Sprintf(`message of protocol version %d.*rejected a message`, bus.Protocol+1)},
+		{"other protocol", nil, func(m *message) { m.Protocol++ }, fmt.Sprintf(`protocol version %d, this program speaks.*rejected a message`, bus.Protocol+1)},
 		{"no protocol", nil, func(m *message) { m.Protocol = 0 }, `message without a protocol version.*rejected a message`},
 	}) {
 		t.Run(c.name, func(t *testing.T) {

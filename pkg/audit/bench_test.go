@@ -82,7 +82,7 @@ func planned(b *testing.B, n int) (queens.Manifest, []queens.Class) {
 func madeUp(b *testing.B, m *queens.Manifest) string {
 	b.Helper()
 	folder := filepath.Join(b.TempDir(), "r")
-	l, err := ledger.Create(folder, ledger.Header{Run: "r", Created: time.Now(), Manifest: *m})
+	l, err := ledger.Create(folder, ledger.Header{Run: "r", Created: time.Now(), Manifest: *m, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {
 		b.Fatal(err)
 	}

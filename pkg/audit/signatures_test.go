@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"nqueens/pkg/identity"
-	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -138,10 +137,7 @@ func TestForgedResults(t *testing.T) {
 // coordinator has counted it.
 func TestTotalWithRedundancy(t *testing.T) {
 	m, results := run7(t)
-	l := newLedger(t, m, results)
-	if err := l.SetTrust(ledger.Trust{Redundancy: 2}); err != nil {
-		t.Fatal(err)
-	}
+	l := newLedgerOf(t, m, 2, results)
 	others := sign(t, &m, newIdentity(t), results)
 	if _, err := l.Accept(others[2:], nil, run.StreamPosition{Sequence: 1}); err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func exportOfSeven(t *testing.T, state run.State) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

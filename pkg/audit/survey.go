@@ -27,13 +27,10 @@ func Survey(ctx context.Context, l *ledger.Ledger) run.Survey {
 		defer stop()
 		ctx = bounded
 	}
-	h, trust := l.Header(), ledger.Trust{}
-	if stored, ok := l.Trust(); ok {
-		trust = stored
-	}
+	h := l.Header()
 	s := run.Survey{
 		Manifest: h.Manifest, Created: h.Created, State: l.State(),
-		Redundancy: max(trust.Redundancy, 1), SpotCheck: trust.SpotCheck,
+		Redundancy: h.Trust.Redundancy, SpotCheck: h.Trust.SpotCheck,
 		Done: l.Len(), Rejected: l.Rejected(), Damaged: len(l.Damaged()),
 	}
 	all := contributions{by: make(map[contributor]*run.Contribution)}

@@ -19,7 +19,7 @@ func made(t *testing.T, tasks uint64, result func(*queens.Result)) *ledger.Ledge
 	t.Helper()
 	m, _ := run7(t)
 	m.Tasks = tasks
-	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,8 +106,8 @@ func CheckQuarantines(l *ledger.Ledger) error {
 // CheckRedundancy returns nil unless tasks lack voters, see [ledger.Ledger.LacksVoters]. Otherwise the
 // error, which wraps [queens.ErrIncomplete], names the first. It ignores tasks without a count.
 func CheckRedundancy(l *ledger.Ledger) error {
-	trust, ok := l.Trust()
-	if !ok || trust.Redundancy < 2 {
+	trust := l.Header().Trust
+	if trust.Redundancy < 2 {
 		return nil
 	}
 	var first, lacking uint64

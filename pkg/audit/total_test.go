@@ -45,7 +45,13 @@ func run7(t *testing.T) (queens.Manifest, []queens.Result) {
 // newLedger creates a ledger that has accepted the results, which one worker has signed.
 func newLedger(t *testing.T, m queens.Manifest, results []queens.Result) *ledger.Ledger {
 	t.Helper()
-	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	return newLedgerOf(t, m, 1, results)
+}
+
+// newLedgerOf is newLedger for a run in which so many keys must agree.
+func newLedgerOf(t *testing.T, m queens.Manifest, redundancy int, results []queens.Result) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Create(filepath.Join(t.TempDir(), "r"), ledger.Header{Run: "r", Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: redundancy}})
 	if err != nil {
 		t.Fatal(err)
 	}

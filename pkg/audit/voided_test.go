@@ -20,11 +20,8 @@ import (
 func twice(t *testing.T, folder string) (l *ledger.Ledger, keys [2]string, results []queens.Result) {
 	t.Helper()
 	m, results := run7(t)
-	l, err := ledger.Create(folder, ledger.Header{Run: "r", Manifest: m})
+	l, err := ledger.Create(folder, ledger.Header{Run: "r", Manifest: m, Trust: ledger.Trust{Redundancy: 2}})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.SetTrust(ledger.Trust{Redundancy: 2}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range keys {

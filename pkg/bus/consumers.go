@@ -214,37 +214,6 @@ func (b *Bus) removeConsumers(ctx context.Context, run string) error {
 	return err
 }
 
-// removeOldConsumer removes the consumer of protocol version 1, which is why the server
-// refuses that of a run, unless tasks of other runs wait for it. Its workers find none then.
-func (b *Bus) removeOldConsumer(ctx context.Context, stream jetstream.Stream, run string, refused error) error {
-	old, err := ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, oldConsumer) })
-	switch {
-	case errors.Is(err, jetstream.ErrConsumerNotFound),
-		err == nil && (old.CachedInfo().Config.FilterSubject != "" || len(old.CachedInfo().Config.FilterSubjects) > 0):
-		return fmt.Errorf("another consumer receives its messages: delete that consumer, or use another server: %w", refused)
-	case err != nil:
-		return err
-	}
-	info, err := ask(ctx, b, func(ctx context.Context) (*jetstream.StreamInfo, error) {
-		return stream.Info(ctx, jetstream.WithSubjectFilter(taskSubjects))
-	})
-	if err != nil {
-		return err
-	}
-	delete(info.State.Subjects, taskSubject(run)) // its coordinator publishes these tasks again
-	if len(info.State.Subjects) > 0 {
-		return errors.New("runs of an older version of this program are on this server: " +
-			"end them, or use another server")
-	}
-	_, err = ask(ctx, b, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, stream.DeleteConsumer(ctx, oldConsumer)
-	})
-	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return err
-	}
-	return nil
-}
-
 func checkConsumer(have, want *jetstream.ConsumerConfig) error {
 	filters := have.FilterSubjects
 	if have.FilterSubject != "" {

@@ -24,10 +24,6 @@ type storedRecord struct {
 	revision uint64 // in the bucket; 0 if there is no record
 }
 
-// oldestRecord is the oldest protocol version whose records this program can read. Unlike
-// messages, records outlast the programs that wrote them.
-const oldestRecord = 1
-
 // cancelled returns the error that says that the run is cancelled, and since when.
 func (s *storedRecord) cancelled() error {
 	return fmt.Errorf("%w: %s, at %s UTC", ErrCancelled, s.Run, s.Updated.UTC().Format(time.DateTime))
@@ -47,7 +43,7 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 	if err := json.Unmarshal(data, &version); err != nil {
 		return nil, err
 	}
-	if err := checkProtocol(version.Protocol, ""); err != nil && (version.Protocol < oldestRecord || version.Protocol > Protocol) {
+	if err := checkProtocol(version.Protocol, ""); err != nil {
 		return nil, err
 	}
 	var s storedRecord

@@ -196,11 +196,12 @@ func TestUnreadableRecordsAreLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := strings.Replace(string(entry.Value()), `"protocol":4`, `"protocol":5`, 1)
-	commanding := strings.Replace(string(entry.Value()), `"owner":"host-a"`, `"owner":"a\u001b[2J"`, 1)
+	valid, is := string(entry.Value()), `"protocol":4`
+	commanding := strings.Replace(valid, `"owner":"host-a"`, `"owner":"a\u001b[2J"`, 1)
 	for name, value := range map[string]struct{ is, say string }{
 		"garbage":                        {"hello", "invalid character"},
-		"other version":                  {later, "version 5"},
+		"a later version":                {strings.Replace(valid, is, `"protocol":5`, 1), "protocol version 5, this program speaks version 4"},
+		"an earlier version":             {strings.Replace(valid, is, `"protocol":3`, 1), "protocol version 3, this program speaks version 4"},
 		"an owner with escape sequences": {commanding, "can't be shown"},
 	} {
 		if _, err := s.bucket(t).Put(t.Context(), "n8-a", []byte(value.is)); err != nil {
@@ -220,28 +221,6 @@ func TestUnreadableRecordsAreLeftAlone(t *testing.T) {
 		if err != nil || string(left.Value()) != value.is {
 			t.Errorf("%s was replaced by %q (error %v)", name, left.Value(), err)
 		}
-	}
-}
-
-// Records outlast the programs that wrote them: one of protocol version 1 can be read, claimed
-// and cancelled.
-func TestRecordsOfVersion1AreReadable(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	claim(t, s.bus, record("n8-a"))
-	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := strings.Replace(string(entry.Value()), `"protocol":4`, `"protocol":1`, 1)
-	if _, err := s.bucket(t).PutString(t.Context(), "n8-a", old); err != nil {
-		t.Fatal(err)
-	}
-	check(t, "epoch", readRecord(t, s.other, time.Time{}).Epoch, 1)
-	check(t, "epoch of the next claim", claim(t, s.other, record("n8-a")).Epoch(), 2)
-	entry, err = s.bucket(t).Get(t.Context(), "n8-a")
-	if err != nil || !strings.Contains(string(entry.Value()), `"protocol":4`) {
-		t.Errorf("the record is then %q (error %v)", entry.Value(), err)
 	}
 }
 

@@ -79,8 +79,7 @@ const maxNumber = run.MaxConsumer
 
 // giveWay handles another consumer that has the run's chunks, which is why the server refused one: it uses
 // one of the same run with another number, as of an earlier coordinator, and deletes one of this program with
-// the name of another run, whose configuration is damaged. It deletes that of protocol version 1, see
-// removeOldConsumer.
+// the name of another run, whose configuration is damaged. It returns an error for any other.
 func (b *Bus) giveWay(ctx context.Context, stream jetstream.Stream, run string, refused error) error {
 	others, err := b.listConsumers(ctx, stream)
 	if err != nil {
@@ -99,5 +98,5 @@ func (b *Bus) giveWay(ctx context.Context, stream jetstream.Stream, run string, 
 			return b.deleteConsumer(ctx, info.Name)
 		}
 	}
-	return b.removeOldConsumer(ctx, stream, run, refused)
+	return fmt.Errorf("another consumer receives its messages: delete that consumer, or use another server: %w", refused)
 }

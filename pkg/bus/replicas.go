@@ -55,24 +55,17 @@ func (b *Bus) createStream(ctx context.Context, want jetstream.StreamConfig, str
 	return stream, err
 }
 
-// raise raises what is too low in an existing stream: the limit of messages of one subject, which
-// older programs set, and the number of replicas, as far as that is possible unless it is strict. It
-// never lowers them.
-func (b *Bus) raise(
-	ctx context.Context, stream jetstream.Stream, want *jetstream.StreamConfig, strict bool,
-) (jetstream.Stream, error) {
+// raise raises the number of replicas of an existing stream if it is too low, as far as that is possible
+// unless it is strict. It never lowers it.
+func (b *Bus) raise(ctx context.Context, stream jetstream.Stream, strict bool) (jetstream.Stream, error) {
 	have := stream.CachedInfo().Config
 	raised := have
-	if have.MaxMsgsPerSubject > 0 && have.MaxMsgsPerSubject < want.MaxMsgsPerSubject {
-		raised.MaxMsgsPerSubject = want.MaxMsgsPerSubject
-		raised.Duplicates = max(have.Duplicates, want.Duplicates)
-	}
-	raised.Replicas = max(have.Replicas, want.Replicas)
+	raised.Replicas = max(have.Replicas, b.replicas())
 	if strict && b.minReplicas > 0 && have.Replicas > b.minReplicas {
 		b.log.Info().Str("stream", have.Name).Int("asked", b.minReplicas).Int("replicas", have.Replicas).
 			Msg("the stream keeps its replicas, which are more than asked for")
 	}
-	if raised.MaxMsgsPerSubject == have.MaxMsgsPerSubject && raised.Replicas == have.Replicas {
+	if raised.Replicas == have.Replicas {
 		return stream, nil
 	}
 	updated, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.UpdateStream(ctx, raised) })
@@ -82,10 +75,8 @@ func (b *Bus) raise(
 	case err != nil:
 		return nil, err
 	}
-	if raised.Replicas != have.Replicas {
-		b.log.Info().Str("stream", have.Name).Int("before", have.Replicas).Int("replicas", raised.Replicas).
-			Msg("more servers keep the stream now")
-	}
+	b.log.Info().Str("stream", have.Name).Int("before", have.Replicas).Int("replicas", raised.Replicas).
+		Msg("more servers keep the stream now")
 	return updated, nil
 }
 
@@ -96,7 +87,7 @@ func (b *Bus) ensureBucket(ctx context.Context, strict bool) error {
 		return nil
 	}
 	if err == nil {
-		_, err = b.raise(ctx, stream, &jetstream.StreamConfig{Replicas: b.replicas()}, strict)
+		_, err = b.raise(ctx, stream, strict)
 	}
 	if err != nil {
 		return fmt.Errorf("bucket %s: %w", runsBucket, err)

@@ -64,21 +64,6 @@ func (s Results) Read(ctx context.Context, run string, after run.StreamPosition,
 	}
 }
 
-// Created returns when the stream was created, which tells it from those of other servers; zero if
-// there is none.
-func (s Results) Created(ctx context.Context) (time.Time, error) {
-	stream, err := ask(ctx, s.bus, func(ctx context.Context) (jetstream.Stream, error) {
-		return s.bus.js.Stream(ctx, resultsStream)
-	})
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return time.Time{}, nil
-	}
-	if err != nil {
-		return time.Time{}, fmt.Errorf("stream %s: %w", resultsStream, err)
-	}
-	return stream.CachedInfo().Created, nil
-}
-
 // Trim makes room for new results. If the stream has used more than half of its limit,
 // it removes the run's results before that position, which the ledger holds. It does
 // nothing if the stream does not have the result at the position, which it keeps: it shows

@@ -66,14 +66,10 @@ func resultsConfig() jetstream.StreamConfig {
 	}
 }
 
-// Ensure creates the streams and the run's consumer if they are missing. It raises the
-// number of chunks that an existing stream takes for one run if it is too low, and the number
-// of replicas of all streams if the configuration asks for more; if the server can't keep them,
+// Ensure creates the streams and the run's consumer if they are missing. It raises the number of
+// replicas of existing streams if the configuration asks for more; if the server can't keep them,
 // the error wraps [ErrReplicas]. It leaves all else as it is, so that what an operator raised
 // stays raised, but returns an error if a setting could lose or repeat work.
-//
-// It also removes the consumer that programs of protocol version 1 shared, unless tasks of
-// other runs wait for it.
 func (b *Bus) Ensure(ctx context.Context, run string) error {
 	if err := queens.ValidateRun(run); err != nil {
 		return err
@@ -129,7 +125,7 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 		err = checkStream(&stream.CachedInfo().Config, &want)
 	}
 	if err == nil {
-		stream, err = b.raise(ctx, stream, &want, strict)
+		stream, err = b.raise(ctx, stream, strict)
 	}
 	if err != nil {
 		return nil, &partError{partOf(want.Name), fmt.Errorf("stream %s: %w", want.Name, err)}

@@ -190,25 +190,6 @@ func TestEnsureRejectsStreamsThatLoseWork(t *testing.T) {
 	}
 }
 
-// Ensure raises the number of chunks that an older program allowed a run, and nothing else
-// that an operator may have set.
-func TestEnsureRaisesTheChunksOfARun(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	old := s.stream(t, tasks).Config
-	old.MaxMsgsPerSubject, old.Duplicates, old.MaxBytes = 1<<14, 10*time.Second, 1<<30
-	update(t, s, old)
-	ensure(t, s.other)
-	have := s.stream(t, tasks).Config
-	check(t, "max messages a subject", have.MaxMsgsPerSubject, 1<<20)
-	check(t, "deduplication window", have.Duplicates, time.Minute)
-	check(t, "max bytes", have.MaxBytes, 1<<30)
-	old.MaxMsgsPerSubject, old.DiscardNewPerSubject = -1, false
-	update(t, s, old)
-	ensure(t, s.other)
-	check(t, "max messages a subject without a limit", s.stream(t, tasks).Config.MaxMsgsPerSubject, -1)
-}
-
 func TestEnsureRefusesInvalidNames(t *testing.T) {
 	t.Parallel()
 	b := bustest.Connect(t, bustest.Server(t))

@@ -21,9 +21,6 @@ const (
 	runsBucket    = "nq_runs" // of records, by run
 )
 
-// oldConsumer is the consumer of all runs that programs of protocol version 1 shared.
-const oldConsumer = "workers"
-
 // The stream behind the bucket, and the prefix of its subjects; see NATS ADR-8.
 const (
 	bucketStream  = "KV_" + runsBucket

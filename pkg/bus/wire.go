@@ -19,7 +19,7 @@ type versionError struct {
 }
 
 func (e versionError) Error() string {
-	return fmt.Sprintf("message of protocol version %d, this program speaks version %d", e.version, Protocol)
+	return fmt.Sprintf("protocol version %d, this program speaks version %d", e.version, Protocol)
 }
 
 // checkProtocol returns a versionError for another version. A message without a version

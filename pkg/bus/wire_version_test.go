@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
@@ -40,47 +39,6 @@ func checkVersion(t *testing.T, kind string, version uint32, err error) {
 			t.Errorf("a %s of version %d: error %q does not name %s", kind, version, err, named)
 		}
 	}
-}
-
-// Messages that programs of version 1 have written are refused for their version, not as
-// garbage. The error of a heartbeat names the worker.
-func TestMessagesOfVersion1AreRefusedForTheirVersion(t *testing.T) {
-	for kind, data := range map[string][]byte{
-		"task": wire1("n8-a", 2, uint64(3), 3, uint64(1), 4, fixed(0xfeedfacecafebeef), 5, uint64(8), 6,
-			strings.Repeat("\xff\x00\x00\x00", 8), 7, "\x08\x01\x15\x01\x00\x00\x00", 8, "worker \"x\"", 9),
-		"result": wire1("n8-a", 2, uint64(3), 3, uint64(1), 4, fixed(0xfeedfacecafebeef), 5, uint64(4), 6,
-			"old", 7, "generic", 8, uint64(1), 9),
-		"heartbeat": wire1("old", 2, "1.0", 3, "generic", 4, uint64(2), 5, "\x0a\x04n8-a\x10\x07\x18\x05", 7),
-	} {
-		_, chunkErr := decodeChunk("nq.task.n8-a", data)
-		_, resultErr := decodeResult("nq.result.n8-a", data)
-		_, heartbeatErr := decodeHeartbeat("", data)
-		err := map[string]error{"task": chunkErr, "result": resultErr, "heartbeat": heartbeatErr}[kind]
-		checkVersion(t, kind, 1, err)
-		if version := (versionError{}); kind == "heartbeat" && errors.As(err, &version) && version.worker != "old" {
-			t.Errorf("the %s is said to be of worker %q", kind, version.worker)
-		}
-	}
-}
-
-type fixed uint64
-
-// wire1 returns a message of version 1 (field 1) and of the values, each followed by the
-// number of its field.
-func wire1(values ...any) []byte {
-	data := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1)
-	for i := 0; i < len(values); i += 2 {
-		field := protowire.Number(values[i+1].(int))
-		switch v := values[i].(type) {
-		case string:
-			data = protowire.AppendString(protowire.AppendTag(data, field, protowire.BytesType), v)
-		case uint64:
-			data = protowire.AppendVarint(protowire.AppendTag(data, field, protowire.VarintType), v)
-		case fixed:
-			data = protowire.AppendFixed64(protowire.AppendTag(data, field, protowire.Fixed64Type), uint64(v))
-		}
-	}
-	return data
 }
 
 // No program writes version 0: an empty message has it, and garbage that happens to parse.

@@ -42,7 +42,7 @@ func (r *recordedBeats) number() int {
 // all results that there were.
 func newTestCoordinator(t testing.TB, n, depth int, symmetries queens.Symmetry) (*Coordinator, *recordedBeats) {
 	t.Helper()
-	l := createLedger(t, t.TempDir(), n, depth, symmetries)
+	l := createLedger(t, t.TempDir(), n, depth, symmetries, 0)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -60,8 +60,8 @@ func newTestCoordinator(t testing.TB, n, depth int, symmetries queens.Symmetry) 
 	return c, beats
 }
 
-// createLedger creates the ledger of an empty board.
-func createLedger(t testing.TB, folder string, n, depth int, symmetries queens.Symmetry) *ledger.Ledger {
+// createLedger creates the ledger of an empty board, of a run with a share of spot checks.
+func createLedger(t testing.TB, folder string, n, depth int, symmetries queens.Symmetry, share float64) *ledger.Ledger {
 	t.Helper()
 	classes, err := symmetry.Classes(n, symmetries)
 	if err != nil {
@@ -71,7 +71,7 @@ func createLedger(t testing.TB, folder string, n, depth int, symmetries queens.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Create(folder, ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	l, err := ledger.Create(folder, ledger.Header{Run: "r", Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: 1, SpotCheck: run.SpotCheck{Share: share}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	if change != nil {
 		change(&r.cfg)
 	}
-	if r.ledger, err = ledger.Create(r.folder, ledger.Header{Run: r.name, Created: time.Now(), Manifest: m}); err != nil {
+	if r.ledger, err = ledger.Create(r.folder, ledger.Header{Run: r.name, Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	r.run()

@@ -21,13 +21,8 @@ import (
 func resumeWith(t *testing.T, share float64, known int64, results ...queens.Result) (*Coordinator, error) {
 	t.Helper()
 	folder := t.TempDir()
-	l := createLedger(t, folder, 8, 2, queens.Mirror)
-	trust := ledger.Trust{Redundancy: 1}
-	trust.SpotCheck.Share = share
-	err := l.SetTrust(trust)
-	if err == nil {
-		_, err = l.Accept(results, nil, run.StreamPosition{})
-	}
+	l := createLedger(t, folder, 8, 2, queens.Mirror, share)
+	_, err := l.Accept(results, nil, run.StreamPosition{})
 	if err := errors.Join(err, l.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,9 @@ func TestRunIsAnnouncedWhileItLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.CreateWithTrust(t.TempDir(), ledger.Header{Run: "n24-a", Created: time.Now(), Manifest: m},
-		ledger.Trust{Redundancy: 2, SpotCheck: run.SpotCheck{Share: 0.5}})
+	l, err := ledger.Create(t.TempDir(), ledger.Header{
+		Run: "n24-a", Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: 2, SpotCheck: run.SpotCheck{Share: 0.5}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ const reportEvery = 10 * time.Second
 // flow takes the run to its end with so many workers.
 func (s *stream) flow(workers int) coordinator.Outcome {
 	s.t.Helper()
-	l, err := ledger.Create(s.folder, ledger.Header{Run: s.run, Created: time.Now(), Manifest: s.m})
+	l, err := ledger.Create(s.folder, ledger.Header{Run: s.run, Created: time.Now(), Manifest: s.m, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -23,11 +23,7 @@ type trust struct {
 }
 
 func newTrust(cfg *Config, l *ledger.Ledger) trust {
-	t := trust{Trust: ledger.Trust{Redundancy: 1}, cfg: cfg, ledger: l, own: make(map[string]bool)}
-	if stored, ok := l.Trust(); ok {
-		t.Trust = stored
-	}
-	t.Redundancy = max(t.Redundancy, 1)
+	t := trust{Trust: l.Header().Trust, cfg: cfg, ledger: l, own: make(map[string]bool)}
 	for _, key := range cfg.OwnKeys {
 		t.own[key] = true
 	}

@@ -73,11 +73,13 @@ func (w *world) checkAccepted(l *ledger.Ledger, one lie) {
 // not counted it.
 func (w *world) isOutvoted(l *ledger.Ledger, task uint64) bool {
 	d, ok := l.Dispute(task)
-	if !ok || d.HasReferee() {
-		return false
-	}
+	return ok && !d.HasReferee() && w.isLie(task, d.Quorum)
+}
+
+// isLie reports whether so many admitted keys lied alike on a task.
+func (w *world) isLie(task uint64, keys int) bool {
 	for one := range w.lies {
-		if one.task == task && w.lies.admitted(one) >= d.Quorum {
+		if one.task == task && w.lies.admitted(one) >= keys {
 			return true
 		}
 	}
@@ -167,7 +169,8 @@ func (w *world) mayFail(h *host, err error) bool {
 func (w *world) mayWait() bool {
 	for _, h := range w.hosts {
 		for _, q := range h.ledger.Quarantined() {
-			if !w.lies.has(q.Key) && w.isOutvoted(h.ledger, q.Task) {
+			// The coordinator may have counted the task since then.
+			if d, ok := h.ledger.Dispute(q.Task); ok && !w.lies.has(q.Key) && w.isLie(q.Task, d.Quorum) {
 				return true
 			}
 		}

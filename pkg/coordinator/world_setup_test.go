@@ -158,7 +158,7 @@ func (w *world) begin() {
 	w.note("%v, %d steps, redundancy %d, spot check %+v", s.board, s.steps, s.redundancy, s.spotCheck)
 	w.current = fmt.Sprint(w.folder, "/", w.newID())
 	trust := ledger.Trust{Redundancy: s.redundancy, SpotCheck: s.spotCheck, Seed: [32]byte{byte(w.rng.Uint32())}}
-	l, err := ledger.CreateWithTrust(w.current, ledger.Header{Run: "r", Created: time.Now(), Manifest: s.board.manifest}, trust)
+	l, err := ledger.Create(w.current, ledger.Header{Run: "r", Created: time.Now(), Manifest: s.board.manifest, Trust: trust})
 	if err != nil {
 		w.fatalf("the ledger can't be created: %v", err)
 	}

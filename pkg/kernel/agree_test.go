@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"context"
-	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -55,23 +54,6 @@ func randomBoard(rng *rand.Rand, n int) queens.Board {
 		b.Allow[rng.IntN(n)] = 0
 	}
 	return b
-}
-
-// randomPrefix places queens at random on at most depth rows, and on fewer when
-// it gets stuck.
-func randomPrefix(rng *rand.Rand, b *queens.Board, depth int) queens.Prefix {
-	var p queens.Prefix
-	for p.Row < depth {
-		free := p.Free(b)
-		if free == 0 {
-			break
-		}
-		for range rng.IntN(bits.OnesCount32(free)) {
-			free &= free - 1
-		}
-		p = p.Place(b, free&-free)
-	}
-	return p
 }
 
 // wildPrefix returns a valid prefix that need not come from any queens.

@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -72,15 +71,7 @@ func sample(b *queens.Board, prefixes int) (tasks [][]queens.Prefix) {
 	for range prefixes / rateTask {
 		task := make([]queens.Prefix, 0, rateTask)
 		for len(task) < rateTask {
-			p := queens.Prefix{}
-			for p.Row < b.N-rateRows {
-				free := p.Free(b)
-				for range rng.IntN(bits.OnesCount32(free)) {
-					free &= free - 1
-				}
-				p = p.Place(b, free&-free)
-			}
-			task = append(task, p)
+			task = append(task, randomPrefix(rng, b, b.N-rateRows))
 		}
 		tasks = append(tasks, task)
 	}

@@ -29,7 +29,7 @@ type genericCounter struct {
 func (g *genericCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
 	g.ctx, g.pulse = ctx, pulse
 	var found uint64
-	var buffer [queens.MaxN]openRow
+	var buffer [queens.MaxN]Row
 	g.start(b, prefixes)
 	for p, states := g.take(); len(states) > 0 && ctx.Err() == nil; p, states = g.take() {
 		rows, first := p.rows(buffer[:0]), p.first()
@@ -51,44 +51,44 @@ func (*genericCounter) Close() error       { return nil }
 
 // search counts the completions of a state of the first row. It stops early when the context
 // ends.
-func (g *genericCounter) search(rows []openRow, s state) uint64 {
+func (g *genericCounter) search(rows []Row, s State) uint64 {
 	g.pulse.Add(1)
 	if len(rows) <= pollRows {
 		return searchRows(rows, s)
 	}
 	var found uint64
-	free := rows[0].allow &^ (s.cols | s.left | s.right)
+	free := rows[0].Allow &^ (s.Cols | s.Left | s.Right)
 	for ; free != 0 && g.ctx.Err() == nil; free &= free - 1 {
 		queen := free & -free
-		child := state{s.cols | queen, s.left | queen, s.right | queen}
-		found += g.search(rows[1:], child.below(int(rows[0].gap)))
+		child := State{s.Cols | queen, s.Left | queen, s.Right | queen}
+		found += g.search(rows[1:], child.below(int(rows[0].Gap)))
 	}
 	return found
 }
 
 // searchRows counts the completions of a state of the first row with a queen on each row.
-func searchRows(rows []openRow, s state) uint64 {
+func searchRows(rows []Row, s State) uint64 {
 	if len(rows) == 0 {
 		return 1
 	}
-	return searchFree(rows, rows[0].allow&^(s.cols|s.left|s.right), s.cols, s.left, s.right)
+	return searchFree(rows, rows[0].Allow&^(s.Cols|s.Left|s.Right), s.Cols, s.Left, s.Right)
 }
 
 // searchFree counts the completions of a state that has the given free squares on the first
 // row.
-func searchFree(rows []openRow, free, cols, left, right uint32) uint64 {
+func searchFree(rows []Row, free, cols, left, right uint32) uint64 {
 	if len(rows) == 1 {
 		return uint64(bits.OnesCount32(free))
 	}
 	var found uint64
-	gap, nextGap := rows[0].gap&31, rows[1].gap&31
+	gap, nextGap := rows[0].Gap&31, rows[1].Gap&31
 	for ; free != 0; free &= free - 1 {
 		queen := free & -free
 		c, l, r := cols|queen, (left|queen)<<gap, (right|queen)>>gap
-		next := rows[1].allow &^ (c | l | r)
+		next := rows[1].Allow &^ (c | l | r)
 		if len(rows) == 2 {
 			found += uint64(bits.OnesCount32(next))
-		} else if next != 0 && rows[2].allow&^(c|l<<nextGap|r>>nextGap) != 0 {
+		} else if next != 0 && rows[2].Allow&^(c|l<<nextGap|r>>nextGap) != 0 {
 			found += searchFree(rows[1:], next, c, l, r)
 		}
 	}

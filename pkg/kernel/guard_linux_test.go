@@ -41,9 +41,9 @@ func stepBetweenGuardPages[T word](t *testing.T, s *search[T], n int) {
 	from, to := betweenGuardPages[T](t), betweenGuardPages[T](t)
 	b := queens.FullBoard(n)
 	for _, gap := range []int{1, 2} {
-		rows := make([]openRow, n/gap)
+		rows := make([]Row, n/gap)
 		for i := range rows {
-			rows[i] = openRow{b.Columns(), uint32(gap)}
+			rows[i] = Row{b.Columns(), uint32(gap)}
 		}
 		s.prepare(rows, b.Columns())
 		for row := range s.deepest + 1 {

@@ -16,7 +16,7 @@ import (
 
 // kernelsByLanes returns the kernels of an instruction set: one with its name, which chooses the lanes for
 // each batch; one for each width that always counts in those lanes; and last one that counts again what was
-// counted in 32-bit lanes, see alternate. narrow is nil if the machine has no steps in 16-bit lanes.
+// counted in 32-bit lanes, with other steps. narrow is nil if the machine has no steps in 16-bit lanes.
 func kernelsByLanes(name string, narrow *instructionSet[uint16], wide *instructionSet[uint32]) []Kernel {
 	in16, in32, again := name+"-16", name+"-32", name+"-32-alt"
 	both := vectorKernel(name, in16, in32, narrow, wide)
@@ -27,14 +27,20 @@ func kernelsByLanes(name string, narrow *instructionSet[uint16], wide *instructi
 		alone.fastTo = narrowFastTo
 		kernels = append(kernels, alone)
 	}
+	others := *wide
+	others.steps = wide.alternates
 	return append(kernels,
 		vectorKernel(in32, "", in32, nil, wide),
-		vectorKernel(again, "", again, nil, alternate(wide)))
+		vectorKernel(again, "", again, nil, &others))
 }
 
 // narrowFastTo is the largest side of a board on which 16-bit lanes recount in less than twice the time what
 // was counted in 32-bit lanes. Decision 21 has measurements.
 const narrowFastTo = 22
+
+// maxOuter is the greatest number of outer columns in need of a queen with which a kernel that chooses its
+// lanes takes those of 16 bits. Decision 56 has measurements.
+const maxOuter = 5
 
 // vectorKernel returns a kernel of that name, whose LastKernel returns in16 or in32 after a count in those
 // lanes. narrow or wide is nil for a kernel that always counts in the other lanes.
@@ -57,7 +63,7 @@ type vectorCounter struct {
 	call
 	narrow *search[uint16] // nil if it always counts in 32-bit lanes
 	wide   *search[uint32] // nil if it always counts in 16-bit lanes
-	rows   [queens.MaxN]openRow
+	rows   [queens.MaxN]Row
 	placed [queens.MaxN]problem // of placeColumn, by the number of columns that it leaves
 
 	in16, in32 string // what LastKernel returns after a count in those lanes
@@ -68,7 +74,7 @@ func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []q
 	c.ctx, c.pulse, c.found = ctx, pulse, 0
 	c.start(b, prefixes)
 	p, states := c.take()
-	narrow := c.wide == nil || c.narrow != nil && c.outerColumns(&p, states) <= c.narrow.outer
+	narrow := c.wide == nil || c.narrow != nil && c.outerColumns(&p, states) <= maxOuter
 	for ; len(states) > 0; p, states = c.take() {
 		if narrow && !c.placeOuter(&p, states, 0, b.N) || !narrow && !c.searchBoard(&p, states) {
 			return 0, c.cancelled()
@@ -99,7 +105,7 @@ func (c *vectorCounter) cancelled() error {
 
 // searchBoard counts the completions of the states in 32-bit lanes. It returns false if the
 // context has ended.
-func (c *vectorCounter) searchBoard(p *problem, states []state) bool {
+func (c *vectorCounter) searchBoard(p *problem, states []State) bool {
 	rows := p.rows(c.rows[:0])
 	if len(rows) < 3 {
 		return c.searchFew(rows, states, p.first())
@@ -109,7 +115,7 @@ func (c *vectorCounter) searchBoard(p *problem, states []state) bool {
 
 // searchFew counts the completions of the states with at most two rows left, where a step has
 // nothing to do. It returns false if the context has ended.
-func (c *vectorCounter) searchFew(rows []openRow, states []state, first int) bool {
+func (c *vectorCounter) searchFew(rows []Row, states []State, first int) bool {
 	for _, s := range states {
 		c.found += searchRows(rows, s.below(first))
 	}

@@ -18,19 +18,9 @@ type Problems struct {
 
 	all    problems
 	now    problem
-	states []state
-	rows   [queens.MaxN]openRow
+	states []State
+	rows   [queens.MaxN]Row
 }
-
-// Row is a row of a problem that needs a queen.
-type Row struct {
-	Allow uint32 // the columns where the queen may stand
-	Gap   uint32 // the distance to the next row of the problem, 1 to 31; 0 for the last
-}
-
-// State consists of the columns that are attacked in the first row of a problem, as in [queens.Prefix].
-// Left may have bits beyond the board, where Allow has none.
-type State struct{ Cols, Left, Right uint32 }
 
 // Start begins with prefixes of a board.
 func (p *Problems) Start(b *queens.Board, prefixes []queens.Prefix) {
@@ -59,18 +49,10 @@ func (p *Problems) Next() bool {
 func (p *Problems) Depth() int { return p.now.depth }
 
 // Rows appends the rows of the problem to a slice, from the top down: [MinRows] to [queens.MaxN].
-func (p *Problems) Rows(to []Row) []Row {
-	for _, r := range p.now.rows(p.rows[:0]) {
-		to = append(to, Row{r.allow, r.gap})
-	}
-	return to
-}
+func (p *Problems) Rows(to []Row) []Row { return p.now.rows(to) }
 
 // States returns the number of states of the problem, at most [queens.MaxBatch].
 func (p *Problems) States() int { return len(p.states) }
 
-// State returns a state of the problem.
-func (p *Problems) State(i int) State {
-	s := p.states[i].below(p.now.first())
-	return State{s.cols, s.left, s.right}
-}
+// State returns a state of the problem, in its first row.
+func (p *Problems) State(i int) State { return p.states[i].below(p.now.first()) }

@@ -9,13 +9,13 @@ import (
 // Every kernel searches what this file leaves of a batch: problems, in which the rows with a single
 // allowed square have their queen.
 
-// state is the state of a search: the columns attacked in one row, as in [queens.Prefix].
-// left may have bits beyond the board; the allow masks have none there.
-type state struct{ cols, left, right uint32 }
+// State is the state of a search: the columns attacked in one row, as in [queens.Prefix].
+// Left may have bits beyond the board, where Allow of a [Row] has none.
+type State struct{ Cols, Left, Right uint32 }
 
 // below returns the state that many rows further down, without queens on the rows between.
-func (s state) below(rows int) state {
-	return state{s.cols, s.left << (rows & 31), s.right >> (rows & 31)}
+func (s State) below(rows int) State {
+	return State{s.Cols, s.Left << (rows & 31), s.Right >> (rows & 31)}
 }
 
 // problem is what is left to search for prefixes of one depth: the rows that still need a
@@ -48,7 +48,7 @@ func (p *problem) place(row int, square uint32) bool {
 
 // placeForced puts queens on the rows that allow a single square, until no such row is left.
 // It returns the states that these queens leave, which it moves to the front.
-func (p *problem) placeForced(states []state) []state {
+func (p *problem) placeForced(states []State) []State {
 	for again := true; again; {
 		again = false
 		for rest := p.open; rest != 0; rest &= rest - 1 {
@@ -69,13 +69,13 @@ func (p *problem) placeForced(states []state) []state {
 
 // compatible moves the states that do not attack a square to the front, and returns their
 // number.
-func (p *problem) compatible(states []state, row int, square uint32) int {
+func (p *problem) compatible(states []State, row int, square uint32) int {
 	left, right := square>>((row-p.depth)&31), square<<((row-p.depth)&31)
-	return partition(states, func(s state) bool { return s.cols&square|s.left&left|s.right&right == 0 })
+	return partition(states, func(s State) bool { return s.Cols&square|s.Left&left|s.Right&right == 0 })
 }
 
 // partition moves the states that meet a condition to the front, and returns their number.
-func partition(states []state, condition func(state) bool) int {
+func partition(states []State, condition func(State) bool) int {
 	n := 0
 	for i, s := range states {
 		states[i], states[n] = states[n], s
@@ -86,20 +86,20 @@ func partition(states []state, condition func(state) bool) int {
 	return n
 }
 
-// openRow is an open row of a problem.
-type openRow struct {
-	allow uint32
-	gap   uint32 // distance to the next open row; 0 for the last one
+// Row is an open row of a problem: it needs a queen.
+type Row struct {
+	Allow uint32 // the columns where the queen may stand
+	Gap   uint32 // the distance to the next open row, 1 to 31; 0 for the last one
 }
 
 // rows appends the open rows to a slice, from the top down.
-func (p *problem) rows(to []openRow) []openRow {
+func (p *problem) rows(to []Row) []Row {
 	for rest := p.open; rest != 0; {
 		row := bits.TrailingZeros32(rest)
 		rest &= rest - 1
-		r := openRow{allow: p.allow[row]}
+		r := Row{Allow: p.allow[row]}
 		if rest != 0 {
-			r.gap = uint32(bits.TrailingZeros32(rest) - row)
+			r.Gap = uint32(bits.TrailingZeros32(rest) - row)
 		}
 		to = append(to, r)
 	}
@@ -116,7 +116,7 @@ type problems struct {
 	prefixes []queens.Prefix
 	depths   uint64 // depths still to come, one bit each
 	next     int    // the first prefix not yet looked at for the lowest of these depths
-	states   [queens.MaxBatch]state
+	states   [queens.MaxBatch]State
 }
 
 // start begins with a batch.
@@ -129,13 +129,13 @@ func (q *problems) start(b *queens.Board, prefixes []queens.Prefix) {
 
 // take returns the next problem and its states, at most [queens.MaxBatch]. It returns none after
 // the last.
-func (q *problems) take() (problem, []state) {
+func (q *problems) take() (problem, []State) {
 	for q.depths != 0 {
 		depth := bits.TrailingZeros64(q.depths)
 		n := 0
 		for ; q.next < len(q.prefixes) && n < len(q.states); q.next++ {
 			if p := &q.prefixes[q.next]; p.Row == depth {
-				q.states[n] = state{p.Cols, p.Left, p.Right}
+				q.states[n] = State{p.Cols, p.Left, p.Right}
 				n++
 			}
 		}

@@ -94,19 +94,25 @@ func testTasks(ctx context.Context, name string, c Counter) error {
 // deepPrefixes returns prefixes of a full board that leave nine rows, always the same.
 func deepPrefixes(b *queens.Board) (prefixes []queens.Prefix) {
 	for seed := range uint64(200) {
-		rng, p := rand.New(rand.NewPCG(seed, 0)), queens.Prefix{}
-		for p.Row < b.N-9 && p.Free(b) != 0 {
-			free := p.Free(b)
-			for range rng.IntN(bits.OnesCount32(free)) {
-				free &= free - 1
-			}
-			p = p.Place(b, free&-free)
-		}
-		if p.Row == b.N-9 {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		if p := randomPrefix(rng, b, b.N-9); p.Row == b.N-9 {
 			prefixes = append(prefixes, p)
 		}
 	}
 	return prefixes
+}
+
+// randomPrefix places queens on random free squares of that many rows, and of fewer if it gets stuck.
+func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
+	var p queens.Prefix
+	for p.Row < rows && p.Free(b) != 0 {
+		free := p.Free(b)
+		for range rng.IntN(bits.OnesCount32(free)) {
+			free &= free - 1
+		}
+		p = p.Place(b, free&-free)
+	}
+	return p
 }
 
 // firstRows returns all prefixes of two rows, or of one row on a board of side 1.

@@ -83,18 +83,21 @@ type operands [20][8]uint64
 type step[T word] func(from, to *queue[T], masks *operands, flush bool) uint64
 
 // instructionSet is what an instruction set contributes to the search with lanes of type T.
+// internal/asm generates it with the functions (run scripts/generate).
 type instructionSet[T word] struct {
 	// steps[i] are the steps for a row with i rows below it; the last element serves all rows
 	// further up.
 	steps []steps[T]
+	// alternates are steps for a recount: other functions for the same rows. Those for rows with gaps
+	// serve all rows, and one for few rows below serves a row with more below it: what it does not prune
+	// dies further down. Only the step that counts exists once, with gaps and without, so that a function
+	// serves the same row in both only where a gap lies among the last three rows.
+	alternates []steps[T]
 	// shifts[i] moves diagonals i rows down, if i is not 0.
 	shifts [queens.MaxN]shift[T]
 	// spread is a function in assembly that sets the operands of a number of rows, at least 1,
 	// as far as the vectors of the instruction set go.
 	spread func(to *operands, from *rowMasks[T], rows int)
-	// outer is, with 16-bit lanes, the greatest number of outer columns in need of a queen with
-	// which they are faster than 32-bit lanes. docs/performance.md has measurements.
-	outer int
 }
 
 // steps are steps for the same number of rows below.
@@ -102,31 +105,6 @@ type steps[T word] struct {
 	ahead int     // number of rows below that a step looks at, besides the last row
 	dense step[T] // for rows without gaps up to the last of these; nil if gaps serves them too
 	gaps  step[T] // for all others
-}
-
-// byRowsBelow returns the steps by the number of rows below a row.
-func byRowsBelow[T word](rows2, rows3, rows4, rows5, rows6, rows10 steps[T]) []steps[T] {
-	rows2.ahead, rows3.ahead, rows4.ahead, rows5.ahead, rows6.ahead, rows10.ahead = 2, 3, 4, 5, 2, 2
-	return []steps[T]{
-		2: rows2, 3: rows3, 4: rows4, 5: rows5,
-		6: rows6, 7: rows6, 8: rows6, 9: rows6,
-		10: rows10,
-	}
-}
-
-// alternate returns an instruction set that searches with other functions than set, for a recount. Steps for
-// rows with gaps serve all rows, and a step for few rows below serves a row with more below it: what it does
-// not prune dies further down. Only the step that counts exists once, with gaps and without, so that a
-// function serves the same row in both sets only where a gap lies among the last three rows.
-func alternate[T word](set *instructionSet[T]) *instructionSet[T] {
-	with := *set
-	with.steps = make([]steps[T], len(set.steps))
-	for below, of := range []int{2: 2, 3: 10, 4: 3, 5: 3, 6: 10, 7: 10, 8: 10, 9: 10, 10: 6} {
-		if of > 0 {
-			with.steps[below] = steps[T]{ahead: set.steps[of].ahead, gaps: set.steps[of].gaps}
-		}
-	}
-	return &with
 }
 
 // call is the state of one call of Count.
@@ -190,13 +168,13 @@ type view struct {
 // count adds the completions of the states, with a queen in each row, to found. There are at
 // least three rows; their allow masks are in columns of the view, which has all columns without
 // a queen. count returns false if the context has ended; then the search must be cleared.
-func (s *search[T]) count(rows []openRow, states []state, v view) bool {
+func (s *search[T]) count(rows []Row, states []State, v view) bool {
 	s.prepare(rows, v.columns)
-	top, allow := &s.queues[0], T(rows[0].allow)
+	top, allow := &s.queues[0], T(rows[0].Allow)
 	filled, low := T(v.filled>>v.low), v.low&31
 	for _, x := range states {
 		x = x.below(v.first)
-		cols, left, right := T(x.cols>>low)|filled, T(x.left>>low), T(x.right>>low)
+		cols, left, right := T(x.Cols>>low)|filled, T(x.Left>>low), T(x.Right>>low)
 		if allow&^(cols|left|right) == 0 {
 			continue
 		}
@@ -210,25 +188,25 @@ func (s *search[T]) count(rows []openRow, states []state, v view) bool {
 }
 
 // prepare chooses the steps of the rows and computes their masks.
-func (s *search[T]) prepare(rows []openRow, columns uint32) {
+func (s *search[T]) prepare(rows []Row, columns uint32) {
 	last := len(rows) - 1
 	s.deepest = last - 2
 	toLast := uint32(0) // rows from the next row to the last
 	for i := s.deepest; i >= 0; i-- {
 		m, steps := &s.masks[i], &s.steps[min(last-i, len(s.steps)-1)]
-		toLast += rows[i+1].gap
-		m.row, m.last, m.columns = T(rows[i].allow), T(rows[last].allow), T(columns)
+		toLast += rows[i+1].Gap
+		m.row, m.last, m.columns = T(rows[i].Allow), T(rows[last].Allow), T(columns)
 		m.shifts[5] = s.shifts[toLast]
 		for j, next := range rows[i+1:][:steps.ahead] {
-			m.nextRows[j] = T(next.allow)
+			m.nextRows[j] = T(next.Allow)
 		}
 		s.chosen[i] = steps.dense
 		if steps.dense == nil || hasGaps(rows[i:][:steps.ahead]) {
 			s.chosen[i] = steps.gaps
-			m.shifts[0] = s.shifts[rows[i].gap]
+			m.shifts[0] = s.shifts[rows[i].Gap]
 			distance := uint32(0) // from the next row
 			for j, next := range rows[i+1:][:steps.ahead-1] {
-				distance += next.gap
+				distance += next.Gap
 				m.shifts[j+1] = s.shifts[distance]
 			}
 		}
@@ -237,9 +215,9 @@ func (s *search[T]) prepare(rows []openRow, columns uint32) {
 }
 
 // hasGaps reports whether one of the rows is not directly above the next.
-func hasGaps(rows []openRow) bool {
+func hasGaps(rows []Row) bool {
 	for _, r := range rows {
-		if r.gap != 1 {
+		if r.Gap != 1 {
 			return true
 		}
 	}

@@ -35,12 +35,12 @@ func BenchmarkLongestStep(b *testing.B) {
 }
 
 func benchmarkLongestStep[T word](b *testing.B, s *search[T], columns int) {
-	rows := make([]openRow, columns)
+	rows := make([]Row, columns)
 	for i := range rows {
-		rows[i].gap = 1
+		rows[i].Gap = 1
 	}
-	rows[0].allow = uint32(1<<uint(columns) - 1)
-	s.prepare(rows, rows[0].allow)
+	rows[0].Allow = uint32(1<<uint(columns) - 1)
+	s.prepare(rows, rows[0].Allow)
 	for b.Loop() {
 		s.clear()
 		from, to := &s.queues[0], &s.queues[1]
@@ -158,7 +158,7 @@ func TestChosenLanes(t *testing.T) {
 		if c.narrow == nil || c.wide == nil {
 			continue
 		}
-		widest := windowColumns + c.narrow.outer
+		widest := windowColumns + maxOuter
 		for n, lanes := range map[int]string{8: "-16", 16: "-16", 17: "-16", widest: "-16", widest + 1: "-32", 28: "-32"} {
 			b, prefixes := queens.FullBoard(n), []queens.Prefix{{}}
 			if n > 12 {

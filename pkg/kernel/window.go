@@ -16,7 +16,7 @@ import "math/bits"
 const windowColumns = 16
 
 // outerColumns returns the number of columns in which placeOuter would place a queen.
-func (c *vectorCounter) outerColumns(p *problem, states []state) int {
+func (c *vectorCounter) outerColumns(p *problem, states []State) int {
 	low, high, outer := 0, c.board.N, 0
 	filled := p.filled | common(states)
 	for high-low > windowColumns {
@@ -31,7 +31,7 @@ func (c *vectorCounter) outerColumns(p *problem, states []state) int {
 // placeOuter places queens in columns of low..high-1 until the other columns fit a window, and
 // counts the completions of the states. No queen is missing in the other columns. It returns
 // false if the context has ended.
-func (c *vectorCounter) placeOuter(p *problem, states []state, low, high int) bool {
+func (c *vectorCounter) placeOuter(p *problem, states []State, low, high int) bool {
 	filled := p.filled | common(states)
 	for high-low > windowColumns {
 		var square uint32
@@ -45,8 +45,8 @@ func (c *vectorCounter) placeOuter(p *problem, states []state, low, high int) bo
 // placeColumn places a queen in a column, given by its bit, on each row that allows it in turn, and
 // counts the completions of the states with placeOuter. States with a queen in the column get no
 // other one there. The remaining columns are low..high-1. It returns false if the context has ended.
-func (c *vectorCounter) placeColumn(p *problem, states []state, square uint32, low, high int) bool {
-	n := partition(states, func(s state) bool { return s.cols&square != 0 })
+func (c *vectorCounter) placeColumn(p *problem, states []State, square uint32, low, high int) bool {
+	n := partition(states, func(s State) bool { return s.Cols&square != 0 })
 	if n > 0 && !c.placeOuter(p, states[:n], low, high) {
 		return false
 	}
@@ -91,29 +91,29 @@ func (p *problem) shrink(low, high int, filled uint32) (square uint32, newLow, n
 }
 
 // common returns the columns that hold a queen in all states.
-func common(states []state) uint32 {
+func common(states []State) uint32 {
 	cols := ^uint32(0)
 	for _, s := range states {
-		cols &= s.cols
+		cols &= s.Cols
 	}
 	return cols
 }
 
 // searchWindow counts the completions of the states in 16-bit lanes. No queen is missing outside
 // the columns low..high-1. It returns false if the context has ended.
-func (c *vectorCounter) searchWindow(p *problem, states []state, low, high int) bool {
+func (c *vectorCounter) searchWindow(p *problem, states []State, low, high int) bool {
 	rows, first := p.rows(c.rows[:0]), p.first()
 	if len(rows) < 3 {
 		return c.searchFew(rows, states, first)
 	}
 	v := view{low: low, columns: c.board.Columns() >> low & (1<<windowColumns - 1), filled: p.filled, first: first}
-	var buffer [windowColumns]openRow
+	var buffer [windowColumns]Row
 	for inWindow := buffer[:len(rows)]; len(states) > 0; {
 		if !c.tick() {
 			return false
 		}
 		residue := states[0].below(first).residue(low, high)
-		n := partition(states, func(s state) bool { return s.below(first).residue(low, high) == residue })
+		n := partition(states, func(s State) bool { return s.below(first).residue(low, high) == residue })
 		if enter(inWindow, rows, residue, low) && !c.narrow.count(inWindow, states[:n], v) {
 			return false
 		}
@@ -124,21 +124,21 @@ func (c *vectorCounter) searchWindow(p *problem, states []state, low, high int) 
 
 // residue returns the diagonals of a state that are outside the columns low..high-1 and move
 // towards them.
-func (s state) residue(low, high int) uint32 {
-	return s.left&(1<<low-1) | s.right>>high<<high
+func (s State) residue(low, high int) uint32 {
+	return s.Left&(1<<low-1) | s.Right>>high<<high
 }
 
 // enter sets the rows of the window, whose first column is low, to those of the board without the
 // squares that a residue attacks. It returns false if a row keeps no square.
-func enter(window, board []openRow, residue uint32, low int) bool {
+func enter(window, board []Row, residue uint32, low int) bool {
 	left, right := residue&(1<<low-1), residue>>low<<low
 	for i, r := range board {
-		allow := r.allow &^ (left | right) >> low & (1<<windowColumns - 1)
+		allow := r.Allow &^ (left | right) >> low & (1<<windowColumns - 1)
 		if allow == 0 {
 			return false
 		}
-		window[i] = openRow{allow, r.gap}
-		left, right = left<<r.gap, right>>r.gap
+		window[i] = Row{allow, r.Gap}
+		left, right = left<<r.Gap, right>>r.Gap
 	}
 	return true
 }

@@ -79,9 +79,6 @@ func (r *Ring) write(users []bus.User) error {
 	if err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}
-	if err := os.MkdirAll(r.path(coordinatorDir), 0o700); err != nil { // of a ring of an older version
-		return fmt.Errorf("keys: %w", err)
-	}
 	if err := r.copyCoordinatorKey(users); err != nil {
 		return err
 	}

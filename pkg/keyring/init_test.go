@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,70 +19,81 @@ import (
 	"nqueens/pkg/keyring"
 )
 
-// Init makes what is missing and says so; everything else stays as it is, whatever is missing.
-func TestInitCompletes(t *testing.T) {
+// Init completes no ring: it names what is missing, and writes nothing.
+func TestInitRepairsNothing(t *testing.T) {
 	t.Parallel()
-	for missing, want := range map[string][]string{
-		"":                           nil,
-		"ca.crt":                     {"ca.crt"},
-		"ca.key":                     nil, // it is best kept elsewhere
-		"users":                      {"users"},
-		"coordinator.nkey":           {"coordinator.nkey"},
-		"watcher.nkey worker.nkey":   nil, // they may have been moved to their users
-		"worker/join.token":          {"worker/join.token"},
-		"worker":                     {"worker/join.token"},
-		"server/auth.conf":           {"server/auth.conf"},
-		"server/server.crt":          {"server/server.crt"},
-		"server/server.key":          {"server/server.key", "server/server.crt"},
-		"server/ca.crt":              {"server/ca.crt"},
-		"server":                     {"server/server.key", "server/server.crt", "server/auth.conf", "server/ca.crt"},
-		"coordinator/join.token":     {"coordinator/join.token"},
-		"coordinator":                {"coordinator/coordinator.nkey", "coordinator/ca.crt", "coordinator/join.token", "coordinator/users"},
-		"ca.key server/server.key":   {"the key of the authority"},
-		"ca.key server/server.crt":   {"the key of the authority"},
-		"users coordinator/users":    {"coordinator/users", "users"},
-		"ca.crt server/ca.crt users": {"ca.crt", "server/ca.crt", "users"},
+	for missing, refused := range map[string]bool{
+		"":                         false,
+		"ca.key":                   false, // it is best kept elsewhere
+		"watcher.nkey worker.nkey": false, // they may have been moved to their users
+		"coordinator.nkey":         false,
+		"ca.crt":                   true,
+		"users":                    true,
+		"worker":                   true,
+		"server/auth.conf":         true,
+		"server/server.crt":        true,
+		"server/server.key":        true,
+		"server/ca.crt":            true,
+		"coordinator/join.token":   true,
+		"coordinator":              true,
+		"ca.crt users worker server coordinator ca.key": true, // keys of users are left
 	} {
 		t.Run(missing, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "keys")
-			ring, _, err := keyring.Init(dir, keyring.Options{Hosts: []string{"192.0.2.7"}, ServerDir: "/etc/nats/server"})
-			if err != nil {
-				t.Fatal(err)
+			if _, made, err := keyring.Init(dir, keyring.Options{}); err != nil || len(made) != 15 {
+				t.Fatalf("Init has made %q, error %v", made, err)
 			}
-			if _, err := ring.Add(bus.Worker, "lab", ""); err != nil {
-				t.Fatal(err)
-			}
-			before := readFiles(t, dir)
+			expectWhole(t, readFiles(t, dir))
 			for name := range strings.FieldsSeq(missing) {
 				if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			left := readFiles(t, dir)
-			_, made, err := keyring.Init(dir, keyring.Options{ServerDir: "/etc/nats/server"})
-			if len(want) == 1 && strings.Contains(want[0], " ") {
-				if err == nil || !strings.Contains(err.Error(), want[0]) {
-					t.Errorf("error %v, want one that says %q", err, want[0])
-				}
-				expectSame(t, left, readFiles(t, dir), nil)
-				return
+			_, made, err := keyring.Init(dir, keyring.Options{})
+			if errors.Is(err, keyring.ErrIncomplete) != refused || (err != nil) != refused || len(made) > 0 {
+				t.Errorf("Init has made %q, error %v", made, err)
 			}
-			if err != nil || !slices.Equal(made, want) {
-				t.Fatalf("Init has made %q, error %v, want %q", made, err, want)
-			}
-			after := readFiles(t, dir)
-			expectSame(t, left, after, made)
-			for _, name := range []string{"ca.crt", "users", "coordinator.nkey", "worker/join.token"} {
-				if !bytes.Equal(after[name], before[name]) {
-					t.Errorf("%s is another one than before", name)
+			for name := range strings.FieldsSeq(missing) {
+				if refused && !strings.Contains(err.Error(), name) && name != "ca.key" {
+					t.Errorf("the error %q does not name %s", err, name)
 				}
 			}
-			expectWhole(t, after)
-			if _, made, err := keyring.Init(dir, keyring.Options{ServerDir: "/etc/nats/server"}); err != nil || len(made) > 0 {
-				t.Errorf("another Init has made %q, error %v", made, err)
+			if now := readFiles(t, dir); !maps.EqualFunc(now, left, bytes.Equal) {
+				t.Errorf("the folder has %d files, and had %d", len(now), len(left))
 			}
 		})
+	}
+}
+
+// Of a ring that is there, Init adds names to the certificate, and can tell the server another folder. All else stays.
+func TestInitExtends(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, _, err := keyring.Init(dir, keyring.Options{ServerDir: "/etc/nats/server"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		o    keyring.Options
+		want []string
+	}{
+		{keyring.Options{Hosts: []string{"192.0.2.7"}}, []string{"server/server.crt"}},
+		{keyring.Options{Hosts: []string{"192.0.2.7"}, ServerDir: "/etc/nats/server"}, nil},
+		{keyring.Options{ServerDir: "/srv/nats"}, []string{"server/auth.conf"}},
+		{keyring.Options{}, nil},
+	} {
+		before := readFiles(t, dir)
+		_, made, err := keyring.Init(dir, c.o)
+		if err != nil || !slices.Equal(made, c.want) {
+			t.Errorf("%+v: Init has made %q, error %v, want %q", c.o, made, err, c.want)
+		}
+		after := readFiles(t, dir)
+		expectSame(t, before, after, c.want)
+		expectWhole(t, after)
+	}
+	if config := readFiles(t, dir)["server/auth.conf"]; !bytes.Contains(config, []byte("/srv/nats/server.key")) {
+		t.Errorf("the configuration is\n%s", config)
 	}
 }
 
@@ -138,7 +151,7 @@ func TestInitKeepsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
 		"users": "worker x", "worker/join.token": "short", "ca.crt": "-----BEGIN", "ca.key": "", "server/server.key": "?",
-		"server/auth.conf": "port: 4222",
+		"server/server.crt": "", "server/auth.conf": "port: 4222",
 	} {
 		dir := t.TempDir()
 		if _, _, err := keyring.Init(dir, keyring.Options{}); err != nil {
@@ -149,7 +162,11 @@ func TestInitKeepsWhatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := readFiles(t, dir)
-		if _, made, err := keyring.Init(dir, keyring.Options{}); err == nil || !strings.Contains(err.Error(), path) || len(made) > 0 {
+		o := keyring.Options{Hosts: []string{"192.0.2.7"}}
+		if name == "worker/join.token" {
+			o = keyring.Options{ServerDir: "/srv/nats"}
+		}
+		if _, made, err := keyring.Init(dir, o); err == nil || !strings.Contains(err.Error(), path) || len(made) > 0 {
 			t.Errorf("%s with %q: Init has made %q, error %v", name, content, made, err)
 		}
 		expectSame(t, before, readFiles(t, dir), nil)

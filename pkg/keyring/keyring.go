@@ -93,7 +93,7 @@ func OpenOrInit(dir string) (*Ring, error) {
 	}
 	r, err := Open(dir) // the folder of the process that was first
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: coordinator keys init %s completes the folder", err, dir)
+		err = fmt.Errorf("%w: put the file back from a copy, or move the folder away, and other keys are made", err)
 	}
 	return r, err
 }
@@ -248,11 +248,7 @@ func (r *Ring) RenewToken() error {
 		return err
 	}
 	defer unlock()
-	token := identity.NewToken()
-	if token.Authority, err = os.ReadFile(r.path(caFile)); err != nil {
-		return fmt.Errorf("keys: %w", err)
-	}
-	if err := r.put(tokenFile, token.Text(), 0o600); err != nil {
+	if err := r.putNewToken(); err != nil {
 		return err
 	}
 	return r.write(users)

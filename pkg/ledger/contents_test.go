@@ -40,7 +40,14 @@ func header(tasks uint64) ledger.Header {
 			Class: queens.Class{Board: board, K: int(i%4) + 1}, Depth: 2, Batch: 16, First: i * tasks / 40,
 		})
 	}
-	return ledger.Header{Run: runName, Created: time.Date(2026, 11, 20, 15, 30, 12, 345, time.UTC), Manifest: m}
+	return ledger.Header{Run: runName, Created: time.Date(2026, 11, 20, 15, 30, 12, 345, time.UTC), Manifest: m, Trust: ledger.Trust{Redundancy: 1}}
+}
+
+// headerWith is header, for a run that checks its counts so.
+func headerWith(tasks uint64, t ledger.Trust) ledger.Header {
+	h := header(tasks)
+	h.Trust = t
+	return h
 }
 
 // position returns a position in a stream.

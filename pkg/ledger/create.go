@@ -22,13 +22,7 @@ const maxTasks = 1 << 32
 // owner can read them. Both are on disk when Create returns, and nobody else can have
 // opened the ledger for writing. The error wraps [fs.ErrExist] if the folder has a
 // ledger already.
-func Create(folder string, h Header) (*Ledger, error) { return create(folder, h, nil) }
-
-// CreateWithTrust is [Create], for a ledger that says how the run checks its counts. No process finds
-// the ledger without that, even if this one is killed.
-func CreateWithTrust(folder string, h Header, t Trust) (*Ledger, error) { return create(folder, h, &t) }
-
-func create(folder string, h Header, t *Trust) (*Ledger, error) {
+func Create(folder string, h Header) (*Ledger, error) {
 	path := filepath.Join(folder, File)
 	var l *Ledger
 	err := validateHeader(&h)
@@ -36,7 +30,7 @@ func create(folder string, h Header, t *Trust) (*Ledger, error) {
 		err = makeFolder(folder)
 	}
 	if err == nil {
-		l, err = createFile(path, h, t)
+		l, err = createFile(path, h)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the ledger %s can't be created: %w", path, err)
@@ -50,6 +44,9 @@ func validateHeader(h *Header) error {
 	}
 	if h.Manifest.Tasks > maxTasks {
 		return fmt.Errorf("%d tasks are more than %d", h.Manifest.Tasks, uint64(maxTasks))
+	}
+	if h.Trust.Redundancy < 1 {
+		return fmt.Errorf("%d keys have to agree on a task", h.Trust.Redundancy)
 	}
 	return h.Manifest.Validate()
 }
@@ -71,7 +68,7 @@ func makeFolder(folder string) error {
 
 // createFile writes the file under a temporary name, and names it when it is complete. It holds the lock from
 // before the file has its name.
-func createFile(path string, h Header, t *Trust) (*Ledger, error) {
+func createFile(path string, h Header) (*Ledger, error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // before all is written
 		return nil, cmp.Or(err, fs.ErrExist)
 	}
@@ -83,7 +80,7 @@ func createFile(path string, h Header, t *Trust) (*Ledger, error) {
 	l := &Ledger{path: path, file: file.File}
 	err = durable.Lock(l.file, true)
 	if err == nil {
-		err = l.initialize(h, t)
+		err = l.initialize(h)
 	}
 	if err == nil {
 		err = file.Link()
@@ -97,7 +94,7 @@ func createFile(path string, h Header, t *Trust) (*Ledger, error) {
 }
 
 // initialize writes the contents of a new ledger, and loads them.
-func (l *Ledger) initialize(h Header, t *Trust) error {
+func (l *Ledger) initialize(h Header) error {
 	if err := l.openBolt(ExpectedSize(h.Manifest.Tasks)); err != nil {
 		return err
 	}
@@ -108,17 +105,17 @@ func (l *Ledger) initialize(h Header, t *Trust) error {
 			}
 		}
 		h.Created = canonicalTime(h.Created)
-		if t != nil {
-			if err := putJSON(tx, progressBucket, trustKey, t); err != nil {
-				return err
-			}
-		}
 		return cmp.Or(
 			putJSON(tx, headerBucket, formatKey, Version),
 			putJSON(tx, headerBucket, headerKey, h),
 			putJSON(tx, progressBucket, positionKey, run.StreamPosition{}),
 			putJSON(tx, progressBucket, rejectedKey, 0),
 			putJSON(tx, progressBucket, stateKey, run.Running),
+			putJSON(tx, progressBucket, lostKey, 0),
+			putJSON(tx, progressBucket, missedKey, 0),
+			putJSON(tx, progressBucket, aloneKey, []uint64{}),
+			putJSON(tx, progressBucket, wallKey, 0),
+			putJSON(tx, progressBucket, historyKey, run.NewHistory(run.MaxHistory)),
 		)
 	})
 	if err != nil {

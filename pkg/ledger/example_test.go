@@ -22,7 +22,7 @@ func Example() {
 		SplitVersion: 1, N: 4, Symmetry: queens.None, Tasks: 4,
 		Classes: []queens.ClassPlan{{Class: queens.Class{Board: queens.FullBoard(4), K: 8}, Depth: 1, Batch: 1}},
 	}
-	l, err := ledger.Create(folder, ledger.Header{Run: "n4", Created: time.Now(), Manifest: manifest})
+	l, err := ledger.Create(folder, ledger.Header{Run: "n4", Created: time.Now(), Manifest: manifest, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {
 		fmt.Println(err)
 		return

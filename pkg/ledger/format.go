@@ -19,9 +19,7 @@ import (
 // value ends with its checksum, see [addChecksum].
 //
 //	header    "format": Version; "header": the Header
-//	progress  "position": a [run.StreamPosition]; "refused": number of rejections; "state";
-//	          "server": the address of the server that the run used last; "trust": [Trust];
-//	          "lost": see [Ledger.Lost]; "missed": see [Ledger.SetMissed]; "alone": see [Ledger.SetAlone];
+//	progress  "position": a [run.StreamPosition]; "refused": number of rejections; "state"; "lost": see [Ledger.Lost]; "missed": see [Ledger.SetMissed]; "alone": see [Ledger.SetAlone];
 //	          "wall": nanoseconds, see [Ledger.Wall]; "history": see [Ledger.History]
 //	names     0, 1, ...: name of a worker or kernel, or a key
 //	results   task: a result, see [appendResult]
@@ -55,6 +53,7 @@ var (
 	positionKey = []byte("position")
 	rejectedKey = []byte("refused")
 	stateKey    = []byte("state")
+	lostKey     = []byte("lost")
 )
 
 // canonicalTime returns a time as it is read back from the file: in UTC, without a

@@ -31,13 +31,14 @@ import (
 )
 
 // Version is the version of the file format. A file of another version is refused.
-const Version = 4
+const Version = 5
 
 // Header is what a ledger is created with. It never changes.
 type Header struct {
 	Run      string          `json:"run"`
 	Created  time.Time       `json:"created"`
 	Manifest queens.Manifest `json:"manifest"`
+	Trust    Trust           `json:"trust"`
 }
 
 // Rejection is a result that can't belong to the run, and the reason.
@@ -68,7 +69,6 @@ type Ledger struct {
 	early        early
 	quarantines  map[string]quarantine
 	voiding      map[string]struct{} // Their keys with results that still count.
-	trust        *Trust
 	strings      stringTable
 	disputes     []Dispute
 	disputed     map[uint64]int // Task to index in disputes.
@@ -76,7 +76,6 @@ type Ledger struct {
 	position     run.StreamPosition
 	rejected     uint64
 	state        run.State
-	server       string
 	damagedTasks []uint64
 	lost         uint64
 	missed       uint64 // See SetMissed.

@@ -77,24 +77,11 @@ func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
 		getJSON(tx, progressBucket, positionKey, &l.position),
 		getJSON(tx, progressBucket, rejectedKey, &l.rejected),
 		getJSON(tx, progressBucket, stateKey, &l.state),
-		l.loadServer(tx),
-		l.loadTrust(tx),
-		l.loadLost(tx),
-		l.loadMissed(tx),
+		getJSON(tx, progressBucket, lostKey, &l.lost),
+		getJSON(tx, progressBucket, missedKey, &l.missed),
 		l.loadAlone(tx),
 		l.times.load(tx),
 	)
-}
-
-// lostKey is the key of the number that [Ledger.Lost] returns, in progressBucket. A ledger that has lost nothing
-// lacks it.
-var lostKey = []byte("lost")
-
-func (l *Ledger) loadLost(tx *bbolt.Tx) error {
-	if tx.Bucket(progressBucket).Get(lostKey) == nil {
-		return nil
-	}
-	return getJSON(tx, progressBucket, lostKey, &l.lost)
 }
 
 func (l *Ledger) loadNames(tx *bbolt.Tx) error {

@@ -213,26 +213,3 @@ func TestLockInfoThatCannotBeWritten(t *testing.T) {
 	accept(t, l, position(1), result(1, 1, 1))
 	closed(t, l)
 }
-
-// The ledger remembers the server that the run used last.
-func TestServer(t *testing.T) {
-	const url = "nats://127.0.0.1:4222"
-	folder := t.TempDir()
-	l := create(t, folder, 10)
-	if got := l.Server(); got != "" {
-		t.Errorf("the server of a new ledger is %q", got)
-	}
-	for _, server := range []string{"embedded", url, url} {
-		if err := l.SetServer(server); err != nil || l.Server() != server {
-			t.Errorf("the server is %q, want %q, error %v", l.Server(), server, err)
-		}
-	}
-	closed(t, l)
-	for _, how := range []func(string) (*ledger.Ledger, error){ledger.OpenReadOnly, openWriter} {
-		l = open(t, how, folder)
-		if got := l.Server(); got != url {
-			t.Errorf("the server is %q in the file, want %q", got, url)
-		}
-		closed(t, l)
-	}
-}

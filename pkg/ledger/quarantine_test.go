@@ -199,7 +199,7 @@ func TestConfirmations(t *testing.T) {
 // unadmitted keys counted, and whether the promised spot checks were made.
 func TestConfirmationOfKeysAndChecks(t *testing.T) {
 	folder := t.TempDir()
-	l, err := ledger.CreateWithTrust(folder, header(4), ledger.Trust{Redundancy: 1, SpotCheck: run.SpotCheck{Share: 0.5}})
+	l, err := ledger.Create(folder, headerWith(4, ledger.Trust{Redundancy: 1, SpotCheck: run.SpotCheck{Share: 0.5}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestConfirmationOfAll(t *testing.T) {
 // coordinator has counted it.
 func TestVotesOfOneKeyLeaveRoom(t *testing.T) {
 	folder := t.TempDir()
-	l, err := ledger.CreateWithTrust(folder, header(4), ledger.Trust{Redundancy: 2})
+	l, err := ledger.Create(folder, headerWith(4, ledger.Trust{Redundancy: 2}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,70 +292,54 @@ func TestVotesOfOneKeyLeaveRoom(t *testing.T) {
 // A task is done when as many voters agree on it as the run asks for, or the coordinator has counted it and no
 // worker gets it any more.
 func TestDoneByClass(t *testing.T) {
-	folder := t.TempDir()
-	l := create(t, folder, 4)
 	own := signedBy("", 2, 7)
 	own.Worker, own.Admitted = queens.Referee, false
-	for i, r := range []queens.Result{signedBy("a", 0, 1), signedBy("a", 1, 1), own, signedBy("b", 1, 1)} {
-		accept(t, l, position(uint64(i)), r)
-	}
-	for redundancy, want := range []uint64{3, 3, 1, 1} { // a ledger of no redundancy has one
-		if redundancy == 3 {
+	for _, c := range []struct {
+		redundancy int
+		alone      bool
+		want       uint64
+	}{{1, false, 3}, {2, false, 1}, {2, true, 2}, {3, false, 0}, {3, true, 1}} {
+		folder := t.TempDir()
+		l, err := ledger.Create(folder, headerWith(4, ledger.Trust{Redundancy: c.redundancy}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range []queens.Result{signedBy("a", 0, 1), signedBy("a", 1, 1), own, signedBy("b", 1, 1)} {
+			accept(t, l, position(uint64(i)), r)
+		}
+		if c.alone {
 			if err := l.SetAlone(2); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if redundancy > 0 {
-			if err := l.SetTrust(ledger.Trust{Redundancy: redundancy}); err != nil {
-				t.Fatal(err)
-			}
-		}
 		for range 2 {
-			if got := l.Standing(2); !got.Refereed || got.Alone != (redundancy == 3) {
+			if got := l.Standing(2); !got.Refereed || got.Alone != c.alone {
 				t.Errorf("task 2: %+v", got)
 			}
 			var done uint64
 			for _, n := range l.DoneByClass() {
 				done += n
 			}
-			if done != want {
-				t.Errorf("with redundancy %d, %d tasks are done, want %d", redundancy, done, want)
+			if done != c.want {
+				t.Errorf("%+v: %d tasks are done", c, done)
 			}
 			l = reopened(t, l, folder)
 		}
+		closed(t, l)
 	}
 }
 
-// How a run checks its counts survives, and a new ledger has nothing.
+// How a run checks its counts survives. A ledger says it as soon as there is a file of that name: a process that
+// is killed then leaves no run with fewer checks than were asked for.
 func TestTrust(t *testing.T) {
-	folder := t.TempDir()
-	l := create(t, folder, 3)
-	if trust, ok := l.Trust(); ok {
-		t.Errorf("new, it has %v", trust)
-	}
-	want := ledger.Trust{Redundancy: 2, SpotCheck: run.AutoSpotCheck, Seed: [32]byte{1, 31: 2}}
-	if err := l.SetTrust(want); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if trust, ok := l.Trust(); !ok || trust != want {
-			t.Errorf("it has %v, %v", trust, ok)
-		}
-		l = reopened(t, l, folder)
-	}
-}
-
-// A ledger that is created with it says how its run checks its counts as soon as there is a file of that
-// name: a process that is killed then leaves no run with fewer checks than were asked for.
-func TestCreateWithTrust(t *testing.T) {
-	folder, want := t.TempDir(), ledger.Trust{Redundancy: 3, SpotCheck: run.SpotCheck{Share: 0.5}, Seed: [32]byte{31: 7}}
-	l, err := ledger.CreateWithTrust(folder, header(3), want)
+	folder, want := t.TempDir(), ledger.Trust{Redundancy: 3, SpotCheck: run.SpotCheck{Share: 0.5}, Seed: [32]byte{1, 31: 7}}
+	l, err := ledger.Create(folder, headerWith(3, want))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if trust, ok := l.Trust(); !ok || trust != want {
-			t.Errorf("it has %v, %v", trust, ok)
+		if trust := l.Header().Trust; trust != want {
+			t.Errorf("it has %v", trust)
 		}
 		l = reopened(t, l, folder)
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -9,8 +10,7 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Keys of what a run's coordinators have measured, in progressBucket. A ledger for which nobody has measured anything
-// lacks them.
+// Keys of what a run's coordinators have measured, in progressBucket.
 var (
 	wallKey    = []byte("wall")
 	historyKey = []byte("history")
@@ -67,17 +67,10 @@ func (t *times) put(tx *bbolt.Tx, all bool) error {
 
 func (t *times) load(tx *bbolt.Tx) error {
 	t.history = run.NewHistory(run.MaxHistory)
-	if tx.Bucket(progressBucket).Get(wallKey) == nil {
-		return nil
-	}
-	err := getJSON(tx, progressBucket, wallKey, &t.wall)
+	err := cmp.Or(getJSON(tx, progressBucket, wallKey, &t.wall), getJSON(tx, progressBucket, historyKey, t.history))
 	if err == nil && t.wall < 0 {
 		err = errors.New("the wall time is negative")
 	}
-	t.storedWall = t.wall
-	if err == nil && tx.Bucket(progressBucket).Get(historyKey) != nil {
-		t.historyAt = t.wall
-		err = getJSON(tx, progressBucket, historyKey, t.history)
-	}
+	t.storedWall, t.historyAt = t.wall, t.wall
 	return err
 }

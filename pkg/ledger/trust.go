@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Trust is how a run checks its counts. It survives restarts: the same tasks are checked again.
+// Trust is how a run checks its counts. After a restart the same tasks are checked again.
 type Trust struct {
 	// Redundancy is how many voters have to agree on a task, from 1.
 	Redundancy int `json:"redundancy"`
@@ -20,42 +20,8 @@ type Trust struct {
 	Seed [32]byte `json:"seed"`
 }
 
-// trustKey is the key of the settings in progressBucket; a ledger of [Create] lacks it.
-var trustKey = []byte("trust")
-
-// Trust returns what [CreateWithTrust] or [Ledger.SetTrust] stored last, and whether anything was.
-func (l *Ledger) Trust() (Trust, bool) {
-	if l.trust == nil {
-		return Trust{}, false
-	}
-	return *l.trust, true
-}
-
-// SetTrust stores how the run checks its counts. It is on disk when SetTrust returns nil. Errors
-// are those of [Ledger.Accept].
-func (l *Ledger) SetTrust(t Trust) error {
-	err := l.update(func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, trustKey, t) })
-	if err == nil {
-		l.trust = &t
-	}
-	return err
-}
-
-func (l *Ledger) loadTrust(tx *bbolt.Tx) error {
-	if tx.Bucket(progressBucket).Get(trustKey) == nil {
-		return nil
-	}
-	l.trust = new(Trust)
-	return getJSON(tx, progressBucket, trustKey, l.trust)
-}
-
 // quorum returns how many admitted keys settle a dispute.
-func (l *Ledger) quorum() int {
-	if l.trust == nil {
-		return 2
-	}
-	return max(l.trust.Redundancy, 2)
-}
+func (l *Ledger) quorum() int { return max(l.header.Trust.Redundancy, 2) }
 
 // voterSet has the admitted keys with stored results, and for each whether only the join token ever
 // admitted it.
@@ -93,9 +59,6 @@ func (l *Ledger) SetAlone(task uint64) error {
 
 func (l *Ledger) loadAlone(tx *bbolt.Tx) error {
 	l.alone = make(map[uint64]bool)
-	if tx.Bucket(progressBucket).Get(aloneKey) == nil {
-		return nil
-	}
 	var tasks []uint64
 	err := getJSON(tx, progressBucket, aloneKey, &tasks)
 	for _, task := range tasks {
@@ -108,11 +71,11 @@ func (l *Ledger) loadAlone(tx *bbolt.Tx) error {
 // [Trust.Redundancy] says. Without redundancy one count of any key is enough. So is the coordinator's own
 // count of a task that no worker gets any more, see SetAlone.
 func (l *Ledger) LacksVoters(task uint64) bool {
-	if l.trust == nil || l.trust.Redundancy <= 1 {
+	if l.header.Trust.Redundancy == 1 {
 		return false
 	}
 	s := l.Standing(task)
-	return s.Counted && s.Voters < l.trust.Redundancy && !(s.Refereed && s.Alone)
+	return s.Counted && s.Voters < l.header.Trust.Redundancy && !(s.Refereed && s.Alone)
 }
 
 // DoneByClass returns how many tasks of each class have an accepted count and do not lack voters. It
@@ -143,13 +106,6 @@ func (l *Ledger) SetMissed(tasks uint64) error {
 	return err
 }
 
-func (l *Ledger) loadMissed(tx *bbolt.Tx) error {
-	if tx.Bucket(progressBucket).Get(missedKey) == nil {
-		return nil
-	}
-	return getJSON(tx, progressBucket, missedKey, &l.missed)
-}
-
 // Confirmation returns what confirms the accepted counts, but not whether their total is the published
 // one. It looks at every task, in memory.
 func (l *Ledger) Confirmation() run.Confirmation {
@@ -177,6 +133,6 @@ func (l *Ledger) Confirmation() run.Confirmation {
 	if len(l.support) > 0 {
 		c.Redundancy = least
 	}
-	c.Sampled = c.Checked > 0 && c.Missed == 0 && l.trust != nil && l.trust.SpotCheck.Share > 0
+	c.Sampled = c.Checked > 0 && c.Missed == 0 && l.header.Trust.SpotCheck.Share > 0
 	return c
 }

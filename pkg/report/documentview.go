@@ -228,7 +228,7 @@ func behind(c *Confirmed, known Comparison, total bool, s *run.Survey) []fact {
 	if _, ok := queens.KnownTotal(s.Manifest.N); ok && len(s.Manifest.Placed) == 0 && known == Unpublished {
 		published = "not compared"
 	}
-	asked := fmt.Sprintf("%s on each task", humanize.Plural(max(s.Redundancy, 1), "key"))
+	asked := fmt.Sprintf("%s on each task", humanize.Plural(s.Redundancy, "key"))
 	if s.SpotCheck.Share > 0 {
 		asked += fmt.Sprintf(", and spot checks of %.3g%% of the tasks", 100*s.SpotCheck.Share)
 	}

@@ -23,15 +23,14 @@ func NewName(n int, at time.Time) string {
 
 var wholeName = regexp.MustCompile(`^n\d+-\d{8}-\d{6}-[0-9a-f]{4}$`)
 
-// IsWholeName reports whether a text has the form of the names that [NewName] returns: it is then no
-// part of another.
+// IsWholeName reports whether a text has the form of the names that [NewName] returns: it then begins no
+// other name.
 func IsWholeName(text string) bool { return wholeName.MatchString(text) }
 
-// AmbiguousError says that a text names several runs.
+// AmbiguousError says that a text begins the names of several runs.
 type AmbiguousError struct {
-	Text      string
-	Beginning bool     // the text begins the names, and not only is a part of them
-	Names     []string // of these runs; at least two
+	Text  string
+	Names []string // of these runs; at least two
 }
 
 func (e *AmbiguousError) Error() string {
@@ -40,42 +39,27 @@ func (e *AmbiguousError) Error() string {
 	if more := len(e.Names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	what := "is part of"
-	if e.Beginning {
-		what = "begins"
-	}
-	return fmt.Sprintf("%q %s the names of %d runs: %s: give more of the name", e.Text, what, len(e.Names), text)
+	return fmt.Sprintf("%q begins the names of %d runs: %s: give more of the name", e.Text, len(e.Names), text)
 }
 
-// FindName returns the name that a person means: the text itself if it is one of the names, or else
-// the only one of which it is a part. It returns "" if there is none, and an [AmbiguousError] if
-// there are several.
+// FindName returns the name that a person means: the text itself if it is one of the names, or else the only
+// one that begins so. It returns "" if there is none, and an [AmbiguousError] if there are several. Other parts
+// of a name, such as a single digit, name no run: they often occur in the name of another.
 func FindName(text string, names []string) (string, error) {
-	return find(names, &AmbiguousError{Text: text}, strings.Contains)
-}
-
-// FindBeginning does what [FindName] does, for what can't be undone: the text must be a whole name or
-// begin one, since other parts of a name, such as a single digit, often occur in the name of another run.
-func FindBeginning(text string, names []string) (string, error) {
-	return find(names, &AmbiguousError{Text: text, Beginning: true}, strings.HasPrefix)
-}
-
-// find returns the name that is the text of the error or that alone matches it, "" if none does, or the
-// error with the names that do.
-func find(names []string, several *AmbiguousError, matches func(name, text string) bool) (string, error) {
-	if slices.Contains(names, several.Text) {
-		return several.Text, nil
+	if slices.Contains(names, text) {
+		return text, nil
 	}
+	var found []string
 	for _, name := range names {
-		if matches(name, several.Text) && !slices.Contains(several.Names, name) {
-			several.Names = append(several.Names, name)
+		if strings.HasPrefix(name, text) && !slices.Contains(found, name) {
+			found = append(found, name)
 		}
 	}
-	switch len(several.Names) {
+	switch len(found) {
 	case 0:
 		return "", nil
 	case 1:
-		return several.Names[0], nil
+		return found[0], nil
 	}
-	return "", several
+	return "", &AmbiguousError{Text: text, Names: found}
 }

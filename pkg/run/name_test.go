@@ -46,40 +46,25 @@ func TestNewNameIsDistinct(t *testing.T) {
 	}
 }
 
-// A run is named by its name or by any part of it that no other run has; for what can't be undone, by its
-// beginning.
+// A run is named by its name or by a beginning that no other run has.
 func TestFindName(t *testing.T) {
 	names := []string{"n8-20261120-153012-ab12", "n18-20261120-153012-ab34", "n18", "n18-20261121-153012-cd56"}
-	for part, want := range map[string]string{
-		"n8-20261120-153012-ab12": names[0], "n18": "n18", "ab12": names[0], "n18-20261121": names[3], "34": names[1], "none": "",
-	} {
-		if got, err := run.FindName(part, append(names, names...)); got != want || err != nil {
-			t.Errorf("%q names %q (%v), want %q", part, got, err, want)
-		}
-	}
-	for part, want := range map[string][]string{"": names, "20261120": names[:2], "n18-": {names[1], names[3]}} {
-		var ambiguous *run.AmbiguousError
-		_, err := run.FindName(part, append(names, names...))
-		if !errors.As(err, &ambiguous) || !slices.Equal(ambiguous.Names, want) {
-			t.Errorf("%q: %v, want it to name %q", part, err, want)
-		}
-	}
 	for beginning, want := range map[string]string{
 		"n8-20261120-153012-ab12": names[0], "n18": "n18", "n8": names[0], "n18-20261121": names[3], "n18-20261120-": names[1],
 		"1": "", "8-2026": "", "ab12": "", "153012-ab34": "", "n9": "",
 	} {
-		if got, err := run.FindBeginning(beginning, append(names, names...)); got != want || err != nil {
-			t.Errorf("the beginning %q names %q (%v), want %q", beginning, got, err, want)
+		if got, err := run.FindName(beginning, append(names, names...)); got != want || err != nil {
+			t.Errorf("%q names %q (%v), want %q", beginning, got, err, want)
 		}
 	}
-	for beginning, want := range map[string][]string{"n": names, "n1": names[1:], "n18-": {names[1], names[3]}} {
+	for beginning, want := range map[string][]string{"": names, "n": names, "n1": names[1:], "n18-": {names[1], names[3]}} {
 		var ambiguous *run.AmbiguousError
-		_, err := run.FindBeginning(beginning, append(names, names...))
+		_, err := run.FindName(beginning, append(names, names...))
 		if !errors.As(err, &ambiguous) || !slices.Equal(ambiguous.Names, want) {
-			t.Errorf("the beginning %q: %v, want it to name %q", beginning, err, want)
+			t.Errorf("%q: %v, want it to name %q", beginning, err, want)
 		}
 	}
 	if !run.IsWholeName(run.NewName(18, time.Now())) || run.IsWholeName("n18") || run.IsWholeName(names[0]+"0") {
-		t.Error("a name is not taken for a whole one, or a part is")
+		t.Error("a name is not taken for a whole one, or a beginning is")
 	}
 }

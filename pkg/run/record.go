@@ -21,10 +21,10 @@ type Record struct {
 	Owner string `json:"owner"`          // The coordinator of that epoch, for people.
 	Done  uint64 `json:"done"`           // Tasks with an accepted result at Updated.
 	Lost  uint64 `json:"lost,omitempty"` // How often a task had lost its result by then.
-	// Redundancy is how many voters must agree on each task, 0 for 1, and SpotCheck says which tasks are checked
+	// Redundancy is how many voters must agree on each task, from 1, and SpotCheck says which tasks are checked
 	// besides that.
-	Redundancy int       `json:"redundancy,omitempty"`
-	SpotCheck  SpotCheck `json:"spotCheck,omitzero"`
+	Redundancy int       `json:"redundancy"`
+	SpotCheck  SpotCheck `json:"spotCheck"`
 	// Snapshot is the latest one, without workers; nil before the first. That of a complete run has the total.
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 	Created  time.Time `json:"created"`

@@ -59,17 +59,10 @@ type Snapshot struct {
 	Total      *Decimal `json:"total"` // Nil unless State is Complete.
 	*Confirmed          // Nil without a total.
 
-	// MovedTo is set in the last snapshot on a server that the run has left: the addresses of the server that it uses
-	// now, without passwords, or [Embedded]. Its State is Stopped then.
-	MovedTo string `json:"moved_to,omitzero"`
-
 	// WorkerList are the workers, sorted by name. If there are more than [MaxWorkers], they are those that have held
 	// a chunk the longest. The last snapshot of a run has none.
 	WorkerList []Worker `json:"worker_list,omitempty"`
 }
-
-// Embedded stands for a server inside the coordinator, in place of an address.
-const Embedded = "embedded"
 
 // Bounds of [Snapshot.WorkerList] and [Snapshot.Sharing].
 const (

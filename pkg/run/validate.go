@@ -14,8 +14,7 @@ func (s *Snapshot) Validate() error {
 	if err := queens.ValidateRun(s.Run); err != nil {
 		return err
 	}
-	err := cmp.Or(queens.ValidateN(s.N), s.State.Validate(), s.check(), s.checkTotal(), s.Bottleneck.Validate(),
-		queens.ValidateName("a server", s.MovedTo))
+	err := cmp.Or(queens.ValidateN(s.N), s.State.Validate(), s.check(), s.checkTotal(), s.Bottleneck.Validate())
 	for i := 0; err == nil && i < len(s.Sharing); i++ {
 		err = queens.ValidateRun(s.Sharing[i])
 	}
@@ -54,8 +53,6 @@ func (s *Snapshot) check() error {
 		return fmt.Errorf("a list of %d other runs, more than %d", len(s.Sharing), MaxSharing)
 	case len(s.WorkerList) > MaxWorkers:
 		return fmt.Errorf("a list of %d workers, more than %d", len(s.WorkerList), MaxWorkers)
-	case s.MovedTo != "" && s.State != Stopped:
-		return fmt.Errorf("the state %s, and a move to another server", s.State)
 	}
 	return nil
 }

@@ -23,17 +23,22 @@ type Registry interface {
 
 // PruneServer removes from a server what it has of runs that have ended before a time: chunks,
 // results, the consumer and the record. It tells of each, the newest first. With dryRun it removes
-// nothing. A run of a dead coordinator that can be resumed stays. So does one that ended within
+// nothing. The record of a run that has ended elsewhere does not say so: ended returns the state of such
+// a run, or "". A run of a dead coordinator that can be resumed stays. So does one that ended within
 // [run.StaleAfter]: its coordinator may still have to learn that it was cancelled. It continues after
 // an error.
-func PruneServer(ctx context.Context, server string, r Registry, before time.Time, dryRun bool, each func(report.PrunedRun)) error {
+func PruneServer(ctx context.Context, server string, r Registry, before time.Time, dryRun bool, ended func(name string) run.State, each func(report.PrunedRun)) error {
 	records, err := r.Records(ctx)
 	if err != nil {
 		return err
 	}
 	var failed error
 	for _, record := range slices.Backward(records) {
-		if !record.State.Finished() || !record.Updated.Before(before) || time.Since(record.Updated) < run.StaleAfter {
+		state := record.State
+		if !state.Finished() {
+			state = ended(record.Run)
+		}
+		if !state.Finished() || !record.Updated.Before(before) || time.Since(record.Updated) < run.StaleAfter {
 			continue
 		}
 		messages, err := r.Messages(ctx, record.Run)
@@ -44,7 +49,7 @@ func PruneServer(ctx context.Context, server string, r Registry, before time.Tim
 			failed = errors.Join(failed, fmt.Errorf("remove run %s from %s: %w", record.Run, server, err))
 			continue
 		}
-		each(report.PrunedRun{Run: record.Run, State: string(record.State), Ended: record.Updated, Server: server, Messages: messages})
+		each(report.PrunedRun{Run: record.Run, State: string(state), Ended: record.Updated, Server: server, Messages: messages})
 	}
 	return failed
 }

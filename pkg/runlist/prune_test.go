@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,17 +32,24 @@ func (r *registry) Delete(_ context.Context, name string) error {
 	return nil
 }
 
-// From a server, only what ended runs left is removed, long enough after their end that their
-// coordinators know of it. A dry run removes nothing, and an error does not keep other runs.
+// From a server, only what ended runs left is removed, also of those that have ended elsewhere, long enough after
+// their end that their coordinators know of it. A dry run removes nothing, and an error does not keep other runs.
 func TestPruneServer(t *testing.T) {
 	r := &registry{records: []run.Record{
 		record("running", run.Running, 0, 0), record("dead", run.Running, 24*time.Hour, 0), record("stopped", run.Stopped, 24*time.Hour, 0),
+		record("moved", run.Running, 3*time.Hour, 0), record("moved-and-active", run.Running, run.StaleAfter/2, 0),
 		record("old", run.Cancelled, 24*time.Hour, 0), record("complete", run.Complete, time.Hour, 0), record("contradicted", run.Contradicted, time.Hour, 0),
 		record("just-cancelled", run.Cancelled, run.StaleAfter/2, 0),
 	}}
+	ended := func(name string) run.State {
+		if strings.HasPrefix(name, "moved") {
+			return run.Complete
+		}
+		return run.Stopped
+	}
 	prune := func(olderThan time.Duration, dryRun bool) (names []string, err error) {
 		r.deleted = nil
-		err = runlist.PruneServer(t.Context(), "nats://a:4222", r, time.Now().Add(-olderThan), dryRun, func(p report.PrunedRun) {
+		err = runlist.PruneServer(t.Context(), "nats://a:4222", r, time.Now().Add(-olderThan), dryRun, ended, func(p report.PrunedRun) {
 			if p.Server != "nats://a:4222" || p.Messages != 7 {
 				t.Errorf("of run %s: %+v", p.Run, p)
 			}
@@ -49,7 +57,7 @@ func TestPruneServer(t *testing.T) {
 		})
 		return names, err
 	}
-	all := []string{"contradicted", "complete", "old"}
+	all := []string{"contradicted", "complete", "old", "moved"}
 	if names, err := prune(0, true); err != nil || !slices.Equal(names, all) || r.deleted != nil {
 		t.Errorf("a dry run names %q and removes %q (%v), want %q named", names, r.deleted, err, all)
 	}
@@ -57,7 +65,7 @@ func TestPruneServer(t *testing.T) {
 		t.Errorf("of the old ones it names %q and removes %q (%v), want %q", names, r.deleted, err, all[2:])
 	}
 	r.broken = "complete"
-	if names, err := prune(0, false); !errors.Is(err, errBroken) || !slices.Equal(names, []string{"contradicted", "old"}) || !slices.Equal(r.deleted, names) {
+	if names, err := prune(0, false); !errors.Is(err, errBroken) || !slices.Equal(names, []string{"contradicted", "old", "moved"}) || !slices.Equal(r.deleted, names) {
 		t.Errorf("with an error it names %q and removes %q (%v)", names, r.deleted, err)
 	}
 }

@@ -112,7 +112,7 @@ func (s *Store) Names() (names []string, err error) {
 	return names, nil
 }
 
-// Find returns the name of the run that a person names by a part of its name, see [run.FindName]. The
+// Find returns the name of the run that a person names by the beginning of its name, see [run.FindName]. The
 // error wraps [ErrNoRun] or [ErrFolder], or is a [run.AmbiguousError].
 func (s *Store) Find(part string) (string, error) {
 	if s.Exists(part) {

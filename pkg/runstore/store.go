@@ -106,7 +106,7 @@ func (s *Store) EnsureWritable() error {
 func (s *Store) Create(m queens.Manifest, t ledger.Trust, created time.Time) (*ledger.Ledger, error) {
 	for {
 		name := run.NewName(m.N, created)
-		l, err := ledger.CreateWithTrust(s.Folder(name), ledger.Header{Run: name, Created: created, Manifest: m}, t)
+		l, err := ledger.Create(s.Folder(name), ledger.Header{Run: name, Created: created, Manifest: m, Trust: t})
 		switch {
 		case errors.Is(err, fs.ErrExist): // of the same second, by chance
 		case err != nil:

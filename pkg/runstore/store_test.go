@@ -60,7 +60,7 @@ func TestResumableIsOfTheSameQueens(t *testing.T) {
 			if c.upgrade {
 				c.before.SplitVersion--
 			}
-			l, err := ledger.Create(store.Folder(stopped), ledger.Header{Run: stopped, Created: time.Now(), Manifest: c.before})
+			l, err := ledger.Create(store.Folder(stopped), ledger.Header{Run: stopped, Created: time.Now(), Manifest: c.before, Trust: ledger.Trust{Redundancy: 1}})
 			if err != nil {
 				t.Fatal(err)
 			}

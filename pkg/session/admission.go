@@ -1,15 +1,12 @@
 package session
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/queens"
 )
@@ -40,40 +37,6 @@ func (e *VotersError) Error() string {
 // ErrRedundancy says that a new run must be told how many keys agree on each task: no total is published
 // for its board.
 var ErrRedundancy = errors.New("no total is published for this board, and only keys that agree can confirm its count")
-
-// TokenAuthorityError says that the token with which workers are to join an embedded server names another
-// authority than that of the server's certificate: no worker would trust the server.
-type TokenAuthorityError struct {
-	TokenFile string
-	Authority string // file of the server's authority
-	OwnToken  string // file of the token that names it
-}
-
-func (e *TokenAuthorityError) Error() string {
-	return fmt.Sprintf("%s has the certificate of another authority than the embedded server, which has that of %s: "+
-		"no worker could join with it", e.TokenFile, e.Authority)
-}
-
-// checkTokenAuthority returns an error if a token names other authorities than the one that has signed the
-// certificate of the server.
-func checkTokenAuthority(token identity.Token, ring *keyring.Ring, tokenFile string) error {
-	if token.Authority == nil {
-		return nil
-	}
-	authority, err := ring.Authority()
-	if err != nil {
-		return err
-	}
-	for rest := token.Authority; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return &TokenAuthorityError{tokenFile, ring.AuthorityFile(), ring.TokenFile()}
-		}
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil && c.Equal(authority) {
-			return nil
-		}
-	}
-}
 
 // setAdmission makes some sources say who is admitted.
 func (s *Session) setAdmission(from keyring.Sources) (err error) {
@@ -109,8 +72,7 @@ func (s *Session) redundancy() int {
 	if s.ledger == nil {
 		return 0
 	}
-	trust, _ := s.ledger.Trust()
-	return trust.Redundancy
+	return s.ledger.Header().Trust.Redundancy
 }
 
 // checkNew returns why a new run of a job can't start as the session is configured, if that is so.
@@ -153,7 +115,7 @@ func (s *Session) warnVoters(server *connection) {
 	add := []string{"coordinator", "keys", "add", "worker", "NAME", "--public-key", "KEY"}
 	revoke := []string{"coordinator", "keys", "revoke", keyring.JoinToken}
 	if server.guard != nil {
-		folder := []string{"--keys", server.guard.ring.Dir()}
+		folder := []string{"--keys", server.guard.Folder()}
 		add, revoke = append(add, folder...), append(revoke, folder...)
 	}
 	switch keys, token := s.admitter.Count(own...); {

@@ -188,7 +188,7 @@ func TestTokenOfAnotherAuthority(t *testing.T) {
 		return err
 	}
 	store := newStore(t)
-	var other *session.TokenAuthorityError
+	var other *keyring.TokenAuthorityError
 	if err := start(store, token); !errors.As(err, &other) || other.TokenFile != path || !strings.Contains(err.Error(), other.Authority) {
 		t.Errorf("with another authority: %v", err)
 	}

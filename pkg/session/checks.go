@@ -19,8 +19,7 @@ const longN = 20
 // announceChecks says how long the spot checks of the run take if no other key makes them, if they have no bound and
 // that is long. The estimate takes about two seconds.
 func (s *Session) announceChecks(ctx context.Context) error {
-	trust, _ := s.ledger.Trust()
-	m := s.ledger.Header().Manifest
+	trust, m := s.ledger.Header().Trust, s.ledger.Header().Manifest
 	if trust.SpotCheck.Bounded || trust.SpotCheck.Share == 0 || m.N < longN || isFinal(s.ledger) {
 		return nil
 	}

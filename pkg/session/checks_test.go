@@ -30,8 +30,8 @@ func TestLongChecksAreAnnounced(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h := ledger.Header{Run: "n20-20261120-153012-ab12", Created: time.Now(), Manifest: m}
-			l, err := ledger.CreateWithTrust(t.TempDir(), h, newTrust(1, c.check))
+			h := ledger.Header{Run: "n20-20261120-153012-ab12", Created: time.Now(), Manifest: m, Trust: newTrust(1, c.check)}
+			l, err := ledger.Create(t.TempDir(), h)
 			if err != nil {
 				t.Fatal(err)
 			}

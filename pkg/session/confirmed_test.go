@@ -29,8 +29,9 @@ func confirmedRun(t *testing.T, job session.Job, keys func(task uint64) int) (da
 		t.Fatal(err)
 	}
 	data = t.TempDir()
-	l, err := ledger.CreateWithTrust(filepath.Join(data, "n8-a"), ledger.Header{Run: "n8-a", Created: time.Now(), Manifest: m},
-		ledger.Trust{Redundancy: 1, SpotCheck: run.SpotCheck{Share: 0.5}})
+	l, err := ledger.Create(filepath.Join(data, "n8-a"), ledger.Header{
+		Run: "n8-a", Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: 1, SpotCheck: run.SpotCheck{Share: 0.5}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,8 +106,8 @@ func newTrust(redundancy int, spotCheck run.SpotCheck) ledger.Trust {
 // compareTrust logs that an interrupted run checks its counts as it was started to, if a job asks
 // for something else.
 func (s *Session) compareTrust(job *Job) {
-	t, _ := s.ledger.Trust()
-	if was := max(t.Redundancy, 1); job.Redundancy != 0 && job.Redundancy != was || t.SpotCheck != job.SpotCheck {
+	t := s.ledger.Header().Trust
+	if was := t.Redundancy; job.Redundancy != 0 && job.Redundancy != was || t.SpotCheck != job.SpotCheck {
 		s.log.Warn().Str("run", s.Name()).Int("redundancy", was).Stringer("spot_check", t.SpotCheck).
 			Msg("the interrupted run keeps the redundancy and spot checks with which it was started; --new starts another")
 	}

@@ -49,7 +49,7 @@ func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, resu
 	for i := range results {
 		results[i] = seal(t, worker, &m, results[i])
 	}
-	l, err := ledger.Create(filepath.Join(data, name), ledger.Header{Run: name, Created: time.Now(), Manifest: m})
+	l, err := ledger.Create(filepath.Join(data, name), ledger.Header{Run: name, Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestHistoryGoesOnAfterAQuarantine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Create(t.TempDir(), ledger.Header{Run: "r", Created: time.Now(), Manifest: m})
+	l, err := ledger.Create(t.TempDir(), ledger.Header{Run: "r", Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (e *ActiveError) Error() string {
 }
 
 // Resume opens the run of that name, or the newest unfinished one if the name is empty. For a run that
-// the server alone knows, a part of the name is enough. A
+// the server alone knows, the beginning of the name is enough. A
 // finished run is opened too: [Session.Run] then audits it again.
 //
 // If the ledger is lost, Resume makes a new one from the run's record on the server; the
@@ -120,26 +120,25 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 	}
 	s.log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
 		Msg("the run has no ledger here: rebuilding it from the server")
-	header := ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest}
-	trust := newTrust(record.Redundancy, record.SpotCheck)
-	l, err := ledger.CreateWithTrust(store.Folder(name), header, trust)
+	header := ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest, Trust: newTrust(record.Redundancy, record.SpotCheck)}
+	l, err := ledger.Create(store.Folder(name), header)
 	if err == nil {
 		s.answerForNew(l)
 	}
 	return err
 }
 
-// findRecord returns the record of the run that a person names by a part of its name.
-func findRecord(ctx context.Context, registry bus.Registry, part string) (run.Record, error) {
-	record, err := registry.Record(ctx, part)
-	if !errors.Is(err, bus.ErrNoRecord) || run.IsWholeName(part) {
+// findRecord returns the record of the run that a person names by the beginning of its name.
+func findRecord(ctx context.Context, registry bus.Registry, beginning string) (run.Record, error) {
+	record, err := registry.Record(ctx, beginning)
+	if !errors.Is(err, bus.ErrNoRecord) || run.IsWholeName(beginning) {
 		return record, err
 	}
 	names, failed := registry.Names(ctx)
 	if failed != nil {
 		return record, failed
 	}
-	name, ambiguous := run.FindName(part, names)
+	name, ambiguous := run.FindName(beginning, names)
 	if name == "" {
 		return record, cmp.Or(ambiguous, err)
 	}

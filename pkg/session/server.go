@@ -5,11 +5,15 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/httpserver"
+	"nqueens/pkg/keyring"
+	"nqueens/pkg/runstore"
 )
 
 // connection is a bus, and the embedded server behind it if there is one.
@@ -18,8 +22,11 @@ type connection struct {
 	address  string             // for people: the server's URL, or "embedded"
 	urls     string             // of all outside servers, as in the configuration
 	embedded *natsserver.Server // nil with an outside server
-	guard    *guard             // of the embedded server; nil if that is open
+	guard    *keyring.Guard     // of the embedded server; nil if that is open
 }
+
+// embedded stands for an embedded server that listens for nobody, in place of an address.
+const embedded = "embedded"
 
 // connect connects to the server of the configuration, or starts the embedded server of a
 // run and connects to it.
@@ -38,7 +45,7 @@ func (s *Session) connect(name string) (*connection, error) {
 			return nil, err
 		}
 		if g := c.guard; g != nil {
-			server.Access, cfg.Credentials = g.access, bus.Credentials{Identity: g.identity}
+			server.Access, cfg.Credentials = g.Access(), bus.Credentials{Identity: g.Identity()}
 		}
 		c.embedded, err = natsserver.Start(server)
 		if err != nil {
@@ -55,13 +62,56 @@ func (s *Session) connect(name string) (*connection, error) {
 		c.address, c.urls = c.bus.Server(), s.cfg.URL
 	case c.guard != nil:
 		g := c.guard
-		c.address = g.url(c.embedded.ClientURL())
-		s.log.Info().Str("server", c.address).Str("token", g.tokenFile).Str("watcher", g.watcherFile).
-			Msg("workers join with: " + g.joinLine(c.address))
+		c.address = g.URL(c.embedded.ClientURL())
+		s.log.Info().Str("server", c.address).Str("token", g.TokenFile()).Str("watcher", g.WatcherFile()).
+			Msg("workers join with: " + g.JoinLine(c.address))
 	case s.cfg.Listen != "":
 		c.address = c.embedded.ClientURL()
 	}
 	return c, nil
+}
+
+// keysFolder is, in the folder of all runs, that of the keys of embedded servers.
+const keysFolder = "keys"
+
+// newGuard returns the guard of the embedded server of a run, or nil for a server that needs none: that
+// only this machine reaches, without a token, for a run in which no keys must agree. It makes the guard's
+// keys say who is admitted. The keys and the certificate are kept for all runs of the store.
+func (s *Session) newGuard(name string) (*keyring.Guard, error) {
+	host, _, err := net.SplitHostPort(s.cfg.Listen)
+	if s.cfg.Listen == "" || err != nil {
+		return nil, nil
+	}
+	if httpserver.IsLoopback(host) && s.cfg.TokenFile == "" && s.redundancy() < 2 && !s.wasGuarded(name) {
+		return nil, nil
+	}
+	g, err := keyring.NewGuard(filepath.Join(s.cfg.Store.Path(), keysFolder), s.cfg.TokenFile, host)
+	if err != nil {
+		return nil, err
+	}
+	sources := s.cfg.Admission
+	sources.Folder, sources.TokenFile = g.Folder(), s.cfg.TokenFile
+	return g, s.setAdmission(sources)
+}
+
+// wasGuarded reports whether the ledger of a run is lost whose embedded server had a guard: then the server
+// keeps the run's record in an account that it has only with the guard.
+func (s *Session) wasGuarded(name string) bool {
+	if s.ledger != nil {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(s.cfg.Store.ServerFolder(name), "jetstream", "NQ")) // see [bus.Access]
+	return err == nil
+}
+
+// WatcherFiles returns the files with which the watchers of this machine connect to embedded servers: a
+// key, and the authority of the servers' certificate. There may be none.
+func WatcherFiles(store *runstore.Store) (key, authority string, found bool) {
+	ring, err := keyring.Open(filepath.Join(store.Path(), keysFolder))
+	if err != nil {
+		return "", "", false
+	}
+	return ring.KeyFile(bus.Watcher), ring.AuthorityFile(), true
 }
 
 // checkPortFree returns nil if a server can listen on an address. The embedded server would

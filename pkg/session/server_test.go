@@ -15,20 +15,3 @@ func TestPublicURL(t *testing.T) {
 		}
 	}
 }
-
-// Two lists are of the same cluster if they have an address in common.
-func TestOverlap(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"nats://a:1,nats://b:2", "nats://b:2,nats://c:3", true},
-		{"nats://a:1", "nats://a:1", true},
-		{"nats://a:1", "nats://a:11", false},
-		{embedded, "nats://a:1", false},
-	} {
-		if got := overlap(c.a, c.b); got != c.want {
-			t.Errorf("%q and %q overlap: %v", c.a, c.b, got)
-		}
-	}
-}

@@ -12,6 +12,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/count"
+	"nqueens/pkg/keyring"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/run"
 	"nqueens/pkg/worker"
@@ -76,11 +77,11 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	group.Go(func() error { return server.waitFailure(ctx) })
 	if server.guard != nil {
 		group.Go(func() error {
-			return every(ctx, refreshInterval, func() error { server.guard.refresh(server.embedded, s.log); return nil })
+			return every(ctx, keyring.RefreshInterval, func() error { server.guard.Refresh(server.embedded, s.log); return nil })
 		})
 	}
 	if s.admitter != nil {
-		group.Go(func() error { return every(ctx, refreshInterval, s.rereadAdmitted) })
+		group.Go(func() error { return every(ctx, keyring.RefreshInterval, s.rereadAdmitted) })
 	}
 	group.Go(func() error { return every(ctx, publishInterval, s.publishLatest) })
 	group.Go(func() error {

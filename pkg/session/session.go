@@ -261,11 +261,6 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 	if err := s.ledger.SetState(run.Running); err != nil {
 		return failed(err)
 	}
-	done, err := s.noteServer(ctx, server)
-	if err != nil {
-		return failed(err)
-	}
-	defer done()
 	return s.runClaimed(ctx, server, claim)
 }
 
@@ -281,9 +276,8 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 		return nil, err
 	}
 	h := s.ledger.Header()
-	trust, _ := s.ledger.Trust()
 	claim, err := s.bus.Registry().Claim(ctx, run.Record{
-		Redundancy: trust.Redundancy, SpotCheck: trust.SpotCheck,
+		Redundancy: h.Trust.Redundancy, SpotCheck: h.Trust.SpotCheck,
 		Run: h.Run, Manifest: h.Manifest, State: run.Running, Owner: ownerID(),
 		Done: s.ledger.Len(), Lost: s.ledger.Lost(), Created: h.Created,
 	})
@@ -365,8 +359,8 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	event := s.log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
 		Uint64("tasks", h.Manifest.Tasks).Uint64("done", s.ledger.Len()).Int("workers", s.cfg.Workers).
 		Str("kernel", s.cfg.Kernel.Name).Str("server", server.address)
-	if t, _ := s.ledger.Trust(); t.Redundancy > 1 {
-		event.Int("redundancy", t.Redundancy)
+	if h.Trust.Redundancy > 1 {
+		event.Int("redundancy", h.Trust.Redundancy)
 	}
 	if len(h.Manifest.Placed) > 0 {
 		event.Str("placed", humanize.Squares(h.Manifest.Placed))

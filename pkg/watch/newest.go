@@ -18,21 +18,21 @@ func Newest(ctx context.Context, connection Connection, registry Registry) (stri
 	return await(ctx, connection, func() (string, error) { return newest(ctx, connection, registry) })
 }
 
-// Find returns the name of the run on the server that a person names by a part of its name, see
+// Find returns the name of the run on the server that a person names by the beginning of its name, see
 // [run.FindName]. It waits as [Newest] does. It does not look up a whole name. The error wraps
 // [ErrNotActive] if there is no such run, or is a [run.AmbiguousError].
-func Find(ctx context.Context, connection Connection, registry Registry, part string) (string, error) {
-	if run.IsWholeName(part) {
-		return part, nil
+func Find(ctx context.Context, connection Connection, registry Registry, beginning string) (string, error) {
+	if run.IsWholeName(beginning) {
+		return beginning, nil
 	}
 	return await(ctx, connection, func() (string, error) {
 		names, err := registry.Names(ctx)
 		if err != nil {
 			return "", err
 		}
-		name, err := run.FindName(part, names)
+		name, err := run.FindName(beginning, names)
 		if err == nil && name == "" {
-			err = fmt.Errorf("run %s on %s: %w", part, connection.Server(), ErrNotActive)
+			err = fmt.Errorf("run %s on %s: %w", beginning, connection.Server(), ErrNotActive)
 		}
 		return name, err
 	})

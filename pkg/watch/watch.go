@@ -41,7 +41,6 @@ type Telemetry interface {
 var (
 	ErrNoRuns    = errors.New("there is no run to watch")
 	ErrNotActive = errors.New("the server has no such active run")
-	ErrMoved     = errors.New("the run has moved to another server")
 	ErrEndMissed = errors.New("the run has ended, but its end was not received")
 	// ErrOpenServer: the run is complete, and what the server says of its total may be anybody's.
 	ErrOpenServer = errors.New("the run is complete, as its record says, and its total is not shown: the server asks for no keys, so anybody can write that record")
@@ -124,7 +123,6 @@ type follower struct {
 	manifest        *queens.Manifest // of the record; nil before it was read
 	unconfirmed     *run.Snapshot    // a snapshot that waits for the record
 	latest          run.Snapshot     // of no run before the first
-	movedTo         string           // the server that the run uses now, if it has left this one
 	lastSnapshotAt  time.Time        // or when the watch began
 	connectedAt     time.Time        // zero while there is no connection
 	disconnectedAt  time.Time        // valid while there is none
@@ -175,9 +173,6 @@ func (f *follower) handle(ctx context.Context, p *run.Snapshot) (ended bool, err
 	if !confirmed {
 		f.unconfirmed = p
 		return false, nil
-	}
-	if f.movedTo = p.MovedTo; f.movedTo != "" {
-		return false, nil // it is shown where it is now
 	}
 	failed := failure(p)
 	if failed != nil && p.Total != nil {
@@ -246,9 +241,6 @@ func (f *follower) explainSilence(ctx context.Context) error {
 func (f *follower) checkGone() error {
 	if f.manifest == nil && f.unconfirmed == nil {
 		return fmt.Errorf("run %s on %s: %w", f.Run, f.Server(), ErrNotActive)
-	}
-	if f.movedTo != "" {
-		return fmt.Errorf("run %s: %w: %s", f.Run, ErrMoved, f.movedTo)
 	}
 	if f.recordMissingAt.IsZero() {
 		f.recordMissingAt = time.Now()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -354,29 +353,6 @@ func TestFollowARunWithoutARecord(t *testing.T) {
 		elapse(2 * time.Second)
 		if got := w.now(); !got.ended || !errors.Is(got.err, ErrEndMissed) {
 			t.Errorf("after the grace: %+v", got)
-		}
-	})
-}
-
-// A watch at the server that a run has left says where the run is, once its record is gone there. A
-// run that is still there is followed, although a message says that it has moved.
-func TestFollowARunThatMoves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := follow(t.Context(), running())
-		w.publish(snapshot(run.Running, 1))
-		moved := snapshot(run.Stopped, 0)
-		moved.MovedTo = "nats://elsewhere:4222"
-		w.publish(moved)
-		elapse(time.Second)
-		w.publish(snapshot(run.Running, 2))
-		if got := w.now(); got.ended || !slices.Equal(got.snapshots, []uint64{1, 2}) {
-			t.Fatalf("while the record is there: %+v", got)
-		}
-		w.publish(moved)
-		w.remove()
-		elapse(silenceTimeout + pollInterval)
-		if got := w.now(); !got.ended || !errors.Is(got.err, ErrMoved) || !strings.Contains(got.err.Error(), moved.MovedTo) {
-			t.Errorf("%+v", got)
 		}
 	})
 }

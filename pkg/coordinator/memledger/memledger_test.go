@@ -30,8 +30,8 @@ func TestModelFollowsTheLedger(t *testing.T) {
 	const tasks = 3
 	for life := range 12 {
 		redundancy := 1 + life/4
-		header := ledger.Header{Run: "r", Created: time.Now(), Manifest: m}
-		stored, err := ledger.CreateWithTrust(t.TempDir(), header, ledger.Trust{Redundancy: redundancy})
+		header := ledger.Header{Run: "r", Created: time.Now(), Manifest: m, Trust: ledger.Trust{Redundancy: redundancy}}
+		stored, err := ledger.Create(t.TempDir(), header)
 		if err != nil {
 			t.Fatal(err)
 		}

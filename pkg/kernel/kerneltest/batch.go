@@ -53,27 +53,6 @@ func (b *batch) addDepths(columns []int) {
 	}
 }
 
-// allow allows the squares of placements.
-func (b *batch) allow(placements ...[]int) {
-	for _, columns := range placements {
-		for row, col := range columns {
-			b.board.Allow[row] |= 1 << col
-		}
-	}
-}
-
-// addAll adds the prefix of the given number of rows of each placement, and returns the batch. It
-// returns nil if a placement is nil or a search is not short.
-func (b *batch) addAll(rows int, placements ...[]int) *batch {
-	for _, columns := range placements {
-		if columns == nil || !isShort(&b.board, b.prefix(columns[:rows])) {
-			return nil
-		}
-		b.add(columns[:rows])
-	}
-	return b
-}
-
 // addState adds a prefix without known queens.
 func (b *batch) addState(p queens.Prefix) { b.append(p, b.count(p)) }
 
@@ -221,16 +200,6 @@ func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) 
 		b.board.Allow[row] &= noise[density] | 1<<col
 	}
 	return b, columns
-}
-
-// solution returns a random solution of the full board of side n with the given queens. There must
-// be one.
-func solution(rng *rand.Rand, n int, given ...queens.Square) []int {
-	for {
-		if columns := placement(rng, queens.FullBoard(n), given...); columns != nil {
-			return columns
-		}
-	}
 }
 
 // isShort reports whether a search from p visits so few states that the oracle takes about a

@@ -53,30 +53,12 @@ var counting = []struct {
 	{"all 32 columns", allColumns},
 	{"states that no queens make", freeStates},
 	{"batches of any size", batchSizes},
+	{"states with many children", manyChildren},
 	{"complete prefixes", completePrefixes},
 	{"boards without a solution", unsolvableBoards},
 	{"rows without an allowed square", blockedRows},
 
-	{"attacks between outer columns and window", outerAttacks},
-	{"diagonals enter the window", enteringDiagonals},
-	{"different diagonals in a batch", mixedDiagonals},
-	{"outer columns filled by some prefixes", partlyFilled},
-	{"16 outer columns filled", filledEdges},
-	{"inner columns filled", filledInside},
-	{"full batches", fullBatches},
-	{"small boards in larger ones", embeddedBoards},
 	{"random outer columns and fixed rows", randomOuter},
-
-	{"fixed rows attack each other", fixedAttackFixed},
-	{"fixed rows attack the rows left", fixedAttackLeft},
-	{"prefixes attack a fixed row", prefixAttacksFixed},
-	{"chains of fixed rows", chains},
-	{"fixed rows above the depth", fixedAbove},
-	{"first rows fixed", firstRowsFixed},
-	{"last rows fixed", lastRowsFixed},
-	{"few rows left", fewRowsLeft},
-	{"more than 15 rows apart", longGaps},
-	{"mixed depths with fixed rows", mixedDepths},
 	{"large searches between fixed rows", largeSearches},
 }
 
@@ -178,6 +160,17 @@ func batchSizes(check func(*batch)) {
 		}
 	}
 	check(newBatch("nil", queens.FullBoard(8)))
+}
+
+// Hundreds of states have more children than a queue of states may have room for.
+func manyChildren(check func(*batch)) {
+	rng := newRand(0)
+	b, _ := solvableBoard(rng, "two rows allow all squares", 16, 1)
+	b.board.Allow[0], b.board.Allow[1] = b.board.Columns(), b.board.Columns()
+	b.add(nil)
+	for _, size := range []int{250, 500} {
+		check(b.draw(rng, size))
+	}
 }
 
 // A prefix of all rows counts 1, whatever its board allows.

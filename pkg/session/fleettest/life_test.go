@@ -207,7 +207,7 @@ func (l *life) resume() {
 // newLedger makes a ledger in a new folder.
 func (l *life) newLedger(context.Context) (*ledger.Ledger, string, error) {
 	folder := l.t.TempDir()
-	created, err := ledger.CreateWithTrust(folder, ledger.Header{Run: runName, Created: time.Now(), Manifest: l.manifest}, l.trust)
+	created, err := ledger.Create(folder, ledger.Header{Run: runName, Created: time.Now(), Manifest: l.manifest, Trust: l.trust})
 	return created, folder, err
 }
 

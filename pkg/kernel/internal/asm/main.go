@@ -1,10 +1,11 @@
 // Command asm writes the vector kernels of package kernel: avx512_amd64.s, avx2_amd64.s and
-// neon_arm64.s. It is a module of its own, so that the program does not depend on the generator.
+// neon_arm64.s, and beside each a Go file of the same name that declares its functions. It is a module
+// of its own, so that the program does not depend on the generator.
 //
 // step.go writes the step of the search once, in terms of the interface isa; avx512.go and
 // avx2.go implement that interface, each for lanes of 16 and of 32 bits. neon.go writes the same
-// step without avo, which has no arm64. The generated functions differ in their instruction set, in
-// the width of their lanes, and in how they prune children; see pruneRules.
+// step without avo, which has no arm64. declare.go writes the Go files. The generated functions differ
+// in their instruction set, in the width of their lanes, and in how they prune children; see pruneRules.
 package main
 
 import (
@@ -17,7 +18,12 @@ import (
 
 // pruneRules says which children of a state survive.
 type pruneRules struct {
-	name string
+	// below is the least number of rows below the row that the function serves.
+	below int
+	// alternate is the below of the function that serves the same rows in a recount. It may serve
+	// fewer rows: it tests no row that does not exist, and what it does not prune dies further down.
+	// Only the function that counts is its own alternate.
+	alternate int
 	// nextRows is the number of rows, from the child's own row on, in which the child must
 	// have a free square.
 	nextRows int
@@ -34,21 +40,38 @@ type pruneRules struct {
 	gaps bool
 }
 
-// variants are the functions of each kernel, named after the least number of rows below the
-// row that they serve; kernels_*.go of package kernel assign them to rows. Measurements
-// decided the choice: a rule pays where few children meet it.
+// variants are the functions of each kernel. Measurements decided the choice: a rule pays where few
+// children meet it.
 var variants = []pruneRules{
-	{name: "Rows2", leaf: true, nextRows: 2},
-	{name: "Rows3", nextRows: 3},
-	{name: "Rows4", nextRows: 4, columns: true},
-	{name: "Rows5", nextRows: 5},
-	{name: "Rows6", nextRows: 2, last: true},
-	{name: "Rows10", nextRows: 2},
+	{below: 2, alternate: 2, leaf: true, nextRows: 2},
+	{below: 3, alternate: 10, nextRows: 3},
+	{below: 4, alternate: 3, nextRows: 4, columns: true},
+	{below: 5, alternate: 3, nextRows: 5},
+	{below: 6, alternate: 10, nextRows: 2, last: true},
+	{below: 10, alternate: 6, nextRows: 2},
+}
+
+// name returns the end of the function's name.
+func (d pruneRules) name() string {
+	if d.gaps {
+		return fmt.Sprintf("Rows%dGaps", d.below)
+	}
+	return fmt.Sprintf("Rows%d", d.below)
 }
 
 func main() {
 	name := flag.String("isa", "avx512", "instruction set: avx512, avx2 or neon")
+	declarations := flag.Bool("go", false, "write the Go file, not the assembly")
 	flag.Parse()
+	if *declarations {
+		text, err := goFile(*name)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "asm: format the Go file: %v\n", err)
+			os.Exit(1)
+		}
+		os.Stdout.Write(text)
+		return
+	}
 	if *name == "neon" {
 		fmt.Print(neonFile())
 		return
@@ -69,9 +92,9 @@ func main() {
 		}
 		spread(instructions(pruneRules{}), size, prefix+"Spread")
 		for _, d := range variants {
-			expand(instructions(d), size, prefix+d.name, d)
-			d.gaps = true
-			expand(instructions(d), size, prefix+d.name+"Gaps", d)
+			for _, d.gaps = range []bool{false, true} {
+				expand(instructions(d), size, prefix+d.name(), d)
+			}
 		}
 	}
 	build.Generate()

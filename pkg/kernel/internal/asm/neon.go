@@ -77,9 +77,9 @@ func neonFile() string {
 		prefix := fmt.Sprintf("neonx%d", 8*size)
 		text += spreadNEON(size, prefix+"Spread")
 		for _, d := range variants {
-			text += expandNEON(size, prefix+d.name, d)
-			d.gaps = true
-			text += expandNEON(size, prefix+d.name+"Gaps", d)
+			for _, d.gaps = range []bool{false, true} {
+				text += expandNEON(size, prefix+d.name(), d)
+			}
 		}
 	}
 	return text

@@ -36,7 +36,7 @@ func TestPageInstructions(t *testing.T) {
 			line := ""
 			for _, d := range variants {
 				d.gaps = gaps
-				_, round, _ := strings.Cut(expandNEON(size, d.name, d), "\nmore:\n")
+				_, round, _ := strings.Cut(expandNEON(size, d.name(), d), "\nmore:\n")
 				round, _, _ = strings.Cut(round, "\ncheck:\n")
 				line = fmt.Sprintf(" %d |", (strings.Count(round, "\n")+1)/vectorsNEON) + line
 			}

@@ -142,7 +142,6 @@ type Platform struct {
 	functions *table
 	id        uintptr
 	Name      string
-	Version   string // of OpenCL, and of the platform
 }
 
 // Platforms returns the platforms of this machine, at least one if there is no error.
@@ -168,8 +167,7 @@ func platformsOf(sources []source) (platforms []Platform, err error) {
 			if p.functions == nil {
 				p.functions = tableOf(id)
 			}
-			p.Name = p.text(0x0902)    // CL_PLATFORM_NAME
-			p.Version = p.text(0x0901) // CL_PLATFORM_VERSION
+			p.Name = p.text(0x0902) // CL_PLATFORM_NAME
 			platforms = append(platforms, p)
 		}
 	}

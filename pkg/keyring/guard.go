@@ -1,11 +1,13 @@
-package session
+package keyring
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,42 +16,28 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
-	"nqueens/pkg/httpserver"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
-	"nqueens/pkg/keyring"
-	"nqueens/pkg/runstore"
 )
 
-// guard lets only those in who have a key or the token of an embedded server.
-type guard struct {
-	ring        *keyring.Ring
-	identity    *identity.Identity
-	tokenFile   string
-	watcherFile string
-	authority   string // file that workers need beside the token; empty if that has it
-	host        string // at which others reach the server
+// Guard lets only those into an embedded server who have a key or the token.
+type Guard struct {
+	ring      *Ring
+	identity  *identity.Identity
+	tokenFile string
+	authority string // file that workers need beside the token; empty if that has it
+	host      string // at which others reach the server
 
 	access      string // what the server has of its configuration
 	token, hash string // of the token that the file had last
-	failed      string // the last error of refresh, which is told once
+	failed      string // the last error of Refresh, which is told once
 }
 
-// keysFolder is, in the folder of all runs, that of the keys of embedded servers.
-const keysFolder = "keys"
-
-// newGuard returns the guard of the embedded server of a run, or nil for a server that needs none: that
-// only this machine reaches, without a token, for a run in which no keys must agree. It makes the guard's
-// keys say who is admitted. The keys and the certificate are kept for all runs of the store.
-func (s *Session) newGuard(name string) (*guard, error) {
-	host, _, err := net.SplitHostPort(s.cfg.Listen)
-	if s.cfg.Listen == "" || err != nil {
-		return nil, nil
-	}
-	if httpserver.IsLoopback(host) && s.cfg.TokenFile == "" && s.redundancy() < 2 && !s.wasGuarded(name) {
-		return nil, nil
-	}
-	ring, err := keyring.OpenOrInit(filepath.Join(s.cfg.Store.Path(), keysFolder))
+// NewGuard returns the guard of an embedded server that listens on a host, with the keys in a folder, which it makes
+// if there is none. Workers join with the token in a file, or with that of the folder if the name is empty. The error
+// may be a [TokenAuthorityError].
+func NewGuard(folder, tokenFile, host string) (*Guard, error) {
+	ring, err := OpenOrInit(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +45,9 @@ func (s *Session) newGuard(name string) (*guard, error) {
 	if _, err := ring.AddHosts(hosts); err != nil {
 		return nil, err
 	}
-	g := &guard{ring: ring, tokenFile: ring.TokenFile(), watcherFile: ring.KeyFile(bus.Watcher), host: hosts[0]}
-	sources := s.cfg.Admission
-	sources.Folder, sources.TokenFile = ring.Dir(), s.cfg.TokenFile
-	if s.cfg.TokenFile != "" {
-		g.tokenFile = s.cfg.TokenFile
+	g := &Guard{ring: ring, tokenFile: ring.TokenFile(), host: hosts[0]}
+	if tokenFile != "" {
+		g.tokenFile = tokenFile
 		token, err := identity.LoadToken(g.tokenFile)
 		if err != nil {
 			return nil, err
@@ -76,23 +62,28 @@ func (s *Session) newGuard(name string) (*guard, error) {
 	if g.access, _, err = g.readAccess(); err != nil {
 		return nil, err
 	}
-	return g, s.setAdmission(sources)
+	return g, nil
 }
 
-// wasGuarded reports whether the ledger of a run is lost whose embedded server had a guard: then the server
-// keeps the run's record in an account that it has only with the guard.
-func (s *Session) wasGuarded(name string) bool {
-	if s.ledger != nil {
-		return false
-	}
-	_, err := os.Stat(filepath.Join(s.cfg.Store.ServerFolder(name), "jetstream", "NQ")) // see [bus.Access]
-	return err == nil
-}
+// Folder returns the folder of the keys.
+func (g *Guard) Folder() string { return g.ring.Dir() }
+
+// Identity returns the key with which the coordinator of this process connects.
+func (g *Guard) Identity() *identity.Identity { return g.identity }
+
+// Access returns the part of the server's configuration that says who may connect.
+func (g *Guard) Access() string { return g.access }
+
+// TokenFile returns the path of the token with which workers join.
+func (g *Guard) TokenFile() string { return g.tokenFile }
+
+// WatcherFile returns the path of the key with which watchers connect.
+func (g *Guard) WatcherFile() string { return g.ring.KeyFile(bus.Watcher) }
 
 // readAccess returns the part of the server's configuration that says who may connect, with the users and
 // the token of now, and whether the coordinator's own key was revoked. The hash of a token stays the same,
 // or the server would disconnect its users.
-func (g *guard) readAccess() (access string, revoked bool, err error) {
+func (g *Guard) readAccess() (access string, revoked bool, err error) {
 	token, err := identity.LoadToken(g.tokenFile)
 	if err != nil {
 		return "", false, err
@@ -101,7 +92,7 @@ func (g *guard) readAccess() (access string, revoked bool, err error) {
 		return "", false, err
 	}
 	if token.Secret != g.token {
-		hash, err := keyring.HashToken(token.Secret)
+		hash, err := HashToken(token.Secret)
 		if err != nil {
 			return "", false, err
 		}
@@ -110,17 +101,17 @@ func (g *guard) readAccess() (access string, revoked bool, err error) {
 	return g.ring.Access(g.hash, g.identity.Key())
 }
 
-// refreshInterval is how soon the embedded server learns that a key was added or revoked, or that the
+// RefreshInterval is how soon an embedded server learns that a key was added or revoked, or that the
 // token was replaced.
-const refreshInterval = 2 * time.Second
+const RefreshInterval = 2 * time.Second
 
 // errOwnKey says that a coordinator continues with a key that was revoked.
 var errOwnKey = errors.New("the coordinator's own key was revoked, and works until it ends: stop it, make another key with " +
 	"coordinator keys add coordinator coordinator, and resume the run")
 
-// refresh gives the server the users and the token of now. It says once what it can't change; then the
+// Refresh gives the server the users and the token of now. It says once what it can't change; then the
 // server keeps those from before.
-func (g *guard) refresh(server *natsserver.Server, log zerolog.Logger) {
+func (g *Guard) Refresh(server *natsserver.Server, log zerolog.Logger) {
 	access, revoked, err := g.readAccess()
 	if err == nil && access != g.access {
 		if err = server.SetAccess(access); err == nil {
@@ -162,8 +153,8 @@ func reachableHosts(host string) []string {
 	return append(hosts, "localhost")
 }
 
-// url returns the address for others of a server that listens at that of the server.
-func (g *guard) url(server string) string {
+// URL returns the address for others of a server that listens at that of the server.
+func (g *Guard) URL(server string) string {
 	u, err := url.Parse(server)
 	if err != nil {
 		return server
@@ -171,9 +162,9 @@ func (g *guard) url(server string) string {
 	return "tls://" + net.JoinHostPort(g.host, u.Port())
 }
 
-// joinLine returns the command with which a worker joins. It names the files that the worker needs,
+// JoinLine returns the command with which a worker joins. It names the files that the worker needs,
 // and no secret.
-func (g *guard) joinLine(server string) string {
+func (g *Guard) JoinLine(server string) string {
 	words := []string{"worker", "--nats", server, "--token-file", g.tokenFile}
 	if g.authority != "" {
 		words = append(words, "--tls-ca", g.authority)
@@ -181,12 +172,36 @@ func (g *guard) joinLine(server string) string {
 	return humanize.ShellWords(words...)
 }
 
-// WatcherFiles returns the files with which the watchers of this machine connect to embedded servers: a
-// key, and the authority of the servers' certificate. There may be none.
-func WatcherFiles(store *runstore.Store) (key, authority string, found bool) {
-	ring, err := keyring.Open(filepath.Join(store.Path(), keysFolder))
-	if err != nil {
-		return "", "", false
+// TokenAuthorityError says that the token with which workers are to join an embedded server names another
+// authority than that of the server's certificate: no worker would trust the server.
+type TokenAuthorityError struct {
+	TokenFile string
+	Authority string // file of the server's authority
+	OwnToken  string // file of the token that names it
+}
+
+func (e *TokenAuthorityError) Error() string {
+	return fmt.Sprintf("%s has the certificate of another authority than the embedded server, which has that of %s: "+
+		"no worker could join with it", e.TokenFile, e.Authority)
+}
+
+// checkTokenAuthority returns an error if a token names other authorities than the one that has signed the
+// certificate of the server.
+func checkTokenAuthority(token identity.Token, ring *Ring, tokenFile string) error {
+	if token.Authority == nil {
+		return nil
 	}
-	return ring.KeyFile(bus.Watcher), ring.AuthorityFile(), true
+	authority, err := ring.Authority()
+	if err != nil {
+		return err
+	}
+	for rest := token.Authority; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return &TokenAuthorityError{tokenFile, ring.AuthorityFile(), ring.TokenFile()}
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && c.Equal(authority) {
+			return nil
+		}
+	}
 }
