@@ -111,7 +111,11 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 			app.Log.Info().Msg("stopping the run: coordinator stop has asked for it")
 			app.Interrupt()
 		},
-		OnStart: u.start, OnSnapshot: u.show, OnConnection: u.setDisconnected, Log: app.Log,
+		OnStart: func(name string) {
+			o.keep(app, store, name)
+			u.start()
+		},
+		OnSnapshot: u.show, OnConnection: u.setDisconnected, Log: app.Log,
 	}, u, nil
 }
 

@@ -85,8 +85,10 @@ func (s *Store) request(ctx context.Context, name, path string, timeout time.Dur
 		return response.Body.Close()
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(err, errNoSocket), errors.As(err, new(*refusedError)):
+		return err
 	}
-	return err
+	return fmt.Errorf("the process that works on the run has not answered: %w", err)
 }
 
 // dial connects to the process that has the run's ledger open for writing.

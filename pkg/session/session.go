@@ -67,8 +67,8 @@ type Config struct {
 
 	// OnStop is called if another process asks this one to stop. It must end the contexts of the session.
 	OnStop func()
-	// OnStart is called once, when counting starts.
-	OnStart func()
+	// OnStart is called once, with the name of the run, when counting starts.
+	OnStart func(run string)
 	// OnSnapshot is called with each snapshot from then on. Calls do not overlap.
 	OnSnapshot func(run.Snapshot)
 	// OnConnection is called every second with whether the connection to the server is lost.
@@ -367,7 +367,7 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	}
 	event.Msg("counting")
 	s.warnVoters(server)
-	s.cfg.OnStart()
+	s.cfg.OnStart(s.Name())
 	page := s.servePage(ctx, server)
 	outcome, err := s.runServices(ctx, server, claim, page)
 	resumable, failed := s.finish(ctx, server, claim, &outcome, err)

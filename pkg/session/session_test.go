@@ -21,7 +21,7 @@ import (
 // others: its run does not end by itself.
 func idle(store *runstore.Store, onStart func()) session.Config {
 	return session.Config{
-		Store: store, Listen: "127.0.0.1:0", OnStop: func() {}, OnStart: onStart, OnSnapshot: func(run.Snapshot) {}, OnConnection: func(bool) {}, Log: zerolog.Nop(),
+		Store: store, Listen: "127.0.0.1:0", OnStop: func() {}, OnStart: func(string) { onStart() }, OnSnapshot: func(run.Snapshot) {}, OnConnection: func(bool) {}, Log: zerolog.Nop(),
 	}
 }
 
