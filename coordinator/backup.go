@@ -5,7 +5,6 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/ledger"
 	"nqueens/pkg/report"
 )
 
@@ -44,7 +43,7 @@ a complete copy, the new one or the one before. The coordinator must be on the s
 			if err != nil {
 				return withHint(err)
 			}
-			return ignoreEPIPE(newBackup(&c, args[1]).Write(cmd.OutOrStdout(), asJSON))
+			return ignoreEPIPE(report.WriteBackup(cmd.OutOrStdout(), &c, asJSON))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -78,21 +77,12 @@ results from after the backup, or with any other. Missing counts are made again.
 				return withHint(err)
 			}
 			if !c.State.Finished() {
-				app.Log.Info().Str("run", c.Header.Run).Msg("to resume the run: " + humanize.ShellWords(append(append(cli.Program(), "resume", c.Header.Run), data.words()...)...))
+				app.Log.Info().Str("run", c.Run).Msg("to resume the run: " + humanize.ShellWords(append(append(cli.Program(), "resume", c.Run), data.words()...)...))
 			}
-			return ignoreEPIPE(newBackup(&c, store.Ledger(c.Header.Run)).Write(cmd.OutOrStdout(), asJSON))
+			return ignoreEPIPE(report.WriteBackup(cmd.OutOrStdout(), &c, asJSON))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	data.register(cmd.Flags())
 	return cmd
-}
-
-// newBackup says what the ledger in a file holds.
-func newBackup(c *ledger.Contents, file string) *report.Backup {
-	m := &c.Header.Manifest
-	return &report.Backup{
-		Run: c.Header.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: c.State,
-		Done: c.Done, Tasks: m.Tasks, Bytes: c.Bytes, File: file,
-	}
 }

@@ -32,8 +32,7 @@ each, up to 1000000 threads, on cores like those of this machine. It says how ma
 tasks the server carries a second, what the coordinator needs, how long threads wait, and
 what bounds the time: the search, or else something that more threads don't make faster.
 
-With --redundancy and --spot-check, times and ledger are those of counting each task so
-often.`,
+With --redundancy and --spot-check, the estimate is for counting each task that often.`,
 		Example: `  coordinator estimate 20
   coordinator estimate 24 --workers 512
   coordinator estimate 27 --workers 6250 --threads 16
@@ -66,23 +65,15 @@ often.`,
 				return cli.Usagef("--kernel: %v", err)
 			}
 			threads := min(workers*each, runtime.GOMAXPROCS(0))
-			e, err := estimate.Run(cmd.Context(), estimate.Job{N: n, Kernel: k, Workers: workers, WorkerThreads: each, Threads: threads, Speed: speed})
+			copies := float64(trust.redundancy) + spotCheck.Share
+			e, err := estimate.Run(cmd.Context(), estimate.Job{
+				N: n, Kernel: k, Workers: workers, WorkerThreads: each, Threads: threads, Speed: speed, Copies: copies,
+			})
 			if err != nil {
 				return err
 			}
-			r := report.Estimate{
-				N: n, Kernel: k.Name, Workers: workers, Threads: workers * each,
-				Seconds: report.Interval(e.Seconds), CoreSeconds: report.Interval(e.CoreSeconds), Speed: e.Speed,
-				Solutions: report.Solutions{
-					Mean: e.Solutions.Mid, Low: e.Solutions.Low, High: e.Solutions.High, Probes: e.Probes,
-				},
-				Tasks:       e.Tasks,
-				Depth:       report.Depth{Min: e.MinDepth, Max: e.MaxDepth},
-				LedgerBytes: ledger.ExpectedSize(e.Tasks),
-				Fleet:       fleetReport(e.Fleet),
-			}
-			r.Copy(float64(trust.redundancy) + spotCheck.Share)
-			return r.Write(cmd.OutOrStdout(), asJSON)
+			e.LedgerBytes = uint64(float64(ledger.ExpectedSize(e.Tasks)) * copies)
+			return report.WriteEstimate(cmd.OutOrStdout(), &e, asJSON)
 		},
 	}
 	flags := cmd.Flags()
@@ -94,13 +85,4 @@ often.`,
 	flags.Var(kernelFlag(&kernelName, kernel.Auto), "kernel", "`KERNEL` that they use; see worker kernels")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
-}
-
-func fleetReport(f *estimate.Fleet) report.Fleet {
-	return report.Fleet{
-		Waiting: f.Waiting, Chunks: f.Chunks, ChunkRate: f.ChunkRate, TaskRate: f.TaskRate, MessageRate: f.MessageRate,
-		WindowChunks: f.WindowChunks, WindowBytes: f.WindowBytes, CoordinatorBytes: f.CoordinatorBytes,
-		CoordinatorCores: f.CoordinatorCores, ServerCores: f.ServerCores,
-		Parts: report.RunParts(f.Parts), Bound: string(f.Bound),
-	}
 }

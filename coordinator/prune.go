@@ -12,6 +12,7 @@ import (
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runlist"
+	"nqueens/pkg/runstore"
 )
 
 // pruneCommand is coordinator prune: it removes runs that have ended.
@@ -46,13 +47,13 @@ dead coordinator, cancel it first: coordinator cancel RUN --nats.`,
 				return err
 			}
 			before := time.Now().Add(-time.Duration(olderThan))
-			var runs []report.PrunedRun
-			note := func(r report.PrunedRun) { runs = append(runs, r) }
-			err = runlist.PruneLocal(cmd.Context(), store, before, dryRun, note)
+			var runs []runstore.Pruned
+			note := func(r runstore.Pruned) { runs = append(runs, r) }
+			err = store.Prune(cmd.Context(), before, dryRun, note)
 			// Of a run that was resumed on another server, the ledger says that it has ended.
 			ended := func(name string) run.State {
-				if i := slices.IndexFunc(runs, func(r report.PrunedRun) bool { return r.Run == name }); i >= 0 {
-					return run.State(runs[i].State)
+				if i := slices.IndexFunc(runs, func(r runstore.Pruned) bool { return r.Run == name }); i >= 0 {
+					return runs[i].State
 				}
 				return store.Inspect(name).State
 			}

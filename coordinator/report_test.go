@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
@@ -22,7 +23,7 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 	r := reportFlag{filepath.Join(t.TempDir(), "gone", "n8.html")}
 	for want, d := range map[string]*report.Document{
 		"coordinator resume n8-a --report FILE --data " + store.Path() + " writes another": {Result: &report.Result{}},
-		"coordinator verify n8-a --report FILE --data " + store.Path() + " writes another": {Verification: &report.Verification{}},
+		"coordinator verify n8-a --report FILE --data " + store.Path() + " writes another": {Verification: &audit.Verification{}},
 	} {
 		d.Survey = &run.Survey{}
 		if err := r.write(&cli.App{Log: zerolog.Nop()}, d, store, "n8-a", nil); err == nil || !strings.Contains(err.Error(), want) {

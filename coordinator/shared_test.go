@@ -75,7 +75,7 @@ func TestRunsShareAWorker(t *testing.T) {
 	beside.progress(20)
 	cancelled.progress(20)
 	beside.expectSharing("1 worker", cancelled.run, "--data", beside.coordinator.Flag("--data"))
-	beside.expectSharing("workers", cancelled.run, "--data", t.TempDir(), "--nats", beside.server.url)
+	beside.expectSharing("1 worker", cancelled.run, "--data", t.TempDir(), "--nats", beside.server.url)
 	for _, n := range []int{12, 14} {
 		share(fmt.Sprint(n), "--depth", "2").coordinator.ExpectTotal(known(n))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/big"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -16,7 +15,6 @@ import (
 	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 )
@@ -132,35 +130,21 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	if !app.NoProgress {
 		stopLogging = every(logInterval, func() { logRecount(app, &progress) })
 	}
-	found, err := audit.Verify(ctx, l, sample, func(err error) {
+	v, err := audit.Verify(ctx, l, sample, func(err error) {
 		app.Log.Warn().Err(err).Msg("there is no total; a sample is recounted all the same")
 	})
 	stopLogging()
-	contradicted := errors.Is(err, queens.ErrContradiction)
-	stopped := ctx.Err() != nil && (contradicted || errors.Is(err, context.Cause(ctx)))
-	if err != nil && !stopped && !contradicted && !errors.Is(err, queens.ErrIncomplete) {
+	if err != nil {
 		return err
 	}
-	m := l.Header().Manifest
-	v := report.Verification{
-		Run: l.Header().Run, N: m.N, Placed: m.Placed, Verified: err == nil, Stopped: stopped,
-		Known: report.Comparison(audit.CompareKnown(l, found.Total, err)), Done: l.Len(), Tasks: m.Tasks,
-		Reports: found.Signed.Reports, Signed: found.Signed.Results,
-		Recounted: found.Recounted.Tasks, Differing: found.Recounted.Differing, Differences: found.Recounted.Differences,
-		Share: found.Recounted.Share, Kernels: found.Recounted.Kernels, Seed: o.seed,
-		Whole: found.RecountedBy, Seconds: time.Since(start).Seconds(), Err: err,
-	}
-	if v.Verified || stopped && !contradicted {
-		v.Total = (*run.Decimal)(found.Total)
-	}
-	confirmation := audit.Confirmation(l, (*big.Int)(v.Total))
-	v.Confirmed = report.NewConfirmed(&confirmation, v.Total != nil)
+	v.Seconds = time.Since(start).Seconds()
+	ended := withHint(v.Err)
 	var failed error
 	if o.report.path != "" {
 		d := &report.Document{Verification: &v, Survey: new(audit.Survey(ctx, l))}
-		failed = o.report.write(app, d, store, name, withHint(err))
+		failed = o.report.write(app, d, store, name, ended)
 	}
-	return errors.Join(failed, v.Write(stdout, o.json), withHint(err))
+	return errors.Join(failed, report.WriteVerification(stdout, &v, o.json), ended)
 }
 
 // logRecount logs how far the recount is.

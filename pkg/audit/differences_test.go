@@ -45,7 +45,7 @@ func TestRecountFindsEveryDifference(t *testing.T) {
 			}
 			n.Differences[i].Key = ""
 		}
-		if n.Tasks != m.Tasks || n.Differing != 3 || !slices.Equal(n.Differences, want) || n.Share < 0.999 || len(told) != 3 {
+		if n.Recounted != m.Tasks || n.Differing != 3 || !slices.Equal(n.Differences, want) || n.Share < 0.999 || len(told) != 3 {
 			t.Errorf("%d threads: recounted %+v, told of %v, want the differences %+v", threads, n, told, want)
 		}
 		if !errors.Is(err, queens.ErrContradiction) {
@@ -115,7 +115,7 @@ func TestDifferencesSurviveAnEnd(t *testing.T) {
 			}
 			k := slowKernel(t, c.fails)
 			n, err := Recount(ctx, l, Sample{Share: 1, Limit: c.limit, Kernel: &k, Threads: 1})
-			if n.Tasks != c.counts || n.Differing != c.counts || uint64(len(n.Differences)) != c.counts {
+			if n.Recounted != c.counts || n.Differing != c.counts || uint64(len(n.Differences)) != c.counts {
 				t.Errorf("%s: recounted %+v, want %d differences", name, n, c.counts)
 			}
 			if !errors.Is(err, queens.ErrContradiction) || c.want != nil && !errors.Is(err, c.want) || errors.Is(err, stopped) {

@@ -20,27 +20,27 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Recounted is what [Recount] has counted again.
-type Recounted struct {
-	Tasks   uint64
-	Of      uint64   // Counted tasks of the ledger.
-	Share   float64  // Estimated share of the tasks in the work of the whole run.
-	Kernels []string // That counted, sorted.
-	// Differing is the number of the tasks whose recount contradicts the ledger. Differences are the first
-	// of them that were found, at most [run.MaxSurveyed], sorted by task.
-	Differing   uint64
-	Differences []run.Difference
+// Recounts are what [Recount] has counted again.
+type Recounts struct {
+	Recounted uint64 `json:"recounted"` // tasks that were counted again
+	Differing uint64 `json:"differing"` // recounted tasks whose recount contradicts the ledger
+	// at most 100 of these tasks, those that were found first, by task, see below
+	Differences []run.Difference `json:"differences"`
+	// of the recounted tasks in the estimated work of the run, 0 to 1
+	Share   float64  `json:"share"`
+	Seed    uint64   `json:"seed,string"` // of the sample; --seed repeats it
+	Kernels []string `json:"kernels"`     // that counted the sample
 }
 
 // Recount counts a sample of the ledger's tasks again. It makes the tasks from the manifest, and compares
 // each result with the ledger's. It goes on after a difference. If there was any, the error wraps
 // [queens.ErrContradiction] and names the tasks, also if ctx ends. Without a difference, the error may be the
 // cause of ctx's end. Recount returns what it has counted with any error.
-func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (Recounted, error) {
+func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (Recounts, error) {
 	m := l.Header().Manifest
 	index, err := split.NewIndex(ctx, &m)
 	if err != nil {
-		return Recounted{Of: l.Len()}, err
+		return Recounts{Seed: s.Seed}, err
 	}
 	recounting, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -186,16 +186,16 @@ func (r *recount) noteDifference(accepted *queens.Result, again *queens.TaskCoun
 }
 
 // found returns what was counted, after all threads have ended.
-func (r *recount) found() Recounted {
+func (r *recount) found() Recounts {
 	slices.SortFunc(r.differences, func(a, b run.Difference) int { return cmp.Compare(a.Task, b.Task) })
-	return Recounted{
-		Tasks: r.done, Of: r.ledger.Len(), Share: min(r.share, 1), Kernels: slices.Sorted(maps.Keys(r.kernels)),
-		Differing: r.differing, Differences: r.differences,
+	return Recounts{
+		Recounted: r.done, Differing: r.differing, Differences: r.differences,
+		Share: min(r.share, 1), Seed: r.sample.Seed, Kernels: slices.Sorted(maps.Keys(r.kernels)),
 	}
 }
 
 // err returns an error that names the first differences, or nil if there is none.
-func (r *Recounted) err() error {
+func (r *Recounts) err() error {
 	const named = 10
 	if r.Differing == 0 {
 		return nil

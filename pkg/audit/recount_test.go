@@ -38,8 +38,8 @@ func TestRecountFindsAWrongCount(t *testing.T) {
 		}
 	}
 	n, err := Recount(t.Context(), newLedger(t, m, results), Sample{Share: 1, Kernel: new(reference(t)), Threads: 2})
-	if err != nil || n.Tasks != m.Tasks {
-		t.Errorf("nothing wrong: recounted %d of %d, error %v", n.Tasks, m.Tasks, err)
+	if err != nil || n.Recounted != m.Tasks {
+		t.Errorf("nothing wrong: recounted %d of %d, error %v", n.Recounted, m.Tasks, err)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestSample(t *testing.T) {
 		"of nothing":     {1, nil, 0},
 	} {
 		n, err := Recount(t.Context(), newLedger(t, m, test.results), Sample{Share: test.share, Kernel: new(reference(t)), Threads: 1})
-		if err != nil || n.Tasks != uint64(test.want) || n.Of != uint64(len(test.results)) {
+		if err != nil || n.Recounted != uint64(test.want) {
 			t.Errorf("%s: recounted %+v, error %v, want %d", name, n, err, test.want)
 		}
 	}
@@ -110,7 +110,7 @@ func TestSampleEndsInTime(t *testing.T) {
 		var progress Progress
 		k := firstOnly(t)
 		n, err := Recount(t.Context(), l, Sample{Share: 1, Limit: time.Millisecond, Kernel: &k, Threads: threads, Progress: &progress})
-		if err != nil || n.Tasks != 1 || n.Share <= 0 || n.Share >= 1 {
+		if err != nil || n.Recounted != 1 || n.Share <= 0 || n.Share >= 1 {
 			t.Errorf("%d threads: recounted %+v, error %v", threads, n, err)
 		}
 		if done, of, left := progress.Get(); done != 1 || of != m.Tasks || left != 0 {
@@ -133,7 +133,7 @@ func TestSampleIsInterrupted(t *testing.T) {
 		stop(stopped)
 	}()
 	n, err := Recount(ctx, newLedger(t, m, results), Sample{Share: 1, Kernel: &k, Threads: 2, Progress: &progress})
-	if !errors.Is(err, stopped) || n.Tasks != 1 || n.Of != m.Tasks {
+	if !errors.Is(err, stopped) || n.Recounted != 1 {
 		t.Errorf("recounted %+v, error %v", n, err)
 	}
 }
@@ -172,7 +172,7 @@ func TestSampleUsesOtherKernels(t *testing.T) {
 	}
 	l := newLedger(t, m, results)
 	n, err := Recount(t.Context(), l, Sample{Share: 1, Threads: 2})
-	if err != nil || n.Tasks != m.Tasks || len(n.Kernels) == 0 || n.Share < 0.999 {
+	if err != nil || n.Recounted != m.Tasks || len(n.Kernels) == 0 || n.Share < 0.999 {
 		t.Errorf("recounted %+v, error %v", n, err)
 	}
 	for _, counted := range kernel.Available() {

@@ -26,7 +26,7 @@ type Sample struct {
 	Threads int // At least 1.
 	// Progress, if not nil, is updated during the recount.
 	Progress *Progress
-	// OnDifference, if not nil, is called with each of the [Recounted.Differences] when it is found, one call
+	// OnDifference, if not nil, is called with each of the [Recounts.Differences] when it is found, one call
 	// at a time.
 	OnDifference func(run.Difference)
 }

@@ -11,42 +11,31 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Signed is what [CheckSignatures] has checked.
-type Signed struct {
-	Reports uint64 // Signed statements, each of at least one task.
-	Results uint64 // Results that agree with their statements: accepted ones, confirmations, and votes.
-	Own     uint64 // Results of the coordinator itself, which signs none.
-}
-
-func (s *Signed) add(more Signed) {
-	s.Reports += more.Reports
-	s.Results += more.Results
-	s.Own += more.Own
+// Signatures are what [CheckSignatures] has checked.
+type Signatures struct {
+	// statements of workers whose signatures are right, each of the counts of a chunk
+	Statements uint64 `json:"statements"`
+	// counts that agree with these statements: accepted ones, and others of the same tasks
+	Signed uint64 `json:"signed"`
 }
 
 // CheckSignatures checks all that workers signed in a ledger: each report is signed by its key and
-// is of this run and its manifest, and each result says what its report says. It calls progress,
-// unless that is nil, with how many results and reports it has checked, and of how many, about. The
-// error wraps [queens.ErrContradiction] if a result is not signed, or says something else; it is
-// a [ledger.DamagedError], or the cause of ctx's end.
-func CheckSignatures(ctx context.Context, l *ledger.Ledger, progress func(done, of uint64)) (all Signed, err error) {
-	if progress == nil {
-		progress = func(uint64, uint64) {}
-	}
-	of := l.Reports() + l.Len()
-	note := func(some Signed) error {
-		all.add(some)
-		done := all.Reports + all.Results + all.Own
-		progress(min(done, of), of)
+// is of this run and its manifest, and each result says what its report says. The coordinator signs none
+// of its own results. The error wraps [queens.ErrContradiction] if a result is not signed, or says
+// something else; it is a [ledger.DamagedError], or the cause of ctx's end.
+func CheckSignatures(ctx context.Context, l *ledger.Ledger) (all Signatures, err error) {
+	note := func(some Signatures) error {
+		all.Statements += some.Statements
+		all.Signed += some.Signed
 		return nil
 	}
-	err = parallel.InOrder(ctx, rangesOfReports(l.Reports()), func(ctx context.Context, r idRange) (Signed, error) {
+	err = parallel.InOrder(ctx, rangesOfReports(l.Reports()), func(ctx context.Context, r idRange) (Signatures, error) {
 		return verifyReports(ctx, l, r)
 	}, note)
 	if err != nil {
 		return all, err
 	}
-	err = parallel.InOrder(ctx, ranges(l.Header().Manifest.Tasks), func(ctx context.Context, ids idRange) (Signed, error) {
+	err = parallel.InOrder(ctx, ranges(l.Header().Manifest.Tasks), func(ctx context.Context, ids idRange) (Signatures, error) {
 		return checkResults(ctx, l, ids)
 	}, note)
 	if err != nil {
@@ -80,7 +69,7 @@ func rangesOfReports(n uint64) iter.Seq[idRange] {
 }
 
 // verifyReports verifies a range of reports.
-func verifyReports(ctx context.Context, l *ledger.Ledger, numbers idRange) (found Signed, err error) {
+func verifyReports(ctx context.Context, l *ledger.Ledger, numbers idRange) (found Signatures, err error) {
 	for number := numbers.first; number < numbers.end; number++ {
 		if ctx.Err() != nil {
 			return found, context.Cause(ctx)
@@ -88,14 +77,14 @@ func verifyReports(ctx context.Context, l *ledger.Ledger, numbers idRange) (foun
 		if _, err := l.VerifyReport(number); err != nil {
 			return found, contradiction(err)
 		}
-		found.Reports++
+		found.Statements++
 	}
 	return found, nil
 }
 
 // checkResults checks the accepted results of a range of tasks, and their confirmations. Disputes
 // have none.
-func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signed, error) {
+func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signatures, error) {
 	c := newStatements(l)
 	for r, err := range l.Range(ids.first, ids.end) {
 		switch {
@@ -123,7 +112,7 @@ func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signed, e
 type statements struct {
 	ledger *ledger.Ledger
 	parsed map[uint64]*queens.ChunkResult
-	found  Signed
+	found  Signatures
 }
 
 func newStatements(l *ledger.Ledger) *statements {
@@ -133,7 +122,6 @@ func newStatements(l *ledger.Ledger) *statements {
 // check returns an error unless a result is what its report says, or is the coordinator's own.
 func (s *statements) check(r *queens.Result) error {
 	if r.IsOwn() {
-		s.found.Own++
 		return nil
 	}
 	if r.Report == 0 {
@@ -153,7 +141,7 @@ func (s *statements) check(r *queens.Result) error {
 		return contradiction(fmt.Errorf("the result of task %d is not what its worker signed: %d by %s (%s, key %s), and signed is %d by %s (%s, key %s)",
 			r.Task, r.Count, r.Worker, r.Kernel, r.Key, signed.Count, signed.Worker, signed.Kernel, signed.Key))
 	}
-	s.found.Results++
+	s.found.Signed++
 	return nil
 }
 

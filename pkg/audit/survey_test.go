@@ -54,7 +54,7 @@ func TestSurvey(t *testing.T) {
 	if s.Unread != "" || s.Done != tasks || s.Times.Tasks != tasks || s.Redundancy != 1 || s.State != run.Running {
 		t.Errorf("%d of %d tasks were read, in the state %s: %s", s.Times.Tasks, s.Done, s.State, s.Unread)
 	}
-	workers, coreTime := Workers(l)
+	workers, coreTime := l.Figures().Workers(), l.Figures().CoreTime()
 	for name, list := range map[string][]run.Contribution{"workers": s.Contributions, "kernels": s.Kernels} {
 		var sum run.Contribution
 		names := make(map[string]bool)

@@ -10,12 +10,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"math/big"
 	"slices"
 	"strings"
-	"time"
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/parallel"
@@ -145,10 +143,10 @@ func DescribeDispute(d *ledger.Dispute) string {
 // share the ids; none takes a task's class from the splitter.
 func byTask(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.Int, error) {
 	var sums symmetry.Sums
-	err := parallel.InOrder(ctx, ranges(m.Tasks), func(ctx context.Context, ids idRange) (*symmetry.Counts, error) {
+	err := parallel.InOrder(ctx, ranges(m.Tasks), func(ctx context.Context, ids idRange) (*symmetry.Sums, error) {
 		return sumRange(ctx, m, l, ids)
-	}, func(some *symmetry.Counts) error {
-		sums.AddCounts(some)
+	}, func(some *symmetry.Sums) error {
+		sums.AddAll(some)
 		return nil
 	})
 	if err != nil {
@@ -158,8 +156,8 @@ func byTask(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.Int
 }
 
 // sumRange sums up the results of a range of tasks, none of which may be missing.
-func sumRange(ctx context.Context, m *queens.Manifest, l *ledger.Ledger, ids idRange) (*symmetry.Counts, error) {
-	sums := new(symmetry.Counts)
+func sumRange(ctx context.Context, m *queens.Manifest, l *ledger.Ledger, ids idRange) (*symmetry.Sums, error) {
+	sums := new(symmetry.Sums)
 	expected := ids.first
 	missing := func(r queens.Result) error {
 		return fmt.Errorf("%w: the ledger has task %d in place of task %d", queens.ErrIncomplete, r.Task, expected)
@@ -218,7 +216,7 @@ func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.In
 		return sumPart(ctx, l, p, m.Classes[p.Class].K)
 	}, func(sum *partSum) error {
 		hash.Write(sum.hashes)
-		sums.AddCounts(&sum.Counts)
+		sums.AddAll(&sum.Sums)
 		return nil
 	})
 	if err != nil {
@@ -232,7 +230,7 @@ func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.In
 
 // partSum is what the results of a part's tasks add up to, and their hashes in order.
 type partSum struct {
-	symmetry.Counts
+	symmetry.Sums
 	hashes []byte
 }
 
@@ -287,32 +285,4 @@ func checkHash(r *queens.Result, hash uint64) error {
 		return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, r.Task, r.Worker)
 	}
 	return nil
-}
-
-// Workers returns the number of workers with an accepted result, and the total duration of
-// all searches.
-func Workers(l *ledger.Ledger) (workers int, search time.Duration) {
-	type some struct {
-		names  map[string]struct{}
-		search time.Duration
-	}
-	all := some{names: make(map[string]struct{})}
-	_ = parallel.InOrder(context.Background(), ranges(l.Header().Manifest.Tasks), func(_ context.Context, ids idRange) (some, error) {
-		found := some{names: make(map[string]struct{})}
-		for r, err := range l.Range(ids.first, ids.end) {
-			if err != nil {
-				continue
-			}
-			if !r.IsOwn() {
-				found.names[r.Worker] = struct{}{}
-			}
-			found.search += r.Elapsed
-		}
-		return found, nil
-	}, func(found some) error {
-		maps.Copy(all.names, found.names)
-		all.search += found.search
-		return nil
-	})
-	return len(all.names), all.search
 }

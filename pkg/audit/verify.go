@@ -58,36 +58,72 @@ func FinalTotal(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
 
 // Verification is what [Verify] finds.
 type Verification struct {
-	// Signed is what the check of the signatures found.
-	Signed Signed
-	// Total is the ledger's, or nil. It is not confirmed if Verify returns an error.
-	Total       *big.Int
-	Recounted   Recounted
-	RecountedBy string // What [RecountAll] returns.
+	Run      string          `json:"run"`              // name of the run
+	N        int             `json:"n"`                // side of the board
+	Placed   []queens.Square `json:"placed,omitempty"` // squares of the queens placed beforehand
+	Verified bool            `json:"verified"`         // the run is complete and nothing contradicts
+	// number of solutions; null unless "verified", or "stopped" without a contradiction
+	Total *run.Decimal      `json:"total"`
+	Known queens.Comparison `json:"known"` // how the total compares with the published one
+	Done  uint64            `json:"done"`  // tasks with an accepted count
+	Tasks uint64            `json:"tasks"` // all tasks
+	Signatures
+	Recounts
+	Stopped bool `json:"stopped"` // a signal ended the command early
+	// how the whole run was counted again: a symmetry, or "mirror-image"; absent if the board is too large
+	Whole string `json:"whole,omitempty"`
+	// time that this command took
+	Seconds float64 `json:"seconds"` // The command sets it.
+
+	Confirmation run.Confirmation `json:"-"` // By the workers that counted: the recount adds nothing to it.
+	Err          error            `json:"-"` // Why the run is not verified.
 }
 
+// IsContradicted reports whether something contradicts the ledger or its total.
+func (v *Verification) IsContradicted() bool { return errors.Is(v.Err, queens.ErrContradiction) }
+
 // Verify checks all signatures of a ledger, computes its total, counts a sample of its tasks again, and all of a
-// small board. Without a total it calls onNoTotal and still counts the sample, because that
-// may tell which count is wrong. The error is that of the first of these steps that fails,
-// or of two. If ctx ends, it returns the findings until then.
-func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(error)) (v Verification, err error) {
+// small board. Without a total it calls onNoTotal and still counts the sample, because that may tell which count is
+// wrong. [Verification.Err] is the error of the first of these steps that fails, or of two. Verify returns it too if
+// it is neither a contradiction nor that something is missing, nor the end of ctx: then nothing is found.
+func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(error)) (Verification, error) {
 	h := l.Header()
-	if err := CheckManifest(ctx, h.Run, &h.Manifest); err != nil {
+	m := &h.Manifest
+	v := Verification{Run: h.Run, N: m.N, Placed: m.Placed, Done: l.Len(), Tasks: m.Tasks}
+	total, err := v.verify(ctx, l, s, onNoTotal)
+	v.Err, v.Verified = err, err == nil
+	v.Stopped = ctx.Err() != nil && (v.IsContradicted() || errors.Is(err, context.Cause(ctx)))
+	if err != nil && !v.Stopped && !v.IsContradicted() && !errors.Is(err, queens.ErrIncomplete) {
 		return v, err
 	}
-	if v.Signed, err = CheckSignatures(ctx, l, nil); err != nil {
-		return v, err
+	v.Known = CompareKnown(l, total, err)
+	if v.IsContradicted() || !v.Verified && !v.Stopped {
+		total = nil
 	}
-	var noTotal error
-	if v.Total, noTotal = FinalTotal(ctx, l); noTotal != nil {
+	v.Total, v.Confirmation = (*run.Decimal)(total), Confirmation(l, total)
+	return v, nil
+}
+
+// verify returns the ledger's total, or nil, and what contradicts it.
+func (v *Verification) verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(error)) (total *big.Int, err error) {
+	v.Seed = s.Seed
+	h := l.Header()
+	if err := CheckManifest(ctx, v.Run, &h.Manifest); err != nil {
+		return nil, err
+	}
+	if v.Signatures, err = CheckSignatures(ctx, l); err != nil {
+		return nil, err
+	}
+	total, noTotal := FinalTotal(ctx, l)
+	if noTotal != nil {
 		if !errors.Is(noTotal, queens.ErrIncomplete) && !errors.Is(noTotal, queens.ErrContradiction) {
-			return v, noTotal
+			return nil, noTotal
 		}
 		onNoTotal(noTotal)
 	}
-	v.Recounted, err = Recount(ctx, l, s)
-	if err == nil && v.Total != nil {
-		v.RecountedBy, err = recountAll(ctx, l, v.Total, &s)
+	v.Recounts, err = Recount(ctx, l, s)
+	if err == nil && total != nil {
+		v.Whole, err = recountAll(ctx, l, total, &s)
 	}
 	switch {
 	case err == nil:
@@ -95,7 +131,7 @@ func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(erro
 	case noTotal != nil:
 		err = fmt.Errorf("%w; %w", noTotal, err)
 	}
-	return v, err
+	return total, err
 }
 
 // recountAll counts the whole run again with the kernel that recounts its first task.
@@ -122,22 +158,21 @@ func Confirmation(l *ledger.Ledger, total *big.Int) run.Confirmation {
 	return c
 }
 
-// CompareKnown returns how a run compares with the published total: "match", "mismatch", or
-// "none" if there is nothing to compare. ended is the error with which the run ended. A
-// contradicted run without a total is a mismatch if its counts can't add up to the published
+// CompareKnown returns how a run compares with the published total. ended is the error with which the
+// run ended. A contradicted run without a total is a mismatch if its counts can't add up to the published
 // total any more: their sum is larger, or all tasks are counted and it is smaller.
-func CompareKnown(l *ledger.Ledger, total *big.Int, ended error) string {
+func CompareKnown(l *ledger.Ledger, total *big.Int, ended error) queens.Comparison {
 	m := l.Header().Manifest
 	known := m.KnownTotal()
 	if known == nil || total == nil && !errors.Is(ended, queens.ErrContradiction) {
-		return "none"
+		return queens.Unpublished
 	}
 	sum, all := total, true
 	if total == nil {
 		var sums symmetry.Sums
 		for r, err := range l.All() {
 			if err != nil {
-				return "none"
+				return queens.Unpublished
 			}
 			sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
 		}
@@ -145,9 +180,9 @@ func CompareKnown(l *ledger.Ledger, total *big.Int, ended error) string {
 	}
 	switch difference := sum.Cmp(known); {
 	case difference == 0 && total != nil:
-		return "match"
+		return queens.Match
 	case difference > 0 || difference < 0 && all:
-		return "mismatch"
+		return queens.Mismatch
 	}
-	return "none"
+	return queens.Unpublished
 }

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"errors"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ func TestVerify(t *testing.T) {
 	m, results := run7(t)
 	sample := Sample{Share: 1, Kernel: new(reference(t)), Threads: 2}
 	v, err := Verify(t.Context(), newLedger(t, m, results), sample, func(err error) { t.Errorf("no total: %v", err) })
-	if err != nil || v.Total.Cmp(big.NewInt(40)) != 0 || v.Recounted.Tasks != m.Tasks || v.RecountedBy != string(queens.Full) {
+	if err != nil || v.Err != nil || !v.Verified || v.Total.String() != "40" || v.Recounted != m.Tasks || v.Whole != string(queens.Full) || v.Known != queens.Match {
 		t.Errorf("found %+v, error %v", v, err)
 	}
 	wrong := slices.Clone(results)
@@ -25,19 +24,19 @@ func TestVerify(t *testing.T) {
 	for name, c := range map[string]struct {
 		results []queens.Result
 		want    error
-		is      string
+		is      queens.Comparison
 	}{
-		"wrong and complete":   {wrong, queens.ErrContradiction, "mismatch"},
-		"wrong and incomplete": {wrong[:3], queens.ErrIncomplete, "none"},
+		"wrong and complete":   {wrong, queens.ErrContradiction, queens.Mismatch},
+		"wrong and incomplete": {wrong[:3], queens.ErrIncomplete, queens.Unpublished},
 	} {
 		l := newLedger(t, m, c.results)
 		var noTotal error
 		v, err := Verify(t.Context(), l, sample, func(err error) { noTotal = err })
-		if v.Total != nil || !errors.Is(noTotal, c.want) || !errors.Is(err, c.want) || !strings.Contains(err.Error(), "task 2 was counted") {
+		if err != nil || v.Verified || v.Total != nil || !errors.Is(noTotal, c.want) || !errors.Is(v.Err, c.want) || !strings.Contains(v.Err.Error(), "task 2 was counted") {
 			t.Errorf("%s: found %+v, error %v, and before that %v", name, v, err, noTotal)
 		}
-		if is := CompareKnown(l, nil, err); is != c.is {
-			t.Errorf("%s: the comparison is %q, want %q", name, is, c.is)
+		if v.Known != c.is {
+			t.Errorf("%s: the comparison is %q, want %q", name, v.Known, c.is)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (f *figures) restart(c *core) {
 func (f *figures) solutions() *big.Int {
 	var sums symmetry.Sums
 	for k := range sums {
-		sums[k].Set(f.ledger.Figures().Solutions(k))
+		sums[k] = f.ledger.Figures().Solutions(k)
 	}
 	return sums.Partial()
 }

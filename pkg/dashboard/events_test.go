@@ -377,6 +377,7 @@ func TestOwnRunReplacesAFollowedOne(t *testing.T) {
 				break // the browser connects again
 			}
 		}
+		synctest.Wait() // until following it has ended
 		if n := server.follows(); n != 0 {
 			t.Errorf("%d runs are followed", n)
 		}

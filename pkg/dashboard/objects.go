@@ -21,7 +21,7 @@ type runJSON struct {
 	run.Snapshot
 	Source  Source            `json:"source"`
 	Status  string            `json:"status,omitempty"`
-	Known   report.Comparison `json:"known,omitempty"` // absent without a total
+	Known   queens.Comparison `json:"known,omitempty"` // absent without a total
 	Version string            `json:"version"`
 	Listed  int               `json:"listed_workers"`
 
@@ -75,15 +75,15 @@ func (r *Run) object(known *knowledge) *runJSON {
 }
 
 // compareKnown returns how a total compares with the published one.
-func compareKnown(s *run.Snapshot) report.Comparison {
+func compareKnown(s *run.Snapshot) queens.Comparison {
 	_, published := queens.KnownTotal(s.N)
 	switch {
 	case !published || len(s.Placed) > 0:
-		return report.Unpublished
+		return queens.Unpublished
 	case s.IsPublished():
-		return report.Match
+		return queens.Match
 	}
-	return report.Mismatch
+	return queens.Mismatch
 }
 
 // addDetail adds what only the coordinator knows.

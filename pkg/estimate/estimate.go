@@ -33,6 +33,8 @@ type Job struct {
 	// Speed is the number of nodes of the plain search tree that a thread searches a second; 0 to
 	// measure it. With a speed, the estimate is the same on every machine.
 	Speed float64
+	// Copies is how often each task is counted in the mean; less than 1 is once.
+	Copies float64
 	// CPUClock measures the CPU time of this process; nil selects the clock of the system.
 	CPUClock CPUClock
 }
@@ -67,29 +69,45 @@ func (j *Job) Validate() error {
 func (j *Job) fleetThreads() int { return j.Workers * max(j.WorkerThreads, 1) }
 
 // Range is an estimate: the true value is most likely about Mid, and rarely outside Low to High.
-type Range struct{ Low, Mid, High float64 }
+type Range struct {
+	Low  float64 `json:"low"`  // almost surely not less
+	Mid  float64 `json:"mid"`  // probable
+	High float64 `json:"high"` // almost surely not more
+}
+
+// Solutions is an estimated number of solutions, from random probes alone, with its 95% confidence
+// interval.
+type Solutions struct {
+	Mean   float64 `json:"mean"`   // of the probes
+	Low    float64 `json:"low"`    // of the 95% confidence interval
+	High   float64 `json:"high"`   // of the same
+	Probes int     `json:"probes"` // number of random probes
+}
+
+// Depth bounds the numbers of rows of the tasks' prefixes. It is zero if there are no tasks.
+type Depth struct {
+	Min int `json:"min"` // least
+	Max int `json:"max"` // most
+}
 
 // Estimate is what a count is expected to take, with the full symmetry and tasks of the default size.
 type Estimate struct {
-	// Seconds is the wall time of the whole command, from its start to the total.
-	Seconds Range
-	// CoreSeconds is the time of all searches, added up.
-	CoreSeconds Range
-	// Speed is the number of nodes of the plain search tree that a thread searches a second.
-	Speed float64
-	// Solutions is the number of solutions, from random probes alone. Low and High bound the 95%
-	// confidence interval.
-	Solutions Range
-	// Probes is the number of random probes.
-	Probes int
-	// Tasks is the number of tasks: exact where it is quick to count, up to about n = 22, otherwise
-	// within a few percent.
-	Tasks uint64
-	// MinDepth and MaxDepth bound the numbers of rows of the tasks' prefixes, which differ by class.
-	// They are 0 if there are no tasks.
-	MinDepth, MaxDepth int
-	// Fleet is what the run asks of coordinator, server and ledger.
-	Fleet *Fleet
+	N           int       `json:"n"`            // side of the board
+	Kernel      string    `json:"kernel"`       // that searches
+	Workers     int       `json:"workers"`      // that the estimate is for
+	Threads     int       `json:"threads"`      // of all workers
+	Seconds     Range     `json:"seconds"`      // time of the whole command
+	CoreSeconds Range     `json:"core_seconds"` // time of the searches, summed over all workers
+	Speed       float64   `json:"speed"`        // nodes of the plain search tree that a thread searches a second
+	Solutions   Solutions `json:"solutions"`    // estimated number of solutions
+	// number of tasks; exact up to about n = 22, otherwise within a few percent
+	Tasks uint64 `json:"tasks"`
+	Depth Depth  `json:"depth"` // rows of the tasks' prefixes, which differ by class
+	// size of the ledger when all tasks are counted
+	LedgerBytes uint64 `json:"ledger_bytes"` // Run leaves it to its caller, who knows ledgers.
+	// how often each task is counted in the mean, if more than once: all but "solutions", "tasks" and "depth" is for that
+	Copies float64 `json:"copies,omitempty"`
+	Fleet
 }
 
 // Run makes the estimate. It takes about two seconds, less where the count itself takes less. If ctx
@@ -118,23 +136,22 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
-	fleet, err := trees.fleet(ctx, plans, &tasks, cost.Seconds, &job)
-	if err != nil {
+	e := Estimate{
+		N: job.N, Kernel: job.Kernel.Name, Workers: job.Workers, Threads: job.fleetThreads(),
+		Speed: trees.nodes() / max(cost.Seconds, math.SmallestNonzeroFloat64), Solutions: trees.Solutions, Tasks: tasks.number,
+	}
+	if job.Copies > 1 {
+		e.Copies = job.Copies
+		cost.Seconds *= job.Copies
+	}
+	if e.Fleet, err = trees.fleet(ctx, plans, &tasks, cost.Seconds, &job); err != nil {
 		return Estimate{}, err
 	}
-	e := Estimate{
-		Seconds:     wallTime(cost, fleet, job.fleetThreads()),
-		Fleet:       fleet,
-		CoreSeconds: cost.interval(),
-		Speed:       trees.nodes() / max(cost.Seconds, math.SmallestNonzeroFloat64),
-		Solutions:   trees.Solutions,
-		Probes:      trees.Probes,
-		Tasks:       tasks.number,
-	}
+	e.Seconds, e.CoreSeconds = wallTime(cost, &e.Fleet, e.Threads), cost.interval()
 	for i := range plans {
 		if trees.Profiles[i][plans[i].Depth] > 0 {
-			e.MinDepth = min(cmp.Or(e.MinDepth, plans[i].Depth), plans[i].Depth)
-			e.MaxDepth = max(e.MaxDepth, plans[i].Depth)
+			e.Depth.Min = min(cmp.Or(e.Depth.Min, plans[i].Depth), plans[i].Depth)
+			e.Depth.Max = max(e.Depth.Max, plans[i].Depth)
 		}
 	}
 	return e, nil
@@ -161,7 +178,7 @@ func (t *TreeEstimate) nodes() float64 {
 // beyond it the profile gives their number.
 const maxEnumerated = 2 << 20
 
-// taskSet describes the tasks of a count.
+// taskSet describes the tasks of a count, or all their copies.
 type taskSet struct {
 	number   uint64
 	perClass []uint64
@@ -193,4 +210,15 @@ func (t *TreeEstimate) tasks(ctx context.Context, plans []queens.ClassPlan) (tas
 		set.number += set.perClass[i]
 	}
 	return set, nil
+}
+
+// times returns so many copies of the tasks, at least one of each.
+func (s *taskSet) times(copies float64) *taskSet {
+	copies = max(copies, 1)
+	all := taskSet{perClass: make([]uint64, len(s.perClass)), prefixes: s.prefixes * copies}
+	for i, tasks := range s.perClass {
+		all.perClass[i] = uint64(math.Round(float64(tasks) * copies))
+		all.number += all.perClass[i]
+	}
+	return &all
 }

@@ -44,8 +44,8 @@ func TestTasksAreThoseOfThePlan(t *testing.T) {
 				most = max(most, plan.Depth)
 			}
 			e := mustRun(t, estimate.Job{N: n, Kernel: simple.kernel(t), Workers: 1, Threads: 1})
-			if e.Tasks != m.Tasks || e.MinDepth != least || e.MaxDepth != most {
-				t.Errorf("n=%d: %d tasks of %d to %d rows, the plan has %d of %d to %d", n, e.Tasks, e.MinDepth, e.MaxDepth, m.Tasks, least, most)
+			if e.Tasks != m.Tasks || e.Depth.Min != least || e.Depth.Max != most {
+				t.Errorf("n=%d: %d tasks of %d to %d rows, the plan has %d of %d to %d", n, e.Tasks, e.Depth.Min, e.Depth.Max, m.Tasks, least, most)
 			}
 		}
 	})
@@ -80,7 +80,7 @@ func TestTimes(t *testing.T) {
 			before := math.Inf(1)
 			for _, workers := range []int{1, 4096} {
 				e := mustRun(t, estimate.Job{N: n, Kernel: simple.kernel(t), Workers: workers, Threads: min(workers, 4)})
-				for _, r := range []estimate.Range{e.Seconds, e.CoreSeconds, e.Solutions} {
+				for _, r := range []estimate.Range{e.Seconds, e.CoreSeconds, {Low: e.Solutions.Low, Mid: e.Solutions.Mean, High: e.Solutions.High}} {
 					if !(r.Low >= 0 && r.Low <= r.Mid && r.Mid <= r.High && !math.IsInf(r.High, 0)) {
 						t.Errorf("n=%d, %d workers: range %+v", n, workers, r)
 					}

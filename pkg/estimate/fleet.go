@@ -26,8 +26,8 @@ const (
 	serverCores = 2
 )
 
-// What a run needs of memory, in bytes: BenchmarkWindowMemory of pkg/coordinator has measured the
-// second, with a task.
+// What a run needs of memory, in bytes. coordinatorChunk and coordinatorTask were measured with windows
+// of chunks of one task and of many, before decision 52 divided the coordinator.
 const (
 	coordinatorBase  = 32 << 20
 	ledgerTask       = 1 + 1./8 // whether a task is accepted, and how many voters support its count
@@ -48,19 +48,19 @@ const (
 	fetchSeconds = 2e-3
 )
 
-// Parts are the times that the parts of a run would take alone, in seconds.
+// Parts are the times that the parts of a run would take alone, in seconds. [run.Bottleneck] explains them.
 type Parts struct {
-	Search   float64 // if no thread ever waited
-	Tail     float64 // beyond the search, because threads wait for the last tasks of others
-	Messages float64 // of all chunks through the server
-	Ledger   float64 // of all results into the ledger
-	Window   float64 // beyond the search, if the window has fewer chunks than there are threads
-	Planning float64
-	Start    float64
+	Search   float64 `json:"search"` // If no thread ever waited.
+	Tail     float64 `json:"tail"`   // Beyond the search.
+	Messages float64 `json:"messages"`
+	Ledger   float64 `json:"ledger"`
+	Window   float64 `json:"window"` // Beyond the search.
+	Planning float64 `json:"planning"`
+	Start    float64 `json:"start"`
 }
 
-// Bound returns the greatest part.
-func (p *Parts) Bound() run.Bottleneck {
+// bottleneck returns the greatest part.
+func (p *Parts) bottleneck() run.Bottleneck {
 	bound, most := run.BySearch, p.Search
 	for _, c := range []struct {
 		bound run.Bottleneck
@@ -75,20 +75,18 @@ func (p *Parts) Bound() run.Bottleneck {
 
 // Fleet is what a count asks of coordinator, server and ledger while its threads search.
 type Fleet struct {
-	Parts Parts
-	Bound run.Bottleneck
-	// Waiting is the share of time for which threads have no task.
-	Waiting float64
-	Chunks  float64
-	// Rates a second. Every task has a result, which the ledger records.
-	ChunkRate, TaskRate, MessageRate float64
-	// WindowChunks is the number of chunks in flight in the middle of the run, WindowBytes the size
-	// of their messages, which the server holds.
-	WindowChunks, WindowBytes float64
-	// CoordinatorBytes is memory.
-	CoordinatorBytes float64
-	// Cores that are busy.
-	CoordinatorCores, ServerCores float64
+	Waiting          float64        `json:"waiting"`           // share of time for which threads have no task
+	Chunks           float64        `json:"chunks"`            // number of chunks in which the tasks travel
+	ChunkRate        float64        `json:"chunks_per_s"`      // chunks a second
+	TaskRate         float64        `json:"tasks_per_s"`       // results a second that the ledger records
+	MessageRate      float64        `json:"messages_per_s"`    // messages a second
+	WindowChunks     float64        `json:"window_chunks"`     // chunks in flight, in the middle of the run
+	WindowBytes      float64        `json:"window_bytes"`      // size of their messages on the server
+	CoordinatorBytes float64        `json:"coordinator_bytes"` // memory of the coordinator
+	CoordinatorCores float64        `json:"coordinator_cores"` // cores that the coordinator keeps busy
+	ServerCores      float64        `json:"server_cores"`      // cores that the server keeps busy
+	Parts            Parts          `json:"parts"`             // seconds of each part of a run
+	Bottleneck       run.Bottleneck `json:"bottleneck"`        // the longest of these parts
 
 	took float64 // seconds of the searches, with all waiting
 }
@@ -100,22 +98,23 @@ const (
 	minSimulated = 1 << 10 // threads
 )
 
-// fleet simulates a count whose searches take core seconds.
-func (t *TreeEstimate) fleet(ctx context.Context, plans []queens.ClassPlan, set *taskSet, core float64, job *Job) (*Fleet, error) {
-	classes, err := t.schedule(ctx, plans, set, core, DefaultEffort, job.Threads)
+// fleet simulates a count of all copies of the tasks, whose searches take core seconds.
+func (t *TreeEstimate) fleet(ctx context.Context, plans []queens.ClassPlan, once *taskSet, core float64, job *Job) (f Fleet, err error) {
+	set := once.times(job.Copies)
+	classes, err := t.schedule(ctx, plans, set, core, defaultEffort, job.Threads)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	threads, tasks := job.fleetThreads(), float64(set.number)
-	f := &Fleet{Parts: Parts{
+	f.Parts = Parts{
 		Search:   core / float64(threads),
 		Ledger:   tasks * loopTask,
-		Planning: set.prefixes * prefixSeconds,
+		Planning: once.prefixes * prefixSeconds,
 		Start:    startStopSeconds,
-	}}
-	simulate := func(threads int, service float64) schedule.Outcome {
-		s := schedule.Simulation{
-			Classes: classes, Speeds: schedule.Equal(threads), Parts: schedule.ChunksLeft, Longest: schedule.MaxChunkSeconds,
+	}
+	simulate := func(threads int, service float64) outcome {
+		s := simulation{
+			Classes: classes, Threads: threads, Parts: schedule.ChunksLeft, Longest: schedule.MaxChunkSeconds,
 			Latency: fetchSeconds, Service: service,
 		}
 		k := max(1, min(int(set.number/maxSimulated), threads/minSimulated))
@@ -127,7 +126,7 @@ func (t *TreeEstimate) fleet(ctx context.Context, plans []queens.ClassPlan, set 
 		return got
 	}
 	if set.number == 0 || core <= 0 {
-		f.took, f.Bound = f.Parts.Search, f.Parts.Bound()
+		f.took, f.Bottleneck = f.Parts.Search, f.Parts.bottleneck()
 		return f, nil
 	}
 	free := simulate(threads, 0)
@@ -144,18 +143,17 @@ func (t *TreeEstimate) fleet(ctx context.Context, plans []queens.ClassPlan, set 
 	loaded := simulate(busy, serverChunk/serverCores)
 	took := max(core/float64(busy)*(1+loaded.Loss()), f.Parts.Ledger)
 	f.took, f.Waiting = took, 1-f.Parts.Search/took
-	f.Bound = f.Parts.Bound()
-	f.rates(tasks, took, job)
+	f.Bottleneck = f.Parts.bottleneck()
+	f.rates(tasks, took, job.Workers)
+	f.CoordinatorBytes = coordinatorBase + heapFactor*(float64(once.number)*ledgerTask+
+		f.WindowChunks*(coordinatorChunk+max(tasks/f.Chunks-1, 0)*coordinatorTask))
 	return f, nil
 }
 
 // rates fills in what follows from the time of the searches with all waiting.
-func (f *Fleet) rates(tasks, took float64, job *Job) {
-	workers := float64(job.Workers)
+func (f *Fleet) rates(tasks, took float64, workers int) {
 	f.ChunkRate, f.TaskRate = f.Chunks/took, tasks/took
-	f.MessageRate = chunkMessages*f.ChunkRate + workerMessages*workers
+	f.MessageRate = chunkMessages*f.ChunkRate + workerMessages*float64(workers)
 	f.CoordinatorCores = (tasks*(loopTask+restTask) + f.Chunks*(loopChunk+restChunk)) / took
-	f.ServerCores = (tasks*serverTask+f.Chunks*serverChunk)/took + workers*serverWorker
-	inFlight := f.WindowChunks*coordinatorChunk + max(tasks/f.Chunks-1, 0)*f.WindowChunks*coordinatorTask
-	f.CoordinatorBytes = coordinatorBase + heapFactor*(tasks*ledgerTask+inFlight)
+	f.ServerCores = (tasks*serverTask+f.Chunks*serverChunk)/took + float64(workers)*serverWorker
 }

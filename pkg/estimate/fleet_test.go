@@ -36,8 +36,8 @@ func TestBounds(t *testing.T) {
 	} {
 		e := mustEstimate(t, c.n, c.workers, c.threads)
 		f := e.Fleet
-		if f.Bound != c.want {
-			t.Errorf("n=%d, %d threads: bound by %s, want %s: %+v", c.n, c.workers*c.threads, f.Bound, c.want, f.Parts)
+		if f.Bottleneck != c.want {
+			t.Errorf("n=%d, %d threads: bound by %s, want %s: %+v", c.n, c.workers*c.threads, f.Bottleneck, c.want, f.Parts)
 		}
 		if !(f.Waiting >= 0 && f.Waiting <= 1) || f.Chunks > float64(e.Tasks) || f.WindowChunks > f.Chunks || f.MessageRate < 9*f.ChunkRate {
 			t.Errorf("n=%d: %+v", c.n, f)
@@ -53,6 +53,27 @@ func TestBounds(t *testing.T) {
 		if math.Abs(e.Speed/speed-1) > 1e-9 && e.Tasks > 0 {
 			t.Errorf("n=%d: %v nodes a second", c.n, e.Speed)
 		}
+	}
+}
+
+// Copies of tasks take searches, messages and records of their own. The run is planned and audited once.
+func TestCopies(t *testing.T) {
+	job := estimate.Job{N: 14, Kernel: kernel.Available()[0], Workers: 4, Threads: 1, Speed: 1e8}
+	once := mustRun(t, job)
+	job.Copies = 2
+	twice := mustRun(t, job)
+	type figures struct{ core, search, ledger, planning, start, tasks float64 }
+	of := func(e *estimate.Estimate) figures {
+		p := &e.Parts
+		return figures{e.CoreSeconds.Mid, p.Search, p.Ledger, p.Planning, p.Start, float64(e.Tasks)}
+	}
+	want := of(&once)
+	want.core, want.search, want.ledger = 2*want.core, 2*want.search, 2*want.ledger
+	if got := of(&twice); got != want || twice.Copies != 2 || once.Copies != 0 || twice.Chunks <= once.Chunks {
+		t.Errorf("counting each task twice takes %+v in %v chunks, want %+v and more than %v chunks", got, twice.Chunks, want, once.Chunks)
+	}
+	if low := twice.Parts.Search + twice.Parts.Start; twice.Seconds.Mid < low || twice.Seconds.Mid > 1.1*low {
+		t.Errorf("it takes %v, and its parts are %+v", twice.Seconds, twice.Parts)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestPage(t *testing.T) {
 			continue
 		}
 		trees := mustProbe(t, n, estimate.DefaultProbes, 0)
-		want := []string{strconv.Itoa(trees.Probes), shown(trees.Solutions.Mid)}
+		want := []string{strconv.Itoa(trees.Solutions.Probes), shown(trees.Solutions.Mean)}
 		if cells[2] != want[0] || cells[3] != want[1] {
 			t.Errorf("line %q: the program makes %s probes and estimates %s", row, want[0], want[1])
 		}

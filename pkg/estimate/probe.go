@@ -16,10 +16,8 @@ import (
 // References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs",
 // Mathematics of Computation 29 (1975), 121-136.
 type TreeEstimate struct {
-	// Solutions is the number of solutions on the whole board, with its 95% confidence interval.
-	Solutions Range
-	// Probes is the number of probes made, in all classes together.
-	Probes int
+	// Solutions is the number of solutions on the whole board, and of probes in all classes together.
+	Solutions Solutions
 
 	// Profiles holds one profile per class, in the order of the classes.
 	Profiles []split.Profile
@@ -58,7 +56,7 @@ func Probe(ctx context.Context, classes []queens.Class, probes int, seed uint64,
 	each := make([]int, len(classes))
 	for i, class := range classes {
 		each[i] = minProbes + int(float64(probes)*(weight(class)*t.Profiles[i].NodesBelow(0)/weights))
-		t.Probes += each[i]
+		t.Solutions.Probes += each[i]
 	}
 	variances := make([]float64, len(classes))
 	err := inParallel(ctx, threads, len(classes), func(ctx context.Context, i int) error {
@@ -82,7 +80,7 @@ func Probe(ctx context.Context, classes []queens.Class, probes int, seed uint64,
 		t.workShares[i] /= nodes
 	}
 	margin := confidence * math.Sqrt(variance)
-	t.Solutions = Range{Low: max(mean-margin, 0), Mid: mean, High: mean + margin}
+	t.Solutions.Mean, t.Solutions.Low, t.Solutions.High = mean, max(mean-margin, 0), mean+margin
 	return t, nil
 }
 
@@ -100,9 +98,15 @@ func probe(ctx context.Context, b *queens.Board, probes int, source *rand.PCG) (
 		if i%pollInterval == 0 && ctx.Err() != nil {
 			return mean, 0, context.Cause(ctx)
 		}
-		last, product := probeOnce(b, b.N, source, func(row int, product float64) { mean[row] += product })
-		if last.Row == b.N {
-			squares = float64(squares + float64(product*product))
+		p, product := queens.Prefix{}, 1.0
+		for choices := 1; choices > 0; {
+			mean[p.Row] += product
+			if p.Row == b.N {
+				squares = float64(squares + float64(product*product))
+				break
+			}
+			p, choices = split.Step(b, p, source)
+			product = float64(product * float64(choices))
 		}
 	}
 	for row := range mean {
@@ -111,26 +115,6 @@ func probe(ctx context.Context, b *queens.Board, probes int, source *rand.PCG) (
 	solutions := mean[b.N]
 	variance = max(squares/float64(probes)-float64(solutions*solutions), 0) / float64(probes-1)
 	return mean, variance, nil
-}
-
-// probeOnce makes one probe, down to depth rows or to a row without a free square. It returns the prefix
-// and the product of the numbers of choices. It calls each, if not nil, for every row it reaches,
-// with the product so far.
-func probeOnce(b *queens.Board, depth int, source *rand.PCG, each func(row int, product float64)) (queens.Prefix, float64) {
-	p, product := queens.Prefix{}, 1.0
-	for {
-		if each != nil {
-			each(p.Row, product)
-		}
-		if p.Row == depth {
-			return p, product
-		}
-		next, choices := split.Step(b, p, source)
-		if choices == 0 {
-			return p, product
-		}
-		p, product = next, float64(product*float64(choices))
-	}
 }
 
 // inParallel calls do for each of 0..n-1 on the given number of threads, until one call fails.

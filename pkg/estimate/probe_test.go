@@ -57,8 +57,8 @@ func TestProbesNearTheTruth(t *testing.T) {
 				t.Errorf("n=%d: %v prefixes of %d rows by probes, %v by search", n, estimated, depth, exact)
 			}
 		}
-		if total := known(t, n); !(math.Abs(trees.Solutions.Mid-total) <= bound*total) {
-			t.Errorf("n=%d: %v solutions by probes, %v are published", n, trees.Solutions.Mid, total)
+		if total := known(t, n); !(math.Abs(trees.Solutions.Mean-total) <= bound*total) {
+			t.Errorf("n=%d: %v solutions by probes, %v are published", n, trees.Solutions.Mean, total)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestIntervalsCoverTheTotals(t *testing.T) {
 			if s.Low <= total && total <= s.High {
 				covered++
 			}
-			if quartile := (s.High - s.Mid) * 0.6745 / 1.96; math.Abs(total-s.Mid) <= quartile {
+			if quartile := (s.High - s.Mean) * 0.6745 / 1.96; math.Abs(total-s.Mean) <= quartile {
 				central++
 			}
 		}
@@ -96,7 +96,7 @@ func TestIntervalsCoverTheTotals(t *testing.T) {
 // An estimate depends on the seed, not on the number of threads.
 func TestProbeIsDeterministic(t *testing.T) {
 	classes := mustClasses(t, 14)
-	var found []estimate.Range
+	var found []estimate.Solutions
 	for _, c := range []struct {
 		seed    uint64
 		threads int
@@ -113,13 +113,13 @@ func TestProbeIsDeterministic(t *testing.T) {
 }
 
 // The width of the interval shrinks with the square root of the number of probes.
-func TestMoreDescentsAreSurer(t *testing.T) {
+func TestMoreProbesAreSurer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws many probes")
 	}
 	width := func(probes int) (width, mean float64) {
 		trees := mustProbe(t, 16, probes, 0)
-		return trees.Solutions.High - trees.Solutions.Low, float64(trees.Probes)
+		return trees.Solutions.High - trees.Solutions.Low, float64(trees.Solutions.Probes)
 	}
 	few, fewer := width(200_000)
 	many, more := width(1_000_000)
@@ -136,10 +136,10 @@ func BenchmarkPublished(b *testing.B) {
 			for b.Loop() {
 				trees = mustProbe(b, n, estimate.DefaultProbes, 0)
 			}
-			b.ReportMetric(trees.Solutions.Mid, "mean")
+			b.ReportMetric(trees.Solutions.Mean, "mean")
 			b.ReportMetric(trees.Solutions.Low, "low")
 			b.ReportMetric(trees.Solutions.High, "high")
-			b.ReportMetric(float64(trees.Probes), "probes")
+			b.ReportMetric(float64(trees.Solutions.Probes), "probes")
 			b.ReportMetric(known(b, n), "published")
 		})
 	}

@@ -3,11 +3,9 @@ package estimate_test
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"testing"
 
 	"nqueens/pkg/estimate"
-	"nqueens/pkg/schedule"
 	"nqueens/pkg/split"
 )
 
@@ -15,41 +13,27 @@ import (
 // from its tasks, and compares that with the time if no thread ever waited. See scripts/tail.
 func BenchmarkTail(b *testing.B) {
 	const (
-		latency   = 0.002 // seconds of a fetch
-		longest   = 1.5   // seconds of a chunk
-		fastSpeed = 150   // of a thread that fetches a second of its work at once
+		latency = 0.002 // seconds of a fetch
+		longest = 1.5   // seconds of a chunk
 	)
-	sample := make(map[int][]schedule.Class)
+	sample := make(map[int][]estimate.TaskClass)
 	for _, c := range []struct {
-		n, threads, fast int
-		chunks           string
-		schedule.Simulation
+		n, parts int
+		threads  int
 	}{
-		{20, 64, 0, "a-half", schedule.Simulation{Parts: 2, Longest: longest}},
-		{20, 64, 0, "a-quarter", schedule.Simulation{Parts: 4, Longest: longest}},
-		{22, 1024, 0, "a-half", schedule.Simulation{Parts: 2, Longest: longest}},
-		{22, 1024, 0, "a-quarter", schedule.Simulation{Parts: 4, Longest: longest}},
-		{24, 10_000, 0, "a-half", schedule.Simulation{Parts: 2, Longest: longest}},
-		{24, 10_000, 0, "a-quarter", schedule.Simulation{Parts: 4, Longest: longest}},
-		{26, 100_000, 0, "a-half", schedule.Simulation{Parts: 2, Longest: longest}},
-		{26, 100_000, 0, "a-quarter", schedule.Simulation{Parts: 4, Longest: longest}},
-		{22, 64, 1, "one-task", schedule.Simulation{Parts: 2}},
-		{22, 64, 1, "a-half", schedule.Simulation{Parts: 2, Longest: longest}},
-		{22, 64, 1, "a-half,several", schedule.Simulation{Parts: 2, Longest: longest, Several: 1}},
-		{22, 64, 1, "a-quarter,several", schedule.Simulation{Parts: 4, Longest: longest, Several: 1}},
+		{20, 2, 64}, {20, 4, 64}, {22, 2, 1024}, {22, 4, 1024}, {24, 2, 10_000}, {24, 4, 10_000}, {26, 2, 100_000}, {26, 4, 100_000},
 	} {
-		b.Run(fmt.Sprintf("n=%d/threads=%d+%d/chunks=%s", c.n, c.threads, c.fast, c.chunks), func(b *testing.B) {
+		b.Run(fmt.Sprintf("n=%d/threads=%d/parts=%d", c.n, c.threads, c.parts), func(b *testing.B) {
 			if sample[c.n] == nil {
 				sample[c.n] = sampledRun(b, c.n)
 			}
-			c.Classes, c.Latency = sample[c.n], latency
-			c.Speeds = append(schedule.Equal(c.threads), slices.Repeat([]float64{fastSpeed}, c.fast)...)
-			var got schedule.Outcome
+			s := estimate.Simulation{Classes: sample[c.n], Threads: c.threads, Parts: c.parts, Longest: longest, Latency: latency}
+			var got estimate.Outcome
 			for b.Loop() {
-				got = c.Run()
+				got = s.Run()
 			}
 			tasks := 0
-			for _, class := range c.Classes {
+			for _, class := range s.Classes {
 				tasks += class.Tasks
 			}
 			b.ReportMetric(float64(tasks), "tasks")
@@ -61,14 +45,14 @@ func BenchmarkTail(b *testing.B) {
 	}
 }
 
-// nodesPerSecond is the speed of a thread of speed 1; with fewer, the latency would count less.
+// nodesPerSecond is the speed of a thread; with fewer, the latency would count less.
 const nodesPerSecond = 1e10
 
 // thorough takes a few seconds for each n.
 var thorough = estimate.Effort{Tasks: 400, Searches: 300, Nodes: 4000}
 
 // sampledRun returns the tasks of the default split with full symmetry.
-func sampledRun(b *testing.B, n int) []schedule.Class {
+func sampledRun(b *testing.B, n int) []estimate.TaskClass {
 	b.Helper()
 	classes := mustClasses(b, n)
 	trees := mustProbe(b, n, estimate.DefaultProbes, 0)

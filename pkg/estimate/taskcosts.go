@@ -14,8 +14,8 @@ import (
 
 // This file samples how much the tasks of a count differ, for simulations of a fleet.
 
-// Effort is how many tasks are sampled to learn how much tasks differ, and how.
-type Effort struct {
+// effort is how many tasks are sampled to learn how much tasks differ, and how.
+type effort struct {
 	// Tasks is the number of tasks of all classes together, about.
 	Tasks int
 	// Searches is the number of subtrees that are searched for the cost of a task, and Nodes about
@@ -24,36 +24,28 @@ type Effort struct {
 	Nodes    float64
 }
 
-// DefaultEffort takes a few tenths of a core-second for any n.
-var DefaultEffort = Effort{Tasks: 256, Searches: 32, Nodes: 1000}
+// defaultEffort takes a few tenths of a core-second for any n.
+var defaultEffort = effort{Tasks: 256, Searches: 32, Nodes: 1000}
 
 // minSampled is the least number of tasks sampled of a class, where it has so many.
 const minSampled = 4
 
-// Schedule returns the classes of a simulation of a count with the given plans, whose searches take
-// the given time. How much the tasks of a class differ is sampled, with a fixed seed: the classes
-// are the same on every machine but for their time, for any number of threads.
-func (t *TreeEstimate) Schedule(ctx context.Context, plans []queens.ClassPlan, seconds float64, effort Effort, threads int) ([]schedule.Class, error) {
-	set, err := t.tasks(ctx, plans)
-	if err != nil {
-		return nil, err
-	}
-	return t.schedule(ctx, plans, &set, seconds, effort, threads)
-}
-
-func (t *TreeEstimate) schedule(ctx context.Context, plans []queens.ClassPlan, set *taskSet, seconds float64, effort Effort, threads int) ([]schedule.Class, error) {
+// schedule returns the classes of a simulation of a count with the given plans and tasks, whose
+// searches take the given time. How much the tasks of a class differ is sampled, with a fixed seed: the
+// classes are the same on every machine but for their time, for any number of threads.
+func (t *TreeEstimate) schedule(ctx context.Context, plans []queens.ClassPlan, set *taskSet, seconds float64, e effort, threads int) ([]taskClass, error) {
 	m := queens.Manifest{Classes: slices.Clone(plans)}
 	for i := range plans {
 		m.Classes[i].First = m.Tasks
 		m.Tasks += set.perClass[i]
 	}
-	classes := make([]schedule.Class, len(plans))
+	classes := make([]taskClass, len(plans))
 	samples := make([]taskSample, len(plans))
 	err := inParallel(ctx, threads, len(plans), func(ctx context.Context, i int) error {
 		tasks := int(set.perClass[i])
-		number := min(max(int(float64(effort.Tasks)*t.workShares[i]), minSampled), tasks)
+		number := min(max(int(float64(e.Tasks)*t.workShares[i]), minSampled), tasks)
 		var err error
-		samples[i], err = t.sampleTasks(ctx, &plans[i], number, effort, rand.NewPCG(26, uint64(i)))
+		samples[i], err = t.sampleTasks(ctx, &plans[i], number, e, rand.NewPCG(26, uint64(i)))
 		return err
 	})
 	if err != nil {
@@ -96,13 +88,13 @@ func trueSpread(samples []taskSample) float64 {
 
 // sampleTasks estimates the costs of tasks that begin with prefixes at equal distances, from a random
 // start, of those that random probes find.
-func (t *TreeEstimate) sampleTasks(ctx context.Context, plan *queens.ClassPlan, number int, effort Effort, source *rand.PCG) (s taskSample, err error) {
+func (t *TreeEstimate) sampleTasks(ctx context.Context, plan *queens.ClassPlan, number int, e effort, source *rand.PCG) (s taskSample, err error) {
 	paths, products := probePaths(&plan.Board, plan.Depth, 8*number, source)
 	if len(paths) == 0 {
 		return s, nil
 	}
 	profile := &t.Profiles[slices.IndexFunc(t.classes, func(c queens.Class) bool { return c.Board == plan.Board })]
-	depth := depthFor(profile, plan, effort.Nodes)
+	depth := depthFor(profile, plan, e.Nodes)
 	var whole, sum float64
 	for _, product := range products {
 		whole += product
@@ -116,7 +108,7 @@ func (t *TreeEstimate) sampleTasks(ctx context.Context, plan *queens.ClassPlan, 
 			at++
 			passed += products[at]
 		}
-		nodes, variance := estimateNodes(&plan.Board, batchFrom(plan, paths[at]), depth, effort.Searches, source)
+		nodes, variance := estimateNodes(&plan.Board, batchFrom(plan, paths[at]), depth, e.Searches, source)
 		s.relative, s.noise = append(s.relative, nodes), append(s.noise, variance)
 		sum += nodes
 	}

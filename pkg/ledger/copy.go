@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"nqueens/pkg/durable"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -87,21 +88,30 @@ func (g *growthGuard) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Contents says what a ledger holds.
+// Contents says what a copy of a ledger holds.
 type Contents struct {
-	Header Header
-	State  run.State
-	Done   uint64 // Tasks with an accepted result.
-	Bytes  int64  // Of the file.
+	Run      string          `json:"run"`              // name of the run
+	N        int             `json:"n"`                // side of the board
+	Symmetry queens.Symmetry `json:"symmetry"`         // "full", "mirror" or "none"
+	Placed   []queens.Square `json:"placed,omitempty"` // squares of the queens placed beforehand
+	// "running", also if the coordinator is lost, "stopped", "complete", "contradicted" or "cancelled"
+	State run.State `json:"state"`
+	Done  uint64    `json:"done"`  // tasks with an accepted count
+	Tasks uint64    `json:"tasks"` // all tasks
+	Bytes int64     `json:"bytes"` // size of the copy
+	File  string    `json:"file"`  // the copy: of "restore", the ledger of the run
 }
 
-// Contents returns what the ledger holds.
-func (l *Ledger) Contents() (Contents, error) {
+// contents returns what the ledger holds, which is the copy of that name.
+func (l *Ledger) contents(path string) (Contents, error) {
 	info, err := l.file.Stat()
 	if err != nil {
 		return Contents{}, l.wrapIO(err)
 	}
-	return Contents{Header: l.header, State: l.state, Done: l.Len(), Bytes: info.Size()}, nil
+	m := &l.header.Manifest
+	return Contents{
+		Run: l.header.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: l.state, Done: l.Len(), Tasks: m.Tasks, Bytes: info.Size(), File: path,
+	}, nil
 }
 
 // CreateCopy creates a file from what fill writes, which must be a whole ledger. The file is
@@ -157,7 +167,7 @@ func createCopy(
 		err = cmp.Or(l.file.Sync(), l.read())
 	}
 	if err == nil {
-		c, err = l.Contents()
+		c, err = l.contents(path)
 	}
 	if err == nil {
 		err = check(c)

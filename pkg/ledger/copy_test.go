@@ -99,7 +99,7 @@ func TestCopyIsALedger(t *testing.T) {
 	accept(t, l, position(3), result(1, 8, 2)) // a dispute
 	folder := filepath.Join(t.TempDir(), "new", "folder")
 	c, err := l.CopyTo(folder)
-	if err != nil || c.Done != 2 || c.State != run.Running || c.Header.Run != runName || c.Bytes != int64(len(fileBytes(t, folder))) {
+	if err != nil || c.Done != 2 || c.State != run.Running || c.Run != runName || c.Bytes != int64(len(fileBytes(t, folder))) {
 		t.Fatalf("the copy has %+v, error %v", c, err)
 	}
 	if _, err := l.CopyTo(folder); !errors.Is(err, os.ErrExist) {

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"math"
-	"math/big"
-	"math/bits"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -14,8 +12,8 @@ const maxFigureWorkers = 1 << 16
 
 // Figures are sums over the accepted results, for progress only: the total is never made of them.
 type Figures struct {
-	solutions [9]sum // By the k of the class, 1 to 8.
-	coreTime  sum    // Nanoseconds.
+	solutions [9]queens.Sum // By the k of the class, 1 to 8.
+	coreTime  queens.Sum    // Nanoseconds.
 	workers   map[string]uint64
 	others    uint64 // Tasks of workers that are not in workers.
 }
@@ -27,14 +25,14 @@ func (l *Ledger) Figures() *Figures { return &l.figures }
 
 // Solutions returns the number of solutions found on the classes of a k, 1 to 8, each counted once. A solution on
 // such a class weighs 8/k.
-func (f *Figures) Solutions(k int) *big.Int { return f.solutions[k].big() }
+func (f *Figures) Solutions(k int) queens.Sum { return f.solutions[k] }
 
 // CoreTime returns the time that the searches took, all added up.
 func (f *Figures) CoreTime() time.Duration {
-	if f.coreTime.high > 0 || f.coreTime.low > math.MaxInt64 {
-		return math.MaxInt64
+	if all := f.coreTime.Big(); all.IsInt64() {
+		return time.Duration(all.Int64())
 	}
-	return time.Duration(f.coreTime.low)
+	return math.MaxInt64
 }
 
 // Tasks returns the number of tasks whose accepted result is from a worker of that name. The coordinator's
@@ -63,8 +61,8 @@ func (l *Ledger) figureOf(r *queens.Result) figure {
 }
 
 func (f *Figures) add(a *figure) {
-	f.solutions[a.k].add(sum{low: a.count})
-	f.coreTime.add(sum{low: a.coreTime})
+	f.solutions[a.k].Add(a.count)
+	f.coreTime.Add(a.coreTime)
 	if a.worker != "" {
 		f.addTasks(a.worker, 1)
 	}
@@ -72,8 +70,8 @@ func (f *Figures) add(a *figure) {
 
 // remove reverses add.
 func (f *Figures) remove(a *figure) {
-	f.solutions[a.k].subtract(a.count)
-	f.coreTime.subtract(a.coreTime)
+	f.solutions[a.k].Subtract(a.count)
+	f.coreTime.Subtract(a.coreTime)
 	switch n := f.workers[a.worker]; {
 	case a.worker == "":
 	case n > 1:
@@ -101,8 +99,8 @@ func (f *Figures) addTasks(worker string, tasks uint64) {
 // loadedFigures are the figures of some results, which are noted in order of task: neighbours mostly have one class
 // and one worker.
 type loadedFigures struct {
-	solutions [9]sum
-	coreTime  sum
+	solutions [9]queens.Sum
+	coreTime  queens.Sum
 
 	class struct {
 		first, end uint64 // Its tasks.
@@ -119,8 +117,8 @@ func (f *loadedFigures) note(m *queens.Manifest, r *queens.Result) {
 		i := m.ClassOf(r.Task)
 		c.first, c.end, c.k = m.Classes[i].First, m.Classes[i].First+m.TasksOf(i), m.Classes[i].K
 	}
-	f.solutions[f.class.k].add(sum{low: r.Count})
-	f.coreTime.add(sum{low: uint64(max(0, r.Elapsed))})
+	f.solutions[f.class.k].Add(r.Count)
+	f.coreTime.Add(uint64(max(0, r.Elapsed)))
 	if r.IsOwn() {
 		return
 	}
@@ -137,30 +135,10 @@ func (f *loadedFigures) note(m *queens.Manifest, r *queens.Result) {
 // merge adds the figures of loaded results.
 func (f *Figures) merge(g *loadedFigures) {
 	for k := range f.solutions {
-		f.solutions[k].add(g.solutions[k])
+		f.solutions[k].AddSum(g.solutions[k])
 	}
-	f.coreTime.add(g.coreTime)
+	f.coreTime.AddSum(g.coreTime)
 	for worker, tasks := range g.byWorker {
 		f.addTasks(worker, *tasks)
 	}
-}
-
-// sum is a sum of fewer than 2^64 numbers of 64 bits.
-type sum struct{ high, low uint64 }
-
-func (s *sum) add(a sum) {
-	var carry uint64
-	s.low, carry = bits.Add64(s.low, a.low, 0)
-	s.high += a.high + carry
-}
-
-func (s *sum) subtract(n uint64) {
-	var borrow uint64
-	s.low, borrow = bits.Sub64(s.low, n, 0)
-	s.high -= borrow
-}
-
-func (s *sum) big() *big.Int {
-	n := new(big.Int).SetUint64(s.high)
-	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(s.low))
 }

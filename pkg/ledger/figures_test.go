@@ -49,7 +49,7 @@ func checkFigures(t *testing.T, l *ledger.Ledger, after string) {
 	want, kept := recomputedFigures(t, l), l.Figures()
 	got := figures{coreTime: kept.CoreTime(), workers: make(map[string]uint64)}
 	for k := 1; k <= 8; k++ {
-		got.solutions += kept.Solutions(k).String() + " "
+		got.solutions += new(kept.Solutions(k)).Big().String() + " "
 	}
 	for worker := range want.workers {
 		got.workers[worker] = kept.Tasks(worker)

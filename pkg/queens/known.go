@@ -29,3 +29,13 @@ func (m *Manifest) KnownTotal() *big.Int {
 	known, _ := KnownTotal(m.N)
 	return known
 }
+
+// Comparison is how a total compares with the published one, OEIS A000170.
+type Comparison string
+
+// The comparisons.
+const (
+	Match       Comparison = "match"
+	Mismatch    Comparison = "mismatch"
+	Unpublished Comparison = "none" // no total is given, or none is published
+)

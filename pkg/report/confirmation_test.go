@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -80,7 +81,7 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 		p := run.Snapshot{
 			Run: "n8-a", N: 8, State: run.Complete, Total: decimal(92), Solutions: decimal(92), Confirmed: &confirmed.Confirmed,
 		}
-		v := Verification{Run: "n8-a", Total: decimal(92), Verified: true, Confirmed: confirmed}
+		v := audit.Verification{Run: "n8-a", Total: decimal(92), Verified: true, Confirmation: c.of}
 		listed := []ListedRun{{Snapshot: p, Status: "complete", Ledger: "/runs/n8-a"}}
 		var values map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(c.object), &values); err != nil {
@@ -102,8 +103,8 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 			"the table of watch":        {func(b *strings.Builder) error { return WriteSnapshotTable(b, &p, false) }, c.row},
 			"the object of watch":       {func(b *strings.Builder) error { return WriteSnapshot(b, &p) }, object},
 			"the log of watch":          {func(b *strings.Builder) error { LogEnd(zerolog.New(b), &p); return nil }, logged + "," + field("disputes")},
-			"the lines of verify":       {func(b *strings.Builder) error { return v.Write(b, false) }, c.line},
-			"the object of verify":      {func(b *strings.Builder) error { return v.Write(b, true) }, object},
+			"the lines of verify":       {func(b *strings.Builder) error { return WriteVerification(b, &v, false) }, c.line},
+			"the object of verify":      {func(b *strings.Builder) error { return WriteVerification(b, &v, true) }, object},
 			"the list of runs":          {func(b *strings.Builder) error { return WriteRuns(b, listed, false) }, " confirmed: " + string(c.level)},
 			"the object of a run":       {func(b *strings.Builder) error { return WriteRuns(b, listed, true) }, object},
 		} {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/run"
 )
 
@@ -16,7 +17,7 @@ import (
 type Document struct {
 	// The page is of one of these two.
 	Result       *Result
-	Verification *Verification
+	Verification *audit.Verification
 
 	Survey  *run.Survey
 	History []run.Sample // at times that all coordinators of the run have worked on it; may be empty
@@ -37,7 +38,7 @@ var (
 	//go:embed document.css
 	documentCSS string
 
-	documentTemplate = template.Must(template.New("document").Parse(documentHTML))
+	documentTemplate = template.Must(template.New("document").Funcs(functions).Parse(documentHTML))
 )
 
 // Write writes the page.

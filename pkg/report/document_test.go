@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -199,7 +200,7 @@ func TestDocumentWithoutATotal(t *testing.T) {
 		r.Confirmed = NewConfirmed(&run.Confirmation{}, false)
 		d.Survey.Done, r.Count.Snapshot.WorkDone = 3, 0.6
 		if end == Contradicted {
-			r.Known = Mismatch
+			r.Known = queens.Mismatch
 		}
 		s := text(page(t, d))
 		expect(t, s, string(end), want, "The command ended with: this is <why>", "coordinator resume n8-a", "Counted are the ways to complete")
@@ -249,14 +250,15 @@ func TestHostileDocument(t *testing.T) {
 func TestDocumentOfAVerification(t *testing.T) {
 	d := document()
 	d.Result, d.History = nil, nil
-	confirmed := NewConfirmed(&run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5}, true)
-	v := &Verification{
-		Run: "n8-a", N: 8, Placed: d.Survey.Manifest.Placed, Verified: true, Total: decimal(1234), Known: Unpublished, Done: 5, Tasks: 5,
-		Reports: 2, Signed: 7, Recounted: 4, Share: 0.25, Seed: math.MaxUint64, Kernels: []string{"avx2", "generic"}, Whole: "mirror-image", Confirmed: confirmed,
+	v := &audit.Verification{
+		Run: "n8-a", N: 8, Placed: d.Survey.Manifest.Placed, Verified: true, Total: decimal(1234), Known: queens.Unpublished, Done: 5, Tasks: 5,
+		Signatures: audit.Signatures{Statements: 2, Signed: 7},
+		Recounts:   audit.Recounts{Recounted: 4, Share: 0.25, Seed: math.MaxUint64, Kernels: []string{"avx2", "generic"}},
+		Whole:      "mirror-image", Confirmation: run.Confirmation{Redundancy: 2, Tasks: 5, Checked: 5},
 	}
 	d.Verification = v
 	expect(t, text(page(t, d)), "Report of a verification", "verified", "1,234", "Confirmed: each task by 2 keys, 0 disputes.",
-		"ledger 5 of 5 tasks", "signatures 2 reports all are right; 7 counts say the same", "recounted 4 tasks 25% of the work, with avx2, generic",
+		"ledger 5 of 5 tasks", "signatures 2 statements all are right; 7 counts say the same", "recounted 4 tasks 25% of the work, with avx2, generic",
 		"seed 18446744073709551615", "with the placed queens mirrored", "state complete of the run")
 	v.Stopped, v.Verified, v.Whole = true, false, ""
 	expect(t, text(page(t, d)), "stopped", "1,234", "stopped before the end")
@@ -268,7 +270,7 @@ func TestDocumentOfAVerification(t *testing.T) {
 	}
 	v.Err, d.Survey.Damaged = queens.ErrContradiction, 2
 	s = text(page(t, d))
-	expect(t, s, "signatures 2 reports with 7 counts, until the command ended", "2 records damaged, which are left out")
+	expect(t, s, "signatures 2 statements with 7 counts, until the command ended", "2 records damaged, which are left out")
 	if strings.Contains(s, "right") {
 		t.Errorf("signatures or checksums of a contradicted, damaged ledger are right: %s", s)
 	}

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,60 +13,49 @@ import (
 	"nqueens/pkg/run"
 )
 
+// functions are how the page formats values. What may come from anybody is cleaned here.
+var functions = template.FuncMap{
+	"int": humanize.Int[uint64], "time": shortTime, "moment": moment, "clean": queens.Sanitize, "name": queens.SanitizeName,
+	"key": shortKey, "worker": workerName, "verdict": verdict, "more": more,
+}
+
 // share is what a worker, a kernel or all others counted.
 type share struct {
-	Name, Key, Kernel, Tasks, Time string
-	Percent                        string
-	Width                          string // of the bar, which is full for the largest share of a table
-	Mean                           string // time of a task
-	Quarantined                    bool
+	run.Contribution
+	Mean, Percent string
+	Width         string // of the bar, which is full for the largest share of a table
+	Quarantined   bool
 }
 
-// listShares fills the tables of workers and kernels.
-func (v *documentView) listShares() {
-	s := v.Survey
-	quarantined := make(map[string]bool)
-	for _, q := range s.Quarantined {
-		quarantined[q.Key] = true
-	}
-	most := largest(append(s.Contributions[:len(s.Contributions):len(s.Contributions)], s.Others))
-	for i := range s.Contributions {
-		c := &s.Contributions[i]
-		row := v.share(c, workerName(c.Worker), most)
-		row.Quarantined = c.Key != "" && quarantined[c.Key]
-		v.Workers = append(v.Workers, row)
-	}
-	if s.OtherWorkers > 0 {
-		row := v.share(&s.Others, humanize.Plural(s.OtherWorkers, "other"), most)
-		v.Others = &row
-	}
-	for i := range s.Kernels {
-		v.Kernels = append(v.Kernels, v.share(&s.Kernels[i], "", largest(s.Kernels)))
-	}
-}
-
-// largest returns the greatest core time, or 0.
-func largest(all []run.Contribution) (most time.Duration) {
+// Shares returns the rows of a table.
+func (v *documentView) Shares(all []run.Contribution) (shares []share) {
+	most := time.Duration(1)
 	for i := range all {
 		most = max(most, all[i].CoreTime)
 	}
-	return most
+	for _, c := range all {
+		mean, part := "-", 0.0
+		if c.Tasks > 0 {
+			mean = shortTime(c.CoreTime / timeCount(c.Tasks))
+		}
+		if total := v.Survey.Times.Total; total > 0 {
+			part = float64(c.CoreTime) / float64(total)
+		}
+		quarantined := c.Key != "" && slices.ContainsFunc(v.Survey.Quarantined, func(q run.QuarantinedKey) bool { return q.Key == c.Key })
+		shares = append(shares, share{c, mean, humanize.Percent(part, part == 1), percent(100 * float64(c.CoreTime) / float64(most)), quarantined})
+	}
+	return shares
 }
 
-func (v *documentView) share(c *run.Contribution, name string, most time.Duration) share {
-	row := share{
-		Name: name, Key: shortKey(c.Key), Kernel: queens.SanitizeName(c.Kernel), Tasks: humanize.Int(c.Tasks), Time: shortTime(c.CoreTime),
-		Mean: "-",
+// Workers returns the contributions of the survey, and in the last the sum of those that it does not list.
+func (v *documentView) Workers() []run.Contribution {
+	s := v.Survey
+	if s.OtherWorkers == 0 {
+		return s.Contributions
 	}
-	if c.Tasks > 0 {
-		row.Mean = shortTime(c.CoreTime / timeCount(c.Tasks))
-	}
-	part := 0.0
-	if total := v.Survey.Times.Total; total > 0 {
-		part = float64(c.CoreTime) / float64(total)
-	}
-	row.Percent, row.Width = humanize.Percent(part, part == 1), percent(100*float64(c.CoreTime)/float64(max(most, 1)))
-	return row
+	others := s.Others
+	others.Worker = humanize.Plural(s.OtherWorkers, "other")
+	return append(slices.Clip(s.Contributions), others)
 }
 
 // workerName returns the name of a worker for people.
@@ -88,82 +79,29 @@ func shortKey(key string) string {
 	return string(clean[:letters]) + "…"
 }
 
-// dispute is a task whose counts contradicted each other.
-type dispute struct {
-	Task, More string
-	Votes      []vote
+// verdict says what became of a vote.
+func verdict(d run.Dispute, v run.Vote) string {
+	switch {
+	case v.Void:
+		return "void: the key was quarantined"
+	case !d.Settled:
+		return "open"
+	case v.Accepted:
+		return "accepted"
+	}
+	return "not accepted"
 }
 
-type vote struct{ Count, Worker, Key, Kernel, Verdict string }
-
-func newDisputes(all []run.Dispute) []dispute {
-	var disputes []dispute
-	for i := range all {
-		d := &all[i]
-		row := dispute{Task: humanize.Int(d.Task)}
-		for j := range d.Votes {
-			w := &d.Votes[j]
-			verdict := "not accepted"
-			switch {
-			case w.Void:
-				verdict = "void: the key was quarantined"
-			case w.Accepted && d.Settled:
-				verdict = "accepted"
-			case !d.Settled:
-				verdict = "open"
-			}
-			row.Votes = append(row.Votes, vote{
-				humanize.Int(w.Count), workerName(w.Worker), shortKey(w.Key), queens.SanitizeName(w.Kernel), verdict,
-			})
-		}
-		if d.More > 0 {
-			row.More = fmt.Sprintf("and %d counts more", d.More)
-		}
-		disputes = append(disputes, row)
+// more says how many things there are beyond those that are listed, or nothing if there are none.
+func more(all, listed int, noun string) string {
+	if all <= listed {
+		return ""
 	}
-	return disputes
+	return fmt.Sprintf("And %s.", humanize.Plural(all-listed, "more "+noun))
 }
 
-// newDifferences lists the accepted count and the recount of each task.
-func newDifferences(all []run.Difference) []dispute {
-	var disputes []dispute
-	for i := range all {
-		d := &all[i]
-		accepted := "accepted"
-		if d.OtherTask {
-			accepted = "accepted, but of another task"
-		}
-		disputes = append(disputes, dispute{Task: humanize.Int(d.Task), Votes: []vote{
-			{humanize.Int(d.Count), workerName(d.Worker), shortKey(d.Key), queens.SanitizeName(d.Kernel), accepted},
-			{humanize.Int(d.Recount), "this verification", "", queens.SanitizeName(d.RecountKernel), "the recount"},
-		}})
-	}
-	return disputes
-}
-
-// listRest fills the table of quarantined keys, and says what the tables leave out.
-func (v *documentView) listRest() {
-	s := v.Survey
-	for _, q := range s.Quarantined {
-		v.Quarantines = append(v.Quarantines, fact{shortKey(q.Key), moment(q.At), queens.Sanitize(q.Reason)})
-	}
-	if more := s.QuarantinedCount - len(s.Quarantined); more > 0 {
-		v.MoreQuarantines = fmt.Sprintf("And %s.", humanize.Plural(more, "more key"))
-	}
-	if s.OtherKernels > 0 {
-		v.MoreKernels = fmt.Sprintf("And %s.", humanize.Plural(s.OtherKernels, "more kernel"))
-	}
-	if more := s.DisputeCount - len(s.Disputes); more > 0 {
-		v.MoreDisputes = fmt.Sprintf("And %s.", humanize.Plural(more, "more task"))
-	}
-	if s.Unread != "" {
-		v.Unread = fmt.Sprintf("The tables and the times are of %s of %s counted tasks: %s.",
-			humanize.Int(s.Times.Tasks), humanize.Int(s.Done), queens.Sanitize(s.Unread))
-	}
-}
-
-// troubles says what went wrong on the way, or that nothing did.
-func (v *documentView) troubles() []fact {
+// Troubles says what went wrong on the way, or that nothing did.
+func (v *documentView) Troubles() []fact {
 	s := v.Survey
 	facts := []fact{
 		{"disputes", humanize.Int(s.DisputeCount), "tasks whose counts contradicted each other"},
@@ -179,15 +117,15 @@ func (v *documentView) troubles() []fact {
 	return facts
 }
 
-// verificationFacts are the steps of a verification.
-func (v *documentView) verificationFacts() []fact {
+// Checks are the steps of a verification.
+func (v *documentView) Checks() []fact {
 	r := v.Verification
 	sample := fmt.Sprintf("%.3g%% of the work", 100*r.Share)
 	if len(r.Kernels) > 0 {
 		sample += ", with " + queens.Sanitize(strings.Join(r.Kernels, ", "))
 	}
 	if r.Differing > 0 {
-		sample += "; " + r.differing()
+		sample += "; " + differing(r.Differing)
 	}
 	if r.Stopped {
 		sample += "; stopped before the end"
@@ -196,12 +134,12 @@ func (v *documentView) verificationFacts() []fact {
 	if damaged := v.Survey.Damaged; damaged > 0 {
 		checksums = humanize.Plural(damaged, "record") + " damaged, which are left out"
 	}
-	if r.isContradicted() { // perhaps of a signature
+	if r.IsContradicted() { // perhaps of a signature
 		signatures = fmt.Sprintf("with %s, until the command ended", humanize.Plural(r.Signed, "count"))
 	}
 	facts := []fact{
 		{"ledger", fmt.Sprintf("%s of %s", humanize.Int(r.Done), humanize.Plural(r.Tasks, "task")), checksums},
-		{"signatures", humanize.Plural(r.Reports, "report"), signatures},
+		{"signatures", humanize.Plural(r.Statements, "statement"), signatures},
 		{"recounted", humanize.Plural(r.Recounted, "task"), sample},
 		{"seed", strconv.FormatUint(r.Seed, 10), "of the sample: --seed draws the same tasks again"},
 	}
@@ -215,8 +153,8 @@ func (v *documentView) verificationFacts() []fact {
 	return facts
 }
 
-// commands are the ways to check the run again.
-func (v *documentView) commands() []command {
+// Commands are the ways to check the run again.
+func (v *documentView) Commands() []command {
 	name, data := v.Name, []string{"--data", v.Store}
 	words := func(words ...string) string { return humanize.ShellWords(append(words, data...)...) }
 	var all []command
@@ -240,8 +178,8 @@ func (v *documentView) commands() []command {
 	return all
 }
 
-// origin says where the run and the page come from.
-func (v *documentView) origin() []fact {
+// Origin says where the run and the page come from.
+func (v *documentView) Origin() []fact {
 	m := &v.Survey.Manifest
 	return []fact{
 		{"ledger", queens.Sanitize(v.Folder), ""},

@@ -29,24 +29,10 @@ type documentView struct {
 	Reason          string // for which the command ended
 	Facts           []fact
 	Behind          []fact
-	Checks          []fact
-	Differences     []dispute
 	MoreDifferences string
 	Board           *boardDrawing
 	Throughput      *throughputChart
 	Times           *timesChart
-	Workers         []share
-	Others          *share
-	Kernels         []share
-	MoreKernels     string
-	Disputes        []dispute
-	Troubles        []fact
-	Unread          string
-	MoreDisputes    string
-	Quarantines     []fact
-	MoreQuarantines string
-	Commands        []command
-	Origin          []fact
 }
 
 // fact is a row of a table or a list: a name, a value, and perhaps a remark.
@@ -63,24 +49,20 @@ func newDocumentView(d *Document) *documentView {
 	m := &d.Survey.Manifest
 	v.N = m.N
 	var total *run.Decimal
-	var confirmed *Confirmed
-	var known Comparison
+	var confirmed Confirmed
+	var known queens.Comparison
 	if r := d.Result; r != nil {
 		v.Kind, v.Name = "Report of a count", queens.Sanitize(r.Run)
-		total, confirmed, known = r.Total, &r.Confirmed, r.Known
+		total, confirmed, known = r.Total, r.Confirmed, r.Known
 		v.stateOfResult()
 		v.Facts = append(v.boardFacts(), v.countFacts()...)
 	} else {
 		r := d.Verification
 		v.Kind, v.Name = "Report of a verification", queens.Sanitize(r.Run)
-		total, confirmed, known = r.Total, &r.Confirmed, r.Known
+		total, confirmed, known = r.Total, NewConfirmed(&r.Confirmation, r.Total != nil), r.Known
 		v.stateOfVerification()
 		v.Facts = append(v.boardFacts(), v.ledgerFacts()...)
-		v.Checks = v.verificationFacts()
-		v.Differences = newDifferences(r.Differences)
-		if more := r.Differing - uint64(len(r.Differences)); more > 0 {
-			v.MoreDifferences = fmt.Sprintf("And %s.", humanize.Plural(more, "more task"))
-		}
+		v.MoreDifferences = more(int(r.Differing), len(r.Differences), "task")
 	}
 	v.Lead = lead(m)
 	if total != nil {
@@ -88,18 +70,12 @@ func newDocumentView(d *Document) *documentView {
 		v.Groups = strings.Split(humanize.Big((*big.Int)(total)), ",")
 		v.Standing = capitalized(confirmed.sentence()) + "."
 	}
-	v.Behind = behind(confirmed, known, total != nil, d.Survey)
+	v.Behind = behind(&confirmed, known, total != nil, d.Survey)
 	if len(m.Placed) > 0 {
 		v.Board = newBoardDrawing(m.N, m.Placed)
 	}
 	v.Throughput = newThroughputChart(d.History)
 	v.Times = newTimesChart(&d.Survey.Times)
-	v.listShares()
-	v.Disputes = newDisputes(d.Survey.Disputes)
-	v.Troubles = v.troubles()
-	v.listRest()
-	v.Commands = v.commands()
-	v.Origin = v.origin()
 	return v
 }
 
@@ -146,7 +122,7 @@ func (v *documentView) stateOfVerification() {
 	switch {
 	case r.Verified:
 		v.State, v.Tone = "verified", "good"
-	case r.Stopped && !r.isContradicted():
+	case r.Stopped && !r.IsContradicted():
 		v.State, v.Tone = "stopped", "warn"
 		v.Standing = "The verification was stopped before the end."
 	default:
@@ -221,11 +197,11 @@ func (v *documentView) coreTime(d time.Duration) fact {
 }
 
 // behind says what stands behind a total, or behind the counts if there is none.
-func behind(c *Confirmed, known Comparison, total bool, s *run.Survey) []fact {
-	published := map[Comparison]string{
-		Match: "the same", Mismatch: "another", Unpublished: "none for this board",
+func behind(c *Confirmed, known queens.Comparison, total bool, s *run.Survey) []fact {
+	published := map[queens.Comparison]string{
+		queens.Match: "the same", queens.Mismatch: "another", queens.Unpublished: "none for this board",
 	}[known]
-	if _, ok := queens.KnownTotal(s.Manifest.N); ok && len(s.Manifest.Placed) == 0 && known == Unpublished {
+	if _, ok := queens.KnownTotal(s.Manifest.N); ok && len(s.Manifest.Placed) == 0 && known == queens.Unpublished {
 		published = "not compared"
 	}
 	asked := fmt.Sprintf("%s on each task", humanize.Plural(s.Redundancy, "key"))

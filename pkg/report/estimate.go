@@ -6,91 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"nqueens/pkg/estimate"
 	"nqueens/pkg/humanize"
 )
 
-// Estimate is what a count is expected to take.
-type Estimate struct {
-	N           int       `json:"n"`
-	Kernel      string    `json:"kernel"`
-	Workers     int       `json:"workers"`
-	Threads     int       `json:"threads"` // of all workers
-	Seconds     Interval  `json:"seconds"`
-	CoreSeconds Interval  `json:"core_seconds"` // of the searches alone
-	Speed       float64   `json:"speed"`        // nodes a second of a thread
-	Solutions   Solutions `json:"solutions"`
-	Tasks       uint64    `json:"tasks"`
-	Depth       Depth     `json:"depth"`
-	LedgerBytes uint64    `json:"ledger_bytes"`
-	// Copies is how often each task is counted in the mean, if more than once: the times and the
-	// size of the ledger are for that.
-	Copies float64 `json:"copies,omitempty"`
-	Fleet
-}
-
-// Copy multiplies the times and the size of the ledger: each task is counted so often, at least
-// once.
-func (e *Estimate) Copy(copies float64) {
-	if copies <= 1 {
-		return
-	}
-	e.Copies = copies
-	for _, i := range []*Interval{&e.Seconds, &e.CoreSeconds} {
-		*i = Interval{i.Low * copies, i.Mid * copies, i.High * copies}
-	}
-	e.LedgerBytes = uint64(float64(e.LedgerBytes) * copies)
-}
-
-// Fleet is what a count is expected to ask of coordinator, server and ledger.
-type Fleet struct {
-	Waiting          float64  `json:"waiting"` // share of time for which threads have no task
-	Chunks           float64  `json:"chunks"`
-	ChunkRate        float64  `json:"chunks_per_s"`
-	TaskRate         float64  `json:"tasks_per_s"`
-	MessageRate      float64  `json:"messages_per_s"`
-	WindowChunks     float64  `json:"window_chunks"`
-	WindowBytes      float64  `json:"window_bytes"`
-	CoordinatorBytes float64  `json:"coordinator_bytes"`
-	CoordinatorCores float64  `json:"coordinator_cores"`
-	ServerCores      float64  `json:"server_cores"`
-	Parts            RunParts `json:"parts"`
-	Bound            string   `json:"bound"`
-}
-
-// RunParts are the times that the parts of a run would take alone, in seconds.
-type RunParts struct {
-	Search   float64 `json:"search"`
-	Tail     float64 `json:"tail"`
-	Messages float64 `json:"messages"`
-	Ledger   float64 `json:"ledger"`
-	Window   float64 `json:"window"`
-	Planning float64 `json:"planning"`
-	Start    float64 `json:"start"`
-}
-
-// Interval is a value that is probably near Mid and almost surely from Low to High.
-type Interval struct {
-	Low  float64 `json:"low"`
-	Mid  float64 `json:"mid"`
-	High float64 `json:"high"`
-}
-
-// Solutions is an estimated number of solutions, with its 95% confidence interval.
-type Solutions struct {
-	Mean   float64 `json:"mean"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Probes int     `json:"descents"` // random probes of the search tree
-}
-
-// Depth is the length of prefixes, in rows.
-type Depth struct {
-	Min int `json:"min"`
-	Max int `json:"max"`
-}
-
-// Write writes the estimate as a table, or as a JSON object.
-func (e *Estimate) Write(w io.Writer, asJSON bool) error {
+// WriteEstimate writes an estimate as a table, or as a JSON object.
+func WriteEstimate(w io.Writer, e *estimate.Estimate, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, e)
 	}
@@ -106,7 +27,7 @@ func (e *Estimate) Write(w io.Writer, asJSON bool) error {
 	rows := [][]string{
 		estimated("time", e.Seconds, humanize.Seconds, threads+", "+e.Kernel),
 		estimated("core time", e.CoreSeconds, humanize.Seconds, "searches at "+humanize.Rate(e.Speed)),
-		estimated("solutions", Interval{s.Low, s.Mean, s.High}, humanize.Approx,
+		estimated("solutions", estimate.Range{Low: s.Low, Mid: s.Mean, High: s.High}, humanize.Approx,
 			"95% confidence, "+humanize.Approx(float64(s.Probes))+" probes"),
 		{"tasks", humanize.Approx(float64(e.Tasks)), humanize.Rate(e.TaskRate), "prefixes of " + depth},
 		{"chunks", humanize.Approx(e.Chunks), humanize.Rate(e.ChunkRate), "messages at " + humanize.Rate(e.MessageRate)},
@@ -115,7 +36,7 @@ func (e *Estimate) Write(w io.Writer, asJSON bool) error {
 		{"memory", humanize.Bytes(uint64(e.CoordinatorBytes)), "", "of the coordinator"},
 		{"cores", fmt.Sprintf("%.2f + %.2f", e.CoordinatorCores, e.ServerCores), "", "coordinator + server"},
 		{"waiting", humanize.Percent(e.Waiting, false), "", "time of threads without a task"},
-		{"bound by", e.Bound, "", bounds[e.Bound]},
+		{"bottleneck", string(e.Bottleneck), "", e.Bottleneck.Explanation()},
 	}
 	if e.Copies > 0 {
 		rows = slices.Insert(rows, 2, []string{"copies", fmt.Sprintf("%.4g", e.Copies), "", "counts of each task"})
@@ -123,19 +44,8 @@ func (e *Estimate) Write(w io.Writer, asJSON bool) error {
 	return writeTable(w, rows, false)
 }
 
-// bounds explain what bounds a run.
-var bounds = map[string]string{
-	"search":   "more threads make it faster",
-	"tail":     "threads wait for the last tasks",
-	"messages": "chunks through the server",
-	"ledger":   "results into the ledger",
-	"window":   "fewer chunks in flight than threads",
-	"planning": "numbering the tasks, and the audit",
-	"start":    "start and stop",
-}
-
 // estimated returns the row of a value, with its range unless both ends look the same.
-func estimated(name string, value Interval, format func(float64) string, remark string) []string {
+func estimated(name string, value estimate.Range, format func(float64) string, remark string) []string {
 	low, high := format(value.Low), format(value.High)
 	interval := low + " to " + high
 	number, unit, _ := strings.Cut(low, " ")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"nqueens/pkg/estimate"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/run"
 )
 
@@ -19,13 +21,13 @@ func TestPagesHaveEveryField(t *testing.T) {
 		object        any
 	}{
 		{"json.md", "`coordinator count` and `coordinator resume`", Result{}},
-		{"json.md", "`coordinator verify`", Verification{}},
+		{"json.md", "`coordinator verify`", verification{}},
 		{"json.md", "Differences of a recount", run.Difference{}},
-		{"json.md", "`coordinator backup` and `coordinator restore`", Backup{}},
+		{"json.md", "`coordinator backup` and `coordinator restore`", ledger.Contents{}},
 		{"json.md", "`coordinator runs`", ListedRun{}},
 		{"json.md", "`coordinator watch`", run.Snapshot{}},
 		{"json.md", "What stands behind a total", run.Confirmation{}},
-		{"estimates.md", "For scripts", Estimate{}},
+		{"estimates.md", "For scripts", estimate.Estimate{}},
 	} {
 		text, err := os.ReadFile("../../docs/" + c.page)
 		if err != nil {

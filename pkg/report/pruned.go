@@ -5,21 +5,12 @@ import (
 	"time"
 
 	"nqueens/pkg/humanize"
+	"nqueens/pkg/runstore"
 )
-
-// PrunedRun is a run that was removed, or would be.
-type PrunedRun struct {
-	Run      string
-	State    string    // empty for the rest of a run whose removal was interrupted
-	Ended    time.Time // valid with a state
-	Bytes    uint64    // of its files on this machine
-	Server   string    // from which it was removed; empty for this machine
-	Messages uint64    // on that server
-}
 
 // WritePruned writes a table of at most 80 columns: what was removed, or with dryRun what would be,
 // how much each frees, and the sum. It writes nothing of no runs.
-func WritePruned(w io.Writer, runs []PrunedRun, dryRun bool) error {
+func WritePruned(w io.Writer, runs []runstore.Pruned, dryRun bool) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -31,7 +22,7 @@ func WritePruned(w io.Writer, runs []PrunedRun, dryRun bool) error {
 	var bytes, messages uint64
 	for i := range runs {
 		r := &runs[i]
-		state, ended, freed := r.State, "", humanize.Bytes(r.Bytes)
+		state, ended, freed := string(r.State), "", humanize.Bytes(r.Bytes)
 		if state == "" {
 			state = "removed in part"
 		} else {

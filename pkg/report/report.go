@@ -19,16 +19,6 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Comparison is how a total compares with the published one, OEIS A000170.
-type Comparison string
-
-// The comparisons.
-const (
-	Match       Comparison = "match"
-	Mismatch    Comparison = "mismatch"
-	Unpublished Comparison = "none" // no total is given, or none is published
-)
-
 // writeJSON writes values as JSON, one a line.
 func writeJSON[T any](w io.Writer, values ...T) error {
 	out := json.NewEncoder(w)

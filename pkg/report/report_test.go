@@ -12,6 +12,8 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/audit"
+	"nqueens/pkg/estimate"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -62,7 +64,7 @@ func eta(least, most time.Duration) *run.ETA {
 // placedResult is the result of a board with placed queens.
 func placedResult() *Result {
 	return &Result{
-		N: 8, Total: decimal(1234), Known: Unpublished, Run: "n8-a", Symmetry: queens.None,
+		N: 8, Total: decimal(1234), Known: queens.Unpublished, Run: "n8-a", Symmetry: queens.None,
 		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}, Tasks: 5, Seconds: 1.5, Workers: 2,
 		End: Complete, CoreTime: time.Minute,
 		Confirmed: NewConfirmed(&run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Sampled: true, Disputes: 1}, true),
@@ -104,7 +106,7 @@ func TestResult(t *testing.T) {
 func TestResultOfAFinishedRun(t *testing.T) {
 	r := placedResult()
 	r.Confirmed = NewConfirmed(&run.Confirmation{Published: true}, true)
-	r.N, r.Known, r.Placed, r.Unique, r.Count = 10, Match, nil, decimal(92), nil
+	r.N, r.Known, r.Placed, r.Unique, r.Count = 10, queens.Match, nil, decimal(92), nil
 	want := `solutions 1,234 confirmed published the published total (OEIS A000170) fundamental 92 up to rotation and reflection ` +
 		`core time 1m 0.0167 core-hours workers 2 that counted tasks 5 run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != want {
@@ -220,12 +222,13 @@ func TestRuns(t *testing.T) {
 
 // An interval whose ends look the same is left out, and a unit that they share is not repeated.
 func TestEstimate(t *testing.T) {
-	e := Estimate{
-		N: 16, Kernel: "generic", Workers: 1, Threads: 1, Seconds: Interval{1, 1.5, 2}, CoreSeconds: Interval{1, 1, math.Nextafter(1, 2)},
-		Speed: 1e9, Solutions: Solutions{Mean: 14772512, Low: 14e6, High: 15e6, Probes: 1234567}, Tasks: 118, Depth: Depth{2, 3}, LedgerBytes: 1 << 16,
-		Fleet: Fleet{
+	e := estimate.Estimate{
+		N: 16, Kernel: "generic", Workers: 1, Threads: 1, Seconds: estimate.Range{Low: 1, Mid: 1.5, High: 2},
+		CoreSeconds: estimate.Range{Low: 1, Mid: 1, High: math.Nextafter(1, 2)}, Speed: 1e9,
+		Solutions: estimate.Solutions{Mean: 14772512, Low: 14e6, High: 15e6, Probes: 1234567}, Tasks: 118, Depth: estimate.Depth{Min: 2, Max: 3}, LedgerBytes: 1 << 16,
+		Fleet: estimate.Fleet{
 			Waiting: 0.25, Chunks: 59, ChunkRate: 39, TaskRate: 78.7, MessageRate: 355, WindowChunks: 59, WindowBytes: 1 << 20,
-			CoordinatorBytes: 32 << 20, CoordinatorCores: 0.1, ServerCores: 0.25, Bound: "tail",
+			CoordinatorBytes: 32 << 20, CoordinatorCores: 0.1, ServerCores: 0.25, Bottleneck: run.ByTail,
 		},
 	}
 	want := "" +
@@ -239,13 +242,13 @@ func TestEstimate(t *testing.T) {
 		"memory     32.0 MiB                    of the coordinator\n" +
 		"cores      0.10 + 0.25                 coordinator + server\n" +
 		"waiting    25.0%                       time of threads without a task\n" +
-		"bound by   tail                        threads wait for the last tasks\n"
-	if got := written(t, func(b *strings.Builder) error { return e.Write(b, false) }); words(got) != words(want) {
+		"bottleneck tail                        threads wait for the last tasks\n"
+	if got := written(t, func(b *strings.Builder) error { return WriteEstimate(b, &e, false) }); words(got) != words(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	const year = 365.25 * 24 * 3600
-	e.Workers, e.Threads, e.Seconds = 6250, 100_000, Interval{1.2 * year, 12.3 * year, 123 * year}
-	got := written(t, func(b *strings.Builder) error { return e.Write(b, false) })
+	e.Workers, e.Threads, e.Seconds = 6250, 100_000, estimate.Range{Low: 1.2 * year, Mid: 12.3 * year, High: 123 * year}
+	got := written(t, func(b *strings.Builder) error { return WriteEstimate(b, &e, false) })
 	if want := "time 12.3 years 1.2 to 123 years 100,000 threads, generic core time"; !strings.HasPrefix(words(got), want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -258,15 +261,15 @@ func TestEstimate(t *testing.T) {
 
 // A recount that was stopped says what was verified until then, with a total and without.
 func TestStoppedVerification(t *testing.T) {
-	v := Verification{Run: "r", Done: 30, Tasks: 32, Recounted: 7, Share: 0.25, Kernels: []string{"a", "b"}, Seed: 5, Stopped: true}
+	v := audit.Verification{Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Share: 0.25, Kernels: []string{"a", "b"}, Seed: 5}, Stopped: true}
 	line := "recounted: 7 of 30 tasks, 25% of the work, with a, b (--seed 5), all agree; stopped before the end\n"
 	var out strings.Builder
-	if err := v.Write(&out, false); err != nil || out.String() != line {
+	if err := WriteVerification(&out, &v, false); err != nil || out.String() != line {
 		t.Errorf("without a total (error %v):\n%s", err, &out)
 	}
 	v.Total = decimal(40)
 	out.Reset()
-	if err := v.Write(&out, false); err != nil || !strings.HasSuffix(out.String(), "\n"+line) || !strings.Contains(out.String(), "by class: 40\n") {
+	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasSuffix(out.String(), "\n"+line) || !strings.Contains(out.String(), "by class: 40\n") {
 		t.Errorf("with a total (error %v):\n%s", err, &out)
 	}
 }
@@ -274,34 +277,34 @@ func TestStoppedVerification(t *testing.T) {
 // Text about a run that is not verified says how much of it is done and why. Only the counts of an
 // incomplete run agree.
 func TestUnverified(t *testing.T) {
-	v := Verification{Run: "r", Done: 30, Tasks: 32, Recounted: 7, Share: 0.25, Seed: 5, Err: queens.ErrIncomplete}
+	v := audit.Verification{Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Share: 0.25, Seed: 5}, Err: queens.ErrIncomplete}
 	var out strings.Builder
-	want := "run r: 30 of 32 tasks, not verified: " + queens.ErrIncomplete.Error() + "\nsignatures: 0 reports with 0 counts, all are right\n" +
+	want := "run r: 30 of 32 tasks, not verified: " + queens.ErrIncomplete.Error() + "\nsignatures: 0 statements with 0 counts, all are right\n" +
 		"recounted: 7 of 30 tasks, 25% of the work (--seed 5), all agree\n"
-	if err := v.Write(&out, false); err != nil || out.String() != want {
+	if err := WriteVerification(&out, &v, false); err != nil || out.String() != want {
 		t.Errorf("of an incomplete run (error %v):\n%s", err, &out)
 	}
 	out.Reset()
 	v.Err = errors.Join(queens.ErrIncomplete, queens.ErrContradiction)
-	if err := v.Write(&out, false); err != nil || !strings.HasPrefix(out.String(), "run r: 30 of 32 tasks, not verified: ") || strings.Contains(out.String(), "agree") {
+	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasPrefix(out.String(), "run r: 30 of 32 tasks, not verified: ") || strings.Contains(out.String(), "agree") {
 		t.Errorf("of a contradicted run (error %v):\n%s", err, &out)
 	}
 	out.Reset()
 	v.Differing = 3
-	if err := v.Write(&out, false); err != nil || !strings.HasSuffix(out.String(), "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 3 differ\n") {
+	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasSuffix(out.String(), "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 3 differ\n") {
 		t.Errorf("of a run with differences (error %v):\n%s", err, &out)
 	}
 }
 
 // A verification that was stopped after it has found a difference says so, and has no total.
 func TestStoppedAfterADifference(t *testing.T) {
-	v := Verification{
-		Run: "r", Done: 30, Tasks: 32, Recounted: 7, Differing: 1, Share: 0.25, Seed: 5, Stopped: true,
+	v := audit.Verification{
+		Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Differing: 1, Share: 0.25, Seed: 5}, Stopped: true,
 		Err: fmt.Errorf("%w: task 3 was counted 5", queens.ErrContradiction),
 	}
 	var out strings.Builder
 	want := "run r: 30 of 32 tasks, not verified: " + v.Err.Error() + "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 1 differs; stopped before the end\n"
-	if err := v.Write(&out, false); err != nil || out.String() != want {
+	if err := WriteVerification(&out, &v, false); err != nil || out.String() != want {
 		t.Errorf("got (error %v)\n%s\nwant\n%s", err, &out, want)
 	}
 }

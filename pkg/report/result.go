@@ -18,7 +18,7 @@ import (
 type Result struct {
 	N        int             `json:"n"`
 	Total    *run.Decimal    `json:"total"` // nil if none can be given
-	Known    Comparison      `json:"known"`
+	Known    queens.Comparison      `json:"known"`
 	Unique   *run.Decimal    `json:"unique,omitempty"` // fundamental solutions; nil if not requested
 	Run      string          `json:"run"`
 	Symmetry queens.Symmetry `json:"symmetry"`

@@ -1,48 +1,25 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
-// Verification is what going through the ledger of a run again and recounting a sample of
-// its tasks found.
-type Verification struct {
-	Run       string          `json:"run"`
-	N         int             `json:"n"`
-	Placed    []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
-	Verified  bool            `json:"verified"`         // the run is complete and nothing contradicts
-	Total     *run.Decimal    `json:"total"`            // nil unless Verified or Stopped
-	Known     Comparison      `json:"known"`
-	Done      uint64          `json:"done"`
-	Tasks     uint64          `json:"tasks"`
-	Reports   uint64          `json:"reports"` // whose signatures are right: each is of some tasks of a worker
-	Signed    uint64          `json:"signed"`  // counts that say what these reports say
-	Recounted uint64          `json:"recounted"`
-	// Differing is the number of the recounted tasks whose recount contradicts the ledger. Differences has some of
-	// them, in order of task.
-	Differing   uint64           `json:"differing"`
-	Differences []run.Difference `json:"differences"`
-	Share       float64          `json:"share"`           // of the tasks recounted in the run's estimated work
-	Seed        uint64           `json:"seed,string"`     // of the sample
-	Kernels     []string         `json:"kernels"`         // that recounted
-	Stopped     bool             `json:"stopped"`         // by a signal, during the recount
-	Whole       string           `json:"whole,omitempty"` // the symmetry by which the whole run was recounted, or how else
-	Seconds     float64          `json:"seconds"`
-	Confirmed                    // by the workers that counted: the recount adds nothing to it
-
-	Err error `json:"-"` // why the run is not verified
+// verification is the JSON object of a verification.
+type verification struct {
+	audit.Verification
+	Confirmed
 }
 
-// Write writes the verification as lines of text, or as a JSON object.
-func (v *Verification) Write(w io.Writer, asJSON bool) error {
+// WriteVerification writes a verification as lines of text, or as a JSON object.
+func WriteVerification(w io.Writer, of *audit.Verification, asJSON bool) error {
+	v := &verification{*of, NewConfirmed(&of.Confirmation, of.Total != nil)}
 	if asJSON {
 		if v.Kernels == nil {
 			v.Kernels = []string{}
@@ -53,7 +30,7 @@ func (v *Verification) Write(w io.Writer, asJSON bool) error {
 		return writeJSON(w, v)
 	}
 	switch {
-	case v.isContradicted() || !v.Verified && !v.Stopped:
+	case v.IsContradicted() || !v.Verified && !v.Stopped:
 		_, err := fmt.Fprintln(w, strings.Join(v.faultLines(), "\n"))
 		return err
 	case v.Stopped && v.Total == nil:
@@ -82,13 +59,11 @@ func (v *Verification) Write(w io.Writer, asJSON bool) error {
 	return err
 }
 
-func (v *Verification) isContradicted() bool { return errors.Is(v.Err, queens.ErrContradiction) }
-
 // faultLines says why the run is not verified. If the run is only incomplete, its counts agree.
-func (v *Verification) faultLines() []string {
+func (v *verification) faultLines() []string {
 	lines := []string{fmt.Sprintf("run %s: %d of %d tasks, not verified: %v", v.Run, v.Done, v.Tasks, v.Err)}
 	switch {
-	case !v.isContradicted():
+	case !v.IsContradicted():
 		lines = append(lines, v.signatureLine(), v.recountLine())
 	case v.Differing > 0:
 		lines = append(lines, v.recountLine())
@@ -96,29 +71,29 @@ func (v *Verification) faultLines() []string {
 	return lines
 }
 
-func (v *Verification) signatureLine() string {
-	return fmt.Sprintf("signatures: %s with %s, all are right", humanize.Plural(v.Reports, "report"), humanize.Plural(v.Signed, "count"))
+func (v *verification) signatureLine() string {
+	return fmt.Sprintf("signatures: %s with %s, all are right", humanize.Plural(v.Statements, "statement"), humanize.Plural(v.Signed, "count"))
 }
 
 // recountLine says how much was recounted, and how.
-func (v *Verification) recountLine() string {
+func (v *verification) recountLine() string {
 	line := fmt.Sprintf("recounted: %d of %d tasks, %.3g%% of the work", v.Recounted, v.Done, 100*v.Share)
 	if len(v.Kernels) > 0 {
 		line += ", with " + strings.Join(v.Kernels, ", ")
 	}
-	if line += fmt.Sprintf(" (--seed %d), %s", v.Seed, v.differing()); v.Stopped {
+	if line += fmt.Sprintf(" (--seed %d), %s", v.Seed, differing(v.Differing)); v.Stopped {
 		line += "; stopped before the end"
 	}
 	return line
 }
 
 // differing says how many of the recounted tasks differ.
-func (v *Verification) differing() string {
-	switch v.Differing {
+func differing(tasks uint64) string {
+	switch tasks {
 	case 0:
 		return "all agree"
 	case 1:
 		return "1 differs"
 	}
-	return humanize.Int(v.Differing) + " differ"
+	return humanize.Int(tasks) + " differ"
 }

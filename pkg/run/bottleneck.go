@@ -8,14 +8,27 @@ type Bottleneck string
 // The bounds. An estimate may name any of them, a run that counts only some:
 // [nqueens/pkg/progress.BoundMeter].
 const (
-	BySearch   Bottleneck = "search"   // The threads: more of them make the run faster.
-	ByTail     Bottleneck = "tail"     // Threads wait for the last tasks of others.
-	ByMessages Bottleneck = "messages" // Chunks through the server.
-	ByLedger   Bottleneck = "ledger"   // Results into the ledger.
-	ByWindow   Bottleneck = "window"   // Chunks in flight: fewer than threads.
-	ByPlanning Bottleneck = "planning" // Numbering the tasks, and the audit.
-	ByStart    Bottleneck = "start"    // Start and stop of the command.
+	BySearch   Bottleneck = "search"
+	ByTail     Bottleneck = "tail"
+	ByMessages Bottleneck = "messages"
+	ByLedger   Bottleneck = "ledger"
+	ByWindow   Bottleneck = "window"
+	ByPlanning Bottleneck = "planning"
+	ByStart    Bottleneck = "start"
 )
+
+// Explanation says for people what the word means.
+func (b Bottleneck) Explanation() string {
+	return map[Bottleneck]string{
+		BySearch:   "more threads make it faster",
+		ByTail:     "threads wait for the last tasks",
+		ByMessages: "chunks through the server",
+		ByLedger:   "results into the ledger",
+		ByWindow:   "fewer chunks in flight than threads",
+		ByPlanning: "numbering the tasks, and the audit",
+		ByStart:    "start and stop",
+	}[b]
+}
 
 // maxBottleneck bounds the length of a bound: later versions may know others.
 const maxBottleneck = 16

@@ -180,3 +180,14 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
+
+// A fraction is a percentage in JSON: an exact one stays so, and only all is 100.
+func TestFraction(t *testing.T) {
+	for f, want := range map[run.Fraction]string{0: "0", 0.29: "29", 0.57: "57", 1: "100", run.Fraction(math.Nextafter(1, 0)): "99.99999999999999"} {
+		text, err := json.Marshal(f)
+		var back run.Fraction
+		if err != nil || string(text) != want || json.Unmarshal(text, &back) != nil || (back == 1) != (f == 1) {
+			t.Errorf("%v is written %s, want %s, and read back as %v (error %v)", float64(f), text, want, float64(back), err)
+		}
+	}
+}

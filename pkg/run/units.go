@@ -31,8 +31,14 @@ func (s *Seconds) UnmarshalJSON(data []byte) error {
 // Fraction is a part of a whole, 0 to 1. In JSON it is a percentage.
 type Fraction float64
 
-// MarshalJSON returns the percentage.
-func (f Fraction) MarshalJSON() ([]byte, error) { return json.Marshal(100 * float64(f)) }
+// MarshalJSON returns the percentage, rounded to nine decimals: 0.29 is 29. Less than all is less than 100.
+func (f Fraction) MarshalJSON() ([]byte, error) {
+	percent := math.Round(100e9*float64(f)) / 1e9
+	if f < 1 {
+		percent = min(percent, math.Nextafter(100, 0))
+	}
+	return json.Marshal(percent)
+}
 
 // UnmarshalJSON decodes a percentage.
 func (f *Fraction) UnmarshalJSON(data []byte) error {

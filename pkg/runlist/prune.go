@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
 )
@@ -27,7 +26,7 @@ type Registry interface {
 // a run, or "". A run of a dead coordinator that can be resumed stays. So does one that ended within
 // [run.StaleAfter]: its coordinator may still have to learn that it was cancelled. It continues after
 // an error.
-func PruneServer(ctx context.Context, server string, r Registry, before time.Time, dryRun bool, ended func(name string) run.State, each func(report.PrunedRun)) error {
+func PruneServer(ctx context.Context, server string, r Registry, before time.Time, dryRun bool, ended func(name string) run.State, each func(runstore.Pruned)) error {
 	records, err := r.Records(ctx)
 	if err != nil {
 		return err
@@ -49,14 +48,7 @@ func PruneServer(ctx context.Context, server string, r Registry, before time.Tim
 			failed = errors.Join(failed, fmt.Errorf("remove run %s from %s: %w", record.Run, server, err))
 			continue
 		}
-		each(report.PrunedRun{Run: record.Run, State: string(state), Ended: record.Updated, Server: server, Messages: messages})
+		each(runstore.Pruned{Run: record.Run, State: state, Ended: record.Updated, Server: server, Messages: messages})
 	}
 	return failed
-}
-
-// PruneLocal removes runs that have ended before a time from this machine; see [runstore.Store.Prune].
-func PruneLocal(ctx context.Context, store *runstore.Store, before time.Time, dryRun bool, each func(report.PrunedRun)) error {
-	return store.Prune(ctx, before, dryRun, func(p runstore.Pruned) {
-		each(report.PrunedRun{Run: p.Run, State: string(p.State), Ended: p.Ended, Bytes: p.Bytes})
-	})
 }

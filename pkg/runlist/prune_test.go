@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runlist"
+	"nqueens/pkg/runstore"
 )
 
 // registry is a server with records.
@@ -49,7 +49,7 @@ func TestPruneServer(t *testing.T) {
 	}
 	prune := func(olderThan time.Duration, dryRun bool) (names []string, err error) {
 		r.deleted = nil
-		err = runlist.PruneServer(t.Context(), "nats://a:4222", r, time.Now().Add(-olderThan), dryRun, ended, func(p report.PrunedRun) {
+		err = runlist.PruneServer(t.Context(), "nats://a:4222", r, time.Now().Add(-olderThan), dryRun, ended, func(p runstore.Pruned) {
 			if p.Server != "nats://a:4222" || p.Messages != 7 {
 				t.Errorf("of run %s: %+v", p.Run, p)
 			}

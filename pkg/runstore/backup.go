@@ -53,8 +53,8 @@ func (s *Store) Backup(ctx context.Context, name, file string) (ledger.Contents,
 	}
 	fill := func(w io.Writer) error { return s.copyLedger(ctx, name, w) }
 	check := func(c ledger.Contents) error {
-		if c.Header.Run != name {
-			return fmt.Errorf("it is of run %s", c.Header.Run)
+		if c.Run != name {
+			return fmt.Errorf("it is of run %s", c.Run)
 		}
 		return nil
 	}

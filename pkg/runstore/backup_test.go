@@ -268,7 +268,7 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := elsewhere.Restore(file)
-	if err != nil || c.Header.Run != name || c.Done != 1 {
+	if err != nil || c.Run != name || c.Done != 1 {
 		t.Fatalf("restored %+v, error %v", c, err)
 	}
 	if newest, err := elsewhere.NewestUnfinished(); err != nil || newest != name {

@@ -18,12 +18,14 @@ import (
 // step, while nobody else has the ledger open: the run is there as a whole, or not at all.
 const prunedPrefix = ".pruned-"
 
-// Pruned is a run that [Store.Prune] has removed, or would remove.
+// Pruned is a run that was removed, or would be.
 type Pruned struct {
-	Run   string
-	State run.State // empty for the rest of a run whose removal was interrupted
-	Ended time.Time // when its ledger was last written
-	Bytes uint64    // of its files
+	Run      string
+	State    run.State // empty for the rest of a run whose removal was interrupted
+	Ended    time.Time // when its ledger was last written; valid with a state
+	Bytes    uint64    // of its files on this machine
+	Server   string    // from which it was removed; empty for this machine
+	Messages uint64    // on that server
 }
 
 // Prune removes the runs that are complete or cancelled and ended before a time, and tells of each,

@@ -1,5 +1,4 @@
-// Package schedule says in which chunks the tasks of a run travel, and simulates how long the
-// threads of a fleet take for them.
+// Package schedule says in which chunks the tasks of a run travel, and how many chunks at once.
 package schedule
 
 import (

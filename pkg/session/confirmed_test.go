@@ -127,8 +127,8 @@ func TestFinishedRunSaysHowSureItIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if confirmation := audit.Confirmation(l, found.Total); confirmation.Level() != c.level {
-				t.Errorf("after a recount of all tasks: %+v, want level %s", confirmation, c.level)
+			if found.Err != nil || found.Confirmation.Level() != c.level {
+				t.Errorf("after a recount of all tasks: %+v, error %v, want level %s", found.Confirmation, found.Err, c.level)
 			}
 		})
 	}

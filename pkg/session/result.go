@@ -19,8 +19,8 @@ import (
 
 // auditAgain computes the total of a finished run from its ledger.
 func (s *Session) auditAgain(ctx context.Context) (report.Result, error) {
-	var outcome coordinator.Outcome
-	outcome.Workers, outcome.CoreTime = audit.Workers(s.ledger)
+	of := s.ledger.Figures()
+	outcome := coordinator.Outcome{Workers: of.Workers(), CoreTime: of.CoreTime()}
 	total, err := audit.FinalTotal(ctx, s.ledger)
 	if err == nil {
 		err = s.countUnique(ctx, total)
@@ -58,7 +58,7 @@ func (s *Session) result(ctx context.Context, o *coordinator.Outcome, ended erro
 	return report.Result{
 		N:        h.Manifest.N,
 		Total:    (*run.Decimal)(o.Total),
-		Known:    report.Comparison(audit.CompareKnown(s.ledger, o.Total, ended)),
+		Known:    audit.CompareKnown(s.ledger, o.Total, ended),
 		Unique:   (*run.Decimal)(s.unique),
 		Run:      h.Run,
 		Symmetry: h.Manifest.Symmetry,

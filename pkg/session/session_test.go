@@ -57,7 +57,7 @@ func TestInterruptedRunIsResumed(t *testing.T) {
 		}
 		return s, err
 	})
-	if err != nil || result.Total.String() != "92" || result.Known != report.Match || result.Run != name {
+	if err != nil || result.Total.String() != "92" || result.Known != queens.Match || result.Run != name {
 		t.Errorf("the second session comes to %v (%s) for run %s, error %v", result.Total, result.Known, result.Run, err)
 	}
 	again, err := count(t, store.Path(), func(ctx context.Context, cfg session.Config) (*session.Session, error) {

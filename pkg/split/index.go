@@ -87,71 +87,38 @@ func (x *Index) Task(id uint64) (queens.Task, bool) {
 }
 
 // Range returns up to that many tasks from the id first on, as [Tasks] yields them: fewer where the tasks
-// of the manifest end. The prefixes of the tasks share an array that no later call overwrites.
+// of the manifest end. The prefixes of the tasks of a class share an array that no later call overwrites.
 func (x *Index) Range(first uint64, tasks int) []queens.Task {
-	cursor := Cursor{index: x}
-	return cursor.Range(first, tasks)
-}
-
-// Cursor returns a cursor of the index.
-func (x *Index) Cursor() *Cursor { return &Cursor{index: x} }
-
-// Cursor finds tasks as its [Index] does. It takes less time for tasks that follow those of its last
-// call. One goroutine may use a cursor at a time.
-type Cursor struct {
-	index *Index
-	walk  walk
-	class int    // of the walk
-	next  uint64 // id of the task at which the walk is
-	found bool   // the walk is at a task
-}
-
-// Range is [Index.Range].
-func (c *Cursor) Range(first uint64, tasks int) []queens.Task {
-	all := c.index.Tasks()
+	all := x.Tasks()
 	if tasks <= 0 || first >= all {
 		return nil
 	}
 	end := first + min(uint64(tasks), all-first)
-	class := sort.Search(len(c.index.classes), func(i int) bool { return c.index.classes[i].end() > first })
 	found := make([]queens.Task, 0, end-first)
-	prefixes := make([]queens.Prefix, 0, c.index.prefixesIn(class, first, end))
+	class := sort.Search(len(x.classes), func(i int) bool { return x.classes[i].end() > first })
 	for ; first < end; class++ {
-		of := &c.index.classes[class]
-		for last := min(end, of.end()); first < last; first++ {
-			c.seek(class, first)
+		c := &x.classes[class]
+		last := min(end, c.end())
+		if first == last {
+			continue // a class without tasks
+		}
+		prefixes := make([]queens.Prefix, 0, c.prefixesIn(first, last))
+		w := c.walkTo(first)
+		for ; first < last; first++ {
 			begin := len(prefixes)
-			prefixes = c.walk.take(prefixes, begin+int(of.batch))
-			c.next++
-			found = append(found, queens.Task{ID: first, Board: of.board, Prefixes: slices.Clip(prefixes[begin:])})
+			prefixes = w.take(prefixes, begin+int(c.batch))
+			found = append(found, queens.Task{ID: first, Board: c.board, Prefixes: slices.Clip(prefixes[begin:])})
 		}
 	}
 	return found
 }
 
-// prefixesIn returns the number of prefixes of the tasks with ids from first to before end, the first of
-// which is of that class.
-func (x *Index) prefixesIn(class int, first, end uint64) (prefixes uint64) {
-	for ; first < end; class++ {
-		c := &x.classes[class]
-		if last := min(end, c.end()); first < last {
-			prefixes += c.prefixesIn(first, last)
-			first = last
-		}
-	}
-	return prefixes
-}
-
-// seek moves the walk to a task of a class.
-func (c *Cursor) seek(class int, id uint64) {
-	of := &c.index.classes[class]
-	if !c.found || c.class != class || id-c.next > of.spacing { // a task before c.next too
-		mark := (id - of.first) / of.spacing
-		c.walk.resume(&of.board, of.marks[int(mark)*of.depth:][:of.depth])
-		c.found, c.class, c.next = true, class, of.first+mark*of.spacing
-	}
-	c.walk.skip(int((id - c.next) * of.batch))
-	c.next = id
+// walkTo returns a walk at a task of the class.
+func (c *classIndex) walkTo(id uint64) (w walk) {
+	mark := (id - c.first) / c.spacing
+	w.resume(&c.board, c.marks[int(mark)*c.depth:][:c.depth])
+	w.skip(int((id - c.first - mark*c.spacing) * c.batch))
+	return w
 }
 
 // appendMark appends the columns of the next prefix's queens. The walk must have advanced to it.

@@ -15,8 +15,7 @@ import (
 	"nqueens/pkg/split"
 )
 
-// An index finds the tasks of any range of ids: with or without a cursor, wherever the cursor was before,
-// across classes, and as far as the manifest has tasks.
+// An index finds the tasks of any range of ids: across classes, and as far as the manifest has tasks.
 func TestIndexHasTheTasks(t *testing.T) {
 	all := partManifests(t)
 	maps.Insert(all, manifests(t))
@@ -27,7 +26,6 @@ func TestIndexHasTheTasks(t *testing.T) {
 			t.Fatalf("%s: the index has %d tasks, want %d", name, got, len(want))
 		}
 		rng := rand.New(rand.NewPCG(1, 0))
-		cursor := index.Cursor()
 		first := 0
 		for range 300 {
 			tasks := rng.IntN(100)
@@ -38,9 +36,6 @@ func TestIndexHasTheTasks(t *testing.T) {
 				first = min(first+rng.IntN(100), len(want))
 			}
 			end := min(first+tasks, len(want))
-			if got := cursor.Range(uint64(first), tasks); !slices.EqualFunc(got, want[first:end], sameTask) {
-				t.Fatalf("%s: the cursor finds %d tasks from %d on, want %d, the first %+v", name, len(got), first, end-first, got[:min(1, len(got))])
-			}
 			if got := index.Range(uint64(first), tasks); !slices.EqualFunc(got, want[first:end], sameTask) {
 				t.Fatalf("%s: the index finds %d tasks from %d on, want %d, the first %+v", name, len(got), first, end-first, got[:min(1, len(got))])
 			}
@@ -50,7 +45,7 @@ func TestIndexHasTheTasks(t *testing.T) {
 			first = end
 		}
 		for _, id := range []uint64{uint64(len(want)), math.MaxUint64} {
-			if got := cursor.Range(id, math.MaxInt); len(got) > 0 {
+			if got := index.Range(id, math.MaxInt); len(got) > 0 {
 				t.Errorf("%s: from %d on the index finds %d tasks", name, id, len(got))
 			}
 		}
@@ -60,14 +55,14 @@ func TestIndexHasTheTasks(t *testing.T) {
 	}
 }
 
-// Neither a later call of a cursor nor an append to the prefixes of a task changes other tasks.
+// Neither a later call nor an append to the prefixes of a task changes other tasks.
 func TestIndexKeepsItsTasks(t *testing.T) {
 	m := renumbered(mustPlan(t, 9, queens.Full, 4), 3)
 	want := slices.Collect(split.Tasks(&m))
-	cursor := mustIndex(t, &m).Cursor()
+	index := mustIndex(t, &m)
 	var got []queens.Task
 	for len(got) < len(want) {
-		got = append(got, cursor.Range(uint64(len(got)), 7)...)
+		got = append(got, index.Range(uint64(len(got)), 7)...)
 	}
 	for i := range got {
 		_ = append(got[i].Prefixes, queens.Prefix{Row: -1})
@@ -77,13 +72,13 @@ func TestIndexKeepsItsTasks(t *testing.T) {
 	}
 }
 
-// A cursor makes the tasks of a chunk in two pieces of memory, the tasks and their prefixes.
-func TestCursorAllocates(t *testing.T) {
-	m := mustPlan(t, 16, queens.Full, 0)
-	cursor := mustIndex(t, &m).Cursor()
+// The tasks of a chunk are made in two pieces of memory, the tasks and their prefixes.
+func TestIndexAllocates(t *testing.T) {
+	m := mustPlan(t, 9, queens.None, 6) // one class, as a chunk is of one class
+	index := mustIndex(t, &m)
 	first := uint64(0)
 	if got := testing.AllocsPerRun(50, func() {
-		if tasks := cursor.Range(first, 100); len(tasks) != 100 {
+		if tasks := index.Range(first, 100); len(tasks) != 100 {
 			first = 0
 		}
 		first = (first + 100) % (m.Tasks - 100)
@@ -127,15 +122,15 @@ func BenchmarkIndex(b *testing.B) {
 		})
 		rng := rand.New(rand.NewPCG(1, 0))
 		b.Run(fmt.Sprintf("n=%d/seek", n), func(b *testing.B) {
-			for cursor := index.Cursor(); b.Loop(); {
-				cursor.Range(rng.Uint64N(m.Tasks), 1)
+			for b.Loop() {
+				index.Range(rng.Uint64N(m.Tasks), 1)
 			}
 		})
 		b.Run(fmt.Sprintf("n=%d/chunk", n), func(b *testing.B) {
 			b.ReportAllocs()
-			cursor, tasks, next := index.Cursor(), 0, uint64(0)
+			tasks, next := 0, uint64(0)
 			for b.Loop() {
-				found := cursor.Range(next, 100)
+				found := index.Range(next, 100)
 				tasks += len(found)
 				if next += 100; next >= m.Tasks {
 					next = 0

@@ -69,19 +69,19 @@ func TestSumsAreExact(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		var sums symmetry.Sums
-		var counts symmetry.Counts // of some
+		var others symmetry.Sums // of some
 		want := new(big.Rat)
 		for range rng.IntN(20) {
 			k, count := ks[rng.IntN(len(ks))], rng.Uint64()>>rng.IntN(64)
 			if rng.IntN(2) == 0 {
-				counts.Add(k, count)
+				others.Add(k, count)
 			} else {
 				sums.Add(k, count)
 			}
 			exact := new(big.Rat).SetFrac(new(big.Int).SetUint64(count), big.NewInt(int64(k)))
 			want.Add(want, exact.Mul(exact, big.NewRat(8, 1)))
 		}
-		sums.AddCounts(&counts)
+		sums.AddAll(&others)
 		total, err := sums.Total()
 		if want.IsInt() && (err != nil || total.Cmp(want.Num()) != 0) {
 			t.Errorf("seed %d: total %v (error %v), want %s", seed, total, err, want.RatString())

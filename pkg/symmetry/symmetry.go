@@ -9,7 +9,6 @@ package symmetry
 import (
 	"fmt"
 	"math/big"
-	"math/bits"
 
 	"nqueens/pkg/queens"
 )
@@ -68,30 +67,15 @@ const images = 8
 
 // Sums holds, for each k, the number of solutions found on the classes of that k. The zero value
 // holds no solutions.
-type Sums [images + 1]big.Int
+type Sums [images + 1]queens.Sum
 
 // Add adds count solutions found on a class of the given k, 1..8.
-func (s *Sums) Add(k int, count uint64) {
-	s[k].Add(&s[k], new(big.Int).SetUint64(count))
-}
+func (s *Sums) Add(k int, count uint64) { s[k].Add(count) }
 
-// Counts sums up counts, for each k, as Sums does, but without allocating. No number of tasks
-// makes it overflow.
-type Counts [images + 1]struct{ high, low uint64 }
-
-// Add adds count solutions found on a class of the given k, 1..8.
-func (c *Counts) Add(k int, count uint64) {
-	var carry uint64
-	c[k].low, carry = bits.Add64(c[k].low, count, 0)
-	c[k].high += carry
-}
-
-// AddCounts adds the solutions of counts.
-func (s *Sums) AddCounts(counts *Counts) {
-	for k, sum := range counts {
-		wide := new(big.Int).SetUint64(sum.high)
-		wide.Lsh(wide, 64)
-		s[k].Add(&s[k], wide.Add(wide, new(big.Int).SetUint64(sum.low)))
+// AddAll adds the solutions of other sums.
+func (s *Sums) AddAll(other *Sums) {
+	for k := range s {
+		s[k].AddSum(other[k])
 	}
 }
 
@@ -118,11 +102,8 @@ const denominator = 840
 func (s *Sums) divide() (quotient, remainder *big.Int) {
 	sum := new(big.Int)
 	for k := 1; k <= images; k++ {
-		if s[k].Sign() == 0 {
-			continue
-		}
 		weight := big.NewInt(int64(images * denominator / k))
-		sum.Add(sum, weight.Mul(weight, &s[k]))
+		sum.Add(sum, weight.Mul(weight, s[k].Big()))
 	}
 	return sum.QuoRem(sum, big.NewInt(denominator), new(big.Int))
 }
