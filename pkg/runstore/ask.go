@@ -105,10 +105,10 @@ func (s *Store) dial(ctx context.Context, name string) (net.Conn, error) {
 	return conn, err
 }
 
-// pause waits for that time, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
+// pause waits a moment before the next attempt, or until ctx ends.
+func pause(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(d):
+	case <-time.After(pollInterval):
 	}
 }

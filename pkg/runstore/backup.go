@@ -126,7 +126,7 @@ func (s *Store) copyLedger(ctx context.Context, name string, w io.Writer) error 
 		if time.Since(began) > timeout {
 			return fmt.Errorf("%w; for %v it has given no copy: %w", err, timeout, failed)
 		}
-		if pause(ctx, pollInterval); ctx.Err() != nil {
+		if pause(ctx); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Store) Cancel(ctx context.Context, name string) error {
 		if err != nil {
 			return fmt.Errorf("cancel run %s: %w", name, err)
 		}
-		if pause(ctx, pollInterval); ctx.Err() != nil {
+		if pause(ctx); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Store) Stop(ctx context.Context, name string) error {
 		if err != nil {
 			return fmt.Errorf("stop run %s: %w", name, err)
 		}
-		if pause(ctx, pollInterval); ctx.Err() != nil {
+		if pause(ctx); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}

@@ -27,8 +27,11 @@ func worksOn(t *testing.T, store *runstore.Store, l *ledger.Ledger) (ended chan 
 	stopped := make(chan struct{})
 	control := store.NewControl(l.Header().Run, func() { close(stopped) })
 	control.Listen(l)
-	cancelled, ended := make(chan error, 1), make(chan error, 1)
-	go func() { cancelled <- control.AwaitCancel(t.Context()) }()
+	cancelled, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(cancelled)
+		_ = control.AwaitCancel(t.Context()) // the run is cancelled, or the test has ended
+	}()
 	go func() {
 		state := run.Stopped
 		select {

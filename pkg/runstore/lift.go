@@ -73,7 +73,7 @@ func (s *Store) requestLift(ctx context.Context, name, key string) (lifted bool,
 		case !isNotReady(err):
 			return false, err
 		}
-		if pause(ctx, pollInterval); ctx.Err() != nil {
+		if pause(ctx); ctx.Err() != nil {
 			return false, err
 		}
 	}
