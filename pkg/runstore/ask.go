@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -89,20 +88,6 @@ func (s *Store) request(ctx context.Context, name, path string, timeout time.Dur
 		return err
 	}
 	return fmt.Errorf("the process that works on the run has not answered: %w", err)
-}
-
-// dial connects to the process that has the run's ledger open for writing.
-func (s *Store) dial(ctx context.Context, name string) (net.Conn, error) {
-	path, done, err := shortPath(s.Folder(name))
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	conn, err := new(net.Dialer).DialContext(ctx, "unix", filepath.Join(path, controlSocket))
-	if err != nil {
-		err = fmt.Errorf("%w: %w", errNoSocket, err)
-	}
-	return conn, err
 }
 
 // pause waits a moment before the next attempt, or until ctx ends.
