@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,45 +17,34 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// TestDocumentedCommands runs every command that people read: the blocks of README.md and
-// of docs, and the examples of every command's help. Blocks of sh must succeed; those of
-// console also print what they show. Each page has a folder where its blocks run one after
-// another; each example has a folder of its own. A block that holds commands and is not
-// run says why.
+// TestDocumentedCommands runs the blocks of README.md and of the tutorial, and the examples of every
+// command's help. Blocks of sh must succeed; those of console also print what they show. Each page has a
+// folder where its blocks run one after another; each example has a folder of its own.
 //
 // In a block of sh, a line that ends with # in another terminal runs beside the others until
 // they have ended; one with # interrupted is killed while it counts. RUN is a run that is
-// complete, or, for cancel, one that is not. A block of awk is the file total.awk. Boards that
-// would take minutes are smaller here. A command that no other depends on, such as an
-// estimate, runs once, however often people read it, and not if a script runs it too. With
-// -short only some examples run.
+// complete, or, for cancel, one that is not. Boards that would take minutes are smaller here. A command that
+// no other depends on, such as an estimate, runs once, however often people read it, and not if a script runs
+// it too. Without NQUEENS_TEST_FULL=1, which .ci/run sets, only some examples run; with -short fewer, and no page.
 func TestDocumentedCommands(t *testing.T) {
 	template := newSandbox(t, t.TempDir())
 	template.fill()
 	once := scriptedCommands(t)
-	for _, page := range readPages(t) {
-		for i := range page.blocks {
-			b := &page.blocks[i]
-			if err := b.check(page.path); err != nil {
-				t.Error(err)
-			}
-			if b.language == "sh" {
-				b.text = withoutRepeats(b.text, once)
+	for _, page := range []string{"../docs/tutorial.md", "../README.md"} {
+		blocks := pageBlocks(t, page)
+		for i := range blocks {
+			if blocks[i].language == "sh" {
+				blocks[i].text = withoutRepeats(blocks[i].text, once)
 			}
 		}
-		if testing.Short() || !slices.ContainsFunc(page.blocks, func(b pageBlock) bool { return b.isRun(page.path) }) {
+		if testing.Short() {
 			continue
 		}
-		t.Run(filepath.Base(page.path), func(t *testing.T) {
+		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
 			s := template.copy(t)
-			for _, b := range page.blocks {
-				if b.language == "awk" {
-					s.write("total.awk", b.text)
-				}
-				if b.isRun(page.path) {
-					s.run(filepath.Base(page.path), &b)
-				}
+			for i := range blocks {
+				s.run(filepath.Base(page), &blocks[i])
 			}
 		})
 	}
@@ -68,9 +56,11 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		}
 	}
+	sample := 12
 	if testing.Short() {
-		examples = testkit.Sample(t, 8, examples)
+		sample = 4
 	}
+	examples = testkit.Sample(t, sample, examples)
 	for _, b := range examples {
 		t.Run(strings.TrimSpace(b.text), func(t *testing.T) {
 			t.Parallel()
@@ -82,8 +72,8 @@ func TestDocumentedCommands(t *testing.T) {
 // The programs that go builds, as pages have it, are those that these tests run: they print
 // the same help of every command, and the same total.
 func TestGoBuildsTheTestedPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("links both programs")
+	if !testkit.Full() {
+		t.Skip("links both programs: runs with NQUEENS_TEST_FULL=1")
 	}
 	t.Parallel()
 	folder := t.TempDir()
@@ -224,13 +214,6 @@ func (s *sandbox) copy(t *testing.T) *sandbox {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func (s *sandbox) write(name, text string) {
-	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.folder, name), []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
 }
 
 // largeBoard are commands that take long, here or on machines that are slow.

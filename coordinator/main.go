@@ -13,6 +13,12 @@ import (
 )
 
 func main() {
+	_, app := newProgram()
+	os.Exit(app.Main())
+}
+
+// newProgram returns the commands of this program.
+func newProgram() (*cobra.Command, *cli.App) {
 	root := &cobra.Command{
 		Use:   "coordinator",
 		Short: "Count the solutions of the N-queens problem, exactly, on one machine or many",
@@ -28,5 +34,5 @@ keeps their results, so that an interrupted count resumes where it stopped.`,
 		stopCommand(app), cancelCommand(app), pruneCommand(app), resetCommand(app), backupCommand(app), restoreCommand(app), verifyCommand(app), ledgerCommand(app),
 		solveCommand(app), keysCommand(app), countTaskCommand(), cli.HealthCommand("coordinator"),
 		cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol, Ledger: ledger.Version}))
-	os.Exit(app.Main())
+	return root, app
 }

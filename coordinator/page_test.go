@@ -1,131 +1,34 @@
 package main_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// pageBlock is a block of a page of the documentation: fenced, or indented by four spaces.
+// pageBlock is a block of a page that a test runs: sh, or console, with what its commands print.
 type pageBlock struct {
-	line     int
-	language string // what follows the fence; of an indented block "indented"
-	text     string
-	excuse   string // why no test runs its commands: the comment before it
+	line           int
+	language, text string
 }
 
-// excuseComment matches comments before a block that say why its commands are not run with
-// the page.
-//
-//	<!-- run by FILE -->        another test runs them: FILE, from the root, which names the page
-//	<!-- by hand: REASON -->    no test runs them
-var excuseComment = regexp.MustCompile(`^<!-- (run by \S+|by hand: \S.*) -->$`)
-
-// checkedElsewhere are pages whose blocks of a language other tests read.
-var checkedElsewhere = []blockKind{
-	{"operations.md", "sh"},       // deploy/operations_test.go
-	{"operations.md", "sh watch"}, // deploy/operations_test.go
-	{"logs.md", "console"},        // log_page_test.go
-}
-
-type blockKind struct{ page, language string }
-
-// pageBlocks returns the blocks of a page.
-func pageBlocks(text string) (blocks []pageBlock) {
-	var b *pageBlock
-	excuse, before := "", ""
-	end := func() {
-		blocks, b = append(blocks, *b), nil
+// pageBlocks returns the blocks of a page that are run.
+func pageBlocks(t *testing.T, path string) (blocks []pageBlock) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i, line := range strings.Split(text, "\n") {
-		indented := strings.HasPrefix(line, "    ")
-		language, fence := strings.CutPrefix(line, "```")
-		switch {
-		case b != nil && b.language == "indented" && (indented || line == ""):
-			b.text += strings.TrimPrefix(line, "    ") + "\n"
-			before = line
-			continue
-		case b != nil && b.language != "indented" && !fence:
-			b.text += line + "\n"
-			continue
-		case b != nil:
-			closed := b.language != "indented"
-			end()
-			if closed {
-				excuse, before = "", ""
-				continue
-			}
-		}
-		switch {
-		case fence:
-			b = &pageBlock{line: i + 1, language: language, excuse: excuse}
-		case indented && before == "":
-			b = &pageBlock{line: i + 1, language: "indented", excuse: excuse, text: strings.TrimPrefix(line, "    ") + "\n"}
-		case excuseComment.MatchString(line):
-			excuse = excuseComment.FindStringSubmatch(line)[1]
-		case line != "":
-			excuse = ""
-		}
-		before = line
+	for _, m := range regexp.MustCompile("(?s)\n```(sh|console)\n(.*?)```\n").FindAllSubmatchIndex(text, -1) {
+		line := strings.Count(string(text[:m[2]]), "\n") + 1
+		blocks = append(blocks, pageBlock{line, string(text[m[2]:m[3]]), string(text[m[4]:m[5]])})
 	}
-	if b != nil {
-		end()
+	if len(blocks) < 3 {
+		t.Fatalf("%s has %d blocks", filepath.Base(path), len(blocks))
 	}
 	return blocks
-}
-
-// command matches a line that a reader may type.
-var command = regexp.MustCompile(`^(\$ )?([A-Z_]+=\S* )*(bin/|\./)?(coordinator|worker|docker|kubectl|nats-server|systemctl|go (run|build|test)|scripts/\S+|\.ci/run)(\s|$)`)
-
-// isRun reports whether the commands of a block are run with the page.
-func (b *pageBlock) isRun(page string) bool {
-	return b.excuse == "" && (b.language == "sh" || b.language == "console") && !b.isChecked(page)
-}
-
-// isChecked reports whether another test reads the block.
-func (b *pageBlock) isChecked(page string) bool {
-	return slices.Contains(checkedElsewhere, blockKind{filepath.Base(page), b.language})
-}
-
-// check returns an error if no test runs the block, it has a command, and no comment says why.
-func (b *pageBlock) check(page string) error {
-	switch {
-	case b.isChecked(page):
-		return nil
-	case b.language == "console" && b.excuse == "" && !strings.HasPrefix(b.text, "$ "):
-		return fmt.Errorf("%s:%d: a block of console begins with a command after $", page, b.line)
-	case b.isRun(page):
-		return nil
-	}
-	if file, ok := strings.CutPrefix(b.excuse, "run by "); ok {
-		test, err := os.ReadFile(filepath.Join("..", file))
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", page, b.line, err)
-		}
-		if !strings.Contains(string(test), filepath.Base(page)) {
-			return fmt.Errorf("%s:%d: %s does not name the page", page, b.line, file)
-		}
-	}
-	for line := range strings.Lines(b.text) {
-		found := command.FindStringSubmatch(line)
-		if found == nil {
-			continue
-		}
-		if script := strings.Fields(found[4])[0]; strings.Contains(script, "/") {
-			if _, err := os.Stat(filepath.Join("..", script)); err != nil {
-				return fmt.Errorf("%s:%d: %w", page, b.line, err)
-			}
-		}
-		if b.excuse == "" {
-			return fmt.Errorf("%s:%d: nothing runs %q: make it a block of sh or console, or say before it why not, as in <!-- by hand: it takes hours -->",
-				page, b.line, strings.TrimSpace(line))
-		}
-	}
-	return nil
 }
 
 // changing matches what differs between runs or machines in the output of commands; a page may
@@ -156,70 +59,6 @@ func looksLike(printed, shown string) bool {
 		pattern += strings.ReplaceAll(regexp.QuoteMeta(line), `\.\.\.`, `.*`) + `\n`
 	}
 	return regexp.MustCompile(pattern + "$").MatchString(printed)
-}
-
-// page is a page of the documentation.
-type page struct {
-	path   string
-	blocks []pageBlock
-}
-
-// readPages returns README.md and the pages of docs.
-func readPages(t *testing.T) (pages []page) {
-	t.Helper()
-	paths, err := filepath.Glob("../docs/*.md")
-	if err != nil || len(paths) < 5 {
-		t.Fatalf("found %d pages (%v)", len(paths), err)
-	}
-	for _, path := range append(paths, "../README.md") {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages = append(pages, page{path: path, blocks: pageBlocks(string(text))})
-	}
-	return pages
-}
-
-// Blocks of a page are found with their languages and excuses, and a command that no test
-// runs needs an excuse.
-func TestPageBlocksAreFoundAndChecked(t *testing.T) {
-	const text = "# Title\n\n    go run ./coordinator count 18\n\n    more\n\ntext\n    not a block\n\n" +
-		"```sh\nworker kernels\n```\n<!-- by hand: it takes hours -->\n```bash\nscripts/bench table\n```\n\n<!-- by hand: lost -->\ntext\n\n" +
-		"```console\n$ worker kernels\ngeneric\n```\n```text\n    coordinator/   a folder\n```\n<!-- run by coordinator/page_test.go -->\n\n    worker task\n"
-	blocks := pageBlocks(text)
-	want := []pageBlock{
-		{3, "indented", "go run ./coordinator count 18\n\nmore\n\n", ""},
-		{10, "sh", "worker kernels\n", ""},
-		{14, "bash", "scripts/bench table\n", "by hand: it takes hours"},
-		{21, "console", "$ worker kernels\ngeneric\n", ""},
-		{25, "text", "    coordinator/   a folder\n", ""},
-		{30, "indented", "worker task\n\n", "run by coordinator/page_test.go"},
-	}
-	if !slices.Equal(blocks, want) {
-		t.Errorf("found the blocks\n%+v\nwant\n%+v", blocks, want)
-	}
-	for _, c := range []struct {
-		block pageBlock
-		wrong string // nothing: it is right
-	}{
-		{pageBlock{language: "indented", text: "go run ./coordinator count 18\n"}, "nothing runs"},
-		{pageBlock{language: "text", text: "$ worker kernels\n"}, "nothing runs"},
-		{pageBlock{language: "bash", text: "NQUEENS_KERNEL=generic scripts/soak\n"}, "nothing runs"},
-		{pageBlock{language: "", text: "total\n  bin/worker\n"}, ""},
-		{pageBlock{language: "text", text: "coordinator/   a folder\nscripts/  more\nthe worker\n"}, ""},
-		{pageBlock{language: "bash", text: "docker compose up\n", excuse: "by hand: no"}, ""},
-		{pageBlock{language: "bash", text: "scripts/no-such\n", excuse: "by hand: no"}, "no such file"},
-		{pageBlock{language: "bash", text: "worker\n", excuse: "run by no/such_test.go"}, "no such file"},
-		{pageBlock{language: "bash", text: "worker\n", excuse: "run by coordinator/log_page_test.go"}, "does not name the page"},
-		{pageBlock{language: "console", text: "17:10:00 INF progress\n"}, "begins with a command"},
-		{pageBlock{language: "sh", text: "worker\n"}, ""},
-	} {
-		err := c.block.check("README.md")
-		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
-			t.Errorf("%+v: %v, want %q", c.block, err, c.wrong)
-		}
-	}
 }
 
 // The output of a command matches a page if only names and times differ.

@@ -3,44 +3,19 @@
 package main_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"nqueens/pkg/testkit"
 )
 
-var update = flag.Bool("update", false, "write the generated sections of docs/reference.md")
-
-// docs/reference.md has every command and every flag of both programs, as their help has them. With
-// the flag -update, the test writes them.
-func TestReferencePage(t *testing.T) {
-	const file = "../docs/reference.md"
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := string(page)
+// docs/reference.md has every command and every flag of both programs, as their help has them.
+func TestGeneratedReference(t *testing.T) {
 	for name, text := range referenceSections(t) {
-		section := regexp.MustCompile(`(?s)(<!-- generated: ` + name + ` -->\n).*?(<!-- end -->\n)`)
-		if len(section.FindAllString(want, -1)) != 1 {
-			t.Fatalf("docs/reference.md needs one section <!-- generated: %s -->", name)
-		}
-		want = section.ReplaceAllStringFunc(want, func(old string) string {
-			parts := section.FindStringSubmatch(old)
-			return parts[1] + text + parts[2]
-		})
-	}
-	switch {
-	case want == string(page):
-	case *update:
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Error("docs/reference.md is out of date: go test ./coordinator -run TestReferencePage -update writes it")
+		testkit.Generated(t, "docs/reference.md", name, text)
 	}
 }
 
@@ -109,28 +84,4 @@ func flagTable(flags []flagHelp) string {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	return b.String() + "\n"
-}
-
-// The exit codes of docs/reference.md are those of package cli.
-func TestReferenceHasTheExitCodes(t *testing.T) {
-	page, err := os.ReadFile("../docs/reference.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var documented []string
-	for _, row := range regexp.MustCompile(`(?m)^\| (\d[\d, ]*) \|`).FindAllStringSubmatch(string(page), -1) {
-		documented = append(documented, strings.Split(row[1], ", ")...)
-	}
-	source, err := os.ReadFile("../pkg/cli/cli.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []string
-	for _, line := range regexp.MustCompile(`(?m)^\texit\w+ += (\d+)`).FindAllStringSubmatch(string(source), -1) {
-		codes = append(codes, line[1])
-	}
-	want := slices.Concat(codes[:len(codes)-1], []string{"130", "143"}) // the last is for signals: plus 2, or 15
-	if codes[len(codes)-1] != "128" || !slices.Equal(documented, want) {
-		t.Errorf("docs/reference.md has the exit codes %v, and package cli %v", documented, codes)
-	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,5 +34,16 @@ func TestScripts(t *testing.T) {
 		env.Defer(func() { _ = busy.Close() })
 		env.Setenv("BUSY", busy.Addr().String())
 		return nil
+	})
+}
+
+// Every error in the command line is one line that says what would be right, and nothing is started.
+func TestUsageErrors(t *testing.T) {
+	clitest.UsageErrors(t, func(arguments []string, stdout, stderr io.Writer) int {
+		root, app := newProgram()
+		root.SetArgs(arguments)
+		root.SetOut(stdout)
+		root.SetErr(stderr)
+		return app.Main()
 	})
 }

@@ -338,7 +338,7 @@ func (h *hostile) forgeBeat(run string) int {
 // says that the run is cancelled.
 func (h *hostile) forgeRecord(name string) int {
 	subject := "$KV.nq_runs." + name
-	record := map[string]any{"protocol": bus.Protocol, "run": name, "epoch": 7, "state": run.Running, "owner": "hostile"}
+	record := map[string]any{"protocol": bus.Protocol, "run": name, "epoch": 7, "state": run.Running, "owner": "hostile", "redundancy": 1}
 	if h.soak.keys == nil {
 		ctx, cancel := context.WithTimeout(h.soak.t.Context(), time.Second)
 		defer cancel()

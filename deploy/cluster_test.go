@@ -160,31 +160,28 @@ func TestScale(t *testing.T) {
 	c.expectTotal()
 }
 
-// TestKilledWorker kills a worker: it comes back, and any worker counts its tasks.
-func TestKilledWorker(t *testing.T) {
+// TestKilled kills each container: Docker starts it again, and the run continues. A coordinator that is stopped
+// by docker kill, and a server that is removed with its volume, come back with up.
+func TestKilled(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, workloadLasting(t, 50*time.Second))
+	c := newCluster(t, workloadLasting(t, 90*time.Second))
 	c.up(2)
 	c.waitForDone(5)
 	c.kill(c.containers("worker")[0])
 	c.eventually("the worker has joined again", func() bool { return c.logLines("worker joined") == 3 })
 	c.expectRunning("killed a worker, which restarted")
-	c.expectTotal()
-}
-
-// TestKilledCoordinator kills a coordinator, which Docker restarts, and stops it by docker
-// kill, after which up starts it; both times it resumes from the ledger.
-func TestKilledCoordinator(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t, workloadLasting(t, 50*time.Second))
-	c.up(2)
-	c.waitForDone(5)
+	c.kill(c.containers("nats")[0])
+	c.expectRunning("killed the server, which restarted with its volume")
 	coordinator := c.containers("coordinator")[0]
 	c.kill(coordinator)
 	c.expectResumed(2, "killed the coordinator, which restarted")
 	c.docker(waitTimeout, "kill", coordinator)
 	c.up(2)
 	c.expectResumed(3, "docker kill of the coordinator, then up")
+	c.docker(waitTimeout, "rm", "--force", c.containers("nats")[0])
+	c.docker(waitTimeout, "volume", "rm", c.project+"_nats")
+	c.compose("up", "--detach", "nats")
+	c.expectRunning("removed the server and its volume, then up")
 	c.expectTotal()
 }
 
@@ -200,22 +197,6 @@ func (c *cluster) expectResumed(epoch uint64, after string) {
 	if c.logLines(`resuming the interrupted run`) == 0 || c.logLines(`counting done=[1-9]`) == 0 {
 		c.t.Errorf("after: %s: the coordinator did not resume from the ledger", after)
 	}
-}
-
-// TestKilledServer kills the server, which comes back with its volume, and removes it with its
-// volume; the run continues with either.
-func TestKilledServer(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t, workloadLasting(t, 50*time.Second))
-	c.up(2)
-	c.waitForDone(5)
-	c.kill(c.containers("nats")[0])
-	c.expectRunning("killed the server, which restarted with its volume")
-	c.docker(waitTimeout, "rm", "--force", c.containers("nats")[0])
-	c.docker(waitTimeout, "volume", "rm", c.project+"_nats")
-	c.compose("up", "--detach", "nats")
-	c.expectRunning("removed the server and its volume, then up")
-	c.expectTotal()
 }
 
 // TestDisconnectedWorker disconnects a worker for longer than its leases: other workers take its tasks,

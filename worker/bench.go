@@ -14,13 +14,13 @@ import (
 
 // benchReport is what bench prints.
 type benchReport struct {
-	N     int    `json:"n"`
-	Total string `json:"total"`
-	// Seconds is the time of prefix generation and search, without process start.
+	N     int    `json:"n"`     // side of the board
+	Total string `json:"total"` // number of solutions
+	// time of generating the prefixes and of the search, without the start of the process
 	Seconds  float64         `json:"seconds"`
-	Kernel   string          `json:"kernel"`
-	Threads  int             `json:"threads"`
-	Symmetry queens.Symmetry `json:"symmetry"`
+	Kernel   string          `json:"kernel"`   // kernel that searched
+	Threads  int             `json:"threads"`  // threads that searched
+	Symmetry queens.Symmetry `json:"symmetry"` // "full", "mirror" or "none"
 }
 
 func benchCommand(*cli.App) *cobra.Command {

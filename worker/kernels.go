@@ -15,14 +15,13 @@ import (
 
 // kernelReport is what kernels prints for each kernel.
 type kernelReport struct {
-	Kernel string `json:"kernel"`
-	Auto   bool   `json:"auto"` // --kernel auto selects it
-	// Only of devices.
-	Device string `json:"device,omitempty"`
-	Vendor string `json:"vendor,omitempty"`
-	Units  int    `json:"units,omitempty"`
-	Memory uint64 `json:"memory,omitempty"` // bytes
-	Driver string `json:"driver,omitempty"`
+	Kernel string `json:"kernel"`           // its name, for --kernel
+	Auto   bool   `json:"auto"`             // whether --kernel auto chooses it
+	Device string `json:"device,omitempty"` // name of the device, by its driver
+	Vendor string `json:"vendor,omitempty"` // its maker
+	Units  int    `json:"units,omitempty"`  // its compute units: multiprocessors of a GPU, threads of a CPU
+	Memory uint64 `json:"memory,omitempty"` // its memory, bytes
+	Driver string `json:"driver,omitempty"` // platform and version of its driver
 }
 
 // write prints the report on a line.

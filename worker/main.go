@@ -11,6 +11,12 @@ import (
 )
 
 func main() {
+	_, app := newProgram()
+	os.Exit(app.Main())
+}
+
+// newProgram returns the commands of this program.
+func newProgram() (*cobra.Command, *cli.App) {
 	root := &cobra.Command{
 		Use:   "worker",
 		Short: "Count tasks of the N-queens runs on a NATS server",
@@ -22,5 +28,5 @@ func main() {
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, taskCommand(app), benchCommand(app), kernelsCommand(app), cli.HealthCommand("worker"),
 		cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol}))
-	os.Exit(app.Main())
+	return root, app
 }

@@ -71,9 +71,8 @@ type Verification struct {
 	Recounts
 	Stopped bool `json:"stopped"` // a signal ended the command early
 	// how the whole run was counted again: a symmetry, or "mirror-image"; absent if the board is too large
-	Whole string `json:"whole,omitempty"`
-	// time that this command took
-	Seconds float64 `json:"seconds"` // The command sets it.
+	Whole   string  `json:"whole,omitempty"`
+	Seconds float64 `json:"seconds"` // time that this command took
 
 	Confirmation run.Confirmation `json:"-"` // By the workers that counted: the recount adds nothing to it.
 	Err          error            `json:"-"` // Why the run is not verified.

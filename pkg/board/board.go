@@ -11,8 +11,9 @@ import (
 
 // Board is a solution.
 type Board struct {
-	Columns []int `json:"columns"` // of the queen on each row
-	Images  int   `json:"images"`  // under rotation and reflection, 1 to 8; 0 leaves the number out
+	Columns []int `json:"columns"` // column of the queen on each row, from the top, counted from 0
+	// boards that rotations and reflections make of this one: 8, 4, 2 or 1; 0 leaves the number out
+	Images int `json:"images"`
 }
 
 // Writer writes boards.

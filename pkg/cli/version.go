@@ -20,20 +20,21 @@ var version, commit, date string
 
 // Build says what a program is, and with which others it works. It is what version --json prints.
 type Build struct {
-	Program string `json:"program"`          // coordinator or worker
-	Version string `json:"version"`          // see [Version]
-	Commit  string `json:"commit,omitempty"` // at least its first letters; empty if unknown
-	Date    string `json:"date,omitempty"`   // of the commit, in RFC 3339; empty if unknown
+	Program string `json:"program"`          // "coordinator" or "worker"
+	Version string `json:"version"`          // "devel" if it was built without one
+	Commit  string `json:"commit,omitempty"` // at least its first letters; absent if unknown
+	Date    string `json:"date,omitempty"`   // time of the commit or the build, in RFC 3339; absent if unknown
 	Go      string `json:"go"`               // version of Go that built it
-	OS      string `json:"os"`               // as Go names it, such as linux
-	Arch    string `json:"arch"`             // as Go names it, such as amd64
+	OS      string `json:"os"`               // as Go names it, such as "linux"
+	Arch    string `json:"arch"`             // as Go names it, such as "amd64"
 	Formats
 }
 
 // Formats are the versions of what a program reads and writes.
 type Formats struct {
-	Protocol int `json:"protocol"`         // of messages: workers and coordinators must have the same
-	Ledger   int `json:"ledger,omitempty"` // of ledgers; 0 for a program without any
+	Protocol int `json:"protocol"` // version of the messages: a coordinator and its workers must have the same
+	// version of the ledgers that the coordinator reads; absent of a worker
+	Ledger int `json:"ledger,omitempty"`
 }
 
 // Version returns the version of this program: as the linker set it, or else that of its

@@ -118,7 +118,7 @@ func (s *stream) flow(workers int) coordinator.Outcome {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	claim, err := s.bus.Registry().Claim(s.t.Context(), run.Record{Run: s.run, Manifest: s.m, Owner: "a test", Created: time.Now()})
+	claim, err := s.bus.Registry().Claim(s.t.Context(), run.Record{Run: s.run, Manifest: s.m, Owner: "a test", Redundancy: 1, Created: time.Now()})
 	if err != nil {
 		s.t.Fatal(err)
 	}

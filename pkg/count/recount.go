@@ -16,12 +16,11 @@ import (
 
 // Recounted is the report on an exported task that was counted again.
 type Recounted struct {
-	Task    uint64  `json:"task"`
-	Count   string  `json:"count"`
-	Seconds float64 `json:"seconds"`
-	Kernel  string  `json:"kernel"`
-	// Agrees tells whether the count is that of the exported task, if it has one.
-	Agrees *bool `json:"agrees,omitempty"`
+	Task    uint64  `json:"task"`             // number of the task
+	Count   string  `json:"count"`            // its count now
+	Seconds float64 `json:"seconds"`          // time of the search
+	Kernel  string  `json:"kernel"`           // kernel that searched
+	Agrees  *bool   `json:"agrees,omitempty"` // whether the exported count is the same; absent if there is none
 }
 
 // RecountLines counts exported tasks again, on that many threads. It reads a

@@ -10,15 +10,15 @@ const maxRows = 1000
 
 // historyJSON is the JSON object of a history: columns of the same length.
 type historyJSON struct {
-	Columns historyColumns `json:"columns"`
+	Columns historyColumns `json:"columns"` // lists of the same length
 }
 
 type historyColumns struct {
-	Time    []float64 `json:"time"` // Unix seconds
-	Rate    []float64 `json:"rate"`
-	Percent []float64 `json:"percent"`
-	Threads []float64 `json:"threads"`
-	Workers []float64 `json:"workers"`
+	Time    []float64 `json:"time"`    // Unix seconds
+	Rate    []float64 `json:"rate"`    // solutions per second
+	Percent []float64 `json:"percent"` // of the estimated work
+	Threads []float64 `json:"threads"` // of all workers
+	Workers []float64 `json:"workers"` // connected
 }
 
 // newHistory returns the object of a history whose times are Unix times.

@@ -11,52 +11,64 @@ import (
 
 // runsJSON is the JSON object of the list of runs.
 type runsJSON struct {
-	Run    string             `json:"run"` // that of this process; empty while unknown
-	Source Source             `json:"source"`
-	Runs   []report.ListedRun `json:"runs"`
+	// the run that this process works on or watches; empty while that is not known
+	Run    string `json:"run"`
+	Source Source `json:"source"` // "coordinator" or "watch": which process answers
+	// of the server, and that run, the newest first: the fields of "coordinator runs --json"
+	Runs []report.ListedRun `json:"runs"`
 }
 
 // runJSON is the JSON object of a run: its snapshot without the workers, and what else is known.
 type runJSON struct {
 	run.Snapshot
-	Source  Source            `json:"source"`
-	Status  string            `json:"status,omitempty"`
-	Known   queens.Comparison `json:"known,omitempty"` // absent without a total
-	Version string            `json:"version"`
-	Listed  int               `json:"listed_workers"`
+	// "coordinator": of the run itself; "watch": its messages, and what only the coordinator knows is absent
+	Source Source `json:"source"`
+	// for people: why what is shown may be old or at an end; absent if the run is live
+	Status string `json:"status,omitempty"`
+	// how the total compares with the published one: "match", "mismatch" or "none"; absent without a total
+	Known   queens.Comparison `json:"known,omitempty"`
+	Version string            `json:"version"`        // of the program that answers
+	Listed  int               `json:"listed_workers"` // number of workers in their list
 
 	// Only from the coordinator.
 
-	Redundancy  int               `json:"redundancy,omitempty"`
-	SpotCheck   string            `json:"spot_check,omitempty"`
-	Checks      *run.Confirmation `json:"checks,omitempty"`
-	Open        []disputeJSON     `json:"open_disputes,omitzero"`
+	// voters that must agree on each task; this and what follows only from the coordinator
+	Redundancy int `json:"redundancy,omitempty"`
+	// which tasks are checked besides that: "auto" (1% within bounds), or a share, such as "5%"
+	SpotCheck string `json:"spot_check,omitempty"`
+	// what stands behind the counts so far: the fields of "confirmed_by"
+	Checks *run.Confirmation `json:"checks,omitempty"`
+	// tasks whose counts contradict each other and are not settled, at most 64
+	Open []disputeJSON `json:"open_disputes,omitzero"`
+	// keys from which nothing is accepted, at most the latest 64
 	Quarantined []quarantinedJSON `json:"quarantined,omitzero"`
-	Prefix      *prefixJSON       `json:"prefix,omitempty"`
+	// the first prefix of a chunk that a worker searches; absent if none is known
+	Prefix *prefixJSON `json:"prefix,omitempty"`
 }
 
 type disputeJSON struct {
-	Task   uint64   `json:"task"`
-	Counts []string `json:"counts"`
-	Keys   []string `json:"keys"` // empty for the coordinator
+	Task   uint64   `json:"task"`   // its number
+	Counts []string `json:"counts"` // texts
+	Keys   []string `json:"keys"`   // of each count; empty for that of the coordinator
 }
 
 type quarantinedJSON struct {
-	Key    string    `json:"key"`
-	Worker string    `json:"worker"`
-	Reason string    `json:"reason"`
-	At     time.Time `json:"at"`
+	Key    string    `json:"key"`    // the key
+	Worker string    `json:"worker"` // present with that key; may be empty
+	Reason string    `json:"reason"` // for people
+	At     time.Time `json:"at"`     // when, RFC 3339
 }
 
 type prefixJSON struct {
-	Task   uint64 `json:"task"`
+	Task uint64 `json:"task"` // the first of the chunk
+	// empty if it is not known: workers name what they search every few seconds, and many chunks take less
 	Worker string `json:"worker"`
-	Class  int    `json:"class"`
-	Row    int    `json:"row"`
-	Queens []int  `json:"queens"` // the column of that in each row
-	Cols   uint32 `json:"cols"`
-	Left   uint32 `json:"left"`
-	Right  uint32 `json:"right"`
+	Class  int    `json:"class"`  // index in the classes
+	Row    int    `json:"row"`    // rows with queens
+	Queens []int  `json:"queens"` // the column of the queen in each of these rows: one way to reach the prefix
+	Cols   uint32 `json:"cols"`   // columns that the queens attack in the next row, bit 0 is column 0
+	Left   uint32 `json:"left"`   // the same along one diagonal
+	Right  uint32 `json:"right"`  // and the other
 }
 
 // object returns the JSON object of the run. There is a snapshot.
@@ -130,9 +142,9 @@ func newPrefix(s *run.Search, m *queens.Manifest) *prefixJSON {
 
 // workersJSON is the JSON object of the workers of a run.
 type workersJSON struct {
-	At      time.Time    `json:"at"`
-	LeftOut int          `json:"left_out"`
-	Workers []run.Worker `json:"workers"`
+	At      time.Time    `json:"at"`       // when this was measured, RFC 3339
+	LeftOut int          `json:"left_out"` // workers that are not in the list
+	Workers []run.Worker `json:"workers"`  // by name
 }
 
 // newWorkers returns the workers of a run. There is a snapshot.
@@ -148,20 +160,21 @@ func newWorkers(known *knowledge) *workersJSON {
 
 // classesJSON is the JSON object of the classes of a run.
 type classesJSON struct {
-	N       int         `json:"n"`
-	Classes []classJSON `json:"classes"`
+	N       int         `json:"n"`       // side of the board
+	Classes []classJSON `json:"classes"` // those with tasks, in order
 }
 
 // classJSON is a class.
 type classJSON struct {
-	Index    int      `json:"index"`
+	Index int `json:"index"` // from 0, also counting classes without tasks
+	// how many of the eight images of each solution the class contains; its solutions weigh 8/k
 	K        int      `json:"k"`
-	Allow    []uint32 `json:"allow"`
-	Work     float64  `json:"work"`
-	Tasks    uint64   `json:"tasks"`
-	Done     *uint64  `json:"done,omitempty"` // this and the next only from the coordinator
-	InFlight *uint64  `json:"in_flight,omitempty"`
-	Disputed *uint64  `json:"disputed,omitempty"`
+	Allow    []uint32 `json:"allow"`               // a mask for each row: bit c is set if a queen may stand on column c
+	Work     float64  `json:"work"`                // share of the run's estimated work, 0 to 1
+	Tasks    uint64   `json:"tasks"`               // all of them
+	Done     *uint64  `json:"done,omitempty"`      // counted; this and the next only from the coordinator
+	InFlight *uint64  `json:"in_flight,omitempty"` // published
+	Disputed *uint64  `json:"disputed,omitempty"`  // with contradicting counts
 }
 
 // newClasses returns the classes of a run that have tasks. There is a manifest.

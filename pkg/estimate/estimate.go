@@ -103,8 +103,8 @@ type Estimate struct {
 	// number of tasks; exact up to about n = 22, otherwise within a few percent
 	Tasks uint64 `json:"tasks"`
 	Depth Depth  `json:"depth"` // rows of the tasks' prefixes, which differ by class
-	// size of the ledger when all tasks are counted
-	LedgerBytes uint64 `json:"ledger_bytes"` // Run leaves it to its caller, who knows ledgers.
+	// size of the ledger when all tasks are counted; the caller of [Run] sets it
+	LedgerBytes uint64 `json:"ledger_bytes"`
 	// how often each task is counted in the mean, if more than once: all but "solutions", "tasks" and "depth" is for that
 	Copies float64 `json:"copies,omitempty"`
 	Fleet

@@ -14,6 +14,7 @@ import (
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
+	"nqueens/pkg/testkit"
 )
 
 func mustRun(t *testing.T, job estimate.Job) estimate.Estimate {
@@ -76,7 +77,7 @@ func TestTimes(t *testing.T) {
 		t.Skip("estimates large boards")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		for _, n := range []int{2, 18, 32} {
+		for _, n := range testkit.Sample(t, 2, []int{2, 18, 32}) {
 			before := math.Inf(1)
 			for _, workers := range []int{1, 4096} {
 				e := mustRun(t, estimate.Job{N: n, Kernel: simple.kernel(t), Workers: workers, Threads: min(workers, 4)})

@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
+	"nqueens/pkg/testkit"
 )
 
 // sleeper is a kernel that counts nothing: it sleeps for each prefix. With fake time, that sleep
@@ -72,12 +73,12 @@ func TestSearchTime(t *testing.T) {
 		t.Skip("searches for seconds")
 	}
 	const rows = 7
-	for _, c := range []struct {
+	for _, c := range testkit.Sample(t, 4, []struct {
 		n, threads int
 		most       float64 // of the error
 	}{
 		{8, 1, 0.2}, {12, 2, 0.2}, {14, 3, 0.2}, {16, 2, 0.05}, {17, 1, 0.03}, {18, 4, 0.03}, {19, 2, 0.1}, {20, 3, 0.1},
-	} {
+	}) {
 		trees := mustProbe(t, c.n, 1<<16, 0)
 		classes := mustClasses(t, c.n)
 		each := make(map[queens.Board]time.Duration)

@@ -88,10 +88,10 @@ type instructionSet[T word] struct {
 	// steps[i] are the steps for a row with i rows below it; the last element serves all rows
 	// further up.
 	steps []steps[T]
-	// alternates are steps for a recount: other functions for the same rows. Those for rows with gaps
-	// serve all rows, and one for few rows below serves a row with more below it: what it does not prune
-	// dies further down. Only the step that counts exists once, with gaps and without, so that a function
-	// serves the same row in both only where a gap lies among the last three rows.
+	// alternates are, with 32-bit lanes, steps for a recount: other functions for the same rows. Those for
+	// rows with gaps serve all rows, and one for few rows below serves a row with more below it: what it
+	// does not prune dies further down. Only the step that counts exists once, with gaps and without, so
+	// that a function serves the same row in both only where a gap lies among the last three rows.
 	alternates []steps[T]
 	// shifts[i] moves diagonals i rows down, if i is not 0.
 	shifts [queens.MaxN]shift[T]

@@ -16,16 +16,19 @@ import (
 
 // Result is the outcome of a run: its total and what stands behind it.
 type Result struct {
-	N        int             `json:"n"`
-	Total    *run.Decimal    `json:"total"` // nil if none can be given
-	Known    queens.Comparison      `json:"known"`
-	Unique   *run.Decimal    `json:"unique,omitempty"` // fundamental solutions; nil if not requested
-	Run      string          `json:"run"`
-	Symmetry queens.Symmetry `json:"symmetry"`
-	Placed   []queens.Square `json:"placed,omitempty"` // beforehand, each [row,column]
-	Tasks    uint64          `json:"tasks"`
-	Seconds  float64         `json:"seconds"` // time of the command so far
-	Workers  int             `json:"workers"` // that counted, also for earlier coordinators
+	N     int          `json:"n"`     // side of the board
+	Total *run.Decimal `json:"total"` // number of solutions; null if the run contradicts itself
+	// how the total compares with the published one: "match", "mismatch", or "none" if none is published
+	Known    queens.Comparison `json:"known"`
+	Unique   *run.Decimal      `json:"unique,omitempty"` // number of fundamental solutions, with --unique
+	Run      string            `json:"run"`              // name of the run
+	Symmetry queens.Symmetry   `json:"symmetry"`         // "full", "mirror" or "none"
+	// squares of the queens placed beforehand, each [row,column]
+	Placed  []queens.Square `json:"placed,omitempty"`
+	Tasks   uint64          `json:"tasks"`   // tasks of the run
+	Seconds float64         `json:"seconds"` // time that this command took
+	// workers with an accepted result, also for earlier coordinators of the run
+	Workers int `json:"workers"`
 	Confirmed
 
 	End      End           `json:"-"`

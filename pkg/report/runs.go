@@ -16,11 +16,14 @@ import (
 // ListedRun is a run in a list: its latest snapshot, and where the run is.
 type ListedRun struct {
 	run.Snapshot
-	Status  string    `json:"state"` // the state, or that the run is interrupted or can't be read
-	Created time.Time `json:"created,omitzero"`
-	Ledger  string    `json:"ledger,omitempty"` // its folder, if it is on this machine
-	Server  string    `json:"server,omitempty"` // that has a record of the run or serves it
-	Owner   string    `json:"owner,omitempty"`  // the coordinator of an active run
+	// "running", "stopped", "complete", "contradicted" or "cancelled"; "interrupted" if the coordinator is lost; "unreadable"
+	Status  string    `json:"state"`
+	Created time.Time `json:"created,omitzero"` // time of the start, in RFC 3339
+	Ledger  string    `json:"ledger,omitempty"` // folder of the ledger, of a run on this machine
+	// server that has a record of the run, or through which an active run on this machine can be watched
+	Server string `json:"server,omitempty"`
+	// coordinator that works on the run; on a server, the last one that did
+	Owner string `json:"owner,omitempty"`
 }
 
 const (

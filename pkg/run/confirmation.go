@@ -7,34 +7,25 @@ import (
 
 // Confirmed says what confirms a total.
 type Confirmed struct {
-	Level Level        `json:"confirmed"` // The strongest that holds.
-	By    Confirmation `json:"confirmed_by"`
+	// the strongest level that holds: "published", "redundant", "sampled" or "none", see below
+	Level Level        `json:"confirmed"`
+	By    Confirmation `json:"confirmed_by"` // see below
 }
 
 // Confirmation is what the ledger of a run holds for its counts, whatever the level is.
 type Confirmation struct {
-	// Published says that the total is the published one.
-	Published bool `json:"published"`
-	// Redundancy is the least number of admitted keys that agree on a task, over all tasks. The
-	// coordinator's own recount does not add to it. It is 0 while tasks are missing, and without
-	// tasks.
-	Redundancy int `json:"keys"`
-	// Tasks is the number of tasks with an accepted count. Checked of them were counted twice: at least
-	// two admitted keys agree, or the coordinator's recount agrees with a worker.
-	Tasks   uint64 `json:"tasks"`
-	Checked uint64 `json:"checked"`
-	// Sampled says that the run was to make spot checks, and made all of them.
-	Sampled bool `json:"sampled"`
-	// Missed is the number of tasks that were to be spot-checked and were not.
-	Missed uint64 `json:"missed"`
-	// Unadmitted is the number of tasks that only keys which were not admitted have counted.
-	Unadmitted uint64 `json:"unadmitted"`
-	// Voters is the number of admitted keys with counts in the run. The join token admitted ByToken of
-	// them: one owner may have all of these.
-	Voters  int `json:"voters"`
-	ByToken int `json:"by_token"`
-	// Disputes is the number of tasks whose counts contradicted each other.
-	Disputes uint64 `json:"disputes"`
+	Published bool `json:"published"` // the total is the published one
+	// least number of admitted keys that agree on a task, without the recounts of the coordinator; 0 while tasks are missing, and without tasks
+	Redundancy int    `json:"keys"`
+	Tasks      uint64 `json:"tasks"`      // tasks with an accepted count
+	Checked    uint64 `json:"checked"`    // tasks on which two admitted keys agree, or the coordinator and a worker
+	Sampled    bool   `json:"sampled"`    // the run was to make spot checks, and made all of them
+	Missed     uint64 `json:"missed"`     // tasks that were to be spot-checked and were not
+	Unadmitted uint64 `json:"unadmitted"` // tasks that only unadmitted keys counted
+	Voters     int    `json:"voters"`     // admitted keys with counts in the run
+	// of them, those that only the join token admitted: one owner may have them all
+	ByToken  int    `json:"by_token"`
+	Disputes uint64 `json:"disputes"` // tasks whose counts contradicted each other
 }
 
 // Level is how sure a total is, in a word.

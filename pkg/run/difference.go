@@ -8,18 +8,15 @@ import (
 
 // Difference is a task for which a recount contradicts the accepted result.
 type Difference struct {
-	Task uint64 `json:"task"`
-	// Count is the accepted count, and Worker, Key and Kernel say who counted it. Key is empty for the
-	// coordinator's own counts.
-	Count  uint64 `json:"count,string"`
-	Worker string `json:"worker"`
-	Key    string `json:"key"`
-	Kernel string `json:"kernel"`
-	// OtherTask says that the accepted result has the hash of another task. Then the counts may be equal.
-	OtherTask bool `json:"other_task"`
-	// Recount is the count of the recount, and RecountKernel the kernel that made it.
-	Recount       uint64 `json:"recount,string"`
-	RecountKernel string `json:"recount_kernel"`
+	Task   uint64 `json:"task"`         // the task
+	Count  uint64 `json:"count,string"` // the accepted count
+	Worker string `json:"worker"`       // who counted it
+	Key    string `json:"key"`          // its key; empty for a count of the coordinator
+	Kernel string `json:"kernel"`       // the kernel of that count
+	// the accepted result has the hash of another task: the counts may be equal
+	OtherTask     bool   `json:"other_task"`
+	Recount       uint64 `json:"recount,string"` // the count of the recount
+	RecountKernel string `json:"recount_kernel"` // the kernel of the recount
 }
 
 // String names the task, both counts, the worker and the kernels, on one line for a terminal.

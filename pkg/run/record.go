@@ -42,6 +42,9 @@ func (r *Record) Total() *big.Int {
 // Validate returns the first thing wrong with a record from outside, apart from its manifest.
 func (r *Record) Validate() error {
 	err := cmp.Or(queens.ValidateRun(r.Run), r.State.Validate(), ValidateEpoch(r.Epoch), queens.ValidateName("an owner", r.Owner))
+	if err == nil && r.Redundancy < 1 {
+		err = fmt.Errorf("the redundancy %d, not 1 or more", r.Redundancy)
+	}
 	if err != nil || r.Snapshot == nil {
 		return err
 	}

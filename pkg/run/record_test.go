@@ -10,13 +10,14 @@ import (
 
 // A record has a valid snapshot of its run, or none. Only that of a complete run has a total.
 func TestRecordValidate(t *testing.T) {
+	redundancy := 1
 	validate := func(state run.State, change func(s *run.Snapshot)) error {
 		s := &run.Snapshot{Run: "n8-a", N: 8, Symmetry: queens.Full, State: state, Tasks: 9, Solutions: decimal(0)}
 		if state == run.Complete {
 			s.SetTotal(big.NewInt(92), &run.Confirmation{Redundancy: 1, Tasks: 9})
 		}
 		change(s)
-		r := run.Record{Run: "n8-a", State: state, Epoch: 1, Manifest: queens.Manifest{N: 8, Symmetry: queens.Full, Tasks: 9}, Snapshot: s}
+		r := run.Record{Run: "n8-a", State: state, Epoch: 1, Redundancy: redundancy, Manifest: queens.Manifest{N: 8, Symmetry: queens.Full, Tasks: 9}, Snapshot: s}
 		if err := r.Validate(); err != nil {
 			return err
 		}
@@ -28,7 +29,11 @@ func TestRecordValidate(t *testing.T) {
 	by := func(c run.Confirmation) func(*run.Snapshot) {
 		return func(s *run.Snapshot) { s.SetTotal(big.NewInt(92), &c) }
 	}
+	redundancy = 0
+	absent := validate(run.Running, func(*run.Snapshot) {})
+	redundancy = 2
 	checkAll(t, []validity{
+		{"without redundancy", absent, "the redundancy 0"},
 		{"running", validate(run.Running, func(*run.Snapshot) {}), ""},
 		{"complete", validate(run.Complete, func(*run.Snapshot) {}), ""},
 		{"of another run", validate(run.Running, func(s *run.Snapshot) { s.Run = "n8-b" }), "a snapshot says run n8-b"},

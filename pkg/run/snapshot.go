@@ -16,51 +16,54 @@ import (
 // and in the log. Its coordinator measures them; all others show them, and compute nothing. No decision depends on
 // it. A list that is too long for a snapshot is in a [Detail].
 type Snapshot struct {
-	Run      string          `json:"run"`
-	N        int             `json:"n,omitzero"`
-	Symmetry queens.Symmetry `json:"symmetry,omitzero"`
-	Placed   []queens.Square `json:"placed,omitempty"` // Queens placed beforehand.
-	State    State           `json:"state"`
-	At       time.Time       `json:"at,omitzero"` // When it was measured; zero if only the tasks are known.
+	Run      string          `json:"run"`               // name of the run
+	N        int             `json:"n,omitzero"`        // side of the board
+	Symmetry queens.Symmetry `json:"symmetry,omitzero"` // "full", "mirror" or "none"
+	// squares of the queens placed beforehand, each [row,column]
+	Placed []queens.Square `json:"placed,omitempty"`
+	State  State           `json:"state"` // "running", "stopped", "complete", "contradicted" or "cancelled"
+	// when it was measured, in RFC 3339; absent if only the tasks are known
+	At time.Time `json:"at,omitzero"`
 
-	Done      uint64   `json:"done"` // Tasks on which enough voters agree.
-	Tasks     uint64   `json:"tasks"`
-	WorkDone  Fraction `json:"percent"`            // Part of the estimated work that is done. It is 1 only with all tasks.
-	Solutions *Decimal `json:"solutions,omitzero"` // Found so far, weighted: grows to the total; nil if not known.
-	Rate      float64  `json:"rate"`               // Recent solutions per second.
-	Elapsed   Seconds  `json:"elapsed_s"`          // Since this coordinator began to count.
+	Done  uint64 `json:"done"`  // tasks on which enough voters agree
+	Tasks uint64 `json:"tasks"` // all tasks
+	// part of the estimated work that is done; less than 100 until all tasks are done
+	WorkDone  Fraction `json:"percent"`
+	Solutions *Decimal `json:"solutions,omitzero"` // found so far, weighted: grows to the total
+	Rate      float64  `json:"rate"`               // solutions per second, over the last 30 s
+	Elapsed   Seconds  `json:"elapsed_s"`          // seconds since this coordinator began to count
 	*ETA               // Nil while unknown.
 
-	Workers     int        `json:"workers"` // With a recent heartbeat.
-	Threads     int        `json:"threads"` // Of all those workers.
-	IdleThreads int        `json:"idle_threads"`
-	Bottleneck  Bottleneck `json:"bottleneck,omitzero"` // Of a run that counts, if it is known.
-	// Sharing are other runs that are alive on the server, sorted: they share the workers. There are at most
-	// [MaxSharing].
+	Workers     int `json:"workers"`      // with a recent heartbeat
+	Threads     int `json:"threads"`      // of all those workers
+	IdleThreads int `json:"idle_threads"` // that search nothing
+	// what has limited a run that counts for ten seconds: "search", "messages", "ledger", "window" or "tail"; absent if none of these has
+	Bottleneck Bottleneck `json:"bottleneck,omitzero"`
+	// other runs that are alive on the server, sorted, at most 16: they share the workers
 	Sharing []string `json:"sharing,omitempty"`
 
-	States      TaskStates `json:"states"`
-	Republished uint64     `json:"republished"`      // Tasks published again because no result came.
-	Disputes    int        `json:"disputes"`         // Tasks whose results contradicted each other, settled or not.
-	Quarantined int        `json:"quarantined_keys"` // Keys from which nothing is accepted.
+	States      TaskStates `json:"states"`           // tasks that are not done
+	Republished uint64     `json:"republished"`      // tasks published again because no result came
+	Disputes    int        `json:"disputes"`         // tasks whose results contradicted each other, settled or not
+	Quarantined int        `json:"quarantined_keys"` // keys from which nothing is accepted
 
-	QueuedChunks int `json:"queued_chunks"` // In the queue, and no worker holds them.
-	HeldChunks   int `json:"held_chunks"`   // By workers, as of their heartbeats.
-	WindowChunks int `json:"window_chunks"` // In flight.
-	WindowBytes  int `json:"window_bytes"`  // Of their prefixes.
+	QueuedChunks int `json:"queued_chunks"` // chunks in the queue that no worker holds
+	HeldChunks   int `json:"held_chunks"`   // chunks that workers hold, as of their heartbeats
+	WindowChunks int `json:"window_chunks"` // chunks in flight
+	WindowBytes  int `json:"window_bytes"`  // of their prefixes
 
 	// These count from when this coordinator began, and never fall.
 
+	// chunks published since this coordinator began; so are the next three
 	PublishedChunks uint64         `json:"published_chunks"`
-	ChunkResults    uint64         `json:"chunk_results"` // Read from the server.
-	Results         ResultCounts   `json:"results"`
-	Refused         RefusedResults `json:"refused"`
+	ChunkResults    uint64         `json:"chunk_results"` // results of chunks read from the server
+	Results         ResultCounts   `json:"results"`       // results of single tasks, by what they changed
+	Refused         RefusedResults `json:"refused"`       // results of single tasks that do not count, by reason
 
-	Total      *Decimal `json:"total"` // Nil unless State is Complete.
+	Total      *Decimal `json:"total"` // number of solutions; null unless the run is complete
 	*Confirmed          // Nil without a total.
 
-	// WorkerList are the workers, sorted by name. If there are more than [MaxWorkers], they are those that have held
-	// a chunk the longest. The last snapshot of a run has none.
+	// the workers, sorted by name, at most 256: those that have held a chunk the longest
 	WorkerList []Worker `json:"worker_list,omitempty"`
 }
 
@@ -72,49 +75,50 @@ const (
 
 // ETA is the remaining time of a run, which is not known exactly.
 type ETA struct {
-	Min Seconds `json:"eta_least_s"`
-	Max Seconds `json:"eta_most_s"`
+	Min Seconds `json:"eta_least_s"` // seconds left, at least
+	Max Seconds `json:"eta_most_s"`  // seconds left, at most
 }
 
 // TaskStates are numbers of tasks that are not done. Each task is in one state.
 type TaskStates struct {
-	InFlight     uint64 `json:"in_flight"`     // Published, or about to be.
-	Waiting      uint64 `json:"waiting"`       // To be published.
-	Disputed     uint64 `json:"disputed"`      // Their results contradict each other, and it is not settled who is right.
-	DeadLettered uint64 `json:"dead_lettered"` // Workers were lost while they searched them: not published any more.
+	InFlight     uint64 `json:"in_flight"`     // published, or about to be
+	Waiting      uint64 `json:"waiting"`       // to be published
+	Disputed     uint64 `json:"disputed"`      // not settled
+	DeadLettered uint64 `json:"dead_lettered"` // workers were lost with them: not published any more
 }
 
 // ResultCounts are numbers of results of single tasks, by what they changed.
 type ResultCounts struct {
-	Accepted  uint64 `json:"accepted"`  // The first of their tasks.
-	Confirmed uint64 `json:"confirmed"` // Agree with the accepted ones, and are other voters'.
-	Duplicate uint64 `json:"duplicate"` // Known already.
-	Disputed  uint64 `json:"disputed"`  // Contradict others of their tasks, and settle nothing.
-	Settled   uint64 `json:"settled"`   // Settled a dispute.
+	Accepted  uint64 `json:"accepted"`  // the first of their tasks
+	Confirmed uint64 `json:"confirmed"` // agree with accepted ones, of other voters
+	Duplicate uint64 `json:"duplicate"` // known already
+	Disputed  uint64 `json:"disputed"`  // contradict others, and settle nothing
+	Settled   uint64 `json:"settled"`   // settled a dispute
 }
 
 // RefusedResults are numbers of results of single tasks that do not count, by reason.
 type RefusedResults struct {
-	UnknownTask    uint64 `json:"unknown_task"`    // The run has no such task.
-	WrongHash      uint64 `json:"wrong_hash"`      // Something else than the task was counted.
-	OtherManifest  uint64 `json:"other_manifest"`  // Counted for another manifest.
-	QuarantinedKey uint64 `json:"quarantined_key"` // Their key is quarantined.
+	UnknownTask    uint64 `json:"unknown_task"`    // the run has no such task
+	WrongHash      uint64 `json:"wrong_hash"`      // something else than the task was counted
+	OtherManifest  uint64 `json:"other_manifest"`  // counted for another manifest
+	QuarantinedKey uint64 `json:"quarantined_key"` // their key is quarantined
 }
 
 // Worker is a worker of a run.
 type Worker struct {
-	Name    string  `json:"name"`
-	Kernel  string  `json:"kernel"`
-	Threads int     `json:"threads"`
-	Rate    float64 `json:"rate"`     // Solutions per second in its last tasks; 0 before the first, and while it is idle.
-	Held    int     `json:"held"`     // Chunks that it searches.
-	Oldest  Seconds `json:"oldest_s"` // How long it has searched the oldest of them.
+	Name    string  `json:"name"`     // of the worker
+	Kernel  string  `json:"kernel"`   // with which it searches
+	Threads int     `json:"threads"`  // that search
+	Rate    float64 `json:"rate"`     // solutions per second in its last tasks; 0 while it is idle
+	Held    int     `json:"held"`     // chunks that it searches
+	Oldest  Seconds `json:"oldest_s"` // seconds that it has searched the oldest
 
 	// Only in a [Detail].
 
-	Key         string `json:"key,omitzero"`         // Its public key.
-	Tasks       uint64 `json:"tasks,omitzero"`       // Accepted counts of a worker of that name.
-	Quarantined bool   `json:"quarantined,omitzero"` // Nothing is accepted from its key.
+	// its public key; this and the next two only from a coordinator's page
+	Key         string `json:"key,omitzero"`
+	Tasks       uint64 `json:"tasks,omitzero"`       // accepted counts
+	Quarantined bool   `json:"quarantined,omitzero"` // nothing is accepted from its key
 }
 
 // MaxSnapshotBytes bounds a snapshot in JSON.

@@ -4,10 +4,13 @@ package clitest
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -74,5 +77,68 @@ func expectStatus(ts *testscript.TestScript, want int, command []string) {
 	}
 	if got != want {
 		ts.Fatalf("%v: exit code %d, want %d", command, got, want)
+	}
+}
+
+// UsageErrors runs the command lines of testdata/usage/errors in this process, in an empty folder with an
+// empty file named file. The function runs the command with arguments and returns its exit code. Lines are
+//
+//	PATTERN COMMAND...    the command ends with exit code 2, nothing on stdout, and one line on stderr,
+//	                      which matches the pattern
+//	! stderr PATTERN      the line before does not match
+//	env NAME=VALUE        a variable of the commands below
+//
+// A part in single quotes may have spaces. None of the commands may leave anything behind.
+func UsageErrors(t *testing.T, run func(arguments []string, stdout, stderr io.Writer) (exit int)) {
+	t.Helper()
+	table, err := os.ReadFile("testdata/usage/errors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range os.Environ() {
+		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "NQUEENS_") {
+			t.Setenv(name, "") // as unset
+		}
+	}
+	folder := t.TempDir()
+	t.Chdir(folder)
+	t.Setenv("XDG_STATE_HOME", filepath.Join(folder, "state"))
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr strings.Builder
+	commands := 0
+	for text := range strings.Lines(string(table)) {
+		words := regexp.MustCompile(`'[^']*'|\S+`).FindAllString(text, -1)
+		for i, word := range words {
+			words[i] = strings.Trim(word, "'")
+		}
+		switch {
+		case len(words) == 0 || words[0] == "#":
+		case words[0] == "env":
+			name, value, _ := strings.Cut(words[1], "=")
+			t.Setenv(name, value)
+		case words[0] == "!":
+			if regexp.MustCompile(words[2]).MatchString(stderr.String()) {
+				t.Errorf("stderr has %q: %q", words[2], &stderr)
+			}
+		default:
+			commands++
+			stdout.Reset()
+			stderr.Reset()
+			code := run(words[2:], &stdout, &stderr)
+			line := regexp.MustCompile(`^` + words[1] + `[^\n]*: [^\n]*(` + words[0] + `)[^\n]*\n$`)
+			if code != 2 || stdout.Len() > 0 || !line.MatchString(stderr.String()) {
+				t.Errorf("%q: exit code %d, stdout %q, stderr %q, want 2, nothing and a line like %#q",
+					words[1:], code, &stdout, &stderr, line)
+			}
+		}
+	}
+	if commands < 50 {
+		t.Errorf("the table has %d commands", commands)
+	}
+	left, err := os.ReadDir(".")
+	if err != nil || len(left) != 1 {
+		t.Errorf("the folder has %v (%v): an error in the command line has started something", left, err)
 	}
 }

@@ -47,12 +47,13 @@ func TestSuiteKillsMutants(t *testing.T) {
 	t.Run("no mistake", func(t *testing.T) {
 		c := windowKernel(t, "")
 		for _, p := range counting {
-			p.batches(func(b *batch) { check(t, c, b) })
+			for _, b := range p.batches() {
+				check(t, c, b)
+			}
 		}
 	})
 
-	var batches []*batch
-	randomOuter(func(b *batch) { batches = append(batches, b) })
+	batches := once(randomOuter)()
 	for _, fault := range faults {
 		t.Run(string(fault), func(t *testing.T) {
 			const enough = 3

@@ -13,10 +13,10 @@ import (
 
 // Boards of side 14 to 32 count right with any number of outer columns and of fixed rows, scattered or in a block,
 // whatever rows, columns and diagonals the prefixes of a batch have.
-func randomOuter(check func(*batch)) {
+func randomOuter(add func(*batch)) {
 	for n := 14; n <= queens.MaxN; n++ {
 		for seed := range uint64(25) {
-			check(outerBatch(n, seed))
+			add(outerBatch(n, seed))
 		}
 	}
 }
@@ -63,7 +63,7 @@ func outerBatch(n int, seed uint64) *batch {
 }
 
 // Up to seven fixed rows are among ten that allow all squares. The search visits thousands of states.
-func largeSearches(check func(*batch)) {
+func largeSearches(add func(*batch)) {
 	for n := 12; n <= 17; n++ {
 		rng := newRand(uint64(n))
 		for large := 0; large < 3; {
@@ -74,7 +74,7 @@ func largeSearches(check func(*batch)) {
 			}
 			if !isShort(&b.board, queens.Prefix{}) {
 				b.add(nil)
-				check(b)
+				add(b)
 				large++
 			}
 		}

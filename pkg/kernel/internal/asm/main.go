@@ -69,7 +69,7 @@ func main() {
 			fmt.Fprintf(os.Stderr, "asm: format the Go file: %v\n", err)
 			os.Exit(1)
 		}
-		os.Stdout.Write(text)
+		fmt.Print(string(text))
 		return
 	}
 	if *name == "neon" {
