@@ -19,8 +19,8 @@ func backupCommand(app *cli.App) *cobra.Command {
 the run or not. The file is all that it takes to continue the run on another machine:
 coordinator restore puts it there.
 
-The copy is written to FILE.new, checked, and then renamed. So FILE is always a complete
-copy, the new one or the one before. The coordinator must be on the same machine.`,
+The copy is written to another file beside FILE, checked, and then renamed. So FILE is always
+a complete copy, the new one or the one before. The coordinator must be on the same machine.`,
 		Example: `  coordinator backup n14-20261120-153012-ab12 n14.backup
   coordinator backup n14-20261120-153012-ab12 n14.backup --json`,
 		ValidArgsFunction: cli.WithEnvironment(data.completeRunAndFile),

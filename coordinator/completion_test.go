@@ -45,6 +45,7 @@ func TestArgumentsAndValuesComplete(t *testing.T) {
 		{"coordinator verify ", runs, runsInOrder},
 		{"coordinator resume ", runs, runsInOrder},
 		{"coordinator cancel n15", runs[:1], runsInOrder},
+		{"coordinator stop n15", runs[:1], runsInOrder},
 		{"coordinator ledger n14", runs[1:], runsInOrder},
 		{"coordinator backup n14", runs[1:], runsInOrder},
 		{"coordinator backup " + completeRun + " ", nil, files},

@@ -113,9 +113,7 @@ task), "sampled" (every spot check was made; a rare wrong count may be unseen) o
 			if err != nil {
 				return err
 			}
-			var s *session.Session
-			o.keepAtStart(app, &cfg, &s)
-			s, err = session.Count(cmd.Context(), cfg, job)
+			s, err := session.Count(cmd.Context(), cfg, job)
 			switch {
 			case errors.As(err, new(*ledger.LockedError)):
 				return fmt.Errorf("%w; %s shows its progress, --new starts another count", err, o.data.command("watch"))

@@ -273,6 +273,8 @@ func (s *sandbox) startNeeded(text string) (beside []*clitest.Process) {
 		}
 	}
 	switch {
+	case strings.Contains(text, "coordinator stop"):
+		s.start("coordinator resume " + interruptedRun).Await(`( counting )`)
 	case watches:
 		c := s.start("coordinator resume " + interruptedRun + " --nats nats://" + s.server)
 		c.Await(`( counting )`)

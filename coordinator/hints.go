@@ -44,6 +44,8 @@ func withHint(err error) error {
 		hint = "--data names another folder"
 	case errors.Is(err, runstore.ErrNoRun), errors.Is(err, bus.ErrNoRecord):
 		hint = "coordinator runs lists the runs"
+	case errors.Is(err, runstore.ErrNotActive):
+		hint = "there is nothing to stop on this machine"
 	case errors.Is(err, runstore.ErrNotQuarantined):
 		hint = "--data names the folder of other runs"
 	case errors.Is(err, runstore.ErrNothingToResume):

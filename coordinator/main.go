@@ -31,7 +31,7 @@ keeps their results, so that an interrupted count resumes where it stopped.`,
 	}
 	app := cli.New(root)
 	root.AddCommand(countCommand(app), estimateCommand(), resumeCommand(app), runsCommand(app), watchCommand(app),
-		cancelCommand(app), pruneCommand(app), resetCommand(app), backupCommand(app), restoreCommand(app), verifyCommand(app), ledgerCommand(app),
+		stopCommand(app), cancelCommand(app), pruneCommand(app), resetCommand(app), backupCommand(app), restoreCommand(app), verifyCommand(app), ledgerCommand(app),
 		solveCommand(app), keysCommand(app), countTaskCommand(), cli.HealthCommand("coordinator"),
 		cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol, Ledger: ledger.Version}))
 	return root, app

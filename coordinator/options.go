@@ -9,7 +9,6 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/runstore"
-	"nqueens/pkg/session"
 )
 
 // The flags of a run are kept with it, and are in the hint to resume it. The ledger has the
@@ -40,17 +39,8 @@ func (o *sessionFlags) given() runstore.Options {
 	return given
 }
 
-// keepAtStart keeps the flags of a session with its run, once it counts: a server that can't
-// be reached replaces none that could.
-func (o *sessionFlags) keepAtStart(app *cli.App, cfg *session.Config, s **session.Session) {
-	start := cfg.OnStart
-	cfg.OnStart = func() {
-		o.keep(app, cfg.Store, (*s).Name())
-		start()
-	}
-}
-
-// keep keeps the given flags with a run. Files are kept by their whole paths.
+// keep keeps the given flags with a run that counts: a server that can't be reached replaces none that could. Files
+// are kept by their whole paths.
 func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 	kept := o.given()
 	for _, name := range slices.Concat(credentialFlags, tlsFlags, []string{"admitted", "http-token-file", "report"}) {

@@ -52,9 +52,7 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 			case missing != nil:
 				return withHint(missing)
 			}
-			var s *session.Session
-			o.keepAtStart(app, &cfg, &s)
-			s, err = session.Resume(cmd.Context(), cfg, name, takeOver)
+			s, err := session.Resume(cmd.Context(), cfg, name, takeOver)
 			switch {
 			case errors.Is(err, runstore.ErrNoRun):
 				return fmt.Errorf("%w; --nats names the server of a run whose ledger is lost", withHint(err))

@@ -107,7 +107,15 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 		URL: o.nats.URL, Credentials: credentials(o.nats), Admission: admission(o.nats, o.admitted), TokenFile: o.nats.TokenFile,
 		Listen: o.listen, HTTP: o.page.http, HTTPTokenFile: o.page.tokenFile,
 		Unique: o.unique, Survey: o.report.path != "", Priority: run.Priority(o.priority), Replicas: replicas, Alone: countAlone,
-		OnStart: u.start, OnSnapshot: u.show, OnConnection: u.setDisconnected, Log: app.Log,
+		OnStop: func() {
+			app.Log.Info().Msg("stopping the run: coordinator stop has asked for it")
+			app.Interrupt()
+		},
+		OnStart: func(name string) {
+			o.keep(app, store, name)
+			u.start()
+		},
+		OnSnapshot: u.show, OnConnection: u.setDisconnected, Log: app.Log,
 	}, u, nil
 }
 

@@ -233,9 +233,13 @@ func (o *watchOptions) findLocal(app *cli.App, name string) (found string, serve
 		return "", nil, err
 	}
 	h := &r.Locked.Holder
-	if h.Server != "" {
-		server, err := localServer(app.Log, store, o.nats, h.Server)
+	if r.Server != "" {
+		server, err := localServer(app.Log, store, o.nats, r.Server)
 		return r.Run, server, err
+	}
+	if r.Hash == "" {
+		return "", nil, fmt.Errorf("run %s is active in process %d on %s, which does not say at which server: try again, or name the server with --nats",
+			r.Run, h.PID, h.Host)
 	}
 	status := ""
 	if len(statusSignals) > 0 {

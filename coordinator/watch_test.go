@@ -244,9 +244,8 @@ func TestWatchWithoutThePasswordIsExit5(t *testing.T) {
 	url := strings.Replace(server.url, "//", "//bell:s3cret@", 1)
 	coordinator := startCount(t, "12", "--depth", "2", "--nats", url)
 	run := coordinator.Await(counting)
-	holder, err := os.ReadFile(filepath.Join(coordinator.Flag("--data"), run, "holder.json"))
-	if err != nil || !strings.Contains(string(holder), server.url) || strings.Contains(string(holder), "s3cret") {
-		t.Errorf("holder.json has %s (%v)", holder, err)
+	if list := start(t, "coordinator", "runs", "--json", "--data", coordinator.Flag("--data")).ExpectExit(0); !strings.Contains(list, server.url) || strings.Contains(list, "s3cret") {
+		t.Errorf("runs lists %s", list)
 	}
 	refused := startWatch(t, "--data", coordinator.Flag("--data"))
 	refused.ExpectExit(5)

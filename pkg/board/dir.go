@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"nqueens/pkg/durable"
 	"nqueens/pkg/queens"
 )
 
@@ -82,7 +83,7 @@ func (d *dirWriter) Write(b Board) error {
 	existing, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = writeFileAtomic(name, contents)
+		err = durable.WriteNew(name, contents, 0o666)
 	case err == nil && !bytes.Equal(existing, contents):
 		err = fmt.Errorf("%s exists already and holds something else: remove it, or choose another folder", name)
 	}
@@ -94,15 +95,3 @@ func (d *dirWriter) Write(b Board) error {
 }
 
 func (d *dirWriter) Close() error { return nil }
-
-// writeFileAtomic creates a file with all of its contents, or not at all.
-func writeFileAtomic(name string, contents []byte) error {
-	err := os.WriteFile(name+".new", contents, 0o666)
-	if err == nil {
-		err = os.Rename(name+".new", name)
-	}
-	if err != nil {
-		_ = os.Remove(name + ".new") // an incomplete file
-	}
-	return err
-}

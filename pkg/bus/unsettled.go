@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"nqueens/pkg/backoff"
 )
 
 // The server's error codes for requests that a cluster cannot handle at the moment.
@@ -27,7 +28,7 @@ const settleTimeout = 30 * time.Second
 // before another one, which had just returned, had caught up: then what they kept has no majority.
 func (b *Bus) untilSettled(ctx context.Context, request func() error) error {
 	deadline, clustered := time.Now().Add(settleTimeout), false
-	for pause := retryInterval / 4; ; pause = min(2*pause, 2*retryInterval) {
+	for retry := (backoff.Backoff{Least: retryInterval / 4, Most: 2 * retryInterval}); ; {
 		clustered = clustered || b.isClustered() // which is not known while the connection is lost
 		err := request()
 		if err == nil || !clustered || !isUnsettled(err) {
@@ -42,7 +43,7 @@ func (b *Bus) untilSettled(ctx context.Context, request func() error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(retry.Pause()):
 		}
 	}
 }

@@ -31,6 +31,7 @@ type App struct {
 	color         string
 	quiet         bool
 	started       bool // a subcommand has started: its flags are valid
+	interrupt     func()
 }
 
 // New adds to the root command what all programs have: the flags of the log, flags from
@@ -143,7 +144,8 @@ const (
 // Main runs the command line and returns the exit code. It reports the error: a usage error
 // as a plain line, any other in the log, where a signal alone is a warning.
 func (a *App) Main() int {
-	ctx, stop := withSignals(context.Background())
+	ctx, interrupt, stop := withSignals(context.Background())
+	a.interrupt = interrupt
 	defer stop()
 	addDefaultCommands(a.root)
 	registerCompletions(a.root)
@@ -167,6 +169,9 @@ func (a *App) Main() int {
 // OneLine returns the text of an error, which [errors.Join] may have made of several, on one
 // line for the log.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// Interrupt ends the context of the subcommand as Ctrl-C does.
+func (a *App) Interrupt() { a.interrupt() }
 
 func (a *App) exitCode(err error) int {
 	var signal Signal

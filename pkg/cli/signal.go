@@ -33,8 +33,8 @@ func isOnlySignal(err error) bool {
 }
 
 // withSignals returns a context that the first interrupt or SIGTERM ends, with a [Signal]
-// as its cause. The second ends the process at once, with its exit code, also after stop.
-func withSignals(parent context.Context) (ctx context.Context, stop func()) {
+// as its cause; so does interrupt. The second ends the process at once, with its exit code, also after stop.
+func withSignals(parent context.Context) (ctx context.Context, interrupt, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write
 	signals := make(chan os.Signal, 2)
@@ -43,5 +43,5 @@ func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 		cancel(Signal{(<-signals).(syscall.Signal)})
 		os.Exit(exitSignal + int((<-signals).(syscall.Signal)))
 	}()
-	return ctx, func() { cancel(nil) }
+	return ctx, func() { cancel(Signal{syscall.SIGINT}) }, func() { cancel(nil) }
 }

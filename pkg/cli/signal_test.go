@@ -130,7 +130,7 @@ func TestSignals(t *testing.T) {
 
 // When the program ends by itself, its context ends without a signal as its cause.
 func TestNoSignal(t *testing.T) {
-	ctx, stop := withSignals(t.Context())
+	ctx, _, stop := withSignals(t.Context())
 	if ctx.Err() != nil {
 		t.Errorf("the context ends before anything: %v", context.Cause(ctx))
 	}

@@ -309,7 +309,6 @@ func (c *Coordinator) renewLoop(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		c.ledger.WriteLockInfo()
 		if s := c.shared.snapshot.Load(); s != nil {
 			c.claim.SetSnapshot(s)
 		}

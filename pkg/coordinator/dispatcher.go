@@ -2,11 +2,11 @@ package coordinator
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"nqueens/pkg/backoff"
 	"nqueens/pkg/coordinator/flight"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -15,8 +15,8 @@ import (
 const (
 	// dispatchers is the number of concurrent requests to the queue: round-trip latency dominates.
 	dispatchers = 128
-	// The pause after a request to the queue failed grows from the first to the last, with
-	// jitter: an overloaded server gets fewer requests.
+	// The pause after a request to the queue failed grows from the first to the last: an overloaded
+	// server gets fewer requests.
 	firstPause = 500 * time.Millisecond
 	lastPause  = 15 * time.Second
 )
@@ -77,7 +77,7 @@ func (c *core) completed(now time.Time, o *outcome) {
 
 // execute tries until a command is carried out; ok is false if ctx ends before.
 func (c *Coordinator) execute(ctx context.Context, command *flight.Command) (o outcome, ok bool) {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for retry := (backoff.Backoff{Least: firstPause, Most: lastPause}); ; {
 		o, message, err := c.try(ctx, command)
 		if ctx.Err() != nil {
 			return o, false
@@ -91,7 +91,7 @@ func (c *Coordinator) execute(ctx context.Context, command *flight.Command) (o o
 		select {
 		case <-ctx.Done():
 			return o, false
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(retry.Pause()):
 		}
 	}
 }

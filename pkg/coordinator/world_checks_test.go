@@ -124,18 +124,21 @@ func (w *world) checkTotal(h *host) {
 		w.fatalf("the total %v is wrong, and the audit finds nothing", total)
 	}
 	due, missed := h.core.agreement.Checks()
-	unchecked := uint64(0)
+	unchecked, own := uint64(0), uint64(0)
 	for id := range s.board.manifest.Tasks {
 		if t := h.ledger.Standing(id); t.Voters <= s.redundancy && !t.Recounted && !t.Refereed {
 			unchecked++
 			w.note("task %d is not checked: %+v", id, t)
+			if r, _, _ := h.ledger.Result(id); r.Key == "" { // the coordinator can't check itself
+				own++
+			}
 		}
 	}
 	if s.spotCheck.Share == 1 && unchecked > missed {
 		w.fatalf("%d tasks are not checked, and %d checks are missed", unchecked, missed)
 	}
-	if w.canCheckAll() && missed > 0 {
-		w.fatalf("%d checks are missed, and the coordinator could make them", missed)
+	if w.canCheckAll() && missed > own {
+		w.fatalf("%d checks are missed, and the coordinator could make all but %d", missed, own)
 	}
 	w.note("complete: %d due, %d missed, %d unchecked; wrong %v", due, missed, unchecked, wrong)
 }

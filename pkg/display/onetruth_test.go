@@ -46,8 +46,10 @@ func TestEveryOutputShowsTheSnapshot(t *testing.T) {
 	const work, rate, left = "30.0%", "176 M/s", "20m to 40m"
 	const percent, perSecond, least, most = `"percent":30,`, `"rate":176357142.85714287`, `"eta_least_s":1234.567890123`, `"eta_most_s":2345.678901234`
 
-	l.SetSnapshot(&p)
-	l.WriteLockInfo()
+	control := store.NewControl(p.Run, func() {})
+	control.Listen(l)
+	defer control.Close()
+	control.SetSnapshot(&p)
 	local, err := runlist.Local(store, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"slices"
 
 	"github.com/nats-io/nkeys"
+
+	"nqueens/pkg/durable"
 )
 
 // Identity is a private key.
@@ -121,28 +123,10 @@ func (id *Identity) Create(path string) error {
 	if id.Role != "" {
 		text = append(text, "# role: "+id.Role+"\n"...)
 	}
-	if err := createSecret(path, text); err != nil {
+	if err := durable.WriteNew(path, text, 0o600); err != nil {
 		return fmt.Errorf("a new key: %w", err)
 	}
 	return nil
-}
-
-// createSecret writes a text to a new file, which only its owner can read. Nobody sees a part of it.
-// The error wraps [fs.ErrExist] if the file exists.
-func createSecret(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.Write(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Link(file.Name(), path) // fails if the file exists
-	}
-	return err
 }
 
 // Key returns the public key: U and 55 letters and digits.

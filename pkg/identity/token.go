@@ -12,6 +12,8 @@ import (
 	"slices"
 
 	"github.com/nats-io/nkeys"
+
+	"nqueens/pkg/durable"
 )
 
 // Token is what a worker needs to join a cluster: it admits as worker only.
@@ -54,7 +56,7 @@ func LoadOrCreateToken(path string) (Token, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return Token{}, fmt.Errorf("a new token: %w", err)
 	}
-	if err := createSecret(path, NewToken().Text()); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := durable.WriteNew(path, NewToken().Text(), 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return Token{}, fmt.Errorf("a new token: %w", err)
 	}
 	return LoadToken(path) // that of the process that was first

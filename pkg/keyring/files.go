@@ -7,10 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/durable"
 	"nqueens/pkg/identity"
 )
 
@@ -133,24 +133,21 @@ func (r *Ring) put(name string, data []byte, mode os.FileMode) error {
 	return err
 }
 
-// writeFile replaces a file at once.
+// writeFile replaces a file at once. The umask does not apply: the NATS server may run as another user.
 func writeFile(path string, data []byte, mode os.FileMode) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	file, err := durable.Create(path, mode)
 	if err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // fails once it is renamed
+	defer file.Discard()
 	_, err = file.Write(data)
 	if err == nil {
 		err = file.Chmod(mode)
 	}
 	if err == nil {
-		err = file.Sync()
+		err = file.Replace()
 	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}
 	return nil

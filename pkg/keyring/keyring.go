@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/durable"
 	"nqueens/pkg/identity"
 )
 
@@ -279,11 +280,10 @@ func (r *Ring) lock() (unlock func(), err error) {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
 	for deadline := time.Now().Add(lockWait); ; time.Sleep(lockPoll) {
-		locked, err := tryLock(file)
-		switch {
-		case locked:
+		switch err := durable.Lock(file, true); {
+		case err == nil:
 			return func() { _ = file.Close() }, nil
-		case err != nil:
+		case !errors.Is(err, durable.ErrLocked):
 			return nil, fmt.Errorf("keys: lock %s: %w", file.Name(), errors.Join(err, file.Close()))
 		case time.Now().After(deadline):
 			_ = file.Close() // nothing is written to it

@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"nqueens/pkg/durable"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -115,21 +116,21 @@ func (l *Ledger) contents(path string) (Contents, error) {
 
 // CreateCopy creates a file from what fill writes, which must be a whole ledger. The file is
 // checked as [OpenReadOnly] does, then passed to check, and is on disk when CreateCopy returns.
-// It is written under another name, path with .new appended. So a file that had the name is
-// replaced by a complete one, or stays as it was after an error or if this process is killed.
-// Errors name the source.
+// A file that had the name is replaced by a complete one, or stays as it was after an error or if
+// this process is killed, see package durable. Errors name the source.
 func CreateCopy(path, source string, fill func(io.Writer) error, check func(Contents) error) (Contents, error) {
-	c, err := createCopy(path, source, fill, check)
-	switch {
-	case errors.Is(err, errLocked):
-		err = errors.New("another process writes it: wait until it has ended")
-	case errors.Is(err, syscall.ENOSPC):
+	c, err := createCopy(path, source, fill, check, (*durable.File).Replace)
+	return c, wrapCopy(err, path)
+}
+
+func wrapCopy(err error, path string) error {
+	if errors.Is(err, syscall.ENOSPC) {
 		err = fmt.Errorf("%w: make room, or name a file on another disk", err)
 	}
 	if err != nil {
-		return Contents{}, fmt.Errorf("the copy %s is not written: %w", path, err)
+		err = fmt.Errorf("the copy %s is not written: %w", path, err)
 	}
-	return c, nil
+	return err
 }
 
 // CopyTo creates a ledger with the same contents in a folder, and the folder if it does not
@@ -139,31 +140,29 @@ func (l *Ledger) CopyTo(folder string) (Contents, error) {
 		return Contents{}, err
 	}
 	path := filepath.Join(folder, File)
-	return CreateCopy(path, l.path, func(w io.Writer) error {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+	fill := func(w io.Writer) error {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // before all is written
 			return cmp.Or(err, fs.ErrExist)
 		}
 		return l.WriteCopy(w, func(int64) error { return nil })
-	}, func(Contents) error { return nil })
+	}
+	c, err := createCopy(path, l.path, fill, func(Contents) error { return nil }, (*durable.File).Link)
+	return c, wrapCopy(err, path)
 }
 
-func createCopy(path, source string, fill func(io.Writer) error, check func(Contents) error) (c Contents, err error) {
-	temporary := path + ".new"
-	l := &Ledger{path: source, mode: readOnly} // it is the source that is damaged, if the copy is
-	if l.file, err = lockNew(temporary); err != nil {
+func createCopy(
+	path, source string, fill func(io.Writer) error, check func(Contents) error, name func(*durable.File) error,
+) (c Contents, err error) {
+	file, err := durable.Create(path, 0o600)
+	if err != nil {
 		return c, err
 	}
-	named := false
+	l := &Ledger{path: source, mode: readOnly, file: file.File} // it is the source that is damaged, if the copy is
 	defer func() {
-		if !named {
-			_ = os.Remove(temporary) // before another process can lock it
-		}
+		file.Discard()
 		err = cmp.Or(err, l.release())
 	}()
-	err = l.file.Truncate(0)
-	if err == nil {
-		err = fill(struct{ io.Writer }{l.file}) // hides ReadFrom, which blames the file for errors of the source
-	}
+	err = fill(struct{ io.Writer }{l.file}) // hides ReadFrom, which blames the file for errors of the source
 	if err == nil {
 		err = cmp.Or(l.file.Sync(), l.read())
 	}
@@ -174,33 +173,7 @@ func createCopy(path, source string, fill func(io.Writer) error, check func(Cont
 		err = check(c)
 	}
 	if err == nil {
-		err = os.Rename(temporary, path)
-		named = err == nil
+		err = name(file)
 	}
-	return c, cmp.Or(err, syncFolder(filepath.Dir(path)))
-}
-
-// lockNew opens or creates a file and locks it. A file that was renamed or removed before it
-// was locked is left to the process that did that. What a link leads to stays as it is.
-func lockNew(path string) (*os.File, error) {
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	for {
-		file, err := openNew(path, path)
-		if err != nil {
-			return nil, err
-		}
-		if err = lock(file, true); err == nil {
-			opened, failed := file.Stat()
-			named, gone := os.Stat(path)
-			if err = failed; err == nil && gone == nil && os.SameFile(opened, named) {
-				return file, nil
-			}
-		}
-		_ = file.Close() // nothing was written
-		if err != nil {
-			return nil, err
-		}
-	}
+	return c, err
 }

@@ -166,21 +166,6 @@ func TestFailedCopyLeavesTheOldOne(t *testing.T) {
 	}
 }
 
-// Two processes do not write the same copy at once.
-func TestOneWriterPerCopy(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "copy")
-	l := create(t, t.TempDir(), 100)
-	_, err := ledger.CreateCopy(path, "source", func(w io.Writer) error {
-		if _, err := copyTo(l, path); err == nil || !strings.Contains(err.Error(), "another process") {
-			t.Errorf("a second copy: %v", err)
-		}
-		return l.WriteCopy(w, func(int64) error { return nil })
-	}, func(ledger.Contents) error { return nil })
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // copyForever copies a ledger to the same file again and again, and prints a line after each
 // time.
 func copyForever(folder string) error {

@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"nqueens/pkg/durable"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -20,7 +21,7 @@ const maxTasks = 1 << 32
 // Create creates a ledger in a folder, and the folder if it does not exist; only their
 // owner can read them. Both are on disk when Create returns, and nobody else can have
 // opened the ledger for writing. The error wraps [fs.ErrExist] if the folder has a
-// ledger already, and is a [LockedError] while another process creates one there.
+// ledger already.
 func Create(folder string, h Header) (*Ledger, error) {
 	path := filepath.Join(folder, File)
 	var l *Ledger
@@ -31,10 +32,7 @@ func Create(folder string, h Header) (*Ledger, error) {
 	if err == nil {
 		l, err = createFile(path, h)
 	}
-	switch {
-	case errors.Is(err, errLocked):
-		return nil, &LockedError{Folder: folder}
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("the ledger %s can't be created: %w", path, err)
 	}
 	return l, nil
@@ -65,47 +63,38 @@ func makeFolder(folder string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncFolder(parent)
+	return durable.SyncFolder(parent)
 }
 
-// createFile writes the file under a temporary name and renames it when it is complete.
-// It holds the lock from before the file has its name.
+// createFile writes the file under a temporary name, and names it when it is complete. It holds the lock from
+// before the file has its name.
 func createFile(path string, h Header) (*Ledger, error) {
-	temporary := path + ".new"
-	file, err := openNew(temporary, path)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // before all is written
+		return nil, cmp.Or(err, fs.ErrExist)
+	}
+	file, err := durable.Create(path, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(file, true); err != nil {
-		_ = file.Close() // nothing was written
-		return nil, err
-	}
-	l := &Ledger{path: path, file: file}
-	err = l.initialize(h)
+	defer file.Discard()
+	l := &Ledger{path: path, file: file.File}
+	err = durable.Lock(l.file, true)
 	if err == nil {
-		err = os.Rename(temporary, path)
+		err = l.initialize(h)
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(path))
+		err = file.Link()
 	}
 	if err != nil {
-		_ = os.Remove(temporary)
 		_ = l.release()
 		return nil, err
 	}
+	l.claimLockInfo()
 	return l, nil
 }
 
-// initialize writes the contents of a new ledger, unless there is one already, and
-// loads them.
+// initialize writes the contents of a new ledger, and loads them.
 func (l *Ledger) initialize(h Header) error {
-	if _, err := os.Lstat(l.path); !errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(err, fs.ErrExist)
-	}
-	l.claimLockInfo()
-	if err := l.file.Truncate(0); err != nil {
-		return err
-	}
 	if err := l.openBolt(ExpectedSize(h.Manifest.Tasks)); err != nil {
 		return err
 	}

@@ -21,16 +21,14 @@ type LockedError struct {
 // Error names the holder.
 func (e *LockedError) Error() string {
 	h := &e.Holder
-	holder := fmt.Sprintf("by process %d on %s since %s: wait until it has ended, or end it", h.PID, h.Host, h.Since.Format(time.RFC3339))
 	switch {
 	case e.Readers:
 		return fmt.Sprintf("the ledger in %s is being read by another process: try again in a moment", e.Folder)
 	case *h == (LockInfo{}):
 		return fmt.Sprintf("the ledger in %s is in use by another process: wait until it has ended", e.Folder)
-	case h.Run == "":
-		return fmt.Sprintf("the ledger in %s is being opened %s", e.Folder, holder)
 	}
-	return fmt.Sprintf("the ledger in %s is in use for run %s %s", e.Folder, h.Run, holder)
+	return fmt.Sprintf("the ledger in %s is in use by process %d on %s since %s: wait until it has ended, or end it",
+		e.Folder, h.PID, h.Host, h.Since.Format(time.RFC3339))
 }
 
 // DamagedError says that a file is not what was written: truncated, overwritten, or

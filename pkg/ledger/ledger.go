@@ -51,8 +51,7 @@ type Rejection struct {
 const maxRejections = 10_000
 
 // Ledger is the accounts of one run. Only one goroutine at a time may use it; but several
-// may call Has, Result, Results, Range and All while none calls another method, and WriteLockInfo at any
-// time. It holds in memory a byte and a bit per task, the names of workers and kernels, the keys, the first
+// may call Has, Result, Results, Range and All while none calls another method. It holds in memory a byte and a bit per task, the names of workers and kernels, the keys, the first
 // chunk results of each key, and the disputes.
 type Ledger struct {
 	path     string
@@ -60,7 +59,7 @@ type Ledger struct {
 	file     *os.File // Closing it releases the lock. db.Close does that too.
 	db       *bbolt.DB
 	mode     openMode
-	lockInfo lockInfo
+	lockInfo LockInfo // Zero for a reader, and once the ledger is closed.
 
 	accepted     bitmap
 	support      []uint8 // By task, see setSupport.

@@ -41,7 +41,6 @@ func (l *Ledger) load() error {
 	if err != nil {
 		return err
 	}
-	l.lockInfo.done.Store(l.Len())
 	if l.mode == tolerant {
 		l.damagedTasks = found.bad
 		return nil
@@ -70,7 +69,6 @@ func (l *Ledger) loadHeader(tx *bbolt.Tx) error {
 	if err != nil {
 		return l.damaged(err)
 	}
-	l.addRunToLockInfo()
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"nqueens/pkg/durable"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -238,7 +239,7 @@ func TestWriteFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		writing := l.file
-		if err := unlock(writing); err != nil {
+		if err := durable.Unlock(writing); err != nil {
 			t.Fatal(err)
 		}
 		if err := writing.Close(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"path/filepath"
 	"time"
+
+	"nqueens/pkg/durable"
 )
 
 // How long a writer waits for readers, which finish soon, and how often it tries.
@@ -14,9 +16,6 @@ const (
 	lockPollInterval = 20 * time.Millisecond
 )
 
-// errLocked says that others hold the lock of the file.
-var errLocked = errors.New("it is locked")
-
 // acquire locks the file: shared for a reader, exclusive for a writer, which waits for
 // readers until ctx ends or readersTimeout has passed.
 func (l *Ledger) acquire(ctx context.Context) error {
@@ -24,11 +23,11 @@ func (l *Ledger) acquire(ctx context.Context) error {
 	poll := time.NewTicker(lockPollInterval)
 	defer poll.Stop()
 	for start := time.Now(); ; {
-		err := lock(l.file, l.mode == readWrite)
+		err := durable.Lock(l.file, l.mode == readWrite)
 		if err == nil && l.mode == readWrite {
 			l.claimLockInfo()
 		}
-		if !errors.Is(err, errLocked) {
+		if !errors.Is(err, durable.ErrLocked) {
 			return l.wrapIO(err)
 		}
 		writer, err := l.heldByWriter()
@@ -48,12 +47,21 @@ func (l *Ledger) acquire(ctx context.Context) error {
 	}
 }
 
+// CheckWriter returns a [LockedError] if a process has the ledger in a folder open for writing.
+func CheckWriter(folder string) error {
+	l, err := openLocked(context.Background(), filepath.Join(folder, File), readOnly)
+	if err != nil {
+		return err
+	}
+	return l.release()
+}
+
 // heldByWriter reports whether the lock that others hold is exclusive: it is if a shared
 // one can't be had.
 func (l *Ledger) heldByWriter() (bool, error) {
-	err := lock(l.file, false)
-	if errors.Is(err, errLocked) {
+	err := durable.Lock(l.file, false)
+	if errors.Is(err, durable.ErrLocked) {
 		return true, nil
 	}
-	return false, cmp.Or(err, unlock(l.file))
+	return false, cmp.Or(err, durable.Unlock(l.file))
 }

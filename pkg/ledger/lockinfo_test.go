@@ -1,8 +1,8 @@
 package ledger_test
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -15,7 +15,6 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // A ledger has one writer, or readers. A LockedError names the holder, and does not say
@@ -44,11 +43,11 @@ func TestLocked(t *testing.T) {
 		"another writer": openWriter, "a reader beside a writer": ledger.OpenReadOnly, "a tolerant reader beside a writer": ledger.OpenTolerant,
 	} {
 		h := refused(what, how)
-		if h.Run != runName || h.Tasks != 10 || h.PID != os.Getpid() || h.Host != host || h.Since.IsZero() || h.Updated.Before(h.Since) {
+		if h.PID != os.Getpid() || h.Host != host || h.Since.IsZero() {
 			t.Errorf("%s: the holder is %+v", what, h)
 		}
 		text := (&ledger.LockedError{Folder: folder, Holder: h}).Error()
-		for _, part := range []string{folder, runName, strconv.Itoa(h.PID), host, h.Since.Format(time.RFC3339)} {
+		for _, part := range []string{folder, strconv.Itoa(h.PID), host, h.Since.Format(time.RFC3339)} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%q does not say %s", text, part)
 			}
@@ -69,7 +68,7 @@ func TestLocked(t *testing.T) {
 func TestOpenWaitsForReaders(t *testing.T) {
 	folder := t.TempDir()
 	closed(t, create(t, folder, 10))
-	stale := []byte(`{"run":"other","pid":1,"host":"elsewhere"}`)
+	stale := []byte(`{"pid":1,"host":"elsewhere"}`)
 	if err := os.WriteFile(filepath.Join(folder, "holder.json"), stale, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -162,79 +161,45 @@ func TestWritersBesideAReader(t *testing.T) {
 	})
 }
 
-// Only WriteLockInfo writes holder.json, with what Accept and others have noted; methods that a coordinator's
-// event loop calls write no file but the ledger. Close removes holder.json for good.
-func TestWriteLockInfo(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, "holder.json")
-	text := func() string {
-		t.Helper()
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		l := create(t, folder, 100)
-		start := time.Now()
-		for i := range uint64(3) {
-			before := text()
-			time.Sleep(time.Hour)
-			accept(t, l, position(i), signedBy("a", 2*i, 1), signedBy("b", 2*i+1, 1))
-			l.SetSnapshot(&run.Snapshot{Rate: float64(i), Workers: 1, WorkerList: []run.Worker{{Name: "a"}}})
-			if text() != before || !slices.Equal(listing(t, folder), []string{"holder.json", "ledger.db"}) {
-				t.Errorf("before WriteLockInfo there is %s", text())
-			}
-			l.WriteLockInfo()
-			var h ledger.LockInfo
-			if err := json.Unmarshal([]byte(text()), &h); err != nil {
-				t.Fatal(err)
-			}
-			if h.Done != 2*i+2 || h.Snapshot == nil || h.Snapshot.Rate != float64(i) || h.Snapshot.WorkerList != nil || !h.Updated.Equal(time.Now()) || !h.Since.Equal(start) {
-				t.Errorf("%d results, %v after the start: the holder is %+v", l.Len(), time.Since(start), h)
-			}
-		}
-		if _, err := quarantine(l, ledger.Quarantined{Key: "a"}); err != nil {
-			t.Fatal(err)
-		}
-		if l.WriteLockInfo(); !strings.Contains(text(), `"done":3,`) {
-			t.Errorf("with 3 results of a key void, the holder is %s", text())
-		}
-		closed(t, l)
-		l.SetSnapshot(&run.Snapshot{})
-		l.WriteLockInfo()
-	})
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("closed, holder.json is still there: %v", err)
-	}
-}
-
-// WriteLockInfo may be called while another goroutine uses and closes the ledger.
-func TestWriteLockInfoMeanwhile(t *testing.T) {
+// Only the writer has a holder.json, which says where it answers others. Methods that a coordinator's event loop
+// calls write no file but the ledger. Close removes holder.json for good.
+func TestLockInfo(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 100)
-	stop, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				l.WriteLockInfo()
-			}
+	socket := func() string {
+		t.Helper()
+		_, err := ledger.OpenTolerant(folder)
+		var locked *ledger.LockedError
+		if !errors.As(err, &locked) || locked.Holder.PID != os.Getpid() {
+			t.Fatalf("the error is %v", err)
 		}
-	}()
-	for task := range uint64(100) {
-		accept(t, l, position(task), result(task, 1, 1))
-		l.SetSnapshot(&run.Snapshot{Done: task})
+		return locked.Holder.Socket
+	}
+	if got := socket(); got != "" {
+		t.Errorf("the socket is %q before it is said", got)
+	}
+	l.SetSocket("a.sock")
+	before, err := os.ReadFile(filepath.Join(folder, "holder.json"))
+	if err != nil || socket() != "a.sock" {
+		t.Errorf("the holder is %s, error %v", before, err)
+	}
+	accept(t, l, position(1), result(1, 1, 1))
+	if after, err := os.ReadFile(filepath.Join(folder, "holder.json")); !bytes.Equal(after, before) || err != nil {
+		t.Errorf("a result later, the holder is %s, error %v", after, err)
 	}
 	closed(t, l)
-	close(stop)
-	<-ended
+	l.SetSocket("b.sock")
 	if names := listing(t, folder); !slices.Equal(names, []string{"ledger.db"}) {
 		t.Errorf("closed, the folder has %s", names)
+	}
+	l = open(t, openWriter, folder)
+	if got := socket(); got != "" {
+		t.Errorf("the socket of the next writer is %q", got)
+	}
+	closed(t, l)
+	open(t, ledger.OpenReadOnly, folder).SetSocket("c.sock")
+	if names := listing(t, folder); !slices.Equal(names, []string{"ledger.db"}) {
+		t.Errorf("with a reader, the folder has %s", names)
 	}
 }
 
@@ -247,43 +212,4 @@ func TestLockInfoThatCannotBeWritten(t *testing.T) {
 	l := create(t, folder, 10)
 	accept(t, l, position(1), result(1, 1, 1))
 	closed(t, l)
-}
-
-// A LockedError has the URL of the run's server once the writer has set it.
-func TestLockInfoHasTheServer(t *testing.T) {
-	const url = "nats://127.0.0.1:4222"
-	folder := t.TempDir()
-	l := create(t, folder, 10)
-	server := func() string {
-		t.Helper()
-		_, err := ledger.OpenTolerant(folder)
-		var locked *ledger.LockedError
-		if !errors.As(err, &locked) || locked.Holder.Run != runName || locked.Holder.PID != os.Getpid() {
-			t.Fatalf("the error is %v", err)
-		}
-		return locked.Holder.Server
-	}
-	if got := server(); got != "" {
-		t.Errorf("the server is %q, before it is said", got)
-	}
-	l.SetServerURL(url)
-	if got := server(); got != url {
-		t.Errorf("the server is %q, want %q", got, url)
-	}
-	accept(t, l, position(1), result(1, 1, 1))
-	if got := server(); got != url {
-		t.Errorf("a result later the server is %q", got)
-	}
-	closed(t, l)
-	l = open(t, openWriter, folder)
-	if got := server(); got != "" {
-		t.Errorf("the server of the next writer is %q, before it is said", got)
-	}
-	closed(t, l)
-
-	reader := open(t, ledger.OpenReadOnly, folder)
-	reader.SetServerURL(url)
-	if _, err := os.Stat(filepath.Join(folder, "holder.json")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a reader wrote holder.json: %v", err)
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"nqueens/pkg/durable"
 )
 
 // File is the name of the ledger in the folder of its run.
@@ -22,7 +24,12 @@ var errClosed = errors.New("the ledger is closed")
 // error is a [LockedError] if they do not, or if the ledger is open for writing
 // already; it wraps [fs.ErrNotExist] if there is no ledger.
 func Open(ctx context.Context, folder string) (*Ledger, error) {
-	return open(ctx, filepath.Join(folder, File), readWrite)
+	return OpenAnd(ctx, folder, nil)
+}
+
+// OpenAnd is [Open], and calls locked, if it is not nil, when the ledger is locked and not read yet.
+func OpenAnd(ctx context.Context, folder string, locked func(*Ledger)) (*Ledger, error) {
+	return open(ctx, filepath.Join(folder, File), readWrite, locked)
 }
 
 // OpenReadOnly opens the ledger in a folder for reading, which any number of processes
@@ -33,12 +40,12 @@ func OpenReadOnly(folder string) (*Ledger, error) {
 }
 
 // OpenFile is [OpenReadOnly] for a ledger in a file of any name, such as a copy.
-func OpenFile(path string) (*Ledger, error) { return open(context.Background(), path, readOnly) }
+func OpenFile(path string) (*Ledger, error) { return open(context.Background(), path, readOnly, nil) }
 
 // OpenTolerant is [OpenReadOnly], but skips damaged records: their tasks count as not
 // accepted, and [Ledger.Damaged] lists them. [Ledger.All] ends at the first of them.
 func OpenTolerant(folder string) (*Ledger, error) {
-	return open(context.Background(), filepath.Join(folder, File), tolerant)
+	return open(context.Background(), filepath.Join(folder, File), tolerant, nil)
 }
 
 // openMode is what a ledger was opened for.
@@ -50,10 +57,13 @@ const (
 	tolerant
 )
 
-func open(ctx context.Context, path string, mode openMode) (*Ledger, error) {
+func open(ctx context.Context, path string, mode openMode, locked func(*Ledger)) (*Ledger, error) {
 	l, err := openLocked(ctx, path, mode)
 	if err != nil {
 		return nil, err
+	}
+	if locked != nil {
+		locked(l)
 	}
 	if err := l.read(); err != nil {
 		_ = l.release()
@@ -99,7 +109,6 @@ func (l *Ledger) read() error {
 	if err := l.load(); err != nil {
 		return err
 	}
-	l.WriteLockInfo()
 	return nil
 }
 
@@ -126,7 +135,7 @@ func (l *Ledger) release() error {
 	case l.db == nil:
 		return l.file.Close()
 	case l.failed.isBroken():
-		return cmp.Or(unlock(l.file), l.file.Close())
+		return cmp.Or(durable.Unlock(l.file), l.file.Close())
 	}
 	return l.db.Close()
 }

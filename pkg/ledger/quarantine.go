@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -46,6 +47,9 @@ func (l *Ledger) Quarantined() []Quarantined {
 	return all
 }
 
+// ErrNotQuarantined says that a key has no quarantine to lift.
+var ErrNotQuarantined = errors.New("is not quarantined")
+
 // IsQuarantined reports whether a key is quarantined.
 func (l *Ledger) IsQuarantined(key string) bool {
 	_, ok := l.quarantines[key]
@@ -78,7 +82,7 @@ func (l *Ledger) Quarantine(q Quarantined) error {
 func (l *Ledger) Lift(key string) error {
 	switch q, ok := l.quarantines[key]; {
 	case !ok:
-		return fmt.Errorf("the key %.80q is not quarantined", key)
+		return fmt.Errorf("the key %.80q %w", key, ErrNotQuarantined)
 	case q.Voiding:
 		return fmt.Errorf("the results of the key %.80q are being voided: try again", key)
 	}

@@ -57,7 +57,6 @@ func (t *acceptTx) commit() {
 	for _, s := range t.supported {
 		l.setSupport(s.task, s.support)
 	}
-	l.lockInfo.done.Store(l.Len())
 	for i := range t.added {
 		l.figures.add(&t.added[i])
 	}

@@ -43,7 +43,7 @@ func local(i *runstore.Info) report.ListedRun {
 	case i.Err != nil:
 	case i.Locked != nil:
 		h := &i.Locked.Holder
-		r.Owner, r.Server = fmt.Sprintf("%s, process %d", h.Host, h.PID), h.Server
+		r.Owner, r.Server = fmt.Sprintf("%s, process %d", h.Host, h.PID), i.Server
 	default:
 		r.WorkDone = progress.WorkDone(i.Manifest, i.DoneByClass)
 		if i.State == run.Complete {

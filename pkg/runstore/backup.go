@@ -1,13 +1,13 @@
 package runstore
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
+	"net/http"
 	"os"
 	"slices"
 	"time"
@@ -34,9 +34,10 @@ const (
 	// then it gives no copies.
 	openTimeout = 2 * time.Minute
 	// receiveTimeout is how long a copy may take, behind one that is slow too.
-	receiveTimeout     = 2*copyTimeout + time.Minute
-	backupPollInterval = 100 * time.Millisecond
-	maxBackupAttempts  = 3
+	receiveTimeout = 2*copyTimeout + time.Minute
+	// noSocketTimeout is how long to wait for the end of a process that has no socket: of another command.
+	noSocketTimeout   = 5 * time.Second
+	maxBackupAttempts = 3
 )
 
 // Backup copies the ledger of a run to a file, as it is at one moment after the call, whether a
@@ -107,47 +108,56 @@ func (s *Store) copyLedger(ctx context.Context, name string, w io.Writer) error 
 		s.log.Info().Str("run", name).Msg("copying the ledger, which takes a while")
 	})
 	defer slow.Stop()
-	for deadline := time.Now().Add(openTimeout); ; {
+	for began := time.Now(); ; {
 		// The copy is checked, so the ledger is not: a coordinator that starts waits for the end.
 		err := ledger.CopyFile(s.Folder(name), w)
-		if !errors.As(err, new(*ledger.LockedError)) {
+		var locked *ledger.LockedError
+		if !errors.As(err, &locked) {
 			return err
 		}
-		conn, failed := s.dial(name, copySocket)
-		if failed == nil {
-			return receiveCopy(ctx, conn, w)
+		failed := s.receiveCopy(ctx, name, w)
+		if !isNotReady(failed) {
+			return failed
 		}
-		if !time.Now().Before(deadline) {
-			return fmt.Errorf("%w; for %v it has given no copy: %w", err, openTimeout, failed)
+		timeout := openTimeout
+		if locked.Holder.PID != 0 && locked.Holder.Socket == "" {
+			timeout = noSocketTimeout
 		}
-		if pause(ctx, backupPollInterval); ctx.Err() != nil {
+		if time.Since(began) > timeout {
+			return fmt.Errorf("%w; for %v it has given no copy: %w", err, timeout, failed)
+		}
+		if pause(ctx); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// receiveCopy writes the copy that comes from a connection, and closes that.
-func receiveCopy(ctx context.Context, conn net.Conn, w io.Writer) error {
-	defer func() { _ = conn.Close() }() // all is read, or an error is known
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	var size int64
-	err := conn.SetReadDeadline(time.Now().Add(receiveTimeout))
-	if err == nil {
-		err = binary.Read(conn, binary.BigEndian, &size)
-	}
-	var received int64
-	if err == nil {
-		received, err = io.CopyN(w, conn, size)
-	}
+// receiveCopy writes the copy that the process gives that works on the run.
+func (s *Store) receiveCopy(ctx context.Context, name string, w io.Writer) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, receiveTimeout,
+		fmt.Errorf("the process that works on the run has not sent all of the copy in %v: see whether it hangs", receiveTimeout))
+	defer cancel()
+	response, err := s.ask(ctx, name, http.MethodGet, "backup")
+	var refused *refusedError
 	switch {
-	case err == nil, errors.As(err, new(*fs.PathError)): // of the file
-		return err
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("the process that works on the run has sent %d of %d bytes in %v: see whether it hangs", received, size, receiveTimeout)
+	case errors.As(err, &refused), errors.Is(err, errNoSocket):
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", errCutOff, err)
 	}
-	return fmt.Errorf("%w: %d of %d bytes: %w", errCutOff, received, size, err)
+	defer func() { _ = response.Body.Close() }() // all is read, or an error is known
+	received, err := io.Copy(w, response.Body)   // less than the length is an error
+	switch {
+	case errors.As(err, new(*fs.PathError)): // of the file
+		return err
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil, response.ContentLength != received:
+		return fmt.Errorf("%w: %d of %d bytes: %w", errCutOff, received, response.ContentLength, cmp.Or(err, io.ErrUnexpectedEOF))
+	}
+	return nil
 }
 
 // Restore makes the run of a backup one of the store, which must not have it. Errors wrap

@@ -12,30 +12,46 @@ import (
 	"nqueens/pkg/run"
 )
 
-// The process that works on a run looks for its cancel file every second or so.
+// endTimeout is how long a process may take to end a run after another has asked it to.
+const endTimeout = 15 * time.Second
+
+// Requests to end a run, at the socket of its process or as names of empty files in its folder, for which the
+// process looks every second.
 const (
-	cancelTimeout       = 15 * time.Second
-	cancelRetryInterval = 200 * time.Millisecond
+	cancelRequest = "cancel"
+	stopRequest   = "stop"
 )
 
-// cancelFile returns the file that asks the process that works on a run to cancel it.
-func (s *Store) cancelFile(name string) string { return filepath.Join(s.Folder(name), "cancel") }
+// ErrNotActive says that no process of this machine works on a run.
+var ErrNotActive = errors.New("no process works on run")
 
-// CancelRequested reports whether a process has asked for the cancellation of the run.
-func (s *Store) CancelRequested(name string) bool {
-	_, err := os.Stat(s.cancelFile(name))
+// isRequested reports whether there is a file with a request.
+func (s *Store) isRequested(name, request string) bool {
+	_, err := os.Stat(filepath.Join(s.Folder(name), request))
 	return err == nil
 }
 
-// WithdrawCancel removes a request to cancel the run, if there is one.
-func (s *Store) WithdrawCancel(name string) error { return os.RemoveAll(s.cancelFile(name)) }
+// withdraw removes the files with requests, if there are some.
+func (s *Store) withdraw(name string) {
+	for _, request := range []string{cancelRequest, stopRequest} {
+		_ = os.Remove(filepath.Join(s.Folder(name), request)) // or the next process removes it
+	}
+}
+
+// requestEnd asks the process that works on a run to end it: at its socket, or else in a file.
+func (s *Store) requestEnd(ctx context.Context, name, request string) error {
+	if s.request(ctx, name, request, answerTimeout) == nil || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return os.WriteFile(filepath.Join(s.Folder(name), request), nil, 0o600)
+}
 
 // Cancel ends a run for good, and logs that. If another process works on the run, Cancel
 // asks it to end, and waits for that up to 15 s. A run that is complete or contradicted can't
 // be cancelled; cancelling a run twice is no error.
-func (s *Store) Cancel(ctx context.Context, name string) (err error) {
-	defer func() { err = errors.Join(err, s.WithdrawCancel(name)) }()
-	deadline := time.Now().Add(cancelTimeout)
+func (s *Store) Cancel(ctx context.Context, name string) error {
+	defer s.withdraw(name)
+	deadline := time.Now().Add(endTimeout)
 	asked := false
 	for {
 		l, err := s.Open(ctx, name)
@@ -45,16 +61,14 @@ func (s *Store) Cancel(ctx context.Context, name string) (err error) {
 		case errors.As(err, new(*ledger.DamagedError)):
 			err = fmt.Errorf("%w; to be rid of the run, delete the folder %s", err, s.Folder(name))
 		case errors.As(err, new(*ledger.LockedError)) && time.Now().Before(deadline):
-			err = os.WriteFile(s.cancelFile(name), nil, 0o600)
+			err = s.requestEnd(ctx, name, cancelRequest)
 			asked = true
 		}
 		if err != nil {
 			return fmt.Errorf("cancel run %s: %w", name, err)
 		}
-		select {
-		case <-ctx.Done():
+		if pause(ctx); ctx.Err() != nil {
 			return context.Cause(ctx)
-		case <-time.After(cancelRetryInterval):
 		}
 	}
 }
@@ -75,6 +89,39 @@ func (s *Store) cancel(name string, l *ledger.Ledger, asked bool) error {
 		s.log.Info().Str("run", name).Uint64("done", l.Len()).Msg("cancelled")
 		return errors.Join(l.SetState(run.Cancelled), s.RemoveRest(name))
 	}
+}
+
+// Stop asks the process that works on a run to end as by Ctrl-C, waits for that up to 15 s, and logs the state
+// in which the run is left. The error wraps [ErrNotActive] if no process of this machine works on the run.
+func (s *Store) Stop(ctx context.Context, name string) error {
+	defer s.withdraw(name)
+	deadline := time.Now().Add(endTimeout)
+	for asked := false; ; asked = true {
+		err := ledger.CheckWriter(s.Folder(name))
+		switch {
+		case err == nil && asked:
+			return s.logState(name)
+		case err == nil:
+			return fmt.Errorf("%w %s", ErrNotActive, name)
+		case errors.As(err, new(*ledger.LockedError)) && time.Now().Before(deadline):
+			err = s.requestEnd(ctx, name, stopRequest)
+		}
+		if err != nil {
+			return fmt.Errorf("stop run %s: %w", name, err)
+		}
+		if pause(ctx); ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// logState logs the state of a run whose process has ended.
+func (s *Store) logState(name string) error {
+	i := s.Inspect(name)
+	if i.Err == nil && i.Locked == nil { // else another process has begun to work on it
+		s.log.Info().Str("run", name).Uint64("done", i.Done).Str("state", i.Status()).Msg("the process that worked on the run has ended")
+	}
+	return i.Err
 }
 
 // RemoveRest removes what nobody needs of a run that has ended: the store of its embedded server, and its options.

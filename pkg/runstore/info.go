@@ -18,12 +18,13 @@ import (
 
 // Info is what the ledger of a run tells, or its coordinator while another process writes it.
 type Info struct {
-	// Snapshot is the latest one while the run is locked; otherwise its facts are those of the ledger. Without a
-	// ledger that can be read it has only the name.
+	// Snapshot is the latest one while the run is locked; otherwise its facts are those of the ledger. It has only
+	// the name of the run where the ledger can't be read, or the process that has locked it does not answer.
 	run.Snapshot
 	Created      time.Time
 	SplitVersion int                 // 0 where it is not known: while the run is locked.
-	Hash         string              // Of the manifest, in hexadecimal digits.
+	Hash         string              // Of the manifest, in hexadecimal digits; empty if it is not known.
+	Server       string              // While the run is locked, see [Status].
 	Damaged      int                 // Damaged records, which Done does not include.
 	Manifest     *queens.Manifest    // nil while the run is locked.
 	DoneByClass  []uint64            // See [ledger.Ledger.DoneByClass]; nil while the run is locked.
@@ -60,8 +61,8 @@ func (s *Store) Inspect(name string) Info {
 	l, err := ledger.OpenTolerant(s.Folder(name))
 	var locked *ledger.LockedError
 	switch {
-	case errors.As(err, &locked) && locked.Holder.Run == name:
-		return Info{Snapshot: snapshotOf(name, &locked.Holder), Created: locked.Holder.Created, Hash: locked.Holder.Hash, Locked: locked}
+	case errors.As(err, &locked):
+		return s.active(name, locked)
 	case err != nil:
 		return Info{Snapshot: run.Snapshot{Run: name}, Err: err}
 	}
@@ -85,13 +86,16 @@ func (s *Store) Inspect(name string) Info {
 	return info
 }
 
-// snapshotOf returns the snapshot in the file of a lock. Without a valid one it has what else the file says.
-func snapshotOf(name string, h *ledger.LockInfo) run.Snapshot {
-	if h.Snapshot != nil && h.Snapshot.Run == name && h.Snapshot.Validate() == nil {
-		return *h.Snapshot
+// active returns what the process says that works on a run: without an answer only that it does.
+func (s *Store) active(name string, locked *ledger.LockedError) Info {
+	status, err := s.askStatus(name)
+	if err != nil {
+		s.log.Debug().Err(err).Str("run", name).Msg("the process that works on the run does not say how far it is")
+		return Info{Snapshot: run.Snapshot{Run: name, State: run.Running}, Locked: locked}
 	}
-	placed, _ := queens.ParsePlaced(h.N, h.Placed) // nil where they can't be read: they are only shown
-	return run.Snapshot{Run: name, N: h.N, Symmetry: h.Symmetry, Placed: placed, State: run.Running, Done: h.Done, Tasks: h.Tasks}
+	return Info{
+		Snapshot: status.Snapshot, Created: status.Created, Hash: status.Hash, Server: status.Server, Locked: locked,
+	}
 }
 
 // Names returns the names of all runs of the store, in no order. The error wraps [ErrFolder].
@@ -159,15 +163,19 @@ func (s *Store) Select(wanted func(i *Info) bool) ([]Info, error) {
 }
 
 // Resumable returns the newest unfinished run of this manifest, else the newest that was not
-// cancelled, else nil. The error wraps [ErrNotResumable] if a ledger that can't be read, or a
-// run split by other rules, may be of the same count.
+// cancelled, else nil. The error wraps [ErrNotResumable] if a ledger that can't be read, a
+// process that does not say what it counts, or a run split by other rules, may be of the same count.
 func (s *Store) Resumable(m *queens.Manifest) (*Info, error) {
 	hash := hex.EncodeToString(m.Hash[:])
 	var blocked error
 	runs, err := s.Select(func(i *Info) bool {
 		switch {
-		case i.Err != nil && strings.HasPrefix(i.Run, fmt.Sprintf("n%d-", m.N)):
-			blocked = fmt.Errorf("%w: run %s %w: %w", queens.ErrIncomplete, i.Run, ErrNotResumable, i.Err)
+		case i.Hash == "" && strings.HasPrefix(i.Run, fmt.Sprintf("n%d-", m.N)):
+			why := i.Err
+			if why == nil {
+				why = i.Locked
+			}
+			blocked = fmt.Errorf("%w: run %s %w: %w", queens.ErrIncomplete, i.Run, ErrNotResumable, why)
 		case i.matches(m) && !i.State.Finished() && i.SplitVersion != 0 && i.SplitVersion != m.SplitVersion:
 			blocked = fmt.Errorf("run %s %w: it was split by rules of version %d, this program has version %d: "+
 				"resume it with the program that started it", i.Run, ErrNotResumable, i.SplitVersion, m.SplitVersion)

@@ -38,9 +38,11 @@ func TestLift(t *testing.T) {
 	}
 	_, active := newRun(t, folder)
 	quarantine(active)
-	defer store.ServeLifts(t.Context(), active.Header().Run, func(_ context.Context, key string) error { return active.Lift(key) })()
+	control, _ := serve(t, store, active)
+	defer control.ServeLifts(func(_ context.Context, key string) error { return active.Lift(key) })()
 	_, other := newRun(t, folder)
-	defer store.ServeLifts(t.Context(), other.Header().Run, func(_ context.Context, key string) error { return other.Lift(key) })()
+	control, _ = serve(t, store, other)
+	defer control.ServeLifts(func(_ context.Context, key string) error { return other.Lift(key) })()
 
 	runs, err := store.Lift(t.Context(), key)
 	want := []string{name, active.Header().Run}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"nqueens/pkg/durable"
 )
 
 // This file keeps with a run what it was started with. No count depends on it.
@@ -38,11 +40,7 @@ func (s *Store) SaveOptions(name string, o Options) error {
 	if err != nil {
 		return err
 	}
-	path := s.optionsPath(name)
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-		return errors.Join(err, os.RemoveAll(path+".new"))
-	}
-	return os.Rename(path+".new", path)
+	return durable.Write(s.optionsPath(name), text, 0o600)
 }
 
 // Options returns the options that are kept with a run; nil if there are none. The error wraps

@@ -1,8 +1,8 @@
 // Package runstore keeps the runs of this machine on disk: one folder holds them all, and
 // in it each run has a folder of its own with its ledger; until the run has ended, the store of its
-// embedded server and what it was started with; while it counts, a socket that gives copies of the
-// ledger; and, for a moment, a file that asks for its cancellation. What a ledger contains is the
-// business of package ledger; runs on a server are that of package bus.
+// embedded server and what it was started with; while a process works on it, a socket at
+// which others can ask that process; and, for a moment, a file that asks for its end. What a ledger
+// contains is the business of package ledger; runs on a server are that of package bus.
 package runstore
 
 import (
@@ -117,14 +117,18 @@ func (s *Store) Create(m queens.Manifest, t ledger.Trust, created time.Time) (*l
 	}
 }
 
-// Open opens the ledger of a run for writing. It waits a moment for readers to close it. Its folder
-// must have the name of the run.
+// Open opens the ledger of a run for writing, for a moment: a process that works on the run calls [Store.Work].
+// It waits a moment for readers to close it. Its folder must have the name of the run.
 func (s *Store) Open(ctx context.Context, name string) (*ledger.Ledger, error) {
+	return s.open(ctx, name, nil)
+}
+
+func (s *Store) open(ctx context.Context, name string, locked func(*ledger.Ledger)) (*ledger.Ledger, error) {
 	slow := time.AfterFunc(slowAfter, func() {
 		s.log.Info().Str("run", name).Msg("reading the ledger, which takes a while")
 	})
 	defer slow.Stop()
-	l, err := ledger.Open(ctx, s.Folder(name))
+	l, err := ledger.OpenAnd(ctx, s.Folder(name), locked)
 	if err != nil {
 		return nil, err
 	}

@@ -82,9 +82,13 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 		s.warnNew(&job)
 		s.created = true
 		trust := newTrust(job.Redundancy, job.SpotCheck)
-		s.ledger, err = s.cfg.Store.Create(manifest, trust, s.started)
+		l, err := s.cfg.Store.Create(manifest, trust, s.started)
+		if err != nil {
+			return err
+		}
+		s.answerForNew(l)
 	default:
-		if s.ledger, err = s.cfg.Store.Open(ctx, before.Run); err == nil {
+		if err = s.openWriting(ctx, before.Run); err == nil {
 			s.compareTrust(&job)
 			err = s.checkLedgerVoters()
 		}

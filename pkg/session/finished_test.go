@@ -221,7 +221,7 @@ func count(t *testing.T, data string, open func(context.Context, session.Config)
 	}
 	s, err := open(t.Context(), session.Config{
 		Store: store, Workers: 1, Kernel: generic(t),
-		OnStart: func() {}, OnSnapshot: func(run.Snapshot) {}, OnConnection: func(bool) {}, Log: zerolog.Nop(),
+		OnStop: func() {}, OnStart: func(string) {}, OnSnapshot: func(run.Snapshot) {}, OnConnection: func(bool) {}, Log: zerolog.Nop(),
 	})
 	if err != nil {
 		return report.Result{}, err

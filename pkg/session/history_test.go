@@ -9,6 +9,7 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -35,7 +36,7 @@ func TestHistoryGoesOnAfterAQuarantine(t *testing.T) {
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		s := &Session{
-			cfg: Config{OnSnapshot: func(run.Snapshot) {}}, started: time.Now(), ledger: l,
+			cfg: Config{OnSnapshot: func(run.Snapshot) {}}, started: time.Now(), ledger: l, control: new(runstore.Control),
 			wallBefore: time.Hour,
 		}
 		const seconds = 100

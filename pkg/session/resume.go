@@ -67,8 +67,8 @@ func (s *Session) openResume(ctx context.Context, name string) (err error) {
 // openLedger opens the ledger for writing. A ledger that others are reading, or that can't be
 // written, is opened for reading if its run is final.
 func (s *Session) openLedger(ctx context.Context, name string) error {
-	var err error
-	if s.ledger, err = s.cfg.Store.Open(ctx, name); err == nil {
+	err := s.openWriting(ctx, name)
+	if err == nil {
 		return nil
 	}
 	if l, failed := s.cfg.Store.OpenReadOnly(name); failed == nil {
@@ -121,7 +121,10 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 	s.log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
 		Msg("the run has no ledger here: rebuilding it from the server")
 	header := ledger.Header{Run: name, Created: record.Created, Manifest: record.Manifest, Trust: newTrust(record.Redundancy, record.SpotCheck)}
-	s.ledger, err = ledger.Create(store.Folder(name), header)
+	l, err := ledger.Create(store.Folder(name), header)
+	if err == nil {
+		s.answerForNew(l)
+	}
 	return err
 }
 

@@ -14,7 +14,6 @@ import (
 	"nqueens/pkg/count"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/progress"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/worker"
 )
@@ -74,7 +73,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 			return err
 		})
 	}
-	defer s.cfg.Store.ServeLifts(ctx, s.Name(), service.Lift)()
+	defer s.control.ServeLifts(service.Lift)()
 	group.Go(func() error { return server.waitFailure(ctx) })
 	if server.guard != nil {
 		group.Go(func() error {
@@ -85,7 +84,12 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 		group.Go(func() error { return every(ctx, keyring.RefreshInterval, s.rereadAdmitted) })
 	}
 	group.Go(func() error { return every(ctx, publishInterval, s.publishLatest) })
-	group.Go(func() error { return every(ctx, cancelPollInterval, s.checkCancel) })
+	group.Go(func() error {
+		if err := s.control.AwaitCancel(ctx); err != nil {
+			return fmt.Errorf("%w on this machine", err)
+		}
+		return nil
+	})
 	var outcome coordinator.Outcome
 	group.Go(func() error {
 		defer stop()
@@ -154,8 +158,6 @@ func (s *Session) newWorkers(roster *progress.Roster) (workers []*worker.Worker,
 const (
 	// publishInterval is how often progress is published to other processes.
 	publishInterval = time.Second
-	// cancelPollInterval is how often to look for a request to cancel the run.
-	cancelPollInterval = time.Second
 	// livenessTimeout is how long a live run may go without reporting progress: the audit of
 	// a large run at its end reports none.
 	livenessTimeout = 5 * time.Minute
@@ -186,7 +188,7 @@ func (s *Session) report(snapshot run.Snapshot) {
 	s.latest.Store(&snapshot)
 	s.noteWall()
 	s.ledger.History().Observe(s.ledger.Wall(), &snapshot)
-	s.ledger.SetSnapshot(&snapshot)
+	s.control.SetSnapshot(&snapshot)
 	if s.page != nil {
 		s.metrics.Update(&snapshot)
 		s.page.Update(&snapshot)
@@ -219,14 +221,6 @@ func (s *Session) publish(p *run.Snapshot) {
 	if err := s.bus.Telemetry().PublishSnapshot(p); err != nil {
 		s.log.Debug().Err(err).Msg("snapshot not published")
 	}
-}
-
-// checkCancel fails once a process has asked for the cancellation of the run.
-func (s *Session) checkCancel() error {
-	if s.cfg.Store.CancelRequested(s.Name()) {
-		return fmt.Errorf("%w on this machine", queens.ErrCancelled)
-	}
-	return nil
 }
 
 // checkLive returns nil while the run reports progress.

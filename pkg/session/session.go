@@ -65,8 +65,10 @@ type Config struct {
 	// Alone counts a task in a process of its own; see [coordinator.Config]. It may be nil.
 	Alone func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
 
-	// OnStart is called once, when counting starts.
-	OnStart func()
+	// OnStop is called if another process asks this one to stop. It must end the contexts of the session.
+	OnStop func()
+	// OnStart is called once, with the name of the run, when counting starts.
+	OnStart func(run string)
 	// OnSnapshot is called with each snapshot from then on. Calls do not overlap.
 	OnSnapshot func(run.Snapshot)
 	// OnConnection is called every second with whether the connection to the server is lost.
@@ -77,7 +79,7 @@ type Config struct {
 // Validate reports the first thing wrong with the configuration.
 func (c *Config) Validate() error {
 	switch {
-	case c.Store == nil || c.OnStart == nil || c.OnSnapshot == nil || c.OnConnection == nil:
+	case c.Store == nil || c.OnStop == nil || c.OnStart == nil || c.OnSnapshot == nil || c.OnConnection == nil:
 		return errors.New("a session needs a store and observers")
 	case c.Workers < 0:
 		return fmt.Errorf("%d workers", c.Workers)
@@ -102,7 +104,8 @@ type Session struct {
 	page    *dashboard.Run       // nil without it too
 	metrics *metrics.Coordinator // nil without it too
 	ledger  *ledger.Ledger
-	created bool // the run is new, and not claimed yet
+	control *runstore.Control // nil if the ledger is open for reading only
+	created bool              // the run is new, and not claimed yet
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
 	takeOver bool
 
@@ -148,10 +151,29 @@ func (s *Session) close() error {
 	if s.host != nil {
 		s.host.Close()
 	}
+	if s.control != nil {
+		s.control.Close()
+	}
 	if s.ledger == nil {
 		return nil
 	}
 	return s.ledger.Close()
+}
+
+// openWriting opens the ledger of a run for writing, and answers other processes.
+func (s *Session) openWriting(ctx context.Context, name string) error {
+	control := s.cfg.Store.NewControl(name, s.cfg.OnStop)
+	l, err := s.cfg.Store.Work(ctx, control)
+	if err == nil {
+		s.ledger, s.control = l, control
+	}
+	return err
+}
+
+// answerForNew answers other processes for a ledger that is new.
+func (s *Session) answerForNew(l *ledger.Ledger) {
+	s.ledger, s.control = l, s.cfg.Store.NewControl(l.Header().Run, s.cfg.OnStop)
+	s.control.Listen(l)
 }
 
 // Name returns the name of the run.
@@ -202,11 +224,6 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 	failed := func(err error) (report.Result, error) { return s.result(ctx, &coordinator.Outcome{}, err), err }
 	name, store := s.Name(), s.cfg.Store
 	s.wallBefore = s.ledger.Wall()
-	// A request left over from an earlier session is void. A process that still wants to
-	// cancel the run repeats it.
-	if err := store.WithdrawCancel(name); err != nil {
-		return failed(err)
-	}
 	if s.cfg.Workers > 0 {
 		if err := kernel.SelfTest(ctx, s.cfg.Kernel); err != nil {
 			return failed(err)
@@ -220,7 +237,6 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 		return failed(err)
 	}
 	s.identity = id
-	defer store.ServeCopies(s.ledger)()
 	server, err := s.connect(name)
 	if err != nil {
 		return failed(err)
@@ -236,7 +252,7 @@ func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
 		}
 	}()
 	s.bus = server.bus
-	s.ledger.SetServerURL(server.publicURL())
+	s.control.SetServer(server.publicURL())
 	claim, err := s.claim(ctx)
 	if err != nil {
 		return failed(err)
@@ -351,7 +367,7 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	}
 	event.Msg("counting")
 	s.warnVoters(server)
-	s.cfg.OnStart()
+	s.cfg.OnStart(s.Name())
 	page := s.servePage(ctx, server)
 	outcome, err := s.runServices(ctx, server, claim, page)
 	resumable, failed := s.finish(ctx, server, claim, &outcome, err)

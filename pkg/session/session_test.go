@@ -3,6 +3,8 @@ package session_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -19,7 +21,7 @@ import (
 // others: its run does not end by itself.
 func idle(store *runstore.Store, onStart func()) session.Config {
 	return session.Config{
-		Store: store, Listen: "127.0.0.1:0", OnStart: onStart, OnSnapshot: func(run.Snapshot) {}, OnConnection: func(bool) {}, Log: zerolog.Nop(),
+		Store: store, Listen: "127.0.0.1:0", OnStop: func() {}, OnStart: func(string) { onStart() }, OnSnapshot: func(run.Snapshot) {}, OnConnection: func(bool) {}, Log: zerolog.Nop(),
 	}
 }
 
@@ -90,7 +92,7 @@ func TestCancelledRun(t *testing.T) {
 	if _, err := session.Resume(t.Context(), idle(store, func() {}), name, false); !errors.Is(err, queens.ErrCancelled) {
 		t.Errorf("resume: %v", err)
 	}
-	if store.CancelRequested(name) {
+	if _, err := os.Stat(filepath.Join(store.Folder(name), "cancel")); err == nil {
 		t.Error("the request to cancel stays")
 	}
 }

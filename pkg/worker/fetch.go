@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"nqueens/pkg/backoff"
 	"nqueens/pkg/run"
 )
 
@@ -23,7 +24,7 @@ type queueState struct {
 	state   int
 	since   time.Time // the state
 	retryAt time.Time // no attempt before; zero if there is no need to wait
-	retry   backoff
+	retry   backoff.Backoff
 	// consumer is the number of the consumer that is asked, or -1 before it is known.
 	consumer int
 }
@@ -153,9 +154,9 @@ func (f *fetcher) take(ctx context.Context, c *candidate, q *queueState) bool {
 		if q.state == empty {
 			q.state = open // it is not known any more
 		}
-		q.retryAt = now.Add(q.retry.pause())
+		q.retryAt = now.Add(q.retry.Pause())
 	case q.state == parked:
-		q.retryAt = now.Add(q.retry.pause()) // the beat was wrong: another worker was faster
+		q.retryAt = now.Add(q.retry.Pause()) // the beat was wrong: another worker was faster
 	default:
 		q.state, q.since, q.retryAt = empty, now, time.Time{}
 		f.noneWaiting(c.name)
@@ -181,7 +182,7 @@ func (f *fetcher) park(runs []candidate) {
 // found notes that the queue had a chunk, or may have one.
 func (q *queueState) found() {
 	q.state, q.since, q.retryAt = open, time.Now(), time.Time{}
-	q.retry.reset()
+	q.retry.Reset()
 }
 
 // due reports whether to ask a queue now. Where a pull is parked it also chooses the time: a beat
@@ -197,7 +198,7 @@ func (q *queueState) due(c *candidate) bool {
 			return false
 		}
 		if q.retryAt.IsZero() {
-			q.retryAt = now.Add(q.retry.pause())
+			q.retryAt = now.Add(q.retry.Pause())
 		}
 	}
 	return !now.Before(q.retryAt)
@@ -229,7 +230,7 @@ func (f *fetcher) keepQueues(lists ...[]candidate) {
 			name := list[i].name
 			q := last[name]
 			if q == nil {
-				q = &queueState{consumer: -1, since: time.Now(), retry: backoff{least: time.Second, most: 30 * time.Second}}
+				q = &queueState{consumer: -1, since: time.Now(), retry: backoff.Backoff{Least: time.Second, Most: 30 * time.Second}}
 			}
 			if q.consumer != list[i].consumer { // nothing is known of the new one
 				q.consumer = list[i].consumer

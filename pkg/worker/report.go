@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 	"time"
+
+	"nqueens/pkg/backoff"
 )
 
 // reportsPerThread is how many results per thread may be on their way: enough for chunks that are
@@ -41,7 +43,7 @@ func (w *Worker) reportChunk(h *heldChunk) {
 
 // store stores a result. It tries again until the grace is over or the run has ended.
 func (w *Worker) store(h *heldChunk) error {
-	retry := backoff{least: time.Second / 2, most: 10 * time.Second}
+	retry := backoff.Backoff{Least: time.Second / 2, Most: 10 * time.Second}
 	for {
 		if err := h.report.Err(); err != nil {
 			return err
@@ -58,7 +60,7 @@ func (w *Worker) store(h *heldChunk) error {
 			return err
 		case <-h.report.Done():
 			return err
-		case <-time.After(retry.pause()):
+		case <-time.After(retry.Pause()):
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"nqueens/pkg/backoff"
 	"nqueens/pkg/run"
 )
 
@@ -44,7 +45,7 @@ const (
 // subscribe subscribes to beats, and tries again until it succeeds or ctx ends.
 func (w *Worker) subscribe(ctx context.Context) (unsubscribe func()) {
 	w.setConnected()
-	retry := backoff{least: time.Second, most: 30 * time.Second}
+	retry := backoff.Backoff{Least: time.Second, Most: 30 * time.Second}
 	for {
 		unsubscribe, err := w.telemetry.SubscribeBeats(w.observe)
 		if err == nil {
@@ -54,7 +55,7 @@ func (w *Worker) subscribe(ctx context.Context) (unsubscribe func()) {
 		select {
 		case <-ctx.Done():
 			return func() {}
-		case <-time.After(retry.pause()):
+		case <-time.After(retry.Pause()):
 		}
 	}
 }

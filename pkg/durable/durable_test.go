@@ -1,0 +1,120 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// contents returns the names of the files in a folder, and what the one of that name holds.
+func contents(t *testing.T, path string) (names []string, text string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names, string(data)
+}
+
+// Write replaces a file, WriteNew never does; neither touches any other file, nor leaves one.
+func TestWrite(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "file")
+	if err := os.WriteFile(path+".new", []byte("of a person"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(want string) {
+		t.Helper()
+		if names, text := contents(t, path); text != want || !slices.Equal(names, []string{"file", "file.new"}) {
+			t.Errorf("%q holds %q, want %q; the folder has %q", path, text, want, names)
+		}
+	}
+	if err := WriteNew(path, []byte("first"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("first")
+	if err := WriteNew(path, []byte("second"), 0o600); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("error %v of a file that exists", err)
+	}
+	check("first")
+	if err := Write(path, []byte("third"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	check("third")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the file has mode %v (%v)", info.Mode(), err)
+	}
+	if _, text := contents(t, path+".new"); text != "of a person" {
+		t.Errorf("the file of a person holds %q", text)
+	}
+}
+
+// A file that is not named leaves nothing, whatever was written, and neither does one whose name is taken
+// by a folder. What a link of that name leads to stays as it is.
+func TestUnnamed(t *testing.T) {
+	folder := t.TempDir()
+	f, err := Create(filepath.Join(folder, "file"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("half"); err != nil || f.Name() != filepath.Join(folder, "file") {
+		t.Errorf("the file %s: %v", f.Name(), err)
+	}
+	f.Discard()
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "file", "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(string, []byte, fs.FileMode) error{"Write": Write, "WriteNew": WriteNew} {
+		if err := write(filepath.Join(folder, "file"), nil, 0o600); err == nil {
+			t.Errorf("%s has written a folder", name)
+		}
+	}
+	if err := Write(filepath.Join(folder, "none", "file"), nil, 0o600); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v without a folder", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "*")); len(left) != 1 {
+		t.Errorf("the folder has %q", left)
+	}
+}
+
+// Readers share a lock; a writer has it alone.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	open := func() *os.File {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = file.Close() })
+		return file
+	}
+	a, b := open(), open()
+	if err := errors.Join(Lock(a, false), Lock(b, false)); err != nil {
+		t.Error(err)
+	}
+	if err := Lock(a, true); !errors.Is(err, ErrLocked) {
+		t.Errorf("error %v of a lock that another shares", err)
+	}
+	if err := errors.Join(Unlock(b), Lock(a, true)); err != nil {
+		t.Error(err)
+	}
+	if err := Lock(b, false); !errors.Is(err, ErrLocked) {
+		t.Errorf("error %v of a lock that another has", err)
+	}
+	if err := errors.Join(a.Close(), Lock(b, true)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,99 @@
+package runstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// How long the process that works on a run may take to answer: at once, or when it is no longer busy with its
+// ledger.
+const (
+	answerTimeout = time.Second
+	liftTimeout   = 30 * time.Second
+	maxAnswer     = 1 << 12 // bytes of an answer that is no copy
+	pollInterval  = 200 * time.Millisecond
+)
+
+// errNoSocket says that no process answers at the socket of a run: none works on it, or none that could make
+// a socket.
+var errNoSocket = errors.New("no process answers at the socket of the run")
+
+// refusedError is an answer that is an error.
+type refusedError struct {
+	status int
+	text   string
+}
+
+func (e *refusedError) Error() string { return queens.Sanitize(e.text) }
+
+// isNotReady reports whether a request may succeed a little later.
+func isNotReady(err error) bool {
+	var refused *refusedError
+	return errors.Is(err, errNoSocket) || errors.As(err, &refused) && refused.status == http.StatusServiceUnavailable
+}
+
+// isRefused reports whether an error is an answer with that status.
+func isRefused(err error, status int) bool {
+	var refused *refusedError
+	return errors.As(err, &refused) && refused.status == status
+}
+
+// ask makes a request of the process that works on a run. The caller reads the answer until ctx ends, and closes
+// it. The error wraps [errNoSocket], or is a [refusedError].
+func (s *Store) ask(ctx context.Context, name, method, path string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://run/"+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dial(ctx, name) },
+	}}
+	response, err := client.Do(request)
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		return nil, failed.Err // without the URL, which nobody has typed
+	}
+	if err != nil || response.StatusCode == http.StatusOK {
+		return response, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	var answer answerError
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&answer); err != nil || answer.Error == "" {
+		answer.Error = "the process that works on the run answers " + response.Status
+	}
+	return nil, &refusedError{response.StatusCode, answer.Error}
+}
+
+// request makes a request whose answer says nothing but that it is carried out.
+func (s *Store) request(ctx context.Context, name, path string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout,
+		fmt.Errorf("the process that works on the run has not answered for %v: see whether it hangs", timeout))
+	defer cancel()
+	response, err := s.ask(ctx, name, http.MethodPost, path)
+	switch {
+	case err == nil:
+		return response.Body.Close()
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, errNoSocket), errors.As(err, new(*refusedError)):
+		return err
+	}
+	return fmt.Errorf("the process that works on the run has not answered: %w", err)
+}
+
+// pause waits a moment before the next attempt, or until ctx ends.
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(pollInterval):
+	}
+}
