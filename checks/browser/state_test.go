@@ -39,8 +39,8 @@ func counting(name string, n, workers int) *state {
 	s.split(n)
 	s.hire(workers)
 	counts, flight, done := s.countClasses()
-	seconds := func(hours, minutes time.Duration) run.Seconds {
-		return run.Seconds{Duration: hours*time.Hour + minutes*time.Minute}
+	seconds := func(hours, minutes int) run.Seconds {
+		return run.Seconds{Duration: time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute}
 	}
 	s.snapshot = run.Snapshot{
 		Run: name, N: n, Symmetry: queens.Full, State: run.Running, At: time.Now(), Done: done, Tasks: s.manifest.Tasks, WorkDone: share,
