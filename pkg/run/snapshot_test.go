@@ -171,7 +171,7 @@ func TestSnapshotIsDecodedStrictly(t *testing.T) {
 // Numbers of solutions have one form: decimal digits.
 func TestDecimal(t *testing.T) {
 	for text, valid := range map[string]bool{
-		"0": true, "227514171973736000000": true, "": false, "-1": false, "+92": false, "092": false, "92 ": false, "9_2": false, "0x5c": false,
+		"0": true, "227514171973736000000": true, "": false, "-1": false, "+92": false, "092": false, "9 2": false, "9_2": false, "0x5c": false,
 		"92.0": false, "\x1b[2J": false, strings.Repeat("9", 1<<20): false, strings.Repeat("9", 78): false,
 	} {
 		d := new(run.Decimal)
