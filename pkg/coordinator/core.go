@@ -234,7 +234,7 @@ func (c *core) carryOutOne(now time.Time, o *agreement.Command) error {
 		if err != nil {
 			return err
 		}
-		c.agreement.Seen(now, o.Task, counts)
+		c.agreement.Seen(o.Task, counts)
 	case agreement.Quarantine:
 		return c.quarantine(now, &o.Vote, o.Right)
 	case agreement.Opened, agreement.Outvoted, agreement.Closed:

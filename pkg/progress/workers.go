@@ -283,18 +283,6 @@ func (r *Roster) Identities() []Identity {
 	return all
 }
 
-// Names returns the names of the workers present, sorted.
-func (r *Roster) Names() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var names []string
-	for _, e := range r.present() {
-		names = append(names, e.last.Worker)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Workers returns the workers present, sorted by name, with their chunks and rates. If there
 // are more than [run.MaxWorkers], it returns those that have been searching a chunk the longest.
 // A worker whose last heartbeat names no search is idle, and has no rate, unless a result of it has

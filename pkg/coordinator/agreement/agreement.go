@@ -291,7 +291,7 @@ func (a *Agreement) agree(now time.Time, t *task, c *Count) {
 	owes := a.owesCheck(t.id, c.Standing, c.Early) || a.checks.due.has(t.id) && !a.isChecked(c.Standing)
 	a.checks.due.put(t.id, owes)
 	if owes {
-		a.check(now, t, c.Result)
+		a.check(t, c.Result)
 	} else {
 		a.set(t, Agreed)
 	}

@@ -59,7 +59,7 @@ func (a *Agreement) owesCheck(id uint64, s Standing, early bool) bool {
 // check has the spot check of a task made that is due: by another voter, or by the coordinator, or later. A task
 // that workers were lost with is not checked: the count may end the coordinator's process too. If the coordinator's
 // check is the only count that is left, the coordinator can't check that.
-func (a *Agreement) check(_ time.Time, t *task, first *queens.Result) {
+func (a *Agreement) check(t *task, first *queens.Result) {
 	c := &a.checks
 	byVoter := c.ownAt.IsZero() && !c.vain.has(t.id) && a.isConnected(t.voters)
 	if !byVoter {
@@ -97,7 +97,7 @@ func (a *Agreement) checkCounted(now time.Time, t *task, c *Count) {
 		a.order(Settle, t.id)
 	case t.state == CheckAsked && t.vain >= maxVain:
 		a.checks.vain.put(t.id, true)
-		a.check(now, t, c.Result)
+		a.check(t, c.Result)
 		a.order(Settle, t.id)
 	case t.state == CheckAsked:
 		a.order(Again, t.id)
@@ -152,7 +152,7 @@ func (a *Agreement) startChecks() {
 }
 
 // Seen answers Look: the counts that agree on the task, the accepted one first.
-func (a *Agreement) Seen(now time.Time, id uint64, counts []queens.Result) {
+func (a *Agreement) Seen(id uint64, counts []queens.Result) {
 	if a.State(id) != Due || len(counts) == 0 {
 		return
 	}
@@ -160,7 +160,7 @@ func (a *Agreement) Seen(now time.Time, id uint64, counts []queens.Result) {
 	for i := range counts {
 		t.addVoter(&counts[i])
 	}
-	a.check(now, t, &counts[0])
+	a.check(t, &counts[0])
 }
 
 // CheckEnded takes up that the coordinator has ended a check: it took so long, and has failed, or its count

@@ -125,7 +125,7 @@ func (y *life) carryOutOne(o *agreement.Command) {
 	case agreement.Referee, agreement.Check:
 		y.own = append(y.own, *o)
 	case agreement.Look:
-		y.a.Seen(y.now, o.Task, y.l.Supporters(o.Task))
+		y.a.Seen(o.Task, y.l.Supporters(o.Task))
 	case agreement.Quarantine:
 		y.quarantine(o)
 	case agreement.Reopen, agreement.Opened, agreement.Outvoted, agreement.Closed:

@@ -223,7 +223,7 @@ func (s *story) carryOutOne(o *agreement.Command) {
 	case agreement.Check:
 		fmt.Fprintf(&s.out, "the coordinator is to check task %d, with another kernel than %s\n", o.Task, strings.Join(o.Kernels, " and "))
 	case agreement.Look:
-		s.a.Seen(s.now, o.Task, s.l.Supporters(o.Task))
+		s.a.Seen(o.Task, s.l.Supporters(o.Task))
 	case agreement.Quarantine:
 		if !s.l.IsQuarantined(o.Vote.Key) {
 			fmt.Fprintf(&s.out, "%s is quarantined: it counted %d in task %d, which has %d\n", o.Vote.Key, o.Vote.Count, o.Task, o.Right)

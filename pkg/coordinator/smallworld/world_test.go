@@ -202,7 +202,7 @@ func (w *world) carryOutOne(o *agreement.Command) {
 	case agreement.Referee, agreement.Check:
 		w.own = append(w.own, *o)
 	case agreement.Look:
-		w.a.Seen(w.now, o.Task, w.l.Supporters(o.Task))
+		w.a.Seen(o.Task, w.l.Supporters(o.Task))
 	case agreement.Quarantine:
 		if o.Vote.Count == right(o.Task) {
 			w.fail("the honest %s is quarantined", o.Vote.Key)
