@@ -430,7 +430,7 @@ func TestRosterIsSafeForConcurrentUse(t *testing.T) {
 				if held := r.Held("r", nil); len(held) > 0 {
 					t.Errorf("nobody holds %v", held)
 				}
-				if names, gone := r.Names(), r.Expire(); len(names) > workers || len(gone) > 0 {
+				if names, gone := namesOf(r), r.Expire(); len(names) > workers || len(gone) > 0 {
 					t.Errorf("present are %q, expired %+v", names, gone)
 				}
 			}
