@@ -33,7 +33,7 @@ func TestGeneratedKernelSteps(t *testing.T) {
 		case first < last:
 			rows = fmt.Sprintf("%d to %d", first, last)
 		}
-		table += fmt.Sprintf("| %s | `%s` | `%s` |\n", rows, step, functionOf(set.alternates[last].gaps))
+		table += "| " + rows + " | `" + step + "` | `" + functionOf(set.alternates[last].gaps) + "` |\n"
 		last = first - 1
 	}
 	testkit.Generated(t, "docs/kernel.md", "steps", table)

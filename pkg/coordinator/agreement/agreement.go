@@ -272,9 +272,9 @@ func (a *Agreement) Counted(now time.Time, c *Count) {
 		a.setDone(t.id, false)
 		a.ask(now, t)
 	case !a.done.has(t.id):
-		a.agree(now, t, c)
+		a.agree(t, c)
 	case a.checks.due.has(t.id):
-		a.checkCounted(now, t, c)
+		a.checkCounted(t, c)
 	}
 }
 
@@ -286,7 +286,7 @@ func (a *Agreement) settledAtOnce(c *Count) bool {
 }
 
 // agree takes up the count with which enough voters agree on a task.
-func (a *Agreement) agree(now time.Time, t *task, c *Count) {
+func (a *Agreement) agree(t *task, c *Count) {
 	a.setDone(t.id, true)
 	owes := a.owesCheck(t.id, c.Standing, c.Early) || a.checks.due.has(t.id) && !a.isChecked(c.Standing)
 	a.checks.due.put(t.id, owes)

@@ -89,7 +89,7 @@ func (a *Agreement) check(t *task, first *queens.Result) {
 }
 
 // checkCounted takes up a count of a task whose check is owed.
-func (a *Agreement) checkCounted(now time.Time, t *task, c *Count) {
+func (a *Agreement) checkCounted(t *task, c *Count) {
 	switch {
 	case a.isChecked(c.Standing):
 		a.checks.due.put(t.id, false)
