@@ -161,7 +161,7 @@ func TestStoppedCoordinatorLeavesAResumableRun(t *testing.T) {
 			}
 			expect(0, 1, 1)
 			runs := start(t, "coordinator", "runs", "--json", "--data", t.TempDir(), "--nats", server.url)
-			if out := runs.ExpectExit(0); !strings.Contains(out, `"run":"`+run+`"`) || !strings.Contains(out, `"state":"stopped","done":1,"tasks":10`) {
+			if out := runs.ExpectExit(0); !strings.Contains(out, `"run":"`+run+`"`) || !strings.Contains(out, `"done":1,"tasks":10,`) || !strings.Contains(out, `"state":"stopped"`) {
 				t.Errorf("runs printed %s", out)
 			}
 			start(t, "coordinator", "cancel", run, "--data", t.TempDir(), "--nats", server.url).ExpectExit(0)
