@@ -400,6 +400,19 @@ func unpublished() *fakeServer {
 	return s
 }
 
+// A watch that begins after the end shows the total of the record.
+func TestFollowAFinishedRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := running()
+		server.complete("92")
+		w := follow(t.Context(), server)
+		elapse(silenceTimeout + 2*pollInterval)
+		if got := w.now(); !got.ended || got.err != nil || got.last.Total.String() != "92" || len(got.snapshots) != 1 {
+			t.Errorf("presented: %+v", got)
+		}
+	})
+}
+
 // Where anybody can write the record, no total is shown but the published one.
 func TestFollowOnAnOpenServer(t *testing.T) {
 	for _, c := range []struct {
@@ -483,12 +496,16 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// The newest run is an active one if there is any, and never one that is finished.
+// The newest run is an active one if there is any, else an unfinished one, else a complete one with its total.
 func TestNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &fakeServer{}
 		if name, err := Newest(t.Context(), server, server); !errors.Is(err, ErrNoRuns) {
 			t.Errorf("without runs: %q, %v", name, err)
+		}
+		server.complete("92")
+		if name, err := Newest(t.Context(), server, server); name != "n8-a" || err != nil {
+			t.Errorf("with a complete run: %q, %v", name, err)
 		}
 		start := time.Now()
 		for i, c := range []struct {
