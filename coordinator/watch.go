@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -115,7 +116,7 @@ func (v *watchView) presentLocal(ctx context.Context, store *runstore.Store, r *
 		return fmt.Errorf("run %s has no server from which a page of it could be served: give --http to its coordinator", r.Run)
 	}
 	if r.State.Finished() {
-		v.app.Log.Info().Str("run", r.Run).Time("ended", r.At).Msg("the run has ended: verifying its ledger")
+		v.app.Log.Info().Str("run", r.Run).Str("ended", r.At.Format(time.RFC3339)).Msg("the run has ended: verifying its ledger")
 	}
 	if v.objects == nil {
 		v.start()
