@@ -47,7 +47,8 @@ one, and else fails and says where the total is.
 
 Without --nats it looks under --data for a run that is active on this machine, and asks its
 server or, if that accepts no connections, its process. If no run is active, it verifies the
-ledger of the newest run that has ended, and prints its total and when it ended.
+ledger of the newest run that has ended, and prints its total and when it ended. --http
+needs a server: the page of a count without one is that of its own --http.
 
 With --json it prints a snapshot of the run as a JSON object a second: how far the run is
 and how fast, what its tasks and its workers do, and once it is complete the total and
