@@ -89,7 +89,7 @@ func TestScenarioTwoLiarsAlike(t *testing.T) {
 func TestScenarioTwoLiarsWhileTheCoordinatorCounts(t *testing.T) {
 	playScenario(t, func(w *world) {
 		w.setup.referee = absent
-		w.honest(1)
+		w.honest(2)
 		liars := []*worker{w.liar(never, 1), w.liar(never, 1)}
 		right := w.setup.board.tasks[0]
 		lies := w.once(func() bool { return w.trace.steps == 1 }, func() {
