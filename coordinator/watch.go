@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -37,14 +39,16 @@ func watchCommand(app *cli.App) *cobra.Command {
 		Use:   "watch [RUN]",
 		Short: "Show the progress of a run, from any machine that reaches its server",
 		Long: `Show the progress of a run as its coordinator does: of the run named, or else of the
-newest that is active. It needs only the run's NATS server, changes nothing there, and
+newest that is active, or else of the newest. It needs only the run's NATS server, changes nothing there, and
 continues through restarts of the server and of the coordinator. When the run is
 complete, it prints the total: that of the run's record there. If the server asks for no
 keys, anybody can write that record: then it prints the total only if it is the published
 one, and else fails and says where the total is.
 
-Without --nats it looks under --data for a run that is active on this machine. A count
-whose embedded server accepts no connections can't be watched: start it with --listen.
+Without --nats it looks under --data for a run that is active on this machine, and asks its
+server or, if that accepts no connections, its process. If no run is active, it verifies the
+ledger of the newest run that has ended, and prints its total and when it ended. --http
+needs a server: the page of a count without one is that of its own --http.
 
 With --json it prints a snapshot of the run as a JSON object a second: how far the run is
 and how fast, what its tasks and its workers do, and once it is complete the total and
@@ -80,8 +84,19 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 	}
 	server, hint := o.nats, ""
 	if server.URL == "" {
-		var err error
-		if v.run, server, err = o.findLocal(app, name); err != nil {
+		store, err := o.data.open(app.Log)
+		if err != nil {
+			return err
+		}
+		r, err := o.selectRun(store, name)
+		if err != nil {
+			return err
+		}
+		v.run = r.Run
+		if r.Server == "" {
+			return v.presentLocal(ctx, store, r, o, stdout)
+		}
+		if server, err = localServer(app.Log, store, o.nats, r.Server); err != nil {
 			return err
 		}
 		hint = ": if it asks for a password, give it with --nats; if for a key, name that with --nkey"
@@ -90,17 +105,53 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 	switch {
 	case errors.Is(err, queens.ErrNoConnection):
 		return fmt.Errorf("%w%s", err, hint)
-	case err != nil || o.json:
+	case err != nil:
 		return ignoreEPIPE(v.withHint(err))
 	}
-	switch tty := app.TTY(); {
-	case v.unresponsive:
-	case tty != nil:
-		_ = report.WriteSnapshotTable(tty, &last, app.Colors()) // fails if the terminal was closed
-	default:
-		report.LogEnd(app.Log, &last)
+	return v.printTotal(&last, stdout)
+}
+
+// presentLocal presents a run of this machine by the socket of its process and by its ledger.
+func (v *watchView) presentLocal(ctx context.Context, store *runstore.Store, r *runstore.Info, o *watchOptions, stdout io.Writer) error {
+	if o.page.http != "" {
+		return fmt.Errorf("run %s has no server from which a page of it could be served: give --http to its coordinator", r.Run)
 	}
-	_, err = fmt.Fprintln(stdout, last.Total)
+	if r.State.Finished() {
+		v.app.Log.Info().Str("run", r.Run).Str("ended", r.At.Format(time.RFC3339)).Msg("the run has ended: verifying its ledger")
+	}
+	if v.objects == nil {
+		v.start()
+	}
+	last, err := watch.FollowLocal(ctx, store, watch.Config{
+		Run: r.Run, OnWatching: func() {
+			if !r.State.Finished() {
+				v.app.Log.Info().Str("run", r.Run).Msg("watching")
+			}
+		},
+		OnSnapshot: v.showProgress, OnStatus: v.showStatus,
+	})
+	if v.objects == nil {
+		v.stop()
+	}
+	if err != nil {
+		return ignoreEPIPE(v.withHint(err))
+	}
+	return v.printTotal(&last, stdout)
+}
+
+// printTotal prints the total of the last snapshot, and what confirms it.
+func (v *watchView) printTotal(last *run.Snapshot, stdout io.Writer) error {
+	if v.objects != nil {
+		return nil // the last object has it
+	}
+	switch tty := v.app.TTY(); {
+	case v.unresponsive:
+	case tty != nil && last.Elapsed.Duration > 0: // not read from a ledger, which says less
+		_ = report.WriteSnapshotTable(tty, last, v.app.Colors()) // fails if the terminal was closed
+	default:
+		report.LogEnd(v.app.Log, last)
+	}
+	_, err := fmt.Fprintln(stdout, last.Total)
 	return err
 }
 
@@ -186,9 +237,9 @@ func (v *watchView) showStatus(s watch.Status) {
 	text := s.Text(v.run)
 	if s.Kind != v.status {
 		switch s.Kind {
-		case watch.ServerDown:
+		case watch.ServerDown, watch.Auditing:
 		case watch.Live:
-			if v.status != watch.ServerDown && v.status != watch.ServerSilent {
+			if v.status != watch.ServerDown && v.status != watch.ServerSilent && v.status != watch.ProcessSilent {
 				v.app.Log.Info().Str("run", v.run).Msg("the run continues")
 			}
 		default:
@@ -221,34 +272,6 @@ func (v *watchView) withHint(err error) error {
 	return fmt.Errorf("%w: %s", err, hint)
 }
 
-// findLocal returns the named run, or else the newest, that is active on this machine,
-// and the URL of its server.
-func (o *watchOptions) findLocal(app *cli.App, name string) (found string, server *cli.Connection, err error) {
-	store, err := o.data.open(app.Log)
-	if err != nil {
-		return "", nil, err
-	}
-	r, err := o.selectRun(store, name)
-	if err != nil {
-		return "", nil, err
-	}
-	h := &r.Locked.Holder
-	if r.Server != "" {
-		server, err := localServer(app.Log, store, o.nats, r.Server)
-		return r.Run, server, err
-	}
-	if r.Hash == "" {
-		return "", nil, fmt.Errorf("run %s is active in process %d on %s, which does not say at which server: try again, or name the server with --nats",
-			r.Run, h.PID, h.Host)
-	}
-	status := ""
-	if len(statusSignals) > 0 {
-		status = fmt.Sprintf("; kill -USR1 %d makes it log its progress", h.PID)
-	}
-	return "", nil, fmt.Errorf("run %s is active in process %d on %s, whose embedded server accepts no connections: to watch it, start its coordinator with --listen 127.0.0.1:4222%s",
-		r.Run, h.PID, h.Host, status)
-}
-
 // localServer returns how to reach the server of a run on this machine. An embedded server that asks
 // for keys has one for watchers in the folder of the runs.
 func localServer(log zerolog.Logger, store *runstore.Store, given *cli.Connection, url string) (*cli.Connection, error) {
@@ -262,16 +285,20 @@ func localServer(log zerolog.Logger, store *runstore.Store, given *cli.Connectio
 	return &server, server.Check(log)
 }
 
-// selectRun returns the named run, or else the newest, that a process of this machine
-// works on.
+// selectRun returns the named run that a process of this machine works on, or that has ended. Without a name it
+// returns the newest that a process works on, or else the newest that has ended.
 func (o *watchOptions) selectRun(store *runstore.Store, name string) (*runstore.Info, error) {
 	if name == "" {
-		runs, err := store.Select(func(i *runstore.Info) bool { return i.Locked != nil })
-		switch {
+		runs, err := store.Select(func(i *runstore.Info) bool {
+			return i.Locked != nil || i.State == run.Complete || i.State == run.Contradicted
+		})
+		switch active := slices.IndexFunc(runs, func(i runstore.Info) bool { return i.Locked != nil }); {
 		case err != nil:
 			return nil, withHint(err)
+		case active >= 0:
+			return &runs[active], nil
 		case len(runs) == 0:
-			return nil, fmt.Errorf("no run in %s is active: name the server of a run elsewhere with --nats, or see %s", store.Path(), o.data.command("runs"))
+			return nil, fmt.Errorf("no run in %s is active or has ended: name the server of a run elsewhere with --nats, or see %s", store.Path(), o.data.command("runs"))
 		}
 		return &runs[0], nil
 	}
@@ -286,12 +313,8 @@ func (o *watchOptions) selectRun(store *runstore.Store, name string) (*runstore.
 	switch r := store.Inspect(name); {
 	case r.Err != nil:
 		return nil, fmt.Errorf("run %s: %w", name, r.Err)
-	case r.Locked != nil:
+	case r.Locked != nil, r.State.Finished():
 		return &r, nil
-	case r.State == run.Complete:
-		return nil, fmt.Errorf("run %s is already complete: %s prints its total", name, o.data.command("resume", name))
-	case r.State.Finished():
-		return nil, fmt.Errorf("run %s is %s: it has no total, and there is nothing to watch", name, r.State)
 	default:
 		return nil, fmt.Errorf("run %s is %s, with %d of %d tasks done: %s resumes it; if it is active elsewhere, name its server with --nats",
 			name, r.Status(), r.Done, r.Tasks, o.data.command("resume", name))

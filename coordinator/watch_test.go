@@ -5,8 +5,6 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -260,22 +258,31 @@ func TestWatchWithoutThePasswordIsExit5(t *testing.T) {
 	}
 }
 
-// A run of this machine is found by its folder. If its server does not listen, the error says
-// what to do.
+// A run of this machine is found by its folder, and watched by the socket of its process if its server does not
+// listen. A watcher goes on after the run is resumed. When the run has ended, its ledger has the total.
 func TestWatchFindsARunOfThisMachine(t *testing.T) {
 	long(t)
 	data := t.TempDir()
 	closed := start(t, "coordinator", "count", "20", "--workers", "1", "--depth", "1", "--data", data)
 	run := closed.Await(counting)
-	for _, args := range [][]string{{"--data", data}, {run, "--data", data}} {
-		w := startWatch(t, args...)
-		w.ExpectExit(1)
-		pid := closed.Cmd.Process.Pid
-		w.Await(fmt.Sprintf(`"exit":1,.*(run %s is active in process %d on .*--listen 127.0.0.1:4222; kill -USR1 %d )`, run, pid, pid))
-	}
+	byName, newest := startWatchJSON(t, run, "--data", data), startWatchJSON(t, "--data", data)
+	awaitObject(t, byName)
+	awaitObject(t, newest)
+	newest.Signal(syscall.SIGINT)
+	newest.ExpectExit(128 + int(syscall.SIGINT))
 	closed.Signal(syscall.SIGTERM)
 	closed.ExpectExit(128 + int(syscall.SIGTERM))
+	byName.Await(`(stopped with \d+ of \d+ tasks done: coordinator resume ` + run + ` resumes the run)`)
+	again := start(t, "coordinator", "resume", run, "--workers", "1", "--data", data)
+	again.Await(counting)
+	awaitObject(t, byName)
+	start(t, "coordinator", "cancel", run, "--data", data).ExpectExit(0)
+	byName.ExpectExit(1)
+	byName.Await(`"exit":1,.*(run ` + run + `: the run was cancelled)`)
 
+	none := startWatch(t, "--data", data)
+	none.ExpectExit(1)
+	none.Await(`"exit":1,.*(no run in ` + data + ` is active or has ended: name the server of a run elsewhere with --nats)`)
 	open := start(t, "coordinator", "count", "12", "--workers", "0", "--listen", "127.0.0.1:0", "--depth", "2", "--data", data)
 	url := open.Await(`"server":"(nats://[^"]+)".*"counting"`)
 	w := startWatch(t, "--data", data)
@@ -287,13 +294,8 @@ func TestWatchFindsARunOfThisMachine(t *testing.T) {
 	w.ExpectTotal(known(12))
 	json.ExpectExit(0)
 
-	none := startWatch(t, "--data", data)
-	none.ExpectExit(1)
-	none.Await(`"exit":1,.*(no run in ` + data + ` is active: name the server of a run elsewhere with --nats)`)
-	over := startWatch(t, run, "--data", data)
-	over.ExpectExit(1)
-	over.Await(`"exit":1,.*(run ` + run + ` is stopped, with 0 of 10 tasks done: coordinator resume ` + run + ` --data \S+ resumes it)`)
-	if _, err := os.Stat(filepath.Join(data, run, "ledger.db")); err != nil {
-		t.Error(err)
-	}
+	over := startWatch(t, "--data", data)
+	over.ExpectTotal(known(12))
+	over.Await(`"ended":"([^"]+)".*"the run has ended: verifying its ledger"`)
+	expectEnd(t, startWatchJSON(t, "--data", data), known(12))
 }

@@ -107,6 +107,7 @@ func (c *core) load(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
+	c.acquit(now)
 	return c.carryOut(now)
 }
 

@@ -74,7 +74,7 @@ func (c *core) void(now time.Time) error {
 // lift is a request to end the quarantine of a key.
 type lift struct {
 	key  string
-	done chan<- error
+	done chan<- error // nil if nobody waits
 }
 
 // errLiftTooLate says that the event loop has ended.
@@ -106,11 +106,33 @@ func (c *core) lift(now time.Time, l lift) {
 		return
 	}
 	err := c.ledger.Lift(l.key)
-	l.done <- err
+	if l.done != nil {
+		l.done <- err
+	}
 	if err == nil { // if the ledger failed, the next result tells
 		c.cfg.Log.Warn().Str("key", l.key).Msg("quarantine lifted: results of the key count again")
 		c.changedVoters(now)
 	}
+}
+
+// acquit lifts the quarantines that the coordinator's own counts refute: as many voters as settle a dispute had the key
+// quarantined, and the coordinator has counted the task later, as the key did. A key that counted wrong in another
+// dispute stays quarantined.
+func (c *core) acquit(now time.Time) {
+	for _, q := range c.ledger.Quarantined() {
+		if d, ok := c.ledger.Dispute(q.Task); ok && d.HasReferee() && !slices.ContainsFunc(c.ledger.Disputes(), func(d ledger.Dispute) bool {
+			return isWrong(&d, q.Key)
+		}) {
+			c.lift(now, lift{key: q.Key})
+		}
+	}
+}
+
+// isWrong reports whether a key voted for another count than the accepted one of a settled dispute.
+func isWrong(d *ledger.Dispute, key string) bool {
+	right, counted := d.Accepted()
+	differs := func(v queens.Result) bool { return v.Key == key && v.Count != right }
+	return counted && d.Settled && (slices.ContainsFunc(d.Votes, differs) || slices.ContainsFunc(d.Voided, differs))
 }
 
 // quarantinedKeys returns the keys for a beat: those quarantined last, if there are too many.

@@ -80,7 +80,13 @@ func (c *core) recordOwn(now time.Time, task uint64, worker string, count queens
 	b.add(&delivery{result: queens.ChunkResult{
 		Run: c.run, Manifest: c.manifest.Hash, First: task, Worker: worker, Counts: []queens.TaskCount{count},
 	}})
-	return b.accept(now)
+	if err := b.accept(now); err != nil {
+		return err
+	}
+	if worker == queens.Referee {
+		c.acquit(now)
+	}
+	return nil
 }
 
 // acceptance is results that are recorded in one transaction.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -74,6 +75,41 @@ func TestScenarioTwoLiarsAlike(t *testing.T) {
 		})
 		w.atEnd(func(_ *host, l *ledger.Ledger) {
 			w.exactly(l)
+			for _, p := range w.workers {
+				if lied := w.lies.has(p.key); lied != l.IsQuarantined(p.key) {
+					w.fatalf("%s has lied: %v; it is quarantined: %v", p.key, lied, !lied)
+				}
+			}
+		})
+	})
+}
+
+// Two liars that lie alike outvote an honest voter while the coordinator counts. Its count, when it comes, acquits the
+// honest voter and has the liars quarantined.
+func TestScenarioTwoLiarsWhileTheCoordinatorCounts(t *testing.T) {
+	playScenario(t, func(w *world) {
+		w.setup.referee = absent
+		w.honest(1)
+		liars := []*worker{w.liar(never, 1), w.liar(never, 1)}
+		right := w.setup.board.tasks[0]
+		lies := w.once(func() bool { return w.trace.steps == 1 }, func() {
+			wrong := boardTask{right.hash, right.count + 1}
+			w.reportOf(w.workers[0], 0, right)
+			for _, p := range liars {
+				w.lies.add(lie{0, wrong.count}, p.key, true)
+				w.reportOf(p, 0, wrong)
+			}
+		})
+		counts := w.once(func() bool { return w.newest().ledger.IsQuarantined(w.workers[0].key) }, func() {
+			own := queens.TaskCount{Hash: right.hash, Count: right.count, Kernel: "own", Elapsed: w.setup.search}
+			w.newest().check(w.newest().core.counted(time.Now(), &ownCount{kind: longCount}, own, nil))
+		})
+		w.disturb = func() { lies(); counts() }
+		w.atEnd(func(_ *host, l *ledger.Ledger) {
+			w.exactly(l)
+			if l.Len() == 0 || len(l.Quarantined()) != len(liars) {
+				w.fatalf("%d keys are quarantined, not %d", len(l.Quarantined()), len(liars))
+			}
 			for _, p := range w.workers {
 				if lied := w.lies.has(p.key); lied != l.IsQuarantined(p.key) {
 					w.fatalf("%s has lied: %v; it is quarantined: %v", p.key, lied, !lied)

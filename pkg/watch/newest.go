@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 )
 
 // Newest returns the name of the newest active run on the server, or else of the newest
-// that is not finished. It waits for a server that is not connected, and after that also
+// that is not finished, or else of the newest that is complete. It waits for a server that is not connected, and after that also
 // for the records of its runs, which coordinators restore if the server lost its store. The
 // error wraps [ErrNoRuns] if there is no such run.
 func Newest(ctx context.Context, connection Connection, registry Registry) (string, error) {
@@ -72,11 +73,11 @@ func newest(ctx context.Context, connection Connection, registry Registry) (stri
 		if err != nil && !errors.Is(err, bus.ErrNoRecord) {
 			unread = err
 		}
-		if err != nil || r.State.Finished() {
+		if err != nil {
 			continue
 		}
-		active, best := r.IsActive(), newest.IsActive()
-		if active && !best || active == best && r.Created.After(newest.Created) {
+		order := cmp.Or(cmp.Compare(precedence(&r), precedence(&newest)), r.Created.Compare(newest.Created))
+		if precedence(&r) > 0 && order > 0 {
 			newest = r
 		}
 	}
@@ -87,4 +88,20 @@ func newest(ctx context.Context, connection Connection, registry Registry) (stri
 		return "", fmt.Errorf("%w on %s", ErrNoRuns, connection.Server())
 	}
 	return newest.Run, nil
+}
+
+// precedence says which run is shown before others: an active one, one that may become active, a complete one. It
+// is 0 for a run that has nothing to show.
+func precedence(r *run.Record) int {
+	switch {
+	case r.Run == "":
+		return 0
+	case r.IsActive():
+		return 3
+	case !r.State.Finished():
+		return 2
+	case r.Total() != nil:
+		return 1
+	}
+	return 0
 }

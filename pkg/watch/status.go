@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"nqueens/pkg/humanize"
+	"nqueens/pkg/run"
 )
 
 // Text says for people why what is shown of a run may be old, or at an end; it is empty for a run that
 // is live.
-func (s *Status) Text(run string) string {
+func (s *Status) Text(name string) string {
 	switch s.Kind {
 	case ServerDown:
 		return ServerDownText(s.Since)
@@ -20,13 +21,21 @@ func (s *Status) Text(run string) string {
 		return fmt.Sprintf("waiting for a message of its coordinator (%q)", s.Record.Owner)
 	case CoordinatorSilent:
 		return fmt.Sprintf("its coordinator has been silent for %v: if it has died, coordinator resume %s resumes the run",
-			humanize.Duration(time.Since(s.Record.Updated).Truncate(time.Second)), run)
+			humanize.Duration(time.Since(s.Record.Updated).Truncate(time.Second)), name)
 	case Stopped:
 		done := ""
 		if s.Record != nil {
 			done = fmt.Sprintf(" with %d of %d tasks done", s.Record.Done, s.Record.Manifest.Tasks)
 		}
-		return fmt.Sprintf("stopped%s: coordinator resume %s resumes the run", done, run)
+		word := "stopped"
+		if s.Record != nil && s.Record.State == run.Running { // its process was killed
+			word = "interrupted"
+		}
+		return fmt.Sprintf("%s%s: coordinator resume %s resumes the run", word, done, name)
+	case ProcessSilent:
+		return "the process of the run does not say how far it is: " + strings.ReplaceAll(s.Err.Error(), "\n", "; ")
+	case Auditing:
+		return "the run is complete: verifying its ledger"
 	case Live:
 	}
 	return ""

@@ -51,7 +51,7 @@ type Status struct {
 	Kind   Kind
 	Since  time.Time   // of ServerDown
 	Record *run.Record // of AwaitingCoordinator, CoordinatorSilent and, where no snapshot says it, Stopped
-	Err    error       // of ServerSilent
+	Err    error       // of ServerSilent and ProcessSilent
 }
 
 // Kind distinguishes statuses.
@@ -65,6 +65,8 @@ const (
 	AwaitingCoordinator      // whose record is fresh, but who has published no snapshot yet
 	ServerDown               // no connection
 	ServerSilent             // connected, but without an answer
+	ProcessSilent            // the process of a local run does not say how far it is
+	Auditing                 // a local run is complete, and its ledger is audited
 )
 
 const (
@@ -212,28 +214,30 @@ func (f *follower) poll(ctx context.Context) (ended bool, err error) {
 		f.reportSnapshot()
 		return false, nil
 	}
-	return false, f.explainSilence(ctx)
+	return f.explainSilence(ctx)
 }
 
-// explainSilence reports what the record says while no snapshots arrive. It returns an error if
-// the run has ended.
-func (f *follower) explainSilence(ctx context.Context) error {
+// explainSilence reports what the record says while no snapshots arrive. It presents the total of the record, if
+// there is one, and reports the end; it returns an error if the run has ended without.
+func (f *follower) explainSilence(ctx context.Context) (ended bool, err error) {
 	record, err := f.readRecord(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return nil // run returns its cause
+		return false, nil // run returns its cause
+	case err == nil && record.Total() != nil: // the run ended before the watch began, or its last snapshot was lost
+		return f.handle(ctx, new(*record.Snapshot))
 	case errors.Is(err, bus.ErrNoRecord), err == nil && record.State == run.Complete:
-		return f.checkGone()
+		return false, f.checkGone()
 	case err != nil:
 		f.OnStatus(Status{Kind: ServerSilent, Err: err})
-		return nil
+		return false, nil
 	}
 	f.recordMissingAt = time.Time{}
 	if err := failure(&run.Snapshot{Run: f.Run, State: record.State}); err != nil {
-		return err
+		return false, err
 	}
 	f.reportRecord(&record)
-	return nil
+	return false, nil
 }
 
 // checkGone returns an error once a run without a record, or with that of a complete run,
