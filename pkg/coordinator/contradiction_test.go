@@ -99,7 +99,7 @@ func TestConflictIsSettledByAnother(t *testing.T) {
 				}
 				if dies {
 					testkit.Eventually(t, "the conflict is logged and all tasks are done", func() bool {
-						return len(r.log.Lines("conflict: ")) > 0 && r.progress().Done == r.m.Tasks-1
+						return len(r.log.Lines("dispute: ")) > 0 && r.progress().Done == r.m.Tasks-1
 					})
 					r.restart()
 				}

@@ -98,6 +98,8 @@ type Config struct {
 	// Admits reports whether a key is a voter, by the proof of its admission; see [run.Heartbeat]; and
 	// if so, whether only the join token admits it. If it is nil, only OwnKeys are voters.
 	Admits func(key string, admission []byte) (admitted, byToken bool)
+	// Join is the command that starts a worker for the run, for the log.
+	Join string
 	// OwnKeys are the keys of the workers of this process.
 	OwnKeys []string
 	// OnComplete, unless nil, is called with the total of a complete run while the claim

@@ -26,7 +26,7 @@ func TestChunkIsMissingAsOfTheEndOfTheCheck(t *testing.T) {
 		c.tasks = slowTasks{}
 		chunk := c.core.publishChunk(t).Chunk
 		time.Sleep(c.cfg.CheckAfter)
-		c.core.flight.Sweep(time.Now(), nil, false, time.Time{})
+		c.core.flight.Sweep(time.Now(), nil, flight.Busy, time.Time{})
 		command, ok := c.core.flight.Next()
 		for ok && command.Op != flight.Check { // others are planned
 			command, ok = c.core.flight.Next()
@@ -38,10 +38,10 @@ func TestChunkIsMissingAsOfTheEndOfTheCheck(t *testing.T) {
 		c.core.completed(time.Now(), &o)
 		while := time.Now().Add(-time.Millisecond)
 		time.Sleep(c.cfg.CheckAfter / sweeps)
-		if s := c.core.flight.Sweep(time.Now(), nil, false, while); len(s.Lost) > 0 {
+		if s := c.core.flight.Sweep(time.Now(), nil, flight.Busy, while); len(s.Lost) > 0 {
 			t.Error("the chunk is lost although its result may not be read yet")
 		}
-		if s := c.core.flight.Sweep(time.Now(), nil, false, time.Now()); len(s.Lost) != 1 {
+		if s := c.core.flight.Sweep(time.Now(), nil, flight.Busy, time.Now()); len(s.Lost) != 1 {
 			t.Error("the chunk is not lost")
 		}
 	})

@@ -14,15 +14,16 @@ import (
 // journal writes the log of a run: what happens often is logged once, or once in a while. No decision
 // depends on it.
 type journal struct {
-	limiter     ratelimit.Limiter // of lines that are logged once in a while
-	once        ratelimit.Limiter
-	workers     ratelimit.Burst // of lines on lost workers
-	lost        uint64          // tasks that left the queue without a result
-	voided      uint64          // tasks that have no accepted result any more, until that is logged
-	heldAt      time.Time       // when to log next that a worker keeps others idle
-	noWorkersAt time.Time       // when to log next that no worker is connected
-	fewVotersAt time.Time       // when to log next that too few voters are connected
-	voters      int             // when that was logged last
+	limiter        ratelimit.Limiter // of lines that are logged once in a while
+	once           ratelimit.Limiter
+	workers        ratelimit.Burst // of lines on lost workers
+	lost           uint64          // tasks that left the queue without a result
+	voided         uint64          // tasks that have no accepted result any more, until that is logged
+	heldAt         time.Time       // when to log next that a worker keeps others idle
+	noWorkersAt    time.Time       // when to log next that no worker is connected
+	noWorkersLines int             // that said so since a worker was connected
+	fewVotersAt    time.Time       // when to log next that too few voters are connected
+	voters         int             // when that was logged last
 }
 
 func newJournal(now time.Time) journal {
@@ -46,11 +47,11 @@ func (j *journal) dispute(c *core, o *agreement.Command) {
 	text := audit.DescribeDispute(&d)
 	switch o.Op {
 	case agreement.Opened:
-		c.cfg.Log.Error().Uint64("task", o.Task).Msg("conflict: " + text + "; it is counted again")
+		c.cfg.Log.Error().Uint64("task", o.Task).Msg("dispute: " + text + "; it is counted again")
 	case agreement.Closed:
-		c.cfg.Log.Warn().Uint64("task", o.Task).Msg("conflict settled: " + text)
+		c.cfg.Log.Warn().Uint64("task", o.Task).Msg("dispute settled: " + text)
 	case agreement.Outvoted:
-		c.cfg.Log.Error().Uint64("task", o.Task).Msg("conflict, outvoted: " + text)
+		c.cfg.Log.Error().Uint64("task", o.Task).Msg("dispute, outvoted: " + text)
 	}
 }
 
@@ -99,9 +100,10 @@ func (j *journal) swept(c *core, s *flight.Swept) {
 				Msg("tasks left the queue without a result, publishing them again")
 		}
 	}
-	for _, e := range s.Expired {
-		c.cfg.Log.Warn().Uint64("task", e.First).Uint32("attempt", e.Attempt).
-			Msg("no result for a long time although the queue has the task: publishing it again")
+	if len(s.Expired) > 0 && j.limiter.Allow("expired") {
+		e := &s.Expired[0]
+		c.cfg.Log.Warn().Uint64("task", e.First).Uint32("attempt", e.Attempt).Int("chunks", len(s.Expired)).
+			Msg("no result for a long time although the queue has the tasks: publishing them again")
 	}
 	if s.Away > 0 && j.limiter.Allow("away") {
 		c.cfg.Log.Warn().Int("chunks", s.Away).
@@ -151,20 +153,21 @@ func (j *journal) lostWorkers(c *core) {
 	}
 }
 
-// How long a run has no workers before that is logged, and until it is logged again.
-const (
-	noWorkersDelay    = 10 * time.Second
-	noWorkersInterval = 5 * time.Minute
-)
+// noWorkersDelay is how long a run has no workers before that is logged.
+const noWorkersDelay = 10 * time.Second
+
+// noWorkersIntervals are the times between lines that no worker is connected. The last one is repeated.
+var noWorkersIntervals = [...]time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, time.Hour}
 
 // noWorkers notes how many workers are connected.
 func (j *journal) noWorkers(c *core, now time.Time, workers int) {
 	switch {
 	case workers > 0:
-		j.noWorkersAt = now.Add(noWorkersDelay)
+		j.noWorkersAt, j.noWorkersLines = now.Add(noWorkersDelay), 0
 	case !now.Before(j.noWorkersAt):
-		j.noWorkersAt = now.Add(noWorkersInterval)
-		c.cfg.Log.Warn().Msg("no workers connected: start one with worker --nats and the address of the server")
+		j.noWorkersAt = now.Add(noWorkersIntervals[min(j.noWorkersLines, len(noWorkersIntervals)-1)])
+		j.noWorkersLines++
+		c.cfg.Log.Warn().Msg("no workers connected; start one with: " + c.cfg.Join)
 	}
 }
 

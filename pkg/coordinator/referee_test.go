@@ -65,7 +65,7 @@ func TestRefereeOverrulesLiars(t *testing.T) {
 			}
 			if c.dies {
 				testkit.Eventually(t, "the conflict is logged and all tasks are done", func() bool {
-					return len(r.log.Lines("conflict: ")) > 0 && r.progress().Done == r.m.Tasks-1
+					return len(r.log.Lines("dispute: ")) > 0 && r.progress().Done == r.m.Tasks-1
 				})
 				blocked.Store(false)
 				r.restart()
@@ -75,7 +75,7 @@ func TestRefereeOverrulesLiars(t *testing.T) {
 			if calls.Load() == 0 || got.Snapshot.Disputes != 1 {
 				t.Errorf("the coordinator counted %d times, and there were %d disputes", calls.Load(), got.Snapshot.Disputes)
 			}
-			if len(r.log.Lines("conflict settled")) != 1 {
+			if len(r.log.Lines("dispute settled")) != 1 {
 				t.Error("the log does not say once that the conflict is settled")
 			}
 		})

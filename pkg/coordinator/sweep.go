@@ -19,10 +19,10 @@ func (c *core) sweep(now time.Time) error {
 		return nil
 	}
 	gone := c.cfg.Roster.Expire()
-	idle := c.cfg.Roster.Idle() > 0
-	swept := c.flight.Sweep(now, c.cfg.Roster.Held(c.run, c.refusesWorker), idle, c.caughtUp)
+	workers := c.workers()
+	swept := c.flight.Sweep(now, c.cfg.Roster.Held(c.run, c.refusesWorker), workers, c.caughtUp)
 	c.journal.swept(c, &swept)
-	c.journal.held(c, now, idle)
+	c.journal.held(c, now, workers == flight.Idle)
 	for i := range gone {
 		c.handleLost(now, &gone[i])
 	}
@@ -32,6 +32,17 @@ func (c *core) sweep(now time.Time) error {
 		return err
 	}
 	return c.blocked(now)
+}
+
+// workers returns what the workers connected do.
+func (c *core) workers() flight.Workers {
+	if present, _ := c.cfg.Roster.Present(); present == 0 {
+		return flight.Nobody
+	}
+	if c.cfg.Roster.Idle() > 0 {
+		return flight.Idle
+	}
+	return flight.Busy
 }
 
 // handleLost notes a lost worker on the tasks that it was searching. A loss gets a task out of the queue only

@@ -12,6 +12,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/httpserver"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/runstore"
 )
@@ -64,7 +65,7 @@ func (s *Session) connect(name string) (*connection, error) {
 		g := c.guard
 		c.address = g.URL(c.embedded.ClientURL())
 		s.log.Info().Str("server", c.address).Str("token", g.TokenFile()).Str("watcher", g.WatcherFile()).
-			Msg("workers join with: " + g.JoinLine(c.address))
+			Msg("workers join with: " + c.joinCommand())
 	case s.cfg.Listen != "":
 		c.address = c.embedded.ClientURL()
 	}
@@ -146,6 +147,14 @@ func (c *connection) publicURL() string {
 		public = append(public, u.String())
 	}
 	return strings.Join(public, ",")
+}
+
+// joinCommand returns the command that starts a worker on the server. It has no secret.
+func (c *connection) joinCommand() string {
+	if c.guard != nil {
+		return c.guard.JoinLine(c.address)
+	}
+	return humanize.ShellWords("worker", "--nats", c.publicURL())
 }
 
 // waitFailure waits until ctx ends, and then returns nil, or until the server or the

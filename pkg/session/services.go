@@ -28,7 +28,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 			s.log.Warn().Err(err).Msg("a kernel with which the coordinator counts tasks can't be closed")
 		}
 	}()
-	service := s.newCoordinator(claim, roster, recounter)
+	service := s.newCoordinator(claim, roster, recounter, server.joinCommand())
 	workers, own := s.newWorkers(roster)
 	s.bus.Telemetry().OnDropped(roster.NoteDropped)
 	// Before the first beat: a worker that misses it is heard.
@@ -101,7 +101,7 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	return outcome, err
 }
 
-func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster, recounter *count.Recounter) *coordinator.Coordinator {
+func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster, recounter *count.Recounter, join string) *coordinator.Coordinator {
 	m := s.ledger.Header().Manifest
 	cfg := coordinator.Config{
 		Known:          m.KnownTotal(),
@@ -117,6 +117,7 @@ func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster, reco
 		CheckThreads:   cmp.Or(s.cfg.Workers, runtime.GOMAXPROCS(0)),
 		Admits:         s.admits,
 		OwnKeys:        []string{s.identity.Key()},
+		Join:           join,
 		OnComplete:     s.countUnique,
 		OnSnapshot:     s.report,
 		ReportEvery:    coordinator.DefaultReportEvery,

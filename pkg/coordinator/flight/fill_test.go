@@ -173,8 +173,8 @@ func TestCommandsTakeTurns(t *testing.T) {
 	}
 	chunks := len(f.chunks)
 	now := start.Add(f.cfg.CheckAfter)
-	f.Sweep(now, nil, false, now)
-	f.Sweep(now, nil, false, now) // finds them being checked
+	f.Sweep(now, nil, Busy, now)
+	f.Sweep(now, nil, Busy, now) // finds them being checked
 	f.Settled(now, 3)
 	f.Fill(0, all)
 	f.Again(900, 1)

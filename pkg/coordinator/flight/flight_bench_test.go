@@ -35,7 +35,7 @@ func BenchmarkTasks(b *testing.B) {
 							f.Settled(now, id)
 						}
 					}
-					f.Sweep(now, nil, false, now)
+					f.Sweep(now, nil, Busy, now)
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/tasks, "ns/task")
@@ -64,7 +64,7 @@ func BenchmarkSweep(b *testing.B) {
 	now := start
 	for b.Loop() {
 		now = now.Add(250 * time.Millisecond)
-		f.Sweep(now, held, false, now)
+		f.Sweep(now, held, Busy, now)
 	}
 	b.ReportMetric(float64(bytes)/chunks, "B/chunk")
 }

@@ -376,7 +376,7 @@ func (m *model) sweep() {
 		m.record(r)
 	}
 	m.now = m.now.Add(time.Duration(m.rng.Int64N(int64(m.cfg.CheckAfter))))
-	m.Sweep(m.now, held, m.rng.IntN(2) == 0, caughtUp)
+	m.Sweep(m.now, held, Workers(m.rng.IntN(3)), caughtUp)
 }
 
 // others does what happens seldom.

@@ -220,12 +220,19 @@ func (s *story) playWorker(word string, a *arguments) bool {
 		s.held[a.number("chunk")] = s.now
 	case "silent":
 		delete(s.held, a.number("chunk"))
-	case "sweep": // [idle] [read=1s]: all results were read so long ago
+	case "sweep": // [idle | nobody] [read=1s]: all results were read so long ago
 		read := s.now
 		if a.has("read") {
 			read = read.Add(-a.duration("read"))
 		}
-		swept := s.f.Sweep(s.now, s.held, a.has("idle"), read)
+		workers := Busy
+		switch {
+		case a.has("idle"):
+			workers = Idle
+		case a.has("nobody"):
+			workers = Nobody
+		}
+		swept := s.f.Sweep(s.now, s.held, workers, read)
 		for _, lost := range swept.Lost {
 			s.printf("lost: %s, attempt %d\n", span(lost.First, lost.Tasks), lost.Attempt)
 		}

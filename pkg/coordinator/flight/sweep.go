@@ -18,17 +18,32 @@ type Swept struct {
 	Away    int    // chunks that a worker has taken, that none holds, and that idle workers can count
 }
 
+// Workers says what the workers connected do.
+type Workers uint8
+
+const (
+	// Nobody means that no worker is connected.
+	Nobody Workers = iota
+	// Busy means that all their threads search.
+	Busy
+	// Idle means that some of their threads search nothing.
+	Idle
+)
+
 // Sweep looks at the chunks that are due: call it four times in CheckAfter. It gives the commands to check chunks
 // that no worker holds. Open tasks of chunks that are lost, expired or away are published again.
 //
-// held has the chunks that workers hold, with the time of the last heartbeat that named each. idle says that
-// workers have threads that search nothing. Every result that was stored before caughtUp has been read.
-func (f *Flight) Sweep(now time.Time, held map[uint64]time.Time, idle bool, caughtUp time.Time) (s Swept) {
+// held has the chunks that workers hold, with the time of the last heartbeat that named each. Every result that was
+// stored before caughtUp has been read.
+//
+// While no worker is connected, a chunk that none has taken does not expire: nobody would take another message of
+// its tasks either. The queue is still asked whether it has the chunk.
+func (f *Flight) Sweep(now time.Time, held map[uint64]time.Time, workers Workers, caughtUp time.Time) (s Swept) {
 	for i := range f.watch.list {
 		w := &f.watch.list[i]
 		if c := w.chunk; c != nil && !w.at.After(now) {
 			heldAt, isHeld := held[c.id]
-			f.sweepChunk(now, c, heldAt, isHeld, idle, caughtUp, &s)
+			f.sweepChunk(now, c, heldAt, isHeld, workers, caughtUp, &s)
 		}
 	}
 	f.watch.compact()
@@ -36,7 +51,7 @@ func (f *Flight) Sweep(now time.Time, held map[uint64]time.Time, idle bool, caug
 	return s
 }
 
-func (f *Flight) sweepChunk(now time.Time, c *chunk, heldAt time.Time, isHeld, idle bool, caughtUp time.Time, s *Swept) {
+func (f *Flight) sweepChunk(now time.Time, c *chunk, heldAt time.Time, isHeld bool, workers Workers, caughtUp time.Time, s *Swept) {
 	span := Span{c.first, c.tasks, c.attempt, c.answered}
 	switch {
 	case c.state == missing:
@@ -49,10 +64,13 @@ func (f *Flight) sweepChunk(now time.Time, c *chunk, heldAt time.Time, isHeld, i
 	case c.state == away && isHeld:
 		c.to(published)
 		f.watch.lookAt(c, c.checkAt)
-	case c.state == away && idle:
+	case c.state == away && workers == Idle:
 		s.Away++
 		f.recall(c)
 		return
+	}
+	if c.state == published && workers == Nobody && !isHeld { // the timeout begins when a worker is connected
+		c.expiresAt = now.Add(f.timeout(c.tasks, c.attempt))
 	}
 	switch {
 	case now.Before(c.checkAt):

@@ -47,7 +47,7 @@ func TestExpiryFollowsTheLongestSearch(t *testing.T) {
 		f.publish(t, all)
 		now := start.Add(after)
 		held := map[uint64]time.Time{1: now}
-		if got := f.Sweep(now, held, false, now); len(got.Expired) != expires {
+		if got := f.Sweep(now, held, Busy, now); len(got.Expired) != expires {
 			t.Errorf("after %v: %+v", after, got)
 		}
 	}
@@ -66,7 +66,7 @@ func TestSweepGoesInOrderOfPublication(t *testing.T) {
 		}
 		f.execute()
 		now = now.Add(f.cfg.CheckAfter)
-		f.Sweep(now, nil, false, now)
+		f.Sweep(now, nil, Busy, now)
 		last, checks := uint64(0), 0
 		for cmd, found := f.Next(); found; cmd, found = f.Next() {
 			if cmd.Op != Check || cmd.Sequence <= last {
@@ -91,13 +91,13 @@ func TestSlowChunkIsNotObsolete(t *testing.T) {
 	f := newTest(testManifest(1))
 	f.publish(t, all)
 	now := start.Add(f.cfg.RepublishAfter)
-	if got := f.Sweep(now, map[uint64]time.Time{1: now}, false, now); len(got.Expired) != 1 {
+	if got := f.Sweep(now, map[uint64]time.Time{1: now}, Busy, now); len(got.Expired) != 1 {
 		t.Fatalf("%+v", got)
 	}
 	f.execute()
 	for range 3 {
 		now = now.Add(2 * closedFor)
-		f.Sweep(now, nil, false, now)
+		f.Sweep(now, nil, Busy, now)
 		if f.IsObsolete(1, now) || f.IsObsolete(2, now) {
 			t.Fatalf("chunk 1 is obsolete before its task has a result:\n%s", f.State(now))
 		}
@@ -107,7 +107,7 @@ func TestSlowChunkIsNotObsolete(t *testing.T) {
 		t.Error("chunk 1 is not obsolete, or chunk 2 not after a second")
 	}
 	now = now.Add(2 * closedFor)
-	f.Sweep(now, nil, false, now)
+	f.Sweep(now, nil, Busy, now)
 	if len(f.past.slow) != 0 || len(f.past.slowOrder) != 0 {
 		t.Error("chunk 1 is remembered")
 	}

@@ -199,19 +199,20 @@ func (w *world) pass() {
 	w.now = w.now.Add(step)
 	w.a.Tick(w.now, w.now.Sub(time.Unix(0, 0)), w.l.IsVoiding())
 	w.carryOut()
-	held, idle := make(map[uint64]time.Time), false
+	held, workers := make(map[uint64]time.Time), flight.Nobody
 	for i, v := range w.workers {
 		switch {
 		case !v.connected || w.refuses(i):
 		case v.holds == nil:
-			idle = true
+			workers = flight.Idle
 		default:
 			held[v.holds.Chunk] = w.now
+			workers = max(workers, flight.Busy)
 		}
 	}
 	caughtUp := time.Time{}
 	if len(w.stream) == 0 {
 		caughtUp = w.now
 	}
-	w.f.Sweep(w.now, held, idle, caughtUp)
+	w.f.Sweep(w.now, held, workers, caughtUp)
 }
