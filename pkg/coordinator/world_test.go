@@ -242,7 +242,7 @@ func (w *world) finish(h *host, err error) {
 		w.ended = true
 	case errors.Is(err, queens.ErrContradiction) && w.hasWrong(h.ledger):
 		w.ended = true
-	case errors.Is(err, queens.ErrIncomplete) && !w.quiet:
+	case errors.Is(err, queens.ErrIncomplete) && (!w.quiet || h != w.newest()): // another coordinator goes on
 		w.faults.note("incomplete")
 	case errors.Is(err, queens.ErrIncomplete) && w.mayFail(h, err):
 		w.ended = true
