@@ -1,6 +1,6 @@
 # The images of the two commands, each with one static binary and no shell, and of the NATS server.
 # Build one with --target coordinator, worker or nats; docker-compose.yml builds these. --target worker-opencl
-# is a worker for GPUs, see docs/operations.md.
+# is a worker for GPUs, see docs/gpus.md.
 #
 # A new volume gets the owner and the mode of the folder where it is mounted first. So nothing has to
 # run as root: 65532 is the user of the commands, 65533 that of the server. The group of both is 65532,
@@ -49,7 +49,7 @@ FROM scratch AS coordinator
 COPY --from=build /image/bin/coordinator /bin/coordinator
 COPY --from=folders --chown=65532:65532 /folders/coordinator /
 USER 65532:65532
-ENV NQUEENS_DATA=/data NQUEENS_HTTP=127.0.0.1:8080
+ENV NQUEENS_DATA=/data NQUEENS_HTTP=127.0.0.1:8080 NQUEENS_HTTP_URL=none
 ENTRYPOINT ["/bin/coordinator"]
 
 # A worker keeps its key in /identity.

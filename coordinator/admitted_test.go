@@ -27,7 +27,7 @@ func expectRedundant(t *testing.T, count *clitest.Process) {
 // The keys in the file of --admitted are voters on any server. The file is read again while the run goes on:
 // what is no list changes nothing, and is said once.
 func TestAdmittedKeysAreVoters(t *testing.T) {
-	t.Parallel()
+	long(t)
 	server, dir := startServer(t), t.TempDir()
 	list := filepath.Join(dir, "admitted")
 	key := func(name string) string {
@@ -69,7 +69,7 @@ func TestAdmittedKeysAreVoters(t *testing.T) {
 // A server that only this machine reaches has keys and a token too where keys must agree. That the token
 // admits any number of keys is said once.
 func TestListenWithRedundancyMakesKeys(t *testing.T) {
-	t.Parallel()
+	long(t)
 	count := startCount(t, append([]string{"--workers", "1", "--listen", "127.0.0.1:0"}, redundantCount...)...)
 	url := count.Await(`"server":"(tls://127\.0\.0\.1:\d+)".*"workers join with`)
 	if r := clitest.Run(t, nil, "worker", "--nats", strings.Replace(url, "tls", "nats", 1), "--threads", "1"); r.Code != 5 {

@@ -15,27 +15,20 @@ func backupCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup RUN FILE",
 		Short: "Copy the ledger of a run to a file, also while it counts",
-		Long: `Copy the ledger of a run to a file, as it is at one moment, whether a coordinator works on
-the run or not. The file is all that it takes to continue the run on another machine:
-coordinator restore puts it there.
-
-The copy is written to another file beside FILE, checked, and then renamed. So FILE is always
-a complete copy, the new one or the one before. The coordinator must be on the same machine.`,
+		Long: `Copy the ledger of a run to a file, as it is at one moment, also while a coordinator on this
+machine works on the run. coordinator restore continues the run from it on any machine. FILE
+is always a complete copy, the new one or the one before.`,
 		Example: `  coordinator backup n14-20261120-153012-ab12 n14.backup
   coordinator backup n14-20261120-153012-ab12 n14.backup --json`,
-		ValidArgsFunction: cli.WithEnvironment(data.completeRunAndFile),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return cli.Usagef("takes two arguments, the name of a run and a file, not %d: coordinator runs lists the runs", len(args))
-			}
-			name, err := runArg(args[:1])
-			if err != nil {
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cli.Arguments("coordinator runs lists the runs", "the name of a run", "a file")(cmd, args); err != nil {
 				return err
 			}
-			if args[1] == "" {
-				return cli.Usagef("the name of the file is empty")
-			}
-			store, name, err := data.find(app.Log, name)
+			return oneRun(cmd, args[:1])
+		},
+		ValidArgsFunction: data.completeRunAndFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, name, err := data.find(app.Log, args[0])
 			if err != nil {
 				return err
 			}
@@ -59,15 +52,12 @@ func restoreCommand(app *cli.App) *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Restore a run from a backup of its ledger",
 		Long: `Put the ledger of a run under --data, from a file of coordinator backup, and check it.
-coordinator resume then continues the run: with the server that it used, which may have
-results from after the backup, or with any other. Missing counts are made again.`,
+coordinator resume then continues the run, on any server; missing counts are made again.`,
 		Example: `  coordinator restore n14.backup --data elsewhere
   coordinator restore n14.backup --data elsewhere --json`,
+		Args:              cli.Arguments("", "the file of a backup"),
 		ValidArgsFunction: cli.CompleteFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return cli.Usagef("takes one argument, the file of a backup, not %d", len(args))
-			}
 			store, err := data.open(app.Log)
 			if err != nil {
 				return err
@@ -77,7 +67,7 @@ results from after the backup, or with any other. Missing counts are made again.
 				return withHint(err)
 			}
 			if !c.State.Finished() {
-				app.Log.Info().Str("run", c.Run).Msg("to resume the run: " + humanize.ShellWords(append(append(cli.Program(), "resume", c.Run), data.words()...)...))
+				app.Log.Info().Str("run", c.Run).Msg("to resume the run: " + humanize.ShellWords(data.command("resume", c.Run)...))
 			}
 			return ignoreEPIPE(report.WriteBackup(cmd.OutOrStdout(), &c, asJSON))
 		},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,19 +20,14 @@ func cancelCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "End a run for good",
-		Long: `End a run for good, even while another process works on it: a run whose ledger is under
---data, or, with --nats, a run on a server. Its tasks and results are removed from the
-server. The ledger keeps what was counted; delete the run's folder to be rid of it.
-
-RUN is the whole name of a run, or a beginning that no other run has.`,
+		Long: `End a run for good, even while another process works on it: a run under --data, or with --nats
+a run on a server, which forgets its tasks and results. The ledger keeps what was counted;
+coordinator prune removes it. RUN is the name of a run or its beginning.`,
 		Example: `  coordinator cancel n15-20261120-170938-7274
   coordinator cancel n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
-		ValidArgsFunction: cli.WithEnvironment(data.completeRun),
+		Args:              oneRun,
+		ValidArgsFunction: data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := runArg(args)
-			if err != nil {
-				return err
-			}
 			if err := server.Check(app.Log); err != nil {
 				return err
 			}
@@ -41,70 +35,56 @@ RUN is the whole name of a run, or a beginning that no other run has.`,
 			if err != nil {
 				return err
 			}
-			return cancelRun(cmd.Context(), app, name, store, server)
+			return withHint(cancelRun(cmd.Context(), app, args[0], store, server))
 		},
 	}
 	flags := cmd.Flags()
-	server = cli.ConnectionFlags(flags, "", "cancel the run on")
+	server = cli.ConnectionFlags(flags, "", "cancel the run on", "coordinator")
 	data.register(flags)
 	return cmd
 }
 
-// cancelRun cancels the run whose name begins so, on the server, if one is named, and on
-// this machine. A run in the data folder is cancelled there also without the server.
+// cancelRun cancels the run whose name begins so, on the server, if one is named, and on this machine. A run in the
+// data folder is cancelled there also without the server.
 func cancelRun(ctx context.Context, app *cli.App, beginning string, store *runstore.Store, server *cli.Connection) error {
+	if server.URL == "" {
+		name, err := store.Find(beginning)
+		if err != nil {
+			return err
+		}
+		return store.Cancel(ctx, name)
+	}
 	names, err := store.Names()
 	if err != nil {
-		return withHint(err)
+		return err
 	}
-	var onServer bool
-	var failed error
-	if server.URL != "" {
-		failed = withServer(app, server, "cancel "+beginning, func(b *bus.Bus) error {
-			others, err := b.Registry().Names(ctx)
-			if names = append(names, others...); err == nil {
-				onServer, err = cancelOnServer(ctx, b, beginning, names)
-			}
+	name, onServer := beginning, false
+	err = withServer(app, server, "cancel "+beginning, func(b *bus.Bus) error {
+		others, err := b.Registry().Names(ctx)
+		if err != nil {
 			return err
-		})
-	}
-	name, err := findBeginning(beginning, names)
-	switch {
-	case err != nil:
-		return err
-	case failed != nil && name != beginning: // the server may have another run that begins so
-		return failed
-	case store.Exists(name):
-		return errors.Join(failed, store.Cancel(ctx, name))
-	case failed != nil:
-		return failed
-	case onServer:
-		app.Log.Info().Str("run", name).Msg("cancelled")
+		}
+		found, err := run.FindName(beginning, append(names, others...))
+		if err != nil || found == "" {
+			return err
+		}
+		name = found
+		switch err := b.Registry().Cancel(ctx, name); {
+		case errors.Is(err, bus.ErrNoRecord):
+			return nil
+		case err != nil:
+			return fmt.Errorf("cancel run %s on %s: %w", name, b.Server(), err)
+		}
+		onServer = true
 		return nil
-	case server.URL == "":
-		err = fmt.Errorf("%w, --nats names its server", withHint(store.NoRun(name)))
-		return err
+	})
+	switch {
+	case store.Exists(name):
+		return errors.Join(err, store.Cancel(ctx, name))
+	case err == nil && !onServer:
+		return fmt.Errorf("run %s is not on the server any more, and %w: it was cancelled, or has ended", name, store.NoRun(name))
+	case err == nil:
+		app.Log.Info().Str("run", name).Msg("cancelled")
 	}
-	return withHint(fmt.Errorf("run %s is not on the server any more, and %w: it was cancelled, or has ended", name, store.NoRun(name)))
-}
-
-// findBeginning returns the one of these names that begins so, or the beginning if there is none.
-func findBeginning(beginning string, names []string) (string, error) {
-	name, err := run.FindName(beginning, names)
-	return cmp.Or(name, beginning), withHint(err)
-}
-
-// cancelOnServer cancels the run of these names that begins so, and reports whether the server knows it.
-func cancelOnServer(ctx context.Context, b *bus.Bus, beginning string, names []string) (known bool, err error) {
-	name, err := findBeginning(beginning, names)
-	if err != nil {
-		return false, err
-	}
-	switch err := b.Registry().Cancel(ctx, name); {
-	case errors.Is(err, bus.ErrNoRecord):
-		return false, nil
-	case err != nil:
-		return true, fmt.Errorf("cancel run %s on %s: %w", name, b.Server(), err)
-	}
-	return true, nil
+	return err
 }

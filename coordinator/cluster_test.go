@@ -18,19 +18,16 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Every total is exact with a server and a worker in processes of their own.
+// Totals are exact with a server and a worker in processes of their own.
 func TestTotalsAcrossProcessesAreExact(t *testing.T) {
 	t.Parallel()
 	server := startServer(t)
 	startWorker(t, server.url, "--threads", "2")
-	last := 12
-	switch {
-	case testing.Short():
-		last = 8
-	case testkit.Full():
-		last = 16
+	sides := []int{1, 2, 8, 13}
+	if testkit.Full() {
+		sides = append(sides, 16)
 	}
-	for n := 1; n <= last; n++ {
+	for _, n := range sides {
 		total, _ := queens.KnownTotal(n)
 		startCount(t, strconv.Itoa(n), "--nats", server.url).ExpectTotal(total.String())
 	}
@@ -74,7 +71,7 @@ func TestSuspendedWorkerLetsGoOfWhatOthersHaveCounted(t *testing.T) {
 // A worker that is told to stop releases the tasks that it can't finish, so that no other
 // has to wait for their leases to lapse.
 func TestWorkerThatStopsReleasesItsTasks(t *testing.T) {
-	t.Parallel()
+	long(t)
 	for _, signal := range testkit.Sample(t, 1, stopSignals) {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
@@ -107,31 +104,11 @@ func TestWorkerThatStopsReleasesItsTasks(t *testing.T) {
 	}
 }
 
-// A second signal ends a worker that is about to stop.
-func TestSecondSignalEndsAWorker(t *testing.T) {
-	t.Parallel()
-	_, url := startCluster(t, "20", "--depth", "1") // tasks of hours
-	searches := searching(t, join(t, url))
-	worker := startWorker(t, url)
-	name := worker.Await(`"worker":"([^"]+)".*"worker starts"`)
-	testkit.Eventually(t, "the worker searches", func() bool { return searches(name) })
-	// It gets both when it continues: the second comes while the first lets the search finish.
-	worker.Signal(syscall.SIGSTOP)
-	for _, signal := range stopSignals {
-		worker.Signal(signal)
-	}
-	worker.Signal(syscall.SIGCONT)
-	<-worker.Ended()
-	if code := worker.ExitCode(); code != 128+int(syscall.SIGTERM) && code != 128+int(syscall.SIGINT) {
-		t.Errorf("exit code %d, want that of a signal", code)
-	}
-}
-
 // A coordinator that is told to stop logs what is done, prints no total, and removes its
 // tasks from the server. The results stay there for the next coordinator, until the run is
 // cancelled.
 func TestStoppedCoordinatorLeavesAResumableRun(t *testing.T) {
-	t.Parallel()
+	long(t)
 	for _, signal := range testkit.Sample(t, 1, stopSignals) {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
@@ -202,26 +179,5 @@ func TestWorkerWaitsForServerAndCoordinator(t *testing.T) {
 	startCount(t, "10", "--nats", server.url).ExpectTotal("724")
 	if quiet.Lines(`"idle"`) > 0 {
 		t.Error("the worker with --no-progress logged that it is idle")
-	}
-}
-
-func TestRefusedCredentialsAreExit5(t *testing.T) {
-	t.Parallel()
-	server := startServer(t, "--user", "bell", "--pass", "s3cret")
-	for _, url := range []string{server.url, strings.Replace(server.url, "//", "//bell:wr0ng@", 1)} {
-		coordinator, worker := startCount(t, "8", "--nats", url), startWorker(t, url)
-		if out := coordinator.ExpectExit(5); out != "" {
-			t.Errorf("the coordinator printed %q", out)
-		}
-		worker.ExpectExit(5)
-	}
-	url := strings.Replace(server.url, "//", "//bell:s3cret@", 1)
-	worker := startWorker(t, url)
-	coordinator := startCount(t, "8", "--nats", url)
-	coordinator.ExpectTotal("92")
-	worker.Signal(syscall.SIGTERM)
-	worker.ExpectExit(0)
-	if coordinator.Lines("s3cret")+worker.Lines("s3cret") != 0 {
-		t.Error("the log has the password")
 	}
 }

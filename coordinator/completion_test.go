@@ -13,11 +13,11 @@ import (
 	"nqueens/pkg/cli/clitest"
 )
 
-// completions asks the program for completions of a command line, as the shell scripts do, and
+// completions asks a program for completions of a command line, as the shell scripts do, and
 // returns them and the directive that ends them.
-func completions(t *testing.T, data string, words ...string) (found []string, directive string) {
+func completions(t *testing.T, words ...string) (found []string, directive string) {
 	t.Helper()
-	got := clitest.Run(t, []string{"NQUEENS_DATA=" + data}, append([]string{words[0], "__complete"}, words[1:]...)...)
+	got := here(t, append([]string{words[0], "__complete"}, words[1:]...)...)
 	if got.Code != 0 {
 		t.Fatalf("%q: exit %d\n%s", words, got.Code, got.Stderr)
 	}
@@ -25,17 +25,20 @@ func completions(t *testing.T, data string, words ...string) (found []string, di
 	return found[:len(found)-1], found[len(found)-1]
 }
 
+// Small runs, one complete and one interrupted.
+const smallComplete, smallInterrupted = "n6-20261120-153012-ab12", "n7-20261120-170938-7274"
+
 // Runs complete to their names and states, newest first; enumerated values to those values;
 // folders to folders, and files to files.
 func TestArgumentsAndValuesComplete(t *testing.T) {
-	t.Parallel()
 	data := filepath.Join(t.TempDir(), "runs")
-	createRun(t, data, completeRun, 6)
-	createRun(t, data, interruptedRun, 7)
-	if got := clitest.Run(t, nil, "coordinator", "resume", completeRun, "--data", data); got.Code != 0 {
+	t.Setenv("NQUEENS_DATA", data)
+	createRun(t, data, smallComplete, 6)
+	createRun(t, data, smallInterrupted, 7)
+	if got := clitest.Run(t, nil, "coordinator", "resume", smallComplete, "--data", data); got.Code != 0 {
 		t.Fatalf("resume: exit %d\n%s", got.Code, got.Stderr)
 	}
-	runs := []string{interruptedRun + "\tinterrupted", completeRun + "\tcomplete"}
+	runs := []string{smallInterrupted + "\tinterrupted", smallComplete + "\tcomplete"}
 	const files, none, folders, runsInOrder = ":0", ":4", ":16", ":36"
 	for _, c := range []struct {
 		words     string // the last is to be completed, and may be empty
@@ -44,29 +47,31 @@ func TestArgumentsAndValuesComplete(t *testing.T) {
 	}{
 		{"coordinator verify ", runs, runsInOrder},
 		{"coordinator resume ", runs, runsInOrder},
-		{"coordinator cancel n15", runs[:1], runsInOrder},
-		{"coordinator stop n15", runs[:1], runsInOrder},
-		{"coordinator ledger n14", runs[1:], runsInOrder},
-		{"coordinator backup n14", runs[1:], runsInOrder},
-		{"coordinator backup " + completeRun + " ", nil, files},
-		{"coordinator backup " + completeRun + " n14.backup ", nil, runsInOrder},
+		{"coordinator cancel n7", runs[:1], runsInOrder},
+		{"coordinator stop n7", runs[:1], runsInOrder},
+		{"coordinator ledger n6", runs[1:], runsInOrder},
+		{"coordinator backup n6", runs[1:], runsInOrder},
+		{"coordinator backup " + smallComplete + " ", nil, files},
+		{"coordinator backup " + smallComplete + " n6.backup ", nil, runsInOrder},
 		{"coordinator restore ", nil, files},
 		{"coordinator ledger n99", nil, runsInOrder},
-		{"coordinator verify " + completeRun + " ", nil, runsInOrder},
+		{"coordinator verify " + smallComplete + " ", nil, runsInOrder},
 		{"coordinator verify --data " + data + "/none ", nil, runsInOrder},
 		{"coordinator count --symmetry ", []string{"full", "mirror", "none"}, none},
 		{"coordinator count --kernel gen", []string{"generic"}, none},
 		{"coordinator verify --kernel a", nil, none}, // those of this machine: see below
 		{"coordinator count --priority ", []string{"low", "normal", "high"}, none},
 		{"coordinator resume --priority h", []string{"high"}, none},
-		{"coordinator ledger --format ", []string{"jsonl", "csv"}, none},
+		{"coordinator prune " + smallComplete + " ", runs, runsInOrder},
+		{"coordinator keys add ", []string{"worker", "watcher", "coordinator"}, none},
+		{"coordinator estimate --kernel gen", []string{"generic"}, none},
 		{"coordinator runs --log-level w", []string{"warn"}, none},
-		{"coordinator runs --log-format ", []string{"auto", "console", "json"}, none},
+		{"coordinator runs --log-format ", []string{"auto", "json"}, none},
 		{"coordinator count --listen ", nil, none},
 		{"coordinator count --data ", nil, folders},
 		{"coordinator count ", nil, none},
-		{"coordinator runs ", nil, none},
-		{"coordinator completion z", []string{"zsh\tGenerate the autocompletion script for zsh"}, none},
+		{"coordinator runs ", runs, runsInOrder},
+		{"coordinator completion z", []string{"zsh\tPrint the script for zsh"}, none},
 		{"worker task ", nil, files},
 		{"worker task --threads ", nil, none},
 		{"worker bench --symmetry m", []string{"mirror"}, none},
@@ -81,7 +86,7 @@ func TestArgumentsAndValuesComplete(t *testing.T) {
 				}
 			}
 		}
-		found, directive := completions(t, data, strings.Split(c.words, " ")...)
+		found, directive := completions(t, strings.Split(c.words, " ")...)
 		if !slices.Equal(found, c.want) || directive != c.directive {
 			t.Errorf("%q is completed with %q and %s, want %q and %s", c.words, found, directive, c.want, c.directive)
 		}
@@ -90,28 +95,23 @@ func TestArgumentsAndValuesComplete(t *testing.T) {
 
 // The description of a flag has no quotes around the name of its value.
 func TestFlagDescriptionsHaveNoQuotes(t *testing.T) {
-	t.Parallel()
-	found, _ := completions(t, t.TempDir(), "coordinator", "solve", "4", "--limit")
-	if len(found) != 1 || !strings.HasPrefix(found[0], "--limit\tprint at most N boards") {
-		t.Errorf("--limit is completed with %q", found)
+	got := clitest.Run(t, nil, "coordinator", "__complete", "solve", "4", "--limit")
+	if !strings.HasPrefix(got.Stdout, "--limit\tprint at most N boards") {
+		t.Errorf("--limit is completed with %q", got.Stdout)
 	}
 }
 
 // With the script that the program prints, bash completes commands, flags, values and runs.
 func TestBashCompletes(t *testing.T) {
-	t.Parallel()
+	long(t)
 	data := filepath.Join(t.TempDir(), "runs")
-	createRun(t, data, completeRun, 6)
+	createRun(t, data, smallComplete, 6)
 	for _, c := range []struct {
 		line string
 		want []string
 	}{
-		{"coordinator veri", []string{"verify"}},
-		{"coordinator verify n1", []string{completeRun}},
-		{"coordinator count --symm", []string{"--symmetry"}},
-		{"coordinator count --symmetry mir", []string{"mirror"}},
+		{"coordinator verify n", []string{smallComplete}},
 		{"coordinator count 8 --log-level d", []string{"debug"}},
-		{"worker ben", []string{"bench"}},
 		{"worker run --kernel gene", []string{"generic"}},
 	} {
 		// The helper of bash-completion, as far as the script uses it, and then what bash does at
@@ -134,7 +134,7 @@ printf '%s\n' "${COMPREPLY[@]}"`
 
 // Each shell that is installed parses its completion script; the others are printed at least.
 func TestShellsParseTheCompletionScripts(t *testing.T) {
-	t.Parallel()
+	long(t)
 	for _, program := range []string{"coordinator", "worker"} {
 		for _, shellName := range []string{"bash", "zsh", "fish", "powershell"} {
 			script := clitest.Run(t, nil, program, "completion", shellName)

@@ -1,15 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
 	"nqueens/pkg/session"
 )
 
@@ -19,20 +25,24 @@ type countFlags struct {
 	place    placeFlag
 	depth    int
 	forceNew bool
+	once     bool
 	trustFlags
 	sessionFlags
 }
 
 func (o *countFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.Var(cli.SymmetryFlag(&o.symmetry), "symmetry", "which symmetry divides the count into classes")
-	flags.IntVar(&o.depth, "depth", 0,
-		"one task for each way to place the first `ROWS` rows, instead of tasks of a good size")
-	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if the same count was interrupted")
-	o.place.register(flags)
-	o.spotCheck = run.AutoSpotCheck.String()
-	o.trustFlags.register(flags)
-	o.sessionFlags.register(flags)
+	cli.FlagGroup(cmd.Flags(), "What to count", func(flags *pflag.FlagSet) {
+		o.place.register(flags)
+		flags.Var(cli.SymmetryFlag(&o.symmetry), "symmetry", "symmetry that divides the count into classes")
+		cli.DefaultIs(flags, "symmetry", "full, or none with --place")
+		flags.IntVar(&o.depth, "depth", 0, "make a task of each way to place the first `ROWS` rows")
+		o.registerUnique(flags)
+		flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if the same count was interrupted")
+		flags.BoolVar(&o.once, "once", false, "print the total of a complete run of the same count, after an audit, instead of "+
+			"counting again; without N, continue the newest run, or count 18")
+	})
+	o.trustFlags.register(cmd.Flags())
+	o.sessionFlags.register(cmd.Flags())
 }
 
 // job checks the command line and returns what to count.
@@ -41,7 +51,7 @@ func (o *countFlags) job(args []string) (job session.Job, err error) {
 	if err != nil {
 		return job, err
 	}
-	if o.flags.Changed("depth") && (o.depth < 1 || o.depth > n) {
+	if o.depth < 0 || o.depth > n {
 		return job, cli.Usagef("--depth must be from 1 to N = %d, not %d", n, o.depth)
 	}
 	placed, err := o.place.squares(n)
@@ -49,7 +59,7 @@ func (o *countFlags) job(args []string) (job session.Job, err error) {
 	case err != nil:
 		return job, err
 	case len(placed) == 0:
-	case o.unique:
+	case o.cfg.Unique:
 		return job, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens: " +
 			"leave one of the two out")
 	case o.flags.Changed("symmetry") && o.symmetry != string(queens.None):
@@ -65,7 +75,7 @@ func (o *countFlags) job(args []string) (job session.Job, err error) {
 	}
 	return session.Job{
 		N: n, Symmetry: queens.Symmetry(o.symmetry), Placed: placed, Depth: o.depth, New: o.forceNew,
-		Redundancy: redundancy, SpotCheck: spotCheck,
+		Redundancy: redundancy, SpotCheck: spotCheck, Once: o.once,
 	}, err
 }
 
@@ -74,51 +84,48 @@ func countCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "count N",
 		Short: "Count the ways to place N queens on a board of side N",
-		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none
-attacks another, and print the number.
+		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks another,
+and print the number.
 
-Without --nats, the count runs in this process: an embedded NATS server and one worker per
-core. With --listen, that server accepts workers of other processes and machines. With
---nats, the count uses an existing server.
+The count runs in this process, with a worker for each core. With --listen, workers of other
+processes and machines join it; with --nats, it uses a NATS server. A ledger under --data keeps
+what is counted: the same command continues an interrupted count, unless --new starts another.
 
-A ledger under --data keeps what is counted. Starting an interrupted count again resumes
-it, unless --new asks for a new run.
+With --redundancy R, a task is done when R admitted keys agree on it. From N = 28 on no total
+is published, and R must be given. Spot checks have tasks counted again, by another key or by
+the coordinator: auto takes 1% of them, in at most 2% of the run's core time. A key that counted
+wrong is quarantined.
 
-With --redundancy R, a task is done when R admitted keys agree on it: the key of this process
-and those of --admitted, of a folder of keys, or of workers with the join token. From N = 28 on
-no total is published: a new run must be told R. Spot checks have some tasks counted again by
-another key, or else by the coordinator. With --spot-check auto, the coordinator checks 1% of the
-tasks in at most 2% of the core time of the run, and for at most 1% of its time at its end. With a
-SHARE it makes each check, however long that takes. A key that counted wrong is quarantined.
-
-With --place, only the solutions with queens on those squares are counted. Such a count
-uses no symmetry, and there is no published total to compare it with.
-
-The summary, the log, --json and the page that --report writes say what confirms the total:
-"published" (it is the published total), "redundant" (at least two admitted keys agree on each
-task), "sampled" (every spot check was made; a rare wrong count may be unseen) or "none".`,
+The output says what confirms the total: "published", "redundant" (two admitted keys agree on
+each task), "sampled" (all spot checks were made) or "none".`,
 		Example: `  coordinator count 16
   coordinator count 15 --json
-  coordinator count 16 --place 0,3 --place 5,7
   coordinator count 8 --place d8
-  coordinator count 16 --listen 127.0.0.1:4222 --workers 0
-  coordinator count 16 --nats nats://127.0.0.1:4222
-  coordinator count 16 --listen 127.0.0.1:4222 --redundancy 2`,
+  coordinator count 20 --listen 0.0.0.0:4222
+  coordinator count 20 --nats nats://127.0.0.1:4222`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.once && o.forceNew {
+				return cli.Usagef("--once and --new exclude each other: leave one of the two out")
+			}
+			name, args, err := o.latest(app, args)
+			if err != nil {
+				return err
+			}
 			job, err := o.job(args)
 			if err != nil {
 				return err
 			}
-			cfg, u, err := o.config(app)
+			cfg, u, err := o.config(cmd.Context(), app)
 			if err != nil {
 				return err
 			}
-			s, err := session.Count(cmd.Context(), cfg, job)
+			s, err := o.open(cmd.Context(), cfg, job, name)
 			switch {
 			case errors.As(err, new(*ledger.LockedError)):
-				return fmt.Errorf("%w; %s shows its progress, --new starts another count", err, o.data.command("watch"))
+				return fmt.Errorf("%w; %s shows its progress, --new starts another count", err, humanize.ShellWords(o.data.command("watch")...))
 			case err != nil:
-				return o.withCommands(cmd, err, "count", args[0])
+				return withHint(err)
+			case o.once && logMade(app, s):
 			case s.Interrupted():
 				app.Log.Info().Str("run", s.Name()).
 					Msg("resuming the interrupted run of the same count; --new starts another")
@@ -128,4 +135,51 @@ task), "sampled" (every spot check was made; a rare wrong count may be unseen) o
 	}
 	o.register(cmd)
 	return cmd
+}
+
+// defaultN is the side of the board of an estimate that names none, and of count --once if there is no run.
+const defaultN = "18"
+
+// latest returns the name of the run with which count --once goes on if it is not told what to count; it is empty if
+// there is none. The arguments that it returns say what is counted then.
+func (o *countFlags) latest(app *cli.App, args []string) (string, []string, error) {
+	switch {
+	case !o.once || len(args) > 0:
+		return "", args, nil
+	case o.flags.Changed("place"):
+		return "", nil, cli.Usagef("--once without N goes on with the newest run, whatever board that counts: give N with --place")
+	}
+	store, err := o.data.open(app.Log)
+	if err != nil {
+		return "", nil, err
+	}
+	latest, err := store.Newest((*runstore.Info).IsUnfinished, func(i *runstore.Info) bool { return i.State != run.Cancelled })
+	switch {
+	case err != nil:
+		return "", nil, withHint(err)
+	case latest == nil:
+		return "", []string{defaultN}, nil
+	}
+	if latest.IsUnfinished() {
+		_, err = o.useKept(app, store, latest.Run)
+	}
+	return latest.Run, []string{strconv.Itoa(max(latest.N, 1))}, err // a process that does not answer says no N
+}
+
+// open opens the run of that name, or else what the job says.
+func (o *countFlags) open(ctx context.Context, cfg session.Config, job session.Job, name string) (*session.Session, error) {
+	if name != "" {
+		return session.Resume(ctx, cfg, name, false)
+	}
+	return session.Count(ctx, cfg, job)
+}
+
+// logMade says of a run with nothing left to count when that was done, and reports whether it is one.
+func logMade(app *cli.App, s *session.Session) bool {
+	at, final := s.Made()
+	if final {
+		app.Log.Info().Str("run", s.Name()).Str("made", at.Local().Format(time.DateOnly)).
+			Msg("the run is complete: its ledger is audited, and nothing is counted again")
+	}
+	return final
 }

@@ -20,6 +20,7 @@ import (
 	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // countTaskName is the subcommand that countAlone starts. It is for no person: worker task does the same.
@@ -58,15 +59,15 @@ const maxStderr = 200
 // countAlone counts a task in a process of its own, by the reference kernel: whatever of the task kills
 // processes, such as a kernel in assembly or a lack of memory, kills that one. The error says how it has
 // ended.
-func countAlone(ctx context.Context, task *queens.Task) (queens.TaskCount, error) {
+func countAlone(ctx context.Context, task *queens.Task) (run.TaskCount, error) {
 	const k = 1 // the weight of the class, which plays no part
-	line, err := json.Marshal(queens.NewExportedTask(task, k, nil))
+	line, err := json.Marshal(run.NewExportedTask(task, k, nil))
 	if err != nil {
-		return queens.TaskCount{}, err
+		return run.TaskCount{}, err
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return queens.TaskCount{}, fmt.Errorf("find this program: %w", err)
+		return run.TaskCount{}, fmt.Errorf("find this program: %w", err)
 	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, countTaskName)
@@ -76,30 +77,30 @@ func countAlone(ctx context.Context, task *queens.Task) (queens.TaskCount, error
 		err = cmd.Start()
 	}
 	if err != nil {
-		return queens.TaskCount{}, fmt.Errorf("start %s %s: %w", program, countTaskName, err)
+		return run.TaskCount{}, fmt.Errorf("start %s %s: %w", program, countTaskName, err)
 	}
 	_, failed := in.Write(append(line, '\n'))
 	if err := errors.Join(cmd.Wait(), failed); err != nil {
 		said := bytes.TrimSpace(stderr.Bytes())
-		return queens.TaskCount{}, fmt.Errorf("%s %s: %w %s", program, countTaskName, err, said[max(0, len(said)-maxStderr):])
+		return run.TaskCount{}, fmt.Errorf("%s %s: %w %s", program, countTaskName, err, said[max(0, len(said)-maxStderr):])
 	}
 	return readCount(task, stdout.Bytes())
 }
 
 // readCount returns the count of a task that a line of countTaskCommand says.
-func readCount(task *queens.Task, line []byte) (queens.TaskCount, error) {
+func readCount(task *queens.Task, line []byte) (run.TaskCount, error) {
 	var r count.Recounted
 	if err := json.Unmarshal(line, &r); err != nil {
-		return queens.TaskCount{}, fmt.Errorf("the count of task %d can't be read: %w", task.ID, err)
+		return run.TaskCount{}, fmt.Errorf("the count of task %d can't be read: %w", task.ID, err)
 	}
 	solutions, err := strconv.ParseUint(r.Count, 10, 64)
 	switch {
 	case r.Task != task.ID:
-		return queens.TaskCount{}, fmt.Errorf("the count is of task %d, not %d", r.Task, task.ID)
+		return run.TaskCount{}, fmt.Errorf("the count is of task %d, not %d", r.Task, task.ID)
 	case err != nil:
-		return queens.TaskCount{}, fmt.Errorf("the count of task %d: %w", task.ID, err)
+		return run.TaskCount{}, fmt.Errorf("the count of task %d: %w", task.ID, err)
 	}
-	return queens.TaskCount{
+	return run.TaskCount{
 		Hash: task.Hash(), Count: solutions, Kernel: r.Kernel, Elapsed: time.Duration(r.Seconds * float64(time.Second)),
 	}, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -56,9 +57,9 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		}
 	}
-	sample := 12
+	sample := 8
 	if testing.Short() {
-		sample = 4
+		sample = 2
 	}
 	examples = testkit.Sample(t, sample, examples)
 	for _, b := range examples {
@@ -139,9 +140,10 @@ const (
 	interruptedRun = "n15-20261120-170938-7274"
 )
 
-// The addresses that people read: of a server, and of a process that reports its health.
+// The addresses that people read: of a server, of one with keys, and of a process that reports its health.
 const (
 	documentedServer = "127.0.0.1:4222"
+	documentedKeys   = "counter.example.org:4222 --token-file join.token"
 	documentedHealth = "127.0.0.1:8080"
 )
 
@@ -154,7 +156,7 @@ var lasting = []struct {
 	command, works string
 	exit           int
 }{
-	{`^worker( run)?( --.*)?$`, `(worker starts)`, 0},
+	{`^worker( run)?( --.*)?$`, `( worker \S+ starts: )`, 0},
 	{`^coordinator watch`, `( watching |"done":)`, 128 + int(syscall.SIGTERM)},
 }
 
@@ -163,7 +165,6 @@ type sandbox struct {
 	t              *testing.T
 	folder         string
 	server, health string // in the place of the documented ones
-	slow           bool   // this machine has the generic kernel alone
 }
 
 func newSandbox(t *testing.T, folder string) *sandbox {
@@ -180,25 +181,24 @@ func (s *sandbox) fill() {
 	createRun(s.t, data, interruptedRun, 15)
 	export := "coordinator resume " + completeRun + "; coordinator ledger " + completeRun + " >subtotals.jsonl" +
 		"; coordinator backup " + completeRun + " n14.backup >backup.txt" +
-		"; coordinator keys init keys; coordinator keys add worker lab-3 --keys keys" +
-		"; coordinator keys init state/nqueens/keys" // of embedded servers
+		"; coordinator keys init; coordinator keys add worker lab-3" +
+		"; coordinator keys init --keys state/nqueens/keys" // of embedded servers
 	if got := clitest.RunShell(s.t, s.folder, nil, export); got.Stdout != known(14)+"\n" || got.Code != 0 {
 		s.t.Fatalf("%s prints %s, exit %d\n%s", export, got.Stdout, got.Code, got.Stderr)
 	}
 	s.quarantine(filepath.Join(data, interruptedRun))
-	s.slow = clitest.Run(s.t, nil, "worker", "kernels").Stdout == "generic\n"
 }
 
 // quarantine quarantines, in the ledger of that folder, the key whose quarantine people read how to lift.
 func (s *sandbox) quarantine(folder string) {
 	s.t.Helper()
-	l, err := ledger.Open(s.t.Context(), folder)
+	l, err := ledger.Open(s.t.Context(), folder, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	err = l.Quarantine(ledger.Quarantined{Key: documentedKey, Reason: "wrong", At: time.Now()})
+	err = l.Quarantine(run.QuarantinedKey{Key: documentedKey, Reason: "wrong", At: time.Now()})
 	for more := true; more && err == nil; {
-		_, more, err = l.Void()
+		_, more, err = l.Revoke()
 	}
 	if err := errors.Join(err, l.Close()); err != nil {
 		s.t.Fatal(err)
@@ -209,30 +209,25 @@ func (s *sandbox) quarantine(folder string) {
 func (s *sandbox) copy(t *testing.T) *sandbox {
 	t.Helper()
 	c := newSandbox(t, t.TempDir())
-	c.slow = s.slow
 	if err := os.CopyFS(c.folder, os.DirFS(s.folder)); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// largeBoard are commands that take long, here or on machines that are slow.
+// largeBoard are commands that take long on some machines.
 var largeBoard = regexp.MustCompile(`\b(count|bench) (1[789]|[23]\d)\b`)
 
 // smaller replaces boards that take long.
-func (s *sandbox) smaller(text string) string {
-	n := "17"
-	if s.slow {
-		n = "16"
-	}
-	return largeBoard.ReplaceAllString(text, "$1 "+n)
-}
+func smaller(text string) string { return largeBoard.ReplaceAllString(text, "$1 16") }
 
 // translate replaces what people read with what is here.
 func (s *sandbox) translate(text string) string {
-	text = strings.ReplaceAll(s.smaller(text), "cancel RUN", "cancel "+interruptedRun)
+	text = strings.ReplaceAll(smaller(text), "cancel RUN", "cancel "+interruptedRun)
 	text = regexp.MustCompile(`\bRUN\b`).ReplaceAllString(text, completeRun)
-	return strings.NewReplacer(documentedServer, s.server, documentedHealth, s.health).Replace(text)
+	text = regexp.MustCompile(`^worker$`).ReplaceAllString(text, "worker --nats nats://"+documentedServer) // its default
+	keys := s.server + " --token-file state/nqueens/keys/worker/join.token"
+	return strings.NewReplacer(documentedServer, s.server, documentedKeys, keys, documentedHealth, s.health).Replace(text)
 }
 
 // run runs the commands of a block, beside the processes that they need.
@@ -258,10 +253,11 @@ func (s *sandbox) startNeeded(text string) (beside []*clitest.Process) {
 	add := func(p *clitest.Process) { beside = append(beside, p) }
 	listens, watches := strings.Contains(text, "--listen"), strings.Contains(text, "coordinator watch")
 	asksHealth := strings.Contains(text, " health --http ")
-	if (strings.Contains(text, "--nats") || watches || asksHealth) && !listens {
+	stops, keys := strings.Contains(text, "coordinator stop"), strings.Contains(text, documentedKeys)
+	if (strings.Contains(text, "--nats") && !keys || watches || asksHealth || stops || text == "worker\n") && !listens {
 		add(startServerAt(s.t, s.server, s.t.TempDir()).Process)
 	}
-	if works := regexp.MustCompile(`(^|[/\s])worker --nats`).MatchString(text); asksHealth || !works && !watches && (listens || len(beside) > 0) {
+	if works := regexp.MustCompile(`(^|[/\s])worker( --nats|$)`).MatchString(strings.TrimSpace(text)); asksHealth || !works && !watches && !stops && (listens || len(beside) > 0) {
 		server := "nats://" + s.server
 		if listens && strings.Contains(text, "--redundancy") {
 			server = "tls://" + s.server + " --token-file state/nqueens/keys/worker/join.token"
@@ -269,16 +265,20 @@ func (s *sandbox) startNeeded(text string) (beside []*clitest.Process) {
 		w := s.start("worker --nats " + server + " --http " + s.health)
 		add(w)
 		if asksHealth {
-			w.Await(`( worker starts )`)
+			w.Await(`( worker \S+ starts: )`)
 		}
 	}
 	switch {
-	case strings.Contains(text, "coordinator stop"):
-		s.start("coordinator resume " + interruptedRun).Await(`( counting )`)
-	case watches:
-		c := s.start("coordinator resume " + interruptedRun + " --nats nats://" + s.server)
-		c.Await(`( counting )`)
+	case keys:
+		c := s.start("coordinator resume " + interruptedRun + " --workers 0 --listen " + s.server)
+		c.Await(`( counting n = )`)
 		add(c)
+	case stops, watches: // a run without workers, which does not end
+		c := s.start("coordinator resume " + interruptedRun + " --nats nats://" + s.server)
+		c.Await(`( counting n = )`)
+		if watches {
+			add(c)
+		}
 	case strings.Contains(text, "coordinator runs --nats"), strings.Contains(text, "coordinator cancel") && strings.Contains(text, "--nats"):
 		// A server is set up by the first count.
 		s.bash("", &pageBlock{}, "coordinator count 6 --data other --nats nats://"+s.server)
@@ -294,11 +294,9 @@ func (s *sandbox) console(page string, b *pageBlock) {
 		if shown != "" && !strings.HasSuffix(shown, "\n") {
 			shown += "\n"
 		}
-		if s.slow {
-			shown = strings.ReplaceAll(shown, "n17-", "n16-") // as smaller does
-		}
+		shown = strings.ReplaceAll(shown, "n17-", "n16-") // as smaller does
 		printed := s.bash(page, b, command)
-		if s.smaller(command) == command && !looksLike(printed, shown) {
+		if smaller(command) == command && !looksLike(printed, shown) {
 			s.t.Errorf("%s:%d: %s printed\n%s\nthe page shows\n%s", page, b.line, command, printed, shown)
 		}
 	}
@@ -371,7 +369,7 @@ func (s *sandbox) settings() []string {
 		s.t.Fatal(err)
 	}
 	path := bin + ":" + clitest.Programs(s.t) + ":" + os.Getenv("PATH")
-	return []string{"PATH=" + path, "NQUEENS_LOG_FORMAT=console", "NO_COLOR=1"}
+	return []string{"PATH=" + path, "NQUEENS_LOG_FORMAT=auto", "NO_COLOR=1"}
 }
 
 // bash runs commands, which must succeed, and returns what they print to stdout and stderr.

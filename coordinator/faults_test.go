@@ -19,7 +19,7 @@ import (
 func TestTotalIsExactAfterManyWorkersAreKilled(t *testing.T) {
 	long(t)
 	const braked = 1
-	deaths := 5
+	deaths := 3
 	if testkit.Full() {
 		deaths = 12
 	}
@@ -35,6 +35,11 @@ func TestTotalIsExactAfterManyWorkersAreKilled(t *testing.T) {
 		workers[i] = startWorker(t, s.server.url)
 	}
 	release()
+	for _, worker := range workers { // the rest would take them long
+		worker.Await(`"(worker starts)"`)
+		worker.Signal(syscall.SIGTERM)
+		worker.ExpectExit(0)
+	}
 	startWorker(t, s.server.url, "--kernel", "auto")
 	s.coordinator.ExpectTotal(known(17))
 }
@@ -64,23 +69,25 @@ func killCoordinators(t *testing.T, url string, flags ...string) {
 		deaths = 20
 	}
 	rng := testkit.Rand(t)
-	count := append([]string{"17", "--depth", "3", "--symmetry", "none"}, flags...)
+	count := append([]string{"14", "--depth", "4", "--symmetry", "none"}, flags...)
 	coordinator := startCount(t, count...)
 	data := coordinator.Flag("--data")
 	run := coordinator.Await(counting)
-	worker := startWorker(t, url)
 	s := scene{t: t, coordinator: coordinator, run: run, view: inspect(t, url)}
+	work := startGated(t, url, 1)
 	var before uint64
 	grown := 0
 	for death := range deaths {
-		if death%2 == 0 || rng.IntN(2) == 0 {
-			s.coordinator.Await(counting)
-			s.progress(1 + rng.IntN(20))
-			s.awaitAccepted(before)
-		} else {
-			elapse(t, time.Duration(rng.IntN(500))*time.Millisecond) // it may not have the run yet
-		}
-		s.coordinator.Kill()
+		work.during(func() {
+			if death%2 == 0 || rng.IntN(2) == 0 {
+				s.coordinator.Await(counting)
+				s.progress(1 + rng.IntN(20))
+				s.awaitAccepted(before)
+			} else {
+				elapse(t, time.Duration(rng.IntN(500))*time.Millisecond) // it may not have the run yet
+			}
+			s.coordinator.Kill()
+		})
 		now := s.accepted()
 		if now < before {
 			t.Errorf("%d tasks were accepted, then %d", before, now)
@@ -102,9 +109,8 @@ func killCoordinators(t *testing.T, url string, flags ...string) {
 	if got := s.coordinator.Field("counting", "done"); uint64(got) != before {
 		t.Errorf("the last coordinator begins with %d tasks, want %d", got, before)
 	}
-	worker.Kill()
-	startWorker(t, url, "--kernel", "auto", "--threads", "2")
-	s.coordinator.ExpectTotal(known(17))
+	work.open()
+	s.coordinator.ExpectTotal(known(14))
 	if runs, err := filepath.Glob(filepath.Join(data, "*", ledger.File)); err != nil || len(runs) != 1 {
 		t.Errorf("the ledgers are %q (error %v), want one", runs, err)
 	}
@@ -117,27 +123,23 @@ func TestTotalIsExactAfterTheServerIsKilled(t *testing.T) {
 	t.Run("store kept", func(t *testing.T) {
 		t.Parallel()
 		rng := testkit.Rand(t)
-		s := startScene(t, "17", "--depth", "3")
-		release := brake(t, join(t, s.server.url), s.run) // it can't end while the server dies
-		startWorker(t, s.server.url, "--threads", "2")
+		s := startScene(t, "14", "--depth", "3")
+		work := startGated(t, s.server.url, 2)
 		for range 3 {
-			s.progress(1 + rng.IntN(100))
+			work.during(func() { s.progress(1 + rng.IntN(50)) })
 			s.server.Kill()
 			s.restartServer()
 		}
 		s.coordinator.Await(`(reconnected)`)
-		release()
-		startWorker(t, s.server.url, "--kernel", "auto")
-		s.coordinator.ExpectTotal(known(17))
+		work.open()
+		s.coordinator.ExpectTotal(known(14))
 	})
 	t.Run("store wiped", func(t *testing.T) {
 		t.Parallel()
 		rng := testkit.Rand(t)
-		s := startScene(t, "17", "--depth", "3")
-		worker := startWorker(t, s.server.url, "--threads", "2")
-		s.progress(100 + rng.IntN(100))
-		// A worker that keeps up with the coordinator leaves no tasks in the queue to lose.
-		worker.Signal(syscall.SIGSTOP)
+		s := startScene(t, "14", "--depth", "3")
+		work := startGated(t, s.server.url, 2)
+		work.during(func() { s.progress(50 + rng.IntN(50)) })
 		s.view.eventually("tasks wait in the queue", func() bool { waiting, _ := s.view.tasks(); return waiting > 0 })
 		done := s.done()
 		s.server.Kill()
@@ -148,9 +150,8 @@ func TestTotalIsExactAfterTheServerIsKilled(t *testing.T) {
 		if left >= done {
 			t.Errorf("the server has %d results, after %d before it lost its store", left, done)
 		}
-		worker.Signal(syscall.SIGCONT)
-		startWorker(t, s.server.url, "--kernel", "auto")
-		s.coordinator.ExpectTotal(known(17))
+		work.open()
+		s.coordinator.ExpectTotal(known(14))
 		if s.coordinator.Field("run ended", "republished") == 0 {
 			t.Error("no task was published again, although the queue was lost")
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -14,10 +13,27 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/keyring"
-	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/runstore"
 )
+
+// wattsFlag is --watts-per-thread: the power by which searches have an energy.
+type wattsFlag float64
+
+func (w *wattsFlag) register(flags *pflag.FlagSet) {
+	flags.Float64Var((*float64)(w), "watts-per-thread", 0, "with `N` watts, also give the energy")
+}
+
+// check returns an error if no thread takes that power.
+func (w wattsFlag) check() error {
+	if !(w >= 0 && w <= 1e4) {
+		return cli.Usagef("--watts-per-thread must be from 0 to 10000, not %g", float64(w))
+	}
+	return nil
+}
+
+// kWh returns the energy of core-hours in kilowatt-hours.
+func (w wattsFlag) kWh(coreHours float64) float64 { return coreHours * float64(w) / 1000 }
 
 // dataFlag is --data: the folder of the runs on this machine.
 type dataFlag struct{ path string }
@@ -34,16 +50,6 @@ func (d *dataFlag) open(log zerolog.Logger) (*runstore.Store, error) {
 		return nil, cli.Usagef("--data: %w: move that file away, or name another folder", err)
 	}
 	return store, withHint(err)
-}
-
-// openLedger opens the ledger of a run, which the beginning of its name names, for reading.
-func (d *dataFlag) openLedger(log zerolog.Logger, beginning string) (*ledger.Ledger, error) {
-	store, name, err := d.find(log, beginning)
-	if err != nil {
-		return nil, err
-	}
-	l, err := store.OpenReadOnly(name)
-	return l, withHint(err)
 }
 
 // find returns the store in that folder, and the name of the run in it that the beginning of its name names.
@@ -74,6 +80,13 @@ func (d *dataFlag) completeRun(
 	return names, directive
 }
 
+// completeRuns completes the names of any number of runs.
+func (d *dataFlag) completeRuns(
+	cmd *cobra.Command, _ []string, prefix string,
+) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return d.completeRun(cmd, nil, prefix)
+}
+
 // completeRunAndFile completes the name of a run, and after it that of a file.
 func (d *dataFlag) completeRunAndFile(
 	cmd *cobra.Command, args []string, prefix string,
@@ -84,24 +97,24 @@ func (d *dataFlag) completeRunAndFile(
 	return d.completeRun(cmd, args, prefix)
 }
 
-// runArg takes the one argument of a command: the name of a run, or its beginning.
-func runArg(args []string) (string, error) {
-	if len(args) != 1 {
-		return "", cli.Usagef("takes one argument, the name of a run, not %d: coordinator runs lists them", len(args))
+// oneRun is the [cobra.Command.Args] of commands that take the name of a run, or its beginning.
+func oneRun(cmd *cobra.Command, args []string) error {
+	const help = "coordinator runs lists the runs"
+	if err := cli.Arguments(help, "the name of a run")(cmd, args); err != nil {
+		return err
 	}
 	if err := queens.ValidateRun(args[0]); err != nil {
-		return "", cli.Usagef("%v: coordinator runs lists the runs", err)
+		return cli.Usagef("%w: %s", err, help)
 	}
-	return args[0], nil
+	return nil
 }
 
-// optionalRunArg takes the argument of a command that takes the name of a run or none, which
-// is "".
-func optionalRunArg(args []string) (string, error) {
+// oneRunOrNone is the [cobra.Command.Args] of commands that take the name of a run, or choose one.
+func oneRunOrNone(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return "", nil
+		return nil
 	}
-	return runArg(args)
+	return oneRun(cmd, args)
 }
 
 // placeFlag is --place: the queens placed beforehand, as a person writes them.
@@ -109,7 +122,7 @@ type placeFlag []string
 
 func (p *placeFlag) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar((*[]string)(p), "place", nil, "put a queen on this `SQUARE` beforehand: "+
-		"row,column from 0 at the top left, or such as d8 up to N = 26; again for more")
+		"row,column from 0 at the top left, or d8 up to N = 26; may be repeated")
 }
 
 // squares returns the squares on a board of side n, sorted. A value may have several, since
@@ -128,8 +141,8 @@ func (p placeFlag) squares(n int) ([]queens.Square, error) {
 }
 
 // kernelFlag is the flag that chooses among the kernels of this machine's CPU.
-func kernelFlag(p *string, value string) cpuKernelFlag {
-	return cpuKernelFlag{cli.NewEnum(p, value, kernel.Names()...).WithScope("this machine")}
+func kernelFlag(p *string, value string) *cli.Enum {
+	return cli.NewEnum(p, value, kernel.Names()...).WithScope("this machine")
 }
 
 // credentials returns what a connection shows to its server.
@@ -150,18 +163,4 @@ func admission(c *cli.Connection, list string) keyring.Sources {
 		from.Folder = dir
 	}
 	return from
-}
-
-// devicePrefix begins the names of the kernels of devices. The package of these kernels is not linked.
-const devicePrefix = "opencl:"
-
-// cpuKernelFlag is the value of a flag that takes no devices.
-type cpuKernelFlag struct{ *cli.Enum }
-
-// Set sets the value. For a device it says which command takes one.
-func (f cpuKernelFlag) Set(value string) error {
-	if strings.HasPrefix(value, devicePrefix) {
-		return fmt.Errorf("must be a kernel of the CPU here, not %q: only workers count on devices: start worker --kernel %s", value, value)
-	}
-	return f.Enum.Set(value)
 }

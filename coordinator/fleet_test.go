@@ -5,13 +5,15 @@ package main_test
 import (
 	"syscall"
 	"testing"
+
+	"nqueens/pkg/testkit"
 )
 
 // A worker in the middle of tasks that nobody needs any more soon counts for another run: after
 // their coordinator was stopped, or killed, or the run was cancelled by another process.
 func TestWorkersDropObsoleteTasks(t *testing.T) {
 	long(t)
-	for _, c := range []struct {
+	for _, c := range testkit.Sample(t, 1, []struct {
 		name string
 		end  func(s *scene)
 		// resumable is set if the run can continue after that.
@@ -23,7 +25,7 @@ func TestWorkersDropObsoleteTasks(t *testing.T) {
 			start(s.t, "coordinator", "cancel", s.run, "--data", s.t.TempDir(), "--nats", s.server.url).ExpectExit(0)
 			s.coordinator.ExpectExit(1)
 		}, false},
-	} {
+	}) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := startScene(t, "22", "--depth", "1") // tasks of hours
@@ -43,26 +45,6 @@ func TestWorkersDropObsoleteTasks(t *testing.T) {
 			if waiting, held := s.view.tasks(); waiting != -1 {
 				t.Errorf("%d chunks wait and %d are held after the end of all runs", waiting, held)
 			}
-		})
-	}
-}
-
-// A count beside a longer one gets its share of the only worker, and ends soon.
-func TestShortCountBesideALongOne(t *testing.T) {
-	long(t)
-	for _, c := range []struct{ name, long string }{
-		{"same priority", "normal"}, {"beside low priority", "low"}, {"beside high priority", "high"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			s := startScene(t, "20", "--depth", "4", "--priority", c.long) // hours of short tasks
-			startWorker(t, s.server.url)
-			s.progress(1)
-			short := *s
-			short.count("14")
-			short.coordinator.ExpectTotal(known(14))
-			s.progress(1)
-			s.stop()
 		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Messages that are duplicated, reordered, of another run, or garbage change nothing.
 func TestForeignMessagesChangeNothing(t *testing.T) {
-	t.Parallel()
+	long(t)
 	const tasks, braked, garbage = 55, 1, 10
 	s := &scene{t: t, server: startServer(t)}
 	s.view = inspect(t, s.server.url)

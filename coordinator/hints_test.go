@@ -10,6 +10,7 @@ import (
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/session"
 )
 
@@ -49,7 +50,7 @@ func TestWithHint(t *testing.T) {
 		"coordinator verify": fmt.Errorf("%w, n8-a", session.ErrPreviousContradicted),
 		"--unique":           session.ErrUnique,
 
-		"coordinator resume n8-a --take-over": fmt.Errorf("setup: %w", &session.ActiveError{Run: "n8-a", Reason: "other"}),
+		"coordinator resume RUN --take-over": fmt.Errorf("setup: %w", session.ErrActive),
 	} {
 		if hinted := withHint(err); !strings.Contains(hinted.Error(), want) {
 			t.Errorf("%v: %v, want %q", err, hinted, want)
@@ -58,7 +59,7 @@ func TestWithHint(t *testing.T) {
 	if err := withHint(nil); err != nil {
 		t.Error(err)
 	}
-	if err := withHint(queens.ErrCancelled); !errors.Is(err, queens.ErrCancelled) {
+	if err := withHint(run.ErrCancelled); !errors.Is(err, run.ErrCancelled) {
 		t.Errorf("%v is another error", err)
 	}
 }

@@ -116,7 +116,7 @@ func TestOneHostileWorkerEndsNoRun(t *testing.T) {
 	if err := g.conn.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	coordinator.Await(`("worker lost")`)
+	coordinator.Await(`("lost":\[.*"fleet changed")`)
 	g.conn.Close()
 	start(t, "worker", append(c.as("worker"), "--threads", "1")...)
 	coordinator.ExpectTotal(known(12))
@@ -147,9 +147,9 @@ func TestRevokedWorkerFreesItsChunks(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 	}()
+	coordinator.Await(`("joined":\[[^]]*"phantom0".*"fleet changed")`)
 	start(t, "worker", append(c.as("worker"), "--threads", "1")...)
-	coordinator.Await(`"worker":"phantom0".*("worker joined")`)
-	coordinator.Await(`"threads":1,.*("worker joined")`)
+	coordinator.Await(`("joined":\["[^"]+-[0-9a-f]{6}".*"fleet changed")`)
 	c.run("revoke", "hostile", "--keys", c.keys)
 	c.server.Signal(syscall.SIGHUP)
 	testkit.Eventually(t, "its connection is closed", func() bool { return !g.conn.IsConnected() })

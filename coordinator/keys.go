@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -8,9 +9,8 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/identity"
 	"nqueens/pkg/keyring"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // keysCommand is coordinator keys: who may do what on a NATS server.
@@ -18,14 +18,14 @@ func keysCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Make and revoke the keys of a cluster",
-		Long: `Make the keys of a cluster, and say who may do what on its NATS server. A worker may take
-tasks and report results, a watcher may see runs and their progress, a coordinator may do
+		Long: `Make the keys of a cluster in a folder, and say who may do what on its NATS server: a worker
+takes tasks and reports results, a watcher sees runs and their progress, a coordinator does
 everything with the runs of the server.
 
-The NATS server takes its configuration from keys/server/auth.conf. All commands that
-connect take --nkey keys/NAME.nkey and --tls-ca keys/ca.crt; workers may take
---token-file keys/worker/join.token instead of both.`,
-		Example: `  coordinator keys init keys`,
+The NATS server takes its configuration from keys/server/auth.conf. Commands connect with
+--nkey keys/NAME.nkey and --tls-ca keys/ca.crt, or workers with --token-file
+keys/worker/join.token instead of both.`,
+		Example: `  coordinator keys init`,
 		Args:    cli.NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -34,31 +34,30 @@ connect take --nkey keys/NAME.nkey and --tls-ca keys/ca.crt; workers may take
 }
 
 func keysInitCommand(app *cli.App) *cobra.Command {
+	var dir string
 	var o keyring.Options
 	cmd := &cobra.Command{
-		Use:   "init DIR",
+		Use:   "init",
 		Short: "Make keys, certificates and the server's configuration in a folder",
-		Long: `Make in a folder a key for a coordinator, a watcher and a worker, a token with which
-workers join, certificates for TLS, and a configuration for the NATS server. A folder that
-has them stays as it is; only the server's certificate is made again if it lacks a --host.
-A folder that has some of the files and lacks others is refused.
+		Long: `Make in a folder a key for a coordinator, a watcher and a worker, a token with which workers
+join, certificates for TLS, and a configuration for the NATS server. A complete folder stays as
+it is, except that the server's certificate gets a --host that it lacks.
 
-The files: coordinator.nkey, watcher.nkey and worker.nkey for --nkey; worker/join.token
-for --token-file, which also has the certificate; ca.crt for --tls-ca; users, the list of
-users; server, the folder that the NATS server needs, with auth.conf for its
-configuration; coordinator, the folder that a coordinator needs, with copies; ca.key,
-which signs other certificates: keep it away from the cluster.`,
-		Example: `  coordinator keys init keys --host counter.example.org,192.0.2.7`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return cli.Usagef("takes one argument, the folder for the keys")
+The files: coordinator.nkey, watcher.nkey and worker.nkey for --nkey; worker/join.token for
+--token-file; ca.crt for --tls-ca; users, the list of users; the folders server and coordinator
+for these two; ca.key, which signs certificates: keep it away from the cluster.`,
+		Example: `  coordinator keys init --host counter.example.org,192.0.2.7`,
+		Args:    cli.NoArguments,
+		RunE: func(*cobra.Command, []string) error {
+			if dir == "" {
+				return cli.Usagef("--keys must name a folder")
 			}
 			for _, host := range o.Hosts {
 				if !keyring.IsHost(host) {
 					return cli.Usagef("--host must be names or addresses of the server, without ports, not %q", host)
 				}
 			}
-			ring, made, err := keyring.Init(args[0], o)
+			ring, made, err := keyring.Init(dir, o)
 			if err != nil {
 				return err
 			}
@@ -73,10 +72,10 @@ which signs other certificates: keep it away from the cluster.`,
 			return nil
 		},
 	}
+	keysFlag(cmd, &dir)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.Hosts, "host", nil, "`NAMES` or addresses under which others reach the server, separated by commas, "+
-		"beside localhost, nats and the name of this machine")
-	flags.StringVar(&o.ServerDir, "server-dir", "", "`DIR` under which the NATS server sees DIR/server, as in a container")
+	flags.StringSliceVar(&o.Hosts, "host", nil, "`NAMES` or addresses under which others reach the server, separated by commas")
+	flags.StringVar(&o.ServerDir, "server-dir", "", "`DIR` under which the NATS server sees the folder server, as in a container")
 	return cmd
 }
 
@@ -88,34 +87,23 @@ func keysAddCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add ROLE NAME",
 		Short: "Add a user with a key of its own",
-		Long: `Add a user with a key of its own to a folder of keys. The role is coordinator, watcher or
-worker. The key is made, in NAME.nkey; or --public-key names the key of somebody who has
-made it, such as by worker --public-key, so that the private key need not travel.
-
-The NATS server must read its configuration again; an embedded one does so by itself.`,
-		Example: `  coordinator keys add worker lab-4 --keys keys
+		Long: `Add a user with a key of its own; the role is coordinator, watcher or worker. The key is made,
+in NAME.nkey. Or --public-key names a key that its owner has made, such as with worker key, so that
+the private one need not travel.`,
+		Example: `  coordinator keys add worker lab-4
   coordinator keys add worker lab-5 --public-key UCBJ4RGRQ72BWE6P47ZOOGVSP6G4K5QXBGVSISA2IKMWVDEJDUEM7RZA`,
-		ValidArgs: []string{string(bus.Coordinator), string(bus.Watcher), string(bus.Worker)},
+		Args:      cli.Arguments("", "a role (coordinator, watcher or worker)", "a name"),
+		ValidArgs: []string{string(bus.Worker), string(bus.Watcher), string(bus.Coordinator)},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return cli.Usagef("takes two arguments, a role (coordinator, watcher or worker) and a name")
-			}
-			role := bus.Role(args[0])
-			if err := role.Validate(); err != nil {
-				return cli.Usagef("%w", err)
-			}
-			if err := keyring.ValidateName(args[1]); err != nil {
-				return cli.Usagef("%w", err)
-			}
-			if publicKey != "" && !identity.IsKey(publicKey) {
-				return cli.Usagef("--public-key must be the public key of a user, U and 55 letters and digits, not %.80q", publicKey)
-			}
 			ring, err := openRing(dir)
 			if err != nil {
 				return err
 			}
-			u, err := ring.Add(role, args[1], publicKey)
-			if err != nil {
+			u, err := ring.Add(bus.Role(args[0]), args[1], publicKey)
+			switch {
+			case errors.Is(err, keyring.ErrInvalid):
+				return cli.Usagef("%w", err)
+			case err != nil:
 				return err
 			}
 			app.Log.Info().Str("user", u.Name).Str("role", string(u.Role)).Str("key", u.Key).Msg("added; " + reload)
@@ -132,21 +120,27 @@ func keysRevokeCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revoke NAME",
 		Short: "Remove a user, or replace the join token",
-		Long: `Remove a user, by name or public key, from a folder of keys, and delete its key. When the
-NATS server reads its configuration again, it disconnects the user. An embedded server
-does so by itself, within seconds. The runs of a coordinator that is revoked stop, and lose
-nothing: they resume with a new key, made by keys add coordinator NAME. A coordinator with
-an embedded server counts to the end.
+		Long: `Remove a user, by name or public key, and delete its key. The server disconnects the user when it
+reads its configuration again; an embedded one does so by itself. The runs of a revoked
+coordinator stop and can be resumed with a new key.
 
-The name join-token stands for the token with which workers join. It is replaced by a new
-one: workers that have joined with the old one are disconnected, and need the new file.
-Users with a key stay.`,
-		Example: `  coordinator keys revoke lab-3 --keys keys
-  coordinator keys revoke join-token --keys keys`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("takes one argument, the name or the public key of a user, or join-token")
+The name join-token stands for the token with which workers join, which is replaced: workers
+that have joined with it need the new file. Users with a key stay.`,
+		Example: `  coordinator keys revoke lab-3
+  coordinator keys revoke join-token`,
+		Args: cli.Arguments("", "the name or the public key of a user, or join-token"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+			ring, err := keyring.Open(dir)
+			if err != nil || len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
+			users, _ := ring.Users() // if they can't be read, none completes the name
+			for _, u := range users {
+				names = append(names, cobra.CompletionWithDesc(u.Name, string(u.Role)))
+			}
+			return append(names, keyring.JoinToken), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
 			ring, err := openRing(dir)
 			if err != nil {
 				return err
@@ -181,23 +175,18 @@ func keysLiftCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lift KEY",
 		Short: "End the quarantine of a worker's key",
-		Long: `End the quarantine of a worker's public key in every run of this machine, whether a
-coordinator works on the run or not. A run quarantines the key of a worker whose count it
-has proven wrong: it accepts nothing more from the key, and counts again what only that
-worker had counted. Lift it when the cause is found, such as bad memory.
-
-The results that were rejected stay so. A key that counts wrong again is quarantined again.
-It is an error if no run has the key in quarantine.`,
+		Long: `End the quarantine of a worker's public key in every run of this machine, when the cause is found,
+such as bad memory. A run quarantines the key of a worker whose count it has proven wrong: it
+accepts nothing more from the key, and counts again what only that key had counted. Rejected
+results stay rejected.`,
 		Example: `  coordinator keys lift UCBJ4RGRQ72BWE6P47ZOOGVSP6G4K5QXBGVSISA2IKMWVDEJDUEM7RZA`,
+		Args:    cli.Arguments("the log of the run names it", "the public key of a worker"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("takes one argument, the public key of a worker, not %d: the log of the run names it", len(args))
-			}
 			store, err := data.open(app.Log)
 			if err != nil {
 				return err
 			}
-			if err := queens.ValidateKey(args[0]); err != nil {
+			if err := run.ValidateKey(args[0]); err != nil {
 				return cli.Usagef("%w", err)
 			}
 			runs, err := store.Lift(cmd.Context(), args[0])
@@ -219,7 +208,7 @@ func keysFlag(cmd *cobra.Command, dir *string) {
 func openRing(dir string) (*keyring.Ring, error) {
 	ring, err := keyring.Open(dir)
 	if err != nil {
-		return nil, cli.Usagef("--keys: %w; coordinator keys init DIR makes keys", err)
+		return nil, cli.Usagef("--keys: %w; coordinator keys init makes keys", err)
 	}
 	return ring, nil
 }

@@ -41,23 +41,23 @@ func TestLedgerExampleIsTheCommands(t *testing.T) {
 		t.Fatalf("%d lines, the example has %d", len(got), len(want))
 	}
 	for i := range got {
-		if got[i].Key == "" || got[i].Report == 0 || got[i].Signature == "" || got[i].Statement == "" {
+		if got[i].Key == "" || got[i].StatementID == 0 || got[i].Signature == "" || got[i].Statement == "" {
 			t.Errorf("line %d is not signed: %+v", i, got[i])
 		}
 		got[i].Confirmations = nil // a task may be one of the few that a spot check takes
 		got[i].Run, got[i].Worker, got[i].Seconds = want[i].Run, want[i].Worker, want[i].Seconds
-		got[i].Key, got[i].Report, got[i].Signature, got[i].Statement = want[i].Key, want[i].Report, want[i].Signature, want[i].Statement
+		got[i].Key, got[i].StatementID, got[i].Signature, got[i].Statement = want[i].Key, want[i].StatementID, want[i].Signature, want[i].Statement
 		if !reflect.DeepEqual(got[i], want[i]) {
 			t.Errorf("line %d is\n%+v\nand in the example\n%+v", i, got[i], want[i])
 		}
 	}
-	shown, printed := csvLines(t, block(t, "csv")), csvLines(t, coordinator(t, "ledger", run, "--data", data, "--format", "csv"))
+	shown, printed := csvLines(t, block(t, "csv")), csvLines(t, coordinator(t, "ledger", run, "--data", data, "--csv"))
 	if !slices.Equal(printed[0], shown[0]) {
 		t.Errorf("headings %q, in the example %q", printed[0], shown[0])
 	}
 	last := printed[len(printed)-1]
 	for i, heading := range shown[0] {
-		if changes := slices.Contains([]string{"run", "worker", "seconds", "key", "report", "signature", "statement", "confirmations"}, heading); !changes && last[i] != shown[1][i] {
+		if changes := slices.Contains([]string{"run", "worker", "seconds", "key", "statement_id", "signature", "statement", "confirmations"}, heading); !changes && last[i] != shown[1][i] {
 			t.Errorf("%s is %q, in the example %q", heading, last[i], shown[1][i])
 		}
 	}
@@ -123,7 +123,7 @@ type exported struct {
 	Seconds  float64
 
 	Key                  string
-	Report               uint64
+	StatementID          uint64 `json:"statement_id"`
 	Signature, Statement string
 	Unadmitted           bool
 	Confirmations        []any // of spot checks, if the run had any

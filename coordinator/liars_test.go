@@ -80,7 +80,7 @@ func TestLyingWorkers(t *testing.T) {
 	}
 }
 
-// liarsHead is the head of the table in docs/trust.md.
+// liarsHead is the head of the table in docs/dev/benchmarks.md.
 const liarsHead = "| n | tasks | run | tasks wrong | liars | found | unseen, by the formula | each after tasks, mean | of them wrong | wrong tasks in the ledgers | wrong totals |\n" +
 	"|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
 
@@ -255,24 +255,24 @@ func (r *liarRun) earlyTasks(c *cluster, l *ledger.Ledger) (tasks int) {
 	for i := r.liars; i < fleetSize; i++ {
 		chunks[c.identity(workerName(i)).Key()] = make(map[uint64]int)
 	}
-	for result, err := range l.All() {
+	for result, err := range l.Range(0, math.MaxUint64) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
 		if honest := chunks[result.Key]; honest != nil {
-			honest[result.Report]++
+			honest[result.StatementID]++
 		}
 	}
-	for _, reports := range chunks {
-		inOrder := slices.Sorted(maps.Keys(reports))
-		for _, report := range inOrder[:min(len(inOrder), 20)] {
-			tasks += reports[report]
+	for _, statements := range chunks {
+		inOrder := slices.Sorted(maps.Keys(statements))
+		for _, id := range inOrder[:min(len(inOrder), 20)] {
+			tasks += statements[id]
 		}
 	}
 	return tasks / len(chunks)
 }
 
-// unseen is the probability that a liar of the run is not found, by the formula of docs/trust.md.
+// unseen is the probability that a liar of the run is not found, by the formula of docs/dev/benchmarks.md.
 func (r *liarRun) unseen() float64 {
 	const share = 0.01 // of the chunks are checked after the first ones
 	each := float64(r.tasks) / fleetSize
@@ -291,7 +291,7 @@ func (r *liarRun) add(o *liarRun) {
 	r.wrongTotals += o.wrongTotals
 }
 
-// line returns a line of the table in docs/trust.md.
+// line returns a line of the table in docs/dev/benchmarks.md.
 func (r *liarRun) line(flags []string, runs int) string {
 	who, after, of, unseen := "R = 1, s = 1%", "-", "-", fmt.Sprintf("%.1f%%", 100*r.unseen())
 	if len(flags) > 0 {

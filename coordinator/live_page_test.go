@@ -5,6 +5,7 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -37,37 +38,22 @@ type browser struct {
 	seen   []pageEvent
 }
 
-// browse connects to the events of a run on the page of the process that works on it or watches it, with
+// browse connects to the events of the page of the process that works on a run or watches it, with
 // a token or none.
-func browse(t *testing.T, p *clitest.Process, name, token string) *browser {
+func browse(t *testing.T, p *clitest.Process, token string) *browser {
 	t.Helper()
-	get := func(path string) *http.Response {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Await(`"page":"([^"]+)"`)+"api/v1/runs"+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return response
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Await(`"page":"([^"]+)"`)+"api/v1/run/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
 	}
-	// Before it does, the page would take the run for another one of the server.
-	p.AwaitEndOr("the process has begun with the run", func() bool {
-		response := get("")
-		defer func() { _ = response.Body.Close() }() // it was only read
-		var runs struct{ Run string }
-		return json.NewDecoder(response.Body).Decode(&runs) == nil && runs.Run == name
-	})
-	var response *http.Response
-	p.AwaitEndOr("the page knows the run", func() bool {
-		response = get("/" + name + "/events")
-		if response.StatusCode != http.StatusOK {
-			_ = response.Body.Close() // it is asked again
-		}
-		return response.StatusCode == http.StatusOK
-	})
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("the events: %s", response.Status)
+	}
 	b := &browser{t: t, events: make(chan pageEvent)}
 	t.Cleanup(func() {
 		_ = response.Body.Close() // it was only read
@@ -120,7 +106,7 @@ func TestLivePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	watcher := startWatch(t, "--nats", url, "--http", "127.0.0.1:0", "--http-token-file", file)
-	response, err := http.Get(watcher.Await(`"page":"([^"]+)"`) + "api/v1/runs")
+	response, err := http.Get(watcher.Await(`"page":"([^"]+)"`) + "api/v1/run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +115,7 @@ func TestLivePage(t *testing.T) {
 		t.Errorf("without the token: %s", response.Status)
 	}
 	startWorker(t, url)
-	own, other := browse(t, coordinator, name, ""), browse(t, watcher, name, token)
+	own, other := browse(t, coordinator, ""), browse(t, watcher, token)
 	tasks := uint64(coordinator.Field("counting", "tasks"))
 	allButOne := func(e pageEvent) bool { return e.name == "run" && e.Done == tasks-1 && e.Listed == 1 }
 	if e := own.await("all tasks but one are done", allButOne); e.Source != "coordinator" || e.States["in_flight"] != 1 || e.Status != "" {
@@ -164,13 +150,13 @@ func TestLivePage(t *testing.T) {
 // The page says that the server is away, that it is back, and that its coordinator was stopped; so does
 // that of a watcher.
 func TestLivePageSaysWhyThereIsNoNews(t *testing.T) {
-	t.Parallel()
+	long(t)
 	address, store := testkit.Address(t), t.TempDir()
 	server := startServerAt(t, address, store)
 	coordinator := startCount(t, "12", "--depth", "2", "--nats", server.url, "--http", "127.0.0.1:0")
 	name := coordinator.Await(counting)
 	watcher := startWatch(t, "--nats", server.url, "--http", "127.0.0.1:0")
-	own, other := browse(t, coordinator, name, ""), browse(t, watcher, name, "")
+	own, other := browse(t, coordinator, ""), browse(t, watcher, "")
 	live := func(e pageEvent) bool { return e.name == "run" && e.Status == "" }
 	away := func(e pageEvent) bool { return strings.Contains(e.Status, "server disconnected since") }
 	for _, b := range []*browser{own, other} {
@@ -195,4 +181,76 @@ func TestLivePageSaysWhyThereIsNoNews(t *testing.T) {
 			t.Error("a run that can be resumed has ended")
 		}
 	}
+}
+
+// A page that lingers shows the end of a run after the total is printed: the process is healthy, and an interrupt ends it
+// with the exit code of the count.
+func TestLivePageLingers(t *testing.T) {
+	t.Parallel()
+	coordinator := startCount(t, "8", "--workers", "2", "--http", "127.0.0.1:0", "--http-linger", "1h")
+	coordinator.Await("(the page stays)")
+	page := coordinator.Await(`"page":"([^"]+)"`)
+	get := func(path string) string {
+		response, err := http.Get(page + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }() // it was only read
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s %s (error %v)", path, response.Status, text, err)
+		}
+		return string(text)
+	}
+	var end struct {
+		Total    string
+		Solution []int
+	}
+	if text := get("api/v1/run"); json.Unmarshal([]byte(text), &end) != nil || end.Total != "92" || len(end.Solution) != 8 {
+		t.Errorf("the page shows %s", text)
+	}
+	var list struct {
+		Workers []struct{ Tasks, Held int }
+	}
+	tasks := 0
+	if err := json.Unmarshal([]byte(get("api/v1/run/workers")), &list); err != nil {
+		t.Error(err)
+	}
+	for _, w := range list.Workers {
+		tasks += w.Tasks
+		if w.Held > 0 {
+			t.Errorf("a worker holds %d chunks after the end", w.Held)
+		}
+	}
+	if all := coordinator.Field("counting", "tasks"); len(list.Workers) != 2 || tasks != all {
+		t.Errorf("%d workers counted %d of %v tasks", len(list.Workers), tasks, all)
+	}
+	get("healthz")
+	get("readyz")
+	coordinator.Signal(syscall.SIGTERM)
+	coordinator.ExpectTotal("92")
+}
+
+// runs --http serves the runs of this machine and their reports, and an interrupt ends it.
+func TestPageOfRuns(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	count := startCount(t, "8", "--data", data)
+	count.ExpectTotal("92")
+	name := count.Await(counting)
+	runs := start(t, "coordinator", "runs", "--data", data, "--http", "127.0.0.1:0")
+	page := runs.Await(`"page":"([^"]+)"`)
+	for path, want := range map[string]string{"": "runs/" + name, "runs/" + name: "confirmed by the published total", "runs/n8-none": "no such run"} {
+		response, err := http.Get(page + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		_ = response.Body.Close() // it was only read
+		if err != nil || !strings.Contains(strings.ToLower(string(text)), want) {
+			t.Errorf("/%s: %s %s (error %v)", path, response.Status, text, err)
+		}
+	}
+	runs.Signal(syscall.SIGINT)
+	runs.ExpectExit(0)
 }

@@ -5,7 +5,6 @@ package main_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"nqueens/pkg/ledger"
 	"nqueens/pkg/testkit"
 )
 
@@ -58,34 +56,6 @@ func TestLedgerIsRebuiltOnAnotherMachine(t *testing.T) {
 	if again != tasks-done {
 		t.Errorf("%d tasks were counted after the loss, want %d", again, tasks-done)
 	}
-}
-
-// If only the ledger of a run with an embedded server is lost, it is rebuilt from that
-// server's store.
-func TestLostLedgerIsRebuiltFromTheStore(t *testing.T) {
-	long(t)
-	address := testkit.Address(t)
-	coordinator := startCount(t, "15", "--depth", "3", "--workers", "0", "--listen", address)
-	run, url := coordinator.Await(counting), "nats://"+address
-	s := scene{t: t, coordinator: coordinator, run: run, view: inspect(t, url)}
-	brake(t, join(t, url), run) // it can't end
-	worker := startWorker(t, url)
-	s.progress(100)
-	worker.Signal(syscall.SIGTERM)
-	worker.ExpectExit(0)
-	done := s.done()
-	coordinator.Kill()
-	if err := os.Remove(filepath.Join(coordinator.Flag("--data"), run, ledger.File)); err != nil {
-		t.Fatal(err)
-	}
-	s.coordinator = start(t, "coordinator", "resume", run, "--data", coordinator.Flag("--data"), "--workers", "0", "--listen", address)
-	s.coordinator.Await(`("reconciled)`)
-	// The server may not have written the last results when it was killed.
-	if n := s.coordinator.Field("reconciled", "accepted_from_server"); n == 0 || n > done {
-		t.Errorf("%d results of the store were taken, it had %d", n, done)
-	}
-	startWorker(t, url)
-	s.coordinator.ExpectTotal(known(15))
 }
 
 // Streams, the run's consumer and the bucket of runs are created again after somebody

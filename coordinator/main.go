@@ -23,16 +23,21 @@ func newProgram() (*cobra.Command, *cli.App) {
 		Use:   "coordinator",
 		Short: "Count the solutions of the N-queens problem, exactly, on one machine or many",
 		Long: `Count exactly in how many ways N queens can stand on a board of side N so that none attacks
-another. A count is split into tasks for workers, in this process or in others. A ledger
-keeps their results, so that an interrupted count resumes where it stopped.`,
+another: on this machine with one command, or with workers on many. An interrupted count
+resumes where it stopped.`,
 		Example: `  coordinator count 16
-  coordinator runs
-  coordinator solve 8 --limit 1`,
+  coordinator estimate 20
+  coordinator runs`,
 	}
 	app := cli.New(root)
-	root.AddCommand(countCommand(app), estimateCommand(), resumeCommand(app), runsCommand(app), watchCommand(app),
-		stopCommand(app), cancelCommand(app), pruneCommand(app), resetCommand(app), backupCommand(app), restoreCommand(app), verifyCommand(app), ledgerCommand(app),
-		solveCommand(app), keysCommand(app), countTaskCommand(), cli.HealthCommand("coordinator"),
-		cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol, Ledger: ledger.Version}))
+	cli.AddGroups(root,
+		cli.Group{Title: "Count", Commands: []*cobra.Command{countCommand(app), estimateCommand(), solveCommand(app)}},
+		cli.Group{Title: "Runs", Commands: []*cobra.Command{
+			runsCommand(app), watchCommand(app), resumeCommand(app), stopCommand(app), cancelCommand(app), pruneCommand(app),
+		}},
+		cli.Group{Title: "Ledgers", Commands: []*cobra.Command{verifyCommand(app), ledgerCommand(app), backupCommand(app), restoreCommand(app)}},
+		cli.Group{Title: "Clusters", Commands: []*cobra.Command{keysCommand(app), checkCommand(app), resetCommand(app), cli.HealthCommand("coordinator")}},
+	)
+	root.AddCommand(countTaskCommand(), cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol, Ledger: ledger.Version}))
 	return root, app
 }

@@ -98,7 +98,7 @@ func (s *scraper) checkNoTotal() {
 // no counter falls, and workers that leave disappear. Clients that never read what they asked for delay
 // nothing.
 func TestMetrics(t *testing.T) {
-	t.Parallel()
+	long(t)
 	coordinator, url := startCluster(t, "14", "--depth", "2", "--spot-check", "0%", "--http", "127.0.0.1:0")
 	release := brake(t, join(t, url), coordinator.Await(counting))
 	run := scrapes(t, coordinator)

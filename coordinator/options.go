@@ -2,21 +2,22 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/runstore"
 )
 
-// The flags of a run are kept with it, and are in the hint to resume it. The ledger has the
-// rest: the board, and how counts are checked.
+// The flags of a run are kept with it. The ledger has the rest: the board, and how counts are checked.
 
 // Flags of a session that are kept, in the order of a command line.
 var (
-	countingFlags   = []string{"workers", "kernel", "unique", "priority", "admitted", "http", "http-token-file", "report"}
+	countingFlags   = []string{"workers", "kernel", "unique", "priority", "admitted", "http", "http-token-file", "http-url", "http-linger", "finish-in", "report", "watts-per-thread", "notify-file"}
 	serverFlags     = []string{"nats", "listen", "replicas"}
 	credentialFlags = []string{"nkey", "token-file", "creds"}
 	tlsFlags        = []string{"tls-ca", "tls-cert", "tls-key"}
@@ -43,7 +44,7 @@ func (o *sessionFlags) given() runstore.Options {
 // are kept by their whole paths.
 func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 	kept := o.given()
-	for _, name := range slices.Concat(credentialFlags, tlsFlags, []string{"admitted", "http-token-file", "report"}) {
+	for _, name := range slices.Concat(credentialFlags, tlsFlags, []string{"admitted", "http-token-file", "report", "notify-file"}) {
 		if path, err := filepath.Abs(kept[name]); err == nil && kept[name] != "" {
 			kept[name] = path
 		}
@@ -54,15 +55,11 @@ func (o *sessionFlags) keep(app *cli.App, store *runstore.Store, name string) {
 }
 
 // useKept sets the flags with which a run was started, except those that the command line replaces,
-// and says so. It returns the words that it has set. If the flags can't be read, the command line must
-// name the server, or the run would move to another; else the error wraps [runstore.ErrOptions].
+// and says so. It returns the words that it has set. The error is that of a value that does not fit this machine,
+// or wraps [runstore.ErrOptions].
 func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string) (words []string, err error) {
 	kept, err := store.Options(name)
-	switch {
-	case err != nil && (o.flags.Changed("nats") || o.flags.Changed("listen")):
-		app.Log.Warn().Err(err).Str("run", name).Msg("resuming with the defaults instead of what the run was started with")
-		return nil, nil
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", name, err)
 	}
 	without := o.replaced(kept)
@@ -72,11 +69,10 @@ func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string)
 		if !ok || f.Changed || slices.Contains(without, flag) {
 			continue
 		}
-		if err := o.flags.Set(flag, value); err != nil {
-			app.Log.Warn().Err(err).Str("run", name).Msg("ignoring a flag with which the run was started")
-			continue
-		}
 		words = append(words, cli.FlagWords(f, value)...)
+		if err := o.flags.Set(flag, value); err != nil {
+			return words, cli.Usagef("--%s: %w: the run was started with that, replace it", flag, err)
+		}
 	}
 	if len(words) > 0 {
 		app.Log.Info().Str("run", name).Msg("the run was started with, and resumes with: " + humanize.ShellWords(words...))
@@ -87,20 +83,19 @@ func (o *sessionFlags) useKept(app *cli.App, store *runstore.Store, name string)
 // replaced returns the flags of a run that the command line replaces by another server or other
 // credentials, or that it makes pointless. An empty --nats is the embedded server, an empty --http no page.
 func (o *sessionFlags) replaced(kept runstore.Options) (flags []string) {
+	changed := o.flags.Changed
 	given := o.given()
-	isGiven := func(name string) bool { return given[name] != "" }
-	moves := o.flags.Changed("nats") && given["nats"] != kept["nats"] || isGiven("listen") && kept["listen"] == ""
 	switch {
-	case moves:
+	case changed("nats") && given["nats"] != kept["nats"], changed("listen") && kept["listen"] == "":
 		flags = slices.Concat(serverFlags, credentialFlags, tlsFlags)
-		if isGiven("nats") != (kept["nats"] != "") {
+		if (given["nats"] == "") != (kept["nats"] == "") {
 			flags = append(flags, "workers") // its default is another
 		}
-	case slices.ContainsFunc(credentialFlags, isGiven):
+	case slices.ContainsFunc(credentialFlags, changed):
 		flags = credentialFlags
 	}
-	if o.flags.Changed("http") && !isGiven("http") { // no page
-		flags = append(slices.Clone(flags), "http-token-file")
+	if changed("http") && o.page.Address == "" {
+		flags = append(slices.Clone(flags), "http-token-file", "http-url", "http-linger")
 	}
 	return flags
 }
@@ -112,32 +107,39 @@ var userinfo = regexp.MustCompile(`(^|,)\s*((?:nats|tls|wss?)://)?[^,]*@`)
 // withoutUsers returns URLs, separated by commas, without users and passwords.
 func withoutUsers(urls string) string { return userinfo.ReplaceAllString(urls, "$1$2") }
 
-// resumeCommandLine returns what to type to resume a run.
+// resumeVariable is the environment variable with the command that resumes a run where the program is not started by
+// hand, such as in a container.
+const resumeVariable = "NQUEENS_RESUME_COMMAND"
+
+// resumeCommandLine returns what to type to resume a run. The flags are kept with the run.
 func (o *sessionFlags) resumeCommandLine(name string) string {
-	words := append(cli.Program(), "resume", name)
-	words = append(words, o.data.words()...)
-	given := o.given()
-	for _, flag := range keptFlags {
-		if value, ok := given[flag]; ok {
-			words = append(words, cli.FlagWords(o.flags.Lookup(flag), value)...)
-		}
+	if command := os.Getenv(resumeVariable); command != "" {
+		return command
 	}
-	line := humanize.ShellWords(words...)
-	if given["nats"] != o.nats.URL {
-		line += " (with the user and password in --nats)"
+	line := humanize.ShellWords(o.data.command("resume", name)...)
+	if o.given()["nats"] != o.nats.URL {
+		line += " (with --nats and its user and password)"
 	}
 	return line
 }
 
-// command returns a command line of coordinator with the same folder.
-func (d *dataFlag) command(words ...string) string {
-	return humanize.ShellWords(slices.Concat([]string{"coordinator"}, words, d.words())...)
+// command returns the words of a command line of this program with the same folder.
+func (d *dataFlag) command(words ...string) []string {
+	words = append(cli.Program(), words...)
+	if d.path != "" {
+		words = append(words, "--data", d.path)
+	}
+	return words
 }
 
-// words returns the words of a command line with the same folder.
-func (d *dataFlag) words() []string {
-	if d.path == "" {
-		return nil
+// workerProgram returns the words that start a worker on another machine, if its program is called as this one is.
+func workerProgram() []string {
+	words := cli.Program()
+	last := &words[len(words)-1]
+	if filepath.IsAbs(*last) {
+		*last = filepath.Base(*last)
 	}
-	return []string{"--data", d.path}
+	folder, name := filepath.Split(*last)
+	*last = folder + strings.Replace(name, "coordinator", "worker", 1)
+	return words
 }

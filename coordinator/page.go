@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -9,79 +13,138 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/dashboard"
+	"nqueens/pkg/enumerate"
 	"nqueens/pkg/httpserver"
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/split"
 	"nqueens/pkg/watch"
 )
 
 // pageFlags are the flags of the commands that serve a live page.
-type pageFlags struct{ http, tokenFile string }
+type pageFlags struct {
+	dashboard.HostConfig
+	linger time.Duration
+}
 
 func (o *pageFlags) register(flags *pflag.FlagSet, usage string) {
-	flags.StringVar(&o.http, "http", "", usage)
-	flags.StringVar(&o.tokenFile, "http-token-file", "", "`FILE` with the token that the page asks for (default page.token "+
-		"in the folder of --data, for an ADDR beyond this machine)")
+	flags.StringVar(&o.Address, "http", "", usage)
+	flags.StringVar(&o.TokenFile, "http-token-file", "", "`FILE` of the page's token (default page.token under --data, for an ADDR beyond this machine)")
 	_ = cobra.MarkFlagFilename(flags, "http-token-file") // fails only for unknown flags
+	flags.StringVar(&o.URL, "http-url", "", "`URL` of the page for people, if it is not at ADDR, as behind a proxy; none if nobody can open it")
+}
+
+// registerLinger registers the flag of a page that stays after the end.
+func (o *pageFlags) registerLinger(flags *pflag.FlagSet, usage string) {
+	flags.DurationVar(&o.linger, "http-linger", 0, usage)
 }
 
 func (o *pageFlags) check() error {
-	if o.tokenFile != "" && o.http == "" {
+	switch {
+	case o.linger < 0 || o.linger > 0 && o.Address == "":
+		return cli.Usagef("--http-linger keeps the page that --http ADDR serves: give both, and a time of at least 0")
+	case o.TokenFile != "" && o.Address == "":
 		return cli.Usagef("--http-token-file is for the page that --http ADDR serves: give both")
+	case o.URL != "" && o.URL != "none" && !strings.HasPrefix(o.URL, "http://") && !strings.HasPrefix(o.URL, "https://"):
+		return cli.Usagef("--http-url must begin with http:// or https://, or be none, not %q", o.URL)
 	}
-	return cli.CheckHTTP(o.http)
+	return cli.CheckHTTP(o.Address)
 }
 
 // watchedPage is the page of a run that is watched. Its methods do nothing without a page.
-type watchedPage struct {
-	host *dashboard.Host // nil without an address
-	run  *dashboard.Run  // nil until the run is known
-}
+type watchedPage struct{ host *dashboard.Host } // nil without an address
 
-// listen opens the address of the page. Nobody is answered before serve.
+// listen serves the page until stop.
 func (o *watchOptions) listen(app *cli.App, b *bus.Bus) (page watchedPage, err error) {
-	if o.page.http == "" {
+	if o.page.Address == "" {
 		return page, nil
 	}
 	store, err := o.data.open(app.Log)
 	if err != nil {
 		return page, err
 	}
-	page.host, err = dashboard.Listen(dashboard.HostConfig{
-		Address: o.page.http, TokenFile: o.page.tokenFile, Folder: store.Path(),
-		Checks: httpserver.Checks{Live: func() error { return nil }, Ready: b.Connected},
-		Page:   dashboard.Config{Source: dashboard.Watch, Version: cli.Version()},
-	})
-	if err != nil {
-		return page, err
+	host := o.page.HostConfig
+	host.Folder, host.Page = store.Path(), dashboard.Config{Source: dashboard.Watch, Version: cli.Version()}
+	host.Checks = httpserver.Checks{Live: func() error { return nil }, Ready: b.Connected}
+	page.host, err = dashboard.Listen(host)
+	if err == nil {
+		page.host.Start(app.Log)
 	}
-	page.host.SetServer(watch.Server{Address: b.Server(), Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry()})
-	page.host.Log(app.Log)
-	return page, nil
+	return page, err
 }
 
-// serve answers until ctx ends, and a moment more for those who read the last state.
-func (p *watchedPage) serve(ctx context.Context) error {
+// failure waits until ctx ends, and then returns nil, or until nobody can be answered any more.
+func (p *watchedPage) failure(ctx context.Context) error {
 	if p.host == nil {
 		return nil
 	}
-	return p.host.Serve(ctx)
+	return p.host.Failure(ctx)
 }
 
-// follow has a run shown that is watched as that says.
-func (p *watchedPage) follow(cfg watch.Config) watch.Config {
+// follow returns a configuration with which a run is presented as before, and on the page.
+func (p *watchedPage) follow(ctx context.Context, cfg watch.Config) watch.Config {
 	if p.host == nil {
 		return cfg
 	}
-	p.run = p.host.Open(cfg.Run, nil)
-	return watch.OnPage(cfg, p.run)
+	show, status := cfg.OnSnapshot, cfg.OnStatus
+	cfg.OnSnapshot = func(s *run.Snapshot) error {
+		p.host.Update(s)
+		return show(s)
+	}
+	cfg.OnStatus = func(s watch.Status) {
+		p.host.SetStatus(s.Text(cfg.Run))
+		status(s)
+	}
+	cfg.OnManifest = func(m *queens.Manifest) { p.host.SetManifest(m, split.Shares(m), enumerate.Any(ctx, m)) }
+	return cfg
 }
 
-// end says on the page how the watch has ended.
-func (p *watchedPage) end(ctx context.Context, err error) {
-	switch {
-	case p.run == nil || err == nil:
-	case ctx.Err() != nil: // the run continues
-		p.run.SetStatus("the command that serves this page was stopped")
-	default:
-		p.run.SetStatus(err.Error())
+// stop says on the page how the watch has ended, and stops serving it.
+func (p *watchedPage) stop(ctx context.Context, err error) {
+	if p.host == nil {
+		return
 	}
+	defer func() { _ = p.host.Stop() }() // failure has told the error
+	switch {
+	case ctx.Err() != nil && err != nil: // the run continues
+		p.host.SetStatus("the command that serves this page was stopped")
+	case err != nil:
+		p.host.SetStatus(err.Error())
+	}
+}
+
+// awaitRun returns the newest run of the server, as [watch.Newest] does. A page that stays waits for one.
+func (o *watchOptions) awaitRun(ctx context.Context, app *cli.App, b *bus.Bus) (string, error) {
+	name, err := watch.Newest(ctx, b, b.Registry())
+	if o.page.linger == 0 || !errors.Is(err, watch.ErrNoRuns) {
+		return name, err
+	}
+	app.Log.Info().Str("server", b.Server()).Msg("there is no run yet: the page waits for one")
+	return watch.Another(ctx, b, b.Registry(), "")
+}
+
+// leave returns an error once the watched run is no longer active and another one is: the service that starts the
+// page again shows that one.
+func (v *watchView) leave(ctx context.Context, b *bus.Bus) error {
+	for {
+		other, err := watch.Another(ctx, b, b.Registry(), v.run)
+		if err != nil {
+			return nil // the watch has ended
+		}
+		if s := v.latest.Load(); s != nil && s.State != run.Running {
+			return fmt.Errorf("run %s is %s, and run %s is active: start the page again to see it", v.run, s.State, other)
+		}
+	}
+}
+
+// keep keeps the page after the end of the run, until another one is active or the time has passed.
+func (o *watchOptions) keep(ctx context.Context, app *cli.App, b *bus.Bus, ended string) {
+	if o.page.linger == 0 || ctx.Err() != nil {
+		return
+	}
+	app.Log.Info().Str("for", humanize.Duration(o.page.linger)).Msg("the page stays: another run or an interrupt ends it")
+	ctx, stop := context.WithTimeout(ctx, o.page.linger)
+	defer stop()
+	_, _ = watch.Another(ctx, b, b.Registry(), ended) // the next watch reports errors
 }

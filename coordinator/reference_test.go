@@ -25,7 +25,9 @@ var connectionFlags = []string{"creds", "nkey", "tls-ca", "tls-cert", "tls-key",
 // referenceSections returns the generated sections, in Markdown.
 func referenceSections(t *testing.T) map[string]string {
 	t.Helper()
-	sections := map[string]string{}
+	sections := map[string]string{
+		"common": flagTable(only(readHelp(t, []string{"worker"}).flags, func(f flagHelp) bool { return f.common })),
+	}
 	for _, h := range inOrder(everyCommand(t)) {
 		own := slices.DeleteFunc(slices.Clone(h.flags), func(f flagHelp) bool {
 			return f.common || f.name == "help" || slices.Contains(connectionFlags, f.name)
@@ -36,7 +38,6 @@ func referenceSections(t *testing.T) map[string]string {
 		}
 		sections[h.words[0]] += text
 		if h.name() == "worker run" {
-			sections["common"] = flagTable(only(h.flags, func(f flagHelp) bool { return f.common }))
 			sections["connection"] = flagTable(only(h.flags, func(f flagHelp) bool { return slices.Contains(connectionFlags, f.name) }))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 type reportFlag struct{ path string }
 
 func (r *reportFlag) register(flags *pflag.FlagSet) {
-	flags.StringVar(&r.path, "report", "", "write a report to keep to this `FILE`, one HTML page, and replace an older one")
+	flags.StringVar(&r.path, "report", "", "write a report to this `FILE`, one HTML page")
 	_ = cobra.MarkFlagFilename(flags, "report", "html") // fails only for unknown flags
 }
 
@@ -35,18 +35,9 @@ func (r *reportFlag) check() error {
 	return nil
 }
 
-// write writes the page and says so. It adds where it was made, and how to check the run again. An error says
-// how to write the page elsewhere: the run is not affected.
+// write writes the page and says so. An error says how to write the page elsewhere: the run is not affected.
 func (r *reportFlag) write(app *cli.App, d *report.Document, store *runstore.Store, name string, ended error) error {
-	if ended != nil {
-		d.Ended = cli.OneLine(ended)
-	}
-	folder, err := filepath.Abs(store.Path()) // the page may be read elsewhere
-	if err != nil {
-		folder = store.Path()
-	}
-	d.Store, d.Folder, d.Again = folder, filepath.Join(folder, name), restartCommand(&d.Survey.Manifest)
-	d.Program, d.Machine, d.Written = "coordinator "+cli.Version(), machine(), time.Now()
+	describe(d, store, name, ended)
 	if err := d.WriteFile(r.path); err != nil {
 		verb := "resume"
 		if d.Verification != nil {
@@ -57,6 +48,20 @@ func (r *reportFlag) write(app *cli.App, d *report.Document, store *runstore.Sto
 	}
 	app.Log.Info().Str("run", name).Str("file", r.path).Msg("the report is written")
 	return nil
+}
+
+// describe adds to a report how its command ended, where it was made, and how to check the run again.
+func describe(d *report.Document, store *runstore.Store, name string, ended error) *report.Document {
+	if ended != nil {
+		d.Ended = cli.OneLine(ended)
+	}
+	folder, err := filepath.Abs(store.Path()) // the page may be read elsewhere
+	if err != nil {
+		folder = store.Path()
+	}
+	d.Store, d.Folder, d.Again = folder, filepath.Join(folder, name), restartCommand(&d.Survey.Manifest)
+	d.Program, d.Machine, d.Written = "coordinator "+cli.Version(), machine(), time.Now()
+	return d
 }
 
 // machine describes this machine.

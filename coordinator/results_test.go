@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/protobuf/proto"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	nqueensv1 "nqueens/proto/nqueens/v1"
 )
 
@@ -105,7 +105,7 @@ func tasksIn(data []byte) int {
 	if proto.Unmarshal(data, &m) != nil {
 		return 1
 	}
-	r, err := queens.ParseStatement(m.GetStatement())
+	r, err := run.ParseStatement(m.GetStatement())
 	if err != nil {
 		return 1
 	}

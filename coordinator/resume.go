@@ -3,9 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
@@ -20,28 +21,22 @@ func resumeCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "Resume an interrupted count",
-		Long: `Resume a run where it stopped: the named run, or else the newest unfinished one. The
-tasks in its ledger under --data are not counted again. For a finished run, print its total
-again. RUN is the whole name of a run, or a beginning that no other run has.
+		Long: `Resume a run where it stopped: the named one, or else the newest unfinished one. What its
+ledger under --data has is not counted again. RUN is the name of a run or its beginning.
 
-The run continues with the workers, the server and the other flags with which it was started
-last; flags of this command replace these, and --nats= stands for the embedded server.
-Passwords are not kept, only names of files.
+The run keeps the flags with which it was started last, except those given now; --nats= is the
+embedded server. With another server, the run moves there. Passwords are not kept.
 
-With another server than before, the run moves there: its ledger is all that it needs.
-
-A run whose ledger is lost is restored from its server: name the run, and the server with
---nats. While another coordinator works on the run, that takes --take-over.`,
+A run whose ledger is lost is restored from its server: give RUN and --nats, and --take-over
+while another coordinator works on it.`,
 		Example: `  coordinator resume
   coordinator resume n15-20261120-170938-7274 --nats nats://127.0.0.1:4222`,
-		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
+		Args:              oneRunOrNone,
+		ValidArgsFunction: o.data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			beginning, err := optionalRunArg(args)
-			if err != nil {
-				return err
-			}
+			beginning := strings.Join(args, "") // one or none
 			name, kept, missing := findUnfinished(app, &o, beginning)
-			cfg, u, err := o.config(app)
+			cfg, u, err := o.config(cmd.Context(), app)
 			switch {
 			case err != nil && len(kept) > 0:
 				return cli.Usagef("%w; the run was started with %s: replace what does not fit", err, humanize.ShellWords(kept...))
@@ -57,13 +52,15 @@ A run whose ledger is lost is restored from its server: name the run, and the se
 			case errors.Is(err, runstore.ErrNoRun):
 				return fmt.Errorf("%w; --nats names the server of a run whose ledger is lost", withHint(err))
 			case err != nil:
-				return o.withCommands(cmd, err, slices.Concat([]string{"resume"}, args)...)
+				return withHint(err)
 			}
 			return o.run(cmd.Context(), app, s, u, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().BoolVar(&takeOver, "take-over", false,
-		"take the run over from a coordinator that still works on it elsewhere")
+	cli.FlagGroup(cmd.Flags(), "What to resume", func(flags *pflag.FlagSet) {
+		flags.BoolVar(&takeOver, "take-over", false, "take the run over from a coordinator that still works on it elsewhere")
+		o.registerUnique(flags)
+	})
 	o.register(cmd.Flags())
 	return cmd
 }

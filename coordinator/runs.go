@@ -1,51 +1,61 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runlist"
+	"nqueens/pkg/runstore"
 )
 
 // runsCommand is coordinator runs: it lists the runs on this machine and on a server.
 func runsCommand(app *cli.App) *cobra.Command {
 	var server *cli.Connection
 	var data dataFlag
+	var page pageFlags
 	var asJSON bool
 	var limit int
 	cmd := &cobra.Command{
-		Use:        "runs",
-		SuggestFor: []string{"list", "ls", "status"},
+		Use:        "runs [RUN]",
+		SuggestFor: []string{"list", "ls", "status", "ps"},
 		Short:      "List the runs on this machine, and those on a server",
-		Long: `List the runs whose ledgers are under --data, and with --nats also the runs on that server,
-one row a run, the newest first. WORK is the share of the estimated work that is done. Of a
-run that counts, WORK, RATE and the time left are those of its coordinator, a second old or
-two. An "interrupted" run has lost its coordinator: coordinator resume continues it. Lines
-below a run say who works on it and where, what bounds it, and with which others it shares
-its workers. "confirmed" says what stands behind the total of a complete run, as count does.
+		Long: `List the runs under --data, and with --nats also those on that server, the newest first: the total
+of each, or the part of its work that is done, when it started, how long it took, and what
+confirms the total. An "interrupted" run has lost its coordinator: coordinator resume continues
+it. Lines below a run that counts say how fast it is, who works on it, and what limits it.
 
-Other commands take the whole name of a run, or a beginning that no other run has.`,
+With RUN, the name of a run of this machine or its beginning, show that run in full.`,
 		Example: `  coordinator runs
-  coordinator runs --limit 5
+  coordinator runs n14 --json
   coordinator runs --nats nats://127.0.0.1:4222 --json`,
-		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("limit") && limit < 1 {
-				return cli.Usagef("--limit must be at least 1, not %d", limit)
+		Args:              oneRunOrNone,
+		ValidArgsFunction: data.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if limit < 0 {
+				return cli.Usagef("--limit must be 0, for all, or more, not %d", limit)
 			}
-			if err := server.Check(app.Log); err != nil {
+			if err := cmp.Or(server.Check(app.Log), page.check()); err != nil {
 				return err
 			}
 			store, err := data.open(app.Log)
 			if err != nil {
 				return err
+			}
+			defer deliverLeft(cmd.Context(), app, store) // after the list is printed
+			switch {
+			case page.Address != "" && !cli.SetByEnvironment(cmd.Flags().Lookup("http")): // which is for commands that count
+				return serveRuns(cmd.Context(), app, &page, store)
+			case len(args) > 0:
+				return showRun(cmd, app, store, &data, args[0], asJSON)
 			}
 			runs, err := runlist.Local(store, app.Log)
 			if err = withHint(err); err == nil && server.URL != "" {
@@ -64,25 +74,50 @@ Other commands take the whole name of a run, or a beginning that no other run ha
 		},
 	}
 	flags := cmd.Flags()
-	server = cli.ConnectionFlags(flags, "", "also list the runs on")
-	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
 	flags.IntVar(&limit, "limit", 0, "list at most the newest `N` runs (default all)")
+	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
+	page.register(flags, "`ADDR` on which to serve a page of the runs on this machine; the environment does not set it")
 	data.register(flags)
+	server = cli.ConnectionFlags(flags, "", "also list the runs on", "watcher")
 	return cmd
+}
+
+// showRun prints a run of this machine in full.
+func showRun(cmd *cobra.Command, app *cli.App, store *runstore.Store, data *dataFlag, beginning string, asJSON bool) error {
+	name, err := store.Find(beginning)
+	if err != nil {
+		return withHint(err)
+	}
+	r := report.RunDetails{
+		ListedRun: runlist.LocalRun(store, name, app.Log), Bytes: store.Size(name),
+		Verify: data.command("verify", name),
+	}
+	switch state := run.State(r.Status); {
+	case state == run.Complete, state == run.Cancelled:
+		r.Remove = data.command("prune", name)
+	case !state.Finished() && state != run.Running:
+		r.Resume = data.command("resume", name)
+	}
+	if l, err := store.OpenReadOnly(name); err == nil { // else the list says why not
+		r.RunFacts = report.NewRunFacts(audit.Survey(l))
+		_ = l.Close() // it was only read
+	}
+	return ignoreEPIPE(report.WriteRun(cmd.OutOrStdout(), &r, asJSON))
 }
 
 // serverRuns returns the runs of which the server has a record.
 func serverRuns(ctx context.Context, app *cli.App, server *cli.Connection) ([]report.ListedRun, error) {
 	var records []run.Record
 	var address string
+	var open bool
 	err := withServer(app, server, "runs", func(b *bus.Bus) (err error) {
-		address = b.Server()
+		address, open = b.Server(), b.IsOpen()
 		if records, err = b.Registry().Records(ctx); err != nil {
 			return fmt.Errorf("list the runs on %s: %w", address, err)
 		}
 		return nil
 	})
-	return runlist.OnServer(address, records), err
+	return runlist.OnServer(address, open, records), err
 }
 
 // withServer calls f with a connection to a server, which names the command.

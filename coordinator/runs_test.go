@@ -23,7 +23,7 @@ func TestRunsListTheServerOfAnActiveRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, where := runs(), "\n  "+url+", "+host+", process "; !strings.Contains(list, where) {
+	if list, where := runs(), url+", "+host+", process "; !strings.Contains(list, where) {
 		t.Errorf("runs prints %q, want %q in it", list, where)
 	}
 	folder := coordinator.Flag("--data") + "/" + run
@@ -35,7 +35,7 @@ func TestRunsListTheServerOfAnActiveRun(t *testing.T) {
 // While a server does not say which runs it has, the beginning of a name names no run on this machine to cancel:
 // the server may have another run that begins so. A whole name does.
 func TestCancelByBeginningNeedsTheServer(t *testing.T) {
-	t.Parallel()
+	long(t)
 	data := t.TempDir()
 	start(t, "coordinator", "count", "6", "--workers", "1", "--data", data).ExpectExit(0)
 	found, err := filepath.Glob(filepath.Join(data, "n6-*"))

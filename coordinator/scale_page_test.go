@@ -12,13 +12,13 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// docs/scale.md has for n = 20 what scripts/scale prints today.
+// docs/dev/benchmarks.md has for n = 20 what scripts/scale prints today.
 func TestScalePage(t *testing.T) {
 	long(t)
 	if runtime.GOARCH != "amd64" || !testkit.Full() {
 		t.Skip("simulates for seconds: runs with NQUEENS_TEST_FULL=1, on amd64, because others may round differently")
 	}
-	page, err := os.ReadFile("../docs/scale.md")
+	page, err := os.ReadFile("../docs/dev/benchmarks.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,13 +13,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testkit.Parallel(8) // the cluster tests mostly wait
+	testkit.Parallel(16) // the cluster tests mostly wait
 	clitest.Main(m, "coordinator", main)
 }
 
 // The scripts have the commands of testdata/bin, and in $BUSY an address of this machine where
 // another process listens.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	bin, err := filepath.Abs("testdata/bin")
 	if err != nil {
 		t.Fatal(err)
@@ -39,11 +39,5 @@ func TestScripts(t *testing.T) {
 
 // Every error in the command line is one line that says what would be right, and nothing is started.
 func TestUsageErrors(t *testing.T) {
-	clitest.UsageErrors(t, func(arguments []string, stdout, stderr io.Writer) int {
-		root, app := newProgram()
-		root.SetArgs(arguments)
-		root.SetOut(stdout)
-		root.SetErr(stderr)
-		return app.Main()
-	})
+	clitest.UsageErrors(t, Here)
 }

@@ -15,6 +15,8 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/keyring"
+	"nqueens/pkg/notify"
+	"nqueens/pkg/progress"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/session"
@@ -23,78 +25,104 @@ import (
 // sessionFlags are the flags of the commands that count: where, with what, and how to print
 // the result.
 type sessionFlags struct {
-	workers  int
+	cfg      session.Config // what flags set as it is; config has the rest
 	kernel   string
-	unique   bool
 	json     bool
 	page     pageFlags
-	listen   string
-	admitted string // file
-	priority string
 	replicas string
 	nats     *cli.Connection
 	data     dataFlag
 	report   reportFlag
+	watts    wattsFlag
+	notify   string // file
 
 	flags *pflag.FlagSet
 }
 
 func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.flags = flags
-	flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0),
-		"start `N` workers in this process, one thread each, 0 to 4096; with --nats the default is 0")
-	cli.DefaultIsCores(flags, "workers")
-	flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel",
-		"`KERNEL` that the workers in this process use; see worker kernels")
-	flags.BoolVar(&o.unique, "unique", false, "also give the number of fundamental solutions, those that differ by more "+
-		"than a rotation or reflection, on a second line")
-	flags.BoolVar(&o.json, "json", false, "print one JSON object")
-	o.page.register(flags, "`ADDR` on which to serve a live page of the run, /healthz, /readyz and /metrics, such as 127.0.0.1:8080")
-	o.nats = cli.ConnectionFlags(flags, "", "use")
-	flags.StringVar(&o.listen, "listen", "", "`ADDR` on which the embedded server accepts workers, such as 127.0.0.1:4222")
-	flags.StringVar(&o.admitted, "admitted", "", "`FILE` with the public keys of workers, one a line, that are admitted "+
-		"besides those of a folder of keys; it is read again when it changes")
-	_ = cobra.MarkFlagFilename(flags, "admitted") // fails only for unknown flags
-	flags.Var(cli.NewEnum(&o.priority, string(run.Normal), string(run.Low), string(run.Normal), string(run.High)), "priority",
-		"share of the workers beside other runs of the server: high gets 4 times that of normal, low what the others leave")
-	flags.Var(cli.NewEnum(&o.replicas, "1", "1", "3", "5"), "replicas",
-		"servers of a cluster that keep the run's streams; streams that have more keep them")
-	o.data.register(flags)
-	o.report.register(flags)
+	cli.FlagGroup(flags, "Checks", func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.cfg.Admission.List, "admitted", "", "`FILE` of public keys of workers, one a line, that are admitted; "+
+			"it is read again when it changes")
+		_ = cobra.MarkFlagFilename(flags, "admitted") // fails only for unknown flags
+	})
+	cli.FlagGroup(flags, "Workers", func(flags *pflag.FlagSet) {
+		flags.IntVar(&o.cfg.Workers, "workers", runtime.GOMAXPROCS(0), "start `N` workers in this process, one thread each, 0 to 4096")
+		cli.DefaultIs(flags, "workers", cli.OnePerCore+", or 0 with --nats")
+		flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel", "`KERNEL` of these workers; see worker kernels")
+		flags.DurationVar(&o.cfg.FinishIn, "finish-in", progress.DefaultTarget, "target `DURATION` of the whole run, "+
+			"for the metric of needed threads")
+		flags.StringVar(&o.cfg.Listen, "listen", "", "`ADDR` on which workers of other machines join, such as 0.0.0.0:4222")
+	})
+	o.nats = cli.ConnectionFlags(flags, "", "use", "coordinator")
+	cli.FlagGroup(flags, "Server", func(flags *pflag.FlagSet) {
+		flags.Var(cli.NewEnum((*string)(&o.cfg.Priority), string(run.Normal), string(run.Low), string(run.Normal), string(run.High)), "priority",
+			"share of the workers: high gets 4 times that of normal, low what the others leave")
+		flags.Var(cli.NewEnum(&o.replicas, "1", "1", "3", "5"), "replicas", "servers of a cluster that keep the run's streams")
+		cli.DefaultIs(flags, "replicas", "1, or as many as the streams have")
+	})
+	cli.FlagGroup(flags, "Output", func(flags *pflag.FlagSet) {
+		flags.BoolVar(&o.json, "json", false, "print one JSON object")
+		o.report.register(flags)
+		o.watts.register(flags)
+		o.page.register(flags, "`ADDR` on which to serve a live page, /healthz, /readyz and /metrics, such as 127.0.0.1:8080")
+		o.page.registerLinger(flags, "keep the page for this `DURATION` after the total, such as 1h; an interrupt ends it")
+		flags.StringVar(&o.notify, "notify-file", "", "`FILE` of webhooks or commands, one a line, that get a JSON object "+
+			"when the run ends, stalls, or has a dispute that waits")
+		_ = cobra.MarkFlagFilename(flags, "notify-file") // fails only for unknown flags
+		o.data.register(flags)
+	})
+}
+
+// registerUnique registers --unique, which count has among other flags than resume.
+func (o *sessionFlags) registerUnique(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.cfg.Unique, "unique", false, "also give the number of fundamental solutions, which differ by more "+
+		"than a rotation or reflection")
 }
 
 // config checks the flags and returns the configuration of a session, and its user interface.
-func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err error) {
+func (o *sessionFlags) config(ctx context.Context, app *cli.App) (cfg session.Config, u *ui, err error) {
+	cfg = o.cfg
 	if !o.flags.Changed("workers") && o.nats.URL != "" {
-		o.workers = 0
+		cfg.Workers = 0
 	}
 	switch {
-	case o.workers < 0 || o.workers > cli.MaxThreads:
-		return cfg, nil, cli.Usagef("--workers must be from 0 to %d, not %d", cli.MaxThreads, o.workers)
-	case o.workers == 0 && o.nats.URL == "" && o.listen == "":
+	case cfg.Workers < 0 || cfg.Workers > cli.MaxThreads:
+		return cfg, nil, cli.Usagef("--workers must be from 0 to %d, not %d", cli.MaxThreads, cfg.Workers)
+	case cfg.Workers == 0 && o.nats.URL == "" && cfg.Listen == "":
 		return cfg, nil, cli.Usagef("--workers 0 leaves no worker to count: " +
 			"accept workers with --listen, or name their server with --nats")
-	case o.nats.URL != "" && o.listen != "":
+	case o.nats.URL != "" && cfg.Listen != "":
 		return cfg, nil, cli.Usagef("--listen opens the embedded server, --nats (or NQUEENS_NATS) names another: " +
 			"give one of them")
 	}
-	replicas := 0
+	if o.nats.TokenFile == "-" {
+		return cfg, nil, cli.Usagef("--token-file must name a file here: who is admitted depends on it as long as the run lasts")
+	}
 	if o.flags.Changed("replicas") {
-		replicas = int(o.replicas[0] - '0')
+		cfg.Replicas = int(o.replicas[0] - '0')
 	}
-	if replicas > 1 && o.nats.URL == "" {
+	if cfg.Replicas > 1 && o.nats.URL == "" {
 		return cfg, nil, cli.Usagef("--replicas %d needs a cluster of NATS servers, which the embedded server is not: "+
-			"name its servers with --nats", replicas)
+			"name its servers with --nats", cfg.Replicas)
 	}
-	listen := cli.CheckAddress("listen", o.listen, "127.0.0.1:4222")
-	if err := cmp.Or(o.nats.Check(app.Log), listen, o.page.check(), o.report.check()); err != nil {
+	if cfg.FinishIn <= 0 {
+		return cfg, nil, cli.Usagef("--finish-in must be longer than 0, not %v", cfg.FinishIn)
+	}
+	listen := cli.CheckAddress("listen", cfg.Listen, "127.0.0.1:4222")
+	if err := cmp.Or(o.nats.Check(app.Log), listen, o.page.check(), o.report.check(), o.watts.check()); err != nil {
 		return cfg, nil, err
 	}
-	if _, err := keyring.NewAdmitter(keyring.Sources{List: o.admitted}); err != nil {
+	if _, err := keyring.NewAdmitter(cfg.Admission); err != nil {
 		return cfg, nil, withHint(err)
 	}
-	k, err := kernel.Choose(o.kernel)
-	if err != nil {
+	if o.notify != "" {
+		if err := notify.Check(o.notify); err != nil {
+			return cfg, nil, cli.Usagef("--notify-file: %w", err)
+		}
+		cli.WarnOfReaders(app.Log, o.notify)
+	}
+	if cfg.Kernel, err = kernel.Choose(o.kernel); err != nil {
 		return cfg, nil, cli.Usagef("--kernel: %v", err)
 	}
 	store, err := o.data.open(app.Log)
@@ -102,21 +130,26 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, u *ui, err erro
 		return cfg, nil, err
 	}
 	u = newUI(app)
-	return session.Config{
-		Store: store, Workers: o.workers, Kernel: k, Version: cli.Version(),
-		URL: o.nats.URL, Credentials: credentials(o.nats), Admission: admission(o.nats, o.admitted), TokenFile: o.nats.TokenFile,
-		Listen: o.listen, HTTP: o.page.http, HTTPTokenFile: o.page.tokenFile,
-		Unique: o.unique, Survey: o.report.path != "", Priority: run.Priority(o.priority), Replicas: replicas, Alone: countAlone,
-		OnStop: func() {
-			app.Log.Info().Msg("stopping the run: coordinator stop has asked for it")
-			app.Interrupt()
-		},
-		OnStart: func(name string) {
-			o.keep(app, store, name)
-			u.start()
-		},
-		OnSnapshot: u.show, OnConnection: u.setDisconnected, Log: app.Log,
-	}, u, nil
+	u.notifier = newNotifier(ctx, app, store)
+	cfg.Store, cfg.Version, cfg.Log = store, cli.Version(), app.Log
+	cfg.URL, cfg.Credentials, cfg.Admission, cfg.TokenFile = o.nats.URL, credentials(o.nats), admission(o.nats, cfg.Admission.List), o.nats.TokenFile
+	cfg.Page, cfg.Linger = o.page.HostConfig, o.page.linger
+	cfg.Survey, cfg.WorkerProgram, cfg.Alone = o.report.path != "", workerProgram(), countAlone
+	cfg.OnStop = func() {
+		app.Log.Info().Msg("stopping the run: coordinator stop has asked for it")
+		app.Interrupt()
+	}
+	cfg.OnStart = func(name string) {
+		o.keep(app, store, name)
+		u.start()
+		u.notifier.start(ctx, name, o.flags.Lookup("notify-file"))
+	}
+	cfg.OnSnapshot = func(s run.Snapshot) {
+		u.show(s)
+		u.notifier.observe(&s)
+	}
+	cfg.OnStatus = u.setStatus
+	return cfg, u, nil
 }
 
 // logFlushDelay is the time between a cluster's last log line and the total, so that merged
@@ -126,18 +159,22 @@ const logFlushDelay = 100 * time.Millisecond
 // run runs a session and prints its result, after the result is stored and published,
 // because a stopped terminal blocks.
 func (o *sessionFlags) run(ctx context.Context, app *cli.App, s *session.Session, u *ui, stdout io.Writer) error {
-	defer u.answerSignals()()
+	defer u.logProgress()()
 	result, err := s.Run(ctx)
+	result.KWh = o.watts.kWh(result.CoreHours)
 	u.stop()
 	failed := o.writeReport(app, &result, withHint(err))
+	resumable := result.Count != nil && result.Count.Resumable
 	switch {
 	case u.unresponsive, result.End == report.Complete && showTable(app, &result):
+	case resumable && result.End == report.Stopped && app.Tell(result.StoppedText(u.latest.Load(), s.Folder(), o.resumeCommandLine(result.Run))):
+		resumable = false // it is told
 	case result.Count != nil:
 		result.Log(app.Log)
 	case result.Total != nil:
 		result.LogTotal(app.Log)
 	}
-	if result.Count != nil && result.Count.Resumable {
+	if resumable {
 		app.Log.Info().Str("run", result.Run).Msg("to resume the run: " + o.resumeCommandLine(result.Run))
 	}
 	if result.Total != nil && o.nats.URL != "" {
@@ -146,7 +183,10 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, s *session.Session
 		case <-time.After(logFlushDelay):
 		}
 	}
-	return errors.Join(withHint(err), failed, result.Write(stdout, o.json))
+	err = errors.Join(withHint(err), failed, result.Write(stdout, o.json))
+	u.notifier.end(ctx, &result)
+	s.Linger(ctx)
+	return err
 }
 
 // writeReport writes the report of a session that ended with an error, or nil, if one is wanted. A session

@@ -8,13 +8,11 @@ import (
 	"regexp"
 	"syscall"
 	"testing"
-
-	"nqueens/pkg/testkit"
 )
 
 // A second coordinator of a run on the same machine ends, and names the process of the first.
 func TestSecondCoordinatorOnThisMachineIsRefused(t *testing.T) {
-	t.Parallel()
+	long(t)
 	s := startScene(t, "12", "--depth", "2")
 	data := s.coordinator.Flag("--data")
 	for _, args := range [][]string{{"resume", s.run}, {"resume"}, {"count", "12", "--depth", "2"}} {
@@ -34,11 +32,9 @@ func TestSecondCoordinatorOnThisMachineIsRefused(t *testing.T) {
 // first removes nothing from the server.
 func TestTakenOverCoordinatorLeavesTheRunAlone(t *testing.T) {
 	long(t)
-	s := startScene(t, "17", "--depth", "3")
-	brake(t, join(t, s.server.url), s.run) // the first coordinator can't end by itself
-	worker := startWorker(t, s.server.url)
-	s.progress(100)
-	worker.Signal(syscall.SIGSTOP)
+	s := startScene(t, "14", "--depth", "3")
+	work := startGated(t, s.server.url, 1)
+	work.during(func() { s.progress(20) })
 	first := s.coordinator
 	s.coordinator = start(t, "coordinator", "resume", s.run, "--take-over", "--data", t.TempDir(), "--nats", s.server.url)
 	s.coordinator.Await(`("reconciled)`)
@@ -53,9 +49,8 @@ func TestTakenOverCoordinatorLeavesTheRunAlone(t *testing.T) {
 		t.Error("the first did not name the coordinator that took the run over")
 	}
 	s.view.eventually("the second has published tasks", func() bool { waiting, _ := s.view.tasks(); return waiting > 0 })
-	worker.Signal(syscall.SIGCONT)
-	startWorker(t, s.server.url, "--kernel", "auto")
-	s.coordinator.ExpectTotal(known(17))
+	work.open()
+	s.coordinator.ExpectTotal(known(14))
 	s.leftNothing()
 }
 
@@ -63,22 +58,21 @@ func TestTakenOverCoordinatorLeavesTheRunAlone(t *testing.T) {
 // of a cancelled run disturbs no other.
 func TestRunsShareAWorker(t *testing.T) {
 	long(t)
-	cancelled := startScene(t, "17", "--depth", "3")
-	release := brake(t, join(t, cancelled.server.url), cancelled.run) // it can't end before it is cancelled
+	cancelled := startScene(t, "14", "--depth", "3")
 	share := func(count ...string) *scene {
 		other := *cancelled
 		other.count(count...)
 		return &other
 	}
-	beside := share("17", "--depth", "3")
-	startWorker(t, beside.server.url)
-	beside.progress(20)
-	cancelled.progress(20)
+	beside := share("14", "--depth", "3")
+	work := startGated(t, beside.server.url, 1)
+	work.during(func() {
+		beside.progress(20)
+		cancelled.progress(20)
+		share("10", "--depth", "2").coordinator.ExpectTotal(known(10))
+	})
 	beside.expectSharing("1 worker", cancelled.run, "--data", beside.coordinator.Flag("--data"))
 	beside.expectSharing("1 worker", cancelled.run, "--data", t.TempDir(), "--nats", beside.server.url)
-	for _, n := range []int{12, 14} {
-		share(fmt.Sprint(n), "--depth", "2").coordinator.ExpectTotal(known(n))
-	}
 	start(t, "coordinator", "cancel", cancelled.run, "--data", t.TempDir(), "--nats", beside.server.url).ExpectExit(0)
 	cancelled.coordinator.ExpectExit(1)
 	if cancelled.coordinator.Lines(`"exit":1,.*was cancelled`) != 1 {
@@ -94,9 +88,8 @@ func TestRunsShareAWorker(t *testing.T) {
 	if n := beside.view.messages("KV_nq_runs", "$KV.nq_runs."+cancelled.run); n != 0 {
 		t.Error("the record of the cancelled run remains")
 	}
-	release()
-	startWorker(t, beside.server.url, "--kernel", "auto")
-	beside.coordinator.ExpectTotal(known(17))
+	work.open()
+	beside.coordinator.ExpectTotal(known(14))
 }
 
 // expectSharing waits until runs says, below the run of the scene, that it shares these workers with
@@ -144,28 +137,4 @@ func (v view) noConsumers(stream string) {
 		}
 		return true
 	})
-}
-
-// A second signal ends a coordinator that waits for its server. The run can be resumed.
-func TestSecondSignalEndsACoordinator(t *testing.T) {
-	long(t)
-	for _, signal := range testkit.Sample(t, 1, stopSignals) {
-		t.Run(signal.String(), func(t *testing.T) {
-			t.Parallel()
-			s := startScene(t, "14", "--depth", "3")
-			brake(t, join(t, s.server.url), s.run) // it can't end by itself
-			worker := startWorker(t, s.server.url)
-			s.progress(20)
-			worker.Kill()
-			s.server.Signal(syscall.SIGSTOP) // so that the coordinator can't clean up
-			s.coordinator.Signal(signal)
-			s.coordinator.Await(`("run ended")`)
-			_ = s.coordinator.Cmd.Process.Signal(signal) // fails if it has given up waiting
-			s.coordinator.ExpectExit(128 + int(signal))
-			s.server.Signal(syscall.SIGCONT)
-			s.resume()
-			startWorker(t, s.server.url)
-			s.coordinator.ExpectTotal(known(14))
-		})
-	}
 }

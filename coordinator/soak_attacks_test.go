@@ -40,7 +40,7 @@ func (h *hostile) allAttacks() []attack {
 		{"garbage", "", h.litter},
 		{"task", "nq.task", h.poison},
 		{"progress", "nq.progress", h.forgeProgress},
-		{"beat", "nq.live", h.forgeBeat},
+		{"announcement", "nq.live", h.forgeAnnouncement},
 		{"record", "$KV.nq_runs", h.forgeRecord},
 		{"request to change streams", "$JS.API", h.administer},
 	}
@@ -84,17 +84,17 @@ func (h *hostile) acknowledge(run string) (sent int) {
 }
 
 // report reports wrong counts of a chunk, changed before they are signed and after.
-func (h *hostile) report(run string, id *identity.Identity, change func(*queens.ChunkResult), spoil func(*nqueensv1.ChunkResult)) int {
-	c, ok := h.someChunk(run)
+func (h *hostile) report(name string, id *identity.Identity, change func(*run.ChunkResult), spoil func(*nqueensv1.ChunkResult)) int {
+	c, ok := h.someChunk(name)
 	if !ok {
 		return 0
 	}
-	r := queens.ChunkResult{
+	r := run.ChunkResult{
 		Run: c.Run, Manifest: queens.ManifestHash(c.Manifest), Chunk: c.GetId(), First: c.First, Worker: fmt.Sprint("liar", h.rng.IntN(9)), Counted: time.Now(),
 	}
 	for _, task := range c.Tasks {
 		// Each key lies by itself: no two of them agree.
-		r.Counts = append(r.Counts, queens.TaskCount{Hash: task.Hash, Count: h.rng.Uint64N(1 << 20), Kernel: "generic", Elapsed: time.Duration(h.rng.IntN(1e6))})
+		r.Counts = append(r.Counts, run.TaskCount{Hash: task.Hash, Count: h.rng.Uint64N(1 << 20), Kernel: "generic", Elapsed: time.Duration(h.rng.IntN(1e6))})
 	}
 	if change != nil {
 		change(&r)
@@ -157,29 +157,29 @@ func (h *hostile) forgeSignature(run string) (sent int) {
 	return sent
 }
 
-func (h *hostile) reportOther(run string) (sent int) {
-	for _, change := range []func(r *queens.ChunkResult){
-		func(r *queens.ChunkResult) { r.Counts[0].Hash++ },
-		func(r *queens.ChunkResult) { r.Manifest[0]++ },
-		func(r *queens.ChunkResult) { r.First += 1 << 40 },
-		func(r *queens.ChunkResult) { r.First++ },
-		func(r *queens.ChunkResult) { r.Chunk = h.rng.Uint64() | 1 },
-		func(r *queens.ChunkResult) { r.Worker = queens.Referee },
-		func(r *queens.ChunkResult) { r.Counts[0].Count = math.MaxUint64 - h.rng.Uint64N(1<<20) },
+func (h *hostile) reportOther(name string) (sent int) {
+	for _, change := range []func(r *run.ChunkResult){
+		func(r *run.ChunkResult) { r.Counts[0].Hash++ },
+		func(r *run.ChunkResult) { r.Manifest[0]++ },
+		func(r *run.ChunkResult) { r.First += 1 << 40 },
+		func(r *run.ChunkResult) { r.First++ },
+		func(r *run.ChunkResult) { r.Chunk = h.rng.Uint64() | 1 },
+		func(r *run.ChunkResult) { r.Worker = run.Referee },
+		func(r *run.ChunkResult) { r.Counts[0].Count = math.MaxUint64 - h.rng.Uint64N(1<<20) },
 	} {
-		sent += h.report(run, h.identity(), change, nil)
+		sent += h.report(name, h.identity(), change, nil)
 	}
 	return sent
 }
 
 // reportForeign reports counts of another run's tasks as those of this run, if there is another.
-func (h *hostile) reportForeign(run string) (sent int) {
+func (h *hostile) reportForeign(name string) (sent int) {
 	for range 5 {
 		if len(h.chunks) == 0 {
 			break
 		}
 		other := h.chunks[h.rng.IntN(len(h.chunks))]
-		sent += h.report(other.Run, h.identity(), func(r *queens.ChunkResult) { r.Run = run }, nil)
+		sent += h.report(other.Run, h.identity(), func(r *run.ChunkResult) { r.Run = name }, nil)
 	}
 	return sent
 }
@@ -224,7 +224,7 @@ func (h *hostile) holdTooMany(string) int {
 
 func (h *hostile) strangeNames(string) (sent int) {
 	for _, name := range []string{
-		"", "zero\u200bwidth", "\u202eright to left", "\x1b[2J", "line\nfeed", queens.Referee, queens.Checker,
+		"", "zero\u200bwidth", "\u202eright to left", "\x1b[2J", "line\nfeed", run.Referee, run.Checker,
 		strings.Repeat("x", 129), strings.Repeat("x", 100_000), "../../etc", "*", ">",
 	} {
 		sent += h.heartbeat(&nqueensv1.HeartbeatStatement{Worker: name})
@@ -267,9 +267,9 @@ func (h *hostile) litter(run string) (sent int) {
 }
 
 // poison publishes tasks: malformed ones, others under the ids of the run, and one that takes for ever.
-func (h *hostile) poison(run string) (sent int) {
-	c := queens.Chunk{Run: run, ID: h.rng.Uint64() | 1, First: h.rng.Uint64N(1000), Board: queens.FullBoard(32), Tasks: [][]queens.Prefix{{{}}}}
-	if stolen, ok := h.someChunk(run); ok {
+func (h *hostile) poison(name string) (sent int) {
+	c := run.Chunk{Run: name, ID: h.rng.Uint64() | 1, First: h.rng.Uint64N(1000), Board: queens.FullBoard(32), Tasks: [][]queens.Prefix{{{}}}}
+	if stolen, ok := h.someChunk(name); ok {
 		c.Manifest, c.First = queens.ManifestHash(stolen.Manifest), stolen.First
 	}
 	message := func(change func(m *nqueensv1.Chunk)) int {
@@ -280,9 +280,9 @@ func (h *hostile) poison(run string) (sent int) {
 		task := c.Task(0)
 		m.Tasks = []*nqueensv1.TaskPrefixes{{Hash: task.Hash(), Row: []uint32{0}, Cols: []uint32{0}, Left: []uint32{0}, Right: []uint32{0}}}
 		change(&m)
-		return h.publish("nq.task."+run, "", h.encode(&m))
+		return h.publish("nq.task."+name, "", h.encode(&m))
 	}
-	sent += h.publish("nq.task."+run, "", h.garbage())
+	sent += h.publish("nq.task."+name, "", h.garbage())
 	for _, change := range []func(m *nqueensv1.Chunk){
 		func(m *nqueensv1.Chunk) { m.Size = 1 << 20 },
 		func(m *nqueensv1.Chunk) { m.N = 33 },
@@ -313,15 +313,19 @@ func (h *hostile) forgeProgress(run string) (sent int) {
 	return sent
 }
 
-// forgeBeat says that a run has ended, or belongs to a coordinator of another epoch, or that it refuses the
+// forgeAnnouncement says that a run has ended, or belongs to a coordinator of another epoch, or that it refuses the
 // results of some keys.
-func (h *hostile) forgeBeat(run string) int {
-	m := nqueensv1.Beat{
-		Protocol: bus.Protocol, Run: run, Epoch: []uint64{1, 2, 1 << 62, math.MaxUint64}[h.rng.IntN(4)], Weight: []uint32{0, 1, 4}[h.rng.IntN(3)],
-		State: []string{"running", "stopped", "complete", "cancelled"}[h.rng.IntN(4)], Waiting: h.rng.Uint32() >> h.rng.IntN(30), Threads: h.rng.Uint32() >> h.rng.IntN(30),
-	}
+func (h *hostile) forgeAnnouncement(name string) int {
+	m := struct {
+		Protocol int `json:"protocol"`
+		run.Announcement
+	}{bus.Protocol, run.Announcement{
+		Run: name, Epoch: []uint64{1, 2, 1 << 62, math.MaxUint64}[h.rng.IntN(4)], Weight: []int{0, 1, 4}[h.rng.IntN(3)],
+		State:   []run.State{run.Running, run.Stopped, run.Complete, run.Cancelled}[h.rng.IntN(4)],
+		Waiting: int(h.rng.Uint32() >> h.rng.IntN(30)), Threads: int(h.rng.Uint32() >> h.rng.IntN(30)),
+	}}
 	for range h.rng.IntN(300) {
-		if c, ok := h.someChunk(run); ok {
+		if c, ok := h.someChunk(name); ok {
 			m.Obsolete = append(m.Obsolete, c.Id)
 		}
 	}
@@ -331,7 +335,11 @@ func (h *hostile) forgeBeat(run string) int {
 			m.Quarantined = append(m.Quarantined, r.Key)
 		}
 	}
-	return h.publish("nq.live."+run, "", h.encode(&m))
+	text, err := json.Marshal(m)
+	if err != nil {
+		h.soak.t.Fatal(err)
+	}
+	return h.publish("nq.live."+name, "", text)
 }
 
 // forgeRecord replaces the run's record: by garbage, by that of another coordinator or board, or by one that

@@ -241,7 +241,7 @@ func (h *hostile) hasEnded(r *soakRun) bool {
 }
 
 // checkWorkers checks that no worker has ended by itself. Where the servers are open to everybody, a forged
-// beat can send one away.
+// announcement can send one away.
 func (s *soak) checkWorkers() {
 	s.t.Helper()
 	for i, w := range s.workers {
@@ -251,7 +251,7 @@ func (s *soak) checkWorkers() {
 		if s.keys != nil || w.Lines("this worker's key is quarantined") == 0 {
 			s.t.Fatalf("a worker has ended with exit code %d", w.ExitCode())
 		}
-		s.struck["worker sent away by a forged beat"]++
+		s.struck["worker sent away by a forged announcement"]++
 		s.workers[i] = s.worker(i)
 	}
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"strconv"
 	"syscall"
@@ -31,32 +29,32 @@ type solveOptions struct {
 
 func solveCommand(app *cli.App) *cobra.Command {
 	var o solveOptions
+	var json, svg bool
 	cmd := &cobra.Command{
 		Use:   "solve N",
 		Short: "Print the solutions themselves, in a fixed order",
-		Long: `Print every way to place N queens on a board of side N (1 to 32). The order is fixed:
-the boards whose top queen is farthest left come first. As text, a board is N lines of
-dots and Qs, and an empty line separates boards. As JSON, a board is one line with the
-column of the queen on each row, counted from 0. As SVG, a board is a picture with
-coordinates, light or dark as the viewer prefers.
+		Long: `Print every way to place N queens on a board of side N (1 to 32), in a fixed order: boards whose
+top queen is farthest left come first. As text, a board is N lines of dots and Qs, and an empty
+line separates boards. With --json, a board is a line with the column of each row's queen, from
+0; with --svg, a picture.
 
-With --place, print only the boards with queens on those squares. With --unique, print
-one board of each family of rotations and reflections, the first in order, and how many
-images the family has: 8, or 4 or 2 if a rotation maps the board to itself.
-
-With --any, print one solution by a known construction, at once, for N up to 1000000;
-above N = 1000 as JSON only.
-
-With --output, write each board to a file of its own in that folder, such as
-solve-n8-01.svg or solve-n8-unique-01.svg. Existing files are never overwritten: if one
-differs, the command fails. For more than a million files, --limit is required.`,
+With --output, each board goes to a file of its own, such as solve-n8-01.svg. A file that differs
+is never overwritten. More than a million files need --limit.`,
 		Example: `  coordinator solve 4
-  coordinator solve 8 --limit 1 --format json
-  coordinator solve 8 --place 0,3 --place 1,0
   coordinator solve 8 --place d8 --limit 2
-  coordinator solve 8 --unique --format svg --output boards
-  coordinator solve 1000000 --any --format json`,
+  coordinator solve 8 --unique --svg --output boards
+  coordinator solve 1000000 --any --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case json && svg:
+				return cli.Usagef("--json and --svg exclude each other: omit one of the two")
+			case json:
+				o.format = "json"
+			case svg:
+				o.format = "svg"
+			default:
+				o.format = "text"
+			}
 			if err := o.check(cmd.Flags(), args); err != nil {
 				return err
 			}
@@ -65,13 +63,14 @@ differs, the command fails. For more than a million files, --limit is required.`
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&o.limit, "limit", 0, "print at most `N` boards; 0 prints all")
-	flags.Var(cli.NewEnum(&o.format, board.Formats[0], board.Formats...), "format", "format of the boards")
+	flags.BoolVar(&json, "json", false, "print a board as a JSON array a line")
+	flags.BoolVar(&svg, "svg", false, "draw a board as an SVG picture")
 	flags.StringVar(&o.output, "output", "",
-		"write each board to a file of its own in `DIR`, which is created if necessary")
+		"write each board to a file of its own in `DIR`")
 	_ = cobra.MarkFlagDirname(flags, "output") // fails only for unknown flags
 	flags.BoolVar(&o.Unique, "unique", false,
-		"print one board of each family of rotations and reflections, and how many images it has")
-	flags.BoolVar(&o.Any, "any", false, "print one solution by a known construction, for N up to 1000000")
+		"print the first board of each family of rotations and reflections, and how many images it has")
+	flags.BoolVar(&o.Any, "any", false, "print one solution by a known construction, at once, for N up to 1000000")
 	o.place.register(flags)
 	return cmd
 }
@@ -98,7 +97,7 @@ func (o *solveOptions) check(flags *pflag.FlagSet, args []string) (err error) {
 	case o.limit < 0:
 		return cli.Usagef("--limit must be 0, for all, or more, not %d", o.limit)
 	case o.Any:
-		return o.checkAny(flags, args)
+		return o.checkAny(args)
 	}
 	if o.N, err = cli.ParseN(args); err != nil {
 		if _, large := parseLargeN(args); large == nil {
@@ -125,16 +124,15 @@ func (o *solveOptions) check(flags *pflag.FlagSet, args []string) (err error) {
 }
 
 // checkAny checks the command line of --any and sets N.
-func (o *solveOptions) checkAny(flags *pflag.FlagSet, args []string) (err error) {
-	for _, other := range []string{"place", "unique", "limit"} {
-		if flags.Changed(other) {
+func (o *solveOptions) checkAny(args []string) (err error) {
+	for other, given := range map[string]bool{"place": len(o.place) > 0, "unique": o.Unique, "limit": o.limit > 0} {
+		if given {
 			return cli.Usagef("--any and --%s exclude each other: "+
 				"--any prints one solution, of its own choice: omit one of the two", other)
 		}
 	}
 	if o.N, err = parseLargeN(args); err == nil && o.N > maxDrawn && o.format != "json" {
-		return cli.Usagef("--format %s is for boards of side up to %d: for N = %d say --format json",
-			o.format, maxDrawn, o.N)
+		return cli.Usagef("boards of side above %d are printed as JSON only: for N = %d say --json", maxDrawn, o.N)
 	}
 	return err
 }
@@ -196,11 +194,8 @@ func (o *solveOptions) open(stdout io.Writer) (board.Writer, error) {
 		return board.NewStream(stdout, o.format), nil
 	}
 	out, err := board.NewDir(o.output, o.format, o.Selection)
-	switch {
-	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
-		err = cli.Usagef("--output: %s is not a folder, a file has that name: choose another folder", o.output)
-	case err != nil:
-		err = fmt.Errorf("create the folder of --output: %w", err)
+	if err != nil {
+		err = cli.Usagef("--output: %w", err)
 	}
 	return out, err
 }

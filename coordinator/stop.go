@@ -12,20 +12,15 @@ func stopCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stop RUN",
 		Short: "Stop a run that counts on this machine, as Ctrl-C does",
-		Long: `Stop a run whose ledger is under --data, as Ctrl-C at its coordinator does: that process exits
-with code 130, and coordinator resume continues the run. The command waits until the process has
-closed the ledger, at most 15 s.
-
-RUN is the whole name of a run, or a beginning that no other run has.`,
+		Long: `Stop a run under --data as Ctrl-C at its coordinator does: that process exits with code 130, and
+coordinator resume continues the run. Wait until it has closed the ledger, at most 15 s. RUN
+is the name of a run or its beginning.`,
 		Example: `  coordinator stop n15-20261120-170938-7274
   coordinator stop n15`,
-		ValidArgsFunction: cli.WithEnvironment(data.completeRun),
+		Args:              oneRun,
+		ValidArgsFunction: data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			beginning, err := runArg(args)
-			if err != nil {
-				return err
-			}
-			store, name, err := data.find(app.Log, beginning)
+			store, name, err := data.find(app.Log, args[0])
 			if err != nil {
 				return err
 			}

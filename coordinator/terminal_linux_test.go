@@ -27,7 +27,11 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*([A-Za-z])`)
 // total alone. NO_COLOR removes the colors. Without progress, and on a terminal that can't
 // move its cursor, there is the log instead.
 func TestCountOnATerminalHasADisplayAndATable(t *testing.T) {
-	for _, c := range testkit.Sample(t, 2, []struct {
+	sample := 2
+	if testing.Short() {
+		sample = 1
+	}
+	for _, c := range testkit.Sample(t, sample, []struct {
 		name        string
 		environment []string
 		args        []string
@@ -59,7 +63,7 @@ func TestCountOnATerminalHasADisplayAndATable(t *testing.T) {
 			if strings.Contains(strings.ReplaceAll(text, "no workers yet", ""), "no workers") || strings.Contains(text, "1 worker ·") != c.displays {
 				t.Errorf("the worker is not shown: %q", text)
 			}
-			if table := strings.Contains(text, "the published total"); table != c.displays || strings.Contains(text, "run ended") == c.displays {
+			if table := strings.Contains(text, "checks it again"); table != c.displays || strings.Contains(text, "solutions for n = 15") == c.displays {
 				t.Errorf("a table is there: %v, want %v; shown is %q", table, c.displays, text)
 			}
 		})
@@ -90,7 +94,7 @@ func countOn(t *testing.T, terminal *os.File, data string, args ...string) *exec
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(clitest.Programs(t), "coordinator"),
 		append([]string{"count", "--data", data, "--workers", "1", "--kernel", "generic", "--symmetry", "none"}, args...)...)
-	cmd.Env = clitest.Environment(data, "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+	cmd.Env = clitest.Environment(data, "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NQUEENS_LOG_FORMAT=auto")
 	cmd.Stderr = terminal
 	return cmd
 }
@@ -98,13 +102,18 @@ func countOn(t *testing.T, terminal *os.File, data string, args ...string) *exec
 // A terminal that is stopped with Ctrl-S does not hold up the count: the total is on stdout,
 // and the run is complete.
 func TestCountOnAStoppedTerminalEnds(t *testing.T) {
-	t.Parallel()
+	long(t)
 	emulator, terminal := clitest.Terminal(t, 80, 24)
 	address, data := testkit.Address(t), t.TempDir()
 	// It can't end before the terminal is stopped: it has no workers.
 	count := clitest.StartCommand(t, "coordinator", countOn(t, terminal, data, "12", "--workers", "0", "--listen", address))
-	if _, err := readSome(t, emulator, make([]byte, 1<<12)); err != nil { // the display is drawn
-		t.Fatal(err)
+	buffer := make([]byte, 1<<12)
+	for shown := ""; !strings.Contains(shown, "elapsed"); { // the display is drawn; before it come lines of the log
+		n, err := readSome(t, emulator, buffer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown += string(buffer[:n])
 	}
 	if err := unix.IoctlSetInt(int(terminal.Fd()), unix.TCXONC, unix.TCOOFF); err != nil {
 		t.Fatal(err)
@@ -158,35 +167,4 @@ func TestKilledCountLeavesTheCursorVisible(t *testing.T) {
 	if sent := all.String(); strings.Contains(sent, "\x1b[?25l") || !strings.HasSuffix(escapes.ReplaceAllString(sent, ""), "\n") {
 		t.Errorf("the terminal was sent %q last", sent[max(0, len(sent)-200):])
 	}
-}
-
-// A worker on a terminal shows for which run it works, or why it is idle, and leaves the log.
-func TestWorkerOnATerminalShowsWhatItDoes(t *testing.T) {
-	t.Parallel()
-	server := startServer(t)
-	emulator, terminal := clitest.Terminal(t, 100, 24)
-	cmd := exec.CommandContext(t.Context(), filepath.Join(clitest.Programs(t), "worker"), "--nats", server.url, "--threads", "1", "--kernel", "generic")
-	cmd.Env = clitest.Environment(t.TempDir(), "TERM=xterm-256color", "LC_ALL=C.UTF-8")
-	cmd.Stderr = terminal
-	worker := clitest.StartCommand(t, "worker", cmd)
-	_ = terminal.Close() // the process has its own
-	var shown strings.Builder
-	await := func(text string) {
-		t.Helper()
-		buffer := make([]byte, 1<<12)
-		for !strings.Contains(escapes.ReplaceAllString(shown.String(), ""), text) {
-			n, err := readSome(t, emulator, buffer)
-			shown.Write(buffer[:n])
-			if err != nil {
-				t.Fatalf("it ended without showing %q: %v\n%s", text, err, shown.String())
-			}
-		}
-	}
-	await("idle: no run is alive")
-	coordinator := startCount(t, "20", "--depth", "1", "--nats", server.url)
-	run := coordinator.Await(counting)
-	await("working for " + run)
-	worker.Signal(syscall.SIGINT)
-	await("worker leaves")
-	worker.ExpectExit(0)
 }

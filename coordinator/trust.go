@@ -11,13 +11,16 @@ import (
 // trustFlags say how a run checks its counts.
 type trustFlags struct {
 	redundancy int
-	spotCheck  string // its default, before register
+	spotCheck  string
 }
 
 func (o *trustFlags) register(flags *pflag.FlagSet) {
-	flags.IntVar(&o.redundancy, "redundancy", 1, "`N` admitted keys must agree on each task, 1 to 5; who has the join token can make several keys: "+
-		"keys add gives each owner one")
-	flags.StringVar(&o.spotCheck, "spot-check", o.spotCheck, "which tasks another key counts again: a `SHARE`, 0% to 100%, or auto: 1% within bounds")
+	cli.FlagGroup(flags, "Checks", func(flags *pflag.FlagSet) {
+		flags.IntVar(&o.redundancy, "redundancy", 1, "`N` admitted keys must agree on each task, 1 to 5")
+		cli.DefaultIs(flags, "redundancy", "that of the run, or 1; none from N = 28 on")
+		flags.StringVar(&o.spotCheck, "spot-check", run.AutoSpotCheck.String(), "`SHARE` of the tasks that are counted again, 0% to 100%, or auto: 1% within bounds")
+		cli.DefaultIs(flags, "spot-check", run.AutoSpotCheck.String())
+	})
 }
 
 // checks checks the flags and returns which tasks to check.

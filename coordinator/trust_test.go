@@ -18,27 +18,10 @@ import (
 	"nqueens/pkg/identity"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 	"nqueens/pkg/worker"
 )
-
-// With --redundancy 2 one key is not enough, however long it works. With another the run ends, and
-// says what stands behind its total.
-func TestRedundancyNeedsTwoKeys(t *testing.T) {
-	t.Parallel()
-	c, keys := startGuarded(t), t.TempDir()
-	count := startCount(t, append(c.as("coordinator"), redundantCount...)...)
-	join := func(key string) {
-		start(t, "worker", append(c.withToken(), "--threads", "1", "--identity", filepath.Join(keys, key))...)
-	}
-	join("first")
-	count.Await(`"voters":1,.*(the run waits for workers with further admitted keys)`)
-	join("second")
-	count.ExpectTotal("4")
-	if count.Lines(`"confirmed":"redundant","keys":2,"voters":2,"by_token":2,.*"run ended"`) != 1 {
-		t.Error("the log does not say that two keys agree on every task")
-	}
-}
 
 // twice publishes each result three times: as the worker signed it, without the proof that the key is admitted,
 // and signed by another key.
@@ -48,11 +31,11 @@ type twice struct {
 	sent  atomic.Int64
 }
 
-func (p *twice) Publish(ctx context.Context, r *queens.ChunkResult) error {
+func (p *twice) Publish(ctx context.Context, r *run.ChunkResult) error {
 	again, other := *r, *r
 	again.Admission, other.Admission = nil, nil
 	err := other.Seal(p.other)
-	for _, copied := range []*queens.ChunkResult{r, &again, &other} {
+	for _, copied := range []*run.ChunkResult{r, &again, &other} {
 		if err == nil {
 			err = p.Results.Publish(ctx, copied)
 		}
@@ -65,7 +48,7 @@ func (p *twice) Publish(ctx context.Context, r *queens.ChunkResult) error {
 // result also without the proof of its admission and under another key, confirms nothing of its own. The
 // total is exact as soon as two others are there, and the worker is quarantined.
 func TestOneWorkerIsOneVoter(t *testing.T) {
-	t.Parallel()
+	long(t)
 	c, keys := startGuarded(t), t.TempDir()
 	count := startCount(t, append(c.as("coordinator"), "14", "--place", "0,3", "--symmetry", "none", "--redundancy", "2", "--spot-check", "0%")...)
 	var ids [2]*identity.Identity // of the liar
@@ -120,7 +103,7 @@ func TestOneWorkerIsOneVoter(t *testing.T) {
 // A worker that the coordinator has proven wrong is quarantined, until somebody lifts that; what only
 // it had counted is counted again.
 func TestQuarantineIsLifted(t *testing.T) {
-	t.Parallel()
+	long(t)
 	coordinator, url := startCluster(t, "8", "--depth", "2", "--place", "0,0", "--symmetry", "none")
 	b, run := join(t, url), coordinator.Await(counting)
 	release := brake(t, b, run) // so that the run can't end before

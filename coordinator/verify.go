@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -36,49 +37,37 @@ func verifyCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
 		Short: "Audit a run's ledger, and recount a sample of its tasks",
-		Long: `Read the whole ledger of a run and check the checksum of every record, that workers signed
-the counts they reported, that no task is missing, that the tasks match the manifest, that
-the sums by task and by class agree, and the published total. Then recount a sample of the
-tasks in a random order, each with the fastest kernel other than the one that counted it:
---sample says how many, --for how long; with both, whichever ends first. A run of up to 16
-queens is also recounted as a whole: by another symmetry, or with placed queens as its
-mirror image.
+		Long: `Check the whole ledger of a run: checksums, signatures, missing tasks, the manifest, the sums by
+task and by class, and the published total. Then recount a sample of the tasks, each with the fastest kernel other than
+the one that counted it; with --sample and --for, whichever ends first. A run of up to 16
+queens is also recounted as a whole, by another symmetry.
 
-The recount goes on after a difference. It logs the first 100 differences when it finds them,
-and the exit code is 3.
-
-It also says what confirms the total: the published one, or the workers whose counts
-agree. Tasks that verify counts again add nothing to that.
-
-With --report, an HTML page has all of that, with the workers and the times of the tasks.
-
-Ctrl-C ends the recount and prints what has been verified until then.`,
+A difference does not end the recount; the exit code is 3. Ctrl-C ends it and prints what is
+verified.`,
 		Example: `  coordinator verify n14-20261120-153012-ab12
   coordinator verify n14-20261120-153012-ab12 --for 30s
   coordinator verify n14-20261120-153012-ab12 --sample 100% --kernel auto`,
-		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
+		Args:              oneRun,
+		ValidArgsFunction: o.data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := runArg(args)
-			if err != nil {
-				return err
-			}
 			if !cmd.Flags().Changed("seed") {
 				o.seed = rand.Uint64()
 			}
 			if cmd.Flags().Changed("for") && !cmd.Flags().Changed("sample") {
 				o.sample = "100%"
 			}
-			return verify(cmd.Context(), app, name, &o, cmd.OutOrStdout())
+			return verify(cmd.Context(), app, args[0], &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.sample, "sample", "1%", "`SHARE` of the tasks to recount, 0% to 100%; at least one task")
-	flags.DurationVar(&o.limit, "for", 0, "recount for this `DURATION`, such as 30s; alone, up to all tasks")
+	cli.DefaultIs(flags, "sample", "1%, or 100% with --for")
+	flags.DurationVar(&o.limit, "for", 0, "recount for this `DURATION`, such as 30s")
 	flags.Uint64Var(&o.seed, "seed", 0, "choose the sample by the number `N` (default random)")
 	flags.Var(cli.NewEnum(&o.kernel, otherKernel, append([]string{otherKernel}, kernel.Names()...)...).WithScope("this machine"),
-		"kernel", "`KERNEL` to recount with; other is the fastest that did not count the task; see worker kernels")
+		"kernel", "`KERNEL` to recount with; other is the fastest that did not count the task")
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "recount `N` tasks at once, 1 to 4096")
-	cli.DefaultIsCores(flags, "threads")
+	cli.DefaultIs(flags, "threads", cli.OnePerCore)
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	o.data.register(flags)
 	o.report.register(flags)
@@ -100,9 +89,8 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	if o.limit < 0 {
 		return cli.Usagef("--for must not be negative, such as 30s, not %v", o.limit)
 	}
-	var progress audit.Progress
 	sample := audit.Sample{
-		Share: share, Limit: o.limit, Seed: o.seed, Threads: o.threads, Progress: &progress,
+		Share: share, Limit: o.limit, Seed: o.seed, Threads: o.threads,
 		OnDifference: func(d run.Difference) {
 			app.Log.Error().Uint64("task", d.Task).Msg("a recount differs: " + d.String())
 		},
@@ -126,14 +114,12 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 		return withHint(err)
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	stopLogging := func() {}
 	if !app.NoProgress {
-		stopLogging = every(logInterval, func() { logRecount(app, &progress) })
+		sample.OnProgress = logRecount(app, o.limit)
 	}
 	v, err := audit.Verify(ctx, l, sample, func(err error) {
 		app.Log.Warn().Err(err).Msg("there is no total; a sample is recounted all the same")
 	})
-	stopLogging()
 	if err != nil {
 		return err
 	}
@@ -141,25 +127,36 @@ func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdo
 	ended := withHint(v.Err)
 	var failed error
 	if o.report.path != "" {
-		d := &report.Document{Verification: &v, Survey: new(audit.Survey(ctx, l))}
+		d := &report.Document{Verification: &v, Survey: audit.Survey(l)}
 		failed = o.report.write(app, d, store, name, ended)
 	}
 	return errors.Join(failed, report.WriteVerification(stdout, &v, o.json), ended)
 }
 
-// logRecount logs how far the recount is.
-func logRecount(app *cli.App, progress *audit.Progress) {
-	done, of, left := progress.Get()
-	if of == 0 {
-		app.Log.Info().Msg("checking the ledger")
-		return
+// logRecount returns a function that logs from time to time how far a recount is that ends after limit, or 0 for none.
+func logRecount(app *cli.App, limit time.Duration) func(done, of uint64) {
+	checking := time.AfterFunc(recountLogInterval, func() { app.Log.Info().Msg("checking the ledger") })
+	var begun, logged time.Time
+	return func(done, of uint64) {
+		now := time.Now()
+		if done == 0 {
+			checking.Stop()
+			begun, logged = now, now
+		}
+		if now.Sub(logged) < recountLogInterval {
+			return
+		}
+		logged = now
+		left := now.Sub(begun).Seconds() / float64(done) * float64(of-done)
+		if limit > 0 {
+			left = min(left, max(limit-now.Sub(begun), 0).Seconds())
+		}
+		app.Log.Info().Uint64("recounted", done).Uint64("of", of).Float64("eta_s", math.Round(left)).Msg("verifying")
 	}
-	event := app.Log.Info().Uint64("recounted", done).Uint64("of", of)
-	if left > 0 {
-		event = event.Float64("eta_s", left.Round(time.Second).Seconds())
-	}
-	event.Msg("verifying")
 }
+
+// recountLogInterval is the time between two lines of progress.
+const recountLogInterval = 10 * time.Second
 
 // parseShare reads a percentage, such as 1% or 0.05%.
 func parseShare(flag, text string) (float64, error) {

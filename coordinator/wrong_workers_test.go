@@ -24,6 +24,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -41,7 +42,7 @@ func TestWrongCountsAreNoTotal(t *testing.T) {
 	more := inOne(func(n uint64) []uint64 { return []uint64{n + 1} })
 	tooMuch := inOne(func(n uint64) []uint64 { return []uint64{n + 1000} })
 	nothing := func(queens.Task, func() uint64) []uint64 { return []uint64{0} }
-	const mismatch = `^{"n":8,"total":null,"known":"mismatch","run":"[^"]*","symmetry":"mirror","tasks":21,"seconds":[0-9.]+,"workers":1,"confirmed":"none","confirmed_by":{.*}}\n$`
+	const mismatch = `^{"n":8,"total":null,"known":"mismatch","run":"[^"]*","symmetry":"mirror","tasks":21,"seconds":[0-9.]+,"workers":1,"core_hours":[0-9.e-]+,"confirmed":"none","confirmed_by":{.*}}\n$`
 	for _, c := range testkit.Sample(t, 1, []struct {
 		name   string
 		answer answer
@@ -76,39 +77,48 @@ func TestWrongCountsAreNoTotal(t *testing.T) {
 	}
 }
 
-// A task that three workers were lost with is counted by the coordinator at the end, in a process of its own.
+// Tasks that three workers were lost with are counted by the coordinator at the end, each in a process of its own.
 // If that dies too, the run ends with exit 4 and the command that counts the task alone, and can be resumed.
 func TestTaskThatKillsWorkers(t *testing.T) {
 	long(t)
-	const tasks, deadly = 9, 3
-	s := startScene(t, "17", "--depth", "1") // a victim searches for seconds
+	const side, tasks, deadly = 16, 8, 2
+	s := startScene(t, fmt.Sprint(side), "--depth", "1") // tasks of a second
 	b := join(t, s.server.url)
-	loan := takeChunk(t, b, s.run)
-	release, task := hold(t, b, loan), loan.Chunk.Task(0)
-	honest := startWorker(t, s.server.url, "--kernel", "auto")
-	s.view.eventually("all other tasks are done", func() bool { return s.done() == tasks-1 })
-	honest.Signal(syscall.SIGTERM)
-	honest.ExpectExit(0)
-
-	searches := searching(t, b)
-	release() // a worker announces a chunk that was delivered before
-	kill := func() (victims []string) {
-		for range deadly {
-			victim := startWorker(t, s.server.url)
-			name := victim.Await(`"worker":"([^"]+)".*"worker starts"`)
-			testkit.Eventually(t, "the victim searches the task", func() bool { return searches(name) })
-			victims = append(victims, name)
-			victim.Kill()
+	counter := kerneltest.NewCounter(t, kernel.Available()[0])
+	victims := []string{"a", "b", "c"}
+	var held []run.HeldChunk
+	var last uint64 // of the deadly tasks
+	counts := make(map[uint64]uint64)
+	for i := range tasks {
+		loan := takeChunk(t, b, s.run)
+		result := answers(t, counter, &loan.Chunk, func(_ queens.Task, count func() uint64) []uint64 { return []uint64{count()} })[0]
+		if i < deadly {
+			held = append(held, run.HeldChunk{Run: s.run, Chunk: loan.Chunk.ID, Searching: true})
+			counts[loan.Chunk.First] = result.Counts[0].Count
+			continue
 		}
-		return victims
+		// The loss of a worker counts if its key has a result.
+		if err := errors.Join(result.Seal(identitytest.Of(victims[i%len(victims)])), b.Results().Publish(t.Context(), &result), loan.Lease.Ack(t.Context())); err != nil {
+			t.Fatal(err)
+		}
 	}
-	victims := kill()
-	s.coordinator.Await(`("counting a task that lost workers in a process of its own)`)
-	testkit.Eventually(t, "that process is killed", func() bool { return killChildren(t, s.coordinator.Cmd.Process.Pid) > 0 })
+	for _, name := range victims { // are heard of no more
+		h := run.Heartbeat{Worker: name, Kernel: "k", Threads: 1, Busy: 1, Held: held}
+		if err := b.Telemetry().PublishHeartbeat(h, identitytest.Of(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.coordinator.Await(`("a task that lost workers is counted")`)
+	testkit.Eventually(t, "the next one's process is killed", func() bool { return killChildren(t, s.coordinator.Cmd.Process.Pid) > 0 })
 	s.coordinator.ExpectExit(4)
-	command := fmt.Sprintf("coordinator ledger %s --task %d | worker task", s.run, task.ID)
 	end := s.coordinator.Await(`("exit":4,.*)`)
-	for _, word := range append(victims, command, "8 of 9 tasks are counted") {
+	for id := range counts {
+		if strings.Contains(end, fmt.Sprintf("--task %d |", id)) {
+			last = id
+		}
+	}
+	command := fmt.Sprintf("coordinator ledger %s --task %d | worker task", s.run, last)
+	for _, word := range append(victims, command, fmt.Sprintf("%d of %d tasks are counted", tasks-1, tasks)) {
 		if !strings.Contains(end, word) {
 			t.Errorf("the error %s does not have %q", end, word)
 		}
@@ -117,13 +127,12 @@ func TestTaskThatKillsWorkers(t *testing.T) {
 	alone := clitest.Shell(t, t.TempDir(), []string{"NQUEENS_DATA=" + s.coordinator.Flag("--data")}, command)
 	out := alone.ExpectExit(0)
 	var counted struct{ Count string }
-	if err := json.Unmarshal([]byte(out), &counted); err != nil || counted.Count != strconv.FormatUint(countTask(t, &task), 10) {
+	if err := json.Unmarshal([]byte(out), &counted); err != nil || counted.Count != strconv.FormatUint(counts[last], 10) {
 		t.Errorf("%s printed %s (error %v)", command, out, err)
 	}
 	s.resume()
-	kill()
-	s.coordinator.Await(`("a task that lost workers is counted")`)
-	s.coordinator.ExpectTotal(known(17))
+	startWorker(t, s.server.url)
+	s.coordinator.ExpectTotal(known(side))
 }
 
 // killChildren kills the processes that a process has started, and returns how many there are.
@@ -143,16 +152,6 @@ func killChildren(t *testing.T, pid int) (killed int) {
 		}
 	}
 	return killed
-}
-
-// countTask counts a task with the fastest kernel.
-func countTask(t *testing.T, task *queens.Task) uint64 {
-	t.Helper()
-	n, err := kerneltest.NewCounter(t, kernel.Available()[0]).Count(t.Context(), &task.Board, task.Prefixes, new(atomic.Uint64))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // answer returns the counts that a worker reports for a task.
@@ -199,9 +198,9 @@ func work(ctx context.Context, t *testing.T, b *bus.Bus, run string, answer answ
 
 // answers returns the results of a worker for a chunk: one for each further count of a task, then
 // one with its first count of each.
-func answers(t *testing.T, counter kernel.Counter, chunk *queens.Chunk, answer answer) []queens.ChunkResult {
-	result := queens.ChunkResult{Run: chunk.Run, Manifest: chunk.Manifest, Chunk: chunk.ID, First: chunk.First, Worker: "test"}
-	var further []queens.ChunkResult
+func answers(t *testing.T, counter kernel.Counter, chunk *run.Chunk, answer answer) []run.ChunkResult {
+	result := run.ChunkResult{Run: chunk.Run, Manifest: chunk.Manifest, Chunk: chunk.ID, First: chunk.First, Worker: "test"}
+	var further []run.ChunkResult
 	for i := range chunk.Tasks {
 		task := chunk.Task(i)
 		counts := answer(task, func() uint64 {
@@ -212,13 +211,13 @@ func answers(t *testing.T, counter kernel.Counter, chunk *queens.Chunk, answer a
 			return n
 		})
 		for k, n := range counts {
-			count := queens.TaskCount{Hash: task.Hash(), Count: n, Kernel: "generic"}
+			count := run.TaskCount{Hash: task.Hash(), Count: n, Kernel: "generic"}
 			if k == 0 {
 				result.Counts = append(result.Counts, count)
 				continue
 			}
 			other := result // of another chunk, because the server stores a worker's result of a chunk once
-			other.Chunk, other.First, other.Counts = rand.Uint64()|1, task.ID, []queens.TaskCount{count}
+			other.Chunk, other.First, other.Counts = rand.Uint64()|1, task.ID, []run.TaskCount{count}
 			further = append(further, other)
 		}
 	}

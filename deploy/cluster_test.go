@@ -9,6 +9,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,12 +33,13 @@ type workload struct {
 
 // workloads are ordered by cost.
 var workloads = []workload{
+	{16, queens.Full, 7}, {16, queens.Mirror, 14}, {16, queens.None, 28},
 	{17, queens.Full, 50}, {17, queens.Mirror, 100}, {17, queens.None, 200},
 	{18, queens.Full, 400}, {18, queens.Mirror, 800}, {18, queens.None, 1600},
 }
 
-// workloadLasting returns the smallest workload that keeps half a core of this machine busy for at
-// least the given time.
+// workloadLasting returns the smallest workload that keeps two workers of a cluster busy for at least the given
+// time.
 func workloadLasting(t *testing.T, atLeast time.Duration) workload {
 	t.Helper()
 	measured, err := searchTime()
@@ -44,7 +47,7 @@ func workloadLasting(t *testing.T, atLeast time.Duration) workload {
 		t.Fatal(err)
 	}
 	for _, w := range workloads {
-		if w.cost*measured.Seconds() >= atLeast.Seconds()/2 {
+		if w.cost*measured.Seconds() >= atLeast.Seconds()*2*workerCPUs {
 			t.Logf("n = 15 takes %v on one core: using n = %d, symmetry %s", measured, w.n, w.symmetry)
 			return w
 		}
@@ -93,7 +96,7 @@ func (c *cluster) expectRunning(after string) {
 	var r run.Record
 	since := time.Now()
 	c.eventually("the coordinator is active after: "+after, func() bool {
-		if c.logLines("run ended") > 0 {
+		if c.logLines("solutions for n = ") > 0 {
 			c.t.Fatalf("the run ended before: %s", after)
 		}
 		var known bool
@@ -106,9 +109,11 @@ func (c *cluster) expectRunning(after string) {
 	c.t.Logf("%s: %d of %d tasks done", after, r.Done, r.Manifest.Tasks)
 }
 
-// expectTotal waits until the coordinator exits, and checks its last line and exit code.
+// expectTotal gives all cores to each worker, waits until the coordinator exits, and checks its last line and exit
+// code.
 func (c *cluster) expectTotal() {
 	c.t.Helper()
+	c.docker(waitTimeout, append([]string{"update", "--cpus", strconv.Itoa(runtime.NumCPU())}, c.containers("worker")...)...)
 	coordinator := c.containers("coordinator")[0]
 	if code := c.docker(runTimeout, "wait", coordinator); code != "0" {
 		c.t.Fatalf("the coordinator exited with code %s", code)
@@ -121,11 +126,12 @@ func (c *cluster) expectTotal() {
 }
 
 // TestUp checks that docker compose up in the foreground prints the total as the last line
-// of the coordinator and returns its exit code, that a second up counts again, and that Docker
+// of the coordinator and returns its exit code, that a second up prints it again, and that Docker
 // does not restart a coordinator that is done.
 func TestUp(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, small)
+	c.build()
 	for _, args := range [][]string{{"up", "--build"}, {"up"}} {
 		out := c.compose(append(args, "--no-color", "--exit-code-from", "coordinator", "--scale", "worker=2")...)
 		last := ""
@@ -144,18 +150,30 @@ func TestUp(t *testing.T) {
 	}
 }
 
-// TestScale starts and stops workers during a run.
-func TestScale(t *testing.T) {
+// TestWorkersChange disconnects a worker for longer than its leases: others take its tasks, and it counts again when
+// it is back. Then it starts and stops workers.
+func TestWorkersChange(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, workloadLasting(t, 90*time.Second))
-	c.up(1)
-	c.waitForDone(1)
+	c := newCluster(t, workloadLasting(t, 120*time.Second))
+	c.up()
+	c.waitForDone(5)
+	victim, network := c.containers("worker")[0], c.project+"_default"
+	c.docker(waitTimeout, "network", "disconnect", network, victim)
+	cut := time.Now()
+	c.eventually("the worker is lost", func() bool { return c.workersThat("lost") == 1 })
+	time.Sleep(time.Until(cut.Add(bus.DefaultLease))) // its last heartbeat may have come long before
+	c.expectRunning("disconnected a worker for longer than a lease")
+	c.docker(waitTimeout, "network", "connect", network, victim)
+	c.eventually("the worker has joined again", func() bool { return c.workersThat("joined") == 3 })
+	if info := c.inspect(victim); info.RestartCount != 0 {
+		t.Errorf("the worker was restarted %d times", info.RestartCount)
+	}
 	c.compose("up", "--detach", "--scale", "worker=4")
-	c.eventually("four workers have joined", func() bool { return c.logLines("worker joined") == 4 })
-	c.expectRunning("scaled from 1 worker to 4")
+	c.eventually("two workers have joined", func() bool { return c.workersThat("joined") == 5 })
+	c.expectRunning("reconnected the worker, and scaled from 2 to 4")
 	c.compose("scale", "worker=2")
 	// A worker that stops in order releases its tasks and says goodbye.
-	c.eventually("two workers have left", func() bool { return c.logLines("worker left") == 2 })
+	c.eventually("two workers have left", func() bool { return c.workersThat("left") == 2 })
 	c.expectRunning("scaled from 4 workers to 2")
 	c.expectTotal()
 }
@@ -164,11 +182,11 @@ func TestScale(t *testing.T) {
 // by docker kill, and a server that is removed with its volume, come back with up.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, workloadLasting(t, 90*time.Second))
-	c.up(2)
+	c := newCluster(t, workloadLasting(t, 250*time.Second))
+	c.up()
 	c.waitForDone(5)
 	c.kill(c.containers("worker")[0])
-	c.eventually("the worker has joined again", func() bool { return c.logLines("worker joined") == 3 })
+	c.eventually("the worker has joined again", func() bool { return c.workersThat("joined") == 3 })
 	c.expectRunning("killed a worker, which restarted")
 	c.kill(c.containers("nats")[0])
 	c.expectRunning("killed the server, which restarted with its volume")
@@ -176,7 +194,7 @@ func TestKilled(t *testing.T) {
 	c.kill(coordinator)
 	c.expectResumed(2, "killed the coordinator, which restarted")
 	c.docker(waitTimeout, "kill", coordinator)
-	c.up(2)
+	c.up()
 	c.expectResumed(3, "docker kill of the coordinator, then up")
 	c.docker(waitTimeout, "rm", "--force", c.containers("nats")[0])
 	c.docker(waitTimeout, "volume", "rm", c.project+"_nats")
@@ -194,39 +212,17 @@ func (c *cluster) expectResumed(epoch uint64, after string) {
 		return known && r.Epoch == epoch
 	})
 	c.expectRunning(after)
-	if c.logLines(`resuming the interrupted run`) == 0 || c.logLines(`counting done=[1-9]`) == 0 {
+	if c.logLines(`resuming the interrupted run`) == 0 || c.logLines(`counting n = .* tasks, [1-9].* done`) == 0 {
 		c.t.Errorf("after: %s: the coordinator did not resume from the ledger", after)
 	}
-}
-
-// TestDisconnectedWorker disconnects a worker for longer than its leases: other workers take its tasks,
-// and it counts again when it is back.
-func TestDisconnectedWorker(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t, workloadLasting(t, 80*time.Second))
-	c.up(2)
-	c.waitForDone(5)
-	victim, network := c.containers("worker")[0], c.project+"_default"
-	c.docker(waitTimeout, "network", "disconnect", network, victim)
-	cut := time.Now()
-	c.eventually("the worker is lost", func() bool { return c.logLines("worker lost") == 1 })
-	time.Sleep(time.Until(cut.Add(bus.DefaultLease))) // its last heartbeat may have come long before
-	c.expectRunning("disconnected a worker for longer than a lease")
-	c.docker(waitTimeout, "network", "connect", network, victim)
-	c.eventually("the worker has joined again", func() bool { return c.logLines("worker joined") == 3 })
-	c.expectRunning("reconnected the worker")
-	if info := c.inspect(victim); info.RestartCount != 0 {
-		t.Errorf("the worker was restarted %d times", info.RestartCount)
-	}
-	c.expectTotal()
 }
 
 // TestDownAndUp checks that down and up resumes the run in new containers, and that another up
 // changes nothing.
 func TestDownAndUp(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, workloadLasting(t, 40*time.Second))
-	c.up(2)
+	c := newCluster(t, workloadLasting(t, 100*time.Second))
+	c.up()
 	c.waitForDone(5)
 	before := c.containers("coordinator")[0]
 	c.compose("stop")
@@ -238,10 +234,10 @@ func TestDownAndUp(t *testing.T) {
 		}
 	}
 	c.compose("down")
-	c.up(2)
+	c.up()
 	c.expectResumed(2, "down, then up")
 	after := c.containers("coordinator")[0]
-	c.up(2)
+	c.up()
 	if again := c.containers("coordinator")[0]; before == after || again != after {
 		t.Errorf("the coordinator was %s, after down and up %s, after up again %s", before, after, again)
 	}

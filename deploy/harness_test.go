@@ -48,8 +48,12 @@ type cluster struct {
 	unnamed   map[string]bool   // volumes that Compose forgets when it removes their containers
 }
 
-// newCluster builds the images of a cluster that will count the workload with half a core per
-// worker.
+// workerCPUs is a worker's part of a core until [cluster.expectTotal]: a count outlasts what happens to it, and
+// takes little of the machine from the tests that run in parallel.
+const workerCPUs = 0.05
+
+// newCluster returns a cluster that will count the workload with workerCPUs of a core per worker. Nothing of it is
+// built.
 func newCluster(t *testing.T, w workload) *cluster {
 	t.Helper()
 	total, _ := queens.KnownTotal(w.n)
@@ -69,7 +73,7 @@ func newCluster(t *testing.T, w workload) *cluster {
 		"N":                    strconv.Itoa(w.n),
 		"NQUEENS_SYMMETRY":     string(w.symmetry),
 		"NQUEENS_KERNEL":       "generic",
-		"WORKER_CPUS":          "0.5",
+		"WORKER_CPUS":          fmt.Sprint(workerCPUs),
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -87,8 +91,13 @@ func newCluster(t *testing.T, w workload) *cluster {
 			}
 		}
 	})
-	c.docker(buildTimeout, "compose", "--progress", "plain", "build")
 	return c
+}
+
+// build builds images, of all services unless some are named.
+func (c *cluster) build(services ...string) {
+	c.t.Helper()
+	c.docker(buildTimeout, append([]string{"compose", "--progress", "plain", "build"}, services...)...)
 }
 
 // command returns a command in the cluster's directory, with its variables and no others.
@@ -158,12 +167,12 @@ func (c *cluster) composeOutput(args ...string) string {
 	return string(out)
 }
 
-// up builds the images and starts the cluster with that number of workers.
-func (c *cluster) up(workers int) {
+// up builds images that are missing, and starts the cluster with two workers.
+func (c *cluster) up() {
 	c.t.Helper()
-	c.variables["WORKERS"] = strconv.Itoa(workers)
-	c.compose("up", "--detach", "--build")
-	c.t.Logf("up: n = %s with %d workers", c.variables["N"], workers)
+	c.variables["WORKERS"] = "2"
+	c.docker(buildTimeout, "compose", "--progress", "plain", "up", "--detach")
+	c.t.Logf("up: n = %s with 2 workers", c.variables["N"])
 }
 
 // containers returns the ids of a service's containers, running or not.
@@ -203,6 +212,10 @@ type hostConfig struct {
 	NanoCpus       int64
 	Memory         int64
 	PidsLimit      int64
+	RestartPolicy  struct {
+		Name              string
+		MaximumRetryCount int
+	}
 }
 
 func (c *cluster) inspect(container string) containerInfo {
@@ -264,6 +277,17 @@ func (c *cluster) logLines(pattern string) int {
 	c.t.Helper()
 	log := c.compose("logs", "--no-log-prefix", "--no-color", "coordinator")
 	return len(regexp.MustCompile(`(?m)^.*`+pattern+`.*$`).FindAllString(log, -1))
+}
+
+// workersThat returns how many workers joined, left or were lost, as the coordinator's log says.
+func (c *cluster) workersThat(did string) (workers int) {
+	c.t.Helper()
+	log := c.compose("logs", "--no-log-prefix", "--no-color", "coordinator")
+	for _, found := range regexp.MustCompile(`(?:worker|(\d+) workers) `+did+`: `).FindAllStringSubmatch(log, -1) {
+		several, _ := strconv.Atoi(found[1]) // 0 of one
+		workers += max(several, 1)
+	}
+	return workers
 }
 
 // record returns the newest record of a run on the server, if there is one.

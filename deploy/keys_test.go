@@ -14,11 +14,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"nqueens/pkg/identity"
-	"nqueens/pkg/queens"
 )
 
 // file returns the content of a file of a container, running or not.
@@ -75,10 +75,10 @@ func (c *cluster) connect(options ...nats.Option) (*nats.Conn, error) {
 // may do its part only, that keys survive what containers do not, and that a revoked key is out.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	// Some minutes of one core. The workers are stopped while commands run, which take a while on a busy
-	// machine, so that the run outlasts them.
-	c := newCluster(t, workload{n: 18, symmetry: queens.Full})
-	c.up(2)
+	// The workers are stopped while commands run, which take a while on a busy machine, so that the run outlasts
+	// them.
+	c := newCluster(t, workloadLasting(t, 120*time.Second))
+	c.up()
 	c.expectProgress("up with new keys")
 	c.compose("stop", "worker")
 	c.expectNoStrangers()
@@ -97,7 +97,7 @@ func TestKeys(t *testing.T) {
 	c.compose("start", "worker")
 	c.expectProgress("stopped the workers, which have the old token, restarted the server, and started the workers")
 	c.compose("stop", "worker")
-	c.up(2) // nothing has changed
+	c.up() // nothing has changed
 	c.compose("up", "--detach", "--force-recreate")
 	c.expectProgress("up, with new containers: also the coordinator, which resumes")
 	c.compose("stop", "worker")
@@ -110,7 +110,7 @@ func TestKeys(t *testing.T) {
 	if now := c.workerKeys(); !slices.Equal(now, identities) || now[0] == now[len(now)-1] {
 		t.Errorf("the keys of the workers are %q, and were %q: each must have its own and keep it", now, identities)
 	}
-	c.compose("up", "--detach", "--scale", "worker=6") // to end sooner
+	c.compose("start", "worker")
 	c.expectTotal()
 }
 
@@ -278,7 +278,7 @@ func (c *cluster) expectWorkersOnlyWork() {
 			})
 		}
 	}
-	c.t.Logf("workers and watchers can't publish tasks, progress, beats or records, or purge streams")
+	c.t.Logf("workers and watchers can't publish tasks, progress, announcements or records, or purge streams")
 }
 
 // expectRevoked adds a worker with a key of its own, and revokes it: the server disconnects the worker,

@@ -19,13 +19,13 @@ func TestOpenCLImage(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, small)
 	image, base := c.project+"-worker", c.project+"-base"
-	c.docker(buildTimeout, "compose", "--progress", "plain", "build", "worker")
+	c.build("worker")
 	c.expectStatic(image)
 	c.makePoCLBase(base)
 	defer c.docker(waitTimeout, "image", "rm", base)
 	c.variables["COMPOSE_FILE"] = "docker-compose.yml:deploy/gpu.yml"
 	c.variables["OPENCL_BASE"] = base
-	c.docker(buildTimeout, "compose", "--progress", "plain", "build", "worker")
+	c.build("worker")
 	listed := c.docker(waitTimeout, "run", "--rm", "--read-only", "--tmpfs", "/tmp", image, "kernels")
 	if !strings.Contains(listed, "opencl:0  ") {
 		t.Errorf("worker kernels prints %q, want a device", listed)

@@ -10,6 +10,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/count"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // benchReport is what bench prints.
@@ -30,9 +31,9 @@ func benchCommand(*cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench N",
 		Short: "Time a whole count in this process, without any server",
-		Long: `Count the ways to place N queens on a board of side N (1 to 32) in this process, without
-any server, and print the total and the time of the search. The exit code is 3 if the
-total is not the published one.`,
+		Long: `Count the ways to place N queens on a board of side N (1 to 32) in this process, without any
+server, and print the total and the time of the search. Exit 3 if the total is not the
+published one.`,
 		Example: `  worker bench 16
   worker bench 14 --kernel generic --threads 1 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +53,7 @@ total is not the published one.`,
 				return err
 			}
 			if known, ok := queens.KnownTotal(n); ok && total.Cmp(known) != 0 {
-				return fmt.Errorf("%w: kernel %s counted %d, the published total is %d", queens.ErrContradiction, chosen.Name, total, known)
+				return fmt.Errorf("%w: kernel %s counted %d, the published total is %d", run.ErrContradiction, chosen.Name, total, known)
 			}
 			r := benchReport{
 				N:        n,

@@ -42,9 +42,9 @@ func kernelsCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "List the kernels that this machine can run, the fastest (auto) first",
-		Long: `List the kernels, the implementations of the search, that this machine can run. The first
-is the fastest: --kernel auto selects it. The kernel generic runs on any machine. A worker
-that is built with OpenCL lists the devices of this machine too; auto never selects one.`,
+		Long: `List the kernels, the implementations of the search, that this machine can run, the fastest
+first: --kernel auto selects it. The kernel generic runs on any machine. A worker built with
+OpenCL lists the devices of this machine too; auto never selects one.`,
 		Example: `  worker kernels
   worker kernels --json`,
 		Args: cli.NoArguments,

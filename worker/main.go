@@ -24,9 +24,14 @@ func newProgram() (*cobra.Command, *cli.App) {
 	app := cli.New(root)
 	run := runCommand(app)
 	// Without a subcommand, worker does what worker run does.
-	root.Long, root.Example, root.Args, root.RunE = run.Long, run.Example, cli.NoArguments, run.RunE
+	root.Long = "Take tasks from a NATS server and count them until stopped: worker run --help has the flags."
+	root.Example, root.Args, root.RunE = run.Example, cli.NoArguments, run.RunE
+	root.Flags().SortFlags = false
 	root.Flags().AddFlagSet(run.Flags())
-	root.AddCommand(run, taskCommand(app), benchCommand(app), kernelsCommand(app), cli.HealthCommand("worker"),
-		cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol}))
+	cli.AddGroups(root,
+		cli.Group{Title: "In a cluster", Commands: []*cobra.Command{run, keyCommand(app), cli.HealthCommand("worker")}},
+		cli.Group{Title: "Alone", Commands: []*cobra.Command{benchCommand(app), kernelsCommand(app), taskCommand(app)}},
+	)
+	root.AddCommand(cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol}))
 	return root, app
 }

@@ -26,9 +26,9 @@ type searchOptions struct {
 
 func (o *searchOptions) addFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "count `N` tasks at once on the CPU, 1 to 4096")
-	cli.DefaultIsCores(flags, "threads")
+	cli.DefaultIs(flags, "threads", cli.OnePerCore)
 	o.kernels.Enum = cli.NewEnum(&o.kernels.cpu, kernel.Auto, kernel.Names()...).WithScope("this machine")
-	flags.Var(&o.kernels, "kernel", "`KERNEL` to search with, or a device such as opencl:0; see worker kernels")
+	flags.Var(&o.kernels, "kernel", "`KERNEL` to search with, or a device such as opencl:0, see worker kernels")
 }
 
 // search is what searches, of one kernel or several.
@@ -159,7 +159,7 @@ func (s *search) check(ctx context.Context, log zerolog.Logger) (devices []worke
 			return nil, err
 		}
 		threads = min(threads, s.maxThreads())
-		log.Info().Str("kernel", k.Name).Int("threads", threads).Msg("the device is as fast as so many threads")
+		log.Info().Str("kernel", k.Name).Int("threads", threads).Msg("the device counts as this many threads")
 		devices = append(devices, worker.Device{Kernel: k, Threads: threads})
 	}
 	return devices, nil

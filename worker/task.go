@@ -17,10 +17,9 @@ func taskCommand(*cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task [FILE]",
 		Short: "Count exported tasks again, without any server",
-		Long: `Count tasks again that coordinator ledger has exported as JSON lines, from FILE, or from
-standard input if FILE is - or missing. For each task, in the same order, worker task
-prints a JSON line with its count, and whether that agrees with the exported count, if
-there is one. The exit code is 3 if a count does not agree.`,
+		Long: `Count the tasks again that coordinator ledger has exported, from FILE, or from standard input if
+FILE is - or missing. Print a JSON line for each, in the same order, with its count and whether
+that agrees with the exported one. Exit 3 if one does not.`,
 		Example: `  coordinator ledger n14-20261120-153012-ab12 | worker task --kernel generic
   worker task subtotals.jsonl
   grep '"task":17,' subtotals.jsonl | worker task`,

@@ -12,7 +12,8 @@ import (
 // board follows.
 func TestClasses(t *testing.T) {
 	for _, s := range []screen{phone, desktop} {
-		site := newSite(t, counting("a", 27, 5), "")
+		run := counting("a", 27, 5)
+		site := newSite(t, run, "")
 		p := open(t, site.url, s)
 		p.awaitAll()
 		if tiles := eval[int](p, `document.querySelectorAll("#classes [role=option]").length`); tiles != 97 {
@@ -36,7 +37,7 @@ func TestClasses(t *testing.T) {
 		}
 		// The board shows the squares that the class allows.
 		want := 0
-		for _, allow := range site.others.states["a"].manifest.Classes[40].Board.Allow {
+		for _, allow := range run.manifest.Classes[40].Board.Allow {
 			for ; allow != 0; allow &= allow - 1 {
 				want++
 			}

@@ -91,35 +91,27 @@ func TestStopped(t *testing.T) {
 	p.await(`document.getElementById("link-text").textContent === "stopped" && document.getElementById("notice").textContent.includes("coordinator resume")`)
 }
 
-// The picker switches between the runs of the server without loading the page anew; the address keeps
-// the choice.
-func TestSwitchRuns(t *testing.T) {
+// A page whose address another run takes over shows that run, and nothing of the one before.
+func TestAnotherRun(t *testing.T) {
 	site := newSite(t, counting("first", 16, 5), "")
-	site.others.add(counting("second", 20, 300).heard())
 	p := open(t, site.url, phone)
 	p.awaitAll()
-	p.await(`document.querySelectorAll("#runs option").length === 2 && document.getElementById("runs").value === "first"`)
-	eval[any](p, "window.stays = true")
-	p.do(chromedp.Focus("#runs", chromedp.ByQuery))
-	p.press(kb.ArrowDown, kb.Enter)
-	p.await(`document.getElementById("board-size").textContent === "n = 20" && location.hash === "#run=second"`)
-	p.await(`document.getElementById("workers-title").textContent === "Workers: 300" && document.getElementById("checks-panel").hidden`)
-	if !eval[bool](p, "window.stays === true") {
-		t.Error("the page was loaded anew")
-	}
-	p.do(chromedp.Reload())
-	p.await(`document.getElementById("board-size").textContent === "n = 20" && document.getElementById("runs").value === "second"`)
-	eval[any](p, "history.back()")
-	p.await(`document.getElementById("board-size").textContent === "n = 16"`)
+	site.show(counting("second", 20, 300))
+	p.await(`document.getElementById("board-size").textContent === "n = 20"`)
+	eval[any](p, `document.getElementById("workers-anchor").scrollIntoView()`)
+	p.await(`document.getElementById("workers-title").textContent === "Workers: 300"`)
 }
 
-// A run that the server does not know is said to be unknown.
-func TestUnknownRun(t *testing.T) {
+// A list for which a request fails is asked for again.
+func TestListIsAskedForAgain(t *testing.T) {
 	site := newSite(t, counting("a", 16, 5), "")
+	site.without("/api/v1/run/classes", "/api/v1/run/history")
 	p := open(t, "about:blank", phone)
 	p.allowFailures()
-	p.do(chromedp.Navigate(site.url + "#run=nothing"))
-	p.await(`document.getElementById("link-text").textContent === "no such run"`)
+	p.do(chromedp.Navigate(site.url))
+	p.await(`document.getElementById("link-text").textContent === "live" && !document.getElementById("workers-panel").hidden`)
+	site.without()
+	p.awaitAll()
 }
 
 // Without the token there is only the form, which says when a token is wrong.

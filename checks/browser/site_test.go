@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"nqueens/pkg/dashboard"
-	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 )
 
@@ -21,8 +20,6 @@ import (
 type site struct {
 	url      string
 	page     *dashboard.Page
-	run      *dashboard.Run
-	others   *otherRuns
 	details  atomic.Pointer[run.Detail]
 	listener *gate
 	asked    atomic.Int64 // requests for the workers
@@ -36,23 +33,15 @@ type site struct {
 // newSite serves a state.
 func newSite(t *testing.T, s *state, token string) *site {
 	t.Helper()
-	o := &otherRuns{states: make(map[string]*state)}
-	p, err := dashboard.New(dashboard.Config{Source: s.source, Version: "v1.2.3", Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.SetServer(o)
+	p := dashboard.New(dashboard.Config{Source: s.source, Version: "v1.2.3", Token: token})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &site{url: "http://" + listener.Addr().String() + "/", page: p, others: o, listener: &gate{Listener: listener}}
-	o.add(s)
-	var detail dashboard.DetailFunc
+	st := &site{url: "http://" + listener.Addr().String() + "/", page: p, listener: &gate{Listener: listener}}
 	if s.detail != nil {
-		detail = func(context.Context) (*run.Detail, error) { return st.details.Load(), nil }
+		p.SetDetail(func(context.Context) (*run.Detail, error) { return st.details.Load(), nil })
 	}
-	st.run = p.Open(s.snapshot.Run, detail)
 	st.show(s)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if missing := st.missing.Load(); missing != nil && slices.Contains(*missing, request.URL.Path) {
@@ -96,7 +85,7 @@ func (st *site) show(s *state) {
 	if s.detail != nil {
 		st.details.Store(new(*s.detail))
 	}
-	st.shown.update(st.run)
+	st.shown.update(st.page)
 }
 
 // measure updates the run each second, as a coordinator does.
@@ -110,7 +99,7 @@ func (st *site) measure(ctx context.Context) {
 		case <-tick.C:
 			st.mu.Lock()
 			if st.shown.snapshot.State == run.Running {
-				st.shown.update(st.run)
+				st.shown.update(st.page)
 			}
 			st.mu.Unlock()
 		}
@@ -150,41 +139,4 @@ func (g *gate) setAway(away bool) {
 		_ = conn.Close() // it may have ended
 	}
 	g.open = nil
-}
-
-// otherRuns are the runs of the server of a site.
-type otherRuns struct {
-	mu     sync.Mutex
-	names  []string
-	states map[string]*state
-}
-
-func (o *otherRuns) add(s *state) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.names = append(o.names, s.snapshot.Run)
-	o.states[s.snapshot.Run] = s
-}
-
-// Runs implements [dashboard.Server].
-func (o *otherRuns) Runs(context.Context) ([]report.ListedRun, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var list []report.ListedRun
-	for _, name := range o.names {
-		p := o.states[name].snapshot
-		p.WorkerList = nil
-		list = append(list, report.ListedRun{Snapshot: p, Status: string(p.State)})
-	}
-	return list, nil
-}
-
-// Follow implements [dashboard.Server].
-func (o *otherRuns) Follow(ctx context.Context, r *dashboard.Run) error {
-	o.mu.Lock()
-	s := o.states[r.Name()]
-	o.mu.Unlock()
-	s.update(r)
-	<-ctx.Done()
-	return nil
 }

@@ -5,9 +5,11 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 	"time"
 
 	"nqueens/pkg/dashboard"
+	"nqueens/pkg/enumerate"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/symmetry"
@@ -24,10 +26,14 @@ type state struct {
 	past     map[string]any // a history instead of that of the page; nil for none
 }
 
-func (s *state) update(r *dashboard.Run) {
-	r.SetManifest(s.manifest, s.work)
-	r.SetStatus(s.status)
-	r.Update(new(s.snapshot))
+func (s *state) update(p *dashboard.Page) {
+	shares := slices.Clone(s.work)
+	for i := range shares {
+		shares[i] /= float64(s.manifest.TasksOf(i))
+	}
+	p.SetManifest(s.manifest, shares, enumerate.Construct(s.manifest.N))
+	p.SetStatus(s.status)
+	p.Update(new(s.snapshot))
 }
 
 // share is how much of the work is done of a run that is counting.
@@ -52,7 +58,7 @@ func counting(name string, n, workers int) *state {
 	s.detail.Classes = counts
 	s.detail.Confirmation = run.Confirmation{Redundancy: 1, Tasks: done, Checked: done / 20, Disputes: 3}
 	s.detail.Redundancy, s.detail.SpotCheck = 1, run.SpotCheck{Share: 0.05}
-	s.detail.Disputes = []run.Dispute{{Task: 117, Votes: []run.Vote{{Count: 88210344, Worker: "node-01/1", Key: key(1)}, {Count: 88210345, Worker: "node-03/3", Key: key(3)}}}}
+	s.detail.Disputes = []run.Dispute{{Task: 117, Votes: []run.Result{{Count: 88210344, Worker: "node-01/1", Key: key(1)}, {Count: 88210345, Worker: "node-03/3", Key: key(3)}}}}
 	s.detail.Quarantined = []run.QuarantinedKey{{Key: key(3), Worker: "node-03/3", Reason: "its count of task 88 was outvoted", At: time.Now().Add(-3 * time.Hour)}}
 	s.detail.Search = s.search()
 	return s
@@ -138,6 +144,7 @@ func (s *state) search() *run.Search {
 	class := len(s.manifest.Classes) / 2
 	board := &s.manifest.Classes[class].Board
 	var p queens.Prefix
+	var columns []int
 	for p.Row < 6 {
 		free := p.Free(board)
 		if free == 0 {
@@ -146,9 +153,10 @@ func (s *state) search() *run.Search {
 		for skip := 2*p.Row + 1; skip > 0 && free&(free-1) != 0; skip-- {
 			free &= free - 1
 		}
+		columns = append(columns, bits.TrailingZeros32(free))
 		p = p.Place(board, free&-free)
 	}
-	return &run.Search{Task: 20440, Worker: "node-17/17", Class: class, Prefix: p}
+	return &run.Search{Task: 20440, Worker: "node-17/17", Class: class, Queens: columns}
 }
 
 // complete returns the same run at its end.

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestFiguresAreThoseOfTheAPI(t *testing.T) {
 	site := newSite(t, s, "")
 	p := open(t, site.url, desktop)
 	p.awaitAll()
-	api := fetch(t, site.url+"api/v1/runs/figures")
+	api := fetch(t, site.url+"api/v1/run")
 	shown := eval[string](p, "document.querySelector('main').textContent")
 	for _, want := range []string{
 		"n = 16", "full symmetry", "figures", "42.7%", "running",
@@ -85,7 +86,7 @@ func TestFiguresAreThoseOfTheAPI(t *testing.T) {
 	if now := eval[string](p, `document.getElementById("bar").getAttribute("aria-valuenow")`); now != "42.7" {
 		t.Errorf("the progress bar is at %s", now)
 	}
-	p.await(`document.title.includes("42.7%") && document.querySelector("#prefix-board svg .sq-queen") && !document.getElementById("prefix-barred").hidden`)
+	p.await(`document.title.includes("42.7%") && document.querySelector("#prefix-board svg .sq-queen") && !document.getElementById("prefix-closed").hidden`)
 }
 
 func fetch(t *testing.T, url string) map[string]any {
@@ -134,6 +135,14 @@ func TestTotal(t *testing.T) {
 			}
 			if got := p.text("#announce"); !strings.Contains(got, "complete") {
 				t.Errorf("read out: %q", got)
+			}
+			if board := eval[string](p, `document.querySelector("#solution-board svg").getAttribute("aria-label")`); !strings.HasPrefix(board, strconv.Itoa(c.n)+" queens, none of which attacks another") {
+				t.Errorf("the board is %q", board)
+			}
+			eval[any](p, `document.getElementById("workers-anchor").scrollIntoView()`)
+			p.await(`[...document.querySelectorAll("td.c-state")].some(cell => cell.innerText.includes("done"))`)
+			if shown := p.text("#workers"); strings.Contains(shown, "searching") || strings.Contains(shown, "/s") {
+				t.Errorf("after the end, the workers are %q", shown)
 			}
 			checkLook(p, name)
 		})
@@ -185,5 +194,19 @@ func TestWatchLeavesOut(t *testing.T) {
 	}
 	if heads := eval[int](p, `document.querySelectorAll("#workers th").length`); heads != 7 {
 		t.Errorf("%d columns, of which one would be tasks", heads)
+	}
+}
+
+// The chart shows the last five minutes, the last hour or all, and says how many workers joined and left then.
+func TestRanges(t *testing.T) {
+	site := newSite(t, counting("a", 16, 40).withPast(), "")
+	p := open(t, site.url, phone)
+	p.awaitAll()
+	for button, want := range map[string]bool{"5 min": false, "1 h": false, "all": true} {
+		p.click(`#ranges [value="` + button + `"]`)
+		p.await(`document.querySelector("#ranges [aria-pressed=true]").value === "` + button + `"`)
+		if summary := p.text("#chart-summary"); strings.HasSuffix(summary, "18 workers joined (▲). 18 workers left (▼).") != want {
+			t.Errorf("%s: %s", button, summary)
+		}
 	}
 }

@@ -104,7 +104,7 @@ func TestNamesAreText(t *testing.T) {
 	s.status = `<b>status</b>`
 	p := open(t, newSite(t, s, "").url, desktop)
 	p.awaitAll()
-	p.await(`document.getElementById("barred").textContent.includes("<img src=x") && document.getElementById("prefix-text").textContent.includes("<img src=x") &&
+	p.await(`document.getElementById("quarantined").textContent.includes("<img src=x") && document.getElementById("prefix-text").textContent.includes("<img src=x") &&
 		document.getElementById("workers-rows").textContent.includes("<img src=x") && document.getElementById("notice").textContent.includes("<b>status</b>")`)
 	if made := eval[int](p, `document.querySelectorAll("main img, main script, b").length`); made > 0 {
 		t.Errorf("the names made %d elements", made)

@@ -74,7 +74,7 @@ func TestCommands(t *testing.T) {
 	for name, command := range map[string][]string{"coordinator": {"count"}, "worker": {"run"}} {
 		pod := o.pods()[name]
 		c := pod.Spec.Containers[0]
-		help := helpOf(t, name, command...)
+		help := helpOf(t, name) + helpOf(t, name, command...) // the first has the flags of all commands
 		environment := make(map[string]string)
 		for _, from := range c.EnvFrom {
 			for _, config := range o.configs {
@@ -107,7 +107,7 @@ func TestCommands(t *testing.T) {
 		if name != "coordinator" {
 			continue
 		}
-		if n, err := strconv.Atoi(environment["N"]); !slices.Equal(c.Args, []string{"count", "$(N)"}) || err != nil || n < 1 || n > 32 {
+		if n, err := strconv.Atoi(environment["N"]); !slices.Equal(c.Args, []string{"count", "--once", "$(N)"}) || err != nil || n < 1 || n > 32 {
 			t.Errorf("the coordinator runs %q with N=%q", c.Args, environment["N"])
 		}
 		if environment["NQUEENS_HTTP_TOKEN_FILE"] == "" {

@@ -180,11 +180,11 @@ func TestAlerts(t *testing.T) {
 			if rule.Alert == "" || rule.Labels["severity"] == "" {
 				t.Errorf("%q: it needs a name and a severity", rule.Alert)
 			}
-			if page, _, _ := strings.Cut(rule.Annotations["runbook_url"], "#"); page != "docs/operations.md" {
+			if page, _, _ := strings.Cut(rule.Annotations["runbook_url"], "#"); page != "docs/metrics.md" {
 				t.Errorf("%s: the runbook is in %q", rule.Alert, page)
 			}
-			if !strings.Contains(read(t, "docs/operations.md"), "`"+rule.Alert+"`") {
-				t.Errorf("docs/operations.md does not name %s", rule.Alert)
+			if !strings.Contains(read(t, "docs/metrics.md"), "`"+rule.Alert+"`") {
+				t.Errorf("docs/metrics.md does not name %s", rule.Alert)
 			}
 		}
 	}

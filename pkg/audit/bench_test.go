@@ -55,8 +55,8 @@ func BenchmarkAudit(b *testing.B) {
 				return err
 			})
 			step("survey", func() error {
-				if s := Survey(b.Context(), l); s.Unread != "" || s.Times.Tasks != m.Tasks {
-					return fmt.Errorf("of %d tasks: %s", s.Times.Tasks, s.Unread)
+				if s := Survey(l); s.Done != m.Tasks {
+					return fmt.Errorf("of %d tasks", s.Done)
 				}
 				return nil
 			})
@@ -86,9 +86,9 @@ func madeUp(b *testing.B, m *queens.Manifest) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	batch := make([]queens.Result, 0, 1<<14)
+	batch := make([]run.Result, 0, 1<<14)
 	accept := func() {
-		if _, err := l.Accept(batch, nil, run.StreamPosition{Sequence: l.Len() + 1}); err != nil {
+		if _, err := l.Accept(batch, 0, run.StreamPosition{Sequence: l.Len() + 1}); err != nil {
 			b.Fatal(err)
 		}
 		batch = batch[:0]
@@ -96,7 +96,7 @@ func madeUp(b *testing.B, m *queens.Manifest) string {
 	for task := range split.Tasks(m) {
 		hash := task.Hash()
 		const divisible = 12 // by each k, so that the sums leave no remainder
-		batch = append(batch, queens.Result{
+		batch = append(batch, run.Result{
 			Run: "r", Task: task.ID, Hash: hash, Attempt: 1, Count: hash >> 40 * divisible, Elapsed: time.Second,
 			Worker: fmt.Sprintf("worker-%d", task.ID%1000), Kernel: "avx512-32",
 		})

@@ -48,8 +48,8 @@ func TestRecountFindsEveryDifference(t *testing.T) {
 		if n.Recounted != m.Tasks || n.Differing != 3 || !slices.Equal(n.Differences, want) || n.Share < 0.999 || len(told) != 3 {
 			t.Errorf("%d threads: recounted %+v, told of %v, want the differences %+v", threads, n, told, want)
 		}
-		if !errors.Is(err, queens.ErrContradiction) {
-			t.Errorf("%d threads: error %v, want %v", threads, err, queens.ErrContradiction)
+		if !errors.Is(err, run.ErrContradiction) {
+			t.Errorf("%d threads: error %v, want %v", threads, err, run.ErrContradiction)
 		}
 		for _, d := range want {
 			if err == nil || !strings.Contains(err.Error(), d.String()) {
@@ -118,8 +118,8 @@ func TestDifferencesSurviveAnEnd(t *testing.T) {
 			if n.Recounted != c.counts || n.Differing != c.counts || uint64(len(n.Differences)) != c.counts {
 				t.Errorf("%s: recounted %+v, want %d differences", name, n, c.counts)
 			}
-			if !errors.Is(err, queens.ErrContradiction) || c.want != nil && !errors.Is(err, c.want) || errors.Is(err, stopped) {
-				t.Errorf("%s: error %v, want %v and %v", name, err, queens.ErrContradiction, c.want)
+			if !errors.Is(err, run.ErrContradiction) || c.want != nil && !errors.Is(err, c.want) || errors.Is(err, stopped) {
+				t.Errorf("%s: error %v, want %v and %v", name, err, run.ErrContradiction, c.want)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 )
 
@@ -35,64 +35,57 @@ func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 	if err := CheckManifest(ctx, h.Run, m); err != nil {
 		return err
 	}
+	index, err := split.NewIndex(ctx, m)
+	if err != nil {
+		return err
+	}
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	write := lineWriter(buffer, format)
-	reports := make(map[uint64]struct{}) // Those written.
-	export := func(task queens.Task) error {
-		task.Run = h.Run
-		k := m.Classes[m.ClassOf(task.ID)].K
-		switch result, counted, err := resultOf(l, &task); {
-		case err != nil:
-			return err
-		case !counted:
-			return write(queens.NewExportedTask(&task, k, nil))
-		default:
-			exported := queens.NewExportedTask(&task, k, &result)
-			if err := addReports(l, &exported, reports); err != nil {
-				return err
-			}
-			return write(exported)
+	statements := make(map[uint64]struct{}) // Those written.
+	export := func(id uint64) error {
+		task, found := index.Task(id)
+		if !found {
+			return fmt.Errorf("the run has no task %d: it has %d", id, m.Tasks)
 		}
-	}
-	var failed error
-	if len(ids) > 0 {
-		index, err := split.NewIndex(ctx, m)
+		task.Run = h.Run
+		result, counted, err := resultOf(l, &task)
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			task, found := index.Task(id)
-			if !found {
-				return fmt.Errorf("the run has no task %d: it has %d", id, m.Tasks)
-			}
-			failed = cmp.Or(failed, export(task))
+		k := m.Classes[m.ClassOf(id)].K
+		if !counted {
+			return write(run.NewExportedTask(&task, k, nil))
 		}
-		return cmp.Or(failed, buffer.Flush())
+		exported := run.NewExportedTask(&task, k, &result)
+		if err := addStatements(l, &exported, statements); err != nil {
+			return err
+		}
+		return write(exported)
 	}
-	for task := range split.Tasks(m) {
-		if failed = context.Cause(ctx); failed == nil && l.Has(task.ID) {
-			failed = export(task)
-		}
-		if failed != nil {
-			break
+	for _, id := range ids {
+		err = cmp.Or(err, export(id))
+	}
+	for id := uint64(0); len(ids) == 0 && id < m.Tasks && err == nil; id++ {
+		if err = context.Cause(ctx); err == nil && l.Has(id) {
+			err = export(id)
 		}
 	}
-	return cmp.Or(failed, buffer.Flush())
+	return cmp.Or(err, buffer.Flush())
 }
 
-// addReports adds the confirmations of a counted task, if the run has ended, and the signed statement
-// to the first count of each report. It notes the reports.
-func addReports(l *ledger.Ledger, t *queens.ExportedTask, written map[uint64]struct{}) (err error) {
+// addStatements adds the confirmations of a counted task, if the run has ended, and each statement
+// to the first count that it has. It notes the statements.
+func addStatements(l *ledger.Ledger, t *run.ExportedTask, written map[uint64]struct{}) (err error) {
 	statement := func(number uint64) (signature, statement []byte) {
 		if _, ok := written[number]; ok || number == 0 || err != nil {
 			return nil, nil
 		}
 		written[number] = struct{}{}
-		var report queens.Sealed
-		report, err = l.Report(number)
-		return report.Signature, report.Statement
+		var sealed run.Sealed
+		sealed, err = l.Statement(number)
+		return sealed.Signature, sealed.Statement
 	}
-	t.Signature, t.Statement = statement(t.Report)
+	t.Signature, t.Statement = statement(t.StatementID)
 	if err != nil || !l.State().Finished() || !l.HasConfirmations(t.ID) {
 		return err
 	}
@@ -101,8 +94,8 @@ func addReports(l *ledger.Ledger, t *queens.ExportedTask, written map[uint64]str
 		return failed
 	}
 	for i := range supporters[1:] {
-		c := queens.NewExportedConfirmation(&supporters[1+i])
-		c.Signature, c.Statement = statement(c.Report)
+		c := run.NewExportedConfirmation(&supporters[1+i])
+		c.Signature, c.Statement = statement(c.StatementID)
 		t.Confirmations = append(t.Confirmations, c)
 	}
 	return err
@@ -110,17 +103,17 @@ func addReports(l *ledger.Ledger, t *queens.ExportedTask, written map[uint64]str
 
 // lineWriter returns a function that writes a task in a format. CSV begins with a line of
 // headings.
-func lineWriter(w *bufio.Writer, format ExportFormat) func(queens.ExportedTask) error {
+func lineWriter(w *bufio.Writer, format ExportFormat) func(run.ExportedTask) error {
 	if format == JSONLines {
 		out := json.NewEncoder(w)
-		return func(t queens.ExportedTask) error { return out.Encode(t) }
+		return func(t run.ExportedTask) error { return out.Encode(t) }
 	}
 	out := csv.NewWriter(w) // which uses the buffer of w
 	headings := []string{
 		"run", "task", "hash", "k", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds",
-		"key", "report", "signature", "statement", "unadmitted", "confirmations",
+		"key", "statement_id", "signature", "statement", "unadmitted", "confirmations",
 	}
-	return func(t queens.ExportedTask) error {
+	return func(t run.ExportedTask) error {
 		if headings != nil {
 			if err := out.Write(headings); err != nil {
 				return err
@@ -137,7 +130,7 @@ func lineWriter(w *bufio.Writer, format ExportFormat) func(queens.ExportedTask) 
 
 // csvFields returns the fields of the JSON object as text. Masks share one field, separated
 // by spaces; colons separate the numbers of a prefix. Confirmations stay JSON.
-func csvFields(t *queens.ExportedTask) ([]string, error) {
+func csvFields(t *run.ExportedTask) ([]string, error) {
 	allow := make([]string, t.Board.N)
 	for row := range allow {
 		allow[row] = fmt.Sprint(t.Board.Allow[row])
@@ -153,9 +146,9 @@ func csvFields(t *queens.ExportedTask) ([]string, error) {
 	if t.Count == nil {
 		return append(fields, make([]string, 11)...), nil
 	}
-	var report, unadmitted string
-	if t.Report != 0 {
-		report = strconv.FormatUint(t.Report, 10)
+	var id, unadmitted string
+	if t.StatementID != 0 {
+		id = strconv.FormatUint(t.StatementID, 10)
 	}
 	if t.Unadmitted {
 		unadmitted = "true"
@@ -170,5 +163,5 @@ func csvFields(t *queens.ExportedTask) ([]string, error) {
 	base64 := base64.StdEncoding.EncodeToString
 	return append(fields, strconv.FormatUint(*t.Count, 10), t.Worker, t.Kernel,
 		strconv.FormatUint(uint64(t.Attempt), 10), strconv.FormatFloat(*t.Seconds, 'g', -1, 64),
-		t.Key, report, base64(t.Signature), base64(t.Statement), unadmitted, string(confirmations)), nil
+		t.Key, id, base64(t.Signature), base64(t.Statement), unadmitted, string(confirmations)), nil
 }

@@ -10,13 +10,14 @@ import (
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/oracle"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
 
 // runPlaced8 returns the manifest of a count of n = 8 with two placed queens, and the
 // results of its tasks by the reference kernel. Their sum is 5.
-func runPlaced8(t *testing.T) (queens.Manifest, []queens.Result) {
+func runPlaced8(t *testing.T) (queens.Manifest, []run.Result) {
 	t.Helper()
 	placed := []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}
 	classes, err := symmetry.Classes(8, queens.None, placed...)
@@ -31,16 +32,16 @@ func runPlaced8(t *testing.T) (queens.Manifest, []queens.Result) {
 	return m, countTasks(t, &m)
 }
 
-func countTasks(t *testing.T, m *queens.Manifest) []queens.Result {
+func countTasks(t *testing.T, m *queens.Manifest) []run.Result {
 	t.Helper()
-	var results []queens.Result
+	var results []run.Result
 	counter := kerneltest.NewCounter(t, reference(t))
 	for task := range split.Tasks(m) {
 		count, err := counter.Count(t.Context(), &task.Board, task.Prefixes, new(atomic.Uint64))
 		if err != nil {
 			t.Fatal(err)
 		}
-		results = append(results, queens.Result{Run: "r", Task: task.ID, Hash: task.Hash(), Attempt: 1, Count: count, Worker: "w", Kernel: "k"})
+		results = append(results, run.Result{Run: "r", Task: task.ID, Hash: task.Hash(), Attempt: 1, Count: count, Worker: "w", Kernel: "k"})
 	}
 	return results
 }
@@ -63,8 +64,8 @@ func TestPlaced(t *testing.T) {
 		t.Errorf("counted again by %q, error %v", by, err)
 	}
 	wrong := new(big.Int).Add(total, big.NewInt(1))
-	if by, err := RecountAll(t.Context(), &m, wrong, reference(t), 2); by != MirrorImage || !errors.Is(err, queens.ErrContradiction) {
-		t.Errorf("a wrong total counted again by %q, error %v, want %v", by, err, queens.ErrContradiction)
+	if by, err := RecountAll(t.Context(), &m, wrong, reference(t), 2); by != MirrorImage || !errors.Is(err, run.ErrContradiction) {
+		t.Errorf("a wrong total counted again by %q, error %v, want %v", by, err, run.ErrContradiction)
 	}
 }
 
@@ -80,8 +81,8 @@ func TestPlacedClasses(t *testing.T) {
 		m, _ := runPlaced8(t)
 		m.Placed, m.Classes = slices.Clone(m.Placed), slices.Clone(m.Classes)
 		doctor(&m)
-		if err := CheckClasses(&m); !errors.Is(err, queens.ErrContradiction) {
-			t.Errorf("%s: error %v, want %v", name, err, queens.ErrContradiction)
+		if err := CheckClasses(&m); !errors.Is(err, run.ErrContradiction) {
+			t.Errorf("%s: error %v, want %v", name, err, run.ErrContradiction)
 		}
 	}
 	m, _ := runPlaced8(t)

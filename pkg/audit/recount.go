@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"nqueens/pkg/count"
+	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/split"
@@ -34,7 +34,7 @@ type Recounts struct {
 
 // Recount counts a sample of the ledger's tasks again. It makes the tasks from the manifest, and compares
 // each result with the ledger's. It goes on after a difference. If there was any, the error wraps
-// [queens.ErrContradiction] and names the tasks, also if ctx ends. Without a difference, the error may be the
+// [run.ErrContradiction] and names the tasks, also if ctx ends. Without a difference, the error may be the
 // cause of ctx's end. Recount returns what it has counted with any error.
 func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (Recounts, error) {
 	m := l.Header().Manifest
@@ -45,18 +45,17 @@ func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (Recounts, error) 
 	recounting, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r := &recount{
-		ledger: l, manifest: &m, index: index, sample: &s, recounter: count.Recounter{Kernel: s.Kernel},
-		draw: newDraw(l, &m, &s), shares: split.Shares(&m), kernels: make(map[string]struct{}), stop: stop,
+		ledger: l, manifest: &m, index: index, sample: &s,
+		of: sampleSize(l, &s), shares: split.Shares(&m), kernels: make(map[string]struct{}), stop: stop,
 	}
-	s.Progress.start(r.draw.left, s.Limit)
+	r.sample.onProgress(0, r.of)
 	if s.Limit > 0 {
 		defer time.AfterFunc(s.Limit, r.expire).Stop()
 	}
-	group, recounting := errgroup.WithContext(recounting)
-	for range s.Threads {
-		group.Go(func() error { return r.run(recounting) })
+	err = parallel.InOrderOn(recounting, s.Threads, draw(l, m.Tasks, &s), r.count, func(struct{}) error { return nil })
+	if errors.Is(err, errExpired) {
+		err = nil
 	}
-	err = errors.Join(group.Wait(), r.recounter.Close())
 	found := r.found()
 	switch differ := found.err(); {
 	case differ == nil:
@@ -70,18 +69,16 @@ func Recount(ctx context.Context, l *ledger.Ledger, s Sample) (Recounts, error) 
 
 // recount is a recount in progress, shared by its threads.
 type recount struct {
-	ledger    *ledger.Ledger
-	manifest  *queens.Manifest
-	index     *split.Index
-	sample    *Sample
-	recounter count.Recounter
-	shares    []float64
-	stop      context.CancelCauseFunc // ends all searches
+	ledger   *ledger.Ledger
+	manifest *queens.Manifest
+	index    *split.Index
+	sample   *Sample
+	shares   []float64
+	stop     context.CancelCauseFunc // ends all searches
 
+	of          uint64 // tasks of the sample
 	mu          sync.Mutex
-	draw        *draw
 	expired     bool
-	begun       bool // a task was drawn
 	done        uint64
 	share       float64
 	kernels     map[string]struct{}
@@ -101,61 +98,29 @@ func (r *recount) expire() {
 	}
 }
 
-// run counts tasks until there are no more, the time is over, or the first error.
-func (r *recount) run(ctx context.Context) error {
-	for {
-		if ctx.Err() != nil {
-			return unlessExpired(context.Cause(ctx))
-		}
-		id, ok := r.next()
-		if !ok {
-			return nil
-		}
-		if err := r.count(ctx, id); err != nil {
-			return unlessExpired(err)
-		}
-	}
-}
-
-// unlessExpired returns nil for errExpired, and other errors as they are.
-func unlessExpired(err error) error {
-	if errors.Is(err, errExpired) {
-		return nil
-	}
-	return err
-}
-
-// next draws a task.
-func (r *recount) next() (uint64, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.expired && r.begun {
-		return 0, false
-	}
-	r.begun = true
-	return r.draw.next()
-}
-
 // count counts a task and compares it with the ledger.
-func (r *recount) count(ctx context.Context, id uint64) error {
+func (r *recount) count(ctx context.Context, id uint64) (none struct{}, err error) {
 	task, ok := r.index.Task(id)
 	if !ok {
-		return fmt.Errorf("%w: the split has no task %d", queens.ErrContradiction, id)
+		return none, fmt.Errorf("%w: the split has no task %d", run.ErrContradiction, id)
 	}
 	accepted, _, err := r.ledger.Result(id)
 	if err != nil {
-		return err
+		return none, err
 	}
-	again, err := r.recounter.Count(ctx, &task, accepted.Kernel)
-	if err != nil {
-		return err
+	k := kernel.Other(task.Board.N, accepted.Kernel)
+	if r.sample.Kernel != nil {
+		k = *r.sample.Kernel
 	}
-	r.note(&accepted, &again)
-	return nil
+	again, err := count.One(ctx, k, &task)
+	if err == nil {
+		r.note(&accepted, &again)
+	}
+	return none, err
 }
 
 // note notes that the task of an accepted result is counted again.
-func (r *recount) note(accepted *queens.Result, again *queens.TaskCount) {
+func (r *recount) note(accepted *run.Result, again *run.TaskCount) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done++
@@ -164,13 +129,13 @@ func (r *recount) note(accepted *queens.Result, again *queens.TaskCount) {
 	if again.Count != accepted.Count || again.Hash != accepted.Hash {
 		r.noteDifference(accepted, again)
 	}
-	r.sample.Progress.set(r.done)
+	r.sample.onProgress(r.done, r.of)
 	if r.expired {
 		r.stop(errExpired)
 	}
 }
 
-func (r *recount) noteDifference(accepted *queens.Result, again *queens.TaskCount) {
+func (r *recount) noteDifference(accepted *run.Result, again *run.TaskCount) {
 	r.differing++
 	if len(r.differences) == run.MaxSurveyed {
 		return
@@ -207,5 +172,5 @@ func (r *Recounts) err() error {
 	if more := r.Differing - uint64(len(texts)); more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Errorf("%w: %s", queens.ErrContradiction, strings.Join(texts, "; "))
+	return fmt.Errorf("%w: %s", run.ErrContradiction, strings.Join(texts, "; "))
 }

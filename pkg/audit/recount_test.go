@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 func reference(t *testing.T) kernel.Kernel {
@@ -29,11 +29,11 @@ func reference(t *testing.T) kernel.Kernel {
 func TestRecountFindsAWrongCount(t *testing.T) {
 	m, results := run7(t)
 	for wrong := range results {
-		doctored := append([]queens.Result(nil), results...)
+		doctored := append([]run.Result(nil), results...)
 		doctored[wrong].Count++
 		doctored[wrong].Worker = "liar"
 		n, err := Recount(t.Context(), newLedger(t, m, doctored), Sample{Share: 1, Kernel: new(reference(t)), Threads: 2})
-		if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), fmt.Sprintf("task %d was counted %d by liar (k), kernel generic counts %d", wrong, doctored[wrong].Count, results[wrong].Count)) {
+		if !errors.Is(err, run.ErrContradiction) || !strings.Contains(err.Error(), fmt.Sprintf("task %d was counted %d by liar (k), kernel generic counts %d", wrong, doctored[wrong].Count, results[wrong].Count)) {
 			t.Errorf("task %d wrong: recounted %+v, error %v", wrong, n, err)
 		}
 	}
@@ -48,8 +48,8 @@ func TestRecountFindsAnotherTask(t *testing.T) {
 	m, results := run7(t)
 	results[2].Hash++
 	n, err := Recount(t.Context(), newLedger(t, m, results), Sample{Share: 1, Kernel: new(reference(t)), Threads: 1})
-	if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), "the result of task 2 by w is of another task") || n.Differing != 1 {
-		t.Errorf("recounted %+v, error %v, want %v", n, err, queens.ErrContradiction)
+	if !errors.Is(err, run.ErrContradiction) || !strings.Contains(err.Error(), "the result of task 2 by w is of another task") || n.Differing != 1 {
+		t.Errorf("recounted %+v, error %v, want %v", n, err, run.ErrContradiction)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestSample(t *testing.T) {
 	l := newLedger(t, m, results)
 	for name, test := range map[string]struct {
 		share   float64
-		results []queens.Result
+		results []run.Result
 		want    int
 	}{
 		"the least":      {0, results, 1},
@@ -107,14 +107,16 @@ func TestSampleEndsInTime(t *testing.T) {
 	m, results := run7(t)
 	l := newLedger(t, m, results)
 	for _, threads := range []int{1, 2} {
-		var progress Progress
+		var done, of uint64
 		k := firstOnly(t)
-		n, err := Recount(t.Context(), l, Sample{Share: 1, Limit: time.Millisecond, Kernel: &k, Threads: threads, Progress: &progress})
+		n, err := Recount(t.Context(), l, Sample{
+			Share: 1, Limit: time.Millisecond, Kernel: &k, Threads: threads, OnProgress: func(d, all uint64) { done, of = d, all },
+		})
 		if err != nil || n.Recounted != 1 || n.Share <= 0 || n.Share >= 1 {
 			t.Errorf("%d threads: recounted %+v, error %v", threads, n, err)
 		}
-		if done, of, left := progress.Get(); done != 1 || of != m.Tasks || left != 0 {
-			t.Errorf("%d threads: progress %d of %d, %v left", threads, done, of, left)
+		if done != 1 || of != m.Tasks {
+			t.Errorf("%d threads: progress %d of %d", threads, done, of)
 		}
 	}
 }
@@ -125,14 +127,11 @@ func TestSampleIsInterrupted(t *testing.T) {
 	stopped := errors.New("stopped")
 	ctx, stop := context.WithCancelCause(t.Context())
 	k := firstOnly(t)
-	var progress Progress
-	go func() {
-		for done := uint64(0); done == 0; done, _, _ = progress.Get() {
-			runtime.Gosched()
+	n, err := Recount(ctx, newLedger(t, m, results), Sample{Share: 1, Kernel: &k, Threads: 2, OnProgress: func(done, _ uint64) {
+		if done > 0 {
+			stop(stopped)
 		}
-		stop(stopped)
-	}()
-	n, err := Recount(ctx, newLedger(t, m, results), Sample{Share: 1, Kernel: &k, Threads: 2, Progress: &progress})
+	}})
 	if !errors.Is(err, stopped) || n.Recounted != 1 {
 		t.Errorf("recounted %+v, error %v", n, err)
 	}
@@ -230,7 +229,7 @@ func TestRecountAll(t *testing.T) {
 		if err != nil || by == "" || by == string(s) {
 			t.Errorf("of a run by %s: by %s, error %v", s, by, err)
 		}
-		if by, err = RecountAll(t.Context(), &m, big.NewInt(39), reference(t), 2); !errors.Is(err, queens.ErrContradiction) || by == string(s) {
+		if by, err = RecountAll(t.Context(), &m, big.NewInt(39), reference(t), 2); !errors.Is(err, run.ErrContradiction) || by == string(s) {
 			t.Errorf("of a wrong run by %s: by %s, error %v", s, by, err)
 		}
 	}

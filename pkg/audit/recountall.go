@@ -8,6 +8,7 @@ import (
 	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // maxRecountN is the largest side that RecountAll counts: that takes only seconds.
@@ -19,7 +20,7 @@ const MirrorImage = "mirror-image"
 // RecountAll counts the whole board again by another symmetry than that of the run, and
 // returns that symmetry. If queens were placed beforehand, it mirrors them left to right
 // and returns [MirrorImage]. If the board is too large it returns "" and counts nothing.
-// The error wraps [queens.ErrContradiction] if the totals differ.
+// The error wraps [run.ErrContradiction] if the totals differ.
 func RecountAll(ctx context.Context, m *queens.Manifest, total *big.Int, k kernel.Kernel, threads int) (string, error) {
 	if m.N > maxRecountN {
 		return "", nil
@@ -38,7 +39,7 @@ func RecountAll(ctx context.Context, m *queens.Manifest, total *big.Int, k kerne
 	}
 	recounted, err := count.Run(ctx, job)
 	if err == nil && recounted.Cmp(total) != 0 {
-		err = fmt.Errorf("%w: the ledger's total is %d, %s it is %d", queens.ErrContradiction, total, how, recounted)
+		err = fmt.Errorf("%w: the ledger's total is %d, %s it is %d", run.ErrContradiction, total, how, recounted)
 	}
 	return by, err
 }

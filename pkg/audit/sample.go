@@ -1,13 +1,13 @@
 package audit
 
 import (
+	"iter"
 	"math"
 	"math/rand/v2"
 	"time"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -24,40 +24,41 @@ type Sample struct {
 	// Kernel counts the tasks. If it is nil, [kernel.Other] chooses a kernel for each task.
 	Kernel  *kernel.Kernel
 	Threads int // At least 1.
-	// Progress, if not nil, is updated during the recount.
-	Progress *Progress
+	// OnProgress, if not nil, is called when the recount begins and after each task, one call at a time, with the
+	// number of tasks that are counted again and the number of all that were drawn.
+	OnProgress func(done, of uint64)
 	// OnDifference, if not nil, is called with each of the [Recounts.Differences] when it is found, one call
 	// at a time.
 	OnDifference func(run.Difference)
 }
 
-// draw draws the counted tasks of a ledger. It holds a bit per task.
-type draw struct {
-	ledger *ledger.Ledger
-	tasks  uint64
-	rng    *rand.Rand
-	drawn  []uint64 // a bit per task
-	left   uint64   // tasks still to draw
-}
-
-func newDraw(l *ledger.Ledger, m *queens.Manifest, s *Sample) *draw {
-	const rounding = 1e-9 // of the product below
-	return &draw{
-		ledger: l, tasks: m.Tasks, rng: rand.New(rand.NewPCG(s.Seed, 0)), drawn: make([]uint64, m.Tasks/64+1),
-		left: min(max(uint64(math.Ceil(s.Share*float64(l.Len())-rounding)), 1), l.Len()),
+func (s *Sample) onProgress(done, of uint64) {
+	if s.OnProgress != nil {
+		s.OnProgress(done, of)
 	}
 }
 
-// next returns a task that was not drawn before, while there are some left to draw.
-func (d *draw) next() (uint64, bool) {
-	for d.left > 0 {
-		id := d.rng.Uint64N(d.tasks)
-		word, bit := &d.drawn[id/64], uint64(1)<<(id%64)
-		if *word&bit == 0 && d.ledger.Has(id) {
+// sampleSize returns the number of tasks of a sample.
+func sampleSize(l *ledger.Ledger, s *Sample) uint64 {
+	const rounding = 1e-9 // of the product below
+	return min(max(uint64(math.Ceil(s.Share*float64(l.Len())-rounding)), 1), l.Len())
+}
+
+// draw yields the tasks of a sample, each once. It holds a bit per task.
+func draw(l *ledger.Ledger, tasks uint64, s *Sample) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		rng, drawn := rand.New(rand.NewPCG(s.Seed, 0)), make([]uint64, tasks/64+1)
+		for left := sampleSize(l, s); left > 0; {
+			id := rng.Uint64N(tasks)
+			word, bit := &drawn[id/64], uint64(1)<<(id%64)
+			if *word&bit != 0 || !l.Has(id) {
+				continue
+			}
+			if !yield(id) {
+				return
+			}
 			*word |= bit
-			d.left--
-			return id, true
+			left--
 		}
 	}
-	return 0, false
 }

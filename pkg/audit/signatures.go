@@ -8,7 +8,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/parallel"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Signatures are what [CheckSignatures] has checked.
@@ -19,9 +19,9 @@ type Signatures struct {
 	Signed uint64 `json:"signed"`
 }
 
-// CheckSignatures checks all that workers signed in a ledger: each report is signed by its key and
-// is of this run and its manifest, and each result says what its report says. The coordinator signs none
-// of its own results. The error wraps [queens.ErrContradiction] if a result is not signed, or says
+// CheckSignatures checks all that workers signed in a ledger: each statement is signed by its key and
+// is of this run and its manifest, and each result says what its statement says. The coordinator signs none
+// of its own results. The error wraps [run.ErrContradiction] if a result is not signed, or says
 // something else; it is a [ledger.DamagedError], or the cause of ctx's end.
 func CheckSignatures(ctx context.Context, l *ledger.Ledger) (all Signatures, err error) {
 	note := func(some Signatures) error {
@@ -29,8 +29,8 @@ func CheckSignatures(ctx context.Context, l *ledger.Ledger) (all Signatures, err
 		all.Signed += some.Signed
 		return nil
 	}
-	err = parallel.InOrder(ctx, rangesOfReports(l.Reports()), func(ctx context.Context, r idRange) (Signatures, error) {
-		return verifyReports(ctx, l, r)
+	err = parallel.InOrder(ctx, rangesOfStatements(l.Statements()), func(ctx context.Context, r idRange) (Signatures, error) {
+		return verifyStatements(ctx, l, r)
 	}, note)
 	if err != nil {
 		return all, err
@@ -43,7 +43,7 @@ func CheckSignatures(ctx context.Context, l *ledger.Ledger) (all Signatures, err
 	}
 	c := newStatements(l)
 	for _, d := range l.Disputes() {
-		for _, votes := range [][]queens.Result{d.Votes, d.Voided} {
+		for _, votes := range [][]run.Result{d.Votes, d.Revoked} {
 			for i := range votes {
 				if err := c.check(&votes[i]); err != nil {
 					return all, err
@@ -54,27 +54,27 @@ func CheckSignatures(ctx context.Context, l *ledger.Ledger) (all Signatures, err
 	return all, note(c.found)
 }
 
-// rangeReports is the number of reports that a core verifies at a time: 100 ms or so.
-const rangeReports = 1 << 11
+// rangeStatements is the number of statements that a core verifies at a time: 100 ms or so.
+const rangeStatements = 1 << 11
 
-// rangesOfReports divides the reports 1 to n.
-func rangesOfReports(n uint64) iter.Seq[idRange] {
+// rangesOfStatements divides the statements 1 to n.
+func rangesOfStatements(n uint64) iter.Seq[idRange] {
 	return func(yield func(idRange) bool) {
-		for first := uint64(1); first <= n; first += rangeReports {
-			if !yield(idRange{first, min(first+rangeReports, n+1)}) {
+		for first := uint64(1); first <= n; first += rangeStatements {
+			if !yield(idRange{first, min(first+rangeStatements, n+1)}) {
 				return
 			}
 		}
 	}
 }
 
-// verifyReports verifies a range of reports.
-func verifyReports(ctx context.Context, l *ledger.Ledger, numbers idRange) (found Signatures, err error) {
+// verifyStatements verifies a range of statements.
+func verifyStatements(ctx context.Context, l *ledger.Ledger, numbers idRange) (found Signatures, err error) {
 	for number := numbers.first; number < numbers.end; number++ {
 		if ctx.Err() != nil {
 			return found, context.Cause(ctx)
 		}
-		if _, err := l.VerifyReport(number); err != nil {
+		if err := l.VerifyStatement(number); err != nil {
 			return found, contradiction(err)
 		}
 		found.Statements++
@@ -93,8 +93,8 @@ func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signature
 		case ctx.Err() != nil:
 			return c.found, context.Cause(ctx)
 		}
-		supporters := []queens.Result{r}
-		if _, disputed := l.Dispute(r.Task); !disputed && l.HasConfirmations(r.Task) {
+		supporters := []run.Result{r}
+		if l.Dispute(r.Task) == nil && l.HasConfirmations(r.Task) {
 			if supporters, err = l.Supporters(r.Task); err != nil {
 				return c.found, err
 			}
@@ -108,35 +108,35 @@ func checkResults(ctx context.Context, l *ledger.Ledger, ids idRange) (Signature
 	return c.found, nil
 }
 
-// statements are the statements of some reports, whose signatures are checked elsewhere.
+// statements are some statements, whose signatures are checked elsewhere.
 type statements struct {
 	ledger *ledger.Ledger
-	parsed map[uint64]*queens.ChunkResult
+	parsed map[uint64]*run.ChunkResult
 	found  Signatures
 }
 
 func newStatements(l *ledger.Ledger) *statements {
-	return &statements{ledger: l, parsed: make(map[uint64]*queens.ChunkResult)}
+	return &statements{ledger: l, parsed: make(map[uint64]*run.ChunkResult)}
 }
 
-// check returns an error unless a result is what its report says, or is the coordinator's own.
-func (s *statements) check(r *queens.Result) error {
+// check returns an error unless a result is what its statement says, or is the coordinator's own.
+func (s *statements) check(r *run.Result) error {
 	if r.IsOwn() {
 		return nil
 	}
-	if r.Report == 0 {
+	if r.StatementID == 0 {
 		return contradiction(fmt.Errorf("the result of task %d by %s is not signed", r.Task, r.Worker))
 	}
-	statement, err := s.of(r.Report)
+	statement, err := s.of(r.StatementID)
 	if err != nil {
 		return contradiction(err)
 	}
 	i := r.Task - statement.First
 	if r.Task < statement.First || i >= uint64(len(statement.Counts)) {
-		return contradiction(fmt.Errorf("the result of task %d by %s names report %d, which has no such task", r.Task, r.Worker, r.Report))
+		return contradiction(fmt.Errorf("the result of task %d by %s names statement %d, which has no such task", r.Task, r.Worker, r.StatementID))
 	}
 	signed := statement.Result(int(i), r.Attempt)
-	signed.Sealed, signed.Admitted, signed.ByToken, signed.Report = nil, r.Admitted, r.ByToken, r.Report
+	signed.Sealed, signed.Admitted, signed.ByToken, signed.StatementID = nil, r.Admitted, r.ByToken, r.StatementID
 	if signed != *r {
 		return contradiction(fmt.Errorf("the result of task %d is not what its worker signed: %d by %s (%s, key %s), and signed is %d by %s (%s, key %s)",
 			r.Task, r.Count, r.Worker, r.Kernel, r.Key, signed.Count, signed.Worker, signed.Kernel, signed.Key))
@@ -148,31 +148,31 @@ func (s *statements) check(r *queens.Result) error {
 // maxParsed bounds the statements in memory. A range of tasks rarely has more.
 const maxParsed = 1 << 10
 
-// of returns what a report says.
-func (s *statements) of(report uint64) (*queens.ChunkResult, error) {
-	if r, ok := s.parsed[report]; ok {
+// of returns what a statement says.
+func (s *statements) of(id uint64) (*run.ChunkResult, error) {
+	if r, ok := s.parsed[id]; ok {
 		return r, nil
 	}
-	sealed, err := s.ledger.Report(report)
+	sealed, err := s.ledger.Statement(id)
 	if err != nil {
 		return nil, err
 	}
-	r, err := queens.ParseStatement(sealed.Statement)
+	r, err := run.ParseStatement(sealed.Statement)
 	if err != nil {
-		return nil, fmt.Errorf("report %d: %w", report, err)
+		return nil, fmt.Errorf("statement %d: %w", id, err)
 	}
 	if len(s.parsed) >= maxParsed {
 		clear(s.parsed)
 	}
-	r.Sealed = &queens.Sealed{Key: sealed.Key}
-	s.parsed[report] = &r
+	r.Sealed = &run.Sealed{Key: sealed.Key}
+	s.parsed[id] = &r
 	return &r, nil
 }
 
-// contradiction returns an error that wraps [queens.ErrContradiction], unless the file is damaged.
+// contradiction returns an error that wraps [run.ErrContradiction], unless the file is damaged.
 func contradiction(err error) error {
 	if errors.As(err, new(*ledger.DamagedError)) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", queens.ErrContradiction, err)
+	return fmt.Errorf("%w: %w", run.ErrContradiction, err)
 }

@@ -18,14 +18,15 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
 
 // Total computes the total of a complete ledger by two routes, which must agree with each
 // other and with the known value, unless that is nil. The error wraps
-// [queens.ErrIncomplete] if something is missing, in dispute or damaged,
-// [queens.ErrContradiction] if something contradicts, or the cause of ctx's end.
+// [run.ErrIncomplete] if something is missing, in dispute or damaged,
+// [run.ErrContradiction] if something contradicts, or the cause of ctx's end.
 func Total(ctx context.Context, l *ledger.Ledger, known *big.Int) (*big.Int, error) {
 	m := l.Header().Manifest
 	if err := CheckClasses(&m); err != nil {
@@ -43,10 +44,10 @@ func Total(ctx context.Context, l *ledger.Ledger, known *big.Int) (*big.Int, err
 		return nil, err
 	}
 	if first.Cmp(second) != 0 {
-		return nil, fmt.Errorf("%w: the tasks sum to %d, the classes to %d", queens.ErrContradiction, first, second)
+		return nil, fmt.Errorf("%w: the tasks sum to %d, the classes to %d", run.ErrContradiction, first, second)
 	}
 	if known != nil && first.Cmp(known) != 0 {
-		return nil, fmt.Errorf("%w: counted %d, the published total for n = %d is %d", queens.ErrContradiction, first, m.N, known)
+		return nil, fmt.Errorf("%w: counted %d, the published total for n = %d is %d", run.ErrContradiction, first, m.N, known)
 	}
 	return first, nil
 }
@@ -65,13 +66,13 @@ func CheckClasses(m *queens.Manifest) error {
 		if len(m.Placed) > 0 {
 			board += fmt.Sprintf(" with queens placed on %v", m.Placed)
 		}
-		return fmt.Errorf("%w: the classes of the run are not those of symmetry %s on %s", queens.ErrContradiction, m.Symmetry, board)
+		return fmt.Errorf("%w: the classes of the run are not those of symmetry %s on %s", run.ErrContradiction, m.Symmetry, board)
 	}
 	return nil
 }
 
 // CheckDisputes returns nil if every dispute of the ledger is settled. Otherwise the error,
-// which wraps [queens.ErrIncomplete], describes the open ones.
+// which wraps [run.ErrIncomplete], describes the open ones.
 func CheckDisputes(l *ledger.Ledger) error {
 	var lines []string
 	open := 0
@@ -89,20 +90,20 @@ func CheckDisputes(l *ledger.Ledger) error {
 	if open > maxDescribed {
 		lines = append(lines, fmt.Sprintf("and %d tasks more", open-maxDescribed))
 	}
-	return fmt.Errorf("%w: no total while results contradict each other: %s", queens.ErrIncomplete, strings.Join(lines, "; "))
+	return fmt.Errorf("%w: no total while results contradict each other: %s", run.ErrIncomplete, strings.Join(lines, "; "))
 }
 
 // CheckQuarantines returns nil unless results of a quarantined key still count, because a process was
-// killed while it voided them. Then the error wraps [queens.ErrIncomplete].
+// killed while it revoked them. Then the error wraps [run.ErrIncomplete].
 func CheckQuarantines(l *ledger.Ledger) error {
-	if !l.IsVoiding() {
+	if !l.IsRevoking() {
 		return nil
 	}
-	return fmt.Errorf("%w: results of a quarantined key still count, because a process was killed: resume the run, which voids them", queens.ErrIncomplete)
+	return fmt.Errorf("%w: results of a quarantined key still count, because a process was killed: resume the run, which revokes them", run.ErrIncomplete)
 }
 
 // CheckRedundancy returns nil unless tasks lack voters, see [ledger.Ledger.LacksVoters]. Otherwise the
-// error, which wraps [queens.ErrIncomplete], names the first. It ignores tasks without a count.
+// error, which wraps [run.ErrIncomplete], names the first. It ignores tasks without a count.
 func CheckRedundancy(l *ledger.Ledger) error {
 	trust := l.Header().Trust
 	if trust.Redundancy < 2 {
@@ -120,7 +121,7 @@ func CheckRedundancy(l *ledger.Ledger) error {
 		return nil
 	}
 	return fmt.Errorf("%w: fewer than %d admitted keys agree on %d tasks: on task %d, %d",
-		queens.ErrIncomplete, trust.Redundancy, lacking, first, l.Standing(first).Voters)
+		run.ErrIncomplete, trust.Redundancy, lacking, first, l.Standing(first).Voters)
 }
 
 // maxDescribed bounds the votes that one line of text names, and the disputes.
@@ -128,7 +129,7 @@ const maxDescribed = 10
 
 // DescribeDispute returns who counted what in a dispute, as one line of text. Of many votes it
 // names the first.
-func DescribeDispute(d *ledger.Dispute) string {
+func DescribeDispute(d *run.Dispute) string {
 	var votes []string
 	for _, v := range d.Votes[:min(len(d.Votes), maxDescribed)] {
 		votes = append(votes, fmt.Sprintf("%d by %s (%s, attempt %d)", v.Count, v.Worker, v.Kernel, v.Attempt))
@@ -159,8 +160,8 @@ func byTask(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.Int
 func sumRange(ctx context.Context, m *queens.Manifest, l *ledger.Ledger, ids idRange) (*symmetry.Sums, error) {
 	sums := new(symmetry.Sums)
 	expected := ids.first
-	missing := func(r queens.Result) error {
-		return fmt.Errorf("%w: the ledger has task %d in place of task %d", queens.ErrIncomplete, r.Task, expected)
+	missing := func(r run.Result) error {
+		return fmt.Errorf("%w: the ledger has task %d in place of task %d", run.ErrIncomplete, r.Task, expected)
 	}
 	for r, err := range l.Range(ids.first, ids.end) {
 		switch {
@@ -183,7 +184,7 @@ func sumRange(ctx context.Context, m *queens.Manifest, l *ledger.Ledger, ids idR
 		}
 		return nil, missing(r)
 	}
-	return nil, fmt.Errorf("%w: the ledger ends before task %d of %d", queens.ErrIncomplete, expected, m.Tasks)
+	return nil, fmt.Errorf("%w: the ledger ends before task %d of %d", run.ErrIncomplete, expected, m.Tasks)
 }
 
 // idRange is the tasks from first on and before end.
@@ -223,7 +224,7 @@ func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.In
 		return nil, err
 	}
 	if [sha256.Size]byte(hash.Sum(nil)) != m.Hash {
-		return nil, fmt.Errorf("%w: the tasks do not hash to the manifest's", queens.ErrContradiction)
+		return nil, fmt.Errorf("%w: the tasks do not hash to the manifest's", run.ErrContradiction)
 	}
 	return sums.Total()
 }
@@ -240,9 +241,9 @@ const lookAhead = 256
 // sumPart makes the tasks of a part again, and sums up their results.
 func sumPart(ctx context.Context, l *ledger.Ledger, p *split.Part, k int) (*partSum, error) {
 	sum := &partSum{hashes: make([]byte, 0, 8*p.Tasks)}
-	buffer := make([]queens.Result, 0, min(lookAhead, p.Tasks))
-	var results []queens.Result // looked up, of the next tasks
-	var failed error            // of the result after them
+	buffer := make([]run.Result, 0, min(lookAhead, p.Tasks))
+	var results []run.Result // looked up, of the next tasks
+	var failed error         // of the result after them
 	var hasher queens.Hasher
 	for task := range p.All() {
 		if ctx.Err() != nil {
@@ -256,7 +257,7 @@ func sumPart(ctx context.Context, l *ledger.Ledger, p *split.Part, k int) (*part
 		case failed != nil:
 			return nil, failed
 		default:
-			return nil, fmt.Errorf("%w: task %d has no result", queens.ErrIncomplete, task.ID)
+			return nil, fmt.Errorf("%w: task %d has no result", run.ErrIncomplete, task.ID)
 		}
 		r := &results[0]
 		if err := checkHash(r, hasher.Hash(&task)); err != nil {
@@ -270,8 +271,8 @@ func sumPart(ctx context.Context, l *ledger.Ledger, p *split.Part, k int) (*part
 }
 
 // resultOf returns the accepted result of a task, and whether there is one. The error
-// wraps [queens.ErrContradiction] if the result has the hash of another task.
-func resultOf(l *ledger.Ledger, task *queens.Task) (queens.Result, bool, error) {
+// wraps [run.ErrContradiction] if the result has the hash of another task.
+func resultOf(l *ledger.Ledger, task *queens.Task) (run.Result, bool, error) {
 	r, ok, err := l.Result(task.ID)
 	if ok {
 		err = checkHash(&r, task.Hash())
@@ -280,9 +281,9 @@ func resultOf(l *ledger.Ledger, task *queens.Task) (queens.Result, bool, error) 
 }
 
 // checkHash returns an error unless a result has the hash of its task.
-func checkHash(r *queens.Result, hash uint64) error {
+func checkHash(r *run.Result, hash uint64) error {
 	if r.Hash != hash {
-		return fmt.Errorf("%w: the result of task %d by %s is of another task", queens.ErrContradiction, r.Task, r.Worker)
+		return fmt.Errorf("%w: the result of task %d by %s is of another task", run.ErrContradiction, r.Task, r.Worker)
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ import (
 // CheckManifest returns nil if this program splits the run into the tasks of its manifest,
 // by the classes that the board requires.
 func CheckManifest(ctx context.Context, name string, m *queens.Manifest) error {
-	err := split.Check(ctx, m)
+	err := CheckClasses(m)
 	if err == nil {
-		err = CheckClasses(m)
+		err = split.Check(ctx, m)
 	}
 	if err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
@@ -28,7 +28,7 @@ func CheckManifest(ctx context.Context, name string, m *queens.Manifest) error {
 }
 
 // EarlyContradictionError says that a run ended contradicted before all its tasks were
-// counted. It wraps [queens.ErrContradiction].
+// counted. It wraps [run.ErrContradiction].
 type EarlyContradictionError struct {
 	Run      string
 	Done     uint64 // Tasks with a count.
@@ -38,22 +38,27 @@ type EarlyContradictionError struct {
 // Error names the run and says how far it came.
 func (e *EarlyContradictionError) Error() string {
 	return fmt.Sprintf("%v: run %s was contradicted before it was complete, at %d of %d tasks",
-		queens.ErrContradiction, e.Run, e.Done, e.Manifest.Tasks)
+		run.ErrContradiction, e.Run, e.Done, e.Manifest.Tasks)
 }
 
-// Unwrap returns [queens.ErrContradiction].
-func (e *EarlyContradictionError) Unwrap() error { return queens.ErrContradiction }
+// Unwrap returns [run.ErrContradiction].
+func (e *EarlyContradictionError) Unwrap() error { return run.ErrContradiction }
 
 // FinalTotal returns the [Total] of a run that has ended, compared with the published one.
 // If the run ended contradicted before it was complete, the error is an
-// [EarlyContradictionError].
+// [EarlyContradictionError]. A run that ended contradicted has no total, whatever its counts add up to.
 func FinalTotal(ctx context.Context, l *ledger.Ledger) (*big.Int, error) {
 	h := l.Header()
 	total, err := Total(ctx, l, h.Manifest.KnownTotal())
-	if l.State() == run.Contradicted && errors.Is(err, queens.ErrIncomplete) {
+	switch {
+	case l.State() != run.Contradicted:
+		return total, err
+	case errors.Is(err, run.ErrIncomplete):
 		return nil, &EarlyContradictionError{Run: h.Run, Done: l.Len(), Manifest: h.Manifest}
+	case err == nil:
+		return nil, fmt.Errorf("%w: run %s ended contradicted, although its counts add up to one total", run.ErrContradiction, h.Run)
 	}
-	return total, err
+	return nil, err
 }
 
 // Verification is what [Verify] finds.
@@ -80,7 +85,7 @@ type Verification struct {
 }
 
 // IsContradicted reports whether something contradicts the ledger or its total.
-func (v *Verification) IsContradicted() bool { return errors.Is(v.Err, queens.ErrContradiction) }
+func (v *Verification) IsContradicted() bool { return errors.Is(v.Err, run.ErrContradiction) }
 
 // Verify checks all signatures of a ledger, computes its total, counts a sample of its tasks again, and all of a
 // small board. Without a total it calls onNoTotal and still counts the sample, because that may tell which count is
@@ -93,14 +98,14 @@ func Verify(ctx context.Context, l *ledger.Ledger, s Sample, onNoTotal func(erro
 	total, err := v.verify(ctx, l, s, onNoTotal)
 	v.Err, v.Verified = err, err == nil
 	v.Stopped = ctx.Err() != nil && (v.IsContradicted() || errors.Is(err, context.Cause(ctx)))
-	if err != nil && !v.Stopped && !v.IsContradicted() && !errors.Is(err, queens.ErrIncomplete) {
+	if err != nil && !v.Stopped && !v.IsContradicted() && !errors.Is(err, run.ErrIncomplete) {
 		return v, err
 	}
 	v.Known = CompareKnown(l, total, err)
 	if v.IsContradicted() || !v.Verified && !v.Stopped {
 		total = nil
 	}
-	confirmation := Confirmation(l, total)
+	confirmation := l.Confirmation(total)
 	v.Total, v.Confirmed = (*run.Decimal)(total), confirmation.Confirmed(total != nil)
 	return v, nil
 }
@@ -117,7 +122,7 @@ func (v *Verification) verify(ctx context.Context, l *ledger.Ledger, s Sample, o
 	}
 	total, noTotal := FinalTotal(ctx, l)
 	if noTotal != nil {
-		if !errors.Is(noTotal, queens.ErrIncomplete) && !errors.Is(noTotal, queens.ErrContradiction) {
+		if !errors.Is(noTotal, run.ErrIncomplete) && !errors.Is(noTotal, run.ErrContradiction) {
 			return nil, noTotal
 		}
 		onNoTotal(noTotal)
@@ -127,8 +132,8 @@ func (v *Verification) verify(ctx context.Context, l *ledger.Ledger, s Sample, o
 		v.Whole, err = recountAll(ctx, l, total, &s)
 	}
 	switch {
-	case err == nil:
-		err = noTotal
+	case err == nil, errors.Is(noTotal, run.ErrContradiction) && ctx.Err() != nil && !errors.Is(err, run.ErrContradiction):
+		err = noTotal // as Recount does, it leaves out that a signal has ended it
 	case noTotal != nil:
 		err = fmt.Errorf("%w; %w", noTotal, err)
 	}
@@ -149,34 +154,18 @@ func recountAll(ctx context.Context, l *ledger.Ledger, total *big.Int, s *Sample
 	return RecountAll(ctx, &m, total, k, s.Threads)
 }
 
-// Confirmation returns what confirms a total that the ledger adds up to, or its counts
-// if the total is nil.
-func Confirmation(l *ledger.Ledger, total *big.Int) run.Confirmation {
-	m := l.Header().Manifest
-	known := m.KnownTotal()
-	c := l.Confirmation()
-	c.Published = total != nil && known != nil && total.Cmp(known) == 0
-	return c
-}
-
 // CompareKnown returns how a run compares with the published total. ended is the error with which the
 // run ended. A contradicted run without a total is a mismatch if its counts can't add up to the published
 // total any more: their sum is larger, or all tasks are counted and it is smaller.
 func CompareKnown(l *ledger.Ledger, total *big.Int, ended error) queens.Comparison {
 	m := l.Header().Manifest
 	known := m.KnownTotal()
-	if known == nil || total == nil && !errors.Is(ended, queens.ErrContradiction) {
+	if known == nil || total == nil && !errors.Is(ended, run.ErrContradiction) {
 		return queens.Unpublished
 	}
 	sum, all := total, true
 	if total == nil {
-		var sums symmetry.Sums
-		for r, err := range l.All() {
-			if err != nil {
-				return queens.Unpublished
-			}
-			sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
-		}
+		sums := symmetry.Sums(l.Figures().Solutions())
 		sum, all = sums.Partial(), l.Len() == m.Tasks
 	}
 	switch difference := sum.Cmp(known); {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -22,12 +23,12 @@ func TestVerify(t *testing.T) {
 	wrong := slices.Clone(results)
 	wrong[2].Count++
 	for name, c := range map[string]struct {
-		results []queens.Result
+		results []run.Result
 		want    error
 		is      queens.Comparison
 	}{
-		"wrong and complete":   {wrong, queens.ErrContradiction, queens.Mismatch},
-		"wrong and incomplete": {wrong[:3], queens.ErrIncomplete, queens.Unpublished},
+		"wrong and complete":   {wrong, run.ErrContradiction, queens.Mismatch},
+		"wrong and incomplete": {wrong[:3], run.ErrIncomplete, queens.Unpublished},
 	} {
 		l := newLedger(t, m, c.results)
 		var noTotal error
@@ -41,7 +42,21 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// A run that ended contradicted stays so, even with tasks missing.
+// A contradiction stays the error of a command that a signal ends: its exit code tells.
+func TestASignalHidesNoContradiction(t *testing.T) {
+	m, results := run7(t)
+	results[2].Count++
+	ctx, stop := context.WithCancelCause(t.Context())
+	signal := errors.New("a signal")
+	sample := Sample{Share: 1, Kernel: new(reference(t)), Threads: 2}
+	v, err := Verify(ctx, newLedger(t, m, results), sample, func(error) { stop(signal) })
+	if err != nil || !errors.Is(v.Err, run.ErrContradiction) || errors.Is(v.Err, signal) || !v.Stopped || v.Total != nil {
+		t.Errorf("found %+v with the error %v, error %v", v, v.Err, err)
+	}
+}
+
+// A run that ended contradicted stays so, with tasks missing and with counts that add up: what contradicted them is not
+// always in the ledger.
 func TestFinalTotalOfAContradictedRun(t *testing.T) {
 	m, results := run7(t)
 	l := newLedger(t, m, results[:3])
@@ -50,7 +65,17 @@ func TestFinalTotalOfAContradictedRun(t *testing.T) {
 	}
 	total, err := FinalTotal(t.Context(), l)
 	var early *EarlyContradictionError
-	if total != nil || !errors.As(err, &early) || early.Done != 3 || !errors.Is(err, queens.ErrContradiction) || errors.Is(err, queens.ErrIncomplete) {
+	if total != nil || !errors.As(err, &early) || early.Done != 3 || !errors.Is(err, run.ErrContradiction) || errors.Is(err, run.ErrIncomplete) {
 		t.Errorf("total %v, error %v", total, err)
+	}
+	l = newLedger(t, m, results)
+	if total, err := FinalTotal(t.Context(), l); total == nil || err != nil {
+		t.Fatalf("the total is %v, error %v", total, err)
+	}
+	if err := l.SetState(run.Contradicted); err != nil {
+		t.Fatal(err)
+	}
+	if total, err := FinalTotal(t.Context(), l); total != nil || !errors.Is(err, run.ErrContradiction) || errors.As(err, &early) {
+		t.Errorf("with all tasks counted: total %v, error %v", total, err)
 	}
 }

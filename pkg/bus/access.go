@@ -57,12 +57,12 @@ var (
 	workerServices = []string{
 		pullSubject("*"), "$JS.ACK." + tasksStream + ".>", resultSubjects, heartbeatSubjects,
 	}
-	workerReceives  = []string{beatSubjects}
+	workerReceives  = []string{announcementSubjects}
 	watcherServices = []string{directGet, directGet + ".>"}
 	// The server answers a watcher's request that it keeps no streams for watchers, rather than that
 	// the bucket does not exist.
 	watcherRequests = []string{"$JS.API.STREAM.INFO." + bucketStream}
-	watcherReceives = []string{ProgressSubject("*"), beatSubjects}
+	watcherReceives = []string{ProgressSubject("*"), announcementSubjects}
 )
 
 // ServerConfig returns the configuration of a NATS server that gives each role its rights, in the

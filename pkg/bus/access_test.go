@@ -16,7 +16,6 @@ import (
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/identity/identitytest"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -122,12 +121,12 @@ func TestEachRoleDoesItsPart(t *testing.T) {
 	for name, worker := range g.workers(t) {
 		id++
 		sequence := publish(t, coordinator, chunk("n8-a", id))
-		beats := make(chan run.Beat, 9)
-		subscribeTo(t, worker, worker.Telemetry().SubscribeBeats, beats)
-		if err := coordinator.Telemetry().PublishBeat(run.Beat{Run: "n8-a", Epoch: claim.Epoch(), State: run.Running, Weight: 1, Waiting: 1}); err != nil {
+		announcements := make(chan run.Announcement, 9)
+		subscribeTo(t, worker, worker.Telemetry().SubscribeAnnouncements, announcements)
+		if err := coordinator.Telemetry().PublishAnnouncement(run.Announcement{Run: "n8-a", Epoch: claim.Epoch(), State: run.Running, Weight: 1, Waiting: 1}); err != nil {
 			t.Fatal(err)
 		}
-		check(t, "the run of the beat that a worker "+name+" gets", receive(t, beats, "a beat").Run, "n8-a")
+		check(t, "the run of the announcement that a worker "+name+" gets", receive(t, announcements, "an announcement").Run, "n8-a")
 		q := queue(t, worker)
 		taken := take(t, q)
 		check(t, "the chunk that a worker "+name+" takes", taken.Chunk.ID, id)
@@ -201,8 +200,8 @@ func TestAWrongRoleIsToldSo(t *testing.T) {
 		"forge progress": func(ctx context.Context, b *bus.Bus) error {
 			return told(ctx, b, b.Telemetry().PublishSnapshot(&run.Snapshot{Run: "n8-a"}))
 		},
-		"forge beats": func(ctx context.Context, b *bus.Bus) error {
-			return told(ctx, b, b.Telemetry().PublishBeat(run.Beat{Run: "n8-a", Epoch: 9, State: run.Running, Weight: 1}))
+		"forge announcements": func(ctx context.Context, b *bus.Bus) error {
+			return told(ctx, b, b.Telemetry().PublishAnnouncement(run.Announcement{Run: "n8-a", Epoch: 9, State: run.Running, Weight: 1}))
 		},
 		"read heartbeats": func(ctx context.Context, b *bus.Bus) error {
 			_, err := b.Telemetry().SubscribeHeartbeats(func(run.Heartbeat) {})
@@ -233,12 +232,12 @@ func TestAWrongRoleIsToldSo(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
 			defer cancel()
 			err := attempt(ctx, b)
-			if !errors.Is(err, queens.ErrNoConnection) || errors.Is(err, context.DeadlineExceeded) {
+			if !errors.Is(err, run.ErrNoConnection) || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %s: error %v does not say that it is not permitted", name, what, err)
 				return
 			}
 			says(t, name+": "+what, err, "may not", "its role is "+string(user.role), "this needs the role", "--nkey")
-			if err := b.WaitClosed(ctx); !errors.Is(err, queens.ErrNoConnection) {
+			if err := b.WaitClosed(ctx); !errors.Is(err, run.ErrNoConnection) {
 				t.Errorf("%s: %s: the connection continues: %v", name, what, err)
 			}
 		}

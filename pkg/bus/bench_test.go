@@ -19,13 +19,13 @@ import (
 // its tasks.
 
 // benchChunk returns a chunk of that many tasks of 48 prefixes, as in a run of many workers.
-func benchChunk(id uint64, tasks int) queens.Chunk {
+func benchChunk(id uint64, tasks int) run.Chunk {
 	board := queens.FullBoard(20)
 	prefixes := make([]queens.Prefix, 48)
 	for i := range prefixes {
 		prefixes[i] = queens.Prefix{}.Place(&board, 1<<(i%20))
 	}
-	c := queens.Chunk{Run: "n8-a", ID: 1 + id, Board: board, First: id * uint64(tasks), Tasks: make([][]queens.Prefix, tasks)}
+	c := run.Chunk{Run: "n8-a", ID: 1 + id, Board: board, First: id * uint64(tasks), Tasks: make([][]queens.Prefix, tasks)}
 	for i := range c.Tasks {
 		c.Tasks[i] = prefixes
 	}
@@ -94,9 +94,9 @@ func (w *worker) cycle(b *testing.B) error {
 		return errors.New("no chunk waits")
 	}
 	c := loans[0].Chunk
-	r := queens.ChunkResult{Run: c.Run, Chunk: c.ID, First: c.First, Worker: "w", Counts: make([]queens.TaskCount, len(c.Tasks))}
+	r := run.ChunkResult{Run: c.Run, Chunk: c.ID, First: c.First, Worker: "w", Counts: make([]run.TaskCount, len(c.Tasks))}
 	for i := range r.Counts {
-		r.Counts[i] = queens.TaskCount{Hash: 1, Count: 4, Kernel: "generic"}
+		r.Counts[i] = run.TaskCount{Hash: 1, Count: 4, Kernel: "generic"}
 	}
 	if err := w.bus.Results().Publish(b.Context(), identitytest.Seal(&r)); err != nil {
 		return err
@@ -114,7 +114,7 @@ func BenchmarkResults(b *testing.B) {
 	b.ResetTimer()
 	ctx, stop := context.WithCancel(b.Context())
 	err := connection.Results().Read(ctx, "n8-a", run.StreamPosition{},
-		func(queens.ChunkResult, run.StreamPosition) {}, func(time.Time) { stop() })
+		func(run.ChunkResult, run.StreamPosition) {}, func(time.Time) { stop() })
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package bus carries chunks of tasks, results, records of runs, heartbeats of workers and
-// beats of runs between processes over NATS JetStream. It is the only package that knows NATS, its subjects and streams,
+// announcements of runs between processes over NATS JetStream. It is the only package that knows NATS, its subjects and streams,
 // and the form of messages on the wire; what goes in and out are the plain types of
 // packages queens and run.
 //
@@ -24,39 +24,30 @@ import (
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/ratelimit"
+	"nqueens/pkg/run"
 )
 
 // Bus is a connection to the server. Its methods and those of its parts are safe for
 // concurrent use, except those of [Queue] and [Claim].
 type Bus struct {
-	conn            *nats.Conn
-	js              jetstream.JetStream
-	lease           time.Duration
-	connID          string // begins the ids of this connection's messages, see resultMessageID
-	timeout         adaptiveTimeout
-	bucketCheckedAt atomic.Int64 // in Unix nanoseconds
-	consumerUsedAt  atomic.Int64 // the same: when workers last held chunks, or the run began
-	heartbeatAt     atomic.Int64 // the same: of the last heartbeat sent
-	lifetime        atomic.Pointer[lifetime]
-	displayURL      string // the servers of the configuration, without passwords
-	embedded        bool   // the server is in this process
-	minReplicas     int    // of streams; 0 leaves them as they are
-	log             zerolog.Logger
-	limiter         ratelimit.Limiter // of log messages
-	rejected        *rejected
-	closed          chan struct{} // closed when the connection has ended for good
-	// permitted ends, with the reason, when the server has refused something for good.
+	cfg            Config
+	conn           *nats.Conn
+	js             jetstream.JetStream
+	connID         string // begins the ids of this connection's messages, see resultMessageID
+	timeout        adaptiveTimeout
+	consumerUsedAt atomic.Int64 // in Unix nanoseconds: when workers last held chunks, or the run began
+	heartbeatAt    atomic.Int64 // the same: of the last heartbeat sent
+	lifetime       atomic.Pointer[lifetime]
+	log            zerolog.Logger
+	limiter        ratelimit.Limiter // of log messages
+	rejected       *rejected
+	closed         chan struct{} // closed when the connection has ended for good
+	// permitted ends, with the reason, when the server has refused something for good. Only the first reason counts.
 	permitted context.Context
-	forbid    context.CancelCauseFunc
-	// hint and setUser are those of the configuration.
-	hint    func(error) string
-	setUser func(*deniedError)
-	tasks   atomic.Pointer[jetstream.Stream]
-	// lastTaken is the last answer to [Tasks.Has] on what workers have taken.
-	lastTaken atomic.Pointer[takenUpTo]
-	// consumers are the numbers of the consumers that coordinators of this process have made.
-	consumers consumerNumbers
+	refuse    context.CancelCauseFunc
+	tasks     atomic.Pointer[jetstream.Stream]
 	outages   outages
+	heals     ratelimit.Limiter // of attempts to make the stream of tasks again
 	// onDropped is called when heartbeats were dropped, see [Telemetry.OnDropped].
 	onDropped  atomic.Pointer[func()]
 	floodAlert ratelimit.Limiter // of the log message about that
@@ -74,7 +65,7 @@ func (b *Bus) Results() Results { return Results{b} }
 // Registry returns the records of runs.
 func (b *Bus) Registry() Registry { return Registry{b} }
 
-// Telemetry returns the heartbeats of workers, and the beats and the progress of runs.
+// Telemetry returns the heartbeats of workers, and the announcements and the progress of runs.
 func (b *Bus) Telemetry() Telemetry { return Telemetry{b} }
 
 // Close sends what is still buffered and ends the connection.
@@ -95,7 +86,7 @@ func (b *Bus) Connected() error {
 	if b.conn.IsConnected() {
 		return nil
 	}
-	return fmt.Errorf("no connection to %s", b.displayURL)
+	return fmt.Errorf("no connection to %s", b.cfg.displayURL())
 }
 
 // IsOpen reports whether the server asks for no key, password or token: then anybody who reaches it can change
@@ -105,7 +96,7 @@ func (b *Bus) IsOpen() bool { return !b.conn.AuthRequired() }
 
 // WaitClosed waits until ctx ends, and then returns nil, or until the connection is of no use
 // any more: the server refuses the credentials, or does not permit what this process needs.
-// Then the error says so and wraps [queens.ErrNoConnection].
+// Then the error says so and wraps [run.ErrNoConnection].
 func (b *Bus) WaitClosed(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -117,9 +108,9 @@ func (b *Bus) WaitClosed(ctx context.Context) error {
 		return refused
 	}
 	if err := b.conn.LastError(); err != nil {
-		return fmt.Errorf("%w: %w%s", queens.ErrNoConnection, err, b.hint(err))
+		return fmt.Errorf("%w: %w%s", run.ErrNoConnection, err, b.cfg.hint(err))
 	}
-	return fmt.Errorf("%w: it was closed", queens.ErrNoConnection)
+	return fmt.Errorf("%w: it was closed", run.ErrNoConnection)
 }
 
 // explainClosed returns why the connection was closed if err says only that it was, and else err.
@@ -136,9 +127,9 @@ func (b *Bus) explainClosed(err error) error {
 // while there is no connection, without their passwords.
 func (b *Bus) Server() string {
 	if b.conn.IsConnected() {
-		return redact(b.conn.ConnectedUrl())
+		return queens.Sanitize(redact(b.conn.ConnectedUrl()))
 	}
-	return b.displayURL
+	return b.cfg.displayURL()
 }
 
 // Reconnects returns how often the connection was lost and made again.
@@ -147,11 +138,13 @@ func (b *Bus) Reconnects() uint64 { return b.conn.Stats().Reconnects }
 // Rejected returns the number of messages that could not be read.
 func (b *Bus) Rejected() uint64 { return b.rejected.count.Load() }
 
+// isEmbedded reports whether the server is in this process.
+func (b *Bus) isEmbedded() bool { return b.cfg.InProcess != nil }
+
 // publish stores a message in a stream and returns its sequence number there.
-func (b *Bus) publish(ctx context.Context, stream, subject, id string, data []byte) (uint64, error) {
+func (b *Bus) publish(ctx context.Context, stream, subject string, data []byte, options ...jetstream.PublishOpt) (uint64, error) {
 	ctx, done := b.request(ctx)
-	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data},
-		jetstream.WithMsgID(id), jetstream.WithExpectStream(stream))
+	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, append(options, jetstream.WithExpectStream(stream))...)
 	if err = done(err); err != nil {
 		return 0, fmt.Errorf("publish to %s: %w", subject, err)
 	}
@@ -159,11 +152,11 @@ func (b *Bus) publish(ctx context.Context, stream, subject, id string, data []by
 }
 
 // purge removes the messages of a subject from a stream. A missing stream is no error.
-func (b *Bus) purge(ctx context.Context, stream, subject string) error {
+func (b *Bus) purge(ctx context.Context, stream, subject string, options ...jetstream.StreamPurgeOpt) error {
 	ctx, done := b.request(ctx)
 	s, err := b.js.Stream(ctx, stream)
 	if err == nil {
-		err = s.Purge(ctx, jetstream.WithPurgeSubject(subject))
+		err = s.Purge(ctx, append(options, jetstream.WithPurgeSubject(subject))...)
 	}
 	if err = done(err); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return fmt.Errorf("purge %s from stream %s: %w", subject, stream, err)

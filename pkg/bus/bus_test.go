@@ -15,7 +15,6 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -82,11 +81,7 @@ func logTo(log *bustest.Log) func(*bus.Config) {
 
 func ensure(t *testing.T, b *bus.Bus) {
 	t.Helper()
-	for _, run := range []string{"n8-a", "n8-b"} {
-		if err := b.Ensure(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
-	}
+	bustest.Ensure(t, b, "n8-a", "n8-b")
 }
 
 // delete deletes a stream.
@@ -113,24 +108,22 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-func chunk(run string, id uint64) queens.Chunk { return bustest.Chunk(run, id) }
+func chunk(run string, id uint64) run.Chunk { return bustest.Chunk(run, id) }
 
-func result(run string, id uint64) queens.ChunkResult { return bustest.Result(run, id) }
+func result(run string, id uint64) run.ChunkResult { return bustest.Result(run, id) }
 
-func publish(t *testing.T, b *bus.Bus, c queens.Chunk) (sequence uint64) {
+func publish(t *testing.T, b *bus.Bus, c run.Chunk) (sequence uint64) {
 	t.Helper()
-	sequence, err := b.Tasks().Publish(t.Context(), &c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bustest.Insist(t, func() (err error) {
+		sequence, err = b.Tasks().Publish(t.Context(), &c)
+		return err
+	})
 	return sequence
 }
 
-func publishResult(t *testing.T, b *bus.Bus, r queens.ChunkResult) {
+func publishResult(t *testing.T, b *bus.Bus, r run.ChunkResult) {
 	t.Helper()
-	if err := b.Results().Publish(t.Context(), &r); err != nil {
-		t.Fatal(err)
-	}
+	bustest.Insist(t, func() error { return b.Results().Publish(t.Context(), &r) })
 }
 
 // queue returns a queue that is closed when the test ends.

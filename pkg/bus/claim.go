@@ -58,20 +58,17 @@ func (r Registry) claim(ctx context.Context, record run.Record) (*Claim, error) 
 	}
 }
 
-// current returns the record of a run, or an empty one if there is none.
+// current returns the record of a run, or one without a name if there is none.
 func (r Registry) current(ctx context.Context, name string) (*storedRecord, error) {
 	s, err := r.get(ctx, name)
 	if errors.Is(err, ErrNoRecord) {
-		return &storedRecord{}, nil
+		err = nil
 	}
 	return s, err
 }
 
 // Epoch returns the number of this claim among all claims of the run, from 1.
 func (c *Claim) Epoch() uint64 { return c.stored.Epoch }
-
-// SetLost has the next [Claim.Renew] store how often a task has lost its accepted result.
-func (c *Claim) SetLost(lost uint64) { c.stored.Lost = lost }
 
 // SetSnapshot has the next [Claim.Renew] store the snapshot, without its workers.
 func (c *Claim) SetSnapshot(s *run.Snapshot) {
@@ -80,17 +77,14 @@ func (c *Claim) SetSnapshot(s *run.Snapshot) {
 	c.stored.Snapshot = &stored
 }
 
-// Renew updates the record with the run's state and its number of done tasks. If the run
-// is no longer this coordinator's, the error wraps [ErrTakenOver] and names the new owner,
+// Renew updates the record with the run's state, its number of done tasks, and how often a task has lost its accepted
+// result. If the run is no longer this coordinator's, the error wraps [ErrTakenOver] and names the new owner,
 // or wraps [ErrCancelled]. After any other error, such as of the network, the claim still
 // holds as far as is known. A deleted record is created again, which is logged.
-func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
-	c.stored.State, c.stored.Done = state, done
+func (c *Claim) Renew(ctx context.Context, state run.State, done, lost uint64) error {
+	c.stored.State, c.stored.Done, c.stored.Lost = state, done, lost
 	for {
 		stored, err := c.registry.put(ctx, c.stored)
-		if stored {
-			c.registry.bus.keepBucket(ctx)
-		}
 		if stored || err != nil {
 			return err
 		}
@@ -101,7 +95,7 @@ func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 		if err != nil {
 			return err
 		}
-		if current.revision == 0 {
+		if current.Run == "" {
 			c.registry.bus.logMadeAgain("record of run " + c.stored.Run)
 		}
 		c.stored.revision = current.revision

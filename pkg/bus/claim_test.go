@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -83,7 +82,7 @@ func TestRenewRestoresADeletedRecord(t *testing.T) {
 				t.Fatalf("error %v, want %v", err, bus.ErrNoRecord)
 			}
 			for done := range uint64(3) {
-				if err := c.Renew(t.Context(), run.Running, done); err != nil {
+				if err := c.Renew(t.Context(), run.Running, done, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -104,7 +103,7 @@ func TestNewestClaimWinsOverARestoredRecord(t *testing.T) {
 	second := claim(t, s.other, newer)
 	s.purge(t, "KV_"+bucket)
 	for _, c := range []*bus.Claim{first, second, second} {
-		if err := c.Renew(t.Context(), run.Running, 1); err != nil {
+		if err := c.Renew(t.Context(), run.Running, 1, 0); err != nil {
 			t.Errorf("epoch %d: %v", c.Epoch(), err)
 		}
 	}
@@ -123,7 +122,7 @@ func TestRenewSurvivesAnotherRevisionOfItsRecord(t *testing.T) {
 	if _, err := s.bucket(t).Put(t.Context(), "n8-a", entry.Value()); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Renew(t.Context(), run.Running, 3); err != nil {
+	if err := c.Renew(t.Context(), run.Running, 3, 0); err != nil {
 		t.Fatal(err)
 	}
 	check(t, "done", readRecord(t, s.other, time.Time{}).Done, 3)
@@ -144,7 +143,7 @@ func TestRecordHasTheSnapshot(t *testing.T) {
 	complete.SetTotal(big.NewInt(4), &run.Confirmation{Redundancy: 2, Tasks: m.Tasks, Checked: 1, Disputes: 1})
 	for _, want := range []run.Snapshot{running, running.Idle(run.Stopped), complete} {
 		c.SetSnapshot(&want)
-		if err := c.Renew(t.Context(), want.State, 1); err != nil {
+		if err := c.Renew(t.Context(), want.State, 1, 0); err != nil {
 			t.Fatal(err)
 		}
 		r := readRecord(t, s.other, time.Time{})
@@ -162,13 +161,13 @@ func TestClaimSurvivesAServerRestart(t *testing.T) {
 	b := connectTo(t, server)
 	c := claim(t, b, record("n8-a"))
 	server.Stop()
-	err := c.Renew(within(t, 300*time.Millisecond), run.Running, 1)
+	err := c.Renew(within(t, 300*time.Millisecond), run.Running, 1, 0)
 	if err == nil || errors.Is(err, bus.ErrTakenOver) || errors.Is(err, bus.ErrCancelled) || !strings.Contains(err.Error(), bucket) {
 		t.Errorf("without a server the error is %v", err)
 	}
 	restart()
 	testkit.Eventually(t, "the claim is renewed", func() bool {
-		return c.Renew(within(t, 5*time.Second), run.Running, 2) == nil
+		return c.Renew(within(t, 5*time.Second), run.Running, 2, 0) == nil
 	})
 	check(t, "done", readRecord(t, b, time.Time{}).Done, 2)
 }
@@ -187,8 +186,8 @@ func claim(t *testing.T, b *bus.Bus, r run.Record) *bus.Claim {
 // takenOver checks that the claim is lost to host-b.
 func takenOver(t *testing.T, c *bus.Claim) {
 	t.Helper()
-	err := c.Renew(t.Context(), run.Running, 99)
-	if !errors.Is(err, bus.ErrTakenOver) || !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), "host-b") {
-		t.Errorf("error %v, want one that wraps %v and %v and names host-b", err, bus.ErrTakenOver, queens.ErrIncomplete)
+	err := c.Renew(t.Context(), run.Running, 99, 0)
+	if !errors.Is(err, bus.ErrTakenOver) || !errors.Is(err, run.ErrIncomplete) || !strings.Contains(err.Error(), "host-b") {
+		t.Errorf("error %v, want one that wraps %v and %v and names host-b", err, bus.ErrTakenOver, run.ErrIncomplete)
 	}
 }

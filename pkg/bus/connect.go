@@ -16,8 +16,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
-	"nqueens/pkg/queens"
 	"nqueens/pkg/ratelimit"
+	"nqueens/pkg/run"
 )
 
 // Config says which server to connect to, and how.
@@ -63,14 +63,13 @@ func (c *Config) pingInterval() time.Duration {
 }
 
 // Connect connects to the configured server. Once connected, it reconnects for as long
-// as it takes. An error wraps [queens.ErrNoConnection].
+// as it takes. An error wraps [run.ErrNoConnection].
 func Connect(cfg Config) (*Bus, error) {
 	b := &Bus{
-		lease: cfg.Lease, connID: randomText(), displayURL: cfg.displayURL(), embedded: cfg.InProcess != nil, minReplicas: cfg.Replicas,
-		log: cfg.Log, rejected: newRejected(cfg.Log), closed: make(chan struct{}), hint: cfg.hint, setUser: cfg.setUser,
+		cfg: cfg, connID: randomText(), log: cfg.Log, rejected: newRejected(cfg.Log), closed: make(chan struct{}),
 		floodAlert: ratelimit.Limiter{Interval: floodInterval},
 	}
-	b.permitted, b.forbid = context.WithCancelCause(context.Background())
+	b.permitted, b.refuse = context.WithCancelCause(context.Background())
 	var waiting, warned atomic.Bool // for a server that could not be reached at first
 	options := []nats.Option{
 		nats.Name(cfg.Name),
@@ -91,11 +90,6 @@ func Connect(cfg Config) (*Bus, error) {
 			b.beginLifetime()
 			if err != nil {
 				b.log.Warn().Err(err).Msg("connection lost, reconnecting")
-			}
-		}),
-		nats.ReconnectErrHandler(func(c *nats.Conn, err error) {
-			if waiting.Load() {
-				go b.closeIfRefused(&cfg, c, err) // Close waits for this function
 			}
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
@@ -125,21 +119,21 @@ func Connect(cfg Config) (*Bus, error) {
 	if errors.As(err, new(*url.Error)) {
 		// The text of err quotes the address, and so a password in it.
 		return nil, fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222",
-			queens.ErrNoConnection, b.displayURL)
+			run.ErrNoConnection, cfg.displayURL())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w%s", queens.ErrNoConnection, b.displayURL, err, cfg.hint(err))
+		return nil, fmt.Errorf("%w: %s: %w%s", run.ErrNoConnection, cfg.displayURL(), err, cfg.hint(err))
 	}
 	if !conn.IsConnected() && !isRefusal(conn.LastError()) {
 		warned.Store(true)
 		reason := cmp.Or(conn.LastError(), nats.ErrNoServers)
-		b.log.Warn().Err(reason).Str("server", b.displayURL).Str("hint", strings.TrimPrefix(cfg.hint(reason), ": ")).
+		b.log.Warn().Err(reason).Str("server", cfg.displayURL()).Str("hint", strings.TrimPrefix(cfg.hint(reason), ": ")).
 			Msg("server not reachable yet, waiting for it")
 	}
 	b.conn = conn
 	b.beginLifetime()
 	if waiting.Load() {
-		go b.closeOnceRefused(&cfg, &waiting)
+		go b.closeOnceRefused(&waiting)
 	}
 	if b.js, err = jetstream.New(conn, jetstream.WithDefaultTimeout(requestTimeout)); err != nil {
 		conn.Close()
@@ -148,28 +142,29 @@ func Connect(cfg Config) (*Bus, error) {
 	return b, nil
 }
 
-// closeIfRefused closes a connection that was never made, if an attempt failed because the server, or what stands
-// in its place, refuses connections for good. It reports whether it did.
-func (b *Bus) closeIfRefused(cfg *Config, conn *nats.Conn, err error) bool {
-	if err = cfg.refused(err); err == nil {
-		return false
-	}
-	b.refuse(fmt.Errorf("%w: %s: %w%s", queens.ErrNoConnection, b.displayURL, err, cfg.hint(err)))
-	conn.Close()
-	return true
-}
+// maxClosedAfterHandshake is how often in a row [Bus.closeOnceRefused] sees that a connection has ended after the TLS
+// handshake before that counts as a refusal: a server that stops ends one so.
+const maxClosedAfterHandshake = 5
 
-// closeOnceRefused looks at the last error until the first connection is made: the client calls no handler
+// closeOnceRefused closes a connection that is not made yet if the server, or what stands in its place, refuses
+// connections for good. It looks at the last error until the first connection is made: the client calls no handler
 // if an attempt but the first reaches a server and is refused.
-func (b *Bus) closeOnceRefused(cfg *Config, waiting *atomic.Bool) {
-	for {
+func (b *Bus) closeOnceRefused(waiting *atomic.Bool) {
+	for closed := 0; waiting.Load(); {
+		err := b.conn.LastError()
+		if isClosedAfterHandshake(err) {
+			closed++
+		} else {
+			closed = 0
+		}
+		if isRefusal(err) || closed == maxClosedAfterHandshake {
+			b.refuse(fmt.Errorf("%w: %s: %w%s", run.ErrNoConnection, b.cfg.displayURL(), err, b.cfg.hint(err)))
+			b.conn.Close()
+		}
 		select {
 		case <-b.closed:
 			return
 		case <-time.After(retryInterval):
-		}
-		if !waiting.Load() || b.closeIfRefused(cfg, b.conn, b.conn.LastError()) {
-			return
 		}
 	}
 }

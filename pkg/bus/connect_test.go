@@ -15,7 +15,6 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -35,8 +34,8 @@ func TestConnectFailsWithoutAServer(t *testing.T) {
 		if err == nil {
 			b.Close()
 		}
-		if !errors.Is(err, queens.ErrNoConnection) {
-			t.Errorf("%s: error %v, want one that wraps %v", name, err, queens.ErrNoConnection)
+		if !errors.Is(err, run.ErrNoConnection) {
+			t.Errorf("%s: error %v, want one that wraps %v", name, err, run.ErrNoConnection)
 		}
 	}
 }
@@ -111,7 +110,7 @@ func TestConnectFailsOnRefusedCredentials(t *testing.T) {
 			var slow net.Error
 			return !errors.As(err, &slow) || !slow.Timeout()
 		})
-		if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(strings.ToLower(err.Error()), "authorization violation") {
+		if !errors.Is(err, run.ErrNoConnection) || !strings.Contains(strings.ToLower(err.Error()), "authorization violation") {
 			t.Errorf("with %q: error %v", credentials, err)
 		}
 	}
@@ -127,8 +126,8 @@ func TestWaitClosedReturnsOnRefusedCredentials(t *testing.T) {
 		defer b.Close()
 		err = b.WaitClosed(within(t, testkit.Stall))
 	}
-	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(strings.ToLower(err.Error()), "authorization violation") {
-		t.Errorf("error %v, want one that wraps %v and says why", err, queens.ErrNoConnection)
+	if !errors.Is(err, run.ErrNoConnection) || !strings.Contains(strings.ToLower(err.Error()), "authorization violation") {
+		t.Errorf("error %v, want one that wraps %v and says why", err, run.ErrNoConnection)
 	}
 	if err != nil && strings.Contains(err.Error(), "wr0ng") || len(log.Lines("wr0ng")) > 0 {
 		t.Errorf("the password is shown: error %v, log %q", err, log.Lines(""))
@@ -152,13 +151,13 @@ func TestWaitClosedReturnsOnRevokedCredentials(t *testing.T) {
 	guarded.Shutdown()
 	guarded.WaitForShutdown()
 	startServer(t, &server.Options{Host: "127.0.0.1", Port: port, Username: "queen", Password: "changed", StoreDir: t.TempDir(), NoSigs: true})
-	if err := b.WaitClosed(within(t, testkit.Stall)); !errors.Is(err, queens.ErrNoConnection) {
-		t.Errorf("error %v, want one that wraps %v", err, queens.ErrNoConnection)
+	if err := b.WaitClosed(within(t, testkit.Stall)); !errors.Is(err, run.ErrNoConnection) {
+		t.Errorf("error %v, want one that wraps %v", err, run.ErrNoConnection)
 	}
 	// Who begins to listen only then is told the same.
-	_, err = b.Telemetry().SubscribeBeats(func(run.Beat) {})
-	if !errors.Is(err, queens.ErrNoConnection) {
-		t.Errorf("subscribe: error %v, want one that wraps %v", err, queens.ErrNoConnection)
+	_, err = b.Telemetry().SubscribeAnnouncements(func(run.Announcement) {})
+	if !errors.Is(err, run.ErrNoConnection) {
+		t.Errorf("subscribe: error %v, want one that wraps %v", err, run.ErrNoConnection)
 	}
 }
 
@@ -192,7 +191,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		t.Fatal(err)
 	}
 	queue.Park("n8-a")
-	if _, err := b.Telemetry().SubscribeBeats(func(run.Beat) {}); err != nil {
+	if _, err := b.Telemetry().SubscribeAnnouncements(func(run.Announcement) {}); err != nil {
 		t.Fatal(err)
 	}
 	b.Close()

@@ -5,23 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// consumerConfig returns the consumer of a run with that number. It sets what the defaults would limit:
+// consumerConfig returns the consumer of a run. It sets what the defaults would limit:
 // redeliveries (a limit would leave a chunk stuck), unacknowledged chunks (it would cap the
 // number of workers), and waiting pull requests, one a worker, which cannot be raised later.
-func (b *Bus) consumerConfig(run string, number int) jetstream.ConsumerConfig {
+func (b *Bus) consumerConfig(run string) jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
-		Durable:       consumerName(run, number),
-		Description:   consumerDescription,
+		Durable:       run,
+		Description:   "shared by all workers, for one run",
 		FilterSubject: taskSubject(run),
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       b.lease,
+		AckWait:       b.cfg.Lease,
 		MaxDeliver:    -1,
 		MaxAckPending: -1,
 		MaxWaiting:    1 << 16,
@@ -29,9 +28,6 @@ func (b *Bus) consumerConfig(run string, number int) jetstream.ConsumerConfig {
 		InactiveThreshold: 10 * time.Minute,
 	}
 }
-
-// consumerDescription tells the consumers of this program from those of others.
-const consumerDescription = "shared by all workers, for one run"
 
 // The server's error codes for a consumer of a work queue beside one without a filter, or
 // with the same filter, and for one whose files it can't read.
@@ -48,47 +44,25 @@ func hasCode(err error, codes ...jetstream.ErrorCode) bool {
 	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode)
 }
 
-// consumerNumbers are the numbers of the consumers of runs. Its zero value has number 0 for each run.
-type consumerNumbers struct {
-	mu    sync.Mutex
-	byRun map[string]int
-}
-
-func (c *consumerNumbers) number(run string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.byRun[run]
-}
-
-func (c *consumerNumbers) set(run string, number int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byRun == nil {
-		c.byRun = make(map[string]int)
-	}
-	c.byRun[run] = number
-}
+// isDamaged reports whether the server can't make a consumer because it can't read or write its files.
+func isDamaged(err error) bool { return hasCode(err, errCodeConsumerFiles, errCodeConsumerStore) }
 
 // ensureConsumer creates the consumer of a run if it is missing, and checks it otherwise. Unless it is
-// strict, as before the run starts, it says so: the consumer was deleted, if it was in use until then. It
-// gives another number to the consumer if the server can't make it with that number, or does not answer for
-// stuckAfter although the stream does.
+// strict, as before the run starts, it says so: the consumer was deleted, if it was in use until then.
 func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run string, strict bool) error {
-	number := b.consumers.number(run)
-	want := b.consumerConfig(run, number)
-	consumer, err := ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, want.Durable) })
+	want := b.consumerConfig(run)
+	consumer, err := ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, run) })
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		consumer, err = b.createConsumer(ctx, stream, run)
+		consumer, err = ask(ctx, b, func(ctx context.Context) (jetstream.Consumer, error) { return stream.CreateConsumer(ctx, want) })
 		if unused := time.Since(time.Unix(0, b.consumerUsedAt.Load())); err == nil && !strict && unused < want.InactiveThreshold {
-			b.logMadeAgain("consumer " + consumer.CachedInfo().Name + " of stream " + tasksStream)
+			b.logMadeAgain("consumer " + run + " of stream " + tasksStream)
 		}
 	}
-	broken := b.isOutage(err) && !hasCode(err, errCodeUnfiltered, errCodeNotUnique)
-	if silent := b.outages.note("consumer of run "+run, broken); silent > b.outages.stuckAfter() {
-		b.outages.note("consumer of run "+run, false)
-		err = b.replaceConsumer(ctx, stream, run, number, err)
+	b.outages.note(TasksPart, "consumer", isDamaged(err) || isUnsettled(err) && b.isOutage(err))
+	if hasCode(err, errCodeUnfiltered, errCodeNotUnique) {
+		err = fmt.Errorf("another consumer receives its messages: delete that consumer, or use another server: %w", err)
 	}
-	if err == nil && consumer != nil {
+	if err == nil {
 		info := consumer.CachedInfo()
 		if strict || info.NumAckPending > 0 {
 			b.consumerUsedAt.Store(time.Now().UnixNano())
@@ -98,86 +72,40 @@ func (b *Bus) ensureConsumer(ctx context.Context, stream jetstream.Stream, run s
 		}
 	}
 	if err != nil {
-		return &partError{TasksPart, fmt.Errorf("consumer %s of stream %s: %w", consumerName(run, b.consumers.number(run)), tasksStream, err)}
+		return fmt.Errorf("consumer %s of stream %s: %w", run, tasksStream, err)
 	}
 	return nil
 }
 
 // checkDelivery looks for a consumer that does not deliver the chunks that the stream has, as after some servers
 // of a cluster have forgotten a part of it. If the consumer has delivered more than the stream ever had, it skips
-// what comes: it is deleted, and made again soon. If workers wait and nobody holds a chunk, see noteStarving.
+// what comes: it is deleted, and made again soon. If workers wait and nobody holds a chunk, the consumer is broken, or
+// a replica of the stream does not follow the others: heal makes the stream again.
 func (b *Bus) checkDelivery(ctx context.Context, stream jetstream.Stream, run string, info *jetstream.ConsumerInfo) error {
 	state := &stream.CachedInfo().State
-	if info.NumAckPending > 0 || state.Msgs == 0 {
-		b.noteDelivers(run)
-	}
 	starving := info.NumAckPending == 0 && info.NumWaiting > 0 && state.Msgs > 0
-	if info.Delivered.Stream <= state.LastSeq && !starving {
-		return nil // perhaps nobody waits just now
-	}
-	now, err := ask(ctx, b, func(ctx context.Context) (*jetstream.StreamInfo, error) {
-		return stream.Info(ctx, jetstream.WithSubjectFilter(taskSubject(run)))
-	})
-	if err != nil {
-		return err
-	}
-	if starving && now.State.Subjects[taskSubject(run)] > 0 {
-		if err := b.noteStarving(ctx, stream, run); err != nil {
+	if starving || info.Delivered.Stream > state.LastSeq {
+		now, err := ask(ctx, b, func(ctx context.Context) (*jetstream.StreamInfo, error) {
+			return stream.Info(ctx, jetstream.WithSubjectFilter(taskSubject(run)))
+		})
+		if err != nil {
 			return err
 		}
-	} else if starving {
-		b.noteDelivers(run)
+		state, starving = &now.State, starving && now.State.Subjects[taskSubject(run)] > 0
 	}
-	if info.Delivered.Stream <= now.State.LastSeq {
+	if starving || info.NumAckPending > 0 || state.Msgs == 0 { // else perhaps nobody waits just now
+		b.outages.note(TasksPart, "delivery of run "+run, starving)
+	}
+	if info.Delivered.Stream <= state.LastSeq {
 		return nil
 	}
-	b.log.Warn().Str("run", run).Str("consumer", info.Name).Uint64("delivered", info.Delivered.Stream).Uint64("last", now.State.LastSeq).
+	b.log.Warn().Str("run", run).Str("consumer", info.Name).Uint64("delivered", info.Delivered.Stream).Uint64("last", state.LastSeq).
 		Msg("the server has lost the end of the stream of tasks, and the consumer of the run skips new ones: making it again")
 	return b.deleteConsumer(ctx, info.Name)
 }
 
-// noteStarving notes that workers wait for chunks of a run that the stream has, and nobody holds one: the
-// consumer is broken, or a replica of the stream does not follow the others. After stuckAfter it replaces the
-// consumer. If that does not help for another stuckAfter, heal makes the stream again.
-func (b *Bus) noteStarving(ctx context.Context, stream jetstream.Stream, run string) error {
-	replaced := b.outages.isUnderWay(deliveredTasks)
-	if !replaced && b.outages.note(deliveredBy(run), true) <= b.outages.stuckAfter() {
-		return nil
-	}
-	b.outages.note(deliveredTasks, true)
-	if replaced {
-		return nil
-	}
-	b.outages.note(deliveredBy(run), false)
-	return b.replaceConsumer(ctx, stream, run, b.consumers.number(run), errStarving)
-}
-
-// errStarving is why a consumer is replaced.
-var errStarving = errors.New("workers wait, and it delivers none of the chunks that the stream has")
-
-// noteDelivers notes that the consumer has delivered, or that no worker waits for a chunk.
-func (b *Bus) noteDelivers(run string) {
-	b.outages.note(deliveredBy(run), false)
-	b.outages.note(deliveredTasks, false)
-}
-
-// deliveredBy names the outage of a consumer that delivers nothing.
-func deliveredBy(run string) string { return "delivering to the workers of run " + run }
-
-// listConsumers returns the consumers of a stream.
-func (b *Bus) listConsumers(ctx context.Context, stream jetstream.Stream) ([]*jetstream.ConsumerInfo, error) {
-	return ask(ctx, b, func(ctx context.Context) (list []*jetstream.ConsumerInfo, err error) {
-		lister := stream.ListConsumers(ctx)
-		for info := range lister.Info() {
-			list = append(list, info)
-		}
-		return list, lister.Err()
-	})
-}
-
 // deleteConsumer deletes a consumer of the stream of tasks. What does not exist is no error.
 func (b *Bus) deleteConsumer(ctx context.Context, name string) error {
-	b.lastTaken.Store(nil)
 	ctx, done := b.request(ctx)
 	err := done(b.js.DeleteConsumer(ctx, tasksStream, name))
 	if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -186,52 +114,19 @@ func (b *Bus) deleteConsumer(ctx context.Context, name string) error {
 	return fmt.Errorf("delete consumer %s of stream %s: %w", name, tasksStream, err)
 }
 
-// removeConsumers deletes all consumers of a run: the one with number 0, and the one that replaced it.
-func (b *Bus) removeConsumers(ctx context.Context, run string) error {
-	err := b.deleteConsumer(ctx, consumerName(run, 0))
-	stream, failed := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, tasksStream) })
-	if errors.Is(failed, jetstream.ErrStreamNotFound) {
-		return err
-	}
-	var names []string
-	if failed == nil {
-		names, failed = ask(ctx, b, func(ctx context.Context) (names []string, err error) {
-			lister := stream.ConsumerNames(ctx)
-			for name := range lister.Name() {
-				names = append(names, name)
-			}
-			return names, lister.Err()
-		})
-	}
-	if failed != nil {
-		return errors.Join(err, fmt.Errorf("consumers of stream %s: %w", tasksStream, failed))
-	}
-	for _, name := range names {
-		if number, ok := consumerNumber(name, run); ok && number > 0 {
-			err = errors.Join(err, b.deleteConsumer(ctx, name))
-		}
-	}
-	return err
-}
-
+// checkConsumer returns why a consumer can't be used: it would keep chunks from workers, or repeat work.
 func checkConsumer(have, want *jetstream.ConsumerConfig) error {
+	if have.PauseUntil != nil && have.PauseUntil.After(time.Now()) {
+		return fmt.Errorf("it is paused until %s UTC: resume or delete the consumer", have.PauseUntil.UTC().Format(time.DateTime))
+	}
 	filters := have.FilterSubjects
 	if have.FilterSubject != "" {
 		filters = append(filters, have.FilterSubject)
 	}
-	switch {
-	case have.AckPolicy != want.AckPolicy:
-		return fmt.Errorf("its ack policy is %v, not %v: delete the consumer", have.AckPolicy, want.AckPolicy)
-	case have.MaxDeliver > 0:
-		return fmt.Errorf("it drops a chunk after %d deliveries: delete the consumer", have.MaxDeliver)
-	case len(filters) != 1 || filters[0] != want.FilterSubject:
-		return fmt.Errorf("it receives the subjects %q, not %s: delete the consumer", filters, want.FilterSubject)
-	case have.AckWait < want.AckWait:
-		return fmt.Errorf("its ack wait is %v, less than the %v that workers rely on: delete the consumer",
-			have.AckWait, want.AckWait)
-	case have.PauseUntil != nil && have.PauseUntil.After(time.Now()):
-		return fmt.Errorf("it is paused until %s UTC: resume or delete the consumer",
-			have.PauseUntil.UTC().Format(time.DateTime))
-	}
-	return nil
+	return checkSettings("delete the consumer", []setting{
+		{"ack policy", have.AckPolicy, want.AckPolicy},
+		{"limit of deliveries", have.MaxDeliver, want.MaxDeliver},
+		{"filter", filters, []string{want.FilterSubject}},
+		{"ack wait", min(have.AckWait, want.AckWait), want.AckWait},
+	})
 }

@@ -14,7 +14,7 @@ func TestEnsureRejectsConsumersThatStarveWorkers(t *testing.T) {
 		change func(*jetstream.ConsumerConfig)
 		say    string
 	}{
-		"max deliver": {func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "after 5 deliveries"},
+		"max deliver": {func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "limit of deliveries is 5"},
 		"another run": {func(c *jetstream.ConsumerConfig) { c.FilterSubject = "nq.task.n8-c" }, "nq.task.n8-c"},
 		"two runs": {func(c *jetstream.ConsumerConfig) {
 			c.FilterSubject, c.FilterSubjects = "", []string{"nq.task.n8-a", "nq.task.n8-c"}

@@ -1,12 +1,12 @@
 package bus
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -40,13 +40,22 @@ func (c *Config) options() (options []nats.Option) {
 	}
 	switch {
 	case c.Identity != nil:
-		options = append(options, nats.Nkey(c.Identity.Key(), c.Identity.Sign), inboxOption(c.Identity.Key()))
+		options = append(options, nats.Nkey(c.Identity.Key(), c.signNonce), inboxOption(c.Identity.Key()))
 	case c.Token != "":
 		options = append(options, nats.UserInfo(tokenUser, c.Token), inboxOption(tokenUser))
 	case c.Creds != "":
 		options = append(options, nats.UserCredentials(c.Creds))
 	}
 	return options
+}
+
+// signNonce signs what a server asks for at a login; not if it may be a result or a heartbeat, which the same key signs: a
+// false server would choose what this key has counted.
+func (c *Config) signNonce(nonce []byte) ([]byte, error) {
+	if bytes.HasPrefix(nonce, []byte("nqueens ")) {
+		return nil, errors.New("the server asks for the signature of a result or a heartbeat, not for a login")
+	}
+	return c.Identity.Sign(nonce)
 }
 
 func inboxOption(key string) nats.Option { return nats.CustomInboxPrefix(inboxPrefix(key)) }
@@ -58,29 +67,6 @@ func isRefusal(err error) bool {
 		errors.Is(err, nats.ErrSecureConnWanted) || errors.Is(err, nats.ErrSecureConnRequired) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError)) ||
 		errors.As(err, new(tls.RecordHeaderError)) || err != nil && strings.Contains(err.Error(), "remote error: tls:")
-}
-
-// maxClosedAfterHandshake is how many connections in a row may end after the TLS handshake before that
-// counts as a refusal: a server that stops ends one so.
-const maxClosedAfterHandshake = 5
-
-// refused returns why the server, or what stands in its place, refuses connections for good, if the first
-// one failed with err; otherwise nil.
-func (c *Config) refused(err error) error {
-	for range maxClosedAfterHandshake {
-		if !isClosedAfterHandshake(err) {
-			break
-		}
-		time.Sleep(retryInterval / 4)
-		var conn *nats.Conn
-		if conn, err = nats.Connect(c.URL, c.options()...); err == nil {
-			conn.Close()
-		}
-	}
-	if isRefusal(err) || isClosedAfterHandshake(err) {
-		return err
-	}
-	return nil
 }
 
 // isClosedAfterHandshake reports whether the server closed a connection right after the TLS handshake. With
@@ -98,7 +84,7 @@ func (c *Config) hint(err error) string {
 		return fmt.Sprintf(": the server does not know the key %s: was it revoked, or has the server not read its configuration again?",
 			c.Identity.Key())
 	case errors.Is(err, nats.ErrAuthorization) && c.Token != "":
-		return ": the server does not know the token: was it replaced, or is it that of another cluster or run?"
+		return ": the server does not know the token of --token-file: was it replaced, or is it that of another cluster or run?"
 	case errors.Is(err, nats.ErrAuthorization) && c.Creds != "":
 		return ": the server does not accept the credentials in " + c.Creds
 	case errors.Is(err, nats.ErrAuthorization):

@@ -9,4 +9,4 @@ func (b *Bus) Flush(timeout time.Duration) { b.flush(timeout) }
 func (b *Bus) SetStuckAfter(d time.Duration) { b.outages.patience.Store(int64(d)) }
 
 // NoteReadResults notes that reading from the stream of results has failed, or not.
-func (b *Bus) NoteReadResults(failed bool) { b.outages.note(readResults, failed) }
+func (b *Bus) NoteReadResults(failed bool) { b.outages.note(ResultsPart, "read", failed) }

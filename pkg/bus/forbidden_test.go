@@ -118,16 +118,16 @@ func TestAResultDoesNoMore(t *testing.T) {
 	checkStreams(t, g, reported)
 }
 
-// A worker can have answers sent to where workers receive beats. They are no beats.
-func TestAnswersAreNoBeats(t *testing.T) {
+// A worker can have answers sent to where workers receive announcements. They are no announcements.
+func TestAnswersAreNoAnnouncements(t *testing.T) {
 	t.Parallel()
 	g := guard(t)
 	coordinator := g.connect(t, bus.Coordinator)
 	ensure(t, coordinator)
 	publish(t, coordinator, chunk("n8-a", 1))
 	victim := g.join(t)
-	beats := make(chan run.Beat, 9)
-	subscribeTo(t, victim, victim.Telemetry().SubscribeBeats, beats)
+	announcements := make(chan run.Announcement, 9)
+	subscribeTo(t, victim, victim.Telemetry().SubscribeAnnouncements, announcements)
 	liar := g.raw(t, bus.Worker)
 	for i, service := range []string{"$JS.API.CONSUMER.MSG.NEXT.NQ_TASKS.n8-a", "nq.result.n8-a"} {
 		if err := liar.PublishRequest(service, "nq.live.n8-a", []byte(`{"batch": 1, "no_wait": true}`)); err != nil {
@@ -135,5 +135,5 @@ func TestAnswersAreNoBeats(t *testing.T) {
 		}
 		testkit.Eventually(t, "the answer of "+service+" is rejected", func() bool { return victim.Rejected() > uint64(i) })
 	}
-	check(t, "beats", len(beats), 0)
+	check(t, "announcements", len(announcements), 0)
 }

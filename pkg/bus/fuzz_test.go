@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -135,25 +136,25 @@ func FuzzDecodeHeartbeat(f *testing.F) {
 	})
 }
 
-func FuzzDecodeBeat(f *testing.F) {
+func FuzzDecodeAnnouncement(f *testing.F) {
 	rng := testkit.Rand(f)
 	for range 20 {
-		b := randomBeat(rng)
-		f.Add(beatSubject(b.Run), must(encodeBeat(&b)))
+		b := randomAnnouncement(rng)
+		f.Add(announcementSubject(b.Run), must(encodeAnnouncement(&b)))
 	}
-	m := beatMessage()
+	m := announcementMessage()
 	m.Protocol++
-	f.Add("nq.live.n8-a", must(proto.Marshal(m)))
+	f.Add("nq.live.n8-a", must(json.Marshal(m)))
 	f.Add("", []byte{})
 	f.Fuzz(func(t *testing.T, subject string, data []byte) {
-		b, err := decodeBeat(subject, data)
+		b, err := decodeAnnouncement(subject, data)
 		if err != nil {
 			return
 		}
-		if err := b.Validate(); err != nil || beatSubject(b.Run) != subject {
+		if err := b.Validate(); err != nil || announcementSubject(b.Run) != subject {
 			t.Fatalf("what is read on %q is not valid: %+v (error %v)", subject, b, err)
 		}
-		again, err := decodeBeat(subject, must(encodeBeat(&b)))
+		again, err := decodeAnnouncement(subject, must(encodeAnnouncement(&b)))
 		if err != nil || !reflect.DeepEqual(again, b) {
 			t.Fatalf("%+v sent again arrives as %+v (error %v)", b, again, err)
 		}
@@ -191,8 +192,8 @@ func FuzzDecodeRecord(f *testing.F) {
 
 // Random valid values, as seeds and for tests of round trips.
 
-func randomChunk(rng *rand.Rand) queens.Chunk {
-	c := queens.Chunk{
+func randomChunk(rng *rand.Rand) run.Chunk {
+	c := run.Chunk{
 		Run:      randomRun(rng),
 		ID:       1 + rng.Uint64()>>(1+rng.IntN(63)),
 		Suspect:  rng.IntN(2) == 1,
@@ -225,8 +226,8 @@ func randomRun(rng *rand.Rand) string {
 	return run.NewName(1+rng.IntN(queens.MaxN), time.Unix(rng.Int64N(1<<32), 0))
 }
 
-func randomResult(rng *rand.Rand) queens.ChunkResult {
-	r := queens.ChunkResult{
+func randomResult(rng *rand.Rand) run.ChunkResult {
+	r := run.ChunkResult{
 		Run:    randomRun(rng),
 		Chunk:  1 + rng.Uint64()>>(1+rng.IntN(63)),
 		First:  rng.Uint64() >> (1 + rng.IntN(63)),
@@ -238,7 +239,7 @@ func randomResult(rng *rand.Rand) queens.ChunkResult {
 		if rng.IntN(3) == 0 {
 			kernel = randomName(rng, 1)
 		}
-		r.Counts = append(r.Counts, queens.TaskCount{
+		r.Counts = append(r.Counts, run.TaskCount{
 			Hash: rng.Uint64(), Count: rng.Uint64() >> rng.IntN(64), Kernel: kernel,
 			Elapsed: time.Duration(rng.Int64() >> rng.IntN(63)),
 		})
@@ -256,8 +257,8 @@ func randomHash(rng *rand.Rand) (hash queens.ManifestHash) {
 	return hash
 }
 
-func randomBeat(rng *rand.Rand) run.Beat {
-	b := run.Beat{
+func randomAnnouncement(rng *rand.Rand) run.Announcement {
+	b := run.Announcement{
 		Run: randomRun(rng), Epoch: 1 + rng.Uint64()>>(2+rng.IntN(61)),
 		State:   []run.State{run.Running, run.Stopped, run.Complete, run.Cancelled}[rng.IntN(4)],
 		Waiting: rng.IntN(1 << 20), Weight: rng.IntN(5), Threads: rng.IntN(1 << 20),
@@ -280,6 +281,7 @@ func randomHeartbeat(rng *rand.Rand) run.Heartbeat {
 		Leaving: rng.IntN(2) == 1,
 	}
 	h.Busy = rng.IntN(h.Threads + 1)
+	h.Paused = randomName(rng, 0)
 	h.Sent = time.Unix(0, 1+rng.Int64()).UTC()
 	if rng.IntN(2) == 0 {
 		h.Admission = []byte("proof")

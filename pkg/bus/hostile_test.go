@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -69,7 +70,7 @@ func TestHostileChunksAreRejected(t *testing.T) {
 		"no id":            {func(m *nqueensv1.Chunk) { m.Id = 0 }, "has no id"},
 		"no tasks":         {func(m *nqueensv1.Chunk) { m.Size, m.Tasks = 0, nil }, "0 tasks"},
 		"too many tasks": {func(m *nqueensv1.Chunk) {
-			m.Size, m.Tasks = queens.MaxChunk+1, make([]*nqueensv1.TaskPrefixes, queens.MaxChunk+1)
+			m.Size, m.Tasks = run.MaxChunk+1, make([]*nqueensv1.TaskPrefixes, run.MaxChunk+1)
 		}, "4097 tasks"},
 		"a task less":            {func(m *nqueensv1.Chunk) { m.Tasks = m.Tasks[:1] }, "chunk of 2 tasks has 1"},
 		"a task more":            {func(m *nqueensv1.Chunk) { m.Size = 1 }, "chunk of 1 tasks has 2"},
@@ -99,36 +100,36 @@ func TestHostileChunksAreRejected(t *testing.T) {
 func TestHostileResultsAreRejected(t *testing.T) {
 	giant := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct {
-		change func(*queens.ChunkResult)
+		change func(*run.ChunkResult)
 		want   string
 	}{
-		"no run":                           {func(r *queens.ChunkResult) { r.Run = "" }, "run name"},
-		"every run":                        {func(r *queens.ChunkResult) { r.Run = ">" }, "run name"},
-		"a giant run":                      {func(r *queens.ChunkResult) { r.Run = giant }, "result of 1048"},
-		"a run of 129 bytes":               {func(r *queens.ChunkResult) { r.Run = giant[:129] }, "truncated, or has a number that is too large"},
-		"no chunk":                         {func(r *queens.ChunkResult) { r.Chunk = 0 }, "names no chunk"},
-		"no counts":                        {func(r *queens.ChunkResult) { r.Counts = nil }, "0 counts"},
-		"too many counts":                  {func(r *queens.ChunkResult) { r.Counts = slices.Repeat(r.Counts[:1], queens.MaxChunk+1) }, "too large"},
-		"ids that overflow":                {func(r *queens.ChunkResult) { r.First = math.MaxUint64 }, "overflow"},
-		"no worker":                        {func(r *queens.ChunkResult) { r.Worker = "" }, "does not name its worker"},
-		"a worker of 129 bytes":            {func(r *queens.ChunkResult) { r.Worker = giant[:129] }, "too large"},
-		"a worker with an escape sequence": {func(r *queens.ChunkResult) { r.Worker = "\x1b[2J" }, "can't be shown"},
-		"the coordinator":                  {func(r *queens.ChunkResult) { r.Worker = queens.Referee }, "name of the coordinator"},
-		"no kernel":                        {func(r *queens.ChunkResult) { r.Counts[0].Kernel = "" }, "does not name its worker and kernel"},
-		"a kernel of 129 bytes":            {func(r *queens.ChunkResult) { r.Counts[1].Kernel = giant[:129] }, "too large"},
-		"65 kernels": {func(r *queens.ChunkResult) {
+		"no run":                           {func(r *run.ChunkResult) { r.Run = "" }, "run name"},
+		"every run":                        {func(r *run.ChunkResult) { r.Run = ">" }, "run name"},
+		"a giant run":                      {func(r *run.ChunkResult) { r.Run = giant }, "result of 1048"},
+		"a run of 129 bytes":               {func(r *run.ChunkResult) { r.Run = giant[:129] }, "truncated, or has a number that is too large"},
+		"no chunk":                         {func(r *run.ChunkResult) { r.Chunk = 0 }, "names no chunk"},
+		"no counts":                        {func(r *run.ChunkResult) { r.Counts = nil }, "0 counts"},
+		"too many counts":                  {func(r *run.ChunkResult) { r.Counts = slices.Repeat(r.Counts[:1], run.MaxChunk+1) }, "too large"},
+		"ids that overflow":                {func(r *run.ChunkResult) { r.First = math.MaxUint64 }, "overflow"},
+		"no worker":                        {func(r *run.ChunkResult) { r.Worker = "" }, "does not name its worker"},
+		"a worker of 129 bytes":            {func(r *run.ChunkResult) { r.Worker = giant[:129] }, "too large"},
+		"a worker with an escape sequence": {func(r *run.ChunkResult) { r.Worker = "\x1b[2J" }, "can't be shown"},
+		"the coordinator":                  {func(r *run.ChunkResult) { r.Worker = run.Referee }, "name of the coordinator"},
+		"no kernel":                        {func(r *run.ChunkResult) { r.Counts[0].Kernel = "" }, "does not name its worker and kernel"},
+		"a kernel of 129 bytes":            {func(r *run.ChunkResult) { r.Counts[1].Kernel = giant[:129] }, "too large"},
+		"65 kernels": {func(r *run.ChunkResult) {
 			r.Counts = slices.Repeat(r.Counts[:1], 65)
 			for i := range r.Counts {
 				r.Counts[i].Kernel = fmt.Sprint(i)
 			}
 		}, "too large"},
-		"negative time": {func(r *queens.ChunkResult) { r.Counts[1].Elapsed = -1 }, "too large"},
+		"negative time": {func(r *run.ChunkResult) { r.Counts[1].Elapsed = -1 }, "too large"},
 	} {
 		r := plainResult()
 		c.change(&r)
 		statement := r.Statement()
 		signature := must(identitytest.Of("w").Sign(statement))
-		r.Sealed = &queens.Sealed{Key: identitytest.Of("w").Key(), Statement: statement, Signature: signature}
+		r.Sealed = &run.Sealed{Key: identitytest.Of("w").Key(), Statement: statement, Signature: signature}
 		_, err := decodeResult(resultSubject(r.Run), must(encodeResult(&r)))
 		checkRejected(t, name, c.want, err)
 	}
@@ -192,37 +193,37 @@ func TestResultsWithAFlippedBitAreRejected(t *testing.T) {
 	}
 }
 
-func TestHostileBeatsAreRejected(t *testing.T) {
+func TestHostileAnnouncementsAreRejected(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*nqueensv1.Beat)
+		change func(*wireAnnouncement)
 		want   string
 	}{
-		"no run":            {func(m *nqueensv1.Beat) { m.Run = "" }, "run name"},
-		"every run":         {func(m *nqueensv1.Beat) { m.Run = ">" }, "run name"},
-		"a giant run":       {func(m *nqueensv1.Beat) { m.Run = strings.Repeat("n", 1<<20) }, "run name"},
-		"no epoch":          {func(m *nqueensv1.Beat) { m.Epoch = 0 }, "the epoch 0"},
-		"no state":          {func(m *nqueensv1.Beat) { m.State = "" }, "state"},
-		"another state":     {func(m *nqueensv1.Beat) { m.State = "flying" }, "flying"},
-		"weight 5":          {func(m *nqueensv1.Beat) { m.Weight = 5 }, "weight 5"},
-		"2^32-1 waiting":    {func(m *nqueensv1.Beat) { m.Waiting = math.MaxUint32 }, "out of range"},
-		"2^31-1 waiting":    {func(m *nqueensv1.Beat) { m.Waiting = math.MaxInt32 }, "chunks waiting"},
-		"2^31 threads":      {func(m *nqueensv1.Beat) { m.Threads = 1 << 31 }, "out of range"},
-		"too many obsolete": {func(m *nqueensv1.Beat) { m.Obsolete = make([]uint64, run.MaxObsolete+1) }, "4097 obsolete"},
-		"too many quarantined": {func(m *nqueensv1.Beat) {
+		"no run":            {func(m *wireAnnouncement) { m.Run = "" }, "run name"},
+		"every run":         {func(m *wireAnnouncement) { m.Run = ">" }, "run name"},
+		"a giant run":       {func(m *wireAnnouncement) { m.Run = strings.Repeat("n", 1<<20) }, "more than"},
+		"no epoch":          {func(m *wireAnnouncement) { m.Epoch = 0 }, "the epoch 0"},
+		"no state":          {func(m *wireAnnouncement) { m.State = "" }, "state"},
+		"another state":     {func(m *wireAnnouncement) { m.State = "flying" }, "flying"},
+		"weight 5":          {func(m *wireAnnouncement) { m.Weight = 5 }, "weight 5"},
+		"2^32-1 waiting":    {func(m *wireAnnouncement) { m.Waiting = math.MaxUint32 }, "chunks waiting"},
+		"less than nothing": {func(m *wireAnnouncement) { m.Waiting = -1 }, "chunks waiting"},
+		"2^31 threads":      {func(m *wireAnnouncement) { m.Threads = 1 << 31 }, "chunks waiting"},
+		"too many obsolete": {func(m *wireAnnouncement) { m.Obsolete = make([]uint64, run.MaxObsolete+1) }, "4097 obsolete"},
+		"too many quarantined": {func(m *wireAnnouncement) {
 			m.Quarantined = slices.Repeat([]string{identitytest.Of("w").Key()}, run.MaxQuarantined+1)
 		}, "257 quarantined"},
-		"a quarantined name": {func(m *nqueensv1.Beat) { m.Quarantined = []string{"w"} }, "no public key"},
-		"a giant key":        {func(m *nqueensv1.Beat) { m.Quarantined = []string{strings.Repeat("U", 1<<20)} }, "no public key"},
-		"no protocol":        {func(m *nqueensv1.Beat) { m.Protocol = 0 }, "without a protocol version"},
-		"the first protocol": {func(m *nqueensv1.Beat) { m.Protocol = 1 }, "version 1"},
-		"a run with a space": {func(m *nqueensv1.Beat) { m.Run = "n8 a" }, "run name"},
+		"a quarantined name": {func(m *wireAnnouncement) { m.Quarantined = []string{"w"} }, "no public key"},
+		"a giant key":        {func(m *wireAnnouncement) { m.Quarantined = []string{strings.Repeat("U", 1<<17)} }, "no public key"},
+		"no protocol":        {func(m *wireAnnouncement) { m.Protocol = 0 }, "without a protocol version"},
+		"the first protocol": {func(m *wireAnnouncement) { m.Protocol = 1 }, "version 1"},
+		"a run with a space": {func(m *wireAnnouncement) { m.Run = "n8 a" }, "run name"},
 	} {
-		m := beatMessage()
+		m := announcementMessage()
 		c.change(m)
-		b, err := decodeBeat(beatSubject(m.Run), must(proto.Marshal(m)))
+		b, err := decodeAnnouncement(announcementSubject(m.Run), must(json.Marshal(m)))
 		checkRejected(t, name, c.want, err)
 		if b.Run != "" {
-			t.Errorf("%s: a beat comes with the error", name)
+			t.Errorf("%s: an announcement comes with the error", name)
 		}
 	}
 }
@@ -246,7 +247,12 @@ func TestHostileHeartbeatsAreRejected(t *testing.T) {
 		"held a negative time": {func(m *nqueensv1.HeartbeatStatement) {
 			m.Held = []*nqueensv1.HeldChunk{{Run: "n8-a", Chunk: 1, ElapsedNs: 1 << 63}}
 		}, "negative time"},
-		"too many chunks":    {func(m *nqueensv1.HeartbeatStatement) { m.Held = make([]*nqueensv1.HeldChunk, run.MaxHeld+1) }, "of 4097 chunks"},
+		"too many chunks":      {func(m *nqueensv1.HeartbeatStatement) { m.Held = make([]*nqueensv1.HeldChunk, run.MaxHeld+1) }, "of 4097 chunks"},
+		"a long reason":        {func(m *nqueensv1.HeartbeatStatement) { m.Paused = giant[:129] }, "reason for a pause of 129 bytes"},
+		"a reason with a bell": {func(m *nqueensv1.HeartbeatStatement) { m.Paused = "on\a battery" }, "can't be shown"},
+		"an unknown field": {func(m *nqueensv1.HeartbeatStatement) {
+			m.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 77, protowire.VarintType), 7))
+		}, "does not know"},
 		"no time":            {func(m *nqueensv1.HeartbeatStatement) { m.SentNs = 0 }, "sent at 0 ns"},
 		"a time of no clock": {func(m *nqueensv1.HeartbeatStatement) { m.SentNs = 1 << 63 }, "sent at 9223372036854775808 ns"},
 		"a long admission":   {func(m *nqueensv1.HeartbeatStatement) { m.Admission = make([]byte, 65) }, "admission of 65 bytes"},
@@ -312,14 +318,14 @@ func chunkMessage() *nqueensv1.Chunk {
 	for i := range prefixes {
 		prefixes[i] = queens.Prefix{}.Place(&board, 1<<i)
 	}
-	c := queens.Chunk{Run: "n8-a", ID: 7, Board: board, First: 3, Tasks: [][]queens.Prefix{prefixes[:2], prefixes[2:]}}
+	c := run.Chunk{Run: "n8-a", ID: 7, Board: board, First: 3, Tasks: [][]queens.Prefix{prefixes[:2], prefixes[2:]}}
 	return reread(must(encodeChunk(&c)), new(nqueensv1.Chunk))
 }
 
-func plainResult() queens.ChunkResult {
-	return queens.ChunkResult{
+func plainResult() run.ChunkResult {
+	return run.ChunkResult{
 		Run: "n8-a", Chunk: 7, First: 3, Worker: "w", Counted: time.Unix(1_800_000_000, 5),
-		Counts: []queens.TaskCount{
+		Counts: []run.TaskCount{
 			{Hash: 1, Count: 4, Kernel: "generic", Elapsed: 1}, {Hash: 2, Count: 5, Kernel: "generic", Elapsed: 2},
 		},
 		Admission: identity.Admission([]byte("token"), identitytest.Of("w").Key()),
@@ -331,9 +337,10 @@ func resultMessage() *nqueensv1.ChunkResult {
 	return reread(must(encodeResult(identitytest.Seal(&r))), new(nqueensv1.ChunkResult))
 }
 
-func beatMessage() *nqueensv1.Beat {
-	b := run.Beat{Run: "n8-a", Epoch: 1, State: run.Running, Waiting: 5, Weight: 1, Threads: 2, Obsolete: []uint64{7}}
-	return reread(must(encodeBeat(&b)), new(nqueensv1.Beat))
+func announcementMessage() *wireAnnouncement {
+	return &wireAnnouncement{Protocol, run.Announcement{
+		Run: "n8-a", Epoch: 1, State: run.Running, Waiting: 5, Weight: 1, Threads: 2, Obsolete: []uint64{7},
+	}}
 }
 
 func heartbeatMessage() *nqueensv1.Heartbeat {

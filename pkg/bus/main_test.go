@@ -7,6 +7,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testkit.Parallel(8) // they mostly wait
+	testkit.Parallel(16) // they mostly wait
 	m.Run()
 }

@@ -8,7 +8,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The names of runs that are not valid, as of a hostile beat, are ignored.
+// The names of runs that are not valid, as of a hostile announcement, are ignored.
 func TestParkIgnoresInvalidNames(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -119,9 +119,7 @@ func TestReadingTheRegistryChangesNothing(t *testing.T) {
 	if names, err := b.Registry().Names(t.Context()); err != nil || len(names) != 0 {
 		t.Fatalf("without a bucket the names are %q (error %v)", names, err)
 	}
-	if err := b.Ensure(t.Context(), "n8-a"); err != nil {
-		t.Fatal(err)
-	}
+	bustest.Ensure(t, b, "n8-a")
 	want := []string{"n8-a", "n8-b", "n8-c"}
 	for _, run := range append(want, "n8-gone") {
 		if _, err := b.Registry().Claim(t.Context(), record(run)); err != nil {

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -21,16 +22,15 @@ import (
 type Queue struct {
 	bus     *Bus
 	arrived chan run.Loan
-	// The server sends chunks under their own subjects, so only the subscription tells
-	// whether they were taken or parked for.
-	takes, parks inbox
+	taken   chan *nats.Msg // answers to Take
+	inbox   inbox
 
 	mu     sync.Mutex
 	closed bool
-	taking *take             // nil unless Take runs
-	parked map[string]parked // by run
-	// numbers are those of the consumers, by run; a run that is missing has number 0.
-	numbers map[string]int
+	// taking is the subject of the chunks that Take waits for, and takeInbox that of the status that ends its request;
+	// empty if it does not run.
+	taking, takeInbox string
+	parked            map[string]parked // by run
 }
 
 const (
@@ -51,41 +51,18 @@ const (
 	maxArrived = 1 << 10
 )
 
-// take is a call of Take. The mutex of the queue protects wanted and the sending side of
-// messages, which never blocks.
-type take struct {
-	subject  string // of the chunks
-	inbox    string // for a status
-	wanted   int    // chunks that have not come yet
-	messages chan *nats.Msg
-}
-
 // parked is a pull request that waits at the server.
 type parked struct {
-	consumer   string
 	inbox      string    // for a status
 	lost       time.Time // when it counts as lost
 	reconnects uint64    // of the connection before it; a new connection has no pulls
 }
 
 func newQueue(b *Bus) *Queue {
-	return &Queue{bus: b, arrived: make(chan run.Loan, maxArrived), parked: make(map[string]parked), numbers: make(map[string]int)}
-}
-
-// UseConsumer sets the number of the consumer to which the requests for chunks of a run go from then on, see
-// [run.Beat]. It is 0 at first.
-func (q *Queue) UseConsumer(name string, number int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if number == 0 {
-		delete(q.numbers, name)
-	} else {
-		q.numbers[name] = number
+	return &Queue{
+		bus: b, arrived: make(chan run.Loan, maxArrived), taken: make(chan *nats.Msg, maxArrived+1), parked: make(map[string]parked),
 	}
 }
-
-// consumer returns the name of a run's consumer. q.mu is held.
-func (q *Queue) consumer(name string) string { return consumerName(name, q.numbers[name]) }
 
 // Take returns the chunks of a run that wait now, at most that many. It does not wait for any, but goes on
 // while messages come of which none can be read;
@@ -122,37 +99,21 @@ func (q *Queue) Take(ctx context.Context, name string, most int) ([]run.Loan, er
 // request asks for messages that wait now, and returns those that came, also after an error.
 func (q *Queue) request(ctx context.Context, name string, most int) (messages []*nats.Msg, err error) {
 	ctx, done := q.bus.request(ctx)
-	t, err := q.beginTake(name, most)
-	if err == nil {
-		messages, err = t.receive(ctx, most)
-		messages = append(messages, q.endTake(t)...)
-	}
-	return messages, done(err)
-}
-
-// beginTake sends the request.
-func (q *Queue) beginTake(name string, most int) (*take, error) {
-	if err := q.takes.open(q.bus.conn, q.onTaken); err != nil {
+	defer func() { err = done(err) }()
+	if err := q.inbox.open(q.bus.conn, q.onAnswer); err != nil {
 		return nil, err
 	}
-	t := &take{subject: taskSubject(name), inbox: q.takes.next(), wanted: most, messages: make(chan *nats.Msg, most+1)}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
+	inbox, ok := q.begin(taskSubject(name))
+	if !ok {
 		return nil, errClosed
 	}
-	if err := q.bus.pull(q.consumer(name), t.inbox, pullRequest{Batch: most, NoWait: true}); err != nil {
+	defer q.endTaking()
+	if err := q.bus.pull(name, inbox, pullRequest{Batch: most, NoWait: true}); err != nil {
 		return nil, err
 	}
-	q.taking = t
-	return t, nil
-}
-
-// receive receives messages until there are that many, or a status ends the request.
-func (t *take) receive(ctx context.Context, most int) (messages []*nats.Msg, err error) {
 	for len(messages) < most {
 		select {
-		case m := <-t.messages:
+		case m := <-q.taken:
 			if isStatus(m) {
 				return messages, nil
 			}
@@ -164,39 +125,46 @@ func (t *take) receive(ctx context.Context, most int) (messages []*nats.Msg, err
 	return messages, nil
 }
 
-// endTake ends a request, and returns the chunks that came in the meantime.
-func (q *Queue) endTake(t *take) (messages []*nats.Msg) {
+// begin has chunks with that subject go to request, unless the queue is closed. It returns the reply subject.
+func (q *Queue) begin(subject string) (inbox string, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.taking = nil
-	for {
-		select {
-		case m := <-t.messages:
-			if !isStatus(m) {
-				messages = append(messages, m)
-			}
-		default:
-			return messages
+	q.taking, q.takeInbox = subject, q.inbox.next()
+	return q.takeInbox, !q.closed
+}
+
+// endTaking has chunks that come too late for a request go to Parked.
+func (q *Queue) endTaking() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.taking, q.takeInbox = "", ""; len(q.taken) > 0; {
+		if m := <-q.taken; !isStatus(m) {
+			q.arrive(m)
 		}
 	}
 }
 
-// onTaken handles the answers to Take.
-func (q *Queue) onTaken(m *nats.Msg) {
+// onAnswer handles an answer to a request. The server sends chunks under their own subjects: while Take waits for
+// chunks of a run, it gets those for which a request was parked too, and Park may leave another request.
+func (q *Queue) onAnswer(m *nats.Msg) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	t := q.taking
-	switch {
-	case isStatus(m):
+	if isStatus(m) {
 		q.bus.logRefusal(m)
-		if t != nil && t.inbox == m.Subject && len(t.messages) < cap(t.messages) {
-			t.messages <- m
+		if m.Subject == q.takeInbox && len(q.taken) < cap(q.taken) {
+			q.taken <- m // never blocks: there is no other sender
 		}
-	case t != nil && t.subject == m.Subject && t.wanted > 0:
-		t.wanted--
-		t.messages <- m
-	default: // for an earlier call
-		q.arrive(m)
+		maps.DeleteFunc(q.parked, func(_ string, p parked) bool { return p.inbox == m.Subject })
+		return
+	}
+	name := strings.TrimPrefix(m.Subject, taskSubject(""))
+	_, waited := q.parked[name]
+	delete(q.parked, name)
+	switch {
+	case m.Subject == q.taking && len(q.taken) < maxArrived: // there is room for a status
+		q.taken <- m
+	case !q.arrive(m) && waited:
+		q.park(name)
 	}
 }
 
@@ -205,7 +173,7 @@ func (q *Queue) onTaken(m *nats.Msg) {
 // run's consumer; a caller that still wants a chunk calls Park again. Without a connection it
 // does nothing.
 func (q *Queue) Park(name string) {
-	if queens.ValidateRun(name) != nil || q.bus.Connected() != nil || q.parks.open(q.bus.conn, q.onParked) != nil {
+	if queens.ValidateRun(name) != nil || q.bus.Connected() != nil || q.inbox.open(q.bus.conn, q.onAnswer) != nil {
 		return
 	}
 	q.mu.Lock()
@@ -215,12 +183,12 @@ func (q *Queue) Park(name string) {
 
 // park is Park; q.mu is held.
 func (q *Queue) park(name string) {
-	now, reconnects, consumer := time.Now(), q.bus.conn.Stats().Reconnects, q.consumer(name)
-	if p, ok := q.parked[name]; q.closed || ok && p.reconnects == reconnects && p.consumer == consumer && now.Before(p.lost) {
+	now, reconnects := time.Now(), q.bus.conn.Stats().Reconnects
+	if p, ok := q.parked[name]; q.closed || ok && p.reconnects == reconnects && now.Before(p.lost) {
 		return
 	}
-	p := parked{consumer: consumer, inbox: q.parks.next(), lost: now.Add(parkExpiry + parkLost), reconnects: reconnects}
-	if q.bus.pull(consumer, p.inbox, pullRequest{Batch: 1, Expires: parkExpiry}) == nil {
+	p := parked{inbox: q.inbox.next(), lost: now.Add(parkExpiry + parkLost), reconnects: reconnects}
+	if q.bus.pull(name, p.inbox, pullRequest{Batch: 1, Expires: parkExpiry}) == nil {
 		q.parked[name] = p
 	}
 }
@@ -229,29 +197,8 @@ func (q *Queue) park(name string) {
 // come too late for Take.
 func (q *Queue) Parked() <-chan run.Loan { return q.arrived }
 
-// onParked handles the answers to parked requests.
-func (q *Queue) onParked(m *nats.Msg) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !isStatus(m) {
-		name := strings.TrimPrefix(m.Subject, taskSubject(""))
-		_, waited := q.parked[name]
-		delete(q.parked, name)
-		if !q.arrive(m) && waited {
-			q.park(name)
-		}
-		return
-	}
-	q.bus.logRefusal(m)
-	for name, p := range q.parked {
-		if p.inbox == m.Subject {
-			delete(q.parked, name)
-		}
-	}
-}
-
 // arrive sends a chunk to Parked, and reports whether it could read it. It returns the chunk to the queue if
-// nobody receives it any more.
+// nobody receives it any more. q.mu is held.
 func (q *Queue) arrive(m *nats.Msg) (readable bool) {
 	loan, ok := q.bus.readChunk(m)
 	if !ok {
@@ -277,8 +224,7 @@ func (q *Queue) Close() {
 	q.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	q.takes.drain(ctx)
-	q.parks.drain(ctx)
+	q.inbox.drain(ctx)
 	for {
 		select {
 		case loan := <-q.arrived:

@@ -69,7 +69,7 @@ func TestChunksOfAnotherVersionStayQueued(t *testing.T) {
 	}
 	check(t, "rejected messages", s.bus.Rejected(), 1)
 	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
-	if lines := log.Lines("version 5"); len(lines) != 1 || !strings.Contains(lines[0], "version 4") {
+	if lines := log.Lines("version 6"); len(lines) != 1 || !strings.Contains(lines[0], "version 5") {
 		t.Errorf("log lines that name both versions: %q", lines)
 	}
 	queue.Park("n8-a")

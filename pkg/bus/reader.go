@@ -1,16 +1,15 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/parallel"
 	"nqueens/pkg/run"
 )
 
@@ -19,12 +18,12 @@ type resultReader struct {
 	bus       *Bus
 	run       string
 	at        run.StreamPosition // of the last message read, even if it was rejected
-	each      func(queens.ChunkResult, run.StreamPosition)
+	each      func(run.ChunkResult, run.StreamPosition)
 	caughtUp  func(asOf time.Time)
 	asOf      time.Time     // the reader catches up with the results stored until then; zero: it does not
-	catchUpTo uint64        // sequence of the run's last message at asOf
+	catchUpTo uint64        // sequence of the run's last message at asOf, or of the last one that is left of those
 	full      bool          // the stream was nearly full at the last check
-	waited    time.Duration // for messages, since the last one
+	waited    time.Duration // since the last message, or since there was none to wait for
 	patience  time.Duration // how long to wait for messages that are there
 	consumer  string        // the name of the consumer that delivers
 }
@@ -55,8 +54,6 @@ var errReset = errors.New("another consumer delivers the results")
 // the run's consumer, and checks them from then on: the coordinator of every run is a
 // reader, so they exist while there is a run.
 func (r *resultReader) read(ctx context.Context) error {
-	ctx = requestContext{ctx}
-	now := time.Now()
 	stream, err := r.ensureAndStat(ctx)
 	if err != nil {
 		return err
@@ -66,115 +63,97 @@ func (r *resultReader) read(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
-	r.asOf = time.Time{}
-	if err := r.markCatchUp(ctx, stream, now); err != nil {
-		return err
-	}
-	consumer, err := r.bus.js.OrderedConsumer(ctx, resultsStream, jetstream.OrderedConsumerConfig{
-		FilterSubjects:   []string{resultSubject(r.run)},
-		DeliverPolicy:    jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:      r.at.Sequence + 1,
-		MaxResetAttempts: 1,
-		// The server removes the consumer of a dead reader after this time.
-		InactiveThreshold: 30 * time.Second,
+	consumer, err := ask(ctx, r.bus, func(ctx context.Context) (jetstream.Consumer, error) {
+		return r.bus.js.OrderedConsumer(ctx, resultsStream, jetstream.OrderedConsumerConfig{
+			FilterSubjects:   []string{resultSubject(r.run)},
+			DeliverPolicy:    jetstream.DeliverByStartSequencePolicy,
+			OptStartSeq:      r.at.Sequence + 1,
+			MaxResetAttempts: 1,
+			// The server removes the consumer of a dead reader after this time.
+			InactiveThreshold: 30 * time.Second,
+		})
 	})
 	if err != nil {
 		return err
 	}
 	defer r.deleteConsumer(ctx, consumer)
 	r.consumer = consumer.CachedInfo().Name
-	// The consumer ends with its server. So while it delivers, the server has lost nothing since this.
-	if err := r.checkPosition(ctx, stream); err != nil {
-		return err
-	}
-	r.waited, r.patience = 0, max(r.patience, minPatience)
+	r.asOf, r.waited, r.patience = time.Time{}, 0, max(r.patience, minPatience)
 	messages, err := consumer.Messages()
 	if err != nil {
 		return err
 	}
 	defer messages.Stop()
 	for {
-		if err := r.deliverUntil(ctx, messages, time.Now().Add(checkInterval)); err != nil {
-			return err
-		}
-		now := time.Now()
-		stream, err := r.ensureAndStat(ctx)
-		if err != nil {
-			return err
-		}
-		// The consumer would continue with a stream that replaced the first, at the same
-		// sequence: it would miss the first messages.
+		// The consumer ends with its server. So while it delivers, the server has lost nothing since this. It would
+		// continue with a stream that replaced the first, at the same sequence: it would miss the first messages.
 		if err := r.checkPosition(ctx, stream); err != nil {
 			return err
 		}
 		if err := r.checkCaughtUp(ctx, stream); err != nil {
 			return err
 		}
-		if err := r.markCatchUp(ctx, stream, now); err != nil {
+		if err := r.deliverUntil(ctx, messages, time.Now().Add(checkInterval)); err != nil {
+			return err
+		}
+		if stream, err = r.ensureAndStat(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// arrival is a message that was read. Decoding it verifies a signature, which takes longer than all
-// else.
+// arrival is a message that was read.
 type arrival struct {
 	message  jetstream.Msg
-	sequence uint64
-	stored   time.Time
-	result   queens.ChunkResult
-	err      error
-	decoded  chan struct{} // closed when result and err are set
+	metadata *jetstream.MsgMetadata
+	result   run.ChunkResult
+	err      error // of decoding it
 }
 
-func (a *arrival) decode() {
-	defer close(a.decoded)
-	a.result, a.err = decodeResult(a.message.Subject(), a.message.Data())
-}
-
-// deliverUntil passes on what comes until the deadline, in order. All cores decode.
+// deliverUntil passes on what comes until the deadline, in order. All cores decode: that verifies a signature, which
+// takes longer than all else.
 func (r *resultReader) deliverUntil(ctx context.Context, messages jetstream.MessagesContext, deadline time.Time) error {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
+	until, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	arrivals := make(chan *arrival, runtime.GOMAXPROCS(0))
-	var delivering sync.WaitGroup
-	delivering.Go(func() {
-		for a := range arrivals {
-			<-a.decoded
-			r.deliver(a)
+	var failed error // of reading
+	arrivals := func(yield func(*arrival) bool) {
+		for {
+			asked := time.Now()
+			message, err := messages.Next(jetstream.NextContext(until))
+			if errors.Is(err, context.DeadlineExceeded) {
+				r.waited += time.Since(asked)
+				return
+			}
+			var metadata *jetstream.MsgMetadata
+			if err == nil {
+				metadata, err = message.Metadata()
+			}
+			if err == nil && metadata.Consumer != r.consumer {
+				err = errReset
+			}
+			if err != nil {
+				failed = err
+				return
+			}
+			r.waited, r.patience = 0, minPatience
+			if !yield(&arrival{message: message, metadata: metadata}) {
+				return
+			}
 		}
-	})
-	defer delivering.Wait()
-	defer close(arrivals)
-	for {
-		asked := time.Now()
-		message, err := messages.Next(jetstream.NextContext(ctx))
-		if errors.Is(err, context.DeadlineExceeded) {
-			r.waited += time.Since(asked)
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		metadata, err := message.Metadata()
-		if err != nil {
-			return err
-		}
-		if metadata.Consumer != r.consumer {
-			return errReset
-		}
-		r.waited, r.patience = 0, minPatience
-		a := &arrival{
-			message: message, sequence: metadata.Sequence.Stream, stored: metadata.Timestamp, decoded: make(chan struct{}),
-		}
-		go a.decode()
-		arrivals <- a
 	}
+	err := parallel.InOrder(ctx, arrivals, func(_ context.Context, a *arrival) (*arrival, error) {
+		a.result, a.err = decodeResult(a.message.Subject(), a.message.Data())
+		return a, nil
+	}, func(a *arrival) error {
+		r.deliver(a)
+		return nil
+	})
+	return cmp.Or(failed, err)
 }
 
 // deliver passes on the result of a message.
 func (r *resultReader) deliver(a *arrival) {
-	r.at.Sequence, r.at.Stored = a.sequence, a.stored.UTC()
+	r.at.Sequence, r.at.Stored = a.metadata.Sequence.Stream, a.metadata.Timestamp.UTC()
 	if a.err != nil {
 		r.bus.rejected.add(a.message.Subject(), a.message.Data(), a.err)
 	} else {
@@ -196,17 +175,20 @@ func (r *resultReader) deleteConsumer(ctx context.Context, consumer jetstream.Co
 }
 
 // ensureAndStat creates what is missing and returns the stream of results with its state.
-// It warns of a stream that was nearly full at the last check and still is: nobody
-// has made room.
+// If a stream was nearly full at the last check and still is, nobody has made room: it does, or else warns.
 func (r *resultReader) ensureAndStat(ctx context.Context) (jetstream.Stream, error) {
-	stream, err := r.bus.ensure(ctx, r.run, false)
+	stream, err := r.bus.keep(ctx, r.run)
 	if err != nil {
 		return nil, err
 	}
 	info := stream.CachedInfo()
 	full := fillRatio(info) >= 0.9
-	if full && r.full && r.bus.limiter.Allow("full") {
-		r.bus.log.Warn().Uint64("bytes", info.State.Bytes).Int64("max_bytes", info.Config.MaxBytes).
+	removed := false
+	if full && r.full {
+		removed, err = r.bus.Results().purgeUnknown(ctx, r.run)
+	}
+	if full && r.full && !removed && r.bus.limiter.Allow("full") {
+		r.bus.log.Warn().Err(err).Uint64("bytes", info.State.Bytes).Int64("max_bytes", info.Config.MaxBytes).
 			Uint64("messages", info.State.Msgs).Int64("max_messages", info.Config.MaxMsgs).
 			Msg("the results stream is nearly full: workers hold their results until it is purged or its limit is raised")
 	}
@@ -217,7 +199,7 @@ func (r *resultReader) ensureAndStat(ctx context.Context) (jetstream.Stream, err
 // checkPosition returns errReplaced unless the stream still has what was read: otherwise it is another one,
 // or the server has lost its end, and may have stored other results under the same sequences.
 func (r *resultReader) checkPosition(ctx context.Context, stream jetstream.Stream) error {
-	holds, err := holdsPosition(ctx, stream, r.at)
+	holds, err := r.bus.holdsPosition(ctx, stream, r.at)
 	switch {
 	case err != nil:
 		return fmt.Errorf("last result read from stream %s: %w", resultsStream, err)
@@ -232,54 +214,47 @@ func (r *resultReader) checkPosition(ctx context.Context, stream jetstream.Strea
 
 // holdsPosition reports whether a stream, whose state is known, is that of the position, and still has the
 // message at the position. A position before the first message proves nothing and needs no proof.
-func holdsPosition(ctx context.Context, stream jetstream.Stream, at run.StreamPosition) (bool, error) {
+func (b *Bus) holdsPosition(ctx context.Context, stream jetstream.Stream, at run.StreamPosition) (bool, error) {
 	if info := stream.CachedInfo(); !info.Created.Equal(at.Created) || info.State.LastSeq < at.Sequence {
 		return false, nil
 	}
 	if at.Sequence == 0 {
 		return true, nil
 	}
-	message, err := stream.GetMsg(ctx, at.Sequence)
+	message, err := b.rawMessage(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return stream.GetMsg(ctx, at.Sequence) })
+	return message != nil && message.Time.Equal(at.Stored), err
+}
+
+// rawMessage asks for a message of a stream, and returns nil if there is none.
+func (b *Bus) rawMessage(ctx context.Context, get func(ctx context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
+	message, err := ask(ctx, b, get)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return false, nil
+		return nil, nil
 	}
-	return err == nil && message.Time.Equal(at.Stored), err
+	return message, err
 }
 
-// markCatchUp notes the last message to catch up with, that of the time before the stream
-// was asked for its state, unless there is such a message already.
-func (r *resultReader) markCatchUp(ctx context.Context, stream jetstream.Stream, asOf time.Time) error {
-	if !r.asOf.IsZero() {
-		return nil
-	}
-	if r.catchUpTo = stream.CachedInfo().State.LastSeq; r.catchUpTo > r.at.Sequence {
-		message, err := stream.GetLastMsgForSubject(ctx, resultSubject(r.run))
-		switch {
-		case errors.Is(err, jetstream.ErrMsgNotFound):
-			r.catchUpTo = 0
-		case err != nil:
-			return fmt.Errorf("last result in stream %s: %w", resultsStream, err)
-		default:
-			r.catchUpTo = message.Sequence
-		}
-	}
-	r.asOf = asOf
-	r.signalCaughtUp()
-	return nil
-}
-
-// checkCaughtUp notices that the messages to catch up with are gone, or do not come.
+// checkCaughtUp notes up to which result the reader has to come to have caught up, unless it has noted that before. It
+// returns an error if what the stream has does not come.
 func (r *resultReader) checkCaughtUp(ctx context.Context, stream jetstream.Stream) error {
-	if r.asOf.IsZero() {
-		return nil
+	now, last := time.Now(), uint64(0)
+	message, err := r.bus.rawMessage(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		return stream.GetLastMsgForSubject(ctx, resultSubject(r.run))
+	})
+	if err != nil {
+		return fmt.Errorf("last result in stream %s: %w", resultsStream, err)
 	}
-	next, err := stream.GetMsg(ctx, r.at.Sequence+1, jetstream.WithGetMsgSubject(resultSubject(r.run)))
+	if message != nil {
+		last = message.Sequence
+	}
+	if r.asOf.IsZero() {
+		r.asOf, r.catchUpTo = now, last
+	}
+	r.catchUpTo = min(r.catchUpTo, last) // those after it are gone
+	r.signalCaughtUp()
 	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound), err == nil && next.Sequence > r.catchUpTo:
-		r.catchUpTo = r.at.Sequence
-		r.signalCaughtUp()
-	case err != nil:
-		return fmt.Errorf("next result in stream %s: %w", resultsStream, err)
+	case r.asOf.IsZero():
+		r.waited = 0 // for nothing
 	case r.waited > r.patience:
 		r.patience = min(2*r.patience, maxPatience)
 		return errUndelivered
@@ -291,7 +266,7 @@ func (r *resultReader) signalCaughtUp() {
 	if !r.asOf.IsZero() && r.at.Sequence >= r.catchUpTo {
 		asOf := r.asOf
 		r.asOf = time.Time{}
-		r.bus.outages.note(readResults, false)
+		r.bus.outages.note(ResultsPart, "read", false)
 		r.caughtUp(asOf)
 	}
 }

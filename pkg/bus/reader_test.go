@@ -8,7 +8,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -45,7 +44,7 @@ func TestReadRepeatsNothingAfterAFault(t *testing.T) {
 	publishResult(t, s.other, result("n8-a", 2))
 	read := read(t, s.bus)
 	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 2)
-	faulty := s.stream(t, tasks).Config
+	faulty := s.stream(t, results).Config
 	faulty.MaxAge = time.Hour
 	update(t, s, faulty)
 	testkit.Eventually(t, "a log line that results cannot be read", func() bool { return len(log.Lines("can't read results")) == 1 })
@@ -108,7 +107,7 @@ func TestReadSignalsThatItHasCaughtUp(t *testing.T) {
 	}{
 		"nothing":              {0, 0, 0},
 		"one":                  {1, 0, 0},
-		"many":                 {900, 0, 0},
+		"many":                 {700, 0, 0},
 		"garbage alone":        {0, 3, 0},
 		"garbage at the end":   {3, 2, 0},
 		"garbage in the midst": {3, 2, 4},
@@ -141,39 +140,42 @@ func TestReadSignalsThatItHasCaughtUp(t *testing.T) {
 // If the results to catch up with disappear, Read has caught up too.
 func TestReadCatchesUpWithResultsThatDisappear(t *testing.T) {
 	t.Parallel()
-	for name, remove := range map[string]func(*testing.T, *scene){
-		"purged":  func(t *testing.T, s *scene) { s.purge(t, results) },
-		"deleted": func(t *testing.T, s *scene) { s.delete(t, results) },
-		"replaced": func(t *testing.T, s *scene) {
+	for _, c := range testkit.Sample(t, 2, []struct {
+		name   string
+		remove func(*testing.T, *scene)
+	}{
+		{"purged", func(t *testing.T, s *scene) { s.purge(t, results) }},
+		{"deleted", func(t *testing.T, s *scene) { s.delete(t, results) }},
+		{"replaced", func(t *testing.T, s *scene) {
 			s.delete(t, results)
 			ensureAgain(t, s.bus)
 			publishResult(t, s.bus, result("n8-a", 5000))
-		},
-		"replaced by a longer one": func(t *testing.T, s *scene) {
+		}},
+		{"replaced by a longer one", func(t *testing.T, s *scene) {
 			s.delete(t, results)
 			ensureAgain(t, s.bus)
-			for id := range uint64(2000) {
+			for id := range uint64(900) {
 				publishResult(t, s.bus, result("n8-a", 5000+id))
 			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+		}},
+	}) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t)
-			for id := range uint64(1500) { // more than a reader fetches ahead
+			for id := range uint64(700) { // more than the 500 that a reader fetches ahead
 				publishResult(t, s.bus, result("n8-a", 1+id))
 			}
 			ctx, stop := context.WithCancel(t.Context())
 			received, proceed := make(chan struct{}, 10_000), make(chan struct{})
 			caughtUp, ended := make(chan time.Time, 1000), make(chan error, 1)
 			go func() {
-				ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(queens.ChunkResult, run.StreamPosition) {
+				ended <- s.other.Results().Read(ctx, "n8-a", run.StreamPosition{}, func(run.ChunkResult, run.StreamPosition) {
 					received <- struct{}{}
 					<-proceed
 				}, func(asOf time.Time) { caughtUp <- asOf })
 			}()
 			receive(t, received, "a result")
-			remove(t, s)
+			c.remove(t, s)
 			close(proceed)
 			receive(t, caughtUp, "that it has caught up")
 			stop()

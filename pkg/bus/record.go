@@ -37,13 +37,7 @@ func encodeRecord(s storedRecord) ([]byte, error) {
 
 // decodeRecord returns the valid record of that run.
 func decodeRecord(name string, data []byte) (*storedRecord, error) {
-	var version struct {
-		Protocol uint32 `json:"protocol"`
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, err
-	}
-	if err := checkProtocol(version.Protocol, ""); err != nil {
+	if err := checkJSONProtocol(data); err != nil {
 		return nil, err
 	}
 	var s storedRecord
@@ -62,7 +56,8 @@ func decodeRecord(name string, data []byte) (*storedRecord, error) {
 	return &s, nil
 }
 
-// get returns the record of a run. Its error wraps ErrNoRecord if there is none.
+// get returns the record of a run. Its error wraps ErrNoRecord if there is none; what is returned then has the revision
+// of the mark that a client has left who deleted it.
 func (r Registry) get(ctx context.Context, name string) (*storedRecord, error) {
 	if err := queens.ValidateRun(name); err != nil {
 		return nil, err
@@ -71,16 +66,22 @@ func (r Registry) get(ctx context.Context, name string) (*storedRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m == nil || m.Header.Get("KV-Operation") != "" {
-		return nil, fmt.Errorf("%w: %s", ErrNoRecord, name)
+	missing := fmt.Errorf("%w: %s", ErrNoRecord, name)
+	if m == nil {
+		return new(storedRecord), missing
+	}
+	revision, err := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
+	if err != nil {
+		return nil, bucketError(fmt.Errorf("the record of run %s has no revision: %w", name, err))
+	}
+	if m.Header.Get("KV-Operation") != "" {
+		return &storedRecord{revision: revision}, missing
 	}
 	s, err := decodeRecord(name, m.Data)
 	if err != nil {
-		return nil, &unreadableError{name, err}
+		return nil, fmt.Errorf("record of run %s in bucket %s: %w; to delete it: nats kv del %[2]s %[1]s", name, runsBucket, err)
 	}
-	if s.revision, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
-		return nil, bucketError(fmt.Errorf("the record of run %s has no revision: %w", name, err))
-	}
+	s.revision = revision
 	return s, nil
 }
 
@@ -93,33 +94,35 @@ const directRetry = 50 * time.Millisecond
 
 // direct requests a message of the bucket's stream. There may be none, nor a bucket.
 func (r Registry) direct(ctx context.Context, subject string, request []byte) (m *nats.Msg, err error) {
-	ctx, done := r.bus.recordRequest(ctx)
-	defer func() { err = done(err) }()
-	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
+	ctx, done := r.bus.request(ctx)
+	defer func() {
+		if err = done(err); err != nil {
+			err = bucketError(err)
+		}
+	}()
 	for {
-		m, err = r.bus.conn.RequestWithContext(bounded, subject, request)
+		m, err = r.bus.conn.RequestWithContext(ctx, subject, request)
 		if !errors.Is(err, nats.ErrNoResponders) {
 			break
 		}
 		if _, absent := r.bus.js.Stream(ctx, bucketStream); noBucket(absent) {
 			return nil, nil
 		} else if absent != nil {
-			return nil, bucketError(absent)
+			return nil, absent
 		}
 		select { // the bucket was created in between, or a cluster moves it
-		case <-bounded.Done():
-			return nil, bucketError(err)
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		case <-time.After(directRetry):
 		}
 	}
 	switch {
 	case err != nil:
-		return nil, bucketError(err)
+		return nil, err
 	case m.Header.Get("Status") == "404":
 		return nil, nil
 	case m.Header.Get("Status") != "":
-		return nil, bucketError(fmt.Errorf("%s %s", m.Header.Get("Status"), m.Header.Get("Description")))
+		return nil, fmt.Errorf("%s %s", m.Header.Get("Status"), m.Header.Get("Description"))
 	}
 	return m, nil
 }
@@ -127,54 +130,28 @@ func (r Registry) direct(ctx context.Context, subject string, request []byte) (m
 // noBucket reports whether an error says that there is no bucket. An account without streams, such as
 // that of watchers, is not told.
 func noBucket(err error) bool {
-	var api *jetstream.APIError
-	return errors.Is(err, jetstream.ErrStreamNotFound) ||
-		errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeJetStreamNotEnabledForAccount
+	return errors.Is(err, jetstream.ErrStreamNotFound) || hasCode(err, jetstream.JSErrCodeJetStreamNotEnabledForAccount)
 }
-
-// unreadableError says that a record is not one of this program.
-type unreadableError struct {
-	run   string
-	cause error
-}
-
-func (e *unreadableError) Error() string {
-	return fmt.Sprintf("record of run %s in bucket %s: %v; to delete it: nats kv del %[2]s %[1]s", e.run, runsBucket, e.cause)
-}
-
-func (e *unreadableError) Unwrap() error { return e.cause }
 
 // put stores the record, updated now, if the bucket still has the record's revision, and
-// reports whether it did. It creates a missing bucket.
+// reports whether it did. It creates a missing bucket, and raises its replicas.
 func (r Registry) put(ctx context.Context, s *storedRecord) (stored bool, err error) {
-	ctx, done := r.bus.recordRequest(ctx)
-	defer func() { err = done(err) }()
 	s.Updated = time.Now()
 	data, err := encodeRecord(*s)
 	if err != nil {
 		return false, err
 	}
-	bucket, err := r.bus.js.KeyValue(ctx, runsBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		bucket, err = r.createBucket(ctx)
-	}
-	if err = r.bus.noStreams(err); err != nil {
-		if ctx.Err() == nil {
-			r.bus.outages.note(runsBucket, r.bus.isOutage(err))
-		}
-		return false, bucketError(err)
-	}
+	_, err = r.bus.ensureStream(ctx, RecordsPart, bucketConfig(), false)
+	err = r.bus.noStreams(err)
 	var revision uint64
-	if s.revision == 0 {
-		revision, err = bucket.Create(ctx, s.Run, data)
-	} else {
-		revision, err = bucket.Update(ctx, s.Run, data, s.revision)
+	if err == nil {
+		revision, err = r.bus.publish(ctx, bucketStream, bucketSubject+s.Run, data, jetstream.WithExpectLastSequencePerSubject(s.revision))
 	}
 	if ctx.Err() == nil {
-		r.bus.outages.note(runsBucket, r.bus.isOutage(err))
+		r.bus.outages.note(RecordsPart, "store", r.bus.isOutage(err))
 	}
 	switch {
-	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
+	case hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant):
 		return false, nil
 	case errors.Is(err, context.DeadlineExceeded) && r.hasStored(ctx, s):
 		return true, nil
@@ -196,21 +173,4 @@ func (r Registry) hasStored(ctx context.Context, s *storedRecord) bool {
 	return true
 }
 
-// createBucket creates the bucket. While a server of the cluster is away, there may be too few for
-// all replicas: then the bucket has one.
-func (r Registry) createBucket(ctx context.Context) (jetstream.KeyValue, error) {
-	cfg := jetstream.KeyValueConfig{
-		Bucket: runsBucket, Description: "records of runs", History: 1, Storage: jetstream.FileStorage,
-		Replicas: r.bus.replicas(),
-	}
-	bucket, err := r.bus.js.CreateKeyValue(ctx, cfg)
-	if errors.Is(replicasError(err, cfg.Replicas), ErrReplicas) {
-		cfg.Replicas = 1
-		bucket, err = r.bus.js.CreateKeyValue(ctx, cfg)
-	}
-	return bucket, err
-}
-
-func bucketError(err error) error {
-	return fmt.Errorf("bucket %s: %w", runsBucket, withHint(err))
-}
+func bucketError(err error) error { return fmt.Errorf("bucket %s: %w", runsBucket, err) }

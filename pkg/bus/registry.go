@@ -18,10 +18,10 @@ import (
 
 // How a coordinator loses its run, or does not find one. Errors wrap these.
 var (
-	// ErrTakenOver: a newer coordinator has the run. It wraps [queens.ErrIncomplete].
-	ErrTakenOver = fmt.Errorf("%w: another coordinator has taken it over", queens.ErrIncomplete)
+	// ErrTakenOver: a newer coordinator has the run. It wraps [run.ErrIncomplete].
+	ErrTakenOver = fmt.Errorf("%w: another coordinator has taken it over", run.ErrIncomplete)
 	// ErrCancelled: the run was cancelled, for good.
-	ErrCancelled = queens.ErrCancelled
+	ErrCancelled = run.ErrCancelled
 	// ErrNoRecord: the server has no record of the run.
 	ErrNoRecord = errors.New("the server has no record of the run")
 )
@@ -98,7 +98,7 @@ func (r Registry) each(ctx context.Context, yield func(name string, data []byte)
 // away learns of it when it comes back. The error wraps [ErrNoRecord] if there is no
 // record; missing streams are no error.
 func (r Registry) Cancel(ctx context.Context, name string) error {
-	return r.bus.untilSettled(ctx, func() error { return r.cancel(ctx, name) })
+	return r.bus.resetHint(RecordsPart, r.bus.untilSettled(ctx, func() error { return r.cancel(ctx, name) }))
 }
 
 func (r Registry) cancel(ctx context.Context, name string) error {
@@ -120,31 +120,4 @@ func (r Registry) cancel(ctx context.Context, name string) error {
 func (r Registry) Delete(ctx context.Context, name string) error {
 	return errors.Join(r.bus.Tasks().Remove(ctx, name), r.bus.Results().Purge(ctx, name),
 		r.bus.purge(ctx, bucketStream, bucketSubject+name)) // leaves no delete marker
-}
-
-// Messages returns how many chunks and results of a run the server holds.
-func (r Registry) Messages(ctx context.Context, name string) (uint64, error) {
-	tasks, err := r.bus.messages(ctx, tasksStream, taskSubject(name))
-	if err != nil {
-		return 0, err
-	}
-	results, err := r.bus.messages(ctx, resultsStream, resultSubject(name))
-	return tasks + results, err
-}
-
-// messages returns how many messages of a subject a stream holds. A missing stream has none.
-func (b *Bus) messages(ctx context.Context, stream, subject string) (n uint64, err error) {
-	ctx, done := b.request(ctx)
-	s, err := b.js.Stream(ctx, stream)
-	var info *jetstream.StreamInfo
-	if err == nil {
-		info, err = s.Info(ctx, jetstream.WithSubjectFilter(subject))
-	}
-	if err = done(err); err != nil {
-		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return 0, nil
-		}
-		return 0, fmt.Errorf("count %s in stream %s: %w", subject, stream, err)
-	}
-	return info.State.Subjects[subject], nil
 }

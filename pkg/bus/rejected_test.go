@@ -27,7 +27,7 @@ func TestWorkersOfAnotherVersionAreLoggedOnce(t *testing.T) {
 	publishResult(t, s.other, result("n8-a", 7))
 	read.await(t, 7)
 	check(t, "messages rejected", s.bus.Rejected(), 5)
-	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "version 4") {
+	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "version 5") {
 		t.Errorf("the log lines are %q, want one with the version", lines)
 	}
 
@@ -42,7 +42,7 @@ func TestWorkersOfAnotherVersionAreLoggedOnce(t *testing.T) {
 	testkit.Eventually(t, "the heartbeats are counted", func() bool { return s.bus.Rejected() == 10 })
 	for _, worker := range []string{"old-1", "old-2", long[:128]} {
 		lines := log.Lines(`"worker":"` + worker + `"`)
-		if len(lines) != 1 || !strings.Contains(lines[0], "version 4") || len(lines[0]) > 600 {
+		if len(lines) != 1 || !strings.Contains(lines[0], "version 5") || len(lines[0]) > 600 {
 			t.Errorf("lines that name worker %.20s are %q, want one with the version", worker, lines)
 		}
 	}

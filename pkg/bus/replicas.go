@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -20,18 +19,17 @@ const (
 )
 
 // replicas returns how many servers are to keep what this connection creates.
-func (b *Bus) replicas() int { return max(b.minReplicas, 1) }
+func (b *Bus) replicas() int { return max(b.cfg.Replicas, 1) }
 
 // replicasError explains that the server refused that many replicas. It returns other errors as
 // they are.
 func replicasError(err error, replicas int) error {
-	var api *jetstream.APIError
 	switch {
-	case replicas <= 1 || !errors.As(err, &api):
-	case api.ErrorCode == errCodeNotClustered:
+	case replicas <= 1:
+	case hasCode(err, errCodeNotClustered):
 		return fmt.Errorf("%w: it is no cluster, and %d replicas need one of %[2]d servers with JetStream at least: %w",
 			ErrReplicas, replicas, err)
-	case api.ErrorCode == errCodeNoPeers:
+	case hasCode(err, errCodeNoPeers):
 		return fmt.Errorf("%w: %d replicas need %[2]d servers with JetStream that can be reached: start more: %w",
 			ErrReplicas, replicas, err)
 	}
@@ -47,22 +45,21 @@ func (b *Bus) createStream(ctx context.Context, want jetstream.StreamConfig, str
 		want.Replicas = 1
 		return b.createStream(ctx, want, strict)
 	}
-	var api *jetstream.APIError
-	if want.Name == tasksStream && want.MaxBytes > minTaskBytes && errors.As(err, &api) && api.ErrorCode == errCodeNoStorage {
+	if want.Name == tasksStream && want.MaxBytes > minTaskBytes && hasCode(err, errCodeNoStorage) {
 		want.MaxBytes /= 2
 		return b.createStream(ctx, want, strict)
 	}
 	return stream, err
 }
 
-// raise raises the number of replicas of an existing stream if it is too low, as far as that is possible
-// unless it is strict. It never lowers it.
+// raise raises the number of replicas of an existing stream if it is too low. Unless it is strict, it is no error
+// that this fails. It never lowers the number.
 func (b *Bus) raise(ctx context.Context, stream jetstream.Stream, strict bool) (jetstream.Stream, error) {
 	have := stream.CachedInfo().Config
 	raised := have
 	raised.Replicas = max(have.Replicas, b.replicas())
-	if strict && b.minReplicas > 0 && have.Replicas > b.minReplicas {
-		b.log.Info().Str("stream", have.Name).Int("asked", b.minReplicas).Int("replicas", have.Replicas).
+	if strict && b.cfg.Replicas > 0 && have.Replicas > b.cfg.Replicas {
+		b.log.Info().Str("stream", have.Name).Int("asked", b.cfg.Replicas).Int("replicas", have.Replicas).
 			Msg("the stream keeps its replicas, which are more than asked for")
 	}
 	if raised.Replicas == have.Replicas {
@@ -70,7 +67,7 @@ func (b *Bus) raise(ctx context.Context, stream jetstream.Stream, strict bool) (
 	}
 	updated, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.UpdateStream(ctx, raised) })
 	switch err = replicasError(err, raised.Replicas); {
-	case errors.Is(err, ErrReplicas) && !strict:
+	case err != nil && !strict:
 		return stream, nil
 	case err != nil:
 		return nil, err
@@ -78,40 +75,4 @@ func (b *Bus) raise(ctx context.Context, stream jetstream.Stream, strict bool) (
 	b.log.Info().Str("stream", have.Name).Int("before", have.Replicas).Int("replicas", raised.Replicas).
 		Msg("more servers keep the stream now")
 	return updated, nil
-}
-
-// ensureBucket raises the replicas of the records of runs, if there are any records yet.
-func (b *Bus) ensureBucket(ctx context.Context, strict bool) error {
-	stream, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, bucketStream) })
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil
-	}
-	if err == nil {
-		_, err = b.raise(ctx, stream, strict)
-	}
-	if err != nil {
-		return fmt.Errorf("bucket %s: %w", runsBucket, err)
-	}
-	return nil
-}
-
-// bucketInterval is the time between checks of the bucket's replicas during a run. A check takes at
-// most bucketTimeout: the record must be renewed in time.
-const (
-	bucketInterval = 30 * time.Second
-	bucketTimeout  = 5 * time.Second
-)
-
-// keepBucket raises the replicas of the records from time to time: the bucket may have been lost, and
-// created again while a server was away.
-func (b *Bus) keepBucket(ctx context.Context) {
-	now, last := time.Now().UnixNano(), b.bucketCheckedAt.Load()
-	if b.minReplicas <= 1 || now-last < bucketInterval.Nanoseconds() || !b.bucketCheckedAt.CompareAndSwap(last, now) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, bucketTimeout)
-	defer cancel()
-	if err := b.ensureBucket(ctx, false); err != nil {
-		b.log.Debug().Err(err).Msg("can't check the replicas of the bucket")
-	}
 }

@@ -16,7 +16,6 @@ import (
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/identity/identitytest"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -30,7 +29,7 @@ func TestReadKeepsTheOrder(t *testing.T) {
 	for id := range uint64(number) {
 		r := result("n8-a", id+1)
 		if id%5 == 0 {
-			r.Counts = slices.Repeat(r.Counts, queens.MaxChunk/2)
+			r.Counts = slices.Repeat(r.Counts, run.MaxChunk/2)
 			r = *identitytest.Seal(&r)
 		}
 		publishResult(t, s.bus, r)
@@ -60,7 +59,7 @@ func TestUnreadableResultsAreCounted(t *testing.T) {
 	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 8)
 	check(t, "rejected messages", s.bus.Rejected(), 6)
 	check(t, "log lines about garbage", len(log.Lines("fffe0000")), 1)
-	check(t, "log lines about versions", len(log.Lines("version 4")), 1)
+	check(t, "log lines about versions", len(log.Lines("version 5")), 1)
 	check(t, "log lines", len(log.Lines("")), 2)
 }
 
@@ -157,14 +156,16 @@ func TestReadLogsOnceWhyItWaits(t *testing.T) {
 	for range 3 {
 		receive(t, lookups, "another lookup")
 	}
-	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "older than") {
+	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "its maximum age is 1h") {
 		t.Errorf("after 3 lookups it has logged %q, want the reason once", lines)
 	}
 	wrong.MaxAge = 0
 	update(t, s, wrong)
 	publishResult(t, s.other, result("n8-a", 7))
 	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
-	check(t, "log lines", len(log.Lines("")), 1)
+	if lines := log.Lines(""); len(lines) != 1 {
+		t.Errorf("it has logged %q, want the reason once", lines)
+	}
 }
 
 // Read warns of a stream that fills up before workers have to wait, once.
@@ -197,6 +198,35 @@ func TestReadWarnsOfANearlyFullStream(t *testing.T) {
 	}
 }
 
+// When the stream is nearly full, Read removes the results of runs without a record, which any worker can publish; but
+// nothing while the record of its own run is missing, as after a loss of all records.
+func TestReadMakesRoom(t *testing.T) {
+	t.Parallel()
+	var log bustest.Log
+	s := newScene(t, logTo(&log))
+	claim(t, s.other, record("n8-b"))
+	publishResult(t, s.other, result("n8-b", 1))
+	for i := range 30 {
+		s.raw(t, []string{"nq.result.n99-none", "nq.result.n99-none", "nq.result.NONE"}[i%3], make([]byte, 1000))
+	}
+	info := s.stream(t, results)
+	info.Config.MaxBytes = int64(info.State.Bytes) + 8
+	update(t, s, info.Config)
+	read := read(t, s.bus)
+	testkit.Eventually(t, "a log line about the nearly full stream", func() bool { return len(log.Lines("nearly full: workers")) == 1 })
+	check(t, "results while there is no record of the own run", s.stream(t, results).State.Msgs, 31)
+	claim(t, s.other, record("n8-a"))
+	testkit.Eventually(t, "the results of runs without a record are removed", func() bool { return s.stream(t, results).State.Msgs == 1 })
+	publishResult(t, s.other, result("n8-a", 7))
+	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
+	check(t, "log lines about it", len(log.Lines(`"runs":2,"messages":30`)), 1)
+	check(t, "results of a run with a record", s.stored(t, results, "nq.result.n8-b"), 1)
+	s.raw(t, "nq.result.*", make([]byte, 30_000))
+	testkit.Eventually(t, "the result of a run with the name * is removed", func() bool { return s.stream(t, results).State.Msgs == 0 })
+	publishResult(t, s.other, result("n8-a", 8))
+	read.await(t, 8)
+}
+
 func TestReadLeavesNoGoroutine(t *testing.T) {
 	s := newScene(t)
 	publishResult(t, s.bus, result("n8-a", 7))
@@ -208,7 +238,7 @@ func TestReadLeavesNoGoroutine(t *testing.T) {
 
 // reader reads the results of run n8-a until it or the test ends.
 type reader struct {
-	results   chan queens.ChunkResult
+	results   chan run.ChunkResult
 	positions chan run.StreamPosition
 	caughtUp  chan caughtUp
 	stop      context.CancelFunc
@@ -229,7 +259,7 @@ func read(t *testing.T, b *bus.Bus) *reader {
 func readAfter(t *testing.T, b *bus.Bus, after run.StreamPosition) *reader {
 	ctx, stop := context.WithCancel(t.Context())
 	r := &reader{
-		results:   make(chan queens.ChunkResult, 1000),
+		results:   make(chan run.ChunkResult, 1000),
 		positions: make(chan run.StreamPosition, 1000),
 		caughtUp:  make(chan caughtUp, 1000),
 		stop:      stop, ended: make(chan error, 1),
@@ -244,7 +274,7 @@ func readAfter(t *testing.T, b *bus.Bus, after run.StreamPosition) *reader {
 	}
 	come := 0
 	go func() {
-		r.ended <- b.Results().Read(ctx, "n8-a", after, func(next queens.ChunkResult, at run.StreamPosition) {
+		r.ended <- b.Results().Read(ctx, "n8-a", after, func(next run.ChunkResult, at run.StreamPosition) {
 			alone(func() {
 				come++
 				r.positions <- at

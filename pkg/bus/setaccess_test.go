@@ -54,9 +54,7 @@ func TestSetAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := bustest.Connect(t, server, func(c *bus.Config) { c.Identity = coordinator })
-	if err := kept.Ensure(t.Context(), "n8"); err != nil {
-		t.Fatal(err)
-	}
+	bustest.Ensure(t, kept, "n8")
 	change := func(access bus.Access) {
 		t.Helper()
 		if err := server.SetAccess(access.ServerConfig()); err != nil {

@@ -1,11 +1,10 @@
 package bus
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -66,6 +65,21 @@ func resultsConfig() jetstream.StreamConfig {
 	}
 }
 
+// bucketConfig returns the stream of the bucket of records as the tools of NATS make it; see NATS ADR-8.
+func bucketConfig() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:              bucketStream,
+		Description:       "records of runs",
+		Subjects:          []string{bucketSubject + ">"},
+		Storage:           jetstream.FileStorage,
+		Discard:           jetstream.DiscardNew,
+		MaxMsgsPerSubject: 1,
+		AllowRollup:       true,
+		DenyDelete:        true,
+		AllowDirect:       true,
+	}
+}
+
 // Ensure creates the streams and the run's consumer if they are missing. It raises the number of
 // replicas of existing streams if the configuration asks for more; if the server can't keep them,
 // the error wraps [ErrReplicas]. It leaves all else as it is, so that what an operator raised
@@ -74,47 +88,56 @@ func (b *Bus) Ensure(ctx context.Context, run string) error {
 	if err := queens.ValidateRun(run); err != nil {
 		return err
 	}
-	err := b.untilSettled(ctx, func() error {
-		_, err := b.ensure(ctx, run, true)
-		if err == nil && b.minReplicas > 0 {
-			err = b.ensureBucket(ctx, true)
+	var part Part // that was asked for last
+	err := b.untilSettled(ctx, func() (err error) {
+		part = ResultsPart // first, because its space is not negotiable
+		if _, err = b.ensureStream(ctx, part, resultsConfig(), true); err != nil {
+			return err
+		}
+		part = RecordsPart
+		if _, err = b.ensureStream(ctx, part, bucketConfig(), true); err != nil {
+			return err
+		}
+		part = TasksPart
+		err = b.ensureTasks(ctx, run, true)
+		if isDamaged(err) {
+			b.log.Warn().Err(err).Msg("the server can't read the files of the run's consumer: making the stream of tasks again; its tasks are published again")
+			if err = b.deleteStream(ctx, tasksStream); err == nil {
+				err = b.ensureTasks(ctx, run, true)
+			}
 		}
 		return err
 	})
-	var broken *partError
-	if errors.As(err, &broken) {
-		err = b.resetHint(broken.part, err)
-	}
-	return err
+	return b.resetHint(part, err)
 }
 
-// ensure returns the stream of results, with its state. Unless it is strict, as before a run
-// starts, streams may have fewer replicas than the configuration asks for: a run continues while
-// servers of the cluster are away.
-func (b *Bus) ensure(ctx context.Context, run string, strict bool) (results jetstream.Stream, err error) {
-	// The results come first, because their space is not negotiable.
-	if results, err = b.ensureStream(ctx, resultsConfig(), strict); err != nil && strict {
-		return nil, err
+// keep makes again what is missing while a run counts, and returns the stream of results, with its state. Streams may
+// have fewer replicas than the configuration asks for: a run continues while servers of the cluster are away. While the
+// stream of tasks or its consumer fails, results can be read.
+func (b *Bus) keep(ctx context.Context, run string) (jetstream.Stream, error) {
+	results, err := b.ensureStream(ctx, ResultsPart, resultsConfig(), false)
+	failed := b.ensureTasks(ctx, run, false)
+	if err == nil && failed != nil && ctx.Err() == nil && b.limiter.Allow("tasks") {
+		b.log.Warn().Err(failed).Msg("can't use the queue of tasks, trying again")
 	}
-	tasks, failed := b.ensureStream(ctx, tasksConfig(), strict)
-	if failed == nil {
-		b.outages.sawTasks(tasks.CachedInfo().Created)
-	}
-	if !strict {
-		b.heal(ctx, err, failed)
-	}
-	if err == nil {
-		err = failed
-	}
-	if failed == nil {
-		err = cmp.Or(err, b.ensureConsumer(ctx, tasks, run, strict))
-	}
+	b.heal(ctx, err, failed)
 	return results, err
 }
 
-func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, strict bool) (jetstream.Stream, error) {
+// ensureTasks makes the stream of tasks and the consumer of a run if they are missing, and checks them. Strict is
+// before a run starts.
+func (b *Bus) ensureTasks(ctx context.Context, run string, strict bool) error {
+	tasks, err := b.ensureStream(ctx, TasksPart, tasksConfig(), strict)
+	if err != nil {
+		return err
+	}
+	b.outages.sawTasks(tasks.CachedInfo().Created)
+	return b.ensureConsumer(ctx, tasks, run, strict)
+}
+
+func (b *Bus) ensureStream(ctx context.Context, part Part, want jetstream.StreamConfig, strict bool) (jetstream.Stream, error) {
 	want.Replicas = b.replicas()
-	stream, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, want.Name) })
+	stream, err := b.stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		stream, err = b.createStream(ctx, want, strict)
 		if err == nil && !strict {
@@ -127,15 +150,20 @@ func (b *Bus) ensureStream(ctx context.Context, want jetstream.StreamConfig, str
 	if err == nil {
 		stream, err = b.raise(ctx, stream, strict)
 	}
+	b.outages.note(part, "lookup", b.isOutage(err))
 	if err != nil {
-		return nil, &partError{partOf(want.Name), fmt.Errorf("stream %s: %w", want.Name, err)}
+		return nil, fmt.Errorf("stream %s: %w", want.Name, err)
 	}
 	return stream, nil
 }
 
+// stream returns a stream with its state.
+func (b *Bus) stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	return ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, name) })
+}
+
 // logMadeAgain says that something was gone from the server while a run used it.
 func (b *Bus) logMadeAgain(what string) {
-	b.lastTaken.Store(nil)
 	if b.limiter.Allow("again " + what) {
 		b.log.Warn().Str("what", what).Msg("made again what was gone from the server: somebody has deleted it, or the server has lost it")
 	}
@@ -147,29 +175,35 @@ const minMsgSize = 1 << 20
 
 // checkStream returns why a stream can't be used: a setting could lose, change or repeat work.
 func checkStream(have, want *jetstream.StreamConfig) error {
-	switch {
-	case !slices.Contains(have.Subjects, want.Subjects[0]):
-		return fmt.Errorf("its subjects are %q, without %s: delete the stream, or use another server",
-			have.Subjects, want.Subjects[0])
-	case have.Retention != want.Retention:
-		return fmt.Errorf("its retention is %v, not %v: delete the stream, or use another server",
-			have.Retention, want.Retention)
-	case have.Discard != want.Discard:
-		return fmt.Errorf("its discard policy is %v, not %v: edit the stream, or use another server",
-			have.Discard, want.Discard)
-	case have.MaxMsgsPerSubject > 0 && !have.DiscardNewPerSubject:
-		return fmt.Errorf("it drops the oldest message of a run that has %d: edit the stream, or use another server",
-			have.MaxMsgsPerSubject)
-	case have.MaxAge != 0:
-		return fmt.Errorf("it drops messages older than %v: edit the stream, or use another server", have.MaxAge)
-	case have.MaxMsgSize > 0 && have.MaxMsgSize < minMsgSize:
-		return fmt.Errorf("it takes no messages of more than %d bytes, and some have up to %d: edit the stream, or use another server",
-			have.MaxMsgSize, minMsgSize)
-	case have.SubjectTransform != nil:
-		return fmt.Errorf("it changes the subjects of messages, from %s to %s: delete the stream, or use another server",
-			have.SubjectTransform.Source, have.SubjectTransform.Destination)
-	case have.Mirror != nil || len(have.Sources) > 0:
-		return errors.New("it copies the messages of other streams: delete the stream, or use another server")
+	size := int32(minMsgSize)
+	if have.MaxMsgSize > 0 {
+		size = min(size, have.MaxMsgSize)
+	}
+	return checkSettings("edit or delete the stream, or use another server", []setting{
+		{"subjects", have.Subjects, want.Subjects},
+		{"retention", have.Retention, want.Retention},
+		{"discard policy", have.Discard, want.Discard},
+		{"discard new per subject", have.DiscardNewPerSubject || have.MaxMsgsPerSubject <= 0, want.DiscardNewPerSubject || want.MaxMsgsPerSubject <= 0},
+		{"maximum age", have.MaxAge, want.MaxAge},
+		{"maximum message size", size, int32(minMsgSize)},
+		{"subject transform", have.SubjectTransform, want.SubjectTransform},
+		{"mirror", have.Mirror, want.Mirror},
+		{"number of sources", len(have.Sources), 0},
+	})
+}
+
+// setting is a setting of a stream or a consumer.
+type setting struct {
+	name       string
+	have, want any
+}
+
+// checkSettings returns an error that names the first setting that is another one, and what to do.
+func checkSettings(advice string, settings []setting) error {
+	for _, s := range settings {
+		if !reflect.DeepEqual(s.have, s.want) {
+			return fmt.Errorf("its %s is %v, not %v: %s", s.name, s.have, s.want, advice)
+		}
 	}
 	return nil
 }
@@ -183,15 +217,12 @@ const (
 
 // withHint adds to an error of the server what a person can do about it.
 func withHint(err error) error {
-	var api *jetstream.APIError
 	switch {
-	case errors.As(err, &api) && (api.ErrorCode == errCodeNoStorage || api.ErrorCode == errCodeNoResources):
+	case hasCode(err, errCodeNoStorage, errCodeNoResources):
 		return fmt.Errorf("the server has too little room (tasks and results may need %d MiB): "+
 			"make some or give its store another disk: %w", (minTaskBytes+maxResultBytes)>>20, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("the server has no JetStream, start it with --jetstream: %w", err)
-	case errors.Is(err, context.DeadlineExceeded):
-		return noAnswer(requestTimeout, err)
 	}
 	return err
 }

@@ -153,26 +153,26 @@ func TestEnsureRejectsStreamsThatLoseWork(t *testing.T) {
 	}{
 		"tasks kept for ever":    {taskConfig, func(c *jetstream.StreamConfig) { c.Retention = jetstream.LimitsPolicy }, []string{tasks, "retention", "Limits", "WorkQueue"}},
 		"tasks kept by interest": {taskConfig, func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy }, []string{tasks, "retention", "Interest", "WorkQueue"}},
-		"tasks that age":         {taskConfig, func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, []string{tasks, "older than 1h"}},
-		"small tasks only":       {taskConfig, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 }, []string{tasks, "more than 1000 bytes"}},
-		"small results only":     {resultConfig, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 }, []string{results, "more than 1000 bytes"}},
+		"tasks that age":         {taskConfig, func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, []string{tasks, "maximum age", "1h"}},
+		"small tasks only":       {taskConfig, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 }, []string{tasks, "maximum message size", "1000"}},
+		"small results only":     {resultConfig, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1000 }, []string{results, "maximum message size", "1000"}},
 		"subjects changed": {taskConfig, func(c *jetstream.StreamConfig) {
 			c.SubjectTransform = &jetstream.SubjectTransformConfig{Source: "nq.task.>", Destination: "other.>"}
-		}, []string{tasks, "changes the subjects", "other.>"}},
+		}, []string{tasks, "subject transform", "other.>"}},
 		"results of another stream": {resultConfig, func(c *jetstream.StreamConfig) {
 			c.Sources = []*jetstream.StreamSource{{Name: "OTHER"}}
-		}, []string{results, "other streams"}},
+		}, []string{results, "sources"}},
 		"old tasks dropped": {taskConfig, func(c *jetstream.StreamConfig) {
 			c.Discard, c.DiscardNewPerSubject = jetstream.DiscardOld, false
 		}, []string{tasks, "discard", "DiscardOld", "DiscardNew"}},
 		"oldest tasks dropped": {taskConfig, func(c *jetstream.StreamConfig) {
 			c.MaxMsgsPerSubject, c.DiscardNewPerSubject = 2, false
-		}, []string{tasks, "oldest", "2"}},
-		"oldest results dropped": {resultConfig, func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 2 }, []string{results, "oldest", "2"}},
+		}, []string{tasks, "discard new per subject"}},
+		"oldest results dropped": {resultConfig, func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 2 }, []string{results, "discard new per subject"}},
 		"other tasks":            {taskConfig, func(c *jetstream.StreamConfig) { c.Subjects = []string{"nq.task.n8-a"} }, []string{tasks, "subjects", "nq.task.n8-a", "nq.task.*"}},
 		"other results":          {resultConfig, func(c *jetstream.StreamConfig) { c.Subjects = []string{"results.>"} }, []string{results, "subjects", "results.>", "nq.result.*"}},
 		"results taken once":     {resultConfig, func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, []string{results, "retention", "WorkQueue", "Limits"}},
-		"results that age":       {resultConfig, func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, []string{results, "older than 1h"}},
+		"results that age":       {resultConfig, func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, []string{results, "maximum age", "1h"}},
 		"old results dropped":    {resultConfig, func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld }, []string{results, "discard", "DiscardOld", "DiscardNew"}},
 	} {
 		s := &scene{server: bustest.Server(t)}

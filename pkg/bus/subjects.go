@@ -4,17 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"strconv"
-	"strings"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Protocol is the version of the messages that this program writes and reads.
-const Protocol = 4
+const Protocol = 5
 
-// Streams and the bucket, shared by all runs on a server. Each run has a consumer of its own
-// on the stream of tasks, see consumerName.
+// Streams and the bucket, shared by all runs on a server. Each run has a consumer of its own, with its name,
+// on the stream of tasks.
 const (
 	tasksStream   = "NQ_TASKS"
 	resultsStream = "NQ_RESULTS"
@@ -29,10 +27,10 @@ const (
 
 // Subjects.
 const (
-	taskSubjects      = "nq.task.*"
-	resultSubjects    = "nq.result.*"
-	heartbeatSubjects = "nq.hb.*"
-	beatSubjects      = "nq.live.*"
+	taskSubjects         = "nq.task.*"
+	resultSubjects       = "nq.result.*"
+	heartbeatSubjects    = "nq.hb.*"
+	announcementSubjects = "nq.live.*"
 )
 
 func taskSubject(run string) string   { return "nq.task." + run }
@@ -41,30 +39,11 @@ func resultSubject(run string) string { return "nq.result." + run }
 // ProgressSubject is the subject on which a run's snapshots are published.
 func ProgressSubject(run string) string { return "nq.progress." + run }
 
-func beatSubject(run string) string { return "nq.live." + run }
+func announcementSubject(run string) string { return "nq.live." + run }
 
-// consumerName returns the name of a run's consumer on the stream of tasks. That with number 0 has the name
-// of the run. The others replace one that the server can't make again; no run has such a name.
-func consumerName(run string, number int) string {
-	if number == 0 {
-		return run
-	}
-	return fmt.Sprint(run, "_", number)
-}
-
-// consumerNumber returns the number of a run's consumer with that name.
-func consumerNumber(name, run string) (number int, ok bool) {
-	if name == run {
-		return 0, true
-	}
-	digits, ok := strings.CutPrefix(name, run+"_")
-	number, err := strconv.Atoi(digits)
-	return number, ok && err == nil && number > 0 && name == consumerName(run, number)
-}
-
-// pullSubject is where the server takes requests for chunks of a consumer; see NATS ADR-37.
-func pullSubject(consumer string) string {
-	return "$JS.API.CONSUMER.MSG.NEXT." + tasksStream + "." + consumer
+// pullSubject is where the server takes requests for chunks of a run; see NATS ADR-37.
+func pullSubject(run string) string {
+	return "$JS.API.CONSUMER.MSG.NEXT." + tasksStream + "." + run
 }
 
 var notInToken = regexp.MustCompile(`[^0-9A-Za-z_-]`)
@@ -87,6 +66,6 @@ func chunkMessageID(run string, chunk uint64) string {
 // resultMessageID begins with the connection's id: the same counts of an earlier process are
 // no duplicate. A worker may publish some counts of a chunk first, and more when it gets the
 // chunk again.
-func (b *Bus) resultMessageID(r *queens.ChunkResult) string {
+func (b *Bus) resultMessageID(r *run.ChunkResult) string {
 	return fmt.Sprintf("%s/%s/%016x/%d/%s", b.connID, r.Run, r.Chunk, len(r.Counts), r.Worker)
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+
+	"nqueens/pkg/run"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"nqueens/pkg/queens"
 )
 
 // Tasks is the coordinator's side of the task queue.
@@ -17,14 +16,14 @@ type Tasks struct{ bus *Bus }
 // Publish stores a chunk for the workers and returns its sequence number in the stream. The
 // same chunk, published again within dedupWindow, is stored once; after [Tasks.Purge] or
 // [Tasks.Delete], its tasks need a chunk with another id.
-func (t Tasks) Publish(ctx context.Context, c *queens.Chunk) (sequence uint64, err error) {
+func (t Tasks) Publish(ctx context.Context, c *run.Chunk) (sequence uint64, err error) {
 	data, err := encodeChunk(c)
 	if err != nil {
 		return 0, err
 	}
-	sequence, err = t.bus.publish(ctx, tasksStream, taskSubject(c.Run), chunkMessageID(c.Run, c.ID), data)
+	sequence, err = t.bus.publish(ctx, tasksStream, taskSubject(c.Run), data, jetstream.WithMsgID(chunkMessageID(c.Run, c.ID)))
 	if ctx.Err() == nil {
-		t.bus.outages.note(publishedTasks, t.bus.isOutage(err) && isUnsettled(err)) // other errors are of the chunk
+		t.bus.outages.note(TasksPart, "publish", t.bus.isOutage(err) && isUnsettled(err)) // other errors are of the chunk
 	}
 	return sequence, err
 }
@@ -36,9 +35,7 @@ func (t Tasks) Has(ctx context.Context, run string, chunk, sequence uint64) (que
 	ctx, done := t.bus.request(ctx)
 	queued, err = t.has(ctx, run, chunk, sequence)
 	if err == nil && queued {
-		var last uint64
-		last, err = t.lastTaken(ctx, run)
-		taken = sequence <= last
+		taken, err = t.taken(ctx, run, sequence)
 	}
 	if err = done(err); err != nil {
 		return false, false, fmt.Errorf("look for chunk %016x of run %s: %w", chunk, run, err)
@@ -46,37 +43,20 @@ func (t Tasks) Has(ctx context.Context, run string, chunk, sequence uint64) (que
 	return queued, taken, nil
 }
 
-// takenInterval is how long an answer of the server on which chunks are taken is good for others.
-const takenInterval = time.Second
-
-// lastTaken returns the sequence of the last chunk of a run that a worker has taken, as of less than
-// takenInterval ago: no answer is good for longer, since a stream that was made again counts from 1 again.
-func (t Tasks) lastTaken(ctx context.Context, run string) (uint64, error) {
-	name := consumerName(run, t.bus.consumers.number(run))
-	if last := t.bus.lastTaken.Load(); last != nil && last.consumer == name && time.Since(last.asOf) < takenInterval {
-		return last.sequence, nil
-	}
+// taken reports whether a worker has taken the chunk at a sequence.
+func (t Tasks) taken(ctx context.Context, run string, sequence uint64) (bool, error) {
 	stream, err := t.stream(ctx)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	consumer, err := stream.Consumer(ctx, name)
+	consumer, err := stream.Consumer(ctx, run)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return 0, nil
+		return false, nil
 	}
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	last := takenUpTo{consumer: name, sequence: consumer.CachedInfo().Delivered.Stream, asOf: time.Now()}
-	t.bus.lastTaken.Store(&last)
-	return last.sequence, nil
-}
-
-// takenUpTo says that workers have taken the chunks of a consumer up to a sequence.
-type takenUpTo struct {
-	consumer string
-	sequence uint64
-	asOf     time.Time
+	return sequence <= consumer.CachedInfo().Delivered.Stream, nil
 }
 
 // Delete removes the chunk that was published at that sequence, so that no worker gets it
@@ -104,10 +84,10 @@ func (t Tasks) Purge(ctx context.Context, run string) error {
 	return t.bus.purge(ctx, tasksStream, taskSubject(run))
 }
 
-// Remove removes the run's consumers and its chunks, including those that workers hold.
+// Remove removes the run's consumer and its chunks, including those that workers hold.
 // Workers that wait for chunks of the run learn of it. What does not exist is no error.
 func (t Tasks) Remove(ctx context.Context, run string) error {
-	return errors.Join(t.bus.removeConsumers(ctx, run), t.Purge(ctx, run))
+	return errors.Join(t.bus.deleteConsumer(ctx, run), t.Purge(ctx, run))
 }
 
 func (t Tasks) has(ctx context.Context, run string, chunk, sequence uint64) (bool, error) {

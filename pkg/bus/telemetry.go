@@ -1,10 +1,8 @@
 package bus
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,13 +18,13 @@ type Telemetry struct{ bus *Bus }
 // Connected returns nil while the server can be reached.
 func (t Telemetry) Connected() error { return t.bus.Connected() }
 
-// flushTimeout bounds how long a heartbeat, a beat or a subscription may delay the process.
+// flushTimeout bounds how long a heartbeat, an announcement or a subscription may delay the process.
 const flushTimeout = 500 * time.Millisecond
 
 // PublishHeartbeat signs a heartbeat and sends it to all that subscribe, as sent now. It waits up to half
 // a second until the server has it: if the worker dies the next moment, the chunks that it held are
 // known.
-func (t Telemetry) PublishHeartbeat(h run.Heartbeat, signer queens.Signer) error {
+func (t Telemetry) PublishHeartbeat(h run.Heartbeat, signer run.Signer) error {
 	h.Sent = t.bus.nextSent()
 	data, err := encodeHeartbeat(&h, signer)
 	if err != nil {
@@ -52,7 +50,7 @@ func (b *Bus) nextSent() time.Time {
 // heartbeat that is sent after the return is missed, unless they come faster than they can be checked, see
 // [Telemetry.OnDropped]; else the subscription begins with the next connection.
 func (t Telemetry) SubscribeHeartbeats(each func(run.Heartbeat)) (unsubscribe func(), err error) {
-	return subscribe(t.bus, heartbeatSubjects, new(repeats).decode, each)
+	return subscribe(t.bus, heartbeatSubjects, decodeHeartbeat, each)
 }
 
 // OnDropped has each called, one call at a time, when heartbeats were dropped because they come faster than
@@ -72,56 +70,20 @@ func (b *Bus) noteDropped() {
 	}
 }
 
-// repeats knows the last message of each subject of heartbeats, of at most maxRepeats subjects, so that the
-// same one again costs no check of a signature. It is for one goroutine.
-type repeats struct {
-	seed maphash.Seed
-	last map[string]decoded
-}
-
-// decoded is a message that was decoded.
-type decoded struct {
-	hash uint64 // with the seed
-	err  error  // of decoding; for a repeated message that was accepted, errRepeated
-}
-
-const maxRepeats = 1 << 16
-
-var errRepeated = errors.New("heartbeat that repeats the last one on its subject")
-
-// decode is decodeHeartbeat, but refuses the message that was the last one on its subject: for the same
-// reason as before, or because it is repeated.
-func (r *repeats) decode(subject string, data []byte) (run.Heartbeat, error) {
-	if r.last == nil {
-		r.seed, r.last = maphash.MakeSeed(), make(map[string]decoded)
-	}
-	hash := maphash.Bytes(r.seed, data)
-	last, known := r.last[subject]
-	if known && last.hash == hash {
-		return run.Heartbeat{}, last.err
-	}
-	h, err := decodeHeartbeat(subject, data)
-	if known || len(r.last) < maxRepeats {
-		r.last[subject] = decoded{hash, cmp.Or(err, errRepeated)}
-	}
-	return h, err
-}
-
-// PublishBeat sends a beat to all that subscribe, with the number of the run's consumer. It waits up to
-// half a second until the server has it.
-func (t Telemetry) PublishBeat(b run.Beat) error {
-	b.Consumer = t.bus.consumers.number(b.Run)
-	data, err := encodeBeat(&b)
+// PublishAnnouncement sends an announcement to all that subscribe. It waits up to half a second until the server has
+// it.
+func (t Telemetry) PublishAnnouncement(b run.Announcement) error {
+	data, err := encodeAnnouncement(&b)
 	if err != nil {
 		return err
 	}
-	return t.publish(beatSubject(b.Run), data)
+	return t.publish(announcementSubject(b.Run), data)
 }
 
-// SubscribeBeats calls each, one at a time, with the beats of all runs, as
+// SubscribeAnnouncements calls each, one at a time, with the announcements of all runs, as
 // [Telemetry.SubscribeHeartbeats] does with heartbeats.
-func (t Telemetry) SubscribeBeats(each func(run.Beat)) (unsubscribe func(), err error) {
-	return subscribe(t.bus, beatSubjects, decodeBeat, each)
+func (t Telemetry) SubscribeAnnouncements(each func(run.Announcement)) (unsubscribe func(), err error) {
+	return subscribe(t.bus, announcementSubjects, decodeAnnouncement, each)
 }
 
 // PublishSnapshot sends a snapshot to all that watch the run. It never waits: without
@@ -170,9 +132,6 @@ func subscribe[T any](
 			return
 		}
 		value, err := decode(m.Subject, m.Data)
-		if errors.Is(err, errRepeated) { // it says nothing new
-			return
-		}
 		if err != nil {
 			b.rejected.add(m.Subject, m.Data, err)
 			return

@@ -1,14 +1,13 @@
 package bus_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
-
-	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
@@ -79,31 +78,33 @@ func TestUnsubscribeEndsASubscription(t *testing.T) {
 	check(t, "further heartbeats", len(heard.heard), 0)
 }
 
-// Hostile beats are refused and counted, and the next one arrives.
-func TestHostileBeatsAreCounted(t *testing.T) {
+// Hostile announcements are refused and counted, and the next one arrives.
+func TestHostileAnnouncementsAreCounted(t *testing.T) {
 	t.Parallel()
 	server := bustest.Server(t)
 	receiver, from := bustest.Connect(t, server), bustest.Connect(t, server)
-	heard := listenBeats(t, receiver)
+	heard := listenAnnouncements(t, receiver)
 	conn, _ := bustest.Admin(t, server)
-	valid := nqueensv1.Beat{Protocol: bus.Protocol, Run: "n8-a", Epoch: 1, State: "running"}
+	text := func(protocol int) []byte {
+		return fmt.Appendf(nil, `{"protocol":%d,"run":"n8-a","epoch":1,"state":"running"}`, protocol)
+	}
 	for subject, data := range map[string][]byte{
-		"nq.live.n8-b": marshal(t, &valid), // of another run
+		"nq.live.n8-b": text(bus.Protocol), // of another run
 		"nq.live.n8-a": {0xff, 0xfe},
-		"nq.live.*x":   marshal(t, &valid),
-		"nq.live.n8":   marshal(t, &nqueensv1.Beat{Protocol: bus.Protocol + 1, Run: "n8"}),
+		"nq.live.*x":   text(bus.Protocol),
+		"nq.live.n8":   text(bus.Protocol + 1),
 	} {
 		if err := conn.Publish(subject, data); err != nil {
 			t.Fatal(err)
 		}
 	}
 	testkit.Eventually(t, "they are counted", func() bool { return receiver.Rejected() == 4 })
-	want := run.Beat{Run: "n8-a", Epoch: 1, State: run.Running}
-	if err := from.Telemetry().PublishBeat(want); err != nil {
+	want := run.Announcement{Run: "n8-a", Epoch: 1, State: run.Running}
+	if err := from.Telemetry().PublishAnnouncement(want); err != nil {
 		t.Fatal(err)
 	}
-	check(t, "the beat that comes", receive(t, heard, "a beat"), want)
-	if err := from.Telemetry().PublishBeat(run.Beat{Run: "n8-a", Obsolete: make([]uint64, 1)}); err != nil {
+	check(t, "the announcement that comes", receive(t, heard, "an announcement"), want)
+	if err := from.Telemetry().PublishAnnouncement(run.Announcement{Run: "n8-a", Obsolete: make([]uint64, 1)}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "an invalid one is counted", func() bool { return receiver.Rejected() == 5 })
@@ -118,20 +119,20 @@ func TestSubscriptionsBeginWithTheConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(early.Close)
-	heard := listenBeats(t, early)
+	heard := listenAnnouncements(t, early)
 	from := bustest.Connect(t, bustest.Start(t, natsserver.Config{StoreDir: t.TempDir(), Listen: address, Log: zerolog.Nop()}))
-	testkit.Eventually(t, "a beat arrives", func() bool {
-		if err := from.Telemetry().PublishBeat(run.Beat{Run: "n8-a", Epoch: 1, State: run.Running}); err != nil {
+	testkit.Eventually(t, "an announcement arrives", func() bool {
+		if err := from.Telemetry().PublishAnnouncement(run.Announcement{Run: "n8-a", Epoch: 1, State: run.Running}); err != nil {
 			t.Fatal(err)
 		}
 		return len(heard) > 0
 	})
 }
 
-func listenBeats(t *testing.T, b *bus.Bus) <-chan run.Beat {
+func listenAnnouncements(t *testing.T, b *bus.Bus) <-chan run.Announcement {
 	t.Helper()
-	heard := make(chan run.Beat, 10_000)
-	subscribeTo(t, b, b.Telemetry().SubscribeBeats, heard)
+	heard := make(chan run.Announcement, 10_000)
+	subscribeTo(t, b, b.Telemetry().SubscribeAnnouncements, heard)
 	return heard
 }
 
@@ -165,22 +166,6 @@ func (l *listener) expect(t *testing.T, from *bus.Bus, sent run.Heartbeat) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v arrives as %+v", want, got)
 	}
-}
-
-// A heartbeat that repeats the last one on its subject is dropped before its signature is checked.
-func TestARepeatedHeartbeatIsDropped(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	l := listen(t, s.bus)
-	sent := s.watch(t, "nq.hb.>")
-	h := run.Heartbeat{Worker: "w", Kernel: "generic", Threads: 1}
-	l.expect(t, s.other, h)
-	m := receive(t, sent, "the message")
-	for range 5 {
-		publishRaw(t, s, m.Subject, m.Data)
-	}
-	l.expect(t, s.other, h) // the next one that arrives is newer
-	check(t, "messages that could not be read", s.bus.Rejected(), 0)
 }
 
 // A process that can't check all heartbeats says so, and tells its roster.

@@ -17,13 +17,6 @@ const requestTimeout = 5 * time.Second
 // maxRequestTimeout bounds each request to a server that has been slow to answer.
 const maxRequestTimeout = 8 * requestTimeout
 
-// requestContext hides a context's deadline, though not its end, from the client, which
-// bounds a request by requestTimeout only where it sees no deadline.
-type requestContext struct{ context.Context }
-
-// Deadline returns no deadline.
-func (requestContext) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
-
 // adaptiveTimeout is the timeout of the requests that all processes make all the time. It
 // doubles when the server does not answer in time, and halves when it answers in less than
 // half the time. With a fixed timeout, the processes would repeat requests that an
@@ -57,17 +50,18 @@ func (a *adaptiveTimeout) expired(timeout time.Duration) { a.set(timeout, 2*time
 // which it was sent has ended.
 var errDisconnected = errors.New("the connection was lost before the answer came")
 
-// lifetime is that of one connection to one server.
+// lifetime is that of one connection to one server. Its cause says why requests end with it: the server has refused
+// something for good, or errDisconnected.
 type lifetime struct {
 	context.Context
-	end context.CancelFunc
+	end context.CancelCauseFunc
 }
 
 // beginLifetime ends the requests that were sent over the last connection.
 func (b *Bus) beginLifetime() {
-	ctx, end := context.WithCancel(context.Background())
+	ctx, end := context.WithCancelCause(b.permitted)
 	if last := b.lifetime.Swap(&lifetime{ctx, end}); last != nil {
-		last.end()
+		last.end(errDisconnected)
 	}
 }
 
@@ -75,29 +69,22 @@ func (b *Bus) beginLifetime() {
 // lifetime of the connection. A request that is made without a connection is sent over the next one.
 // The caller calls done once, with the error of the request; done returns it with a hint.
 func (b *Bus) request(parent context.Context) (ctx context.Context, done func(error) error) {
-	timeout, start := b.timeout.current(), time.Now()
+	timeout, start, connection := b.timeout.current(), time.Now(), b.lifetime.Load()
 	ctx, cancel := context.WithTimeout(parent, timeout)
-	connected := func() bool { return true }
-	if now := b.lifetime.Load(); now != nil {
-		connected = context.AfterFunc(now, cancel)
-	}
-	allowed := b.endWithPermission(cancel)
+	release := context.AfterFunc(connection, cancel)
 	return ctx, func(err error) error {
-		disconnected := !connected()
-		allowed()
+		release()
 		cancel()
 		switch {
-		case b.refusal(err) != nil:
-			return b.refusal(err)
 		case parent.Err() != nil: // says nothing of the server
 			return err
-		case disconnected && errors.Is(err, context.Canceled):
-			return errDisconnected
+		case errors.Is(err, context.Canceled) && connection.Err() != nil:
+			return context.Cause(connection)
 		case errors.Is(err, context.DeadlineExceeded) && b.conn != nil && !b.conn.IsConnected():
 			return fmt.Errorf("%w: %w", b.Connected(), err) // that says nothing of the server either
 		case errors.Is(err, context.DeadlineExceeded):
 			b.timeout.expired(timeout)
-			return noAnswer(timeout, err)
+			return fmt.Errorf("no answer within %v, the server is busy or does not permit it: %w", timeout, err)
 		}
 		b.timeout.answered(timeout, time.Since(start))
 		if errors.Is(err, nats.ErrNoResponders) && b.isClustered() {
@@ -112,9 +99,4 @@ func ask[T any](ctx context.Context, b *Bus, request func(ctx context.Context) (
 	ctx, done := b.request(ctx)
 	answer, err := request(ctx)
 	return answer, done(err)
-}
-
-// noAnswer explains that a request got no answer.
-func noAnswer(timeout time.Duration, err error) error {
-	return fmt.Errorf("no answer within %v, the server is busy or does not permit it: %w", timeout, err)
 }

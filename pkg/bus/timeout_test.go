@@ -9,6 +9,13 @@ import (
 	"time"
 )
 
+// connected returns a bus with a connection.
+func connected(t *testing.T) *Bus {
+	b := &Bus{permitted: t.Context()}
+	b.beginLifetime()
+	return b
+}
+
 // answer makes a request that the server answers after that time, or too late.
 func answer(ctx context.Context, b *Bus, after time.Duration) (timeout time.Duration, err error) {
 	start := time.Now()
@@ -27,7 +34,7 @@ func answer(ctx context.Context, b *Bus, after time.Duration) (timeout time.Dura
 // error says the timeout that was used.
 func TestTimeoutsAdaptToTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b Bus
+		b := connected(t)
 		for _, step := range []struct{ after, timeout time.Duration }{
 			{time.Second, 5 * time.Second},
 			{time.Hour, 5 * time.Second},
@@ -42,7 +49,7 @@ func TestTimeoutsAdaptToTheServer(t *testing.T) {
 			{0, 5 * time.Second},
 			{0, 5 * time.Second},
 		} {
-			timeout, err := answer(t.Context(), &b, step.after)
+			timeout, err := answer(t.Context(), b, step.after)
 			if timeout != step.timeout {
 				t.Errorf("the timeout is %v, want %v", timeout, step.timeout)
 			}
@@ -58,20 +65,18 @@ func TestTimeoutsAdaptToTheServer(t *testing.T) {
 // The next one is not affected.
 func TestRequestsEndWithTheirConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b Bus
-		b.beginLifetime()
-		defer func() { b.lifetime.Load().end() }()
+		b := connected(t)
 		time.AfterFunc(2*time.Second, b.beginLifetime)
 		start := time.Now()
-		if _, err := answer(t.Context(), &b, time.Hour); !errors.Is(err, errDisconnected) || time.Since(start) != 2*time.Second {
+		if _, err := answer(t.Context(), b, time.Hour); !errors.Is(err, errDisconnected) || time.Since(start) != 2*time.Second {
 			t.Errorf("after %v: error %v, want %v after 2s", time.Since(start), err, errDisconnected)
 		}
-		if timeout, err := answer(t.Context(), &b, time.Second); err != nil || timeout != requestTimeout {
+		if timeout, err := answer(t.Context(), b, time.Second); err != nil || timeout != requestTimeout {
 			t.Errorf("the next request has the timeout %v, error %v", timeout, err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
-		if _, err := answer(ctx, &b, time.Hour); !errors.Is(err, context.Canceled) {
+		if _, err := answer(ctx, b, time.Hour); !errors.Is(err, context.Canceled) {
 			t.Errorf("a request whose caller has ended: error %v", err)
 		}
 	})
@@ -80,13 +85,13 @@ func TestRequestsEndWithTheirConnection(t *testing.T) {
 // Requests that expire together double the timeout once.
 func TestTimeoutsOfConcurrentRequestsDoubleOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b Bus
+		b := connected(t)
 		for range 16 {
-			go func() { _, _ = answer(t.Context(), &b, time.Hour) }()
+			go func() { _, _ = answer(t.Context(), b, time.Hour) }()
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if timeout, _ := answer(t.Context(), &b, 0); timeout != 10*time.Second {
+		if timeout, _ := answer(t.Context(), b, 0); timeout != 10*time.Second {
 			t.Errorf("the timeout is %v after 16 requests expired together, want 10s", timeout)
 		}
 	})
@@ -95,14 +100,14 @@ func TestTimeoutsOfConcurrentRequestsDoubleOnce(t *testing.T) {
 // The end of the caller's context says nothing of the server, and its deadline is kept.
 func TestTimeoutsIgnoreTheCallersContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b Bus
+		b := connected(t)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		timeout, err := answer(ctx, &b, time.Hour)
+		timeout, err := answer(ctx, b, time.Hour)
 		if timeout != time.Second || !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "answer") {
 			t.Errorf("with a deadline of a second: timeout %v, error %v", timeout, err)
 		}
-		if timeout, _ = answer(t.Context(), &b, 0); timeout != requestTimeout {
+		if timeout, _ = answer(t.Context(), b, 0); timeout != requestTimeout {
 			t.Errorf("the timeout is %v, want %v", timeout, requestTimeout)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -67,28 +67,31 @@ func TestCertificatesAreChecked(t *testing.T) {
 		"client without":      {valid, authority, &tls.Config{RootCAs: authority}, "--tls-cert"},
 		"client with another": {valid, authority, &tls.Config{RootCAs: authority, Certificates: []tls.Certificate{elsewhere}}, "--tls-cert"},
 	} {
-		config := &tls.Config{Certificates: []tls.Certificate{test.server}, MinVersion: tls.VersionTLS12}
-		if test.clients != nil {
-			config.ClientCAs, config.ClientAuth = test.clients, tls.RequireAndVerifyClientCert
-		}
-		s := startServer(t, &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, TLSConfig: config, TLSTimeout: 60})
-		for _, wait := range []bool{false, true} {
-			b, err := bus.Connect(bus.Config{
-				URL: "tls://" + s.Addr().String(), Wait: wait, Log: zerolog.Nop(), Credentials: bus.Credentials{TLS: test.client},
-			})
-			if err == nil && test.says != "" {
-				err = b.WaitClosed(t.Context())
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := &tls.Config{Certificates: []tls.Certificate{test.server}, MinVersion: tls.VersionTLS12}
+			if test.clients != nil {
+				config.ClientCAs, config.ClientAuth = test.clients, tls.RequireAndVerifyClientCert
 			}
-			if b != nil {
-				b.Close()
+			s := startServer(t, &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, TLSConfig: config, TLSTimeout: 60})
+			for _, wait := range []bool{false, true} {
+				b, err := bus.Connect(bus.Config{
+					URL: "tls://" + s.Addr().String(), Wait: wait, Log: zerolog.Nop(), Credentials: bus.Credentials{TLS: test.client},
+				})
+				if err == nil && test.says != "" {
+					err = b.WaitClosed(t.Context())
+				}
+				if b != nil {
+					b.Close()
+				}
+				if test.says == "" && err != nil || test.says != "" && !errors.Is(err, run.ErrNoConnection) {
+					t.Errorf("%s, waiting %v: error %v", name, wait, err)
+				}
+				if test.says != "" {
+					says(t, name, err, test.says)
+				}
 			}
-			if test.says == "" && err != nil || test.says != "" && !errors.Is(err, queens.ErrNoConnection) {
-				t.Errorf("%s, waiting %v: error %v", name, wait, err)
-			}
-			if test.says != "" {
-				says(t, name, err, test.says)
-			}
-		}
+		})
 	}
 }
 
@@ -113,8 +116,8 @@ func TestWaitEndsWithARefusal(t *testing.T) {
 		Certificates: []tls.Certificate{valid}, MinVersion: tls.VersionTLS12, ClientCAs: authority, ClientAuth: tls.RequireAndVerifyClientCert,
 	}})
 	err = b.WaitClosed(within(t, testkit.Stall))
-	if !errors.Is(err, queens.ErrNoConnection) {
-		t.Errorf("error %v, want %v", err, queens.ErrNoConnection)
+	if !errors.Is(err, run.ErrNoConnection) {
+		t.Errorf("error %v, want %v", err, run.ErrNoConnection)
 	}
 	says(t, "a client without a certificate", err, "--tls-cert")
 }

@@ -54,14 +54,6 @@ func (b *Bus) isClustered() bool { return b.conn.ConnectedClusterName() != "" }
 // isUnsettled reports whether a server of a cluster may answer with that error while the cluster
 // has no leader, or moves a stream.
 func isUnsettled(err error) bool {
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
-		switch api.ErrorCode {
-		case errCodeIncomplete, errCodeNotAvailable, errCodeNotLeader, errCodeNoResources:
-			return true
-		}
-		return false
-	}
-	return errors.Is(err, errDisconnected) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) ||
+	return hasCode(err, errCodeIncomplete, errCodeNotAvailable, errCodeNotLeader, errCodeNoResources) || errors.Is(err, errDisconnected) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) ||
 		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }

@@ -3,8 +3,6 @@ package bus
 import (
 	"context"
 	"fmt"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Usage is what a stream holds, of all runs on the server.
@@ -23,7 +21,7 @@ func (b *Bus) Usage(ctx context.Context) (tasks, results Usage, err error) {
 }
 
 func (b *Bus) usage(ctx context.Context, name string) (Usage, error) {
-	stream, err := ask(ctx, b, func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, name) })
+	stream, err := b.stream(ctx, name)
 	if err != nil {
 		return Usage{}, fmt.Errorf("stream %s: %w", name, err)
 	}

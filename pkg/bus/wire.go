@@ -1,12 +1,11 @@
 package bus
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
-
-	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -34,6 +33,28 @@ func checkProtocol(version uint32, worker string) error {
 	return versionError{version: version, worker: queens.SanitizeName(worker)}
 }
 
+// checkJSONProtocol is checkProtocol for a message in JSON.
+func checkJSONProtocol(data []byte) error {
+	var m struct {
+		Protocol uint32 `json:"protocol"`
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return err
+	}
+	return checkProtocol(m.Protocol, "")
+}
+
+// unmarshalJSON reads a valid message in JSON of this program's protocol version.
+func unmarshalJSON(data []byte, into interface{ Validate() error }) error {
+	if len(data) > run.MaxSnapshotBytes {
+		return fmt.Errorf("a message of %d bytes, more than %d", len(data), run.MaxSnapshotBytes)
+	}
+	if err := checkJSONProtocol(data); err != nil {
+		return err
+	}
+	return run.DecodeStrict(data, run.MaxSnapshotBytes, into)
+}
+
 // message is a generated message of the protocol.
 type message interface {
 	proto.Message
@@ -57,47 +78,12 @@ func validate(value interface{ Validate() error }, subject, want string) error {
 	if err := value.Validate(); err != nil {
 		return err
 	}
+	return checkSubject(subject, want)
+}
+
+func checkSubject(subject, want string) error {
 	if subject != want {
 		return fmt.Errorf("message for %s on the subject %s", want, subject)
 	}
 	return nil
-}
-
-// maxInt rejects counters that no well-behaved peer sends.
-const maxInt = 1<<31 - 1
-
-func encodeBeat(b *run.Beat) ([]byte, error) {
-	return proto.Marshal(&nqueensv1.Beat{
-		Protocol: Protocol,
-		Run:      b.Run,
-		Epoch:    b.Epoch,
-		State:    string(b.State),
-		Waiting:  uint32(b.Waiting),
-		Weight:   uint32(b.Weight),
-		Threads:  uint32(b.Threads),
-		Obsolete: b.Obsolete,
-
-		Quarantined: b.Quarantined, Unadmitted: b.Unadmitted,
-		Consumer: uint32(b.Consumer),
-	})
-}
-
-// decodeBeat returns the valid beat of the subject's run.
-func decodeBeat(subject string, data []byte) (run.Beat, error) {
-	var m nqueensv1.Beat
-	if err := unmarshal(data, &m); err != nil {
-		return run.Beat{}, err
-	}
-	if max(m.GetWaiting(), m.GetWeight(), m.GetThreads(), m.GetConsumer()) > maxInt {
-		return run.Beat{}, errors.New("beat with a number out of range")
-	}
-	b := run.Beat{
-		Run: m.GetRun(), Epoch: m.GetEpoch(), State: run.State(m.GetState()),
-		Waiting: int(m.GetWaiting()), Weight: int(m.GetWeight()), Threads: int(m.GetThreads()),
-		Obsolete: m.GetObsolete(), Quarantined: m.GetQuarantined(), Unadmitted: m.GetUnadmitted(), Consumer: int(m.GetConsumer()),
-	}
-	if err := validate(&b, subject, beatSubject(b.Run)); err != nil {
-		return run.Beat{}, err
-	}
-	return b, nil
 }

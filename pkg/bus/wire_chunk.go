@@ -8,13 +8,14 @@ import (
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Chunks in the wire format, encoded and decoded. Messages come from outside, so the decoder
 // checks everything in them.
 
 // encodeChunk encodes a chunk, with the hash of each task.
-func encodeChunk(c *queens.Chunk) ([]byte, error) {
+func encodeChunk(c *run.Chunk) ([]byte, error) {
 	tasks := make([]*nqueensv1.TaskPrefixes, len(c.Tasks))
 	for i := range c.Tasks {
 		task := c.Task(i)
@@ -56,21 +57,21 @@ func encodePrefixes(prefixes []queens.Prefix) *nqueensv1.TaskPrefixes {
 }
 
 // decodeChunk returns a valid chunk. The hash of each task is that of its content.
-func decodeChunk(subject string, data []byte) (queens.Chunk, error) {
+func decodeChunk(subject string, data []byte) (run.Chunk, error) {
 	var m nqueensv1.Chunk
 	if err := unmarshal(data, &m); err != nil {
-		return queens.Chunk{}, err
+		return run.Chunk{}, err
 	}
 	tasks := m.GetTasks()
 	switch {
 	case m.GetN() > queens.MaxN || int(m.GetN()) != len(m.GetAllow()):
-		return queens.Chunk{}, fmt.Errorf("chunk of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
+		return run.Chunk{}, fmt.Errorf("chunk of side %d with %d rows of allowed squares", m.GetN(), len(m.GetAllow()))
 	case uint64(len(tasks)) != uint64(m.GetSize()):
-		return queens.Chunk{}, fmt.Errorf("chunk of %d tasks has %d", m.GetSize(), len(tasks))
+		return run.Chunk{}, fmt.Errorf("chunk of %d tasks has %d", m.GetSize(), len(tasks))
 	case len(m.GetManifest()) != len(queens.ManifestHash{}):
-		return queens.Chunk{}, fmt.Errorf("chunk with a manifest's hash of %d bytes", len(m.GetManifest()))
+		return run.Chunk{}, fmt.Errorf("chunk with a manifest's hash of %d bytes", len(m.GetManifest()))
 	}
-	c := queens.Chunk{
+	c := run.Chunk{
 		Run: m.GetRun(), ID: m.GetId(), Suspect: m.GetSuspect(), First: m.GetFirst(),
 		Manifest: queens.ManifestHash(m.GetManifest()), Board: queens.Board{N: int(m.GetN())},
 		Tasks: make([][]queens.Prefix, len(tasks)),
@@ -79,16 +80,16 @@ func decodeChunk(subject string, data []byte) (queens.Chunk, error) {
 	var err error
 	for i, task := range tasks {
 		if c.Tasks[i], err = decodePrefixes(task); err != nil {
-			return queens.Chunk{}, fmt.Errorf("task %d of chunk %016x: %w", i, c.ID, err)
+			return run.Chunk{}, fmt.Errorf("task %d of chunk %016x: %w", i, c.ID, err)
 		}
 	}
 	if err := validate(&c, subject, taskSubject(c.Run)); err != nil {
-		return queens.Chunk{}, err
+		return run.Chunk{}, err
 	}
 	for i := range tasks {
 		task := c.Task(i)
 		if hash := task.Hash(); hash != tasks[i].GetHash() {
-			return queens.Chunk{}, fmt.Errorf("task %d of run %s says hash %016x, its content has %016x",
+			return run.Chunk{}, fmt.Errorf("task %d of run %s says hash %016x, its content has %016x",
 				task.ID, task.Run, tasks[i].GetHash(), hash)
 		}
 	}

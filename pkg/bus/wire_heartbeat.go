@@ -26,7 +26,7 @@ const (
 	maxHeartbeat = 1 << 20
 )
 
-func encodeHeartbeat(h *run.Heartbeat, signer queens.Signer) ([]byte, error) {
+func encodeHeartbeat(h *run.Heartbeat, signer run.Signer) ([]byte, error) {
 	statement, err := heartbeatStatement(h)
 	if err != nil {
 		return nil, err
@@ -53,6 +53,7 @@ func heartbeatStatement(h *run.Heartbeat) ([]byte, error) {
 		Kernel:    h.Kernel,
 		Threads:   uint32(h.Threads),
 		Busy:      uint32(h.Busy),
+		Paused:    queens.SanitizeName(h.Paused),
 		Leaving:   h.Leaving,
 		Held:      held,
 		SentNs:    uint64(h.Sent.UnixNano()),
@@ -93,6 +94,9 @@ func parseHeartbeat(statement []byte) (run.Heartbeat, error) {
 	if err := proto.Unmarshal(statement, &m); err != nil {
 		return run.Heartbeat{}, err
 	}
+	if len(m.ProtoReflect().GetUnknown()) > 0 {
+		return run.Heartbeat{}, errors.New("heartbeat whose statement has a field that this program does not know")
+	}
 	if sent := m.GetSentNs(); sent == 0 || sent > math.MaxInt64 {
 		return run.Heartbeat{}, fmt.Errorf("heartbeat that was sent at %d ns, not 1 to %d", sent, math.MaxInt64)
 	}
@@ -102,6 +106,7 @@ func parseHeartbeat(statement []byte) (run.Heartbeat, error) {
 		Kernel:    m.GetKernel(),
 		Threads:   int(m.GetThreads()),
 		Busy:      int(m.GetBusy()),
+		Paused:    m.GetPaused(),
 		Leaving:   m.GetLeaving(),
 		Sent:      time.Unix(0, int64(m.GetSentNs())).UTC(),
 		Admission: m.GetAdmission(),

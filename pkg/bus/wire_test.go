@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -45,15 +46,15 @@ func TestResultsRoundTrip(t *testing.T) {
 // once. A kernel's name is sent once a result.
 func TestMessagesAreSmall(t *testing.T) {
 	board := queens.FullBoard(20)
-	c := queens.Chunk{Run: "n20-a", ID: 1, Board: board}
-	r := queens.ChunkResult{Run: "n20-a", Chunk: 1, Worker: "w"}
+	c := run.Chunk{Run: "n20-a", ID: 1, Board: board}
+	r := run.ChunkResult{Run: "n20-a", Chunk: 1, Worker: "w"}
 	for range 64 {
 		prefixes := make([]queens.Prefix, 50)
 		for i := range prefixes {
 			prefixes[i] = queens.Prefix{}.Place(&board, 1<<(i%20))
 		}
 		c.Tasks = append(c.Tasks, prefixes)
-		r.Counts = append(r.Counts, queens.TaskCount{Hash: 1 << 63, Count: 1 << 40, Elapsed: time.Second, Kernel: strings.Repeat("k", 50)})
+		r.Counts = append(r.Counts, run.TaskCount{Hash: 1 << 63, Count: 1 << 40, Elapsed: time.Second, Kernel: strings.Repeat("k", 50)})
 	}
 	if size := len(must(encodeChunk(&c))); size > 64*(50*12+30)+200 {
 		t.Errorf("a chunk of 64 tasks of 50 prefixes has %d bytes", size)
@@ -63,12 +64,12 @@ func TestMessagesAreSmall(t *testing.T) {
 	}
 }
 
-func TestBeatsRoundTrip(t *testing.T) {
+func TestAnnouncementsRoundTrip(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 500 {
-		want := randomBeat(rng)
-		data := must(encodeBeat(&want))
-		got, err := decodeBeat(beatSubject(want.Run), data)
+		want := randomAnnouncement(rng)
+		data := must(encodeAnnouncement(&want))
+		got, err := decodeAnnouncement(announcementSubject(want.Run), data)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
 		}
@@ -98,16 +99,16 @@ func TestWorkerNamesAreSanitized(t *testing.T) {
 	if err != nil || got.Worker != "rack?7?[2J" {
 		t.Errorf("the result's worker is %q (error %v)", got.Worker, err)
 	}
-	beat, err := decodeHeartbeat("", must(encodeHeartbeat(&h, identitytest.Of("w"))))
-	if err != nil || beat.Worker != "rack?7?[2J" {
-		t.Errorf("the heartbeat's worker is %q (error %v)", beat.Worker, err)
+	announcement, err := decodeHeartbeat("", must(encodeHeartbeat(&h, identitytest.Of("w"))))
+	if err != nil || announcement.Worker != "rack?7?[2J" {
+		t.Errorf("the heartbeat's worker is %q (error %v)", announcement.Worker, err)
 	}
 }
 
 func TestMessagesOnAnotherSubjectAreRejected(t *testing.T) {
 	rng := testkit.Rand(t)
-	chunk, result, beat := randomChunk(rng), randomResult(rng), randomBeat(rng)
-	chunk.Run, result.Run, beat.Run = "n8-a", "n8-a", "n8-a"
+	chunk, result, announcement := randomChunk(rng), randomResult(rng), randomAnnouncement(rng)
+	chunk.Run, result.Run, announcement.Run = "n8-a", "n8-a", "n8-a"
 	identitytest.Seal(&result)
 	decode := map[string]func(subject string) error{
 		taskSubject("n8-a"): func(subject string) error {
@@ -118,8 +119,8 @@ func TestMessagesOnAnotherSubjectAreRejected(t *testing.T) {
 			_, err := decodeResult(subject, must(encodeResult(&result)))
 			return err
 		},
-		beatSubject("n8-a"): func(subject string) error {
-			_, err := decodeBeat(subject, must(encodeBeat(&beat)))
+		announcementSubject("n8-a"): func(subject string) error {
+			_, err := decodeAnnouncement(subject, must(encodeAnnouncement(&announcement)))
 			return err
 		},
 	}
@@ -127,7 +128,7 @@ func TestMessagesOnAnotherSubjectAreRejected(t *testing.T) {
 		for _, subject := range []string{
 			"", "n8-a", "nq.task.", "nq.result.", "nq.live.", "nq.task.n8", "nq.result.n8-a-b", "nq.live.n8-b",
 			"nq.task.*", "nq.result.>", "nq.task.n8-a.x", "nq.hb.n8-a", "nq.task.N8-A",
-			taskSubject("n8-a"), resultSubject("n8-a"), beatSubject("n8-a"),
+			taskSubject("n8-a"), resultSubject("n8-a"), announcementSubject("n8-a"),
 		} {
 			if err := read(subject); (err == nil) != (subject == right) {
 				t.Errorf("the message for %s is read on subject %q: error %v", right, subject, err)
@@ -235,11 +236,11 @@ func TestTruncatedMessagesAreRejected(t *testing.T) {
 			t.Errorf("the first %d of a heartbeat's %d bytes: %v", end, len(data), h.Validate())
 		}
 	}
-	beat := beatMessage()
-	data = must(proto.Marshal(beat))
+	announcement := announcementMessage()
+	data = must(json.Marshal(announcement))
 	for end := range data {
-		if b, err := decodeBeat(beatSubject(beat.Run), data[:end]); err == nil && b.Validate() != nil {
-			t.Errorf("the first %d of a beat's %d bytes: %v", end, len(data), b.Validate())
+		if b, err := decodeAnnouncement(announcementSubject(announcement.Run), data[:end]); err == nil && b.Validate() != nil {
+			t.Errorf("the first %d of an announcement's %d bytes: %v", end, len(data), b.Validate())
 		}
 	}
 }
@@ -254,9 +255,9 @@ func TestGarbageIsRejected(t *testing.T) {
 		_, chunkErr := decodeChunk("nq.task.x", data)
 		_, resultErr := decodeResult("nq.result.x", data)
 		_, heartbeatErr := decodeHeartbeat("", data)
-		_, beatErr := decodeBeat("nq.live.x", data)
-		if chunkErr == nil || resultErr == nil || heartbeatErr == nil || beatErr == nil {
-			t.Errorf("garbage %x: errors %v, %v, %v, %v", data, chunkErr, resultErr, heartbeatErr, beatErr)
+		_, announcementErr := decodeAnnouncement("nq.live.x", data)
+		if chunkErr == nil || resultErr == nil || heartbeatErr == nil || announcementErr == nil {
+			t.Errorf("garbage %x: errors %v, %v, %v, %v", data, chunkErr, resultErr, heartbeatErr, announcementErr)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,12 +18,12 @@ func TestOtherProtocolVersionsAreRejected(t *testing.T) {
 	for _, version := range []uint32{1, 2, Protocol + 1, 1 << 31} {
 		// Hollow messages: a reader that did not stop at the version would return another error.
 		chunk, result := &nqueensv1.Chunk{Protocol: version}, &nqueensv1.ChunkResult{Protocol: version}
-		heartbeat, beat := &nqueensv1.Heartbeat{Protocol: version, Worker: "old"}, &nqueensv1.Beat{Protocol: version}
+		heartbeat, announcement := &nqueensv1.Heartbeat{Protocol: version, Worker: "old"}, &wireAnnouncement{Protocol: version}
 		_, chunkErr := decodeChunk("nq.task.x", must(proto.Marshal(chunk)))
 		_, resultErr := decodeResult("nq.result.x", must(proto.Marshal(result)))
 		_, heartbeatErr := decodeHeartbeat("", must(proto.Marshal(heartbeat)))
-		_, beatErr := decodeBeat("nq.live.x", must(proto.Marshal(beat)))
-		for kind, err := range map[string]error{"chunk": chunkErr, "result": resultErr, "heartbeat": heartbeatErr, "beat": beatErr} {
+		_, announcementErr := decodeAnnouncement("nq.live.x", must(json.Marshal(announcement)))
+		for kind, err := range map[string]error{"chunk": chunkErr, "result": resultErr, "heartbeat": heartbeatErr, "announcement": announcementErr} {
 			checkVersion(t, kind, version, err)
 		}
 	}
@@ -44,15 +45,15 @@ func checkVersion(t *testing.T, kind string, version uint32, err error) {
 // No program writes version 0: an empty message has it, and garbage that happens to parse.
 // It is not kept for a program that could read it.
 func TestMessagesWithoutAVersionAreRejected(t *testing.T) {
-	chunk, result, heartbeat, beat := chunkMessage(), resultMessage(), heartbeatMessage(), beatMessage()
-	chunk.Protocol, result.Protocol, heartbeat.Protocol, beat.Protocol = 0, 0, 0, 0
+	chunk, result, heartbeat, announcement := chunkMessage(), resultMessage(), heartbeatMessage(), announcementMessage()
+	chunk.Protocol, result.Protocol, heartbeat.Protocol, announcement.Protocol = 0, 0, 0, 0
 	_, chunkErr := decodeChunk(taskSubject(chunk.Run), must(proto.Marshal(chunk)))
 	_, resultErr := decodeResult(resultSubject("n8-a"), must(proto.Marshal(result)))
 	_, heartbeatErr := decodeHeartbeat("", must(proto.Marshal(heartbeat)))
-	_, beatErr := decodeBeat(beatSubject(beat.Run), must(proto.Marshal(beat)))
+	_, announcementErr := decodeAnnouncement(announcementSubject(announcement.Run), must(json.Marshal(announcement)))
 	_, emptyErr := decodeChunk("nq.task.x", nil)
 	for kind, err := range map[string]error{
-		"chunk": chunkErr, "result": resultErr, "heartbeat": heartbeatErr, "beat": beatErr, "empty message": emptyErr,
+		"chunk": chunkErr, "result": resultErr, "heartbeat": heartbeatErr, "announcement": announcementErr, "empty message": emptyErr,
 	} {
 		if err == nil || errors.As(err, new(versionError)) {
 			t.Errorf("a %s of no version: error %v", kind, err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,24 +25,31 @@ func ParseN(args []string) (int, error) {
 	return n, nil
 }
 
+// Arguments returns the [cobra.Command.Args] of a command that takes these arguments, none of them empty. Its
+// error names them, with what helps.
+func Arguments(help string, names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == len(names) && !slices.Contains(args, "") {
+			return nil
+		}
+		hint := ""
+		if help != "" {
+			hint = ": " + help
+		}
+		return Usagef("takes %s, not %q%s", strings.Join(names, " and "), args, hint)
+	}
+}
+
 // NoArguments is the [cobra.Command.Args] of commands without arguments. Where a
 // subcommand may be meant, its error suggests one.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		if slices.Contains(c.SuggestFor, args[0]) {
-			return Usagef("unknown command or argument %q: did you mean %s?", args[0], c.Name())
-		}
-		if c.IsAvailableCommand() || c.Name() == "help" {
-			names = append(names, c.Name())
-		}
+	hint := "see " + cmd.CommandPath() + " --help"
+	cmd.SuggestionsMinimumDistance = maxDistance
+	if found := cmd.SuggestionsFor(args[0]); len(found) > 0 {
+		hint = "did you mean " + found[0] + "?"
 	}
-	hint := didYouMean(args[0], names)
-	if hint == "" {
-		hint = ": see " + cmd.CommandPath() + " --help"
-	}
-	return Usagef("unknown command or argument %q%s", args[0], hint)
+	return Usagef("unknown command or argument %q: %s", args[0], hint)
 }

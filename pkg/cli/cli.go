@@ -16,8 +16,11 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // App is a program with subcommands.
@@ -46,13 +49,14 @@ func New(root *cobra.Command) *App {
 		root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	customizeHelp(root)
-	flags := root.PersistentFlags()
-	flags.Var(NewEnum(&a.level, "info", "debug", "info", "warn", "error"), "log-level", "lowest level to log")
-	flags.Var(NewEnum(&a.format, "auto", "auto", "console", "json"), "log-format", "format of the log; auto is console on a terminal, otherwise json")
-	flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress and log errors only, whatever --log-level says")
-	flags.Var(NewEnum(&a.color, "auto", "auto", "always", "never"), "color",
-		"colors on stderr; auto has them on a terminal that shows them, unless NO_COLOR is set")
+	FlagGroup(root.PersistentFlags(), "Flags of all commands", func(flags *pflag.FlagSet) {
+		flags.Var(NewEnum(&a.level, "info", "debug", "info", "warn", "error"), "log-level", "lowest level to log")
+		flags.Var(NewEnum(&a.format, "auto", "auto", "json"), "log-format", "format of the log: auto is lines for people, json an object a line")
+		flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
+		flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress and log errors only, whatever --log-level says")
+		flags.Var(NewEnum(&a.color, "auto", "auto", "always", "never"), "color",
+			"colors on stderr; auto has them on a terminal that shows them, unless NO_COLOR is set")
+	})
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Name() == cobra.ShellCompRequestCmd {
 			return nil // its flags are those of the command to complete
@@ -93,27 +97,39 @@ func (a *App) openLog(stderr io.Writer) error {
 	if a.color == "always" {
 		_ = os.Unsetenv("NO_COLOR") // zerolog obeys it whatever its settings are
 	}
-	if a.format == "console" || a.format == "auto" && isTerminal(stderr) {
-		out = console(out, a.Colors())
+	if a.isForPeople() {
+		out = forPeople(out, a.Colors(), level == zerolog.DebugLevel)
 	}
 	a.Log = zerolog.New(out).Level(level).With().Timestamp().Logger()
 	return nil
 }
 
-// SecondsSuffix ends the names of log fields with a time in seconds, for programs. People
-// have the same time in a field without the suffix.
-const SecondsSuffix = "_s"
+// isForPeople reports whether the log is for people.
+func (a *App) isForPeople() bool { return a.format != "json" }
 
-// console writes log lines for people. It sanitizes the message, which may repeat what came
-// over the network; zerolog quotes the values of fields that have more than printable ASCII.
-func console(w io.Writer, color bool) io.Writer {
-	out := zerolog.ConsoleWriter{
-		Out: w, TimeFormat: time.TimeOnly, NoColor: !color,
-		// What people look for first; the rest follows in alphabetical order.
-		FieldsOrder: []string{"percent", "done", "tasks", "eta", "elapsed", "total"},
+// Tell writes lines as they are where the log is for people, unless it has no lines of level info. It reports whether it
+// did.
+func (a *App) Tell(lines string) bool {
+	if !a.isForPeople() || a.Log.GetLevel() > zerolog.InfoLevel {
+		return false
 	}
+	_, _ = io.WriteString(a.logSwitch, lines) // as the log: it has nobody to tell of an error
+	return true
+}
+
+// forPeople writes log lines for people: of a line with [humanize.LogField] that text, otherwise the message and all
+// fields. It sanitizes the message, which may repeat what came
+// over the network; zerolog quotes the values of fields that have more than printable ASCII.
+func forPeople(w io.Writer, color, fieldsToo bool) io.Writer {
+	out := zerolog.ConsoleWriter{Out: w, TimeFormat: time.TimeOnly, NoColor: !color}
 	out.FormatPrepare = func(fields map[string]any) error {
-		maps.DeleteFunc(fields, func(name string, _ any) bool { return strings.HasSuffix(name, SecondsSuffix) })
+		if text, ok := fields[humanize.LogField].(string); ok {
+			delete(fields, humanize.LogField)
+			fields[zerolog.MessageFieldName] = text
+			maps.DeleteFunc(fields, func(name string, _ any) bool {
+				return !fieldsToo && name != zerolog.MessageFieldName && name != zerolog.LevelFieldName && name != zerolog.TimestampFieldName
+			})
+		}
 		if message, ok := fields[zerolog.MessageFieldName].(string); ok {
 			fields[zerolog.MessageFieldName] = queens.Sanitize(message)
 		}
@@ -155,14 +171,18 @@ func (a *App) Main() int {
 	}
 	code := a.exitCode(err)
 	if code == exitUsage {
-		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), queens.Sanitize(withEnvSource(cmd.Flags(), OneLine(err))))
+		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), queens.Sanitize(withEnvSource(cmd.Flags(), asInstalled(a.root, OneLine(err)))))
 		return code
 	}
 	event := a.Log.Error()
-	if isOnlySignal(err) { // the person asked for it
+	switch {
+	case !isOnlySignal(err):
+	case a.isForPeople(): // who asked for it
+		return code
+	default:
 		event = a.Log.Warn()
 	}
-	event.Int("exit", code).Msg(OneLine(err))
+	event.Int("exit", code).Msg(asInstalled(a.root, OneLine(err)))
 	return code
 }
 
@@ -180,11 +200,11 @@ func (a *App) exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &signal):
 		return exitSignal + int(signal.Number)
-	case errors.Is(err, queens.ErrContradiction):
+	case errors.Is(err, run.ErrContradiction):
 		return exitContradiction
-	case errors.Is(err, queens.ErrIncomplete):
+	case errors.Is(err, run.ErrIncomplete):
 		return exitIncomplete
-	case errors.Is(err, queens.ErrNoConnection):
+	case errors.Is(err, run.ErrNoConnection):
 		return exitNoConnection
 	}
 	return exitFailed

@@ -16,6 +16,7 @@ func TestMain(m *testing.M) {
 	if mode, ok := os.LookupEnv(childMode); ok {
 		os.Exit(child(mode))
 	}
+	_ = os.Setenv("NQUEENS_LOG_FORMAT", "json") // fails on no system
 	os.Exit(m.Run())
 }
 
@@ -34,7 +35,7 @@ type program struct {
 }
 
 // newProgram returns a program with the subcommand count, in an environment without
-// variables for flags.
+// variables for flags but that of a log in JSON.
 func newProgram(t *testing.T, count func(p *program, args []string) error) *program {
 	t.Helper()
 	for _, variable := range os.Environ() {
@@ -45,6 +46,7 @@ func newProgram(t *testing.T, count func(p *program, args []string) error) *prog
 			}
 		}
 	}
+	t.Setenv("NQUEENS_LOG_FORMAT", "json")
 	p := &program{root: &cobra.Command{Use: "tool"}}
 	p.app = New(p.root)
 	sub := &cobra.Command{Use: "count", SuggestFor: []string{"start"}, RunE: func(_ *cobra.Command, args []string) error {

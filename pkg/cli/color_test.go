@@ -35,7 +35,7 @@ func TestColors(t *testing.T) {
 				name, value, _ := strings.Cut(setting, "=")
 				t.Setenv(name, value)
 			}
-			p.run(append([]string{"count", "--log-format", "console"}, strings.Fields(c.args)...)...)
+			p.run(append([]string{"count", "--log-format", "auto"}, strings.Fields(c.args)...)...)
 			if got := strings.Contains(p.stderr.String(), "\x1b["); p.code != 0 || got != c.want {
 				t.Errorf("exit %d, colors: %v, want %v; stderr %q", p.code, got, c.want, &p.stderr)
 			}

@@ -25,9 +25,9 @@ func CompleteFiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// WithEnvironment completes as f does, after the environment has set the flags that the
+// withEnvironment completes as f does, after the environment has set the flags that the
 // command line does not.
-func WithEnvironment(f cobra.CompletionFunc) cobra.CompletionFunc {
+func withEnvironment(f cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return nil, cobra.ShellCompDirectiveError
@@ -47,6 +47,7 @@ func registerCompletions(cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
+	cmd.ValidArgsFunction = withEnvironment(cmd.ValidArgsFunction)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		_, takesFiles := f.Annotations[cobra.BashCompFilenameExt]
 		if _, done := cmd.GetFlagCompletionFunc(f.Name); done || takesFiles {

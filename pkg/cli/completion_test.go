@@ -20,9 +20,9 @@ func newCompletions(t *testing.T) *program {
 	}
 	shut := &cobra.Command{Use: "close NAME", RunE: func(*cobra.Command, []string) error { return nil }}
 	shut.Flags().String("place", "here", "")
-	shut.ValidArgsFunction = WithEnvironment(func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	shut.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return []cobra.Completion{cmd.Flag("place").Value.String()}, cobra.ShellCompDirectiveNoFileComp
-	})
+	}
 	p.root.AddCommand(open, shut)
 	return p
 }
@@ -46,13 +46,13 @@ func TestCompletions(t *testing.T) {
 		want      []string
 		directive cobra.ShellCompDirective
 	}{
-		{[]string{""}, []string{"close", "completion", "count", "help", "open", "try", "version"}, none},
-		{[]string{"co"}, []string{"completion", "count"}, none},
+		{[]string{""}, []string{"count", "version", "try", "open", "close", "completion", "help"}, none},
+		{[]string{"co"}, []string{"count", "completion"}, none},
 		{[]string{"try", "--symmetry", ""}, []string{"full", "mirror"}, none},
 		{[]string{"try", "--symmetry", "m"}, []string{"mirror"}, none},
 		{[]string{"try", "--symmetry=m"}, []string{"mirror"}, none},
 		{[]string{"try", "--log-level", ""}, []string{"debug", "info", "warn", "error"}, none},
-		{[]string{"--log-format", "c"}, []string{"console"}, none},
+		{[]string{"--log-format", "a"}, []string{"auto"}, none},
 		{[]string{"try", "--sy"}, []string{"--symmetry"}, none},
 		{[]string{"try", "--depth", ""}, nil, none},
 		{[]string{"try", "--data", ""}, nil, none},
@@ -61,9 +61,9 @@ func TestCompletions(t *testing.T) {
 		{[]string{"open", ""}, nil, files},
 		{[]string{"open", "--data", ""}, nil, folders},
 		{[]string{"open", "--report", ""}, nil, files},
-		{[]string{"help", "co"}, []string{"completion", "count"}, none},
+		{[]string{"help", "co"}, []string{"count", "completion"}, none},
 		{[]string{"help", "count", ""}, nil, none},
-		{[]string{"completion", ""}, []string{"bash", "fish", "powershell", "zsh"}, none},
+		{[]string{"completion", ""}, []string{"bash", "zsh", "fish", "powershell"}, none},
 		{[]string{"completion", "bash", ""}, nil, none},
 		{[]string{"completion", "z"}, []string{"zsh"}, none},
 		{[]string{"close", ""}, []string{"here"}, none},

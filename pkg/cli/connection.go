@@ -15,7 +15,7 @@ import (
 type Connection struct {
 	URL       string // one or several, separated by commas; empty without --nats
 	NKey      string // file of a user's key; empty for none
-	TokenFile string // file of a token; empty for none
+	TokenFile string // file of a token, or - for standard input; empty for none
 	Creds     string // file with a JWT and a key; empty for none
 	Authority string // file of the authority that has signed the server's certificate; empty for none
 
@@ -30,24 +30,27 @@ type Connection struct {
 }
 
 // ConnectionFlags registers the flags of a connection to a NATS server. The usage begins
-// with what the command uses the server for. A connection with a default URL is required.
-func ConnectionFlags(flags *pflag.FlagSet, defaultURL, purpose string) *Connection {
+// with what the command uses the server for, and names the key of the role that suffices. A connection with
+// a default URL is required.
+func ConnectionFlags(flags *pflag.FlagSet, defaultURL, purpose, role string) *Connection {
 	c := &Connection{required: defaultURL != ""}
-	flags.StringVar(&c.URL, "nats", defaultURL, purpose+" the NATS server at this `URL`, or these, separated by commas")
-	for _, f := range []struct {
-		value       *string
-		name, usage string
-	}{
-		{&c.NKey, "nkey", "`FILE` of the key with which to connect, such as keys/coordinator.nkey"},
-		{&c.TokenFile, "token-file", "`FILE` of the token with which a worker connects, such as keys/worker/join.token"},
-		{&c.Creds, "creds", "`FILE` of NATS credentials with which to connect: a JWT and a key"},
-		{&c.Authority, "tls-ca", "`FILE` of the authority that has signed the server's certificate"},
-		{&c.certificate, "tls-cert", "`FILE` of the certificate to show to the server"},
-		{&c.key, "tls-key", "`FILE` of that certificate's key"},
-	} {
-		flags.StringVar(f.value, f.name, "", f.usage)
-		_ = cobra.MarkFlagFilename(flags, f.name) // fails only for unknown flags
-	}
+	FlagGroup(flags, "Server", func(flags *pflag.FlagSet) {
+		flags.StringVar(&c.URL, "nats", defaultURL, purpose+" the NATS server at this `URL`, or several, with commas")
+		for _, f := range []struct {
+			value       *string
+			name, usage string
+		}{
+			{&c.NKey, "nkey", "`FILE` of the key, such as keys/" + role + ".nkey"},
+			{&c.TokenFile, "token-file", "`FILE` of a join token instead, or - to paste it"},
+			{&c.Creds, "creds", "`FILE` of NATS credentials instead"},
+			{&c.Authority, "tls-ca", "`FILE` of the server's authority, such as keys/ca.crt"},
+			{&c.certificate, "tls-cert", "`FILE` of this side's certificate"},
+			{&c.key, "tls-key", "`FILE` of its key"},
+		} {
+			flags.StringVar(f.value, f.name, "", f.usage)
+			_ = cobra.MarkFlagFilename(flags, f.name) // fails only for unknown flags
+		}
+	})
 	return c
 }
 
@@ -66,10 +69,7 @@ func (c *Connection) Check(log zerolog.Logger) error {
 	if ways > 1 {
 		return Usagef("--nkey, --token-file and --creds exclude each other: give one of them")
 	}
-	if err := c.load(log); err != nil {
-		return err
-	}
-	return c.loadTLS(log)
+	return c.load(log)
 }
 
 func (c *Connection) checkURL() error {
@@ -81,13 +81,8 @@ func (c *Connection) checkURL() error {
 	}
 	for address := range strings.SplitSeq(c.URL, ",") {
 		if address = strings.TrimSpace(address); !isServer(address) {
-			at := strings.LastIndex(address, "@")
-			hint := ""
-			if at >= 0 {
-				hint = "; a user or password has %2F, %3F, %23 and %40 for / ? # and @"
-			}
-			return Usagef("--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not %q%s",
-				address[at+1:], hint)
+			return Usagef("--nats must be the URL of a server, such as nats://127.0.0.1:4222, or several, separated by commas, not %q",
+				address[strings.LastIndex(address, "@")+1:])
 		}
 	}
 	return nil

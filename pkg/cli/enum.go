@@ -57,11 +57,11 @@ func SymmetryFlag(p *string) *Enum {
 // flags accept. It is far beyond any machine: more is a typing error.
 const MaxThreads = 4096
 
-// DefaultIsCores notes for the help that a flag is one for each core by default, whatever number that
-// is on this machine.
-func DefaultIsCores(flags *pflag.FlagSet, name string) {
-	flags.Lookup(name).DefValue = "one for each core"
-}
+// DefaultIs says in help what the default of a flag is, in words.
+func DefaultIs(flags *pflag.FlagSet, name, words string) { flags.Lookup(name).DefValue = words }
+
+// OnePerCore is the default of flags for numbers of threads, whatever number that is on this machine.
+const OnePerCore = "one for each core"
 
 // CheckRange validates the number of a flag, which must be from low to high.
 func CheckRange(flag string, value, low, high int) error {

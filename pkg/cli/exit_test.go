@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // The exit code depends on what the error wraps, however deep. A signal comes before any
@@ -24,15 +24,15 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"anything", errors.New("disk on fire"), 1},
 		{"a context that ended by itself", context.Canceled, 1},
-		{"contradiction", queens.ErrContradiction, 3},
-		{"incomplete", queens.ErrIncomplete, 4},
-		{"no connection", queens.ErrNoConnection, 5},
+		{"contradiction", run.ErrContradiction, 3},
+		{"incomplete", run.ErrIncomplete, 4},
+		{"no connection", run.ErrNoConnection, 5},
 		{"only interrupt", interrupt, 130},
 		{"only SIGTERM", terminate, 143},
 		{"usage, found late", Usagef("no such kernel"), 2},
-		{"interrupt, and so incomplete", errors.Join(queens.ErrIncomplete, interrupt), 130},
-		{"SIGTERM, and so no connection", fmt.Errorf("%w: %w", queens.ErrNoConnection, terminate), 143},
-		{"contradiction, and so incomplete", errors.Join(queens.ErrIncomplete, queens.ErrContradiction), 3},
+		{"interrupt, and so incomplete", errors.Join(run.ErrIncomplete, interrupt), 130},
+		{"SIGTERM, and so no connection", fmt.Errorf("%w: %w", run.ErrNoConnection, terminate), 143},
+		{"contradiction, and so incomplete", errors.Join(run.ErrIncomplete, run.ErrContradiction), 3},
 	} {
 		for depth, err := range []error{
 			c.err,

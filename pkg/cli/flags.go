@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -47,19 +46,19 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 // SetByEnvironment reports whether a variable has set a flag, and not the command line.
 func SetByEnvironment(f *pflag.Flag) bool { return f.Annotations[setByEnv] != nil }
 
-// warnMisspelt warns of variables that set no flag of any command, and are a letter away from one
-// that does, or two where it is long. Others may be of another program, or are no mistake.
+// warnMisspelt warns of variables that set no flag of any command and are near to one that does. Short
+// names are near to many; others may be of another program.
 func (a *App) warnMisspelt(root *cobra.Command) {
+	const short = 5
 	names := flagNames(root)
 	for _, setting := range os.Environ() {
 		variable, value, _ := strings.Cut(setting, "=")
 		suffix, ours := strings.CutPrefix(variable, envPrefix)
 		flag := strings.ToLower(strings.ReplaceAll(suffix, "_", "-"))
-		if !ours || value == "" || slices.Contains(names, flag) {
+		if !ours || value == "" || len(flag) <= short {
 			continue
 		}
-		near := nearest(flag, names)
-		if near != "" && distance(flag, near) <= len(near)/3 {
+		if near := nearest(flag, names); near != "" && near != flag {
 			a.Log.Warn().Str("variable", queens.Sanitize(variable)).
 				Msg("the variable sets no flag and is ignored: did you mean " + EnvVar(near) + "?")
 		}
@@ -101,6 +100,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
 		if _, notNumber := strconv.Atoi(letters); notNumber == nil { // a negative number looks like a flag
 			return Usagef("N must be a whole number from 1 to %d, not -%s", queens.MaxN, letters)
+		}
+		if letters == "n" {
+			return Usagef("%w: N is an argument, as in %s 8", err, cmd.CommandPath())
 		}
 		name = letters
 	}

@@ -50,7 +50,6 @@ func TestFlagErrors(t *testing.T) {
 		{"try -7", `N must be a whole number from 1 to 32, not -7`},
 		{"try --=1", `bad flag syntax: --=1`},
 		{"cuont 8", `unknown command or argument "cuont": did you mean count?`},
-		{"helpp", `unknown command or argument "helpp": did you mean help?`},
 		{"frobnicate", `unknown command or argument "frobnicate": see tool --help`},
 		{"start", `unknown command or argument "start": did you mean count?`},
 		{"try count", `unknown command or argument "count": see tool try --help`},

@@ -17,10 +17,9 @@ const defaultHTTP = "127.0.0.1:8080"
 func HealthCommand(program string) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
-		Use:   "health",
-		Short: "Ask a process that was started with --http whether it is ready",
-		Long: `Ask a process that was started with --http whether it is ready. The exit code is 0 if
-it is, and 1 with the reason if not.`,
+		Use:     "health",
+		Short:   "Ask a process that was started with --http whether it is ready",
+		Long:    `Ask a process that was started with --http whether it is ready: exit 0, or 1 with the reason.`,
 		Example: "  " + program + " health --http " + defaultHTTP,
 		Args:    NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -7,7 +7,7 @@ import (
 
 // Every help, however it is requested, ends with how the environment sets flags.
 func TestHelp(t *testing.T) {
-	const last = "\nEvery flag can be set by the environment: --log-level is NQUEENS_LOG_LEVEL, unless empty.\n"
+	const last = "From the environment: NQUEENS_LOG_LEVEL is --log-level.\n"
 	for _, args := range []string{"--help", "help", "", "count --help", "count -h", "help count", "completion --help", "help completion", "help help"} {
 		p := newProgram(t, nothing).run(strings.Fields(args)...)
 		help := p.stdout.String()

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"nqueens/pkg/humanize"
 )
 
 // speak logs a line at each level.
@@ -19,8 +22,7 @@ func speak(p *program, _ []string) error {
 	return nil
 }
 
-// The log goes to stderr, from its lowest level on. It is JSON with the time where stderr is
-// not a terminal, or on request.
+// The log goes to stderr, from its lowest level on. It is JSON with the time on request.
 func TestLogLevels(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -34,29 +36,27 @@ func TestLogLevels(t *testing.T) {
 		{[]string{"-q"}, []string{"error"}},
 		{[]string{"--quiet", "--log-level=debug"}, []string{"error"}},
 	} {
-		for _, format := range []string{"--log-format=json", "--log-format=auto"} {
-			p := newProgram(t, speak).run(append(c.args, "count", format)...)
-			var got []string
-			for lines := bufio.NewScanner(&p.stderr); lines.Scan(); {
-				var line struct{ Level, Message, Time string }
-				if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Level != line.Message {
-					t.Errorf("%v %s: line %q (error %v)", c.args, format, lines.Text(), err)
-				}
-				if _, err := time.Parse(time.RFC3339, line.Time); err != nil {
-					t.Errorf("%v %s: line %q: %v", c.args, format, lines.Text(), err)
-				}
-				got = append(got, line.Level)
+		p := newProgram(t, speak).run(append(c.args, "count", "--log-format=json")...)
+		var got []string
+		for lines := bufio.NewScanner(&p.stderr); lines.Scan(); {
+			var line struct{ Level, Message, Time string }
+			if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Level != line.Message {
+				t.Errorf("%v: line %q (error %v)", c.args, lines.Text(), err)
 			}
-			if p.code != 0 || p.stdout.Len() > 0 || !slices.Equal(got, c.want) {
-				t.Errorf("%v %s: exit %d, stdout %q, levels %v, want %v", c.args, format, p.code, &p.stdout, got, c.want)
+			if _, err := time.Parse(time.RFC3339, line.Time); err != nil {
+				t.Errorf("%v: line %q: %v", c.args, lines.Text(), err)
 			}
+			got = append(got, line.Level)
+		}
+		if p.code != 0 || p.stdout.Len() > 0 || !slices.Equal(got, c.want) {
+			t.Errorf("%v: exit %d, stdout %q, levels %v, want %v", c.args, p.code, &p.stdout, got, c.want)
 		}
 	}
 }
 
-// The console format is plain text, without colors where stderr is not a terminal.
+// The log for people is plain text, without colors where stderr is not a terminal.
 func TestLogForPeople(t *testing.T) {
-	p := newProgram(t, speak).run("count", "--log-format", "console", "--log-level", "info")
+	p := newProgram(t, speak).run("count", "--log-format", "auto")
 	lines := strings.Split(strings.TrimSuffix(p.stderr.String(), "\n"), "\n")
 	if p.code != 0 || len(lines) != 3 || !strings.Contains(lines[0], "INF info n=8") {
 		t.Errorf("exit %d, log %q", p.code, lines)
@@ -66,22 +66,29 @@ func TestLogForPeople(t *testing.T) {
 	}
 }
 
-// Fields that end in _s, with times for programs, are in JSON and not in the console format,
-// which has other fields with these times.
-func TestSecondsAreForPrograms(t *testing.T) {
+// People read the text of a line that has one, and its fields only when they debug; programs read all. Lines that are
+// told are for people who read the log.
+func TestLogLinesWithAText(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	measure := func(p *program, _ []string) error {
-		p.app.Log.Info().Str("elapsed", "1m30s").Float64("elapsed"+SecondsSuffix, 90).Int("tasks", 3).Int("s", 4).Msg("progress")
+		p.app.Log.Info().Float64("elapsed_s", 90).Str(humanize.LogField, "21.0%  4 workers\x1b").Msg("progress")
+		if p.app.Tell("to resume: a\n") {
+			return nil
+		}
+		p.app.Log.Warn().Msg("not told")
 		return nil
 	}
-	p := newProgram(t, measure).run("count", "--log-format", "json")
-	var line map[string]any
-	if err := json.Unmarshal(p.stderr.Bytes(), &line); err != nil || line["elapsed"] != "1m30s" || line["elapsed_s"] != 90.0 || line["tasks"] != 3.0 || line["s"] != 4.0 {
-		t.Errorf("programs read %q (error %v)", &p.stderr, err)
-	}
-	p = newProgram(t, measure).run("count", "--log-format", "console")
-	if line := p.stderr.String(); !strings.HasSuffix(line, " INF progress tasks=3 elapsed=1m30s s=4\n") {
-		t.Errorf("people read %q", line)
+	for _, c := range []struct{ args, pattern string }{
+		{"--log-format json", `^{"level":"info","elapsed_s":90,"text":.*"message":"progress"}\n{.*"not told"}\n$`},
+		{"--log-format auto", `^..:..:.. INF 21.0%  4 workers\?\nto resume: a\n$`},
+		{"--log-format auto --log-level debug", `^..:..:.. INF 21.0%  4 workers\? elapsed_s=90\nto resume: a\n$`},
+		{"--log-format auto --log-level warn", `^..:..:.. WRN not told\n$`},
+		{"--log-format auto -q", `^$`},
+	} {
+		p := newProgram(t, measure).run(append([]string{"count"}, strings.Fields(c.args)...)...)
+		if got := p.stderr.String(); !regexp.MustCompile(c.pattern).MatchString(got) {
+			t.Errorf("%s: got %q, want %s", c.args, got, c.pattern)
+		}
 	}
 }
 
@@ -90,7 +97,7 @@ func TestLogSettings(t *testing.T) {
 	for _, args := range [][]string{
 		{"--log-level="}, {"--log-level=trace"}, {"--log-level=fatal"}, {"--log-level=panic"}, {"--log-level=disabled"},
 		{"--log-level=INFO"}, {"--log-level=1"}, {"--log-level=-1"}, {"--log-level=info,debug"},
-		{"--log-format="}, {"--log-format=JSON"}, {"--log-format=text"}, {"--log-format=logfmt"},
+		{"--log-format="}, {"--log-format=console"}, {"--log-format=JSON"}, {"--log-format=text"}, {"--log-format=logfmt"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			flag, value, _ := strings.Cut(args[0], "=")

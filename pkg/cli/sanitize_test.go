@@ -23,7 +23,7 @@ func TestOutputIsSanitized(t *testing.T) {
 		"a mistake": {func(*program, []string) error { return Usagef("no run %s", owned) }, nil, "tool count: no run a?]0;owned??\n"},
 		"a flag":    {nothing, []string{"--\x1b[2J=1"}, "unknown flag: --?[2J"},
 	} {
-		p := newProgram(t, c.does).run(append([]string{"count", "--log-format=console"}, c.args...)...)
+		p := newProgram(t, c.does).run(append([]string{"count", "--log-format=auto"}, c.args...)...)
 		if got := p.stderr.String(); !strings.Contains(got, c.says) || strings.ContainsAny(got, "\x1b\x07\u202e") {
 			t.Errorf("%s is shown as %q, want %q in it", how, got, c.says)
 		}

@@ -38,7 +38,7 @@ func (a *App) RedirectLog(to io.Writer) {
 // a terminal or one that can't move its cursor, where the log is JSON, or with
 // --no-progress.
 func (a *App) TTY() *os.File {
-	if !isTerminal(a.logSwitch.stderr) || a.format == "json" || a.NoProgress || isDumb() {
+	if !isTerminal(a.logSwitch.stderr) || !a.isForPeople() || a.NoProgress || isDumb() {
 		return nil
 	}
 	f, _ := a.logSwitch.stderr.(*os.File)

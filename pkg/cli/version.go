@@ -101,9 +101,8 @@ func VersionCommand(app *App, formats Formats) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long: `Print the version of this program, its commit and date as far as they are known, and how it
-was built. A coordinator and its workers must have the same protocol. A coordinator reads
-ledgers of its own format.`,
+		Long: `Print the version of this program and how it was built. A coordinator and its workers need the same
+protocol.`,
 		Example: "  " + app.root.Name() + " version\n  " + app.root.Name() + " version --json",
 		Args:    NoArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return build.write(cmd.OutOrStdout(), asJSON) },

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A task that lost three workers is counted by the coordinator before the run gives it up: last, when
@@ -19,26 +19,17 @@ const lostPatience = time.Minute
 type alone struct {
 	counting bool
 	failed   map[uint64]error // tasks that could not be counted, and why
-
-	counted uint64    // tasks counted so
-	others  uint64    // tasks with a result that others have counted
-	since   time.Time // of the last change of others
 }
-
-func newAlone(now time.Time) alone { return alone{failed: make(map[uint64]error), since: now} }
 
 // countLost has the next task that lost workers counted, if nothing else is left to do.
 func (c *core) countLost(now time.Time) {
 	open, stuck := c.agreement.Disputes()
-	if c.cfg.Alone == nil || c.alone.counting || !c.reconciled || c.ledger.IsVoiding() || stuck < open || c.agreement.Lacking() > 0 {
+	if c.cfg.Alone == nil || c.alone.counting || !c.reconciled || c.ledger.IsRevoking() || stuck < open || c.agreement.Lacking() > 0 {
 		return
-	}
-	if others := c.ledger.Len() - c.alone.counted; others != c.alone.others {
-		c.alone.others, c.alone.since = others, now
 	}
 	// Where several keys must agree, a count of the coordinator alone would take the place of keys that are
 	// only away.
-	waits := now.Sub(c.alone.since) < lostPatience || c.trust.Redundancy > 1
+	waits := min(now.Sub(c.started), now.Sub(c.agreement.GainedAt())) < lostPatience || c.trust.Redundancy > 1
 	id, found := c.flight.NextLost(waits, c.isOther, func(id uint64) bool { return c.alone.failed[id] != nil })
 	if !found {
 		return
@@ -51,7 +42,7 @@ func (c *core) countLost(now time.Time) {
 func (c *core) isOther(id uint64) bool { return c.agreement.IsDone(id) || c.agreement.IsDisputed(id) }
 
 // countedAlone records the count of a task that lost workers, or gives the task up.
-func (c *core) countedAlone(now time.Time, id uint64, count queens.TaskCount, failed error) error {
+func (c *core) countedAlone(now time.Time, id uint64, count run.TaskCount, failed error) error {
 	c.alone.counting = false
 	if failed != nil {
 		c.alone.failed[id] = failed
@@ -62,14 +53,12 @@ func (c *core) countedAlone(now time.Time, id uint64, count queens.TaskCount, fa
 	} else {
 		c.cfg.Log.Info().Uint64("task", id).Str("kernel", count.Kernel).Stringer("took", count.Elapsed.Round(time.Millisecond)).
 			Msg("a task that lost workers is counted")
-		before := c.ledger.Len()
 		if err := c.ledger.SetAlone(id); err != nil {
 			return err
 		}
-		if err := c.recordOwn(now, id, queens.Referee, count); err != nil {
+		if err := c.recordOwn(now, id, run.Referee, count); err != nil {
 			return err
 		}
-		c.alone.counted += c.ledger.Len() - before
 	}
 	c.countLost(now)
 	return c.carryOut(now)

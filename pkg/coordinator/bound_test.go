@@ -17,23 +17,23 @@ func TestMeasureBound(t *testing.T) {
 		coordinator, _ := newTestCoordinator(t, 6, 2, queens.Mirror)
 		c := coordinator.core
 		var chunks []uint64
-		seconds := func(n int, want run.Bottleneck, caughtUp bool, beat func() run.Heartbeat) {
+		seconds := func(n int, want run.Bottleneck, caughtUp bool, announcement func() run.Heartbeat) {
 			t.Helper()
 			for range n {
 				if caughtUp {
 					c.caughtUp = time.Now()
 				}
-				c.cfg.Roster.ObserveHeartbeat(beat())
-				c.beat()
+				c.cfg.Roster.ObserveHeartbeat(announcement())
+				c.announcement()
 				c.measureBottleneck(time.Now(), false)
 				time.Sleep(time.Second)
 			}
-			if got := c.snapshot().Bottleneck; got != want {
+			if got := c.measure(time.Now()).Bottleneck; got != want {
 				t.Errorf("bounded by %q, want %q", got, want)
 			}
 		}
 		idle := func() run.Heartbeat { return run.Heartbeat{Worker: "w", Threads: 2} }
-		seconds(11, run.ByMessages, true, idle) // no task is published yet
+		seconds(13, run.ByMessages, true, idle) // no task is published yet
 		for command, ok := c.nextCommand(t); ok; command, ok = c.nextCommand(t) {
 			if command.Op != flight.Publish {
 				t.Fatalf("the command is %+v", command)
@@ -41,7 +41,7 @@ func TestMeasureBound(t *testing.T) {
 			c.completed(time.Now(), &outcome{Command: command, sequence: 1})
 			chunks = append(chunks, command.Chunk)
 		}
-		seconds(11, run.ByMessages, true, idle) // all chunks wait in the queue
+		seconds(13, run.ByMessages, true, idle) // all chunks wait in the queue
 		holding := func(searching int) func() run.Heartbeat {
 			return func() run.Heartbeat {
 				h := idle()
@@ -51,8 +51,8 @@ func TestMeasureBound(t *testing.T) {
 				return h
 			}
 		}
-		seconds(11, run.ByTail, true, holding(1))
-		seconds(11, run.BySearch, true, holding(2))
+		seconds(13, run.ByTail, true, holding(1))
+		seconds(13, run.BySearch, true, holding(2))
 		seconds(30, run.ByLedger, false, holding(0))
 	})
 }

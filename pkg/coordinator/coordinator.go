@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/audit"
-	"nqueens/pkg/coordinator/flight"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
@@ -31,7 +31,7 @@ import (
 // Tasks is the queue of chunks for the workers. Its methods are safe for concurrent use.
 type Tasks interface {
 	// Publish stores a chunk in the queue and returns the sequence number of its message.
-	Publish(ctx context.Context, chunk *queens.Chunk) (sequence uint64, err error)
+	Publish(ctx context.Context, chunk *run.Chunk) (sequence uint64, err error)
 	// Has reports whether the message of a chunk is still in the queue, and whether a worker has taken it.
 	Has(ctx context.Context, run string, chunk, sequence uint64) (queued, taken bool, err error)
 	// Delete deletes the message of a chunk from the queue.
@@ -47,14 +47,14 @@ type Results interface {
 	// stored at the start, and again and again when every result that was stored at a time
 	// has been passed to each.
 	Read(ctx context.Context, run string, after run.StreamPosition,
-		each func(queens.ChunkResult, run.StreamPosition), caughtUp func(asOf time.Time)) error
+		each func(run.ChunkResult, run.StreamPosition), caughtUp func(asOf time.Time)) error
 	// Trim allows the results of the run up to a position to be deleted: they are recorded.
 	Trim(ctx context.Context, run string, at run.StreamPosition) error
 }
 
-// Beats tells the workers that the run is alive.
-type Beats interface {
-	PublishBeat(b run.Beat) error
+// Announcements tells the workers that the run is alive.
+type Announcements interface {
+	PublishAnnouncement(b run.Announcement) error
 }
 
 // Claim is this coordinator's ownership of the run, among all coordinators that use the
@@ -62,11 +62,9 @@ type Beats interface {
 type Claim interface {
 	// SetSnapshot has the next Renew store the snapshot.
 	SetSnapshot(s *run.Snapshot)
-	// SetLost has the next Renew publish how often a task has lost its accepted result.
-	SetLost(lost uint64)
-	// Renew publishes how far the run is. An error that wraps [queens.ErrIncomplete] or
-	// [queens.ErrCancelled] means that the claim is lost; other errors are temporary.
-	Renew(ctx context.Context, state run.State, done uint64) error
+	// Renew publishes how far the run is, and how often a task has lost its accepted result. An error that wraps [run.ErrIncomplete] or
+	// [run.ErrCancelled] means that the claim is lost; other errors are temporary.
+	Renew(ctx context.Context, state run.State, done, lost uint64) error
 }
 
 // Config configures a [Coordinator]. All times must be positive, Roster and OnSnapshot set.
@@ -79,6 +77,8 @@ type Config struct {
 	Epoch uint64
 	// Priority is how the run shares workers with others; empty means [run.Normal].
 	Priority run.Priority
+	// FinishIn is how long the whole run should take; 0 means [progress.DefaultTarget].
+	FinishIn time.Duration
 	// CheckAfter is the age at which the queue is checked for a task without a result. A
 	// task that has left the queue is republished, unless its result arrives before the
 	// next sweep; there are four sweeps in CheckAfter.
@@ -93,7 +93,7 @@ type Config struct {
 	// those named: the count of Referee settles a dispute, that of Check is a spot check. They honour
 	// their context. CheckThreads is how many tasks are checked at once at the end of a run, and all the time if
 	// the time for checks is not bounded, see [ledger.Trust]; otherwise one is.
-	Referee, Check func(ctx context.Context, task *queens.Task, kernels ...string) (queens.TaskCount, error)
+	Referee, Check func(ctx context.Context, task *queens.Task, kernels ...string) (run.TaskCount, error)
 	CheckThreads   int
 	// Admits reports whether a key is a voter, by the proof of its admission; see [run.Heartbeat]; and
 	// if so, whether only the join token admits it. If it is nil, only OwnKeys are voters.
@@ -107,12 +107,14 @@ type Config struct {
 	OnComplete func(ctx context.Context, total *big.Int) error
 	// OnSnapshot is called every ReportEvery. It must not block.
 	OnSnapshot func(run.Snapshot)
+	// OnLost, unless nil, is called with the name of a worker that is lost. It must not block.
+	OnLost func(worker string)
 	// OnSearch, unless nil, is called with the time that a worker has taken to search a task. It must
 	// not block.
 	OnSearch func(time.Duration)
 	// Alone, unless nil, counts a task in a process of its own: a task that kills processes kills that one
 	// only. It honours its context.
-	Alone       func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
+	Alone       func(ctx context.Context, task *queens.Task) (run.TaskCount, error)
 	ReportEvery time.Duration
 	Log         zerolog.Logger
 
@@ -132,7 +134,7 @@ type Outcome struct {
 	// Total is nil unless the run is complete and its total beyond doubt.
 	Total      *big.Int
 	Snapshot   run.Snapshot  // At the end; of no run if the ledger could not be loaded.
-	Rate       float64       // Solutions per second since this coordinator began.
+	Rate       float64       // Solutions per second of [ledger.Ledger.Wall].
 	CoreTime   time.Duration // Time of all accepted searches of the run together.
 	Resumed    uint64        // Tasks that were accepted before this coordinator began.
 	Duplicates uint64        // Results that repeated accepted ones.
@@ -142,36 +144,35 @@ type Outcome struct {
 
 // Coordinator is the service for one run: the goroutines around a [core].
 type Coordinator struct {
-	cfg     Config
-	run     string
-	tasks   Tasks
-	results Results
-	beats   Beats
-	claim   Claim
-	ledger  *ledger.Ledger
-	core    *core // of the event loop; nil until the ledger is loaded
+	cfg           Config
+	run           string
+	tasks         Tasks
+	results       Results
+	announcements Announcements
+	claim         Claim
+	ledger        *ledger.Ledger
+	core          *core // of the event loop; nil until the ledger is loaded
 
 	events     chan event
 	deliveries chan delivery
-	commands   chan flight.Command // for dispatchLoop
-	counts     [countKinds]chan ownCount
-	greetings  chan struct{} // each asks beatLoop for a beat at once
+	working    sync.WaitGroup // goroutines that do what the core orders
+	greetings  chan struct{}  // each asks announcementLoop for an announcement at once
 	details    details
 	shared     shared
 	limiter    ratelimit.Limiter // of failed requests to the queue
 
 	// Of the event loop.
-	dispatched  int // commands that dispatchLoop has
+	dispatched  int // commands of flight that are carried out
 	reportedAt  time.Time
-	beatenAt    time.Time // when the beat was made last
-	announcedAt time.Time // when a beat last said that work waits again
+	beatenAt    time.Time // when the announcement was made last
+	announcedAt time.Time // when an announcement last said that work waits again
 }
 
 // shared is what the event loop tells other goroutines.
 type shared struct {
-	beat     atomic.Pointer[run.Beat]
-	snapshot atomic.Pointer[run.Snapshot]
-	holdings atomic.Pointer[holdings]
+	announcement atomic.Pointer[run.Announcement]
+	snapshot     atomic.Pointer[run.Snapshot]
+	holdings     atomic.Pointer[holdings]
 }
 
 // holdings is what the ledger has at a moment: tasks with an accepted result, how often a task lost its own, and
@@ -183,31 +184,27 @@ type holdings struct {
 }
 
 // New returns a coordinator of the ledger's run. It does not start it.
-func New(cfg Config, tasks Tasks, results Results, beats Beats, claim Claim, l *ledger.Ledger) *Coordinator {
+func New(cfg Config, tasks Tasks, results Results, announcements Announcements, claim Claim, l *ledger.Ledger) *Coordinator {
 	c := &Coordinator{
-		cfg: cfg, run: l.Header().Run, tasks: tasks, results: results, beats: beats, claim: claim, ledger: l,
-		events: make(chan event), deliveries: make(chan delivery, maxBatch), commands: make(chan flight.Command, dispatchers),
-		greetings: make(chan struct{}, 1), details: newDetails(),
+		cfg: cfg, run: l.Header().Run, tasks: tasks, results: results, announcements: announcements, claim: claim, ledger: l,
+		events: make(chan event), deliveries: make(chan delivery, maxBatch), greetings: make(chan struct{}, 1), details: newDetails(),
 	}
-	for kind := range c.counts {
-		c.counts[kind] = make(chan ownCount, max(cfg.CheckThreads, 1))
-	}
-	beat := firstBeat(&c.cfg, c.run)
-	c.shared.beat.Store(&beat)
+	announcement := firstAnnouncement(&c.cfg, c.run)
+	c.shared.announcement.Store(&announcement)
 	c.shareHoldings()
 	return c
 }
 
 // Run takes the run to its end, once. The outcome tells how far it came even if there is
-// an error, which wraps [queens.ErrContradiction], [queens.ErrIncomplete],
-// [queens.ErrCancelled] or the cause of ctx's end. The run is announced, and its claim renewed, also while
+// an error, which wraps [run.ErrContradiction], [run.ErrIncomplete],
+// [run.ErrCancelled] or the cause of ctx's end. The run is announced, and its claim renewed, also while
 // the ledger is loaded.
 func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 	var total *big.Int
 	err := runWith(ctx, func(ctx context.Context) (err error) {
 		total, err = c.runToTotal(ctx)
 		return err
-	}, c.renewLoop, c.beatLoop)
+	}, c.renewLoop, c.announcementLoop)
 	if err != nil {
 		total = nil
 	}
@@ -216,10 +213,11 @@ func (c *Coordinator) Run(ctx context.Context) (Outcome, error) {
 
 func (c *Coordinator) outcome(total *big.Int) Outcome {
 	of := c.ledger.Figures()
-	o := Outcome{Total: total, CoreTime: of.CoreTime(), Resumed: c.ledger.Len(), Refused: c.ledger.Rejected(), Workers: of.Workers()}
+	o := Outcome{Total: total, CoreTime: of.CoreTime(), Resumed: c.ledger.Len(), Refused: c.ledger.Rejected(), Workers: len(of.Workers())}
 	if c.core != nil { // it was loaded
-		o.Snapshot, o.Rate = c.core.snapshot(), c.core.figures.meter.MeanRate()
-		o.Resumed, o.Duplicates = c.core.figures.resumed, c.core.figures.duplicates
+		o.Snapshot = c.core.measure(time.Now())
+		o.Rate = c.core.meanRate()
+		o.Resumed, o.Duplicates = c.core.figures.resumed, c.core.figures.results.Duplicate
 	}
 	return o
 }
@@ -245,7 +243,7 @@ func (c *Coordinator) runToTotal(ctx context.Context) (*big.Int, error) {
 	if err := c.collect(ctx); err != nil {
 		return nil, err
 	}
-	c.report(c.core.snapshot())
+	c.report(c.core.measure(time.Now()))
 	c.core.journal.missedChecks(c.core)
 	_, missed := c.core.agreement.Checks()
 	if err := c.ledger.SetMissed(missed); err != nil {
@@ -279,17 +277,8 @@ func (c *Coordinator) collect(ctx context.Context) error {
 		c.cfg.Log.Warn().Err(err).Msg("can't delete the tasks of an earlier coordinator: they may be counted twice")
 	}
 	after := c.ledger.Position()
-	services := []func(context.Context) error{
-		func(ctx context.Context) error { return c.receiveLoop(ctx, after) }, c.dispatchLoop,
-	}
-	for kind := range countKinds {
-		threads := 1
-		if kind == checkCount {
-			threads = max(c.cfg.CheckThreads, 1)
-		}
-		services = append(services, func(ctx context.Context) error { return c.countLoop(ctx, kind, threads) })
-	}
-	return runWith(ctx, c.eventLoop, services...)
+	defer c.working.Wait()
+	return runWith(ctx, c.eventLoop, func(ctx context.Context) error { return c.receiveLoop(ctx, after) })
 }
 
 // shareHoldings tells renewLoop what the ledger holds.
@@ -315,9 +304,8 @@ func (c *Coordinator) renewLoop(ctx context.Context) error {
 			c.claim.SetSnapshot(s)
 		}
 		has := c.shared.holdings.Load()
-		c.claim.SetLost(has.lost)
-		err := c.claim.Renew(ctx, run.Running, has.done)
-		if errors.Is(err, queens.ErrIncomplete) || errors.Is(err, queens.ErrCancelled) {
+		err := c.claim.Renew(ctx, run.Running, has.done, has.lost)
+		if errors.Is(err, run.ErrIncomplete) || errors.Is(err, run.ErrCancelled) {
 			return err
 		}
 		if err == nil {

@@ -30,7 +30,7 @@ type core struct {
 
 	own   []ownCount // what the coordinator is to count itself
 	alone alone
-	lifts []lift // that wait until everything is voided
+	lifts []lift // that wait until everything is revoked
 
 	before  time.Duration // what coordinators before this one took
 	started time.Time
@@ -40,7 +40,7 @@ type core struct {
 	caughtUp     time.Time          // all results that the server had at this time are recorded
 	reconciled   bool               // so are those that it had at the start: tasks are published
 	lastRead     run.StreamPosition // of the last result received
-	greet        func()             // has a beat published at once
+	greet        func()             // has an announcement published at once
 }
 
 // newCore returns the core of a run whose ledger is open. It takes up what the ledger holds: of 10^7 tasks
@@ -49,7 +49,7 @@ func newCore(ctx context.Context, now time.Time, cfg *Config, l *ledger.Ledger) 
 	h := l.Header()
 	c := &core{
 		cfg: cfg, run: h.Run, manifest: h.Manifest, shares: split.Shares(&h.Manifest), ledger: l,
-		trust: newTrust(cfg, l), alone: newAlone(now), journal: newJournal(now), greet: func() {}, before: l.Wall(), started: now, lastRead: l.Position(),
+		trust: newTrust(cfg, l), alone: alone{failed: make(map[uint64]error)}, journal: newJournal(now), greet: func() {}, before: l.Wall(), started: now, lastRead: l.Position(),
 	}
 	var err error
 	if c.index, err = split.NewIndex(ctx, &c.manifest); err != nil {
@@ -67,7 +67,7 @@ func newCore(ctx context.Context, now time.Time, cfg *Config, l *ledger.Ledger) 
 	if err := c.load(ctx, now); err != nil {
 		return nil, err
 	}
-	c.figures.restart(c)
+	c.restart(now)
 	return c, c.checkKnownTotal()
 }
 
@@ -92,15 +92,18 @@ func (c *core) load(ctx context.Context, now time.Time) error {
 		if id%(1<<16) == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if s := c.standing(id); s.Counted {
+		if s := c.ledger.Standing(id); s.Counted {
 			c.agreement.Load(id, s, false)
 		}
 	}
-	for id := range c.ledger.EarlyTasks(agreement.EarlyChunks, c.trust.isOwn) {
-		c.agreement.Load(id, c.standing(id), true)
+	for _, id := range c.ledger.EarlyTasks(c.trust.isOwn) {
+		c.agreement.Load(id, c.ledger.Standing(id), true)
+	}
+	for _, q := range c.ledger.Quarantined() {
+		c.agreement.LoadQuarantine(q.Task)
 	}
 	for _, d := range c.ledger.Disputes() {
-		c.agreement.LoadDispute(now, d.Task, c.standing(d.Task), dispute(&d))
+		c.agreement.LoadDispute(now, d.Task, c.ledger.Standing(d.Task), &d)
 	}
 	if c.trust.Redundancy > 1 {
 		if err := c.loadLacking(now); err != nil {
@@ -126,41 +129,18 @@ func (c *core) loadLacking(now time.Time) error {
 	return nil
 }
 
-// standing returns what the ledger has of a task.
-func (c *core) standing(id uint64) agreement.Standing {
-	s := c.ledger.Standing(id)
-	return agreement.Standing{Counted: s.Counted, Voters: s.Voters, Own: s.Recounted || s.Refereed, Alone: s.Alone && s.Refereed}
-}
-
-// dispute returns what the ledger has of a dispute.
-func dispute(d *ledger.Dispute) *agreement.Dispute {
-	accepted, _ := d.Accepted()
-	return &agreement.Dispute{
-		Votes: d.Votes, Accepted: accepted, Settled: d.Settled, Refereed: d.HasReferee(), Full: d.IsFull(), Quorum: d.Quorum,
-	}
-}
-
-// disputeOf returns the dispute about a task, or nil.
-func (c *core) disputeOf(id uint64) *agreement.Dispute {
-	d, ok := c.ledger.Dispute(id)
-	if !ok {
-		return nil
-	}
-	return dispute(&d)
-}
-
 // isComplete reports whether enough voters agree on every task, no dispute is open, no spot check is due, and
-// nothing is left to be voided.
-func (c *core) isComplete() bool { return c.agreement.IsComplete() && !c.ledger.IsVoiding() }
+// nothing is left to be revoked.
+func (c *core) isComplete() bool { return c.agreement.IsComplete() && !c.ledger.IsRevoking() }
 
-// advance does what is to be done between two events: it voids some results, and plans chunks. It reports
+// advance does what is to be done between two events: it revokes some results, and plans chunks. It reports
 // whether there is more to do.
 func (c *core) advance(now time.Time) (more bool, err error) {
-	if c.ledger.IsVoiding() {
-		if err := c.void(now); err != nil {
+	if c.ledger.IsRevoking() {
+		if err := c.revoke(now); err != nil {
 			return false, err
 		}
-		more = c.ledger.IsVoiding()
+		more = c.ledger.IsRevoking()
 	}
 	if c.reconciled && c.agreement.Lacking() < agreement.MaxLacking { // before, the server may have results of the tasks to publish
 		more = c.flight.Fill(c.agreement.Beside(), c.needsFirstCount) || more
@@ -173,10 +153,9 @@ func (c *core) needsFirstCount(id uint64) bool { return c.agreement.State(id) ==
 
 // tick takes up that time has passed. It is called a few times a second.
 func (c *core) tick(now time.Time) error {
-	_, threads := c.cfg.Roster.Present()
-	c.flight.Resize(max(threads, 1))
+	c.flight.Resize(max(c.cfg.Roster.Present().Threads, 1))
 	c.observeVoters(now)
-	c.agreement.Tick(now, c.wall(now), c.ledger.IsVoiding())
+	c.agreement.Tick(now, c.wall(now), c.flight.LongestSearch(), c.ledger.IsRevoking())
 	if err := c.carryOut(now); err != nil {
 		return err
 	}
@@ -207,6 +186,7 @@ func (c *core) carryOut(now time.Time) error {
 		if len(commands) == 0 {
 			return nil
 		}
+		c.journal.disputes(c, commands)
 		for i := range commands {
 			if err := c.carryOutOne(now, &commands[i]); err != nil {
 				return err
@@ -238,8 +218,7 @@ func (c *core) carryOutOne(now time.Time, o *agreement.Command) error {
 		c.agreement.Seen(o.Task, counts)
 	case agreement.Quarantine:
 		return c.quarantine(now, &o.Vote, o.Right)
-	case agreement.Opened, agreement.Outvoted, agreement.Closed:
-		c.journal.dispute(c, o)
+	case agreement.Opened, agreement.Outvoted, agreement.Closed: // the journal has noted them
 	}
 	return nil
 }

@@ -24,7 +24,6 @@ func BenchmarkDetail(b *testing.B) {
 	everyone := c.cfg.Roster.Everyone(c.run)
 	b.Run("detail", func(b *testing.B) {
 		for b.Loop() {
-			c.details.cost = 0
 			if d := c.detail(everyone); len(d.Workers) != len(everyone) || d.Search == nil {
 				b.Fatalf("%d workers, search %+v", len(d.Workers), d.Search)
 			}
@@ -32,7 +31,7 @@ func BenchmarkDetail(b *testing.B) {
 	})
 	b.Run("snapshot", func(b *testing.B) {
 		for b.Loop() {
-			c.core.snapshot()
+			c.core.measure(time.Now())
 		}
 	})
 }

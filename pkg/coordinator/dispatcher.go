@@ -4,11 +4,10 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"nqueens/pkg/backoff"
 	"nqueens/pkg/coordinator/flight"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 )
 
@@ -28,28 +27,6 @@ type outcome struct {
 	asked         time.Time // when the queue was asked for the chunk
 	queued, taken bool      // the answer
 	failed        bool      // there was none
-}
-
-// dispatchLoop publishes, checks and deletes chunks in the queue, several at once, and tells the event loop what
-// has become of each, until ctx ends.
-func (c *Coordinator) dispatchLoop(ctx context.Context) error {
-	var group errgroup.Group
-	for range dispatchers {
-		group.Go(func() error {
-			for {
-				select {
-				case command := <-c.commands:
-					o, ok := c.execute(ctx, &command)
-					if ok {
-						c.post(ctx, func(now time.Time) error { c.completed(now, &o); return nil })
-					}
-				case <-ctx.Done():
-					return nil
-				}
-			}
-		})
-	}
-	return group.Wait()
 }
 
 // completed takes up what has become of a command.
@@ -114,12 +91,12 @@ func (c *Coordinator) try(ctx context.Context, command *flight.Command) (o outco
 }
 
 // message makes the message of a chunk.
-func (c *Coordinator) message(command *flight.Command) *queens.Chunk {
+func (c *Coordinator) message(command *flight.Command) *run.Chunk {
 	return message(c.core.index, c.run, c.core.manifest.Hash, command)
 }
 
-func message(index *split.Index, run string, manifest queens.ManifestHash, command *flight.Command) *queens.Chunk {
-	m := &queens.Chunk{Run: run, Manifest: manifest, ID: command.Chunk, First: command.First, Suspect: command.Suspect}
+func message(index *split.Index, name string, manifest queens.ManifestHash, command *flight.Command) *run.Chunk {
+	m := &run.Chunk{Run: name, Manifest: manifest, ID: command.Chunk, First: command.First, Suspect: command.Suspect}
 	for _, task := range index.Range(command.First, command.Tasks) {
 		m.Board = task.Board
 		m.Tasks = append(m.Tasks, task.Prefixes)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -18,9 +17,9 @@ func TestTickRecordsTheLastResults(t *testing.T) {
 	c.cfg.CheckAfter, c.cfg.RepublishAfter, c.cfg.DisputeTimeout = time.Nanosecond, time.Nanosecond, time.Nanosecond
 	for range c.core.manifest.Tasks {
 		command := c.core.publishChunk(t)
-		result := queens.ChunkResult{Run: "r", Manifest: c.core.manifest.Hash, Chunk: command.Chunk, First: command.First, Worker: "w"}
+		result := run.ChunkResult{Run: "r", Manifest: c.core.manifest.Hash, Chunk: command.Chunk, First: command.First, Worker: "w"}
 		for _, task := range c.core.index.Range(command.First, command.Tasks) {
-			result.Counts = append(result.Counts, queens.TaskCount{Hash: task.Hash(), Kernel: "k"})
+			result.Counts = append(result.Counts, run.TaskCount{Hash: task.Hash(), Kernel: "k"})
 		}
 		c.deliveries <- delivery{result: result}
 	}
@@ -29,19 +28,22 @@ func TestTickRecordsTheLastResults(t *testing.T) {
 	}
 }
 
-// The event loop ends with its context, however much there is to void.
-func TestContextEndsVoiding(t *testing.T) {
+// The event loop ends with its context, however much there is to revoke.
+func TestContextEndsRevoking(t *testing.T) {
 	c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
-	r := queens.Result{Task: 1, Attempt: 1, Worker: "w", Kernel: "k", Key: "liar", Admitted: true}
-	if _, err := c.ledger.Accept([]queens.Result{r}, nil, run.StreamPosition{}); err != nil {
+	c.dispatched = dispatchers // it has no queue
+	r := run.Result{Task: 1, Attempt: 1, Worker: "w", Kernel: "k", Key: "liar", Admitted: true}
+	if _, err := c.ledger.Accept([]run.Result{r}, 0, run.StreamPosition{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ledger.Quarantine(ledger.Quarantined{Key: "liar"}); err != nil {
-		t.Fatal(err)
+	for _, key := range []string{"liar", "another"} { // each takes a step
+		if err := c.ledger.Quarantine(run.QuarantinedKey{Key: key}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errQuarantined)
-	if err := c.eventLoop(ctx); !errors.Is(err, errQuarantined) || !c.ledger.IsVoiding() {
-		t.Errorf("it ends with %v; voiding: %v", err, c.ledger.IsVoiding())
+	if err := c.eventLoop(ctx); !errors.Is(err, errQuarantined) || !c.ledger.IsRevoking() {
+		t.Errorf("it ends with %v; revoking: %v", err, c.ledger.IsRevoking())
 	}
 }

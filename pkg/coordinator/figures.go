@@ -20,12 +20,11 @@ type figures struct {
 	bottlenecks progress.BottleneckMeter
 	bottleneck  run.Bottleneck // of the run
 	resumed     uint64         // tasks that were accepted before this coordinator began
-	leases      int            // chunks that workers held at the last beat
+	leases      int            // chunks that workers held at the last announcement
 	waiting     int            // chunks that no worker held then
 
 	published    uint64 // chunks
 	chunkResults uint64
-	duplicates   uint64
 	results      run.ResultCounts
 	refused      run.RefusedResults
 	recording    time.Duration // spent on recording results in the ledger
@@ -34,32 +33,37 @@ type figures struct {
 func newFigures(l *ledger.Ledger) figures { return figures{ledger: l, resumed: l.Len()} }
 
 // restart starts measuring rates from what is done now.
-func (f *figures) restart(c *core) {
-	f.meter = progress.NewMeter(c.manifest.Tasks, c.workDone(), f.solutions())
+func (c *core) restart(now time.Time) {
+	o := c.observation(now)
+	c.figures.meter = progress.NewMeter(c.manifest.Tasks, &o, progress.ThreadSpeed(c.ledger.History()))
+}
+
+// observation returns how far the run is now.
+func (c *core) observation(now time.Time) progress.Observation {
+	return progress.Observation{
+		At: now, Elapsed: c.wall(now), Done: c.agreement.Done(), WorkDone: c.workDone(), Solutions: c.figures.solutions(),
+		Threads: c.cfg.Roster.Present().Threads,
+	}
 }
 
 // solutions returns about how many solutions the accepted results have.
 func (f *figures) solutions() *big.Int {
-	var sums symmetry.Sums
-	for k := range sums {
-		sums[k] = f.ledger.Figures().Solutions(k)
-	}
+	sums := symmetry.Sums(f.ledger.Figures().Solutions())
 	return sums.Partial()
 }
 
 // judged counts a result by the ledger's verdict. Unasked says that nobody had asked for it.
 func (f *figures) judged(v ledger.Verdict, unasked bool) {
+	if v == ledger.Confirmed && unasked {
+		v = ledger.Duplicate
+	}
 	switch v {
 	case ledger.Accepted:
 		f.results.Accepted++
 	case ledger.Confirmed:
 		f.results.Confirmed++
-		if unasked {
-			f.duplicates++
-		}
 	case ledger.Duplicate:
 		f.results.Duplicate++
-		f.duplicates++
 	case ledger.Conflict:
 		f.results.Disputed++
 	case ledger.Settled:
@@ -88,19 +92,42 @@ func (c *core) workDone() float64 {
 	return split.WorkDone(&c.manifest, c.shares, c.agreement.DoneOf())
 }
 
-// snapshot returns the facts of the run now.
-func (c *core) snapshot() run.Snapshot {
+// measure returns the facts of the run now, and notes in the ledger how the run goes.
+func (c *core) measure(now time.Time) run.Snapshot {
 	m, f, roster := &c.manifest, &c.figures, c.cfg.Roster
-	workers, threads := roster.Present()
-	s := f.meter.Measure(c.agreement.Done(), c.workDone(), f.solutions(), workers > 0)
+	fleet := roster.Present()
+	o := c.observation(now)
+	s := f.meter.Measure(&o)
 	s.Run, s.N, s.Symmetry, s.Placed, s.State = c.run, m.N, m.Symmetry, m.Placed, run.Running
-	s.Workers, s.Threads, s.IdleThreads, s.WorkerList = workers, threads, roster.Idle(), roster.Workers()
+	s.Workers, s.PausedWorkers, s.Threads, s.IdleThreads, s.WorkerList = fleet.Workers, fleet.Paused, fleet.Threads, fleet.Idle, roster.Workers()
 	s.Sharing, s.Bottleneck = roster.Others(c.run), f.bottleneck
-	s.States = c.taskStates()
+	s.States, s.NeededThreads = c.taskStates(), c.demand(&o).NeededThreads()
 	s.Republished, s.Disputes, s.Quarantined = c.flight.Republished(), len(c.ledger.Disputes()), len(c.ledger.Quarantined())
 	s.QueuedChunks, s.HeldChunks, s.WindowChunks, s.WindowBytes = f.waiting, f.leases, c.flight.Chunks(), c.flight.Bytes()
 	s.PublishedChunks, s.ChunkResults, s.Results, s.Refused = f.published, f.chunkResults, f.results, f.refused
+	c.ledger.SetWall(o.Elapsed)
+	c.ledger.History().Observe(o.Elapsed, &s)
 	return s
+}
+
+// demand returns what is left of the run. What the searches so far took says what the others will.
+func (c *core) demand(o *progress.Observation) *progress.Demand {
+	target := cmp.Or(c.cfg.FinishIn, progress.DefaultTarget)
+	d := &progress.Demand{
+		Tasks: c.manifest.Tasks - o.Done, Threads: o.Threads, AllPublished: c.flight.AllPublished(), Target: target, Until: target - o.Elapsed,
+	}
+	if o.WorkDone > 0 {
+		const longest = 1e9 // seconds
+		spent := c.ledger.Figures().CoreTime().Seconds() * float64(c.trust.Redundancy)
+		d.Left = time.Duration(min(spent*(1-o.WorkDone)/o.WorkDone, longest) * float64(time.Second))
+	}
+	return d
+}
+
+// meanRate returns the solutions a second over the whole run.
+func (c *core) meanRate() float64 {
+	found, _ := new(big.Float).SetInt(c.figures.solutions()).Float64()
+	return found / max(c.ledger.Wall().Seconds(), 1e-3)
 }
 
 // unreadAfter is how long after the last time at which all results were read some count as unread:
@@ -110,9 +137,9 @@ const unreadAfter = 15 * time.Second
 // measureBottleneck measures what limits the speed of the run. Full says that results wait to be
 // taken.
 func (c *core) measureBottleneck(now time.Time, full bool) {
-	_, threads := c.cfg.Roster.Present()
+	fleet := c.cfg.Roster.Present()
 	c.figures.bottleneck = c.figures.bottlenecks.Measure(progress.Load{
-		Threads: threads, Idle: c.cfg.Roster.Idle(),
+		Threads: fleet.Threads, Idle: fleet.Idle,
 		Waiting:      c.figures.waiting,
 		AllPublished: c.flight.AllPublished(),
 		Full:         c.flight.IsFull(),
@@ -151,14 +178,13 @@ func (c *core) inFlight() []int {
 	return classes
 }
 
-// maxThreads bounds the threads in a beat: workers refuse one with more.
+// maxThreads bounds the threads in an announcement: workers refuse one with more.
 const maxThreads = 1 << 30
 
-// beat returns the next beat: how much work waits, and which chunks workers hold in vain.
-func (c *core) beat() run.Beat {
-	_, threads := c.cfg.Roster.Present()
-	b := firstBeat(c.cfg, c.run)
-	b.Threads, b.Quarantined, b.Unadmitted = min(threads, maxThreads), c.quarantinedKeys(), c.trust.refusedKeys()
+// announcement returns the next announcement: how much work waits, and which chunks of workers are obsolete.
+func (c *core) announcement() run.Announcement {
+	b := firstAnnouncement(c.cfg, c.run)
+	b.Threads, b.Quarantined, b.Unadmitted = min(c.cfg.Roster.Present().Threads, maxThreads), c.quarantinedKeys(), c.trust.refusedKeys()
 	held := c.cfg.Roster.Held(c.run, nil)
 	b.Waiting = c.flight.Waiting(held)
 	c.figures.leases, c.figures.waiting = len(held), b.Waiting
@@ -170,9 +196,9 @@ func (c *core) beat() run.Beat {
 	return b
 }
 
-// firstBeat returns the beat of a coordinator that has not loaded its ledger yet.
-func firstBeat(cfg *Config, name string) run.Beat {
-	return run.Beat{
+// firstAnnouncement returns the announcement of a coordinator that has not loaded its ledger yet.
+func firstAnnouncement(cfg *Config, name string) run.Announcement {
+	return run.Announcement{
 		Run: name, Epoch: max(cfg.Epoch, 1), State: run.Running, Weight: cmp.Or(cfg.Priority, run.Normal).Weight(),
 	}
 }

@@ -162,7 +162,7 @@ func BenchmarkIdle(b *testing.B) {
 					if err := admin.Ensure(ctx, name); err != nil {
 						b.Fatal(err)
 					}
-					group.Go(func() error { return beatUntil(ctx, admin, name) })
+					group.Go(func() error { return announcementUntil(ctx, admin, name) })
 				}
 				for range workers {
 					connection := bustest.Connect(b, server)
@@ -171,7 +171,7 @@ func BenchmarkIdle(b *testing.B) {
 					}, connection.Queue(), connection.Results(), connection.Telemetry())
 					group.Go(func() error { return w.Run(ctx) })
 				}
-				time.Sleep(2 * run.BeatInterval) // until they have parked their requests
+				time.Sleep(2 * run.AnnouncementInterval) // until they have parked their requests
 				before := cpuTime(b)
 				time.Sleep(span)
 				b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/workers/span.Seconds(), "cpu-us/worker-s")
@@ -184,12 +184,12 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// beatUntil sends beats of a run without work until ctx ends.
-func beatUntil(ctx context.Context, b *bus.Bus, name string) error {
-	tick := time.NewTicker(run.BeatInterval)
+// announcementUntil sends announcements of a run without work until ctx ends.
+func announcementUntil(ctx context.Context, b *bus.Bus, name string) error {
+	tick := time.NewTicker(run.AnnouncementInterval)
 	defer tick.Stop()
 	for {
-		if err := b.Telemetry().PublishBeat(run.Beat{Run: name, Epoch: 1, State: run.Running, Weight: 1}); err != nil {
+		if err := b.Telemetry().PublishAnnouncement(run.Announcement{Run: name, Epoch: 1, State: run.Running, Weight: 1}); err != nil {
 			return err
 		}
 		select {

@@ -76,9 +76,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	})
 	b := bustest.Connect(t, server, func(c *bus.Config) { c.Lease, c.Log = lease, logger })
 	_, admin := bustest.Admin(t, server)
-	if err := b.Ensure(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
+	bustest.Ensure(t, b, name)
 	classes, err := symmetry.Classes(n, queens.Mirror)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +148,7 @@ func (r *testRun) resume() {
 func (r *testRun) open() {
 	r.t.Helper()
 	var err error
-	if r.ledger, err = ledger.Open(r.t.Context(), r.folder); err != nil {
+	if r.ledger, err = ledger.Open(r.t.Context(), r.folder, nil); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -160,14 +158,14 @@ type claim struct {
 	lost     atomic.Pointer[error]
 	renewals atomic.Int64
 	done     atomic.Uint64 // what the last renewal said
+	revoked  atomic.Uint64 // how often a task lost its result, by the last one
 }
 
 func (c *claim) SetSnapshot(*run.Snapshot) {}
 
-func (c *claim) SetLost(uint64) {}
-
-func (c *claim) Renew(_ context.Context, _ run.State, done uint64) error {
+func (c *claim) Renew(_ context.Context, _ run.State, done, lost uint64) error {
 	c.done.Store(done)
+	c.revoked.Store(lost)
 	c.renewals.Add(1)
 	if err := c.lost.Load(); err != nil {
 		return *err
@@ -259,7 +257,7 @@ func (r *testRun) serve(worker string, each func(queens.Task)) {
 		if err != nil {
 			return
 		}
-		all := &queens.ChunkResult{Run: r.name, Chunk: l.Chunk.ID, First: l.Chunk.First, Worker: worker}
+		all := &run.ChunkResult{Run: r.name, Chunk: l.Chunk.ID, First: l.Chunk.First, Worker: worker}
 		for i := range l.Chunk.Tasks {
 			task := l.Chunk.Task(i)
 			if each != nil {
@@ -284,7 +282,7 @@ func (r *testRun) lastTask() queens.Task {
 
 // result counts a task and returns what a worker of that name would publish.
 // The result of one task of several does not name its chunk: the others are not given back.
-func (r *testRun) result(d takenTask, worker string) *queens.ChunkResult {
+func (r *testRun) result(d takenTask, worker string) *run.ChunkResult {
 	r.t.Helper()
 	k, err := kernel.Choose("generic")
 	if err != nil {
@@ -294,7 +292,7 @@ func (r *testRun) result(d takenTask, worker string) *queens.ChunkResult {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	result := resultOf(&d.task, queens.TaskCount{Hash: d.task.Hash(), Count: n, Kernel: k.Name}, worker)
+	result := resultOf(&d.task, run.TaskCount{Hash: d.task.Hash(), Count: n, Kernel: k.Name}, worker)
 	if d.alone {
 		result.Chunk = d.chunk
 	}
@@ -302,11 +300,11 @@ func (r *testRun) result(d takenTask, worker string) *queens.ChunkResult {
 }
 
 // resultOf returns a result of one task, as of a chunk of its own that this coordinator has not published.
-func resultOf(task *queens.Task, count queens.TaskCount, worker string) *queens.ChunkResult {
-	return &queens.ChunkResult{Run: task.Run, Chunk: task.Hash() | 1, First: task.ID, Worker: worker, Counts: []queens.TaskCount{count}}
+func resultOf(task *queens.Task, count run.TaskCount, worker string) *run.ChunkResult {
+	return &run.ChunkResult{Run: task.Run, Chunk: task.Hash() | 1, First: task.ID, Worker: worker, Counts: []run.TaskCount{count}}
 }
 
-func (r *testRun) publish(result *queens.ChunkResult) {
+func (r *testRun) publish(result *run.ChunkResult) {
 	r.t.Helper()
 	r.seal(result)
 	testkit.Eventually(r.t, "the server stores a result", func() bool { // on a slow machine a request may time out
@@ -315,7 +313,7 @@ func (r *testRun) publish(result *queens.ChunkResult) {
 }
 
 // seal signs a result as one of this run, with the key of the worker that it names.
-func (r *testRun) seal(result *queens.ChunkResult) *queens.ChunkResult {
+func (r *testRun) seal(result *run.ChunkResult) *run.ChunkResult {
 	if result.Manifest == (queens.ManifestHash{}) {
 		result.Manifest = r.m.Hash
 	}

@@ -1,12 +1,14 @@
 package coordinator
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/coordinator/agreement"
 	"nqueens/pkg/coordinator/flight"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/run"
 )
@@ -16,14 +18,13 @@ import (
 type journal struct {
 	limiter        ratelimit.Limiter // of lines that are logged once in a while
 	once           ratelimit.Limiter
-	workers        ratelimit.Burst // of lines on lost workers
-	lost           uint64          // tasks that left the queue without a result
-	voided         uint64          // tasks that have no accepted result any more, until that is logged
-	heldAt         time.Time       // when to log next that a worker keeps others idle
-	noWorkersAt    time.Time       // when to log next that no worker is connected
-	noWorkersLines int             // that said so since a worker was connected
-	fewVotersAt    time.Time       // when to log next that too few voters are connected
-	voters         int             // when that was logged last
+	lost           uint64    // tasks that left the queue without a result
+	voided         uint64    // tasks that have no accepted result any more, until that is logged
+	heldAt         time.Time // when to log next that a worker keeps others idle
+	noWorkersAt    time.Time // when to log next that no worker is connected
+	noWorkersLines int       // that said so since a worker was connected
+	fewVotersAt    time.Time // when to log next that too few voters are connected
+	voters         int       // when that was logged last
 }
 
 func newJournal(now time.Time) journal {
@@ -31,27 +32,47 @@ func newJournal(now time.Time) journal {
 }
 
 // refused notes a result that is not recorded.
-func (j *journal) refused(r *queens.Result, reason error, c *core) {
+func (j *journal) refused(r *run.Result, reason error, c *core) {
 	if j.once.Allow(reason.Error()) {
 		c.cfg.Log.Warn().Err(reason).Uint64("task", r.Task).Str("worker", r.Worker).Str("kernel", r.Kernel).
-			Msg("refused a result; more of its kind are kept as evidence, not logged")
+			Msg("refused a result; more of its kind are counted, not logged")
 	}
 }
 
-// dispute notes what has become of a dispute.
-func (j *journal) dispute(c *core, o *agreement.Command) {
-	d, ok := c.ledger.Dispute(o.Task)
-	if !ok {
+// disputes notes what has become of disputes: of each kind a line, of the first one, since a message can open thousands.
+func (j *journal) disputes(c *core, commands []agreement.Command) {
+	tasks := make(map[agreement.Op][]uint64)
+	for i := range commands {
+		switch o := &commands[i]; o.Op {
+		case agreement.Opened, agreement.Closed, agreement.Outvoted:
+			tasks[o.Op] = append(tasks[o.Op], o.Task)
+		}
+	}
+	for _, op := range slices.Sorted(maps.Keys(tasks)) {
+		j.dispute(c, op, tasks[op])
+	}
+}
+
+// dispute notes that the same has become of the disputes about some tasks.
+func (j *journal) dispute(c *core, op agreement.Op, tasks []uint64) {
+	d := c.ledger.Dispute(tasks[0])
+	if d == nil {
 		return
 	}
-	text := audit.DescribeDispute(&d)
-	switch o.Op {
+	text := audit.DescribeDispute(d)
+	if op == agreement.Opened {
+		text += "; it is counted again"
+	}
+	if len(tasks) > 1 {
+		text += fmt.Sprintf("; %d more tasks likewise", len(tasks)-1)
+	}
+	switch op {
 	case agreement.Opened:
-		c.cfg.Log.Error().Uint64("task", o.Task).Msg("dispute: " + text + "; it is counted again")
+		c.cfg.Log.Error().Uint64("task", tasks[0]).Msg("dispute: " + text)
 	case agreement.Closed:
-		c.cfg.Log.Warn().Uint64("task", o.Task).Msg("dispute settled: " + text)
+		c.cfg.Log.Warn().Uint64("task", tasks[0]).Msg("dispute settled: " + text)
 	case agreement.Outvoted:
-		c.cfg.Log.Error().Uint64("task", o.Task).Msg("dispute, outvoted: " + text)
+		c.cfg.Log.Error().Uint64("task", tasks[0]).Msg("dispute, outvoted: " + text)
 	}
 }
 
@@ -60,7 +81,7 @@ func (j *journal) dispute(c *core, o *agreement.Command) {
 const manyUnadmitted = 8
 
 // quarantined notes that a key was quarantined.
-func (j *journal) quarantined(c *core, wrong *queens.Result, right uint64) {
+func (j *journal) quarantined(c *core, wrong *run.Result, right uint64) {
 	c.cfg.Log.Error().Str("key", wrong.Key).Str("worker", wrong.Worker).Str("kernel", wrong.Kernel).
 		Uint64("task", wrong.Task).Uint64("counted", wrong.Count).Uint64("right", right).
 		Msg("worker quarantined: it counted wrong. Its key counts for nothing in this run, and what only it has counted is counted again. " +
@@ -89,15 +110,10 @@ func (j *journal) voidedAll(c *core) {
 // swept notes what a sweep has found.
 func (j *journal) swept(c *core, s *flight.Swept) {
 	for _, l := range s.Lost {
-		if l.Answered {
-			c.cfg.Log.Debug().Uint64("task", l.First).Uint32("attempt", l.Attempt+1).
-				Msg("a result has settled only some of its tasks, publishing the others again")
-			continue
-		}
 		j.lost += uint64(l.Tasks)
 		if j.limiter.Allow("lost") {
 			c.cfg.Log.Info().Uint64("task", l.First).Uint32("attempt", l.Attempt+1).Uint64("lost_so_far", j.lost).
-				Msg("tasks left the queue without a result, publishing them again")
+				Msg("tasks left the queue without a result that counts, publishing them again")
 		}
 	}
 	if len(s.Expired) > 0 && j.limiter.Allow("expired") {
@@ -140,16 +156,10 @@ func (j *journal) held(c *core, now time.Time, idle bool) {
 
 // lostWorker notes a lost worker, and the first tasks of the chunks that it searched.
 func (j *journal) lostWorker(c *core, worker *run.Heartbeat, searched []uint64) {
-	if j.workers.Allow() {
-		c.cfg.Log.Warn().Str("worker", worker.Worker).Str("key", worker.Key).
-			Uints64("held", searched[:min(len(searched), maxLogged)]).Msg("worker lost")
-	}
-}
-
-// lostWorkers notes how many lost workers the log has not named.
-func (j *journal) lostWorkers(c *core) {
-	if more := j.workers.Dropped(); more > 0 {
-		c.cfg.Log.Warn().Int("workers", more).Msg("more workers were lost than the log names")
+	c.cfg.Log.Debug().Str("worker", worker.Worker).Str("key", worker.Key).
+		Uints64("held", searched[:min(len(searched), maxLogged)]).Msg("worker lost")
+	if c.cfg.OnLost != nil {
+		c.cfg.OnLost(worker.Worker)
 	}
 }
 

@@ -1,11 +1,14 @@
 package coordinator
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"nqueens/pkg/queens"
 )
 
 // That no worker is connected is logged after 10 s without one, with the command that starts one, and then after 1
@@ -28,5 +31,22 @@ func TestNoWorkersAreLogged(t *testing.T) {
 		if got := strings.Count(log.String(), "no workers connected; start one with: worker --nats nats://a:4222"); got != step.want {
 			t.Errorf("after %v: %d lines, want %d", step.after, got, step.want)
 		}
+	}
+}
+
+// The disputes that a result of many tasks opens are one line of the log.
+func TestManyDisputesAreOneLine(t *testing.T) {
+	var log strings.Builder
+	c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
+	c.cfg.Log = zerolog.New(&log)
+	tasks := c.core.manifest.Tasks
+	for count, worker := range []string{"a", "b"} {
+		if err := c.core.deliver(time.Now(), []delivery{{result: c.core.resultOfAll(worker, uint64(count))}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := fmt.Sprintf("; %d more tasks likewise", tasks-1)
+	if got := log.String(); strings.Count(got, "dispute: task ") != 1 || !strings.Contains(got, want) {
+		t.Errorf("the log has\n%s\nand not, once, %q", got, want)
 	}
 }

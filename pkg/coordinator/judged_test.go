@@ -18,15 +18,15 @@ import (
 
 // resumeWith returns a coordinator that goes on after one that had recorded these results, and was killed, and the
 // error with which it loads the ledger. A run with a share of spot checks keeps their settings.
-func resumeWith(t *testing.T, share float64, known int64, results ...queens.Result) (*Coordinator, error) {
+func resumeWith(t *testing.T, share float64, known int64, results ...run.Result) (*Coordinator, error) {
 	t.Helper()
 	folder := t.TempDir()
 	l := createLedger(t, folder, 8, 2, queens.Mirror, share)
-	_, err := l.Accept(results, nil, run.StreamPosition{})
+	_, err := l.Accept(results, 0, run.StreamPosition{})
 	if err := errors.Join(err, l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if l, err = ledger.Open(t.Context(), folder); err != nil {
+	if l, err = ledger.Open(t.Context(), folder, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -37,7 +37,7 @@ func resumeWith(t *testing.T, share float64, known int64, results ...queens.Resu
 	c := New(Config{
 		Known: big.NewInt(known), Roster: progress.NewRoster(), CheckAfter: time.Second, RepublishAfter: time.Hour,
 		DisputeTimeout: time.Second, OnSnapshot: func(run.Snapshot) {}, ReportEvery: time.Hour, Log: zerolog.Nop(),
-	}, nil, nil, new(recordedBeats), nil, l)
+	}, nil, nil, new(recordedAnnouncements), nil, l)
 	return c, c.load(t.Context())
 }
 
@@ -46,11 +46,11 @@ func resumeWith(t *testing.T, share float64, known int64, results ...queens.Resu
 func TestLeftChecksAreMadeBeforeTheSumIsCompared(t *testing.T) {
 	for _, share := range []float64{0, 0.01} {
 		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
-			r := queens.Result{Task: 0, Count: 1 << 40, Attempt: 1, Worker: "w", Kernel: "k", Key: "liar", Admitted: true, Report: 1}
-			r.Sealed = &queens.Sealed{Key: r.Key, Statement: []byte{1}, Signature: []byte{1}}
+			r := run.Result{Task: 0, Count: 1 << 40, Attempt: 1, Worker: "w", Kernel: "k", Key: "liar", Admitted: true, StatementID: 1}
+			r.Sealed = &run.Sealed{Key: r.Key, Statement: []byte{1}, Signature: []byte{1}}
 			c, err := resumeWith(t, share, 1000, r)
 			if share == 0 {
-				if !errors.Is(err, queens.ErrContradiction) {
+				if !errors.Is(err, run.ErrContradiction) {
 					t.Errorf("the error is %v", err)
 				}
 				return
@@ -68,15 +68,15 @@ func TestLeftChecksAreMadeBeforeTheSumIsCompared(t *testing.T) {
 // A coordinator that was killed after a dispute was settled and before the key of the wrong vote was
 // quarantined leaves that to the next one: until then the sum is not compared with the published total.
 func TestSettledDisputesAreJudgedAgain(t *testing.T) {
-	vote := func(worker, key string, task, count uint64) queens.Result {
-		return queens.Result{Task: task, Count: count, Attempt: 1, Worker: worker, Kernel: "k", Key: key, Admitted: key != ""}
+	vote := func(worker, key string, task, count uint64) run.Result {
+		return run.Result{Task: task, Count: count, Attempt: 1, Worker: worker, Kernel: "k", Key: key, Admitted: key != ""}
 	}
 	c, err := resumeWith(t, 0, 1000,
-		vote("w", "liar", 0, 1<<40), vote("w", "liar", 1, 1<<40), vote("v", "honest", 2, 3), vote(queens.Referee, "", 0, 5))
+		vote("w", "liar", 0, 1<<40), vote("w", "liar", 1, 1<<40), vote("v", "honest", 2, 3), vote(run.Referee, "", 0, 5))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for c.ledger.IsVoiding() {
+	for c.ledger.IsRevoking() {
 		if _, err := c.core.advance(time.Now()); err != nil {
 			t.Fatal(err)
 		}

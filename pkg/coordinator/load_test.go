@@ -20,6 +20,9 @@ import (
 
 // A large run is announced before its ledger is loaded: others call a run silent after some seconds.
 func TestRunIsAnnouncedWhileItLoads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
 	classes, err := symmetry.Classes(24, queens.Full)
 	if err != nil {
 		t.Fatal(err)
@@ -57,13 +60,16 @@ func TestRunIsAnnouncedWhileItLoads(t *testing.T) {
 // loadedServer notes how often a run was announced before its coordinator used the queue.
 type loadedServer struct {
 	coordinator.Tasks
-	loaded        func()
-	beats, before atomic.Int64
+	loaded                func()
+	announcements, before atomic.Int64
 }
 
-func (s *loadedServer) PublishBeat(run.Beat) error { s.beats.Add(1); return nil }
+func (s *loadedServer) PublishAnnouncement(run.Announcement) error {
+	s.announcements.Add(1)
+	return nil
+}
 
-func (s *loadedServer) Read(ctx context.Context, _ string, _ run.StreamPosition, _ func(queens.ChunkResult, run.StreamPosition), _ func(time.Time)) error {
+func (s *loadedServer) Read(ctx context.Context, _ string, _ run.StreamPosition, _ func(run.ChunkResult, run.StreamPosition), _ func(time.Time)) error {
 	<-ctx.Done()
 	return nil
 }
@@ -71,7 +77,7 @@ func (s *loadedServer) Read(ctx context.Context, _ string, _ run.StreamPosition,
 func (s *loadedServer) Trim(context.Context, string, run.StreamPosition) error { return nil }
 
 func (s *loadedServer) Purge(context.Context, string) error {
-	s.before.Store(s.beats.Load())
+	s.before.Store(s.announcements.Load())
 	s.loaded()
 	return errStopped
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -22,7 +19,7 @@ const endInterval = 10 * time.Millisecond
 
 // eventLoop takes up events until every task is done. While it runs, nothing else uses the core and the ledger.
 func (c *Coordinator) eventLoop(ctx context.Context) error {
-	interval := min(c.cfg.ReportEvery, c.cfg.CheckAfter/sweeps, run.BeatInterval)
+	interval := min(c.cfg.ReportEvery, c.cfg.CheckAfter/sweeps, run.AnnouncementInterval)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	ending := false
@@ -45,7 +42,7 @@ func (c *Coordinator) eventLoop(ctx context.Context) error {
 			}
 			continue
 		}
-		c.dispatch()
+		c.dispatch(ctx)
 		c.shareHoldings()
 		var again <-chan struct{}
 		if more {
@@ -83,7 +80,7 @@ func (c *Coordinator) deliver(first delivery) error {
 	return c.core.deliver(time.Now(), batch)
 }
 
-// tick does what is done a few times a second, reports and renews the beat.
+// tick does what is done a few times a second, reports and renews the announcement.
 func (c *Coordinator) tick(now time.Time) error {
 	if len(c.deliveries) > 0 { // a task whose result is here is not overdue
 		if err := c.deliver(<-c.deliveries); err != nil || c.core.isComplete() {
@@ -96,13 +93,13 @@ func (c *Coordinator) tick(now time.Time) error {
 	if now.Sub(c.reportedAt) >= c.cfg.ReportEvery {
 		c.reportedAt = now
 		c.core.measureBottleneck(now, len(c.deliveries) == cap(c.deliveries))
-		s := c.core.snapshot()
+		s := c.core.measure(now)
 		c.report(s)
 		c.core.journal.noWorkers(c.core, now, s.Workers)
 		c.core.journal.fewVoters(c.core, now)
 	}
-	if now.Sub(c.beatenAt) >= run.BeatInterval {
-		c.renewBeat(now)
+	if now.Sub(c.beatenAt) >= run.AnnouncementInterval {
+		c.renewAnnouncement(now)
 	}
 	return nil
 }
@@ -113,46 +110,35 @@ func (c *Coordinator) report(s run.Snapshot) {
 	c.cfg.OnSnapshot(s)
 }
 
-// dispatch hands what the core orders to the goroutines that carry it out.
-func (c *Coordinator) dispatch() {
+// dispatch has what the core orders carried out, each order in a goroutine of its own. Agreement bounds how many counts it
+// orders at a time.
+func (c *Coordinator) dispatch(ctx context.Context) {
 	for c.dispatched < dispatchers {
 		command, ok := c.core.flight.Next()
 		if !ok {
 			break
 		}
 		c.dispatched++
-		c.commands <- command // there is room
-	}
-	for _, o := range c.core.own {
-		c.counts[o.kind] <- o // there is room: agreement orders no more at a time than there are goroutines
-	}
-	c.core.own = c.core.own[:0]
-}
-
-// countLoop makes the counts of a kind, until ctx ends.
-func (c *Coordinator) countLoop(ctx context.Context, kind countKind, threads int) error {
-	var group errgroup.Group
-	for range threads {
-		group.Go(func() error {
-			for {
-				select {
-				case o := <-c.counts[kind]:
-					count, err := c.count(ctx, &o)
-					c.post(ctx, func(now time.Time) error { return c.core.counted(now, &o, count, err) })
-				case <-ctx.Done():
-					return nil
-				}
+		c.working.Go(func() {
+			if o, ok := c.execute(ctx, &command); ok {
+				c.post(ctx, func(now time.Time) error { c.completed(now, &o); return nil })
 			}
 		})
 	}
-	return group.Wait()
+	for _, o := range c.core.own {
+		c.working.Go(func() {
+			count, err := c.count(ctx, &o)
+			c.post(ctx, func(now time.Time) error { return c.core.counted(now, &o, count, err) })
+		})
+	}
+	c.core.own = c.core.own[:0]
 }
 
 // receiveLoop passes the results of the run after a position from the stream to the event
 // loop, which records them in batches, until ctx ends.
 func (c *Coordinator) receiveLoop(ctx context.Context, after run.StreamPosition) error {
-	return c.results.Read(ctx, c.run, after, func(r queens.ChunkResult, at run.StreamPosition) {
-		c.pass(ctx, delivery{result: r, position: at, wrong: wrongHashes(c.core.index, &r)})
+	return c.results.Read(ctx, c.run, after, func(r run.ChunkResult, at run.StreamPosition) {
+		c.pass(ctx, delivery{result: r, position: at, wrong: hasWrongHash(c.core.index, &r)})
 	}, func(asOf time.Time) {
 		c.pass(ctx, delivery{caughtUp: asOf})
 	})

@@ -3,15 +3,13 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"nqueens/pkg/coordinator/agreement"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
-// countKind is why the coordinator counts a task itself. Each kind has goroutines of its own, so that none keeps
-// another from being counted.
+// countKind is why the coordinator counts a task itself.
 type countKind int
 
 const (
@@ -19,13 +17,9 @@ const (
 	longCount                   // to settle a dispute, however long it takes
 	checkCount                  // for a spot check
 	aloneCount                  // because workers were lost with the task
-	countKinds
 )
 
-const (
-	refereeTimeout  = time.Minute
-	refereeInterval = 10 * time.Minute // between lines of the log about a long count
-)
+const refereeTimeout = time.Minute
 
 // ownCount is a task that the coordinator counts itself.
 type ownCount struct {
@@ -38,7 +32,7 @@ type ownCount struct {
 var errTooLong = errors.New("the count would take longer than a minute")
 
 // count counts a task, in a goroutine beside the event loop.
-func (c *Coordinator) count(ctx context.Context, o *ownCount) (queens.TaskCount, error) {
+func (c *Coordinator) count(ctx context.Context, o *ownCount) (run.TaskCount, error) {
 	task, _ := c.core.index.Task(o.task)
 	task.Run = c.run
 	switch o.kind {
@@ -51,7 +45,8 @@ func (c *Coordinator) count(ctx context.Context, o *ownCount) (queens.TaskCount,
 		}
 		return count, err
 	case longCount:
-		defer c.tellCounting(o.task)()
+		c.cfg.Log.Warn().Uint64("task", o.task).
+			Msg("the coordinator counts a disputed task itself, however long that takes: no admitted key that is connected has settled the dispute")
 		return c.cfg.Referee(ctx, &task, o.kernels...)
 	case checkCount:
 		return c.cfg.Check(ctx, &task, o.kernels...)
@@ -60,28 +55,9 @@ func (c *Coordinator) count(ctx context.Context, o *ownCount) (queens.TaskCount,
 	return c.cfg.Alone(ctx, &task)
 }
 
-// tellCounting logs, now and every refereeInterval until the function that it returns is called, that the
-// coordinator counts a disputed task.
-func (c *Coordinator) tellCounting(task uint64) (stop func()) {
-	ended := make(chan struct{})
-	var telling sync.WaitGroup
-	telling.Go(func() {
-		for begun := time.Now(); ; {
-			c.cfg.Log.Warn().Uint64("task", task).Stringer("for", time.Since(begun).Round(time.Second)).
-				Msg("the coordinator counts a disputed task itself, however long that takes: no admitted key that is connected has settled the dispute")
-			select {
-			case <-time.After(refereeInterval):
-			case <-ended:
-				return
-			}
-		}
-	})
-	return func() { close(ended); telling.Wait() }
-}
-
 // counted takes up a count of the coordinator itself, or why there is none.
-func (c *core) counted(now time.Time, o *ownCount, count queens.TaskCount, err error) error {
-	worker := queens.Referee
+func (c *core) counted(now time.Time, o *ownCount, count run.TaskCount, err error) error {
+	worker := run.Referee
 	switch o.kind {
 	case quickCount, longCount:
 		failure := agreement.NotTried
@@ -95,7 +71,7 @@ func (c *core) counted(now time.Time, o *ownCount, count queens.TaskCount, err e
 		}
 		c.agreement.RefereeEnded(now, o.task, o.kind == longCount, failure)
 	case checkCount:
-		worker = queens.Checker
+		worker = run.Checker
 		if err != nil {
 			c.cfg.Log.Warn().Err(err).Uint64("task", o.task).Msg("a spot check failed: the task is not checked")
 		}
@@ -109,7 +85,7 @@ func (c *core) counted(now time.Time, o *ownCount, count queens.TaskCount, err e
 		}
 	}
 	if o.kind == checkCount { // for the next
-		c.agreement.Tick(now, c.wall(now), c.ledger.IsVoiding())
+		c.agreement.Tick(now, c.wall(now), c.flight.LongestSearch(), c.ledger.IsRevoking())
 	}
 	return c.carryOut(now)
 }

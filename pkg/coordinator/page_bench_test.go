@@ -33,33 +33,27 @@ func BenchmarkPage(b *testing.B) {
 		s := newStream(b, 18, 6)
 		middle := s.m.Tasks / 4 * 3
 		var done atomic.Uint64
-		page, err := dashboard.New(dashboard.Config{Source: dashboard.Coordinator, Version: "bench"})
-		if err != nil {
-			b.Fatal(err)
-		}
+		page := dashboard.New(dashboard.Config{Source: dashboard.Coordinator, Version: "bench"})
 		server := httptest.NewServer(page)
 		var results, cpu [2]float64 // without and with browsers
 		var took [2]time.Duration
 		var details, events atomic.Int64
 		var waited atomic.Int64
 		s.reportEvery = coordinator.DefaultReportEvery
-		var own atomic.Pointer[dashboard.Run]
 		s.report = func(latest run.Snapshot) {
 			done.Store(latest.Done)
-			if r := own.Load(); r != nil {
-				r.Update(&latest)
-			}
+			page.Update(&latest)
 		}
 		s.beside = func(ctx context.Context, service *coordinator.Coordinator, roster *progress.Roster) error {
-			own.Store(page.Open(s.run, func(ctx context.Context) (*run.Detail, error) {
+			page.SetDetail(func(ctx context.Context) (*run.Detail, error) {
 				begun := time.Now()
 				defer func() { details.Add(1); waited.Add(int64(time.Since(begun))) }()
 				return service.Detail(ctx)
-			}))
-			own.Load().SetManifest(&s.m, nil)
+			})
+			page.SetManifest(&s.m, nil, nil)
 			group, ctx := errgroup.WithContext(ctx)
 			group.Go(func() error { page.Run(ctx); return nil })
-			group.Go(func() error { return crowdBeats(ctx, roster, s.run, crowd) })
+			group.Go(func() error { return crowdAnnouncements(ctx, roster, s.run, crowd) })
 			group.Go(func() error {
 				sleepUntil(ctx, 2*interval) // the first chunks are single tasks
 				for turn := 0; ctx.Err() == nil && done.Load() < middle; turn++ {
@@ -67,7 +61,7 @@ func BenchmarkPage(b *testing.B) {
 					span, stop := context.WithTimeout(ctx, interval)
 					look, _ := errgroup.WithContext(span)
 					for range browsers * phase {
-						look.Go(func() error { return browse(span, server.URL+"/api/v1/runs/"+s.run, &events) })
+						look.Go(func() error { return browse(span, server.URL+"/api/v1/run", &events) })
 					}
 					first, begun, used := done.Load(), time.Now(), cpuTime(b)
 					<-span.Done()
@@ -105,8 +99,8 @@ func sleepUntil(ctx context.Context, d time.Duration) {
 	}
 }
 
-// crowdBeats sends heartbeats of so many workers that search nothing, until ctx ends.
-func crowdBeats(ctx context.Context, roster *progress.Roster, name string, workers int) error {
+// crowdAnnouncements sends heartbeats of so many workers that search nothing, until ctx ends.
+func crowdAnnouncements(ctx context.Context, roster *progress.Roster, name string, workers int) error {
 	tick := time.NewTicker(3 * time.Second)
 	defer tick.Stop()
 	for {

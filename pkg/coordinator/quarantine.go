@@ -8,19 +8,17 @@ import (
 	"slices"
 	"time"
 
-	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
 // quarantine accepts nothing more from the key of a wrong result, and has what only that key stood
 // for counted again.
-func (c *core) quarantine(now time.Time, wrong *queens.Result, right uint64) error {
+func (c *core) quarantine(now time.Time, wrong *run.Result, right uint64) error {
 	if c.ledger.IsQuarantined(wrong.Key) {
 		return nil
 	}
-	q := ledger.Quarantined{
-		Key: wrong.Key, Task: wrong.Task, At: now, Unadmitted: !wrong.Admitted,
+	q := run.QuarantinedKey{
+		Key: wrong.Key, Worker: wrong.Worker, Task: wrong.Task, At: now, Unadmitted: !wrong.Admitted,
 		Reason: fmt.Sprintf("worker %s counted %d in task %d, which has %d", wrong.Worker, wrong.Count, wrong.Task, right),
 	}
 	if err := c.ledger.Quarantine(q); err != nil {
@@ -35,30 +33,29 @@ func (c *core) quarantine(now time.Time, wrong *queens.Result, right uint64) err
 func (c *core) changedVoters(now time.Time) {
 	c.observeVoters(now)
 	held := c.cfg.Roster.Held(c.run, c.refusesWorker)
-	for _, id := range slices.Sorted(maps.Keys(c.cfg.Roster.Held(c.run, c.acceptsWorker))) {
-		if held[id].IsZero() { // those who hold it are refused
+	for _, id := range slices.Sorted(maps.Keys(c.cfg.Roster.Held(c.run, nil))) {
+		if held[id].IsZero() { // all who hold it are refused
 			c.flight.Withdraw(id)
 		}
 	}
 	c.greet()
 }
 
-// void voids some of the results of a quarantined key. It is called until there are no more, between other
+// revoke revokes some of the results of a quarantined key. It is called until there are no more, between other
 // events.
-func (c *core) void(now time.Time) error {
-	changed, more, err := c.ledger.Void()
+func (c *core) revoke(now time.Time) error {
+	changed, more, err := c.ledger.Revoke()
 	if err != nil {
 		return err
 	}
-	for i := range changed {
-		v := &changed[i]
-		c.agreement.Voided(now, v.Task, c.standing(v.Task), c.disputeOf(v.Task))
-		if v.After == nil {
+	for _, task := range changed {
+		c.agreement.Voided(now, task, c.ledger.Standing(task), c.ledger.Dispute(task))
+		if !c.ledger.Has(task) {
 			c.journal.voided++
 		}
 	}
 	if len(changed) > 0 {
-		c.figures.restart(c)
+		c.restart(now)
 	}
 	if err := c.carryOut(now); err != nil || more {
 		return err
@@ -81,7 +78,7 @@ type lift struct {
 var errLiftTooLate = errors.New("all tasks are counted, and the total is being made: try again when the run has ended")
 
 // Lift ends the quarantine of a key while the run counts, after the results of quarantined keys are
-// voided. It may be called at any time, and fails if the key is not quarantined, or all tasks are counted.
+// revoked. It may be called at any time, and fails if the key is not quarantined, or all tasks are counted.
 func (c *Coordinator) Lift(ctx context.Context, key string) error {
 	done := make(chan error, 1)
 	select {
@@ -99,9 +96,9 @@ func (c *Coordinator) Lift(ctx context.Context, key string) error {
 	}
 }
 
-// lift ends the quarantine of a key, now or when everything is voided.
+// lift ends the quarantine of a key, now or when everything is revoked.
 func (c *core) lift(now time.Time, l lift) {
-	if c.ledger.IsVoiding() {
+	if c.ledger.IsRevoking() {
 		c.lifts = append(c.lifts, l)
 		return
 	}
@@ -120,7 +117,7 @@ func (c *core) lift(now time.Time, l lift) {
 // dispute stays quarantined.
 func (c *core) acquit(now time.Time) {
 	for _, q := range c.ledger.Quarantined() {
-		if d, ok := c.ledger.Dispute(q.Task); ok && d.HasReferee() && !slices.ContainsFunc(c.ledger.Disputes(), func(d ledger.Dispute) bool {
+		if d := c.ledger.Dispute(q.Task); d != nil && d.HasReferee() && !slices.ContainsFunc(c.ledger.Disputes(), func(d run.Dispute) bool {
 			return isWrong(&d, q.Key)
 		}) {
 			c.lift(now, lift{key: q.Key})
@@ -129,13 +126,12 @@ func (c *core) acquit(now time.Time) {
 }
 
 // isWrong reports whether a key voted for another count than the accepted one of a settled dispute.
-func isWrong(d *ledger.Dispute, key string) bool {
-	right, counted := d.Accepted()
-	differs := func(v queens.Result) bool { return v.Key == key && v.Count != right }
-	return counted && d.Settled && (slices.ContainsFunc(d.Votes, differs) || slices.ContainsFunc(d.Voided, differs))
+func isWrong(d *run.Dispute, key string) bool {
+	differs := func(v run.Result) bool { return v.Key == key && v.Count != d.Accepted }
+	return len(d.Votes) > 0 && d.Settled && (slices.ContainsFunc(d.Votes, differs) || slices.ContainsFunc(d.Revoked, differs))
 }
 
-// quarantinedKeys returns the keys for a beat: those quarantined last, if there are too many.
+// quarantinedKeys returns the keys for an announcement: those quarantined last, if there are too many.
 func (c *core) quarantinedKeys() []string {
 	var keys []string
 	for _, q := range c.ledger.Quarantined() {

@@ -7,7 +7,6 @@ import (
 
 	"nqueens/pkg/coordinator/agreement"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 )
@@ -15,23 +14,20 @@ import (
 // delivery is the result of a chunk with its position in the stream of results, or the news
 // that every result that the server had at a time was delivered.
 type delivery struct {
-	result   queens.ChunkResult
+	result   run.ChunkResult
 	position run.StreamPosition
-	wrong    []bool // by index of result.Counts: something else than the task was counted; nil if nowhere
+	wrong    bool // something else than one of the tasks was counted
 	caughtUp time.Time
 }
 
-// wrongHashes says of which tasks a result has another hash than the split gives, by index; nil if of none.
-func wrongHashes(index *split.Index, r *queens.ChunkResult) (wrong []bool) {
+// hasWrongHash reports whether a result has another hash of a task than the split gives.
+func hasWrongHash(index *split.Index, r *run.ChunkResult) bool {
 	for i, task := range index.Range(r.First, len(r.Counts)) {
 		if task.Hash() != r.Counts[i].Hash {
-			if wrong == nil {
-				wrong = make([]bool, len(r.Counts))
-			}
-			wrong[i] = true
+			return true
 		}
 	}
-	return wrong
+	return false
 }
 
 // Reasons why a result is not recorded.
@@ -43,18 +39,17 @@ var (
 	errUnadmitted    = errors.New("its key is not admitted, and the run takes counts of admitted keys only")
 )
 
-// report is the result of a chunk, as far as it is recorded.
+// report is the result of a chunk.
 type report struct {
-	*queens.ChunkResult
+	*run.ChunkResult
 	early    bool  // it is one of the first of its key
 	refusal  error // why nothing is accepted from its key
-	rejected int   // results of its tasks that are not recorded
-	recorded int   // results that are
+	rejected error // why it is not recorded; nil if it is
 }
 
 // deliver records results that come from the server. The first time that all are there, it has tasks published.
 func (c *core) deliver(now time.Time, batch []delivery) error {
-	b := acceptance{core: c, results: make([]queens.Result, 0, len(batch))}
+	b := acceptance{core: c, results: make([]run.Result, 0, len(batch))}
 	for i := range batch {
 		d := &batch[i]
 		if !d.caughtUp.IsZero() {
@@ -69,21 +64,21 @@ func (c *core) deliver(now time.Time, batch []delivery) error {
 		return err
 	}
 	if !c.caughtUp.IsZero() && !c.reconciled {
-		c.reconcile()
+		c.reconcile(now)
 	}
 	return nil
 }
 
 // recordOwn records a count of the coordinator itself.
-func (c *core) recordOwn(now time.Time, task uint64, worker string, count queens.TaskCount) error {
+func (c *core) recordOwn(now time.Time, task uint64, worker string, count run.TaskCount) error {
 	b := acceptance{core: c}
-	b.add(&delivery{result: queens.ChunkResult{
-		Run: c.run, Manifest: c.manifest.Hash, First: task, Worker: worker, Counts: []queens.TaskCount{count},
+	b.add(&delivery{result: run.ChunkResult{
+		Run: c.run, Manifest: c.manifest.Hash, First: task, Worker: worker, Counts: []run.TaskCount{count},
 	}})
 	if err := b.accept(now); err != nil {
 		return err
 	}
-	if worker == queens.Referee {
+	if worker == run.Referee {
 		c.acquit(now)
 	}
 	return nil
@@ -93,41 +88,41 @@ func (c *core) recordOwn(now time.Time, task uint64, worker string, count queens
 type acceptance struct {
 	*core
 	reports  []report
-	results  []queens.Result
-	rejected []ledger.Rejection
+	results  []run.Result
+	rejected uint64
 }
 
-// add adds the results of the tasks of a chunk.
+// add adds the results of the tasks of a chunk, or none of them: the ledger stores a signed statement whole.
 func (b *acceptance) add(d *delivery) {
 	r := report{ChunkResult: &d.result}
 	var admitted, byToken bool
 	if s := d.result.Sealed; s != nil {
 		admitted, byToken = b.trust.admits(s.Key, d.result.Admission)
 		r.refusal = b.trust.refusal(s.Key, admitted)
-		r.early = !b.trust.own[s.Key] && b.ledger.Chunks(s.Key) < agreement.EarlyChunks
+		r.early = !b.trust.own[s.Key] && b.ledger.Chunks(s.Key) < run.EarlyChunks
+	}
+	tasks := uint64(len(d.result.Counts))
+	switch {
+	case tasks > b.manifest.Tasks || d.result.First > b.manifest.Tasks-tasks:
+		r.rejected = errUnknownTask
+	case d.result.Manifest != b.manifest.Hash:
+		r.rejected = errOtherManifest
+	case d.wrong:
+		r.rejected = errHashMismatch
+	default:
+		r.rejected = r.refusal
 	}
 	for i := range d.result.Counts {
 		one := d.result.Result(i, 1)
 		one.Admitted, one.ByToken = admitted, byToken
-		reason := r.refusal
-		switch {
-		case one.Task >= b.manifest.Tasks:
-			reason = errUnknownTask
-		case d.result.Manifest != b.manifest.Hash:
-			reason = errOtherManifest
-		case len(d.wrong) > i && d.wrong[i]:
-			reason = errHashMismatch
-		}
-		if reason == nil {
-			one.Attempt = b.flight.Attempt(one.Task)
-			b.results = append(b.results, one)
-			r.recorded++
+		if r.rejected != nil {
+			b.journal.refused(&one, r.rejected, b.core)
+			b.figures.rejected(r.rejected)
+			b.rejected++
 			continue
 		}
-		b.journal.refused(&one, reason, b.core)
-		b.figures.rejected(reason)
-		b.rejected = append(b.rejected, ledger.Rejection{Result: one, Reason: reason.Error()})
-		r.rejected++
+		one.Attempt = b.flight.Attempt(one.Task)
+		b.results = append(b.results, one)
 	}
 	b.reports = append(b.reports, r)
 }
@@ -146,16 +141,17 @@ func (b *acceptance) accept(now time.Time) error {
 	results := b.results
 	for i := range b.reports {
 		r := &b.reports[i]
-		for k := range r.recorded {
-			b.take(now, r, &results[k], verdicts[k])
+		if r.rejected == nil {
+			for k := range r.Counts {
+				b.take(now, r, &results[k], verdicts[k])
+			}
+			results, verdicts = results[len(r.Counts):], verdicts[len(r.Counts):]
 		}
-		results, verdicts = results[r.recorded:], verdicts[r.recorded:]
 		switch {
 		case r.Chunk == 0:
 		case r.refusal != nil:
 			b.flight.Returned(now, r.Chunk, r.First, 0)
-		case r.rejected > 0: // its chunk is found missing later: nobody reports garbage as fast as others count
-			b.flight.Answered(r.Chunk)
+		case r.rejected != nil: // its chunk is found missing later: nobody reports garbage as fast as others count
 		default:
 			b.flight.Returned(now, r.Chunk, r.First, len(r.Counts))
 		}
@@ -167,15 +163,15 @@ func (b *acceptance) accept(now time.Time) error {
 }
 
 // take takes up the verdict of the ledger on a result.
-func (b *acceptance) take(now time.Time, r *report, one *queens.Result, v ledger.Verdict) {
+func (b *acceptance) take(now time.Time, r *report, one *run.Result, v ledger.Verdict) {
 	count := agreement.Count{
 		Result: one, First: v == ledger.Accepted, Gained: v != ledger.Duplicate && v != ledger.Refused,
 		Conflict: v == ledger.Conflict || v == ledger.Settled,
-		Early:    r.early, Standing: b.standing(one.Task), Dispute: b.disputeOf(one.Task),
+		Early:    r.early, Standing: b.ledger.Standing(one.Task), Dispute: b.ledger.Dispute(one.Task),
 	}
 	b.figures.judged(v, b.agreement.State(one.Task) == agreement.Agreed)
 	if !one.IsOwn() && (v == ledger.Accepted || v == ledger.Confirmed) {
-		b.flight.Observe(now, one.Worker, one.Task, one.Elapsed)
+		b.flight.Observe(now, one.Task, one.Elapsed)
 		if b.cfg.OnSearch != nil {
 			b.cfg.OnSearch(one.Elapsed)
 		}
@@ -187,14 +183,14 @@ func (b *acceptance) take(now time.Time, r *report, one *queens.Result, v ledger
 
 // reconcile notes that the results that the server had at the start are recorded. From now on
 // tasks are published.
-func (c *core) reconcile() {
+func (c *core) reconcile(now time.Time) {
 	c.reconciled = true
-	c.figures.restart(c)
+	c.restart(now)
 	accepted := c.ledger.Len() - c.figures.resumed
 	if c.figures.resumed > 0 || accepted > 0 {
 		disputes, _ := c.agreement.Disputes()
 		c.cfg.Log.Info().Uint64("in_ledger", c.figures.resumed).Uint64("accepted_from_server", accepted).
-			Uint64("duplicates", c.figures.duplicates).Uint64("tasks", c.manifest.Tasks).Int("open_disputes", disputes).
+			Uint64("duplicates", c.figures.results.Duplicate).Uint64("tasks", c.manifest.Tasks).Int("open_disputes", disputes).
 			Msg("reconciled: publishing the remaining tasks")
 	}
 }
@@ -204,12 +200,12 @@ func (c *core) reconcile() {
 func (c *core) checkKnownTotal() error {
 	disputes, _ := c.agreement.Disputes()
 	due, _ := c.agreement.Checks()
-	if c.cfg.Known == nil || disputes > 0 || due > 0 || c.agreement.Done() < c.ledger.Len() || c.ledger.IsVoiding() {
+	if c.cfg.Known == nil || disputes > 0 || due > 0 || c.agreement.Done() < c.ledger.Len() || c.ledger.IsRevoking() {
 		return nil
 	}
 	if sum := c.figures.solutions(); sum.Cmp(c.cfg.Known) > 0 {
 		return fmt.Errorf("%w: %d of %d tasks sum to %d, more than the published total, %d",
-			queens.ErrContradiction, c.ledger.Len(), c.manifest.Tasks, sum, c.cfg.Known)
+			run.ErrContradiction, c.ledger.Len(), c.manifest.Tasks, sum, c.cfg.Known)
 	}
 	return nil
 }

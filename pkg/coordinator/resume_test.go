@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/testkit"
 )
@@ -21,9 +22,10 @@ import (
 // task, which is then not published. If it counted something else it is refused, and the
 // task is counted as any other.
 func TestEarlyResults(t *testing.T) {
-	for name, change := range map[string]func(*queens.ChunkResult){
-		"right": func(*queens.ChunkResult) {},
-		"wrong": func(r *queens.ChunkResult) { r.Counts[0].Hash++; r.Counts[0].Count += 1000 },
+	t.Parallel()
+	for name, change := range map[string]func(*run.ChunkResult){
+		"right": func(*run.ChunkResult) {},
+		"wrong": func(r *run.ChunkResult) { r.Counts[0].Hash++; r.Counts[0].Count += 1000 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, 14, nil)
@@ -46,6 +48,7 @@ func TestEarlyResults(t *testing.T) {
 // coordinator starts, are recorded before the window reaches their tasks, and in any
 // order. One that counted something else does not hold the stream position back.
 func TestResultsOfALostLedger(t *testing.T) {
+	t.Parallel()
 	r := start(t, 32, func(c *coordinator.Config) { c.CheckAfter = time.Hour }) // no help from sweeps
 	r.cancel()
 	<-r.done
@@ -61,11 +64,13 @@ func TestResultsOfALostLedger(t *testing.T) {
 	last = last[len(last)-stored:]
 	rand.Shuffle(stored, func(i, j int) { last[i], last[j] = last[j], last[i] })
 	for _, task := range last {
-		r.publish(resultOf(&task, queens.TaskCount{Hash: task.Hash(), Kernel: "k"}, "lost"))
+		r.publish(resultOf(&task, run.TaskCount{Hash: task.Hash(), Kernel: "k"}, "lost"))
 	}
-	r.publish(resultOf(&queens.Task{Run: r.name, ID: minWindow + 1}, queens.TaskCount{Hash: 1, Kernel: "k"}, "wrong"))
+	r.publish(resultOf(&queens.Task{Run: r.name, ID: minWindow + 1}, run.TaskCount{Hash: 1, Kernel: "k"}, "wrong"))
 	r.resume()
-	testkit.Eventually(t, "their results are recorded", func() bool { return r.progress().Done == stored })
+	testkit.Eventually(t, "their results are recorded, and the last one is refused", func() bool {
+		return r.progress().Done == stored && r.progress().Refused != (run.RefusedResults{})
+	})
 	r.cancel()
 	<-r.done
 	l, err := ledger.OpenReadOnly(r.folder)
@@ -85,6 +90,7 @@ func TestResultsOfALostLedger(t *testing.T) {
 // A coordinator that resumes a run publishes the tasks without a result, and no others:
 // results that were stored while no coordinator ran count.
 func TestResume(t *testing.T) {
+	t.Parallel()
 	r := start(t, 10, nil)
 	tasks := r.take(r.tasks())
 	const before, between = 5, 7
@@ -113,40 +119,16 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// However often the coordinator dies, the total is exact and no accepted result is lost.
-func TestTwentyDeaths(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: runs without -short")
-	}
-	rng := testkit.Rand(t)
-	r := start(t, 12, nil)
-	var done uint64
-	for range 20 {
-		for range rng.IntN(2) {
-			r.publish(r.result(r.next(), "w"))
-		}
-		r.cancel()
-		<-r.done
-		r.open()
-		now := r.ledger.Len()
-		if now < done {
-			t.Fatalf("%d tasks were accepted, and %d after the coordinator died", done, now)
-		}
-		done = now
-		r.run()
-	}
-	r.serve("w", nil)
-	r.exact()
-}
-
 // A coordinator stops with an error if another has taken over its run, or if the run was
 // cancelled, but not if the server fails.
 func TestLostClaim(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
-	for name, want := range map[string]error{"taken over": queens.ErrIncomplete, "cancelled": queens.ErrCancelled} {
+	for name, want := range map[string]error{"taken over": run.ErrIncomplete, "cancelled": run.ErrCancelled} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := start(t, 8, nil)
 			trouble := errors.New("no answer")
 			r.claim.lost.Store(&trouble)
@@ -163,26 +145,11 @@ func TestLostClaim(t *testing.T) {
 	}
 }
 
-// A run that is stopped tells how far it came, and gives no total.
-func TestStoppedRunHasNoTotal(t *testing.T) {
-	r := start(t, 8, nil)
-	tasks := r.take(3)
-	for _, d := range tasks {
-		r.publish(r.result(d, "w"))
-	}
-	testkit.Eventually(t, "3 tasks are done", func() bool { return r.progress().Done == 3 })
-	r.cancel()
-	got, err := r.end()
-	if !errors.Is(err, errStopped) || got.Total != nil || got.Snapshot.Done != 3 {
-		t.Errorf("total %v, %d tasks done, error %v, want none, 3, %v", got.Total, got.Snapshot.Done, err, errStopped)
-	}
-}
-
 // OnComplete is called while the claim is still held. If the claim is lost in the meantime,
 // or OnComplete fails, there is no total.
 func TestOnComplete(t *testing.T) {
 	ours := errors.New("the total can't be stored")
-	for name, want := range map[string]error{"done": nil, "failed": ours, "taken over": queens.ErrIncomplete} {
+	for name, want := range map[string]error{"done": nil, "failed": ours, "taken over": run.ErrIncomplete} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var given *big.Int
@@ -201,7 +168,7 @@ func TestOnComplete(t *testing.T) {
 			for _, d := range r.take(r.tasks()) {
 				r.publish(r.result(d, "w"))
 			}
-			if errors.Is(want, queens.ErrIncomplete) {
+			if errors.Is(want, run.ErrIncomplete) {
 				testkit.Eventually(t, "OnComplete is called", called.Load)
 				r.claim.lost.Store(&want)
 			}
@@ -216,6 +183,7 @@ func TestOnComplete(t *testing.T) {
 // A coordinator that resumes a run of which only the total is missing renews its claim while the total is made, and
 // says that all tasks are done.
 func TestClaimOfACompleteLedger(t *testing.T) {
+	t.Parallel()
 	r := start(t, 8, nil)
 	for _, d := range r.take(r.tasks()) {
 		r.publish(r.result(d, "w"))
@@ -240,6 +208,7 @@ func TestClaimOfACompleteLedger(t *testing.T) {
 
 // While the total is made, no quarantine can be lifted any more. Who asks for it is told so at once.
 func TestLiftWhileTheTotalIsMade(t *testing.T) {
+	t.Parallel()
 	r := start(t, 6, nil)
 	r.serve("w", nil)
 	if _, err := r.end(); err != nil {

@@ -33,7 +33,7 @@ func TestScenarioChecksOfTheCoordinator(t *testing.T) {
 					if err := l.SetMissed(missed); err != nil {
 						w.fatalf("the missed checks can't be stored: %v", err)
 					}
-					if got := l.Confirmation(); got.Share() < c.least || got.Share() > c.most || got.Level() != c.level {
+					if got := l.Confirmation(nil); got.Share() < c.least || got.Share() > c.most || got.Level() != c.level {
 						w.fatalf("%.3f of the tasks are checked, from %v to %v wanted; the level is %s, %d checks are missed",
 							got.Share(), c.least, c.most, got.Level(), got.Missed)
 					}
@@ -71,7 +71,7 @@ func TestScenarioChecksAreNotRepeatedInVain(t *testing.T) {
 	playScenario(t, func(w *world) {
 		w.use(70)
 		w.honest(1)
-		w.join([]byte{1}).threads = -1
+		w.join([]byte{1}).idle = true
 		w.setup.check, w.setup.patience = absent, 10*time.Minute
 		w.setup.spotCheck = run.SpotCheck{Share: 1, Bounded: true}
 		w.atEnd(func(h *host, l *ledger.Ledger) {
@@ -115,5 +115,19 @@ func TestScenarioVoidChecksAreMadeAgain(t *testing.T) {
 				w.fatalf("%d checks are missed, %d due; quarantined are %v", missed, due, w.quarantined())
 			}
 		})
+	})
+}
+
+// One owner with the join token and two keys, which are always wrong and confirm each other, is found by the first
+// checks that the coordinator makes itself.
+func TestScenarioTwoKeysOfOneOwner(t *testing.T) {
+	playScenario(t, func(w *world) {
+		w.use(200)
+		w.liar(always, 7)
+		w.liar(always, 7)
+		w.setup.known = false
+		w.setup.spotCheck = run.AutoSpotCheck
+		w.disturb = w.once(func() bool { return len(w.quarantined()) == 2 }, func() { w.honest(2) })
+		w.atEnd(func(_ *host, l *ledger.Ledger) { w.exactly(l) })
 	})
 }

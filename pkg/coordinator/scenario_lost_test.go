@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // However often workers of one key are lost while they say that they search every chunk, no task is dead-lettered.
@@ -75,7 +75,7 @@ func TestScenarioNobodyCanCount(t *testing.T) {
 		w.honest(4)
 		w.gives = func(err error) bool {
 			text := err.Error()
-			return errors.Is(err, queens.ErrIncomplete) && strings.Count(text, "were lost while searching task") == 2 &&
+			return errors.Is(err, run.ErrIncomplete) && strings.Count(text, "were lost while searching task") == 2 &&
 				strings.Contains(text, errCount.Error()) && len(text) < 10_000
 		}
 		w.atEnd(func(h *host, l *ledger.Ledger) {
@@ -120,7 +120,7 @@ func TestScenarioChunksOfAQuarantinedKey(t *testing.T) {
 		w.setup.republishAfter = 10 * time.Hour
 		w.disturb = w.once(w.counted(0.5), func() {
 			h := w.newest()
-			wrong := queens.Result{Run: "r", Key: hoarder.key, Worker: hoarder.name, Kernel: "k", Admitted: true}
+			wrong := run.Result{Run: "r", Key: hoarder.key, Worker: hoarder.name, Kernel: "k", Admitted: true}
 			w.lies.add(lie{0, 99}, hoarder.key, true)
 			h.check(h.core.quarantine(time.Now(), &wrong, 1))
 		})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -101,7 +100,7 @@ func TestScenarioTwoLiarsWhileTheCoordinatorCounts(t *testing.T) {
 			}
 		})
 		counts := w.once(func() bool { return w.newest().ledger.IsQuarantined(w.workers[0].key) }, func() {
-			own := queens.TaskCount{Hash: right.hash, Count: right.count, Kernel: "own", Elapsed: w.setup.search}
+			own := run.TaskCount{Hash: right.hash, Count: right.count, Kernel: "own", Elapsed: w.setup.search}
 			w.newest().check(w.newest().core.counted(time.Now(), &ownCount{kind: longCount}, own, nil))
 		})
 		w.disturb = func() { lies(); counts() }
@@ -146,7 +145,7 @@ func TestScenarioDisputeThatTakesLong(t *testing.T) {
 	playScenario(t, func(w *world) {
 		w.honest(1)
 		w.liar(chosen, 1)
-		w.join([]byte{1}).threads = -1
+		w.join([]byte{1}).idle = true
 		w.setup.referee = slow
 		w.setup.spotCheck = run.SpotCheck{Share: 1}
 		w.atEnd(func(_ *host, l *ledger.Ledger) {
@@ -205,7 +204,7 @@ func TestScenarioRunWaitsForVoters(t *testing.T) {
 	})
 }
 
-// A quarantine outlasts the coordinator: beats name its key, and what only that key had counted is counted again.
+// A quarantine outlasts the coordinator: announcements name its key, and what only that key had counted is counted again.
 // A lifted key counts again.
 func TestScenarioQuarantineSurvivesDeath(t *testing.T) {
 	playScenario(t, func(w *world) {
@@ -214,12 +213,12 @@ func TestScenarioQuarantineSurvivesDeath(t *testing.T) {
 		liar := w.liar(always, 1)
 		w.setup.spotCheck = run.SpotCheck{Share: 1}
 		lifted := time.Time{}
-		dies := w.once(func() bool { return len(w.quarantined()) > 0 && !w.newest().ledger.IsVoiding() }, func() {
+		dies := w.once(func() bool { return len(w.quarantined()) > 0 && !w.newest().ledger.IsRevoking() }, func() {
 			w.newest().stop()
 			w.endStep()
 			h := w.newest()
-			if named := h.core.beat().Quarantined; !slices.Equal(named, []string{liar.key}) {
-				w.fatalf("the beat names %v", named)
+			if named := h.core.announcement().Quarantined; !slices.Equal(named, []string{liar.key}) {
+				w.fatalf("the announcement names %v", named)
 			}
 			if slices.Contains(h.core.trust.connected(), liar.key) {
 				w.fatalf("a quarantined key is a connected voter")

@@ -16,7 +16,7 @@ import (
 
 // scripts/simulate sets these.
 var (
-	livesFlag   = flag.Int("lives", 300, "lives that TestSimulation plays")
+	livesFlag   = flag.Int("lives", 40, "lives that TestSimulation plays")
 	minutesFlag = flag.Float64("minutes", 0, "minutes for which TestSimulation plays lives, if not 0")
 	seedFlag    = flag.Uint64("seed", 0, "seed of the first life of TestSimulation; the next ones follow. 0 draws it")
 )

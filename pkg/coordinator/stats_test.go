@@ -12,6 +12,7 @@ import (
 
 // Every task is in one state in every snapshot, and results are counted by what they changed.
 func TestStats(t *testing.T) {
+	t.Parallel()
 	var latest atomic.Pointer[run.Snapshot]
 	var searches, wrong atomic.Uint64
 	r := start(t, 6, func(c *coordinator.Config) {
@@ -37,7 +38,7 @@ func TestStats(t *testing.T) {
 	r.publish(unknown)
 	r.publish(r.result(tasks[1], "honest"))
 	r.publish(r.result(tasks[1], "another"))
-	results := run.ResultCounts{Accepted: 2, Confirmed: 1, Disputed: 1}
+	results := run.ResultCounts{Accepted: 2, Duplicate: 1, Disputed: 1}
 	testkit.Eventually(t, "a task is in dispute, and one is done", func() bool {
 		s := latest.Load()
 		return s != nil && s.Done == 1 && s.States == run.TaskStates{Disputed: 1, InFlight: n - 2} && s.Results == results &&

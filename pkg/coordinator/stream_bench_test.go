@@ -69,7 +69,7 @@ func benchStream(b *testing.B, depth int, tasks uint64, workers int) {
 func (s *stream) reopen(b *testing.B) {
 	b.Helper()
 	start := time.Now()
-	l, err := ledger.Open(b.Context(), s.folder)
+	l, err := ledger.Open(b.Context(), s.folder, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -102,9 +102,7 @@ func newStream(t testing.TB, n, depth int) *stream {
 			return 0, nil
 		}},
 	}
-	if err := s.bus.Ensure(t.Context(), s.run); err != nil {
-		t.Fatal(err)
-	}
+	bustest.Ensure(t, s.bus.Bus, s.run)
 	return s
 }
 
@@ -221,7 +219,7 @@ type countedTasks struct {
 	counts *countedBus
 }
 
-func (t countedTasks) Publish(ctx context.Context, chunk *queens.Chunk) (uint64, error) {
+func (t countedTasks) Publish(ctx context.Context, chunk *run.Chunk) (uint64, error) {
 	c := t.counts
 	for now := c.inflight.Add(1); ; {
 		most := c.most.Load()
@@ -238,11 +236,11 @@ type countedResults struct {
 }
 
 func (s countedResults) Read(ctx context.Context, name string, after run.StreamPosition,
-	each func(queens.ChunkResult, run.StreamPosition), caughtUp func(time.Time),
+	each func(run.ChunkResult, run.StreamPosition), caughtUp func(time.Time),
 ) error {
 	start := time.Now()
 	defer func() { s.counts.took = time.Since(start) }()
-	return s.Results.Read(ctx, name, after, func(r queens.ChunkResult, at run.StreamPosition) {
+	return s.Results.Read(ctx, name, after, func(r run.ChunkResult, at run.StreamPosition) {
 		s.counts.inflight.Add(-1)
 		each(r, at)
 	}, caughtUp)

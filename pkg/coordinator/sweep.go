@@ -8,7 +8,6 @@ import (
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/coordinator/flight"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -26,7 +25,6 @@ func (c *core) sweep(now time.Time) error {
 	for i := range gone {
 		c.handleLost(now, &gone[i])
 	}
-	c.journal.lostWorkers(c)
 	c.countLost(now)
 	if err := c.carryOut(now); err != nil {
 		return err
@@ -36,10 +34,10 @@ func (c *core) sweep(now time.Time) error {
 
 // workers returns what the workers connected do.
 func (c *core) workers() flight.Workers {
-	if present, _ := c.cfg.Roster.Present(); present == 0 {
+	switch fleet := c.cfg.Roster.Present(); {
+	case fleet.Threads == 0: // workers that pause take nothing either
 		return flight.Nobody
-	}
-	if c.cfg.Roster.Idle() > 0 {
+	case fleet.Idle > 0:
 		return flight.Idle
 	}
 	return flight.Busy
@@ -52,11 +50,11 @@ func (c *core) handleLost(now time.Time, worker *run.Heartbeat) {
 	var searched []uint64
 	loss := flight.Loss{Key: worker.Key, Worker: worker.Worker, Known: c.ledger.Chunks(worker.Key) > 0}
 	for _, h := range worker.Held {
-		chunk, ok := c.flight.Chunk(h.Chunk)
-		if h.Run != c.run || !h.Searching || !ok || slices.Contains(searched, chunk.First) {
+		first, ok := c.flight.Chunk(h.Chunk)
+		if h.Run != c.run || !h.Searching || !ok || slices.Contains(searched, first) {
 			continue
 		}
-		searched = append(searched, chunk.First)
+		searched = append(searched, first)
 		for _, dead := range c.flight.Lost(now, h.Chunk, loss) {
 			if !c.agreement.IsDone(dead.Task) { // a spot check is not worth that
 				c.cfg.Log.Error().Uint64("task", dead.Task).Strs("workers", dead.Workers).
@@ -78,7 +76,7 @@ func (c *core) blocked(now time.Time) error {
 	given, disputed := c.flight.DeadLettered(), c.agreement.OpenDisputes()
 	lost := slices.DeleteFunc(slices.Clone(given), c.agreement.IsDisputed)
 	left := c.manifest.Tasks - c.agreement.Done()
-	if !c.reconciled || left == 0 || left > uint64(len(lost)+len(disputed)) || stuck < open || c.alone.counting || c.ledger.IsVoiding() || c.flight.IsWithdrawing() {
+	if !c.reconciled || left == 0 || left > uint64(len(lost)+len(disputed)) || stuck < open || c.alone.counting || c.ledger.IsRevoking() || c.flight.IsWithdrawing() {
 		c.blockedSince = time.Time{}
 		return nil
 	}
@@ -93,11 +91,10 @@ func (c *core) blocked(now time.Time) error {
 		lines = append(lines, c.describeLost(id))
 	}
 	for _, id := range disputed {
-		d, _ := c.ledger.Dispute(id)
-		lines = append(lines, audit.DescribeDispute(&d)+" (no other worker is connected to count it again: start one and resume)")
+		lines = append(lines, audit.DescribeDispute(c.ledger.Dispute(id))+" (no other worker is connected to count it again: start one and resume)")
 	}
 	if more := len(lines) - maxLogged; more > 0 {
 		lines = append(lines[:maxLogged], fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Errorf("%w: %d of %d tasks are counted; %s", queens.ErrIncomplete, c.ledger.Len(), c.manifest.Tasks, strings.Join(lines, "; "))
+	return fmt.Errorf("%w: %d of %d tasks are counted; %s", run.ErrIncomplete, c.ledger.Len(), c.manifest.Tasks, strings.Join(lines, "; "))
 }

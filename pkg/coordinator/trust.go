@@ -17,7 +17,7 @@ type trust struct {
 	cfg    *Config
 	ledger *ledger.Ledger
 	own    map[string]bool // keys of this process
-	voters map[string]bool // connected keys that are admitted
+	voters map[string]bool // admitted keys of the workers connected that do not pause
 	// unadmitted are the connected keys whose results the run refuses because they are not admitted.
 	unadmitted []string
 }
@@ -67,7 +67,9 @@ func (t *trust) observe(workers []progress.Identity) (changed bool) {
 		refused := t.refusal(w.Key, admitted) != nil
 		switch {
 		case admitted && !refused:
-			t.voters[w.Key] = true
+			if !w.Paused {
+				t.voters[w.Key] = true
+			}
 		case !admitted && refused && w.Key != "" && !t.ledger.IsQuarantined(w.Key):
 			t.unadmitted = append(t.unadmitted, w.Key)
 		}
@@ -80,7 +82,7 @@ func (t *trust) observe(workers []progress.Identity) (changed bool) {
 // connected returns the connected voters, sorted.
 func (t *trust) connected() []string { return slices.Sorted(maps.Keys(t.voters)) }
 
-// refusedKeys returns connected keys that are not admitted, for a beat: a random choice, if there are too many.
+// refusedKeys returns connected keys that are not admitted, for an announcement: a random choice, if there are too many.
 func (t *trust) refusedKeys() []string {
 	if len(t.unadmitted) > run.MaxUnadmitted {
 		rand.Shuffle(len(t.unadmitted), func(i, k int) { t.unadmitted[i], t.unadmitted[k] = t.unadmitted[k], t.unadmitted[i] })
@@ -93,8 +95,6 @@ func (c *core) refusesWorker(i progress.Identity) bool {
 	admitted, _ := c.trust.admits(i.Key, i.Admission)
 	return c.trust.refusal(i.Key, admitted) != nil
 }
-
-func (c *core) acceptsWorker(i progress.Identity) bool { return !c.refusesWorker(i) }
 
 // newChunkID returns the id of a new chunk: it tells nothing of its tasks.
 func newChunkID() uint64 { return max(rand.Uint64(), 1) }

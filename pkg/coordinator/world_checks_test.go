@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"nqueens/pkg/audit"
@@ -10,7 +11,7 @@ import (
 
 // hasWrong reports whether a ledger has a wrong accepted count.
 func (w *world) hasWrong(l *ledger.Ledger) (wrong bool) {
-	for r, err := range l.All() {
+	for r, err := range l.Range(0, math.MaxUint64) {
 		if err != nil {
 			w.fatalf("the ledger: %v", err)
 		}
@@ -57,10 +58,13 @@ func (w *world) checkAccepted(l *ledger.Ledger, one lie) {
 	switch {
 	case w.setup.redundancy > 1 && admitted < w.setup.redundancy || len(w.lies[one]) == 0:
 		w.fatalf("the count of task %d is %d, and %d admitted keys lied alike", one.task, one.count, admitted)
-	case standing.Recounted || standing.Refereed || standing.Voters > admitted:
+	case standing.Own || standing.Voters > admitted:
 		w.fatalf("the wrong count %d of task %d seems to be checked: %+v", one.count, one.task, standing)
 	}
-	d, _ := l.Dispute(one.task)
+	d := l.Dispute(one.task)
+	if d == nil {
+		return
+	}
 	refereed := w.setup.referee == works && w.faults.kinds["own count fails"] == 0 && !w.setup.deadly[one.task]
 	for _, v := range d.Votes {
 		if v.Count == w.setup.board.tasks[one.task].count && (admitted < d.Quorum || refereed) {
@@ -72,8 +76,8 @@ func (w *world) checkAccepted(l *ledger.Ledger, one lie) {
 // isOutvoted reports whether as many admitted keys lied alike on a task as settle a dispute, and the coordinator has
 // not counted it.
 func (w *world) isOutvoted(l *ledger.Ledger, task uint64) bool {
-	d, ok := l.Dispute(task)
-	return ok && !d.HasReferee() && w.isLie(task, d.Quorum)
+	d := l.Dispute(task)
+	return d != nil && !d.HasReferee() && w.isLie(task, d.Quorum)
 }
 
 // isLie reports whether so many admitted keys lied alike on a task.
@@ -98,7 +102,7 @@ func (h *host) checkDelivered(batch []delivery) {
 			continue
 		}
 		for k := range r.Counts {
-			if id := r.First + uint64(k); batch[i].wrong == nil && !h.ledger.Has(id) && !h.ledger.IsVoiding() {
+			if id := r.First + uint64(k); !batch[i].wrong && !h.ledger.Has(id) && !h.ledger.IsRevoking() {
 				h.w.fatalf("a count of task %d by %s is not recorded", id, r.Worker)
 			}
 		}
@@ -126,7 +130,7 @@ func (w *world) checkTotal(h *host) {
 	due, missed := h.core.agreement.Checks()
 	unchecked, own := uint64(0), uint64(0)
 	for id := range s.board.manifest.Tasks {
-		if t := h.ledger.Standing(id); t.Voters <= s.redundancy && !t.Recounted && !t.Refereed {
+		if t := h.ledger.Standing(id); t.Voters <= s.redundancy && !t.Own {
 			unchecked++
 			w.note("task %d is not checked: %+v", id, t)
 			if r, _, _ := h.ledger.Result(id); r.Key == "" { // the coordinator can't check itself
@@ -159,8 +163,8 @@ func (w *world) mayFail(h *host, err error) bool {
 	}
 	given := h.core.flight.DeadLettered()
 	for id := range w.setup.board.manifest.Tasks {
-		d, disputed := h.ledger.Dispute(id)
-		if !h.core.agreement.IsDone(id) && !w.setup.deadly[id] && !slices.Contains(given, id) && !(disputed && d.IsFull()) {
+		d := h.ledger.Dispute(id)
+		if !h.core.agreement.IsDone(id) && !w.setup.deadly[id] && !slices.Contains(given, id) && !(d != nil && d.Full) {
 			return false
 		}
 	}
@@ -173,7 +177,7 @@ func (w *world) mayWait() bool {
 	for _, h := range w.hosts {
 		for _, q := range h.ledger.Quarantined() {
 			// The coordinator may have counted the task since then.
-			if d, ok := h.ledger.Dispute(q.Task); ok && !w.lies.has(q.Key) && w.isLie(q.Task, d.Quorum) {
+			if d := h.ledger.Dispute(q.Task); d != nil && !w.lies.has(q.Key) && w.isLie(q.Task, d.Quorum) {
 				return true
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // ability is what becomes of the coordinator's own counts.
@@ -57,10 +57,10 @@ func (h *host) endCount() {
 	o := h.counting[i]
 	h.counting, h.ends = slices.Delete(h.counting, i, i+1), slices.Delete(h.ends, i, i+1)
 	task := h.w.setup.board.tasks[o.task]
-	count := queens.TaskCount{Hash: task.hash, Count: task.count, Kernel: "own", Elapsed: h.w.setup.search}
+	count := run.TaskCount{Hash: task.hash, Count: task.count, Kernel: "own", Elapsed: h.w.setup.search}
 	err := h.w.countError(&o)
 	if err != nil {
-		count = queens.TaskCount{}
+		count = run.TaskCount{}
 	}
 	h.w.note("epoch %d: counted task %d, %d: %v", h.epoch, o.task, o.kind, err)
 	if o.kind == checkCount && h.core.agreement.Done() < h.w.setup.board.manifest.Tasks {

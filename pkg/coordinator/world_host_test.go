@@ -50,7 +50,7 @@ type record struct {
 
 // start starts a coordinator with the ledger in a folder. Chunks of the last one may stay in the queue.
 func (w *world) start(folder string) {
-	l, err := ledger.Open(context.Background(), folder)
+	l, err := ledger.Open(context.Background(), folder, nil)
 	if err != nil {
 		w.fatalf("the ledger can't be opened: %v", err)
 	}
@@ -83,7 +83,7 @@ func (w *world) startWith(l *ledger.Ledger, folder string) {
 
 // config returns the configuration of a coordinator. The functions that count are not called: see endCount.
 func (s *setup) config(w *world) Config {
-	count := func(context.Context, *queens.Task, ...string) (queens.TaskCount, error) { panic("see endCount") }
+	count := func(context.Context, *queens.Task, ...string) (run.TaskCount, error) { panic("see endCount") }
 	c := Config{
 		Roster: progress.NewRoster(), CheckAfter: s.checkAfter, RepublishAfter: s.republishAfter, DisputeTimeout: s.patience,
 		CheckThreads: s.checkThreads, OnSnapshot: func(run.Snapshot) {}, ReportEvery: time.Second, Log: zerolog.Nop(),
@@ -105,7 +105,7 @@ func (s *setup) config(w *world) Config {
 		c.Check = count
 	}
 	if s.alone != absent {
-		c.Alone = func(context.Context, *queens.Task) (queens.TaskCount, error) { panic("see endCount") }
+		c.Alone = func(context.Context, *queens.Task) (run.TaskCount, error) { panic("see endCount") }
 	}
 	return c
 }
@@ -172,16 +172,19 @@ func (h *host) tick() {
 	if h.stopped {
 		return
 	}
+	if s := h.core.measure(now); s.Validate() != nil {
+		h.w.fatalf("a snapshot is refused: %v", s.Validate())
+	}
 	h.check(h.core.tick(now))
 	h.w.deadLetters = h.w.deadLetters || len(h.core.flight.DeadLettered()) > 0
 	if h.stopped || now.Before(h.renewAt) {
 		return
 	}
 	h.renewAt = now.Add(renewInterval)
-	beat := h.core.beat()
-	slices.Sort(beat.Obsolete)
+	announcement := h.core.announcement()
+	slices.Sort(announcement.Obsolete)
 	for _, p := range h.w.workers {
-		p.hear(h, &beat)
+		p.hear(h, &announcement)
 	}
 	h.renew(now)
 }
@@ -239,7 +242,7 @@ func (w *world) restore(h *host) {
 		return
 	}
 	h.stop()
-	l, err := ledger.Open(context.Background(), backup)
+	l, err := ledger.Open(context.Background(), backup, nil)
 	if err != nil {
 		w.fatalf("the backup can't be opened: %v", err)
 	}
@@ -255,10 +258,23 @@ func (w *world) restore(h *host) {
 	w.startWith(l, backup)
 }
 
+// state describes what is in flight, and where the tasks stand.
+func (h *host) state() string {
+	f, a := h.core.flight, h.core.agreement
+	due, missed := a.Checks()
+	open, stuck := a.Disputes()
+	text := fmt.Sprintf("%d chunks with %d bytes; tasks in flight %v, dead-lettered %v, republished %d\n"+
+		"%d checks due, %d missed; %d disputes, %d stuck; %d tasks lack voters\n",
+		f.Chunks(), f.Bytes(), f.InFlightByClass(), f.DeadLettered(), f.Republished(), due, missed, open, stuck, a.Lacking())
+	for id := range h.core.manifest.Tasks {
+		text += a.State(id).String() + " "
+	}
+	return text
+}
+
 // dump adds the state of a coordinator to the trace.
 func (h *host) dump() {
-	now := time.Now()
-	_, _ = h.w.trace.hash.Write([]byte(h.core.flight.State(now) + h.core.agreement.Dump(now))) // it never fails
+	_, _ = h.w.trace.hash.Write([]byte(h.state())) // it never fails
 }
 
 var errCount = errors.New("the count failed")

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // traits is what a hostile worker does. An honest one has none.
@@ -180,6 +180,6 @@ func (w *world) joinHostile() {
 		p.name = w.workers[w.rng.IntN(len(w.workers))].name
 	}
 	if w.rng.IntN(20) == 0 { // the name of the coordinator
-		p.name = queens.Referee + " "
+		p.name = run.Referee + " "
 	}
 }

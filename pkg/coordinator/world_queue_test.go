@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"nqueens/pkg/coordinator/flight"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // queue is a model of the queue of chunks. Workers take messages on leases.
@@ -18,7 +18,7 @@ type queue struct {
 // queuedChunk is the message of a chunk in the queue.
 type queuedChunk struct {
 	sequence   uint64
-	chunk      *queens.Chunk
+	chunk      *run.Chunk
 	taken      bool
 	deliveries int
 	until      time.Time // end of the lease, or of a pause
@@ -28,7 +28,7 @@ type queuedChunk struct {
 const maxRemoved = 16
 
 // publish stores a chunk.
-func (q *queue) publish(chunk *queens.Chunk) (sequence uint64) {
+func (q *queue) publish(chunk *run.Chunk) (sequence uint64) {
 	q.last++
 	q.messages = append(q.messages, &queuedChunk{sequence: q.last, chunk: chunk})
 	return q.last

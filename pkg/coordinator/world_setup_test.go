@@ -110,7 +110,7 @@ func randomSetup(rng *rand.Rand, b *board) setup {
 		alone:   pick(rng, absent, works, works, works, fails),
 		known:   rng.IntN(2) == 0, checkThreads: 1 + rng.IntN(3),
 		checkAfter: pick(rng, time.Second, 4*time.Second, DefaultCheckAfter), republishAfter: pick(rng, time.Minute, DefaultRepublishAfter),
-		patience: pick(rng, time.Second, DefaultDisputeTimeout, time.Minute),
+		patience: pick(rng, 2*heartbeatInterval, DefaultDisputeTimeout, time.Minute), // a worker is heard before it ends
 		search:   pick(rng, time.Millisecond, 50*time.Millisecond, time.Second, 10*time.Second),
 		lease:    pick(rng, 5*time.Second, 30*time.Second),
 		deadly:   make(map[uint64]bool),

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -22,14 +21,14 @@ type stream struct {
 type entry struct {
 	sequence uint64
 	stored   time.Time
-	result   queens.ChunkResult
+	result   run.ChunkResult
 }
 
 // maxEntries is the number of results above which a coordinator trims the stream.
 const maxEntries = 40
 
 // publish stores a result, if there is room.
-func (s *stream) publish(r *queens.ChunkResult) {
+func (s *stream) publish(r *run.ChunkResult) {
 	if s.full {
 		return
 	}
@@ -111,7 +110,7 @@ func (h *host) read(most int) {
 	for i := s.index(r.at.Sequence); i < len(s.entries) && most > 0; i, most = i+1, most-1 {
 		e := &s.entries[i]
 		r.at.Sequence, r.at.Stored = e.sequence, e.stored
-		h.inbox = append(h.inbox, delivery{result: e.result, position: r.at, wrong: wrongHashes(h.core.index, &e.result)})
+		h.inbox = append(h.inbox, delivery{result: e.result, position: r.at, wrong: hasWrongHash(h.core.index, &e.result)})
 	}
 	if s.index(r.at.Sequence) == len(s.entries) || r.at.Sequence >= r.upTo || w.fault("stale read of the results", 0.02) {
 		h.inbox = append(h.inbox, delivery{caughtUp: r.asOf})

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // world is a run in one process, on a fake clock: coordinators with real ledgers, and models of the queue, of
@@ -40,7 +40,7 @@ type world struct {
 	// disturb, unless nil, is called before each step of a named scenario, and last when a coordinator ends.
 	disturb func()
 	last    func(*host, *ledger.Ledger)
-	gives   func(error) bool // unless nil, reports whether a run may end with an error that wraps queens.ErrIncomplete
+	gives   func(error) bool // unless nil, reports whether a run may end with an error that wraps run.ErrIncomplete
 }
 
 // faults counts what went wrong in a life.
@@ -100,9 +100,9 @@ func (w *world) describe() string {
 		for _, q := range h.ledger.Quarantined() {
 			text += fmt.Sprintf("quarantined %s: %s\n", q.Key, q.Reason)
 		}
-		text += fmt.Sprintf("messages %d; results %d, read up to %d; commands %d, outcomes %d, counts %d, unrecorded deliveries %d\n%s%s",
+		text += fmt.Sprintf("messages %d; results %d, read up to %d; commands %d, outcomes %d, counts %d, unrecorded deliveries %d\n%s",
 			len(w.queue.messages), len(w.stream.entries), h.reader.at.Sequence, len(h.commands), len(h.outcomes), len(h.counting), len(h.inbox),
-			h.core.flight.State(time.Now()), h.core.agreement.Dump(time.Now()))
+			h.state())
 	}
 	return text
 }
@@ -224,7 +224,7 @@ func (w *world) endStep() {
 func (w *world) pass(d time.Duration) {
 	time.Sleep(d)
 	for _, p := range w.workers {
-		p.beat()
+		p.sendHeartbeat()
 	}
 }
 
@@ -240,11 +240,11 @@ func (w *world) finish(h *host, err error) {
 	case err == nil:
 		w.checkTotal(h)
 		w.ended = true
-	case errors.Is(err, queens.ErrContradiction) && w.hasWrong(h.ledger):
+	case errors.Is(err, run.ErrContradiction) && w.hasWrong(h.ledger):
 		w.ended = true
-	case errors.Is(err, queens.ErrIncomplete) && (!w.quiet || h != w.newest()): // another coordinator goes on
+	case errors.Is(err, run.ErrIncomplete) && (!w.quiet || h != w.newest()): // another coordinator goes on
 		w.faults.note("incomplete")
-	case errors.Is(err, queens.ErrIncomplete) && w.mayFail(h, err):
+	case errors.Is(err, run.ErrIncomplete) && w.mayFail(h, err):
 		w.ended = true
 	default:
 		w.fatalf("the run ends with: %v", err)

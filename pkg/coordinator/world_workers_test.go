@@ -5,36 +5,36 @@ import (
 	"slices"
 	"time"
 
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
 // worker is a model of a worker, honest or not.
 type worker struct {
-	w         *world
-	name, key string
-	admission []byte
-	own       bool // it is one of the coordinator's process
-	threads   int
-	traits    traits
-	held      []*holding
-	counted   map[uint64]bool
-	chunks    int       // reported
-	beatAt    time.Time // when to send the next heartbeat
-	returns   time.Time // when another process takes the place of a dead one; zero while it lives
-	gone      bool
-	epoch     uint64 // of the newest coordinator that it has heard
+	w           *world
+	name, key   string
+	admission   []byte
+	own         bool // it is one of the coordinator's process
+	threads     int
+	idle        bool // it takes no chunks
+	traits      traits
+	held        []*holding
+	counted     map[uint64]bool
+	chunks      int       // reported
+	heartbeatAt time.Time // when to send the next heartbeat
+	returns     time.Time // when another process takes the place of a dead one; zero while it lives
+	gone        bool
+	epoch       uint64 // of the newest coordinator that it has heard
 }
 
 // holding is a chunk that a worker searches.
 type holding struct {
 	sequence uint64
-	chunk    *queens.Chunk
+	chunk    *run.Chunk
 	begun    time.Time
 	ends     time.Time
 }
 
-const beatInterval = 5 * time.Second
+const heartbeatInterval = 5 * time.Second
 
 // maxDeclines is how many deliveries of a chunk workers decline that have counted a task of it.
 const maxDeclines = 3
@@ -57,7 +57,7 @@ func (p *worker) act() {
 			p.end(h)
 		}
 	}
-	if p.returns.IsZero() && len(p.held) <= p.threads {
+	if p.returns.IsZero() && !p.idle && len(p.held) <= p.threads {
 		p.take(now)
 	}
 	p.tellUnasked()
@@ -122,7 +122,7 @@ func (p *worker) drop(h *holding) {
 }
 
 // report stores the result of a chunk, if the stream has room.
-func (p *worker) report(chunk *queens.Chunk, begun time.Time) bool {
+func (p *worker) report(chunk *run.Chunk, begun time.Time) bool {
 	w, t := p.w, &p.traits
 	if w.stream.full {
 		return false
@@ -132,15 +132,15 @@ func (p *worker) report(chunk *queens.Chunk, begun time.Time) bool {
 		n = 1 + w.rng.IntN(n)
 	}
 	key, admission := p.identity()
-	r := queens.ChunkResult{
+	r := run.ChunkResult{
 		Run: "r", Manifest: chunk.Manifest, Chunk: chunk.ID, First: chunk.First, Worker: p.name,
-		Sealed: &queens.Sealed{Key: key, Statement: []byte{1}, Signature: []byte{1}}, Admission: admission,
+		Sealed: &run.Sealed{Key: key, Statement: []byte{1}, Signature: []byte{1}}, Admission: admission,
 	}
 	garbage := t.garbage > 0 && w.chance(t.garbage)
 	for i := range n {
 		id := chunk.First + uint64(i)
 		count := w.setup.board.tasks[id]
-		c := queens.TaskCount{Hash: count.hash, Count: count.count, Kernel: "k", Elapsed: time.Since(begun) / time.Duration(n)}
+		c := run.TaskCount{Hash: count.hash, Count: count.count, Kernel: "k", Elapsed: time.Since(begun) / time.Duration(n)}
 		if garbage {
 			c.Hash++
 		} else if p.lies(id) {
@@ -168,10 +168,10 @@ func (p *worker) report(chunk *queens.Chunk, begun time.Time) bool {
 
 // reportOf stores the result of a task in a chunk of its own, which a coordinator of before has published.
 func (w *world) reportOf(p *worker, id uint64, task boardTask) {
-	w.stream.publish(&queens.ChunkResult{
+	w.stream.publish(&run.ChunkResult{
 		Run: "r", Manifest: w.setup.board.manifest.Hash, Chunk: w.newID(), First: id, Worker: p.name,
-		Sealed: &queens.Sealed{Key: p.key, Statement: []byte{1}, Signature: []byte{1}}, Admission: p.admission,
-		Counts: []queens.TaskCount{{Hash: task.hash, Count: task.count, Kernel: "k", Elapsed: w.setup.search}},
+		Sealed: &run.Sealed{Key: p.key, Statement: []byte{1}, Signature: []byte{1}}, Admission: p.admission,
+		Counts: []run.TaskCount{{Hash: task.hash, Count: task.count, Kernel: "k", Elapsed: w.setup.search}},
 	})
 }
 
@@ -193,19 +193,19 @@ func (p *worker) leave() {
 	}
 	p.held, p.gone = nil, true
 	for _, host := range p.w.hosts {
-		beat := p.heartbeat()
-		beat.Leaving = true
-		host.cfg.Roster.ObserveHeartbeat(beat)
+		last := p.heartbeat()
+		last.Leaving = true
+		host.cfg.Roster.ObserveHeartbeat(last)
 	}
 }
 
-// beat sends a heartbeat to every coordinator, if it is time for one.
-func (p *worker) beat() {
+// sendHeartbeat sends a heartbeat to every coordinator, if it is time for one.
+func (p *worker) sendHeartbeat() {
 	now := time.Now()
-	if p.gone || !p.returns.IsZero() || now.Before(p.beatAt) {
+	if p.gone || !p.returns.IsZero() || now.Before(p.heartbeatAt) {
 		return
 	}
-	p.beatAt = now.Add(beatInterval)
+	p.heartbeatAt = now.Add(heartbeatInterval)
 	for _, h := range p.w.hosts {
 		p.greet(h)
 	}
@@ -234,8 +234,8 @@ func (p *worker) heartbeat() run.Heartbeat {
 	return b
 }
 
-// hear takes up a beat of a coordinator: what is obsolete is not searched on.
-func (p *worker) hear(h *host, b *run.Beat) {
+// hear follows an announcement of a coordinator: what is obsolete is not searched on.
+func (p *worker) hear(h *host, b *run.Announcement) {
 	if p.gone || !p.returns.IsZero() || h.epoch < p.epoch || p.w.fault("announcement lost", 0.05) {
 		return
 	}

@@ -18,16 +18,16 @@ func TestEachCountsBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, atOnce = 100, 32
 		var calls atomic.Int32
-		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, b *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, done func(int, uint64)) error {
+		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, b *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, counts []uint64) (int, error) {
 			time.Sleep(time.Second)
 			calls.Add(1)
 			if len(tasks) > atOnce {
 				t.Errorf("%d tasks at once", len(tasks))
 			}
-			for i := len(tasks) - 1; i >= 0; i-- {
-				done(i, uint64(tasks[i][0].Cols)*uint64(b.N))
+			for i := range tasks {
+				counts[i] = uint64(tasks[i][0].Cols) * uint64(b.N)
 			}
-			return nil
+			return len(tasks), nil
 		}}
 		k := fake.Kernel(t)
 		k.AtOnce = atOnce

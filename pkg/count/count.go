@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"sync/atomic"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -45,4 +47,22 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 		return nil, err
 	}
 	return sums.Total()
+}
+
+// Again counts a task by another kernel than those that counted it before; see [kernel.Other].
+func Again(ctx context.Context, task *queens.Task, counted ...string) (run.TaskCount, error) {
+	return One(ctx, kernel.Other(task.Board.N, counted...), task)
+}
+
+// One counts a task. The error is that of the kernel, or the cause if ctx ends.
+func One(ctx context.Context, k kernel.Kernel, task *queens.Task) (one run.TaskCount, err error) {
+	err = k.WithCounter(func(c kernel.Counter) error {
+		counts, err := kernel.CountTasks(ctx, c, &task.Board, [][]queens.Prefix{task.Prefixes}, new(atomic.Uint64))
+		if err == nil {
+			one = counts[0]
+			one.Hash = task.Hash()
+		}
+		return err
+	})
+	return one, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Recounted is the report on an exported task that was counted again.
@@ -24,11 +25,11 @@ type Recounted struct {
 }
 
 // RecountLines counts exported tasks again, on that many threads. It reads a
-// [queens.ExportedTask] from each line of in, and writes a [Recounted] for each to out, as
+// [run.ExportedTask] from each line of in, and writes a [Recounted] for each to out, as
 // JSON lines in the same order. It holds a few tasks per thread, or a few times as many
 // as the kernel counts at once, however many there are. It ends early with the first line that is not
 // a task, with the cause of ctx's end, or with an error of in or out. If counts differ from those of
-// their lines, the error wraps [queens.ErrContradiction].
+// their lines, the error wraps [run.ErrContradiction].
 func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -38,7 +39,7 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	go readLines(ctx, in, lines)
 
 	var badLine error
-	held := make(chan line, 4*threads*max(1, k.AtOnce)) // taken and not reported, in order
+	held := make(chan line, 4*threads*max(1, k.AtOnce)) // taken and not reported
 	tasks := func(yield func(queens.Task) bool) {
 		for {
 			select {
@@ -55,41 +56,34 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	var wrong int           // counts that differ from those of their lines
 	var mismatches []string // the first of them
 	reports := json.NewEncoder(out)
-	counted := make(map[int]Counted) // and not reported: a task before them is not counted
-	next := 0                        // index of the next report
 	err := Each(ctx, k, threads, tasks, func(c Counted) error {
-		counted[c.Index] = c
-		for first, ok := counted[next]; ok; first, ok = counted[next] {
-			delete(counted, next)
-			next++
-			l := <-held
-			r := l.report(&first)
-			if r.Agrees != nil && !*r.Agrees {
-				if wrong++; wrong <= maxReported {
-					mismatches = append(mismatches, fmt.Sprintf("task %d of run %s has %d solutions, its line says %d",
-						l.exported.ID, l.exported.Run, first.Count, *l.exported.Count))
-				}
-			}
-			if err := reports.Encode(r); err != nil {
-				stop(err) // ends tasks, which may be waiting for input
-				return err
+		l := <-held
+		r := l.report(&c)
+		if r.Agrees != nil && !*r.Agrees {
+			if wrong++; wrong <= maxReported {
+				mismatches = append(mismatches, fmt.Sprintf("task %d of run %s has %d solutions, its line says %d",
+					l.exported.ID, l.exported.Run, c.Count, *l.exported.Count))
 			}
 		}
-		return nil
+		err := reports.Encode(r)
+		if err != nil {
+			stop(err) // ends tasks, which may be waiting for input
+		}
+		return err
 	})
 	if more := wrong - len(mismatches); more > 0 {
 		mismatches = append(mismatches, fmt.Sprintf("and %d more", more))
 	}
 	err = errors.Join(err, badLine)
 	if wrong > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: %s", queens.ErrContradiction, strings.Join(mismatches, "; ")))
+		err = errors.Join(err, fmt.Errorf("%w: %s", run.ErrContradiction, strings.Join(mismatches, "; ")))
 	}
 	return err
 }
 
 // line is a line of the input: a task, or an error.
 type line struct {
-	exported queens.ExportedTask
+	exported run.ExportedTask
 	task     queens.Task
 	err      error
 }
@@ -106,7 +100,9 @@ func readLines(ctx context.Context, in io.Reader, lines chan<- line) {
 		var l line
 		more := scanner.Scan()
 		if l.err = scanner.Err(); more {
-			l.err = json.Unmarshal(scanner.Bytes(), &l.exported)
+			if l.err = json.Unmarshal(scanner.Bytes(), &l.exported); l.err != nil {
+				l.err = fmt.Errorf("exported task can't be read: %.200w", l.err) // it may quote a literal of any length
+			}
 		}
 		if more && l.err == nil {
 			l.task, l.err = l.exported.Task()

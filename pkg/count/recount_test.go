@@ -17,6 +17,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Reports come in the order of the lines, whichever is counted first, and name the kernel that ran.
@@ -102,10 +103,10 @@ func TestRecountEndsWithItsContext(t *testing.T) {
 func TestManyMismatches(t *testing.T) {
 	var in, out bytes.Buffer
 	for id := range uint64(1000) {
-		in.WriteString(exported(t, id, &queens.Result{Count: 3, Worker: "w", Kernel: "k", Attempt: 1}))
+		in.WriteString(exported(t, id, &run.Result{Count: 3, Worker: "w", Kernel: "k", Attempt: 1}))
 	}
 	err := count.RecountLines(t.Context(), &in, &out, fakeKernel(t, instantly), 2)
-	if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), "; and 995 more") || len(err.Error()) > 1000 {
+	if !errors.Is(err, run.ErrContradiction) || !strings.Contains(err.Error(), "; and 995 more") || len(err.Error()) > 1000 {
 		t.Errorf("error of %d bytes: %v", len(err.Error()), err)
 	}
 	if got := strings.Count(out.String(), `"agrees":false`); got != 1000 {
@@ -113,20 +114,22 @@ func TestManyMismatches(t *testing.T) {
 	}
 }
 
-// A line that is longer than any task is an error that names the line.
+// A line that is longer than any task, or can't be read, is a short error that names the line.
 func TestLongLine(t *testing.T) {
-	in := io.MultiReader(strings.NewReader(exported(t, 1, nil)), &endless{line: strings.Repeat(" ", 1<<20)})
-	err := count.RecountLines(t.Context(), in, io.Discard, fakeKernel(t, instantly), 2)
-	if err == nil || !strings.Contains(err.Error(), "line 2: ") {
-		t.Errorf("error %v, want one about line 2", err)
+	for _, line := range []io.Reader{&endless{line: strings.Repeat(" ", 1<<20)}, strings.NewReader(`{"task":7` + strings.Repeat("0", 1<<16) + "}")} {
+		in := io.MultiReader(strings.NewReader(exported(t, 1, nil)), line)
+		err := count.RecountLines(t.Context(), in, io.Discard, fakeKernel(t, instantly), 2)
+		if err == nil || !strings.Contains(err.Error(), "line 2: ") || len(err.Error()) > 500 {
+			t.Errorf("error %v, want a short one about line 2", err)
+		}
 	}
 }
 
 // exported returns the line of a task of the empty board of side 4.
-func exported(t *testing.T, id uint64, result *queens.Result) string {
+func exported(t *testing.T, id uint64, result *run.Result) string {
 	t.Helper()
 	task := queens.Task{Run: "r", ID: id, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}}}
-	line, err := json.Marshal(queens.NewExportedTask(&task, 8, result))
+	line, err := json.Marshal(run.NewExportedTask(&task, 8, result))
 	if err != nil {
 		t.Fatal(err)
 	}

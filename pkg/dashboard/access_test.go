@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -12,8 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -25,16 +22,14 @@ const token = "0123456789abcdefghijklmnop"
 // Without a token, only requests whose Host is this machine are answered: a name of somebody else that
 // leads here is refused (DNS rebinding).
 func TestHosts(t *testing.T) {
-	page, err := New(Config{Source: Coordinator})
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := New(Config{Source: Coordinator})
+	page.Update(snapshot(1))
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:8080": 200, "LOCALHOST:1": 200, "127.0.0.1:8080": 200, "127.1.2.3": 200, "[::1]:8080": 200, "[::1]": 200,
 		"evil.example": 403, "evil.example:8080": 403, "localhost.evil.example:8080": 403, "127.0.0.1.evil.example": 403, "192.0.2.1:8080": 403,
 		"": 403, "localhost:8080:8080": 403, "[::2]:1": 403, "0.0.0.0:8080": 403,
 	} {
-		asked := request("/api/v1/runs")
+		asked := request("/api/v1/run")
 		asked.Host = host
 		w := httptest.NewRecorder()
 		page.ServeHTTP(w, asked)
@@ -44,9 +39,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// from returns the status of a request from an address.
-func (p *Page) from(address string, asked *http.Request) *httptest.ResponseRecorder {
-	asked.RemoteAddr = address + ":1234"
+// answer returns the answer to a request.
+func (p *Page) answer(asked *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	p.ServeHTTP(w, asked)
 	return w
@@ -54,7 +48,7 @@ func (p *Page) from(address string, asked *http.Request) *httptest.ResponseRecor
 
 // shown returns a request with a token.
 func shown(token string) *http.Request {
-	return request("/api/v1/runs", "Authorization", "Bearer "+token)
+	return request("/api/v1/run", "Authorization", "Bearer "+token)
 }
 
 // login returns a request from the form.
@@ -66,93 +60,47 @@ func login(token string) *http.Request {
 
 // With a token nobody without it gets anything of a run, by any path. The form for it needs no token.
 func TestToken(t *testing.T) {
-	page, err := New(Config{Source: Coordinator, Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page.Open(ownRun, nil).Update(snapshot(1))
-	for _, path := range []string{"/api/v1/runs", "/api/v1/runs/" + ownRun, "/api/v1/runs/" + ownRun + "/events", "/api/v1/runs/" + ownRun + "/workers", "/index.html", "/", "//", "/./", "/x/../"} {
+	page := New(Config{Source: Coordinator, Token: token})
+	page.Update(snapshot(1))
+	for _, path := range []string{"/api/v1/run", "/api/v1/run" + "/events", "/api/v1/run" + "/workers", "/index.html", "/", "//", "/./", "/x/../"} {
 		for name, asked := range map[string]*http.Request{
 			"nothing": request(path), "an empty token": request(path, "Authorization", "Bearer "), "another scheme": request(path, "Authorization", "Basic "+token),
 			"the token as a cookie": request(path, "Cookie", newGuard(token).cookieName+"="+token), "a wrong cookie": request(path, "Cookie", newGuard(token).cookieName+"=0"),
 			"a query": request(path + "?token=" + token),
 		} {
-			w := page.from("192.0.2.9", asked)
-			page.guard.failures.last = nil
-			page.guard = newGuard(token)
+			w := page.answer(asked)
 			if w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), ownRun) {
 				t.Errorf("%s with %s: %d %s", path, name, w.Code, w.Body)
 			}
 		}
 	}
-	w := page.from("192.0.2.1", request("/"))
+	w := page.answer(request("/"))
 	if !strings.Contains(w.Body.String(), "<form") || !strings.Contains(w.Header().Get("Content-Security-Policy"), "form-action 'self'") || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("instead of the page: %v %s", w.Header(), w.Body)
 	}
-	if w := page.from("192.0.2.1", shown(token)); w.Code != http.StatusOK {
+	if w := page.answer(shown(token)); w.Code != http.StatusOK {
 		t.Errorf("with the token: %d %s", w.Code, w.Body)
 	}
-	w = page.from("192.0.2.1", login(token))
+	w = page.answer(login(token))
 	cookie := w.Header().Get("Set-Cookie")
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "./" || strings.Contains(cookie, token) ||
 		!strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") {
 		t.Fatalf("after the form: %d %v", w.Code, w.Header())
 	}
-	for _, path := range []string{"/", "/api/v1/runs/" + ownRun} {
+	for _, path := range []string{"/", "/api/v1/run"} {
 		value, _, _ := strings.Cut(cookie, ";")
-		if w := page.from("198.51.100.7", request(path, "Cookie", value)); w.Code != http.StatusOK {
+		if w := page.answer(request(path, "Cookie", value)); w.Code != http.StatusOK {
 			t.Errorf("%s with the cookie: %d", path, w.Code)
 		}
 	}
-	w = page.from("192.0.2.1", login("wrong"))
+	w = page.answer(login("wrong"))
 	if w.Header().Get("Location") != "./?refused" || w.Header().Get("Set-Cookie") != "" {
 		t.Errorf("after a wrong token: %d %v", w.Code, w.Header())
 	}
 	large := login(strings.Repeat("x", 10*maxLogin))
-	if w := page.from("192.0.2.1", large); w.Header().Get("Set-Cookie") != "" {
+	if w := page.answer(large); w.Header().Get("Set-Cookie") != "" {
 		t.Errorf("after a large form: %d %v", w.Code, w.Header())
 	}
-}
-
-// After ten wrong tokens of an address within a minute, none of it is compared, not even the right one.
-// Other addresses, and browsers that have the cookie, go on. After a minute it may try again. However
-// many addresses try, a bounded number is remembered.
-func TestWrongTokensAreLimited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		page, err := New(Config{Source: Coordinator, Token: token})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 2 * maxFailures {
-			want := http.StatusUnauthorized
-			if i >= maxFailures {
-				want = http.StatusTooManyRequests
-			}
-			if w := page.from("192.0.2.1", shown("wrong")); w.Code != want {
-				t.Errorf("attempt %d: %d, want %d", i, w.Code, want)
-			}
-		}
-		if w := page.from("192.0.2.1", login(token)); w.Header().Get("Location") != "./?slow" {
-			t.Errorf("the form: %v", w.Header())
-		}
-		if w := page.from("192.0.2.1", request("/api/v1/runs", "Cookie", page.guard.cookieName+"="+page.guard.cookie)); w.Code != http.StatusOK {
-			t.Errorf("with the cookie: %d", w.Code)
-		}
-		if w := page.from("192.0.2.2", shown(token)); w.Code != http.StatusOK {
-			t.Errorf("another address: %d", w.Code)
-		}
-		time.Sleep(failureInterval)
-		if w := page.from("192.0.2.1", shown(token)); w.Code != http.StatusOK {
-			t.Errorf("after a minute: %d", w.Code)
-		}
-		for i := range 4 * maxAddresses {
-			page.from("10.0."+string(rune('0'+i/1000%10))+"."+string(rune('0'+i%10)), shown("wrong"))
-			page.from("[2001:db8::"+strings.ToLower(string("0123456789abcdef"[i/256%16]))+string("0123456789abcdef"[i/16%16])+string("0123456789abcdef"[i%16])+"]", shown("wrong"))
-		}
-		if n := len(page.guard.failures.last); n > maxAddresses+1 {
-			t.Errorf("%d addresses are remembered", n)
-		}
-	})
 }
 
 // Beyond this machine, and where a file is given, a page asks for a token, which it makes in a file that
@@ -176,11 +124,14 @@ func TestHostAsksForAToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.Close()
-		h.Log(zerolog.New(&log))
+		h.Start(zerolog.New(&log))
+		if err := h.Stop(); err != nil {
+			t.Error(err)
+		}
 		if h.guard.required != c.asks {
 			t.Errorf("%+v: it asks for a token: %v", c, h.guard.required)
 		}
+		h.Update(snapshot(1))
 		path := filepath.Join(folder, tokenFile)
 		info, err := os.Stat(path)
 		if made := err == nil; made != (c.asks && c.file == "") || made && info.Mode().Perm() != 0o600 {
@@ -189,7 +140,7 @@ func TestHostAsksForAToken(t *testing.T) {
 		secret := token
 		if text, err := os.ReadFile(path); err == nil {
 			secret = strings.TrimSpace(string(text))
-			if w := h.from("192.0.2.1", shown(secret)); w.Code != http.StatusOK {
+			if w := h.answer(shown(secret)); w.Code != http.StatusOK {
 				t.Errorf("%+v: with the token of the file: %d", c, w.Code)
 			}
 			c.file = path
@@ -206,6 +157,25 @@ func TestHostAsksForAToken(t *testing.T) {
 	}
 }
 
+// The log says where people open the page, and nothing of a page that nobody can open.
+func TestHostSaysWhereThePageIs(t *testing.T) {
+	ok := func() error { return nil }
+	for url, want := range map[string]string{"": `"page":"http://127.0.0.1:`, "https://nq.example.org/": `"page":"https://nq.example.org/"`, "none": ""} {
+		h, err := Listen(HostConfig{Address: "127.0.0.1:0", URL: url, Folder: t.TempDir(), Checks: httpserver.Checks{Live: ok, Ready: ok}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		h.Start(zerolog.New(&log))
+		if err := h.Stop(); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(log.String(), want) || strings.Contains(log.String(), "page") != (want != "") || !strings.Contains(log.String(), "/healthz") {
+			t.Errorf("%q: the log is %s", url, &log)
+		}
+	}
+}
+
 // A process without metrics answers requests for them, also without the token: it says where they are.
 func TestHostWithoutMetrics(t *testing.T) {
 	ok := func() error { return nil }
@@ -214,9 +184,7 @@ func TestHostWithoutMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- h.Serve(ctx) }()
+		h.Start(zerolog.Nop())
 		_, port, err := net.SplitHostPort(h.server.Address())
 		if err != nil {
 			t.Fatal(err)
@@ -230,8 +198,7 @@ func TestHostWithoutMetrics(t *testing.T) {
 		if err != nil || response.StatusCode != http.StatusNotFound || !strings.Contains(string(text), "ask the coordinator that counts the run") {
 			t.Errorf("%s: %s %q (error %v)", address, response.Status, text, err)
 		}
-		stop()
-		if err := <-done; err != nil {
+		if err := h.Stop(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -7,32 +7,40 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"nqueens/pkg/httpserver"
 )
 
 // apiRoot is the path of the API, with its version.
-const apiRoot = "/api/v1/"
+const apiRoot = "/api/v1/run"
 
 func (p *Page) newRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc(apiRoot+"runs", bounded(p.answers, p.serveRuns))
-	for path, write := range map[string]func(*Run) *body{
-		"": (*Run).state, "/workers": (*Run).workers, "/classes": (*Run).classes, "/history": (*Run).measured,
+	for path, object := range map[string]func(*knowledge) any{
+		"": p.object, "/workers": newWorkers, "/classes": newClasses, "/history": p.newHistory,
 	} {
-		mux.HandleFunc(apiRoot+"runs/{run}"+path, bounded(p.answers, p.ofRun(func(w http.ResponseWriter, request *http.Request, r *Run) {
-			serveBody(w, request, r, write)
-		})))
+		mux.HandleFunc(apiRoot+path, bounded(p.answers, func(w http.ResponseWriter, request *http.Request) {
+			p.refreshDetail(request.Context(), detailTimeout, 2*detailInterval)
+			if b := p.cached(path, object); b != nil {
+				b.serve(w, request)
+			} else if status := p.now().status; status != "" {
+				refuse(w, http.StatusServiceUnavailable, errors.New(status))
+			} else {
+				refuse(w, http.StatusServiceUnavailable, errUnknown)
+			}
+		}))
 	}
-	mux.HandleFunc(apiRoot+"runs/{run}/events", bounded(p.streams, p.ofRun(p.serveEvents)))
+	mux.HandleFunc(apiRoot+"/events", bounded(p.streams, p.serveEvents))
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, errNoPath) })
-	mux.HandleFunc("/", bounded(p.answers, p.serveAsset))
+	mux.HandleFunc("/", bounded(p.answers, serveAsset))
 	return mux
 }
 
 // ServeHTTP implements [http.Handler].
 func (p *Page) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	setHeaders(w.Header())
-	if err := p.guard.checkHost(request); err != nil {
-		refuse(w, http.StatusForbidden, err)
+	if !p.guard.required && !httpserver.IsForThisMachine(request) { // asked for by another name
+		refuse(w, http.StatusForbidden, errHost)
 		return
 	}
 	if request.URL.Path == loginPath {
@@ -44,8 +52,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, errNoMethod)
 		return
 	}
-	if status := p.guard.check(request); status != http.StatusOK && !isOpen(request.URL.Path) {
-		p.refuseStranger(w, request, status)
+	if !p.guard.admits(request) && !isOpen(request.URL.Path) {
+		refuseStranger(w, request)
 		return
 	}
 	p.routes.ServeHTTP(w, request)
@@ -72,7 +80,7 @@ func contentPolicy(script, forms string) string {
 
 // refuse answers with an error.
 func refuse(w http.ResponseWriter, status int, err error) {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(struct { // fails if the client has gone
 		Error string `json:"error"`
@@ -93,32 +101,4 @@ func bounded(slots chan struct{}, serve http.HandlerFunc) http.HandlerFunc {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // else that one holds
 		serve(w, request)
 	}
-}
-
-// ofRun passes on the run that a request is about.
-func (p *Page) ofRun(serve func(http.ResponseWriter, *http.Request, *Run)) http.HandlerFunc {
-	return func(w http.ResponseWriter, request *http.Request) {
-		r, err := p.look(request.Context(), request.PathValue("run"))
-		switch {
-		case errors.Is(err, errNoRun):
-			refuse(w, http.StatusNotFound, err)
-		case err != nil:
-			refuse(w, http.StatusServiceUnavailable, err)
-		default:
-			defer r.leave()
-			serve(w, request, r)
-		}
-	}
-}
-
-// serveBody answers with an object of a run.
-func serveBody(w http.ResponseWriter, request *http.Request, r *Run, get func(*Run) *body) {
-	r.refreshDetail(request.Context(), detailTimeout, 2*detailInterval)
-	b := get(r)
-	if b == nil {
-		known := r.now()
-		refuse(w, http.StatusServiceUnavailable, known.whyUnknown())
-		return
-	}
-	b.serve(w, request)
 }

@@ -5,9 +5,9 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -24,7 +24,7 @@ import (
 func detailOf(m *queens.Manifest, workers int) *run.Detail {
 	d := &run.Detail{
 		At: time.Now(), Redundancy: 2, SpotCheck: run.AutoSpotCheck, Confirmation: run.Confirmation{Redundancy: 1, Tasks: 4, Checked: 1},
-		Disputes:    []run.Dispute{{Task: 7, Votes: []run.Vote{{Count: 1 << 60, Worker: "a", Key: "A"}, {Count: 2, Worker: queens.Referee}}}},
+		Disputes:    []run.Dispute{{Task: 7, Votes: []run.Result{{Count: 1 << 60, Worker: "a", Key: "A"}, {Count: 2, Worker: run.Referee}}}},
 		Quarantined: []run.QuarantinedKey{{Key: "B", Worker: hostile, Reason: "it counted 1, which is 2", At: time.Now()}},
 	}
 	for i := range workers {
@@ -39,9 +39,8 @@ func detailOf(m *queens.Manifest, workers int) *run.Detail {
 		if m.TasksOf(i) == 0 {
 			continue
 		}
-		board, empty := &m.Classes[i].Board, queens.Prefix{}
-		first := empty.Place(board, empty.Free(board)&-empty.Free(board))
-		d.Search = &run.Search{Task: m.Classes[i].First, Worker: hostile, Class: i, Prefix: first}
+		column := bits.TrailingZeros32(m.Classes[i].Board.Allow[0])
+		d.Search = &run.Search{Task: m.Classes[i].First, Worker: hostile, Class: i, Queens: []int{column}}
 		break
 	}
 	return d
@@ -55,18 +54,18 @@ func TestObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := plan(t)
 		m.Placed = []queens.Square{{Row: 1, Column: 2}}
-		s := serve(t, Config{}, nil)
+		s := serve(t, Config{})
 		detail := detailOf(m, 300)
-		own := s.Open(ownRun, func(context.Context) (*run.Detail, error) { return detail, nil })
-		path := apiRoot + "runs/" + ownRun
+		s.SetDetail(func(context.Context) (*run.Detail, error) { return detail, nil })
+		path := apiRoot
 		if response, _ := s.get(path); response.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("before the first snapshot: %s", response.Status)
 		}
 		now := snapshot(4)
 		now.Placed, now.States, now.IdleThreads = m.Placed, run.TaskStates{InFlight: 3, Waiting: 2, Disputed: 1}, 5
-		own.Update(now)
-		own.SetManifest(m, nil)
-		own.SetStatus("server\x1b[2J away")
+		s.Update(now)
+		s.SetManifest(m, nil, []int{0, 4, 7, 5, 2, 6, 1, 3})
+		s.SetStatus("server\x1b[2J away")
 		_, text := s.get(path)
 		if strings.Contains(text, "</script>") {
 			t.Errorf("it holds a tag: %s", text)
@@ -75,7 +74,7 @@ func TestObjects(t *testing.T) {
 		if got["status"] != "server?[2J away" || got["listed_workers"] != 300.0 || got["idle_threads"] != 5.0 || got["redundancy"] != 2.0 ||
 			fmt.Sprint(got["states"]) != "map[dead_lettered:0 disputed:1 in_flight:3 waiting:2]" || fmt.Sprint(got["placed"]) != "[[1 2]]" ||
 			fmt.Sprint(got["checks"]) != "map[by_token:0 checked:1 disputes:0 keys:1 missed:0 published:false sampled:false tasks:4 unadmitted:0 voters:0]" || got["total"] != nil || got["known"] != nil || got["worker_list"] != nil ||
-			fmt.Sprint(got["open_disputes"]) != "[map[counts:[1152921504606846976 2] keys:[A ] task:7]]" {
+			fmt.Sprint(got["open_disputes"]) != "[map[task:7 votes:[map[count:1152921504606846976 key:A worker:a] map[count:2 key: worker:"+run.Referee+"]]]]" {
 			t.Errorf("the run is %v", got)
 		}
 		prefix, _ := got["prefix"].(map[string]any)
@@ -102,12 +101,11 @@ func TestObjects(t *testing.T) {
 			t.Errorf("the rates are %v", rates)
 		}
 
-		watched := serve(t, Config{Source: Watch}, nil)
-		other := watched.Open(ownRun, nil)
+		watched := serve(t, Config{Source: Watch})
 		p := snapshot(4)
 		p.Workers = 9
-		other.Update(p)
-		other.SetManifest(m, make([]float64, len(m.Classes)))
+		watched.Update(p)
+		watched.SetManifest(m, make([]float64, len(m.Classes)), nil)
 		got = watched.object(path)
 		for _, field := range []string{"redundancy", "spot_check", "checks", "open_disputes", "quarantined", "prefix", "status", "worker_list"} {
 			if value, there := got[field]; there {
@@ -124,44 +122,15 @@ func TestObjects(t *testing.T) {
 	})
 }
 
-// The list has the run of this process as its last snapshot says, beside those of the server.
-func TestRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := &fakeServer{names: []string{"n9-a", ownRun}}
-		s := serve(t, Config{}, server)
-		if got := s.object(apiRoot + "runs"); got["run"] != "" || got["source"] != "coordinator" || len(got["runs"].([]any)) != 2 {
-			t.Errorf("at first: %v", got)
-		}
-		s.Open(ownRun, nil).Update(complete())
-		list := s.object(apiRoot + "runs")["runs"].([]any)
-		if own := list[1].(map[string]any); len(list) != 2 || own["state"] != "complete" || own["confirmed"] != "published" {
-			t.Errorf("the runs are %v", list)
-		}
-		server.mu.Lock()
-		server.err, server.names = errors.New("away"), nil
-		server.mu.Unlock()
-		time.Sleep(time.Minute)
-		if got := s.object(apiRoot + "runs"); len(got["runs"].([]any)) != 2 {
-			t.Errorf("without the server: %v", got)
-		}
-		if response, _ := s.get(apiRoot + "runs/n9-b"); response.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("a run that the server may have: %s", response.Status)
-		}
-	})
-}
-
 // Every request gets one of the documented answers, with the headers that keep a page from
 // loading anything else, and the page still answers.
 func TestGarbage(t *testing.T) {
-	page, err := New(Config{Source: Coordinator})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page.Open(ownRun, nil).Update(snapshot(1))
+	page := New(Config{Source: Coordinator})
+	page.Update(snapshot(1))
 	paths := []string{
-		"/", "/index.html", "/web/index.html", "/..%2f..%2fetc/passwd", "/api", "/api/", "/api/v2/runs", "/api/v1/runs/", "/api/v1/runs/" + ownRun + "/",
-		"/api/v1/runs/" + ownRun + "/nothing", "/api/v1/runs/" + ownRun + "/workers/1", "/api/v1/runs/%00", "/api/v1/runs/" + strings.Repeat("x", 5000),
-		"/api/v1/runs/%3Cscript%3E", "/api/v1/runs/a%2Fb/workers", "/vendor/", "/favicon.ico", "/login",
+		"/", "/index.html", "/web/index.html", "/..%2f..%2fetc/passwd", "/api", "/api/", "/api/v2/run", "/api/v1/run/",
+		"/api/v1/run/nothing", "/api/v1/run/workers/1", "/api/v1/run/%00", "/api/v1/run/" + strings.Repeat("x", 5000),
+		"/api/v1/run/%3Cscript%3E", "/api/v1/run/a%2Fb/workers", "/vendor/", "/favicon.ico", "/login",
 	}
 	for _, path := range paths {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE", "G\tT"} {
@@ -199,7 +168,7 @@ func TestGarbage(t *testing.T) {
 		}
 	}
 	w := httptest.NewRecorder()
-	page.ServeHTTP(w, request(apiRoot+"runs/"+ownRun))
+	page.ServeHTTP(w, request(apiRoot))
 	if w.Code != http.StatusOK {
 		t.Errorf("afterwards: %d", w.Code)
 	}
@@ -207,20 +176,17 @@ func TestGarbage(t *testing.T) {
 
 // Large answers are compressed for clients that take gzip, and say the same.
 func TestCompression(t *testing.T) {
-	page, err := New(Config{Source: Coordinator})
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := New(Config{Source: Coordinator})
 	m := plan(t)
 	detail := detailOf(m, 5000)
-	own := page.Open(ownRun, func(context.Context) (*run.Detail, error) { return detail, nil })
-	own.Update(snapshot(1))
+	page.SetDetail(func(context.Context) (*run.Detail, error) { return detail, nil })
+	page.Update(snapshot(1))
 	ask := func(path, accept string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		page.ServeHTTP(w, request(path, "Accept-Encoding", accept))
 		return w
 	}
-	path := apiRoot + "runs/" + ownRun + "/workers"
+	path := apiRoot + "/workers"
 	plain := ask(path, "").Body.Bytes()
 	for _, accept := range []string{"gzip", "deflate, gzip;q=0.5", "br, GZIP, gzip"} {
 		w := ask(path, accept)
@@ -238,17 +204,14 @@ func TestCompression(t *testing.T) {
 			t.Errorf("%s: %v", accept, w.Header())
 		}
 	}
-	if w := ask(apiRoot+"runs/"+ownRun+"/history", "gzip"); w.Header().Get("Content-Encoding") != "" {
+	if w := ask(apiRoot+"/history", "gzip"); w.Header().Get("Content-Encoding") != "" {
 		t.Errorf("a short answer is compressed: %v", w.Header())
 	}
 }
 
 // The page's files have their types, and are sent again only after a change.
 func TestAssets(t *testing.T) {
-	page, err := New(Config{Source: Coordinator})
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := New(Config{Source: Coordinator})
 	for path, kind := range map[string]string{"/": "text/html; charset=utf-8", "/index.html": "text/html; charset=utf-8"} {
 		w := httptest.NewRecorder()
 		page.ServeHTTP(w, request(path))
@@ -266,10 +229,14 @@ func TestAssets(t *testing.T) {
 
 // The workers of the last moments stay when the last snapshot names none.
 func TestWorkersStayAfterTheEnd(t *testing.T) {
-	r := newRun(ownRun, Watch, "test", nil)
-	r.Update(snapshot(1))
-	r.Update(complete())
-	if known := r.now(); len(known.latest.WorkerList) != 1 || newWorkers(&known).LeftOut != 0 {
+	p := New(Config{Source: Watch})
+	p.Update(snapshot(1))
+	rows := len(p.recent)
+	p.Update(complete())
+	if len(p.recent) != rows {
+		t.Error("the rate of the end, which is the mean, is on the chart")
+	}
+	if known := p.now(); len(known.latest.WorkerList) != 1 || newWorkers(&known).(*workersJSON).LeftOut != 0 {
 		t.Errorf("the workers are %+v", known.latest.WorkerList)
 	}
 }

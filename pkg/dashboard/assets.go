@@ -22,10 +22,9 @@ const (
 
 // asset is a file of the page.
 type asset struct {
-	kind          string // its media type
-	version       string // a hash of its content, in quotes
-	policy        string // its content policy, if it has one of its own
-	plain, zipped []byte
+	*body
+	version string // a hash of its content, in quotes
+	policy  string // its content policy, if it has one of its own
 }
 
 // mediaTypes are those of the files that are served, by the ends of their names. Others are not.
@@ -47,11 +46,7 @@ var assets = sync.OnceValue(func() map[string]*asset {
 			return err
 		}
 		sum := sha256.Sum256(content)
-		a := &asset{kind: kind, version: `"` + hex.EncodeToString(sum[:8]) + `"`, plain: content}
-		if len(content) >= minZipped && kind != "image/png" {
-			a.zipped = zipped(content)
-		}
-		all[strings.TrimPrefix(name, "web")] = a
+		all[strings.TrimPrefix(name, "web")] = &asset{body: newBody(kind, content), version: `"` + hex.EncodeToString(sum[:8]) + `"`}
 		return nil
 	})
 	if err != nil || all[indexPage] == nil || all[loginPage] == nil { // they are part of the program
@@ -68,7 +63,7 @@ var assets = sync.OnceValue(func() map[string]*asset {
 // tell nothing of a run, and the form for the token needs some.
 func isOpen(name string) bool { return name != indexPage && assets()[name] != nil }
 
-func (p *Page) serveAsset(w http.ResponseWriter, request *http.Request) {
+func serveAsset(w http.ResponseWriter, request *http.Request) {
 	name := request.URL.Path
 	if name == "/" {
 		name = indexPage
@@ -99,5 +94,5 @@ func (a *asset) serve(w http.ResponseWriter, request *http.Request, status int) 
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	send(w, request, a.plain, a.zipped)
+	a.body.serve(w, request)
 }

@@ -10,48 +10,51 @@ import (
 	"time"
 )
 
-// body is an encoded object.
+// body is what is sent of a file or an object.
 type body struct {
-	at            time.Time
+	kind          string // its media type
 	plain, zipped []byte
+
+	second int64 // of an object: when it was made, in seconds of the page
+	ends   bool  // of an object: the run has ended
 }
 
-// minZipped is the size from which an object is compressed.
+// jsonType is the media type of all objects.
+const jsonType = "application/json"
+
+// minZipped is the size from which a body is compressed.
 const minZipped = 1 << 10
 
-func newBody(object any) *body {
-	text, err := json.Marshal(object)
-	if err != nil { // the objects have no values without a form in JSON
-		panic(err)
-	}
-	b := &body{at: time.Now(), plain: append(text, '\n')}
-	if len(text) >= minZipped {
-		b.zipped = zipped(b.plain)
+func newBody(kind string, text []byte) *body {
+	b := &body{kind: kind, plain: text}
+	if len(text) >= minZipped && kind != "image/png" {
+		var to bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&to, gzip.BestSpeed) // fails for unknown levels
+		_, _ = z.Write(text)                             // a Buffer takes everything
+		_ = z.Close()
+		b.zipped = to.Bytes()
 	}
 	return b
 }
 
-func zipped(text []byte) []byte {
-	var to bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&to, gzip.BestSpeed) // fails for unknown levels
-	_, _ = z.Write(text)                             // a Buffer takes everything
-	_ = z.Close()
-	return to.Bytes()
+// encode returns the JSON object of a value.
+func encode(object any) []byte {
+	text, err := json.Marshal(object)
+	if err != nil { // the objects have no values without a form in JSON
+		panic(err)
+	}
+	return append(text, '\n')
 }
 
+// serve answers with the body, compressed if the client takes that and there is such a form.
 func (b *body) serve(w http.ResponseWriter, request *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	send(w, request, b.plain, b.zipped)
-}
-
-// send answers with a text, compressed if the client takes that and there is such a form.
-func send(w http.ResponseWriter, request *http.Request, plain, zipped []byte) {
-	text := plain
-	if zipped != nil {
+	w.Header().Set("Content-Type", b.kind)
+	text := b.plain
+	if b.zipped != nil {
 		w.Header().Set("Vary", "Accept-Encoding")
 		if takesGzip(request) {
 			w.Header().Set("Content-Encoding", "gzip")
-			text = zipped
+			text = b.zipped
 		}
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
@@ -69,64 +72,21 @@ func takesGzip(request *http.Request) bool {
 	return false
 }
 
-// cached returns the object of a name, and makes it if that of the name is older than maxAge. There is
-// no object while nothing is known.
-func (r *Run) cached(name string, maxAge time.Duration, object func(known *knowledge) any) *body {
-	r.encoding.Lock()
-	defer r.encoding.Unlock()
-	if b := r.bodies[name]; b != nil && time.Since(b.at) < maxAge {
+// cached returns the object of a path, which is made once in each second of the page. There is no object while
+// nothing is known.
+func (p *Page) cached(path string, object func(known *knowledge) any) *body {
+	p.encoding.Lock()
+	defer p.encoding.Unlock()
+	second := int64(time.Since(p.begun) / frameInterval)
+	if b := p.bodies[path]; b != nil && b.second == second {
 		return b
 	}
-	known := r.now()
-	o := object(&known)
-	if o == nil {
+	known := p.now()
+	if known.latest == nil {
 		return nil
 	}
-	b := newBody(o)
-	r.bodies[name] = b
+	b := newBody(jsonType, encode(object(&known)))
+	b.second, b.ends = second, known.latest.State.Finished()
+	p.bodies[path] = b
 	return b
-}
-
-// forgetBodies has the next objects made anew.
-func (r *Run) forgetBodies() {
-	r.encoding.Lock()
-	defer r.encoding.Unlock()
-	clear(r.bodies)
-}
-
-// state returns the run itself.
-func (r *Run) state() *body {
-	return r.cached("run", frameInterval, func(known *knowledge) any {
-		if known.latest == nil {
-			return nil
-		}
-		return r.object(known)
-	})
-}
-
-func (r *Run) workers() *body {
-	return r.cached("workers", detailInterval, func(known *knowledge) any {
-		if known.latest == nil {
-			return nil
-		}
-		return newWorkers(known)
-	})
-}
-
-func (r *Run) classes() *body {
-	return r.cached("classes", detailInterval, func(known *knowledge) any {
-		if known.manifest == nil {
-			return nil
-		}
-		return newClasses(known)
-	})
-}
-
-// measured returns the history.
-func (r *Run) measured() *body {
-	return r.cached("history", frameInterval, func(*knowledge) any {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return newHistory(r.history)
-	})
 }

@@ -1,37 +1,33 @@
-// Package dashboard serves a live page of a run to browsers, and the JSON API behind it, which
-// docs/api.md describes. It gets snapshots of the run pushed, asks for more only while somebody
+// Package dashboard serves a live page of one run to browsers, and the JSON API behind it, which
+// docs/api.md describes; or a page that lists runs, with their reports. It gets snapshots of the run pushed, asks for more only while somebody
 // looks, and computes and encodes everything once for all browsers. It is not the server that listens,
 // see package httpserver, and it knows no services and no bus: it computes nothing of a run, and changes
 // nothing there.
 //
 // What always holds, each with its test:
 //
-//  1. [Run.Update] never waits for a browser: TestSlowBrowsers.
+//  1. [Page.Update] never waits for a browser: TestSlowBrowsers.
 //  2. A browser that reads slowly, or not at all, misses events, and delays no other one: TestSlowBrowsers.
-//  3. Events and lists are encoded once for all browsers, at most once a second: TestEverythingIsComputedOnce.
+//  3. Everything is encoded once for all browsers, at most once a second: TestEverythingIsComputedOnce.
 //  4. Details are asked for only while somebody looks, at most every two seconds: the same.
-//  5. Other runs of the server are followed only while somebody looks at them:
-//     TestOtherRunsAreFollowedWhileSomebodyLooks.
-//     One that this process then has itself is followed no more: TestOwnRunReplacesAFollowedOne.
-//     If following fails, the page says so at once, and follows the run anew on a later request:
-//     TestFollowingFails.
-//  6. Connections, followed runs, rows of a history and sizes of requests are bounded:
+//  5. Connections, rows of a history and sizes of requests are bounded:
 //     TestTooManyBrowsers, TestHistory, TestToken.
-//  7. Without a token the page answers only requests whose Host is this machine: TestHosts.
-//  8. With a token nothing of a run is sent to those who do not have it: TestToken.
-//  9. The last state of a run is sent before the page closes, which takes at most a second:
+//  6. Without a token the page answers only requests whose Host is this machine: TestHosts.
+//  7. With a token nothing of a run is sent to those who do not have it: TestToken.
+//  8. The last state of a run is sent before the page closes, which takes at most a second:
 //     TestLastStateIsSent.
-//  10. Texts from outside are data in JSON objects, never part of a page or of a header: TestObjects.
+//  9. Texts from outside are data in JSON objects, never part of a page or of a header: TestObjects.
 package dashboard
 
 import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
-	"nqueens/pkg/report"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -46,210 +42,209 @@ const (
 
 // Config configures a [Page].
 type Config struct {
-	Source  Source // of the run of this process
+	Source  Source
 	Version string // of the program
 	// Token is what a browser or script needs; empty for a page that only this machine reaches.
 	Token string
+	Runs  *Runs // what a page of all runs shows, in place of the page of one; nil for that
 }
 
-// Server has the runs of a NATS server. Its methods are safe for concurrent use.
-type Server interface {
-	// Runs returns the runs of the server, the newest first.
-	Runs(ctx context.Context) ([]report.ListedRun, error)
-	// Follow updates a run of the server until ctx ends, or the run does.
-	Follow(ctx context.Context, r *Run) error
-}
-
-// Validate returns the first thing wrong with the configuration.
-func (c *Config) Validate() error {
-	if c.Source != Coordinator && c.Source != Watch {
-		return errors.New("a page without a source")
-	}
-	return nil
-}
-
-// Page is a page of the run of this process, and of other runs of its server. It implements
-// [http.Handler].
+// Page is a page of a run. It implements [http.Handler]. Its methods are safe for concurrent use, and those
+// that change what is shown never block.
 type Page struct {
 	cfg     Config
-	server  Server // nil for no other runs
 	guard   guard
+	routes  *http.ServeMux
 	streams chan struct{} // one element for each connection to events
 	answers chan struct{} // one element for each other request that is being answered
-	routes  *http.ServeMux
-	list    runList
+	closing chan struct{} // closed when no more events follow
+	begun   time.Time     // all events are sent at whole seconds since then
 
-	mu      sync.Mutex
-	own     *Run
-	runs    map[string]*Run // by name, own too
-	open    int             // connections to events
-	closing chan struct{}   // closed when no more events follow
-	drained chan struct{}   // closed after that when there are no more connections to events
-	follows sync.WaitGroup  // calls of Follow
+	mu      sync.Mutex // held for moments only
+	known   knowledge
+	detail  DetailFunc   // nil if nobody knows more than the snapshots
+	history *run.History // at times that coordinators have worked on the run
+	recent  []run.Sample // of the last hour, each a moment
+
+	refreshing  sync.Mutex // held while a detail is asked for
+	refreshedAt time.Time
+
+	encoding sync.Mutex       // held while objects are encoded
+	bodies   map[string]*body // by path
 }
+
+// knowledge is what is known of the run. What it points to never changes.
+type knowledge struct {
+	latest   *run.Snapshot // nil before the first
+	at       time.Time     // of latest
+	status   string
+	manifest *queens.Manifest // nil while unknown
+	solution []int            // columns of the queens of one solution; nil if none is known
+	shares   []float64        // of a task of each class in the estimated work; nil where the details have more
+	details  *run.Detail      // the latest; nil before the first
+}
+
+// DetailFunc returns what [run.Detail] says of a run. Nobody may change what it returns.
+type DetailFunc func(ctx context.Context) (*run.Detail, error)
 
 // Bounds of a page.
 const (
 	maxStreams = 256 // connections to events
 	maxAnswers = 64  // other requests at a time
-	maxRuns    = 16  // that are followed at a time
+	maxRows    = 280 // of the history before the last hour
 )
 
-// New returns a page. It answers requests at once, and follows runs while [Page.Run] runs.
-func New(cfg Config) (*Page, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
+// The history has the last hour in rows of a few seconds, whatever the length of the run.
+const recentSpan, recentInterval = time.Hour, 5 * time.Second
+
+// New returns a page. It answers requests and sends events at once; [Page.Run] asks for details.
+func New(cfg Config) *Page {
 	p := &Page{
-		cfg: cfg, guard: newGuard(cfg.Token), runs: make(map[string]*Run),
-		closing: make(chan struct{}), drained: make(chan struct{}),
+		cfg: cfg, guard: newGuard(cfg.Token), history: run.NewHistory(maxRows), bodies: make(map[string]*body),
+		closing: make(chan struct{}), begun: time.Now(),
 		streams: make(chan struct{}, maxStreams), answers: make(chan struct{}, maxAnswers),
 	}
-	p.routes = p.newRoutes()
-	return p, nil
+	if p.routes = p.newRoutes(); cfg.Runs != nil {
+		p.routes = p.newRunsRoutes(cfg.Runs)
+	}
+	return p
 }
 
-// SetServer has the page show other runs. It is called before [Page.Run], or never.
-func (p *Page) SetServer(s Server) { p.server = s }
-
-// DetailFunc returns what [run.Detail] says of a run. Nobody may change what it returns.
-type DetailFunc func(ctx context.Context) (*run.Detail, error)
-
-// Open returns the run of this process, whose updates the page shows. It is called once. A browser may
-// have looked at the run before that, so that it is followed: it connects again, to the one returned.
-func (p *Page) Open(name string, detail DetailFunc) *Run {
-	r := newRun(name, p.cfg.Source, p.cfg.Version, detail)
+// SetManifest says what is counted, and which share of the run's estimated work a task of each class has; nil if a
+// [DetailFunc] tells more. The columns of the queens of a solution are shown once the run is complete; nil for none.
+// Nobody may change them any more.
+func (p *Page) SetManifest(m *queens.Manifest, shares []float64, solution []int) {
 	p.mu.Lock()
-	before := p.runs[name]
-	p.own, p.runs[name] = r, r
-	p.mu.Unlock()
-	if before != nil {
-		before.replace()
+	defer p.mu.Unlock()
+	p.known.manifest, p.known.shares, p.known.solution = m, shares, solution
+}
+
+// SetHistory says how the run went before the first snapshot.
+func (p *Page) SetHistory(h *run.History) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.history = h.Clone(maxRows)
+}
+
+// SetDetail says who knows more than the snapshots.
+func (p *Page) SetDetail(detail DetailFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.detail = detail
+}
+
+// Update shows a snapshot. Nobody may change it any more. The last snapshot of a run names no workers:
+// those of the one before stay.
+func (p *Page) Update(s *run.Snapshot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if before := p.known.latest; before != nil && s.State != run.Running && len(s.WorkerList) == 0 {
+		last := *s
+		last.WorkerList = before.WorkerList
+		s = &last
 	}
-	return r
+	now := time.Now()
+	p.known.latest, p.known.at = s, now
+	if s.State != run.Running { // its rate is the mean of the run
+		return
+	}
+	at := s.Elapsed.Duration
+	p.history.Observe(at, s)
+	if n := len(p.recent); n == 0 || at-p.recent[n-1].From >= recentInterval {
+		old := slices.IndexFunc(p.recent, func(row run.Sample) bool { return at-row.From <= recentSpan })
+		p.recent = append(p.recent[max(old, 0):], run.Sample{
+			From: at, Rate: s.Rate, WorkDone: float64(s.WorkDone), Threads: float64(s.Threads), Workers: float64(s.Workers),
+		})
+	}
+}
+
+// SetStatus says why what is shown may be old, or at an end; empty if the run is live.
+func (p *Page) SetStatus(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known.status = queens.Sanitize(text)
+}
+
+// now returns what is known of the run now.
+func (p *Page) now() knowledge {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known
 }
 
 const (
-	// frameInterval is the time between events.
+	// frameInterval is the time between events: an object is encoded once in each.
 	frameInterval = time.Second
 	// detailInterval is the least time between two details.
 	detailInterval = 2 * time.Second
-	// linger is how long a run is still followed that nobody looks at any more, and how long one is not followed
-	// anew after that has failed.
-	linger = 15 * time.Second
+	// detailTimeout is how long to wait for a detail, and lastDetailTimeout for that of a run that has ended.
+	detailTimeout, lastDetailTimeout = 2 * time.Second, 200 * time.Millisecond
 	// drainTimeout is how long a page that closes waits for browsers to read the last event, and
 	// lastRequests how long it then answers them: they ask for the lists of the end.
 	drainTimeout, lastRequests = 600 * time.Millisecond, 400 * time.Millisecond
 )
 
-// Run sends events until ctx ends. Then it sends the last ones, and waits up to a second for those
+// Run keeps the details new until ctx ends. Then the last events are sent, and it waits up to a second for those
 // who read them.
 func (p *Page) Run(ctx context.Context) {
-	var loops sync.WaitGroup
-	loops.Go(func() { p.everySecond(ctx) })
-	loops.Go(func() { p.keepDetails(ctx) })
-	loops.Wait()
-	for _, r := range p.allRuns() {
-		if r.isWatched() {
-			r.refreshDetail(context.WithoutCancel(ctx), lastDetailTimeout, 0)
-			r.forgetBodies()
-			r.advance(time.Now())
-		}
-	}
-	p.close()
-	for _, r := range p.allRuns() {
-		r.stop()
-	}
-	p.follows.Wait()
-}
-
-// close ends the connections to events, after each has sent the last state.
-func (p *Page) close() {
-	p.mu.Lock()
-	close(p.closing)
-	connected := p.open > 0
-	if !connected {
-		close(p.drained)
-	}
-	p.mu.Unlock()
-	select {
-	case <-p.drained:
-	case <-time.After(drainTimeout):
-	}
-	if connected {
-		time.Sleep(lastRequests)
-	}
-}
-
-// join counts a connection to events, unless the page closes.
-func (p *Page) join() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	select {
-	case <-p.closing:
-		return false
-	default:
-		p.open++
-		return true
-	}
-}
-
-// part counts a connection to events that has ended.
-func (p *Page) part() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.open--
-	select {
-	case <-p.closing:
-		if p.open == 0 {
-			close(p.drained)
-		}
-	default:
-	}
-}
-
-func (p *Page) everySecond(ctx context.Context) {
-	tick := time.NewTicker(frameInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			for _, r := range p.allRuns() {
-				if r.isWatched() {
-					r.advance(now)
-				}
-			}
-			p.forget(now)
-		}
-	}
-}
-
-// keepDetails asks for the details of the runs that somebody looks at.
-func (p *Page) keepDetails(ctx context.Context) {
 	tick := time.NewTicker(detailInterval)
 	defer tick.Stop()
-	for {
-		for _, r := range p.allRuns() {
-			if r.isWatched() {
-				r.refreshDetail(ctx, detailTimeout, detailInterval*3/4)
-			}
-		}
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return
 		case <-tick.C:
+			if p.isWatched() {
+				p.refreshDetail(ctx, detailTimeout, detailInterval*3/4)
+			}
 		}
 	}
+	if !p.isWatched() {
+		close(p.closing)
+		return
+	}
+	p.refreshDetail(context.WithoutCancel(ctx), lastDetailTimeout, 0)
+	p.encoding.Lock()
+	clear(p.bodies) // those of before
+	p.encoding.Unlock()
+	close(p.closing)
+	for deadline := time.Now().Add(drainTimeout); p.isWatched() && time.Now().Before(deadline); {
+		time.Sleep(drainTimeout / 30)
+	}
+	time.Sleep(lastRequests)
 }
 
-func (p *Page) allRuns() []*Run {
+// isWatched reports whether somebody reads events.
+func (p *Page) isWatched() bool { return len(p.streams) > 0 }
+
+// refreshDetail asks for a detail, unless one was asked for lately.
+func (p *Page) refreshDetail(ctx context.Context, timeout, lately time.Duration) {
+	p.mu.Lock()
+	detail := p.detail
+	p.mu.Unlock()
+	if detail == nil {
+		return
+	}
+	p.refreshing.Lock()
+	defer p.refreshing.Unlock()
+	if time.Since(p.refreshedAt) < lately {
+		return
+	}
+	ctx, done := context.WithTimeout(ctx, timeout)
+	defer done()
+	d, err := detail(ctx)
+	p.refreshedAt = time.Now()
+	if err != nil || d == nil {
+		return // the one before is shown, with its time
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	runs := make([]*Run, 0, len(p.runs))
-	for _, r := range p.runs {
-		runs = append(runs, r)
-	}
-	return runs
+	p.known.details = d
 }
+
+// Errors of requests.
+var (
+	errUnknown  = errors.New("nothing is known of the run yet: try again later")
+	errTooBusy  = errors.New("too many connections: try again later")
+	errNoPath   = errors.New("there is no such path: docs/api.md has all of them")
+	errNoMethod = errors.New("only GET requests are answered")
+)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
@@ -69,17 +68,13 @@ type served struct {
 }
 
 // serve serves a page with the timeouts of the real server until the test ends.
-func serve(t *testing.T, cfg Config, server Server) *served {
+func serve(t *testing.T, cfg Config) *served {
 	t.Helper()
 	cfg.Version = "test"
 	if cfg.Source == "" {
 		cfg.Source = Coordinator
 	}
-	page, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page.SetServer(server)
+	page := New(cfg)
 	s := &served{Page: page, t: t, pipes: newPipes()}
 	s.client = &http.Client{
 		Transport:     &http.Transport{DialContext: s.pipes.dial, DisableCompression: true, DisableKeepAlives: true},
@@ -149,10 +144,10 @@ type listener struct {
 	reader *bufio.Reader
 }
 
-// listen connects to the events of a run.
-func (s *served) listen(name string) *listener {
+// listen connects to the events.
+func (s *served) listen() *listener {
 	s.t.Helper()
-	response, err := s.client.Do(request(apiRoot + "runs/" + name + "/events"))
+	response, err := s.client.Do(request(apiRoot + "/events"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -232,62 +227,4 @@ func plan(t *testing.T) *queens.Manifest {
 		t.Fatal(err)
 	}
 	return &m
-}
-
-// fakeServer has runs, and notes who is followed.
-type fakeServer struct {
-	mu       sync.Mutex
-	names    []string
-	err      error
-	asked    int
-	followed map[string]int // now
-	silent   bool           // nothing is received of the runs that are followed
-	failures chan error     // ends following a run; nil for none
-}
-
-func (f *fakeServer) Runs(context.Context) (runs []report.ListedRun, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked++
-	for _, name := range f.names {
-		runs = append(runs, report.ListedRun{Snapshot: run.Snapshot{Run: name}, Status: "running"})
-	}
-	return runs, f.err
-}
-
-func (f *fakeServer) Follow(ctx context.Context, r *Run) error {
-	f.count(r.Name(), 1)
-	defer f.count(r.Name(), -1)
-	if !f.silent {
-		s := snapshot(3)
-		s.Run = r.Name()
-		r.Update(s)
-	}
-	select {
-	case err := <-f.failures:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (f *fakeServer) count(name string, change int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.followed == nil {
-		f.followed = make(map[string]int)
-	}
-	if f.followed[name] += change; f.followed[name] == 0 {
-		delete(f.followed, name)
-	}
-}
-
-// follows returns how many calls of Follow are running.
-func (f *fakeServer) follows() (n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, calls := range f.followed {
-		n += calls
-	}
-	return n
 }

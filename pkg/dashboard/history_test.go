@@ -1,37 +1,49 @@
 package dashboard
 
 import (
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"nqueens/pkg/run"
 )
 
-// The rows of a history have the times of their begin, the smoothed rates that the page shows, and what was
-// measured since the last row; there are at most maxRows.
+// A history has the last hour in rows of five seconds, and all time before it in rows that grow with it, also what other
+// coordinators have measured; there are at most a thousand.
 func TestHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, Config{}, nil)
-		own, begun := s.Open(ownRun, nil), float64(time.Now().Unix())
-		for i := range 6 {
-			own.Update(snapshot(uint64(i)))
-			time.Sleep(time.Second / 2)
+		s, begun := serve(t, Config{}), float64(time.Now().Unix())
+		at := func(second int) *run.Snapshot {
+			p := snapshot(5)
+			p.Elapsed.Duration = time.Duration(second) * time.Second
+			return p
 		}
-		columns := s.object(apiRoot + "runs/" + ownRun + "/history")["columns"].(map[string]any)
-		for name, want := range map[string][]any{
-			"time": {begun, begun + 1, begun + 2}, "rate": {5.0, 5.0, 5.0}, "percent": {20.0, 40.0, 50.0}, "threads": {2.0, 2.0, 2.0}, "workers": {1.0, 1.0, 1.0},
-		} {
-			if got := columns[name].([]any); !slices.Equal(got, want) {
-				t.Errorf("%s: %v, want %v", name, got, want)
-			}
+		stored := run.NewHistory(run.MaxHistory)
+		for second := range 3600 {
+			stored.Observe(time.Duration(second)*time.Second, at(second))
 		}
-		for range 3 * maxRows {
-			own.Update(snapshot(5))
+		time.Sleep(3600 * time.Second)
+		s.SetHistory(stored)
+		for second := 3600; second < 5*3600; second++ {
+			s.Update(at(second))
 			time.Sleep(time.Second)
 		}
-		columns = s.object(apiRoot + "runs/" + ownRun + "/history")["columns"].(map[string]any)
-		if times := columns["time"].([]any); len(times) < maxRows/2 || len(times) > maxRows || times[0] != begun {
-			t.Errorf("%d rows, the first is of %v, want at most %d from %v", len(times), times[0], maxRows, begun)
+		columns := s.object(apiRoot + "/history")["columns"].(map[string]any)
+		times := columns["time"].([]any)
+		if len(times) < 800 || len(times) > 1000 || times[0] != begun {
+			t.Errorf("%d rows, the first is of %v, want at most 1000 from %v", len(times), times[0], begun)
+		}
+		now := float64(time.Now().Unix())
+		for i := range times[1:] {
+			gap, age := times[i+1].(float64)-times[i].(float64), now-times[i].(float64)
+			if gap <= 0 || age < recentSpan.Seconds()-10 && gap > recentInterval.Seconds() || gap > 300 {
+				t.Errorf("row %d is %v s after the one before, %v s ago", i+1, gap, age)
+			}
+		}
+		for name, want := range map[string]float64{"rate": 5, "percent": 50, "threads": 2, "workers": 1} {
+			if got := columns[name].([]any); len(got) != len(times) || got[0] != want || got[len(got)-1] != want {
+				t.Errorf("%s: %v and %v, want %v", name, got[0], got[len(got)-1], want)
+			}
 		}
 	})
 }

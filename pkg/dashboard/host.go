@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -23,41 +24,44 @@ type HostConfig struct {
 	// TokenFile has the token of the page; empty for one in the folder, which is made where others than
 	// this machine reach the address.
 	TokenFile string
-	Folder    string // of the runs of this machine
-	Checks    httpserver.Checks
-	Metrics   http.Handler // nil for a process that has none
-	Page      Config       // without the token
+	// URL is where people open the page, for the log; empty for the address, and none for nowhere.
+	URL     string
+	Folder  string // of the runs of this machine
+	Checks  httpserver.Checks
+	Metrics http.Handler // nil for a process that has none
+	Page    Config       // without the token
 }
 
 // Host serves a page beside the health and the metrics of this process.
 type Host struct {
 	*Page
 	server    *httpserver.Server
-	tokenFile string // empty for no token
+	tokenFile string             // empty for no token
+	url       string             // where people open the page, if that is not at the address
+	stop      context.CancelFunc // from Start on
+	ended     chan error         // how serving has ended
 }
 
-// Listen opens the address. Requests wait for [Host.Serve].
+// Listen opens the address. Requests wait for [Host.Start].
 func Listen(cfg HostConfig) (*Host, error) {
-	h := &Host{tokenFile: cfg.TokenFile}
-	host, _, err := net.SplitHostPort(cfg.Address)
-	if h.tokenFile == "" && (err != nil || !httpserver.IsLoopback(host)) {
-		h.tokenFile = filepath.Join(cfg.Folder, tokenFile)
-		if _, err := identity.LoadOrCreateToken(h.tokenFile); err != nil {
-			return nil, fmt.Errorf("the page: %w", err)
-		}
+	h := &Host{tokenFile: cfg.TokenFile, url: cfg.URL, ended: make(chan error, 1)}
+	load := identity.LoadToken
+	if host, _, err := net.SplitHostPort(cfg.Address); h.tokenFile == "" && (err != nil || !httpserver.IsLoopback(host)) {
+		h.tokenFile, load = filepath.Join(cfg.Folder, tokenFile), identity.LoadOrCreateToken
 	}
 	if h.tokenFile != "" {
-		token, err := identity.LoadToken(h.tokenFile)
+		token, err := load(h.tokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("the page: %w", err)
 		}
 		cfg.Page.Token = token.Secret
 	}
-	if h.Page, err = New(cfg.Page); err != nil {
-		return nil, err
-	}
+	var err error
+	h.Page = New(cfg.Page)
 	if cfg.Metrics == nil {
-		cfg.Metrics = http.HandlerFunc(noMetrics)
+		cfg.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // perhaps a Prometheus that is for another process
+			http.Error(w, "this process has no metrics: ask the coordinator that counts the run, or its workers; docs/metrics.md says how", http.StatusNotFound)
+		})
 	}
 	if h.server, err = httpserver.Listen(cfg.Address, cfg.Checks, cfg.Metrics, h.Page); err != nil {
 		return nil, err
@@ -65,32 +69,34 @@ func Listen(cfg HostConfig) (*Host, error) {
 	return h, nil
 }
 
-// noMetrics says who has metrics, for example to a Prometheus that is configured for another process.
-func noMetrics(w http.ResponseWriter, _ *http.Request) {
-	http.Error(w, "this process has no metrics: ask the coordinator that counts the run, or its workers; docs/metrics.md says how", http.StatusNotFound)
+// Start says in the log where the page is, and which file has its token, and answers requests until [Host.Stop].
+func (h *Host) Start(log zerolog.Logger) {
+	log.Info().Str("http", h.server.Address()).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
+	if h.url != "none" {
+		event := log.Info().Str("page", h.pageURL())
+		if h.tokenFile != "" {
+			event.Str("token", h.tokenFile)
+		}
+		event.Msg("serving the page")
+	}
+	var ctx context.Context
+	ctx, h.stop = context.WithCancel(context.Background())
+	go func() { h.ended <- h.serve(ctx) }() // Stop waits for it
 }
 
-// Log says where the page is, and which file has its token.
-func (h *Host) Log(log zerolog.Logger) {
+// pageURL returns where people open the page.
+func (h *Host) pageURL() string {
 	address := h.server.Address()
-	open := address
 	if host, port, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).IsUnspecified() {
-		open = net.JoinHostPort("localhost", port) // as through a tunnel or a forwarded port
+		address = net.JoinHostPort("localhost", port) // as through a tunnel or a forwarded port
 	}
-	log.Info().Str("http", address).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
-	event := log.Info().Str("page", "http://"+open+"/")
-	if h.tokenFile != "" {
-		event.Str("token", h.tokenFile)
-	}
-	event.Msg("serving the live page")
+	return cmp.Or(h.url, "http://"+address+"/")
 }
 
-// Serve answers requests until ctx ends, and for up to a second more while browsers read the last
+// serve answers requests until ctx ends, and for up to a second more while browsers read the last
 // state. It returns an error if it can't answer any more.
-func (h *Host) Serve(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+func (h *Host) serve(ctx context.Context) error {
+	serving, end := context.WithCancel(context.Background())
 	defer end()
 	var page sync.WaitGroup
 	page.Go(func() {
@@ -98,9 +104,27 @@ func (h *Host) Serve(ctx context.Context) error {
 		h.Run(ctx)
 	})
 	err := h.server.Serve(serving)
-	stop()
+	h.stop()
 	page.Wait()
 	return err
+}
+
+// Failure waits until ctx ends, and then returns nil, or until nobody can be answered any more.
+func (h *Host) Failure(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-h.ended:
+		h.ended <- err
+		return err
+	}
+}
+
+// Stop stops serving a page that was started: within a second, while browsers read the last state. It returns the
+// error of [Host.Failure], if there is one.
+func (h *Host) Stop() error {
+	h.stop()
+	return <-h.ended
 }
 
 // Close closes the address, whether or not it is served.

@@ -1,22 +1,13 @@
 package dashboard
 
 import (
-	"strconv"
+	"slices"
 	"time"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 )
-
-// runsJSON is the JSON object of the list of runs.
-type runsJSON struct {
-	// the run that this process works on or watches; empty while that is not known
-	Run    string `json:"run"`
-	Source Source `json:"source"` // "coordinator" or "watch": which process answers
-	// of the server, and that run, the newest first: the fields of "coordinator runs --json"
-	Runs []report.ListedRun `json:"runs"`
-}
 
 // runJSON is the JSON object of a run: its snapshot without the workers, and what else is known.
 type runJSON struct {
@@ -30,33 +21,11 @@ type runJSON struct {
 	Version string            `json:"version"`        // of the program that answers
 	Listed  int               `json:"listed_workers"` // number of workers in their list
 
-	// Only from the coordinator.
-
-	// voters that must agree on each task; this and what follows only from the coordinator
-	Redundancy int `json:"redundancy,omitempty"`
-	// which tasks are checked besides that: "auto" (1% within bounds), or a share, such as "5%"
-	SpotCheck string `json:"spot_check,omitempty"`
-	// what stands behind the counts so far: the fields of "confirmed_by"
-	Checks *run.Confirmation `json:"checks,omitempty"`
-	// tasks whose counts contradict each other and are not settled, at most 64
-	Open []disputeJSON `json:"open_disputes,omitzero"`
-	// keys from which nothing is accepted, at most the latest 64
-	Quarantined []quarantinedJSON `json:"quarantined,omitzero"`
+	*run.Detail // nil for a page that only knows messages
 	// the first prefix of a chunk that a worker searches; absent if none is known
 	Prefix *prefixJSON `json:"prefix,omitempty"`
-}
-
-type disputeJSON struct {
-	Task   uint64   `json:"task"`   // its number
-	Counts []string `json:"counts"` // texts
-	Keys   []string `json:"keys"`   // of each count; empty for that of the coordinator
-}
-
-type quarantinedJSON struct {
-	Key    string    `json:"key"`    // the key
-	Worker string    `json:"worker"` // present with that key; may be empty
-	Reason string    `json:"reason"` // for people
-	At     time.Time `json:"at"`     // when, RFC 3339
+	// columns of the queens of one solution, from the top row; absent until the run is complete
+	Solution []int `json:"solution,omitempty"`
 }
 
 type prefixJSON struct {
@@ -65,78 +34,36 @@ type prefixJSON struct {
 	Worker string `json:"worker"`
 	Class  int    `json:"class"`  // index in the classes
 	Row    int    `json:"row"`    // rows with queens
-	Queens []int  `json:"queens"` // the column of the queen in each of these rows: one way to reach the prefix
+	Queens []int  `json:"queens"` // the column of the queen in each of these rows
 	Cols   uint32 `json:"cols"`   // columns that the queens attack in the next row, bit 0 is column 0
 	Left   uint32 `json:"left"`   // the same along one diagonal
 	Right  uint32 `json:"right"`  // and the other
 }
 
 // object returns the JSON object of the run. There is a snapshot.
-func (r *Run) object(known *knowledge) *runJSON {
-	o := &runJSON{
-		Snapshot: *known.latest, Source: r.source, Status: known.status, Version: r.version, Listed: len(known.latest.WorkerList),
+func (p *Page) object(known *knowledge) any {
+	s, d := *known.latest, known.details
+	o := &runJSON{Snapshot: s, Source: p.cfg.Source, Status: known.status, Version: p.cfg.Version, Listed: len(s.WorkerList), Detail: d}
+	o.Snapshot.At, o.WorkerList = known.at.UTC(), nil
+	if s.Total != nil {
+		o.Known, o.Solution = s.Known(), known.solution
 	}
-	o.At, o.WorkerList = known.at.UTC(), nil
-	if o.Total != nil {
-		o.Known = compareKnown(&o.Snapshot)
-	}
-	if known.details != nil {
-		o.addDetail(known)
-	}
-	return o
-}
-
-// compareKnown returns how a total compares with the published one.
-func compareKnown(s *run.Snapshot) queens.Comparison {
-	_, published := queens.KnownTotal(s.N)
-	switch {
-	case !published || len(s.Placed) > 0:
-		return queens.Unpublished
-	case s.IsPublished():
-		return queens.Match
-	}
-	return queens.Mismatch
-}
-
-// addDetail adds what only the coordinator knows.
-func (o *runJSON) addDetail(known *knowledge) {
-	d := known.details
-	o.Listed = len(d.Workers)
-	o.Redundancy, o.SpotCheck = d.Redundancy, d.SpotCheck.String()
-	o.Checks = &d.Confirmation
-	o.Open = make([]disputeJSON, len(d.Disputes))
-	for i := range d.Disputes {
-		o.Open[i] = newDispute(&d.Disputes[i])
-	}
-	o.Quarantined = make([]quarantinedJSON, len(d.Quarantined))
-	for i, q := range d.Quarantined {
-		o.Quarantined[i] = quarantinedJSON{Key: q.Key, Worker: q.Worker, Reason: q.Reason, At: q.At.UTC()}
-	}
-	if d.Search != nil && known.manifest != nil && o.State == run.Running {
-		o.Prefix = newPrefix(d.Search, known.manifest)
-	}
-}
-
-func newDispute(d *run.Dispute) disputeJSON {
-	o := disputeJSON{Task: d.Task, Counts: make([]string, len(d.Votes)), Keys: make([]string, len(d.Votes))}
-	for i, v := range d.Votes {
-		o.Counts[i], o.Keys[i] = strconv.FormatUint(v.Count, 10), v.Key
+	if d != nil {
+		o.Listed = len(d.Workers)
+		if d.Search != nil && known.manifest != nil && s.State == run.Running {
+			o.Prefix = newPrefix(d.Search, known.manifest)
+		}
 	}
 	return o
 }
 
-// newPrefix returns nil if it finds no queens that lead to the prefix.
 func newPrefix(s *run.Search, m *queens.Manifest) *prefixJSON {
-	if s.Class < 0 || s.Class >= len(m.Classes) {
-		return nil
-	}
-	columns, found := s.Prefix.Queens(&m.Classes[s.Class].Board)
-	if !found {
-		return nil
+	board, p := &m.Classes[s.Class].Board, queens.Prefix{}
+	for _, column := range s.Queens {
+		p = p.Place(board, 1<<column)
 	}
 	return &prefixJSON{
-		Task: s.Task, Worker: s.Worker, Class: s.Class, Row: s.Prefix.Row, Queens: columns,
-		Cols: s.Prefix.Cols, Left: s.Prefix.Left, Right: s.Prefix.Right,
+		Task: s.Task, Worker: s.Worker, Class: s.Class, Row: p.Row, Queens: s.Queens, Cols: p.Cols, Left: p.Left, Right: p.Right,
 	}
 }
 
@@ -147,15 +74,19 @@ type workersJSON struct {
 	Workers []run.Worker `json:"workers"`  // by name
 }
 
-// newWorkers returns the workers of a run. There is a snapshot.
-func newWorkers(known *knowledge) *workersJSON {
-	if d := known.details; d != nil {
-		return &workersJSON{At: known.listsAt(), Workers: append([]run.Worker{}, d.Workers...)}
-	}
+// newWorkers returns the workers of a run. There is a snapshot. Workers of a run that has ended hold nothing of it.
+func newWorkers(known *knowledge) any {
 	s := known.latest
-	return &workersJSON{
-		At: known.listsAt(), LeftOut: max(0, s.Workers-len(s.WorkerList)), Workers: append([]run.Worker{}, s.WorkerList...),
+	o := &workersJSON{At: known.at.UTC(), LeftOut: max(0, s.Workers-len(s.WorkerList)), Workers: append([]run.Worker{}, s.WorkerList...)}
+	if d := known.details; d != nil {
+		o = &workersJSON{At: d.At.UTC(), Workers: append([]run.Worker{}, d.Workers...)}
 	}
+	for i := range o.Workers {
+		if s.State != run.Running {
+			o.Workers[i].Rate, o.Workers[i].Held, o.Workers[i].Oldest = 0, 0, run.Seconds{}
+		}
+	}
+	return o
 }
 
 // classesJSON is the JSON object of the classes of a run.
@@ -168,19 +99,21 @@ type classesJSON struct {
 type classJSON struct {
 	Index int `json:"index"` // from 0, also counting classes without tasks
 	// how many of the eight images of each solution the class contains; its solutions weigh 8/k
-	K        int      `json:"k"`
-	Allow    []uint32 `json:"allow"`               // a mask for each row: bit c is set if a queen may stand on column c
-	Work     float64  `json:"work"`                // share of the run's estimated work, 0 to 1
-	Tasks    uint64   `json:"tasks"`               // all of them
-	Done     *uint64  `json:"done,omitempty"`      // counted; this and the next only from the coordinator
-	InFlight *uint64  `json:"in_flight,omitempty"` // published
-	Disputed *uint64  `json:"disputed,omitempty"`  // with contradicting counts
+	K                int      `json:"k"`
+	Allow            []uint32 `json:"allow"` // a mask for each row: bit c is set if a queen may stand on column c
+	Work             float64  `json:"work"`  // share of the run's estimated work, 0 to 1
+	Tasks            uint64   `json:"tasks"` // all of them
+	*run.ClassCounts          // nil for a page that only knows messages
 }
 
-// newClasses returns the classes of a run that have tasks. There is a manifest.
-func newClasses(known *knowledge) *classesJSON {
+// newClasses returns the classes of a run that have tasks; none before the manifest is known.
+func newClasses(known *knowledge) any {
+	o := &classesJSON{Classes: []classJSON{}}
 	m, d := known.manifest, known.details
-	o := &classesJSON{N: m.N, Classes: []classJSON{}}
+	if m == nil {
+		return o
+	}
+	o.N = m.N
 	for i := range m.Classes {
 		plan := &m.Classes[i]
 		c := classJSON{Index: i, K: plan.K, Allow: plan.Board.Allow[:m.N], Tasks: m.TasksOf(i)}
@@ -189,12 +122,47 @@ func newClasses(known *knowledge) *classesJSON {
 		}
 		switch {
 		case d != nil && i < len(d.Classes):
-			counts := &d.Classes[i]
-			c.Work, c.Done, c.InFlight, c.Disputed = counts.Work, &counts.Done, &counts.InFlight, &counts.Disputed
-		case i < len(known.work):
-			c.Work = known.work[i]
+			c.ClassCounts = &d.Classes[i]
+			c.Work = c.ClassCounts.Work
+		case i < len(known.shares):
+			c.Work = known.shares[i] * float64(c.Tasks)
 		}
 		o.Classes = append(o.Classes, c)
 	}
 	return o
+}
+
+// historyJSON is the JSON object of a history: columns of the same length.
+type historyJSON struct {
+	Columns historyColumns `json:"columns"` // lists of the same length
+}
+
+type historyColumns struct {
+	Time    []float64 `json:"time"`    // Unix seconds, as if coordinators had worked on the run without a pause
+	Rate    []float64 `json:"rate"`    // solutions per second
+	Percent []float64 `json:"percent"` // of the estimated work
+	Threads []float64 `json:"threads"` // of all workers
+	Workers []float64 `json:"workers"` // connected
+}
+
+// newHistory returns what was measured.
+func (p *Page) newHistory(*knowledge) any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rows := p.history.Samples()
+	if older := slices.IndexFunc(rows, func(row run.Sample) bool { return len(p.recent) > 0 && row.To > p.recent[0].From }); older >= 0 {
+		rows = rows[:older]
+	}
+	rows = slices.Concat(rows, p.recent)
+	c := historyColumns{Time: []float64{}, Rate: []float64{}, Percent: []float64{}, Threads: []float64{}, Workers: []float64{}}
+	begun := p.known.at.Add(-p.known.latest.Elapsed.Duration)
+	for i := range rows {
+		row := &rows[i]
+		c.Time = append(c.Time, float64(begun.Add(row.From).UnixMilli())/1000)
+		c.Rate = append(c.Rate, row.Rate)
+		c.Percent = append(c.Percent, humanize.Percentage(row.WorkDone))
+		c.Threads = append(c.Threads, row.Threads)
+		c.Workers = append(c.Workers, row.Workers)
+	}
+	return historyJSON{Columns: c}
 }

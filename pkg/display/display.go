@@ -1,4 +1,4 @@
-// Package display shows a running count, or what a worker does, at a terminal: a live display on
+// Package display shows a running count at a terminal: a live display on
 // the last lines, with the log above it. It sends text to the terminal and asks it for nothing but its
 // size; where there is no terminal, others log the progress.
 package display
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 
 	"golang.org/x/term"
@@ -30,7 +31,6 @@ type Display struct {
 	mu       sync.Mutex
 	log      []byte // lines that are not on the screen yet
 	progress *run.Snapshot
-	worker   *Worker
 	status   string
 	closed   bool
 }
@@ -88,7 +88,7 @@ func (d *Display) Show(p run.Snapshot) {
 func (d *Display) SetStatus(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.status = text
+	d.status = queens.Sanitize(text) // it may quote an error of the server
 }
 
 // Write takes a whole line of the log, which the next drawing writes above the display.
@@ -148,7 +148,7 @@ func (d *Display) draw(final bool) (closed bool) {
 		return false
 	}
 	d.mu.Lock()
-	log, progress, worker, status := d.log, d.progress, d.worker, d.status
+	log, progress, status := d.log, d.progress, d.status
 	d.log = nil
 	closed = final && len(log) == 0 && len(d.screen.drawn) == 0
 	d.closed = closed
@@ -158,12 +158,8 @@ func (d *Display) draw(final bool) (closed bool) {
 	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
 		d.screen.forget() // others have written below the display
 	}
-	switch {
-	case !foreground || final:
-	case progress != nil:
+	if foreground && !final && progress != nil {
 		lines = d.theme.layout(progress, status, width, height)
-	case worker != nil:
-		lines = d.theme.layoutWorker(worker, width, height)
 	}
 	d.screen.draw(log, lines, width, d.theme)
 	d.lastDraw = time.Now()

@@ -286,7 +286,7 @@ func TestOutputOfOthersRemains(t *testing.T) {
 		ours.Store(true)
 		size := func() (int, int) {
 			if stop.CompareAndSwap(true, false) {
-				time.Sleep(time.Hour) // like a suspended process
+				time.Sleep(time.Minute) // like a suspended process
 			}
 			return 80, 24
 		}
@@ -309,7 +309,7 @@ func TestOutputOfOthersRemains(t *testing.T) {
 		stop.Store(true)
 		show()
 		logLine(t, out, "typed while it was stopped\n")
-		time.Sleep(2 * time.Hour)
+		time.Sleep(2 * time.Minute)
 		show()
 		d.Close()
 		shown := strings.Join(e.lines(), "\n")

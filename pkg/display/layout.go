@@ -32,7 +32,7 @@ func (t theme) layout(p *run.Snapshot, status string, width, height int) []line 
 	}
 	lines = append(lines, t.titleRow(p, width), t.progressRow(p, width))
 	if status != "" {
-		lines = append(lines, line{{t.clean(status), notice}})
+		lines = append(lines, line{{t.inCharset(status), notice}})
 	}
 	lines = append(lines, t.resultsRow(p, width))
 	if p.Workers > 0 || p.State == run.Running {
@@ -52,14 +52,14 @@ func (t theme) layout(p *run.Snapshot, status string, width, height int) []line 
 func (t theme) titleRow(p *run.Snapshot, width int) line {
 	segments := []segment{
 		{0, line{{"n = " + humanize.Int(p.N), bold}}},
-		{3, line{{t.clean(string(p.Symmetry)) + " symmetry", faint}}},
+		{3, line{{t.inCharset(string(p.Symmetry)) + " symmetry", faint}}},
 	}
 	if placed := len(p.Placed); placed > 0 {
 		segments = append(segments, segment{4, line{{humanize.Plural(placed, "queen") + " placed", faint}}})
 	}
 	segments = append(segments,
-		segment{2, line{{t.clean(p.Run), plain}}},
-		segment{1, line{{t.clean(string(p.State)), cmp.Or(stateStyles[p.State], notice)}}},
+		segment{2, line{{t.inCharset(p.Run), plain}}},
+		segment{1, line{{t.inCharset(string(p.State)), cmp.Or(stateStyles[p.State], notice)}}},
 	)
 	return t.row(segments, width)
 }
@@ -98,7 +98,7 @@ func (t theme) progressRow(p *run.Snapshot, width int) line {
 	return append(append(t.bar(float64(p.WorkDone), done, bar), spaces(gap)), text...)
 }
 
-// bar shows a share on so many cells, in eighths of a cell, or whole cells in ASCII. It is
+// bar shows a share on a number of cells, in eighths of a cell, or whole cells in ASCII. It is
 // full only if done is true.
 func (t theme) bar(share float64, done bool, width int) line {
 	full, partial, empty, rest := "█", []rune("▏▎▍▌▋▊▉"), "░", track
@@ -159,6 +159,9 @@ func (t theme) workersRow(p *run.Snapshot) line {
 	case p.Workers > 0:
 		workers, threads := humanize.Plural(p.Workers, "worker"), humanize.Plural(p.Threads, "thread")
 		row := line{{workers, plain}, {t.separator(), faint}, {threads, plain}}
+		if p.PausedWorkers > 0 {
+			row = append(row, span{t.separator(), faint}, span{fmt.Sprintf("%d paused", p.PausedWorkers), notice})
+		}
 		if bound := p.Bottleneck.Phrase(); bound != "" && p.State == run.Running {
 			row = append(row, span{t.separator(), faint}, span{bound, notice})
 		}

@@ -62,7 +62,7 @@ func TestEveryOutputShowsTheSnapshot(t *testing.T) {
 	if err := json.Unmarshal(sent, &record); err != nil {
 		t.Fatal(err)
 	}
-	server := runlist.OnServer("nats://a:4222", []run.Record{record})
+	server := runlist.OnServer("nats://a:4222", false, []run.Record{record})
 
 	var drawn, logged, watched strings.Builder
 	for _, row := range (theme{}).layout(&p, "", 80, 24) {
@@ -86,7 +86,7 @@ func TestEveryOutputShowsTheSnapshot(t *testing.T) {
 		want       []string
 	}{
 		{"the display", drawn.String(), []string{work, rate, left + " left"}},
-		{"the log", logged.String(), []string{`"percent":30,`, `"rate":176357143`, `"eta":"` + left + `"`, least, most}},
+		{"the log", logged.String(), []string{`"percent":30,`, `"rate":176357143`, left + " left", least, most}},
 		{"watch --json", watched.String(), []string{percent, perSecond, least, most}},
 		{"runs", list(local, false), []string{work, rate, left + " left"}},
 		{"runs --json", list(local, true), []string{percent, perSecond, least, most}},

@@ -14,7 +14,7 @@ type screen struct {
 	out          io.Writer
 	size         func() (width, height int) // in cells
 	isForeground func() bool                // whether this process may draw
-	reflows      bool                       // whether the terminal wraps lines anew when it becomes narrower
+	reflows      bool                       // whether the terminal wraps lines again when it becomes narrower
 
 	drawn []string // the lines on the screen
 	lines []line   // the same, not rendered

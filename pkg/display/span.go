@@ -112,13 +112,10 @@ func (l line) align(width int, left bool) line {
 	return append(line{padding}, l...)
 }
 
-// clean makes a text from elsewhere safe to show: nothing in it moves the cursor, changes
-// colors, changes the direction of writing or is invisible. A question mark replaces what
-// may not be shown.
-func (t theme) clean(text string) string {
+// inCharset returns a text in the characters of the terminal: a question mark replaces the others.
+func (t theme) inCharset(text string) string {
 	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) || r == unicode.ReplacementChar ||
-			t.ascii && r > unicode.MaxASCII {
+		if t.ascii && r > unicode.MaxASCII {
 			return '?'
 		}
 		return r

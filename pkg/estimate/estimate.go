@@ -92,14 +92,16 @@ type Depth struct {
 
 // Estimate is what a count is expected to take, with the full symmetry and tasks of the default size.
 type Estimate struct {
-	N           int       `json:"n"`            // side of the board
-	Kernel      string    `json:"kernel"`       // that searches
-	Workers     int       `json:"workers"`      // that the estimate is for
-	Threads     int       `json:"threads"`      // of all workers
-	Seconds     Range     `json:"seconds"`      // time of the whole command
-	CoreSeconds Range     `json:"core_seconds"` // time of the searches, summed over all workers
-	Speed       float64   `json:"speed"`        // nodes of the plain search tree that a thread searches a second
-	Solutions   Solutions `json:"solutions"`    // estimated number of solutions
+	N           int    `json:"n"`            // side of the board
+	Kernel      string `json:"kernel"`       // that searches
+	Workers     int    `json:"machines"`     // that the estimate is for, a worker each
+	Threads     int    `json:"threads"`      // of all machines
+	Seconds     Range  `json:"seconds"`      // time of the whole command
+	CoreSeconds Range  `json:"core_seconds"` // time of the searches, summed over all workers
+	// energy of the searches in kilowatt-hours, with --watts-per-thread; the caller of [Run] sets it
+	KWh       *Range    `json:"kwh,omitempty"`
+	Speed     float64   `json:"speed"`     // nodes of the plain search tree that a thread searches a second
+	Solutions Solutions `json:"solutions"` // estimated number of solutions
 	// number of tasks; exact up to about n = 22, otherwise within a few percent
 	Tasks uint64 `json:"tasks"`
 	Depth Depth  `json:"depth"` // rows of the tasks' prefixes, which differ by class
@@ -144,9 +146,7 @@ func Run(ctx context.Context, job Job) (Estimate, error) {
 		e.Copies = job.Copies
 		cost.Seconds *= job.Copies
 	}
-	if e.Fleet, err = trees.fleet(ctx, plans, &tasks, cost.Seconds, &job); err != nil {
-		return Estimate{}, err
-	}
+	e.Fleet = trees.fleet(plans, &tasks, cost.Seconds, &job)
 	e.Seconds, e.CoreSeconds = wallTime(cost, &e.Fleet, e.Threads), cost.interval()
 	for i := range plans {
 		if trees.Profiles[i][plans[i].Depth] > 0 {
@@ -193,26 +193,20 @@ func (t *TreeEstimate) tasks(ctx context.Context, plans []queens.ClassPlan) (tas
 	}
 	exact := set.prefixes <= maxEnumerated
 	for i, plan := range plans {
-		if ctx.Err() != nil {
-			return taskSet{}, context.Cause(ctx)
-		}
-		prefixes := t.Profiles[i][plan.Depth]
+		set.perClass[i] = uint64(math.Ceil(t.Profiles[i][plan.Depth] / float64(plan.Batch)))
 		if exact {
-			prefixes = 0
-			for range split.Prefixes(plan.Board, plan.Depth) {
-				prefixes++
+			index, err := split.NewIndex(ctx, &queens.Manifest{Classes: plans[i : i+1]})
+			if err != nil {
+				return taskSet{}, err
 			}
+			set.perClass[i] = index.Tasks()
 		}
-		if prefixes == 0 {
-			continue
-		}
-		set.perClass[i] = uint64(math.Ceil(prefixes / float64(plan.Batch)))
 		set.number += set.perClass[i]
 	}
 	return set, nil
 }
 
-// times returns so many copies of the tasks, at least one of each.
+// times returns that number of copies of the tasks, at least one of each.
 func (s *taskSet) times(copies float64) *taskSet {
 	copies = max(copies, 1)
 	all := taskSet{perClass: make([]uint64, len(s.perClass)), prefixes: s.prefixes * copies}

@@ -77,7 +77,7 @@ func TestTimes(t *testing.T) {
 		t.Skip("estimates large boards")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		for _, n := range testkit.Sample(t, 2, []int{2, 18, 32}) {
+		for _, n := range testkit.Sample(t, 1, []int{2, 18, 32}) {
 			before := math.Inf(1)
 			for _, workers := range []int{1, 4096} {
 				e := mustRun(t, estimate.Job{N: n, Kernel: simple.kernel(t), Workers: workers, Threads: min(workers, 4)})

@@ -1,7 +1,7 @@
 package estimate
 
 import (
-	"context"
+	"testing"
 
 	"nqueens/pkg/queens"
 )
@@ -11,14 +11,17 @@ type (
 	Simulation = simulation
 	TaskClass  = taskClass
 	Outcome    = outcome
-	Effort     = effort
 )
 
-// Schedule returns the classes of a simulation of a count with the given plans.
-func (t *TreeEstimate) Schedule(ctx context.Context, plans []queens.ClassPlan, seconds float64, e Effort, threads int) ([]TaskClass, error) {
-	set, err := t.tasks(ctx, plans)
+// TaskSpread is how much the tasks of a simulation differ.
+const TaskSpread = taskSpread
+
+// TaskClasses returns the classes of a simulation of a count with the given plans.
+func (t *TreeEstimate) TaskClasses(tb testing.TB, plans []queens.ClassPlan, seconds float64) []TaskClass {
+	tb.Helper()
+	set, err := t.tasks(tb.Context(), plans)
 	if err != nil {
-		return nil, err
+		tb.Fatal(err)
 	}
-	return t.schedule(ctx, plans, &set, seconds, e, threads)
+	return t.taskClasses(plans, &set, seconds)
 }

@@ -1,8 +1,6 @@
 package estimate
 
 import (
-	"context"
-
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/schedule"
@@ -10,7 +8,7 @@ import (
 
 // What a run costs beside its searches, in seconds of CPU. scripts/bench loads measures the first
 // six, on one machine: chunks of one task for 10,000 simulated threads, and large chunks of tasks
-// that cost nothing. docs/performance.md has its figures.
+// that cost nothing. docs/dev/benchmarks.md has its figures.
 const (
 	// loopTask and loopChunk are of the coordinator's event loop, which is one thread: for each
 	// task, and for each chunk with its transaction of the ledger.
@@ -19,7 +17,7 @@ const (
 	restTask, restChunk = 3.4e-6, 14e-6
 	// serverTask and serverChunk are of the server.
 	serverTask, serverChunk = 0.9e-6, 43e-6
-	// serverWorker is of the server for each worker and second: its beats, heartbeats and waiting
+	// serverWorker is of the server for each worker and second: its announcements, heartbeats and waiting
 	// requests, as scripts/bench fleet measures of workers without tasks.
 	serverWorker = 20e-6
 	// serverCores is the number of cores of the server: as many as where that was measured.
@@ -42,7 +40,7 @@ const (
 	// acknowledged, and its result is published and delivered; three of these are replied to.
 	chunkMessages = 9
 	// workerMessages is the number of messages a second of a worker: a heartbeat every 3 s to the
-	// server and from there to the coordinator, and a beat every 2 s.
+	// server and from there to the coordinator, and an announcement every 2 s.
 	workerMessages = 2./3 + 1./2
 	// fetchSeconds is the time from a request for a chunk to its arrival.
 	fetchSeconds = 2e-3
@@ -98,13 +96,23 @@ const (
 	minSimulated = 1 << 10 // threads
 )
 
-// fleet simulates a count of all copies of the tasks, whose searches take core seconds.
-func (t *TreeEstimate) fleet(ctx context.Context, plans []queens.ClassPlan, once *taskSet, core float64, job *Job) (f Fleet, err error) {
-	set := once.times(job.Copies)
-	classes, err := t.schedule(ctx, plans, set, core, defaultEffort, job.Threads)
-	if err != nil {
-		return f, err
+// taskClasses returns the classes of a simulation of a count with the given plans and tasks, whose searches take the
+// given time.
+func (t *TreeEstimate) taskClasses(plans []queens.ClassPlan, set *taskSet, seconds float64) []taskClass {
+	classes := make([]taskClass, len(plans))
+	for i, tasks := range set.perClass {
+		classes[i] = taskClass{
+			Tasks: int(tasks), Mean: t.workShares[i] * seconds / max(float64(tasks), 1),
+			Most: max(1, min(schedule.MaxChunkBytes/(schedule.PrefixBytes*plans[i].Batch), run.MaxChunk)),
+		}
 	}
+	return classes
+}
+
+// fleet simulates a count of all copies of the tasks, whose searches take core seconds.
+func (t *TreeEstimate) fleet(plans []queens.ClassPlan, once *taskSet, core float64, job *Job) (f Fleet) {
+	set := once.times(job.Copies)
+	classes := t.taskClasses(plans, set, core)
 	threads, tasks := job.fleetThreads(), float64(set.number)
 	f.Parts = Parts{
 		Search:   core / float64(threads),
@@ -115,7 +123,7 @@ func (t *TreeEstimate) fleet(ctx context.Context, plans []queens.ClassPlan, once
 	simulate := func(threads int, service float64) outcome {
 		s := simulation{
 			Classes: classes, Threads: threads, Parts: schedule.ChunksLeft, Longest: schedule.MaxChunkSeconds,
-			Latency: fetchSeconds, Service: service,
+			Latency: fetchSeconds, Service: service, Spread: taskSpread,
 		}
 		k := max(1, min(int(set.number/maxSimulated), threads/minSimulated))
 		if k > 1 {
@@ -127,11 +135,11 @@ func (t *TreeEstimate) fleet(ctx context.Context, plans []queens.ClassPlan, once
 	}
 	if set.number == 0 || core <= 0 {
 		f.took, f.Bottleneck = f.Parts.Search, f.Parts.bottleneck()
-		return f, nil
+		return f
 	}
 	free := simulate(threads, 0)
 	f.Chunks = float64(free.Chunks)
-	bytes := schedule.PrefixBytes * set.perTask() * tasks / f.Chunks
+	bytes := schedule.PrefixBytes * set.prefixes / f.Chunks
 	f.WindowChunks = min(float64(schedule.Window(threads, core/f.Chunks, bytes)), f.Chunks)
 	f.WindowBytes = f.WindowChunks * bytes
 	busy := min(threads, int(f.WindowChunks))
@@ -147,7 +155,7 @@ func (t *TreeEstimate) fleet(ctx context.Context, plans []queens.ClassPlan, once
 	f.rates(tasks, took, job.Workers)
 	f.CoordinatorBytes = coordinatorBase + heapFactor*(float64(once.number)*ledgerTask+
 		f.WindowChunks*(coordinatorChunk+max(tasks/f.Chunks-1, 0)*coordinatorTask))
-	return f, nil
+	return f
 }
 
 // rates fills in what follows from the time of the searches with all waiting.

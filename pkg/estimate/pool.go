@@ -27,7 +27,7 @@ type pool struct {
 	// index has all runs, if there are few enough prefixes to pass over. It is nil otherwise;
 	// then the runs begin with prefixes that random probes found.
 	index      *split.Index
-	paths      []path
+	paths      [][]byte
 	cumulative []float64 // cumulative[i] is the number of prefixes that paths[:i+1] stand for
 	prefixes   float64   // number of prefixes of the class at that depth, estimated
 }
@@ -37,7 +37,7 @@ type pool struct {
 func (t *TreeEstimate) runPlan(class int, plan queens.ClassPlan, nodes float64) queens.ClassPlan {
 	profile := &t.Profiles[class]
 	if t.taskNodes(class, &plan) > nodes {
-		plan.Depth = depthFor(profile, &plan, ownDepth*nodes)
+		plan.Depth = profile.Depth(plan.Depth, plan.Board.N, ownDepth*nodes)
 		each := profile.NodesBelow(plan.Depth) / max(profile[plan.Depth], 1)
 		plan.Batch = int(min(max(math.Round(nodes/each), 1), queens.MaxBatch))
 	}
@@ -97,6 +97,6 @@ func (p *pool) run(position float64) (prefixes []queens.Prefix, inClass float64)
 	}
 	last := len(p.paths) - 1
 	at := sort.SearchFloat64s(p.cumulative, position*p.cumulative[last])
-	prefixes = batchFrom(&p.plan, p.paths[min(at, last)])
+	prefixes = split.Batch(&p.plan, p.paths[min(at, last)])
 	return prefixes, p.prefixes / float64(len(prefixes))
 }

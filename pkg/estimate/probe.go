@@ -94,20 +94,11 @@ const pollInterval = 1 << 12
 // element, the number of solutions (the square of its standard error).
 func probe(ctx context.Context, b *queens.Board, probes int, source *rand.PCG) (mean split.Profile, variance float64, err error) {
 	var squares float64
-	for i := range probes {
-		if i%pollInterval == 0 && ctx.Err() != nil {
+	for done := 0; done < probes; done += pollInterval {
+		if ctx.Err() != nil {
 			return mean, 0, context.Cause(ctx)
 		}
-		p, product := queens.Prefix{}, 1.0
-		for choices := 1; choices > 0; {
-			mean[p.Row] += product
-			if p.Row == b.N {
-				squares = float64(squares + float64(product*product))
-				break
-			}
-			p, choices = split.Step(b, p, source)
-			product = float64(product * float64(choices))
-		}
+		squares += mean.Add(b, min(pollInterval, probes-done), source)
 	}
 	for row := range mean {
 		mean[row] /= float64(probes)

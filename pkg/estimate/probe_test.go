@@ -48,7 +48,7 @@ func TestProbesNearTheTruth(t *testing.T) {
 		for depth := range n + 1 {
 			var exact, estimated float64
 			for i, class := range classes {
-				for range split.Prefixes(class.Board, depth) {
+				for range split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{{Class: class, Depth: depth, Batch: 1}}}) {
 					exact++
 				}
 				estimated += trees.Profiles[i][depth]

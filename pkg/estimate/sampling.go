@@ -2,13 +2,14 @@ package estimate
 
 import (
 	"context"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 )
@@ -73,18 +74,13 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 		return Cost{}, err
 	}
 	s := sampler{trees: t, pools: pools, runs: int64(max(enoughRuns, enoughPerThread*threads))}
-	deadline := time.Now().Add(budget)
 	before, _ := ran()
-	var mu sync.Mutex
 	var observations []observation
-	err = inParallel(ctx, threads, threads, func(ctx context.Context, _ int) error {
-		return k.WithCounter(func(c kernel.Counter) error {
-			some, err := s.observe(ctx, c, deadline)
-			mu.Lock()
-			defer mu.Unlock()
-			observations = append(observations, some...)
-			return err
-		})
+	var counted time.Duration // of all threads
+	err = count.Each(ctx, k, threads, s.tasks(time.Now().Add(budget)), func(c count.Counted) error {
+		counted += c.Elapsed
+		observations = append(observations, observation{number: int64(c.Task.ID), seconds: c.Elapsed.Seconds()})
+		return nil
 	})
 	if err != nil {
 		return Cost{}, err
@@ -99,7 +95,7 @@ func (t *TreeEstimate) Search(ctx context.Context, k kernel.Kernel, plans []quee
 	}
 	cost := s.cost(observations)
 	if cost.CPUShare = 1; known && cost.Seconds > 0 {
-		cost.CPUShare = min(1, float64(after-before)/float64(s.counted.Load()))
+		cost.CPUShare = min(1, float64(after-before)/float64(counted))
 	}
 	return cost, nil
 }
@@ -116,10 +112,12 @@ func (t *TreeEstimate) calibrate(ctx context.Context, c kernel.Counter, plans []
 			return 0, err
 		}
 		prefixes, _ := p.run(0.5)
-		elapsed, err := timed(ctx, c, &plan.Board, prefixes)
-		if err != nil {
+		var pulse atomic.Uint64
+		start := time.Now()
+		if _, err := c.Count(ctx, &plan.Board, prefixes, &pulse); err != nil {
 			return 0, err
 		}
+		elapsed := time.Since(start)
 		if elapsed >= calibrationTime || plan == plans[largest] {
 			nodes = t.taskNodes(largest, &plan) * float64(runTime) / float64(max(elapsed, 1))
 			return math.Exp2(math.Round(math.Log2(nodes))), nil
@@ -127,21 +125,11 @@ func (t *TreeEstimate) calibrate(ctx context.Context, c kernel.Counter, plans []
 	}
 }
 
-// timed counts prefixes and returns how long that took.
-func timed(ctx context.Context, c kernel.Counter, b *queens.Board, prefixes []queens.Prefix) (time.Duration, error) {
-	var pulse atomic.Uint64
-	start := time.Now()
-	_, err := c.Count(ctx, b, prefixes, &pulse)
-	return time.Since(start), err
-}
-
 // sampler hands out the runs of the sample. A run depends on its number and the size of runs only.
 type sampler struct {
-	trees   *TreeEstimate
-	pools   []pool
-	runs    int64 // number of runs that is enough
-	next    atomic.Int64
-	counted atomic.Int64 // time spent counting runs, in ns, of all threads
+	trees *TreeEstimate
+	pools []pool
+	runs  int64 // number of runs that is enough
 }
 
 // observation is a run that was counted.
@@ -151,26 +139,19 @@ type observation struct {
 	stands         float64 // number of runs that it stands for
 }
 
-// observe counts runs on one thread until there are enough, or until the deadline has passed and
-// there are minObservations.
-func (s *sampler) observe(ctx context.Context, c kernel.Counter, deadline time.Time) (observations []observation, err error) {
-	for {
-		number := s.next.Add(1) - 1
-		if number >= s.runs || number >= minObservations && !time.Now().Before(deadline) {
-			return observations, nil
+// tasks yields the runs, with their numbers as ids, until there are enough, or until the deadline has passed
+// and there are minObservations.
+func (s *sampler) tasks(deadline time.Time) iter.Seq[queens.Task] {
+	return func(yield func(queens.Task) bool) {
+		for number := range s.runs {
+			if number >= minObservations && !time.Now().Before(deadline) {
+				return
+			}
+			class, prefixes, _ := s.run(number)
+			if len(prefixes) > 0 && !yield(queens.Task{ID: uint64(number), Board: s.pools[class].plan.Board, Prefixes: prefixes}) {
+				return
+			}
 		}
-		class, prefixes, inClass := s.run(number)
-		if len(prefixes) == 0 {
-			continue
-		}
-		elapsed, err := timed(ctx, c, &s.pools[class].plan.Board, prefixes)
-		if err != nil {
-			return nil, err
-		}
-		s.counted.Add(int64(elapsed))
-		observations = append(observations, observation{
-			number: number, seconds: elapsed.Seconds(), stands: inClass / s.trees.workShares[class],
-		})
 	}
 }
 
@@ -181,13 +162,13 @@ func (s *sampler) run(number int64) (class int, prefixes []queens.Prefix, inClas
 	return class, prefixes, inClass
 }
 
-// setNodes estimates the nodes of a run, in about a millisecond.
+// setNodes estimates the nodes of a run, in about a millisecond, and sets for how many it stands.
 func (s *sampler) setNodes(o *observation) {
-	class, prefixes, _ := s.run(o.number)
+	class, prefixes, inClass := s.run(o.number)
+	o.stands = inClass / s.trees.workShares[class]
 	plan := &s.pools[class].plan
-	depth := depthFor(&s.trees.Profiles[class], plan, subtreeNodes)
-	mean, _ := estimateNodes(&plan.Board, prefixes, depth, nodeSearches, rand.NewPCG(1, uint64(o.number)))
-	o.nodes = mean * float64(len(prefixes))
+	depth := s.trees.Profiles[class].Depth(plan.Depth, plan.Board.N, subtreeNodes)
+	o.nodes = float64(len(prefixes)) * estimateNodes(&plan.Board, prefixes, depth, nodeSearches, rand.NewPCG(1, uint64(o.number)))
 }
 
 // cost returns the time of all nodes. Its standard error is that of independent runs: an upper bound,

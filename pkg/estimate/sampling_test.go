@@ -196,7 +196,9 @@ func orderOf(t *testing.T, plans []queens.ClassPlan) map[queens.Board]taskOrder 
 		b := &plans[i].Board
 		o := taskOrder{batch: plans[i].Batch, group: make(map[queens.Prefix]int)}
 		group := 0
-		for above := range split.Prefixes(*b, plans[i].Depth-1) {
+		rows := queens.ClassPlan{Class: plans[i].Class, Depth: plans[i].Depth - 1, Batch: 1}
+		for task := range split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{rows}}) {
+			above := task.Prefixes[0]
 			for free := above.Free(b); free != 0; free &= free - 1 {
 				p := above.Place(b, free&-free)
 				if _, twice := o.group[p]; twice {

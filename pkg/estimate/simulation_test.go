@@ -8,16 +8,10 @@ import (
 // Small schedules take as long, in as many chunks, as by hand.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
-	ones := func(n int) []float64 {
-		costs := make([]float64, n)
-		for i := range costs {
-			costs[i] = 1
-		}
-		return costs
-	}
+	ones := func(tasks int) taskClass { return taskClass{Tasks: tasks, Mean: 1, Most: tasks} }
+	type classes = []taskClass
 	type plan struct {
-		costs                     []float64
-		classes                   []int // tasks of each; one class if empty
+		classes                   []taskClass
 		threads                   int
 		latency, longest, service float64
 	}
@@ -27,26 +21,19 @@ func TestSchedule(t *testing.T) {
 		chunks int
 		took   float64
 	}{
-		{"one thread waits for the first chunk only", plan{costs: ones(4), threads: 1, latency: 0.5, longest: 1}, 4, 4.5},
-		{"chunks of half of the rest: 4, 2, 1, 1", plan{costs: ones(8), threads: 1, longest: 100}, 4, 8},
-		{"of at most three: 3, 2, 1, 1, 1", plan{costs: ones(8), threads: 1, longest: 3}, 5, 8},
-		{"of one class: 1, 3, 2, 1, 1", plan{costs: ones(8), classes: []int{1, 7}, threads: 1, longest: 100}, 5, 8},
-		{"two threads share evenly", plan{costs: ones(8), threads: 2, longest: 1}, 8, 4},
-		{"one task more", plan{costs: ones(9), threads: 2, longest: 1}, 9, 5},
-		{"a task waits for the thread that fetched it", plan{costs: []float64{3, 1, 1, 1}, threads: 2, longest: 1}, 4, 4},
-		{"a latency that fetching ahead hides", plan{costs: ones(6), threads: 1, latency: 1, longest: 1}, 6, 7},
-		{"a latency too long to hide", plan{costs: ones(4), threads: 1, latency: 2, longest: 1}, 4, 9},
-		{"a server that is faster than the threads", plan{costs: ones(4), threads: 1, service: 0.5, longest: 1}, 4, 4.5},
-		{"a server that is slower", plan{costs: ones(4), threads: 4, service: 2, longest: 1}, 4, 9},
+		{"one thread waits for the first chunk only", plan{classes: classes{ones(4)}, threads: 1, latency: 0.5, longest: 1}, 4, 4.5},
+		{"chunks of half of the rest: 4, 2, 1, 1", plan{classes: classes{ones(8)}, threads: 1, longest: 100}, 4, 8},
+		{"of at most three: 3, 2, 1, 1, 1", plan{classes: classes{ones(8)}, threads: 1, longest: 3}, 5, 8},
+		{"of one class: 1, 3, 2, 1, 1", plan{classes: classes{ones(1), ones(7)}, threads: 1, longest: 100}, 5, 8},
+		{"two threads share evenly", plan{classes: classes{ones(8)}, threads: 2, longest: 1}, 8, 4},
+		{"one task more", plan{classes: classes{ones(9)}, threads: 2, longest: 1}, 9, 5},
+		{"a task waits for the thread that fetched it", plan{classes: classes{{Tasks: 1, Mean: 3, Most: 1}, ones(3)}, threads: 2, longest: 1}, 4, 4},
+		{"a latency that fetching ahead hides", plan{classes: classes{ones(6)}, threads: 1, latency: 1, longest: 1}, 6, 7},
+		{"a latency too long to hide", plan{classes: classes{ones(4)}, threads: 1, latency: 2, longest: 1}, 4, 9},
+		{"a server that is faster than the threads", plan{classes: classes{ones(4)}, threads: 1, service: 0.5, longest: 1}, 4, 4.5},
+		{"a server that is slower", plan{classes: classes{ones(4)}, threads: 4, service: 2, longest: 1}, 4, 9},
 	} {
-		if c.classes == nil {
-			c.classes = []int{len(c.costs)}
-		}
-		s := simulation{Threads: c.threads, Parts: 2, Longest: c.longest, Latency: c.latency, Service: c.service}
-		for _, tasks := range c.classes {
-			s.Classes = append(s.Classes, taskClass{Tasks: tasks, Costs: c.costs[:tasks], Estimate: 1, Most: tasks})
-			c.costs = c.costs[tasks:]
-		}
+		s := simulation{Classes: c.classes, Threads: c.threads, Parts: 2, Longest: c.longest, Latency: c.latency, Service: c.service}
 		if got := s.Run(); got.Chunks != c.chunks || math.Abs(got.Took-c.took) > 1e-9 {
 			t.Errorf("%s: %d chunks take %v, want %d and %v", c.name, got.Chunks, got.Took, c.chunks, c.took)
 		}
@@ -55,13 +42,9 @@ func TestSchedule(t *testing.T) {
 
 // A part of a fleet with a part of the tasks loses about as much time as the whole fleet.
 func TestScaled(t *testing.T) {
-	s := simulation{Threads: 4000, Parts: 4, Longest: 1.5, Latency: 0.002, Service: 1e-5}
-	costs := make([]float64, 100)
-	for i := range costs {
-		costs[i] = 0.5 + float64(i*37%100)/100
-	}
+	s := simulation{Threads: 4000, Parts: 4, Longest: 1.5, Latency: 0.002, Service: 1e-5, Spread: taskSpread}
 	for range 50 {
-		s.Classes = append(s.Classes, taskClass{Tasks: 4001, Costs: costs, Estimate: 1, Most: 4001})
+		s.Classes = append(s.Classes, taskClass{Tasks: 4001, Mean: 1, Most: 4001})
 	}
 	whole, part := s.Run(), s.Scaled(8)
 	got := part.Run()

@@ -2,21 +2,19 @@ package estimate_test
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
 	"nqueens/pkg/estimate"
 	"nqueens/pkg/split"
 )
 
-// BenchmarkTail simulates how long threads take for the tasks of a run, with costs that are sampled
-// from its tasks, and compares that with the time if no thread ever waited. See scripts/tail.
+// BenchmarkTail simulates how long threads take for the tasks of a run, and compares that with the time if no thread ever waited. See scripts/tail.
 func BenchmarkTail(b *testing.B) {
 	const (
 		latency = 0.002 // seconds of a fetch
 		longest = 1.5   // seconds of a chunk
 	)
-	sample := make(map[int][]estimate.TaskClass)
+	classes := make(map[int][]estimate.TaskClass)
 	for _, c := range []struct {
 		n, parts int
 		threads  int
@@ -24,10 +22,10 @@ func BenchmarkTail(b *testing.B) {
 		{20, 2, 64}, {20, 4, 64}, {22, 2, 1024}, {22, 4, 1024}, {24, 2, 10_000}, {24, 4, 10_000}, {26, 2, 100_000}, {26, 4, 100_000},
 	} {
 		b.Run(fmt.Sprintf("n=%d/threads=%d/parts=%d", c.n, c.threads, c.parts), func(b *testing.B) {
-			if sample[c.n] == nil {
-				sample[c.n] = sampledRun(b, c.n)
+			if classes[c.n] == nil {
+				classes[c.n] = tasksOf(b, c.n)
 			}
-			s := estimate.Simulation{Classes: sample[c.n], Threads: c.threads, Parts: c.parts, Longest: longest, Latency: latency}
+			s := estimate.Simulation{Classes: classes[c.n], Threads: c.threads, Parts: c.parts, Longest: longest, Latency: latency, Spread: estimate.TaskSpread}
 			var got estimate.Outcome
 			for b.Loop() {
 				got = s.Run()
@@ -48,21 +46,13 @@ func BenchmarkTail(b *testing.B) {
 // nodesPerSecond is the speed of a thread; with fewer, the latency would count less.
 const nodesPerSecond = 1e10
 
-// thorough takes a few seconds for each n.
-var thorough = estimate.Effort{Tasks: 400, Searches: 300, Nodes: 4000}
-
-// sampledRun returns the tasks of the default split with full symmetry.
-func sampledRun(b *testing.B, n int) []estimate.TaskClass {
+// tasksOf returns the tasks of the default split with full symmetry.
+func tasksOf(b *testing.B, n int) []estimate.TaskClass {
 	b.Helper()
-	classes := mustClasses(b, n)
 	trees := mustProbe(b, n, estimate.DefaultProbes, 0)
 	var nodes float64
 	for _, profile := range trees.Profiles {
 		nodes += profile.NodesBelow(0)
 	}
-	run, err := trees.Schedule(b.Context(), split.PlanSizes(classes), nodes/nodesPerSecond, thorough, runtime.GOMAXPROCS(0))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return run
+	return trees.TaskClasses(b, split.PlanSizes(mustClasses(b, n)), nodes/nodesPerSecond)
 }

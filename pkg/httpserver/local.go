@@ -3,6 +3,7 @@ package httpserver
 import (
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -13,14 +14,8 @@ func IsLoopback(host string) bool {
 
 // IsForThisMachine reports whether the Host of a request names this machine. If it does not, a page of somebody
 // else may have sent the request, from a browser of this machine: its name now leads here (DNS rebinding).
-func IsForThisMachine(request *http.Request) bool { return IsLoopback(hostname(request.Host)) }
-
-// hostname returns a host without its port and brackets.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+func IsForThisMachine(request *http.Request) bool {
+	return IsLoopback((&url.URL{Host: request.Host}).Hostname())
 }
 
 // forThisMachine refuses requests whose Host is not this machine.

@@ -13,6 +13,10 @@ import (
 	"nqueens/pkg/queens"
 )
 
+// LogField is the log field with the line that people read in place of the message and the other fields. They see the
+// fields too with --log-level debug.
+const LogField = "text"
+
 // Big formats an exact number with thousands separators: 4,968,057,848. It formats nil as
 // a dash.
 func Big(number *big.Int) string {
@@ -43,6 +47,14 @@ func Plural[T int | uint64](number T, noun string) string {
 		noun += "s"
 	}
 	return Int(number) + " " + noun
+}
+
+// Amount formats a measured number that is at least 0 with three digits, or in full from 100 on: 0.0167, 12.3, 1,235.
+func Amount(x float64) string {
+	if x < 99.95 {
+		return strconv.FormatFloat(x, 'g', 3, 64)
+	}
+	return Int(uint64(math.Round(min(x, 1e18))))
 }
 
 // Approx formats a number that is at least 0: in full up to 999999, else with three

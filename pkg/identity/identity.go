@@ -135,9 +135,10 @@ func (id *Identity) Key() string { return id.key }
 // Sign returns the signature of a text, 64 bytes.
 func (id *Identity) Sign(text []byte) ([]byte, error) { return id.pair.Sign(text) }
 
-// Verify returns nil if the owner of a public key has signed a text.
+// Verify returns nil if the owner of a public key has signed a text. It takes a key in one form only, that of [IsKey]:
+// by its text a key is a voter, is quarantined, and is named to workers.
 func Verify(key string, text, signature []byte) error {
-	if !nkeys.IsValidPublicUserKey(key) {
+	if !IsKey(key) {
 		return fmt.Errorf("%.80q is no public key of a user", key)
 	}
 	pair, err := nkeys.FromPublicKey(key)

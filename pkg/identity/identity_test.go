@@ -16,7 +16,7 @@ import (
 
 	"nqueens/pkg/identity"
 	"nqueens/pkg/identity/identitytest"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 func TestSignaturesVerify(t *testing.T) {
@@ -51,6 +51,25 @@ func TestSignaturesVerify(t *testing.T) {
 	}
 }
 
+// A key has one text: one key is one voter, whatever its owner writes, and no announcement names a key that workers
+// refuse to read.
+func TestOneTextOfAKey(t *testing.T) {
+	id := identitytest.Of("w")
+	key, text := id.Key(), []byte("a text")
+	signature, err := id.Sign(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{key + "\n", "\r\n" + key, key[:9] + "\n" + key[9:]} {
+		if !nkeys.IsValidPublicUserKey(other) {
+			t.Errorf("package nkeys refuses %q, so this test shows nothing", other)
+		}
+		if identity.Verify(other, text, signature) == nil {
+			t.Errorf("%q is a key beside %q", other, key)
+		}
+	}
+}
+
 // Keys have the form that other packages expect of them.
 func TestKeys(t *testing.T) {
 	for range 100 {
@@ -58,7 +77,7 @@ func TestKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := queens.ValidateKey(id.Key()); err != nil {
+		if err := run.ValidateKey(id.Key()); err != nil {
 			t.Error(err)
 		}
 	}

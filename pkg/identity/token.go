@@ -2,7 +2,9 @@ package identity
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,8 +32,8 @@ var (
 	pemBegin    = []byte("-----BEGIN CERTIFICATE-----")
 )
 
-// maxTokenFile bounds the size of a token's file in bytes.
-const maxTokenFile = 64 << 10
+// MaxTokenFile bounds the size of a token's file in bytes.
+const MaxTokenFile = 64 << 10
 
 // LoadToken reads a token from its file.
 func LoadToken(path string) (Token, error) {
@@ -67,7 +69,7 @@ func ParseToken(data []byte) (Token, error) {
 	first, rest, _ := bytes.Cut(bytes.TrimSpace(data), []byte("\n"))
 	first, rest = bytes.TrimSpace(first), bytes.TrimSpace(rest)
 	switch {
-	case len(data) > maxTokenFile:
+	case len(data) > MaxTokenFile:
 		return Token{}, fmt.Errorf("it has %d bytes", len(data))
 	case isSeed(first) || nkeys.IsValidPublicKey(string(first)): // which no server should see as a token
 		return Token{}, errors.New("it holds a key")
@@ -87,6 +89,20 @@ func NewToken() Token { return Token{Secret: rand.Text() + rand.Text()} } // 260
 // Text returns what the token's file holds, which only its owner should read.
 func (t Token) Text() []byte { return slices.Concat([]byte(t.Secret+"\n"), t.Authority) }
 
+// Admission returns the proof that the owner of a public key knows the join token, 32 bytes:
+// HMAC-SHA256 under the token of "nqueens admit " and the key. It says nothing of the token.
+func Admission(token []byte, key string) []byte {
+	mac := hmac.New(sha256.New, token)
+	mac.Write([]byte("nqueens admit " + key))
+	return mac.Sum(nil)
+}
+
+// IsAdmitted reports whether a proof is the [Admission] of a key. An empty token admits no key. The
+// time that it takes tells nothing of the right proof.
+func IsAdmitted(token []byte, key string, proof []byte) bool {
+	return len(token) > 0 && hmac.Equal(proof, Admission(token, key))
+}
+
 // IsKey reports whether a text is the public key of a user.
 func IsKey(text string) bool {
 	return len(text) == keyLen && nkeys.IsValidPublicUserKey(text) // which ignores line ends
@@ -94,3 +110,12 @@ func IsKey(text string) bool {
 
 // keyLen is the length of a public key in its text form.
 const keyLen = 56
+
+// isSeed reports whether a text is the seed of a key of any kind.
+func isSeed(text []byte) bool {
+	pair, err := nkeys.FromSeed(text)
+	if err == nil {
+		pair.Wipe()
+	}
+	return err == nil
+}

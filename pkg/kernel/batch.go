@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // ErrDeviceLost is the cause of an error of Count or CountTasks after which the Counter can't count
@@ -17,52 +19,36 @@ var ErrDeviceLost = errors.New("the device is lost")
 // with thousands of lanes do.
 type BatchCounter interface {
 	Counter
-	// CountTasks counts the completions of the prefixes of each task on board b. It calls done with
-	// the index of a task and its count as soon as it knows that, in any order, on the goroutine of
-	// the caller. Otherwise it is as Count. The counts that done was called with are right with any
-	// error.
-	CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error
+	// CountTasks counts the completions of the prefixes of each task on board b. It sets the first n
+	// counts, all of them if there is no error. Otherwise it is as Count.
+	CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
 }
 
-// CountTasks counts tasks with a Counter as [BatchCounter] says: at once if it is one, otherwise one
-// after the other. It is an error if that counts a task twice, or ends without an error and not all counted;
-// done is called at most once for each task all the same.
-func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error {
-	if batch, ok := c.(BatchCounter); ok {
-		return countOnce(len(tasks), done, func(done func(int, uint64)) error {
-			return batch.CountTasks(ctx, b, tasks, pulse, done)
-		})
-	}
-	for i, prefixes := range tasks {
-		count, err := c.Count(ctx, b, prefixes, pulse)
-		if err != nil {
-			return err
+// CountTasks counts tasks of one board: at once with a [BatchCounter], which has the same time for each of
+// them, otherwise one after the other. It returns the counts of the first tasks, of all if there is no
+// error, without their hashes.
+func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) ([]run.TaskCount, error) {
+	counted := make([]run.TaskCount, 0, len(tasks))
+	batch, ok := c.(BatchCounter)
+	if !ok {
+		for _, prefixes := range tasks {
+			start := time.Now()
+			n, err := c.Count(ctx, b, prefixes, pulse)
+			if err != nil {
+				return counted, err
+			}
+			pulse.Add(1) // the search of a small task may end before it does so
+			counted = append(counted, run.TaskCount{Count: n, Kernel: c.LastKernel(), Elapsed: time.Since(start)})
 		}
-		done(i, count)
+		return counted, nil
 	}
-	return nil
-}
-
-// countOnce calls count with a done that checks what count calls it with.
-func countOnce(tasks int, done func(task int, count uint64), count func(done func(int, uint64)) error) error {
-	counted := make([]bool, tasks)
-	left, twice := tasks, 0
-	err := count(func(task int, count uint64) {
-		if counted[task] {
-			twice++
-			return
-		}
-		counted[task] = true
-		left--
-		done(task, count)
-	})
-	switch {
-	case err != nil:
-		return err
-	case twice > 0:
-		return fmt.Errorf("%d of %d tasks were counted twice", twice, tasks)
-	case left > 0:
-		return fmt.Errorf("%d of %d tasks have no count", left, tasks)
+	counts, start := make([]uint64, len(tasks)), time.Now()
+	n, err := batch.CountTasks(ctx, b, tasks, pulse, counts)
+	if err == nil && n != len(tasks) {
+		return nil, fmt.Errorf("%d of %d tasks have no count", len(tasks)-n, len(tasks))
 	}
-	return nil
+	for _, count := range counts[:n] {
+		counted = append(counted, run.TaskCount{Count: count, Kernel: c.LastKernel(), Elapsed: time.Since(start) / time.Duration(len(tasks))})
+	}
+	return counted, err
 }

@@ -45,7 +45,8 @@ func rate(ctx context.Context, k Kernel) (perSecond float64, err error) {
 		board := queens.FullBoard(rateSide)
 		var pulse atomic.Uint64
 		count := func(tasks [][]queens.Prefix) error {
-			return CountTasks(ctx, c, &board, tasks, &pulse, func(int, uint64) {})
+			_, err := CountTasks(ctx, c, &board, tasks, &pulse)
+			return err
 		}
 		if err := count(sample(&board, rateFirst)); err != nil { // a driver may load its code in the first call
 			return err
@@ -65,7 +66,7 @@ func rate(ctx context.Context, k Kernel) (perSecond float64, err error) {
 	return perSecond, err
 }
 
-// sample returns tasks with so many prefixes, always the same.
+// sample returns tasks with that number of prefixes, always the same.
 func sample(b *queens.Board, prefixes int) (tasks [][]queens.Prefix) {
 	rng := rand.New(rand.NewPCG(rateSide, rateRows))
 	for range prefixes / rateTask {

@@ -21,21 +21,20 @@ func paced(t *testing.T, call, prefix time.Duration) kernel.Kernel {
 // loading is paced, and takes so much longer for its first call.
 func loading(t *testing.T, first, call, prefix time.Duration) kernel.Kernel {
 	calls := 0
-	fake := &kerneltest.Fake{CountTasks: func(_ context.Context, b *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, done func(int, uint64)) error {
+	fake := &kerneltest.Fake{CountTasks: func(_ context.Context, b *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, _ []uint64) (int, error) {
 		time.Sleep(call)
 		if calls++; calls == 1 {
 			time.Sleep(first)
 		}
-		for i, prefixes := range tasks {
+		for _, prefixes := range tasks {
 			for j := range prefixes {
 				if err := prefixes[j].Validate(b); err != nil {
 					t.Error(err)
 				}
 			}
 			time.Sleep(prefix * time.Duration(len(prefixes)))
-			done(i, 0)
 		}
-		return nil
+		return len(tasks), nil
 	}}
 	return fake.Kernel(t)
 }
@@ -78,8 +77,8 @@ func TestEquivalentOfADeviceThatLoadsItsCode(t *testing.T) {
 // An error of either kernel is that of the measurement.
 func TestEquivalentFails(t *testing.T) {
 	broken := errors.New("broken")
-	fake := &kerneltest.Fake{CountTasks: func(context.Context, *queens.Board, [][]queens.Prefix, *atomic.Uint64, func(int, uint64)) error {
-		return broken
+	fake := &kerneltest.Fake{CountTasks: func(context.Context, *queens.Board, [][]queens.Prefix, *atomic.Uint64, []uint64) (int, error) {
+		return 0, broken
 	}}
 	good, bad := paced(t, 0, time.Millisecond), fake.Kernel(t)
 	for _, pair := range [][2]kernel.Kernel{{good, bad}, {bad, good}} {

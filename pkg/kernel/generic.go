@@ -10,7 +10,7 @@ import (
 
 // generic is the reference kernel: a portable depth-first search over bitmasks, written to be
 // read. It places a queen only where the next two rows keep a free square each.
-// docs/bitmasks.md explains it with a picture.
+// docs/dev/bitmasks.md explains it step by step.
 //
 // References: [Richards] M. Richards, "Backtracking algorithms in MCPL using bit
 // patterns and recursion", University of Cambridge TR 433, 1997.
@@ -21,7 +21,7 @@ var generic = Kernel{Name: "generic", New: func() (Counter, error) { return new(
 const pollRows = 10
 
 type genericCounter struct {
-	problems
+	Problems
 	ctx   context.Context
 	pulse *atomic.Uint64
 }
@@ -30,14 +30,14 @@ func (g *genericCounter) Count(ctx context.Context, b *queens.Board, prefixes []
 	g.ctx, g.pulse = ctx, pulse
 	var found uint64
 	var buffer [queens.MaxN]Row
-	g.start(b, prefixes)
-	for p, states := g.take(); len(states) > 0 && ctx.Err() == nil; p, states = g.take() {
-		rows, first := p.rows(buffer[:0]), p.first()
+	g.Start(b, prefixes)
+	for p, states := g.Take(); len(states) > 0 && ctx.Err() == nil; p, states = g.Take() {
+		rows, first := p.Rows(buffer[:0]), p.First()
 		for _, s := range states {
 			if ctx.Err() != nil {
 				break
 			}
-			found += g.search(rows, s.below(first))
+			found += g.search(rows, s.Below(first))
 		}
 	}
 	if ctx.Err() != nil {
@@ -54,20 +54,20 @@ func (*genericCounter) Close() error       { return nil }
 func (g *genericCounter) search(rows []Row, s State) uint64 {
 	g.pulse.Add(1)
 	if len(rows) <= pollRows {
-		return searchRows(rows, s)
+		return CountRows(rows, s)
 	}
 	var found uint64
 	free := rows[0].Allow &^ (s.Cols | s.Left | s.Right)
 	for ; free != 0 && g.ctx.Err() == nil; free &= free - 1 {
 		queen := free & -free
 		child := State{s.Cols | queen, s.Left | queen, s.Right | queen}
-		found += g.search(rows[1:], child.below(int(rows[0].Gap)))
+		found += g.search(rows[1:], child.Below(int(rows[0].Gap)))
 	}
 	return found
 }
 
-// searchRows counts the completions of a state of the first row with a queen on each row.
-func searchRows(rows []Row, s State) uint64 {
+// CountRows counts the completions of a state of the first row with a queen on each row.
+func CountRows(rows []Row, s State) uint64 {
 	if len(rows) == 0 {
 		return 1
 	}

@@ -59,12 +59,12 @@ func vectorKernel(name, in16, in32 string, narrow *instructionSet[uint16], wide 
 
 // vectorCounter counts with the steps of one instruction set.
 type vectorCounter struct {
-	problems
+	Problems
 	call
 	narrow *search[uint16] // nil if it always counts in 32-bit lanes
 	wide   *search[uint32] // nil if it always counts in 16-bit lanes
 	rows   [queens.MaxN]Row
-	placed [queens.MaxN]problem // of placeColumn, by the number of columns that it leaves
+	placed [queens.MaxN]Problem // of placeColumn, by the number of columns that it leaves
 
 	in16, in32 string // what LastKernel returns after a count in those lanes
 	last       string // name of the kernel that did the last Count
@@ -72,10 +72,10 @@ type vectorCounter struct {
 
 func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
 	c.ctx, c.pulse, c.found = ctx, pulse, 0
-	c.start(b, prefixes)
-	p, states := c.take()
+	c.Start(b, prefixes)
+	p, states := c.Take()
 	narrow := c.wide == nil || c.narrow != nil && c.outerColumns(&p, states) <= maxOuter
-	for ; len(states) > 0; p, states = c.take() {
+	for ; len(states) > 0; p, states = c.Take() {
 		if narrow && !c.placeOuter(&p, states, 0, b.N) || !narrow && !c.searchBoard(&p, states) {
 			return 0, c.cancelled()
 		}
@@ -105,19 +105,19 @@ func (c *vectorCounter) cancelled() error {
 
 // searchBoard counts the completions of the states in 32-bit lanes. It returns false if the
 // context has ended.
-func (c *vectorCounter) searchBoard(p *problem, states []State) bool {
-	rows := p.rows(c.rows[:0])
+func (c *vectorCounter) searchBoard(p *Problem, states []State) bool {
+	rows := p.Rows(c.rows[:0])
 	if len(rows) < 3 {
-		return c.searchFew(rows, states, p.first())
+		return c.searchFew(rows, states, p.First())
 	}
-	return c.wide.count(rows, states, view{columns: c.board.Columns(), filled: p.filled, first: p.first()})
+	return c.wide.count(rows, states, view{columns: c.board.Columns(), filled: p.filled, first: p.First()})
 }
 
 // searchFew counts the completions of the states with at most two rows left, where a step has
 // nothing to do. It returns false if the context has ended.
 func (c *vectorCounter) searchFew(rows []Row, states []State, first int) bool {
 	for _, s := range states {
-		c.found += searchRows(rows, s.below(first))
+		c.found += CountRows(rows, s.Below(first))
 	}
 	return c.tick()
 }

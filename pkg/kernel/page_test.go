@@ -24,7 +24,7 @@ func count(allow []uint32, cols, left, right uint32) uint64 {
 	return found
 }
 
-// docs/bitmasks.md has the function above, and it counts right.
+// docs/dev/bitmasks.md has the function above, and it counts right.
 func TestGeneratedCode(t *testing.T) {
 	source, err := os.ReadFile("page_test.go")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestGeneratedCode(t *testing.T) {
 	}
 	begin := strings.Index(string(source), "// count returns")
 	code, _, _ := strings.Cut(string(source)[begin:], "\n\n")
-	testkit.Generated(t, "docs/bitmasks.md", "code", "```go\n"+code+"\n```\n")
+	testkit.Generated(t, "docs/dev/bitmasks.md", "code", "```go\n"+code+"\n```\n")
 	for n := 1; n <= 9; n++ {
 		board := queens.FullBoard(n)
 		known, _ := queens.KnownTotal(n)
@@ -42,7 +42,7 @@ func TestGeneratedCode(t *testing.T) {
 	}
 }
 
-// docs/bitmasks.md has the steps of a search: each line is the state of its row after the queens of the lines
+// docs/dev/bitmasks.md has the steps of a search: each line is the state of its row after the queens of the lines
 // before, with the free squares that are still to be tried.
 func TestGeneratedSteps(t *testing.T) {
 	const start = 2 // the first row without a queen
@@ -70,5 +70,5 @@ func TestGeneratedSteps(t *testing.T) {
 			row--
 		}
 	}
-	testkit.Generated(t, "docs/bitmasks.md", "steps", table)
+	testkit.Generated(t, "docs/dev/bitmasks.md", "steps", table)
 }

@@ -12,7 +12,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// docs/kernel.md has the step for every number of rows below, and that of a recount.
+// docs/dev/kernels.md has the step for every number of rows below, and that of a recount.
 func TestGeneratedKernelSteps(t *testing.T) {
 	kernels := vectorKernels()
 	if len(kernels) == 0 {
@@ -36,7 +36,7 @@ func TestGeneratedKernelSteps(t *testing.T) {
 		table += "| " + rows + " | `" + step + "` | `" + functionOf(set.alternates[last].gaps) + "` |\n"
 		last = first - 1
 	}
-	testkit.Generated(t, "docs/kernel.md", "steps", table)
+	testkit.Generated(t, "docs/dev/kernels.md", "steps", table)
 }
 
 // functionOf returns the name of a step without that of its instruction set, none of no step.

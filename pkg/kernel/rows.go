@@ -6,34 +6,34 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel searches what this file leaves of a batch: problems, in which the rows with a single
+// Every kernel, of other packages too, searches what this file leaves of a batch: problems, in which the rows with a single
 // allowed square have their queen.
 
 // State is the state of a search: the columns attacked in one row, as in [queens.Prefix].
 // Left may have bits beyond the board, where Allow of a [Row] has none.
 type State struct{ Cols, Left, Right uint32 }
 
-// below returns the state that many rows further down, without queens on the rows between.
-func (s State) below(rows int) State {
+// Below returns the state that many rows further down, without queens on the rows between.
+func (s State) Below(rows int) State {
 	return State{s.Cols, s.Left << (rows & 31), s.Right >> (rows & 31)}
 }
 
-// problem is what is left to search for prefixes of one depth: the rows that still need a
+// Problem is what is left to search for prefixes of one depth: the rows that still need a
 // queen, and the squares that these rows allow.
-type problem struct {
+type Problem struct {
 	allow  [queens.MaxN]uint32 // allowed squares of a row that no placed queen attacks
 	open   uint32              // the rows that need a queen, one bit each
-	depth  int                 // the row that the states of the prefixes belong to
+	Depth  int                 // the row that the states of the prefixes belong to
 	filled uint32              // columns of the queens that were placed on rows from depth on
 }
 
 // newProblem returns the rows of b from depth on.
-func newProblem(b *queens.Board, depth int) problem {
-	return problem{allow: b.Allow, open: uint32(1<<uint(b.N) - 1<<uint(depth)), depth: depth}
+func newProblem(b *queens.Board, depth int) Problem {
+	return Problem{allow: b.Allow, open: uint32(1<<uint(b.N) - 1<<uint(depth)), Depth: depth}
 }
 
 // place puts a queen on an open row. It reports whether every other open row keeps a square.
-func (p *problem) place(row int, square uint32) bool {
+func (p *Problem) place(row int, square uint32) bool {
 	p.open &^= 1 << row
 	p.filled |= square
 	solvable := true
@@ -48,7 +48,7 @@ func (p *problem) place(row int, square uint32) bool {
 
 // placeForced puts queens on the rows that allow a single square, until no such row is left.
 // It returns the states that these queens leave, which it moves to the front.
-func (p *problem) placeForced(states []State) []State {
+func (p *Problem) placeForced(states []State) []State {
 	for again := true; again; {
 		again = false
 		for rest := p.open; rest != 0; rest &= rest - 1 {
@@ -69,8 +69,8 @@ func (p *problem) placeForced(states []State) []State {
 
 // compatible moves the states that do not attack a square to the front, and returns their
 // number.
-func (p *problem) compatible(states []State, row int, square uint32) int {
-	left, right := square>>((row-p.depth)&31), square<<((row-p.depth)&31)
+func (p *Problem) compatible(states []State, row int, square uint32) int {
+	left, right := square>>((row-p.Depth)&31), square<<((row-p.Depth)&31)
 	return partition(states, func(s State) bool { return s.Cols&square|s.Left&left|s.Right&right == 0 })
 }
 
@@ -92,8 +92,8 @@ type Row struct {
 	Gap   uint32 // the distance to the next open row, 1 to 31; 0 for the last one
 }
 
-// rows appends the open rows to a slice, from the top down.
-func (p *problem) rows(to []Row) []Row {
+// Rows appends the open rows to a slice, from the top down.
+func (p *Problem) Rows(to []Row) []Row {
 	for rest := p.open; rest != 0; {
 		row := bits.TrailingZeros32(rest)
 		rest &= rest - 1
@@ -106,12 +106,12 @@ func (p *problem) rows(to []Row) []Row {
 	return to
 }
 
-// first returns the number of rows from the states' row to the first open row.
-func (p *problem) first() int { return bits.TrailingZeros32(p.open) - p.depth }
+// First returns the number of rows from the states' row to the first open row.
+func (p *Problem) First() int { return bits.TrailingZeros32(p.open) - p.Depth }
 
-// problems splits a batch of prefixes into problems, one for each depth, in which the rows that
+// Problems splits a batch of prefixes into problems, one for each depth, in which the rows that
 // allow a single square have their queen.
-type problems struct {
+type Problems struct {
 	board    *queens.Board
 	prefixes []queens.Prefix
 	depths   uint64 // depths still to come, one bit each
@@ -119,17 +119,17 @@ type problems struct {
 	states   [queens.MaxBatch]State
 }
 
-// start begins with a batch.
-func (q *problems) start(b *queens.Board, prefixes []queens.Prefix) {
+// Start begins with a batch.
+func (q *Problems) Start(b *queens.Board, prefixes []queens.Prefix) {
 	q.board, q.prefixes, q.depths, q.next = b, prefixes, 0, 0
 	for _, p := range prefixes {
 		q.depths |= 1 << p.Row
 	}
 }
 
-// take returns the next problem and its states, at most [queens.MaxBatch]. It returns none after
+// Take returns the next problem and its states, at most [queens.MaxBatch]. It returns none after
 // the last.
-func (q *problems) take() (problem, []State) {
+func (q *Problems) Take() (Problem, []State) {
 	for q.depths != 0 {
 		depth := bits.TrailingZeros64(q.depths)
 		n := 0
@@ -148,5 +148,5 @@ func (q *problems) take() (problem, []State) {
 			return p, states
 		}
 	}
-	return problem{}, nil
+	return Problem{}, nil
 }

@@ -18,74 +18,55 @@ const SelfTestN = 12
 var wideSides = []int{20, 28}
 
 // SelfTest counts the full boards of side 1 to [SelfTestN] with kernel k and compares the
-// counts with the published totals, and counts prefixes of wider boards and compares the counts
-// with those of the reference kernel. It takes milliseconds. A process calls it before it
+// totals with the published ones, and the counts of single prefixes of these and of wider boards with
+// those of the reference kernel. It takes milliseconds. A process calls it before it
 // counts, because the machine or the build may be broken although the test suite passed. The
 // error names the kernel, the side and both numbers, or is the cause of ctx, or an error of
 // [Kernel.WithCounter].
 func SelfTest(ctx context.Context, k Kernel) error {
-	return k.WithCounter(func(c Counter) error { return selfTest(ctx, k.Name, c) })
-}
-
-// advice ends the errors of a self-test.
-const advice = "this machine or this build is broken, choose another kernel or machine"
-
-func selfTest(ctx context.Context, name string, c Counter) error {
-	var pulse atomic.Uint64
-	for n := 1; n <= SelfTestN; n++ {
-		board := queens.FullBoard(n)
-		got, err := c.Count(ctx, &board, firstRows(&board), &pulse)
-		if err != nil {
-			return err
+	return k.WithCounter(func(c Counter) error {
+		for n := 1; n <= SelfTestN; n++ {
+			board := queens.FullBoard(n)
+			if err := compare(ctx, k.Name, c, &board, firstRows(&board)); err != nil {
+				return err
+			}
 		}
-		if known, _ := queens.KnownTotal(n); got != known.Uint64() {
-			return fmt.Errorf("kernel %s counts %d solutions for n = %d, the published total is %v: %s", name, got, n, known, advice)
+		for _, n := range wideSides {
+			board := queens.FullBoard(n)
+			if err := compare(ctx, k.Name, c, &board, deepPrefixes(&board)); err != nil {
+				return err
+			}
 		}
-	}
-	if err := testTasks(ctx, name, c); err != nil {
-		return err
-	}
-	for _, n := range wideSides {
-		board := queens.FullBoard(n)
-		prefixes := deepPrefixes(&board)
-		got, err := c.Count(ctx, &board, prefixes, &pulse)
-		if err != nil {
-			return err
-		}
-		want, err := new(genericCounter).Count(ctx, &board, prefixes, &pulse)
-		if err != nil {
-			return err
-		}
-		if got != want {
-			return fmt.Errorf("kernel %s counts %d completions of some prefixes for n = %d, kernel generic %d: %s", name, got, n, want, advice)
-		}
-	}
-	return nil
-}
-
-// testTasks counts tasks of one prefix each, all at once if the kernel does that, and compares each count
-// with that of the reference kernel.
-func testTasks(ctx context.Context, name string, c Counter) error {
-	if _, batch := c.(BatchCounter); !batch {
 		return nil
-	}
-	board := queens.FullBoard(SelfTestN)
-	var tasks [][]queens.Prefix
-	for _, p := range firstRows(&board) {
-		tasks = append(tasks, []queens.Prefix{p})
+	})
+}
+
+// compare counts prefixes of a full board, all in one task and each in a task of its own, and compares the
+// counts.
+func compare(ctx context.Context, name string, c Counter, board *queens.Board, prefixes []queens.Prefix) error {
+	tasks := [][]queens.Prefix{prefixes}
+	for i := range prefixes {
+		tasks = append(tasks, prefixes[i:i+1])
 	}
 	var pulse atomic.Uint64
-	counts := make(map[int]uint64)
-	if err := CountTasks(ctx, c, &board, tasks, &pulse, func(task int, count uint64) { counts[task] += count }); err != nil {
+	counts, err := CountTasks(ctx, c, board, tasks, &pulse)
+	if err != nil {
 		return err
 	}
-	for i, prefixes := range tasks {
-		want, err := new(genericCounter).Count(ctx, &board, prefixes, &pulse)
+	reference := new(genericCounter)
+	for i, task := range tasks {
+		source := "the count of kernel generic"
+		want, err := reference.Count(ctx, board, task, &pulse)
 		if err != nil {
 			return err
 		}
-		if got, there := counts[i]; !there || got != want {
-			return fmt.Errorf("kernel %s counts %d completions in task %d of %d for n = %d, kernel generic %d: %s", name, got, i, len(tasks), board.N, want, advice)
+		if i == 0 && board.N <= SelfTestN {
+			known, _ := queens.KnownTotal(board.N)
+			source, want = "the published total", known.Uint64()
+		}
+		if got := counts[i].Count; got != want {
+			return fmt.Errorf("kernel %s counts %d for n = %d, %s is %d: this machine or this build is broken, choose another kernel or machine",
+				name, got, board.N, source, want)
 		}
 	}
 	return nil

@@ -173,7 +173,7 @@ func (s *search[T]) count(rows []Row, states []State, v view) bool {
 	top, allow := &s.queues[0], T(rows[0].Allow)
 	filled, low := T(v.filled>>v.low), v.low&31
 	for _, x := range states {
-		x = x.below(v.first)
+		x = x.Below(v.first)
 		cols, left, right := T(x.Cols>>low)|filled, T(x.Left>>low), T(x.Right>>low)
 		if allow&^(cols|left|right) == 0 {
 			continue

@@ -10,13 +10,13 @@ import "math/bits"
 // outside the window. A diagonal that leaves the window never returns. A diagonal of a prefix
 // that is still outside may enter it on a row below: it is part of the residue, and states with
 // the same residue are searched together, on rows that do not allow what it attacks.
-// docs/kernel.md has a picture.
+// docs/dev/kernels.md draws it.
 
 // windowColumns is the number of columns that 16-bit lanes hold.
 const windowColumns = 16
 
 // outerColumns returns the number of columns in which placeOuter would place a queen.
-func (c *vectorCounter) outerColumns(p *problem, states []State) int {
+func (c *vectorCounter) outerColumns(p *Problem, states []State) int {
 	low, high, outer := 0, c.board.N, 0
 	filled := p.filled | common(states)
 	for high-low > windowColumns {
@@ -31,7 +31,7 @@ func (c *vectorCounter) outerColumns(p *problem, states []State) int {
 // placeOuter places queens in columns of low..high-1 until the other columns fit a window, and
 // counts the completions of the states. No queen is missing in the other columns. It returns
 // false if the context has ended.
-func (c *vectorCounter) placeOuter(p *problem, states []State, low, high int) bool {
+func (c *vectorCounter) placeOuter(p *Problem, states []State, low, high int) bool {
 	filled := p.filled | common(states)
 	for high-low > windowColumns {
 		var square uint32
@@ -45,7 +45,7 @@ func (c *vectorCounter) placeOuter(p *problem, states []State, low, high int) bo
 // placeColumn places a queen in a column, given by its bit, on each row that allows it in turn, and
 // counts the completions of the states with placeOuter. States with a queen in the column get no
 // other one there. The remaining columns are low..high-1. It returns false if the context has ended.
-func (c *vectorCounter) placeColumn(p *problem, states []State, square uint32, low, high int) bool {
+func (c *vectorCounter) placeColumn(p *Problem, states []State, square uint32, low, high int) bool {
 	n := partition(states, func(s State) bool { return s.Cols&square != 0 })
 	if n > 0 && !c.placeOuter(p, states[:n], low, high) {
 		return false
@@ -73,7 +73,7 @@ func (c *vectorCounter) placeColumn(p *problem, states []State, square uint32, l
 
 // shrink takes the first or the last of the columns low..high-1 away: a filled one if possible,
 // else the one with fewer allowed squares. It returns the bit of that column and the others.
-func (p *problem) shrink(low, high int, filled uint32) (square uint32, newLow, newHigh int) {
+func (p *Problem) shrink(low, high int, filled uint32) (square uint32, newLow, newHigh int) {
 	first, last := uint32(1)<<low, uint32(1)<<(high-1)
 	atFirst := filled&first != 0
 	if !atFirst && filled&last == 0 {
@@ -101,8 +101,8 @@ func common(states []State) uint32 {
 
 // searchWindow counts the completions of the states in 16-bit lanes. No queen is missing outside
 // the columns low..high-1. It returns false if the context has ended.
-func (c *vectorCounter) searchWindow(p *problem, states []State, low, high int) bool {
-	rows, first := p.rows(c.rows[:0]), p.first()
+func (c *vectorCounter) searchWindow(p *Problem, states []State, low, high int) bool {
+	rows, first := p.Rows(c.rows[:0]), p.First()
 	if len(rows) < 3 {
 		return c.searchFew(rows, states, first)
 	}
@@ -112,8 +112,8 @@ func (c *vectorCounter) searchWindow(p *problem, states []State, low, high int) 
 		if !c.tick() {
 			return false
 		}
-		residue := states[0].below(first).residue(low, high)
-		n := partition(states, func(s State) bool { return s.below(first).residue(low, high) == residue })
+		residue := states[0].Below(first).residue(low, high)
+		n := partition(states, func(s State) bool { return s.Below(first).residue(low, high) == residue })
 		if enter(inWindow, rows, residue, low) && !c.narrow.count(inWindow, states[:n], v) {
 			return false
 		}

@@ -1,10 +1,8 @@
 package keyring
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -29,23 +27,14 @@ var ErrList = errors.New("the list of admitted keys")
 // Admitter says which workers are admitted. It is safe for concurrent use, and reads no file but in
 // [NewAdmitter] and [Admitter.Reread].
 type Admitter struct {
-	users, list *source[map[string]bool]
-	tokens      []*source[string] // the first that has one counts
-	current     atomic.Pointer[admitted]
+	from    Sources
+	current atomic.Pointer[admitted]
 }
 
 // admitted are the keys that an Admitter admits. It is not changed.
 type admitted struct {
 	users, listed map[string]bool
 	token         string // empty for none
-}
-
-// source is a file that is read again when its content has changed.
-type source[T any] struct {
-	path  string
-	data  []byte // that value was read from; nil before
-	value T
-	parse func(path string, data []byte) (T, error)
 }
 
 // IsFolder reports whether a folder is one of keys, or has what a coordinator needs of one.
@@ -57,20 +46,8 @@ func IsFolder(dir string) bool {
 // NewAdmitter returns the admitter of some sources. The error names a file that can't be used; it wraps
 // [ErrList] if that is the list of public keys.
 func NewAdmitter(from Sources) (*Admitter, error) {
-	a := new(Admitter)
-	if from.Folder != "" {
-		a.users = &source[map[string]bool]{path: filepath.Join(from.Folder, usersFile), parse: parseWorkers}
-		// Of all keys, or of what a coordinator needs.
-		for _, name := range []string{tokenFile, tokenName} {
-			a.tokens = append(a.tokens, &source[string]{path: filepath.Join(from.Folder, name), parse: parseSecret})
-		}
-	}
-	if from.TokenFile != "" {
-		a.tokens = []*source[string]{{path: from.TokenFile, parse: parseSecret}}
-	}
-	if from.List != "" {
-		a.list = &source[map[string]bool]{path: from.List, parse: parseList}
-	}
+	a := &Admitter{from: from}
+	a.current.Store(new(admitted))
 	_, err := a.Reread()
 	return a, err
 }
@@ -102,77 +79,60 @@ func (a *Admitter) Count(others ...string) (keys int, token bool) {
 // Reread reads the files again, and reports whether others are admitted than before. It keeps what it had of
 // a file that it can't read; the error names each such file. Calls must not overlap.
 func (a *Admitter) Reread() (changed bool, err error) {
-	before, now := a.current.Load(), new(admitted)
-	if a.users != nil {
-		err = a.users.reread()
-		now.users = a.users.value
+	before := a.current.Load()
+	now := *before
+	if a.from.Folder != "" {
+		users, failed := readUsers(filepath.Join(a.from.Folder, usersFile))
+		if err = failed; err == nil {
+			now.users = make(map[string]bool)
+			for _, u := range users {
+				if u.Role == bus.Worker {
+					now.users[u.Key] = true
+				}
+			}
+		}
 	}
-	if a.list != nil {
-		if failed := a.list.reread(); failed != nil {
+	if a.from.List != "" {
+		if listed, failed := readList(a.from.List); failed != nil {
 			err = errors.Join(err, fmt.Errorf("%w: %w", ErrList, failed))
-		}
-		now.listed = a.list.value
-	}
-	token, failed := a.rereadToken()
-	now.token = token
-	a.current.Store(now)
-	changed = before == nil || before.token != now.token || !maps.Equal(before.users, now.users) || !maps.Equal(before.listed, now.listed)
-	return changed, errors.Join(err, failed)
-}
-
-// rereadToken returns the token, or the last one if its file is there no more, empty if there never was one.
-func (a *Admitter) rereadToken() (string, error) {
-	var missing error
-	for _, s := range a.tokens {
-		switch err := s.reread(); {
-		case err == nil:
-			return s.value, nil
-		case !errors.Is(err, fs.ErrNotExist):
-			return s.value, fmt.Errorf("the token: %w", err)
-		default:
-			missing = err
+		} else {
+			now.listed = listed
 		}
 	}
-	for _, s := range a.tokens {
-		if s.value != "" {
-			return s.value, fmt.Errorf("the token: %w", missing)
+	if path := a.tokenFile(); path != "" {
+		if token, failed := identity.LoadToken(path); failed != nil {
+			err = errors.Join(err, failed)
+		} else {
+			now.token = token.Secret
 		}
 	}
-	if len(a.tokens) == 1 { // it was named
-		return "", fmt.Errorf("the token: %w", missing)
-	}
-	return "", nil // a folder without a token
+	a.current.Store(&now)
+	return before.token != now.token || !maps.Equal(before.users, now.users) || !maps.Equal(before.listed, now.listed), err
 }
 
-// reread reads the file, and its value if the content is another than before.
-func (s *source[T]) reread() error {
-	data, err := readFile(s.path)
-	if err != nil || s.data != nil && bytes.Equal(data, s.data) {
-		return err
+// tokenFile returns the file of the token; empty if none is named and the folder never had one.
+func (a *Admitter) tokenFile() string {
+	if a.from.TokenFile != "" || a.from.Folder == "" {
+		return a.from.TokenFile
 	}
-	value, err := s.parse(s.path, data)
-	if err != nil {
-		return err
+	path := filepath.Join(a.from.Folder, tokenFile)
+	if _, err := os.Stat(path); err == nil {
+		return path
 	}
-	s.data, s.value = data, value
-	return nil
+	path = filepath.Join(a.from.Folder, tokenName) // the folder has what a coordinator needs
+	if _, err := os.Stat(path); err != nil && a.current.Load().token == "" {
+		return ""
+	}
+	return path
 }
 
-// parseWorkers returns the keys of the workers in a list of users.
-func parseWorkers(path string, data []byte) (map[string]bool, error) {
-	users, err := parseUsers(path, data)
-	workers := make(map[string]bool)
-	for _, u := range users {
-		if u.Role == bus.Worker {
-			workers[u.Key] = true
-		}
-	}
-	return workers, err
-}
-
-// parseList returns the keys in a list of public keys. The error does not quote the line, which may be a
+// readList returns the keys in a list of public keys. The error does not quote the line, which may be a
 // secret.
-func parseList(path string, data []byte) (map[string]bool, error) {
+func readList(path string) (map[string]bool, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
 	keys, number := make(map[string]bool), 0
 	for line := range strings.Lines(string(data)) {
 		number++
@@ -181,17 +141,8 @@ func parseList(path string, data []byte) (map[string]bool, error) {
 		case identity.IsKey(key):
 			keys[key] = true
 		case key != "":
-			return nil, fmt.Errorf("%s: line %d is not the public key of a worker, U and 55 letters and digits, as worker --public-key prints it", path, number)
+			return nil, fmt.Errorf("%s: line %d is not the public key of a worker, U and 55 letters and digits, as worker key prints it", path, number)
 		}
 	}
 	return keys, nil
-}
-
-// parseSecret returns the secret of a token.
-func parseSecret(path string, data []byte) (string, error) {
-	token, err := identity.ParseToken(data)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	return token.Secret, nil
 }

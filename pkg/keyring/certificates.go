@@ -1,14 +1,15 @@
 package keyring
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"regexp"
@@ -20,8 +21,37 @@ import (
 // any run.
 const validity = 10 * 365 * 24 * time.Hour
 
+// AddHosts makes a new certificate for the server if that of the ring is not valid for one of the
+// names or addresses; it stays valid for those that it had. It reports whether it has made one: the
+// server must read its configuration again then. The certificate is of the same key, so the two always
+// belong together, even if several processes call it at once or one is killed.
+func (r *Ring) AddHosts(hosts []string) (bool, error) {
+	server, err := r.pair(serverDir+"/"+certFile, serverDir+"/"+certKey)
+	if err != nil {
+		return false, err
+	}
+	if !slices.ContainsFunc(hosts, func(host string) bool { return server.Leaf.VerifyHostname(host) != nil }) {
+		return false, nil
+	}
+	hosts = append(slices.Clone(server.Leaf.DNSNames), hosts...)
+	for _, ip := range server.Leaf.IPAddresses {
+		hosts = append(hosts, ip.String())
+	}
+	err = r.putServerCertificate(server.PrivateKey.(crypto.Signer), hosts)
+	return err == nil, err
+}
+
+// pair reads a certificate and its key.
+func (r *Ring) pair(cert, key string) (tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(r.path(cert), r.path(key))
+	if err != nil {
+		err = fmt.Errorf("keys: the certificate %s with its key %s: %w", r.path(cert), r.path(key), err)
+	}
+	return pair, err
+}
+
 // putNewKey makes a key for certificates.
-func (r *Ring) putNewKey(name string, mode os.FileMode) (*ecdsa.PrivateKey, error) {
+func (r *Ring) putNewKey(name string, mode os.FileMode) (crypto.Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -33,23 +63,24 @@ func (r *Ring) putNewKey(name string, mode os.FileMode) (*ecdsa.PrivateKey, erro
 	return key, r.put(name, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), mode)
 }
 
-// putNewAuthority makes a certificate of an authority's key.
-func (r *Ring) putNewAuthority(key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+// putAuthority makes the authority: a certificate that signs itself, and its key.
+func (r *Ring) putAuthority() error {
+	key, err := r.putNewKey(caKeyFile, 0o600)
+	if err != nil {
+		return err
+	}
 	ca := template("nqueens authority")
 	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
-	text, err := issue(ca, key, ca, key)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.put(caFile, text, 0o644); err != nil {
-		return nil, err
-	}
-	return readCertificate(r.path(caFile))
+	return r.issue(caFile, ca, key.Public(), ca, key)
 }
 
-// putServerCertificate makes a certificate of the server's key, which an authority has signed. It is also
+// putServerCertificate makes a certificate of the server's key, which the authority signs. It is also
 // for the other end of routes between the servers of a cluster.
-func (r *Ring) putServerCertificate(key *ecdsa.PrivateKey, ca *x509.Certificate, caKey *ecdsa.PrivateKey, hosts []string) error {
+func (r *Ring) putServerCertificate(key crypto.Signer, hosts []string) error {
+	ca, err := r.pair(caFile, caKeyFile)
+	if err != nil {
+		return fmt.Errorf("a certificate for the names of the server needs the authority and its key: %w", err)
+	}
 	server := template("nqueens server")
 	server.KeyUsage = x509.KeyUsageDigitalSignature
 	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
@@ -61,11 +92,26 @@ func (r *Ring) putServerCertificate(key *ecdsa.PrivateKey, ca *x509.Certificate,
 			server.DNSNames = append(server.DNSNames, host)
 		}
 	}
-	text, err := issue(server, key, ca, caKey)
-	if err != nil {
-		return err
+	return r.issue(serverDir+"/"+certFile, server, key.Public(), ca.Leaf, ca.PrivateKey)
+}
+
+// template returns the begin of a certificate, which gets a random serial number.
+func template(name string) *x509.Certificate {
+	now := time.Now()
+	return &x509.Certificate{
+		Subject:   pkix.Name{CommonName: name},
+		NotBefore: now.Add(-24 * time.Hour), // a clock may be wrong by its time zone
+		NotAfter:  now.Add(validity),
 	}
-	return r.put(serverDir+"/"+certFile, text, 0o644)
+}
+
+// issue makes a certificate of a public key, signed by a parent or by itself.
+func (r *Ring) issue(name string, cert *x509.Certificate, key crypto.PublicKey, parent *x509.Certificate, parentKey crypto.PrivateKey) error {
+	der, err := x509.CreateCertificate(rand.Reader, cert, parent, key, parentKey)
+	if err != nil {
+		return fmt.Errorf("a new certificate: %w", err)
+	}
+	return r.put(name, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644)
 }
 
 // allHosts adds to hosts those under which this machine reaches the server.
@@ -75,26 +121,6 @@ func allHosts(hosts []string) []string {
 		all = append(all, name)
 	}
 	return all
-}
-
-func template(name string) *x509.Certificate {
-	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)) // never fails, see crypto/rand
-	now := time.Now()
-	return &x509.Certificate{
-		SerialNumber: serial.Add(serial, big.NewInt(1)),
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    now.Add(-24 * time.Hour), // a clock may be wrong by its time zone
-		NotAfter:     now.Add(validity),
-	}
-}
-
-// issue makes a certificate of a key, signed by a parent or by itself.
-func issue(cert *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.CreateCertificate(rand.Reader, cert, parent, key.Public(), parentKey)
-	if err != nil {
-		return nil, fmt.Errorf("a new certificate: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
 var hostName = regexp.MustCompile(`^[0-9A-Za-z_*]([0-9A-Za-z._-]{0,252})$`)

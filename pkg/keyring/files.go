@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -14,31 +13,12 @@ import (
 	"nqueens/pkg/identity"
 )
 
-// readUsers reads a list of users.
+// readUsers returns the users in a list.
 func readUsers(path string) ([]bus.User, error) {
-	data, err := readFile(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the list of users: %w", err)
 	}
-	return parseUsers(path, data)
-}
-
-// readFile reads a file of at most maxFileLen bytes.
-func readFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	data, err := io.ReadAll(io.LimitReader(file, maxFileLen+1))
-	if err == nil && len(data) > maxFileLen {
-		err = fmt.Errorf("%s has more than %d bytes", path, maxFileLen)
-	}
-	return data, err
-}
-
-// parseUsers returns the users in a list, which path names in errors.
-func parseUsers(path string, data []byte) ([]bus.User, error) {
 	var users []bus.User
 	taken := make(map[string]bool) // names and keys: no name is the name or the key of a user before
 	for line := range strings.Lines(string(data)) {
@@ -46,12 +26,15 @@ func parseUsers(path string, data []byte) ([]bus.User, error) {
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
-		if len(fields) != 3 || bus.Role(fields[0]).Validate() != nil || !userName.MatchString(fields[1]) ||
-			!identity.IsKey(fields[2]) || taken[fields[1]] || len(users) >= maxUsers {
+		u := bus.User{}
+		if len(fields) == 3 {
+			u = bus.User{Role: bus.Role(fields[0]), Name: fields[1], Key: fields[2]}
+		}
+		if validate(u) != nil || taken[u.Name] || len(users) >= maxUsers {
 			return nil, fmt.Errorf("the list of users: %s: the line %.120q is not a role, a new name and a public key", path, strings.TrimSpace(line))
 		}
-		users = append(users, bus.User{Role: bus.Role(fields[0]), Name: fields[1], Key: fields[2]})
-		taken[fields[1]], taken[fields[2]] = true, true
+		users = append(users, u)
+		taken[u.Name], taken[u.Key] = true, true
 	}
 	return users, nil
 }

@@ -1,10 +1,7 @@
 package keyring
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -25,7 +22,7 @@ type Guard struct {
 	ring      *Ring
 	identity  *identity.Identity
 	tokenFile string
-	authority string // file that workers need beside the token; empty if that has it
+	authority string // file that workers need besides the token; empty if that is the folder's, which has it
 	host      string // at which others reach the server
 
 	access      string // what the server has of its configuration
@@ -34,8 +31,7 @@ type Guard struct {
 }
 
 // NewGuard returns the guard of an embedded server that listens on a host, with the keys in a folder, which it makes
-// if there is none. Workers join with the token in a file, or with that of the folder if the name is empty. The error
-// may be a [TokenAuthorityError].
+// if there is none. Workers join with the token in a file, or with that of the folder if the name is empty.
 func NewGuard(folder, tokenFile, host string) (*Guard, error) {
 	ring, err := OpenOrInit(folder)
 	if err != nil {
@@ -47,14 +43,7 @@ func NewGuard(folder, tokenFile, host string) (*Guard, error) {
 	}
 	g := &Guard{ring: ring, tokenFile: ring.TokenFile(), host: hosts[0]}
 	if tokenFile != "" {
-		g.tokenFile = tokenFile
-		token, err := identity.LoadToken(g.tokenFile)
-		if err != nil {
-			return nil, err
-		}
-		if token.Authority == nil {
-			g.authority = ring.AuthorityFile()
-		}
+		g.tokenFile, g.authority = tokenFile, ring.AuthorityFile()
 	}
 	if g.identity, err = identity.Load(ring.KeyFile(bus.Coordinator)); err != nil {
 		return nil, err
@@ -81,14 +70,11 @@ func (g *Guard) TokenFile() string { return g.tokenFile }
 func (g *Guard) WatcherFile() string { return g.ring.KeyFile(bus.Watcher) }
 
 // readAccess returns the part of the server's configuration that says who may connect, with the users and
-// the token of now, and whether the coordinator's own key was revoked. The hash of a token stays the same,
+// the current token, and whether the coordinator's own key was revoked. The hash of a token stays the same,
 // or the server would disconnect its users.
 func (g *Guard) readAccess() (access string, revoked bool, err error) {
 	token, err := identity.LoadToken(g.tokenFile)
 	if err != nil {
-		return "", false, err
-	}
-	if err := checkTokenAuthority(token, g.ring, g.tokenFile); err != nil {
 		return "", false, err
 	}
 	if token.Secret != g.token {
@@ -109,14 +95,14 @@ const RefreshInterval = 2 * time.Second
 var errOwnKey = errors.New("the coordinator's own key was revoked, and works until it ends: stop it, make another key with " +
 	"coordinator keys add coordinator coordinator, and resume the run")
 
-// Refresh gives the server the users and the token of now. It says once what it can't change; then the
+// Refresh gives the server the current users and token. It says once what it can't change; then the
 // server keeps those from before.
 func (g *Guard) Refresh(server *natsserver.Server, log zerolog.Logger) {
 	access, revoked, err := g.readAccess()
 	if err == nil && access != g.access {
 		if err = server.SetAccess(access); err == nil {
 			g.access = access
-			log.Info().Str("folder", g.ring.Dir()).Msg("keys have changed: the embedded server admits the users of now, and disconnects the others")
+			log.Info().Str("folder", g.ring.Dir()).Msg("keys have changed: the embedded server admits the current users and disconnects the others")
 		}
 	}
 	if err == nil && revoked {
@@ -162,46 +148,11 @@ func (g *Guard) URL(server string) string {
 	return "tls://" + net.JoinHostPort(g.host, u.Port())
 }
 
-// JoinLine returns the command with which a worker joins. It names the files that the worker needs,
-// and no secret.
-func (g *Guard) JoinLine(server string) string {
-	words := []string{"worker", "--nats", server, "--token-file", g.tokenFile}
-	if g.authority != "" {
-		words = append(words, "--tls-ca", g.authority)
+// TokenCommand returns the command that prints here what a worker needs to join: the token, and after it the
+// certificate by which it knows the server.
+func (g *Guard) TokenCommand() string {
+	if g.authority == "" {
+		return humanize.ShellWords("cat", g.tokenFile)
 	}
-	return humanize.ShellWords(words...)
-}
-
-// TokenAuthorityError says that the token with which workers are to join an embedded server names another
-// authority than that of the server's certificate: no worker would trust the server.
-type TokenAuthorityError struct {
-	TokenFile string
-	Authority string // file of the server's authority
-	OwnToken  string // file of the token that names it
-}
-
-func (e *TokenAuthorityError) Error() string {
-	return fmt.Sprintf("%s has the certificate of another authority than the embedded server, which has that of %s: "+
-		"no worker could join with it", e.TokenFile, e.Authority)
-}
-
-// checkTokenAuthority returns an error if a token names other authorities than the one that has signed the
-// certificate of the server.
-func checkTokenAuthority(token identity.Token, ring *Ring, tokenFile string) error {
-	if token.Authority == nil {
-		return nil
-	}
-	authority, err := ring.Authority()
-	if err != nil {
-		return err
-	}
-	for rest := token.Authority; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return &TokenAuthorityError{tokenFile, ring.AuthorityFile(), ring.TokenFile()}
-		}
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil && c.Equal(authority) {
-			return nil
-		}
-	}
+	return humanize.ShellWords("head", "-n", "1", g.tokenFile) + " | " + humanize.ShellWords("cat", "-", g.authority)
 }

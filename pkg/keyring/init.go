@@ -32,7 +32,7 @@ var ringFiles = []string{
 }
 
 // ErrIncomplete says that a folder has some files of a ring and lacks others.
-var ErrIncomplete = errors.New("the folder has some files of a folder of keys and lacks others")
+var ErrIncomplete = errors.New("the folder has some files of a folder of keys, and lacks")
 
 // Init makes a ring in a folder without one, with a user of each role, named as its role. A ring that is there
 // stays as it is, but its certificate gets the hosts that it lacks, and its configuration another ServerDir. Init
@@ -56,14 +56,15 @@ func Init(dir string, o Options) (r *Ring, made []string, err error) {
 		return nil, nil, err
 	}
 	defer unlock()
-	switch there, missing := r.inventory(); {
-	case len(there) == 0:
-		err = r.makeAll(o)
-	case len(missing) > 0:
-		err = fmt.Errorf("keys: %s: %w: it has %s, but no %s; put these back from a copy, or move the folder away and make other keys",
-			dir, ErrIncomplete, strings.Join(there, ", "), strings.Join(missing, ", "))
-	default:
+	missing, whole := r.missing()
+	switch {
+	case whole:
 		err = r.extend(o)
+	case len(missing) > 0:
+		err = fmt.Errorf("keys: %s: %w: %s; put these back from a copy, or move the folder away and make other keys",
+			dir, ErrIncomplete, strings.Join(missing, ", "))
+	default:
+		err = r.makeAll(o)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -72,21 +73,19 @@ func Init(dir string, o Options) (r *Ring, made []string, err error) {
 	return r, made, nil
 }
 
-// inventory returns the files of a ring that the folder has, and those of ringFiles that it lacks.
-func (r *Ring) inventory() (there, missing []string) {
+// missing returns the files that the folder lacks of a ring, none if it has nothing of one, and whether it has a
+// whole ring.
+func (r *Ring) missing() (names []string, whole bool) {
 	for _, name := range ringFiles {
-		if _, err := os.Lstat(r.path(name)); err == nil {
-			there = append(there, name)
-		} else {
-			missing = append(missing, name)
+		if _, err := os.Lstat(r.path(name)); err != nil {
+			names = append(names, name)
 		}
 	}
 	keys, _ := filepath.Glob(r.path("*" + keySuffix)) // the pattern is valid
-	authority, _ := filepath.Glob(r.path(caKeyFile))
-	for _, path := range append(authority, keys...) {
-		there = append(there, filepath.Base(path))
+	if _, err := os.Lstat(r.path(caKeyFile)); err != nil && len(keys) == 0 && len(names) == len(ringFiles) {
+		return nil, false
 	}
-	return there, missing
+	return names, len(names) == 0
 }
 
 // makeAll makes all files of a ring.
@@ -97,19 +96,14 @@ func (r *Ring) makeAll(o Options) error {
 	if err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}
-	caKey, err := r.putNewKey(caKeyFile, 0o600)
-	if err != nil {
-		return err
-	}
-	ca, err := r.putNewAuthority(caKey)
-	if err != nil {
+	if err := r.putAuthority(); err != nil {
 		return err
 	}
 	key, err := r.putNewKey(serverDir+"/"+certKey, 0o640) // which the folder's group may read
 	if err != nil {
 		return err
 	}
-	if err := r.putServerCertificate(key, ca, caKey, allHosts(o.Hosts)); err != nil {
+	if err := r.putServerCertificate(key, allHosts(o.Hosts)); err != nil {
 		return err
 	}
 	if err := r.putNewToken(); err != nil {
@@ -117,11 +111,15 @@ func (r *Ring) makeAll(o Options) error {
 	}
 	var users []bus.User
 	for _, role := range []bus.Role{bus.Coordinator, bus.Watcher, bus.Worker} {
-		id, err := r.newKey(role, string(role))
+		u := bus.User{Role: role, Name: string(role)}
+		id, err := newIdentity(&u)
 		if err != nil {
 			return err
 		}
-		users = append(users, bus.User{Role: role, Name: string(role), Key: id.Key()})
+		if err := id.Create(r.path(u.Name + keySuffix)); err != nil {
+			return err
+		}
+		r.made, users = append(r.made, u.Name+keySuffix), append(users, u)
 	}
 	return r.write(users)
 }

@@ -15,7 +15,6 @@
 package keyring
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,20 +31,19 @@ import (
 
 // Files of the folder.
 const (
-	caFile     = "ca.crt"
-	caKeyFile  = "ca.key"
-	usersFile  = "users"
-	workerDir  = "worker"
-	tokenName  = "join.token"
-	tokenFile  = workerDir + "/" + tokenName
-	serverDir  = "server"
-	authFile   = "auth.conf"
-	certFile   = "server.crt"
-	certKey    = "server.key"
-	keySuffix  = ".nkey"
-	maxUsers   = 10_000
-	maxFileLen = 4 << 20
-	lockName   = ".lock" // processes that change the ring lock it
+	caFile    = "ca.crt"
+	caKeyFile = "ca.key"
+	usersFile = "users"
+	workerDir = "worker"
+	tokenName = "join.token"
+	tokenFile = workerDir + "/" + tokenName
+	serverDir = "server"
+	authFile  = "auth.conf"
+	certFile  = "server.crt"
+	certKey   = "server.key"
+	keySuffix = ".nkey"
+	maxUsers  = 10_000
+	lockName  = ".lock" // processes that change the ring lock it
 
 	coordinatorDir = "coordinator"
 )
@@ -55,6 +53,9 @@ const JoinToken = "join-token"
 
 // ErrExists says that something is there already.
 var ErrExists = errors.New("it exists already")
+
+// ErrInvalid says that there can be no such user.
+var ErrInvalid = errors.New("no valid user")
 
 // ErrNoUser says that there is no user of that name.
 var ErrNoUser = errors.New("there is no such user")
@@ -67,34 +68,13 @@ type Ring struct {
 	made      []string // files that were written, as paths in the folder
 }
 
-// OpenOrInit opens the ring in a folder, and makes it if there is no folder. Several processes may call it
-// at once: all get the same ring.
+// OpenOrInit opens the ring in a folder, and makes it if there is none. Several processes may call it at once: all
+// get the same ring, since [Init] locks the folder and writes the list of users last.
 func OpenOrInit(dir string) (*Ring, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
 	if r, err := Open(dir); !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
-	}
-	made, err := os.MkdirTemp(filepath.Dir(dir), ".keys-*")
-	if err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(made) }()
-	if _, _, err := Init(made, Options{ServerDir: filepath.Join(dir, serverDir)}); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(made, dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("keys: %w", err)
-	}
-	r, err := Open(dir) // the folder of the process that was first
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: put the file back from a copy, or move the folder away, and other keys are made", err)
-	}
+	r, _, err := Init(dir, Options{})
 	return r, err
 }
 
@@ -144,80 +124,65 @@ func (r *Ring) Users() ([]bus.User, error) { return readUsers(r.path(usersFile))
 
 var userName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
 
-// ValidateName returns an error unless a user may have the name.
-func ValidateName(name string) error {
-	if !userName.MatchString(name) || name == JoinToken {
-		return fmt.Errorf("%.80q is no name of a user: it is 1 to 64 letters, digits, - and _, and not %s", name, JoinToken)
+// validate returns an error, which wraps [ErrInvalid], unless there can be such a user.
+func validate(u bus.User) error {
+	err := u.Role.Validate()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	case !userName.MatchString(u.Name) || u.Name == JoinToken:
+		return fmt.Errorf("%w: %.80q is no name of a user: it is 1 to 64 letters, digits, - and _, and not %s", ErrInvalid, u.Name, JoinToken)
+	case !identity.IsKey(u.Key):
+		return fmt.Errorf("%w: %.80q is not the public key of a user, U and 55 letters and digits", ErrInvalid, u.Key)
 	}
 	return nil
 }
 
 // Add adds a user with the public key that is given, or with a new key in NAME.nkey if that is empty. Its
-// error wraps [ErrExists] if there is one of that name or key. The server must read its configuration
-// again.
+// error wraps [ErrInvalid] if there can be no such user, and [ErrExists] if there is one of that name or
+// key. The server must read its configuration again.
 func (r *Ring) Add(role bus.Role, name, publicKey string) (bus.User, error) {
-	if err := role.Validate(); err != nil {
-		return bus.User{}, err
-	}
-	if err := ValidateName(name); err != nil {
-		return bus.User{}, err
-	}
 	users, unlock, err := r.lockUsers()
 	if err != nil {
 		return bus.User{}, err
 	}
 	defer unlock()
-	if find(users, name) >= 0 {
-		return bus.User{}, fmt.Errorf("user %s: %w", name, ErrExists)
-	}
-	if len(users) >= maxUsers {
-		return bus.User{}, fmt.Errorf("there are %d users already", len(users))
-	}
 	u := bus.User{Role: role, Name: name, Key: publicKey}
+	var id *identity.Identity // of which this folder keeps the private key
 	if publicKey == "" {
-		id, err := r.newKey(role, name)
-		if err != nil {
-			return bus.User{}, err
+		if id, err = newIdentity(&u); err != nil {
+			return u, err
 		}
-		if id.Role != string(role) || find(users, id.Key()) >= 0 {
-			return bus.User{}, fmt.Errorf("%s holds the key of another user or role: remove the file, or choose another name", r.path(name+keySuffix))
+	}
+	if err := validate(u); err != nil {
+		return u, err
+	}
+	_, none := os.Lstat(r.path(name + keySuffix))
+	switch {
+	case find(users, name) >= 0:
+		return u, fmt.Errorf("user %s: %w", name, ErrExists)
+	case find(users, u.Key) >= 0:
+		return u, fmt.Errorf("the key %s: %w", u.Key, ErrExists)
+	case none == nil:
+		return u, fmt.Errorf("%s: %w: remove the file, or choose another name", r.path(name+keySuffix), ErrExists)
+	case len(users) >= maxUsers:
+		return u, fmt.Errorf("there are %d users already", len(users))
+	}
+	if id != nil {
+		if err := id.Create(r.path(name + keySuffix)); err != nil {
+			return u, err
 		}
-		u.Key = id.Key()
-	} else if err := r.checkNewKey(users, u); err != nil {
-		return bus.User{}, err
 	}
 	return u, r.write(append(users, u))
 }
 
-// checkNewKey returns nil if the public key of a new user can be that of a user, and is of no other.
-func (r *Ring) checkNewKey(users []bus.User, u bus.User) error {
-	if !identity.IsKey(u.Key) {
-		return fmt.Errorf("%.80q is no public key of a user: it has 56 letters and digits and begins with U", u.Key)
-	}
-	if i := find(users, u.Key); i >= 0 {
-		return fmt.Errorf("the key %s, of user %s: %w", u.Key, users[i].Name, ErrExists)
-	}
-	if _, err := os.Stat(r.path(u.Name + keySuffix)); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds another key: remove the file, or choose another name", r.path(u.Name+keySuffix))
-	}
-	return nil
-}
-
-// newKey makes a user's key, unless an interrupted call has.
-func (r *Ring) newKey(role bus.Role, name string) (*identity.Identity, error) {
-	path := r.path(name + keySuffix)
-	if id, err := identity.Load(path); !errors.Is(err, fs.ErrNotExist) {
-		return id, err
-	}
+// newIdentity makes a key for a user, who gets the public one.
+func newIdentity(u *bus.User) (*identity.Identity, error) {
 	id, err := identity.New()
 	if err != nil {
 		return nil, err
 	}
-	id.Role = string(role)
-	if err := id.Create(path); err != nil {
-		return nil, err
-	}
-	r.made = append(r.made, name+keySuffix)
+	id.Role, u.Key = string(u.Role), id.Key()
 	return id, nil
 }
 
@@ -267,29 +232,19 @@ func (r *Ring) lockUsers() (users []bus.User, unlock func(), err error) {
 	return users, unlock, nil
 }
 
-const (
-	lockWait = 30 * time.Second // a change takes milliseconds, or a second on a busy disk
-	lockPoll = 10 * time.Millisecond
-)
+// lockWait is how long a change waits for another, which takes milliseconds, or a second on a busy disk.
+const lockWait = 30 * time.Second
 
-// lock waits until no other process changes the ring, for lockWait at most. The lock ends with the process
-// at the latest.
+// lock waits until no other process changes the ring, for lockWait at most.
 func (r *Ring) lock() (unlock func(), err error) {
-	file, err := os.OpenFile(r.path(lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	unlock, err = durable.LockPath(r.path(lockName), lockWait)
+	if errors.Is(err, durable.ErrLocked) {
+		err = fmt.Errorf("another process has locked the folder for %v: try again when it has ended: %w", lockWait, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}
-	for deadline := time.Now().Add(lockWait); ; time.Sleep(lockPoll) {
-		switch err := durable.Lock(file, true); {
-		case err == nil:
-			return func() { _ = file.Close() }, nil
-		case !errors.Is(err, durable.ErrLocked):
-			return nil, fmt.Errorf("keys: lock %s: %w", file.Name(), errors.Join(err, file.Close()))
-		case time.Now().After(deadline):
-			_ = file.Close() // nothing is written to it
-			return nil, fmt.Errorf("keys: %s: another process has locked the folder for %v: try again when it has ended", file.Name(), lockWait)
-		}
-	}
+	return unlock, nil
 }
 
 // find returns the index of the user with that name or public key, or -1.
@@ -305,6 +260,3 @@ func (r *Ring) KeyFile(role bus.Role) string { return r.path(string(role) + keyS
 
 // AuthorityFile returns the path of the certificate of the authority.
 func (r *Ring) AuthorityFile() string { return r.path(caFile) }
-
-// Authority returns the certificate of the authority.
-func (r *Ring) Authority() (*x509.Certificate, error) { return readCertificate(r.path(caFile)) }

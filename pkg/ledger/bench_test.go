@@ -2,13 +2,14 @@ package ledger_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // BenchmarkAccept accepts results in groups, each fsynced.
@@ -18,7 +19,7 @@ func BenchmarkAccept(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			l := create(b, b.TempDir(), manyTasks)
 			tasks := shuffledInWindow(rng, manyTasks, 1000)
-			batch := make([]queens.Result, group)
+			batch := make([]run.Result, group)
 			for b.Loop() {
 				for i := range batch {
 					batch[i] = typical(rng, tasks[i])
@@ -60,7 +61,7 @@ func BenchmarkAcceptWhileCopying(b *testing.B) {
 					copies++
 				}
 			}()
-			batch := make([]queens.Result, 64)
+			batch := make([]run.Result, 64)
 			for b.Loop() {
 				for i := range batch {
 					batch[i] = typical(rng, tasks[i])
@@ -100,7 +101,7 @@ func BenchmarkOpen(b *testing.B) {
 func BenchmarkAll(b *testing.B) {
 	l := open(b, ledger.OpenReadOnly, million(b))
 	for b.Loop() {
-		for _, err := range l.All() {
+		for _, err := range l.Range(0, math.MaxUint64) {
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -119,17 +120,17 @@ func million(b *testing.B) string {
 	return folder
 }
 
-// BenchmarkVoid quarantines the key of every tenth result, spread over a ledger of a million or ten million, and
+// BenchmarkRevoke quarantines the key of every tenth result, spread over a ledger of a million or ten million, and
 // voids what it counted. It reports the seconds that takes, and the median and the longest step, during which a
 // coordinator does nothing else.
-func BenchmarkVoid(b *testing.B) {
+func BenchmarkRevoke(b *testing.B) {
 	for _, tasks := range []uint64{1_000_000, 10_000_000} {
 		b.Run(fmt.Sprintf("tasks=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				rng := rand.New(rand.NewPCG(1, 2))
 				l := create(b, b.TempDir(), tasks)
-				batch := make([]queens.Result, 0, 8192)
+				batch := make([]run.Result, 0, 8192)
 				for task := range tasks {
 					r := typical(rng, task)
 					r.Key, r.Admitted = fmt.Sprintf("key%d", rng.IntN(10)), true
@@ -139,14 +140,14 @@ func BenchmarkVoid(b *testing.B) {
 					}
 				}
 				b.StartTimer()
-				if err := l.Quarantine(ledger.Quarantined{Key: "key0"}); err != nil {
+				if err := l.Quarantine(run.QuarantinedKey{Key: "key0"}); err != nil {
 					b.Fatal(err)
 				}
 				var steps []time.Duration
 				voided := 0
 				for more := true; more; {
 					start := time.Now()
-					changed, rest, err := l.Void()
+					changed, rest, err := l.Revoke()
 					if err != nil {
 						b.Fatal(err)
 					}

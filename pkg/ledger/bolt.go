@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -22,7 +22,7 @@ func mapSize(expected uint64) int {
 	if expected <= allocSize || strconv.IntSize < 64 || runtime.GOOS == "windows" {
 		return 0
 	}
-	return 1 << 30
+	return 1 << 31
 }
 
 // openBolt opens the database in the file, which is open and locked already, and is expected
@@ -86,41 +86,25 @@ func (l *Ledger) recoverBolt(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = l.damaged(fmt.Errorf("reading it fails: %v", p))
-			l.failed.setBroken(err)
+			l.failed.broken.Store(true)
+			l.failed.set(err)
 		}
 	}()
 	return f()
 }
 
-// failure is what made a ledger unusable, if anything did.
+// failure is what made a ledger unusable, if anything did. Several readers may fail at once.
 type failure struct {
-	mu     sync.Mutex
-	err    error // Every later call returns it.
-	broken bool  // bbolt panicked: it may hold its locks for good.
+	err    atomic.Pointer[error] // Every later call returns it.
+	broken atomic.Bool           // bbolt panicked: it may hold its locks for good.
 }
 
 func (f *failure) get() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
-}
-
-func (f *failure) isBroken() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.broken
+	if err := f.err.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // set stores an error, or nil if nothing failed.
-func (f *failure) set(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.err = err
-}
-
-// setBroken stores the error of a panic.
-func (f *failure) setBroken(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.err, f.broken = err, true
-}
+func (f *failure) set(err error) { f.err.Store(&err) }

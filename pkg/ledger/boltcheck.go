@@ -1,14 +1,10 @@
 package ledger
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"sync/atomic"
-
-	"nqueens/pkg/parallel"
 )
 
 // maxDepth bounds the height of the tree: 2^32 pages with two children each, which is
@@ -30,9 +26,9 @@ func checkStructure(file io.ReaderAt, size int64) error {
 	case meta.HighWater < metaPages:
 		return errors.New("it ends within its meta pages")
 	}
-	c := &checker{file: file, highWater: meta.HighWater, visited: newPageSet(meta.HighWater)}
+	c := &checker{file: file, highWater: meta.HighWater, visited: make([]bool, meta.HighWater)}
 	for id := range uint64(metaPages) {
-		c.visited.add(id)
+		_ = c.visit(id)
 	}
 	if err := c.checkFreelist(meta.Freelist); err != nil {
 		return err
@@ -40,8 +36,8 @@ func checkStructure(file io.ReaderAt, size int64) error {
 	if err := c.checkTree(meta.Root, keyRange{}, 0, false); err != nil {
 		return err
 	}
-	if visited := c.visited.count.Load(); visited != c.highWater {
-		return fmt.Errorf("%d of its %d pages are neither in use nor free", c.highWater-visited, c.highWater)
+	if c.visits != c.highWater {
+		return fmt.Errorf("%d of its %d pages are neither in use nor free", c.highWater-c.visits, c.highWater)
 	}
 	return nil
 }
@@ -50,26 +46,8 @@ func checkStructure(file io.ReaderAt, size int64) error {
 type checker struct {
 	file      io.ReaderAt
 	highWater uint64
-	visited   *pageSet
-	divided   bool // the cores share the tree above
-}
-
-// pageSet is a set of pages, to which several goroutines may add.
-type pageSet struct {
-	words []uint64
-	count atomic.Uint64 // Size of the set.
-}
-
-func newPageSet(limit uint64) *pageSet { return &pageSet{words: make([]uint64, (limit+63)/64)} }
-
-// add adds a page and reports whether it was not in the set.
-func (s *pageSet) add(id uint64) bool {
-	bit := uint64(1) << (id % 64)
-	if atomic.OrUint64(&s.words[id/64], bit)&bit != 0 {
-		return false
-	}
-	s.count.Add(1)
-	return true
+	visited   []bool // by page
+	visits    uint64 // of pages that were not visited before
 }
 
 // checkFreelist checks the list of free pages: their ids, ascending. If the page header
@@ -116,29 +94,12 @@ func (c *checker) checkTree(id uint64, within keyRange, depth int, nested bool) 
 	if len(all) == 0 {
 		return fmt.Errorf("page %d: a branch without children", id)
 	}
-	checkChild := func(c *checker, i int) error {
+	for i := range all {
 		below := keyRange{first: all[i].key, end: within.end}
 		if i+1 < len(all) {
 			below.end = all[i+1].key
 		}
-		return c.checkTree(all[i].page, below, depth+1, nested)
-	}
-	if nested && !c.divided { // the root of a large bucket: the cores share its children
-		child := *c
-		child.divided = true
-		children := func(yield func(int) bool) {
-			for i := range all {
-				if !yield(i) {
-					return
-				}
-			}
-		}
-		return parallel.InOrder(context.Background(), children, func(_ context.Context, i int) (struct{}, error) {
-			return struct{}{}, checkChild(&child, i)
-		}, func(struct{}) error { return nil })
-	}
-	for i := range all {
-		if err := checkChild(c, i); err != nil {
+		if err := c.checkTree(all[i].page, below, depth+1, nested); err != nil {
 			return err
 		}
 	}
@@ -220,8 +181,10 @@ func (c *checker) read(id, pages uint64) ([]byte, error) {
 
 // visit marks a page as used. It fails if the page is in use already.
 func (c *checker) visit(id uint64) error {
-	if id >= c.highWater || !c.visited.add(id) {
+	if id >= c.highWater || c.visited[id] {
 		return fmt.Errorf("page %d is in use twice, or beyond its %d pages", id, c.highWater)
 	}
+	c.visited[id] = true
+	c.visits++
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // OnCommit reports each transaction that is on disk, and no other.
@@ -18,14 +18,14 @@ func TestOnCommit(t *testing.T) {
 		commits++
 	})
 	for i := range uint64(3) {
-		if _, err := l.Accept([]queens.Result{result(i, 1, 1)}, nil, position(i)); err != nil {
+		if _, err := l.Accept([]run.Result{result(i, 1, 1)}, 0, position(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.Accept(nil, nil, l.Position()); err != nil { // nothing to write
+	if _, err := l.Accept(nil, 0, l.Position()); err != nil { // nothing to write
 		t.Fatal(err)
 	}
-	if _, err := l.Accept([]queens.Result{result(10, 1, 1)}, nil, position(4)); err == nil {
+	if _, err := l.Accept([]run.Result{result(10, 1, 1)}, 0, position(4)); err == nil {
 		t.Error("a task that the run does not have is accepted")
 	}
 	if commits != 3 {

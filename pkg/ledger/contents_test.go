@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -22,8 +23,8 @@ const (
 )
 
 // result returns a result whose worker is named after the attempt.
-func result(task, count uint64, attempt uint32) queens.Result {
-	return queens.Result{
+func result(task, count uint64, attempt uint32) run.Result {
+	return run.Result{
 		Run: runName, Task: task, Hash: task * 0x9E3779B97F4A7C15, Attempt: attempt, Count: count,
 		Worker: fmt.Sprintf("worker-%d", attempt), Kernel: "generic", Elapsed: time.Duration(attempt) * time.Millisecond,
 	}
@@ -67,7 +68,7 @@ func create(t testing.TB, folder string, tasks uint64) *ledger.Ledger {
 
 // openWriter opens a ledger for writing, as an opener without a context.
 func openWriter(folder string) (*ledger.Ledger, error) {
-	return ledger.Open(context.Background(), folder)
+	return ledger.Open(context.Background(), folder, nil)
 }
 
 func open(t testing.TB, how func(string) (*ledger.Ledger, error), folder string) *ledger.Ledger {
@@ -99,9 +100,9 @@ func closed(t testing.TB, l *ledger.Ledger) {
 	}
 }
 
-func accept(t testing.TB, l *ledger.Ledger, to run.StreamPosition, batch ...queens.Result) []ledger.Verdict {
+func accept(t testing.TB, l *ledger.Ledger, to run.StreamPosition, batch ...run.Result) []ledger.Verdict {
 	t.Helper()
-	verdicts, err := l.Accept(batch, nil, to)
+	verdicts, err := l.Accept(batch, 0, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +112,8 @@ func accept(t testing.TB, l *ledger.Ledger, to run.StreamPosition, batch ...quee
 // contents is everything that a ledger returns.
 type contents struct {
 	Header   ledger.Header
-	Results  []queens.Result
-	Disputes []ledger.Dispute
-	Evidence []ledger.Rejection
+	Results  []run.Result
+	Disputes []run.Dispute
 	Refused  uint64
 	Position run.StreamPosition
 	State    run.State
@@ -131,24 +131,22 @@ func (c contents) equal(other contents) bool {
 // read returns everything that a ledger returns.
 func read(l *ledger.Ledger) (contents, error) {
 	c := contents{Header: l.Header(), Disputes: slices.Clone(l.Disputes()), Refused: l.Rejected(), Position: l.Position(), State: l.State()}
-	for r, err := range l.All() {
+	for r, err := range l.Range(0, math.MaxUint64) {
 		if err != nil {
 			return c, err
 		}
 		if !l.Has(r.Task) {
-			return c, fmt.Errorf("task %d is in All, and not there", r.Task)
+			return c, fmt.Errorf("task %d is in Range, and not there", r.Task)
 		}
 		c.Results = append(c.Results, r)
 	}
 	if l.Len() != uint64(len(c.Results)) {
-		return c, fmt.Errorf("%d are accepted, All has %d", l.Len(), len(c.Results))
+		return c, fmt.Errorf("%d are accepted, Range has %d", l.Len(), len(c.Results))
 	}
-	var err error
-	c.Evidence, err = l.Rejections()
-	return c, err
+	return c, nil
 }
 
-// contentsOf returns everything that a ledger returns. It fails the test if All and Result
+// contentsOf returns everything that a ledger returns. It fails the test if Range and Result
 // differ.
 func contentsOf(t testing.TB, l *ledger.Ledger) contents {
 	t.Helper()
@@ -158,7 +156,7 @@ func contentsOf(t testing.TB, l *ledger.Ledger) contents {
 	}
 	for _, r := range c.Results {
 		if single, ok, err := l.Result(r.Task); single != r || !ok || err != nil {
-			t.Errorf("task %d is %v in All, and %v, %v, %v alone", r.Task, r, single, ok, err)
+			t.Errorf("task %d is %v in Range, and %v, %v, %v alone", r.Task, r, single, ok, err)
 		}
 	}
 	return c

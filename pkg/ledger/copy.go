@@ -21,18 +21,10 @@ import (
 
 // This file copies ledgers, also while they are written.
 
-// maxCopyGrowth is by how many bytes the file may grow while it is copied. The writer can't use
-// pages again that it replaced after the copy began, so it needs new ones; they remain in the
-// file, and every later transaction lists them as free.
-const maxCopyGrowth = 64 << 20
-
-// ErrSlowCopy says that the ledger grew too much while it was copied.
-var ErrSlowCopy = errors.New("the ledger grew too much while it was copied: the copy is written too slowly")
-
 // WriteCopy writes the ledger as it is at one moment, in the form of its file. It calls begin
 // first, with the size in bytes. Another goroutine may use the ledger and close it meanwhile;
-// what it writes is not in the copy, and Close waits for the end of the copy. The error wraps
-// [ErrSlowCopy] if w is too slow.
+// what it writes is not in the copy, and Close waits for the end of the copy. The writer can't use pages again meanwhile
+// that it replaces, so the file grows, and stays so large: w must not take long.
 func (l *Ledger) WriteCopy(w io.Writer, begin func(size int64) error) (err error) {
 	// Like recoverBolt, which is for the goroutine that uses the ledger.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -41,19 +33,13 @@ func (l *Ledger) WriteCopy(w io.Writer, begin func(size int64) error) (err error
 			err = l.damaged(fmt.Errorf("reading it fails: %v", p))
 		}
 	}()
-	info, err := l.file.Stat()
-	if err != nil {
-		return l.wrapIO(err)
-	}
-	guard := &growthGuard{w: w, file: l.file, limit: info.Size() + maxCopyGrowth}
-	err = l.db.View(func(tx *bbolt.Tx) error {
+	return l.db.View(func(tx *bbolt.Tx) error {
 		if err := begin(tx.Size()); err != nil {
 			return err
 		}
-		_, err := tx.WriteTo(guard)
+		_, err := tx.WriteTo(w)
 		return err
 	})
-	return cmp.Or(guard.err, err) // bbolt does not always wrap the writer's error
 }
 
 // CopyFile writes the file of the ledger in a folder as it is, without checking it. The error is a
@@ -65,27 +51,6 @@ func CopyFile(folder string, w io.Writer) error {
 	}
 	_, err = io.Copy(w, l.file)
 	return cmp.Or(err, l.release())
-}
-
-// growthGuard passes on what is written until a file exceeds its limit.
-type growthGuard struct {
-	w     io.Writer
-	file  *os.File
-	limit int64
-	err   error
-}
-
-func (g *growthGuard) Write(p []byte) (n int, err error) {
-	info, err := g.file.Stat()
-	switch {
-	case err != nil:
-	case info.Size() > g.limit:
-		err = ErrSlowCopy
-	default:
-		n, err = g.w.Write(p)
-	}
-	g.err = err
-	return n, err
 }
 
 // Contents says what a copy of a ledger holds.
@@ -110,27 +75,16 @@ func (l *Ledger) contents(path string) (Contents, error) {
 	}
 	m := &l.header.Manifest
 	return Contents{
-		Run: l.header.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: l.state, Done: l.Len(), Tasks: m.Tasks, Bytes: info.Size(), File: path,
+		Run: l.header.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: l.State(), Done: l.Len(), Tasks: m.Tasks, Bytes: info.Size(), File: path,
 	}, nil
 }
 
-// CreateCopy creates a file from what fill writes, which must be a whole ledger. The file is
-// checked as [OpenReadOnly] does, then passed to check, and is on disk when CreateCopy returns.
+// CreateCopy creates a file from what fill writes, which must be the whole ledger of a run of that name. The file is
+// checked as [OpenReadOnly] does, and is on disk when CreateCopy returns.
 // A file that had the name is replaced by a complete one, or stays as it was after an error or if
 // this process is killed, see package durable. Errors name the source.
-func CreateCopy(path, source string, fill func(io.Writer) error, check func(Contents) error) (Contents, error) {
-	c, err := createCopy(path, source, fill, check, (*durable.File).Replace)
-	return c, wrapCopy(err, path)
-}
-
-func wrapCopy(err error, path string) error {
-	if errors.Is(err, syscall.ENOSPC) {
-		err = fmt.Errorf("%w: make room, or name a file on another disk", err)
-	}
-	if err != nil {
-		err = fmt.Errorf("the copy %s is not written: %w", path, err)
-	}
-	return err
+func CreateCopy(path, source, name string, fill func(io.Writer) error) (Contents, error) {
+	return createCopy(path, source, name, fill, (*durable.File).Replace)
 }
 
 // CopyTo creates a ledger with the same contents in a folder, and the folder if it does not
@@ -146,13 +100,18 @@ func (l *Ledger) CopyTo(folder string) (Contents, error) {
 		}
 		return l.WriteCopy(w, func(int64) error { return nil })
 	}
-	c, err := createCopy(path, l.path, fill, func(Contents) error { return nil }, (*durable.File).Link)
-	return c, wrapCopy(err, path)
+	return createCopy(path, l.path, l.header.Run, fill, (*durable.File).Link)
 }
 
-func createCopy(
-	path, source string, fill func(io.Writer) error, check func(Contents) error, name func(*durable.File) error,
-) (c Contents, err error) {
+func createCopy(path, source, name string, fill func(io.Writer) error, finish func(*durable.File) error) (c Contents, err error) {
+	defer func() {
+		if errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("%w: make room, or name a file on another disk", err)
+		}
+		if err != nil {
+			err = fmt.Errorf("the copy %s is not written: %w", path, err)
+		}
+	}()
 	file, err := durable.Create(path, 0o600)
 	if err != nil {
 		return c, err
@@ -169,11 +128,11 @@ func createCopy(
 	if err == nil {
 		c, err = l.contents(path)
 	}
-	if err == nil {
-		err = check(c)
+	if err == nil && c.Run != name {
+		err = fmt.Errorf("it is of run %s", c.Run)
 	}
 	if err == nil {
-		err = name(file)
+		err = finish(file)
 	}
 	return c, err
 }

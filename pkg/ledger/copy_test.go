@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -24,9 +23,9 @@ func init() { children["copy"] = copyForever }
 
 // copyTo writes a copy of a ledger to a file.
 func copyTo(l *ledger.Ledger, path string) (ledger.Contents, error) {
-	return ledger.CreateCopy(path, "source", func(w io.Writer) error {
+	return ledger.CreateCopy(path, "source", l.Header().Run, func(w io.Writer) error {
 		return l.WriteCopy(w, func(int64) error { return nil })
-	}, func(ledger.Contents) error { return nil })
+	})
 }
 
 // Copies of a ledger that is being written are its states at moments after the copies began,
@@ -38,7 +37,7 @@ func TestCopiesWhileAccepting(t *testing.T) {
 	path, begins, copied := filepath.Join(t.TempDir(), "copy"), make(chan struct{}), make(chan error, 1)
 	go func() {
 		var err error
-		for round := 0; round < rounds(30, 100) && err == nil; round++ {
+		for round := 0; round < rounds(15, 50) && err == nil; round++ {
 			begins <- struct{}{}
 			least := accepted.Load()
 			var c ledger.Contents
@@ -59,7 +58,7 @@ func TestCopiesWhileAccepting(t *testing.T) {
 			return
 		}
 		for range batches {
-			batch := make([]queens.Result, 1+rng.IntN(200))
+			batch := make([]run.Result, 1+rng.IntN(200))
 			for i := range batch {
 				task := l.Len() + uint64(i)
 				batch[i] = result(task, task*task, 1)
@@ -133,7 +132,7 @@ func TestFailedCopyLeavesTheOldOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken")
-	accepted := func(ledger.Contents) error { return nil }
+	name := l.Header().Run
 	put := func(data []byte, err error) func(io.Writer) error {
 		return func(w io.Writer) error {
 			_, failed := w.Write(data)
@@ -142,26 +141,26 @@ func TestFailedCopyLeavesTheOldOne(t *testing.T) {
 	}
 	damaged := bytes.Clone(whole.Bytes())
 	damaged[bytes.LastIndex(damaged, []byte("generic"))] ^= 1
-	for name, c := range map[string]struct {
-		fill  func(io.Writer) error
-		check func(ledger.Contents) error
-		want  string
+	for what, c := range map[string]struct {
+		fill func(io.Writer) error
+		name string
+		want string
 	}{
-		"its source fails": {put(whole.Bytes()[:8192], broken), accepted, "broken"},
-		"it is short":      {put(whole.Bytes()[:whole.Len()-4096], nil), accepted, "damaged"},
-		"it is empty":      {put(nil, nil), accepted, "damaged"},
-		"it is damaged":    {put(damaged, nil), accepted, "damaged"},
-		"it is refused":    {put(whole.Bytes(), nil), func(ledger.Contents) error { return broken }, "broken"},
+		"its source fails":     {put(whole.Bytes()[:8192], broken), name, "broken"},
+		"it is short":          {put(whole.Bytes()[:whole.Len()-4096], nil), name, "damaged"},
+		"it is empty":          {put(nil, nil), name, "damaged"},
+		"it is damaged":        {put(damaged, nil), name, "damaged"},
+		"it is of another run": {put(whole.Bytes(), nil), "another", "it is of run"},
 	} {
-		_, err := ledger.CreateCopy(path, "source", c.fill, c.check)
+		_, err := ledger.CreateCopy(path, "source", c.name, c.fill)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: error %v", name, err)
+			t.Errorf("%s: error %v", what, err)
 		}
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, whole.Bytes()) {
-			t.Errorf("%s: the old copy has changed: %v", name, err)
+			t.Errorf("%s: the old copy has changed: %v", what, err)
 		}
 		if names := listing(t, folder); !slices.Equal(names, []string{"copy"}) {
-			t.Errorf("%s: the folder has %q", name, names)
+			t.Errorf("%s: the folder has %q", what, names)
 		}
 	}
 }
@@ -190,7 +189,7 @@ func TestKilledWhileCopying(t *testing.T) {
 	acceptMany(t, l, rng, shuffledInWindow(rng, 20_000, 1000), 5000)
 	want := contentsOf(t, l)
 	closed(t, l)
-	for round := range rounds(5, 30) {
+	for round := range rounds(3, 10) {
 		cmd := child(t, "copy", folder)
 		out, err := cmd.StdoutPipe()
 		if err != nil {

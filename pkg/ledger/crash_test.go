@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -12,7 +13,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -61,12 +62,12 @@ func acceptForever(folder string) error {
 		return err
 	}
 	for {
-		batch := make([]queens.Result, 1+rand.IntN(300))
+		batch := make([]run.Result, 1+rand.IntN(300))
 		for i := range batch {
 			task := l.Len() + uint64(i)
 			batch[i] = result(task, task*task, 1)
 		}
-		if _, err := l.Accept(batch, nil, position(l.Len()+uint64(len(batch)))); err != nil {
+		if _, err := l.Accept(batch, 0, position(l.Len()+uint64(len(batch)))); err != nil {
 			return err
 		}
 		fmt.Println(l.Len())
@@ -108,7 +109,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("round %d: %d results at %v, %d damaged; %d were accepted", round, l.Len(), l.Position(), len(l.Damaged()), last)
 		}
 		next := uint64(0)
-		for r, err := range l.All() {
+		for r, err := range l.Range(0, math.MaxUint64) {
 			if err != nil || r != result(next, next*next, 1) {
 				t.Fatalf("round %d: task %d is %v (%v)", round, next, r, err)
 			}

@@ -48,7 +48,7 @@ func validateHeader(h *Header) error {
 	if h.Trust.Redundancy < 1 {
 		return fmt.Errorf("%d keys have to agree on a task", h.Trust.Redundancy)
 	}
-	return h.Manifest.Validate()
+	return cmp.Or(h.Manifest.Validate(), run.ValidateSide(h.Run, h.Manifest.N))
 }
 
 // makeFolder creates a folder and its parents. They are on disk when it returns.
@@ -108,13 +108,7 @@ func (l *Ledger) initialize(h Header) error {
 		return cmp.Or(
 			putJSON(tx, headerBucket, formatKey, Version),
 			putJSON(tx, headerBucket, headerKey, h),
-			putJSON(tx, progressBucket, positionKey, run.StreamPosition{}),
-			putJSON(tx, progressBucket, rejectedKey, 0),
-			putJSON(tx, progressBucket, stateKey, run.Running),
-			putJSON(tx, progressBucket, lostKey, 0),
-			putJSON(tx, progressBucket, missedKey, 0),
-			putJSON(tx, progressBucket, aloneKey, []uint64{}),
-			putJSON(tx, progressBucket, wallKey, 0),
+			putJSON(tx, progressBucket, progressKey, progress{State: run.Running}),
 			putJSON(tx, progressBucket, historyKey, run.NewHistory(run.MaxHistory)),
 		)
 	})

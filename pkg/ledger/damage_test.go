@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"testing"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -159,15 +159,15 @@ func TestDamagedWhileOpen(t *testing.T) {
 		use    func(*ledger.Ledger) error
 	}{
 		"Accept, nothing left": {0, func(l *ledger.Ledger) error {
-			_, err := l.Accept([]queens.Result{result(3001, 1, 1)}, nil, position(100))
+			_, err := l.Accept([]run.Result{result(3001, 1, 1)}, 0, position(100))
 			return err
 		}},
 		"Accept, meta pages left": {2 * page, func(l *ledger.Ledger) error {
-			_, err := l.Accept([]queens.Result{result(3001, 1, 1)}, nil, position(100))
+			_, err := l.Accept([]run.Result{result(3001, 1, 1)}, 0, position(100))
 			return err
 		}},
-		"All": {2 * page, func(l *ledger.Ledger) error {
-			for _, err := range l.All() {
+		"Range": {2 * page, func(l *ledger.Ledger) error {
+			for _, err := range l.Range(0, math.MaxUint64) {
 				if err != nil {
 					return err
 				}
@@ -178,7 +178,6 @@ func TestDamagedWhileOpen(t *testing.T) {
 			_, _, err := l.Result(want.Results[0].Task)
 			return err
 		}},
-		"Evidence":             {2 * page, func(l *ledger.Ledger) error { _, err := l.Rejections(); return err }},
 		"SetState, none left":  {0, func(l *ledger.Ledger) error { return l.SetState(run.Stopped) }},
 		"SetState, metas left": {2 * page, func(l *ledger.Ledger) error { return l.SetState(run.Stopped) }},
 	} {

@@ -1,9 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Verdict says what a ledger did with a result.
@@ -13,11 +14,11 @@ type Verdict int
 const (
 	// Accepted: the first result of its task.
 	Accepted Verdict = iota
-	// Duplicate: the task has a result of the same voter with the same count already, or so
-	// many that no more are stored. Nothing is.
+	// Duplicate: the task has a result of the same voter with the same count already, or the most
+	// that are stored. Nothing is.
 	Duplicate
 	// Conflict: the task has a result with another count, or a dispute that this result
-	// does not settle. All are stored as votes.
+	// does not settle. All are stored.
 	Conflict
 	// Settled: the result settles the dispute about its task. The accepted result may
 	// have changed.
@@ -29,175 +30,134 @@ const (
 	Refused
 )
 
-// Dispute is a task whose results contradict each other.
-type Dispute struct {
-	Task uint64
-	// Votes are the results that were stored before the dispute and all that came later, in that
-	// order, one for each pair of voter and count; see [queens.Result.Voter].
-	Votes []queens.Result
-	// Voided are the votes that do not count any more: their keys were quarantined.
-	Voided []queens.Result
-	// Settled says that the coordinator has counted the task itself, or that [Dispute.Quorum]
-	// admitted keys agree on one count, and more than on any other, or that no votes contradict each
-	// other any more.
-	Settled bool
-	// Quorum is how many admitted keys settle the dispute: those that must agree on each task, and at
-	// least two.
-	Quorum int
-
-	numbers  []uint64 // Of the votes, in the file.
-	accepted int      // Index of the accepted vote, or -1.
+// stored is a result in the file.
+type stored struct {
+	run.Result
+	revoked  bool // It does not count any more: its key was quarantined. Only of a task in dispute.
+	disputed bool // Of the first result of a task: others have another count.
 }
 
-// maxVotes bounds the votes of a dispute, apart from the coordinator's own and from those that agree after it
+// isDisputed reports whether the results of a task contradict each other, or did before some were revoked.
+func isDisputed(all []stored) bool {
+	return slices.ContainsFunc(all, func(s stored) bool { return s.Count != all[0].Count })
+}
+
+// outcome is what the results of a task add up to.
+type outcome struct {
+	accepted *run.Result // Nil without one.
+	settled  bool        // See [run.Dispute].
+	support  uint8       // See supportOf.
+}
+
+// outcomeOf returns what the results of a task add up to.
+func (l *Ledger) outcomeOf(all []stored) outcome {
+	i, settled := tally(all, l.quorum())
+	if i < 0 {
+		return outcome{settled: settled}
+	}
+	return outcome{&all[i].Result, settled, supportOf(all, all[i].Count)}
+}
+
+func newDispute(task uint64, all []stored, s outcome, quorum int) *run.Dispute {
+	d := &run.Dispute{Task: task, Settled: s.settled, Quorum: quorum}
+	if s.accepted != nil {
+		d.Accepted = s.accepted.Count
+	}
+	for i := range all {
+		if all[i].revoked {
+			d.Revoked = append(d.Revoked, all[i].Result)
+		} else {
+			d.Votes = append(d.Votes, all[i].Result)
+		}
+	}
+	d.Full = len(all) >= maxVotes && len(d.Votes) > 0 // it takes a vote if no other counts
+	return d
+}
+
+// Disputes returns the disputes, open and settled, in order of task.
+func (l *Ledger) Disputes() []run.Dispute {
+	var all []run.Dispute
+	for _, d := range l.disputes {
+		all = append(all, *d)
+	}
+	slices.SortFunc(all, func(a, b run.Dispute) int { return cmp.Compare(a.Task, b.Task) })
+	return all
+}
+
+// Dispute returns the dispute about a task; nil if there never was one.
+func (l *Ledger) Dispute(task uint64) *run.Dispute { return l.disputes[task] }
+
+// How many results of a task are stored: maxConfirmations besides the accepted one of a task that is not in dispute. A
+// dispute takes maxVotes, apart from the coordinator's own and from those that agree after it
 // is settled. Of one key it takes at most maxVotesOfKey, and of keys that are not admitted, of which anybody
 // can make any number, at most maxUnadmittedVotes.
 const (
+	maxConfirmations   = 5
 	maxVotes           = 64
 	maxVotesOfKey      = 2
 	maxUnadmittedVotes = 8
 )
 
-// IsFull reports whether the dispute takes no more votes of workers: they can't settle it any
-// more. It takes one if no other counts.
-func (d *Dispute) IsFull() bool { return len(d.Votes)+len(d.Voided) >= maxVotes && len(d.Votes) > 0 }
-
-// HasReferee reports whether the coordinator has counted the task itself.
-func (d *Dispute) HasReferee() bool { return ownVote(d.Votes) >= 0 }
-
-// Accepted returns the accepted count of the task, and whether there is one.
-func (d *Dispute) Accepted() (count uint64, ok bool) {
-	if d.accepted < 0 || len(d.Votes) == 0 {
-		return 0, false
-	}
-	return d.Votes[d.accepted].Count, true
-}
-
-// ownVote returns the index of the coordinator's own count, or -1.
-func ownVote(votes []queens.Result) int {
-	return slices.IndexFunc(votes, func(v queens.Result) bool { return v.Worker == queens.Referee })
-}
-
-// takes reports whether a result becomes a vote: its voter has not voted for that count, and there
-// are not too many votes. Of a dispute that is settled, admitted keys that agree may lack still, however many
-// votes others have sent.
-func (d *Dispute) takes(r *queens.Result) bool {
-	voter := r.Voter()
-	repeats := func(old queens.Result) bool { return old.Count == r.Count && old.Voter() == voter }
-	switch {
-	case slices.ContainsFunc(d.Votes, repeats):
-		return false
-	case r.IsOwn(), len(d.Votes) == 0:
-		return true
-	case r.Admitted && d.Settled && d.Votes[d.accepted].Count == r.Count:
-		return int(d.support()&maxVoters) <= maxConfirmations
-	case d.votes(func(v *queens.Result) bool { return v.Voter() == voter }) >= maxVotesOfKey:
-		return false
-	case !r.Admitted && d.votes(func(v *queens.Result) bool { return !v.Admitted && !v.IsOwn() }) >= maxUnadmittedVotes:
-		return false
-	}
-	return !d.IsFull()
-}
-
-// votes returns the number of votes of a kind, also of voided ones.
-func (d *Dispute) votes(isOfKind func(*queens.Result) bool) (votes int) {
-	for _, some := range [][]queens.Result{d.Votes, d.Voided} {
-		for i := range some {
-			if isOfKind(&some[i]) {
-				votes++
+// takes reports whether a result is stored besides the others of its task, which add up to s: its voter has not
+// given that count, and there are not too many results. If results agree, one of a key that is not admitted adds
+// nothing. Of a dispute that is settled, admitted keys that agree may lack still, however many votes others have sent.
+func (s *outcome) takes(all []stored, r *run.Result) bool {
+	counting, ofVoter, unadmitted := 0, 0, 0
+	for i := range all {
+		old := &all[i]
+		same := old.Voter() == r.Voter()
+		if !old.revoked {
+			if same && old.Count == r.Count {
+				return false
 			}
+			counting++
+		}
+		if same {
+			ofVoter++
+		}
+		if !old.Admitted && !old.IsOwn() {
+			unadmitted++
 		}
 	}
-	return votes
-}
-
-// acceptedVote returns the vote whose count is accepted, or nil without one. The vote never changes.
-func (d *Dispute) acceptedVote() *queens.Result {
-	if d.accepted < 0 {
-		return nil
-	}
-	return &d.Votes[d.accepted]
-}
-
-// add adds a vote that the dispute takes, with its number in the file, and returns the verdict.
-func (d *Dispute) add(r queens.Result, number uint64) Verdict {
-	first, settled := d.accepted < 0, d.Settled
-	agrees := !first && d.Votes[d.accepted].Count == r.Count
-	d.append(r, number)
-	d.tally()
+	agrees := s.accepted != nil && s.accepted.Count == r.Count
 	switch {
-	case first:
-		return Accepted
-	case settled && agrees:
-		return Confirmed
-	case !settled && d.Settled, r.Worker == queens.Referee:
-		return Settled
+	case counting == 0:
+		return true
+	case agrees && !isDisputed(all):
+		return counting <= maxConfirmations && (r.Admitted || r.IsOwn())
+	case r.IsOwn():
+		return true
+	case agrees && s.settled && r.Admitted:
+		return int(s.support&maxVoters) <= maxConfirmations
+	case ofVoter >= maxVotesOfKey, !r.Admitted && unadmitted >= maxUnadmittedVotes:
+		return false
 	}
-	return Conflict
+	return len(all) < maxVotes
 }
 
-// append adds a vote without a tally. It changes no copy of the dispute.
-func (d *Dispute) append(r queens.Result, number uint64) {
-	d.Votes = append(slices.Clip(d.Votes), r)
-	d.numbers = append(slices.Clip(d.numbers), number)
-}
-
-// void takes the given ones from the votes, and returns their numbers. It changes no copy of the
-// dispute.
-func (d *Dispute) void(covers func(*queens.Result) bool) (numbers []uint64) {
-	var votes []queens.Result
-	var remaining []uint64
-	for i, v := range d.Votes {
-		if covers(&v) {
-			d.Voided = append(slices.Clip(d.Voided), v)
-			numbers = append(numbers, d.numbers[i])
-			continue
-		}
-		votes, remaining = append(votes, v), append(remaining, d.numbers[i])
-	}
-	if len(numbers) > 0 {
-		d.Votes, d.numbers = votes, remaining
-		d.tally()
-	}
-	return numbers
-}
-
-// support returns what stands behind the accepted vote.
-func (d *Dispute) support() uint8 {
-	if d.accepted < 0 {
-		return 0
-	}
-	var agreeing []queens.Result
-	for _, v := range d.Votes {
-		if v.Count == d.Votes[d.accepted].Count {
-			agreeing = append(agreeing, v)
-		}
-	}
-	return supportOf(agreeing)
-}
-
-// tally counts the votes again.
-func (d *Dispute) tally() { d.accepted, d.Settled = tally(d.Votes, d.Quorum) }
-
-// tally goes through the votes of a dispute in order of arrival. It returns the index of
-// the accepted result, -1 without votes, and whether the dispute is settled. The count of the
+// tally goes through the results of a task that count, in order of arrival. It returns the index of
+// the accepted one, -1 if there is none, and whether they are no open dispute. The count of the
 // coordinator as referee is the last word. Before that, a count wins that at least quorum admitted keys
 // agree on, and more than on any other; it stays accepted until another wins. Keys that are not
 // admitted, and the coordinator's spot check, open a dispute and do not settle it.
-func tally(votes []queens.Result, quorum int) (accepted int, settled bool) {
-	if len(votes) == 0 {
-		return -1, true
-	}
+func tally(all []stored, quorum int) (accepted int, settled bool) {
 	first := func(count uint64) int {
-		return slices.IndexFunc(votes, func(v queens.Result) bool { return v.Count == count })
+		return slices.IndexFunc(all, func(s stored) bool { return !s.revoked && s.Count == count })
 	}
-	if own := ownVote(votes); own >= 0 {
-		return first(votes[own].Count), true
+	accepted = slices.IndexFunc(all, func(s stored) bool { return !s.revoked })
+	if accepted < 0 || !isDisputed(all) {
+		return accepted, true
 	}
 	voters := make(map[uint64]int) // Admitted keys, by count.
 	most := quorum - 1
-	for i := range votes {
-		v := &votes[i]
+	for i := range all {
+		v := &all[i]
+		if v.revoked {
+			continue
+		}
+		if v.Worker == run.Referee {
+			return first(v.Count), true
+		}
 		if voters[v.Count] += 0; !v.Admitted {
 			continue
 		}
@@ -205,7 +165,7 @@ func tally(votes []queens.Result, quorum int) (accepted int, settled bool) {
 		switch n := voters[v.Count]; {
 		case n > most:
 			most, settled = n, true
-			if votes[accepted].Count != v.Count {
+			if all[accepted].Count != v.Count {
 				accepted = first(v.Count)
 			}
 		case n == most:

@@ -51,9 +51,9 @@ func TestTally(t *testing.T) {
 		{"u1 a2 v1 b2", 1, true},
 		{"u1 a2 u2 v1 C1", 0, false},
 		{"u1 v2 R2", 1, true},
-		{"u1 v1 w1", 0, true}, // after others were voided
+		{"u1 v1 w1", 0, true}, // after others were revoked
 	} {
-		if accepted, settled := tally(votes(c.votes), 2); accepted != c.accepted || settled != c.settled {
+		if accepted, settled := tally(storedVotes(c.votes), 2); accepted != c.accepted || settled != c.settled {
 			t.Errorf("%s: vote %d is accepted, settled %v; want %d, %v", c.votes, accepted, settled, c.accepted, c.settled)
 		}
 	}
@@ -64,16 +64,18 @@ func TestTally(t *testing.T) {
 func TestTallyAgainstCounting(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 5000 {
-		d := Dispute{Votes: votes("a1 b2"), numbers: []uint64{0, 1}, Quorum: 2 + rng.IntN(3)}
+		l := Ledger{header: Header{Trust: Trust{Redundancy: 2 + rng.IntN(3)}}}
+		all := storedVotes("a1 b2")
 		for range rng.IntN(16) {
-			if v := vote(string("abcdefuv"[rng.IntN(8)]), uint64(rng.IntN(4))); d.takes(&v) {
-				d.add(v, 0)
+			v := vote(string("abcdefuv"[rng.IntN(8)]), uint64(rng.IntN(4)))
+			if s := l.outcomeOf(all); s.takes(all, &v) {
+				all = append(all, stored{Result: v})
 			}
 		}
 		var best, most, second int
 		for count := range 4 {
 			n := 0
-			for _, v := range d.Votes {
+			for _, v := range all {
 				if v.Admitted && v.Count == uint64(count) {
 					n++
 				}
@@ -84,9 +86,9 @@ func TestTallyAgainstCounting(t *testing.T) {
 				second = n
 			}
 		}
-		accepted, settled := tally(d.Votes, d.Quorum)
-		if want := most >= d.Quorum && most > second; settled != want || d.Settled != want || settled && d.Votes[accepted].Count != uint64(best) {
-			t.Fatalf("votes %v: vote %d is accepted, settled %v", d.Votes, accepted, settled)
+		accepted, settled := tally(all, l.quorum())
+		if want := most >= l.quorum() && most > second; settled != want || settled && all[accepted].Count != uint64(best) {
+			t.Fatalf("votes %v: vote %d is accepted, settled %v", all, accepted, settled)
 		}
 	}
 }
@@ -128,13 +130,13 @@ func TestDisputes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			batches := [][]queens.Result{votes(c.results)}
+			batches := [][]run.Result{votes(c.results)}
 			if !batched {
 				batches = slices.Collect(slices.Chunk(votes(c.results), 1))
 			}
 			verdicts := ""
 			for i, batch := range batches {
-				got, err := l.Accept(batch, nil, run.StreamPosition{Sequence: uint64(i + 1)})
+				got, err := l.Accept(batch, 0, run.StreamPosition{Sequence: uint64(i + 1)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -165,70 +167,47 @@ func TestDisputes(t *testing.T) {
 	}
 }
 
-// Disputes are in the order in which they arose, and those returned before do not change.
+// Disputes are in order of task, and those returned before do not change.
 func TestDisputesInOrder(t *testing.T) {
 	l, err := Create(t.TempDir(), headerOf(100))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	of := func(task uint64, r queens.Result) queens.Result {
+	of := func(task uint64, r run.Result) run.Result {
 		r.Task = task
 		return r
 	}
 	for i, task := range []uint64{50, 3, 70} {
-		if _, err := l.Accept([]queens.Result{of(task, vote("a", 1)), of(task, vote("b", 2))}, nil, run.StreamPosition{Sequence: uint64(i)}); err != nil {
+		if _, err := l.Accept([]run.Result{of(task, vote("a", 1)), of(task, vote("b", 2))}, 0, run.StreamPosition{Sequence: uint64(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := l.Disputes()
-	if _, err := l.Accept([]queens.Result{of(3, vote("c", 2)), of(1, vote("a", 1)), of(1, vote("b", 2))}, nil, run.StreamPosition{}); err != nil {
+	if _, err := l.Accept([]run.Result{of(3, vote("c", 2)), of(1, vote("a", 1)), of(1, vote("b", 2))}, 0, run.StreamPosition{}); err != nil {
 		t.Fatal(err)
 	}
 	var tasks []uint64
 	for _, d := range l.Disputes() {
 		tasks = append(tasks, d.Task)
 	}
-	if !slices.Equal(tasks, []uint64{50, 3, 70, 1}) || !l.Disputes()[1].Settled {
+	if !slices.Equal(tasks, []uint64{1, 3, 50, 70}) || !l.Disputes()[1].Settled {
 		t.Errorf("the disputes are %v", l.Disputes())
 	}
-	if len(before) != 3 || before[1].Settled || len(before[1].Votes) != 2 {
+	if len(before) != 3 || before[0].Settled || len(before[0].Votes) != 2 {
 		t.Errorf("what was returned before is %v now", before)
-	}
-}
-
-// A batch without a vote does not copy the disputes.
-func TestDisputesAreNotCopied(t *testing.T) {
-	l, err := Create(t.TempDir(), headerOf(100))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	other := vote("a", 1)
-	other.Task = 8
-	for i, c := range []struct {
-		batch  []queens.Result
-		copies bool
-	}{{votes("a1 b2"), true}, {[]queens.Result{other}, false}, {[]queens.Result{other}, false}, {votes("c3"), true}} {
-		before := l.Disputes()
-		if _, err := l.Accept(c.batch, nil, run.StreamPosition{Sequence: uint64(i + 1)}); err != nil {
-			t.Fatal(err)
-		}
-		if copied := len(before) == 0 || &before[0] != &l.Disputes()[0]; copied != c.copies {
-			t.Errorf("batch %d: copied is %v", i, copied)
-		}
 	}
 }
 
 // vote returns a result of task 7. Workers from u on have keys that are not admitted; R and C are
 // the coordinator.
-func vote(worker string, count uint64) queens.Result {
-	r := queens.Result{Run: "run", Task: 7, Hash: 77, Attempt: 1, Count: count, Worker: worker, Kernel: "generic"}
+func vote(worker string, count uint64) run.Result {
+	r := run.Result{Run: "run", Task: 7, Hash: 77, Attempt: 1, Count: count, Worker: worker, Kernel: "generic"}
 	switch worker {
 	case "R":
-		r.Worker = queens.Referee
+		r.Worker = run.Referee
 	case "C":
-		r.Worker = queens.Checker
+		r.Worker = run.Checker
 	default:
 		r.Key, r.Admitted = "key of "+worker, worker < "u"
 	}
@@ -236,14 +215,21 @@ func vote(worker string, count uint64) queens.Result {
 }
 
 // votes parses workers and counts such as "a1 b2".
-func votes(text string) []queens.Result {
-	var all []queens.Result
+func votes(text string) []run.Result {
+	var all []run.Result
 	for i := 0; i < len(text); i += 3 {
 		count, err := strconv.ParseUint(text[i+1:i+2], 10, 64)
 		if err != nil {
 			panic(fmt.Sprintf("%q is not a list of votes", text))
 		}
 		all = append(all, vote(text[i:i+1], count))
+	}
+	return all
+}
+
+func storedVotes(text string) (all []stored) {
+	for _, v := range votes(text) {
+		all = append(all, stored{Result: v})
 	}
 	return all
 }

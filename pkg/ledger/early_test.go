@@ -2,19 +2,18 @@ package ledger_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
-// EarlyTasks returns, after each opening, the tasks whose accepted result names one of the first reports of its key.
+// EarlyTasks returns, after each opening, the tasks whose accepted result names one of the first statements of its key.
 func TestEarlyTasks(t *testing.T) {
-	for seed := range uint64(rounds(8, 200)) {
+	for seed := range uint64(rounds(3, 30)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 4))
 			const tasks = 20_000 // which several ranges load
@@ -27,11 +26,11 @@ func TestEarlyTasks(t *testing.T) {
 						first = rng.Uint64N(100) // where many meet
 					}
 					key := string(rune('a' + rng.IntN(6)))
-					var chunk []queens.Result
+					var chunk []run.Result
 					for i := range 1 + rng.Uint64N(10) {
 						chunk = append(chunk, signedBy(key, first+i, 5))
 					}
-					if rng.IntN(4) > 0 { // Results without a report leave gaps.
+					if rng.IntN(4) > 0 { // Results without a statement leave gaps.
 						chunk = sealed("a chunk", chunk...)
 					}
 					if rng.IntN(4) == 0 {
@@ -40,74 +39,43 @@ func TestEarlyTasks(t *testing.T) {
 					accept(t, l, position(uint64(step)), chunk...)
 				}
 				if rng.IntN(2) == 0 {
-					if err := l.Quarantine(ledger.Quarantined{Key: string(rune('a' + rng.IntN(6)))}); err != nil {
+					if err := l.Quarantine(run.QuarantinedKey{Key: string(rune('a' + rng.IntN(6)))}); err != nil {
 						t.Fatal(err)
 					}
 				}
-				l = reopened(t, l, folder)
-				for _, most := range []int{0, 1, 3, 20} {
-					checkEarlyTasks(t, l, most, "b")
+				if _, err := revokeAll(l); err != nil {
+					t.Fatal(err)
 				}
+				l = reopened(t, l, folder)
+				checkEarlyTasks(t, l, "b")
 			}
 		})
 	}
 }
 
-// checkEarlyTasks compares EarlyTasks, without those of a key, with what the reports and the results say.
-func checkEarlyTasks(t *testing.T, l *ledger.Ledger, most int, without string) {
+// checkEarlyTasks compares EarlyTasks, without those of a key, with what the statements and the results say.
+func checkEarlyTasks(t *testing.T, l *ledger.Ledger, without string) {
 	t.Helper()
 	early, seen := make(map[uint64]bool), make(map[string]int)
-	for number := uint64(1); number <= l.Reports(); number++ {
-		s, err := l.Report(number)
+	for number := uint64(1); number <= l.Statements(); number++ {
+		s, err := l.Statement(number)
 		if err != nil {
 			t.Fatal(err)
 		}
-		early[number] = seen[s.Key] < most && s.Key != without
+		early[number] = seen[s.Key] < run.EarlyChunks && s.Key != without
 		seen[s.Key]++
 	}
 	var want []uint64
-	for r, err := range l.All() {
+	for r, err := range l.Range(0, math.MaxUint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if early[r.Report] {
+		if early[r.StatementID] {
 			want = append(want, r.Task)
 		}
 	}
-	got := slices.Sorted(l.EarlyTasks(most, func(key string) bool { return key == without }))
-	if !slices.Equal(got, want) {
-		t.Errorf("the tasks of the first %d reports are %d, want %d", most, got, want)
-	}
-}
-
-// A confirmation that takes the place of a damaged result makes its task an early one.
-func TestEarlyTaskOfARestoredResult(t *testing.T) {
-	folder := t.TempDir()
-	l := create(t, folder, 10)
-	for i, key := range []string{"a", "b"} {
-		accept(t, l, position(uint64(i)), sealed("a chunk", signedBy(key, 3, 5))...)
-	}
-	closed(t, l)
-	data := fileBytes(t, folder)
-	data[recordOf(t, data, 3)+10] ^= 0x10
-	if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	skip := func(key string) bool { return key == "a" }
-	if got := slices.Collect(open(t, openWriter, folder).EarlyTasks(1, skip)); !slices.Equal(got, []uint64{3}) {
-		t.Errorf("the early tasks are %d", got)
-	}
-}
-
-// EarlyTasks stops when its caller does.
-func TestEarlyTasksStop(t *testing.T) {
-	folder := t.TempDir()
-	l := create(t, folder, 10)
-	accept(t, l, position(1), sealed("a chunk", signedBy("a", 3, 5), signedBy("a", 4, 5))...)
-	for task := range reopened(t, l, folder).EarlyTasks(1, func(string) bool { return false }) {
-		if task != 3 {
-			t.Errorf("after the first, there is task %d", task)
-		}
-		break
+	got := l.EarlyTasks(func(key string) bool { return key == without })
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("the tasks of the first statements are %d, want %d", got, want)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // LockedError says that another process has the ledger open, or this process twice.
@@ -32,7 +32,7 @@ func (e *LockedError) Error() string {
 }
 
 // DamagedError says that a file is not what was written: truncated, overwritten, or
-// with flipped bits. It wraps [queens.ErrIncomplete].
+// with flipped bits. It wraps [run.ErrIncomplete].
 type DamagedError struct {
 	File string
 	Err  error
@@ -43,8 +43,8 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("the ledger %s is damaged: %v: replace it with an intact copy, or move it away and count again", e.File, e.Err)
 }
 
-// Unwrap returns the cause, and [queens.ErrIncomplete].
-func (e *DamagedError) Unwrap() []error { return []error{e.Err, queens.ErrIncomplete} }
+// Unwrap returns the cause, and [run.ErrIncomplete].
+func (e *DamagedError) Unwrap() []error { return []error{e.Err, run.ErrIncomplete} }
 
 func (l *Ledger) damaged(err error) error { return &DamagedError{File: l.path, Err: err} }
 
@@ -60,5 +60,5 @@ func (l *Ledger) wrapIO(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		advice = "make room"
 	}
-	return fmt.Errorf("%w: the ledger %s: %w: %s and resume; no accepted result is lost", queens.ErrIncomplete, l.path, err, advice)
+	return fmt.Errorf("%w: the ledger %s: %w: %s and resume; no accepted result is lost", run.ErrIncomplete, l.path, err, advice)
 }

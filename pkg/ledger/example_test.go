@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -27,23 +28,23 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	results := []queens.Result{
+	results := []run.Result{
 		{Task: 1, Count: 1, Worker: "a", Key: "key-a", Admitted: true, Kernel: "generic", Attempt: 1},
 		{Task: 1, Count: 1, Worker: "b", Key: "key-b", Admitted: true, Kernel: "generic", Attempt: 2},
 		{Task: 2, Count: 7, Worker: "a", Key: "key-a", Admitted: true, Kernel: "generic", Attempt: 1},
 		{Task: 2, Count: 1, Worker: "b", Key: "key-b", Admitted: true, Kernel: "generic", Attempt: 2},
 		{Task: 2, Count: 1, Worker: "c", Key: "key-c", Admitted: true, Kernel: "generic", Attempt: 3},
 	}
-	verdicts, err := l.Accept(results, nil, run.StreamPosition{Sequence: 5})
+	verdicts, err := l.Accept(results, 0, run.StreamPosition{Sequence: 5})
 	fmt.Println(verdicts[1] == ledger.Confirmed, verdicts[3] == ledger.Conflict, verdicts[4] == ledger.Settled, err, l.Close())
 
 	// What was accepted is on disk.
-	if l, err = ledger.Open(context.Background(), folder); err != nil {
+	if l, err = ledger.Open(context.Background(), folder, nil); err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer func() { _ = l.Close() }()
-	for r, err := range l.All() {
+	for r, err := range l.Range(0, math.MaxUint64) {
 		fmt.Printf("task %d: %d by %s (%v)\n", r.Task, r.Count, r.Worker, err)
 	}
 	fmt.Printf("%d of %d tasks, %d dispute\n", l.Len(), manifest.Tasks, len(l.Disputes()))

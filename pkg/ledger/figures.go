@@ -5,140 +5,116 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
-// maxFigureWorkers bounds the workers whose tasks [Figures] counts.
-const maxFigureWorkers = 1 << 16
+// maxContributors bounds the contributors that [Figures] tells apart.
+const maxContributors = 1 << 16
 
-// Figures are sums over the accepted results, for progress only: the total is never made of them.
+// Figures are sums over the accepted results, for progress and reports only: the total is never made of them.
 type Figures struct {
 	solutions [9]queens.Sum // By the k of the class, 1 to 8.
 	coreTime  queens.Sum    // Nanoseconds.
-	workers   map[string]uint64
-	others    uint64 // Tasks of workers that are not in workers.
+	// by has what each contributed. It never shrinks, so that the results of a contributor are all there or all among
+	// the others.
+	by     map[contributor]*contribution
+	others contribution
+	latest contributor // Consecutive results mostly have one.
+	of     *contribution
 }
 
-// Figures returns sums over the accepted results, which Open, Accept and Void keep current. It reads nothing.
+// contributor is a worker with a key and a kernel, or the coordinator with a kernel.
+type contributor struct{ worker, key, kernel string }
+
+type contribution struct {
+	tasks    uint64
+	coreTime queens.Sum
+}
+
+// Figures returns sums over the accepted results, which Open, Accept and Revoke keep current. It reads nothing.
 // What holds for other methods of the ledger holds for those of Figures: only one goroutine at a time may
 // use them.
 func (l *Ledger) Figures() *Figures { return &l.figures }
 
-// Solutions returns the number of solutions found on the classes of a k, 1 to 8, each counted once. A solution on
+// Solutions returns the numbers of solutions found on the classes of each k, 1 to 8, each counted once. A solution on
 // such a class weighs 8/k.
-func (f *Figures) Solutions(k int) queens.Sum { return f.solutions[k] }
+func (f *Figures) Solutions() [9]queens.Sum { return f.solutions }
 
 // CoreTime returns the time that the searches took, all added up.
-func (f *Figures) CoreTime() time.Duration {
-	if all := f.coreTime.Big(); all.IsInt64() {
+func (f *Figures) CoreTime() time.Duration { return duration(f.coreTime) }
+
+// duration returns a sum of nanoseconds, or the longest duration if the sum is longer.
+func duration(nanoseconds queens.Sum) time.Duration {
+	if all := nanoseconds.Big(); all.IsInt64() {
 		return time.Duration(all.Int64())
 	}
 	return math.MaxInt64
 }
 
-// Tasks returns the number of tasks whose accepted result is from a worker of that name. The coordinator's
-// own counts are not a worker's. If more than 65536 names have counted, it is 0 for some.
-func (f *Figures) Tasks(worker string) uint64 { return f.workers[worker] }
-
-// Workers returns the number of names of workers with accepted results, at most 65536.
-func (f *Figures) Workers() int { return len(f.workers) }
-
-// figure is what an accepted result adds to figures.
-type figure struct {
-	k        int
-	count    uint64
-	coreTime uint64 // Nanoseconds.
-	worker   string // Empty for the coordinator.
+// Workers returns the numbers of tasks whose accepted results are from workers of a name. The coordinator's own
+// counts are not a worker's. Of more than 65536 contributors, it lacks some.
+func (f *Figures) Workers() map[string]uint64 {
+	workers := make(map[string]uint64)
+	for id, c := range f.by {
+		if c.tasks > 0 && id.worker != run.Referee && id.worker != run.Checker {
+			workers[id.worker] += c.tasks
+		}
+	}
+	return workers
 }
 
-// figureOf returns what an accepted result adds to the figures.
-func (l *Ledger) figureOf(r *queens.Result) figure {
-	m := &l.header.Manifest
-	f := figure{k: m.Classes[m.ClassOf(r.Task)].K, count: r.Count, coreTime: uint64(max(0, r.Elapsed))}
-	if !r.IsOwn() {
-		f.worker = r.Worker
+// Contributions returns what each contributed, in no order. Of more than 65536 contributors, the last is the sum of
+// those that are not told apart, without a name.
+func (f *Figures) Contributions() (all []run.Contribution) {
+	for id, c := range f.by {
+		if c.tasks > 0 {
+			all = append(all, run.Contribution{
+				Worker: id.worker, Key: id.key, Kernel: id.kernel, Tasks: c.tasks, CoreTime: run.Seconds{Duration: duration(c.coreTime)},
+			})
+		}
 	}
-	return f
+	if f.others.tasks > 0 {
+		all = append(all, run.Contribution{Tasks: f.others.tasks, CoreTime: run.Seconds{Duration: duration(f.others.coreTime)}})
+	}
+	return all
 }
 
-func (f *Figures) add(a *figure) {
-	f.solutions[a.k].Add(a.count)
-	f.coreTime.Add(a.coreTime)
-	if a.worker != "" {
-		f.addTasks(a.worker, 1)
-	}
+// add adds an accepted result.
+func (f *Figures) add(m *queens.Manifest, r *run.Result) {
+	f.count(m, r, (*queens.Sum).Add).tasks++
 }
 
 // remove reverses add.
-func (f *Figures) remove(a *figure) {
-	f.solutions[a.k].Subtract(a.count)
-	f.coreTime.Subtract(a.coreTime)
-	switch n := f.workers[a.worker]; {
-	case a.worker == "":
-	case n > 1:
-		f.workers[a.worker] = n - 1
-	case n == 1:
-		delete(f.workers, a.worker)
+func (f *Figures) remove(m *queens.Manifest, r *run.Result) {
+	f.count(m, r, (*queens.Sum).Subtract).tasks--
+}
+
+// count adds the numbers of a result, or subtracts them, and returns the contribution to which the result belongs.
+func (f *Figures) count(m *queens.Manifest, r *run.Result, change func(*queens.Sum, uint64)) *contribution {
+	took, c := uint64(max(0, r.Elapsed)), f.contribution(contributor{r.Worker, r.Key, r.Kernel})
+	change(&f.solutions[m.Classes[m.ClassOf(r.Task)].K], r.Count)
+	change(&f.coreTime, took)
+	change(&c.coreTime, took)
+	return c
+}
+
+// contribution returns the contribution of a contributor, which may be new.
+func (f *Figures) contribution(id contributor) *contribution {
+	if f.of != nil && id == f.latest {
+		return f.of
+	}
+	c := f.by[id]
+	switch {
+	case c != nil:
+	case len(f.by) >= maxContributors:
+		return &f.others
 	default:
-		f.others--
-	}
-}
-
-// addTasks adds accepted results of a worker.
-func (f *Figures) addTasks(worker string, tasks uint64) {
-	if f.workers == nil {
-		f.workers = make(map[string]uint64)
-	}
-	n, known := f.workers[worker]
-	if !known && len(f.workers) >= maxFigureWorkers {
-		f.others += tasks
-		return
-	}
-	f.workers[worker] = n + tasks
-}
-
-// loadedFigures are the figures of some results, which are noted in order of task: neighbours mostly have one class
-// and one worker.
-type loadedFigures struct {
-	solutions [9]queens.Sum
-	coreTime  queens.Sum
-
-	class struct {
-		first, end uint64 // Its tasks.
-		k          int
-	}
-	worker   string  // The latest.
-	tasks    *uint64 // Of that worker.
-	byWorker map[string]*uint64
-}
-
-// note adds a result.
-func (f *loadedFigures) note(m *queens.Manifest, r *queens.Result) {
-	if c := &f.class; r.Task < c.first || r.Task >= c.end {
-		i := m.ClassOf(r.Task)
-		c.first, c.end, c.k = m.Classes[i].First, m.Classes[i].First+m.TasksOf(i), m.Classes[i].K
-	}
-	f.solutions[f.class.k].Add(r.Count)
-	f.coreTime.Add(uint64(max(0, r.Elapsed)))
-	if r.IsOwn() {
-		return
-	}
-	if f.tasks == nil || r.Worker != f.worker {
-		f.worker = r.Worker
-		if f.tasks = f.byWorker[r.Worker]; f.tasks == nil {
-			f.tasks = new(uint64)
-			f.byWorker[r.Worker] = f.tasks
+		if f.by == nil {
+			f.by = make(map[contributor]*contribution)
 		}
+		c = new(contribution)
+		f.by[id] = c
 	}
-	*f.tasks++
-}
-
-// merge adds the figures of loaded results.
-func (f *Figures) merge(g *loadedFigures) {
-	for k := range f.solutions {
-		f.solutions[k].AddSum(g.solutions[k])
-	}
-	f.coreTime.AddSum(g.coreTime)
-	for worker, tasks := range g.byWorker {
-		f.addTasks(worker, *tasks)
-	}
+	f.latest, f.of = id, c
+	return c
 }

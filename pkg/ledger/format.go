@@ -11,49 +11,33 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
-
-	"nqueens/pkg/queens"
 )
 
 // The buckets of the file. A number in a key or value is 8 bytes, big endian; every
 // value ends with its checksum, see [addChecksum].
 //
-//	header    "format": Version; "header": the Header
-//	progress  "position": a [run.StreamPosition]; "refused": number of rejections; "state"; "lost": see [Ledger.Lost]; "missed": see [Ledger.SetMissed]; "alone": see [Ledger.SetAlone];
-//	          "wall": nanoseconds, see [Ledger.Wall]; "history": see [Ledger.History]
-//	names     0, 1, ...: name of a worker or kernel, or a key
-//	results   task: a result, see [appendResult]
-//	reports   1, 2, ...: a signed chunk result, see [appendReport]
-//	confirmations  task, and a byte from 0 to maxConfirmations-1: a result that agrees
-//	votes     0, 1, ...: task, a byte that says whether the vote counts, and result, in order
-//	          of arrival
+//	header      "format": Version; "header": the Header
+//	progress    "progress": a [progress]; "history": see [Ledger.History]
+//	names       0, 1, ...: name of a worker or kernel, or a key
+//	results     task, and from the second result of a task on 2 bytes 1, 2, ...: a result, see [encodeResult]
+//	statements  1, 2, ...: a statement, see [appendStatement]
 //	quarantine  key: a [quarantine]
-//	evidence  0, 1, ...: the first maxRejections rejections
 //
-// The values of header, progress, quarantine and evidence are JSON.
+// The values of header, progress and quarantine are JSON.
 var (
 	headerBucket     = []byte("header")
 	progressBucket   = []byte("progress")
 	namesBucket      = []byte("names")
 	resultsBucket    = []byte("results")
-	votesBucket      = []byte("votes")
-	rejectionsBucket = []byte("evidence")
+	statementsBucket = []byte("statements")
+	quarantineBucket = []byte("quarantine")
 
-	reportsBucket       = []byte("reports")
-	confirmationsBucket = []byte("confirmations")
-	quarantineBucket    = []byte("quarantine")
-
-	buckets = [][]byte{
-		headerBucket, progressBucket, namesBucket, resultsBucket, votesBucket, rejectionsBucket,
-		reportsBucket, confirmationsBucket, quarantineBucket,
-	}
+	buckets = [][]byte{headerBucket, progressBucket, namesBucket, resultsBucket, statementsBucket, quarantineBucket}
 
 	formatKey   = []byte("format")
 	headerKey   = []byte("header")
-	positionKey = []byte("position")
-	rejectedKey = []byte("refused")
-	stateKey    = []byte("state")
-	lostKey     = []byte("lost")
+	progressKey = []byte("progress")
+	historyKey  = []byte("history")
 )
 
 // canonicalTime returns a time as it is read back from the file: in UTC, without a
@@ -121,17 +105,17 @@ type nameIDs struct {
 	hasKey              bool
 }
 
-// What the byte of a vote says.
+// The bits of the byte that ends some results.
 const (
-	voteCounts = 0
-	voteVoided = 1
+	revokedBit  = 1
+	disputedBit = 2
 )
 
-// appendResult appends a result without its run and task: the hash in 8 bytes, big endian,
-// then as uvarints count, attempt, ids of worker and kernel, nanoseconds, key and report. The key
+// encodeResult encodes a result without its run and task: the hash in 8 bytes, big endian,
+// then as uvarints count, attempt, ids of worker and kernel, nanoseconds, key and statement. The key
 // is 0 for none, or else four times the number after its id, plus 1 if the key was admitted, or plus 3 if
-// the join token admitted it.
-func appendResult(value []byte, r *queens.Result, ids nameIDs) []byte {
+// the join token admitted it. A byte with bits follows unless they are 0.
+func encodeResult(r *stored, ids nameIDs) []byte {
 	key := uint64(0)
 	if ids.hasKey {
 		key = (ids.key + 1) << 2
@@ -142,16 +126,26 @@ func appendResult(value []byte, r *queens.Result, ids nameIDs) []byte {
 	if r.ByToken {
 		key |= 2
 	}
-	value = binary.BigEndian.AppendUint64(value, r.Hash)
-	for _, v := range []uint64{r.Count, uint64(r.Attempt), ids.worker, ids.kernel, uint64(r.Elapsed), key, r.Report} {
+	value := binary.BigEndian.AppendUint64(nil, r.Hash)
+	for _, v := range []uint64{r.Count, uint64(r.Attempt), ids.worker, ids.kernel, uint64(r.Elapsed), key, r.StatementID} {
 		value = binary.AppendUvarint(value, v)
+	}
+	bits := byte(0)
+	if r.revoked {
+		bits |= revokedBit
+	}
+	if r.disputed {
+		bits |= disputedBit
+	}
+	if bits != 0 {
+		value = append(value, bits)
 	}
 	return value
 }
 
-// parseNumbers decodes what appendResult wrote, without the names. The checksum is right, but the
+// parseNumbers decodes what encodeResult wrote, without the names. The checksum is right, but the
 // value is validated all the same.
-func parseNumbers(value []byte) (r queens.Result, ids nameIDs, err error) {
+func parseNumbers(value []byte) (r stored, ids nameIDs, err error) {
 	if len(value) < 8 {
 		return r, ids, errors.New("too short")
 	}
@@ -166,17 +160,20 @@ func parseNumbers(value []byte) (r queens.Result, ids nameIDs, err error) {
 		}
 		value = value[n:]
 	}
-	if len(value) != 0 || fields[1] > math.MaxUint32 {
+	switch {
+	case fields[1] > math.MaxUint32, len(value) > 1, len(value) == 1 && (value[0] == 0 || value[0] > revokedBit|disputedBit):
 		return r, ids, errors.New("not a result")
+	case len(value) == 1:
+		r.revoked, r.disputed = value[0]&revokedBit != 0, value[0]&disputedBit != 0
 	}
 	r.Count, r.Attempt, r.Elapsed = fields[0], uint32(fields[1]), time.Duration(fields[4])
-	r.Admitted, r.ByToken, r.Report = fields[5]&1 != 0, fields[5]&2 != 0, fields[6]
+	r.Admitted, r.ByToken, r.StatementID = fields[5]&1 != 0, fields[5]&2 != 0, fields[6]
 	ids = nameIDs{worker: fields[2], kernel: fields[3], key: fields[5]>>2 - 1, hasKey: fields[5]>>2 != 0}
 	return r, ids, nil
 }
 
-// parseResult decodes what appendResult wrote; with an error, the result is incomplete.
-func parseResult(value []byte, names *stringTable) (queens.Result, error) {
+// parseResult decodes what encodeResult wrote; with an error, the result is incomplete.
+func parseResult(value []byte, names *stringTable) (stored, error) {
 	r, ids, err := parseNumbers(value)
 	if err != nil {
 		return r, err
@@ -211,26 +208,4 @@ func (s *stringTable) lookup(id uint64) (string, error) {
 		return "", fmt.Errorf("it has name %d of %d", id, len(s.values))
 	}
 	return s.values[id], nil
-}
-
-// bitmap is a set of integers below a limit.
-type bitmap struct {
-	words []uint64
-	count uint64 // Size of the set.
-}
-
-func newBitmap(limit uint64) bitmap { return bitmap{words: make([]uint64, (limit+63)/64)} }
-
-func (b *bitmap) has(i uint64) bool { return b.words[i/64]>>(i%64)&1 != 0 }
-
-// set adds an integer that is not in the set.
-func (b *bitmap) set(i uint64) {
-	b.words[i/64] |= 1 << (i % 64)
-	b.count++
-}
-
-// remove removes an integer that is in the set.
-func (b *bitmap) remove(i uint64) {
-	b.words[i/64] &^= 1 << (i % 64)
-	b.count--
 }

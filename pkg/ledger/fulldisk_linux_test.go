@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -77,7 +76,7 @@ func fillDisk(folder string) error {
 		return fmt.Errorf("with room again: %w", err)
 	}
 	next := result(uint64(len(want)), 1, 1)
-	if _, err := l.Accept([]queens.Result{next}, nil, position(1)); err != nil {
+	if _, err := l.Accept([]run.Result{next}, 0, position(1)); err != nil {
 		return fmt.Errorf("with room again: %w", err)
 	}
 	want = append(want, next)
@@ -91,17 +90,17 @@ func fillDisk(folder string) error {
 }
 
 // untilFull accepts results until the disk is full, and returns them.
-func untilFull(l *ledger.Ledger) (accepted []queens.Result, err error) {
-	batch := make([]queens.Result, 200)
+func untilFull(l *ledger.Ledger) (accepted []run.Result, err error) {
+	batch := make([]run.Result, 200)
 	for err == nil {
 		for i := range batch {
 			batch[i] = result(l.Len()+uint64(i), 1, 1)
 		}
-		if _, err = l.Accept(batch, nil, position(l.Len())); err == nil {
+		if _, err = l.Accept(batch, 0, position(l.Len())); err == nil {
 			accepted = append(accepted, batch...)
 		}
 	}
-	if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, queens.ErrIncomplete) {
+	if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, run.ErrIncomplete) {
 		return nil, fmt.Errorf("on a full disk the error is %w", err)
 	}
 	for _, part := range []string{"the ledger ", filepath.Join(runName, file), "no space left", "make room and resume"} {
@@ -112,7 +111,7 @@ func untilFull(l *ledger.Ledger) (accepted []queens.Result, err error) {
 	if l.Len() != uint64(len(accepted)) || l.Has(l.Len()) || len(accepted) < 1000 {
 		return nil, fmt.Errorf("on a full disk %d are accepted, want %d", l.Len(), len(accepted))
 	}
-	_, again := l.Accept([]queens.Result{result(0, 1, 1)}, nil, position(1))
+	_, again := l.Accept([]run.Result{result(0, 1, 1)}, 0, position(1))
 	if !errors.Is(again, err) || !errors.Is(l.SetState(run.Stopped), err) {
 		return nil, fmt.Errorf("after that the error is %w, not the same", again)
 	}
@@ -147,11 +146,11 @@ func copyOntoFullDisk(l *ledger.Ledger) error {
 	return nil
 }
 
-func onReadOnlyDisk(folder string, want []queens.Result) error {
+func onReadOnlyDisk(folder string, want []run.Result) error {
 	if err := syscall.Mount("", filepath.Dir(folder), "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		return fmt.Errorf("the disk can't be made read-only: %w", err)
 	}
-	if _, err := openWriter(folder); !errors.Is(err, syscall.EROFS) || !errors.Is(err, queens.ErrIncomplete) {
+	if _, err := openWriter(folder); !errors.Is(err, syscall.EROFS) || !errors.Is(err, run.ErrIncomplete) {
 		return fmt.Errorf("on a read-only disk the writer's error is %w", err)
 	}
 	l, err := ledger.OpenReadOnly(folder)

@@ -2,13 +2,14 @@ package ledger
 
 import (
 	"bytes"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // FuzzOpen changes bytes anywhere, and may correct the checksums of the meta pages: the
@@ -24,7 +25,7 @@ func FuzzOpen(f *testing.F) {
 		f.Fatal(err)
 	}
 	written := make(map[uint64]uint64) // count by task
-	for r, err := range l.All() {
+	for r, err := range l.Range(0, math.MaxUint64) {
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -68,12 +69,12 @@ func FuzzOpen(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			for r, err := range l.All() {
+			for r, err := range l.Range(0, math.MaxUint64) {
 				if err != nil && l.mode == tolerant && len(l.Damaged()) > 0 {
 					break
 				}
 				if err != nil {
-					t.Errorf("All fails after the file was opened: %v", err)
+					t.Errorf("Range fails after the file was opened: %v", err)
 				} else if written[r.Task] != r.Count {
 					t.Errorf("the result of task %d is %v", r.Task, r)
 				}
@@ -91,11 +92,11 @@ func FuzzRecord(f *testing.F) {
 	names := stringTable{ids: make(map[string]uint64)}
 	names.intern("worker")
 	names.intern("kernel")
-	good := vote("worker", 1<<60)
+	good := stored{Result: vote("worker", 1<<60), revoked: true, disputed: true}
 	names.intern(good.Key)
-	good.Report = 300
-	value := appendResult(nil, &good, nameIDs{0, 1, 2, true})
-	f.Add(appendResult(nil, &queens.Result{Count: 1}, nameIDs{worker: 0, kernel: 1}))
+	good.StatementID = 300
+	value := encodeResult(&good, nameIDs{0, 1, 2, true})
+	f.Add(encodeResult(&stored{Result: run.Result{Count: 1}}, nameIDs{worker: 0, kernel: 1}))
 	f.Add(value)
 	f.Add(value[:len(value)-1])
 	f.Add(append(slices.Clone(value), 0))
@@ -113,28 +114,28 @@ func FuzzRecord(f *testing.F) {
 		if ids.hasKey {
 			ids.key, _ = names.intern(r.Key)
 		}
-		again, err := parseResult(appendResult(nil, &r, ids), &names)
+		again, err := parseResult(encodeResult(&r, ids), &names)
 		if err != nil || again != r || len(names.values) != 3 {
 			t.Errorf("%x is decoded to %v, and encoded again to %v (%v)", value, r, again, err)
 		}
 	})
 }
 
-// FuzzReport: no value makes the decoder panic, and a decoded report survives encoding and
+// FuzzStatement: no value makes the decoder panic, and a decoded statement survives encoding and
 // decoding.
-func FuzzReport(f *testing.F) {
+func FuzzStatement(f *testing.F) {
 	names := stringTable{ids: make(map[string]uint64)}
 	names.intern("key")
-	value := appendReport(nil, &queens.Sealed{Signature: []byte("signature"), Statement: []byte("statement")}, 0)
+	value := appendStatement(nil, &run.Sealed{Signature: []byte("signature"), Statement: []byte("statement")}, 0)
 	f.Add(value)
 	f.Add(value[:3])
 	f.Add([]byte{0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, value []byte) {
-		s, err := parseReport(value, &names)
+		s, err := parseStatement(value, &names)
 		if err != nil {
 			return
 		}
-		again, err := parseReport(appendReport(nil, &s, 0), &names)
+		again, err := parseStatement(appendStatement(nil, &s, 0), &names)
 		if err != nil || !bytes.Equal(again.Signature, s.Signature) || !bytes.Equal(again.Statement, s.Statement) || again.Key != s.Key {
 			t.Errorf("%x is decoded to %v, and encoded again to %v (%v)", value, s, again, err)
 		}

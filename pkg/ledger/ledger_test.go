@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -28,18 +27,14 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("new, it has\n%+v, want\n%+v", got, want)
 	}
 	zone := time.FixedZone("elsewhere", 3600)
-	extreme := queens.Result{
+	extreme := run.Result{
 		Run: runName, Task: 999, Hash: math.MaxUint64, Attempt: math.MaxUint32, Count: math.MaxUint64,
-		Worker: strings.Repeat("ü", 64), Kernel: "k\x00\xff", Elapsed: math.MaxInt64,
+		Worker: strings.Repeat("ü", 64), Kernel: "k", Elapsed: math.MaxInt64,
 	}
-	want.Results = []queens.Result{result(0, 0, 1), result(7, 92, 2), extreme}
-	want.Evidence = []ledger.Rejection{
-		{Result: result(math.MaxUint64, math.MaxUint64, 9), Reason: "the run has no such task"},
-		{Reason: "it is empty"},
-	}
+	want.Results = []run.Result{result(0, 0, 1), result(7, 92, 2), extreme}
 	want.Refused, want.Position, want.State = 2, position(math.MaxUint64), run.Complete
 	position := run.StreamPosition{Created: position(0).Created.In(zone), Sequence: math.MaxUint64}
-	if _, err := l.Accept([]queens.Result{extreme, result(7, 92, 2), result(0, 0, 1)}, want.Evidence, position); err != nil {
+	if _, err := l.Accept([]run.Result{extreme, result(7, 92, 2), result(0, 0, 1)}, 2, position); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.SetState(run.Complete); err != nil {
@@ -50,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%s finds\n%+v, want\n%+v", who, got, want)
 		}
 		for _, task := range []uint64{1, 998, 1000, 1 << 20, math.MaxUint64} {
-			if r, ok, err := l.Result(task); ok || err != nil || r != (queens.Result{}) || l.Has(task) {
+			if r, ok, err := l.Result(task); ok || err != nil || r != (run.Result{}) || l.Has(task) {
 				t.Errorf("%s finds %v, %v, %v for task %d", who, r, ok, err, task)
 			}
 		}
@@ -74,20 +69,20 @@ func TestRoundTrip(t *testing.T) {
 func TestAccept(t *testing.T) {
 	l := create(t, t.TempDir(), 100)
 	for i, c := range []struct {
-		batch []queens.Result
+		batch []run.Result
 		want  []ledger.Verdict
 	}{
 		{nil, []ledger.Verdict{}},
-		{[]queens.Result{result(5, 10, 2), result(99, 7, 1), result(5, 10, 1)}, []ledger.Verdict{ledger.Accepted, ledger.Accepted, ledger.Duplicate}},
-		{[]queens.Result{result(5, 10, 1), result(5, 10, 2), result(0, 0, 3)}, []ledger.Verdict{ledger.Duplicate, ledger.Duplicate, ledger.Accepted}},
-		{[]queens.Result{result(0, 0, 4)}, []ledger.Verdict{ledger.Duplicate}},
+		{[]run.Result{result(5, 10, 2), result(99, 7, 1), result(5, 10, 1)}, []ledger.Verdict{ledger.Accepted, ledger.Accepted, ledger.Duplicate}},
+		{[]run.Result{result(5, 10, 1), result(5, 10, 2), result(0, 0, 3)}, []ledger.Verdict{ledger.Duplicate, ledger.Duplicate, ledger.Accepted}},
+		{[]run.Result{result(0, 0, 4)}, []ledger.Verdict{ledger.Duplicate}},
 	} {
 		if got := accept(t, l, position(uint64(i)), c.batch...); !slices.Equal(got, c.want) {
 			t.Errorf("batch %d: verdicts %v, want %v", i, got, c.want)
 		}
 	}
 	got := contentsOf(t, l)
-	if want := []queens.Result{result(0, 0, 3), result(5, 10, 2), result(99, 7, 1)}; !slices.Equal(got.Results, want) || len(got.Disputes) != 0 {
+	if want := []run.Result{result(0, 0, 3), result(5, 10, 2), result(99, 7, 1)}; !slices.Equal(got.Results, want) || len(got.Disputes) != 0 {
 		t.Errorf("accepted are %v, want %v; disputes are %v", got.Results, want, got.Disputes)
 	}
 }
@@ -97,8 +92,8 @@ func TestAccept(t *testing.T) {
 func TestUnknownTask(t *testing.T) {
 	l := create(t, t.TempDir(), 100)
 	before := contentsOf(t, l)
-	_, err := l.Accept([]queens.Result{result(1, 1, 1), result(100, 1, 1)}, []ledger.Rejection{{Reason: "x"}}, position(9))
-	if err == nil || !strings.Contains(err.Error(), "task 100") || errors.Is(err, queens.ErrIncomplete) {
+	_, err := l.Accept([]run.Result{result(1, 1, 1), result(100, 1, 1)}, 1, position(9))
+	if err == nil || !strings.Contains(err.Error(), "task 100") || errors.Is(err, run.ErrIncomplete) {
 		t.Errorf("the error is %v", err)
 	}
 	if got := contentsOf(t, l); !got.equal(before) {
@@ -114,9 +109,9 @@ func TestAgainstAModel(t *testing.T) {
 	for round := range rounds(4, 20) {
 		folder := t.TempDir()
 		l := create(t, folder, 5000)
-		model := make(map[uint64]queens.Result)
+		model := make(map[uint64]run.Result)
 		for sequence := range uint64(12) {
-			batch := make([]queens.Result, rng.IntN(400))
+			batch := make([]run.Result, rng.IntN(400))
 			want := make([]ledger.Verdict, len(batch))
 			for i := range batch {
 				task := rng.Uint64N(5000)
@@ -139,7 +134,7 @@ func TestAgainstAModel(t *testing.T) {
 				t.Fatalf("round %d: it is at %v, want %v", round, l.Position(), position(sequence))
 			}
 		}
-		want := slices.SortedFunc(maps.Values(model), func(a, b queens.Result) int { return cmp.Compare(a.Task, b.Task) })
+		want := slices.SortedFunc(maps.Values(model), func(a, b run.Result) int { return cmp.Compare(a.Task, b.Task) })
 		if got := contentsOf(t, l); !slices.Equal(got.Results, want) {
 			t.Errorf("round %d: it has %d results, want %d, or others", round, len(got.Results), len(want))
 		}
@@ -167,46 +162,18 @@ func TestNothingToAccept(t *testing.T) {
 	}
 }
 
-// All rejected results are counted; the first 10000 are stored.
-func TestRejectionsAreBounded(t *testing.T) {
-	const bound = 10_000
-	folder := t.TempDir()
-	l := create(t, folder, 10)
-	refused := make([]ledger.Rejection, bound-1)
-	for i := range refused {
-		refused[i] = ledger.Rejection{Result: result(uint64(i), 1, 1), Reason: "no such task"}
-	}
-	last := []ledger.Rejection{{Reason: "the last kept"}, {Reason: "one too many"}}
-	for i, part := range [][]ledger.Rejection{refused, last, last} {
-		if _, err := l.Accept(nil, part, position(uint64(i))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 {
-		kept, err := l.Rejections()
-		if err != nil || len(kept) != bound || !slices.Equal(kept, append(slices.Clone(refused), last[0])) {
-			t.Errorf("%d are kept (error %v), want the first %d", len(kept), err, bound)
-		}
-		if l.Rejected() != bound+3 {
-			t.Errorf("%d were rejected, want %d", l.Rejected(), bound+3)
-		}
-		closed(t, l)
-		l = open(t, ledger.OpenReadOnly, folder)
-	}
-}
-
 // An iteration may stop after any result, and several may run at once. Meanwhile nothing
 // can be written, and the ledger can't be closed.
 func TestAllStops(t *testing.T) {
 	l := create(t, t.TempDir(), 2000)
-	var want []queens.Result
+	var want []run.Result
 	for task := range uint64(1000) {
 		want = append(want, result(2*task, task, 1))
 	}
 	accept(t, l, position(1), want...)
 	for _, limit := range []int{1, 2, 255, 256, 257, 999, 1000} {
-		var got []queens.Result
-		for r, err := range l.All() {
+		var got []run.Result
+		for r, err := range l.Range(0, math.MaxUint64) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,17 +186,17 @@ func TestAllStops(t *testing.T) {
 		}
 	}
 	inner := 0
-	for _, err := range l.All() {
+	for _, err := range l.Range(0, math.MaxUint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range l.All() {
+		for _, err := range l.Range(0, math.MaxUint64) {
 			if err == nil {
 				inner++
 			}
 			break
 		}
-		_, acceptErr := l.Accept([]queens.Result{result(1, 1, 1)}, nil, position(2))
+		_, acceptErr := l.Accept([]run.Result{result(1, 1, 1)}, 0, position(2))
 		if acceptErr == nil || l.SetState(run.Stopped) == nil || l.Close() == nil {
 			t.Fatal("written or closed while it is read")
 		}
@@ -241,7 +208,7 @@ func TestAllStops(t *testing.T) {
 }
 
 // A panic in the body of an iteration reaches the caller, and the ledger stays usable.
-func TestPanicInAllIsNotDamage(t *testing.T) {
+func TestPanicInRangeIsNotDamage(t *testing.T) {
 	l := create(t, t.TempDir(), 10)
 	accept(t, l, position(1), result(1, 1, 1))
 	func() {
@@ -250,7 +217,7 @@ func TestPanicInAllIsNotDamage(t *testing.T) {
 				t.Errorf("the panic is %v", p)
 			}
 		}()
-		for r, err := range l.All() {
+		for r, err := range l.Range(0, math.MaxUint64) {
 			t.Log(r, err)
 			panic("mine")
 		}

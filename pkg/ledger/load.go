@@ -3,19 +3,20 @@ package ledger
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // load reads and checks everything in the file and keeps what is held in memory. A
-// writer removes damaged records of results, and OpenTolerant skips them; to a reader
+// writer removes the tasks with damaged results, and OpenTolerant skips them; to a reader
 // they are an error, as other damage is to all.
 func (l *Ledger) load() error {
-	var found loaded
 	err := l.view(func(tx *bbolt.Tx) (err error) {
 		if err := l.loadHeader(tx); err != nil {
 			return err
@@ -25,30 +26,19 @@ func (l *Ledger) load() error {
 				return l.damaged(fmt.Errorf("it has no bucket %s", name))
 			}
 		}
-		for _, load := range []func(*bbolt.Tx) error{l.loadProgress, l.loadNames, l.loadReports, l.loadVotes, l.loadQuarantines} {
-			if err := load(tx); err != nil {
-				return l.damaged(err)
-			}
-		}
-		if _, err := l.readRejections(tx); err != nil {
-			return err
+		err = cmp.Or(l.loadProgress(tx), l.loadNames(tx), l.loadStatements(tx), l.loadQuarantines(tx))
+		if err != nil {
+			return l.damaged(err)
 		}
 		return nil
 	})
 	if err == nil {
-		found, err = l.loadResults()
+		err = l.loadResults()
 	}
-	if err != nil {
-		return err
+	if err == nil && l.mode == readWrite && len(l.damagedTasks) > 0 {
+		err = l.change(func(c *change) error { return c.removeDamaged() })
 	}
-	if l.mode == tolerant {
-		l.damagedTasks = found.bad
-		return nil
-	}
-	if err := l.repair(found); err != nil {
-		return err
-	}
-	return l.finishQuarantines()
+	return err
 }
 
 func (l *Ledger) loadHeader(tx *bbolt.Tx) error {
@@ -72,81 +62,15 @@ func (l *Ledger) loadHeader(tx *bbolt.Tx) error {
 	return nil
 }
 
-func (l *Ledger) loadProgress(tx *bbolt.Tx) error {
-	return cmp.Or(
-		getJSON(tx, progressBucket, positionKey, &l.position),
-		getJSON(tx, progressBucket, rejectedKey, &l.rejected),
-		getJSON(tx, progressBucket, stateKey, &l.state),
-		getJSON(tx, progressBucket, lostKey, &l.lost),
-		getJSON(tx, progressBucket, missedKey, &l.missed),
-		l.loadAlone(tx),
-		l.times.load(tx),
-	)
-}
-
+// loadNames makes names that can be shown of those in the file: a ledger may come from somebody else.
 func (l *Ledger) loadNames(tx *bbolt.Tx) error {
 	l.strings = stringTable{ids: make(map[string]uint64)}
 	return forEachNumbered(tx, namesBucket, 0, func(_ uint64, value []byte) error {
-		if _, known := l.strings.intern(string(value)); known {
+		if _, known := l.strings.intern(queens.SanitizeName(string(value))); known {
 			return fmt.Errorf("it has the name %q twice", value)
 		}
 		return nil
 	})
-}
-
-func (l *Ledger) loadVotes(tx *bbolt.Tx) error {
-	l.disputed, l.voters = make(map[uint64]int), make(voterSet)
-	err := forEachNumbered(tx, votesBucket, 0, func(number uint64, value []byte) error {
-		if len(value) < 9 || value[8] > voteVoided {
-			return errors.New("not a vote")
-		}
-		r, err := parseResult(value[9:], &l.strings)
-		if err == nil {
-			err = l.checkReport(&r)
-		}
-		if err != nil {
-			return err
-		}
-		r.Run, r.Task = l.header.Run, binary.BigEndian.Uint64(value)
-		if r.Task >= l.header.Manifest.Tasks {
-			return fmt.Errorf("it is of task %d, of %d", r.Task, l.header.Manifest.Tasks)
-		}
-		i, known := l.disputed[r.Task]
-		if !known {
-			i = len(l.disputes)
-			l.disputed[r.Task] = i
-			l.disputes = append(l.disputes, Dispute{Task: r.Task, Quorum: l.quorum()})
-		}
-		d := &l.disputes[i]
-		if value[8] == voteVoided {
-			d.Voided = append(d.Voided, r)
-		} else {
-			d.Votes, d.numbers = append(d.Votes, r), append(d.numbers, number)
-			l.voters.note(&r)
-		}
-		l.voteCount++
-		return nil
-	})
-	for i := range l.disputes {
-		l.disputes[i].tally()
-	}
-	return err
-}
-
-// readRejections returns the stored rejections.
-func (l *Ledger) readRejections(tx *bbolt.Tx) ([]Rejection, error) {
-	var all []Rejection
-	err := forEachNumbered(tx, rejectionsBucket, 0, func(_ uint64, value []byte) error {
-		all = append(all, Rejection{})
-		return json.Unmarshal(value, &all[len(all)-1])
-	})
-	if want := min(l.rejected, maxRejections); err == nil && uint64(len(all)) != want {
-		err = fmt.Errorf("it has %d rejected results, and should have %d", len(all), want)
-	}
-	if err != nil {
-		return nil, l.damaged(err)
-	}
-	return all, nil
 }
 
 // forEachNumbered calls f with each value of a bucket with the keys first, first+1, ...
@@ -166,4 +90,86 @@ func forEachNumbered(tx *bbolt.Tx, bucket []byte, first uint64, f func(number ui
 		next++
 		return nil
 	})
+}
+
+// loadResults reads the results, those in dispute last.
+func (l *Ledger) loadResults() error {
+	l.support, l.disputes, l.voters = make([]uint8, l.header.Manifest.Tasks), make(map[uint64]*run.Dispute), make(voterSet)
+	var disputes []*changedTask
+	err := l.view(func(tx *bbolt.Tx) error {
+		var last run.Result // Consecutive tasks mostly have one key.
+		for cursor := l.seek(tx, 0); ; {
+			task, all, err := cursor.next(noTask)
+			for i := range all {
+				if id := all[i].StatementID; id > l.statements {
+					err = cmp.Or(err, l.damaged(fmt.Errorf("the result of task %d: it names statement %d of %d", task, id, l.statements)))
+				}
+			}
+			switch {
+			case err != nil && (task == noTask || l.mode == readOnly):
+				return err
+			case err != nil:
+				l.damagedTasks = append(l.damagedTasks, task)
+				continue
+			case task == noTask:
+				return nil
+			}
+			isDisputed := all[0].disputed
+			if isDisputed {
+				all = slices.Clone(all) // the cursor uses the memory again
+			}
+			t := &changedTask{task: task, now: l.outcomeOf(all)}
+			if isDisputed {
+				t.dispute = newDispute(task, all, t.now, l.quorum())
+				disputes = append(disputes, t)
+				continue
+			}
+			for i := range all {
+				if r := &all[i].Result; r.Key != last.Key || r.ByToken != last.ByToken || r.Admitted != last.Admitted {
+					l.voters.note(r)
+					last = *r
+				}
+			}
+			l.loadTask(t)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range disputes {
+		// If a record is damaged whose key was hit, it may be a vote of any dispute: then none is as it was, and their
+		// tasks are counted again.
+		if len(l.damagedTasks) > 0 {
+			l.damagedTasks = append(l.damagedTasks, t.task)
+			continue
+		}
+		for i := range t.dispute.Votes {
+			l.voters.note(&t.dispute.Votes[i])
+		}
+		l.loadTask(t)
+	}
+	slices.Sort(l.damagedTasks)
+	return nil
+}
+
+// loadTask holds a task in memory.
+func (l *Ledger) loadTask(t *changedTask) {
+	if accepted := t.now.accepted; accepted != nil {
+		l.early.add(accepted)
+	}
+	l.changed(t)
+}
+
+// removeDamaged removes the tasks with damaged results from the file: what is left of them is counted again.
+func (c *change) removeDamaged() error {
+	for _, task := range c.ledger.damagedTasks {
+		cursor := c.results.Cursor()
+		for key, _ := cursor.Seek(key64(task)); bytes.HasPrefix(key, key64(task)); key, _ = cursor.Seek(key64(task)) {
+			if err := cursor.Delete(); err != nil {
+				return err
+			}
+		}
+	}
+	c.progress.Lost += uint64(len(c.ledger.damagedTasks))
+	return nil
 }

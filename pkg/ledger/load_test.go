@@ -3,9 +3,9 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +15,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"nqueens/pkg/durable"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -36,7 +35,7 @@ func sampleLedger(t testing.TB) string {
 			batch = append(batch, r)
 		}
 	}
-	if _, err := l.Accept(batch, []Rejection{{Reason: "why"}}, run.StreamPosition{Sequence: 9}); err != nil {
+	if _, err := l.Accept(batch, 1, run.StreamPosition{Sequence: 9}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -46,7 +45,7 @@ func sampleLedger(t testing.TB) string {
 }
 
 // openWriter opens a ledger for writing, as an opener without a context.
-func openWriter(folder string) (*Ledger, error) { return Open(context.Background(), folder) }
+func openWriter(folder string) (*Ledger, error) { return Open(context.Background(), folder, nil) }
 
 // editBolt modifies the file of a ledger with bbolt, so that its pages stay valid.
 func editBolt(t testing.TB, folder string, f func(*bbolt.Tx) error) {
@@ -65,18 +64,8 @@ func putValid(tx *bbolt.Tx, bucket []byte, key uint64, value []byte) error {
 	return tx.Bucket(bucket).Put(key64(key), addChecksum(bucket, key64(key), value))
 }
 
-func jsonOf(t testing.TB, v any) []byte {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
 // Parts that contradict each other are damage, though every page is valid, in all modes.
 func TestPartsThatDoNotAgree(t *testing.T) {
-	good, ids := vote("a", 3), nameIDs{kernel: 1}
 	for name, c := range map[string]struct {
 		edit func(*bbolt.Tx) error
 		says string
@@ -85,42 +74,40 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 		"no results":                {func(tx *bbolt.Tx) error { return tx.DeleteBucket(resultsBucket) }, "no bucket results"},
 		"no format":                 {func(tx *bbolt.Tx) error { return tx.Bucket(headerBucket).Delete(formatKey) }, "format of header: the checksum"},
 		"no header":                 {func(tx *bbolt.Tx) error { return tx.Bucket(headerBucket).Delete(headerKey) }, "header of header: the checksum"},
-		"no position":               {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(positionKey) }, "position of progress: the checksum"},
-		"position without checksum": {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Put(positionKey, []byte("{}")) }, "position of progress: the checksum"},
+		"no progress":               {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(progressKey) }, "progress of progress: the checksum"},
+		"progress without checksum": {func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Put(progressKey, []byte("{}")) }, "progress of progress: the checksum"},
 		"another's value": {func(tx *bbolt.Tx) error {
-			return tx.Bucket(progressBucket).Put(stateKey, slices.Clone(tx.Bucket(progressBucket).Get(rejectedKey)))
-		}, "state of progress: the checksum"},
+			return tx.Bucket(progressBucket).Put(progressKey, slices.Clone(tx.Bucket(progressBucket).Get(historyKey)))
+		}, "progress of progress: the checksum"},
 		"another bucket's value": {func(tx *bbolt.Tx) error {
-			return tx.Bucket(namesBucket).Put(key64(0), slices.Clone(tx.Bucket(rejectionsBucket).Get(key64(0))))
+			return tx.Bucket(namesBucket).Put(key64(0), slices.Clone(tx.Bucket(resultsBucket).Get(key64(0))))
 		}, "names: number 0: the checksum"},
 		"header that is none": {func(tx *bbolt.Tx) error { return putJSON(tx, headerBucket, headerKey, 5) }, "header of header: json"},
 		"header of no run": {func(tx *bbolt.Tx) error {
 			return putJSON(tx, headerBucket, headerKey, Header{Manifest: headerOf(1).Manifest})
 		}, "run name"},
+		"header of another board": {func(tx *bbolt.Tx) error {
+			h := headerOf(1)
+			h.Run = "n27-20261124-101500-abcd"
+			return putJSON(tx, headerBucket, headerKey, h)
+		}, "a manifest of n = 8"},
 		"header of too many tasks": {func(tx *bbolt.Tx) error {
 			return putJSON(tx, headerBucket, headerKey, headerOf(1<<60))
 		}, "tasks are more than"},
-		"name missing":   {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(key64(0)) }, "names: number 0 is missing"},
-		"name twice":     {func(tx *bbolt.Tx) error { return putValid(tx, namesBucket, 4, []byte("generic")) }, `it has the name "generic" twice`},
-		"vote missing":   {func(tx *bbolt.Tx) error { return tx.Bucket(votesBucket).Delete(key64(0)) }, "votes: number 0 is missing"},
-		"vote too short": {func(tx *bbolt.Tx) error { return putValid(tx, votesBucket, 2, []byte("12345678")) }, "votes: number 2: not a vote"},
-		"vote of no task": {func(tx *bbolt.Tx) error {
-			return putValid(tx, votesBucket, 2, appendResult(append(key64(100), 0), &good, ids))
-		}, "it is of task 100, of 100"},
-		"vote of no one": {func(tx *bbolt.Tx) error {
-			return putValid(tx, votesBucket, 2, appendResult(append(key64(7), 0), &good, nameIDs{kernel: 9}))
-		}, "it has name 9 of"},
-		"vote not counted": {func(tx *bbolt.Tx) error {
-			return putValid(tx, votesBucket, 2, appendResult(append(key64(8), 0), &good, ids))
-		}, "result of task 8 is not the one that its votes chose"},
-		"negative wall time": {func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, wallKey, -1) }, "the wall time is negative"},
+		"name missing":       {func(tx *bbolt.Tx) error { return tx.Bucket(namesBucket).Delete(key64(0)) }, "names: number 0 is missing"},
+		"name twice":         {func(tx *bbolt.Tx) error { return putValid(tx, namesBucket, 4, []byte("generic")) }, `it has the name "generic" twice`},
+		"negative wall time": {func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, progressKey, progress{Wall: -1}) }, "the wall time is negative"},
+		"negative total": {func(tx *bbolt.Tx) error {
+			return putJSON(tx, progressBucket, progressKey, progress{Total: big.NewInt(-5)})
+		}, "the total is negative"},
+		"missed checks": {func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, progressKey, progress{Missed: 1e9}) }, "spot checks were missed"},
+		"state of a stranger": {func(tx *bbolt.Tx) error {
+			return putJSON(tx, progressBucket, progressKey, progress{State: "\x1b[31mcomplete"})
+		}, `no run has the state "\x1b[31mcomplete"`},
 		"history without times": {func(tx *bbolt.Tx) error {
-			return cmp.Or(putJSON(tx, progressBucket, wallKey, 1), putJSON(tx, progressBucket, historyKey, struct{}{}))
+			return putJSON(tx, progressBucket, historyKey, struct{}{})
 		}, "history of progress: a number of a history is out of range"},
-		"rejection missing":   {func(tx *bbolt.Tx) error { return tx.Bucket(rejectionsBucket).Delete(key64(0)) }, "0 rejected results, and should have 1"},
-		"rejection surplus":   {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 1, jsonOf(t, Rejection{})) }, "2 rejected results, and should have 1"},
-		"rejection truncated": {func(tx *bbolt.Tx) error { return putValid(tx, rejectionsBucket, 0, []byte("{")) }, "evidence: number 0: unexpected end"},
-		"key too short":       {func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Put([]byte("1234567"), []byte("x")) }, "a result has the key"},
+		"key too short": {func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Put([]byte("1234567"), []byte("x")) }, "a result has the key"},
 	} {
 		folder := sampleLedger(t)
 		editBolt(t, folder, c.edit)
@@ -137,19 +124,19 @@ func TestPartsThatDoNotAgree(t *testing.T) {
 	}
 }
 
-// An invalid record of a result is listed and removed, whatever is wrong with it, and the
-// others stay.
+// An invalid record of a result is listed and removed, whatever is wrong with it, with the results of tasks in dispute:
+// it may be one of them. The others stay.
 func TestBadRecords(t *testing.T) {
-	good := vote("a", 3)
-	value := appendResult(nil, &good, nameIDs{kernel: 1})
-	tooMany := appendResult(nil, &queens.Result{Count: 1}, nameIDs{kernel: 1})
+	good := stored{Result: vote("a", 3)}
+	value := encodeResult(&good, nameIDs{kernel: 1})
+	tooMany := encodeResult(&stored{Result: run.Result{Count: 1}}, nameIDs{kernel: 1})
 	for name, c := range map[string]struct {
 		key   uint64
 		value []byte
 	}{
 		"no checksum":     {5, nil},
 		"of no task":      {100, value},
-		"of no such name": {5, appendResult(nil, &good, nameIDs{worker: 99})},
+		"of no such name": {5, encodeResult(&good, nameIDs{worker: 99})},
 		"too long":        {5, append(slices.Clone(value), 0)},
 		"too short":       {5, value[:len(value)-1]},
 		"no hash":         {5, value[:7]},
@@ -166,10 +153,11 @@ func TestBadRecords(t *testing.T) {
 		if _, err := OpenReadOnly(folder); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("result of task %d:", c.key)) {
 			t.Errorf("%s: the reader's error is %v", name, err)
 		}
+		damaged := slices.Sorted(slices.Values([]uint64{c.key, 7}))
 		for i, opened := range []struct {
 			how  func(string) (*Ledger, error)
 			want []uint64
-		}{{OpenTolerant, []uint64{c.key}}, {openWriter, []uint64{c.key}}, {openWriter, nil}, {OpenTolerant, nil}} {
+		}{{OpenTolerant, damaged}, {openWriter, damaged}, {openWriter, nil}, {OpenTolerant, nil}} {
 			l, err := opened.how(folder)
 			if err != nil {
 				t.Fatal(err)
@@ -184,27 +172,62 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// Open restores the missing result of a task with votes. OpenReadOnly refuses the ledger,
-// and OpenTolerant does not count the task.
+// If a result of a task in dispute is missing, or is that of another task by its key, nothing of the task counts.
 func TestMissingResultOfADispute(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit    func(*bbolt.Bucket) error
+		damaged []uint64
+	}{
+		"the first":            {func(b *bbolt.Bucket) error { return b.Delete(resultKey(7, 0)) }, []uint64{7}},
+		"the one that differs": {func(b *bbolt.Bucket) error { return b.Delete(resultKey(7, 1)) }, []uint64{7}},
+		"it has another key": {func(b *bbolt.Bucket) error {
+			return cmp.Or(b.Put(resultKey(50, 1), slices.Clone(b.Get(resultKey(7, 1)))), b.Delete(resultKey(7, 1)))
+		}, []uint64{7, 50}},
+	} {
+		folder := sampleLedger(t)
+		editBolt(t, folder, func(tx *bbolt.Tx) error { return c.edit(tx.Bucket(resultsBucket)) })
+		var damaged *DamagedError
+		if _, err := OpenReadOnly(folder); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "result of task 7") {
+			t.Errorf("%s: the reader's error is %v", name, err)
+		}
+		for i, how := range []func(string) (*Ledger, error){OpenTolerant, openWriter, OpenReadOnly} {
+			l, err := how(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.damaged
+			if i == 2 {
+				want = nil
+			}
+			if l.Len() != 9 || l.Has(7) || len(l.Disputes()) != 0 || !slices.Equal(l.Damaged(), want) {
+				t.Errorf("%s: opened %d times, it has %d results and %d disputes, and %d are damaged", name, i+1, l.Len(), len(l.Disputes()), l.Damaged())
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// If one voter has the same count of a task twice, which would make two voters of it, nothing of the task counts.
+func TestVoterTwice(t *testing.T) {
 	folder := sampleLedger(t)
-	editBolt(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(resultsBucket).Delete(key64(7)) })
-	var damaged *DamagedError
-	if _, err := OpenReadOnly(folder); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "task 7 has votes or confirmations and no result") {
+	editBolt(t, folder, func(tx *bbolt.Tx) error {
+		key, first := resultKey(5, 1), tx.Bucket(resultsBucket).Get(resultKey(5, 0))
+		return tx.Bucket(resultsBucket).Put(key, addChecksum(resultsBucket, key, slices.Clone(first[:len(first)-4])))
+	})
+	if _, err := OpenReadOnly(folder); err == nil || !strings.Contains(err.Error(), "result of task 5: a voter has its count twice") {
 		t.Errorf("the reader's error is %v", err)
 	}
-	for i, how := range []func(string) (*Ledger, error){OpenTolerant, openWriter, OpenReadOnly} {
-		l, err := how(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := uint64(9 + min(i, 1))
-		if r, ok, err := l.Result(7); l.Len() != want || len(l.Damaged()) != 0 || ok != (i > 0) || ok && r != vote("a", 1) || err != nil {
-			t.Errorf("opened %d times, it has %d results, of task 7 %v, %v, %v", i+1, l.Len(), r, ok, err)
-		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+	l, err := openWriter(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Has(5) || !l.Has(4) || !l.Has(6) {
+		t.Errorf("tasks %d are damaged, want the task with the repeated count too", l.Damaged())
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -216,7 +239,7 @@ func TestOtherVersion(t *testing.T) {
 		editBolt(t, folder, func(tx *bbolt.Tx) error { return putJSON(tx, headerBucket, formatKey, version) })
 		for _, how := range []func(string) (*Ledger, error){OpenReadOnly, OpenTolerant, openWriter} {
 			_, err := how(folder)
-			if err == nil || errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), fmt.Sprintf("has format %d, and this program reads format %d", version, Version)) {
+			if err == nil || errors.Is(err, run.ErrIncomplete) || !strings.Contains(err.Error(), fmt.Sprintf("has format %d, and this program reads format %d", version, Version)) {
 				t.Errorf("the error is %v", err)
 			}
 		}
@@ -230,7 +253,7 @@ func TestWriteFails(t *testing.T) {
 	for round, use := range []func(*Ledger) error{
 		func(l *Ledger) error { return l.SetState(run.Stopped) },
 		func(l *Ledger) error {
-			_, err := l.Accept([]queens.Result{vote("c", 2)}, []Rejection{{}}, run.StreamPosition{Sequence: 10})
+			_, err := l.Accept([]run.Result{vote("c", 2)}, 1, run.StreamPosition{Sequence: 10})
 			return err
 		},
 	} {
@@ -246,10 +269,10 @@ func TestWriteFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = use(l)
-		if !errors.Is(err, os.ErrClosed) || !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), filepath.Join(folder, File)) {
+		if !errors.Is(err, os.ErrClosed) || !errors.Is(err, run.ErrIncomplete) || !strings.Contains(err.Error(), filepath.Join(folder, File)) {
 			t.Errorf("round %d: the error is %v", round, err)
 		}
-		_, again := l.Accept(nil, nil, run.StreamPosition{})
+		_, again := l.Accept(nil, 0, run.StreamPosition{})
 		_, _, reading := l.Result(1)
 		if !errors.Is(again, err) || !errors.Is(reading, err) || !errors.Is(l.SetState(run.Running), err) {
 			t.Errorf("round %d: the error is %v, and later %v, %v", round, err, again, reading)

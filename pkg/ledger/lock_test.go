@@ -44,7 +44,7 @@ func TestLockInfoWhileOpening(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l, err := OpenAnd(t.Context(), folder, func(*Ledger) {
+		l, err := Open(t.Context(), folder, func(*Ledger) {
 			h, text := lockHolder(t, folder)
 			if inTheWay && h != (LockInfo{}) || !inTheWay && (h.PID != os.Getpid() || !strings.Contains(text, "in use by process")) {
 				t.Errorf("with the lock, the holder is %+v: %s", h, text)
@@ -63,7 +63,7 @@ func TestLockInfoWhileOpening(t *testing.T) {
 func TestNoLockInfoOfADamagedLedger(t *testing.T) {
 	folder := sampleLedger(t)
 	writeStaleLockInfo(t, folder)
-	editBolt(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(positionKey) })
+	editBolt(t, folder, func(tx *bbolt.Tx) error { return tx.Bucket(progressBucket).Delete(progressKey) })
 	var damaged *DamagedError
 	if _, err := openWriter(folder); !errors.As(err, &damaged) {
 		t.Fatalf("the error is %v", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nqueens/pkg/durable"
+	"nqueens/pkg/queens"
 )
 
 // LockInfo describes the process that has a ledger open for writing: nobody else can read the ledger meanwhile.
@@ -39,11 +40,7 @@ func (l *Ledger) SetSocket(name string) {
 }
 
 // writeLockInfo ignores errors: the file only informs, and a disk that fails shows in the ledger itself.
-func (l *Ledger) writeLockInfo() {
-	if text, err := json.Marshal(l.lockInfo); err == nil {
-		_ = durable.Write(l.lockInfoPath(), text, 0o600)
-	}
-}
+func (l *Ledger) writeLockInfo() { _ = durable.WriteJSON(l.lockInfoPath(), l.lockInfo) }
 
 // removeLockInfo removes the holder.json of a writer that holds the lock.
 func (l *Ledger) removeLockInfo() {
@@ -63,5 +60,6 @@ func readLockInfo(folder string) LockInfo {
 	if err != nil || json.Unmarshal(text, &i) != nil {
 		return LockInfo{}
 	}
+	i.Host = queens.SanitizeName(i.Host)
 	return i
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A ledger has one writer, or readers. A LockedError names the holder, and does not say
@@ -34,7 +34,7 @@ func TestLocked(t *testing.T) {
 			closed(t, l)
 		}
 		var locked *ledger.LockedError
-		if !errors.As(err, &locked) || errors.Is(err, queens.ErrIncomplete) || locked.Folder != folder {
+		if !errors.As(err, &locked) || errors.Is(err, run.ErrIncomplete) || locked.Folder != folder {
 			t.Fatalf("%s: the error is %v", what, err)
 		}
 		return locked.Holder
@@ -118,7 +118,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	stopped := errors.New("stopped")
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(stopped)
-	if _, err := ledger.Open(ctx, folder); !errors.Is(err, stopped) {
+	if _, err := ledger.Open(ctx, folder, nil); !errors.Is(err, stopped) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -22,13 +22,9 @@ var errClosed = errors.New("the ledger is closed")
 // records of results are removed, see [Ledger.Damaged]; any other damage is a
 // [DamagedError]. Open waits up to 2 s, or until ctx ends, for readers to finish. The
 // error is a [LockedError] if they do not, or if the ledger is open for writing
-// already; it wraps [fs.ErrNotExist] if there is no ledger.
-func Open(ctx context.Context, folder string) (*Ledger, error) {
-	return OpenAnd(ctx, folder, nil)
-}
-
-// OpenAnd is [Open], and calls locked, if it is not nil, when the ledger is locked and not read yet.
-func OpenAnd(ctx context.Context, folder string, locked func(*Ledger)) (*Ledger, error) {
+// already; it wraps [fs.ErrNotExist] if there is no ledger. Unless locked is nil, it is called when the ledger is locked
+// and not read yet.
+func Open(ctx context.Context, folder string, locked func(*Ledger)) (*Ledger, error) {
 	return open(ctx, filepath.Join(folder, File), readWrite, locked)
 }
 
@@ -43,7 +39,7 @@ func OpenReadOnly(folder string) (*Ledger, error) {
 func OpenFile(path string) (*Ledger, error) { return open(context.Background(), path, readOnly, nil) }
 
 // OpenTolerant is [OpenReadOnly], but skips damaged records: their tasks count as not
-// accepted, and [Ledger.Damaged] lists them. [Ledger.All] ends at the first of them.
+// accepted, and [Ledger.Damaged] lists them. [Ledger.Range] ends at the first of them.
 func OpenTolerant(folder string) (*Ledger, error) {
 	return open(context.Background(), filepath.Join(folder, File), tolerant, nil)
 }
@@ -106,14 +102,11 @@ func (l *Ledger) read() error {
 	if err := l.openBolt(uint64(info.Size())); err != nil {
 		return l.wrapIO(err)
 	}
-	if err := l.load(); err != nil {
-		return err
-	}
-	return nil
+	return l.load()
 }
 
 // Close closes the ledger and releases its lock. Accepted counts are on disk already.
-// It fails during an iteration of [Ledger.All].
+// It fails during an iteration of [Ledger.Range].
 func (l *Ledger) Close() error {
 	if errors.Is(l.failed.get(), errClosed) {
 		return nil
@@ -134,7 +127,7 @@ func (l *Ledger) release() error {
 	switch {
 	case l.db == nil:
 		return l.file.Close()
-	case l.failed.isBroken():
+	case l.failed.broken.Load():
 		return cmp.Or(durable.Unlock(l.file), l.file.Close())
 	}
 	return l.db.Close()

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -23,7 +25,7 @@ func TestOpenReadOnlyWritesNothing(t *testing.T) {
 	closed(t, l)
 	names, before := listing(t, folder), fileBytes(t, folder)
 	l = open(t, ledger.OpenReadOnly, folder)
-	if _, err := l.Accept([]queens.Result{result(2, 1, 1)}, nil, position(2)); err == nil || errors.Is(err, queens.ErrIncomplete) {
+	if _, err := l.Accept([]run.Result{result(2, 1, 1)}, 0, position(2)); err == nil || errors.Is(err, run.ErrIncomplete) {
 		t.Errorf("it accepts: %v", err)
 	}
 	if err := l.SetState(run.Complete); err == nil {
@@ -43,7 +45,7 @@ func TestOpenReadOnlyWritesNothing(t *testing.T) {
 func TestCreate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	for _, how := range []func(string) (*ledger.Ledger, error){openWriter, ledger.OpenReadOnly, ledger.OpenTolerant} {
-		if _, err := how(folder); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, queens.ErrIncomplete) {
+		if _, err := how(folder); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, run.ErrIncomplete) {
 			t.Errorf("with no ledger the error is %v", err)
 		}
 	}
@@ -123,24 +125,43 @@ func TestClosed(t *testing.T) {
 	accept(t, l, position(1), result(1, 1, 1))
 	closed(t, l)
 	closed(t, l)
-	_, acceptErr := l.Accept(nil, nil, position(1))
+	_, acceptErr := l.Accept(nil, 0, position(1))
 	_, _, resultErr := l.Result(1)
 	_, _, otherErr := l.Result(2)
-	_, evidenceErr := l.Rejections()
 	for what, err := range map[string]error{
 		"Accept": acceptErr, "SetState": l.SetState(run.Running), "Result": resultErr,
-		"Result of another": otherErr, "Evidence": evidenceErr,
+		"Result of another": otherErr,
 	} {
 		if err == nil {
 			t.Errorf("%s gives no error", what)
 		}
 	}
-	for r, err := range l.All() {
+	for r, err := range l.Range(0, math.MaxUint64) {
 		if err == nil {
-			t.Errorf("All gives %v", r)
+			t.Errorf("Range gives %v", r)
 		}
 	}
 	if !l.Has(1) || l.Len() != 1 {
 		t.Error("what was in memory is gone")
+	}
+}
+
+// A ledger may come from somebody else: what it says of workers and keys can be shown in a terminal.
+func TestForeignTextsCanBeShown(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 10)
+	r := result(1, 10, 1)
+	r.Worker, r.Kernel = "a\x1b[2J", strings.Repeat("k", 200)
+	accept(t, l, position(1), r)
+	if err := l.Quarantine(run.QuarantinedKey{Key: "k", Reason: "\u202ereason"}); err != nil {
+		t.Fatal(err)
+	}
+	l = reopened(t, l, folder)
+	got, _, err := l.Result(1)
+	if err != nil || got.Worker != "a?[2J" || len(got.Kernel) != queens.MaxNameBytes {
+		t.Errorf("worker %q, kernel %q: %v", got.Worker, got.Kernel, err)
+	}
+	if reason := l.Quarantined()[0].Reason; reason != "?reason" {
+		t.Errorf("the reason is %q", reason)
 	}
 }

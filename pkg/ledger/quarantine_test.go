@@ -13,21 +13,20 @@ import (
 	"time"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
 // signedBy returns a result by a key, of an admitted worker with its name.
-func signedBy(key string, task, count uint64) queens.Result {
+func signedBy(key string, task, count uint64) run.Result {
 	r := result(task, count, 1)
 	r.Worker, r.Key, r.Admitted = "worker of "+key, key, true
 	return r
 }
 
 // sealed makes the results one signed chunk result of their key.
-func sealed(statement string, results ...queens.Result) []queens.Result {
-	s := &queens.Sealed{Key: results[0].Key, Statement: []byte(statement), Signature: []byte(strings.Repeat("s", 64))}
+func sealed(statement string, results ...run.Result) []run.Result {
+	s := &run.Sealed{Key: results[0].Key, Statement: []byte(statement), Signature: []byte(strings.Repeat("s", 64))}
 	for i := range results {
 		results[i].Sealed = s
 	}
@@ -41,34 +40,30 @@ func reopened(t *testing.T, l *ledger.Ledger, folder string) *ledger.Ledger {
 	return open(t, openWriter, folder)
 }
 
-// quarantine quarantines a key and voids its results. It returns the tasks without an accepted result, in
+// quarantine quarantines a key and revokes its results. It returns the tasks without an accepted result, in
 // order.
-func quarantine(l *ledger.Ledger, q ledger.Quarantined) (recount []uint64, err error) {
+func quarantine(l *ledger.Ledger, q run.QuarantinedKey) (recount []uint64, err error) {
 	if err := l.Quarantine(q); err != nil {
 		return nil, err
 	}
-	return voidAll(l)
+	return revokeAll(l)
 }
 
-func voidAll(l *ledger.Ledger) (recount []uint64, err error) {
+func revokeAll(l *ledger.Ledger) (recount []uint64, err error) {
 	for more := true; more; {
-		var changed []ledger.Voided
-		if changed, more, err = l.Void(); err != nil {
+		var changed []uint64
+		if changed, more, err = l.Revoke(); err != nil {
 			return nil, err
 		}
-		for _, v := range changed {
-			if v.After == nil {
-				recount = append(recount, v.Task)
-			}
-		}
+		recount = append(recount, slices.DeleteFunc(changed, l.Has)...)
 	}
 	slices.Sort(recount)
 	return recount, nil
 }
 
-// A signed chunk result is stored once, as it came, if anything of it is stored; the results of it
+// A statement is stored once, as it came, if anything of it is stored; the results of it
 // name it. The ledger counts those of each key.
-func TestReports(t *testing.T) {
+func TestStatements(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 100)
 	first := sealed("first", signedBy("a", 1, 10), signedBy("a", 2, 20), signedBy("a", 3, 30))
@@ -77,44 +72,44 @@ func TestReports(t *testing.T) {
 	accept(t, l, position(1), slices.Concat(first, again, other)...)
 	accept(t, l, position(2), sealed("vote", signedBy("c", 3, 31))...)
 	for range 2 {
-		if l.Reports() != 3 || l.Chunks("a") != 1 || l.Chunks("b") != 1 || l.Chunks("c") != 1 || l.Chunks("d") != 0 {
-			t.Errorf("it has %d reports; of a %d, of b %d, of c %d", l.Reports(), l.Chunks("a"), l.Chunks("b"), l.Chunks("c"))
+		if l.Statements() != 3 || l.Chunks("a") != 1 || l.Chunks("b") != 1 || l.Chunks("c") != 1 || l.Chunks("d") != 0 {
+			t.Errorf("it has %d statements; of a %d, of b %d, of c %d", l.Statements(), l.Chunks("a"), l.Chunks("b"), l.Chunks("c"))
 		}
-		for number, want := range map[uint64]*queens.Sealed{1: first[0].Sealed, 2: other[0].Sealed} {
-			if got, err := l.Report(number); err != nil || got.Key != want.Key || string(got.Statement) != string(want.Statement) || string(got.Signature) != string(want.Signature) {
-				t.Errorf("report %d is %v (%v), want %v", number, got, err, want)
+		for number, want := range map[uint64]*run.Sealed{1: first[0].Sealed, 2: other[0].Sealed} {
+			if got, err := l.Statement(number); err != nil || got.Key != want.Key || string(got.Statement) != string(want.Statement) || string(got.Signature) != string(want.Signature) {
+				t.Errorf("statement %d is %v (%v), want %v", number, got, err, want)
 			}
 		}
 		var damaged *ledger.DamagedError
 		for _, number := range []uint64{0, 4} {
-			if _, err := l.Report(number); !errors.As(err, &damaged) {
-				t.Errorf("report %d: the error is %v", number, err)
+			if _, err := l.Statement(number); !errors.As(err, &damaged) {
+				t.Errorf("statement %d: the error is %v", number, err)
 			}
 		}
 		for task, want := range map[uint64]uint64{1: 1, 2: 1, 3: 1, 4: 2} {
-			if r, _, err := l.Result(task); err != nil || r.Report != want || r.Sealed != nil || !r.Admitted || r.Key == "" {
-				t.Errorf("the result of task %d is %+v (%v), want report %d", task, r, err, want)
+			if r, _, err := l.Result(task); err != nil || r.StatementID != want || r.Sealed != nil || !r.Admitted || r.Key == "" {
+				t.Errorf("the result of task %d is %+v (%v), want statement %d", task, r, err, want)
 			}
 		}
-		d, _ := l.Dispute(3)
+		d := l.Dispute(3)
 		var of []uint64
 		for _, v := range d.Votes {
-			of = append(of, v.Report)
+			of = append(of, v.StatementID)
 		}
 		if !slices.Equal(of, []uint64{1, 2, 3}) {
-			t.Errorf("the votes have reports %d", of)
+			t.Errorf("the votes have statements %d", of)
 		}
 		l = reopened(t, l, folder)
 	}
 	forged := signedBy("b", 9, 1)
 	forged.Sealed = first[0].Sealed
-	if _, err := l.Accept([]queens.Result{forged}, nil, position(3)); err == nil || !strings.Contains(err.Error(), `by key "b" that key "a" signed`) {
+	if _, err := l.Accept([]run.Result{forged}, 0, position(3)); err == nil || !strings.Contains(err.Error(), `by key "b" that key "a" signed`) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 // checkStanding checks what supports the accepted counts of tasks.
-func checkStanding(t *testing.T, l *ledger.Ledger, want map[uint64]ledger.Standing) {
+func checkStanding(t *testing.T, l *ledger.Ledger, want map[uint64]run.Standing) {
 	t.Helper()
 	for task, want := range want {
 		if got := l.Standing(task); got != want {
@@ -130,12 +125,12 @@ func TestConfirmations(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 10)
 	own := signedBy("", 2, 7)
-	own.Worker, own.Admitted = queens.Referee, false
+	own.Worker, own.Admitted = run.Referee, false
 	foreign := signedBy("f", 1, 7)
 	foreign.Admitted = false
 	stranger := signedBy("g", 1, 7)
 	stranger.Admitted = false
-	var batch []queens.Result
+	var batch []run.Result
 	for _, key := range []string{"a", "a", "b", "c", "b"} {
 		batch = append(batch, signedBy(key, 1, 7))
 	}
@@ -165,11 +160,11 @@ func TestConfirmations(t *testing.T) {
 		if keys(1) != "abcdeh" {
 			t.Errorf("task 1 is supported by %s", keys(1))
 		}
-		checkStanding(t, l, map[uint64]ledger.Standing{
-			0: {}, 1: {Counted: true, Voters: 6}, 2: {Counted: true, Voters: 1, Recounted: true, Refereed: true},
+		checkStanding(t, l, map[uint64]run.Standing{
+			0: {}, 1: {Counted: true, Voters: 6}, 2: {Counted: true, Voters: 1, Own: true},
 			3: {}, 4: {Counted: true}, 10: {}, math.MaxUint64: {},
 		})
-		if c := l.Confirmation(); c.Tasks != 3 || c.Checked != 2 || c.Redundancy != 0 || c.Disputes != 0 || c.Unadmitted != 1 {
+		if c := l.Confirmation(nil); c.Tasks != 3 || c.Checked != 2 || c.Redundancy != 0 || c.Disputes != 0 || c.Unadmitted != 1 {
 			t.Errorf("the confirmation is %+v", c)
 		}
 		l = reopened(t, l, folder)
@@ -177,7 +172,7 @@ func TestConfirmations(t *testing.T) {
 	accept(t, l, position(2), signedBy("x", 1, 8))
 	accept(t, l, position(3), signedBy("i", 1, 7))
 	for range 2 {
-		if d, _ := l.Dispute(1); len(d.Votes) != 7 || !d.Settled || l.Standing(1).Voters != 6 || keys(1) != "abcdeh" {
+		if d := l.Dispute(1); len(d.Votes) != 7 || !d.Settled || l.Standing(1).Voters != 6 || keys(1) != "abcdeh" {
 			t.Errorf("with another count, task 1 has %d voters, %s; the dispute is %v", l.Standing(1).Voters, keys(1), d)
 		}
 		l = reopened(t, l, folder)
@@ -185,10 +180,10 @@ func TestConfirmations(t *testing.T) {
 	own.Task, own.Count = 1, 8
 	accept(t, l, position(4), own)
 	for range 2 {
-		if n := l.Standing(1).Voters; n != 1 || keys(1) != "x" || !l.Standing(1).Refereed {
+		if n := l.Standing(1).Voters; n != 1 || keys(1) != "x" || !l.Standing(1).Own {
 			t.Errorf("overruled, task 1 has %d voters, %s", n, keys(1))
 		}
-		if c := l.Confirmation(); c.Disputes != 1 {
+		if c := l.Confirmation(nil); c.Disputes != 1 {
 			t.Errorf("the confirmation is %+v", c)
 		}
 		l = reopened(t, l, folder)
@@ -203,27 +198,27 @@ func TestConfirmationOfKeysAndChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admitted := func(key string, task uint64, admitted, byToken bool) queens.Result {
+	admitted := func(key string, task uint64, admitted, byToken bool) run.Result {
 		r := signedBy(key, task, 7)
 		r.Admitted, r.ByToken = admitted, byToken
 		return r
 	}
 	check := admitted("", 2, false, false)
-	check.Worker = queens.Checker
+	check.Worker = run.Checker
 	accept(t, l, position(1),
 		admitted("listed", 0, true, false), admitted("token", 0, true, true),
 		admitted("both", 1, true, true), admitted("stranger", 2, false, false), admitted("stranger", 3, false, false), check)
 	accept(t, l, position(2), admitted("both", 2, true, false))
 	want := run.Confirmation{Tasks: 4, Checked: 2, Sampled: true, Unadmitted: 1, Voters: 3, ByToken: 1}
 	for range 2 {
-		if got := l.Confirmation(); got != want || got.Level() != run.None {
+		if got := l.Confirmation(nil); got != want || got.Level() != run.None {
 			t.Errorf("it is %+v, %s, want %+v, none", got, got.Level(), want)
 		}
 		l = reopened(t, l, folder)
 	}
 	accept(t, l, position(3), admitted("listed", 3, true, false))
 	want.Unadmitted, want.Redundancy = 0, 1
-	if got := l.Confirmation(); got != want || got.Level() != run.Sampled {
+	if got := l.Confirmation(nil); got != want || got.Level() != run.Sampled {
 		t.Errorf("it is %+v, %s, want %+v, sampled", got, got.Level(), want)
 	}
 	if err := l.SetMissed(1); err != nil {
@@ -231,7 +226,7 @@ func TestConfirmationOfKeysAndChecks(t *testing.T) {
 	}
 	l = reopened(t, l, folder)
 	want.Missed, want.Sampled = 1, false
-	if got := l.Confirmation(); got != want || got.Level() != run.None {
+	if got := l.Confirmation(nil); got != want || got.Level() != run.None {
 		t.Errorf("with a check missed it is %+v, %s, want %+v, none", got, got.Level(), want)
 	}
 	closed(t, l)
@@ -241,19 +236,19 @@ func TestConfirmationOfKeysAndChecks(t *testing.T) {
 // no keys agree on any.
 func TestConfirmationOfAll(t *testing.T) {
 	empty := create(t, t.TempDir(), 0)
-	if got := empty.Confirmation(); got != (run.Confirmation{}) {
+	if got := empty.Confirmation(nil); got != (run.Confirmation{}) {
 		t.Errorf("without tasks the confirmation is %+v", got)
 	}
 	l := create(t, t.TempDir(), 3)
 	own := signedBy("", 2, 7)
-	own.Worker, own.Admitted = queens.Referee, false
+	own.Worker, own.Admitted = run.Referee, false
 	for i, c := range []struct {
-		r       queens.Result
+		r       run.Result
 		level   int
 		checked uint64
 	}{{signedBy("a", 0, 1), 0, 0}, {signedBy("a", 1, 1), 0, 0}, {own, 0, 0}, {signedBy("b", 0, 1), 0, 1}, {signedBy("b", 1, 1), 0, 2}, {signedBy("c", 2, 7), 1, 3}, {signedBy("b", 2, 7), 2, 3}, {signedBy("c", 1, 1), 2, 3}} {
 		accept(t, l, position(uint64(i)), c.r)
-		if got := l.Confirmation(); got.Redundancy != c.level || got.Checked != c.checked {
+		if got := l.Confirmation(nil); got.Redundancy != c.level || got.Checked != c.checked {
 			t.Errorf("after %d results the confirmation is %+v", i+1, got)
 		}
 	}
@@ -273,9 +268,9 @@ func TestVotesOfOneKeyLeaveRoom(t *testing.T) {
 		accept(t, l, position(2+i), signedBy(fmt.Sprint("liar", i/2), 0, 200+i))
 	}
 	own := signedBy("", 0, 7)
-	own.Worker, own.Admitted = queens.Referee, false
+	own.Worker, own.Admitted = run.Referee, false
 	accept(t, l, position(100), own)
-	if _, err := quarantine(l, ledger.Quarantined{Key: "liar"}); err != nil {
+	if _, err := quarantine(l, run.QuarantinedKey{Key: "liar"}); err != nil {
 		t.Fatal(err)
 	}
 	l = reopened(t, l, folder)
@@ -283,7 +278,7 @@ func TestVotesOfOneKeyLeaveRoom(t *testing.T) {
 		t.Error("one key and the coordinator are enough, of two keys")
 	}
 	if v := accept(t, l, position(101), signedBy("b", 0, 7)); v[0] != ledger.Confirmed || l.Standing(0).Voters != 2 || l.LacksVoters(0) {
-		d, _ := l.Dispute(0)
+		d := l.Dispute(0)
 		t.Errorf("the verdict is %v; %d voters agree; the dispute has %d votes", v, l.Standing(0).Voters, len(d.Votes))
 	}
 	closed(t, l)
@@ -293,7 +288,7 @@ func TestVotesOfOneKeyLeaveRoom(t *testing.T) {
 // worker gets it any more.
 func TestDoneByClass(t *testing.T) {
 	own := signedBy("", 2, 7)
-	own.Worker, own.Admitted = queens.Referee, false
+	own.Worker, own.Admitted = run.Referee, false
 	for _, c := range []struct {
 		redundancy int
 		alone      bool
@@ -304,7 +299,7 @@ func TestDoneByClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, r := range []queens.Result{signedBy("a", 0, 1), signedBy("a", 1, 1), own, signedBy("b", 1, 1)} {
+		for i, r := range []run.Result{signedBy("a", 0, 1), signedBy("a", 1, 1), own, signedBy("b", 1, 1)} {
 			accept(t, l, position(uint64(i)), r)
 		}
 		if c.alone {
@@ -313,7 +308,7 @@ func TestDoneByClass(t *testing.T) {
 			}
 		}
 		for range 2 {
-			if got := l.Standing(2); !got.Refereed || got.Alone != c.alone {
+			if got := l.Standing(2); !got.Own || got.Alone != c.alone {
 				t.Errorf("task 2: %+v", got)
 			}
 			var done uint64
@@ -345,8 +340,8 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// A quarantine voids what only the key supports, and its votes; others take its place. Nothing of
-// the key is accepted until the quarantine is lifted, and what was voided stays void.
+// A quarantine revokes what the key has counted; others take its place. Nothing of
+// the key is accepted until the quarantine is lifted, and what was revoked stays so.
 func TestQuarantine(t *testing.T) {
 	folder := t.TempDir()
 	l := create(t, folder, 100)
@@ -359,14 +354,14 @@ func TestQuarantine(t *testing.T) {
 		signedBy("a", 6, 60),
 		signedBy("liar", 7, 70), signedBy("liar", 7, 71), // contradicts itself
 	)
-	q := ledger.Quarantined{Key: "liar", Reason: "task 4", At: time.Unix(7, 8), Task: 4}
+	q := run.QuarantinedKey{Key: "liar", Reason: "task 4", At: time.Unix(7, 8), Task: 4}
 	recount, err := quarantine(l, q)
 	if err != nil || !slices.Equal(recount, []uint64{1, 7}) {
 		t.Errorf("to be counted again are %d (%v)", recount, err)
 	}
 	q.At = q.At.UTC()
 	for range 2 {
-		if got := l.Quarantined(); !slices.Equal(got, []ledger.Quarantined{q}) || !l.IsQuarantined("liar") || l.IsQuarantined("a") {
+		if got := l.Quarantined(); !slices.Equal(got, []run.QuarantinedKey{q}) || !l.IsQuarantined("liar") || l.IsQuarantined("a") {
 			t.Errorf("the quarantined are %v", got)
 		}
 		for task, c := range map[uint64]struct {
@@ -383,10 +378,10 @@ func TestQuarantine(t *testing.T) {
 				t.Errorf("task %d has a result (%v)", task, err)
 			}
 		}
-		if d, _ := l.Dispute(7); len(d.Votes) != 0 || len(d.Voided) != 2 || !d.Settled {
+		if d := l.Dispute(7); len(d.Votes) != 0 || len(d.Revoked) != 2 || !d.Settled {
 			t.Errorf("the dispute without votes is %+v", d)
 		}
-		if d, _ := l.Dispute(4); len(d.Votes) != 1 || len(d.Voided) != 1 || !d.Settled {
+		if d := l.Dispute(4); len(d.Votes) != 1 || len(d.Revoked) != 1 || !d.Settled {
 			t.Errorf("the dispute with a vote is %+v", d)
 		}
 		l = reopened(t, l, folder)
@@ -394,7 +389,7 @@ func TestQuarantine(t *testing.T) {
 	if v := accept(t, l, position(2), signedBy("liar", 1, 10), signedBy("liar", 7, 70), signedBy("a", 7, 72)); !slices.Equal(v, []ledger.Verdict{ledger.Refused, ledger.Refused, ledger.Accepted}) {
 		t.Errorf("the verdicts are %v", v)
 	}
-	if again, err := quarantine(l, ledger.Quarantined{Key: "liar"}); again != nil || err != nil || l.Quarantined()[0] != q {
+	if again, err := quarantine(l, run.QuarantinedKey{Key: "liar"}); again != nil || err != nil || l.Quarantined()[0] != q {
 		t.Errorf("quarantined again: %v, %v", again, err)
 	}
 	if err := l.Lift("liar"); err != nil || l.IsQuarantined("liar") {
@@ -410,8 +405,8 @@ func TestQuarantine(t *testing.T) {
 	if recount, err := quarantine(l, q); err != nil || !slices.Equal(recount, []uint64{1}) || l.Standing(7).Voters != 1 {
 		t.Errorf("quarantined again, to be counted again are %d (%v)", recount, err)
 	}
-	for _, key := range []string{"", queens.Referee, queens.Checker, strings.Repeat("k", 200)} {
-		if err := l.Quarantine(ledger.Quarantined{Key: key}); err == nil {
+	for _, key := range []string{"", run.Referee, run.Checker, strings.Repeat("k", 200)} {
+		if err := l.Quarantine(run.QuarantinedKey{Key: key}); err == nil {
 			t.Errorf("%.20q is quarantined", key)
 		}
 	}
@@ -423,7 +418,7 @@ func TestQuarantine(t *testing.T) {
 func TestQuarantineAgainstNothing(t *testing.T) {
 	rng := testkit.Rand(t)
 	const tasks = 12
-	for range rounds(20, 100) {
+	for range rounds(8, 40) {
 		folder := t.TempDir()
 		l, without := create(t, folder, tasks), create(t, t.TempDir(), tasks)
 		lying := map[string]bool{"a": true, "b": true}
@@ -443,13 +438,13 @@ func TestQuarantineAgainstNothing(t *testing.T) {
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(lying)) {
-			if err := l.Quarantine(ledger.Quarantined{Key: key}); err != nil {
+			if err := l.Quarantine(run.QuarantinedKey{Key: key}); err != nil {
 				t.Fatal(err)
 			}
 			if rng.IntN(2) == 0 {
-				l = reopened(t, l, folder) // voids
+				l = reopened(t, l, folder)
 			}
-			if _, err := voidAll(l); err != nil {
+			if _, err := revokeAll(l); err != nil {
 				t.Fatal(err)
 			}
 			neverFalls()
@@ -484,16 +479,16 @@ func quarantineForever(folder string) error {
 	fmt.Println("open")
 	for sequence := l.Position().Sequence + 1; ; sequence++ {
 		if !l.IsQuarantined("liar") {
-			var batch []queens.Result
+			var batch []run.Result
 			for task := range uint64(30_000) {
 				if !l.Has(task) {
 					batch = append(batch, signedBy([]string{"honest", "liar"}[task%2], task, task))
 				}
 			}
-			if _, err := l.Accept(batch, nil, position(sequence)); err != nil {
+			if _, err := l.Accept(batch, 0, position(sequence)); err != nil {
 				return err
 			}
-			if _, err := quarantine(l, ledger.Quarantined{Key: "liar"}); err != nil {
+			if _, err := quarantine(l, run.QuarantinedKey{Key: "liar"}); err != nil {
 				return err
 			}
 		}
@@ -504,13 +499,13 @@ func quarantineForever(folder string) error {
 	}
 }
 
-// A process that is killed at any moment of a quarantine leaves a ledger that the next Open
-// completes: nothing of a quarantined key is accepted, and nothing of another is lost.
+// A process that is killed at any moment of a quarantine leaves a ledger whose next process
+// completes it: nothing of a quarantined key is accepted, and nothing of another is lost.
 func TestKilledInQuarantine(t *testing.T) {
 	rng := testkit.Rand(t)
 	folder := t.TempDir()
 	found := 0
-	for round := range rounds(6, 20) {
+	for round := range rounds(4, 12) {
 		cmd := child(t, "quarantine", folder)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -527,8 +522,11 @@ func TestKilledInQuarantine(t *testing.T) {
 		}
 		_ = cmd.Wait() // it was killed
 		l := open(t, openWriter, folder)
+		if _, err := revokeAll(l); err != nil {
+			t.Fatal(err)
+		}
 		honest := uint64(0)
-		for r, err := range l.All() {
+		for r, err := range l.Range(0, math.MaxUint64) {
 			if err != nil || l.IsQuarantined("liar") && r.Key == "liar" {
 				t.Fatalf("round %d: task %d is accepted of %s (%v)", round, r.Task, r.Key, err)
 			}
@@ -547,17 +545,17 @@ func TestKilledInQuarantine(t *testing.T) {
 	t.Logf("%d times the key was quarantined", found)
 }
 
-// A quarantine voids in steps, each of a bounded number of results. Between any two of them results are
+// A quarantine revokes in steps, each of a bounded number of results. Between any two of them results are
 // accepted as always, and the quarantine can't be lifted. A process that ends there leaves a ledger that
-// says that results of the key still count, and that the next Open completes: it has what it would have
+// says that results of the key still count, and the next process goes on: it has what it would have
 // without the key.
-func TestVoidingInSteps(t *testing.T) {
-	const tasks, step, steps = 10_000, 1 << 12, 4 // the last step is for votes
+func TestRevokingInSteps(t *testing.T) {
+	const tasks, step, steps = 10_000, 1 << 12, 3
 	wants := map[uint64]uint64{1: 1, 3: 4, tasks - 1: tasks - 1, tasks - 3: 0}
 	for done := range steps {
 		folder := t.TempDir()
 		l := create(t, folder, tasks)
-		var batch []queens.Result
+		var batch []run.Result
 		for task := range uint64(tasks) {
 			batch = append(batch, signedBy("liar", task, task))
 			if task%2 == 0 {
@@ -565,24 +563,24 @@ func TestVoidingInSteps(t *testing.T) {
 			}
 		}
 		accept(t, l, position(1), batch...)
-		if err := l.Quarantine(ledger.Quarantined{Key: "liar"}); err != nil {
+		if err := l.Quarantine(run.QuarantinedKey{Key: "liar"}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range done {
-			if changed, more, err := l.Void(); !more || len(changed) == 0 || len(changed) > step || err != nil {
+			if changed, more, err := l.Revoke(); !more || len(changed) == 0 || len(changed) > step || err != nil {
 				t.Fatalf("step %d of %d changed %d tasks; there is more: %v (%v)", i, done, len(changed), more, err)
 			}
 		}
 		if err := l.Lift("liar"); err == nil {
-			t.Error("lifted while its results are voided")
+			t.Error("lifted while its results are revoked")
 		}
-		// The first tasks are voided, the last ones are not: one is confirmed, and one contradicted.
+		// The first tasks are revoked, the last ones are not: one is confirmed, and one contradicted.
 		accept(t, l, position(2), signedBy("c", 1, 1), signedBy("c", 3, 4), signedBy("c", tasks-1, tasks-1), signedBy("c", tasks-3, 0))
 		closed(t, l)
 
 		l = open(t, ledger.OpenReadOnly, folder)
 		liars := 0
-		for r, err := range l.All() {
+		for r, err := range l.Range(0, math.MaxUint64) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -590,20 +588,23 @@ func TestVoidingInSteps(t *testing.T) {
 				liars++
 			}
 		}
-		if want := max(0, tasks-done*step); !l.IsVoiding() || liars > want || liars < want-2 {
-			t.Errorf("after %d steps %d results of the key count, want %d; the ledger says so: %v", done, liars, want, l.IsVoiding())
+		if want := max(0, tasks-done*step); !l.IsRevoking() || liars > want || liars < want-2 {
+			t.Errorf("after %d steps %d results of the key count, want %d; the ledger says so: %v", done, liars, want, l.IsRevoking())
 		}
 		closed(t, l)
 
 		l = open(t, openWriter, folder)
-		for r, err := range l.All() {
+		if _, err := revokeAll(l); err != nil {
+			t.Fatal(err)
+		}
+		for r, err := range l.Range(0, math.MaxUint64) {
 			want, byC := wants[r.Task]
 			if err != nil || byC && (r.Key != "c" || r.Count != want) || !byC && (r.Key != "honest" || r.Task%2 != 0) || l.Standing(r.Task).Voters != 1 {
 				t.Fatalf("after %d steps and Open, task %d has %+v of %d voters (%v)", done, r.Task, r, l.Standing(r.Task).Voters, err)
 			}
 		}
-		if l.IsVoiding() || l.Len() != tasks/2+4 {
-			t.Errorf("after %d steps and Open, %d tasks have results; still voiding: %v; disputes %v", done, l.Len(), l.IsVoiding(), l.Disputes())
+		if l.IsRevoking() || l.Len() != tasks/2+4 {
+			t.Errorf("after %d steps and Open, %d tasks have results; still revoking: %v; disputes %v", done, l.Len(), l.IsRevoking(), l.Disputes())
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -27,7 +27,7 @@ func shuffledInWindow(rng *rand.Rand, n, window int) []uint64 {
 }
 
 // typical returns a result as large runs have.
-func typical(rng *rand.Rand, task uint64) queens.Result {
+func typical(rng *rand.Rand, task uint64) run.Result {
 	r := result(task, rng.Uint64N(1<<40), 1+rng.Uint32N(64))
 	r.Attempt, r.Elapsed = 1, 1e9+r.Elapsed
 	return r
@@ -36,7 +36,7 @@ func typical(rng *rand.Rand, task uint64) queens.Result {
 // acceptMany accepts a result of each task, in groups.
 func acceptMany(t testing.TB, l *ledger.Ledger, rng *rand.Rand, tasks []uint64, group int) {
 	t.Helper()
-	batch := make([]queens.Result, 0, group)
+	batch := make([]run.Result, 0, group)
 	for len(tasks) > 0 {
 		batch = batch[:0]
 		for _, task := range tasks[:min(group, len(tasks))] {

@@ -10,12 +10,13 @@ import (
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // Signatures add at most 40 bytes a task to the pages of the file, in chunks of 32 tasks and more
 // that end in any order within a window.
 func TestSizeOfSignatures(t *testing.T) {
-	for _, chunk := range []int{32, 128, 1024} {
+	for _, chunk := range testkit.Sample(t, 1, []int{32, 128, 1024}) {
 		plain, signed := sizeOfTasks(t, chunk, false), sizeOfTasks(t, chunk, true)
 		t.Logf("chunks of %d tasks: %.1f bytes a task, signed %.1f", chunk, plain, signed)
 		if signed-plain > 40 {
@@ -42,11 +43,11 @@ func sizeOfTasks(t *testing.T, chunk int, signed bool) float64 {
 		j := i + rng.IntN(min(1+2048/chunk, len(order)-i))
 		order[i], order[j] = order[j], order[i]
 	}
-	var batch []queens.Result
+	var batch []run.Result
 	for i, o := range order {
 		batch = append(batch, chunkOfResults(rng, o*chunk, chunk, signed)...)
 		if len(batch) >= 1024 || i == len(order)-1 {
-			if _, err := l.Accept(batch, nil, run.StreamPosition{Sequence: uint64(i + 1)}); err != nil {
+			if _, err := l.Accept(batch, 0, run.StreamPosition{Sequence: uint64(i + 1)}); err != nil {
 				t.Fatal(err)
 			}
 			batch = nil
@@ -54,7 +55,7 @@ func sizeOfTasks(t *testing.T, chunk int, signed bool) float64 {
 	}
 	size := 0
 	err = l.view(func(tx *bbolt.Tx) error {
-		for _, bucket := range [][]byte{resultsBucket, reportsBucket} {
+		for _, bucket := range [][]byte{resultsBucket, statementsBucket} {
 			s := tx.Bucket(bucket).Stats()
 			size += s.LeafAlloc + s.BranchAlloc
 		}
@@ -68,21 +69,21 @@ func sizeOfTasks(t *testing.T, chunk int, signed bool) float64 {
 
 // chunkOfResults returns the results of consecutive tasks as a large run has them, as one worker
 // reports them.
-func chunkOfResults(rng *rand.Rand, first, tasks int, signed bool) []queens.Result {
+func chunkOfResults(rng *rand.Rand, first, tasks int, signed bool) []run.Result {
 	worker := rng.IntN(64)
-	c := queens.ChunkResult{
+	c := run.ChunkResult{
 		Run: "n20-20261120-153012-ab12", Chunk: rng.Uint64(), First: uint64(first),
 		Worker: fmt.Sprintf("worker-%d", worker), Counted: time.Unix(1<<30, 0),
 	}
 	for range tasks {
-		c.Counts = append(c.Counts, queens.TaskCount{
+		c.Counts = append(c.Counts, run.TaskCount{
 			Hash: rng.Uint64(), Count: rng.Uint64N(1 << 32), Kernel: "avx512", Elapsed: time.Duration(rng.IntN(1 << 31)),
 		})
 	}
 	if signed {
-		c.Sealed = &queens.Sealed{Key: fmt.Sprintf("U%055d", worker), Statement: c.Statement(), Signature: make([]byte, 64)}
+		c.Sealed = &run.Sealed{Key: fmt.Sprintf("U%055d", worker), Statement: c.Statement(), Signature: make([]byte, 64)}
 	}
-	var results []queens.Result
+	var results []run.Result
 	for i := range c.Counts {
 		r := c.Result(i, 1)
 		r.Admitted = signed
@@ -95,7 +96,7 @@ func chunkOfResults(rng *rand.Rand, first, tasks int, signed bool) []queens.Resu
 // signed.
 func TestExpectedSize(t *testing.T) {
 	for _, tasks := range []int{0, 1, 50, 300, 1000, 10_000, 50_000} {
-		if testing.Short() && tasks > 10_000 {
+		if tasks > 10_000 && !testkit.Full() {
 			continue
 		}
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -111,7 +112,7 @@ func TestExpectedSize(t *testing.T) {
 		}
 		chunk := 32 + tasks/1000
 		for first := 0; first < tasks; first += chunk {
-			if _, err := l.Accept(chunkOfResults(rng, first, min(chunk, tasks-first), true), nil, run.StreamPosition{Sequence: uint64(first + 1)}); err != nil {
+			if _, err := l.Accept(chunkOfResults(rng, first, min(chunk, tasks-first), true), 0, run.StreamPosition{Sequence: uint64(first + 1)}); err != nil {
 				t.Fatal(err)
 			}
 		}

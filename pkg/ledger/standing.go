@@ -1,28 +1,21 @@
 package ledger
 
-import "nqueens/pkg/queens"
+import (
+	"slices"
 
-// Standing is what supports the accepted count of a task. It is zero for a task without one, but for Alone.
-type Standing struct {
-	Counted bool // The task has an accepted count.
-	// Voters is the number of admitted keys that agree with the count.
-	Voters int
-	// Recounted says that the coordinator has counted the task too, and agrees with a worker; Refereed,
-	// that it has counted the task as referee.
-	Recounted, Refereed bool
-	// Alone says that the coordinator's own count is enough, see [Ledger.SetAlone].
-	Alone bool
-}
+	"nqueens/pkg/run"
+)
 
-// Standing returns what supports the accepted count of a task, from memory. It is zero for a task that
-// the run does not have.
-func (l *Ledger) Standing(task uint64) Standing {
+// Standing returns what supports the accepted count of a task, from memory. It is zero for a task without one, and for
+// one that the run does not have.
+func (l *Ledger) Standing(task uint64) run.Standing {
 	if task >= l.header.Manifest.Tasks {
-		return Standing{}
+		return run.Standing{}
 	}
 	s := l.support[task]
-	return Standing{
-		Counted: s != 0, Voters: int(s & maxVoters), Recounted: isRecounted(s), Refereed: s&refereed != 0, Alone: l.alone[task],
+	_, alone := slices.BinarySearch(l.progress.Alone, task)
+	return run.Standing{
+		Counted: s != 0, Voters: int(s & maxVoters), Own: isRecounted(s) || s&refereed != 0, Alone: alone && s&refereed != 0,
 	}
 }
 
@@ -44,15 +37,20 @@ const (
 
 func isRecounted(support uint8) bool { return support&own != 0 && support&confirmed != 0 }
 
-// supportOf returns the support of results that agree, each of another voter: 0 if there are none.
-func supportOf(agreeing []queens.Result) uint8 {
-	if len(agreeing) == 0 {
-		return 0
-	}
-	voters, support := 0, uint8(counted)
-	for i := range agreeing {
-		switch r := &agreeing[i]; {
-		case r.Worker == queens.Referee:
+// supportOf returns the support of a count among the results of a task: 0 if none has it.
+func supportOf(all []stored, count uint64) (support uint8) {
+	agreeing, voters := 0, 0
+	for i := range all {
+		r := &all[i]
+		if r.revoked || r.Count != count {
+			continue
+		}
+		support |= counted
+		if agreeing++; agreeing > 1 {
+			support |= confirmed
+		}
+		switch {
+		case r.Worker == run.Referee:
 			support |= own | refereed
 		case r.IsOwn():
 			support |= own
@@ -60,19 +58,5 @@ func supportOf(agreeing []queens.Result) uint8 {
 			voters++
 		}
 	}
-	if len(agreeing) > 1 {
-		support |= confirmed
-	}
 	return support | uint8(min(voters, maxVoters))
-}
-
-// setSupport notes what supports the accepted result of a task.
-func (l *Ledger) setSupport(task uint64, support uint8) {
-	switch had := l.support[task] != 0; {
-	case support != 0 && !had:
-		l.accepted.set(task)
-	case support == 0 && had:
-		l.accepted.remove(task)
-	}
-	l.support[task] = support
 }

@@ -110,7 +110,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// The history is stored once a minute, not with each result.
+// The history is stored every 10 s, not with each result.
 func TestHistoryIsNotStoredOften(t *testing.T) {
 	l := create(t, t.TempDir(), 100)
 	changes, last := 0, 0
@@ -123,7 +123,32 @@ func TestHistoryIsNotStoredOften(t *testing.T) {
 			last, changes = n, changes+1
 		}
 	}
-	if changes != 4 {
+	if changes != 24 {
 		t.Errorf("in 245 s it is stored %d times", changes)
 	}
+}
+
+// A ledger has the end of its run and the total until the run goes on, also after it is opened again.
+func TestEnd(t *testing.T) {
+	folder := t.TempDir()
+	l := create(t, folder, 10)
+	check := func(what string, ended bool, total *big.Int) {
+		t.Helper()
+		for range 2 {
+			if got := l.Total(); !l.Ended().IsZero() != ended || time.Since(l.Ended()) < 0 || (got == nil) != (total == nil) || total != nil && got.Cmp(total) != 0 {
+				t.Errorf("%s: it ended at %v with the total %d", what, l.Ended(), got)
+			}
+			l = reopened(t, l, folder)
+		}
+	}
+	check("new", false, nil)
+	setState(t, l, run.Stopped)
+	check("stopped", true, nil)
+	setState(t, l, run.Running)
+	check("resumed", false, nil)
+	total, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
+	if err := l.Complete(total); err != nil {
+		t.Fatal(err)
+	}
+	check("complete", true, total)
 }

@@ -1,10 +1,7 @@
 package ledger
 
 import (
-	"maps"
-	"slices"
-
-	"go.etcd.io/bbolt"
+	"math/big"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -28,43 +25,10 @@ func (l *Ledger) quorum() int { return max(l.header.Trust.Redundancy, 2) }
 type voterSet map[string]bool
 
 // note adds the key of a stored result, if it was admitted.
-func (s voterSet) note(r *queens.Result) {
-	if r.Admitted {
-		s.add(r.Key, r.ByToken)
+func (s voterSet) note(r *run.Result) {
+	if before, known := s[r.Key]; r.Admitted {
+		s[r.Key] = r.ByToken && (before || !known)
 	}
-}
-
-func (s voterSet) add(key string, byToken bool) {
-	before, known := s[key]
-	s[key] = byToken && (before || !known)
-}
-
-// aloneKey is the key of the tasks that [Ledger.SetAlone] stored, in progressBucket: a list in order.
-var aloneKey = []byte("alone")
-
-// SetAlone stores that no worker gets a task any more, and that the coordinator's own count of it is enough,
-// however many admitted keys should agree. It is on disk when SetAlone returns nil. Errors are those of
-// [Ledger.Accept].
-func (l *Ledger) SetAlone(task uint64) error {
-	if l.alone[task] {
-		return l.failed.get()
-	}
-	tasks := slices.Sorted(maps.Keys(l.alone))
-	err := l.update(func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, aloneKey, append(tasks, task)) })
-	if err == nil {
-		l.alone[task] = true
-	}
-	return err
-}
-
-func (l *Ledger) loadAlone(tx *bbolt.Tx) error {
-	l.alone = make(map[uint64]bool)
-	var tasks []uint64
-	err := getJSON(tx, progressBucket, aloneKey, &tasks)
-	for _, task := range tasks {
-		l.alone[task] = true
-	}
-	return err
 }
 
 // LacksVoters reports whether a task has an accepted count on which fewer admitted keys agree than
@@ -75,7 +39,7 @@ func (l *Ledger) LacksVoters(task uint64) bool {
 		return false
 	}
 	s := l.Standing(task)
-	return s.Counted && s.Voters < l.header.Trust.Redundancy && !(s.Refereed && s.Alone)
+	return s.Counted && s.Voters < l.header.Trust.Redundancy && !s.Alone
 }
 
 // DoneByClass returns how many tasks of each class have an accepted count and do not lack voters. It
@@ -90,26 +54,11 @@ func (l *Ledger) DoneByClass() []uint64 {
 	return done
 }
 
-// missedKey is the key of the number that [Ledger.SetMissed] stores, in progressBucket.
-var missedKey = []byte("missed")
-
-// SetMissed stores how many tasks were to be spot-checked and were not when the run came to its end.
-// It is on disk when SetMissed returns nil. Errors are those of [Ledger.Accept].
-func (l *Ledger) SetMissed(tasks uint64) error {
-	if tasks == l.missed && l.failed.get() == nil {
-		return nil
-	}
-	err := l.update(func(tx *bbolt.Tx) error { return putJSON(tx, progressBucket, missedKey, tasks) })
-	if err == nil {
-		l.missed = tasks
-	}
-	return err
-}
-
-// Confirmation returns what confirms the accepted counts, but not whether their total is the published
-// one. It looks at every task, in memory.
-func (l *Ledger) Confirmation() run.Confirmation {
-	c := run.Confirmation{Tasks: l.Len(), Missed: l.missed, Disputes: uint64(len(l.disputes))}
+// Confirmation returns what confirms a total that the accepted counts add up to, or these counts if the total is nil. It
+// looks at every task, in memory.
+func (l *Ledger) Confirmation(total *big.Int) run.Confirmation {
+	c := run.Confirmation{Tasks: l.Len(), Missed: l.progress.Missed, Disputes: uint64(len(l.disputes))}
+	c.Published = queens.Compare(l.header.Manifest.N, l.header.Manifest.Placed, total) == queens.Match
 	for key, byToken := range l.voters {
 		if l.IsQuarantined(key) {
 			continue

@@ -1,12 +1,10 @@
 package ledger
 
 import (
-	"fmt"
-	"slices"
+	"encoding/binary"
 
 	"go.etcd.io/bbolt"
 
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -15,231 +13,179 @@ import (
 // large window. This one takes 75 to 90 bytes a task either way.
 const fillPercent = 0.65
 
-// acceptTx is one transaction that changes results, and what will be held in memory once it is
-// on disk.
-type acceptTx struct {
-	ledger    *Ledger
-	tx        *bbolt.Tx
-	results   *bbolt.Bucket
-	supported []supported
-	added     []figure  // Of the results that are accepted now.
-	removed   []figure  // Of those that they replace, and of those that are void.
-	disputes  []Dispute // Copied before the first change: the ledger has returned its own.
-	copied    bool
-	voteCount uint64
-	rejected  uint64
-	signed    map[*queens.Sealed]uint64 // The reports that it stores.
-	voided    []Voided
-	lost      uint64 // See [Ledger.Lost].
+// change is a transaction that changes results, and what will be held in memory once it is on disk.
+type change struct {
+	ledger   *Ledger
+	tx       *bbolt.Tx
+	results  *bbolt.Bucket
+	signed   map[*run.Sealed]uint64 // The statements that it stores.
+	tasks    []changedTask
+	progress progress
 }
 
-// supported is the support of a task from now on.
-type supported struct {
-	task    uint64
-	support uint8
+// changedTask is a task before and after a change.
+type changedTask struct {
+	task        uint64
+	before, now outcome
+	dispute     *run.Dispute // Now; nil if there is none.
 }
 
-func newAcceptTx(l *Ledger) acceptTx {
-	return acceptTx{ledger: l, voteCount: l.voteCount, disputes: l.disputes, rejected: l.rejected, lost: l.lost}
-}
-
-// begin prepares the transaction. Reports come in order of their numbers.
-func (t *acceptTx) begin(tx *bbolt.Tx) {
-	t.tx, t.results = tx, tx.Bucket(resultsBucket)
-	t.results.FillPercent = fillPercent
-	tx.Bucket(confirmationsBucket).FillPercent = fillPercent
-	tx.Bucket(reportsBucket).FillPercent = 1
-}
-
-// commit holds in memory what is on disk now.
-func (t *acceptTx) commit() {
-	l := t.ledger
-	for _, s := range t.supported {
-		l.setSupport(s.task, s.support)
-	}
-	for i := range t.added {
-		l.figures.add(&t.added[i])
-	}
-	for i := range t.removed {
-		l.figures.remove(&t.removed[i])
-	}
-	for s := range t.signed {
-		l.chunks[s.Key]++
-	}
-	l.reports += uint64(len(t.signed))
-	l.disputes, l.voteCount, l.rejected, l.lost = t.disputes, t.voteCount, t.rejected, t.lost
-}
-
-// lose stores that so many tasks have lost their accepted result.
-func (t *acceptTx) lose(tasks int) error {
-	if tasks == 0 {
-		return nil
-	}
-	t.lost += uint64(tasks)
-	return putJSON(t.tx, progressBucket, lostKey, t.lost)
-}
-
-// rollback forgets the disputes that arose.
-func (t *acceptTx) rollback() {
-	for _, d := range t.disputes[len(t.ledger.disputes):] {
-		delete(t.ledger.disputed, d.Task)
-	}
-}
-
-func (t *acceptTx) setSupport(task uint64, support uint8) {
-	t.supported = append(t.supported, supported{task, support})
-}
-
-// add stores one result.
-func (t *acceptTx) add(r queens.Result) (Verdict, error) {
-	if t.ledger.IsQuarantined(r.Key) {
-		return Refused, nil
-	}
-	r.Run = t.ledger.header.Run
-	if i, ok := t.ledger.disputed[r.Task]; ok {
-		return t.addVote(i, r)
-	}
-	key := key64(r.Task)
-	record := t.results.Get(key)
-	if record == nil {
-		if err := t.sign(&r); err != nil {
-			return 0, err
+// change changes the file in one transaction, and then what is held in memory. After an error nothing
+// of it is held, and the ledger is unusable.
+func (l *Ledger) change(f func(*change) error) error {
+	c := change{ledger: l, signed: make(map[*run.Sealed]uint64), progress: l.progress}
+	err := l.update(func(tx *bbolt.Tx) error {
+		c.tx, c.results = tx, tx.Bucket(resultsBucket)
+		c.results.FillPercent = fillPercent
+		tx.Bucket(statementsBucket).FillPercent = 1 // They come in order of their numbers.
+		if err := f(&c); err != nil {
+			return err
 		}
-		t.setSupport(r.Task, supportOf([]queens.Result{r}))
-		return Accepted, t.putResult(&r, nil)
-	}
-	first, err := t.ledger.decodeResult(key, record)
+		return l.putProgress(tx, &c.progress)
+	})
 	if err != nil {
-		return 0, err
-	}
-	confirmations, err := t.ledger.confirmationsOf(t.tx, r.Task)
-	switch {
-	case err != nil:
-		return 0, err
-	case first.Count == r.Count:
-		return t.confirm(first, confirmations, r)
-	}
-	if err := t.beginDispute(first, confirmations); err != nil {
-		return 0, err
-	}
-	return t.addVote(len(t.disputes)-1, r)
-}
-
-// beginDispute makes a dispute of a task: the results that agree become votes.
-func (t *acceptTx) beginDispute(first queens.Result, confirmations []confirmation) error {
-	t.copyDisputes()
-	d := Dispute{Task: first.Task, Quorum: t.ledger.quorum()}
-	d.append(first, t.voteCount)
-	if err := t.putVote(first); err != nil {
 		return err
 	}
-	for i := range confirmations {
-		c := &confirmations[i]
-		d.append(c.result, t.voteCount)
-		if err := t.putVote(c.result); err != nil {
-			return err
-		}
-		if err := t.tx.Bucket(confirmationsBucket).Delete(c.key); err != nil {
-			return err
-		}
+	for i := range c.tasks {
+		l.changed(&c.tasks[i])
 	}
-	d.tally()
-	t.disputes = append(t.disputes, d)
-	t.ledger.disputed[d.Task] = len(t.disputes) - 1
+	for s := range c.signed {
+		l.chunks[s.Key]++
+	}
+	l.statements += uint64(len(c.signed))
+	l.progress = c.progress
 	return nil
 }
 
-// addVote stores a result of a disputed task.
-func (t *acceptTx) addVote(dispute int, r queens.Result) (Verdict, error) {
-	if !t.disputes[dispute].takes(&r) {
+// changed holds in memory what the file has of a task now.
+func (l *Ledger) changed(t *changedTask) {
+	if t.before.accepted != nil {
+		l.accepted--
+		l.figures.remove(&l.header.Manifest, t.before.accepted)
+	}
+	if t.now.accepted != nil {
+		l.accepted++
+		l.figures.add(&l.header.Manifest, t.now.accepted)
+	}
+	l.support[t.task] = t.now.support
+	if t.dispute != nil {
+		l.disputes[t.task] = t.dispute
+	}
+}
+
+// add stores one result.
+func (c *change) add(r run.Result) (Verdict, error) {
+	l := c.ledger
+	if l.IsQuarantined(r.Key) {
+		return Refused, nil
+	}
+	r.Run = l.header.Run
+	before, err := l.resultsOf(c.tx, r.Task)
+	if err != nil {
+		return 0, err
+	}
+	was := l.outcomeOf(before)
+	if !was.takes(before, &r) {
 		return Duplicate, nil
 	}
-	if err := t.sign(&r); err != nil {
+	if err := c.sign(&r); err != nil {
 		return 0, err
 	}
-	t.copyDisputes()
-	d := &t.disputes[dispute]
-	before := d.acceptedVote()
-	verdict := d.add(r, t.voteCount)
-	if err := t.putVote(r); err != nil {
-		return 0, err
+	now, err := c.set(r.Task, before, append(before[:len(before):len(before)], stored{Result: r}))
+	switch {
+	case was.accepted == nil:
+		return Accepted, err
+	case was.settled && was.accepted.Count == r.Count:
+		return Confirmed, err
+	case !was.settled && now.settled, r.Worker == run.Referee:
+		return Settled, err
 	}
-	t.setSupport(r.Task, d.support())
-	if after := d.acceptedVote(); before == nil || *after != *before {
-		return verdict, t.putResult(after, before)
+	return Conflict, err
+}
+
+// set stores the results of a task in place of those before, and returns what they add up to.
+func (c *change) set(task uint64, before, now []stored) (outcome, error) {
+	t := changedTask{task: task, before: c.ledger.outcomeOf(before), now: c.ledger.outcomeOf(now)}
+	if isDisputed(now) {
+		first := now[0]
+		first.disputed = true
+		now = append([]stored{first}, now[1:]...)
+		t.dispute = newDispute(task, now, t.now, c.ledger.quorum())
 	}
-	return verdict, nil
-}
-
-func (t *acceptTx) copyDisputes() {
-	if !t.copied {
-		t.disputes, t.copied = slices.Clone(t.disputes), true
+	for i := range max(len(before), len(now)) {
+		var err error
+		switch key := resultKey(task, i); {
+		case i >= len(now):
+			err = c.results.Delete(key)
+		case i >= len(before) || now[i] != before[i]:
+			err = c.put(key, &now[i])
+		}
+		if err != nil {
+			return t.now, err
+		}
 	}
-}
-
-// putResult stores a result as the accepted one of its task, in place of the one before, if it has one.
-func (t *acceptTx) putResult(r, before *queens.Result) error {
-	t.added = append(t.added, t.ledger.figureOf(r))
-	if before != nil {
-		t.removed = append(t.removed, t.ledger.figureOf(before))
+	if t.before.accepted != nil && t.now.accepted == nil {
+		c.progress.Lost++
 	}
-	return t.put(resultsBucket, key64(r.Task), nil, r)
+	c.tasks = append(c.tasks, t)
+	return t.now, nil
 }
 
-// deleteResult deletes the accepted result of its task.
-func (t *acceptTx) deleteResult(before *queens.Result) error {
-	t.removed = append(t.removed, t.ledger.figureOf(before))
-	return t.results.Delete(key64(before.Task))
-}
-
-// putVote stores the next vote.
-func (t *acceptTx) putVote(r queens.Result) error {
-	t.voteCount++
-	return t.put(votesBucket, key64(t.voteCount-1), append(key64(r.Task), voteCounts), &r)
-}
-
-// put stores a result after a prefix, and names that are new.
-func (t *acceptTx) put(bucket, key, prefix []byte, r *queens.Result) error {
+// put stores a result, and names that are new.
+func (c *change) put(key []byte, r *stored) error {
 	var ids nameIDs
 	var err error
-	if ids.worker, err = t.intern(r.Worker); err != nil {
+	if ids.worker, err = c.intern(r.Worker); err != nil {
 		return err
 	}
-	if ids.kernel, err = t.intern(r.Kernel); err != nil {
+	if ids.kernel, err = c.intern(r.Kernel); err != nil {
 		return err
 	}
 	if ids.hasKey = r.Key != ""; ids.hasKey {
-		if ids.key, err = t.intern(r.Key); err != nil {
+		if ids.key, err = c.intern(r.Key); err != nil {
 			return err
 		}
 	}
-	return put(t.tx, bucket, key, appendResult(prefix, r, ids))
+	return put(c.tx, resultsBucket, key, encodeResult(r, ids))
 }
 
 // intern returns the id of a name, and stores a new one. A new name of a transaction that fails
 // stays in memory, where nothing uses it any more.
-func (t *acceptTx) intern(name string) (uint64, error) {
-	id, known := t.ledger.strings.intern(name)
+func (c *change) intern(name string) (uint64, error) {
+	id, known := c.ledger.strings.intern(name)
 	if known {
 		return id, nil
 	}
-	return id, put(t.tx, namesBucket, key64(id), []byte(name))
+	return id, put(c.tx, namesBucket, key64(id), []byte(name))
 }
 
-// finish stores what does not concern single tasks.
-func (t *acceptTx) finish(rejected []Rejection, at run.StreamPosition) error {
-	for i := range rejected {
-		if t.rejected < maxRejections {
-			stored := rejected[i]
-			stored.Result.Sealed = nil
-			if err := putJSON(t.tx, rejectionsBucket, key64(t.rejected), stored); err != nil {
-				return fmt.Errorf("a rejected result: %w", err)
-			}
+// sign stores the statement of a result, unless this transaction has, and names it in the result.
+func (c *change) sign(r *run.Result) error {
+	s := r.Sealed
+	r.Sealed, r.StatementID = nil, 0
+	if s == nil {
+		return nil
+	}
+	number, known := c.signed[s]
+	if !known {
+		id, err := c.intern(s.Key)
+		if err != nil {
+			return err
 		}
-		t.rejected++
+		number = c.ledger.statements + uint64(len(c.signed)) + 1
+		if err := put(c.tx, statementsBucket, key64(number), appendStatement(nil, s, id)); err != nil {
+			return err
+		}
+		c.signed[s] = number
 	}
-	if err := putJSON(t.tx, progressBucket, rejectedKey, t.rejected); err != nil {
-		return err
+	r.StatementID = number
+	return nil
+}
+
+// resultKey returns the key of a task's result, by the order in which they came: of the first it is the task.
+func resultKey(task uint64, i int) []byte {
+	if i == 0 {
+		return key64(task)
 	}
-	return putJSON(t.tx, progressBucket, positionKey, at)
+	return binary.BigEndian.AppendUint16(key64(task), uint16(i))
 }

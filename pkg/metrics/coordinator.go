@@ -11,43 +11,6 @@ import (
 	"nqueens/pkg/run"
 )
 
-// The metrics of a coordinator.
-var (
-	runInfo     = gauge("nqueens_run_info", "1; the labels are the name of the run, the side of its board, and its symmetry.", "run", "n", "symmetry")
-	tasks       = gauge("nqueens_tasks", "Tasks of the run by state; their sum is all of them.", "state")
-	workDone    = gauge("nqueens_work_done_ratio", "Share of the estimated work that is done, 0 to 1.")
-	partial     = gauge("nqueens_partial_solutions", "Solutions in the tasks counted so far, weighted. Not verified, and never a total: absent once all tasks are counted.")
-	rate        = gauge("nqueens_solutions_per_second", "Solutions found per second lately, weighted, as the display shows it.")
-	etaMin      = gauge("nqueens_eta_min_seconds", "The least time that the run is expected to take from now; absent while unknown.")
-	etaMax      = gauge("nqueens_eta_max_seconds", "The longest time that the run is expected to take from now; absent while unknown.")
-	elapsed     = gauge("nqueens_elapsed_seconds", "Time since rates are measured: since the start, or the last change of who is believed.")
-	results     = counter("nqueens_results_total", "Results of single tasks by what they changed.", "outcome")
-	refused     = counter("nqueens_results_refused_total", "Results of single tasks that do not count, by reason.", "reason")
-	reports     = counter("nqueens_chunk_results_total", "Results of chunks read from the server.")
-	published   = counter("nqueens_chunks_published_total", "Chunks published to the workers, each attempt counted.")
-	republished = counter("nqueens_tasks_republished_total", "Tasks published again because no result came.")
-	disputes    = counter("nqueens_disputes_total", "Tasks whose results contradicted each other, settled or not, since the run began.")
-	keys        = gauge("nqueens_quarantined_keys", "Keys of workers that were proven wrong: nothing is accepted from them.")
-	workers     = gauge("nqueens_workers", "Workers with a recent heartbeat.")
-	threads     = gauge("nqueens_threads", "Threads of the workers with a recent heartbeat.")
-	idle        = gauge("nqueens_idle_threads", "Threads of the workers with a recent heartbeat that search nothing, for any run.")
-	leases      = gauge("nqueens_leases", "Chunks of the run that workers hold, as of their heartbeats.")
-	waiting     = gauge("nqueens_waiting_chunks", "Chunks of the run in the queue that no worker holds.")
-	window      = gauge("nqueens_window_chunks", "Chunks of the run in flight: in the queue, held, or about to be published.")
-	bytes       = gauge("nqueens_window_bytes", "Memory of the prefixes of the chunks in flight.")
-	messages    = gauge("nqueens_stream_messages", "Messages in a stream of the NATS server, of all runs.", "stream")
-	size        = gauge("nqueens_stream_bytes", "Bytes in a stream of the NATS server, of all runs.", "stream")
-	limit       = gauge("nqueens_stream_limit_bytes", "Bytes at which a stream of the NATS server is full.", "stream")
-	disk        = gauge("nqueens_disk_free_bytes", "Space left for the coordinator on the disk of the ledger.")
-)
-
-// coordinatorMetrics are all of them, apart from the histograms.
-var coordinatorMetrics = []metric{
-	buildInfo, connected, reconnects, unreadable,
-	runInfo, tasks, workDone, partial, rate, etaMin, etaMax, elapsed, results, refused, reports, published, republished,
-	disputes, keys, workers, threads, idle, leases, waiting, window, bytes, messages, size, limit, disk,
-}
-
 // Buckets of the histograms, in seconds. They are fixed, so that those of all runs can be added.
 var (
 	searchBuckets = []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000}
@@ -57,7 +20,6 @@ var (
 // Coordinator exports a run. Its methods are safe for concurrent use, and do not block.
 type Coordinator struct {
 	page
-	version  string
 	snapshot atomic.Pointer[run.Snapshot]
 	site     atomic.Pointer[Site]
 	searches prometheus.Histogram
@@ -84,7 +46,6 @@ type Stream struct {
 // first Update on.
 func NewCoordinator(version string) *Coordinator {
 	c := &Coordinator{
-		version: version,
 		searches: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "nqueens_search_duration_seconds", Buckets: searchBuckets,
 			Help: "Time that a thread of a worker has searched a task, as its result says.",
@@ -94,7 +55,15 @@ func NewCoordinator(version string) *Coordinator {
 			Help: "Time to write a transaction of the ledger to its disk, with its fsyncs.",
 		}),
 	}
-	c.page = newPage(c, c.searches, c.commits)
+	c.page = newPage(c.searches, c.commits, collector(func(to scrape) {
+		collectBuild(to, version)
+		if s := c.site.Load(); s != nil {
+			s.collect(to)
+		}
+		if s := c.snapshot.Load(); s != nil {
+			collect(to, s)
+		}
+	}))
 	return c
 }
 
@@ -110,80 +79,63 @@ func (c *Coordinator) ObserveSearch(d time.Duration) { c.searches.Observe(d.Seco
 // ObserveCommit records how long a transaction of the ledger took.
 func (c *Coordinator) ObserveCommit(d time.Duration) { c.commits.Observe(d.Seconds()) }
 
-// Describe implements [prometheus.Collector].
-func (c *Coordinator) Describe(to chan<- *prometheus.Desc) {
-	for _, m := range coordinatorMetrics {
-		to <- m.desc
-	}
-}
-
-// Collect implements [prometheus.Collector].
-func (c *Coordinator) Collect(to chan<- prometheus.Metric) {
-	emit := emitter(to)
-	emit.value(buildInfo, 1, c.version)
-	if s := c.site.Load(); s != nil {
-		s.collect(emit)
-	}
-	if s := c.snapshot.Load(); s != nil {
-		collect(s, emit)
-	}
-}
-
-func (s *Site) collect(emit emitter) {
-	s.Link.collect(emit)
+func (s *Site) collect(to scrape) {
+	s.Link.collect(to)
 	for name, stream := range s.Streams {
-		emit.count(messages, stream.Messages, name)
-		emit.count(size, stream.Bytes, name)
+		gauge(to, "nqueens_stream_messages", "Messages in a stream of the NATS server, of all runs.", stream.Messages, "stream", name)
+		gauge(to, "nqueens_stream_bytes", "Bytes in a stream of the NATS server, of all runs.", stream.Bytes, "stream", name)
 		if stream.Limit > 0 {
-			emit.count(limit, stream.Limit, name)
+			gauge(to, "nqueens_stream_limit_bytes", "Bytes at which a stream of the NATS server is full.", stream.Limit, "stream", name)
 		}
 	}
 	if s.DiskFree >= 0 {
-		emit.value(disk, float64(s.DiskFree))
+		gauge(to, "nqueens_disk_free_bytes", "Space left for the coordinator on the disk of the ledger.", s.DiskFree)
 	}
 }
 
-func collect(s *run.Snapshot, emit emitter) {
-	emit.value(runInfo, 1, s.Run, strconv.Itoa(s.N), string(s.Symmetry))
-	emit.value(workDone, float64(s.WorkDone))
+func collect(to scrape, s *run.Snapshot) {
+	gauge(to, "nqueens_run_info", "1; the labels are the name of the run, the side of its board, and its symmetry.", 1,
+		"run", s.Run, "n", strconv.Itoa(s.N), "symmetry", string(s.Symmetry))
+	gauge(to, "nqueens_work_done_ratio", "Share of the estimated work that is done, 0 to 1.", s.WorkDone)
+	gauge(to, "nqueens_solutions_per_second", "Solutions found per second lately, weighted, as the display shows it.", s.Rate)
+	gauge(to, "nqueens_elapsed_seconds", "Time for which coordinators have worked on the run, this one and those before it.", s.Elapsed.Seconds())
+	counter(to, "nqueens_tasks_republished_total", "Tasks published again because no result came.", s.Republished)
+	counter(to, "nqueens_disputes_total", "Tasks whose results contradicted each other, settled or not, since the run began.", s.Disputes)
+	gauge(to, "nqueens_workers", "Workers with a recent heartbeat.", s.Workers)
+	gauge(to, "nqueens_threads", "Threads of the workers with a recent heartbeat that do not pause.", s.Threads)
+	gauge(to, "nqueens_needed_threads", "Threads that the run needs to end at its target, `--finish-in`; 0 when nothing is left.", s.NeededThreads)
+	counter(to, "nqueens_chunk_results_total", "Results of chunks read from the server.", s.ChunkResults)
+	counter(to, "nqueens_chunks_published_total", "Chunks published to the workers, each attempt counted.", s.PublishedChunks)
+	gauge(to, "nqueens_quarantined_keys", "Keys of workers that were proven wrong: nothing is accepted from them.", s.Quarantined)
+	gauge(to, "nqueens_idle_threads", "Threads of the workers with a recent heartbeat that search nothing, for any run.", s.IdleThreads)
+	gauge(to, "nqueens_leases", "Chunks of the run that workers hold, as of their heartbeats.", s.HeldChunks)
+	gauge(to, "nqueens_waiting_chunks", "Chunks of the run in the queue that no worker holds.", s.QueuedChunks)
+	gauge(to, "nqueens_window_chunks", "Chunks of the run in flight: in the queue, held, or about to be published.", s.WindowChunks)
+	gauge(to, "nqueens_window_bytes", "Memory of the prefixes of the chunks in flight.", s.WindowBytes)
 	if s.Done < s.Tasks { // else the sum may be the total, which is not verified
 		found, _ := (*big.Int)(s.Solutions).Float64()
-		emit.value(partial, found)
+		gauge(to, "nqueens_partial_solutions", "Solutions in the tasks counted so far, weighted. Not verified, and never a total: absent once all tasks are counted.", found)
 	}
-	emit.value(rate, s.Rate)
 	if s.ETA != nil {
-		emit.value(etaMin, s.ETA.Min.Seconds())
-		emit.value(etaMax, s.ETA.Max.Seconds())
+		gauge(to, "nqueens_eta_min_seconds", "The least time that the run is expected to take from now; absent while unknown.", s.ETA.Min.Seconds())
+		gauge(to, "nqueens_eta_max_seconds", "The longest time that the run is expected to take from now; absent while unknown.", s.ETA.Max.Seconds())
 	}
-	emit.value(elapsed, s.Elapsed.Seconds())
-	emit.count(republished, s.Republished)
-	emit.value(disputes, float64(s.Disputes))
-	emit.value(workers, float64(s.Workers))
-	emit.value(threads, float64(s.Threads))
-
-	emit.count(tasks, s.Done, "done")
-	emit.count(tasks, s.States.InFlight, "in_flight")
-	emit.count(tasks, s.States.Waiting, "waiting")
-	emit.count(tasks, s.States.Disputed, "disputed")
-	emit.count(tasks, s.States.DeadLettered, "dead_lettered")
-
-	emit.count(results, s.Results.Accepted, "accepted")
-	emit.count(results, s.Results.Confirmed, "confirmed")
-	emit.count(results, s.Results.Duplicate, "duplicate")
-	emit.count(results, s.Results.Disputed, "disputed")
-	emit.count(results, s.Results.Settled, "settled")
-
-	emit.count(refused, s.Refused.UnknownTask, "unknown_task")
-	emit.count(refused, s.Refused.WrongHash, "wrong_hash")
-	emit.count(refused, s.Refused.OtherManifest, "other_manifest")
-	emit.count(refused, s.Refused.QuarantinedKey, "quarantined_key")
-
-	emit.count(reports, s.ChunkResults)
-	emit.count(published, s.PublishedChunks)
-	emit.value(keys, float64(s.Quarantined))
-	emit.value(idle, float64(s.IdleThreads))
-	emit.value(leases, float64(s.HeldChunks))
-	emit.value(waiting, float64(s.QueuedChunks))
-	emit.value(window, float64(s.WindowChunks))
-	emit.value(bytes, float64(s.WindowBytes))
+	for state, n := range map[string]uint64{
+		"done": s.Done, "in_flight": s.States.InFlight, "waiting": s.States.Waiting, "disputed": s.States.Disputed,
+		"dead_lettered": s.States.DeadLettered,
+	} {
+		gauge(to, "nqueens_tasks", "Tasks of the run by state; their sum is all of them.", n, "state", state)
+	}
+	for outcome, n := range map[string]uint64{
+		"accepted": s.Results.Accepted, "confirmed": s.Results.Confirmed, "duplicate": s.Results.Duplicate,
+		"disputed": s.Results.Disputed, "settled": s.Results.Settled,
+	} {
+		counter(to, "nqueens_results_total", "Results of single tasks by what they changed.", n, "outcome", outcome)
+	}
+	for reason, n := range map[string]uint64{
+		"unknown_task": s.Refused.UnknownTask, "wrong_hash": s.Refused.WrongHash,
+		"other_manifest": s.Refused.OtherManifest, "quarantined_key": s.Refused.QuarantinedKey,
+	} {
+		counter(to, "nqueens_results_refused_total", "Results of single tasks that do not count, by reason.", n, "reason", reason)
+	}
 }

@@ -17,28 +17,6 @@ import (
 // maxScrapes is the number of scrapes that are answered at a time. Others get status 503.
 const maxScrapes = 4
 
-// metric describes a gauge or a counter.
-type metric struct {
-	desc *prometheus.Desc
-	kind prometheus.ValueType
-}
-
-func gauge(name, help string, labels ...string) metric {
-	return metric{prometheus.NewDesc(name, help, labels, nil), prometheus.GaugeValue}
-}
-
-func counter(name, help string, labels ...string) metric {
-	return metric{prometheus.NewDesc(name, help, labels, nil), prometheus.CounterValue}
-}
-
-// The metrics of both processes.
-var (
-	buildInfo  = gauge("nqueens_build_info", "1; the label is the version of the program.", "version")
-	connected  = gauge("nqueens_connected", "1 while there is a connection to a NATS server, else 0.")
-	reconnects = counter("nqueens_reconnects_total", "Connections to a NATS server that were made again after a loss.")
-	unreadable = counter("nqueens_messages_rejected_total", "Messages that could not be read, as of another protocol version.")
-)
-
 // Link is the connection of a process to its NATS servers.
 type Link struct {
 	Connected  bool
@@ -46,30 +24,54 @@ type Link struct {
 	Rejected   uint64 // Messages that could not be read.
 }
 
-func (l *Link) collect(emit emitter) {
-	emit.flag(connected, l.Connected)
-	emit.count(reconnects, l.Reconnects)
-	emit.count(unreadable, l.Rejected)
-}
-
-// emitter sends the values of metrics to a scrape.
-type emitter chan<- prometheus.Metric
-
-func (e emitter) value(m metric, value float64, labels ...string) {
-	e <- prometheus.MustNewConstMetric(m.desc, m.kind, value, labels...)
-}
-
-func (e emitter) count(m metric, value uint64, labels ...string) {
-	e.value(m, float64(value), labels...)
-}
-
-func (e emitter) flag(m metric, value bool) {
-	if value {
-		e.value(m, 1)
-	} else {
-		e.value(m, 0)
+func (l *Link) collect(to scrape) {
+	up := 0
+	if l.Connected {
+		up = 1
 	}
+	gauge(to, "nqueens_connected", "1 while there is a connection to a NATS server, else 0.", up)
+	counter(to, "nqueens_reconnects_total", "Connections to a NATS server that were made again after a loss.", l.Reconnects)
+	counter(to, "nqueens_messages_rejected_total", "Messages that could not be read, as of another protocol version.", l.Rejected)
 }
+
+// collectBuild sends the version of the program.
+func collectBuild(to scrape, version string) {
+	gauge(to, "nqueens_build_info", "1; the label is the version of the program.", 1, "version", version)
+}
+
+// scrape takes the metrics of a scrape.
+type scrape chan<- prometheus.Metric
+
+// gauge sends a number that goes up and down. Labels are names, each with its value.
+func gauge[N number](to scrape, name, help string, value N, labels ...string) {
+	to.send(prometheus.GaugeValue, name, help, float64(value), labels)
+}
+
+// counter sends a number that only goes up.
+func counter[N number](to scrape, name, help string, value N, labels ...string) {
+	to.send(prometheus.CounterValue, name, help, float64(value), labels)
+}
+
+type number interface {
+	~int | ~int64 | ~uint64 | ~float64
+}
+
+func (to scrape) send(kind prometheus.ValueType, name, help string, value float64, labels []string) {
+	var names, values []string
+	for i := 0; i < len(labels); i += 2 {
+		names, values = append(names, labels[i]), append(values, labels[i+1])
+	}
+	to <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, value, values...)
+}
+
+// collector calls a function for each scrape. It implements [prometheus.Collector].
+type collector func(to scrape)
+
+// Describe sends nothing: a scrape may have any of the metrics.
+func (collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the metrics.
+func (c collector) Collect(to chan<- prometheus.Metric) { c(to) }
 
 // page is what a process exports.
 type page struct{ registry *prometheus.Registry }

@@ -24,8 +24,8 @@ func full() (coordinator, worker *prometheus.Registry) {
 		Run: "n8-x", N: 8, Symmetry: queens.Full, Tasks: 2, Done: 1, Solutions: (*run.Decimal)(big.NewInt(40)),
 		ETA: &run.ETA{Min: run.Seconds{Duration: time.Second}, Max: run.Seconds{Duration: time.Minute}},
 	})
-	w := &workerExporter{"1.2.3", "laptop-3f9a21", "avx2", func() Worker { return Worker{} }}
-	return c.registry, newPage(w).registry
+	w := workerPage("1.2.3", "laptop-3f9a21", "avx2", func() (Link, run.Work) { return Link{}, run.Work{} })
+	return c.registry, w.registry
 }
 
 // describe returns a row for each metric of a registry, without those of the Go runtime and the process.

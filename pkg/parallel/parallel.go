@@ -1,4 +1,4 @@
-// Package parallel divides work among the cores and returns the results in the order of the work,
+// Package parallel divides work among threads and returns the results in the order of the work,
 // so that a sum or a hash of them is that of one core.
 package parallel
 
@@ -14,13 +14,20 @@ import (
 // differ in cost.
 const ahead = 4
 
-// InOrder calls work with each item, GOMAXPROCS calls at a time, and done with the results in
-// the order of the items, one call at a time. It holds a few items a thread, however many there
-// are. The sequence runs in a goroutine of its own. InOrder returns when all of them have
-// ended: with nil, with the error of the first item in order whose work or done fails, or with
-// the cause of ctx's end.
+// InOrder is [InOrderOn] GOMAXPROCS threads.
 func InOrder[In, Out any](
 	ctx context.Context, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
+) error {
+	return InOrderOn(ctx, runtime.GOMAXPROCS(0), items, work, done)
+}
+
+// InOrderOn calls work with each item, as many calls at a time as there are threads, and done with the
+// results in the order of the items, one call at a time. It holds a few items a thread, however many there
+// are: at most one that no thread works on yet. The sequence runs in a goroutine of its own. InOrderOn
+// returns when all of them have ended: with nil, with the error of the first item in order whose work or
+// done fails, or with the cause of ctx's end.
+func InOrderOn[In, Out any](
+	ctx context.Context, threads int, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
 ) error {
 	type result struct {
 		out Out
@@ -30,7 +37,6 @@ func InOrder[In, Out any](
 		item   In
 		result chan result
 	}
-	threads := runtime.GOMAXPROCS(0)
 	todo := make(chan job)
 	order := make(chan chan result, ahead*threads)
 	group, ctx := errgroup.WithContext(ctx)

@@ -42,7 +42,7 @@ const (
 // Bound returns what bounds the run. It is the search as long as nearly all threads are searching,
 // whatever else is slow. It is unknown without threads.
 //
-// docs/scale.md says which fleets are bounded by what.
+// docs/estimates.md says which fleets are bounded by what.
 func (l *Load) Bound() run.Bottleneck {
 	few := idleShare * float64(l.Threads)
 	switch {
@@ -63,19 +63,14 @@ func (l *Load) Bound() run.Bottleneck {
 // BottleneckMeter tells what bounds a run, once it has done so for a while. Heartbeats are seconds old,
 // and a pause of a second is none.
 type BottleneckMeter struct {
-	bound     run.Bottleneck
-	next      candidate // for bound
-	different candidate // for next
+	bound  run.Bottleneck
+	next   run.Bottleneck // what bounds the run of late
+	since  time.Time      // since when
+	seenAt time.Time      // when it did last
 
 	recording  float64       // share of time of late
 	recorded   time.Duration // spent on recording until measuredAt
 	measuredAt time.Time
-}
-
-// candidate is a bound and since when it holds.
-type candidate struct {
-	bound run.Bottleneck
-	since time.Time
 }
 
 // Measure returns what has bounded the run for ten seconds. What did before is returned until
@@ -90,14 +85,13 @@ func (m *BottleneckMeter) Measure(l Load, recorded time.Duration) run.Bottleneck
 	l.Recording = m.recording
 
 	b := l.Bound()
-	if b == m.next.bound || b != m.different.bound {
-		m.different = candidate{b, now}
+	if b != m.next && now.Sub(m.seenAt) >= grace {
+		m.next, m.since = b, now
 	}
-	if now.Sub(m.different.since) >= grace {
-		m.next = m.different
-	}
-	if b == m.next.bound && !m.next.since.IsZero() && now.Sub(m.next.since) >= boundTime {
-		m.bound = m.next.bound
+	if b == m.next {
+		if m.seenAt = now; now.Sub(m.since) >= boundTime {
+			m.bound = b
+		}
 	}
 	return m.bound
 }

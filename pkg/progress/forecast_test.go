@@ -3,11 +3,13 @@ package progress_test
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"nqueens/pkg/progress"
+	"nqueens/pkg/run"
 )
 
 // For tasks of random sizes that end at random times, the forecast almost always contains
@@ -55,16 +57,41 @@ func TestResumed(t *testing.T) {
 			r.work(20, time.Second)
 			when := fmt.Sprintf("second %d", second)
 			r.wantRate(t, when, 200)
-			if r.latest.Elapsed.Duration >= firstForecast {
+			if r.latest.Elapsed.Duration >= time.Hour+firstForecast {
 				r.wantETA(t, when, r.left(20), 0.35)
 			} else {
 				r.wantNoETA(t, when)
 			}
 		}
-		if s := r.latest; s.Elapsed.Duration != 400*time.Second || s.Done != 98_000 || !near(float64(s.WorkDone), 0.98) {
+		if s := r.latest; s.Elapsed.Duration != time.Hour+400*time.Second || s.Done != 98_000 || !near(float64(s.WorkDone), 0.98) {
 			t.Errorf("at the end: %+v", s)
 		}
 	})
+}
+
+// A run that resumes is forecast at once by what its threads did before, until it is measured; not while it has no
+// workers.
+func TestResumedForecast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := run.NewHistory(run.MaxHistory)
+		for second := range 3600 {
+			h.Observe(time.Duration(second)*time.Second, &run.Snapshot{WorkDone: run.Fraction(second) / 7200, Threads: 4, Solutions: new(run.Decimal)})
+		}
+		speed := progress.ThreadSpeed(h)
+		if want := 1. / 7200 / 4; math.Abs(speed/want-1) > 0.01 {
+			t.Errorf("a thread did %v of the work in a second, want %v", speed, want)
+		}
+		r := resumedAt(7200, 3600, speed)
+		r.latest = r.meter.Measure(r.observe(0))
+		r.wantNoETA(t, "without workers")
+		r.measure() // with two threads
+		r.wantETA(t, "at once", 2*time.Hour, 1)
+		r.work(2, settled)
+		r.wantETA(t, "once it is measured", r.left(2), 0.6)
+	})
+	if speed := progress.ThreadSpeed(run.NewHistory(2)); speed != 0 {
+		t.Errorf("without a history a thread did %v", speed)
+	}
 }
 
 // A worker that joins shows at once in the rate, and has its full weight there after one
@@ -218,7 +245,7 @@ func TestWaitingForWorkers(t *testing.T) {
 		for range 2 {
 			for range 1000 {
 				time.Sleep(time.Second)
-				r.latest = r.meter.Measure(r.done, r.share(), big.NewInt(r.solutions), false)
+				r.latest = r.meter.Measure(r.observe(0))
 			}
 			r.wantNoETA(t, "without workers")
 			r.wantRate(t, "without workers", 0)

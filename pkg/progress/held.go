@@ -51,7 +51,7 @@ func (r *Roster) Held(name string, refuses func(Identity) bool) map[uint64]time.
 	defer r.mu.Unlock()
 	held := make(map[uint64]time.Time)
 	for _, e := range r.workers {
-		if e.isSilent() && !r.isDeaf() || len(e.last.Held) == 0 || refuses != nil && refuses(Identity{e.last.Key, e.last.Admission}) {
+		if e.isSilent() && !r.isDeaf() || len(e.last.Held) == 0 || refuses != nil && refuses(e.identity()) {
 			continue
 		}
 		for _, h := range e.last.Held {

@@ -5,6 +5,7 @@ package progress
 import (
 	"math"
 	"math/big"
+	"slices"
 	"sort"
 	"time"
 
@@ -31,13 +32,24 @@ const (
 	maxETA = 100 * 365 * 24 * time.Hour
 )
 
+// Observation is how far a run is at a time.
+type Observation struct {
+	At        time.Time
+	Elapsed   time.Duration // for which coordinators have worked on the run
+	Done      uint64        // tasks
+	WorkDone  float64       // 0 to 1
+	Solutions *big.Int
+	Threads   int // of the workers present
+}
+
 // Meter measures the rates of one run. A Meter is not safe for concurrent use.
 type Meter struct {
 	tasks        uint64
-	start        sample
+	threadSpeed  float64   // part of the work that a thread did in a second before; 0 if unknown
 	workingSince time.Time // since when there are workers; or the start
 	samples      []sample  // The first is the last before the long window, or the first since workingSince.
 	forecast     forecast
+	measured     bool // the forecast is by what was measured since workingSince
 }
 
 // sampleInterval is the least time between two stored samples, except the latest.
@@ -49,9 +61,9 @@ type sample struct {
 	solutions float64
 }
 
-func newSample(work float64, solutions *big.Int) sample {
-	f, _ := new(big.Float).SetInt(solutions).Float64()
-	return sample{at: time.Now(), work: work, solutions: f}
+func (o *Observation) sample() sample {
+	f, _ := new(big.Float).SetInt(o.Solutions).Float64()
+	return sample{at: o.At, work: o.WorkDone, solutions: f}
 }
 
 // rate returns the solutions a second between two samples.
@@ -63,37 +75,63 @@ func rate(from, to sample) float64 {
 	return max(0, to.solutions-from.solutions) / seconds
 }
 
-// NewMeter returns a meter for a run of so many tasks that starts now, or resumes now with
-// that share of its work done (0 to 1) and those solutions found.
-func NewMeter(tasks uint64, work float64, solutions *big.Int) *Meter {
-	start := newSample(work, solutions)
-	return &Meter{tasks: tasks, start: start, workingSince: start.at, samples: []sample{start}}
+// NewMeter returns a meter for a run of that number of tasks that begins, or resumes, with an observation. Until something is
+// measured, it forecasts by the part of the work that a thread did in a second before, see [ThreadSpeed]; 0 if that
+// is not known.
+func NewMeter(tasks uint64, start *Observation, threadSpeed float64) *Meter {
+	return &Meter{tasks: tasks, threadSpeed: threadSpeed, workingSince: start.At, samples: []sample{start.sample()}}
 }
 
-// Measure records what is done by now, and whether the run has workers, and returns the
-// snapshot, without the workers. Time without workers says nothing about the remaining
-// time: the windows start after it.
-func (m *Meter) Measure(done uint64, work float64, solutions *big.Int, working bool) run.Snapshot {
-	latest := newSample(work, solutions)
-	now := latest.at
+// Measure records an observation, and returns the snapshot, without the workers. Time without workers says nothing
+// about the remaining time: the windows start after it.
+func (m *Meter) Measure(o *Observation) run.Snapshot {
+	latest, now := o.sample(), o.At
 	s := run.Snapshot{
-		At: now, Done: done, Tasks: m.tasks, WorkDone: 1, Solutions: (*run.Decimal)(solutions), Elapsed: run.Seconds{Duration: now.Sub(m.start.at)},
+		At: now, Done: o.Done, Tasks: m.tasks, WorkDone: 1, Solutions: (*run.Decimal)(o.Solutions), Elapsed: run.Seconds{Duration: o.Elapsed},
 	}
-	if done < m.tasks {
-		s.WorkDone = run.Fraction(max(0, min(work, math.Nextafter(1, 0)))) // the sum of many shares is inexact
+	if o.Done < m.tasks {
+		s.WorkDone = run.Fraction(max(0, min(o.WorkDone, math.Nextafter(1, 0)))) // the sum of many shares is inexact
 	}
-	if !working {
-		m.workingSince, m.samples, m.forecast = now, []sample{latest}, forecast{}
+	if o.Threads == 0 {
+		m.workingSince, m.samples, m.forecast, m.measured = now, []sample{latest}, forecast{}, false
 		return s
 	}
 	m.keep(latest)
 	before := m.sampleBefore(now.Add(-shortWindow))
 	s.Rate = rate(before, latest)
+	left, low, high := 1-float64(s.WorkDone), 0.0, 0.0
 	if now.Sub(m.workingSince) >= firstForecast {
-		low, high := remaining(1-float64(s.WorkDone), m.speed(before, latest), m.speed(m.samples[0], latest))
-		s.ETA = m.forecast.follow(now, s.Elapsed.Duration, low, high)
+		low, high = remaining(left, m.speed(before, latest), m.speed(m.samples[0], latest))
 	}
+	if m.measured = m.measured || high > 0; !m.measured {
+		expected := m.threadSpeed * float64(o.Threads)
+		low, high = remaining(left, speed{expected / threadSpread, expected}, speed{expected, expected * threadSpread})
+	}
+	s.ETA = m.forecast.follow(now, o.Elapsed, low, high)
 	return s
+}
+
+// threadSpread is how much faster or slower a thread may be than those before: the fleet may have changed.
+const threadSpread = 1.5
+
+// ThreadSpeed returns the part of the work of a run that a thread did in a second lately, by the history of the run; 0
+// if that is not known.
+func ThreadSpeed(h *run.History) float64 {
+	const lately = 10 * time.Minute
+	samples := h.Samples()
+	if rest, ok := h.Rest(); ok {
+		samples = append(slices.Clip(samples), rest)
+	}
+	var work, seconds, wall float64
+	for i := len(samples) - 1; i > 0 && wall < lately.Seconds(); i-- {
+		long := (samples[i].To - samples[i].From).Seconds()
+		work += samples[i].WorkDone - samples[i-1].WorkDone
+		seconds, wall = seconds+long*samples[i].Threads, wall+long
+	}
+	if work <= 0 || seconds <= 0 {
+		return 0
+	}
+	return work / seconds
 }
 
 // keep adds a sample and drops those that are too old.
@@ -106,11 +144,6 @@ func (m *Meter) keep(latest sample) {
 	for latest.at.Sub(m.samples[1].at) >= longWindow {
 		m.samples = m.samples[1:]
 	}
-}
-
-// MeanRate returns the solutions a second from the start to the latest measurement.
-func (m *Meter) MeanRate() float64 {
-	return rate(m.start, m.samples[len(m.samples)-1])
 }
 
 // sampleBefore returns the latest sample taken by that time, or else the oldest.

@@ -27,6 +27,8 @@ const (
 // solutions each.
 type testRun struct {
 	meter     *progress.Meter
+	begun     time.Time
+	before    time.Duration // for which coordinators had worked on it
 	tasks     uint64
 	done      uint64
 	solutions int64
@@ -35,11 +37,23 @@ type testRun struct {
 
 func newRun(tasks uint64) *testRun { return resumed(tasks, 0) }
 
-// resumed returns a run that resumes with so many tasks done.
-func resumed(tasks, done uint64) *testRun {
-	r := &testRun{tasks: tasks, done: done, solutions: 10 * int64(done)}
-	r.meter = progress.NewMeter(tasks, r.share(), big.NewInt(r.solutions))
+// resumed returns a run that resumes after an hour with so many tasks done.
+func resumed(tasks, done uint64) *testRun { return resumedAt(tasks, done, 0) }
+
+// resumedAt returns the same with what a thread did in a second.
+func resumedAt(tasks, done uint64, threadSpeed float64) *testRun {
+	r := &testRun{begun: time.Now(), tasks: tasks, done: done, solutions: 10 * int64(done)}
+	if done > 0 {
+		r.before = time.Hour
+	}
+	r.meter = progress.NewMeter(tasks, r.observe(0), threadSpeed)
 	return r
+}
+
+func (r *testRun) observe(threads int) *progress.Observation {
+	return &progress.Observation{
+		At: time.Now(), Elapsed: r.before + time.Since(r.begun), Done: r.done, WorkDone: r.share(), Solutions: big.NewInt(r.solutions), Threads: threads,
+	}
 }
 
 func (r *testRun) share() float64 { return float64(r.done) / float64(max(r.tasks, 1)) }
@@ -55,7 +69,7 @@ func (r *testRun) work(tasksPerSecond uint64, long time.Duration) {
 }
 
 func (r *testRun) measure() {
-	r.latest = r.meter.Measure(r.done, r.share(), big.NewInt(r.solutions), true)
+	r.latest = r.meter.Measure(r.observe(2))
 }
 
 // wantRate holds the latest snapshot to a rate in solutions a second.
@@ -196,7 +210,9 @@ func TestAnyCourse(t *testing.T) {
 					r.done += min(tasks-r.done, rng.Uint64N(tasks/20+2))
 					r.solutions += rng.Int64N(1 << 40)
 				}
-				r.latest = r.meter.Measure(r.done, r.share()*(1+1e-12), big.NewInt(r.solutions), true)
+				o := r.observe(2)
+				o.WorkDone *= 1 + 1e-12
+				r.latest = r.meter.Measure(o)
 				s := r.latest
 				if etaOf(&s).Min.Duration < 0 || etaOf(&s).Max.Duration < etaOf(&s).Min.Duration || !(s.Rate >= 0) || math.IsInf(s.Rate, 0) {
 					t.Fatalf("seed %d: %+v", seed, s)
@@ -231,9 +247,12 @@ func TestAllDone(t *testing.T) {
 func TestLastTask(t *testing.T) {
 	for _, work := range []float64{1, 1 + 1e-9, 1.5} {
 		synctest.Test(t, func(t *testing.T) {
-			m := progress.NewMeter(100, 0, new(big.Int))
+			r := newRun(100)
 			time.Sleep(2 * firstForecast)
-			if s := m.Measure(99, work, new(big.Int), true); s.WorkDone >= 1 || s.WorkDone < 0.99 {
+			r.done = 99
+			o := r.observe(1)
+			o.WorkDone = work
+			if s := r.meter.Measure(o); s.WorkDone >= 1 || s.WorkDone < 0.99 {
 				t.Errorf("99 of 100 tasks with the share %v: %+v", work, s)
 			}
 		})
@@ -243,10 +262,13 @@ func TestLastTask(t *testing.T) {
 // Totals beyond 64 bits have a rate too.
 func TestHugeTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := progress.NewMeter(2, 0, new(big.Int))
+		r := newRun(2)
 		time.Sleep(10 * time.Second)
 		huge := new(big.Int).Lsh(big.NewInt(10), 70)
-		s := m.Measure(1, 0.5, huge, true)
+		r.done = 1
+		o := r.observe(1)
+		o.Solutions = huge
+		s := r.meter.Measure(o)
 		if !near(s.Rate, math.Ldexp(1, 70)) || (*big.Int)(s.Solutions).Cmp(huge) != 0 || etaOf(&s).Min.Duration > 10*time.Second || etaOf(&s).Max.Duration < 10*time.Second {
 			t.Errorf("%+v", s)
 		}

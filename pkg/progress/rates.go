@@ -12,7 +12,7 @@ type workerRate struct {
 
 const decay = 0.9
 
-// perSecond returns the solutions a second of so many threads; zero before the first task.
+// perSecond returns the solutions a second of some threads; zero before the first task.
 func (w workerRate) perSecond(threads int) float64 {
 	if w.search <= 0 {
 		return 0

@@ -65,8 +65,8 @@ func TestWorkerRate(t *testing.T) {
 	}
 }
 
-// A worker that is idle has no rate. It is idle if its last heartbeat names no search and no result
-// has come since: a worker that has just begun counts before it says so.
+// A worker that is idle has no rate, nor one of which two heartbeats are missing. It is idle if its last heartbeat
+// names no search and no result has come since: a worker that has just begun counts before it says so.
 func TestIdleWorkerHasNoRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
@@ -95,6 +95,16 @@ func TestIdleWorkerHasNoRate(t *testing.T) {
 		want("when it is idle", 0, 0)
 		result()
 		want("after another result", 1000, 0)
+
+		heartbeat(run.HeldChunk{Run: "r", Chunk: 2, Searching: true})
+		time.Sleep(7 * time.Second)
+		want("when one heartbeat is missing", 1000, 1)
+		time.Sleep(time.Nanosecond)
+		want("when two are missing", 0, 1)
+		result()
+		want("when a result shows that it lives", 1000, 1)
+		time.Sleep(7*time.Second + 1)
+		want("when that is past", 0, 1)
 	})
 }
 

@@ -20,13 +20,18 @@ const (
 	maxHeld       = 1 << 20
 	maxKeyWorkers = 1 << 12
 	maxKeyHeld    = 1 << 16
-	// maxGone bounds what is remembered of workers that have gone, of all keys.
+	// maxGone bounds what is remembered of workers that have gone.
 	maxGone = 1 << 17
 )
 
-// heartbeatTimeout is how long a worker may be silent before it counts as lost: several
-// heartbeats.
-const heartbeatTimeout = 15 * time.Second
+const (
+	// heartbeatTimeout is how long a worker may be silent before it counts as lost: several
+	// heartbeats.
+	heartbeatTimeout = 15 * time.Second
+	// lateAfter is how long after the last sign of a worker it has no rate any more: two of its heartbeats are
+	// missing.
+	lateAfter = 7 * time.Second
+)
 
 // Roster knows the workers by their heartbeats. A worker is present from its first
 // heartbeat until it announces that it leaves, or has been silent for 15 seconds. It is known by its key
@@ -34,13 +39,13 @@ const heartbeatTimeout = 15 * time.Second
 type Roster struct {
 	mu      sync.Mutex
 	workers map[worker]entry
-	keys    map[string]*keyUse    // of the workers known, and of some that have gone
+	keys    map[string]keyUse     // of the workers known
 	held    int                   // chunks in the last heartbeats of all workers
+	gone    map[worker]time.Time  // last heartbeats of workers that are not known any more: none of them is taken again
 	rates   map[worker]workerRate // also of workers that are not present
-	runs    map[string]time.Time  // runs that are alive, and their last beats
+	runs    map[string]time.Time  // runs that are alive, and their last announcements
 	// droppedAt is when heartbeats were last dropped, see NoteDropped.
 	droppedAt time.Time
-	gone      int // entries of all keyUse.gone
 }
 
 // worker identifies a worker: its key, and the name that the owner of the key gives it.
@@ -54,25 +59,20 @@ type entry struct {
 	joinedAt   time.Time
 }
 
-// keyUse is what a roster holds of one key.
-type keyUse struct {
-	workers, held int
-	// gone has the times of the last heartbeats of workers that are not known any more: none of them is
-	// taken again.
-	gone map[string]time.Time
-}
+// keyUse is how many workers a roster knows of one key, and the chunks that these hold.
+type keyUse struct{ workers, held int }
 
 func (e entry) isSilent() bool { return time.Since(e.receivedAt) > heartbeatTimeout }
 
 // NewRoster returns a roster without workers.
 func NewRoster() *Roster {
 	return &Roster{
-		workers: make(map[worker]entry), keys: make(map[string]*keyUse), rates: make(map[worker]workerRate),
-		runs: make(map[string]time.Time),
+		workers: make(map[worker]entry), keys: make(map[string]keyUse), gone: make(map[worker]time.Time),
+		rates: make(map[worker]workerRate), runs: make(map[string]time.Time),
 	}
 }
 
-// NoteDropped notes that heartbeats were dropped unheard. For 30 seconds from then on, silence shows nothing:
+// NoteDropped notes that heartbeats were dropped unheard. For 30 seconds after that, silence shows nothing:
 // no worker is lost, and what silent workers hold stays held.
 func (r *Roster) NoteDropped() {
 	r.mu.Lock()
@@ -102,31 +102,25 @@ func (r *Roster) ObserveHeartbeat(h run.Heartbeat) Change {
 	defer r.mu.Unlock()
 	id := workerOf(&h)
 	before, known := r.workers[id]
-	last := before.last.Sent
-	use := r.keys[id.key]
-	if !known && use != nil {
-		last = use.gone[id.name]
+	last, use := r.gone[id], r.keys[id.key]
+	if known {
+		last = before.last.Sent
 	}
 	switch {
 	case !h.Sent.IsZero() && !h.Sent.After(last):
 		return Stays
 	case h.Leaving && known:
-		before.last.Sent = h.Sent
-		r.workers[id] = before
-		r.forget(id)
+		r.forget(id, h.Sent)
 		return Leaves
-	case h.Leaving:
-		return Stays
-	case !known && (len(r.workers) >= maxWorkers || use != nil && use.workers >= maxKeyWorkers):
+	case h.Leaving, !known && (len(r.workers) >= maxWorkers || use.workers >= maxKeyWorkers):
 		return Stays
 	}
 	now := time.Now()
 	next := entry{last: h, receivedAt: now, joinedAt: before.joinedAt}
 	if !known {
 		next.joinedAt = now
-		use = r.use(id.key)
 		use.workers++
-		r.heardAgain(use, id.name)
+		delete(r.gone, id)
 	}
 	had := len(before.last.Held)
 	if room := max(0, min(maxHeld-r.held, maxKeyHeld-use.held)+had); room < len(h.Held) {
@@ -134,69 +128,26 @@ func (r *Roster) ObserveHeartbeat(h run.Heartbeat) Change {
 	}
 	r.held += len(next.last.Held) - had
 	use.held += len(next.last.Held) - had
-	r.workers[id] = next
+	r.workers[id], r.keys[id.key] = next, use
 	if known {
 		return Stays
 	}
 	return Joins
 }
 
-// use returns what the roster holds of a key. It forgets the keys without workers when there are too many.
-func (r *Roster) use(key string) *keyUse {
-	use := r.keys[key]
-	if use == nil {
-		if len(r.keys) >= maxWorkers {
-			r.forgetUnused()
-		}
-		use = &keyUse{gone: make(map[string]time.Time)}
-		r.keys[key] = use
-	}
-	return use
-}
-
-// heardAgain forgets that a worker of a key has gone.
-func (r *Roster) heardAgain(use *keyUse, name string) {
-	if _, gone := use.gone[name]; gone {
-		delete(use.gone, name)
-		r.gone--
-	}
-}
-
-// forgetGone forgets the workers of a key that have gone.
-func (r *Roster) forgetGone(use *keyUse) {
-	r.gone -= len(use.gone)
-	clear(use.gone)
-}
-
-// forgetUnused forgets the keys without workers.
-func (r *Roster) forgetUnused() {
-	maps.DeleteFunc(r.keys, func(_ string, u *keyUse) bool {
-		if u.workers == 0 {
-			r.forgetGone(u)
-		}
-		return u.workers == 0
-	})
-}
-
-func (r *Roster) forget(id worker) {
-	e, use := r.workers[id], r.keys[id.key]
-	r.held -= len(e.last.Held)
-	use.held -= len(e.last.Held)
+// forget removes a worker, and remembers when it sent its last heartbeat.
+func (r *Roster) forget(id worker, sent time.Time) {
+	held, use := len(r.workers[id].last.Held), r.keys[id.key]
+	r.held -= held
+	use.held -= held
 	use.workers--
-	if len(use.gone) >= maxKeyWorkers {
-		r.forgetGone(use)
+	if r.keys[id.key] = use; use.workers == 0 {
+		delete(r.keys, id.key)
 	}
-	if r.gone >= maxGone {
-		r.forgetUnused()
-		if r.gone > maxGone/2 { // else the next ones would have all keys looked at again
-			for _, u := range r.keys {
-				r.forgetGone(u)
-			}
-		}
-		r.keys[id.key] = use
+	if len(r.gone) >= maxGone {
+		clear(r.gone)
 	}
-	use.gone[id.name] = e.last.Sent
-	r.gone++
+	r.gone[id] = sent
 	delete(r.workers, id)
 	delete(r.rates, id)
 }
@@ -204,15 +155,15 @@ func (r *Roster) forget(id worker) {
 // maxRuns bounds the runs that a roster remembers: names come from outside.
 const maxRuns = 1000
 
-// ObserveBeat records a beat of a run.
-func (r *Roster) ObserveBeat(b run.Beat) {
+// ObserveAnnouncement records an announcement of a run.
+func (r *Roster) ObserveAnnouncement(a run.Announcement) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.runs, func(_ string, at time.Time) bool { return time.Since(at) > run.SilentAfter })
-	if b.State != run.Running {
-		delete(r.runs, b.Run)
+	if a.State != run.Running {
+		delete(r.runs, a.Run)
 	} else if len(r.runs) < maxRuns {
-		r.runs[b.Run] = time.Now()
+		r.runs[a.Run] = time.Now()
 	}
 }
 
@@ -237,32 +188,35 @@ func (r *Roster) present() []entry {
 	return slices.DeleteFunc(slices.Collect(maps.Values(r.workers)), entry.isSilent)
 }
 
-// Present returns the number of workers present, and of all their threads.
-func (r *Roster) Present() (workers, threads int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	present := r.present()
-	for _, e := range present {
-		threads += e.last.Threads
-	}
-	return len(present), threads
+// Fleet is how many workers are present.
+type Fleet struct {
+	Workers, Paused int // all of them, and those that pause
+	Threads         int // of those that do not pause
+	Idle            int // threads of these that search nothing, as far as their heartbeats say
 }
 
-// Idle returns the number of threads of the workers present that search nothing, as far as
-// their heartbeats say.
-func (r *Roster) Idle() (threads int) {
+// Present returns how many workers are present.
+func (r *Roster) Present() (f Fleet) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, e := range r.present() {
+	for _, e := range r.workers {
+		if e.isSilent() {
+			continue
+		}
+		if f.Workers++; e.last.Paused != "" {
+			f.Paused++
+			continue
+		}
 		busy := 0
 		for _, h := range e.last.Held {
 			if h.Searching {
 				busy++
 			}
 		}
-		threads += max(e.last.Threads-max(busy, e.last.Busy), 0)
+		f.Threads += e.last.Threads
+		f.Idle += max(e.last.Threads-max(busy, e.last.Busy), 0)
 	}
-	return threads
+	return f
 }
 
 // Identity is the key with which a worker says that it signs its results, and the proof that it was
@@ -270,6 +224,7 @@ func (r *Roster) Idle() (threads int) {
 type Identity struct {
 	Key       string
 	Admission []byte
+	Paused    bool // the worker counts nothing for now
 }
 
 // Identities returns what the workers present say who they are, in no order.
@@ -278,15 +233,19 @@ func (r *Roster) Identities() []Identity {
 	defer r.mu.Unlock()
 	var all []Identity
 	for _, e := range r.present() {
-		all = append(all, Identity{e.last.Key, e.last.Admission})
+		all = append(all, e.identity())
 	}
 	return all
+}
+
+func (e entry) identity() Identity {
+	return Identity{Key: e.last.Key, Admission: e.last.Admission, Paused: e.last.Paused != ""}
 }
 
 // Workers returns the workers present, sorted by name, with their chunks and rates. If there
 // are more than [run.MaxWorkers], it returns those that have been searching a chunk the longest.
 // A worker whose last heartbeat names no search is idle, and has no rate, unless a result of it has
-// come since.
+// come since. Nor has one that pauses, or of which two heartbeats are missing.
 func (r *Roster) Workers() []run.Worker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -309,14 +268,18 @@ func (r *Roster) Workers() []run.Worker {
 func (r *Roster) status(e *entry) run.Worker {
 	h := &e.last
 	rate := r.rates[workerOf(h)]
-	w := run.Worker{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads}
+	w := run.Worker{Name: h.Worker, Kernel: h.Kernel, Threads: h.Threads, Paused: h.Paused}
 	for _, held := range h.Held {
 		if held.Searching {
 			w.Held++
 			w.Oldest.Duration = max(w.Oldest.Duration, held.Elapsed+time.Since(e.receivedAt))
 		}
 	}
-	if w.Held > 0 || !rate.countedAt.Before(e.receivedAt) {
+	if w.Paused != "" {
+		return w
+	}
+	counted := !rate.countedAt.Before(e.receivedAt)
+	if counted && time.Since(rate.countedAt) <= lateAfter || w.Held > 0 && time.Since(e.receivedAt) <= lateAfter {
 		w.Rate = rate.perSecond(h.Threads)
 	}
 	return w
@@ -337,7 +300,7 @@ func (r *Roster) Expire() []run.Heartbeat {
 	for id, e := range r.workers {
 		if e.isSilent() {
 			lost = append(lost, e.last)
-			r.forget(id)
+			r.forget(id, e.last.Sent)
 		}
 	}
 	slices.SortFunc(lost, func(a, b run.Heartbeat) int {

@@ -18,7 +18,7 @@ import (
 // heartbeatTimeout is how long a worker may be silent and still be present.
 const heartbeatTimeout = 15 * time.Second
 
-func beat(worker string, threads int) run.Heartbeat {
+func heartbeat(worker string, threads int) run.Heartbeat {
 	return run.Heartbeat{Worker: worker, Kernel: "generic", Threads: threads}
 }
 
@@ -28,14 +28,17 @@ func leave(worker string) run.Heartbeat {
 
 func wantPresent(t *testing.T, r *progress.Roster, when string, workers, threads int) {
 	t.Helper()
-	if w, th := r.Present(); w != workers || th != threads {
-		t.Errorf("%s: %d workers with %d threads, want %d with %d", when, w, th, workers, threads)
+	if f := r.Present(); f.Workers != workers || f.Threads != threads {
+		t.Errorf("%s: %d workers with %d threads, want %d with %d", when, f.Workers, f.Threads, workers, threads)
 	}
 }
 
 // However many workers send heartbeats with however many chunks, a roster keeps a bounded number
 // of each.
 func TestRosterIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
 	r := progress.NewRoster()
 	const workers, chunks, keys = 1 << 17, 1 << 20, 100
 	of := func(i int, h run.Heartbeat) run.Heartbeat {
@@ -54,20 +57,20 @@ func TestRosterIsBounded(t *testing.T) {
 	}
 	synctest.Test(t, func(*testing.T) {
 		for i := range workers + 10 {
-			h := of(i, beat(fmt.Sprint(i), 1))
+			h := of(i, heartbeat(fmt.Sprint(i), 1))
 			h.Held = held
 			r.ObserveHeartbeat(h)
 			r.ObserveHeartbeat(h)
 		}
 		wantPresent(t, r, "too many", workers, workers)
 		r.ObserveHeartbeat(of(0, leave("0")))
-		r.ObserveHeartbeat(beat("new", 1))
+		r.ObserveHeartbeat(heartbeat("new", 1))
 		wantPresent(t, r, "one left and one came", workers, workers)
 		time.Sleep(heartbeatTimeout + time.Second)
 		if got := total(); got > chunks || got < chunks-len(held) {
 			t.Errorf("it kept %d chunks, want at most %d", got, chunks)
 		}
-		h := beat("late", 1)
+		h := heartbeat("late", 1)
 		h.Held = held
 		r.ObserveHeartbeat(h)
 		time.Sleep(heartbeatTimeout + time.Second)
@@ -81,9 +84,9 @@ func TestRosterIsBounded(t *testing.T) {
 func TestRosterIsBoundedByKey(t *testing.T) {
 	const keyWorkers, keyChunks = 1 << 12, 1 << 16
 	r := progress.NewRoster()
-	beats := func(key string, workers int) {
+	heartbeats := func(key string, workers int) {
 		for i := range workers {
-			h := beat(fmt.Sprint(i), 1)
+			h := heartbeat(fmt.Sprint(i), 1)
 			h.Key = key
 			for j := range 100 {
 				h.Held = append(h.Held, run.HeldChunk{Run: "n8-a", Chunk: uint64(i)<<20 | uint64(j)})
@@ -91,12 +94,12 @@ func TestRosterIsBoundedByKey(t *testing.T) {
 			r.ObserveHeartbeat(h)
 		}
 	}
-	beats("greedy", 2*keyWorkers)
+	heartbeats("greedy", 2*keyWorkers)
 	wantPresent(t, r, "the workers of one key", keyWorkers, keyWorkers)
 	if held := len(r.Held("n8-a", nil)); held != keyChunks {
 		t.Errorf("it holds %d chunks, want %d", held, keyChunks)
 	}
-	beats("other", 2)
+	heartbeats("other", 2)
 	wantPresent(t, r, "those of another beside them", keyWorkers+2, keyWorkers+2)
 	if refused := r.Held("n8-a", func(i progress.Identity) bool { return i.Key == "greedy" }); len(refused) != 200 {
 		t.Errorf("without the chunks of a key that is refused there are %d, want 200", len(refused))
@@ -107,7 +110,7 @@ func TestRosterIsBoundedByKey(t *testing.T) {
 func TestWorkersBelongToTheirKeys(t *testing.T) {
 	r := progress.NewRoster()
 	for _, key := range []string{"a", "b"} {
-		h := beat("w", 2)
+		h := heartbeat("w", 2)
 		h.Key = key
 		if got := r.ObserveHeartbeat(h); got != progress.Joins {
 			t.Errorf("the worker of key %s: %v", key, got)
@@ -137,28 +140,28 @@ func TestRecordedHeartbeatsChangeNothing(t *testing.T) {
 			return h
 		}
 		for i, step := range []struct {
-			beat    run.Heartbeat
-			silent  time.Duration // before
-			want    progress.Change
-			threads int
+			heartbeat run.Heartbeat
+			silent    time.Duration // before
+			want      progress.Change
+			threads   int
 		}{
-			{at(10, beat("w", 1)), 0, progress.Joins, 1},
-			{at(20, beat("w", 2)), 0, progress.Stays, 2},
+			{at(10, heartbeat("w", 1)), 0, progress.Joins, 1},
+			{at(20, heartbeat("w", 2)), 0, progress.Stays, 2},
 			{at(20, leave("w")), 0, progress.Stays, 2},
-			{at(10, beat("w", 1)), 0, progress.Stays, 2},
+			{at(10, heartbeat("w", 1)), 0, progress.Stays, 2},
 			{at(30, leave("w")), 0, progress.Leaves, 0},
-			{at(30, beat("w", 3)), 0, progress.Stays, 0},
-			{at(20, beat("w", 2)), 0, progress.Stays, 0},
-			{at(40, beat("w", 4)), 0, progress.Joins, 4}, // it is back
-			{at(40, beat("w", 4)), heartbeatTimeout + time.Second, progress.Stays, 0},
-			{at(50, beat("w", 5)), 0, progress.Joins, 5},
+			{at(30, heartbeat("w", 3)), 0, progress.Stays, 0},
+			{at(20, heartbeat("w", 2)), 0, progress.Stays, 0},
+			{at(40, heartbeat("w", 4)), 0, progress.Joins, 4}, // it is back
+			{at(40, heartbeat("w", 4)), heartbeatTimeout + time.Second, progress.Stays, 0},
+			{at(50, heartbeat("w", 5)), 0, progress.Joins, 5},
 		} {
 			time.Sleep(step.silent)
 			r.Expire()
-			if got := r.ObserveHeartbeat(step.beat); got != step.want {
+			if got := r.ObserveHeartbeat(step.heartbeat); got != step.want {
 				t.Errorf("heartbeat %d: %v, want %v", i, got, step.want)
 			}
-			if _, threads := r.Present(); threads != step.threads {
+			if threads := r.Present().Threads; threads != step.threads {
 				t.Errorf("after heartbeat %d: %d threads, want %d", i, threads, step.threads)
 			}
 		}
@@ -175,7 +178,7 @@ func TestHeldWithoutResult(t *testing.T) {
 			r.ObserveHeartbeat(holding("idle", 1, 2))
 			r.ObserveHeartbeat(holding("a little", 3))
 			r.ObserveHeartbeat(holding("busy", 4, 5, 6))
-			r.ObserveHeartbeat(beat("free", 1))
+			r.ObserveHeartbeat(heartbeat("free", 1))
 			r.ObserveResult("", "busy", 1, time.Second)
 			if idler, found := r.HeldWithoutResult("r", time.Minute); found && time.Since(start) < time.Minute {
 				t.Errorf("after %v: %+v", time.Since(start), idler)
@@ -197,21 +200,21 @@ func TestRoster(t *testing.T) {
 	wantPresent(t, r, "nobody", 0, 0)
 	for _, step := range []struct {
 		name             string
-		beat             run.Heartbeat
+		heartbeat        run.Heartbeat
 		workers, threads int
 	}{
 		{"a stranger leaves", leave("z"), 0, 0},
-		{"one", beat("a", 2), 1, 2},
-		{"the same", beat("a", 2), 1, 2},
-		{"another", beat("b", 3), 2, 5},
-		{"the first has other threads", beat("a", 64), 2, 67},
+		{"one", heartbeat("a", 2), 1, 2},
+		{"the same", heartbeat("a", 2), 1, 2},
+		{"another", heartbeat("b", 3), 2, 5},
+		{"the first has other threads", heartbeat("a", 64), 2, 67},
 		{"the first leaves", leave("a"), 1, 3},
 		{"it says so again", leave("a"), 1, 3},
-		{"it comes back", beat("a", 1), 2, 4},
+		{"it comes back", heartbeat("a", 1), 2, 4},
 		{"both leave", leave("b"), 1, 1},
 		{"both have left", leave("a"), 0, 0},
 	} {
-		r.ObserveHeartbeat(step.beat)
+		r.ObserveHeartbeat(step.heartbeat)
 		wantPresent(t, r, step.name, step.workers, step.threads)
 		wantPresent(t, r, step.name+", asked again", step.workers, step.threads)
 	}
@@ -223,22 +226,22 @@ func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
 		for _, step := range []struct {
-			name   string
-			beat   run.Heartbeat
-			silent time.Duration // before
-			expire bool          // before
-			want   progress.Change
+			name      string
+			heartbeat run.Heartbeat
+			silent    time.Duration // before
+			expire    bool          // before
+			want      progress.Change
 		}{
 			{"a stranger leaves", leave("z"), 0, false, progress.Stays},
-			{"the first", beat("a", 1), 0, false, progress.Joins},
-			{"again", beat("a", 1), 0, false, progress.Stays},
-			{"with other threads", beat("a", 9), 0, false, progress.Stays},
-			{"another", beat("b", 1), 0, false, progress.Joins},
+			{"the first", heartbeat("a", 1), 0, false, progress.Joins},
+			{"again", heartbeat("a", 1), 0, false, progress.Stays},
+			{"with other threads", heartbeat("a", 9), 0, false, progress.Stays},
+			{"another", heartbeat("b", 1), 0, false, progress.Joins},
 			{"the first leaves", leave("a"), 0, false, progress.Leaves},
 			{"it says so again", leave("a"), 0, false, progress.Stays},
-			{"it comes back", beat("a", 1), 0, false, progress.Joins},
-			{"after a silence", beat("a", 1), time.Minute, false, progress.Stays},
-			{"expired and back", beat("a", 1), time.Minute, true, progress.Joins},
+			{"it comes back", heartbeat("a", 1), 0, false, progress.Joins},
+			{"after a silence", heartbeat("a", 1), time.Minute, false, progress.Stays},
+			{"expired and back", heartbeat("a", 1), time.Minute, true, progress.Joins},
 			{"leaves after a silence", leave("a"), time.Minute, false, progress.Leaves},
 			{"leaves after it expired", leave("b"), 0, true, progress.Stays},
 		} {
@@ -246,7 +249,7 @@ func TestChanges(t *testing.T) {
 			if step.expire {
 				r.Expire()
 			}
-			if got := r.ObserveHeartbeat(step.beat); got != step.want {
+			if got := r.ObserveHeartbeat(step.heartbeat); got != step.want {
 				t.Errorf("%s: change %v, want %v", step.name, got, step.want)
 			}
 		}
@@ -257,20 +260,20 @@ func TestChanges(t *testing.T) {
 func TestHeartbeatTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
-		r.ObserveHeartbeat(beat("a", 2))
+		r.ObserveHeartbeat(heartbeat("a", 2))
 		time.Sleep(10 * time.Second)
-		r.ObserveHeartbeat(beat("b", 3))
+		r.ObserveHeartbeat(heartbeat("b", 3))
 		wantPresent(t, r, "10 s", 2, 5)
 		time.Sleep(heartbeatTimeout - 10*time.Second)
 		wantPresent(t, r, "15 s", 2, 5)
 		time.Sleep(time.Nanosecond)
 		wantPresent(t, r, "past 15 s", 1, 3)
-		r.ObserveHeartbeat(beat("b", 3))
+		r.ObserveHeartbeat(heartbeat("b", 3))
 		time.Sleep(heartbeatTimeout)
 		wantPresent(t, r, "15 s after the last heartbeat", 1, 3)
 		time.Sleep(time.Nanosecond)
 		wantPresent(t, r, "past that", 0, 0)
-		r.ObserveHeartbeat(beat("a", 4))
+		r.ObserveHeartbeat(heartbeat("a", 4))
 		wantPresent(t, r, "back", 1, 4)
 	})
 }
@@ -283,23 +286,23 @@ func TestExpire(t *testing.T) {
 		wantExpired(t, r, "nobody")
 		last := holding("b", 7, 8)
 		r.ObserveHeartbeat(holding("b", 6))
-		r.ObserveHeartbeat(beat("a", 2))
+		r.ObserveHeartbeat(heartbeat("a", 2))
 		r.ObserveHeartbeat(last)
 		r.ObserveHeartbeat(holding("left", 9))
 		r.ObserveHeartbeat(leave("left"))
 		time.Sleep(heartbeatTimeout)
-		r.ObserveHeartbeat(beat("here", 1))
+		r.ObserveHeartbeat(heartbeat("here", 1))
 		wantExpired(t, r, "15 s")
 
 		time.Sleep(time.Nanosecond)
 		wantPresent(t, r, "past 15 s", 1, 1)
-		wantExpired(t, r, "past 15 s", beat("a", 2), last)
+		wantExpired(t, r, "past 15 s", heartbeat("a", 2), last)
 		wantExpired(t, r, "asked again")
 
-		r.ObserveHeartbeat(beat("b", 1))
+		r.ObserveHeartbeat(heartbeat("b", 1))
 		wantPresent(t, r, "back", 2, 2)
 		time.Sleep(heartbeatTimeout + time.Nanosecond)
-		wantExpired(t, r, "gone again", beat("b", 1), beat("here", 1))
+		wantExpired(t, r, "gone again", heartbeat("b", 1), heartbeat("here", 1))
 	})
 }
 
@@ -322,11 +325,11 @@ func TestNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
 		for _, name := range []string{"d", "b", "a", "c"} {
-			r.ObserveHeartbeat(beat(name, 1))
+			r.ObserveHeartbeat(heartbeat(name, 1))
 		}
 		time.Sleep(heartbeatTimeout)
-		r.ObserveHeartbeat(beat("d", 1))
-		r.ObserveHeartbeat(beat("a", 1))
+		r.ObserveHeartbeat(heartbeat("d", 1))
+		r.ObserveHeartbeat(heartbeat("a", 1))
 		r.ObserveHeartbeat(leave("c"))
 		for _, want := range [][]string{{"a", "b", "d"}, {"a", "d"}} {
 			if got := namesOf(r); !slices.Equal(got, want) {
@@ -339,7 +342,7 @@ func TestNames(t *testing.T) {
 
 // holding is the heartbeat of a worker that holds those chunks of run r.
 func holding(worker string, chunks ...uint64) run.Heartbeat {
-	h := beat(worker, 1)
+	h := heartbeat(worker, 1)
 	for _, id := range chunks {
 		h.Held = append(h.Held, run.HeldChunk{Run: "r", Chunk: id, Elapsed: time.Second})
 	}
@@ -410,22 +413,22 @@ func TestHeld(t *testing.T) {
 
 // Heartbeats and questions may be concurrent. The race detector sees more of it.
 func TestRosterIsSafeForConcurrentUse(t *testing.T) {
-	const workers, beats = 8, 200
+	const workers, heartbeats = 8, 200
 	r := progress.NewRoster()
 	var wg sync.WaitGroup
 	for i := range workers {
 		name := fmt.Sprintf("worker-%d", i)
 		wg.Go(func() {
-			for range beats {
-				r.ObserveHeartbeat(beat(name, 2))
+			for range heartbeats {
+				r.ObserveHeartbeat(heartbeat(name, 2))
 				r.ObserveHeartbeat(leave(name))
 			}
-			r.ObserveHeartbeat(beat(name, 2))
+			r.ObserveHeartbeat(heartbeat(name, 2))
 		})
 		wg.Go(func() {
-			for range beats {
-				if w, th := r.Present(); w < 0 || w > workers || th != 2*w {
-					t.Errorf("%d workers with %d threads", w, th)
+			for range heartbeats {
+				if f := r.Present(); f.Workers > workers || f.Threads != 2*f.Workers {
+					t.Errorf("%d workers with %d threads", f.Workers, f.Threads)
 				}
 				if held := r.Held("r", nil); len(held) > 0 {
 					t.Errorf("nobody holds %v", held)
@@ -440,11 +443,13 @@ func TestRosterIsSafeForConcurrentUse(t *testing.T) {
 	wantPresent(t, r, "at the end", workers, 2*workers)
 }
 
-// A run is another one that shares the workers from its beat until it ends, or has been silent.
+// A run is another one that shares the workers from its announcement until it ends, or has been silent.
 func TestOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
-		beat := func(name string, state run.State) { r.ObserveBeat(run.Beat{Run: name, Epoch: 1, State: state}) }
+		announcement := func(name string, state run.State) {
+			r.ObserveAnnouncement(run.Announcement{Run: name, Epoch: 1, State: state})
+		}
 		expect := func(when string, want ...string) {
 			t.Helper()
 			if got := r.Others("ours"); !slices.Equal(got, want) {
@@ -452,19 +457,19 @@ func TestOthers(t *testing.T) {
 			}
 		}
 		expect("at the start")
-		beat("b", run.Running)
-		beat("a", run.Running)
-		beat("ours", run.Running)
-		expect("after beats", "a", "b")
+		announcement("b", run.Running)
+		announcement("a", run.Running)
+		announcement("ours", run.Running)
+		expect("after announcements", "a", "b")
 		time.Sleep(run.SilentAfter)
-		beat("a", run.Running)
+		announcement("a", run.Running)
 		expect("just before b is silent", "a", "b")
 		time.Sleep(time.Nanosecond)
 		expect("once b is silent", "a")
-		beat("a", run.Complete)
+		announcement("a", run.Complete)
 		expect("at the end of a")
 		for i := range 5000 {
-			beat(fmt.Sprint("r", i), run.Running)
+			announcement(fmt.Sprint("r", i), run.Running)
 		}
 		if got := r.Others("ours"); len(got) != run.MaxSharing {
 			t.Errorf("%d others, want %d", len(got), run.MaxSharing)
@@ -489,7 +494,7 @@ func TestIdle(t *testing.T) {
 	} {
 		r := progress.NewRoster()
 		r.ObserveHeartbeat(run.Heartbeat{Worker: "w", Threads: test.threads, Busy: test.busy, Held: test.held})
-		if got := r.Idle(); got != test.want {
+		if got := r.Present().Idle; got != test.want {
 			t.Errorf("%d of %d threads are idle, want %d of %+v", got, test.threads, test.want, test)
 		}
 	}
@@ -499,7 +504,7 @@ func TestIdle(t *testing.T) {
 // each has searched the longest.
 func TestEveryone(t *testing.T) {
 	r := progress.NewRoster()
-	busy := beat("b", 2)
+	busy := heartbeat("b", 2)
 	busy.Key, busy.Admission = "key", []byte("proof")
 	busy.Held = []run.HeldChunk{
 		{Run: "n8-a", Chunk: 1, Searching: true, Elapsed: time.Second},
@@ -508,14 +513,14 @@ func TestEveryone(t *testing.T) {
 		{Run: "n8-a", Chunk: 4, Elapsed: time.Hour},
 	}
 	r.ObserveHeartbeat(busy)
-	r.ObserveHeartbeat(beat("a", 1))
+	r.ObserveHeartbeat(heartbeat("a", 1))
 	all := r.Everyone("n8-a")
 	if len(all) != 2 || all[0].Name != "a" || all[0].Chunk != 0 || all[1].Name != "b" || all[1].Chunk != 2 || all[1].Elapsed != 2*time.Second ||
 		all[1].Key != "key" || all[1].Held != 3 || all[1].Oldest.Duration < time.Minute {
 		t.Errorf("present are %+v", all)
 	}
 	for i := range 2 * run.MaxWorkers {
-		r.ObserveHeartbeat(beat(fmt.Sprint(i), 1))
+		r.ObserveHeartbeat(heartbeat(fmt.Sprint(i), 1))
 	}
 	if all := r.Everyone("n8-a"); len(all) != 2*run.MaxWorkers+2 || !slices.IsSortedFunc(all, func(a, b progress.Presence) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Errorf("%d workers are present, want %d, sorted", len(all), 2*run.MaxWorkers+2)
@@ -527,7 +532,7 @@ func TestEveryone(t *testing.T) {
 func TestNobodyIsLostWhileHeartbeatsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := progress.NewRoster()
-		h := beat("a", 1)
+		h := heartbeat("a", 1)
 		h.Held = []run.HeldChunk{{Run: "n8-a", Chunk: 7}}
 		r.ObserveHeartbeat(h)
 		expect := func(when string, lost, held int) {

@@ -39,3 +39,15 @@ const (
 	Mismatch    Comparison = "mismatch"
 	Unpublished Comparison = "none" // no total is given, or none is published
 )
+
+// Compare returns how the total of a board of side n, with these queens placed beforehand, compares with the published one.
+func Compare(n int, placed []Square, total *big.Int) Comparison {
+	known, published := KnownTotal(n)
+	switch {
+	case !published || len(placed) > 0 || total == nil:
+		return Unpublished
+	case total.Cmp(known) == 0:
+		return Match
+	}
+	return Mismatch
+}

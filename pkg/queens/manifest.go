@@ -107,8 +107,8 @@ func (p *ClassPlan) validate(m *Manifest) error {
 	switch {
 	case p.Board.N != m.N:
 		return fmt.Errorf("its side is %d, not %d", p.Board.N, m.N)
-	case p.K < 1 || p.K > images:
-		return fmt.Errorf("k = %d, not 1 to %d", p.K, images)
+	case p.K < 1 || p.K > Images:
+		return fmt.Errorf("k = %d, not 1 to %d", p.K, Images)
 	case p.Depth < 0 || p.Depth > m.N:
 		return fmt.Errorf("prefixes of %d rows, not 0 to %d", p.Depth, m.N)
 	case p.Batch < 1 || p.Batch > MaxBatch:
@@ -132,5 +132,5 @@ func (m *Manifest) validatePlaced() error {
 	return nil
 }
 
-// images is the number of images of a solution under the symmetries of the square.
-const images = 8
+// Images is the number of images of a solution under the symmetries of the square.
+const Images = 8

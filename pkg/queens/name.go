@@ -23,14 +23,14 @@ func ValidateRun(name string) error {
 	return nil
 }
 
-// maxNameBytes bounds the names of workers, kernels, versions and owners, in bytes.
-const maxNameBytes = 128
+// MaxNameBytes bounds the names of workers, kernels, versions and owners, in bytes.
+const MaxNameBytes = 128
 
 // ValidateName returns an error unless a name from outside can be shown to people: it has at
 // most 128 bytes, all printable, and may be empty. The error says what it names.
 func ValidateName(what, name string) error {
-	if len(name) > maxNameBytes {
-		return fmt.Errorf("%s of %d bytes, more than %d", what, len(name), maxNameBytes)
+	if len(name) > MaxNameBytes {
+		return fmt.Errorf("%s of %d bytes, more than %d", what, len(name), MaxNameBytes)
 	}
 	if strings.ContainsFunc(name, unprintable) {
 		return fmt.Errorf("%s with characters that can't be shown: %+q", what, name)
@@ -42,10 +42,10 @@ func ValidateName(what, name string) error {
 // accepts it.
 func SanitizeName(name string) string {
 	clean := Sanitize(name)
-	if len(clean) <= maxNameBytes {
+	if len(clean) <= MaxNameBytes {
 		return clean
 	}
-	end := maxNameBytes
+	end := MaxNameBytes
 	for !utf8.RuneStart(clean[end]) {
 		end--
 	}

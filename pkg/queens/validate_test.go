@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // validity is the result of validating a value, and a part of the expected error, empty if the
@@ -129,37 +129,6 @@ func TestTaskValidate(t *testing.T) {
 	})
 }
 
-// A result is valid if its run and attempt are, it names worker and kernel in at most 128 bytes,
-// and its time is not negative. Any count may be right.
-func TestResultValidate(t *testing.T) {
-	result := func(change func(r *queens.Result)) error {
-		r := queens.Result{Run: "n8-20261120-153012-ab12", Attempt: 1, Worker: "w", Kernel: "generic", Elapsed: time.Second}
-		change(&r)
-		return r.Validate()
-	}
-	longest := strings.Repeat("w", 128)
-	checkAll(t, []validity{
-		{"plain", result(func(*queens.Result) {}), ""},
-		{"greatest numbers", result(func(r *queens.Result) {
-			r.Task, r.Hash, r.Attempt, r.Count = math.MaxUint64, math.MaxUint64, math.MaxUint32, math.MaxUint64
-			r.Elapsed = math.MaxInt64
-		}), ""},
-		{"in no time", result(func(r *queens.Result) { r.Elapsed = 0 }), ""},
-		{"longest names", result(func(r *queens.Result) { r.Worker, r.Kernel = longest, longest }), ""},
-		{"no run", result(func(r *queens.Result) { r.Run = "" }), "run name"},
-		{"a run of other letters", result(func(r *queens.Result) { r.Run = "N8" }), "run name"},
-		{"no attempt", result(func(r *queens.Result) { r.Attempt = 0 }), "attempt"},
-		{"no worker", result(func(r *queens.Result) { r.Worker = "" }), "does not name its worker"},
-		{"a long worker", result(func(r *queens.Result) { r.Worker = longest + "w" }), "worker name of 129 bytes"},
-		{"no kernel", result(func(r *queens.Result) { r.Kernel = "" }), "does not name its worker and kernel"},
-		{"a long kernel", result(func(r *queens.Result) { r.Kernel = longest + "w" }), "kernel name of 129 bytes"},
-		{"a control worker", result(func(r *queens.Result) { r.Worker = controlName }), quotedControlName},
-		{"a control kernel", result(func(r *queens.Result) { r.Kernel = controlName }), quotedControlName},
-		{"negative time", result(func(r *queens.Result) { r.Elapsed = -1 }), "negative time"},
-		{"least time", result(func(r *queens.Result) { r.Elapsed = math.MinInt64 }), "negative time"},
-	})
-}
-
 // The name of a run has 1 to 64 lower-case letters, digits and dashes, the first no dash:
 // nothing that is special in a subject, a path or a shell.
 func TestValidateRun(t *testing.T) {
@@ -192,10 +161,10 @@ func TestValidateRun(t *testing.T) {
 // An error about a value is one short line, even if the value is long.
 func TestErrorsAreShort(t *testing.T) {
 	huge := strings.Repeat("\x00\n", 1<<20)
-	task, result := queens.Task{Run: huge}, queens.Result{Run: huge}
-	anonymous := queens.Result{Run: "a", Attempt: 1, Worker: huge, Kernel: "k"}
-	chunk, nothing := queens.Chunk{Run: huge}, queens.ChunkResult{Run: huge}
-	counted := queens.ChunkResult{Run: huge, Chunk: 1, Counts: make([]queens.TaskCount, 1)}
+	task, result := queens.Task{Run: huge}, run.Result{Run: huge}
+	anonymous := run.Result{Run: "a", Attempt: 1, Worker: huge, Kernel: "k"}
+	chunk, nothing := run.Chunk{Run: huge}, run.ChunkResult{Run: huge}
+	counted := run.ChunkResult{Run: huge, Chunk: 1, Counts: make([]run.TaskCount, 1)}
 	errs := []error{
 		queens.ValidateRun(huge), task.Validate(), result.Validate(), anonymous.Validate(),
 		chunk.Validate(), nothing.Validate(), counted.Validate(),

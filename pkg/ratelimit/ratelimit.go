@@ -4,6 +4,7 @@ package ratelimit
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -22,8 +23,8 @@ const (
 type Limiter struct {
 	// Interval is the least time between two messages of a key.
 	Interval time.Duration
-	// MaxKeys bounds the memory that keys from outside can take. Keys beyond it are
-	// never allowed.
+	// MaxKeys bounds the memory that keys from outside can take. A key beyond it is not allowed until another has
+	// not been allowed for the interval.
 	MaxKeys int
 
 	mu   sync.Mutex
@@ -34,12 +35,15 @@ type Limiter struct {
 func (l *Limiter) Allow(key string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	isOver := func(_ string, last time.Time) bool { return time.Since(last) >= cmp.Or(l.Interval, DefaultInterval) }
 	last, known := l.last[key]
-	if known && time.Since(last) < cmp.Or(l.Interval, DefaultInterval) {
+	if known && !isOver(key, last) {
 		return false
 	}
-	if !known && len(l.last) >= cmp.Or(l.MaxKeys, DefaultMaxKeys) {
-		return false
+	if most := cmp.Or(l.MaxKeys, DefaultMaxKeys); !known && len(l.last) >= most {
+		if maps.DeleteFunc(l.last, isOver); len(l.last) >= most {
+			return false
+		}
 	}
 	if l.last == nil {
 		l.last = make(map[string]time.Time)

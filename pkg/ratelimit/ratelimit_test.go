@@ -63,8 +63,8 @@ func TestKeysAreBounded(t *testing.T) {
 				t.Errorf("%d keys are allowed and %d are kept, want %d", allowed, len(l.last), want)
 			}
 			time.Sleep(DefaultInterval)
-			if !l.Allow("0") {
-				t.Error("a known key is not allowed again")
+			if !l.Allow("0") || !l.Allow("new") {
+				t.Error("after the interval a known key or a new one is not allowed")
 			}
 		})
 	}

@@ -6,7 +6,6 @@ import (
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 )
 
 // WriteBackup writes what a copy of a ledger holds, as a line of text or a JSON object.
@@ -15,6 +14,6 @@ func WriteBackup(w io.Writer, c *ledger.Contents, asJSON bool) error {
 		return writeJSON(w, c)
 	}
 	_, err := fmt.Fprintf(w, "run %s: %d of %d tasks, all checksums are right, %s in %s\n",
-		c.Run, c.Done, c.Tasks, humanize.Bytes(uint64(c.Bytes)), queens.Sanitize(c.File))
+		c.Run, c.Done, c.Tasks, humanize.Bytes(uint64(c.Bytes)), c.File)
 	return err
 }

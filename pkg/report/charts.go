@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -24,11 +22,8 @@ const (
 // bar is a rectangle that stands on the bottom of the plot.
 type bar struct{ X, Width, Y, Height string }
 
-// line is a line of the grid or a mark, with its label.
-type line struct {
-	At, Label   string
-	Top, Anchor string // of a mark: how high it is, and on which side of it the label begins
-}
+// line is a line of the grid or a tick, with its label.
+type line struct{ At, Label string }
 
 // percent formats a percentage as a measure.
 func percent(p float64) string { return strconv.FormatFloat(p, 'f', 3, 64) + "%" }
@@ -47,7 +42,7 @@ func grid(most float64, format func(float64) string) (lines []line, top float64)
 	steps := int(math.Ceil(most / step))
 	for i := range steps {
 		share := float64(i+1) / float64(steps)
-		lines = append(lines, line{At: pixels(plotBottom - share*plotHeight), Label: format(share * step * float64(steps))})
+		lines = append(lines, line{pixels(plotBottom - share*plotHeight), format(share * step * float64(steps))})
 	}
 	return lines, step * float64(steps)
 }
@@ -104,7 +99,7 @@ func newThroughputChart(history []run.Sample) *throughputChart {
 	step := timeStep(end - begin)
 	for t := begin.Truncate(step); t <= end-step/10; t += step { // the last is not at the edge
 		if t >= begin {
-			c.Ticks = append(c.Ticks, line{At: percent(at(t)), Label: humanize.Clock(t)})
+			c.Ticks = append(c.Ticks, line{percent(at(t)), humanize.Clock(t)})
 		}
 	}
 	c.Description = fmt.Sprintf("Solutions per second while a coordinator worked on the run, from %s to %s: between %s and %s, in the mean %s.",
@@ -124,132 +119,4 @@ func timeStep(length time.Duration) time.Duration {
 		}
 	}
 	return length / 4
-}
-
-// timesChart is a histogram of the times of tasks, over a logarithmic axis.
-type timesChart struct {
-	Description        string
-	Bars               []bar
-	Grid, Ticks, Marks []line
-	Quantiles          []fact
-}
-
-// timeCount is a number as the divisor of a duration.
-func timeCount(n uint64) time.Duration { return time.Duration(min(n, math.MaxInt64)) }
-
-// newTimesChart returns nil without tasks.
-func newTimesChart(t *run.TaskTimes) *timesChart {
-	if t.Tasks == 0 {
-		return nil
-	}
-	c := &timesChart{Quantiles: []fact{
-		{"mean", shortTime(t.Total / timeCount(t.Tasks)), ""},
-		{"median", shortTime(t.Quantile(0.5)), ""},
-		{"p90", shortTime(t.Quantile(0.9)), ""},
-		{"p99", shortTime(t.Quantile(0.99)), ""},
-		{"longest", shortTime(t.Max), ""},
-	}}
-	bins, first, width := binned(t)
-	most := uint64(0)
-	for _, n := range bins {
-		most = max(most, n)
-	}
-	var top float64
-	c.Grid, top = grid(float64(most), humanize.Approx)
-	if top < 4 { // no fractions of tasks
-		c.Grid, top = []line{{At: pixels(plotTop), Label: fmt.Sprint(most)}}, float64(most)
-	}
-	for i, n := range bins {
-		if n > 0 {
-			c.Bars = append(c.Bars, newBar(100*float64(i)/float64(len(bins)), 100*float64(i+1)/float64(len(bins)), float64(n)/top))
-		}
-	}
-	decades := float64(len(bins)*width) / run.BucketsPerDecade
-	begin := float64(first) / run.BucketsPerDecade // power of ten
-	at := func(d time.Duration) float64 { return 100 * (math.Log10(float64(max(d, 1))) - begin) / decades }
-	c.Ticks = timeTicks(begin, decades)
-	for i, share := range []float64{0.5, 0.9, 0.99} {
-		label := []string{"median", "p90", "p99"}[i]
-		x := min(max(at(t.Quantile(share)), 0), 100)
-		mark := line{At: percent(x), Label: label, Anchor: "start", Top: pixels(float64(13 * i))} // below each other: they may be close
-		if x > 80 {
-			mark.Anchor = "end"
-		}
-		c.Marks = append(c.Marks, mark)
-	}
-	c.Description = fmt.Sprintf("Times of %s: half took up to %s, 90%% up to %s, 99%% up to %s, the longest %s.",
-		humanize.Plural(t.Tasks, "task"), c.Quantiles[1].Value, c.Quantiles[2].Value, c.Quantiles[3].Value, c.Quantiles[4].Value)
-	return c
-}
-
-// binned merges the buckets into bins of the same width, in buckets, few enough for a chart. The first bin
-// begins with the bucket first.
-func binned(t *run.TaskTimes) (bins []uint64, first, width int) {
-	last := 0
-	first = -1
-	for i, n := range t.Counts {
-		if n > 0 {
-			if first < 0 {
-				first = i
-			}
-			last = i
-		}
-	}
-	const mostBins = 48
-	for _, width = range []int{5, 10, 20, 50} {
-		if (last-first)/width < mostBins-1 {
-			break
-		}
-	}
-	first -= first % width
-	bins = make([]uint64, max((last-first)/width+1, run.BucketsPerDecade/width))
-	for i := first; i <= last; i++ {
-		bins[(i-first)/width] += t.Counts[i]
-	}
-	return bins, first, width
-}
-
-// timeTicks returns labels of a logarithmic axis of so many decades that begins with a power of ten of
-// nanoseconds: of powers of ten, and of 2 and 5 times these on a short axis.
-func timeTicks(begin, decades float64) (ticks []line) {
-	factors := []int{1}
-	if decades < 2.5 {
-		factors = []int{1, 2, 5}
-	}
-	every := int(decades)/7 + 1
-	for power := int(math.Floor(begin)); float64(power) <= begin+decades; power += every {
-		for _, factor := range factors {
-			at := 100 * (float64(power) + math.Log10(float64(factor)) - begin) / decades
-			if at >= 0 && at <= 100 {
-				ticks = append(ticks, line{At: percent(at), Label: tickLabel(power, factor)})
-			}
-		}
-	}
-	return ticks
-}
-
-// tickLabel formats a factor times a power of ten of nanoseconds: 500 µs, 2 s.
-func tickLabel(power, factor int) string {
-	unit := min(power/3, 3)
-	return fmt.Sprintf("%d%s %s", factor, strings.Repeat("0", power-3*unit), []string{"ns", "µs", "ms", "s"}[unit])
-}
-
-// boardDrawing is a board with placed queens, in units of a square.
-type boardDrawing struct {
-	N           int
-	Description string
-	Dark        string // path of the dark squares
-	Queens      []queens.Square
-}
-
-func newBoardDrawing(n int, placed []queens.Square) *boardDrawing {
-	var dark strings.Builder
-	for row := range n {
-		for column := range n {
-			if (row+column+n)%2 == 0 { // the bottom left square is dark, as in chess
-				fmt.Fprintf(&dark, "M%d %dh1v1h-1z", column, row)
-			}
-		}
-	}
-	return &boardDrawing{n, fmt.Sprintf("A board of side %d with queens on %s, as row,column from 0 at the top left.", n, humanize.Squares(placed)), dark.String(), placed}
 }

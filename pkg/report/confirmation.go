@@ -10,16 +10,8 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Confirmed says what confirms a total, for people.
-type Confirmed struct{ run.Confirmed }
-
-// NewConfirmed returns what confirms a total. Without a total, the level is that of nothing.
-func NewConfirmed(c *run.Confirmation, total bool) Confirmed {
-	return Confirmed{c.Confirmed(total)}
-}
-
-// Phrase says what confirms a total, for people.
-func (c *Confirmed) Phrase() string {
+// phrase says what confirms a total, for people.
+func phrase(c *run.Confirmed) string {
 	disputes := humanize.Plural(int(min(c.By.Disputes, 1<<53)), "dispute")
 	switch c.Level {
 	case run.Published:
@@ -31,7 +23,7 @@ func (c *Confirmed) Phrase() string {
 		}
 		return phrase
 	case run.Sampled:
-		if c.isWhole() {
+		if isWhole(c) {
 			return "each task twice, also by the coordinator, " + disputes
 		}
 		return fmt.Sprintf("%d of %d tasks, %s; a rare wrong count may be unseen", c.By.Checked, c.By.Tasks, disputes)
@@ -47,53 +39,38 @@ func (c *Confirmed) Phrase() string {
 }
 
 // isWhole reports whether every task was counted twice.
-func (c *Confirmed) isWhole() bool { return c.By.Checked == c.By.Tasks }
+func isWhole(c *run.Confirmed) bool { return c.By.Checked == c.By.Tasks }
 
 // sentence says it where no heading says that it is about confirmation.
-func (c *Confirmed) sentence() string {
-	switch c.Level {
-	case run.Published:
-		return "confirmed by " + c.Phrase()
-	case run.Redundant:
-		return "confirmed: " + c.Phrase()
-	case run.Sampled:
-		return "confirmed by a sample: " + c.Phrase()
-	case run.None:
-	}
-	return c.Phrase()
+func sentence(c *run.Confirmed) string {
+	return map[run.Level]string{
+		run.Published: "confirmed by ", run.Redundant: "confirmed: ", run.Sampled: "confirmed by a sample: ", run.None: "",
+	}[c.Level] + phrase(c)
 }
 
-// share returns the share of the tasks that are checked. A share that is not 0 does not look like it.
-func (c *Confirmed) share() string {
+// checkedShare returns the share of the tasks that are checked. A share that is not 0 does not look like it.
+func checkedShare(c *run.Confirmed) string {
 	if percent := 100 * c.By.Share(); percent >= 0.1 {
 		return humanize.Percent(c.By.Share(), false)
 	}
 	return fmt.Sprintf("%.1g%%", 100*c.By.Share())
 }
 
-// WarnUnconfirmed logs that the total of a run is not confirmed, or only by a sample, and what to do, if
+// warnUnconfirmed logs that the total of a run is not confirmed, or only by a sample, and what to do, if
 // that is so.
-func (c *Confirmed) WarnUnconfirmed(log zerolog.Logger, name string) {
-	again := "; coordinator verify " + name + " --sample 100% counts every task again"
-	switch c.Level {
-	case run.None:
-		log.Warn().Str("run", name).Msg("the total is " + c.Phrase() + again)
-	case run.Sampled:
-		if c.isWhole() {
-			return
-		}
-		log.Warn().Str("run", name).Msg("the total is " + c.sentence() + again)
-	case run.Published, run.Redundant:
+func warnUnconfirmed(log zerolog.Logger, c *run.Confirmed, name string) {
+	if c.Level == run.None || c.Level == run.Sampled && !isWhole(c) {
+		log.Warn().Str("run", name).Msg("the total is " + sentence(c) + "; coordinator verify " + name + " --sample 100% counts every task again")
 	}
 }
 
 // phraseColumns is the width of a phrase beside the greatest total, in a table of 80 columns.
 const phraseColumns = 36
 
-// rows are the rows of a table with a total.
-func (c *Confirmed) rows() (rows [][]string) {
+// confirmedRows are the rows of a table with a total.
+func confirmedRows(c *run.Confirmed) (rows [][]string) {
 	line := ""
-	for _, word := range strings.Fields(c.Phrase()) {
+	for _, word := range strings.Fields(phrase(c)) {
 		if len(line)+1+len(word) > phraseColumns {
 			rows, line = append(rows, []string{"", "", line}), ""
 		}
@@ -102,11 +79,4 @@ func (c *Confirmed) rows() (rows [][]string) {
 	rows = append(rows, []string{"", "", line})
 	rows[0][0], rows[0][1] = "confirmed", string(c.Level)
 	return rows
-}
-
-// log adds to an event what confirms a total, without the disputes.
-func (c *Confirmed) log(event *zerolog.Event) {
-	event.Str("confirmed", string(c.Level)).Int("keys", c.By.Redundancy).Int("voters", c.By.Voters).Int("by_token", c.By.ByToken).
-		Uint64("checked", c.By.Checked).Float64("share", c.By.Share()).Uint64("missed", c.By.Missed).
-		Uint64("unadmitted", c.By.Unadmitted)
 }

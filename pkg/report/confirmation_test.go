@@ -75,11 +75,11 @@ var levels = []struct {
 func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 	for _, c := range levels {
 		object := `"confirmed":"` + string(c.level) + `","confirmed_by":` + c.object
-		confirmed := NewConfirmed(&c.of, true)
+		confirmed := c.of.Confirmed(true)
 		r := placedResult()
 		r.Confirmed = confirmed
 		p := run.Snapshot{
-			Run: "n8-a", N: 8, State: run.Complete, Total: decimal(92), Solutions: decimal(92), Confirmed: &confirmed.Confirmed,
+			Run: "n8-a", N: 8, State: run.Complete, Total: decimal(92), Solutions: decimal(92), Confirmed: &confirmed,
 		}
 		v := audit.Verification{Run: "n8-a", Total: decimal(92), Verified: true, Confirmed: c.of.Confirmed(true)}
 		listed := []ListedRun{{Snapshot: p, Status: "complete", Ledger: "/runs/n8-a"}}
@@ -100,12 +100,12 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 			"the object of a count":     {func(b *strings.Builder) error { return r.Write(b, true) }, object},
 			"the log of a count":        {func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }, logged},
 			"the log of a finished run": {func(b *strings.Builder) error { r.LogTotal(zerolog.New(b)); return nil }, logged + "," + field("disputes")},
-			"the table of watch":        {func(b *strings.Builder) error { return WriteSnapshotTable(b, &p, false) }, c.row},
+			"the table of watch":        {func(b *strings.Builder) error { return LastResult(&p).WriteTable(b, false) }, c.row},
 			"the object of watch":       {func(b *strings.Builder) error { return WriteSnapshot(b, &p) }, object},
-			"the log of watch":          {func(b *strings.Builder) error { LogEnd(zerolog.New(b), &p); return nil }, logged + "," + field("disputes")},
+			"the log of watch":          {func(b *strings.Builder) error { LastResult(&p).LogTotal(zerolog.New(b)); return nil }, logged + "," + field("disputes")},
 			"the lines of verify":       {func(b *strings.Builder) error { return WriteVerification(b, &v, false) }, c.line},
 			"the object of verify":      {func(b *strings.Builder) error { return WriteVerification(b, &v, true) }, object},
-			"the list of runs":          {func(b *strings.Builder) error { return WriteRuns(b, listed, false) }, " confirmed: " + string(c.level)},
+			"the list of runs":          {func(b *strings.Builder) error { return WriteRuns(b, listed, false) }, "- " + string(c.level)},
 			"the object of a run":       {func(b *strings.Builder) error { return WriteRuns(b, listed, true) }, object},
 		} {
 			got := written(t, output.write)
@@ -126,7 +126,7 @@ func TestEveryOutputSaysHowSureATotalIs(t *testing.T) {
 func TestWithoutATotalNothingIsConfirmed(t *testing.T) {
 	c := run.Confirmation{Redundancy: 2, Tasks: 8, Checked: 8, Disputes: 1}
 	r := placedResult()
-	r.Total, r.End, r.Confirmed = nil, Contradicted, NewConfirmed(&c, false)
+	r.Total, r.End, r.Confirmed = nil, Contradicted, c.Confirmed(false)
 	object := `"confirmed":"none","confirmed_by":{"published":false,"keys":2,"tasks":8,"checked":8,"sampled":false,"missed":0,"unadmitted":0,"voters":0,"by_token":0,"disputes":1}`
 	if got := written(t, func(b *strings.Builder) error { return r.Write(b, true) }); !strings.Contains(got, object) {
 		t.Errorf("the object is %s", got)
@@ -148,7 +148,7 @@ func TestWithoutATotalNothingIsConfirmed(t *testing.T) {
 func TestSummaryFitsTheTerminal(t *testing.T) {
 	total, _ := new(big.Int).SetString("130000000000000000000000", 10) // about that of n = 32
 	for _, c := range levels {
-		r := Result{N: queens.MaxN, Total: (*run.Decimal)(total), Run: "n32-20261120-170938-7274", Confirmed: NewConfirmed(&c.of, true)}
+		r := Result{N: queens.MaxN, Total: (*run.Decimal)(total), Run: "n32-20261120-170938-7274", Confirmed: c.of.Confirmed(true)}
 		for line := range strings.Lines(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })) {
 			if columns := len(strings.TrimSuffix(line, "\n")); columns > 80 {
 				t.Errorf("%d columns: %s", columns, line)
@@ -177,7 +177,7 @@ func TestListOfRunsFitsTheTerminal(t *testing.T) {
 	long := fast
 	long.Run = strings.Repeat("n", 64)
 	runs := []ListedRun{
-		listed("complete", run.Snapshot{At: at, Done: 12345, WorkDone: 1, Confirmed: &total}),
+		listed("complete", run.Snapshot{At: at, Done: 12345, WorkDone: 1, Elapsed: run.Seconds{Duration: 99 * time.Hour}, Total: decimal(666090624), Confirmed: &total}),
 		listed("contradicted", run.Snapshot{At: at, Done: 12345, WorkDone: 1}),
 		listed("interrupted", run.Snapshot{At: at, Done: 1}),
 		fast, long,
@@ -189,7 +189,7 @@ func TestListOfRunsFitsTheTerminal(t *testing.T) {
 			t.Errorf("%d columns: %s", columns, line)
 		}
 	}
-	for _, want := range []string{"100.0%", "confirmed: published", "99.9%", "19.3 T/s", "3h20m to 3h40m left", "bounded by", "sharing 1,234,567 workers"} {
+	for _, want := range []string{"666090624", "published", "99.9%", "19.3 T/s", "3h20m to 3h40m left", "bounded by", "sharing 1,234,567 workers"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the list does not have %s:\n%s", want, got)
 		}

@@ -3,20 +3,32 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"math"
+	"math/big"
+	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
-// functions are how the page formats values. What may come from anybody is cleaned here.
+// functions are how the page formats values.
 var functions = template.FuncMap{
-	"int": humanize.Int[uint64], "time": shortTime, "moment": moment, "clean": queens.Sanitize, "name": queens.SanitizeName,
-	"key": shortKey, "worker": workerName, "verdict": verdict, "more": more,
+	"int": func(n any) string { return humanize.Int(whole(n)) }, "plural": func(n any, noun string) string { return humanize.Plural(whole(n), noun) },
+	"big": func(d *run.Decimal) string { return humanize.Big((*big.Int)(d)) }, "rate": humanize.Rate, "squares": humanize.Squares,
+	"time": shortTime, "seconds": func(s float64) string { return shortTime(time.Duration(s * float64(time.Second))) }, "moment": moment,
+	"key": shortKey, "worker": workerName, "votes": votes, "moreVotes": moreVotes, "more": more, "shell": humanize.ShellWords,
+	"phrase": phrase, "checkedShare": checkedShare, "shareOfWork": shareOfWork, "differing": differing,
+	"percent": func(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) },
+}
+
+// whole returns a whole number of any type.
+func whole(n any) uint64 {
+	if v := reflect.ValueOf(n); v.CanUint() {
+		return v.Uint()
+	}
+	return uint64(max(reflect.ValueOf(n).Int(), 0))
 }
 
 // share is what a worker, a kernel or all others counted.
@@ -31,18 +43,18 @@ type share struct {
 func (v *documentView) Shares(all []run.Contribution) (shares []share) {
 	most := time.Duration(1)
 	for i := range all {
-		most = max(most, all[i].CoreTime)
+		most = max(most, all[i].CoreTime.Duration)
 	}
 	for _, c := range all {
 		mean, part := "-", 0.0
 		if c.Tasks > 0 {
-			mean = shortTime(c.CoreTime / timeCount(c.Tasks))
+			mean = shortTime(c.CoreTime.Duration / time.Duration(min(c.Tasks, math.MaxInt64)))
 		}
-		if total := v.Survey.Times.Total; total > 0 {
-			part = float64(c.CoreTime) / float64(total)
+		if total := v.Survey.CoreTime; total > 0 {
+			part = float64(c.CoreTime.Duration) / float64(total)
 		}
 		quarantined := c.Key != "" && slices.ContainsFunc(v.Survey.Quarantined, func(q run.QuarantinedKey) bool { return q.Key == c.Key })
-		shares = append(shares, share{c, mean, humanize.Percent(part, part == 1), percent(100 * float64(c.CoreTime) / float64(most)), quarantined})
+		shares = append(shares, share{c, mean, humanize.Percent(part, part == 1), percent(100 * float64(c.CoreTime.Duration) / float64(most)), quarantined})
 	}
 	return shares
 }
@@ -61,132 +73,58 @@ func (v *documentView) Workers() []run.Contribution {
 // workerName returns the name of a worker for people.
 func workerName(name string) string {
 	switch name {
-	case queens.Referee:
+	case run.Referee:
 		return "the coordinator, to settle disputes"
-	case queens.Checker:
+	case run.Checker:
 		return "the coordinator, as a check"
 	}
-	return queens.SanitizeName(name)
+	return name
 }
 
 // shortKey returns the first letters of a key, which tell keys of one run apart.
 func shortKey(key string) string {
 	const letters = 12
-	clean := []rune(queens.SanitizeName(key))
-	if len(clean) <= letters {
-		return string(clean)
+	if len(key) <= letters {
+		return key
 	}
-	return string(clean[:letters]) + "…"
+	return key[:letters] + "…"
 }
 
-// verdict says what became of a vote.
-func verdict(d run.Dispute, v run.Vote) string {
-	switch {
-	case v.Void:
-		return "void: the key was quarantined"
-	case !d.Settled:
-		return "open"
-	case v.Accepted:
-		return "accepted"
-	}
-	return "not accepted"
+// vote is a count of a disputed task, and what became of it.
+type vote struct {
+	run.Result
+	Verdict string
 }
 
-// more says how many things there are beyond those that are listed, or nothing if there are none.
-func more(all, listed int, noun string) string {
-	if all <= listed {
-		return ""
-	}
-	return fmt.Sprintf("And %s.", humanize.Plural(all-listed, "more "+noun))
-}
+// maxVotes bounds the votes of a dispute that a table lists.
+const maxVotes = 10
 
-// Troubles says what went wrong on the way, or that nothing did.
-func (v *documentView) Troubles() []fact {
-	s := v.Survey
-	facts := []fact{
-		{"disputes", humanize.Int(s.DisputeCount), "tasks whose counts contradicted each other"},
-		{"quarantined keys", humanize.Int(s.QuarantinedCount), "that counted wrong: nothing of them counts"},
-		{"refused results", humanize.Int(s.Rejected), "that fit no task of the run"},
-		{"damaged records", humanize.Int(s.Damaged), "of the ledger when it was opened: their tasks are counted again"},
-	}
-	if r := v.Result; r != nil && r.Count != nil {
-		facts = append(facts,
-			fact{"republished", humanize.Int(r.Count.Snapshot.Republished), "tasks whose results did not arrive in time"},
-			fact{"duplicates", humanize.Int(r.Count.Duplicates), "results that repeat an accepted one"})
-	}
-	return facts
-}
-
-// Checks are the steps of a verification.
-func (v *documentView) Checks() []fact {
-	r := v.Verification
-	sample := fmt.Sprintf("%.3g%% of the work", 100*r.Share)
-	if len(r.Kernels) > 0 {
-		sample += ", with " + queens.Sanitize(strings.Join(r.Kernels, ", "))
-	}
-	if r.Differing > 0 {
-		sample += "; " + differing(r.Differing)
-	}
-	if r.Stopped {
-		sample += "; stopped before the end"
-	}
-	checksums, signatures := "every checksum is right", fmt.Sprintf("all are right; %s say the same", humanize.Plural(r.Signed, "count"))
-	if damaged := v.Survey.Damaged; damaged > 0 {
-		checksums = humanize.Plural(damaged, "record") + " damaged, which are left out"
-	}
-	if r.IsContradicted() { // perhaps of a signature
-		signatures = fmt.Sprintf("with %s, until the command ended", humanize.Plural(r.Signed, "count"))
-	}
-	facts := []fact{
-		{"ledger", fmt.Sprintf("%s of %s", humanize.Int(r.Done), humanize.Plural(r.Tasks, "task")), checksums},
-		{"signatures", humanize.Plural(r.Statements, "statement"), signatures},
-		{"recounted", humanize.Plural(r.Recounted, "task"), sample},
-		{"seed", strconv.FormatUint(r.Seed, 10), "of the sample: --seed draws the same tasks again"},
-	}
-	switch {
-	case r.Whole == "" || r.Stopped:
-	case len(r.Placed) > 0:
-		facts = append(facts, fact{"whole run", "recounted", "with the placed queens mirrored: the total is the same"})
-	default:
-		facts = append(facts, fact{"whole run", "recounted", "by symmetry " + r.Whole + ": the total is the same"})
-	}
-	return facts
-}
-
-// Commands are the ways to check the run again.
-func (v *documentView) Commands() []command {
-	name, data := v.Name, []string{"--data", v.Store}
-	words := func(words ...string) string { return humanize.ShellWords(append(words, data...)...) }
-	var all []command
-	if v.Resume != "" {
-		all = append(all, command{"Resume the run. Tasks that are counted are not counted again.", []string{v.Resume}})
-	}
-	all = append(all,
-		command{"Read the ledger again, check every signature and sum, and recount every task, each with another kernel than the one that counted it.",
-			[]string{words("coordinator", "verify", name, "--sample", "100%")}},
-		command{"Export every task with its prefixes, its count and what the worker signed, and recount it without a server. " +
-			"docs/ledger.md describes the lines for programs that share no code with this one.",
-			[]string{words("coordinator", "ledger", name) + " > subtotals.jsonl", "worker task subtotals.jsonl"}})
-	if v.Again != "" {
-		all = append(all, command{"Count from the beginning, on any machine. The run has the same tasks if its manifest has the hash below.", []string{v.Again}})
-	}
-	for i := range all {
-		for j, line := range all[i].Lines {
-			all[i].Lines[j] = queens.Sanitize(line)
+// votes returns the first votes of a dispute.
+func votes(d run.Dispute) (all []vote) {
+	for _, v := range d.Votes {
+		switch {
+		case !d.Settled:
+			all = append(all, vote{v, "open"})
+		case v.Count == d.Accepted:
+			all = append(all, vote{v, "accepted"})
+		default:
+			all = append(all, vote{v, "not accepted"})
 		}
 	}
-	return all
+	for _, v := range d.Revoked {
+		all = append(all, vote{v, "revoked: the key was quarantined"})
+	}
+	return all[:min(len(all), maxVotes)]
 }
 
-// Origin says where the run and the page come from.
-func (v *documentView) Origin() []fact {
-	m := &v.Survey.Manifest
-	return []fact{
-		{"ledger", queens.Sanitize(v.Folder), ""},
-		{"manifest", fmt.Sprintf("%x", m.Hash[:]), "SHA-256 over all tasks"},
-		{"splitter", fmt.Sprintf("version %d", m.SplitVersion), ""},
-		{"written by", queens.Sanitize(v.Program), ""},
-		{"on", queens.Sanitize(v.Machine), ""},
-		{"at", moment(v.Written), ""},
+// moreVotes returns how many votes of a dispute a table leaves out.
+func moreVotes(d run.Dispute) int { return max(len(d.Votes)+len(d.Revoked)-maxVotes, 0) }
+
+// more says how many things there are beyond those that are listed, or nothing if there are none.
+func more(all any, listed int, noun string) string {
+	n := whole(all)
+	if n <= uint64(listed) {
+		return ""
 	}
+	return fmt.Sprintf("And %s.", humanize.Plural(n-uint64(listed), "more "+noun))
 }

@@ -17,65 +17,39 @@ type documentView struct {
 	*Document
 	Style template.CSS // ours
 
-	Kind            string // of the page
-	Name            string // of the run
-	N               int
-	Lead            string // what is counted
-	State           string
-	Tone            string // good, warn or bad
-	Groups          []string
-	Total           string
-	Standing        string
-	Reason          string // for which the command ended
-	Facts           []fact
-	Behind          []fact
-	MoreDifferences string
-	Board           *boardDrawing
-	Throughput      *throughputChart
-	Times           *timesChart
-}
-
-// fact is a row of a table or a list: a name, a value, and perhaps a remark.
-type fact struct{ Name, Value, Remark string }
-
-// command is something to do again, and the lines to type.
-type command struct {
-	What  string
-	Lines []string
+	Kind       string // of the page
+	Name       string // of the run
+	Lead       string // what is counted
+	State      string
+	Tone       string // good, warn or bad
+	Groups     []string
+	Total      string
+	Confirmed  run.Confirmed
+	Known      queens.Comparison
+	Standing   string
+	Reason     string // for which the command ended
+	Throughput *throughputChart
 }
 
 func newDocumentView(d *Document) *documentView {
-	v := &documentView{Document: d, Style: template.CSS(documentCSS), Reason: queens.Sanitize(d.Ended)}
-	m := &d.Survey.Manifest
-	v.N = m.N
+	v := &documentView{Document: d, Style: template.CSS(documentCSS), Reason: queens.Sanitize(d.Ended), Throughput: newThroughputChart(d.History)}
 	var total *run.Decimal
-	var confirmed Confirmed
-	var known queens.Comparison
 	if r := d.Result; r != nil {
-		v.Kind, v.Name = "Report of a count", queens.Sanitize(r.Run)
-		total, confirmed, known = r.Total, r.Confirmed, r.Known
+		v.Kind, v.Name = "Report of a count", r.Run
+		total, v.Confirmed, v.Known = r.Total, r.Confirmed, r.Known
 		v.stateOfResult()
-		v.Facts = append(v.boardFacts(), v.countFacts()...)
 	} else {
 		r := d.Verification
-		v.Kind, v.Name = "Report of a verification", queens.Sanitize(r.Run)
-		total, confirmed, known = r.Total, Confirmed{r.Confirmed}, r.Known
+		v.Kind, v.Name = "Report of a verification", r.Run
+		total, v.Confirmed, v.Known = r.Total, r.Confirmed, r.Known
 		v.stateOfVerification()
-		v.Facts = append(v.boardFacts(), v.ledgerFacts()...)
-		v.MoreDifferences = more(int(r.Differing), len(r.Differences), "task")
 	}
-	v.Lead = lead(m)
+	v.Lead = lead(&d.Survey.Manifest)
 	if total != nil {
 		v.Total = total.String()
 		v.Groups = strings.Split(humanize.Big((*big.Int)(total)), ",")
-		v.Standing = capitalized(confirmed.sentence()) + "."
+		v.Standing = capitalized(sentence(&v.Confirmed)) + "."
 	}
-	v.Behind = behind(&confirmed, known, total != nil, d.Survey)
-	if len(m.Placed) > 0 {
-		v.Board = newBoardDrawing(m.N, m.Placed)
-	}
-	v.Throughput = newThroughputChart(d.History)
-	v.Times = newTimesChart(&d.Survey.Times)
 	return v
 }
 
@@ -131,7 +105,8 @@ func (v *documentView) stateOfVerification() {
 	}
 }
 
-func (v *documentView) boardFacts() []fact {
+// Prefixes says of how many rows the prefixes of the tasks are; empty without tasks.
+func (v *documentView) Prefixes() string {
 	m := &v.Survey.Manifest
 	least, most := m.N, 0 // of classes with tasks
 	for i := range m.Classes {
@@ -139,95 +114,34 @@ func (v *documentView) boardFacts() []fact {
 			least, most = min(least, m.Classes[i].Depth), max(most, m.Classes[i].Depth)
 		}
 	}
-	classes, prefixes := fmt.Sprintf("%d classes", len(m.Classes)), ""
-	if len(m.Classes) == 1 {
-		classes = "1 class"
+	if most == 0 {
+		return ""
 	}
-	if most > 0 {
-		prefixes = "of prefixes of " + humanize.Range(least, most, func(rows int) string { return fmt.Sprint(rows) }) + " rows"
-	}
-	return []fact{
-		{"run", v.Name, ""},
-		{"symmetry", string(m.Symmetry), classes},
-		{"tasks", humanize.Int(m.Tasks), prefixes},
-	}
+	return "of prefixes of " + humanize.Range(least, most, humanize.Int[int]) + " rows"
 }
 
-// countFacts are the key figures of a count.
-func (v *documentView) countFacts() []fact {
-	r := v.Result
-	facts := []fact{{"started", moment(v.Survey.Created), ""}}
-	if r.Unique != nil {
-		facts = append(facts, fact{"fundamental solutions", humanize.Big((*big.Int)(r.Unique)), "up to rotation and reflection"})
+// CoreTime returns the core time of the run, and that time in core-hours with the energy, if there are enough to say.
+func (v *documentView) CoreTime() (fact struct{ Time, Hours string }) {
+	d, kWh := v.Survey.CoreTime, 0.0
+	if r := v.Result; r != nil {
+		d, kWh = r.CoreTime, r.KWh
 	}
-	if c := r.Count; c != nil {
-		remark := "of the count"
-		if c.Resumed > 0 {
-			remark = fmt.Sprintf("since it was resumed with %s done", humanize.Plural(c.Resumed, "task"))
-		}
-		facts = append(facts, fact{"time", shortTime(c.Snapshot.Elapsed.Duration), remark})
-		if c.Rate > 0 {
-			facts = append(facts, fact{"rate", humanize.Rate(c.Rate), "solutions, in the mean"})
-		}
-	} else {
-		facts = append(facts, fact{"time", shortTime(time.Duration(r.Seconds * float64(time.Second))), "of this command: the run was finished before"})
-	}
-	return append(facts, v.coreTime(r.CoreTime), fact{"workers", humanize.Int(r.Workers), "whose counts are accepted"})
+	fact.Time, fact.Hours = shortTime(d), coreHours(d.Hours(), kWh, "")
+	return fact
 }
 
-// ledgerFacts are the key figures of a run that another command counted.
-func (v *documentView) ledgerFacts() []fact {
-	return []fact{
-		{"started", moment(v.Survey.Created), ""},
-		{"state", string(v.Survey.State), "of the run"},
-		{"time", shortTime(time.Duration(v.Verification.Seconds * float64(time.Second))), "of the verification"},
-		v.coreTime(v.Survey.Times.Total),
+// Published says how the total compares with the published one.
+func (v *documentView) Published() string {
+	m := &v.Survey.Manifest
+	switch {
+	case v.Known == queens.Match:
+		return "the same"
+	case v.Known == queens.Mismatch:
+		return "another"
+	case m.KnownTotal() == nil:
+		return "none for this board"
 	}
-}
-
-func (v *documentView) coreTime(d time.Duration) fact {
-	remark := "all accepted searches together"
-	switch hours := d.Hours(); {
-	case hours >= 100:
-		remark = fmt.Sprintf("%s core-hours: %s", humanize.Int(uint64(hours)), remark)
-	case hours >= 0.01:
-		remark = fmt.Sprintf("%.3g core-hours: %s", hours, remark)
-	}
-	return fact{"core time", shortTime(d), remark}
-}
-
-// behind says what confirms a total, or the counts if there is none.
-func behind(c *Confirmed, known queens.Comparison, total bool, s *run.Survey) []fact {
-	published := map[queens.Comparison]string{
-		queens.Match: "the same", queens.Mismatch: "another", queens.Unpublished: "none for this board",
-	}[known]
-	if _, ok := queens.KnownTotal(s.Manifest.N); ok && len(s.Manifest.Placed) == 0 && known == queens.Unpublished {
-		published = "not compared"
-	}
-	asked := fmt.Sprintf("%s on each task", humanize.Plural(s.Redundancy, "key"))
-	if s.SpotCheck.Share > 0 {
-		asked += fmt.Sprintf(", and spot checks of %.3g%% of the tasks", 100*s.SpotCheck.Share)
-	}
-	if s.SpotCheck.Bounded {
-		asked += ", within limits of the coordinator's time"
-	}
-	facts := []fact{{"level", string(c.Level), c.Phrase()}}
-	if !total {
-		facts = nil
-	}
-	facts = append(facts, fact{"published total", published, "OEIS A000170"})
-	if total {
-		facts = append(facts, fact{"sums", "the same", "by task, and by class of the tasks made again"})
-	}
-	return append(facts,
-		fact{"keys that agree", fmt.Sprint(c.By.Redundancy), "admitted keys, on a task, at least; 0 while a task has no count"},
-		fact{"admitted keys", fmt.Sprint(c.By.Voters), fmt.Sprintf("with counts in the run; the join token admitted %d of them", c.By.ByToken)},
-		fact{"tasks checked", humanize.Int(c.By.Checked), c.share() + " of the counted tasks: two admitted keys, or a worker and the coordinator, agree"},
-		fact{"checks not made", humanize.Int(c.By.Missed), "tasks that were to be spot-checked"},
-		fact{"by unadmitted keys", humanize.Int(c.By.Unadmitted), "tasks that no admitted key has counted"},
-		fact{"disputes", humanize.Int(c.By.Disputes), "tasks whose counts contradicted each other"},
-		fact{"required", asked, ""},
-	)
+	return "not compared"
 }
 
 // capitalized returns a sentence with a capital letter at its begin.

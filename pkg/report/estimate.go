@@ -19,14 +19,14 @@ func WriteEstimate(w io.Writer, e *estimate.Estimate, asJSON bool) error {
 	if e.Depth.Min < e.Depth.Max {
 		depth = fmt.Sprintf("%d to %s", e.Depth.Min, depth)
 	}
-	threads := humanize.Plural(e.Workers, "worker")
-	if e.Threads > e.Workers {
-		threads = humanize.Plural(e.Threads, "thread")
+	threads := humanize.Plural(e.Threads, "thread")
+	s, searches := e.Solutions, "searches at "+humanize.Rate(e.Speed)
+	if hours := coreHours(e.CoreSeconds.Mid/3600, 0, ""); hours != "" {
+		searches = hours + ", " + searches
 	}
-	s := e.Solutions
 	rows := [][]string{
 		estimated("time", e.Seconds, humanize.Seconds, threads+", "+e.Kernel),
-		estimated("core time", e.CoreSeconds, humanize.Seconds, "searches at "+humanize.Rate(e.Speed)),
+		estimated("core time", e.CoreSeconds, humanize.Seconds, searches),
 		estimated("solutions", estimate.Range{Low: s.Low, Mid: s.Mean, High: s.High}, humanize.Approx,
 			"95% confidence, "+humanize.Approx(float64(s.Probes))+" probes"),
 		{"tasks", humanize.Approx(float64(e.Tasks)), humanize.Rate(e.TaskRate), "prefixes of " + depth},
@@ -37,6 +37,9 @@ func WriteEstimate(w io.Writer, e *estimate.Estimate, asJSON bool) error {
 		{"cores", fmt.Sprintf("%.2f + %.2f", e.CoordinatorCores, e.ServerCores), "", "coordinator + server"},
 		{"waiting", humanize.Percent(e.Waiting, false), "", "time of threads without a task"},
 		{"bottleneck", string(e.Bottleneck), "", e.Bottleneck.Explanation()},
+	}
+	if e.KWh != nil {
+		rows = slices.Insert(rows, 2, estimated("energy", *e.KWh, func(x float64) string { return humanize.Amount(x) + " kWh" }, "of the searches"))
 	}
 	if e.Copies > 0 {
 		rows = slices.Insert(rows, 2, []string{"copies", fmt.Sprintf("%.4g", e.Copies), "", "counts of each task"})

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,16 +40,13 @@ func CheckFile(path string) error {
 // fileMode is that of a page, which has no secrets: the umask decides who may read it.
 const fileMode = 0o666
 
-// WriteFile writes the page to a file, in the place of one that exists. The file is written as a whole, or
+// WriteFile writes the page to a file, and replaces one that exists. The file is written as a whole, or
 // stays as it was.
 func (d *Document) WriteFile(path string) error {
-	file, err := durable.Create(path, fileMode)
+	var page bytes.Buffer
+	err := d.Write(&page)
 	if err == nil {
-		defer file.Discard()
-		if err = d.Write(file); err == nil {
-			err = file.Replace()
-		}
-		err = errors.Join(err, file.Close())
+		err = durable.Write(path, page.Bytes(), fileMode)
 	}
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)

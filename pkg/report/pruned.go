@@ -19,7 +19,7 @@ func WritePruned(w io.Writer, runs []runstore.Pruned, dryRun bool) error {
 		verb = "WOULD FREE"
 	}
 	rows := [][]string{{"RUN", "STATE", "ENDED", verb}}
-	var bytes, messages uint64
+	var bytes uint64
 	for i := range runs {
 		r := &runs[i]
 		state, ended, freed := string(r.State), "", humanize.Bytes(r.Bytes)
@@ -29,14 +29,10 @@ func WritePruned(w io.Writer, runs []runstore.Pruned, dryRun bool) error {
 			ended = humanize.Clock(time.Since(r.Ended)) + " ago"
 		}
 		if r.Server != "" {
-			freed = humanize.Plural(r.Messages, "message") + " on the server"
+			freed = "on the server"
 		}
 		rows = append(rows, []string{shorten(r.Run, maxRunColumns), state, ended, freed})
-		bytes, messages = bytes+r.Bytes, messages+r.Messages
+		bytes += r.Bytes
 	}
-	sum := humanize.Bytes(bytes)
-	if messages > 0 {
-		sum += ", " + humanize.Plural(messages, "message")
-	}
-	return writeTable(w, append(rows, []string{humanize.Plural(len(runs), "run"), "", "", sum}), false)
+	return writeTable(w, append(rows, []string{humanize.Plural(len(runs), "run"), "", "", humanize.Bytes(bytes)}), false)
 }

@@ -31,19 +31,19 @@ func written(t *testing.T, write func(*strings.Builder) error) string {
 // words returns a text with single spaces between its words.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Values and remarks stand in columns, and nothing in them controls the terminal.
+// Values and remarks stand in columns.
 func TestTable(t *testing.T) {
 	got := written(t, func(b *strings.Builder) error {
 		return writeTable(b, [][]string{
 			{"solutions", "39,029,188,884", "matches the published value (OEIS A000170)"},
 			{"time", "4m12s", ""},
-			{"run", "n20\x1b[2J", "again"},
+			{"run", "n20-a", "again"},
 		}, false)
 	})
 	want := "" +
 		"solutions  39,029,188,884  matches the published value (OEIS A000170)\n" +
 		"time       4m12s           \n" +
-		"run        n20?[2J         again\n"
+		"run        n20-a           again\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -66,8 +66,8 @@ func placedResult() *Result {
 	return &Result{
 		N: 8, Total: decimal(1234), Known: queens.Unpublished, Run: "n8-a", Symmetry: queens.None,
 		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}, Tasks: 5, Seconds: 1.5, Workers: 2,
-		End: Complete, CoreTime: time.Minute,
-		Confirmed: NewConfirmed(&run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Sampled: true, Disputes: 1}, true),
+		End: Complete, Elapsed: 2 * time.Second, CoreTime: time.Minute,
+		Confirmed: new(run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Sampled: true, Disputes: 1}).Confirmed(true),
 		Count: &Count{
 			Snapshot: run.Snapshot{
 				Done: 5, Tasks: 5, WorkDone: 1, Solutions: decimal(1234), Elapsed: run.Seconds{Duration: 2 * time.Second}, Republished: 3,
@@ -81,22 +81,23 @@ func TestResult(t *testing.T) {
 	r := placedResult()
 	for asJSON, want := range map[bool]string{
 		false: "1234\n",
-		true: `{"n":8,"total":"1234","known":"none","run":"n8-a","symmetry":"none","placed":[[0,3],[3,7]],"tasks":5,"seconds":1.5,"workers":2,` +
+		true: `{"n":8,"total":"1234","known":"none","run":"n8-a","symmetry":"none","placed":[[0,3],[3,7]],"tasks":5,"seconds":1.5,"workers":2,"core_hours":0,` +
 			`"confirmed":"sampled","confirmed_by":{"published":false,"keys":1,"tasks":5,"checked":1,"sampled":true,"missed":0,"unadmitted":0,"voters":0,"by_token":0,"disputes":1}}` + "\n",
 	} {
 		if got := written(t, func(b *strings.Builder) error { return r.Write(b, asJSON) }); got != want {
 			t.Errorf("JSON %v: %s, want %s", asJSON, got, want)
 		}
 	}
-	table := `solutions 1,234 confirmed sampled 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen placed 2 beforehand, on 0,3 3,7 time 2s since it was resumed with 2 tasks done ` +
+	table := `solutions 1,234 confirmed sampled 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen placed 2 beforehand, on 0,3 3,7 time 2s of the run, which was resumed with 2 tasks done ` +
 		`rate 617 /s solutions core time 1m 0.0167 core-hours workers 2 that counted tasks 5 3 republished, 0 disputed run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != table {
 		t.Errorf("table %q, want %q", got, table)
 	}
-	line := `{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"percent":100,"solutions":"1234",` +
-		`"elapsed":"2s","elapsed_s":2,"core_time":"1m","core_time_s":60,"rate":617,"workers":2,"republished":3,"disputes":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
-		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"voters":0,"by_token":0,"checked":1,"share":0.2,"missed":0,"unadmitted":0,"message":"run ended"}` + "\n" +
-		`{"level":"warn","run":"n8-a","message":"the total is confirmed by a sample: 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen; coordinator verify n8-a --sample 100% counts every task again"}` + "\n"
+	line := `{"level":"warn","run":"n8-a","message":"the total is confirmed by a sample: 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen; coordinator verify n8-a --sample 100% counts every task again"}` + "\n" +
+		`{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"percent":100,"solutions":"1234",` +
+		`"elapsed_s":2,"core_time_s":60,"rate":617,"workers":2,"republished":3,"disputes":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
+		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"voters":0,"by_token":0,"checked":1,"share":0.2,"missed":0,"unadmitted":0,` +
+		`"text":"1,234 solutions for n = 8 with 2 queens placed beforehand, confirmed by a sample: 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen; run n8-a: 5 tasks in 2s, 617 /s, 2 workers","message":"run ended"}` + "\n"
 	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); got != line {
 		t.Errorf("log %s, want %s", got, line)
 	}
@@ -105,12 +106,19 @@ func TestResult(t *testing.T) {
 // Of a run that was finished before, the table has only what its ledger tells.
 func TestResultOfAFinishedRun(t *testing.T) {
 	r := placedResult()
-	r.Confirmed = NewConfirmed(&run.Confirmation{Published: true}, true)
+	r.Confirmed = new(run.Confirmation{Published: true}).Confirmed(true)
 	r.N, r.Known, r.Placed, r.Unique, r.Count = 10, queens.Match, nil, decimal(92), nil
 	want := `solutions 1,234 confirmed published the published total (OEIS A000170) fundamental 92 up to rotation and reflection ` +
-		`core time 1m 0.0167 core-hours workers 2 that counted tasks 5 run n8-a coordinator verify checks it again`
+		`time 2s core time 1m 0.0167 core-hours workers 2 that counted tasks 5 run n8-a coordinator verify checks it again`
 	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != want {
 		t.Errorf("table %q, want %q", got, want)
+	}
+	r.CoreTime, r.CoreHours, r.KWh = 1234*time.Hour, 1234, 9.872
+	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); !strings.Contains(got, " 1,234 core-hours, 9.87 kWh ") {
+		t.Errorf("table %q has no energy", got)
+	}
+	if got := written(t, func(b *strings.Builder) error { return r.Write(b, true) }); !strings.Contains(got, `"core_hours":1234,"kwh":9.872`) {
+		t.Errorf("JSON %s has no energy", got)
 	}
 	if got := written(t, func(b *strings.Builder) error { return r.Write(b, true) }); !strings.Contains(got, `"unique":"92"`) {
 		t.Errorf("JSON %s has no unique total", got)
@@ -144,7 +152,7 @@ func TestProgressOfPlacedQueens(t *testing.T) {
 		{[]queens.Square{{Row: 0, Column: 3}, {Row: 2, Column: 0}}, "placed 2 beforehand, on 0,3 2,0", `"n":8,"placed":[[0,3],[2,0]],`},
 	} {
 		p := run.Snapshot{Run: "n8-a", N: 8, Placed: c.placed, State: run.Complete, Total: decimal(5), Solutions: decimal(5)}
-		table := words(written(t, func(b *strings.Builder) error { return WriteSnapshotTable(b, &p, false) }))
+		table := words(written(t, func(b *strings.Builder) error { return LastResult(&p).WriteTable(b, false) }))
 		if marked := strings.Contains(table, "placed"); marked != (c.says != "") || !strings.Contains(table, c.says) {
 			t.Errorf("placed %v: the table is %q", c.placed, table)
 		}
@@ -173,14 +181,13 @@ func TestBottleneck(t *testing.T) {
 	}
 }
 
-// Nothing that others say of themselves controls the terminal.
-func TestListedRunIsPrintable(t *testing.T) {
+func TestDetailsOfAListedRun(t *testing.T) {
 	r := ListedRun{
 		Snapshot: run.Snapshot{Run: "n8-a", N: 8, Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 2, Column: 0}}},
-		Status:   "running", Server: "nats://a:4222", Owner: "evil\x1b[2J\tmachine\n, process 7",
+		Status:   "running", Server: "nats://a:4222", Owner: "machine, process 7",
 	}
 	got := written(t, func(b *strings.Builder) error { return WriteRuns(b, []ListedRun{r}, false) })
-	if want := "  nats://a:4222, evil?[2J?machine?, process 7, queens placed on 0,3 2,0\n"; !strings.HasSuffix(got, want) {
+	if want := "  nats://a:4222, machine, process 7, queens placed on 0,3 2,0\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("%q does not end with %q", got, want)
 	}
 }
@@ -191,17 +198,22 @@ func TestRuns(t *testing.T) {
 	runs := []ListedRun{
 		{Snapshot: run.Snapshot{Run: "a", At: at, Done: 99999, Tasks: 100000, WorkDone: 0.99999, Rate: 2.06e8, Workers: 12, Sharing: []string{"d", "e", "f"}}, Status: "running"},
 		{Snapshot: run.Snapshot{Run: "d", Done: 1, Tasks: 2, Sharing: []string{"a"}}, Status: "running", Server: "s"},
-		{Snapshot: run.Snapshot{Run: "b", At: at, WorkDone: 1, Confirmed: &run.Confirmed{Level: run.Published}}, Status: "complete"},
+		{
+			Snapshot: run.Snapshot{
+				Run: "b", At: at, WorkDone: 1, Elapsed: run.Seconds{Duration: 252 * time.Second}, Total: decimal(92), Confirmed: &run.Confirmed{Level: run.Published},
+			},
+			Status: "complete", Created: at,
+		},
 		{Snapshot: run.Snapshot{Run: "c"}, Status: "unreadable", Ledger: "/runs/c"},
 	}
 	want := "" +
-		"RUN  STATE       WORK    RATE     NOTE\n" +
-		"a    running     99.9%   206 M/s  estimating\n" +
-		"  sharing 12 workers with d and 2 more\n" +
-		"d    running     ?       -        estimating\n" +
+		"RUN  STATE       TOTAL  STARTED       TOOK   CONFIRMED\n" +
+		"a    running     99.9%  ?             -\n" +
+		"  206 M/s, estimating, sharing 12 workers with d and 2 more\n" +
+		"d    running     ?      ?             -\n" +
 		"  s, sharing workers with a\n" +
-		"b    complete    100.0%  -        confirmed: published\n" +
-		"c    unreadable  ?       -\n"
+		"b    complete    92     Sep  9  2001  4m12s  published\n" +
+		"c    unreadable  ?      ?             -\n"
 	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs, false) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -232,7 +244,7 @@ func TestEstimate(t *testing.T) {
 		},
 	}
 	want := "" +
-		"time       1.5s    1.0s to 2.0s        1 worker, generic\n" +
+		"time       1.5s    1.0s to 2.0s        1 thread, generic\n" +
 		"core time  1.0s                        searches at 1.00 G/s\n" +
 		"solutions  1.48e7  1.40e7 to 1.50e7    95% confidence, 1.23e6 probes\n" +
 		"tasks      118     78.7 /s             prefixes of 2 to 3 rows\n" +
@@ -245,6 +257,12 @@ func TestEstimate(t *testing.T) {
 		"bottleneck tail                        threads wait for the last tasks\n"
 	if got := written(t, func(b *strings.Builder) error { return WriteEstimate(b, &e, false) }); words(got) != words(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	e.CoreSeconds, e.KWh = estimate.Range{Low: 3600, Mid: 7200, High: 10800}, &estimate.Range{Low: 0.008, Mid: 0.016, High: 0.024}
+	for _, want := range []string{"2 core-hours, searches at 1.00 G/s", "energy 0.016 kWh 0.008 to 0.024 kWh of the searches"} {
+		if got := words(written(t, func(b *strings.Builder) error { return WriteEstimate(b, &e, false) })); !strings.Contains(got, want) {
+			t.Errorf("%s has no %q", got, want)
+		}
 	}
 	const year = 365.25 * 24 * 3600
 	e.Workers, e.Threads, e.Seconds = 6250, 100_000, estimate.Range{Low: 1.2 * year, Mid: 12.3 * year, High: 123 * year}
@@ -277,15 +295,15 @@ func TestStoppedVerification(t *testing.T) {
 // Text about a run that is not verified says how much of it is done and why. Only the counts of an
 // incomplete run agree.
 func TestUnverified(t *testing.T) {
-	v := audit.Verification{Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Share: 0.25, Seed: 5}, Err: queens.ErrIncomplete}
+	v := audit.Verification{Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Share: 0.25, Seed: 5}, Err: run.ErrIncomplete}
 	var out strings.Builder
-	want := "run r: 30 of 32 tasks, not verified: " + queens.ErrIncomplete.Error() + "\nsignatures: 0 statements with 0 counts, all are right\n" +
+	want := "run r: 30 of 32 tasks, not verified: " + run.ErrIncomplete.Error() + "\nsignatures: 0 statements with 0 counts, all are right\n" +
 		"recounted: 7 of 30 tasks, 25% of the work (--seed 5), all agree\n"
 	if err := WriteVerification(&out, &v, false); err != nil || out.String() != want {
 		t.Errorf("of an incomplete run (error %v):\n%s", err, &out)
 	}
 	out.Reset()
-	v.Err = errors.Join(queens.ErrIncomplete, queens.ErrContradiction)
+	v.Err = errors.Join(run.ErrIncomplete, run.ErrContradiction)
 	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasPrefix(out.String(), "run r: 30 of 32 tasks, not verified: ") || strings.Contains(out.String(), "agree") {
 		t.Errorf("of a contradicted run (error %v):\n%s", err, &out)
 	}
@@ -300,7 +318,7 @@ func TestUnverified(t *testing.T) {
 func TestStoppedAfterADifference(t *testing.T) {
 	v := audit.Verification{
 		Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Differing: 1, Share: 0.25, Seed: 5}, Stopped: true,
-		Err: fmt.Errorf("%w: task 3 was counted 5", queens.ErrContradiction),
+		Err: fmt.Errorf("%w: task 3 was counted 5", run.ErrContradiction),
 	}
 	var out strings.Builder
 	want := "run r: 30 of 32 tasks, not verified: " + v.Err.Error() + "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 1 differs; stopped before the end\n"

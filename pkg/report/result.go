@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Result is the outcome of a run: its total and what stands behind it.
+// Result is the outcome of a run: its total and what confirms it.
 type Result struct {
 	N     int          `json:"n"`     // side of the board
 	Total *run.Decimal `json:"total"` // number of solutions; null if the run contradicts itself
@@ -29,9 +29,13 @@ type Result struct {
 	Seconds float64         `json:"seconds"` // time that this command took
 	// workers with an accepted result, also for earlier coordinators of the run
 	Workers int `json:"workers"`
-	Confirmed
+	// core-hours of all accepted searches, also for earlier coordinators of the run
+	CoreHours float64 `json:"core_hours"`
+	KWh       float64 `json:"kwh,omitempty"` // energy of these, with --watts-per-thread
+	run.Confirmed
 
 	End      End           `json:"-"`
+	Elapsed  time.Duration `json:"-"` // for which coordinators worked on the run
 	CoreTime time.Duration `json:"-"` // of all accepted searches, also for earlier coordinators
 	Count    *Count        `json:"-"` // nil if the run was finished before
 	Survey   *run.Survey   `json:"-"` // nil unless one was asked for, for a [Document]
@@ -41,7 +45,7 @@ type Result struct {
 // Count is what this coordinator contributed to a [Result].
 type Count struct {
 	Snapshot   run.Snapshot // at the end
-	Rate       float64      // solutions per second
+	Rate       float64      // solutions per second, over the whole run
 	Resumed    uint64       // tasks in the ledger at the start
 	Resumable  bool         // this machine can resume the run
 	Duplicates uint64       // results that repeat an accepted one
@@ -81,48 +85,43 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 
 // WriteTable writes a result with a total as a table.
 func (r *Result) WriteTable(w io.Writer, color bool) error {
-	rows := append([][]string{totalRow((*big.Int)(r.Total))}, r.rows()...)
+	rows := append([][]string{{"solutions", humanize.Big((*big.Int)(r.Total)), ""}}, confirmedRows(&r.Confirmed)...)
 	if len(r.Placed) > 0 {
-		rows = append(rows, placedRow(r.Placed))
+		rows = append(rows, []string{"placed", fmt.Sprint(len(r.Placed)), "beforehand, on " + humanize.Squares(r.Placed)})
 	}
 	if r.Unique != nil {
 		rows = append(rows, []string{"fundamental", humanize.Big((*big.Int)(r.Unique)), "up to rotation and reflection"})
 	}
 	tasks := []string{"tasks", fmt.Sprint(r.Tasks), ""}
+	elapsed := []string{"time", humanize.Duration(r.Elapsed), ""}
+	rows = append(rows, elapsed)
 	if c := r.Count; c != nil {
-		resumed := ""
 		if c.Resumed > 0 {
-			resumed = fmt.Sprintf("since it was resumed with %d tasks done", c.Resumed)
+			elapsed[2] = fmt.Sprintf("of the run, which was resumed with %d tasks done", c.Resumed)
 		}
-		rows = append(rows, []string{"time", humanize.Duration(c.Snapshot.Elapsed.Duration), resumed})
 		if c.Rate > 0 {
 			rows = append(rows, []string{"rate", humanize.Rate(c.Rate), "solutions"})
 		}
-		tasks = tasksRow(&c.Snapshot)
+		tasks[2] = fmt.Sprintf("%d republished, %d disputed", c.Snapshot.Republished, c.Snapshot.Disputes)
 	}
-	searches := "all searches together"
-	if hours := r.CoreTime.Hours(); hours >= 0.01 {
-		searches = fmt.Sprintf("%.3g core-hours", hours)
+	if r.Workers > 0 { // a snapshot does not say it
+		rows = append(rows, []string{"core time", humanize.Duration(r.CoreTime), coreHours(r.CoreTime.Hours(), r.KWh, "all searches together")},
+			[]string{"workers", fmt.Sprint(r.Workers), "that counted"})
 	}
-	return writeTable(w, append(rows,
-		[]string{"core time", humanize.Duration(r.CoreTime), searches},
-		[]string{"workers", fmt.Sprint(r.Workers), "that counted"},
-		tasks,
-		runRow(r.Run),
-	), color)
+	return writeTable(w, append(rows, tasks, []string{"run", r.Run, "coordinator verify checks it again"}), color)
 }
 
-func totalRow(total *big.Int) []string { return []string{"solutions", humanize.Big(total), ""} }
-
-func placedRow(squares []queens.Square) []string {
-	return []string{"placed", fmt.Sprint(len(squares)), "beforehand, on " + humanize.Squares(squares)}
+// coreHours returns the core-hours of searches, and the energy if it is known: 12.3 core-hours, 0.0984 kWh. Of too
+// few to say it returns the other text.
+func coreHours(hours, kWh float64, tooFew string) string {
+	switch {
+	case kWh > 0:
+		return humanize.Amount(hours) + " core-hours, " + humanize.Amount(kWh) + " kWh"
+	case hours >= 0.01:
+		return humanize.Amount(hours) + " core-hours"
+	}
+	return tooFew
 }
-
-func tasksRow(s *run.Snapshot) []string {
-	return []string{"tasks", fmt.Sprint(s.Tasks), fmt.Sprintf("%d republished, %d disputed", s.Republished, s.Disputes)}
-}
-
-func runRow(name string) []string { return []string{"run", name, "coordinator verify checks it again"} }
 
 // Log logs how the run ended. It requires Count.
 func (r *Result) Log(log zerolog.Logger) {
@@ -135,33 +134,36 @@ func (r *Result) Log(log zerolog.Logger) {
 	if len(r.Placed) > 0 {
 		event.Str("placed", humanize.Squares(r.Placed))
 	}
+	if r.KWh > 0 {
+		event.Float64("kwh", r.KWh)
+	}
 	logCount(event, "resumed_from", c.Resumed)
 	logCount(event, "duplicates", c.Duplicates)
 	logCount(event, "refused", c.Refused)
 	if r.Total != nil {
 		r.logTotal(event)
+		warnUnconfirmed(log, &r.Confirmed, r.Run)
 	}
-	event.Msg("run ended")
-	if r.Total != nil {
-		r.WarnUnconfirmed(log, r.Run)
-	}
+	event.Str(humanize.LogField, r.endLine()).Msg("run ended")
 }
 
 // LogTotal logs the total of a run that was finished before.
 func (r *Result) LogTotal(log zerolog.Logger) {
 	event := log.Info().Str("run", r.Run)
 	r.logTotal(event)
-	event.Uint64("disputes", r.By.Disputes).Msg("the run is complete")
-	r.WarnUnconfirmed(log, r.Run)
+	warnUnconfirmed(log, &r.Confirmed, r.Run)
+	event.Uint64("disputes", r.By.Disputes).Str(humanize.LogField, totalLine((*big.Int)(r.Total), r.N, len(r.Placed), &r.Confirmed, r.Run)).
+		Msg("the run is complete")
 }
 
-// logTotal adds to an event the total and what confirms it.
+// logTotal adds to an event the total and what confirms it, without the disputes.
 func (r *Result) logTotal(event *zerolog.Event) {
 	event.Str("total", r.Total.String()).Str("known", string(r.Known))
 	if r.Unique != nil {
 		event.Str("unique", r.Unique.String())
 	}
-	r.log(event)
+	event.Str("confirmed", string(r.Level)).Int("keys", r.By.Redundancy).Int("voters", r.By.Voters).Int("by_token", r.By.ByToken).
+		Uint64("checked", r.By.Checked).Float64("share", r.By.Share()).Uint64("missed", r.By.Missed).Uint64("unadmitted", r.By.Unadmitted)
 }
 
 // logCount adds a number to an event unless it is 0.

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -19,6 +18,7 @@ type ListedRun struct {
 	// "running", "stopped", "complete", "contradicted" or "cancelled"; "interrupted" if the coordinator is lost; "unreadable"
 	Status  string    `json:"state"`
 	Created time.Time `json:"created,omitzero"` // time of the start, in RFC 3339
+	Ended   time.Time `json:"ended,omitzero"`   // time when its last coordinator ended it, in RFC 3339
 	Ledger  string    `json:"ledger,omitempty"` // folder of the ledger, of a run on this machine
 	// server that has a record of the run, or through which an active run on this machine can be watched
 	Server string `json:"server,omitempty"`
@@ -33,8 +33,8 @@ const (
 	maxRunColumns = 24
 )
 
-// WriteRuns writes runs as a table of at most 80 columns, or as JSON objects, one a line. Each run
-// has one row, and below it lines that are indented, if there is more to say.
+// WriteRuns writes runs as a table, or as JSON objects, one a line. The table has at most 80 columns, unless a total has
+// more than 13 digits. Each run has one row, and below it lines that are indented, if there is more to say.
 func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, runs...)
@@ -42,10 +42,10 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	rows := [][]string{{"RUN", "STATE", "WORK", "RATE", "NOTE"}}
+	rows := [][]string{{"RUN", "STATE", "TOTAL", "STARTED", "TOOK", "CONFIRMED"}}
 	for i := range runs {
 		r := &runs[i]
-		rows = append(rows, []string{shorten(r.Run, maxRunColumns), r.Status, r.work(), r.rate(), r.note()})
+		rows = append(rows, []string{shorten(r.Run, maxRunColumns), r.Status, r.total(), started(r.Created, time.Now()), r.took(), r.confirmed()})
 	}
 	var table strings.Builder
 	_ = writeTable(&table, rows, false) // a Builder returns no error
@@ -62,40 +62,58 @@ func WriteRuns(w io.Writer, runs []ListedRun, asJSON bool) error {
 	return err
 }
 
-// work returns the part of the work that is done, as the display shows it.
-func (r *ListedRun) work() string {
-	if r.At.IsZero() {
+// total returns the total of a complete run, or else the part of the work that is done, as the display shows it.
+func (r *ListedRun) total() string {
+	switch {
+	case r.Total != nil:
+		return r.Total.String()
+	case r.At.IsZero():
 		return "?"
 	}
 	return humanize.Percent(float64(r.WorkDone), r.WorkDone >= 1 && r.Done >= r.Tasks)
 }
 
-// rate returns the rate of a run that counts, as the display shows it.
-func (r *ListedRun) rate() string {
-	if r.At.IsZero() || r.Status != string(run.Running) {
+// started returns a time as ls does: with the time of the day, or, more than half a year ago, with the year.
+func started(at, now time.Time) string {
+	switch {
+	case at.IsZero():
+		return "?"
+	case now.Sub(at).Abs() > 365*24*time.Hour/2:
+		return at.Local().Format("Jan _2  2006")
+	}
+	return at.Local().Format("Jan _2 15:04")
+}
+
+// took returns how long coordinators have worked on the run.
+func (r *ListedRun) took() string {
+	if r.Elapsed.Duration == 0 {
 		return "-"
 	}
-	return humanize.Rate(r.Rate)
+	return humanize.Duration(r.Elapsed.Duration)
 }
 
-// note returns the time to go of a run that counts, as the display shows it, or what confirms the total of a complete
-// run.
-func (r *ListedRun) note() string {
-	switch {
-	case r.Confirmed != nil:
-		return "confirmed: " + string(r.Level)
-	case r.Status != string(run.Running):
+func (r *ListedRun) confirmed() string {
+	if r.Confirmed == nil {
 		return ""
-	case r.ETA == nil:
-		return "estimating"
 	}
-	return humanize.Remaining(*r.ETA) + " left"
+	return string(r.Level)
 }
 
-// details says where a run is, who works on it, what limits it, and with which runs it shares its
+// progress returns the rate and the time to go of a run that counts, as the display shows them.
+func (r *ListedRun) progress() []string {
+	switch {
+	case r.Status != string(run.Running) || r.At.IsZero():
+		return nil
+	case r.ETA == nil:
+		return []string{humanize.Rate(r.Rate), "estimating"}
+	}
+	return []string{humanize.Rate(r.Rate), humanize.Remaining(*r.ETA) + " left"}
+}
+
+// details says how fast a run goes, where it is, who works on it, what limits it, and with which runs it shares its
 // workers.
 func (r *ListedRun) details() []string {
-	details := []string{r.Server, r.Owner}
+	details := append(r.progress(), r.Server, r.Owner)
 	if len(r.Placed) > 0 {
 		details = append(details, "queens placed on "+humanize.Squares(r.Placed))
 	}
@@ -124,7 +142,7 @@ func writeDetails(b *strings.Builder, details []string) {
 	const indent, separator = "  ", ", "
 	line := ""
 	for _, d := range details {
-		d = shorten(queens.Sanitize(d), maxColumns-len(indent)-1)
+		d = shorten(d, maxColumns-len(indent)-1)
 		switch {
 		case line == "":
 			line = indent + d
@@ -140,7 +158,7 @@ func writeDetails(b *strings.Builder, details []string) {
 	}
 }
 
-// shorten returns a text of at most so many characters: it leaves out the middle of a longer one.
+// shorten returns a text of at most that number of columns: it leaves out the middle of a longer one.
 func shorten(text string, columns int) string {
 	const gap = "..."
 	letters := []rune(text)

@@ -35,7 +35,7 @@ func WriteVerification(w io.Writer, v *audit.Verification, asJSON bool) error {
 		signatureLine(v),
 		fmt.Sprintf("sum by task and by class: %s", v.Total),
 		fmt.Sprintf("published total: %s", v.Known),
-		(&Confirmed{v.Confirmed}).sentence(),
+		sentence(&v.Confirmed),
 		recountLine(v),
 	}
 	if len(v.Placed) > 0 {
@@ -70,14 +70,20 @@ func signatureLine(v *audit.Verification) string {
 
 // recountLine says how much was recounted, and how.
 func recountLine(v *audit.Verification) string {
-	line := fmt.Sprintf("recounted: %d of %d tasks, %.3g%% of the work", v.Recounted, v.Done, 100*v.Share)
-	if len(v.Kernels) > 0 {
-		line += ", with " + strings.Join(v.Kernels, ", ")
-	}
-	if line += fmt.Sprintf(" (--seed %d), %s", v.Seed, differing(v.Differing)); v.Stopped {
+	line := fmt.Sprintf("recounted: %d of %d tasks, %s (--seed %d), %s", v.Recounted, v.Done, shareOfWork(v), v.Seed, differing(v.Differing))
+	if v.Stopped {
 		line += "; stopped before the end"
 	}
 	return line
+}
+
+// shareOfWork says how much of the work was recounted, and with which kernels.
+func shareOfWork(v *audit.Verification) string {
+	share := fmt.Sprintf("%.3g%% of the work", 100*v.Share)
+	if len(v.Kernels) > 0 {
+		share += ", with " + strings.Join(v.Kernels, ", ")
+	}
+	return share
 }
 
 // differing says how many of the recounted tasks differ.

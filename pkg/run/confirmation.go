@@ -3,6 +3,8 @@ package run
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // Confirmed says what confirms a total.
@@ -26,6 +28,14 @@ type Confirmation struct {
 	// of them, those that only the join token admitted: one owner may have them all
 	ByToken  int    `json:"by_token"`
 	Disputes uint64 `json:"disputes"` // tasks whose counts contradicted each other
+}
+
+// Standing is what the ledger of a run has for the accepted count of a task.
+type Standing struct {
+	Counted bool // The task has an accepted count.
+	Voters  int  // Admitted keys that agree with it.
+	Own     bool // The coordinator has counted the task too, as referee or beside a worker, and agrees.
+	Alone   bool // No worker gets the task any more, and the coordinator's own count, as referee, is enough.
 }
 
 // Level is how sure a total is, in a word.
@@ -82,4 +92,51 @@ func (c *Confirmation) Validate() error {
 		return fmt.Errorf("%d voters, %d of them by token", c.Voters, c.ByToken)
 	}
 	return nil
+}
+
+// EarlyChunks is the number of first chunks of a key whose tasks are all spot-checked, where one count is enough.
+const EarlyChunks = 20
+
+// SpotCheck says which share of the tasks of a run is counted again, by another key or else by the coordinator.
+type SpotCheck struct {
+	Share float64 `json:"share"` // 0 to 1
+	// the coordinator makes the checks that nobody else makes only within limits of its time, not however long they take
+	Bounded bool `json:"bounded,omitempty"`
+}
+
+// AutoSpotCheck is the spot check of a run that asks for no share: 1% within the bounds.
+var AutoSpotCheck = SpotCheck{Share: 0.01, Bounded: true}
+
+// auto is the text of every bounded spot check; people get none but AutoSpotCheck.
+const auto = "auto"
+
+// ParseSpotCheck parses auto, or a share that is always honoured: a percentage from 0% to 100%, or a number from
+// 0 up to, but not including, 1. Whether 1 is 1% or all would not be clear.
+func ParseSpotCheck(text string) (SpotCheck, error) {
+	if text == auto {
+		return AutoSpotCheck, nil
+	}
+	number, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share >= 0 && share <= 1) || !percent && share == 1 {
+		return SpotCheck{}, fmt.Errorf("auto, or a share from 0%% to 100%%, such as 1%%, not %q", text)
+	}
+	return SpotCheck{Share: share}, nil
+}
+
+// String returns auto, or the share as a percentage of at most 12 digits.
+func (s SpotCheck) String() string {
+	if s.Bounded {
+		return auto
+	}
+	return strconv.FormatFloat(100*s.Share, 'g', 12, 64) + "%"
+}
+
+// Clamped returns a spot check from outside with a share from 0 to 1.
+func (s SpotCheck) Clamped() SpotCheck {
+	s.Share = min(max(s.Share, 0), 1)
+	return s
 }

@@ -69,6 +69,9 @@ func TestHeartbeatValidate(t *testing.T) {
 		{"all threads busy", heartbeat(func(h *run.Heartbeat) { h.Busy = 2 }), ""},
 		{"more threads busy than there are", heartbeat(func(h *run.Heartbeat) { h.Busy = 3 }), "3 of 2 threads busy"},
 		{"less than no thread busy", heartbeat(func(h *run.Heartbeat) { h.Busy = -1 }), "-1 of 2 threads busy"},
+		{"paused", heartbeat(func(h *run.Heartbeat) { h.Paused = "on battery" }), ""},
+		{"a long reason", heartbeat(func(h *run.Heartbeat) { h.Paused = longest + "w" }), "reason for a pause of 129 bytes"},
+		{"a control reason", heartbeat(func(h *run.Heartbeat) { h.Paused = controlName }), quotedControlName},
 		{"too many threads", heartbeat(func(h *run.Heartbeat) { h.Threads = 65537 }), "65537 threads"},
 		{"most integers", heartbeat(func(h *run.Heartbeat) { h.Threads = math.MaxInt }), "threads"},
 	})

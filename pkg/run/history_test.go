@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -149,5 +150,27 @@ func TestBadStoredHistory(t *testing.T) {
 	}
 	if err := h.UnmarshalJSON(text); err != nil || len(h.Samples()) != len(before) || h.Samples()[0].Rate != 0 {
 		t.Errorf("%s is a history of %v (%v)", text, h.Samples(), err)
+	}
+}
+
+// Whatever rates others publish, the means of a history are numbers: JSON has no others.
+func TestHistoryOfGreatRates(t *testing.T) {
+	h := run.NewHistory(4)
+	for at := range 10_000 {
+		s := run.Snapshot{
+			Run: "n8-x", N: 8, Symmetry: queens.Full, State: run.Running, Solutions: new(run.Decimal), Rate: math.MaxFloat64,
+		}
+		if s.Validate() != nil {
+			s.Rate = 1e100
+		}
+		if err := s.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		h.Observe(time.Duration(at)*time.Millisecond, &s)
+	}
+	for _, sample := range h.Samples() {
+		if _, err := json.Marshal(sample.Rate); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -32,8 +32,16 @@ func TestRecordValidate(t *testing.T) {
 	redundancy = 0
 	absent := validate(run.Running, func(*run.Snapshot) {})
 	redundancy = 2
+	named := func(name string) error {
+		r := run.Record{Run: name, State: run.Running, Epoch: 1, Redundancy: 1, Manifest: queens.Manifest{N: 8}}
+		return r.Validate()
+	}
 	checkAll(t, []validity{
 		{"without redundancy", absent, "the redundancy 0"},
+		{"named by its side", named("n8-20261124-101500-abcd"), ""},
+		{"named by another side", named("n27-20261124-101500-abcd"), "a manifest of n = 8"},
+		{"named by a longer side", named("n88-20261124-101500-abcd"), "a manifest of n = 8"},
+		{"named by a person", named("n27"), ""},
 		{"running", validate(run.Running, func(*run.Snapshot) {}), ""},
 		{"complete", validate(run.Complete, func(*run.Snapshot) {}), ""},
 		{"of another run", validate(run.Running, func(s *run.Snapshot) { s.Run = "n8-b" }), "a snapshot says run n8-b"},

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,12 +32,15 @@ type Snapshot struct {
 	WorkDone  Fraction `json:"percent"`
 	Solutions *Decimal `json:"solutions,omitzero"` // found so far, weighted: grows to the total
 	Rate      float64  `json:"rate"`               // solutions per second, over the last 30 s
-	Elapsed   Seconds  `json:"elapsed_s"`          // seconds since this coordinator began to count
+	Elapsed   Seconds  `json:"elapsed_s"`          // seconds for which coordinators have worked on the run, this one and those before it
 	*ETA               // Nil while unknown.
 
-	Workers     int `json:"workers"`      // with a recent heartbeat
-	Threads     int `json:"threads"`      // of all those workers
-	IdleThreads int `json:"idle_threads"` // that search nothing
+	Workers       int `json:"workers"`        // with a recent heartbeat
+	PausedWorkers int `json:"paused_workers"` // of these, those that pause
+	Threads       int `json:"threads"`        // of all workers that do not pause
+	IdleThreads   int `json:"idle_threads"`   // that search nothing
+	// threads that the run needs to end at its target (--finish-in); 0 when nothing is left
+	NeededThreads int `json:"needed_threads"`
 	// what has limited a run that counts for ten seconds: "search", "messages", "ledger", "window" or "tail"; absent if none of these has
 	Bottleneck Bottleneck `json:"bottleneck,omitzero"`
 	// other runs that are alive on the server, sorted, at most 16: they share the workers
@@ -90,8 +94,8 @@ type TaskStates struct {
 // ResultCounts are numbers of results of single tasks, by what they changed.
 type ResultCounts struct {
 	Accepted  uint64 `json:"accepted"`  // the first of their tasks
-	Confirmed uint64 `json:"confirmed"` // agree with accepted ones, of other voters
-	Duplicate uint64 `json:"duplicate"` // known already
+	Confirmed uint64 `json:"confirmed"` // agree with accepted ones, of other voters that were asked
+	Duplicate uint64 `json:"duplicate"` // known already, or agree with accepted ones and nobody had asked
 	Disputed  uint64 `json:"disputed"`  // contradict others, and settle nothing
 	Settled   uint64 `json:"settled"`   // settled a dispute
 }
@@ -106,12 +110,13 @@ type RefusedResults struct {
 
 // Worker is a worker of a run.
 type Worker struct {
-	Name    string  `json:"name"`     // of the worker
-	Kernel  string  `json:"kernel"`   // with which it searches
-	Threads int     `json:"threads"`  // that search
-	Rate    float64 `json:"rate"`     // solutions per second in its last tasks; 0 while it is idle
-	Held    int     `json:"held"`     // chunks that it searches
-	Oldest  Seconds `json:"oldest_s"` // seconds that it has searched the oldest
+	Name    string  `json:"name"`            // of the worker
+	Kernel  string  `json:"kernel"`          // with which it searches
+	Threads int     `json:"threads"`         // that search
+	Paused  string  `json:"paused,omitzero"` // why it pauses; absent if it counts
+	Rate    float64 `json:"rate"`            // solutions per second in its last tasks; 0 while it is idle
+	Held    int     `json:"held"`            // chunks that it searches
+	Oldest  Seconds `json:"oldest_s"`        // seconds that it has searched the oldest
 
 	// Only in a [Detail].
 
@@ -121,10 +126,10 @@ type Worker struct {
 	Quarantined bool   `json:"quarantined,omitzero"` // nothing is accepted from its key
 }
 
-// MaxSnapshotBytes bounds a snapshot in JSON.
-const MaxSnapshotBytes = 1 << 18
+// MaxSnapshotBytes bounds a snapshot in JSON, which may write each byte of a name in six.
+const MaxSnapshotBytes = 1 << 20
 
-// DecodeStrict decodes and validates JSON from outside, of at most so many bytes. A field that into does not have is an
+// DecodeStrict decodes and validates JSON from outside, of at most most bytes. A field that into does not have is an
 // error.
 func DecodeStrict(data []byte, most int, into interface{ Validate() error }) error {
 	if len(data) > most {
@@ -149,7 +154,7 @@ func (s *Snapshot) SetTotal(total *big.Int, c *Confirmation) {
 
 // NotePublished has the published total confirm itself, whatever else confirms it.
 func (s *Snapshot) NotePublished() {
-	if !s.IsPublished() {
+	if s.Known() != queens.Match {
 		return
 	}
 	confirmation := Confirmation{}
@@ -160,10 +165,9 @@ func (s *Snapshot) NotePublished() {
 	s.SetTotal((*big.Int)(s.Total), &confirmation)
 }
 
-// IsPublished reports whether there is a total, and it is the published one.
-func (s *Snapshot) IsPublished() bool {
-	known, ok := queens.KnownTotal(s.N)
-	return ok && len(s.Placed) == 0 && s.Total != nil && (*big.Int)(s.Total).Cmp(known) == 0
+// Known returns how the total compares with the published one.
+func (s *Snapshot) Known() queens.Comparison {
+	return queens.Compare(s.N, s.Placed, (*big.Int)(s.Total))
 }
 
 // Matches returns an error unless the snapshot is of that run, and of what the manifest says.
@@ -178,6 +182,132 @@ func (s *Snapshot) Matches(name string, m *queens.Manifest) error {
 // Idle returns the snapshot of a run on which nobody works any more.
 func (s *Snapshot) Idle(state State) Snapshot {
 	idle := *s
-	idle.State, idle.Rate, idle.ETA, idle.Bottleneck, idle.WorkerList = state, 0, nil, "", nil
+	idle.State, idle.Rate, idle.ETA, idle.Bottleneck, idle.WorkerList, idle.NeededThreads = state, 0, nil, "", nil, 0
 	return idle
+}
+
+// Validate returns the first thing wrong with a snapshot from outside.
+func (s *Snapshot) Validate() error {
+	if err := queens.ValidateRun(s.Run); err != nil {
+		return err
+	}
+	err := cmp.Or(queens.ValidateN(s.N), s.State.Validate(), s.check(), s.checkTotal(), queens.ValidateName("a bottleneck", string(s.Bottleneck)))
+	for i := 0; err == nil && i < len(s.Sharing); i++ {
+		err = queens.ValidateRun(s.Sharing[i])
+	}
+	for i := 0; err == nil && i < len(s.WorkerList); i++ {
+		err = s.WorkerList[i].validate()
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot of run %s: %w", s.Run, err)
+	}
+	return nil
+}
+
+func (s *Snapshot) check() error {
+	t := &s.States
+	switch {
+	case s.Symmetry != queens.Full && s.Symmetry != queens.Mirror && s.Symmetry != queens.None:
+		return fmt.Errorf("no count has the symmetry %.80q", s.Symmetry)
+	case queens.ValidatePlaced(s.N, s.Placed) != nil:
+		return queens.ValidatePlaced(s.N, s.Placed)
+	case max(s.Done, t.InFlight, t.Waiting, t.Disputed, t.DeadLettered) > s.Tasks:
+		return fmt.Errorf("%d tasks, of which %d are done, %d in flight, %d wait, %d are disputed and %d dead-lettered",
+			s.Tasks, s.Done, t.InFlight, t.Waiting, t.Disputed, t.DeadLettered)
+	case !(s.WorkDone >= 0 && s.WorkDone <= 1):
+		return fmt.Errorf("the part %v of the work is done, not 0 to 1", float64(s.WorkDone))
+	case s.Solutions == nil:
+		return errors.New("no number of solutions")
+	case !isRate(s.Rate):
+		return fmt.Errorf("the rate is %v", s.Rate)
+	case s.Elapsed.Duration < 0 || s.ETA != nil && (s.ETA.Min.Duration < 0 || s.ETA.Max.Duration < s.ETA.Min.Duration):
+		return errors.New("negative or reversed times")
+	case min(s.Workers, s.PausedWorkers, s.Threads, s.IdleThreads, s.NeededThreads, s.Disputes, s.Quarantined) < 0:
+		return errors.New("a negative number of workers, threads, disputes or keys")
+	case min(s.QueuedChunks, s.HeldChunks, s.WindowChunks, s.WindowBytes) < 0:
+		return errors.New("a negative number of chunks or bytes")
+	case len(s.Sharing) > MaxSharing:
+		return fmt.Errorf("a list of %d other runs, more than %d", len(s.Sharing), MaxSharing)
+	case len(s.WorkerList) > MaxWorkers:
+		return fmt.Errorf("a list of %d workers, more than %d", len(s.WorkerList), MaxWorkers)
+	}
+	return nil
+}
+
+// checkTotal returns the first thing wrong with the total, and with what confirms it.
+func (s *Snapshot) checkTotal() error {
+	switch {
+	case (s.Total != nil) != (s.State == Complete):
+		return fmt.Errorf("the state %s, and a total: %v", s.State, s.Total != nil)
+	case s.Confirmed == nil:
+		return nil
+	case s.Total == nil:
+		return errors.New("a confirmation without a total")
+	case s.By.Tasks > s.Tasks:
+		return fmt.Errorf("counts of %d tasks of %d", s.By.Tasks, s.Tasks)
+	case s.By.Published && s.Known() != queens.Match:
+		return errors.New("a total that is not the published one, although it says so")
+	case s.Level != s.By.Level():
+		return fmt.Errorf("a total that is confirmed as %.80q, and not as %q", s.Level, s.By.Level())
+	}
+	return s.By.Validate()
+}
+
+func (w *Worker) validate() error {
+	err := cmp.Or(validateWorker(w.Name, w.Kernel, w.Threads, w.Held), queens.ValidateName("a reason for a pause", w.Paused))
+	switch {
+	case err != nil:
+		return err
+	case !isRate(w.Rate):
+		return fmt.Errorf("worker %q with the rate %v", w.Name, w.Rate)
+	case w.Oldest.Duration < 0:
+		return fmt.Errorf("worker %q with a chunk for a negative time", w.Name)
+	}
+	return nil
+}
+
+// maxRate bounds a rate from outside. The sum of any number of such rates is a number that JSON has.
+const maxRate = 1e100
+
+// isRate reports whether x can be a rate.
+func isRate(x float64) bool { return x >= 0 && x <= maxRate }
+
+// Bottleneck is what limits the speed of a run, in a word; empty if that is not known.
+type Bottleneck string
+
+// The bounds. An estimate may name any of them, a run that counts only some:
+// [nqueens/pkg/progress.BoundMeter].
+const (
+	BySearch   Bottleneck = "search"
+	ByTail     Bottleneck = "tail"
+	ByMessages Bottleneck = "messages"
+	ByLedger   Bottleneck = "ledger"
+	ByWindow   Bottleneck = "window"
+	ByPlanning Bottleneck = "planning"
+	ByStart    Bottleneck = "start"
+)
+
+// Explanation says for people what the word means.
+func (b Bottleneck) Explanation() string {
+	return map[Bottleneck]string{
+		BySearch:   "more threads make it faster",
+		ByTail:     "threads wait for the last tasks",
+		ByMessages: "chunks through the server",
+		ByLedger:   "results into the ledger",
+		ByWindow:   "fewer chunks in flight than threads",
+		ByPlanning: "numbering the tasks, and the audit",
+		ByStart:    "start and stop",
+	}[b]
+}
+
+// Phrase says for people what bounds a run: bounded by the ledger. It is empty for an unknown
+// bound, and for the search, which bounds most runs.
+func (b Bottleneck) Phrase() string {
+	switch b {
+	case "", BySearch:
+		return ""
+	case ByMessages, ByPlanning:
+		return "bounded by " + string(b)
+	}
+	return "bounded by the " + string(b)
 }

@@ -11,10 +11,11 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
+	"nqueens/pkg/split"
 )
 
 // Local returns the runs on this machine, the newest first. It logs which can't be read. The error
@@ -23,38 +24,40 @@ func Local(store *runstore.Store, log zerolog.Logger) ([]report.ListedRun, error
 	infos, err := store.List()
 	var runs []report.ListedRun
 	for k := range infos {
-		i := &infos[k]
-		if i.Err != nil {
-			log.Warn().Err(i.Err).Str("run", i.Run).Msg("the run's ledger can't be read")
-		}
-		if i.Damaged > 0 {
-			log.Warn().Str("run", i.Run).Int("records", i.Damaged).Msg("ignoring damaged records of the run's ledger")
-		}
-		r := local(i)
-		r.Ledger = store.Folder(i.Run)
-		runs = append(runs, r)
+		runs = append(runs, local(store, &infos[k], log))
 	}
 	return runs, err
 }
 
-func local(i *runstore.Info) report.ListedRun {
-	r := report.ListedRun{Snapshot: i.Snapshot, Status: i.Status(), Created: i.Created}
+// LocalRun returns a run on this machine.
+func LocalRun(store *runstore.Store, name string, log zerolog.Logger) report.ListedRun {
+	return local(store, new(store.Inspect(name)), log)
+}
+
+func local(store *runstore.Store, i *runstore.Info, log zerolog.Logger) report.ListedRun {
+	if i.Err != nil {
+		log.Warn().Err(i.Err).Str("run", i.Run).Msg("the run's ledger can't be read")
+	}
+	if i.Damaged > 0 {
+		log.Warn().Str("run", i.Run).Int("records", i.Damaged).Msg("ignoring damaged records of the run's ledger")
+	}
+	r := report.ListedRun{
+		Snapshot: i.Snapshot, Status: i.Status(), Created: i.Created, Ended: i.Ended, Ledger: store.Folder(i.Run),
+	}
 	switch {
 	case i.Err != nil:
 	case i.Locked != nil:
 		h := &i.Locked.Holder
 		r.Owner, r.Server = fmt.Sprintf("%s, process %d", h.Host, h.PID), i.Server
 	default:
-		r.WorkDone = progress.WorkDone(i.Manifest, i.DoneByClass)
-		if i.State == run.Complete {
-			r.Confirmed = &run.Confirmed{Level: i.Confirmation.Level(), By: i.Confirmation}
-		}
+		r.WorkDone = run.Fraction(split.WorkDone(i.Manifest, nil, i.DoneByClass))
 	}
 	return r
 }
 
-// OnServer returns the runs of which a server has records, the newest first.
-func OnServer(server string, records []run.Record) []report.ListedRun {
+// OnServer returns the runs of which a server has records, the newest first. On an open server anybody can write these:
+// no total is from there but the published one.
+func OnServer(server string, open bool, records []run.Record) []report.ListedRun {
 	var runs []report.ListedRun
 	for i := range records {
 		r := &records[i]
@@ -69,6 +72,10 @@ func OnServer(server string, records []run.Record) []report.ListedRun {
 			listed.Snapshot = *r.Snapshot
 		default:
 			listed.Snapshot = r.Snapshot.Idle(r.State)
+		}
+		listed.NotePublished()
+		if known := listed.Known(); known == queens.Mismatch || open && known != queens.Match {
+			listed.Total, listed.Confirmed = nil, nil
 		}
 		listed.Sharing = otherActive(records, i)
 		if r.State == run.Running && !r.IsActive() {

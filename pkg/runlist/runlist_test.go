@@ -1,6 +1,7 @@
 package runlist_test
 
 import (
+	"math/big"
 	"slices"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestOneEntryARun(t *testing.T) {
 		{"complete", listed("complete", "", "", 0), record("n8-a", run.Running, time.Hour, 5), "complete", 0},
 		{"unreadable", report.ListedRun{Snapshot: run.Snapshot{Run: "n8-a"}, Status: "unreadable", Ledger: "/runs/n8-a"}, record("n8-a", run.Stopped, 0, 0), "unreadable", 0},
 	} {
-		runs := runlist.Merge([]report.ListedRun{c.local}, runlist.OnServer("nats://a:4222", []run.Record{c.record}))
+		runs := runlist.Merge([]report.ListedRun{c.local}, runlist.OnServer("nats://a:4222", false, []run.Record{c.record}))
 		if len(runs) != 1 {
 			t.Errorf("%s: %d entries", c.name, len(runs))
 			continue
@@ -58,6 +59,31 @@ func TestOneEntryARun(t *testing.T) {
 		r := runs[0]
 		if r.Status != c.state || r.WorkDone != 0.5 || r.Rate != c.rate || r.Ledger != "/runs/n8-a" || r.Server != "nats://a:4222" || r.N != 8 {
 			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+}
+
+// A server without keys says no total but the published one, and no server another than that: of a run, local or not,
+// whose record anybody may have written.
+func TestNoForgedTotals(t *testing.T) {
+	for _, c := range []struct {
+		n     int
+		total int64
+		open  bool
+		want  run.Level // empty for no total
+	}{
+		{8, 92, true, run.Published}, {8, 92, false, run.Published}, {8, 93, true, ""}, {8, 93, false, ""},
+		{30, 93, true, ""}, {30, 93, false, run.Redundant},
+	} {
+		r := record("n-a", run.Complete, time.Hour, 0)
+		r.Manifest.N, r.Snapshot.N = c.n, c.n
+		r.Snapshot.SetTotal(big.NewInt(c.total), &run.Confirmation{Redundancy: 2, Tasks: 9, Voters: 2})
+		here := report.ListedRun{Snapshot: snapshot("n-a", run.Stopped, 0), Status: string(run.Stopped), Created: started}
+		for _, local := range [][]report.ListedRun{nil, {here}} {
+			got := runlist.Merge(local, runlist.OnServer("nats://a:4222", c.open, []run.Record{r}))[0]
+			if (got.Total != nil) != (c.want != "") || (got.Confirmed != nil) != (c.want != "") || got.Total != nil && got.Level != c.want {
+				t.Errorf("%+v: listed with the total %v, confirmed %+v", c, got.Total, got.Confirmed)
+			}
 		}
 	}
 }
@@ -80,7 +106,7 @@ func TestNewestFirst(t *testing.T) {
 // The active runs of a server share its workers. One whose coordinator is silent is
 // interrupted, and has no rate.
 func TestRunsOfAServer(t *testing.T) {
-	runs := runlist.OnServer("nats://a:4222", []run.Record{
+	runs := runlist.OnServer("nats://a:4222", false, []run.Record{
 		record("n8-a", run.Running, 0, 5), record("n8-b", run.Running, 0, 5), record("n8-c", run.Running, time.Minute, 5),
 	})
 	for i, want := range []struct {

@@ -48,7 +48,7 @@ func isRefused(err error, status int) bool {
 }
 
 // ask makes a request of the process that works on a run. The caller reads the answer until ctx ends, and closes
-// it. The error wraps [errNoSocket], or is a [refusedError].
+// it. The error wraps [errNoSocket], is a [refusedError] or the cause of ctx's end, or says that there was no answer.
 func (s *Store) ask(ctx context.Context, name, method, path string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://run/"+path, http.NoBody)
 	if err != nil {
@@ -60,10 +60,18 @@ func (s *Store) ask(ctx context.Context, name, method, path string) (*http.Respo
 	}}
 	response, err := client.Do(request)
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
-		return nil, failed.Err // without the URL, which nobody has typed
+		err = failed.Err // without the URL, which nobody has typed
 	}
-	if err != nil || response.StatusCode == http.StatusOK {
-		return response, err
+	switch {
+	case err == nil && response.StatusCode == http.StatusOK:
+		return response, nil
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, errNoSocket):
+		return nil, err
+	default:
+		return nil, fmt.Errorf("the process that works on the run has not answered: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	var answer answerError
@@ -79,15 +87,10 @@ func (s *Store) request(ctx context.Context, name, path string, timeout time.Dur
 		fmt.Errorf("the process that works on the run has not answered for %v: see whether it hangs", timeout))
 	defer cancel()
 	response, err := s.ask(ctx, name, http.MethodPost, path)
-	switch {
-	case err == nil:
-		return response.Body.Close()
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.Is(err, errNoSocket), errors.As(err, new(*refusedError)):
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("the process that works on the run has not answered: %w", err)
+	return response.Body.Close()
 }
 
 // pause waits a moment before the next attempt, or until ctx ends.

@@ -52,14 +52,8 @@ func (s *Store) Backup(ctx context.Context, name, file string) (ledger.Contents,
 		return ledger.Contents{}, err
 	}
 	fill := func(w io.Writer) error { return s.copyLedger(ctx, name, w) }
-	check := func(c ledger.Contents) error {
-		if c.Run != name {
-			return fmt.Errorf("it is of run %s", c.Run)
-		}
-		return nil
-	}
 	for attempt := 1; ; attempt++ {
-		c, err := ledger.CreateCopy(file, s.Ledger(name), fill, check)
+		c, err := ledger.CreateCopy(file, s.Ledger(name), name, fill)
 		if err == nil || attempt == maxBackupAttempts || !errors.Is(err, errCutOff) {
 			return c, err
 		}
@@ -138,13 +132,11 @@ func (s *Store) receiveCopy(ctx context.Context, name string, w io.Writer) error
 		fmt.Errorf("the process that works on the run has not sent all of the copy in %v: see whether it hangs", receiveTimeout))
 	defer cancel()
 	response, err := s.ask(ctx, name, http.MethodGet, "backup")
-	var refused *refusedError
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &refused), errors.Is(err, errNoSocket):
+	case err == nil:
+	case ctx.Err() != nil, errors.As(err, new(*refusedError)), errors.Is(err, errNoSocket):
 		return err
-	case err != nil:
+	default:
 		return fmt.Errorf("%w: %w", errCutOff, err)
 	}
 	defer func() { _ = response.Body.Close() }() // all is read, or an error is known

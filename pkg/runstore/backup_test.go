@@ -52,9 +52,9 @@ func newRun(t *testing.T, folder string) (*runstore.Store, *ledger.Ledger) {
 // accept accepts a result of the next task.
 func accept(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
-	r := queens.Result{Task: l.Len(), Hash: 1, Count: l.Len(), Attempt: 1, Worker: "w", Kernel: "generic"}
+	r := run.Result{Task: l.Len(), Hash: 1, Count: l.Len(), Attempt: 1, Worker: "w", Kernel: "generic"}
 	at := run.StreamPosition{Created: time.Unix(1, 0), Sequence: l.Len() + 1}
-	if _, err := l.Accept([]queens.Result{r}, nil, at); err != nil {
+	if _, err := l.Accept([]run.Result{r}, 0, at); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -46,31 +46,44 @@ func (s *Store) requestEnd(ctx context.Context, name, request string) error {
 	return os.WriteFile(filepath.Join(s.Folder(name), request), nil, 0o600)
 }
 
+// end tries to do something with the ledger of a run. While another process works on the run, it asks that process to
+// end the run, and tries again, for up to 15 s.
+func (s *Store) end(ctx context.Context, name, request string, try func(asked bool) error) error {
+	defer s.withdraw(name)
+	deadline := time.Now().Add(endTimeout)
+	for asked := false; ; asked = true {
+		err := try(asked)
+		if !errors.As(err, new(*ledger.LockedError)) {
+			return err
+		}
+		if time.Now().Before(deadline) {
+			err = s.requestEnd(ctx, name, request)
+		}
+		if err != nil {
+			return fmt.Errorf("%s run %s: %w", request, name, err)
+		}
+		if pause(ctx); ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // Cancel ends a run for good, and logs that. If another process works on the run, Cancel
 // asks it to end, and waits for that up to 15 s. A run that is complete or contradicted can't
 // be cancelled; cancelling a run twice is no error.
 func (s *Store) Cancel(ctx context.Context, name string) error {
-	defer s.withdraw(name)
-	deadline := time.Now().Add(endTimeout)
-	asked := false
-	for {
+	return s.end(ctx, name, cancelRequest, func(asked bool) error {
 		l, err := s.Open(ctx, name)
 		switch {
 		case err == nil:
 			return errors.Join(s.cancel(name, l, asked), l.Close())
 		case errors.As(err, new(*ledger.DamagedError)):
 			err = fmt.Errorf("%w; to be rid of the run, delete the folder %s", err, s.Folder(name))
-		case errors.As(err, new(*ledger.LockedError)) && time.Now().Before(deadline):
-			err = s.requestEnd(ctx, name, cancelRequest)
-			asked = true
+		case errors.As(err, new(*ledger.LockedError)):
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("cancel run %s: %w", name, err)
-		}
-		if pause(ctx); ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
+		return fmt.Errorf("cancel run %s: %w", name, err)
+	})
 }
 
 // cancel cancels the run of a ledger that is open for writing, unless the process that worked on it
@@ -94,25 +107,15 @@ func (s *Store) cancel(name string, l *ledger.Ledger, asked bool) error {
 // Stop asks the process that works on a run to end as by Ctrl-C, waits for that up to 15 s, and logs the state
 // in which the run is left. The error wraps [ErrNotActive] if no process of this machine works on the run.
 func (s *Store) Stop(ctx context.Context, name string) error {
-	defer s.withdraw(name)
-	deadline := time.Now().Add(endTimeout)
-	for asked := false; ; asked = true {
-		err := ledger.CheckWriter(s.Folder(name))
-		switch {
-		case err == nil && asked:
+	return s.end(ctx, name, stopRequest, func(asked bool) error {
+		switch err := ledger.CheckWriter(s.Folder(name)); {
+		case err != nil:
+			return err
+		case asked:
 			return s.logState(name)
-		case err == nil:
-			return fmt.Errorf("%w %s", ErrNotActive, name)
-		case errors.As(err, new(*ledger.LockedError)) && time.Now().Before(deadline):
-			err = s.requestEnd(ctx, name, stopRequest)
 		}
-		if err != nil {
-			return fmt.Errorf("stop run %s: %w", name, err)
-		}
-		if pause(ctx); ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
+		return fmt.Errorf("%w %s", ErrNotActive, name)
+	})
 }
 
 // logState logs the state of a run whose process has ended.
@@ -126,5 +129,5 @@ func (s *Store) logState(name string) error {
 
 // RemoveRest removes what nobody needs of a run that has ended: the store of its embedded server, and its options.
 func (s *Store) RemoveRest(name string) error {
-	return errors.Join(os.RemoveAll(s.ServerFolder(name)), s.RemoveOptions(name))
+	return errors.Join(os.RemoveAll(s.ServerFolder(name)), os.RemoveAll(s.optionsPath(name)))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // This file is the side of the process that works on a run; ask.go has that of the others.
@@ -27,13 +27,13 @@ import (
 //	POST /stop           the run ends as by Ctrl-C
 //	POST /lift?key=KEY   the quarantine of a key ends; 409 if there is none
 //	GET  /backup         a copy of the ledger as it is now
-//	GET  /status         see [Status]
+//	GET  /status         the run as [Info], as [Store.Inspect] returns it
 //
 // It is open from before the ledger is read; 503 answers what has to wait for that. An error is
 // {"error": "why"}.
 const controlSocket = "control.sock"
 
-// While a copy is written, the ledger needs more room, see [ledger.ErrSlowCopy]. So a reader may
+// While a copy is written, the ledger needs more room, see [ledger.Ledger.WriteCopy]. So a reader may
 // pause only for stallTimeout, and a copy may take only copyTimeout.
 const (
 	stallTimeout = 10 * time.Second
@@ -49,28 +49,30 @@ type Control struct {
 	store *Store
 	name  string
 	log   zerolog.Logger
-	stop  func() // ends this process as Ctrl-C does
+	// Both may be called again. Stop ends this process as Ctrl-C does, and cancel closes cancelled.
+	stop, cancel func()
 
 	server    *http.Server // nil without a socket
 	socket    fs.FileInfo
 	ended     chan struct{}
 	listening sync.WaitGroup
-	cancelled chan struct{} // closed by the first request
-	once      sync.Once     // closes it
+	cancelled chan struct{}
 	copying   chan struct{} // holds a token while a copy is written
 
 	mu     sync.Mutex
 	ledger *ledger.Ledger                              // nil until it is read
-	status Status                                      // from then on
+	status Info                                        // from then on
 	lift   func(ctx context.Context, key string) error // nil while nothing is counted
 }
 
 // NewControl returns the control of a run, which answers once [Store.Work] has locked its ledger, or from
 // [Control.Listen] on. A request to stop calls stop once.
 func (s *Store) NewControl(name string, stop func()) *Control {
+	cancelled := make(chan struct{})
 	return &Control{
-		store: s, name: name, stop: sync.OnceFunc(stop), log: s.log.With().Str("run", name).Logger(),
-		ended: make(chan struct{}), cancelled: make(chan struct{}), copying: make(chan struct{}, 1),
+		store: s, name: name, log: s.log.With().Str("run", name).Logger(),
+		stop: sync.OnceFunc(stop), cancel: sync.OnceFunc(func() { close(cancelled) }),
+		ended: make(chan struct{}), cancelled: cancelled, copying: make(chan struct{}, 1),
 	}
 }
 
@@ -115,7 +117,8 @@ func (c *Control) listen(l *ledger.Ledger) {
 func (c *Control) serve(l *ledger.Ledger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ledger, c.status = l, newStatus(l)
+	c.ledger, c.status = l, newInfo(l)
+	c.status.State, c.status.Manifest, c.status.DoneByClass = run.Running, nil, nil
 }
 
 // ServeLifts has lift called for requests to end a quarantine, until the function that it returns is called.
@@ -135,7 +138,7 @@ func (c *Control) AwaitCancel(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-c.cancelled:
-		return queens.ErrCancelled
+		return run.ErrCancelled
 	}
 }
 
@@ -155,8 +158,6 @@ func (c *Control) Close() {
 	case <-time.After(stallTimeout): // a ledger that failed may block for good
 	}
 }
-
-func (c *Control) cancel() { c.once.Do(func() { close(c.cancelled) }) }
 
 // watchFiles looks for requests in files: where no socket works.
 func (c *Control) watchFiles() {
@@ -222,7 +223,7 @@ func writeError(w http.ResponseWriter, err error) {
 
 func (c *Control) answerLift(_ http.ResponseWriter, r *http.Request) error {
 	key := r.URL.Query().Get("key")
-	if err := queens.ValidateKey(key); err != nil {
+	if err := run.ValidateKey(key); err != nil {
 		return refusal{http.StatusBadRequest, err}
 	}
 	c.mu.Lock()

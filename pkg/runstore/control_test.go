@@ -48,7 +48,7 @@ func TestControlBeforeTheLedgerIsRead(t *testing.T) {
 	if err := errors.Join(ask("stop"), ask("stop"), ask("cancel"), ask("cancel")); err != nil || stops != 1 {
 		t.Errorf("it was stopped %d times, error %v", stops, err)
 	}
-	if err := c.AwaitCancel(t.Context()); !errors.Is(err, queens.ErrCancelled) {
+	if err := c.AwaitCancel(t.Context()); !errors.Is(err, run.ErrCancelled) {
 		t.Errorf("it was cancelled with %v", err)
 	}
 	c.serve(l)

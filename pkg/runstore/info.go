@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"os"
 	"slices"
 	"strings"
@@ -14,23 +15,26 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/symmetry"
 )
 
-// Info is what the ledger of a run tells, or its coordinator while another process writes it.
+// Info is what the ledger of a run tells, or its coordinator while another process writes it. In JSON it is the summary of
+// a finished run, and what a process says of the run on which it works.
 type Info struct {
 	// Snapshot is the latest one while the run is locked; otherwise its facts are those of the ledger. It has only
 	// the name of the run where the ledger can't be read, or the process that has locked it does not answer.
 	run.Snapshot
-	Created      time.Time
-	SplitVersion int                 // 0 where it is not known: while the run is locked.
-	Hash         string              // Of the manifest, in hexadecimal digits; empty if it is not known.
-	Server       string              // While the run is locked, see [Status].
-	Damaged      int                 // Damaged records, which Done does not include.
-	Manifest     *queens.Manifest    // nil while the run is locked.
-	DoneByClass  []uint64            // See [ledger.Ledger.DoneByClass]; nil while the run is locked.
-	Confirmation run.Confirmation    // Of the total of a complete run.
-	Locked       *ledger.LockedError // Set while another process works on the run.
-	Err          error               // Why the ledger can't be read; then only Run is set.
+	Created time.Time
+	Ended   time.Time // See [ledger.Ledger.Ended].
+	Hash    string    // Of the manifest, in 64 hexadecimal digits; empty if it is not known.
+	// Server is the URL of the run's NATS server for other machines while the run is locked, without a password; empty if
+	// it accepts no connections from outside, or before it is known.
+	Server      string
+	Damaged     int                 // Tasks with damaged records, which Done does not include.
+	Manifest    *queens.Manifest    // nil while the run is locked.
+	DoneByClass []uint64            // See [ledger.Ledger.DoneByClass]; nil while the run is locked.
+	Locked      *ledger.LockedError `json:"-"` // Set while another process works on the run.
+	Err         error               `json:"-"` // Why the ledger can't be read; then only Run is set.
 }
 
 // What [Info.Status] says beside the states that a ledger stores.
@@ -56,8 +60,12 @@ func (i *Info) matches(m *queens.Manifest) bool {
 	return i.N == m.N && i.Symmetry == m.Symmetry && slices.Equal(i.Placed, m.Placed)
 }
 
-// Inspect reads the ledger of a run. Damaged records are no error.
+// Inspect returns what the ledger of a run tells. Damaged records are no error. That of a finished run is read once, as
+// long as nobody writes it.
 func (s *Store) Inspect(name string) Info {
+	if i, ok := s.readSummary(name); ok {
+		return i
+	}
 	l, err := ledger.OpenTolerant(s.Folder(name))
 	var locked *ledger.LockedError
 	switch {
@@ -67,35 +75,53 @@ func (s *Store) Inspect(name string) Info {
 		return Info{Snapshot: run.Snapshot{Run: name}, Err: err}
 	}
 	defer func() { _ = l.Close() }() // it was only read
-	h := l.Header()
-	m := &h.Manifest
-	info := Info{
-		Snapshot: run.Snapshot{
-			Run: name, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: l.State(), Done: l.Len(), Tasks: m.Tasks,
-		},
-		Created: h.Created, SplitVersion: m.SplitVersion, Hash: hex.EncodeToString(m.Hash[:]), Damaged: len(l.Damaged()),
-		Manifest: m, DoneByClass: l.DoneByClass(),
+	info := newInfo(l)
+	info.Run = name // the folder may have another name
+	if total := l.Total(); total != nil && addsUp(l, total) {
+		info.SetTotal(total, new(l.Confirmation(total)))
+		info.Solutions = info.Total
 	}
 	if file, err := os.Stat(s.Ledger(name)); err == nil {
 		info.At = file.ModTime().UTC()
-	}
-	if info.State == run.Complete {
-		info.Confirmation = l.Confirmation()
-		info.Confirmation.Published = m.KnownTotal() != nil // else its total would contradict that
+		if info.State.Finished() {
+			s.keepSummary(&info, file)
+		}
 	}
 	return info
 }
 
+// addsUp reports whether all tasks have counts that sum to a total, which no published one contradicts. It is less
+// than an audit: it believes the counts. A ledger of elsewhere may hold any total.
+func addsUp(l *ledger.Ledger, total *big.Int) bool {
+	m := l.Header().Manifest
+	sums := symmetry.Sums(l.Figures().Solutions())
+	sum, err := sums.Total()
+	return err == nil && l.Len() == m.Tasks && sum.Cmp(total) == 0 && queens.Compare(m.N, m.Placed, total) != queens.Mismatch
+}
+
+// newInfo returns what a ledger tells, except its total.
+func newInfo(l *ledger.Ledger) Info {
+	h := l.Header()
+	m := &h.Manifest
+	return Info{
+		Snapshot: run.Snapshot{
+			Run: h.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: l.State(), Done: l.Len(), Tasks: m.Tasks,
+			Elapsed: run.Seconds{Duration: l.Wall()}, Disputes: len(l.Disputes()), Quarantined: len(l.Quarantined()),
+		},
+		Created: h.Created, Ended: l.Ended(), Hash: hex.EncodeToString(m.Hash[:]), Damaged: len(l.Damaged()),
+		Manifest: m, DoneByClass: l.DoneByClass(),
+	}
+}
+
 // active returns what the process says that works on a run: without an answer only that it does.
 func (s *Store) active(name string, locked *ledger.LockedError) Info {
-	status, err := s.askStatus(name)
+	i, err := s.askStatus(name)
 	if err != nil {
 		s.log.Debug().Err(err).Str("run", name).Msg("the process that works on the run does not say how far it is")
-		return Info{Snapshot: run.Snapshot{Run: name, State: run.Running}, Locked: locked}
+		i = Info{Snapshot: run.Snapshot{Run: name, State: run.Running}}
 	}
-	return Info{
-		Snapshot: status.Snapshot, Created: status.Created, Hash: status.Hash, Server: status.Server, Locked: locked,
-	}
+	i.Locked = locked
+	return i
 }
 
 // Names returns the names of all runs of the store, in no order. The error wraps [ErrFolder].
@@ -113,7 +139,7 @@ func (s *Store) Names() (names []string, err error) {
 }
 
 // Find returns the name of the run that a person names by the beginning of its name, see [run.FindName]. The
-// error wraps [ErrNoRun] or [ErrFolder], or is a [run.AmbiguousError].
+// error wraps [ErrNoRun], [ErrFolder] or [run.ErrAmbiguous].
 func (s *Store) Find(part string) (string, error) {
 	if s.Exists(part) {
 		return part, nil
@@ -162,10 +188,10 @@ func (s *Store) Select(wanted func(i *Info) bool) ([]Info, error) {
 	}), nil
 }
 
-// Resumable returns the newest unfinished run of this manifest, else the newest that was not
-// cancelled, else nil. The error wraps [ErrNotResumable] if a ledger that can't be read, a
+// Resumable returns the newest unfinished run of this manifest, else the newest that is preferred, else the newest that
+// was not cancelled, else nil. The error wraps [ErrNotResumable] if a ledger that can't be read, a
 // process that does not say what it counts, or a run split by other rules, may be of the same count.
-func (s *Store) Resumable(m *queens.Manifest) (*Info, error) {
+func (s *Store) Resumable(m *queens.Manifest, preferred func(*Info) bool) (*Info, error) {
 	hash := hex.EncodeToString(m.Hash[:])
 	var blocked error
 	runs, err := s.Select(func(i *Info) bool {
@@ -175,19 +201,38 @@ func (s *Store) Resumable(m *queens.Manifest) (*Info, error) {
 			if why == nil {
 				why = i.Locked
 			}
-			blocked = fmt.Errorf("%w: run %s %w: %w", queens.ErrIncomplete, i.Run, ErrNotResumable, why)
-		case i.matches(m) && !i.State.Finished() && i.SplitVersion != 0 && i.SplitVersion != m.SplitVersion:
+			blocked = fmt.Errorf("%w: run %s %w: %w", run.ErrIncomplete, i.Run, ErrNotResumable, why)
+		case i.matches(m) && !i.State.Finished() && i.Manifest != nil && i.Manifest.SplitVersion != m.SplitVersion:
 			blocked = fmt.Errorf("run %s %w: it was split by rules of version %d, this program has version %d: "+
-				"resume it with the program that started it", i.Run, ErrNotResumable, i.SplitVersion, m.SplitVersion)
+				"resume it with the program that started it", i.Run, ErrNotResumable, i.Manifest.SplitVersion, m.SplitVersion)
 		}
 		return i.Err == nil && i.matches(m) && i.Hash == hash && i.State != run.Cancelled
 	})
-	if err := cmp.Or(err, blocked); err != nil || len(runs) == 0 {
+	if err := cmp.Or(err, blocked); err != nil {
 		return nil, err
 	}
-	newest := max(0, slices.IndexFunc(runs, func(i Info) bool { return !i.State.Finished() }))
-	return &runs[newest], nil
+	return firstOf(runs, (*Info).IsUnfinished, preferred, func(*Info) bool { return true }), nil
 }
+
+// Newest returns the newest run of the first of these kinds of which there is one, or nil. It logs which runs can't be
+// read: they are of no kind.
+func (s *Store) Newest(kinds ...func(*Info) bool) (*Info, error) {
+	runs, err := s.Select(func(i *Info) bool { return i.Err == nil })
+	return firstOf(runs, kinds...), err
+}
+
+// firstOf returns the first run of the first kind of which there is one, or nil.
+func firstOf(runs []Info, kinds ...func(*Info) bool) *Info {
+	for _, is := range kinds {
+		if k := slices.IndexFunc(runs, func(i Info) bool { return is(&i) }); k >= 0 {
+			return &runs[k]
+		}
+	}
+	return nil
+}
+
+// IsUnfinished reports whether something is left to count, as far as is known.
+func (i *Info) IsUnfinished() bool { return !i.State.Finished() }
 
 // NewestUnfinished returns the name of the newest unfinished run that no other process works
 // on. The error wraps [ErrNothingToResume] if there is none, and the [ledger.LockedError] of

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // ErrNotQuarantined says that there is no quarantine to lift.
@@ -17,7 +17,7 @@ var ErrNotQuarantined = errors.New("no run has quarantined the key")
 // process works on the run or not, and returns the names of these runs, the newest first. It goes
 // on after an error. The error wraps [ErrNotQuarantined] if no run has the key in quarantine.
 func (s *Store) Lift(ctx context.Context, key string) (runs []string, err error) {
-	if err := queens.ValidateKey(key); err != nil {
+	if err := run.ValidateKey(key); err != nil {
 		return nil, err
 	}
 	all, err := s.List()

@@ -9,7 +9,7 @@ import (
 
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
 )
 
@@ -20,12 +20,12 @@ func TestLift(t *testing.T) {
 	folder := t.TempDir()
 	key := identitytest.Of("w").Key()
 	quarantine := func(l *ledger.Ledger) {
-		if err := l.Quarantine(ledger.Quarantined{Key: key, Reason: "wrong", At: time.Now()}); err != nil {
+		if err := l.Quarantine(run.QuarantinedKey{Key: key, Reason: "wrong", At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		for more := true; more; {
 			var err error
-			if _, more, err = l.Void(); err != nil {
+			if _, more, err = l.Revoke(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -54,7 +54,7 @@ func TestLift(t *testing.T) {
 	if runs, err := store.Lift(t.Context(), key); !errors.Is(err, runstore.ErrNotQuarantined) || len(runs) > 0 {
 		t.Errorf("lifted again in %v, %v", runs, err)
 	}
-	for _, key := range []string{"no key", queens.Referee} {
+	for _, key := range []string{"no key", run.Referee} {
 		if _, err := store.Lift(t.Context(), key); err == nil {
 			t.Errorf("%q, which is no key, was lifted", key)
 		}

@@ -20,19 +20,18 @@ const prunedPrefix = ".pruned-"
 
 // Pruned is a run that was removed, or would be.
 type Pruned struct {
-	Run      string
-	State    run.State // empty for the rest of a run whose removal was interrupted
-	Ended    time.Time // when its ledger was last written; valid with a state
-	Bytes    uint64    // of its files on this machine
-	Server   string    // from which it was removed; empty for this machine
-	Messages uint64    // on that server
+	Run    string
+	State  run.State // empty for the rest of a run whose removal was interrupted
+	Ended  time.Time // when its ledger was last written; valid with a state
+	Bytes  uint64    // of its files on this machine
+	Server string    // from which it was removed; empty for this machine
 }
 
-// Prune removes the runs that are complete or cancelled and ended before a time, and tells of each,
-// the newest first. With dryRun it removes nothing. It removes no run that has tasks without a count,
+// Prune removes the runs that are complete or cancelled and wanted, by their name and when they ended, and
+// reports each, the newest first. With dryRun it removes nothing. It removes no run that has tasks without a count,
 // is contradicted, can't be read, or is in use. First it removes what an interrupted Prune has left.
 // It continues after an error.
-func (s *Store) Prune(ctx context.Context, before time.Time, dryRun bool, each func(Pruned)) error {
+func (s *Store) Prune(ctx context.Context, wanted func(name string, ended time.Time) bool, dryRun bool, each func(Pruned)) error {
 	failed := s.pruneRests(dryRun, each)
 	runs, err := s.Select(func(i *Info) bool { return i.Err == nil && isPrunable(i.State) })
 	for i := range runs {
@@ -42,8 +41,11 @@ func (s *Store) Prune(ctx context.Context, before time.Time, dryRun bool, each f
 		if i := &runs[i]; i.Damaged > 0 {
 			s.log.Warn().Str("run", i.Run).Int("records", i.Damaged).Msg("keeping a run with damaged records")
 			continue
+		} else if !isWhole(i.State, i.Done, i.Tasks) {
+			s.log.Warn().Str("run", i.Run).Uint64("tasks", i.Tasks-i.Done).Msg("keeping a complete run that has lost counts: coordinator resume makes them again")
+			continue
 		}
-		if err := s.pruneRun(ctx, &runs[i], before, dryRun, each); err != nil {
+		if err := s.pruneRun(ctx, &runs[i], wanted, dryRun, each); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("remove run %s: %w", runs[i].Run, err))
 		}
 	}
@@ -53,6 +55,10 @@ func (s *Store) Prune(ctx context.Context, before time.Time, dryRun bool, each f
 // isPrunable reports whether a run in that state is of no use for counting on. The ledger of a
 // contradicted one is evidence.
 func isPrunable(state run.State) bool { return state == run.Complete || state == run.Cancelled }
+
+// isWhole reports whether a complete run still has all its counts. A command that opens a ledger for writing removes its
+// damaged records, and a resume then counts their tasks again. Other runs are whole.
+func isWhole(state run.State, done, tasks uint64) bool { return state != run.Complete || done == tasks }
 
 // pruneRests removes the folders that an interrupted Prune has left.
 func (s *Store) pruneRests(dryRun bool, each func(Pruned)) error {
@@ -80,9 +86,9 @@ func (s *Store) pruneRests(dryRun bool, each func(Pruned)) error {
 	return failed
 }
 
-func (s *Store) pruneRun(ctx context.Context, i *Info, before time.Time, dryRun bool, each func(Pruned)) error {
+func (s *Store) pruneRun(ctx context.Context, i *Info, wanted func(name string, ended time.Time) bool, dryRun bool, each func(Pruned)) error {
 	file, err := os.Stat(s.Ledger(i.Run))
-	if err != nil || !file.ModTime().Before(before) {
+	if err != nil || !wanted(i.Run, file.ModTime()) {
 		return err
 	}
 	folder, rest := s.Folder(i.Run), filepath.Join(s.path, prunedPrefix+i.Run)
@@ -99,7 +105,7 @@ func (s *Store) pruneRun(ctx context.Context, i *Info, before time.Time, dryRun 
 	if err != nil {
 		return err
 	}
-	if !isPrunable(l.State()) { // since it was read
+	if !isPrunable(l.State()) || len(l.Damaged()) > 0 || !isWhole(l.State(), l.Len(), i.Tasks) { // since its summary was made
 		return l.Close()
 	}
 	err = os.Rename(folder, rest)
@@ -114,6 +120,9 @@ func (s *Store) pruneRun(ctx context.Context, i *Info, before time.Time, dryRun 
 	}
 	return err
 }
+
+// Size returns the size of the files of a run on this machine, as far as they can be read, in bytes.
+func (s *Store) Size(name string) uint64 { return size(s.Folder(name)) }
 
 // size returns the size of the files in a folder, as far as they can be read, in bytes.
 func size(folder string) (bytes uint64) {

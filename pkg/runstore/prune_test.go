@@ -2,6 +2,7 @@ package runstore
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,10 +18,27 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// newRun creates a run in that state, which ended that long ago, and returns its name.
+// newRun creates a run in that state, which ended that long ago, and returns its name. A complete one has all counts.
 func newRun(t *testing.T, s *Store, state run.State, age time.Duration) string {
 	t.Helper()
+	counts := uint64(0)
+	if state == run.Complete {
+		counts = math.MaxUint64
+	}
+	return newRunWith(t, s, state, age, counts)
+}
+
+// newRunWith makes a run as newRun does, with at most that number of counts.
+func newRunWith(t *testing.T, s *Store, state run.State, age time.Duration, counts uint64) string {
+	t.Helper()
 	l := newLedger(t, s)
+	var results []run.Result
+	for task := range min(counts, l.Header().Manifest.Tasks) {
+		results = append(results, run.Result{Task: task, Attempt: 1, Worker: run.Referee, Kernel: "generic"})
+	}
+	if _, err := l.Accept(results, 0, run.StreamPosition{}); err != nil {
+		t.Fatal(err)
+	}
 	if err := errors.Join(l.SetState(state), l.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +79,7 @@ func newStore(t *testing.T) *Store {
 // prune removes runs, or says which, and returns their names, sorted.
 func prune(t *testing.T, s *Store, before time.Time, dryRun bool) (names []string, err error) {
 	t.Helper()
-	err = s.Prune(t.Context(), before, dryRun, func(p Pruned) {
+	err = s.Prune(t.Context(), func(_ string, ended time.Time) bool { return ended.Before(before) }, dryRun, func(p Pruned) {
 		if p.Bytes == 0 {
 			t.Errorf("run %s frees nothing", p.Run)
 		}
@@ -87,6 +105,21 @@ func left(t *testing.T, s *Store) (names []string) {
 }
 
 func sorted(names ...string) []string { return slices.Sorted(slices.Values(names)) }
+
+// A complete run that has lost counts stays, also after a command has removed their damaged records: it can be resumed.
+func TestPruneKeepsWhatLacksCounts(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	lacking := newRunWith(t, s, run.Complete, time.Hour, 1)
+	for range 2 { // by the ledger, and by the summary of it
+		if got, err := prune(t, s, time.Now(), false); err != nil || len(got) > 0 {
+			t.Fatalf("removed %q (%v), want nothing", got, err)
+		}
+	}
+	if got := left(t, s); !slices.Equal(got, []string{lacking}) {
+		t.Errorf("left are %q, want %q", got, lacking)
+	}
+}
 
 // Only runs that are complete or cancelled are removed, only those that ended before the time, and
 // none that is in use or can't be read. A dry run removes nothing.

@@ -27,7 +27,7 @@ func TestStatus(t *testing.T) {
 		!i.Created.Equal(h.Created) || i.Hash == "" || i.Server != "" {
 		t.Errorf("before the first snapshot, the run is %+v", i)
 	}
-	if r, err := store.Resumable(&h.Manifest); err != nil || r == nil || r.Run != h.Run {
+	if r, err := store.Resumable(&h.Manifest, func(*runstore.Info) bool { return false }); err != nil || r == nil || r.Run != h.Run {
 		t.Errorf("the run to resume is %v, %v", r, err)
 	}
 	control.SetServer("nats://127.0.0.1:4222")
@@ -57,7 +57,7 @@ func TestForgedStatus(t *testing.T) {
 	defer func() { _ = server.Close() }()
 	const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	snapshot := func(name string) string {
-		return `"snapshot":{"run":"` + name + `","n":12,"symmetry":"full","state":"running","done":1,"tasks":5}`
+		return `"run":"` + name + `","n":12,"symmetry":"full","state":"running","done":1,"tasks":5`
 	}
 	m := l.Header().Manifest
 	for text, known := range map[string]bool{
@@ -73,7 +73,7 @@ func TestForgedStatus(t *testing.T) {
 		if i.Locked == nil || i.Err != nil || i.Run != name || (i.Hash == hash) != known || (i.N == 12) != known {
 			t.Errorf("by %q, the run is %+v", text, i)
 		}
-		if _, err := store.Resumable(&m); errors.Is(err, runstore.ErrNotResumable) == known {
+		if _, err := store.Resumable(&m, func(*runstore.Info) bool { return false }); errors.Is(err, runstore.ErrNotResumable) == known {
 			t.Errorf("by %q, a count is refused with %v", text, err)
 		}
 	}

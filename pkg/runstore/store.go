@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"github.com/shirou/gopsutil/v4/disk"
 
 	"nqueens/pkg/identity"
 	"nqueens/pkg/ledger"
@@ -69,9 +70,14 @@ func (s *Store) Path() string { return s.path }
 // Folder returns the folder of a run.
 func (s *Store) Folder(name string) string { return filepath.Join(s.path, name) }
 
-// Free returns the space in bytes that is left for this user on the disk of a run's folder. The
-// error wraps [errors.ErrUnsupported] where nobody can tell.
-func (s *Store) Free(name string) (uint64, error) { return freeBytes(s.Folder(name)) }
+// Free returns the space in bytes that is left for this user on the disk of a run's folder.
+func (s *Store) Free(name string) (uint64, error) {
+	usage, err := disk.Usage(s.Folder(name))
+	if err != nil {
+		return 0, err
+	}
+	return usage.Free, nil
+}
 
 // Ledger returns the file of a run's ledger.
 func (s *Store) Ledger(name string) string { return filepath.Join(s.Folder(name), ledger.File) }
@@ -83,22 +89,6 @@ func (s *Store) ServerFolder(name string) string { return filepath.Join(s.Folder
 func (s *Store) Exists(name string) bool {
 	_, err := os.Stat(s.Ledger(name))
 	return err == nil
-}
-
-// EnsureWritable makes the folder of all runs and checks that files can be created in it,
-// so that a new run fails before its tasks are planned. The error wraps [ErrFolder].
-func (s *Store) EnsureWritable() error {
-	err := os.MkdirAll(s.path, 0o700)
-	if err == nil {
-		var probe *os.File
-		if probe, err = os.CreateTemp(s.path, ".probe"); err == nil {
-			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFolder, err)
-	}
-	return nil
 }
 
 // Create creates the ledger of a new run, which says how the run checks its counts, under a name that no
@@ -128,7 +118,7 @@ func (s *Store) open(ctx context.Context, name string, locked func(*ledger.Ledge
 		s.log.Info().Str("run", name).Msg("reading the ledger, which takes a while")
 	})
 	defer slow.Stop()
-	l, err := ledger.OpenAnd(ctx, s.Folder(name), locked)
+	l, err := ledger.Open(ctx, s.Folder(name), locked)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,9 @@ package runstore_test
 
 import (
 	"errors"
+	"math/big"
+	"os"
+	"reflect"
 	"testing"
 	"time"
 
@@ -67,10 +70,73 @@ func TestResumableIsOfTheSameQueens(t *testing.T) {
 			if err := errors.Join(l.SetState(run.Stopped), l.Close()); err != nil {
 				t.Fatal(err)
 			}
-			found, err := store.Resumable(&c.wanted)
+			found, err := store.Resumable(&c.wanted, func(*runstore.Info) bool { return false })
 			if (err != nil) != c.fails || (found != nil) != c.finds {
 				t.Errorf("found %v, error %v; want a run: %v, an error: %v", found, err, c.finds, c.fails)
 			}
 		})
+	}
+}
+
+// completeRun makes the ledger of a board of side 2, which has no tasks and no solution, with a total of its own.
+func completeRun(t *testing.T, store *runstore.Store, total int64) (name string) {
+	t.Helper()
+	classes, err := symmetry.Classes(2, queens.Full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), 2, queens.Full, classes, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := store.Create(m, ledger.Trust{Redundancy: 1}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetWall(time.Minute)
+	if err := errors.Join(l.Complete(big.NewInt(total)), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return l.Header().Run
+}
+
+// A total that the counts of a ledger do not sum to is not shown.
+func TestTotalOfNoCounts(t *testing.T) {
+	store, err := runstore.New(t.TempDir(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := store.Inspect(completeRun(t, store, 666)); i.Err != nil || i.State != run.Complete || i.Total != nil || i.Confirmed != nil {
+		t.Errorf("it is %+v", i)
+	}
+}
+
+// The ledger of a finished run is read once, until somebody writes it.
+func TestSummary(t *testing.T) {
+	store, err := runstore.New(t.TempDir(), zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := completeRun(t, store, 0)
+	want := store.Inspect(name)
+	if want.Err != nil || want.Known() != queens.Match || want.Level != run.Published || want.Ended.IsZero() || want.Elapsed.Duration != time.Minute {
+		t.Fatalf("it is %+v", want)
+	}
+	file, err := os.Stat(store.Ledger(name))
+	if err == nil {
+		err = os.WriteFile(store.Ledger(name), make([]byte, file.Size()), 0o600)
+	}
+	if err := errors.Join(err, os.Chtimes(store.Ledger(name), time.Time{}, file.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	got := store.Inspect(name)
+	if got.Created, got.Ended = want.Created, want.Ended; got.Err != nil || !reflect.DeepEqual(got.Snapshot, want.Snapshot) || !reflect.DeepEqual(got.Manifest, want.Manifest) {
+		t.Errorf("it is %+v, want %+v", got, want)
+	}
+	if err := os.Chtimes(store.Ledger(name), time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := store.Inspect(name); got.Err == nil {
+		t.Errorf("of another file it is %+v", got)
 	}
 }

@@ -3,36 +3,14 @@ package session
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/queens"
 )
 
-// VotersError says that fewer keys can ever be admitted to a run than must agree on each of its tasks.
-type VotersError struct {
-	Run        string          // empty for one that is not started
-	Manifest   queens.Manifest // of a run that was started
-	Redundancy int             // at least 2
-	Own        bool            // the key of this process is one, because workers count in it
-	Server     bool            // an outside server is named, where others may work
-}
-
-func (e *VotersError) Error() string {
-	subject, who, why := "", "only the key of this process is", "because nobody else can join"
-	if e.Run != "" {
-		subject = "run " + e.Run + ": "
-	}
-	if !e.Own {
-		who = "no key is"
-	}
-	if e.Server {
-		why = "because nothing says which workers of the server are"
-	}
-	return fmt.Sprintf("%s%d admitted keys must agree on each task, and %s admitted, %s", subject, e.Redundancy, who, why)
-}
+// ErrVoters says that fewer keys can ever be admitted to a run than must agree on each of its tasks.
+var ErrVoters = errors.New("admitted keys must agree on each task, and fewer can ever be admitted")
 
 // ErrRedundancy says that a new run must be told how many keys agree on each task: no total is published
 // for its board.
@@ -49,14 +27,18 @@ func (s *Session) setAdmission(from keyring.Sources) (err error) {
 	return err
 }
 
-// checkVoters returns a [VotersError] if so many keys can never be admitted. The embedded server has a token
-// for workers of other processes, see [Session.newGuard], and a list may grow.
-func (s *Session) checkVoters(name string, m queens.Manifest, redundancy int) error {
+// checkVoters returns an error that wraps [ErrVoters] if that many keys can never be admitted to the run of that
+// name, or to a new one if it is empty. The embedded server has a token for workers of other processes, see
+// [Session.newGuard], and a list may grow.
+func (s *Session) checkVoters(name string, redundancy int) error {
 	others := s.cfg.Listen != "" || s.cfg.URL != "" && s.admitter != nil
 	if redundancy < 2 || others {
 		return nil
 	}
-	return &VotersError{Run: name, Manifest: m, Redundancy: redundancy, Own: s.cfg.Workers > 0, Server: s.cfg.URL != ""}
+	if name != "" {
+		return fmt.Errorf("run %s: %d %w", name, redundancy, ErrVoters)
+	}
+	return fmt.Errorf("%d %w", redundancy, ErrVoters)
 }
 
 // checkLedgerVoters is checkVoters for the run of the ledger, unless nothing is left to count.
@@ -64,34 +46,18 @@ func (s *Session) checkLedgerVoters() error {
 	if isFinal(s.ledger) {
 		return nil
 	}
-	return s.checkVoters(s.Name(), s.ledger.Header().Manifest, s.redundancy())
+	return s.checkVoters(s.Name(), s.redundancy())
 }
 
-// redundancy returns how many keys must agree on each task of the run; 0 if that is not known yet.
-func (s *Session) redundancy() int {
-	if s.ledger == nil {
-		return 0
-	}
-	return s.ledger.Header().Trust.Redundancy
-}
+// redundancy returns how many keys must agree on each task of the run.
+func (s *Session) redundancy() int { return s.ledger.Header().Trust.Redundancy }
 
 // checkNew returns why a new run of a job can't start as the session is configured, if that is so.
 func (s *Session) checkNew(job *Job) error {
 	if _, published := queens.KnownTotal(job.N); job.Redundancy == 0 && !published && len(job.Placed) == 0 {
 		return ErrRedundancy
 	}
-	return s.checkVoters("", queens.Manifest{}, job.Redundancy)
-}
-
-// isNew reports whether no run of the store can be one of the job. Then the tasks of the job need not be
-// planned, which takes seconds, to know that it starts a new run.
-func (s *Session) isNew(job *Job) (bool, error) {
-	if job.New {
-		return true, nil
-	}
-	names, err := s.cfg.Store.Names()
-	ofThisSide := func(name string) bool { return strings.HasPrefix(name, fmt.Sprintf("n%d-", job.N)) }
-	return !slices.ContainsFunc(names, ofThisSide), err
+	return s.checkVoters("", job.Redundancy)
 }
 
 // warnNew warns of a new run for whose board no total is published, if its job says nothing of redundancy.

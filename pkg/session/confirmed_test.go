@@ -46,15 +46,19 @@ func confirmedRun(t *testing.T, job session.Job, keys func(task uint64) int) (da
 			if k == len(workers) {
 				workers = append(workers, newIdentity(t))
 			}
-			result := seal(t, workers[k], &m, queens.Result{
+			result := seal(t, workers[k], &m, run.Result{
 				Run: "n8-a", Task: task.ID, Hash: task.Hash(), Attempt: 1, Count: count, Worker: "w", Kernel: "generic",
 			})
-			if _, err := l.Accept([]queens.Result{result}, nil, run.StreamPosition{}); err != nil {
+			if _, err := l.Accept([]run.Result{result}, 0, run.StreamPosition{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := l.SetState(run.Complete); err != nil {
+	total, err := audit.Total(t.Context(), l, nil)
+	if err == nil {
+		err = l.Complete(total)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -64,18 +68,18 @@ func confirmedRun(t *testing.T, job session.Job, keys func(task uint64) int) (da
 }
 
 // seal returns a result with the signature of a worker whose key is admitted.
-func seal(t *testing.T, worker *identity.Identity, m *queens.Manifest, r queens.Result) queens.Result {
+func seal(t *testing.T, worker *identity.Identity, m *queens.Manifest, r run.Result) run.Result {
 	t.Helper()
-	chunk := queens.ChunkResult{
+	chunk := run.ChunkResult{
 		Run: r.Run, Manifest: m.Hash, Chunk: 1 + r.Task, First: r.Task, Worker: r.Worker, Counted: time.Now(),
-		Counts: []queens.TaskCount{{Hash: r.Hash, Count: r.Count, Kernel: r.Kernel}},
+		Counts: []run.TaskCount{{Hash: r.Hash, Count: r.Count, Kernel: r.Kernel}},
 	}
 	statement := chunk.Statement()
 	signature, err := worker.Sign(statement)
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunk.Sealed = &queens.Sealed{Key: worker.Key(), Statement: statement, Signature: signature}
+	chunk.Sealed = &run.Sealed{Key: worker.Key(), Statement: statement, Signature: signature}
 	sealed := chunk.Result(0, r.Attempt)
 	sealed.Admitted = true
 	return sealed
@@ -110,7 +114,7 @@ func TestFinishedRunSaysHowSureItIs(t *testing.T) {
 			data := confirmedRun(t, c.job, c.keys)
 			result, err := count(t, data, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
 				infos, err := cfg.Store.List()
-				if err != nil || len(infos) != 1 || infos[0].Confirmation.Level() != c.level {
+				if err != nil || len(infos) != 1 || infos[0].Confirmed == nil || infos[0].Level != c.level {
 					t.Errorf("the list is %+v, error %v", infos, err)
 				}
 				return session.Resume(ctx, cfg, "n8-a", false)

@@ -24,6 +24,24 @@ type Job struct {
 	Redundancy int             // voters that must agree on each task, 1 to [MaxRedundancy]; 0 is no choice: 1, or [ErrRedundancy]
 	SpotCheck  run.SpotCheck   // tasks that another voter counts again, or else the coordinator
 	New        bool            // start a new run even if the same count was interrupted
+	// Once audits a complete run of the same count again instead of counting, if it is confirmed as well as the job
+	// asks for.
+	Once bool
+}
+
+// isAnswered reports whether the total of a complete run is confirmed as well as the job asks for.
+func (j *Job) isAnswered(i *runstore.Info) bool {
+	switch {
+	case i.State != run.Complete || i.Confirmed == nil:
+		return false
+	case i.Level == run.Published:
+		return true
+	case j.Redundancy > 1:
+		return i.Level == run.Redundant && i.By.Redundancy >= j.Redundancy
+	case j.SpotCheck.Share > 0 && !j.SpotCheck.Bounded:
+		return i.Level != run.None
+	}
+	return true
 }
 
 // MaxRedundancy is the greatest redundancy of a run.
@@ -34,11 +52,11 @@ const MaxRedundancy = 5
 var ErrUnique = errors.New("fundamental solutions can't be counted with queens placed beforehand")
 
 // ErrPreviousContradicted says that the last run of the same count ended contradicted.
-var ErrPreviousContradicted = fmt.Errorf("%w: so ended the last run of the same count", queens.ErrContradiction)
+var ErrPreviousContradicted = fmt.Errorf("%w: so ended the last run of the same count", run.ErrContradiction)
 
-// Count opens the newest unfinished run of a job in the store, or else a new run. Errors are
-// those of [runstore.Store], or wrap [ErrPreviousContradicted], [ErrUnique], [ErrRedundancy] or a
-// [VotersError].
+// Count opens the newest unfinished run of a job in the store, or else a new run; see also [Job.Once]. Errors are
+// those of [runstore.Store], or wrap [ErrPreviousContradicted], [ErrUnique], [ErrRedundancy] or
+// [ErrVoters].
 func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	return open(cfg, func(s *Session) error { return s.openCount(ctx, job) })
 }
@@ -47,20 +65,7 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 	if s.cfg.Unique && len(job.Placed) > 0 {
 		return ErrUnique
 	}
-	if err := s.cfg.Store.EnsureWritable(); err != nil {
-		return err
-	}
-	switch isNew, err := s.isNew(&job); {
-	case err != nil:
-		return err
-	case isNew:
-		if err := s.checkNew(&job); err != nil {
-			return err
-		}
-	}
-	slow := time.AfterFunc(slowAfter, func() {
-		s.log.Info().Int("n", job.N).Msg("planning the tasks, which takes a while")
-	})
+	slow := s.notePlanning(job.N)
 	manifest, err := Plan(ctx, job)
 	slow.Stop()
 	if err != nil {
@@ -68,11 +73,13 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 	}
 	var before *runstore.Info
 	if !job.New {
-		if before, err = s.cfg.Store.Resumable(&manifest); err != nil {
+		if before, err = s.cfg.Store.Resumable(&manifest, func(i *runstore.Info) bool { return job.Once && job.isAnswered(i) }); err != nil {
 			return err
 		}
 	}
 	switch {
+	case job.Once && before != nil && job.isAnswered(before):
+		return s.openLedger(ctx, before.Run)
 	case before != nil && before.State == run.Contradicted:
 		return fmt.Errorf("%w, %s", ErrPreviousContradicted, before.Run)
 	case before == nil || before.State.Finished():
@@ -94,6 +101,11 @@ func (s *Session) openCount(ctx context.Context, job Job) error {
 		}
 	}
 	return err
+}
+
+// notePlanning logs that the tasks are planned, unless the timer that it returns is stopped soon.
+func (s *Session) notePlanning(n int) *time.Timer {
+	return time.AfterFunc(slowAfter, func() { s.log.Info().Int("n", n).Msg("planning the tasks, which takes a while") })
 }
 
 // newTrust returns how a new run checks its counts, with a new seed.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,7 @@ import (
 
 // written creates a ledger of mirror8 in a state, with the true counts after doctor changed
 // them. It returns the folder of runs and the run's name.
-func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, results []queens.Result) []queens.Result) (data, name string) {
+func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, results []run.Result) []run.Result) (data, name string) {
 	t.Helper()
 	m, err := session.Plan(t.Context(), mirror8)
 	if err != nil {
@@ -37,13 +38,13 @@ func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, resu
 	}
 	counter := kerneltest.NewCounter(t, generic(t))
 	data, name = t.TempDir(), "n8-a"
-	var results []queens.Result
+	var results []run.Result
 	for task := range split.Tasks(&m) {
 		count, err := counter.Count(t.Context(), &task.Board, task.Prefixes, new(atomic.Uint64))
 		if err != nil {
 			t.Fatal(err)
 		}
-		results = append(results, queens.Result{Run: name, Task: task.ID, Hash: task.Hash(), Attempt: 1, Count: count, Worker: "w", Kernel: "generic"})
+		results = append(results, run.Result{Run: name, Task: task.ID, Hash: task.Hash(), Attempt: 1, Count: count, Worker: "w", Kernel: "generic"})
 	}
 	results = doctor(&m, results)
 	worker := newIdentity(t)
@@ -54,7 +55,7 @@ func written(t *testing.T, state run.State, doctor func(m *queens.Manifest, resu
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = l.Accept(results, nil, run.StreamPosition{})
+	_, err = l.Accept(results, 0, run.StreamPosition{})
 	if err := errors.Join(err, l.SetState(state), l.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestFinishedRuns(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		state  run.State
-		doctor func(m *queens.Manifest, results []queens.Result) []queens.Result
+		doctor func(m *queens.Manifest, results []run.Result) []run.Result
 		is     error
 		not    error
 		known  string // of resume
@@ -76,51 +77,51 @@ func TestFinishedRuns(t *testing.T) {
 	}{
 		"contradicted early, by a sum too large": {
 			run.Contradicted,
-			func(_ *queens.Manifest, r []queens.Result) []queens.Result { r[5].Count += 1000; return r[:15] },
-			queens.ErrContradiction, queens.ErrIncomplete, "mismatch", "contradicted before it was complete, at 15 of 21 tasks",
+			func(_ *queens.Manifest, r []run.Result) []run.Result { r[5].Count += 1000; return r[:15] },
+			run.ErrContradiction, run.ErrIncomplete, "mismatch", "contradicted before it was complete, at 15 of 21 tasks",
 		},
 		"contradicted early, by something else": {
 			run.Contradicted,
-			func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r[:15] },
-			queens.ErrContradiction, queens.ErrIncomplete, "none", "run n8-a was contradicted before it was complete",
+			func(_ *queens.Manifest, r []run.Result) []run.Result { return r[:15] },
+			run.ErrContradiction, run.ErrIncomplete, "none", "run n8-a was contradicted before it was complete",
 		},
 		"a sum too small": {
 			run.Contradicted,
-			func(_ *queens.Manifest, r []queens.Result) []queens.Result {
+			func(_ *queens.Manifest, r []run.Result) []run.Result {
 				for i := range r {
 					r[i].Count = 0
 				}
 				return r
 			},
-			queens.ErrContradiction, queens.ErrIncomplete, "mismatch", "counted 0",
+			run.ErrContradiction, run.ErrIncomplete, "mismatch", "counted 0",
 		},
 		"a result of another task": {
 			run.Contradicted,
-			func(_ *queens.Manifest, r []queens.Result) []queens.Result { r[5].Hash++; return r },
-			queens.ErrContradiction, queens.ErrIncomplete, "none", "the result of task 5 by w is of another task",
+			func(_ *queens.Manifest, r []run.Result) []run.Result { r[5].Hash++; return r },
+			run.ErrContradiction, run.ErrIncomplete, "none", "the result of task 5 by w is of another task",
 		},
 		"another splitter": {
 			run.Complete,
-			func(m *queens.Manifest, r []queens.Result) []queens.Result { m.SplitVersion++; return r },
-			nil, queens.ErrContradiction, "", "run n8-a: the run was split by rules of version",
+			func(m *queens.Manifest, r []run.Result) []run.Result { m.SplitVersion++; return r },
+			nil, run.ErrContradiction, "", "run n8-a: the run was split by rules of version",
 		},
 		"complete": {
 			run.Complete,
-			func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r },
-			nil, queens.ErrContradiction, "match", "",
+			func(_ *queens.Manifest, r []run.Result) []run.Result { return r },
+			nil, run.ErrContradiction, "match", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data, run := written(t, c.state, c.doctor)
+			data, runName := written(t, c.state, c.doctor)
 			result, resumed := count(t, data, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
-				return session.Resume(ctx, cfg, run, false)
+				return session.Resume(ctx, cfg, runName, false)
 			})
 			var out bytes.Buffer
 			if err := result.Write(&out, true); err != nil {
 				t.Error(err)
 			}
-			l, err := ledger.OpenReadOnly(filepath.Join(data, run))
+			l, err := ledger.OpenReadOnly(filepath.Join(data, runName))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +137,7 @@ func TestFinishedRuns(t *testing.T) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
-			if c.is == nil && c.says != "" && (exported == nil || errors.Is(exported, queens.ErrContradiction)) {
+			if c.is == nil && c.says != "" && (exported == nil || errors.Is(exported, run.ErrContradiction)) {
 				t.Errorf("export: %v", exported)
 			}
 			if c.known == "" && out.Len() > 0 || c.known != "" && !strings.Contains(out.String(), `"known":"`+c.known+`"`) {
@@ -153,7 +154,7 @@ func TestFinishedRuns(t *testing.T) {
 // embedded server, and what it was started with.
 func TestRestOfAKilledCoordinator(t *testing.T) {
 	t.Parallel()
-	data, run := written(t, run.Complete, func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r })
+	data, run := written(t, run.Complete, func(_ *queens.Manifest, r []run.Result) []run.Result { return r })
 	result, err := count(t, data, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
 		if err := errors.Join(os.Mkdir(cfg.Store.ServerFolder(run), 0o700), cfg.Store.SaveOptions(run, runstore.Options{"unique": "true"})); err != nil {
 			return nil, err
@@ -172,8 +173,8 @@ func TestRestOfAKilledCoordinator(t *testing.T) {
 // that restarts. With New it does.
 func TestCountAfterAContradiction(t *testing.T) {
 	t.Parallel()
-	data, run := written(t, run.Contradicted, func(_ *queens.Manifest, r []queens.Result) []queens.Result { return r })
-	if result, err := count(t, data, counting(false)); result.Total != nil || !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), run) {
+	data, name := written(t, run.Contradicted, func(_ *queens.Manifest, r []run.Result) []run.Result { return r })
+	if result, err := count(t, data, counting(false)); result.Total != nil || !errors.Is(err, run.ErrContradiction) || !strings.Contains(err.Error(), name) {
 		t.Errorf("the total is %v, error %v", result.Total, err)
 	}
 	for _, forceNew := range []bool{true, false} { // the second time the newest run is complete
@@ -187,7 +188,7 @@ func TestCountAfterAContradiction(t *testing.T) {
 // split differently. With New it does.
 func TestCountAfterAnUpgrade(t *testing.T) {
 	t.Parallel()
-	data, run := written(t, run.Stopped, func(m *queens.Manifest, r []queens.Result) []queens.Result {
+	data, run := written(t, run.Stopped, func(m *queens.Manifest, r []run.Result) []run.Result {
 		m.SplitVersion--
 		m.Hash[0]++
 		return r[:5]
@@ -221,7 +222,7 @@ func count(t *testing.T, data string, open func(context.Context, session.Config)
 	}
 	s, err := open(t.Context(), session.Config{
 		Store: store, Workers: 1, Kernel: generic(t),
-		OnStop: func() {}, OnStart: func(string) {}, OnSnapshot: func(run.Snapshot) {}, OnConnection: func(bool) {}, Log: zerolog.Nop(),
+		OnStop: func() {}, OnStart: func(string) {}, OnSnapshot: func(run.Snapshot) {}, OnStatus: func(string) {}, Log: zerolog.Nop(),
 	})
 	if err != nil {
 		return report.Result{}, err
@@ -236,4 +237,69 @@ func generic(t *testing.T) kernel.Kernel {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// A count once audits the complete run of the same count. A cancelled one is counted again, and a contradicted one is an
+// error.
+func TestOnce(t *testing.T) {
+	for state, c := range map[run.State]struct {
+		same bool
+		err  error
+	}{
+		run.Complete: {true, nil}, run.Cancelled: {false, nil}, run.Contradicted: {false, session.ErrPreviousContradicted}, run.Stopped: {true, nil},
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			data, name := written(t, state, func(_ *queens.Manifest, results []run.Result) []run.Result { return results })
+			if state == run.Complete {
+				storeTotal(t, data, name)
+			}
+			job := mirror8
+			job.Once = true
+			result, err := count(t, data, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
+				return session.Count(ctx, cfg, job)
+			})
+			if !errors.Is(err, c.err) || err == nil && (result.Total.String() != "92" || (result.Run == name) != c.same) {
+				t.Errorf("run %s has the total %v, error %v", result.Run, result.Total, err)
+			}
+		})
+	}
+}
+
+// storeTotal stores the total of n = 8 in the ledger of a run.
+func storeTotal(t *testing.T, data, name string) {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), filepath.Join(data, name), nil)
+	if err == nil {
+		err = errors.Join(l.Complete(big.NewInt(92)), l.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// While one count --once audits a complete run, another one and a resume print its total too.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	data, name := written(t, run.Complete, func(_ *queens.Manifest, results []run.Result) []run.Result { return results })
+	storeTotal(t, data, name)
+	job := mirror8
+	job.Once = true
+	once := func(ctx context.Context, cfg session.Config) (*session.Session, error) {
+		return session.Count(ctx, cfg, job)
+	}
+	for _, open := range []func(context.Context, session.Config) (*session.Session, error){once, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
+		return session.Resume(ctx, cfg, name, false)
+	}} {
+		_, err := count(t, data, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
+			first, err := open(ctx, cfg)
+			if result, err := count(t, data, open); err != nil || result.Run != name || result.Total.String() != "92" {
+				t.Errorf("the second one has run %s with the total %v, error %v", result.Run, result.Total, err)
+			}
+			return first, err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
@@ -14,27 +13,23 @@ import (
 	"nqueens/pkg/run"
 )
 
-// ActiveError says that another coordinator has lately renewed its claim of a run.
-type ActiveError struct {
-	Run    string
-	Reason string // whose claim it is, and why it is respected
+// ErrActive says that another coordinator has lately renewed its claim of a run.
+var ErrActive = errors.New("another coordinator works on it")
+
+// activeError returns an error that wraps [ErrActive] and says whose claim it is, and why it is respected.
+func activeError(name, reason string) error {
+	return fmt.Errorf("run %s is active: %w: %s", name, ErrActive, reason)
 }
 
-// Error names the run and the other coordinator.
-func (e *ActiveError) Error() string {
-	return fmt.Sprintf("run %s is active: another coordinator works on it: %s", e.Run, e.Reason)
-}
-
-// Resume opens the run of that name, or the newest unfinished one if the name is empty. For a run that
-// the server alone knows, the beginning of the name is enough. A
+// Resume opens the run of that name. For a run that the server alone knows, the beginning of the name is enough. A
 // finished run is opened too: [Session.Run] then audits it again.
 //
-// If the ledger is lost, Resume makes a new one from the run's record on the server; the
+// If the ledger is lost, Resume makes a new one from the run's record on the server of cfg.URL; the
 // results that the server has are read when the session runs. If the run is active elsewhere,
-// that takes takeOver; otherwise the error wraps an [ActiveError]. So does that of [Session.Run] if
+// that takes takeOver; otherwise the error wraps [ErrActive]. So does that of [Session.Run] if
 // the ledger is an older copy of the one with which the run is active elsewhere. It wraps [bus.ErrNoRecord] if
-// the server does not know the run, and otherwise is one of [runstore.Store], [ErrUnique], a [VotersError], or
-// [queens.ErrCancelled].
+// the server does not know the run, and otherwise is one of [runstore.Store], [ErrUnique], [ErrVoters], or
+// [run.ErrCancelled].
 func Resume(ctx context.Context, cfg Config, name string, takeOver bool) (*Session, error) {
 	return open(cfg, func(s *Session) error {
 		s.takeOver = takeOver
@@ -42,12 +37,7 @@ func Resume(ctx context.Context, cfg Config, name string, takeOver bool) (*Sessi
 	})
 }
 
-func (s *Session) openResume(ctx context.Context, name string) (err error) {
-	if name == "" {
-		if name, err = s.cfg.Store.NewestUnfinished(); err != nil {
-			return err
-		}
-	}
+func (s *Session) openResume(ctx context.Context, name string) error {
 	if !s.cfg.Store.Exists(name) {
 		return s.rebuild(ctx, name)
 	}
@@ -55,7 +45,7 @@ func (s *Session) openResume(ctx context.Context, name string) (err error) {
 		return err
 	}
 	if s.ledger.State() == run.Cancelled {
-		return fmt.Errorf("run %s: %w", name, queens.ErrCancelled)
+		return fmt.Errorf("run %s: %w", name, run.ErrCancelled)
 	}
 	if err := s.checkLedgerVoters(); err != nil {
 		return err
@@ -64,21 +54,32 @@ func (s *Session) openResume(ctx context.Context, name string) (err error) {
 	return s.checkResumable(ctx, name, &m)
 }
 
-// openLedger opens the ledger for writing. A ledger that others are reading, or that can't be
-// written, is opened for reading if its run is final.
+// openLedger opens the ledger for writing, and for reading if nothing is left to count: several processes may audit
+// one ledger at once. If nobody knows yet that the run has ended, that is so only for a ledger that can't be written.
 func (s *Session) openLedger(ctx context.Context, name string) error {
-	err := s.openWriting(ctx, name)
-	if err == nil {
+	ended := s.cfg.Store.HasEnded(name)
+	if ended && s.openFinal(name) {
 		return nil
 	}
-	if l, failed := s.cfg.Store.OpenReadOnly(name); failed == nil {
-		if isFinal(l) {
-			s.ledger = l
-			return nil
-		}
-		err = errors.Join(err, l.Close())
+	err := s.openWriting(ctx, name)
+	if err != nil && !ended && s.openFinal(name) {
+		return nil
 	}
 	return err
+}
+
+// openFinal opens the ledger for reading, and reports whether nothing is left to count.
+func (s *Session) openFinal(name string) bool {
+	l, err := s.cfg.Store.OpenReadOnly(name)
+	if err != nil {
+		return false
+	}
+	if isFinal(l) {
+		s.ledger = l
+		return true
+	}
+	_ = l.Close() // it was only read
+	return false
 }
 
 // checkResumable returns nil if this program can resume the run as it is configured.
@@ -86,13 +87,14 @@ func (s *Session) checkResumable(ctx context.Context, name string, m *queens.Man
 	if s.cfg.Unique && len(m.Placed) > 0 {
 		return fmt.Errorf("run %s: %w", name, ErrUnique)
 	}
+	defer s.notePlanning(m.N).Stop()
 	return audit.CheckManifest(ctx, name, m)
 }
 
 // rebuild makes a new ledger of a run from its record on the server.
 func (s *Session) rebuild(ctx context.Context, name string) error {
 	store := s.cfg.Store
-	if _, err := os.Stat(store.ServerFolder(name)); err != nil && s.cfg.URL == "" {
+	if s.cfg.URL == "" {
 		return store.NoRun(name)
 	}
 	server, err := s.connect(name)
@@ -107,15 +109,15 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 	case err != nil:
 		return fmt.Errorf("read the record of run %s: %w", name, err)
 	case record.State == run.Cancelled:
-		return fmt.Errorf("run %s: %w", record.Run, queens.ErrCancelled)
-	case s.cfg.URL != "" && !s.takeOver && record.IsActive():
-		return &ActiveError{record.Run, fmt.Sprintf("%s, less than %v ago", record.Owner, run.StaleAfter)}
+		return fmt.Errorf("run %s: %w", record.Run, run.ErrCancelled)
+	case !s.takeOver && record.IsActive():
+		return activeError(record.Run, fmt.Sprintf("%s, less than %v ago", record.Owner, run.StaleAfter))
 	}
 	name = record.Run
 	if err := s.checkResumable(ctx, name, &record.Manifest); err != nil {
 		return err
 	}
-	if err := s.checkVoters(name, record.Manifest, record.Redundancy); err != nil {
+	if err := s.checkVoters(name, record.Redundancy); err != nil {
 		return err
 	}
 	s.log.Warn().Str("run", name).Str("server", server.address).Str("last_owner", record.Owner).
@@ -128,19 +130,18 @@ func (s *Session) rebuild(ctx context.Context, name string) error {
 	return err
 }
 
-// findRecord returns the record of the run that a person names by the beginning of its name.
-func findRecord(ctx context.Context, registry bus.Registry, beginning string) (run.Record, error) {
-	record, err := registry.Record(ctx, beginning)
-	if !errors.Is(err, bus.ErrNoRecord) || run.IsWholeName(beginning) {
-		return record, err
-	}
-	names, failed := registry.Names(ctx)
-	if failed != nil {
-		return record, failed
-	}
-	name, ambiguous := run.FindName(beginning, names)
-	if name == "" {
-		return record, cmp.Or(ambiguous, err)
+// findRecord returns the record of the run that a person names by its name or the beginning of it.
+func findRecord(ctx context.Context, registry bus.Registry, name string) (run.Record, error) {
+	if !run.IsWholeName(name) {
+		names, err := registry.Names(ctx)
+		if err != nil {
+			return run.Record{}, err
+		}
+		found, err := run.FindName(name, names)
+		if err != nil {
+			return run.Record{}, err
+		}
+		name = cmp.Or(found, name)
 	}
 	return registry.Record(ctx, name)
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"nqueens/pkg/bus"
@@ -24,6 +24,7 @@ type connection struct {
 	urls     string             // of all outside servers, as in the configuration
 	embedded *natsserver.Server // nil with an outside server
 	guard    *keyring.Guard     // of the embedded server; nil if that is open
+	worker   []string           // the words that start a worker
 }
 
 // embedded stands for an embedded server that listens for nobody, in place of an address.
@@ -32,7 +33,10 @@ const embedded = "embedded"
 // connect connects to the server of the configuration, or starts the embedded server of a
 // run and connects to it.
 func (s *Session) connect(name string) (*connection, error) {
-	c := &connection{address: embedded}
+	c := &connection{address: embedded, worker: s.cfg.WorkerProgram}
+	if len(c.worker) == 0 {
+		c.worker = []string{"worker"}
+	}
 	cfg := bus.Config{
 		URL: s.cfg.URL, Credentials: s.cfg.Credentials, Name: "nqueens coordinator " + name, Replicas: s.cfg.Replicas, Lease: bus.DefaultLease, Log: s.log,
 	}
@@ -42,7 +46,7 @@ func (s *Session) connect(name string) (*connection, error) {
 			return nil, err
 		}
 		server := natsserver.Config{StoreDir: s.cfg.Store.ServerFolder(name), Listen: s.cfg.Listen, Log: s.log}
-		if c.guard, err = s.newGuard(name); err != nil {
+		if c.guard, err = s.newGuard(); err != nil {
 			return nil, err
 		}
 		if g := c.guard; g != nil {
@@ -65,7 +69,7 @@ func (s *Session) connect(name string) (*connection, error) {
 		g := c.guard
 		c.address = g.URL(c.embedded.ClientURL())
 		s.log.Info().Str("server", c.address).Str("token", g.TokenFile()).Str("watcher", g.WatcherFile()).
-			Msg("workers join with: " + c.joinCommand())
+			Msg("workers join with: " + c.joinCommand() + "; paste into it the output of: " + g.TokenCommand())
 	case s.cfg.Listen != "":
 		c.address = c.embedded.ClientURL()
 	}
@@ -78,12 +82,12 @@ const keysFolder = "keys"
 // newGuard returns the guard of the embedded server of a run, or nil for a server that needs none: that
 // only this machine reaches, without a token, for a run in which no keys must agree. It makes the guard's
 // keys say who is admitted. The keys and the certificate are kept for all runs of the store.
-func (s *Session) newGuard(name string) (*keyring.Guard, error) {
+func (s *Session) newGuard() (*keyring.Guard, error) {
 	host, _, err := net.SplitHostPort(s.cfg.Listen)
 	if s.cfg.Listen == "" || err != nil {
 		return nil, nil
 	}
-	if httpserver.IsLoopback(host) && s.cfg.TokenFile == "" && s.redundancy() < 2 && !s.wasGuarded(name) {
+	if httpserver.IsLoopback(host) && s.cfg.TokenFile == "" && s.redundancy() < 2 {
 		return nil, nil
 	}
 	g, err := keyring.NewGuard(filepath.Join(s.cfg.Store.Path(), keysFolder), s.cfg.TokenFile, host)
@@ -93,16 +97,6 @@ func (s *Session) newGuard(name string) (*keyring.Guard, error) {
 	sources := s.cfg.Admission
 	sources.Folder, sources.TokenFile = g.Folder(), s.cfg.TokenFile
 	return g, s.setAdmission(sources)
-}
-
-// wasGuarded reports whether the ledger of a run is lost whose embedded server had a guard: then the server
-// keeps the run's record in an account that it has only with the guard.
-func (s *Session) wasGuarded(name string) bool {
-	if s.ledger != nil {
-		return false
-	}
-	_, err := os.Stat(filepath.Join(s.cfg.Store.ServerFolder(name), "jetstream", "NQ")) // see [bus.Access]
-	return err == nil
 }
 
 // WatcherFiles returns the files with which the watchers of this machine connect to embedded servers: a
@@ -149,12 +143,14 @@ func (c *connection) publicURL() string {
 	return strings.Join(public, ",")
 }
 
-// joinCommand returns the command that starts a worker on the server. It has no secret.
+// joinCommand returns the command that starts a worker on the server. A worker of a guarded server reads the token
+// from its standard input: the command has no secret, and needs no file.
 func (c *connection) joinCommand() string {
+	words := append(slices.Clone(c.worker), "--nats")
 	if c.guard != nil {
-		return c.guard.JoinLine(c.address)
+		return humanize.ShellWords(append(words, c.address, "--token-file", "-")...)
 	}
-	return humanize.ShellWords("worker", "--nats", c.publicURL())
+	return humanize.ShellWords(append(words, c.publicURL())...)
 }
 
 // waitFailure waits until ctx ends, and then returns nil, or until the server or the

@@ -20,37 +20,30 @@ import (
 
 // runServices runs the coordinator, the workers of this process, and what serves them, until
 // the coordinator ends or one of them fails.
-func (s *Session) runServices(ctx context.Context, server *connection, claim *bus.Claim, page *pageServer) (coordinator.Outcome, error) {
+func (s *Session) runServices(ctx context.Context, server *connection, claim *bus.Claim) (coordinator.Outcome, error) {
 	roster := progress.NewRoster()
-	recounter := new(count.Recounter)
-	defer func() {
-		if err := recounter.Close(); err != nil {
-			s.log.Warn().Err(err).Msg("a kernel with which the coordinator counts tasks can't be closed")
-		}
-	}()
-	service := s.newCoordinator(claim, roster, recounter, server.joinCommand())
+	service := s.newCoordinator(claim, roster, server.joinCommand())
 	workers, own := s.newWorkers(roster)
 	s.bus.Telemetry().OnDropped(roster.NoteDropped)
-	// Before the first beat: a worker that misses it is heard.
+	// Before the first announcement: a worker that misses it is heard.
 	unsubscribe, err := s.bus.Telemetry().SubscribeHeartbeats(func(h run.Heartbeat) {
 		change := roster.ObserveHeartbeat(h)
 		if change == progress.Joins || len(h.Held) == 0 && !h.Leaving {
 			service.Greet()
 		}
-		switch {
-		case h.Key == s.identity.Key() && own[h.Worker]:
-		case change == progress.Joins && s.joined.Allow():
-			s.log.Info().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).
-				Int("threads", h.Threads).Msg("worker joined")
-		case change == progress.Leaves && s.left.Allow():
-			s.log.Info().Str("worker", h.Worker).Msg("worker left")
+		if h.Key == s.identity.Key() && own[h.Worker] {
+			return
 		}
+		if change == progress.Joins {
+			s.log.Debug().Str("worker", h.Worker).Str("version", h.Version).Str("kernel", h.Kernel).Int("threads", h.Threads).Msg("worker joined")
+		}
+		s.fleet.observe(&h, change)
 	})
 	if err != nil {
 		return coordinator.Outcome{}, err
 	}
 	defer unsubscribe()
-	unsubscribe, err = s.bus.Telemetry().SubscribeBeats(roster.ObserveBeat)
+	unsubscribe, err = s.bus.Telemetry().SubscribeAnnouncements(roster.ObserveAnnouncement)
 	if err != nil {
 		return coordinator.Outcome{}, err
 	}
@@ -59,9 +52,13 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if s.host != nil {
-		page.open(service.Detail)
-		group.Go(func() error { return page.failure(ctx) })
-		group.Go(func() error { s.measureSite(ctx); return nil })
+		s.host.SetDetail(service.Detail)
+		measure := func() { s.metrics.SetSite(s.site(ctx)) }
+		group.Go(func() error { return s.host.Failure(ctx) })
+		group.Go(func() error {
+			measure()
+			return every(ctx, siteInterval, func() error { measure(); return nil })
+		})
 	}
 	for _, w := range workers {
 		group.Go(func() error {
@@ -101,25 +98,27 @@ func (s *Session) runServices(ctx context.Context, server *connection, claim *bu
 	return outcome, err
 }
 
-func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster, recounter *count.Recounter, join string) *coordinator.Coordinator {
+func (s *Session) newCoordinator(claim *bus.Claim, roster *progress.Roster, join string) *coordinator.Coordinator {
 	m := s.ledger.Header().Manifest
 	cfg := coordinator.Config{
 		Known:          m.KnownTotal(),
 		Roster:         roster,
 		Epoch:          claim.Epoch(),
 		Priority:       s.cfg.Priority,
+		FinishIn:       s.cfg.FinishIn,
 		CheckAfter:     coordinator.DefaultCheckAfter,
 		RepublishAfter: coordinator.DefaultRepublishAfter,
 		DisputeTimeout: coordinator.DefaultDisputeTimeout,
-		Referee:        recounter.Count,
+		Referee:        count.Again,
 		Alone:          s.cfg.Alone,
-		Check:          recounter.Count,
+		Check:          count.Again,
 		CheckThreads:   cmp.Or(s.cfg.Workers, runtime.GOMAXPROCS(0)),
 		Admits:         s.admits,
 		OwnKeys:        []string{s.identity.Key()},
 		Join:           join,
 		OnComplete:     s.countUnique,
 		OnSnapshot:     s.report,
+		OnLost:         s.fleet.lose,
 		ReportEvery:    coordinator.DefaultReportEvery,
 		Log:            s.log,
 	}
@@ -187,29 +186,18 @@ func every(ctx context.Context, interval time.Duration, f func() error) error {
 func (s *Session) report(snapshot run.Snapshot) {
 	s.lastReport.Store(time.Now().UnixNano())
 	s.latest.Store(&snapshot)
-	s.noteWall()
-	s.ledger.History().Observe(s.ledger.Wall(), &snapshot)
 	s.control.SetSnapshot(&snapshot)
-	if s.page != nil {
+	if s.host != nil {
 		s.metrics.Update(&snapshot)
-		s.page.Update(&snapshot)
+		s.host.Update(&snapshot)
 	}
 	s.cfg.OnSnapshot(snapshot)
+	s.fleet.log(s.log, &snapshot)
 }
-
-// noteWall notes in the ledger how long all coordinators of the run have worked on it.
-func (s *Session) noteWall() { s.ledger.SetWall(s.wallBefore + time.Since(s.started)) }
 
 // publishLatest publishes the latest snapshot.
 func (s *Session) publishLatest() error {
-	s.checkConnection()
-	s.updatePage()
-	if more := s.joined.Dropped(); more > 0 {
-		s.log.Info().Int("workers", more).Msg("more workers joined than the log names")
-	}
-	if more := s.left.Dropped(); more > 0 {
-		s.log.Info().Int("workers", more).Msg("more workers left than the log names")
-	}
+	s.updateStatus()
 	if p := s.latest.Load(); p != nil {
 		s.publish(p)
 	}
@@ -222,12 +210,4 @@ func (s *Session) publish(p *run.Snapshot) {
 	if err := s.bus.Telemetry().PublishSnapshot(p); err != nil {
 		s.log.Debug().Err(err).Msg("snapshot not published")
 	}
-}
-
-// checkLive returns nil while the run reports progress.
-func (s *Session) checkLive() error {
-	if silent := time.Since(time.Unix(0, s.lastReport.Load())); silent > livenessTimeout {
-		return fmt.Errorf("the run has reported no progress for %v", silent.Round(time.Second))
-	}
-	return nil
 }

@@ -17,8 +17,8 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
-	"nqueens/pkg/coordinator"
 	"nqueens/pkg/dashboard"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
@@ -27,7 +27,6 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/metrics"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/ratelimit"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
@@ -42,19 +41,23 @@ type Config struct {
 	URL     string        // of one or more NATS servers, see [bus.Config]; empty for an embedded server
 	// Credentials are for the server of URL.
 	Credentials bus.Credentials
-	Listen      string // host:port at which the embedded server accepts others; empty for none
+	Listen      string // host:port at which the embedded server accepts others; empty for none, and with a URL
 	// TokenFile has the token with which workers join the embedded server; empty for one that is made
 	// where others than this machine reach the server.
 	TokenFile string
 	// Replicas is how many servers of a cluster keep the run's streams at least: 1, 3 or 5. 0 leaves
 	// streams that exist as they are.
 	Replicas int
-	HTTP     string // host:port of the page, health checks and metrics; empty for none
-	// HTTPTokenFile has the token of the page; empty for one that is made where others than this machine
-	// reach HTTP.
-	HTTPTokenFile string
-	Unique        bool // also count the fundamental solutions
-	Survey        bool // also survey the ledger at the end, for a report
+	// WorkerProgram are the words that start a worker, for the hint how workers join; empty means "worker".
+	WorkerProgram []string
+	// Page has where the page, health checks and metrics are served; without an address they are not.
+	Page dashboard.HostConfig
+	// Linger is how long the page stays after the run has come to its end; see [Session.Linger].
+	Linger time.Duration
+	// FinishIn is how long the whole run should take; see [run.Snapshot.NeededThreads].
+	FinishIn time.Duration
+	Unique   bool // also count the fundamental solutions
+	Survey   bool // also survey the ledger at the end, for a report
 	// Priority is how the run shares workers with other runs of the server; empty means normal.
 	Priority run.Priority
 
@@ -63,7 +66,7 @@ type Config struct {
 	Admission keyring.Sources
 
 	// Alone counts a task in a process of its own; see [coordinator.Config]. It may be nil.
-	Alone func(ctx context.Context, task *queens.Task) (queens.TaskCount, error)
+	Alone func(ctx context.Context, task *queens.Task) (run.TaskCount, error)
 
 	// OnStop is called if another process asks this one to stop. It must end the contexts of the session.
 	OnStop func()
@@ -71,26 +74,18 @@ type Config struct {
 	OnStart func(run string)
 	// OnSnapshot is called with each snapshot from then on. Calls do not overlap.
 	OnSnapshot func(run.Snapshot)
-	// OnConnection is called every second with whether the connection to the server is lost.
-	OnConnection func(lost bool)
-	Log          zerolog.Logger
+	// OnStatus is called every second with what the snapshots do not tell, for people; empty for nothing.
+	OnStatus func(text string)
+	Log      zerolog.Logger
 }
 
-// Validate reports the first thing wrong with the configuration.
+// Validate reports what a session can't run with. Flags that exclude each other are the business of the command.
 func (c *Config) Validate() error {
 	switch {
-	case c.Store == nil || c.OnStop == nil || c.OnStart == nil || c.OnSnapshot == nil || c.OnConnection == nil:
+	case c.Store == nil || c.OnStop == nil || c.OnStart == nil || c.OnSnapshot == nil || c.OnStatus == nil:
 		return errors.New("a session needs a store and observers")
-	case c.Workers < 0:
-		return fmt.Errorf("%d workers", c.Workers)
 	case c.Workers == 0 && c.URL == "" && c.Listen == "":
 		return errors.New("no workers: none in this process, and the embedded server accepts no others")
-	case c.URL != "" && c.Listen != "":
-		return errors.New("an outside server is given, and an address for an embedded one")
-	case c.Replicas < 0 || c.Replicas > 5 || c.Replicas > 0 && c.Replicas%2 == 0:
-		return fmt.Errorf("%d replicas: there can be 1, 3 or 5", c.Replicas)
-	case c.Replicas > 1 && c.URL == "":
-		return fmt.Errorf("%d replicas: the embedded server is no cluster", c.Replicas)
 	}
 	return nil
 }
@@ -101,11 +96,11 @@ type Session struct {
 	log     zerolog.Logger
 	started time.Time
 	host    *dashboard.Host      // of the page; nil without an address for it
-	page    *dashboard.Run       // nil without it too
 	metrics *metrics.Coordinator // nil without it too
 	ledger  *ledger.Ledger
 	control *runstore.Control // nil if the ledger is open for reading only
 	created bool              // the run is new, and not claimed yet
+	lingers bool              // the page is still served
 	// takeOver says that the run may be taken from a coordinator that has more results of it.
 	takeOver bool
 
@@ -115,12 +110,10 @@ type Session struct {
 	unread     string                                                      // the last error of rereadAdmitted
 	identity   *identity.Identity                                          // of the coordinators and workers of this store, from connectAndRun on
 	latest     atomic.Pointer[run.Snapshot]
-	outage     outage          // of the server
-	joined     ratelimit.Burst // of the lines in the log on workers that join
-	left       ratelimit.Burst // and that leave
-	lastReport atomic.Int64    // when the coordinator last reported progress, in Unix nanoseconds
-	unique     *big.Int        // nil unless fundamental solutions are counted
-	wallBefore time.Duration   // of the coordinators before
+	outage     outage       // of the server
+	fleet      fleet        // of other processes
+	lastReport atomic.Int64 // when the coordinator last reported progress, in Unix nanoseconds
+	unique     *big.Int     // nil unless fundamental solutions are counted
 }
 
 // open returns a session whose ledger openLedger opens.
@@ -133,7 +126,7 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 		return nil, err
 	}
 	var err error
-	if cfg.HTTP != "" {
+	if cfg.Page.Address != "" {
 		s.metrics = metrics.NewCoordinator(cfg.Version)
 		s.host, err = s.listen()
 	}
@@ -148,7 +141,7 @@ func open(cfg Config, openLedger func(s *Session) error) (*Session, error) {
 
 // close closes what open opened.
 func (s *Session) close() error {
-	if s.host != nil {
+	if s.host != nil && !s.lingers {
 		s.host.Close()
 	}
 	if s.control != nil {
@@ -179,9 +172,16 @@ func (s *Session) answerForNew(l *ledger.Ledger) {
 // Name returns the name of the run.
 func (s *Session) Name() string { return s.ledger.Header().Run }
 
+// Folder returns the folder of the run.
+func (s *Session) Folder() string { return s.cfg.Store.Folder(s.Name()) }
+
 // Interrupted reports, before [Session.Run], whether the run was started before this session, and
 // is not finished.
 func (s *Session) Interrupted() bool { return !s.created && !isFinal(s.ledger) }
+
+// Made returns when the run ended, if nothing is left to count: [Session.Run] only audits it. The time is zero if it is
+// not known.
+func (s *Session) Made() (at time.Time, final bool) { return s.ledger.Ended(), isFinal(s.ledger) }
 
 // isFinal reports whether nothing is left to count. A complete run with damaged records is
 // not final.
@@ -190,20 +190,23 @@ func isFinal(l *ledger.Ledger) bool {
 }
 
 // Run counts until the run ends, or audits a finished run again, and closes the session. The
-// result is valid with any error, which wraps [queens.ErrContradiction],
-// [queens.ErrIncomplete], [queens.ErrCancelled], [queens.ErrNoConnection] or the cause of
+// result is valid with any error, which wraps [run.ErrContradiction],
+// [run.ErrIncomplete], [run.ErrCancelled], [run.ErrNoConnection] or the cause of
 // ctx's end. A new run that fails before it is claimed leaves nothing on disk.
 func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	count, finished := s.connectAndRun, isFinal(s.ledger)
 	if finished {
 		count = s.auditAgain
-		_ = s.cfg.Store.RemoveRest(s.Name()) // a process that was killed has left it
 	}
-	result, err := count(ctx)
+	e, err := count(ctx)
+	result := s.result(ctx, &e, err)
 	if s.cfg.Survey && (finished || result.Count != nil) {
-		result.Survey, result.History = s.survey(ctx), s.ledger.History().Samples()
+		result.Survey, result.History = audit.Survey(s.ledger), s.ledger.History().Samples()
 	}
 	name := s.Name()
+	if s.ledger.State().Finished() {
+		_ = s.cfg.Store.RemoveRest(name) // the next resume tries again
+	}
 	err = errors.Join(err, s.close())
 	if s.created {
 		_ = os.RemoveAll(s.cfg.Store.Folder(name)) // nothing is counted, and err says what went wrong
@@ -211,55 +214,38 @@ func (s *Session) Run(ctx context.Context) (report.Result, error) {
 	return result, err
 }
 
+// slowAfter is how long work that usually takes an instant goes unmentioned.
+const slowAfter = time.Second
+
 // keyFile holds, in the folder of all runs, the key of this machine's coordinators and of the
 // workers in their processes.
 const keyFile = "coordinator.key"
 
-// watcherTimeout is how long the embedded server of a finished run stays for watchers.
-const watcherTimeout = 2 * time.Second
-
 // connectAndRun connects to the server, claims the run, and counts. If the run can be
 // resumed, it leaves on the server what that needs; otherwise it leaves nothing.
-func (s *Session) connectAndRun(ctx context.Context) (report.Result, error) {
-	failed := func(err error) (report.Result, error) { return s.result(ctx, &coordinator.Outcome{}, err), err }
-	name, store := s.Name(), s.cfg.Store
-	s.wallBefore = s.ledger.Wall()
+func (s *Session) connectAndRun(ctx context.Context) (e ending, err error) {
 	if s.cfg.Workers > 0 {
 		if err := kernel.SelfTest(ctx, s.cfg.Kernel); err != nil {
-			return failed(err)
+			return e, err
 		}
 	}
-	if err := s.announceChecks(ctx); err != nil {
-		return failed(err)
+	if s.identity, err = identity.LoadOrCreate(filepath.Join(s.cfg.Store.Path(), keyFile)); err != nil {
+		return e, err
 	}
-	id, err := identity.LoadOrCreate(filepath.Join(store.Path(), keyFile))
+	server, err := s.connect(s.Name())
 	if err != nil {
-		return failed(err)
+		return e, err
 	}
-	s.identity = id
-	server, err := s.connect(name)
-	if err != nil {
-		return failed(err)
-	}
-	defer func() {
-		if server.embedded != nil && s.ledger.State().Finished() {
-			// Watchers compare the end with the run's record, and leave then.
-			server.embedded.AwaitUnsubscribed(bus.ProgressSubject(name), watcherTimeout)
-		}
-		server.close()
-		if s.ledger.State().Finished() {
-			_ = store.RemoveRest(name) // the next resume tries again
-		}
-	}()
+	defer server.close()
 	s.bus = server.bus
 	s.control.SetServer(server.publicURL())
 	claim, err := s.claim(ctx)
 	if err != nil {
-		return failed(err)
+		return e, err
 	}
 	s.created = false
 	if err := s.ledger.SetState(run.Running); err != nil {
-		return failed(err)
+		return e, err
 	}
 	return s.runClaimed(ctx, server, claim)
 }
@@ -284,7 +270,7 @@ func (s *Session) claim(ctx context.Context) (*bus.Claim, error) {
 	switch {
 	case err == nil:
 		return claim, nil
-	case errors.Is(err, queens.ErrCancelled):
+	case errors.Is(err, run.ErrCancelled):
 		// The record was kept only to tell this coordinator.
 		return nil, errors.Join(err, s.ledger.SetState(run.Cancelled), s.bus.Registry().Delete(ctx, h.Run))
 	case s.created:
@@ -309,7 +295,7 @@ func (s *Session) checkNewest(ctx context.Context) error {
 		return nil //nolint:nilerr // there is none, or the claim fails too
 	}
 	if why := whyNewer(&record, s.ledger.Len(), s.ledger.Lost()); why != "" && record.IsActive() {
-		return &ActiveError{s.Name(), record.Owner + ", " + why}
+		return activeError(s.Name(), record.Owner+", "+why)
 	}
 	return nil
 }
@@ -330,7 +316,7 @@ func (s *Session) wrapSetupError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, queens.ErrNoConnection): // nothing is lost, and the server permits nothing
+	case errors.Is(err, run.ErrNoConnection): // nothing is lost, and the server permits nothing
 		return err
 	case s.cfg.URL == "":
 		err = fmt.Errorf("%w for the embedded server, %s: %w", runstore.ErrFolder, s.cfg.Store.Path(), err)
@@ -338,7 +324,7 @@ func (s *Session) wrapSetupError(ctx context.Context, err error) error {
 		err = fmt.Errorf("set up the server: %w", err)
 	}
 	if !s.created {
-		err = fmt.Errorf("%w: %w", queens.ErrIncomplete, err)
+		err = fmt.Errorf("%w: %w", run.ErrIncomplete, err)
 	}
 	return err
 }
@@ -354,7 +340,7 @@ func ownerID() string {
 
 // runClaimed counts the claimed run to its end. The outcome is stored and published before
 // runClaimed returns, because the caller's terminal may block.
-func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus.Claim) (report.Result, error) {
+func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus.Claim) (e ending, err error) {
 	h := s.ledger.Header()
 	event := s.log.Info().Str("run", h.Run).Int("n", h.Manifest.N).Str("symmetry", string(h.Manifest.Symmetry)).
 		Uint64("tasks", h.Manifest.Tasks).Uint64("done", s.ledger.Len()).Int("workers", s.cfg.Workers).
@@ -365,17 +351,22 @@ func (s *Session) runClaimed(ctx context.Context, server *connection, claim *bus
 	if len(h.Manifest.Placed) > 0 {
 		event.Str("placed", humanize.Squares(h.Manifest.Placed))
 	}
-	event.Msg("counting")
+	event.Str(humanize.LogField, s.countingLine(server.address)).Msg("counting")
 	s.warnVoters(server)
 	s.cfg.OnStart(s.Name())
-	page := s.servePage(ctx, server)
-	outcome, err := s.runServices(ctx, server, claim, page)
-	resumable, failed := s.finish(ctx, server, claim, &outcome, err)
-	page.end(ctx, &outcome, err)
-	result := s.result(ctx, &outcome, err)
-	result.Count = &report.Count{
-		Snapshot: outcome.Snapshot, Rate: outcome.Rate, Resumed: outcome.Resumed, Resumable: resumable,
-		Duplicates: outcome.Duplicates, Refused: outcome.Refused + s.bus.Rejected(),
+	s.startPage(ctx)
+	e.Outcome, err = s.runServices(ctx, server, claim)
+	e.counted = true
+	last := s.lastSnapshot(&e.Outcome, endState(ctx, err))
+	s.showEnd(&last, err)
+	resumable, failed := s.finish(ctx, server, claim, &last, err)
+	e.resumable = resumable
+	switch {
+	case s.host == nil:
+	case s.cfg.Linger > 0 && s.isOver():
+		s.lingers = true
+	default:
+		s.stopPage()
 	}
-	return result, errors.Join(err, failed)
+	return e, errors.Join(err, failed)
 }

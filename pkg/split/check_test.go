@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -31,7 +32,7 @@ func TestCheckRefusesOtherManifests(t *testing.T) {
 		"newer rules":         {func(m *queens.Manifest) { m.SplitVersion++ }, "rules of version"},
 		"another hash":        {func(m *queens.Manifest) { m.Hash[31] ^= 1 }, "hash"},
 		"another depth":       {func(m *queens.Manifest) { m.Classes[1].Depth-- }, "class 2 begins"},
-		"a last, deeper one":  {func(m *queens.Manifest) { m.Classes[len(m.Classes)-1].Depth++ }, "hash"},
+		"a last, deeper one":  {func(m *queens.Manifest) { m.Classes[len(m.Classes)-1].Depth++ }, "more than the"},
 		"another batch":       {func(m *queens.Manifest) { m.Classes[0].Batch = 2 }, "class 1 begins"},
 		"a task less":         {func(m *queens.Manifest) { m.Tasks-- }, "tasks"},
 		"a task more":         {func(m *queens.Manifest) { m.Tasks++ }, "tasks"},
@@ -64,6 +65,19 @@ func TestCheckNamesTheVersion(t *testing.T) {
 	}
 }
 
+// Check ends when there are more tasks than the manifest says: it may be forged, and there may be more than can be
+// passed over.
+func TestCheckEndsAtTheTasks(t *testing.T) {
+	t.Parallel()
+	m := mustPlan(t, 20, queens.None, 3)
+	m.Classes[0].Depth = 20
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := split.Check(ctx, &m); err == nil || !strings.Contains(err.Error(), "more than the") {
+		t.Errorf("a manifest of %d tasks with a deeper class: error %v", m.Tasks, err)
+	}
+}
+
 // Check does not change the manifest.
 func TestCheckChangesNothing(t *testing.T) {
 	m, want := mustPlan(t, 8, queens.Full, 0), mustPlan(t, 8, queens.Full, 0)
@@ -90,7 +104,7 @@ func renumbered(m queens.Manifest, batch int) queens.Manifest {
 	m.Tasks = 0
 	for i := range m.Classes {
 		m.Classes[i].Batch, m.Classes[i].First = batch, m.Tasks
-		for range split.ClassTasks(m.Classes[i]) {
+		for range split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{m.Classes[i]}}) {
 			m.Tasks++
 		}
 	}

@@ -63,12 +63,6 @@ func (c *classIndex) fill(ctx context.Context) error {
 // end returns the id after the last task of the class.
 func (c *classIndex) end() uint64 { return c.first + c.tasks }
 
-// prefixesIn returns the number of prefixes of the tasks with ids from first to before end, which the
-// class has.
-func (c *classIndex) prefixesIn(first, end uint64) uint64 {
-	return min((end-c.first)*c.batch, c.prefixes) - (first-c.first)*c.batch
-}
-
 // Tasks returns the number of tasks.
 func (x *Index) Tasks() uint64 {
 	if len(x.classes) == 0 {
@@ -102,7 +96,7 @@ func (x *Index) Range(first uint64, tasks int) []queens.Task {
 		if first == last {
 			continue // a class without tasks
 		}
-		prefixes := make([]queens.Prefix, 0, c.prefixesIn(first, last))
+		prefixes := make([]queens.Prefix, 0, min((last-c.first)*c.batch, c.prefixes)-(first-c.first)*c.batch)
 		w := c.walkTo(first)
 		for ; first < last; first++ {
 			begin := len(prefixes)
@@ -113,12 +107,31 @@ func (x *Index) Range(first uint64, tasks int) []queens.Task {
 	return found
 }
 
+// Queens returns the column of the queen in each row of the first prefix of a task. There must be such a task.
+func (x *Index) Queens(id uint64) (columns []int) {
+	c := &x.classes[sort.Search(len(x.classes), func(i int) bool { return x.classes[i].end() > id })]
+	w := c.walkTo(id)
+	w.advance()
+	columns = make([]int, 0, c.depth)
+	for _, column := range w.appendMark(nil) {
+		columns = append(columns, int(column))
+	}
+	return columns
+}
+
 // walkTo returns a walk at a task of the class.
 func (c *classIndex) walkTo(id uint64) (w walk) {
 	mark := (id - c.first) / c.spacing
 	w.resume(&c.board, c.marks[int(mark)*c.depth:][:c.depth])
 	w.skip(int((id - c.first - mark*c.spacing) * c.batch))
 	return w
+}
+
+// Batch returns the prefixes of a task that begins with that of the queens on these columns, one in each row.
+func Batch(plan *queens.ClassPlan, columns []byte) []queens.Prefix {
+	var w walk
+	w.resume(&plan.Board, columns)
+	return w.take(nil, plan.Batch)
 }
 
 // appendMark appends the columns of the next prefix's queens. The walk must have advanced to it.

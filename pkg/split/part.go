@@ -68,7 +68,7 @@ func (p *Part) All() iter.Seq[queens.Task] {
 // at a time, and done with the results in the order of the parts, one call at a time. Neither
 // holds more than a few parts a core. Errors are those of [parallel.InOrder].
 func InOrder[T any](ctx context.Context, m *queens.Manifest, work func(context.Context, *Part) (T, error), done func(T) error) error {
-	return inOrder(ctx, allParts(m), work, done)
+	return parallel.InOrder(ctx, allParts(m), func(ctx context.Context, p Part) (T, error) { return work(ctx, &p) }, done)
 }
 
 // allParts yields the parts of all classes, in order.
@@ -82,8 +82,4 @@ func allParts(m *queens.Manifest) iter.Seq[Part] {
 			}
 		}
 	}
-}
-
-func inOrder[T any](ctx context.Context, parts iter.Seq[Part], work func(context.Context, *Part) (T, error), done func(T) error) error {
-	return parallel.InOrder(ctx, parts, func(ctx context.Context, p Part) (T, error) { return work(ctx, &p) }, done)
 }

@@ -19,29 +19,37 @@ type Profile [queens.MaxN + 1]float64
 // of their numbers. The seed and all roundings are fixed, so the estimate is the same on every
 // machine.
 func Probe(b queens.Board, probes int) Profile {
-	source := rand.NewPCG(1975, uint64(b.N))
 	var sum Profile
+	sum.Add(&b, probes, rand.NewPCG(1975, uint64(b.N)))
+	for depth := range sum {
+		sum[depth] /= float64(probes)
+	}
+	return sum
+}
+
+// Add adds random probes of the board to the sums of others, and returns the sum of the squares of what they add to
+// the last of them.
+func (p *Profile) Add(b *queens.Board, probes int, source *rand.PCG) (squares float64) {
 	for range probes {
 		var cols, left, right uint32 // as in a queens.Prefix; left may have bits beyond the board
 		weight := 1.0
-		sum[0]++
+		p[0]++
 		for row, allow := range b.Allow[:b.N] {
 			free := allow &^ (cols | left | right)
 			choices := bits.OnesCount32(free)
 			if choices == 0 {
+				weight = 0
 				break
 			}
 			queen := choose(free, choices, source)
 			cols, left, right = cols|queen, (left|queen)<<1, (right|queen)>>1
 			// The conversions forbid fused operations, which round differently.
 			weight = float64(weight * float64(choices))
-			sum[row+1] = float64(sum[row+1] + weight)
+			p[row+1] = float64(p[row+1] + weight)
 		}
+		squares = float64(squares + float64(weight*weight))
 	}
-	for depth := range sum {
-		sum[depth] /= float64(probes)
-	}
-	return sum
+	return squares
 }
 
 // Step takes a random probe one row down: it returns p with a queen on one of the free squares of

@@ -83,6 +83,9 @@ func TestWorkDone(t *testing.T) {
 				before = work
 				done[i]++
 			}
+			if work, want := split.WorkDone(&m, nil, done), split.WorkDone(&m, shares, done); work != want {
+				t.Errorf("n=%d: with its own shares it is %v, want %v", n, work, want)
+			}
 		}
 		if work := split.WorkDone(&m, shares, done); work != 1 {
 			t.Errorf("n=%d: with all tasks done, the share is %v", n, work)

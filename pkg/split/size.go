@@ -16,7 +16,7 @@ const (
 	// minTasks is the least number of tasks in a run that has enough nodes for them.
 	minTasks = 256
 	// leftTasks is the least number of tasks in what is left of a run, so that threads end
-	// together. The tasks before are larger: kernels place the queens of outer columns anew for
+	// together. The tasks before are larger: kernels place the queens of outer columns again for
 	// each task, which costs a sixth of the time if all tasks are as small as the last.
 	leftTasks = 128
 	// lastTaskNodes is the cost of the last tasks, where 1/minTasks of the run is not less.
@@ -64,7 +64,7 @@ func PlanSizes(classes []queens.Class) []queens.ClassPlan {
 		own := profiles[i].NodesBelow(0)
 		target := taskNodes(class.Board.N, nodes, rest-own/2)
 		rest -= own
-		depth := profiles[i].depth(class.Board.N, target/minBatch)
+		depth := profiles[i].Depth(min(minDepth, class.Board.N), class.Board.N, target/minBatch)
 		plans[i] = queens.ClassPlan{Class: class, Depth: depth, Batch: profiles[i].batch(depth, target)}
 	}
 	return plans
@@ -99,11 +99,9 @@ func uniformPlans(classes []queens.Class, depth int) []queens.ClassPlan {
 	return plans
 }
 
-// depth returns the least depth, of at least two rows where the board has them, whose prefixes
-// cost at most target nodes each. If the probes found no such depth, it returns the deepest
-// that they reached.
-func (p *Profile) depth(n int, target float64) int {
-	depth := min(minDepth, n)
+// Depth returns the least depth of a board of side n, from the given one on, whose prefixes cost at most
+// target nodes each. If the probes found no such depth, it returns the deepest that they reached.
+func (p *Profile) Depth(depth, n int, target float64) int {
 	for depth < n && p[depth+1] > 0 && p.NodesBelow(depth) > target*p[depth] {
 		depth++
 	}
@@ -145,17 +143,25 @@ func Shares(m *queens.Manifest) []float64 {
 	return shares
 }
 
-// WorkDone returns the share of a run's estimated work in so many tasks of each class, 0 to 1: 1 if
-// and only if these are all tasks. The shares are those of [Shares].
+// WorkDone returns the share of a run's estimated work in a number of tasks of each class, 0 to 1: 1 if
+// and only if these are all tasks. The shares are those of [Shares]; if they are nil, WorkDone computes them,
+// which takes half a second for large boards.
 func WorkDone(m *queens.Manifest, shares []float64, tasks []uint64) float64 {
-	var work float64
 	var done uint64
-	for i, n := range tasks {
-		work += float64(n) * shares[i]
+	for _, n := range tasks {
 		done += n
 	}
-	if done == m.Tasks {
+	switch {
+	case done == m.Tasks:
 		return 1
+	case done == 0:
+		return 0
+	case shares == nil:
+		shares = Shares(m)
+	}
+	var work float64
+	for i, n := range tasks {
+		work += float64(n) * shares[i]
 	}
 	return min(work, math.Nextafter(1, 0)) // the sum of many shares is inexact
 }

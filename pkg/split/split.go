@@ -7,10 +7,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 
+	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
 )
 
@@ -18,10 +20,20 @@ import (
 // have other tasks.
 const Version = 3
 
+// Bounds of a run, ten times those of the largest one that [PlanSizes] plans: a pass over its tasks takes minutes.
+const (
+	MaxTasks    = 100_000_000
+	maxPrefixes = 8_000_000_000
+)
+
+// ErrTooLarge says that a manifest has more tasks or prefixes than a run can have.
+var ErrTooLarge = errors.New("the prefixes are too many")
+
 // Plan returns the manifest of a count of the given classes. With depth 0 it chooses depth and
 // batch for each class, so that tasks have a good size; otherwise each prefix of depth rows is
 // a task. Plan passes over all tasks once, on all cores, to number and hash them, which takes
-// six core-seconds for 10^7 tasks. If ctx ends, Plan returns its cause.
+// six core-seconds for 10^7 tasks. If ctx ends, Plan returns its cause. The error wraps [ErrTooLarge] for a depth
+// with too many prefixes.
 func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, error) {
 	if err := queens.ValidateN(n); err != nil {
 		return queens.Manifest{}, err
@@ -40,34 +52,41 @@ func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class,
 	} else {
 		m.Classes = uniformPlans(classes, depth)
 	}
-	err := assignIDs(ctx, &m)
+	err := assignIDs(ctx, &m, MaxTasks)
 	return m, err
 }
 
-// assignIDs numbers, counts and hashes the tasks of the manifest's classes, on all cores.
-func assignIDs(ctx context.Context, m *queens.Manifest) error {
+// assignIDs numbers, counts and hashes the tasks of the manifest's classes, on all cores. There may be most tasks.
+func assignIDs(ctx context.Context, m *queens.Manifest, most uint64) error {
+	tooLarge := false
 	all := func(yield func(Part) bool) {
+		prefixes := uint64(0)
 		for i := range m.Classes {
 			m.Classes[i].First = m.Tasks
 			for p := range parts(i, &m.Classes[i], m.Tasks) {
 				m.Tasks += uint64(p.Tasks)
-				if !yield(p) {
+				prefixes += uint64(p.Tasks) * uint64(p.batch)
+				tooLarge = m.Tasks > most || max(prefixes, uint64(p.start.steps)) > maxPrefixes
+				if tooLarge || !yield(p) {
 					return
 				}
 			}
 		}
 	}
 	hash := sha256.New()
-	err := inOrder(ctx, all, hashTasks, func(hashes []byte) error {
+	err := parallel.InOrder(ctx, all, hashTasks, func(hashes []byte) error {
 		hash.Write(hashes)
 		return nil
 	})
 	hash.Sum(m.Hash[:0])
+	if err == nil && tooLarge {
+		return fmt.Errorf("%w: more than %d tasks, or %d prefixes", ErrTooLarge, most, uint64(maxPrefixes))
+	}
 	return err
 }
 
 // hashTasks returns the hashes of a part's tasks, as the manifest's hash takes them.
-func hashTasks(ctx context.Context, p *Part) ([]byte, error) {
+func hashTasks(ctx context.Context, p Part) ([]byte, error) {
 	hashes := make([]byte, 0, 8*p.Tasks)
 	var hasher queens.Hasher
 	for task := range p.All() {
@@ -82,8 +101,9 @@ func hashTasks(ctx context.Context, p *Part) ([]byte, error) {
 // Tasks yields the tasks of a manifest in order of id, with Run empty. Tasks share no memory.
 func Tasks(m *queens.Manifest) iter.Seq[queens.Task] {
 	return func(yield func(queens.Task) bool) {
-		for _, plan := range m.Classes {
-			for task := range ClassTasks(plan) {
+		for p := range allParts(m) {
+			for task := range p.All() {
+				task.Prefixes = slices.Clone(task.Prefixes)
 				if !yield(task) {
 					return
 				}
@@ -92,39 +112,8 @@ func Tasks(m *queens.Manifest) iter.Seq[queens.Task] {
 	}
 }
 
-// ClassTasks yields the tasks of one class, as [Tasks] does.
-func ClassTasks(plan queens.ClassPlan) iter.Seq[queens.Task] {
-	return func(yield func(queens.Task) bool) {
-		w := newWalk(&plan.Board, plan.Depth)
-		for id := plan.First; ; id++ {
-			prefixes := w.take(make([]queens.Prefix, 0, min(plan.Batch, 64)), plan.Batch)
-			if len(prefixes) == 0 {
-				return
-			}
-			if !yield(queens.Task{ID: id, Board: plan.Board, Prefixes: slices.Clip(prefixes)}) {
-				return
-			}
-		}
-	}
-}
-
-// Prefixes yields every placement of queens on the first depth rows of board b, with
-// 0 <= depth <= b.N, in lexicographic order of the columns.
-func Prefixes(b queens.Board, depth int) iter.Seq[queens.Prefix] {
-	return func(yield func(queens.Prefix) bool) {
-		w := newWalk(&b, depth)
-		for some := w.take(nil, 64); len(some) > 0; some = w.take(some[:0], 64) {
-			for _, p := range some {
-				if !yield(p) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // Check returns nil if this program makes the same tasks for the manifest: the same number with the
-// same hash. It passes over all tasks.
+// same hash. It passes over all tasks, unless they are more than the manifest's or than [Plan] accepts.
 func Check(ctx context.Context, m *queens.Manifest) error {
 	if m.SplitVersion != Version {
 		return fmt.Errorf("the run was split by rules of version %d, this program splits by rules of version %d: resume with the nqueens version that splits by rules of version %[1]d, such as the one that started it", m.SplitVersion, Version)
@@ -133,13 +122,18 @@ func Check(ctx context.Context, m *queens.Manifest) error {
 		return err
 	}
 	again := queens.Manifest{Classes: slices.Clone(m.Classes)}
-	if err := assignIDs(ctx, &again); err != nil {
+	err := assignIDs(ctx, &again, min(m.Tasks, MaxTasks))
+	more := errors.Is(err, ErrTooLarge) && again.Tasks > m.Tasks
+	if err != nil && !more {
 		return err
 	}
 	for i := range m.Classes {
 		if again.Classes[i].First != m.Classes[i].First {
 			return fmt.Errorf("class %d begins with task %d in this program and with task %d in the run's manifest: resume with the program version that started it", i, again.Classes[i].First, m.Classes[i].First)
 		}
+	}
+	if more {
+		return fmt.Errorf("this program splits the run into more than the %d tasks of its manifest: resume with the program version that started it", m.Tasks)
 	}
 	if again.Tasks != m.Tasks || again.Hash != m.Hash {
 		return fmt.Errorf("this program splits the run into %d tasks with hash %x, its manifest says %d tasks with hash %x: resume with the program version that started it", again.Tasks, again.Hash, m.Tasks, m.Hash)

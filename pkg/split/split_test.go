@@ -109,7 +109,7 @@ func TestBatches(t *testing.T) {
 			plan.Batch = batch
 			var got []queens.Prefix
 			var tasks int
-			for task := range split.ClassTasks(plan) {
+			for task := range split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{plan}}) {
 				size := min(batch, len(want)-len(got))
 				if task.ID != plan.First+uint64(tasks) || len(task.Prefixes) != size || task.Board != plan.Board {
 					t.Fatalf("seed %d, batch %d: the task after %d is %d with %d prefixes, want %d with %d",
@@ -135,7 +135,7 @@ func TestTasksHaveAllSolutions(t *testing.T) {
 				for i, plan := range m.Classes {
 					plan.Batch = 1 + (n+depth)%4
 					var got uint64
-					for task := range split.ClassTasks(plan) {
+					for task := range split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{plan}}) {
 						got += completions(&task)
 					}
 					allowed := func(row, col int) bool { return has(plan.Board.Allow[row], col) }
@@ -191,7 +191,7 @@ func TestTasksStop(t *testing.T) {
 		for _, plan := range m.Classes {
 			for _, batch := range []int{1, 2, 3, 7} {
 				plan.Batch = batch
-				stopAnywhere(t, split.ClassTasks(plan), same)
+				stopAnywhere(t, split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{plan}}), same)
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // square is a place on the board.
 type square struct{ row, column int }
 
-// full returns the classes by all eight symmetries of the square. docs/symmetry.md has the proof, with
-// a picture of one class.
+// full returns the classes by all eight symmetries of the square. docs/symmetry.md has the proof, and
+// draws one class.
 //
 // Each side of the board has one queen on it; its distance is the number of squares to the nearer
 // corner. A solution belongs to bound a if a is the greatest of its four distances. It is counted

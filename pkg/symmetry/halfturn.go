@@ -3,10 +3,10 @@ package symmetry
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math/bits"
-	"sync"
-	"sync/atomic"
 
+	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
 )
 
@@ -40,32 +40,30 @@ func HalfTurn(ctx context.Context, n, threads int) (uint64, error) {
 	case n == 1:
 		return 1, nil
 	}
-	var total atomic.Uint64
-	work := make(chan halfTurn)
-	var searching sync.WaitGroup
-	for range threads {
-		searching.Go(func() {
-			for s := range work {
-				if ctx.Err() == nil { // what is left is soon passed over
-					total.Add(s.weight * s.count(s.done, s.attacked))
+	var total uint64
+	err := parallel.InOrderOn(ctx, threads, halfTurns(n), func(ctx context.Context, s halfTurn) (uint64, error) {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return s.weight * s.count(s.done, s.attacked), nil
+	}, func(found uint64) error {
+		total += found
+		return nil
+	})
+	return total, err
+}
+
+// halfTurns yields the subproblems of a side.
+func halfTurns(n int) iter.Seq[halfTurn] {
+	return func(yield func(halfTurn) bool) {
+		for a := 1; 2*a < n-1; a++ {
+			for b := 1; b <= a; b++ {
+				if !splitHalfTurn(n, a, b, n-1, yield) || b < a && !splitHalfTurn(n, a, b, 0, yield) {
+					return
 				}
-			}
-		})
-	}
-	for a := 1; 2*a < n-1; a++ {
-		for b := 1; b <= a; b++ {
-			enqueueHalfTurn(n, a, b, n-1, work)
-			if b < a {
-				enqueueHalfTurn(n, a, b, 0, work)
 			}
 		}
 	}
-	close(work)
-	searching.Wait()
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
-	return total.Load(), nil
 }
 
 // attacked has a bit for each column and each diagonal that queens attack. Squares of a falling
@@ -114,12 +112,12 @@ func (r *halfTurnRow) free(on *attacked) uint32 {
 	return r.all &^ (on.columns | uint32(on.falling>>(r.falling&63)) | uint32(on.rising>>(r.rising&63)))
 }
 
-// enqueueHalfTurn sends the subproblems with the top queen on column a and a queen on column side,
-// 0 or n-1, of row b.
+// splitHalfTurn yields the subproblems with the top queen on column a and a queen on column side,
+// 0 or n-1, of row b. It returns false if no more are wanted.
 //
 // It orders the rows from the middle outwards: the queens there attack most, and the search has half
 // as many nodes as from the top.
-func enqueueHalfTurn(n, a, b, side int, work chan<- halfTurn) {
+func splitHalfTurn(n, a, b, side int, yield func(halfTurn) bool) bool {
 	// The queen in the centre of an odd side attacks the long diagonals and the middle
 	// column. On an even side they are out of bounds, and there is no such column.
 	s := halfTurn{attacked: attacked{falling: 1 << (n - 1), rising: 1 << (n - 1)}, weight: 2}
@@ -131,7 +129,7 @@ func enqueueHalfTurn(n, a, b, side int, work chan<- halfTurn) {
 	}
 	for _, fixed := range []attacked{pair(n, 0, a), pair(n, b, side)} {
 		if s.attacked.conflicts(fixed) {
-			return
+			return true
 		}
 		s.attacked = s.attacked.union(fixed)
 	}
@@ -145,25 +143,27 @@ func enqueueHalfTurn(n, a, b, side int, work chan<- halfTurn) {
 		}
 		s.rows = append(s.rows, fill)
 	}
-	s.enqueue(work)
+	return s.split(yield)
 }
 
 // splitDepth is the number of rows that are filled in every way before the threads share the
 // subproblems, of a fraction of a millisecond each for n = 27.
 const splitDepth = 2
 
-func (s halfTurn) enqueue(work chan<- halfTurn) {
+func (s halfTurn) split(yield func(halfTurn) bool) bool {
 	if s.done == min(splitDepth, len(s.rows)) {
-		work <- s
-		return
+		return yield(s)
 	}
 	row := &s.rows[s.done]
 	before := s.attacked
 	s.done++
 	for free := row.free(&before); free != 0; free &= free - 1 {
 		s.attacked = before.union(row.pairs[bits.TrailingZeros32(free)])
-		s.enqueue(work)
+		if !s.split(yield) {
+			return false
+		}
 	}
+	return true
 }
 
 // count returns the number of ways to fill the rows from done on.

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/symmetry"
 )
 
@@ -52,7 +52,7 @@ func TestSums(t *testing.T) {
 		for range 2 { // To ask changes nothing.
 			total, err := sums.Total()
 			switch {
-			case c.total == "" && (!errors.Is(err, queens.ErrContradiction) || total != nil):
+			case c.total == "" && (!errors.Is(err, run.ErrContradiction) || total != nil):
 				t.Errorf("%s: total %v (error %v), want none for its remainder", c.name, total, err)
 			case c.total != "" && (err != nil || total.String() != c.total):
 				t.Errorf("%s: total %v (error %v), want %s", c.name, total, err, c.total)
@@ -86,7 +86,7 @@ func TestSumsAreExact(t *testing.T) {
 		if want.IsInt() && (err != nil || total.Cmp(want.Num()) != 0) {
 			t.Errorf("seed %d: total %v (error %v), want %s", seed, total, err, want.RatString())
 		}
-		if !want.IsInt() && !errors.Is(err, queens.ErrContradiction) {
+		if !want.IsInt() && !errors.Is(err, run.ErrContradiction) {
 			t.Errorf("seed %d: total %v (error %v), want an error for the remainder of %s", seed, total, err, want)
 		}
 		floor := new(big.Int).Div(want.Num(), want.Denom())

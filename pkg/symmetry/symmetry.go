@@ -11,6 +11,7 @@ import (
 	"math/big"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Classes returns the classes of the board of side n under symmetry s, with queens placed beforehand
@@ -81,11 +82,11 @@ func (s *Sums) AddAll(other *Sums) {
 
 // Total returns the sum over k of 8·s[k]/k, the number of solutions on the whole board. The sums of a
 // complete count leave no remainder; if there is one, the error wraps
-// [queens.ErrContradiction].
+// [run.ErrContradiction].
 func (s *Sums) Total() (*big.Int, error) {
 	total, remainder := s.divide()
 	if remainder.Sign() != 0 {
-		return nil, fmt.Errorf("%w: the class sums leave a remainder of %d/%d", queens.ErrContradiction, remainder, denominator)
+		return nil, fmt.Errorf("%w: the class sums leave a remainder of %d/%d", run.ErrContradiction, remainder, denominator)
 	}
 	return total, nil
 }

@@ -30,14 +30,14 @@ func (f *follower) confirm(ctx context.Context, p *run.Snapshot) (bool, error) {
 	case !p.State.Finished():
 		return true, nil
 	case errors.Is(err, bus.ErrNoRecord): // the published total is right, whoever says it
-		return p.State != run.Complete || p.IsPublished(), nil
+		return p.State != run.Complete || p.Known() == queens.Match, nil
 	case err != nil || record.State != p.State:
 		return false, nil
 	case p.State != run.Complete:
 		return true, nil
 	}
 	if record.Total() == nil {
-		return p.IsPublished(), nil
+		return p.Known() == queens.Match, nil
 	}
 	p.Total, p.Confirmed = record.Snapshot.Total, record.Snapshot.Confirmed // which not anybody can write
 	p.NotePublished()
@@ -60,12 +60,12 @@ func (f *follower) readRecord(ctx context.Context) (run.Record, error) {
 func failure(p *run.Snapshot) error {
 	switch p.State {
 	case run.Contradicted:
-		return fmt.Errorf("%w: run %s ended so", queens.ErrContradiction, p.Run)
+		return fmt.Errorf("%w: run %[2]s ended so: coordinator verify %[2]s, where its ledger is, may say which count is wrong", run.ErrContradiction, p.Run)
 	case run.Cancelled:
-		return fmt.Errorf("run %s: %w", p.Run, queens.ErrCancelled)
+		return fmt.Errorf("run %s: %w", p.Run, run.ErrCancelled)
 	case run.Complete:
-		if _, published := queens.KnownTotal(p.N); published && len(p.Placed) == 0 && !p.IsPublished() {
-			return fmt.Errorf("%w: another total is claimed for run %s", queens.ErrContradiction, p.Run)
+		if p.Known() == queens.Mismatch {
+			return fmt.Errorf("%w: another total is claimed for run %[2]s: coordinator verify %[2]s, where its ledger is, may say which count is wrong", run.ErrContradiction, p.Run)
 		}
 	case run.Running, run.Stopped:
 	}

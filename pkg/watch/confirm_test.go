@@ -73,7 +73,7 @@ func TestFollowOnAnOpenServer(t *testing.T) {
 		placed int
 		total  int64
 		want   error
-	}{{0, 92, nil}, {1, 4, ErrOpenServer}, {0, 93, queens.ErrContradiction}} {
+	}{{0, 92, nil}, {1, 4, ErrOpenServer}, {0, 93, run.ErrContradiction}} {
 		synctest.Test(t, func(t *testing.T) {
 			server := running()
 			if c.placed > 0 {

@@ -102,7 +102,7 @@ func (f *localFollower) showTotal(ctx context.Context, i *runstore.Info) error {
 	if err != nil {
 		return err
 	}
-	s.Elapsed = f.latest.Elapsed // the ledger has that of all coordinators
+	s.Elapsed.Duration = l.Wall()
 	f.latest = s
 	return f.OnSnapshot(&f.latest)
 }
@@ -114,7 +114,7 @@ func auditedSnapshot(ctx context.Context, l *ledger.Ledger, facts *run.Snapshot)
 	if err != nil {
 		return s, err
 	}
-	s.SetTotal(total, new(audit.Confirmation(l, total)))
+	s.SetTotal(total, new(l.Confirmation(total)))
 	s.Solutions, s.WorkDone = s.Total, 1
 	s.Disputes = len(l.Disputes())
 	return s, nil

@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"nqueens/pkg/bus"
 	"nqueens/pkg/run"
 )
 
@@ -21,7 +21,7 @@ func Newest(ctx context.Context, connection Connection, registry Registry) (stri
 
 // Find returns the name of the run on the server that a person names by the beginning of its name, see
 // [run.FindName]. It waits as [Newest] does. It does not look up a whole name. The error wraps
-// [ErrNotActive] if there is no such run, or is a [run.AmbiguousError].
+// [ErrNotActive] if there is no such run, or [run.ErrAmbiguous].
 func Find(ctx context.Context, connection Connection, registry Registry, beginning string) (string, error) {
 	if run.IsWholeName(beginning) {
 		return beginning, nil
@@ -49,7 +49,7 @@ func await(ctx context.Context, connection Connection, find func() (string, erro
 		} else {
 			name, err := find()
 			missing := errors.Is(err, ErrNoRuns) || errors.Is(err, ErrNotActive)
-			if err == nil || errors.As(err, new(*run.AmbiguousError)) || missing && !waited || time.Since(start) > recordGrace {
+			if err == nil || errors.Is(err, run.ErrAmbiguous) || missing && !waited || time.Since(start) > recordGrace {
 				return name, err
 			}
 		}
@@ -62,40 +62,23 @@ func await(ctx context.Context, connection Connection, find func() (string, erro
 }
 
 func newest(ctx context.Context, connection Connection, registry Registry) (string, error) {
-	names, err := registry.Names(ctx)
+	records, err := registry.Records(ctx)
 	if err != nil {
 		return "", err
 	}
-	var newest run.Record
-	var unread error
-	for _, name := range names {
-		r, err := registry.Record(ctx, name)
-		if err != nil && !errors.Is(err, bus.ErrNoRecord) {
-			unread = err
-		}
-		if err != nil {
-			continue
-		}
-		order := cmp.Or(cmp.Compare(precedence(&r), precedence(&newest)), r.Created.Compare(newest.Created))
-		if precedence(&r) > 0 && order > 0 {
-			newest = r
-		}
+	slices.SortFunc(records, func(a, b run.Record) int {
+		return cmp.Or(cmp.Compare(precedence(&a), precedence(&b)), a.Created.Compare(b.Created))
+	})
+	if n := len(records); n > 0 && precedence(&records[n-1]) > 0 {
+		return records[n-1].Run, nil
 	}
-	switch {
-	case newest.Run == "" && unread != nil:
-		return "", unread
-	case newest.Run == "":
-		return "", fmt.Errorf("%w on %s", ErrNoRuns, connection.Server())
-	}
-	return newest.Run, nil
+	return "", fmt.Errorf("%w on %s", ErrNoRuns, connection.Server())
 }
 
 // precedence says which run is shown before others: an active one, one that may become active, a complete one. It
 // is 0 for a run that has nothing to show.
 func precedence(r *run.Record) int {
 	switch {
-	case r.Run == "":
-		return 0
 	case r.IsActive():
 		return 3
 	case !r.State.Finished():
@@ -104,4 +87,22 @@ func precedence(r *run.Record) int {
 		return 1
 	}
 	return 0
+}
+
+// Another waits until a run other than the named one is active on the server, and returns its name.
+func Another(ctx context.Context, connection Connection, registry Registry, than string) (string, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case <-time.After(listInterval):
+		}
+		if connection.Connected() == nil {
+			if records, err := registry.Records(ctx); err == nil {
+				if i := slices.IndexFunc(records, func(r run.Record) bool { return r.IsActive() && r.Run != than }); i >= 0 {
+					return records[i].Run, nil
+				}
+			}
+		}
+	}
 }

@@ -55,3 +55,20 @@ func TestNewestWaits(t *testing.T) {
 		}
 	})
 }
+
+// Another waits for a run that is active and has another name: not for one that has ended.
+func TestAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &fakeServer{}
+		server.put("n8-a", run.Running, time.Now())
+		time.AfterFunc(time.Minute, func() { server.put("n8-b", run.Complete, time.Now()) })
+		time.AfterFunc(time.Hour, func() { server.put("n8-c", run.Running, time.Now()) })
+		if name, err := Another(t.Context(), server, server, "n8-c"); name != "n8-a" || err != nil {
+			t.Errorf("%q, %v, want the active run", name, err)
+		}
+		start := time.Now()
+		if name, err := Another(t.Context(), server, server, "n8-a"); name != "n8-c" || err != nil || time.Since(start) < 50*time.Minute {
+			t.Errorf("%q, %v after %v, want the run that begins after an hour", name, err, time.Since(start))
+		}
+	})
+}

@@ -27,6 +27,7 @@ type Connection interface {
 // Registry has the records of the runs on the server; see [bus.Registry].
 type Registry interface {
 	Names(ctx context.Context) ([]string, error)
+	Records(ctx context.Context) ([]run.Record, error)
 	// Record returns [bus.ErrNoRecord] where there is none.
 	Record(ctx context.Context, run string) (run.Record, error)
 }
@@ -37,7 +38,7 @@ type Telemetry interface {
 }
 
 // Errors of a watch that ends without a total. One that ends because its run was cancelled
-// or contradicted wraps [queens.ErrCancelled] or [queens.ErrContradiction].
+// or contradicted wraps [run.ErrCancelled] or [run.ErrContradiction].
 var (
 	ErrNoRuns    = errors.New("there is no run to watch")
 	ErrNotActive = errors.New("the server has no such active run")
@@ -72,6 +73,8 @@ const (
 const (
 	// pollInterval is how often to poll state that is not pushed.
 	pollInterval = time.Second
+	// listInterval is how often to list the runs of the server.
+	listInterval = 5 * time.Second
 	// silenceTimeout is how long a coordinator, which publishes every second, may be
 	// silent before the server is asked for the run's record.
 	silenceTimeout = 3 * time.Second
@@ -94,7 +97,7 @@ type Config struct {
 	OnManifest func(*queens.Manifest)
 	// OnStatus presents the status, also where it is the same as before.
 	OnStatus func(Status)
-	// OnIgnored tells of a snapshot that is not presented, because it contradicts the record.
+	// OnIgnored reports a snapshot that is not presented, because it contradicts the record.
 	OnIgnored func(error)
 }
 
@@ -180,7 +183,7 @@ func (f *follower) handle(ctx context.Context, p *run.Snapshot) (ended bool, err
 	if failed != nil && p.Total != nil {
 		return true, failed
 	}
-	if p.State == run.Complete && f.IsOpen() && !p.IsPublished() {
+	if p.State == run.Complete && f.IsOpen() && p.Known() != queens.Match {
 		return true, fmt.Errorf("run %s: %w", f.Run, ErrOpenServer)
 	}
 	f.latest, f.lastSnapshotAt, f.recordMissingAt = *p, time.Now(), time.Time{}

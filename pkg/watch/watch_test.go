@@ -47,6 +47,15 @@ func (s *fakeServer) Names(context.Context) (names []string, err error) {
 	return names, s.err
 }
 
+func (s *fakeServer) Records(context.Context) (records []run.Record, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.records {
+		records = append(records, r)
+	}
+	return records, s.err
+}
+
 func (s *fakeServer) Record(_ context.Context, name string) (run.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,9 +281,9 @@ func TestFollowToOtherEnds(t *testing.T) {
 		err   error
 		shown int
 	}{
-		{snapshot(run.Cancelled, 2), queens.ErrCancelled, 1},
-		{snapshot(run.Contradicted, 4), queens.ErrContradiction, 1},
-		{completeSnapshot(93), queens.ErrContradiction, 0},
+		{snapshot(run.Cancelled, 2), run.ErrCancelled, 1},
+		{snapshot(run.Contradicted, 4), run.ErrContradiction, 1},
+		{completeSnapshot(93), run.ErrContradiction, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := follow(t.Context(), running())
@@ -322,7 +331,7 @@ func TestFollowReportsTheStatus(t *testing.T) {
 		wait(time.Minute, Live, Stopped)
 		server.put("n8-a", run.Cancelled, time.Now())
 		elapse(time.Second)
-		if got := w.now(); !got.ended || !errors.Is(got.err, queens.ErrCancelled) {
+		if got := w.now(); !got.ended || !errors.Is(got.err, run.ErrCancelled) {
 			t.Errorf("after the record is cancelled: %+v", got)
 		}
 	})

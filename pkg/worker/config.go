@@ -31,6 +31,9 @@ type Config struct {
 	Grace time.Duration
 	// IdleExit is how long the worker stays without a chunk; 0 means for ever.
 	IdleExit time.Duration
+	// Pause, unless nil, returns why the worker pauses, or an empty text if it counts. One goroutine calls it,
+	// before the worker takes a chunk and then every half second.
+	Pause func() (reason string)
 	// ReportEvery is the time between log lines that say what the worker does; 0 means none.
 	ReportEvery time.Duration
 	Log         zerolog.Logger

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"sync"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // countedSize is the number of tasks that CountedTasks remembers.
@@ -31,7 +31,7 @@ func (c *CountedTasks) key(run string, hash uint64) uint64 {
 }
 
 // add notes the tasks of a result.
-func (c *CountedTasks) add(run string, counts []queens.TaskCount) {
+func (c *CountedTasks) add(run string, counts []run.TaskCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range counts {
@@ -53,12 +53,12 @@ func (c *CountedTasks) addKey(key uint64) {
 	c.next = (c.next + 1) % countedSize
 }
 
-// hasAny reports whether one of the tasks with these hashes was counted.
-func (c *CountedTasks) hasAny(run string, hashes []uint64) bool {
+// hasAny reports whether one of the tasks with the hashes of these counts was counted.
+func (c *CountedTasks) hasAny(run string, counts []run.TaskCount) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, hash := range hashes {
-		if _, known := c.set[c.key(run, hash)]; known {
+	for i := range counts {
+		if _, known := c.set[c.key(run, counts[i].Hash)]; known {
 			return true
 		}
 	}

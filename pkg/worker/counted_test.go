@@ -3,19 +3,21 @@ package worker
 import (
 	"testing"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A worker remembers the last 65536 tasks that it counted, by run, and no more.
 func TestCountedTasksAreForgotten(t *testing.T) {
 	t.Parallel()
 	var c CountedTasks
-	has := func(run string, hash uint64) bool { return c.hasAny(run, []uint64{1 << 40, hash}) }
+	has := func(name string, hash uint64) bool {
+		return c.hasAny(name, []run.TaskCount{{Hash: 1 << 40}, {Hash: hash}})
+	}
 	if has("r", 1) {
 		t.Error("remembers a task before any")
 	}
 	for hash := range uint64(countedSize + 10) {
-		c.add("r", []queens.TaskCount{{Hash: hash}, {Hash: hash}}) // twice makes no difference
+		c.add("r", []run.TaskCount{{Hash: hash}, {Hash: hash}}) // twice makes no difference
 	}
 	for hash, want := range map[uint64]bool{0: false, 9: false, 10: true, countedSize: true, countedSize + 9: true, countedSize + 10: false} {
 		if has("r", hash) != want {

@@ -23,22 +23,20 @@ func TestResultNamesTheKernelThatRan(t *testing.T) {
 		if r := w.publisher.results; len(r) != 1 || r[0].Counts[0].Kernel != "other" {
 			t.Errorf("stored %+v, want a result of kernel other", r)
 		}
-		for _, beat := range w.telemetry.heartbeats {
-			if beat.Kernel != "fake" {
-				t.Errorf("a heartbeat names kernel %q, want the worker's", beat.Kernel)
+		for _, announcement := range w.telemetry.heartbeats {
+			if announcement.Kernel != "fake" {
+				t.Errorf("a heartbeat names kernel %q, want the worker's", announcement.Kernel)
 			}
 		}
 	})
 }
 
-// A worker uses one counter a thread, also after searches that failed, and closes all when it
-// stops, whether its searches end in time or not.
+// A worker uses one counter a thread, and closes all when it stops, whether its searches end in time or not.
 func TestCountersAreClosed(t *testing.T) {
 	const threads = 3
 	for name, search := range map[string]fakeSearch{
-		"short searches":  counting(5),
-		"long searches":   lasting(time.Hour),
-		"failed searches": func(context.Context, *atomic.Uint64) (uint64, error) { return 0, errors.New("broken") },
+		"short searches": counting(5),
+		"long searches":  lasting(time.Hour),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -58,6 +56,20 @@ func TestCountersAreClosed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A worker ends with an error that names the kernel when a search on one of its threads fails, and its chunks
+// go to others at once.
+func TestKernelFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reason := errors.New("broken")
+		w := start(t, 2, func(context.Context, *atomic.Uint64) (uint64, error) { return 0, reason })
+		l := w.queue.lend(chunk(1, 3))
+		if err := w.ended(); !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
+			t.Errorf("error %v, want kernel fake and %v", err, reason)
+		}
+		l.want(t, "of a kernel that failed", "released")
+	})
 }
 
 // A worker ends with an error that names the kernel when one of its threads lacks a counter. It
@@ -91,8 +103,8 @@ func TestWorkerWithoutACounter(t *testing.T) {
 			if open := fake.Open.Load(); open != 0 {
 				t.Errorf("%d threads: %d counters are not closed", threads, open)
 			}
-			if beats := w.telemetry.heartbeats; len(beats) == 0 || !beats[len(beats)-1].Leaving {
-				t.Errorf("%d threads: the heartbeats are %+v, want a last one that says so", threads, beats)
+			if announcements := w.telemetry.heartbeats; len(announcements) == 0 || !announcements[len(announcements)-1].Leaving {
+				t.Errorf("%d threads: the heartbeats are %+v, want a last one that says so", threads, announcements)
 			}
 		})
 	}

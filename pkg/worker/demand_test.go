@@ -14,7 +14,7 @@ func TestTargetFollowsWhatIsSearched(t *testing.T) {
 	w := &Worker{threads: 1, shares: make(shares)}
 	w.shares.set("r", 1, now)
 	for searched, want := range []float64{1, 1, 2, 3, 4, 5, 5, 5} {
-		k := &knownRun{queued: 100, beat: run.Beat{Threads: 10}}
+		k := &knownRun{queued: 100, announcement: run.Announcement{Threads: 10}}
 		if got := w.target("r", k); got != want {
 			t.Errorf("after %d chunks %v should be ready, want %v", searched, got, want)
 		}

@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,7 +20,7 @@ import (
 // one takes as many milliseconds for a task as the columns of its prefix say.
 type fakeDevice struct {
 	threads int
-	inOrder bool          // it counts one task after the other, instead of all by the end
+	partial bool          // if the search ends early, it has counts of the first tasks
 	stalls  bool          // it does not advance
 	start   time.Duration // of each call
 
@@ -29,6 +28,7 @@ type fakeDevice struct {
 	calls []int         // tasks of each
 	fails error         // of the next call
 	busy  time.Duration // of all calls
+	began time.Time     // the last call
 }
 
 // deviceStep is the time between two launches.
@@ -38,10 +38,10 @@ func (d *fakeDevice) fake() *kerneltest.Fake {
 	return &kerneltest.Fake{CountTasks: d.countTasks}
 }
 
-func (d *fakeDevice) countTasks(ctx context.Context, _ *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(int, uint64)) error {
+func (d *fakeDevice) countTasks(ctx context.Context, _ *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (int, error) {
 	began := time.Now()
 	d.mu.Lock()
-	d.calls = append(d.calls, len(tasks))
+	d.calls, d.began = append(d.calls, len(tasks)), began
 	fails := d.fails
 	d.mu.Unlock()
 	defer func() {
@@ -52,13 +52,16 @@ func (d *fakeDevice) countTasks(ctx context.Context, _ *queens.Board, tasks [][]
 	ends := began.Add(d.start)
 	for i, prefixes := range tasks {
 		ends = ends.Add(time.Duration(prefixes[0].Cols) * time.Millisecond / time.Duration(d.threads))
-		if !d.inOrder && i < len(tasks)-1 {
+		if !d.partial && i < len(tasks)-1 {
 			continue
 		}
 		for time.Now().Before(ends) {
 			select {
 			case <-ctx.Done():
-				return context.Cause(ctx)
+				if d.partial {
+					return i, context.Cause(ctx)
+				}
+				return 0, context.Cause(ctx)
 			case <-time.After(min(deviceStep, time.Until(ends))):
 			}
 			if !d.stalls {
@@ -66,16 +69,14 @@ func (d *fakeDevice) countTasks(ctx context.Context, _ *queens.Board, tasks [][]
 			}
 		}
 		if fails != nil {
-			return fails
+			return 0, fails
 		}
-		if d.inOrder {
-			done(i, countOf(prefixes))
-		}
+		counts[i] = countOf(prefixes)
 	}
-	for i := len(tasks) - 1; i >= 0 && !d.inOrder; i-- {
-		done(i, countOf(tasks[i]))
+	for i, prefixes := range tasks {
+		counts[i] = countOf(prefixes)
 	}
-	return nil
+	return len(tasks), nil
 }
 
 // countOf is the count of a task.
@@ -113,7 +114,7 @@ func withDevice(t *testing.T, d *fakeDevice) func(*worker.Config) {
 }
 
 // costing returns a chunk of run r with tasks that take a thread so many milliseconds each.
-func costing(id uint64, cost uint32, tasks int) queens.Chunk {
+func costing(id uint64, cost uint32, tasks int) run.Chunk {
 	c := chunk(id, tasks)
 	for i := range c.Tasks {
 		c.Tasks[i] = []queens.Prefix{{Cols: cost}}
@@ -135,7 +136,7 @@ func (f *fixture) warmUp(t *testing.T, cost uint32) {
 }
 
 // lendAll lends chunks, and waits until the worker has taken them, together: no parked pull brings one.
-func (f *fixture) lendAll(leases []*fakeLease, chunks ...queens.Chunk) []*fakeLease {
+func (f *fixture) lendAll(leases []*fakeLease, chunks ...run.Chunk) []*fakeLease {
 	f.queue.set(func() { f.queue.lose = true })
 	if leases == nil {
 		for range chunks {
@@ -145,7 +146,7 @@ func (f *fixture) lendAll(leases []*fakeLease, chunks ...queens.Chunk) []*fakeLe
 	for i, c := range chunks {
 		f.queue.lendWith(leases[i], c)
 	}
-	time.Sleep(3 * run.BeatInterval)
+	time.Sleep(3 * run.AnnouncementInterval)
 	f.queue.set(func() { f.queue.lose = false; clear(f.queue.pulls) })
 	return leases
 }
@@ -154,43 +155,39 @@ func (f *fixture) lendAll(leases []*fakeLease, chunks ...queens.Chunk) []*fakeLe
 // chunks are acknowledged when their results are stored. A heartbeat names all chunks as searched, by
 // all threads that the device counts for.
 func TestDeviceSearchesABatch(t *testing.T) {
-	for _, inOrder := range []bool{false, true} {
-		t.Run(fmt.Sprint(inOrder), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := &fakeDevice{threads: 100, inOrder: inOrder}
-				w := startDevice(t, d)
-				w.warmUp(t, 1000)
-				var chunks []queens.Chunk
-				for id := range uint64(50) {
-					c := costing(id+1, 0, 3)
-					for i := range c.Tasks {
-						c.Tasks[i] = []queens.Prefix{{Cols: uint32(10*id) + uint32(i) + 1}}
-					}
-					chunks = append(chunks, c)
+	synctest.Test(t, func(t *testing.T) {
+		d := &fakeDevice{threads: 100}
+		w := startDevice(t, d)
+		w.warmUp(t, 1000)
+		var chunks []run.Chunk
+		for id := range uint64(50) {
+			c := costing(id+1, 0, 3)
+			for i := range c.Tasks {
+				c.Tasks[i] = []queens.Prefix{{Cols: uint32(10*id) + uint32(i) + 1}}
+			}
+			chunks = append(chunks, c)
+		}
+		leases := w.lendAll(nil, chunks...)
+		w.stop()
+		for _, l := range leases {
+			l.want(t, "counted", "acknowledged")
+		}
+		if calls := d.all(); len(calls) < 2 || calls[0] != 1 || slices.Max(calls) < 90 {
+			t.Errorf("the device was called with %v tasks, want one, and then most of 150 at once", calls)
+		}
+		if len(w.publisher.results) != len(chunks) {
+			t.Fatalf("%d results, want %d", len(w.publisher.results), len(chunks))
+		}
+		for _, r := range w.publisher.results {
+			c := chunks[r.Chunk-1]
+			for i, count := range r.Counts {
+				task := c.Task(i)
+				if count.Count != countOf(c.Tasks[i]) || count.Hash != task.Hash() || count.Kernel != "fake" || len(r.Counts) != 3 {
+					t.Errorf("chunk %d, task %d: stored %+v", r.Chunk, i, count)
 				}
-				leases := w.lendAll(nil, chunks...)
-				w.stop()
-				for _, l := range leases {
-					l.want(t, "counted", "acknowledged")
-				}
-				if calls := d.all(); len(calls) < 2 || calls[0] != 1 || slices.Max(calls) < 90 {
-					t.Errorf("the device was called with %v tasks, want one, and then most of 150 at once", calls)
-				}
-				if len(w.publisher.results) != len(chunks) {
-					t.Fatalf("%d results, want %d", len(w.publisher.results), len(chunks))
-				}
-				for _, r := range w.publisher.results {
-					c := chunks[r.Chunk-1]
-					for i, count := range r.Counts {
-						task := c.Task(i)
-						if count.Count != countOf(c.Tasks[i]) || count.Hash != task.Hash() || count.Kernel != "fake" || len(r.Counts) != 3 {
-							t.Errorf("chunk %d, task %d: stored %+v", r.Chunk, i, count)
-						}
-					}
-				}
-			})
-		})
-	}
+			}
+		}
+	})
 }
 
 // The heartbeats of a worker with devices name its kernels, and all threads that the devices count
@@ -223,41 +220,36 @@ func TestDeviceInHeartbeats(t *testing.T) {
 }
 
 // The times of the tasks of a run add up to the time of the device, times the threads that it counts
-// for, whether it counts the tasks one by one or all by the end; and no task has a time far from
-// the mean.
+// for; and no task has a time far from the mean.
 func TestTimesOfABatch(t *testing.T) {
-	for _, inOrder := range []bool{false, true} {
-		t.Run(fmt.Sprint(inOrder), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const cost = 100
-				d := &fakeDevice{threads: 40, inOrder: inOrder}
-				w := startDevice(t, d)
-				var chunks []queens.Chunk
-				for id := range uint64(200) {
-					chunks = append(chunks, costing(id+1, cost, 5))
-				}
-				w.lendAll(nil, chunks...)
-				time.Sleep(time.Minute)
-				w.stop()
-				var sum, longest time.Duration
-				tasks := 0
-				for _, r := range w.publisher.results {
-					for i := range r.Counts {
-						sum += r.Counts[i].Elapsed
-						longest = max(longest, r.Counts[i].Elapsed)
-						tasks++
-					}
-				}
-				if want := d.busy * 40; tasks != 1000 || sum < want-want/1000 || sum > want {
-					t.Errorf("%d tasks took %v together, the device %v", tasks, sum, want)
-				}
-				if most := 4 * cost * time.Millisecond; longest > most {
-					t.Errorf("a task took %v, want at most %v", longest, most)
-				}
-				if s := w.status(); s.SearchTime != d.busy*40 {
-					t.Errorf("the status says %v", s.SearchTime)
-				}
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const cost = 100
+		d := &fakeDevice{threads: 40}
+		w := startDevice(t, d)
+		var chunks []run.Chunk
+		for id := range uint64(200) {
+			chunks = append(chunks, costing(id+1, cost, 5))
+		}
+		w.lendAll(nil, chunks...)
+		time.Sleep(time.Minute)
+		w.stop()
+		var sum, longest time.Duration
+		tasks := 0
+		for _, r := range w.publisher.results {
+			for i := range r.Counts {
+				sum += r.Counts[i].Elapsed
+				longest = max(longest, r.Counts[i].Elapsed)
+				tasks++
+			}
+		}
+		if want := d.busy * 40; tasks != 1000 || sum < want-want/1000 || sum > want {
+			t.Errorf("%d tasks took %v together, the device %v", tasks, sum, want)
+		}
+		if most := 4 * cost * time.Millisecond; longest > most {
+			t.Errorf("a task took %v, want at most %v", longest, most)
+		}
+		if s := w.status(); s.SearchTime != d.busy*40 {
+			t.Errorf("the status says %v", s.SearchTime)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func TestLeasesOfABatch(t *testing.T) {
 				w := startDevice(t, d)
 				w.warmUp(t, 10)
 				d.stalls = stalls
-				var chunks []queens.Chunk
+				var chunks []run.Chunk
 				for id := range uint64(5) {
 					chunks = append(chunks, costing(id+1, 1<<30, 1))
 				}
@@ -57,7 +58,7 @@ func TestSuspectsOnADevice(t *testing.T) {
 		d, e := &fakeDevice{threads: 10}, &fakeDevice{threads: 10}
 		w := startDevice(t, d, withDevice(t, e))
 		w.warmUp(t, 10)
-		var chunks []queens.Chunk
+		var chunks []run.Chunk
 		for id := range uint64(6) {
 			c := costing(id+1, 10_000, 7)
 			c.Suspect = id%2 == 0
@@ -105,7 +106,7 @@ func TestHeartbeatBeforeABatch(t *testing.T) {
 		d := &fakeDevice{threads: 10}
 		w := startDevice(t, d)
 		w.warmUp(t, 10)
-		var chunks []queens.Chunk
+		var chunks []run.Chunk
 		var leases []*fakeLease
 		for id := range uint64(3) {
 			chunks, leases = append(chunks, costing(id+1, 100, 1)), append(leases, &fakeLease{again: int(id) / 2})
@@ -157,7 +158,7 @@ func TestRunEndsDuringABatch(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, leases := batchInSearch(t, &fakeDevice{threads: 10})
-				w.telemetry.send(run.Beat{Run: "r", State: state})
+				w.telemetry.send(run.Announcement{Run: "r", State: state})
 				time.Sleep(2 * deviceStep)
 				for _, l := range leases {
 					l.want(t, "in search", want)
@@ -171,7 +172,7 @@ func TestRunEndsDuringABatch(t *testing.T) {
 	}
 }
 
-// A chunk that a beat names as obsolete does not end the batch while another chunk is wanted, and its
+// A chunk that an announcement names as obsolete does not end the batch while another chunk is wanted, and its
 // counts are not reported. When all are obsolete, the search ends at once.
 func TestObsoleteChunksOfABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestObsoleteChunksOfABatch(t *testing.T) {
 		w := startDevice(t, d)
 		w.warmUp(t, 10)
 		leases := w.lendAll(nil, costing(1, 50_000, 1), costing(2, 50_000, 1))
-		w.telemetry.send(run.Beat{Run: "r", State: run.Running, Obsolete: []uint64{1}})
+		w.telemetry.send(run.Announcement{Run: "r", State: run.Running, Obsolete: []uint64{1}})
 		time.Sleep(time.Second)
 		leases[0].want(t, "while the other is wanted", []string{}...)
 		time.Sleep(10 * time.Second)
@@ -191,7 +192,7 @@ func TestObsoleteChunksOfABatch(t *testing.T) {
 		w.stop()
 
 		w, leases = batchInSearch(t, &fakeDevice{threads: 10})
-		w.telemetry.send(run.Beat{Run: "r", State: run.Running, Obsolete: []uint64{1, 2, 3}})
+		w.telemetry.send(run.Announcement{Run: "r", State: run.Running, Obsolete: []uint64{1, 2, 3}})
 		time.Sleep(2 * deviceStep)
 		for _, l := range leases {
 			l.want(t, "all obsolete", "acknowledged")
@@ -200,79 +201,24 @@ func TestObsoleteChunksOfABatch(t *testing.T) {
 	})
 }
 
-// When the last wanted chunk of a batch is counted, the search of its obsolete chunks ends.
-func TestObsoleteChunksAfterTheLastWantedOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := startDevice(t, &fakeDevice{threads: 10, inOrder: true})
-		w.warmUp(t, 10)
-		leases := w.lendAll(nil, costing(1, 200_000, 1), costing(2, 1<<31, 1), costing(3, 1<<31, 1))
-		w.telemetry.send(run.Beat{Run: "r", State: run.Running, Obsolete: []uint64{2, 3}})
-		time.Sleep(10 * time.Second)
-		for _, l := range leases {
-			l.want(t, "while the first chunk is wanted", []string{}...)
-		}
-		time.Sleep(20 * time.Second)
-		for _, l := range leases {
-			l.want(t, "at the end", "acknowledged")
-		}
-		if r := w.publisher.results; len(r) != 1 || r[0].Chunk != 1 {
-			t.Errorf("stored %+v, want the result of chunk 1", r)
-		}
-		w.stop()
-	})
-}
-
-// A worker that is stopped reports the counted tasks of all chunks in a batch, though the device ends at
-// once.
-func TestStopReportsAllChunksOfABatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := &kerneltest.Fake{CountTasks: func(ctx context.Context, _ *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(int, uint64)) error {
-			for i := 0; i < len(tasks); i += 2 {
-				done(i, countOf(tasks[i]))
-			}
-			if len(tasks) == 1 {
-				return nil
-			}
-			<-ctx.Done()
-			return context.Cause(ctx)
-		}}
-		w := startWith(t, 0, kernel.Kernel{}, func(c *worker.Config) {
-			c.Devices = []worker.Device{{Kernel: fake.Kernel(t), Threads: 1000}}
-		})
-		w.warmUp(t, 1)
-		var chunks []queens.Chunk
-		for id := range uint64(250) {
-			chunks = append(chunks, costing(id+1, 1, 2))
-		}
-		leases := w.lendAll(nil, chunks...)
-		searched := w.status().Searching
-		w.stop()
-		counted := 0
-		for _, l := range leases {
-			counted += l.count("acknowledged")
-		}
-		if searched < 100 || counted != searched {
-			t.Errorf("%d chunks were counted in part, want %d", counted, searched)
-		}
-	})
-}
-
 // A worker that is stopped reports the first tasks of each chunk in a batch, as far as they are
 // counted, and releases chunks without any.
 func TestStopDuringABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &fakeDevice{threads: 1, inOrder: true}
+		d := &fakeDevice{threads: 1, partial: true}
 		w := startDevice(t, d)
 		w.warmUp(t, 1)
 		leases := w.lendAll(nil, costing(1, 4000, 3), costing(2, 4000, 3))
-		for w.status().Tasks < 4 { // one of them from before
-			time.Sleep(time.Second)
-		}
-		time.Sleep(4*time.Second - grace) // one more is counted before the grace is over
+		d.mu.Lock()
+		end := d.began.Add(17*time.Second - grace)
+		d.mu.Unlock()
+		time.Sleep(time.Until(end)) // four are counted when the grace is over
 		w.stop()
 		leases[0].want(t, "counted", "acknowledged")
 		leases[1].want(t, "counted in part", "acknowledged")
-		if r := w.publisher.results; len(r) != 2 || len(r[0].Counts) != 3 || len(r[1].Counts) != 1 {
+		r := w.publisher.results // in any order
+		slices.SortFunc(r, func(a, b run.ChunkResult) int { return cmp.Compare(a.Chunk, b.Chunk) })
+		if len(r) != 2 || len(r[0].Counts) != 3 || len(r[1].Counts) != 1 {
 			t.Errorf("stored %+v", r)
 		}
 		w, leases = batchInSearch(t, &fakeDevice{threads: 10})
@@ -314,17 +260,17 @@ func TestDeviceFails(t *testing.T) {
 // error names the device, and the chunks go back.
 func TestDeviceHangsInACancelledSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := &kerneltest.Fake{CountTasks: func(ctx context.Context, _ *queens.Board, _ [][]queens.Prefix, _ *atomic.Uint64, _ func(int, uint64)) error {
+		fake := &kerneltest.Fake{CountTasks: func(ctx context.Context, _ *queens.Board, _ [][]queens.Prefix, _ *atomic.Uint64, _ []uint64) (int, error) {
 			<-ctx.Done()
 			time.Sleep(5 * time.Second)
-			return fmt.Errorf("%w: it does not answer", kernel.ErrDeviceLost)
+			return 0, fmt.Errorf("%w: it does not answer", kernel.ErrDeviceLost)
 		}}
 		w := startWith(t, 0, kernel.Kernel{}, func(c *worker.Config) {
 			c.Devices = []worker.Device{{Kernel: fake.Kernel(t), Threads: 10}}
 		})
 		l := w.queue.lend(chunk(1, 3))
 		time.Sleep(time.Second)
-		w.telemetry.send(run.Beat{Run: "r", State: run.Stopped})
+		w.telemetry.send(run.Announcement{Run: "r", State: run.Stopped})
 		time.Sleep(time.Minute)
 		w.cancel() // a worker that has not ended ends without an error
 		if err := w.ended(); !errors.Is(err, kernel.ErrDeviceLost) || !strings.Contains(err.Error(), "kernel fake") {
@@ -337,9 +283,8 @@ func TestDeviceHangsInACancelledSearch(t *testing.T) {
 // A device that leaves out a count fails: no chunk may stay in search for ever.
 func TestDeviceWithoutACount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, _ *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, done func(int, uint64)) error {
-			done(0, 1)
-			return nil
+		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, _ *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, _ []uint64) (int, error) {
+			return 1, nil
 		}}
 		w := startWith(t, 0, kernel.Kernel{}, func(c *worker.Config) {
 			c.Devices = []worker.Device{{Kernel: fake.Kernel(t), Threads: 10}}
@@ -356,11 +301,11 @@ func TestDeviceWithoutACount(t *testing.T) {
 // chunks do not lapse. Then it waits, and all results are stored in the end.
 func TestUnstoredResultsOfADevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &fakeDevice{threads: 1, inOrder: true}
+		d := &fakeDevice{threads: 1}
 		w := startDevice(t, d)
 		w.warmUp(t, 1)
 		w.publisher.refuse(errors.New("maximum bytes exceeded"))
-		var chunks []queens.Chunk
+		var chunks []run.Chunk
 		for id := range uint64(40) {
 			chunks = append(chunks, costing(id+1, 50, 1))
 		}

@@ -51,9 +51,9 @@ func threadKernel(t *testing.T) kernel.Kernel {
 	return fake.Kernel(t)
 }
 
-func (f *fleet) beat(name string) {
+func (f *fleet) announcement(name string) {
 	for _, w := range f.all {
-		w.telemetry.send(run.Beat{Run: name, State: run.Running, Weight: 1, Waiting: f.queue.count(name), Threads: f.threads})
+		w.telemetry.send(run.Announcement{Run: name, State: run.Running, Weight: 1, Waiting: f.queue.count(name), Threads: f.threads})
 	}
 }
 
@@ -86,8 +86,8 @@ func (f *fleet) count(tasks int, cost uint32) (took time.Duration, busy float64)
 			}
 		}
 		if !time.Now().Before(next) {
-			next = next.Add(run.BeatInterval)
-			f.beat("r")
+			next = next.Add(run.AnnouncementInterval)
+			f.announcement("r")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -97,22 +97,22 @@ func (f *fleet) count(tasks int, cost uint32) (took time.Duration, busy float64)
 // Beside 64 threads, a device that is as fast as 128 is busy nearly all of the time, and all are done
 // at about the same time: no worker holds what others could search.
 func TestFleetWithADevice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
 	for _, test := range []struct {
-		tasks   int
-		cost    uint32 // of a task, in milliseconds of a thread
-		busy    float64
-		tail    time.Duration // beyond the time in which all could be done; tasks of 100 s have two of them
-		inOrder bool
+		tasks int
+		cost  uint32 // of a task, in milliseconds of a thread
+		busy  float64
+		tail  time.Duration // beyond the time in which all could be done; tasks of 100 s have two of them
 	}{
-		{60_000, 200, 0.97, time.Second, false},
-		{60_000, 200, 0.97, time.Second, true},
-		{20_000, 25, 0.9, time.Second, false}, // a run of three seconds
-		{3000, 100_000, 0.97, 200 * time.Second, false},
-		{3000, 100_000, 0.97, 200 * time.Second, true},
+		{60_000, 200, 0.97, time.Second},
+		{20_000, 25, 0.9, time.Second}, // a run of three seconds
+		{3000, 100_000, 0.97, 200 * time.Second},
 	} {
-		t.Run(fmt.Sprint(test.tasks, "x", test.cost, test.inOrder), func(t *testing.T) {
+		t.Run(fmt.Sprint(test.tasks, "x", test.cost), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := startFleet(t, &fakeDevice{threads: 128, start: 10 * time.Millisecond, inOrder: test.inOrder})
+				f := startFleet(t, &fakeDevice{threads: 128, start: 10 * time.Millisecond})
 				took, busy := f.count(test.tasks, test.cost)
 				ideal := time.Duration(test.tasks) * time.Duration(test.cost) * time.Millisecond / time.Duration(f.threads)
 				t.Logf("took %v, ideally %v; the device was busy for %.1f%% of the time until all was published", took, ideal, 100*busy)
@@ -131,13 +131,16 @@ func TestFleetWithADevice(t *testing.T) {
 // Two devices and the threads of one worker leave each other what is ready: all are busy, although it
 // takes a while to fetch more.
 func TestDevicesAndThreadsOfOneWorker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		const threads, span = 8, time.Minute
 		a, b := &fakeDevice{threads: 64}, &fakeDevice{threads: 32}
 		w := newFixture()
 		w.queue.endless["r"], w.queue.delay = 300, 200*time.Millisecond
 		w.run(t, threads, threadKernel(t), withDevice(t, a), withDevice(t, b))
-		w.beats(t, "r", 1)
+		w.announcements(t, "r", 1)
 		time.Sleep(span / 3) // until the times of chunks are known
 		before := w.status().SearchTime
 		searchedA, searchedB := a.searched(), b.searched()
@@ -154,13 +157,16 @@ func TestDevicesAndThreadsOfOneWorker(t *testing.T) {
 
 // Runs get equal time of a device, whatever their chunks take.
 func TestFairSharesOfADevice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		costs := map[string]uint32{"a": 1500, "b": 300, "c": 100}
 		const threads, span = 32, time.Minute
 		w := startDevice(t, &fakeDevice{threads: threads, start: 10 * time.Millisecond})
 		for name, cost := range costs {
 			w.queue.set(func() { w.queue.endless[name] = cost })
-			w.beats(t, name, 1)
+			w.announcements(t, name, 1)
 		}
 		time.Sleep(span / 3) // until the times of chunks are known
 		w.publisher.mu.Lock()

@@ -19,14 +19,18 @@ type fetcher struct {
 	queues map[string]*queueState // of live runs
 }
 
-// queueState is what the fetcher knows of a run's queue.
+// queueState is what the fetcher knows of a live run and its queue.
 type queueState struct {
+	run     string
 	state   int
 	since   time.Time // the state
 	retryAt time.Time // no attempt before; zero if there is no need to wait
 	retry   backoff.Backoff
-	// consumer is the number of the consumer that is asked, or -1 before it is known.
-	consumer int
+	missing int // chunks to take now, if it is the run's turn
+
+	// From the last announcement: when it came, and chunks in the queue.
+	heardAt time.Time
+	waiting int
 }
 
 // The states of a queue.
@@ -42,9 +46,9 @@ const (
 	// maxTake bounds the chunks of one request.
 	maxTake = 256
 	// emptyFor is how long a worker that has other work trusts that a queue is empty, if no
-	// beat says that it is not.
+	// announcement says that it is not.
 	emptyFor = 5 * time.Second
-	// parkedFor is how old a parked pull is when a beat that says that chunks are waiting makes
+	// parkedFor is how old a parked pull is when an announcement that says that chunks are waiting makes
 	// it suspect: it may have got lost.
 	parkedFor = 2 * time.Second
 )
@@ -96,8 +100,7 @@ func (f *fetcher) arrived(loan run.Loan) {
 // before the next attempt, unless something happens before.
 func (f *fetcher) fill(ctx context.Context) time.Duration {
 	for ctx.Err() == nil {
-		normal, low := f.candidates()
-		f.keepQueues(normal, low)
+		normal, low := f.refresh()
 		if result := f.takeFirst(ctx, normal); result == taken {
 			continue
 		} else if result == enough {
@@ -109,7 +112,7 @@ func (f *fetcher) fill(ctx context.Context) time.Duration {
 		} else if result == nothing {
 			f.park(low)
 		}
-		return f.nextAttempt(normal, low)
+		return f.nextAttempt()
 	}
 	return 0
 }
@@ -122,14 +125,13 @@ const (
 )
 
 // takeFirst takes chunks from the first of the runs that has any.
-func (f *fetcher) takeFirst(ctx context.Context, runs []candidate) (result int) {
-	for i := range runs {
-		c := &runs[i]
-		switch q := f.queues[c.name]; {
-		case !q.due(c):
-		case c.missing == 0:
+func (f *fetcher) takeFirst(ctx context.Context, queues []*queueState) (result int) {
+	for _, q := range queues {
+		switch {
+		case !q.due() || !f.isAlive(q.run): // the requests before may have taken long
+		case q.missing == 0:
 			return enough // it is this run's turn, later
-		case f.take(ctx, c, q):
+		case f.take(ctx, q):
 			return taken
 		}
 	}
@@ -137,10 +139,10 @@ func (f *fetcher) takeFirst(ctx context.Context, runs []candidate) (result int) 
 }
 
 // take takes chunks from one run. It reports whether there were any.
-func (f *fetcher) take(ctx context.Context, c *candidate, q *queueState) bool {
+func (f *fetcher) take(ctx context.Context, q *queueState) bool {
 	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
 	defer cancel()
-	loans, err := f.queue.Take(ctx, c.name, c.missing)
+	loans, err := f.queue.Take(ctx, q.run, q.missing)
 	f.accept(loans...)
 	now := time.Now()
 	switch {
@@ -149,33 +151,31 @@ func (f *fetcher) take(ctx context.Context, c *candidate, q *queueState) bool {
 		return true
 	case err != nil:
 		if ctx.Err() == nil {
-			f.cfg.Log.Debug().Err(err).Str("run", c.name).Msg("can't take chunks, trying again")
+			f.cfg.Log.Debug().Err(err).Str("run", q.run).Msg("can't take chunks, trying again")
 		}
 		if q.state == empty {
 			q.state = open // it is not known any more
 		}
 		q.retryAt = now.Add(q.retry.Pause())
 	case q.state == parked:
-		q.retryAt = now.Add(q.retry.Pause()) // the beat was wrong: another worker was faster
+		q.retryAt = now.Add(q.retry.Pause()) // the announcement was wrong: another worker was faster
 	default:
 		q.state, q.since, q.retryAt = empty, now, time.Time{}
-		f.noneWaiting(c.name)
+		f.noneWaiting(q.run)
 	}
 	return false
 }
 
 // park leaves a pull at each of the runs, which had nothing. It renews the pulls that have ended.
-func (f *fetcher) park(runs []candidate) {
-	for i := range runs {
-		c := &runs[i]
-		q := f.queues[c.name]
-		if q.state == open || c.missing == 0 {
+func (f *fetcher) park(queues []*queueState) {
+	for _, q := range queues {
+		if q.state == open || q.missing == 0 {
 			continue
 		}
 		if q.state == empty {
 			q.state, q.since, q.retryAt = parked, time.Now(), time.Time{}
 		}
-		f.queue.Park(c.name)
+		f.queue.Park(q.run)
 	}
 }
 
@@ -185,15 +185,15 @@ func (q *queueState) found() {
 	q.retry.Reset()
 }
 
-// due reports whether to ask a queue now. Where a pull is parked it also chooses the time: a beat
+// due reports whether to ask a queue now. Where a pull is parked it also chooses the time: an announcement
 // reaches all workers at once, and they must not all ask at once.
-func (q *queueState) due(c *candidate) bool {
+func (q *queueState) due() bool {
 	now := time.Now()
 	switch q.state {
 	case empty:
-		return c.waiting > 0 && c.heardAt.After(q.since) || now.Sub(q.since) >= emptyFor
+		return q.waiting > 0 && q.heardAt.After(q.since) || now.Sub(q.since) >= emptyFor
 	case parked:
-		if c.waiting == 0 || c.heardAt.Sub(q.since) < parkedFor {
+		if q.waiting == 0 || q.heardAt.Sub(q.since) < parkedFor {
 			q.retryAt = time.Time{}
 			return false
 		}
@@ -205,39 +205,57 @@ func (q *queueState) due(c *candidate) bool {
 }
 
 // nextAttempt returns how long it is until a queue may be due without another event.
-func (f *fetcher) nextAttempt(lists ...[]candidate) time.Duration {
+func (f *fetcher) nextAttempt() time.Duration {
 	next := time.Duration(math.MaxInt64)
-	for _, list := range lists {
-		for i := range list {
-			q := f.queues[list[i].name]
-			if left := time.Until(q.retryAt); left > 0 {
-				next = min(next, left)
-			}
-			if q.state == empty {
-				next = min(next, max(0, time.Until(q.since.Add(emptyFor))))
-			}
+	for _, q := range f.queues {
+		if left := time.Until(q.retryAt); left > 0 {
+			next = min(next, left)
+		}
+		if q.state == empty {
+			next = min(next, max(0, time.Until(q.since.Add(emptyFor))))
 		}
 	}
 	return next
 }
 
-// keepQueues makes the states of new runs, and forgets those of runs that are not alive.
-func (f *fetcher) keepQueues(lists ...[]candidate) {
+// refresh returns the queues of the live runs of weight over 0, and of those of weight 0, each in their turn.
+// There are none while there is no connection or the worker pauses. It forgets those of other runs.
+func (f *fetcher) refresh() (normal, low []*queueState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	last := f.queues
 	f.queues = make(map[string]*queueState, len(last))
-	for _, list := range lists {
-		for i := range list {
-			name := list[i].name
-			q := last[name]
+	if !f.connected || f.stopping || f.paused != "" {
+		return nil, nil
+	}
+	list := func(names []string) (queues []*queueState) {
+		for _, name := range names {
+			k, q := f.runs[name], last[name]
 			if q == nil {
-				q = &queueState{consumer: -1, since: time.Now(), retry: backoff.Backoff{Least: time.Second, Most: 30 * time.Second}}
+				q = &queueState{run: name, since: time.Now(), retry: backoff.Backoff{Least: time.Second, Most: 30 * time.Second}}
 			}
-			if q.consumer != list[i].consumer { // nothing is known of the new one
-				q.consumer = list[i].consumer
-				f.queue.UseConsumer(name, q.consumer)
-				q.found()
-			}
+			q.missing, q.heardAt, q.waiting = f.missing(name, k), k.heardAt, k.announcement.Waiting
 			f.queues[name] = q
+			queues = append(queues, q)
 		}
+		return queues
+	}
+	names, lowNames := f.shares.order(time.Now())
+	return list(names), list(lowNames)
+}
+
+func (w *Worker) isAlive(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.shares[name] != nil
+}
+
+// noneWaiting notes that a run's queue is empty.
+func (w *Worker) noneWaiting(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if sh := w.shares[name]; sh != nil {
+		sh.empty = true
+		w.runs[name].queued = 0
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // timed is a kernel whose searches take as long as the columns of their prefixes say.
@@ -49,20 +50,23 @@ func (k *timed) take() (served []time.Duration) {
 	return served
 }
 
-// Runs whose chunks take 1 s, 0.1 s and 0.01 s get equal thread time of a worker, and a run of
+// Runs whose chunks take 1 s, 0.1 s and 0.03 s get equal thread time of a worker, and a run of
 // weight 4 gets four times that; a run of weight 0 gets nothing while others have chunks.
 func TestFairShares(t *testing.T) {
-	for _, threads := range []int{1, 3} {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
+	for _, threads := range testkit.Sample(t, 1, []int{1, 3}) {
 		t.Run(fmt.Sprint(threads), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := &timed{times: []time.Duration{time.Second, time.Second / 10, time.Second / 100, time.Second / 10}}
+				k := &timed{times: []time.Duration{time.Second, time.Second / 10, time.Second / 30, time.Second / 10}}
 				w := newFixture()
 				for i, name := range []string{"a", "b", "c", "low"} {
 					w.queue.endless[name] = uint32(i)
 				}
 				w.run(t, threads, k.fake().Kernel(t))
-				ends := []func(){w.beats(t, "a", 1), w.beats(t, "b", 1), w.beats(t, "c", 1), w.beats(t, "low", 0)}
-				const span = 4 * time.Minute
+				ends := []func(){w.announcements(t, "a", 1), w.announcements(t, "b", 1), w.announcements(t, "c", 1), w.announcements(t, "low", 0)}
+				const span = 2 * time.Minute
 				check := func(what string, weights ...float64) {
 					t.Helper()
 					k.take()
@@ -80,13 +84,13 @@ func TestFairShares(t *testing.T) {
 				}
 				check("equal weights", 1, 1, 1, 0)
 				ends[1]()
-				w.beats(t, "b", 4)
+				w.announcements(t, "b", 4)
 				check("b has weight 4", 1, 4, 1, 0)
 				for _, end := range ends[:3] {
 					end()
 				}
 				for _, name := range []string{"a", "b", "c"} {
-					w.telemetry.send(run.Beat{Run: name, State: run.Stopped})
+					w.telemetry.send(run.Announcement{Run: name, State: run.Stopped})
 				}
 				w.queue.set(func() { delete(w.queue.endless, "b") })
 				time.Sleep(5 * time.Second)
@@ -105,7 +109,7 @@ func TestShortChunks(t *testing.T) {
 		w := newFixture()
 		w.queue.endless["r"], w.queue.delay = 0, 50*time.Millisecond
 		w.run(t, 2, k.fake().Kernel(t))
-		w.beats(t, "r", 1)
+		w.announcements(t, "r", 1)
 		time.Sleep(5 * time.Second)
 		k.take()
 		from := time.Now()
@@ -136,21 +140,21 @@ func TestLastChunks(t *testing.T) {
 			c.Tasks[0] = []queens.Prefix{{Cols: columns}}
 			w.queue.lend(c)
 		}
-		beat := func() {
-			w.telemetry.send(run.Beat{Run: "r", State: run.Running, Weight: 1, Threads: 10, Waiting: w.queue.count("r")})
+		announcement := func() {
+			w.telemetry.send(run.Announcement{Run: "r", State: run.Running, Weight: 1, Threads: 10, Waiting: w.queue.count("r")})
 		}
-		beat()
+		announcement()
 		for id := range uint64(10) { // they say how long chunks take
 			lend(id+1, 0)
 		}
-		beat()
+		announcement()
 		time.Sleep(2 * time.Second)
 		for id := range uint64(60) {
 			lend(id+100, 1)
 		}
-		beat()
+		announcement()
 		time.Sleep(time.Second)
-		beat()
+		announcement()
 		time.Sleep(3 * time.Second)
 		// One is searched; of the 60 the share of this worker is 6.
 		if held, _ := w.telemetry.last(); len(held) < 2 || len(held) > 4 {
@@ -165,8 +169,8 @@ func TestLastChunks(t *testing.T) {
 func TestIdleWorkerIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, 2, lasting(time.Second))
-		w.beats(t, "s", 4)
-		w.beats(t, "low", 0)
+		w.announcements(t, "s", 4)
+		w.announcements(t, "low", 0)
 		time.Sleep(time.Hour)
 		var takes, parks int
 		for _, r := range w.queue.since(time.Time{}) {
@@ -190,23 +194,23 @@ func TestIdleWorkerIsSilent(t *testing.T) {
 	})
 }
 
-// A worker whose parked pull gets lost takes the chunk after a while, because of the beats. While
-// beats are wrong, it asks ever less often.
+// A worker whose parked pull gets lost takes the chunk after a while, because of the announcements. While
+// announcements are wrong, it asks ever less often.
 func TestLostPull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture()
 		w.run(t, 1, fakeKernel(t, lasting(time.Second)))
-		endBeats := w.beats(t, "r", 1)
+		endAnnouncements := w.announcements(t, "r", 1)
 		w.queue.set(func() { w.queue.lose = true })
 		time.Sleep(time.Minute)
 		l := w.queue.lend(chunk(1, 1))
 		time.Sleep(6 * time.Second)
 		l.want(t, "after a lost pull", "acknowledged")
 
-		endBeats()
+		endAnnouncements()
 		from := time.Now()
 		for range 300 {
-			w.telemetry.send(run.Beat{Run: "r", State: run.Running, Weight: 1, Waiting: 5})
+			w.telemetry.send(run.Announcement{Run: "r", State: run.Running, Weight: 1, Waiting: 5})
 			time.Sleep(2 * time.Second)
 		}
 		takes := 0
@@ -216,36 +220,11 @@ func TestLostPull(t *testing.T) {
 			}
 			takes++
 			if r.at.Sub(from)%(2*time.Second) == 0 {
-				t.Errorf("asks %v after the start, at the moment of a beat as all workers would", r.at.Sub(from))
+				t.Errorf("asks %v after the start, at the moment of an announcement as all workers would", r.at.Sub(from))
 			}
 		}
 		if takes < 3 || takes > 50 {
-			t.Errorf("asked %d times in 10 minutes of wrong beats, want about 20", takes)
-		}
-		w.stop()
-	})
-}
-
-// A worker whose queue was empty asks another consumer at once when a beat names it.
-func TestBeatNamesAnotherConsumer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture()
-		w.run(t, 1, fakeKernel(t, lasting(time.Second)))
-		endBeats := w.beats(t, "r", 1)
-		time.Sleep(time.Minute)
-		endBeats()
-		from := time.Now()
-		for range 5 {
-			w.telemetry.send(run.Beat{Run: "r", State: run.Running, Weight: 1, Consumer: 3})
-			time.Sleep(2 * time.Second)
-		}
-		w.queue.set(func() {
-			if w.queue.consumers["r"] != 3 {
-				t.Errorf("asks consumer %d, want 3", w.queue.consumers["r"])
-			}
-		})
-		if requests := w.queue.since(from); len(requests) != 1 || requests[0].max == 0 || !requests[0].at.Equal(from) {
-			t.Errorf("the requests after the beat are %+v, want one at once", requests)
+			t.Errorf("asked %d times in 10 minutes of wrong announcements, want about 20", takes)
 		}
 		w.stop()
 	})
@@ -257,7 +236,7 @@ func TestTakeFails(t *testing.T) {
 		w := newFixture()
 		w.queue.refusal = errors.New("no responders")
 		w.run(t, 1, fakeKernel(t, lasting(time.Second)))
-		w.beats(t, "r", 1)
+		w.announcements(t, "r", 1)
 		l := w.queue.lend(chunk(1, 1))
 		time.Sleep(10 * time.Minute)
 		if n := len(w.queue.since(time.Time{})); n < 10 || n > 60 {
@@ -271,16 +250,16 @@ func TestTakeFails(t *testing.T) {
 }
 
 // A worker with one run's empty queue takes from the next at once, and asks the empty one again
-// when a beat says that chunks are waiting there.
+// when an announcement says that chunks are waiting there.
 func TestEmptyQueueBesideAFullOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &timed{times: []time.Duration{100 * time.Millisecond, 100 * time.Millisecond}}
 		w := newFixture()
 		w.queue.endless["full"] = 0
 		w.run(t, 1, k.fake().Kernel(t))
-		w.beats(t, "full", 1)
+		w.announcements(t, "full", 1)
 		time.Sleep(time.Minute)
-		w.beats(t, "r", 1)
+		w.announcements(t, "r", 1)
 		time.Sleep(time.Minute)
 		if got := k.take()[0]; got < 2*time.Minute-time.Second {
 			t.Errorf("before and beside an empty queue a run was served %v of 2 minutes", got)
@@ -313,8 +292,8 @@ func TestLowRunLeavesTheThread(t *testing.T) {
 		w := newFixture()
 		w.queue.endless["low"] = 0
 		w.run(t, 1, k.fake().Kernel(t))
-		w.beats(t, "r", 1)
-		w.beats(t, "low", 0)
+		w.announcements(t, "r", 1)
+		w.announcements(t, "low", 0)
 		time.Sleep(time.Minute)
 		if got := k.take()[0]; got < time.Minute-time.Second {
 			t.Errorf("a low run was served %v of a minute", got)

@@ -27,13 +27,13 @@ const (
 )
 
 // fixture is a running worker with queues and a publisher under the test's control. Run r sends
-// beats.
+// announcements.
 type fixture struct {
 	queue     *fakeQueue
 	publisher *fakePublisher
 	telemetry *fakeTelemetry
 	live      func() error
-	status    func() worker.Status
+	status    func() run.Work
 	stop      func() // stops the worker and waits for it
 	cancel    func()
 	ended     func() error // waits for the worker to end
@@ -48,7 +48,7 @@ func startWith(t *testing.T, threads int, k kernel.Kernel, changes ...func(*work
 	t.Helper()
 	f := newFixture()
 	f.run(t, threads, k, changes...)
-	f.beats(t, "r", 1)
+	f.announcements(t, "r", 1)
 	return f
 }
 
@@ -58,7 +58,7 @@ func newFixture() *fixture {
 	return &fixture{queue: q, publisher: new(fakePublisher), telemetry: &fakeTelemetry{queue: q}}
 }
 
-// run starts the worker, and waits until it listens to beats and has sent a heartbeat.
+// run starts the worker, and waits until it listens to announcements and has sent a heartbeat.
 func (f *fixture) run(t *testing.T, threads int, k kernel.Kernel, changes ...func(*worker.Config)) {
 	t.Helper()
 	cfg := worker.Config{
@@ -80,7 +80,7 @@ func (f *fixture) run(t *testing.T, threads int, k kernel.Kernel, changes ...fun
 			t.Error("the worker has ended and not closed its queue")
 		}
 		if f.telemetry.subscribed() {
-			t.Error("the worker has ended and is subscribed to beats")
+			t.Error("the worker has ended and is subscribed to announcements")
 		}
 		return err
 	}
@@ -96,21 +96,21 @@ func (f *fixture) run(t *testing.T, threads int, k kernel.Kernel, changes ...fun
 	time.Sleep(2 * roundTrip) // the first heartbeat
 }
 
-// beats sends beats of a running run until the end of the test or of the run. It returns a function that
+// announcements sends announcements of a running run until the end of the test or of the run. It returns a function that
 // ends them.
-func (f *fixture) beats(t *testing.T, name string, weight int) (end func()) {
+func (f *fixture) announcements(t *testing.T, name string, weight int) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	send := func() {
-		f.telemetry.send(run.Beat{
+		f.telemetry.send(run.Announcement{
 			Run: name, Epoch: 1, State: run.Running, Weight: weight, Waiting: f.queue.count(name), Threads: 1,
 		})
 	}
 	send()
 	go func() {
 		defer close(done)
-		for tick := time.Tick(run.BeatInterval); ; {
+		for tick := time.Tick(run.AnnouncementInterval); ; {
 			select {
 			case <-tick:
 				send()
@@ -123,10 +123,10 @@ func (f *fixture) beats(t *testing.T, name string, weight int) (end func()) {
 }
 
 // chunk returns a chunk of run r with that id and number of tasks.
-func chunk(id uint64, tasks int) queens.Chunk { return chunkOf("r", id, tasks) }
+func chunk(id uint64, tasks int) run.Chunk { return chunkOf("r", id, tasks) }
 
-func chunkOf(name string, id uint64, tasks int) queens.Chunk {
-	return queens.Chunk{
+func chunkOf(name string, id uint64, tasks int) run.Chunk {
+	return run.Chunk{
 		Run: name, ID: id, Board: queens.FullBoard(4), First: id * 1000,
 		Tasks: slices.Repeat([][]queens.Prefix{{{}}}, tasks),
 	}
@@ -168,16 +168,15 @@ type fakeQueue struct {
 	closed atomic.Bool
 	taken  atomic.Int32 // chunks
 
-	mu        sync.Mutex
-	waiting   map[string][]run.Loan
-	pulls     map[string]bool   // parked
-	endless   map[string]uint32 // runs that never end, and the columns of their prefixes
-	lastID    uint64            // of endless runs
-	refusal   error             // of Take
-	lose      bool              // parked pulls get lost
-	delay     time.Duration     // of Take
-	requests  []request
-	consumers map[string]int // by run
+	mu       sync.Mutex
+	waiting  map[string][]run.Loan
+	pulls    map[string]bool   // parked
+	endless  map[string]uint32 // runs that never end, and the columns of their prefixes
+	lastID   uint64            // of endless runs
+	refusal  error             // of Take
+	lose     bool              // parked pulls get lost
+	delay    time.Duration     // of Take
+	requests []request
 }
 
 // request is a call of Take, or of Park with max 0.
@@ -194,9 +193,9 @@ func newFakeQueue() *fakeQueue {
 	}
 }
 
-func (q *fakeQueue) lend(c queens.Chunk) *fakeLease { return q.lendWith(new(fakeLease), c) }
+func (q *fakeQueue) lend(c run.Chunk) *fakeLease { return q.lendWith(new(fakeLease), c) }
 
-func (q *fakeQueue) lendWith(l *fakeLease, c queens.Chunk) *fakeLease {
+func (q *fakeQueue) lendWith(l *fakeLease, c run.Chunk) *fakeLease {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	loan := run.Loan{Chunk: c, Lease: l}
@@ -268,15 +267,6 @@ func (q *fakeQueue) Take(ctx context.Context, name string, most int) (loans []ru
 	q.mu.Unlock()
 	time.Sleep(delay)
 	return loans, nil
-}
-
-func (q *fakeQueue) UseConsumer(name string, number int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.consumers == nil {
-		q.consumers = make(map[string]int)
-	}
-	q.consumers[name] = number
 }
 
 func (q *fakeQueue) Park(name string) {
@@ -371,7 +361,7 @@ func (l *fakeLease) back(call string) error {
 type fakePublisher struct {
 	mu       sync.Mutex
 	refusal  error
-	results  []queens.ChunkResult
+	results  []run.ChunkResult
 	storedAt time.Time
 	attempts int
 }
@@ -382,7 +372,7 @@ func (o *fakePublisher) refuse(err error) {
 	o.refusal = err
 }
 
-func (o *fakePublisher) Publish(_ context.Context, r *queens.ChunkResult) error {
+func (o *fakePublisher) Publish(_ context.Context, r *run.ChunkResult) error {
 	time.Sleep(roundTrip)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -411,20 +401,20 @@ func (o *fakePublisher) stored() int {
 	return len(o.results)
 }
 
-// fakeTelemetry keeps heartbeats and passes beats on.
+// fakeTelemetry keeps heartbeats and passes announcements on.
 type fakeTelemetry struct {
 	queue *fakeQueue
 
 	mu           sync.Mutex
-	each         func(run.Beat)
+	each         func(run.Announcement)
 	disconnected error
-	refusal      error // of SubscribeBeats
+	refusal      error // of SubscribeAnnouncements
 	early        bool  // a heartbeat came before the subscription
 	heartbeats   []run.Heartbeat
 	times        []time.Time
 }
 
-func (o *fakeTelemetry) PublishHeartbeat(h run.Heartbeat, by queens.Signer) error {
+func (o *fakeTelemetry) PublishHeartbeat(h run.Heartbeat, by run.Signer) error {
 	h.Key = by.Key()
 	time.Sleep(roundTrip)
 	o.mu.Lock()
@@ -434,7 +424,7 @@ func (o *fakeTelemetry) PublishHeartbeat(h run.Heartbeat, by queens.Signer) erro
 	return nil
 }
 
-func (o *fakeTelemetry) SubscribeBeats(each func(run.Beat)) (func(), error) {
+func (o *fakeTelemetry) SubscribeAnnouncements(each func(run.Announcement)) (func(), error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.refusal != nil {
@@ -460,15 +450,15 @@ func (o *fakeTelemetry) Connected() error {
 	return o.disconnected
 }
 
-// disconnect sets the error of Connected. Without a connection no beat arrives.
+// disconnect sets the error of Connected. Without a connection no announcement arrives.
 func (o *fakeTelemetry) disconnect(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.disconnected = err
 }
 
-// send passes a beat to the worker.
-func (o *fakeTelemetry) send(b run.Beat) {
+// send passes an announcement to the worker.
+func (o *fakeTelemetry) send(b run.Announcement) {
 	b.Epoch = cmp.Or(b.Epoch, 1)
 	o.mu.Lock()
 	each := o.each

@@ -19,17 +19,17 @@ const (
 )
 
 // heartbeatLoop publishes heartbeats, which name the chunks held: at intervals, when the worker
-// begins or ceases to hold chunks, when a search asks for one, and at the end, that the worker
+// begins or ceases to hold chunks or to pause, when a search asks for one, and at the end, that the worker
 // leaves. No other goroutine does, so the last heartbeat published is the newest.
 func (w *Worker) heartbeatLoop(ctx context.Context) {
-	w.publishHeartbeat(false)
-	last := lastHeartbeat{at: time.Now()}
+	last := w.publishHeartbeat(false)
+	last.busy = false // it has not held a chunk yet
 	for {
 		timer := time.NewTimer(w.nextHeartbeat(last))
 		var flushed []chan struct{} // one heartbeat serves them all
 		select {
 		case <-timer.C:
-		case <-w.wakeBeat:
+		case <-w.wakeAnnouncement:
 			timer.Stop()
 			if w.nextHeartbeat(last) > 0 {
 				continue
@@ -45,9 +45,7 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 			return
 		}
 		timer.Stop()
-		last.busy = w.idle() < settled // of what the heartbeat will say, or older
-		w.publishHeartbeat(false)
-		last.at = time.Now()
+		last = w.publishHeartbeat(false)
 		for _, published := range flushed {
 			close(published)
 		}
@@ -56,8 +54,9 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 
 // lastHeartbeat is what the last heartbeat said.
 type lastHeartbeat struct {
-	at   time.Time
-	busy bool // the worker held chunks, or had none for less than settled
+	at     time.Time
+	busy   bool   // the worker held chunks, or had none for less than settled
+	paused string // why the worker paused, or empty
 }
 
 // nextHeartbeat returns how long to wait before the next heartbeat. A pause of less than settled
@@ -69,6 +68,8 @@ func (w *Worker) nextHeartbeat(last lastHeartbeat) time.Duration {
 	changed := last.at.Add(settled)
 	next := last.at.Add(idleHeartbeat)
 	switch busy := len(w.held) > 0; {
+	case w.paused != last.paused:
+		next = changed
 	case busy && last.busy:
 		next = last.at.Add(busyHeartbeat)
 	case busy:
@@ -93,43 +94,45 @@ func (w *Worker) flushHeartbeat(chunks ...*heldChunk) {
 	<-published
 }
 
-// publishHeartbeat names the chunks held.
-func (w *Worker) publishHeartbeat(leaving bool) {
-	held, busy := w.heldChunks()
-	// An error needs no handling: the next heartbeat, or silence, tells as much.
-	_ = w.telemetry.PublishHeartbeat(run.Heartbeat{
+// publishHeartbeat names the chunks held, and returns what it says.
+func (w *Worker) publishHeartbeat(leaving bool) lastHeartbeat {
+	w.mu.Lock()
+	h := run.Heartbeat{
 		Worker:  w.cfg.Name,
 		Version: w.cfg.Version,
 		Kernel:  w.cfg.Kernels(),
 		Threads: w.threads,
-		Busy:    busy,
+		Busy:    w.busyThreads(),
+		Paused:  w.paused,
 		Leaving: leaving,
-		Held:    held,
+		Held:    w.heldChunks(),
 
 		Admission: w.cfg.Admission,
-	}, w.cfg.Identity)
+	}
+	busy := w.idle() < settled
+	w.mu.Unlock()
+	// An error needs no handling: the next heartbeat, or silence, tells as much.
+	_ = w.telemetry.PublishHeartbeat(h, w.cfg.Identity)
+	return lastHeartbeat{time.Now(), busy, h.Paused}
 }
 
-// heldChunks returns the chunks held, those in search first, of these the longest search, and the number
-// of threads that search.
-func (w *Worker) heldChunks() (list []run.HeldChunk, busy int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// heldChunks returns the chunks held, those in search first, of these the longest search. w.mu is held.
+func (w *Worker) heldChunks() (list []run.HeldChunk) {
 	for h := range w.held {
 		chunk := run.HeldChunk{Run: h.chunk.Run, Chunk: h.chunk.ID, Elapsed: h.searched}
 		if h.stage == searching {
-			chunk.Searching, chunk.Elapsed = true, time.Since(h.begunAt)
+			chunk.Searching, chunk.Elapsed = true, time.Since(h.batch.begunAt)
 		}
 		list = append(list, chunk)
 	}
 	slices.SortFunc(list, func(a, b run.HeldChunk) int {
-		if a.Searching != b.Searching {
-			if a.Searching {
-				return -1
-			}
+		switch {
+		case a.Searching && !b.Searching:
+			return -1
+		case b.Searching && !a.Searching:
 			return 1
 		}
 		return cmp.Or(cmp.Compare(b.Elapsed, a.Elapsed), cmp.Compare(a.Chunk, b.Chunk))
 	})
-	return list[:min(len(list), run.MaxHeld)], w.busyThreads()
+	return list[:min(len(list), run.MaxHeld)]
 }

@@ -3,46 +3,36 @@ package worker
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"sync/atomic"
 	"time"
 
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
 // The stages of a chunk in a worker.
 const (
-	ready     = iota // to be searched
-	searching        // by a thread or a device
-	reporting        // its result
-	leaving          // without a result
+	ready = iota // to be searched
+	searching
+	reporting // its result
+	leaving   // without a result
 )
 
-// heldChunk is a chunk that the worker holds. Its searcher and then its reporter use result and
-// hashes.
+// heldChunk is a chunk that the worker holds. Its searcher and then its reporter use result.
 type heldChunk struct {
-	chunk  queens.Chunk
+	chunk  run.Chunk
 	lease  run.Lease
-	pulse  atomic.Uint64 // grows while the search advances
-	hashes []uint64      // of the tasks
-	result queens.ChunkResult
-	// uncounted is the number of tasks of a chunk in a batch that have no count yet.
-	uncounted int
+	result run.ChunkResult
 
-	// The contexts of the search and the report. Each ends for one of the reasons of runs.go, or
-	// because the worker stops.
-	search, report             context.Context
-	cancelSearch, cancelReport context.CancelCauseFunc
+	// The context of the report ends for one of the reasons of runs.go, or because the worker stops.
+	report       context.Context
+	cancelReport context.CancelCauseFunc
 
 	// Guarded by Worker.mu.
-	stage     int
-	service   *service
-	batch     *batch        // nil if a thread searches the chunk
-	begunAt   time.Time     // of the search
-	searched  time.Duration // how long the search took, once it has ended
-	lastPulse uint64
+	stage    int
+	service  *service
+	batch    *batch        // nil before the search
+	unwanted error         // why the worker gave it up during the search, or nil
+	searched time.Duration // how long the search took, once it has ended
 }
 
 // silentDelay keeps a chunk of a run that is not alive away from all workers for a while.
@@ -64,7 +54,7 @@ func (w *Worker) accept(loans ...run.Loan) {
 // keep makes a chunk ready, or returns it; the error is that of returning it. w.mu is held.
 func (w *Worker) keep(loan run.Loan) error {
 	k := w.runs[loan.Chunk.Run]
-	if w.stopping || k != nil && !k.refusedAt.IsZero() {
+	if w.stopping || w.paused != "" || k != nil && !k.refusedAt.IsZero() {
 		return loan.Lease.Release()
 	}
 	if k == nil || !k.alive {
@@ -81,15 +71,14 @@ func (w *Worker) keep(loan run.Loan) error {
 // hold registers a chunk. w.mu is held.
 func (w *Worker) hold(loan run.Loan) *heldChunk {
 	h := &heldChunk{chunk: loan.Chunk, lease: loan.Lease}
-	h.result = queens.ChunkResult{
+	h.result = run.ChunkResult{
 		Run: h.chunk.Run, Manifest: h.chunk.Manifest, Chunk: h.chunk.ID, First: h.chunk.First, Worker: w.cfg.Name,
 		Admission: w.cfg.Admission,
 	}
-	h.search, h.cancelSearch = context.WithCancelCause(w.searches)
 	h.report, h.cancelReport = context.WithCancelCause(w.reports)
 	w.held[h] = struct{}{}
 	if len(w.held) == 1 {
-		wake(w.wakeBeat)
+		wake(w.wakeAnnouncement)
 	}
 	return h
 }
@@ -143,49 +132,30 @@ func (w *Worker) decline(h *heldChunk) {
 
 // drop forgets a chunk that the worker does not hold any more.
 func (w *Worker) drop(h *heldChunk) {
-	h.cancelSearch(nil)
 	h.cancelReport(nil)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h.service.finish(time.Since(h.begunAt), false)
+	h.service.finish(0, false) // unless it was searched
 	delete(w.held, h)
 	w.idleSince = time.Now()
 	if len(w.held) == 0 {
-		wake(w.wakeBeat)
+		wake(w.wakeAnnouncement)
 	}
 }
 
-func (w *Worker) stageOf(h *heldChunk) int {
+// leaves notes that a chunk is given up without a result.
+func (w *Worker) leaves(h *heldChunk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return h.stage
+	h.stage = leaving
 }
 
-func (w *Worker) setStage(h *heldChunk, stage int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	h.stage = stage
-}
-
-// idle returns how long the worker has held no chunk.
+// idle returns how long the worker has held no chunk. w.mu is held.
 func (w *Worker) idle() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.idleTime()
-}
-
-// idleTime is idle for callers that hold w.mu.
-func (w *Worker) idleTime() time.Duration {
 	if len(w.held) > 0 {
 		return 0
 	}
 	return time.Since(w.idleSince)
-}
-
-func (w *Worker) list() []*heldChunk {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Collect(maps.Keys(w.held))
 }
 
 // renewLoop extends the leases of the chunks held, three times per lease, while the worker
@@ -224,14 +194,6 @@ func (w *Worker) Live() error {
 	return nil
 }
 
-// progress grows while the search of the chunk advances. Worker.mu is held.
-func (h *heldChunk) progress() uint64 {
-	if h.batch == nil {
-		return h.pulse.Load()
-	}
-	return h.pulse.Load() + h.batch.pulse.Load()
-}
-
 // progressGrace is how soon a search must show that it advances.
 const progressGrace = time.Second
 
@@ -241,25 +203,21 @@ func (w *Worker) renewable() (renew []*heldChunk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.renewedAt, w.stalled = time.Now(), 0
-	searches, advanced := 0, 0
-	for h := range w.held {
-		switch h.stage {
-		case searching:
-			searches++
-			if pulse := h.progress(); pulse != h.lastPulse {
-				h.lastPulse = pulse
-				advanced++
-				renew = append(renew, h)
-			} else if time.Since(h.begunAt) > progressGrace {
-				w.stalled++
-			}
-		case reporting:
-			renew = append(renew, h)
-		case ready, leaving:
+	for b := range w.batches {
+		if pulse := b.pulse.Load(); pulse != b.lastPulse {
+			b.lastPulse = pulse
+			renew = append(renew, b.chunks...)
+		} else if time.Since(b.begunAt) > progressGrace {
+			w.stalled += len(b.chunks)
 		}
 	}
-	if advanced > 0 || searches == 0 {
+	if len(renew) > 0 || len(w.batches) == 0 {
 		renew = append(renew, w.ready...)
+	}
+	for h := range w.held {
+		if h.stage == reporting {
+			renew = append(renew, h)
+		}
 	}
 	return renew
 }

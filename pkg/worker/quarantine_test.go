@@ -23,14 +23,14 @@ func TestQuarantinedWorkerLeaves(t *testing.T) {
 		f := newFixture()
 		f.run(t, 1, fakeKernel(t, counting(0)))
 		key, other := identitytest.Of("w").Key(), identitytest.Of("other").Key()
-		f.telemetry.send(run.Beat{Run: "r", Epoch: 2, State: run.Running, Quarantined: []string{other}})
-		f.telemetry.send(run.Beat{Run: "r", Epoch: 1, State: run.Running, Quarantined: []string{key}})
-		f.telemetry.send(run.Beat{Run: "s", Epoch: 1, State: run.Stopped, Quarantined: []string{key}})
+		f.telemetry.send(run.Announcement{Run: "r", Epoch: 2, State: run.Running, Quarantined: []string{other}})
+		f.telemetry.send(run.Announcement{Run: "r", Epoch: 1, State: run.Running, Quarantined: []string{key}})
+		f.telemetry.send(run.Announcement{Run: "s", Epoch: 1, State: run.Stopped, Quarantined: []string{key}})
 		time.Sleep(time.Second)
 		if err := f.live(); err != nil {
 			t.Error("before: ", err)
 		}
-		f.telemetry.send(run.Beat{Run: "r", Epoch: 2, State: run.Running, Quarantined: []string{other, key}})
+		f.telemetry.send(run.Announcement{Run: "r", Epoch: 2, State: run.Running, Quarantined: []string{other, key}})
 		err := f.ended()
 		if !errors.Is(err, worker.ErrQuarantined) || !strings.Contains(err.Error(), "keys lift "+key) || !strings.Contains(err.Error(), "run r ") {
 			t.Errorf("the worker ends with the error %v", err)
@@ -55,8 +55,8 @@ func TestUnadmittedWorkerServesOtherRuns(t *testing.T) {
 			counts     bool
 		}{{nil, true}, {[]string{key}, false}, {many, false}, {many[1:], true}, {[]string{key}, false}, {nil, true}} {
 			before := f.publisher.stored()
-			f.telemetry.send(run.Beat{Run: "r", State: run.Running, Waiting: 1, Weight: 1, Unadmitted: step.unadmitted})
-			f.telemetry.send(run.Beat{Run: "s", State: run.Running, Waiting: 1, Weight: 1})
+			f.telemetry.send(run.Announcement{Run: "r", State: run.Running, Waiting: 1, Weight: 1, Unadmitted: step.unadmitted})
+			f.telemetry.send(run.Announcement{Run: "s", State: run.Running, Waiting: 1, Weight: 1})
 			refused := f.queue.lend(chunk(uint64(i)+1, 1))
 			f.queue.lend(chunkOf("s", uint64(i)+100, 1))
 			time.Sleep(time.Second)

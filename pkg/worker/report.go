@@ -11,29 +11,17 @@ import (
 // shorter than a round trip, and few enough to hold while results can't be stored.
 const reportsPerThread = 16
 
-// startReport begins to report a chunk that was searched. It waits while too many results are on
-// their way.
-func (w *Worker) startReport(h *heldChunk) {
-	w.onTheirWay <- struct{}{}
-	w.reportAsync(h)
-}
-
-// reportAsync reports a chunk for which onTheirWay has a token.
-func (w *Worker) reportAsync(h *heldChunk) {
-	w.reporting.Go(func() {
-		defer func() { <-w.onTheirWay }()
-		w.reportChunk(h)
-	})
-}
-
 // reportChunk stores the result of a chunk, and only then acknowledges the chunk.
 func (w *Worker) reportChunk(h *heldChunk) {
 	w.cfg.Counted.add(h.chunk.Run, h.result.Counts) // before the result can be stored
-	if err := w.store(h); err != nil {
-		w.giveUpReport(h)
+	if err := w.store(h); err != nil {              // the run has ended, or the worker stops
+		w.leaves(h)
+		w.giveUp(h, context.Cause(h.report))
 		return
 	}
-	w.noteStored()
+	w.mu.Lock()
+	w.stored++
+	w.mu.Unlock()
 	if err := h.lease.Ack(h.report); err != nil {
 		// The lease lapses, and the second count of the tasks will be a duplicate.
 		w.cfg.Log.Debug().Err(err).Uint64("chunk", h.chunk.ID).Msg("can't acknowledge a chunk")
@@ -53,7 +41,7 @@ func (w *Worker) store(h *heldChunk) error {
 			return err
 		}
 		if w.limiter.Allow("") {
-			w.cfg.Log.Warn().Err(err).Int("held", len(w.list())).Msg("can't store results, holding them and trying again")
+			w.cfg.Log.Warn().Err(err).Int("held", w.Status().Reporting).Msg("can't store results, holding them and trying again")
 		}
 		select {
 		case <-w.searches.Done():
@@ -63,11 +51,4 @@ func (w *Worker) store(h *heldChunk) error {
 		case <-time.After(retry.Pause()):
 		}
 	}
-}
-
-// giveUpReport gives up a chunk whose result is not stored: the run has ended, or the worker
-// stops.
-func (w *Worker) giveUpReport(h *heldChunk) {
-	w.setStage(h, leaving)
-	w.giveUp(h, context.Cause(h.report))
 }

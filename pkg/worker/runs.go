@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +14,11 @@ import (
 
 // knownRun is a run that was heard of.
 type knownRun struct {
-	beat    run.Beat  // the newest
-	heardAt time.Time // when it came, or when the connection was made again
-	alive   bool
-	queued  int // chunks waiting, by the newest beat or loan
-	// refusedAt is when a beat last named this worker's key as not admitted; zero if none does.
+	announcement run.Announcement // the newest
+	heardAt      time.Time        // when it came, or when the connection was made again
+	alive        bool
+	queued       int // chunks waiting, by the newest announcement or loan
+	// refusedAt is when an announcement last named this worker's key as not admitted; zero if none does.
 	refusedAt time.Time
 }
 
@@ -28,6 +29,9 @@ var (
 	errEnded    = errors.New("the run has ended")
 	errObsolete = errors.New("the chunk is obsolete")
 	errDistrust = errors.New("the run refuses the results of this worker")
+
+	// errUnwanted ends the search of a batch of which the worker has given up all chunks.
+	errUnwanted = errors.New("no chunk of the search is wanted")
 )
 
 // removes reports whether nobody needs a chunk that is given up for that reason.
@@ -40,18 +44,20 @@ const (
 	watchInterval = time.Second / 2
 	// forgetAfter is how long to remember a run that is not alive.
 	forgetAfter = 10 * time.Minute
+	// maxRuns bounds the runs that are known: names come from outside.
+	maxRuns = 1000
 )
 
-// subscribe subscribes to beats, and tries again until it succeeds or ctx ends.
+// subscribe subscribes to announcements, and tries again until it succeeds or ctx ends.
 func (w *Worker) subscribe(ctx context.Context) (unsubscribe func()) {
 	w.setConnected()
 	retry := backoff.Backoff{Least: time.Second, Most: 30 * time.Second}
 	for {
-		unsubscribe, err := w.telemetry.SubscribeBeats(w.observe)
+		unsubscribe, err := w.telemetry.SubscribeAnnouncements(w.observe)
 		if err == nil {
 			return unsubscribe
 		}
-		w.cfg.Log.Debug().Err(err).Msg("can't subscribe to beats, trying again")
+		w.cfg.Log.Debug().Err(err).Msg("can't subscribe to announcements, trying again")
 		select {
 		case <-ctx.Done():
 			return func() {}
@@ -60,21 +66,24 @@ func (w *Worker) subscribe(ctx context.Context) (unsubscribe func()) {
 	}
 }
 
-// observe handles a beat. The newest coordinator of a living run is believed, and no older one.
-func (w *Worker) observe(b run.Beat) {
+// observe handles an announcement. The newest coordinator of a living run is believed, and no older one.
+func (w *Worker) observe(b run.Announcement) {
 	defer wake(w.wakeFetch)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k := w.runs[b.Run]
 	if k == nil {
+		if len(w.runs) >= maxRuns {
+			return
+		}
 		k = new(knownRun)
 		w.runs[b.Run] = k
 	}
-	if k.alive && b.Epoch < k.beat.Epoch {
+	if k.alive && b.Epoch < k.announcement.Epoch {
 		return
 	}
-	k.beat, k.heardAt, k.queued = b, time.Now(), b.Waiting
-	k.beat.Obsolete, k.beat.Quarantined, k.beat.Unadmitted = nil, nil, nil
+	k.announcement, k.heardAt, k.queued = b, time.Now(), b.Waiting
+	k.announcement.Obsolete, k.announcement.Quarantined, k.announcement.Unadmitted = nil, nil, nil
 	switch {
 	case b.State == run.Running && slices.Contains(b.Quarantined, w.cfg.Identity.Key()):
 		w.quarantined(b.Run, k)
@@ -94,7 +103,7 @@ func (w *Worker) observe(b run.Beat) {
 // end gives up the chunks of a run that is not alive. w.mu is held.
 func (w *Worker) end(name string, k *knownRun, reason error) {
 	k.alive = false
-	w.shares.remove(name)
+	delete(w.shares, name)
 	for h := range w.held {
 		if h.chunk.Run == name {
 			w.recall(h, reason)
@@ -102,13 +111,13 @@ func (w *Worker) end(name string, k *knownRun, reason error) {
 	}
 }
 
-// refusedFor is how long a key counts as not admitted after a beat has named it, if the beats since then
+// refusedFor is how long a key counts as not admitted after an announcement has named it, if the announcements since then
 // name as many keys as they can, and so perhaps not all.
 const refusedFor = 2 * time.Minute
 
 // isRefused reports whether a run refuses the results of this worker because its key is not admitted. The
 // worker leaves the chunks of that run alone and goes on with others. w.mu is held.
-func (w *Worker) isRefused(b *run.Beat, k *knownRun) bool {
+func (w *Worker) isRefused(b *run.Announcement, k *knownRun) bool {
 	key := w.cfg.Identity.Key()
 	switch {
 	case slices.Contains(b.Unadmitted, key):
@@ -138,8 +147,8 @@ func (w *Worker) quarantined(name string, k *knownRun) {
 	w.leave()
 }
 
-// recallObsolete gives up the chunks that a beat names. w.mu is held.
-func (w *Worker) recallObsolete(b *run.Beat) {
+// recallObsolete gives up the chunks that an announcement names. w.mu is held.
+func (w *Worker) recallObsolete(b *run.Announcement) {
 	if len(b.Obsolete) == 0 {
 		return
 	}
@@ -163,10 +172,8 @@ func (w *Worker) recall(h *heldChunk, reason error) {
 		h.stage = leaving
 		w.giveUp(h, reason)
 	case searching:
-		h.cancelSearch(reason)
-		if h.batch != nil {
-			h.batch.endUnwanted()
-		}
+		h.unwanted = cmp.Or(h.unwanted, reason)
+		h.batch.endUnwanted()
 	case reporting, leaving:
 	}
 	if errors.Is(reason, errEnded) || errors.Is(reason, errDistrust) {
@@ -191,7 +198,7 @@ func (w *Worker) watchLoop(ctx context.Context) {
 }
 
 // setConnected notes whether there is a connection. After a time without one, all runs that were
-// alive get their full time for the next beat.
+// alive get their full time for the next announcement.
 func (w *Worker) setConnected() bool {
 	connected := w.telemetry.Connected() == nil // before the lock: it may take time
 	w.mu.Lock()
@@ -207,15 +214,16 @@ func (w *Worker) setConnected() bool {
 }
 
 // endSilent gives up the chunks of runs that have fallen silent, and forgets the runs that were
-// not heard for long.
+// not heard for long; all that are not alive if it knows no further ones.
 func (w *Worker) endSilent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	full := len(w.runs) >= maxRuns
 	for name, k := range w.runs {
 		switch silent := time.Since(k.heardAt); {
 		case k.alive && silent > run.SilentAfter:
 			w.end(name, k, errSilent)
-		case !k.alive && silent > forgetAfter:
+		case !k.alive && (full || silent > forgetAfter):
 			delete(w.runs, name)
 		}
 	}

@@ -34,13 +34,13 @@ func startReal(ctx context.Context, t *testing.T, group *sync.WaitGroup, b *bus.
 	})
 }
 
-// startBeats sends beats of runs until ctx ends.
-func startBeats(ctx context.Context, t *testing.T, group *sync.WaitGroup, b *bus.Bus, runs ...string) {
+// startAnnouncements sends announcements of runs until ctx ends.
+func startAnnouncements(ctx context.Context, t *testing.T, group *sync.WaitGroup, b *bus.Bus, runs ...string) {
 	t.Helper()
 	group.Go(func() {
 		for ctx.Err() == nil {
 			for _, name := range runs {
-				if err := b.Telemetry().PublishBeat(run.Beat{
+				if err := b.Telemetry().PublishAnnouncement(run.Announcement{
 					Run: name, Epoch: 1, State: run.Running, Waiting: 1, Weight: 1, Threads: 6,
 				}); err != nil && ctx.Err() == nil {
 					t.Error(err)
@@ -48,7 +48,7 @@ func startBeats(ctx context.Context, t *testing.T, group *sync.WaitGroup, b *bus
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(run.BeatInterval / 10): // so that the test is short
+			case <-time.After(run.AnnouncementInterval / 10): // so that the test is short
 			}
 		}
 	})
@@ -67,11 +67,9 @@ func TestAgainstTheOracle(t *testing.T) {
 		tasks[column] = []queens.Prefix{queens.Prefix{}.Place(&board, 1<<column)}
 	}
 	for _, name := range runs {
-		if err := b.Ensure(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		bustest.Ensure(t, b, name)
 		for first, id := 0, uint64(1); first < n; first, id = first+3, id+1 {
-			c := queens.Chunk{Run: name, ID: id, Board: board, First: uint64(first), Tasks: tasks[first:min(n, first+3)]}
+			c := run.Chunk{Run: name, ID: id, Board: board, First: uint64(first), Tasks: tasks[first:min(n, first+3)]}
 			if _, err := b.Tasks().Publish(t.Context(), &c); err != nil {
 				t.Fatal(err)
 			}
@@ -87,11 +85,11 @@ func TestAgainstTheOracle(t *testing.T) {
 	for range 3 {
 		startReal(ctx, t, &workers, b, generic, 2)
 	}
-	startBeats(ctx, t, &workers, b, runs...)
+	startAnnouncements(ctx, t, &workers, b, runs...)
 	for _, name := range runs {
 		reading, done := context.WithCancel(ctx)
 		got := make(map[uint64]uint64)
-		if err := b.Results().Read(reading, name, run.StreamPosition{}, func(r queens.ChunkResult, _ run.StreamPosition) {
+		if err := b.Results().Read(reading, name, run.StreamPosition{}, func(r run.ChunkResult, _ run.StreamPosition) {
 			for i := range r.Counts {
 				got[r.First+uint64(i)] = r.Counts[i].Count
 			}
@@ -117,9 +115,7 @@ func TestAgainstTheOracle(t *testing.T) {
 // chunk is back in the queue when the worker has stopped.
 func TestReleasedChunk(t *testing.T) {
 	b := bustest.Connect(t, bustest.Server(t))
-	if err := b.Ensure(t.Context(), "r"); err != nil {
-		t.Fatal(err)
-	}
+	bustest.Ensure(t, b, "r")
 	want := chunk(7, 2)
 	if _, err := b.Tasks().Publish(t.Context(), &want); err != nil {
 		t.Fatal(err)
@@ -159,7 +155,7 @@ func TestReleasedChunk(t *testing.T) {
 	defer stop()
 	var group sync.WaitGroup
 	startReal(ctx, t, &group, b, fakeKernel(t, lasting(time.Hour)), 1)
-	startBeats(ctx, t, &group, b, "r")
+	startAnnouncements(ctx, t, &group, b, "r")
 	select {
 	case got := <-heard:
 		if got.Run != "r" || got.Chunk != 7 || !got.Searching {

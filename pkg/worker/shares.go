@@ -66,9 +66,6 @@ func (s shares) set(run string, weight int, now time.Time) {
 	sh.weight = weight
 }
 
-// remove forgets a run.
-func (s shares) remove(run string) { delete(s, run) }
-
 // order returns the runs of weight over 0, and then those of weight 0, each by their passes; of
 // equal ones those first that have finished nothing yet.
 func (s shares) order(now time.Time) (normal, low []string) {
@@ -89,13 +86,6 @@ func (s shares) order(now time.Time) (normal, low []string) {
 	return normal, low
 }
 
-// noneWaiting notes that nothing was waiting in a run's queue.
-func (s shares) noneWaiting(run string) {
-	if sh := s[run]; sh != nil {
-		sh.empty = true
-	}
-}
-
 // hold notes that the worker has taken a chunk of a run, which is in s. A run whose queue was
 // empty has saved little: others could use that time.
 func (s shares) hold(run string, now time.Time) *service {
@@ -110,7 +100,7 @@ func (s shares) hold(run string, now time.Time) *service {
 	return &service{share: sh}
 }
 
-// begin notes that the search begins, on so many threads.
+// begin notes that the search begins, on that number of threads.
 func (sv *service) begin(now time.Time, threads float64) {
 	sv.begun, sv.threads = now, threads
 	sv.share.ready--
@@ -131,25 +121,14 @@ func (sv *service) finish(took time.Duration, whole bool) {
 	}
 	delete(sh.begun, sv)
 	sh.pass += took.Seconds() / sh.divisor()
-	if whole {
-		sh.whole++
+	if !whole {
+		return
 	}
-	switch {
-	case !whole:
-	case sh.mean == 0:
-		sh.mean = max(took, 1)
-	default:
-		sh.mean += time.Duration(meanWeight * float64(took-sh.mean))
-		sh.mean = max(sh.mean, 1)
+	sh.whole++
+	if sh.mean != 0 {
+		took = sh.mean + time.Duration(meanWeight*float64(took-sh.mean))
 	}
-}
-
-// mean returns the mean time of a run's chunks, 0 if it is not known.
-func (s shares) mean(run string) time.Duration {
-	if sh := s[run]; sh != nil {
-		return sh.mean
-	}
-	return 0
+	sh.mean = max(took, 1)
 }
 
 // least returns the least pass of the other runs of a class, without the chunks that are only

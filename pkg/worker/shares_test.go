@@ -107,7 +107,7 @@ func TestSharesOfDifferentChunks(t *testing.T) {
 			s.add("a", 1, time.Second)
 			s.add("b", 1, time.Second/10)
 			s.add("c", 1, time.Second/100)
-			s.runFor(threads, 20*time.Minute)
+			s.runFor(threads, 4*time.Minute)
 			s.want(t, fmt.Sprintf("%d threads, %d ahead", threads, ahead), map[string]float64{"a": 1, "b": 1, "c": 1})
 		}
 	}
@@ -123,7 +123,7 @@ func TestSharesOfTwentyRuns(t *testing.T) {
 		s.add(run, 1, time.Duration(float64(time.Second)*math.Pow(0.8, float64(i))))
 		parts[run] = 1
 	}
-	s.runFor(4, 30*time.Minute)
+	s.runFor(4, 3*time.Minute)
 	s.want(t, "20 runs", parts)
 }
 
@@ -191,7 +191,7 @@ func TestSharesAfterAMomentWithoutChunks(t *testing.T) {
 	s.add("a", 1, time.Second)
 	s.add("b", 1, time.Second/10)
 	for range 600 {
-		s.shares.noneWaiting("a")
+		s.shares["a"].empty = true
 		s.runFor(2, 2*time.Second)
 	}
 	s.want(t, "often empty", map[string]float64{"a": 1, "b": 1})
@@ -217,8 +217,8 @@ func TestSharesCountAbandonedSearches(t *testing.T) {
 	if a, b := s["a"].total(now), s["b"].total(now); a != 60 || b != 0 {
 		t.Errorf("passes %v and %v, want 60 and 0", a, b)
 	}
-	if s.mean("a") != 0 {
-		t.Errorf("the mean is %v, want none", s.mean("a"))
+	if mean := s["a"].mean; mean != 0 {
+		t.Errorf("the mean is %v, want none", mean)
 	}
 	if normal, _ := s.order(now); normal[0] != "b" {
 		t.Errorf("the order is %v, want b first", normal)

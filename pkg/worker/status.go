@@ -6,63 +6,23 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"nqueens/pkg/run"
 )
 
-// workDone is what the worker has done since the last log line.
-type workDone struct {
-	tasks int
-	runs  map[string]struct{}
-}
-
-// noteTask notes a task of so many prefixes that was counted.
-func (w *Worker) noteTask(run string, prefixes int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.work.tasks++
-	w.total++
-	w.prefixes += uint64(prefixes)
-	if w.work.runs == nil {
-		w.work.runs = make(map[string]struct{})
-	}
-	w.work.runs[run] = struct{}{}
-}
-
-// noteStored notes that the result of a chunk was stored.
-func (w *Worker) noteStored() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stored++
-}
-
-// Status is what a worker does now.
-type Status struct {
-	Tasks     uint64   // Tasks counted since the start.
-	Prefixes  uint64   // Of these tasks.
-	Results   uint64   // Of chunks, stored since the start.
-	Busy      int      // Threads that search, of [Config.AllThreads].
-	Searching int      // Chunks in search.
-	Ready     int      // Chunks that wait for a thread.
-	Reporting int      // Chunks whose results are to be stored or acknowledged.
-	Runs      []string // Names of the runs of all chunks held, sorted.
-	Idle      string   // Why no chunk is held; empty while one is.
-	// SearchTime is how long threads have searched since the start, together.
-	SearchTime time.Duration
-}
-
 // Status returns what the worker does now. It may be called at any time.
-func (w *Worker) Status() Status {
+func (w *Worker) Status() run.Work {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := Status{Tasks: w.total, Prefixes: w.prefixes, Results: w.stored, Busy: w.busyThreads(), Ready: len(w.ready), SearchTime: w.searchTime}
+	s := run.Work{
+		Threads: w.threads, Tasks: w.total, Prefixes: w.prefixes, Results: w.stored, Busy: w.busyThreads(), Ready: len(w.ready), SearchTime: w.searchTime,
+	}
 	runs := make(map[string]struct{})
 	for h := range w.held {
 		runs[h.chunk.Run] = struct{}{}
 		switch h.stage {
 		case searching:
 			s.Searching++
-			if h.batch == nil {
-				s.SearchTime += time.Since(h.begunAt)
-			}
 		case reporting:
 			s.Reporting++
 		}
@@ -74,6 +34,7 @@ func (w *Worker) Status() Status {
 	if len(w.held) == 0 {
 		s.Idle = w.idleReason()
 	}
+	s.Paused = w.paused
 	return s
 }
 
@@ -81,11 +42,6 @@ func (w *Worker) Status() Status {
 func (w *Worker) busyThreads() (threads int) {
 	for b := range w.batches {
 		threads += b.threads
-	}
-	for h := range w.held {
-		if h.stage == searching && h.batch == nil {
-			threads++
-		}
 	}
 	return threads
 }
@@ -109,56 +65,45 @@ func (w *Worker) idleReason() string {
 // waitingAfter is how long after its start a worker that has found no work says why.
 const waitingAfter = 5 * time.Second
 
-// logLoop logs what the worker does, until ctx ends.
+// logLoop logs what the worker has done since the last time, or why it did nothing, until ctx ends.
 func (w *Worker) logLoop(ctx context.Context) {
 	if w.cfg.ReportEvery == 0 {
 		return
 	}
 	tick := time.NewTicker(w.cfg.ReportEvery)
 	defer tick.Stop()
-	waiting := time.After(waitingAfter)
+	first := time.After(waitingAfter)
+	logged := uint64(0) // tasks in earlier lines
 	for {
+		early := false
 		select {
-		case <-waiting:
-			if !w.hasWorked() {
-				w.logWork()
-			}
+		case <-first:
+			early = true
 		case <-tick.C:
-			w.logWork()
 		case <-ctx.Done():
 			return
+		}
+		s := w.Status()
+		switch tasks := s.Tasks - logged; {
+		case tasks == 0 && s.Paused != "": // setPaused has logged it
+		case tasks == 0 && s.Idle != "":
+			w.cfg.Log.Info().Str("reason", s.Idle).Msg("idle")
+		case !early:
+			rate, runs := float64(tasks)/w.cfg.ReportEvery.Seconds(), w.takeWorked(s.Runs)
+			w.cfg.Log.Info().Uint64("tasks", tasks).Float64("rate", math.Round(rate*10)/10).
+				Strs("runs", runs).Int("held", s.Ready+s.Searching+s.Reporting).Msg("working")
+			logged = s.Tasks
 		}
 	}
 }
 
-// hasWorked reports whether the worker holds a chunk, or has counted a task since the last log
-// line.
-func (w *Worker) hasWorked() bool {
+// takeWorked returns the runs for which the worker has worked since the last call, with those held now.
+func (w *Worker) takeWorked(held []string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.held) > 0 || w.work.tasks > 0
-}
-
-// logWork logs what the worker has done since the last time, or why it did nothing.
-func (w *Worker) logWork() {
-	w.mu.Lock()
-	held := len(w.held)
-	work := w.work
-	w.work = workDone{}
-	reason := w.idleReason()
-	if work.runs == nil {
-		work.runs = make(map[string]struct{})
+	for _, run := range held {
+		w.worked[run] = struct{}{}
 	}
-	for h := range w.held {
-		work.runs[h.chunk.Run] = struct{}{}
-	}
-	w.mu.Unlock()
-
-	if work.tasks == 0 && held == 0 {
-		w.cfg.Log.Info().Str("reason", reason).Msg("idle")
-		return
-	}
-	rate := float64(work.tasks) / w.cfg.ReportEvery.Seconds()
-	w.cfg.Log.Info().Int("tasks", work.tasks).Float64("rate", math.Round(rate*10)/10).
-		Strs("runs", slices.Sorted(maps.Keys(work.runs))).Int("held", held).Msg("working")
+	defer clear(w.worked)
+	return slices.Sorted(maps.Keys(w.worked))
 }

@@ -5,21 +5,22 @@
 //
 // What must hold, and where:
 //
-//	chunks come only from runs whose beats say that they are alive            runs.go
-//	a search ends soon after its run, or when a beat names its chunk          runs.go
+//	chunks come only from runs whose announcements say that they are alive            runs.go
+//	a search ends soon after its run, or when an announcement names its chunk          runs.go
 //	live runs get thread time by their weights, whatever their chunks take    shares.go
 //	no thread waits for the network while a queue has chunks                  demand.go
 //	a worker without work sends no requests, but lets pulls wait              fetch.go
 //	a device searches chunks of one run and board together, and never a suspect
-//	chunk with others                                                          device.go
+//	chunk with others                                                          batch.go
 //	the chunks of a batch are charged all time of the device, as threads       batch.go
-//	a device that fails returns its chunks, and the worker ends                device.go
-//	a task that this key has counted goes to another first                    counted.go
+//	a kernel that fails returns its chunks, and the worker ends                batch.go
+//	a task that this key has counted goes to another first          batch.go, counted.go
 //	a heartbeat names a chunk that may kill the worker before its search      heartbeat.go
 //	the chunk is acknowledged only when its result is stored                  report.go
-//	what was counted of a chunk when the worker stops is reported             search.go
-//	a result is signed by the thread that has counted it                      search.go
+//	what was counted of a chunk when the worker stops is reported              batch.go
+//	a result is signed by the thread that has counted it                       batch.go
 //	a worker that a run has proven wrong leaves                               runs.go
+//	a worker that pauses searches nothing and holds no chunk                  pause.go
 //	leases are extended only while the searches advance                       leases.go
 //
 // The package does not choose a kernel or connect to a server.
@@ -46,11 +47,9 @@ import (
 // Queue lends chunks. It is called from one goroutine; leases are used from any, also after
 // Close.
 type Queue interface {
-	// Take takes what waits now in the queue of a run, at most so many chunks. None is not an
+	// Take takes the chunks that wait now in the queue of a run, at most most. None is not an
 	// error.
 	Take(ctx context.Context, run string, most int) ([]run.Loan, error)
-	// UseConsumer sets the number of the consumer that has the chunks of a run, see [run.Beat].
-	UseConsumer(run string, number int)
 	// Park leaves a request for one chunk of a run at the server, unless one is there already.
 	// The request ends by itself after a while, and may get lost.
 	Park(run string)
@@ -64,14 +63,14 @@ type Queue interface {
 // Results stores results. It is safe for concurrent use.
 type Results interface {
 	// Publish returns nil when the result is stored.
-	Publish(ctx context.Context, r *queens.ChunkResult) error
+	Publish(ctx context.Context, r *run.ChunkResult) error
 }
 
 // Telemetry connects the worker with the coordinators. It is safe for concurrent use.
 type Telemetry interface {
-	PublishHeartbeat(h run.Heartbeat, by queens.Signer) error
-	// SubscribeBeats calls each for the beats of all runs until unsubscribe is called.
-	SubscribeBeats(each func(run.Beat)) (unsubscribe func(), err error)
+	PublishHeartbeat(h run.Heartbeat, by run.Signer) error
+	// SubscribeAnnouncements calls each for the announcements of all runs until unsubscribe is called.
+	SubscribeAnnouncements(each func(run.Announcement)) (unsubscribe func(), err error)
 	// Connected returns nil while there is a connection to a server.
 	Connected() error
 }
@@ -91,13 +90,13 @@ type Worker struct {
 	results   Results
 	telemetry Telemetry
 
-	wakeFetch  chan struct{}      // holds a token when there may be something to fetch
-	wakeBeat   chan struct{}      // holds a token when the worker began or ceased to hold chunks
-	flushes    chan chan struct{} // each is closed when a heartbeat has been published
-	limiter    ratelimit.Limiter  // of store errors
-	onTheirWay chan struct{}      // holds a token for each result that is reported
-	reporting  sync.WaitGroup     // goroutines that report
-	cleanups   sync.WaitGroup     // goroutines that return or remove chunks
+	wakeFetch        chan struct{}      // holds a token when there may be something to fetch
+	wakeAnnouncement chan struct{}      // holds a token when the worker began or ceased to hold chunks
+	flushes          chan chan struct{} // each is closed when a heartbeat has been published
+	limiter          ratelimit.Limiter  // of store errors
+	onTheirWay       chan struct{}      // holds a token for each result that is reported
+	reporting        sync.WaitGroup     // goroutines that report
+	cleanups         sync.WaitGroup     // goroutines that return or remove chunks
 
 	// Set by Run: the contexts of searches, which ends with the grace, and of reports, which
 	// leaves some time to store what was counted until then.
@@ -107,42 +106,42 @@ type Worker struct {
 
 	threads int // all, see [Config.AllThreads]
 
-	mu       sync.Mutex
-	begin    *sync.Cond // signalled when a chunk is ready, or the worker stops
-	stopping bool       // nothing more is taken or begun
-	held     map[*heldChunk]struct{}
-	suspect  bool                // a suspect chunk is being searched
-	ready    []*heldChunk        // those held and not begun, in order of arrival
-	waiting  int                 // threads that wait for a chunk
-	batches  map[*batch]struct{} // that devices search
-	// waitingDevices is the number of devices that wait for chunks, by the threads that they count for.
-	waitingDevices map[int]int
-	runs           map[string]*knownRun
-	shares         shares
-	connected      bool
-	quarantine     error         // why the worker leaves: a run has quarantined its key
-	work           workDone      // since the last log line
-	total          uint64        // tasks counted since the start
-	prefixes       uint64        // of them
-	stored         uint64        // results of chunks since the start
-	searchTime     time.Duration // of all threads since the start, without running searches
-	idleSince      time.Time     // when the worker last held a chunk, or started
-	renewedAt      time.Time     // when renewLoop last extended leases
-	stalled        int           // searches that did not advance then
+	mu         sync.Mutex
+	begin      *sync.Cond // signalled when a chunk is ready, or the worker stops
+	stopping   bool       // nothing more is taken or begun
+	held       map[*heldChunk]struct{}
+	suspect    bool                // a suspect chunk is being searched
+	ready      []*heldChunk        // those held and not begun, in order of arrival
+	waiting    map[*Device]int     // how many threads or devices of a kind wait for a chunk
+	batches    map[*batch]struct{} // in search
+	runs       map[string]*knownRun
+	shares     shares
+	connected  bool
+	quarantine error               // why the worker leaves: a run has quarantined its key
+	paused     string              // why the worker pauses, or empty
+	pausedAt   time.Time           // since when
+	worked     map[string]struct{} // runs of chunks that were searched since the last log line
+	total      uint64              // tasks counted since the start
+	prefixes   uint64              // of them
+	stored     uint64              // results of chunks since the start
+	searchTime time.Duration       // of all threads since the start, without batches in search
+	idleSince  time.Time           // when the worker last held a chunk, or started
+	renewedAt  time.Time           // when renewLoop last extended leases
+	stalled    int                 // searches that did not advance then
 }
 
-// New returns a worker. It does not start it. Only Version, Admission, Counted, Grace, IdleExit and
-// ReportEvery may be zero.
+// New returns a worker. It does not start it. Only Version, Admission, Counted, Grace, IdleExit, Pause
+// and ReportEvery may be zero.
 func New(cfg Config, queue Queue, results Results, telemetry Telemetry) *Worker {
 	if cfg.Counted == nil {
 		cfg.Counted = new(CountedTasks)
 	}
 	w := &Worker{
 		cfg: cfg, queue: queue, results: results, telemetry: telemetry,
-		wakeFetch: make(chan struct{}, 1), wakeBeat: make(chan struct{}, 1),
+		wakeFetch: make(chan struct{}, 1), wakeAnnouncement: make(chan struct{}, 1),
 		threads: cfg.AllThreads(), flushes: make(chan chan struct{}, cfg.Threads+len(cfg.Devices)),
 		held: make(map[*heldChunk]struct{}), runs: make(map[string]*knownRun), shares: make(shares),
-		batches: make(map[*batch]struct{}), waitingDevices: make(map[int]int),
+		batches: make(map[*batch]struct{}), waiting: make(map[*Device]int), worked: make(map[string]struct{}),
 	}
 	w.onTheirWay = make(chan struct{}, reportsPerThread*w.threads)
 	w.begin = sync.NewCond(&w.mu)
@@ -170,9 +169,8 @@ const lastReports = 2 * time.Second
 // Run takes and counts chunks until ctx ends, or it has been idle for too long. Then it takes no
 // more, releases the chunks it has not begun, and gives searches and reports the grace to finish.
 // Of the chunks that are not finished then it reports the tasks that it has counted; it releases
-// those without any. It ends in the same way if the kernel has no counter for a thread, or a run has
-// quarantined its key. The error is nil, wraps [ErrQuarantined], or is that of
-// [kernel.Kernel.WithCounter].
+// those without any. It ends in the same way if a kernel fails or has no counter for a thread, or a run has
+// quarantined its key. The error is nil, wraps [ErrQuarantined], or is that of a kernel.
 //
 // A chunk passes three stages, each with its own goroutines: one fetches chunks, some ahead
 // so that no thread waits for the network; one per thread searches; one per chunk reports.
@@ -185,24 +183,27 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer w.setDeadlines(ctx)()
 
 	var others sync.WaitGroup
-	for range w.cfg.Threads {
+	search := func(d *Device) {
 		searching.Go(func() error {
-			return w.cfg.Kernel.WithCounter(func(c kernel.Counter) error {
-				w.searchLoop(c)
-				return nil
-			})
+			return d.Kernel.WithCounter(func(c kernel.Counter) error { return w.searchLoop(c, d) })
 		})
 	}
-	for _, d := range w.cfg.Devices {
-		searching.Go(func() error {
-			return d.Kernel.WithCounter(func(c kernel.Counter) error { return w.deviceLoop(c, d) })
-		})
+	thread := &Device{Kernel: w.cfg.Kernel, Threads: 1}
+	for range w.cfg.Threads {
+		search(thread)
+	}
+	for i := range w.cfg.Devices {
+		search(&w.cfg.Devices[i])
 	}
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
 	if w.cfg.IdleExit > 0 {
 		others.Go(func() { w.idleLoop(ctx, leave) })
 	}
-	unsubscribe := w.subscribe(ctx) // before the first heartbeat: it is answered with a beat
+	if w.cfg.Pause != nil {
+		w.setPaused(w.cfg.Pause())
+		others.Go(func() { w.pauseLoop(ctx) })
+	}
+	unsubscribe := w.subscribe(ctx) // before the first heartbeat: it is answered with an announcement
 	others.Go(func() { w.renewLoop(holding) })
 	others.Go(func() { w.heartbeatLoop(holding) })
 	others.Go(func() { w.watchLoop(holding) })
@@ -237,9 +238,9 @@ func (w *Worker) setDeadlines(ctx context.Context) (free func()) {
 	}
 }
 
-// idleLoop calls leave when the worker has been idle for too long, and ends with ctx.
+// idleLoop calls leave when the worker has been idle for too long, and ends with ctx. A pause is no idle time.
 func (w *Worker) idleLoop(ctx context.Context, leave func()) {
-	for left := w.cfg.IdleExit; left > 0; left = w.cfg.IdleExit - w.idle() {
+	for left := w.cfg.IdleExit; left > 0; left = w.cfg.IdleExit - w.idleWithoutPause() {
 		select {
 		case <-ctx.Done():
 			return

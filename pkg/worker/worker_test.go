@@ -133,7 +133,7 @@ func TestIdleExit(t *testing.T) {
 	})
 }
 
-// A worker that can't subscribe to beats tries again, takes and says nothing until then, and
+// A worker that can't subscribe to announcements tries again, takes and says nothing until then, and
 // can be stopped.
 func TestNoSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -146,13 +146,13 @@ func TestNoSubscription(t *testing.T) {
 			w.telemetry.refusal = nil
 		}()
 		w.run(t, 1, fakeKernel(t, counting(5)))
-		w.beats(t, "r", 1)
+		w.announcements(t, "r", 1)
 		l := w.queue.lend(chunk(1, 1))
 		time.Sleep(time.Second)
 		l.want(t, "counted", "acknowledged")
 		w.stop()
 		if w.telemetry.early {
-			t.Error("a heartbeat came before the subscription to beats")
+			t.Error("a heartbeat came before the subscription to announcements")
 		}
 	})
 }
@@ -247,7 +247,7 @@ func TestStopInTheMiddle(t *testing.T) {
 				w.queue.lendWith(&fakeLease{again: int(id) % 2}, chunk(id+1, 2))
 			}
 			time.Sleep(time.Duration(after) * time.Millisecond)
-			w.telemetry.send(run.Beat{Run: "r", State: []run.State{run.Stopped, run.Complete, run.Running}[after%3]})
+			w.telemetry.send(run.Announcement{Run: "r", State: []run.State{run.Stopped, run.Complete, run.Running}[after%3]})
 			w.stop()
 		})
 	}

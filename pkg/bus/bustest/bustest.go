@@ -3,7 +3,10 @@
 package bustest
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -11,6 +14,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/testkit"
 )
 
 // Server starts a server without a port that keeps its files in a temporary folder. It stops
@@ -48,16 +52,38 @@ func Connect(t testing.TB, server *natsserver.Server, changes ...func(*bus.Confi
 	return b
 }
 
+// Ensure makes what runs need on the server.
+func Ensure(t testing.TB, b *bus.Bus, runs ...string) {
+	t.Helper()
+	for _, run := range runs {
+		Insist(t, func() error { return b.Ensure(t.Context(), run) })
+	}
+}
+
+// Insist asks a server again while it does not answer in time, as on a busy machine. Other errors fail the test.
+func Insist(t testing.TB, ask func() error) {
+	t.Helper()
+	for deadline := time.Now().Add(testkit.Stall); ; {
+		err := ask()
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Admin connects to the server as an operator's tools do, to inspect streams and to send
 // invalid messages. The connection is closed when the test ends.
-func Admin(t testing.TB, server nats.InProcessConnProvider) (*nats.Conn, jetstream.JetStream) {
+func Admin(t testing.TB, server nats.InProcessConnProvider, options ...nats.Option) (*nats.Conn, jetstream.JetStream) {
 	t.Helper()
-	conn, err := nats.Connect("", nats.InProcessServer(server), nats.Name("admin of "+t.Name()))
+	conn, err := nats.Connect("", append(options, nats.InProcessServer(server), nats.Name("admin of "+t.Name()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(testkit.Stall))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type Bus struct {
 
 // Tasks is the coordinator's side of the queue of chunks.
 type Tasks interface {
-	Publish(ctx context.Context, chunk *queens.Chunk) (sequence uint64, err error)
+	Publish(ctx context.Context, chunk *run.Chunk) (sequence uint64, err error)
 	Has(ctx context.Context, run string, chunk, sequence uint64) (queued, taken bool, err error)
 	Delete(ctx context.Context, run string, chunk, sequence uint64) error
 	Purge(ctx context.Context, run string) error
@@ -43,24 +43,24 @@ type Queue interface {
 
 // Results is the stream of results.
 type Results interface {
-	Publish(ctx context.Context, r *queens.ChunkResult) error
+	Publish(ctx context.Context, r *run.ChunkResult) error
 	Read(ctx context.Context, run string, after run.StreamPosition,
-		each func(queens.ChunkResult, run.StreamPosition), caughtUp func(asOf time.Time)) error
+		each func(run.ChunkResult, run.StreamPosition), caughtUp func(asOf time.Time)) error
 	Trim(ctx context.Context, run string, at run.StreamPosition) error
 }
 
 // Claim is a coordinator's hold on a run.
 type Claim interface {
 	Epoch() uint64
-	Renew(ctx context.Context, state run.State, done uint64) error
+	Renew(ctx context.Context, state run.State, done, lost uint64) error
 }
 
-// Telemetry carries heartbeats and beats.
+// Telemetry carries heartbeats and announcements.
 type Telemetry interface {
-	PublishHeartbeat(h run.Heartbeat, signer queens.Signer) error
+	PublishHeartbeat(h run.Heartbeat, signer run.Signer) error
 	SubscribeHeartbeats(each func(run.Heartbeat)) (unsubscribe func(), err error)
-	PublishBeat(b run.Beat) error
-	SubscribeBeats(each func(run.Beat)) (unsubscribe func(), err error)
+	PublishAnnouncement(b run.Announcement) error
+	SubscribeAnnouncements(each func(run.Announcement)) (unsubscribe func(), err error)
 }
 
 // TestServer is a server under test.
@@ -106,11 +106,11 @@ type TestServer interface {
 //
 // The records:
 //   - Each claim has an epoch of its own, above that of the record and that of the claimant's ledger.
-//   - Only the newest claim can be renewed; the error of the others wraps [queens.ErrIncomplete]. After a
-//     cancellation nobody has or gets the run; the error wraps [queens.ErrCancelled].
+//   - Only the newest claim can be renewed; the error of the others wraps [run.ErrIncomplete]. After a
+//     cancellation nobody has or gets the run; the error wraps [run.ErrCancelled].
 //   - A deleted record is made again by the next renewal. Of two claims with one epoch the newer one holds.
 //
-// Heartbeats and beats:
+// Heartbeats and announcements:
 //   - They come as they were sent, to everybody who subscribes, until unsubscribe was called. Those of one
 //     connection have growing times.
 func Conformance(t *testing.T, start func(t *testing.T, lease time.Duration) TestServer,
@@ -153,7 +153,7 @@ func Conformance(t *testing.T, start func(t *testing.T, lease time.Duration) Tes
 		{"the newest claim of one epoch holds", long, newestClaimOfOneEpochHolds},
 		{"cancelled runs end", long, cancelledRunsEnd},
 		{"heartbeats come", long, heartbeatsCome},
-		{"beats come", long, beatsCome},
+		{"announcements come", long, announcementsCome},
 	} {
 		t.Run(property.name, func(t *testing.T) {
 			in(t, func(t *testing.T) {
@@ -189,9 +189,9 @@ func (s *conforming) ensure(t *testing.T) {
 }
 
 // Chunk returns a valid chunk of two tasks, on a board of side 8.
-func Chunk(name string, id uint64) queens.Chunk {
+func Chunk(name string, id uint64) run.Chunk {
 	board := queens.FullBoard(8)
-	c := queens.Chunk{Run: name, ID: id, Board: board, First: 10 * id}
+	c := run.Chunk{Run: name, ID: id, Board: board, First: 10 * id}
 	for i := range uint64(2) {
 		c.Tasks = append(c.Tasks, []queens.Prefix{
 			queens.Prefix{}.Place(&board, 1<<((id+i)%8)),
@@ -202,10 +202,10 @@ func Chunk(name string, id uint64) queens.Chunk {
 }
 
 // Result returns a valid result of that chunk, which worker w has signed.
-func Result(name string, id uint64) queens.ChunkResult {
-	return *identitytest.Seal(&queens.ChunkResult{
+func Result(name string, id uint64) run.ChunkResult {
+	return *identitytest.Seal(&run.ChunkResult{
 		Run: name, Chunk: id, First: 10 * id, Worker: "w", Counted: time.Unix(1_800_000_000, 7).UTC(),
-		Counts: []queens.TaskCount{{Hash: 1, Count: 4, Kernel: "generic"}, {Hash: 2, Count: 5, Kernel: "generic"}},
+		Counts: []run.TaskCount{{Hash: 1, Count: 4, Kernel: "generic"}, {Hash: 2, Count: 5, Kernel: "generic"}},
 	})
 }
 

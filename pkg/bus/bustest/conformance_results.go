@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -24,7 +23,7 @@ func publishResults(t *testing.T, b Bus, name string, ids ...uint64) {
 
 // reading reads the results of a run until it or the test ends.
 type reading struct {
-	results   chan queens.ChunkResult
+	results   chan run.ChunkResult
 	positions chan run.StreamPosition
 	caughtUp  chan caughtUp
 	stop      context.CancelFunc
@@ -47,7 +46,7 @@ func readOf(t *testing.T, b Bus, name string, after run.StreamPosition) *reading
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	r := &reading{
-		results: make(chan queens.ChunkResult, 10_000), positions: make(chan run.StreamPosition, 10_000),
+		results: make(chan run.ChunkResult, 10_000), positions: make(chan run.StreamPosition, 10_000),
 		caughtUp: make(chan caughtUp, 10_000), stop: stop, ended: make(chan error, 1),
 	}
 	var busy atomic.Bool
@@ -61,7 +60,7 @@ func readOf(t *testing.T, b Bus, name string, after run.StreamPosition) *reading
 	come := 0
 	go func() {
 		defer close(r.ended)
-		r.ended <- b.Results.Read(ctx, name, after, func(next queens.ChunkResult, at run.StreamPosition) {
+		r.ended <- b.Results.Read(ctx, name, after, func(next run.ChunkResult, at run.StreamPosition) {
 			alone(func() {
 				come++
 				r.positions <- at
@@ -198,7 +197,7 @@ func readCatchesUp(t *testing.T, s *conforming) {
 	calls, ended := make(chan caughtUp, 10_000), make(chan error, 1)
 	come := 0
 	go func() {
-		ended <- s.other.Results.Read(ctx, run1, run.StreamPosition{}, func(queens.ChunkResult, run.StreamPosition) {
+		ended <- s.other.Results.Read(ctx, run1, run.StreamPosition{}, func(run.ChunkResult, run.StreamPosition) {
 			come++
 			if come > 2 {
 				select {

@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"nqueens/pkg/identity/identitytest"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
-func sealAgain(r queens.ChunkResult) *queens.ChunkResult { return identitytest.Seal(&r) }
+func sealAgain(r run.ChunkResult) *run.ChunkResult { return identitytest.Seal(&r) }
 
 // claimOf claims the first run for an owner whose ledger has an epoch.
 func claimOf(t *testing.T, b Bus, owner string, epoch uint64) Claim {
@@ -28,8 +27,8 @@ func claimOf(t *testing.T, b Bus, owner string, epoch uint64) Claim {
 // lost checks that a claim can't be renewed any more.
 func lost(t *testing.T, c Claim) {
 	t.Helper()
-	if err := c.Renew(t.Context(), run.Running, 99); !errors.Is(err, queens.ErrIncomplete) {
-		t.Errorf("the renewal of epoch %d: error %v, want %v", c.Epoch(), err, queens.ErrIncomplete)
+	if err := c.Renew(t.Context(), run.Running, 99, 0); !errors.Is(err, run.ErrIncomplete) {
+		t.Errorf("the renewal of epoch %d: error %v, want %v", c.Epoch(), err, run.ErrIncomplete)
 	}
 }
 
@@ -55,12 +54,12 @@ func claimsHaveGrowingEpochs(t *testing.T, s *conforming) {
 
 func newestClaimHolds(t *testing.T, s *conforming) {
 	first := claimOf(t, s.bus, "host-a", 0)
-	must(t, first.Renew(t.Context(), run.Running, 1))
+	must(t, first.Renew(t.Context(), run.Running, 1, 0))
 	check(t, "done", readRecord(t, s.other).Done, 1)
 	second := claimOf(t, s.other, "host-b", 0)
 	lost(t, first)
 	lost(t, first)
-	must(t, second.Renew(t.Context(), run.Stopped, 2))
+	must(t, second.Renew(t.Context(), run.Stopped, 2, 0))
 	got := readRecord(t, s.bus)
 	check(t, "owner", got.Owner, "host-b")
 	check(t, "done", got.Done, 2)
@@ -87,7 +86,7 @@ func oneClaimHolds(t *testing.T, s *conforming) {
 	epochs := make(map[uint64]bool)
 	for c := range claims {
 		epochs[c.Epoch()] = true
-		if err := c.Renew(t.Context(), run.Running, 0); (err == nil) != (c.Epoch() == many) {
+		if err := c.Renew(t.Context(), run.Running, 0, 0); (err == nil) != (c.Epoch() == many) {
 			t.Errorf("of %d claims, that of epoch %d renews with error %v", many, c.Epoch(), err)
 		}
 	}
@@ -101,11 +100,12 @@ func deletedRecordIsRestored(t *testing.T, s *conforming) {
 		t.Error("a deleted record is there")
 	}
 	for done := range uint64(3) {
-		must(t, c.Renew(t.Context(), run.Running, done))
+		must(t, c.Renew(t.Context(), run.Running, done, 7+done))
 	}
 	got := readRecord(t, s.other)
 	check(t, "epoch", got.Epoch, 5)
 	check(t, "done", got.Done, 2)
+	check(t, "lost", got.Lost, 9)
 }
 
 // If a record was deleted, two claims may have the same epoch.
@@ -115,7 +115,7 @@ func newestClaimOfOneEpochHolds(t *testing.T, s *conforming) {
 	second := claimOf(t, s.other, "host-b", 0)
 	check(t, "epoch of the newer claim", second.Epoch(), first.Epoch())
 	lost(t, first)
-	must(t, second.Renew(t.Context(), run.Running, 2))
+	must(t, second.Renew(t.Context(), run.Running, 2, 0))
 }
 
 func cancelledRunsEnd(t *testing.T, s *conforming) {
@@ -124,10 +124,10 @@ func cancelledRunsEnd(t *testing.T, s *conforming) {
 	must(t, s.other.Cancel(t.Context(), run1))
 	_, err := s.other.Claim(t.Context(), Record(run1))
 	for who, err := range map[string]error{
-		"the coordinator": c.Renew(t.Context(), run.Running, 1), "the coordinator, later": c.Renew(t.Context(), run.Running, 1), "another": err,
+		"the coordinator": c.Renew(t.Context(), run.Running, 1, 0), "the coordinator, later": c.Renew(t.Context(), run.Running, 1, 0), "another": err,
 	} {
-		if !errors.Is(err, queens.ErrCancelled) || errors.Is(err, queens.ErrIncomplete) {
-			t.Errorf("%s: error %v, want %v", who, err, queens.ErrCancelled)
+		if !errors.Is(err, run.ErrCancelled) || errors.Is(err, run.ErrIncomplete) {
+			t.Errorf("%s: error %v, want %v", who, err, run.ErrCancelled)
 		}
 	}
 	check(t, "state", readRecord(t, s.other).State, run.Cancelled)
@@ -152,6 +152,7 @@ func heartbeatsCome(t *testing.T, s *conforming) {
 		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2},
 		{Worker: "laptop-3f9a21", Version: "1.0", Kernel: "generic", Threads: 2, Leaving: true},
 		{Worker: "busy", Threads: 2, Busy: 1, Held: []run.HeldChunk{{Run: run1, Chunk: 7, Searching: true, Elapsed: time.Second}, {Run: run2, Chunk: 8}}},
+		{Worker: "paused", Threads: 2, Paused: "on battery"},
 		{Worker: "admitted", Threads: 1, Admission: []byte{1, 2}},
 	} {
 		must(t, s.bus.Telemetry.PublishHeartbeat(want, identitytest.Of("w")))
@@ -173,24 +174,24 @@ func heartbeatsCome(t *testing.T, s *conforming) {
 	check(t, "heartbeats after unsubscribe", len(one), 0)
 }
 
-func beatsCome(t *testing.T, s *conforming) {
-	all, _ := heard(t, s.other.Telemetry.SubscribeBeats)
-	for _, want := range []run.Beat{
+func announcementsCome(t *testing.T, s *conforming) {
+	all, _ := heard(t, s.other.Telemetry.SubscribeAnnouncements)
+	for _, want := range []run.Announcement{
 		{Run: run1, Epoch: 1, State: run.Running, Waiting: 7, Weight: 1, Threads: 1000},
 		{Run: run2, Epoch: 3, State: run.Running, Weight: 4, Obsolete: []uint64{1, 1 << 63}},
 		{Run: run1, Epoch: 1, State: run.Running, Quarantined: []string{identitytest.Of("a").Key()}, Unadmitted: []string{identitytest.Of("b").Key()}},
 		{Run: run1, Epoch: 1, State: run.Stopped},
 	} {
-		must(t, s.bus.Telemetry.PublishBeat(want))
-		if got := receive(t, all, "a beat"); !reflect.DeepEqual(got, want) {
+		must(t, s.bus.Telemetry.PublishAnnouncement(want))
+		if got := receive(t, all, "an announcement"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v arrives as %+v", want, got)
 		}
 	}
-	must(t, s.bus.Telemetry.PublishBeat(run.Beat{Run: run1, Epoch: 1, State: "lost"}))
-	want := run.Beat{Run: run1, Epoch: 2, State: run.Running}
-	testkit.Eventually(t, "a beat comes", func() bool {
-		must(t, s.bus.Telemetry.PublishBeat(want))
+	must(t, s.bus.Telemetry.PublishAnnouncement(run.Announcement{Run: run1, Epoch: 1, State: "lost"}))
+	want := run.Announcement{Run: run1, Epoch: 2, State: run.Running}
+	testkit.Eventually(t, "an announcement comes", func() bool {
+		must(t, s.bus.Telemetry.PublishAnnouncement(want))
 		return len(all) > 0
 	})
-	check(t, "the beat after one that is not valid", receive(t, all, "a beat"), want)
+	check(t, "the announcement after one that is not valid", receive(t, all, "an announcement"), want)
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
+	"nqueens/pkg/run"
 
-	"nqueens/pkg/queens"
+	"github.com/rs/zerolog"
 )
 
 // A log line of the server that tells of a lost store ends Failure, with what it means and
@@ -34,8 +34,8 @@ func TestStorageFailuresAreExplained(t *testing.T) {
 			say(s.log, "%s", line)
 			say(s.log, "another: no space left on device")
 			err := s.Failure(t.Context())
-			if !errors.Is(err, queens.ErrIncomplete) {
-				t.Errorf("%s %q: error %v, want one that wraps %v", level, line, err, queens.ErrIncomplete)
+			if !errors.Is(err, run.ErrIncomplete) {
+				t.Errorf("%s %q: error %v, want one that wraps %v", level, line, err, run.ErrIncomplete)
 				continue
 			}
 			for _, words := range []string{want, "resume", line} {

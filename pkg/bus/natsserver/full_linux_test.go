@@ -13,7 +13,7 @@ import (
 
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/natsserver"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -44,7 +44,7 @@ func TestFullDiskIsAFailure(t *testing.T) {
 	}
 	select {
 	case err := <-failed:
-		if !errors.Is(err, queens.ErrIncomplete) || !strings.Contains(err.Error(), folder) {
+		if !errors.Is(err, run.ErrIncomplete) || !strings.Contains(err.Error(), folder) {
 			t.Errorf("error %v", err)
 		}
 	case <-time.After(testkit.Stall):

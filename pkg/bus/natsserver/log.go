@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"sync/atomic"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -15,8 +14,7 @@ import (
 // failure to write the store: the server reports them nowhere else.
 type serverLog struct {
 	log     zerolog.Logger
-	limiter ratelimit.Limiter // by message: a full disk is an error with each message
-	clients ratelimit.Limiter // of lines about clients, by kind
+	limiter ratelimit.Limiter // by message, or by kind of those about clients: a full disk is an error with each message
 	store   string            // the server's folder
 
 	fatal atomic.Pointer[string] // such as a port in use
@@ -25,9 +23,7 @@ type serverLog struct {
 }
 
 func newServerLog(log zerolog.Logger, store string) *serverLog {
-	l := &serverLog{store: store, clients: ratelimit.Limiter{Interval: time.Minute}, failed: make(chan string, 1)}
-	l.log = log.With().Str("from", "nats-server").Logger()
-	return l
+	return &serverLog{log: log.With().Str("from", "nats-server").Logger(), store: store, failed: make(chan string, 1)}
 }
 
 // Fatalf keeps the first fatal error.
@@ -53,30 +49,20 @@ var aboutClient = regexp.MustCompile(`^\S+ - [a-z]+:\d+ - `)
 // refusal matches the kind of an error of a client that the server refuses.
 var refusal = regexp.MustCompile(`handshake error|authentication error`)
 
-// report logs a message unless it was logged a moment ago, and detects a failure.
+// report logs a message unless it, or one of its kind about a client, was logged a moment ago, and detects a failure.
 func (l *serverLog) report(level zerolog.Level, message string) {
+	key := message
 	if aboutClient.MatchString(message) {
-		l.reportClient(level, message)
-		return
-	}
-	if advice, failed := failureAdvice(l.store, message); failed {
+		if key = refusal.FindString(message); key != "" {
+			level = zerolog.WarnLevel
+		}
+	} else if advice, failed := failureAdvice(l.store, message); failed {
 		select {
 		case l.failed <- advice:
 		default: // there was an earlier one
 		}
 	}
-	if l.limiter.Allow(message) {
-		l.log.WithLevel(level).Msg(message)
-	}
-}
-
-// reportClient logs a message about a client, unless one of its kind was logged in the last minute.
-func (l *serverLog) reportClient(level zerolog.Level, message string) {
-	kind := refusal.FindString(message)
-	if kind != "" {
-		level = zerolog.WarnLevel
-	}
-	if l.clients.Allow(kind) {
+	if l.limiter.Allow(key) {
 		l.log.WithLevel(level).Msg(message)
 	}
 }

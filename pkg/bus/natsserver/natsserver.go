@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"time"
 
+	"nqueens/pkg/run"
+
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
-
-	"nqueens/pkg/queens"
 )
 
 // Config says where the server keeps its files and whether others may connect.
@@ -33,31 +33,6 @@ type Config struct {
 	Log    zerolog.Logger
 }
 
-// Validate reports the first thing wrong with the configuration.
-func (c *Config) Validate() error {
-	if c.StoreDir == "" {
-		return errors.New("the embedded server needs a folder for its store")
-	}
-	_, _, err := splitAddress(c.Listen)
-	return err
-}
-
-// splitAddress returns the parts of an address to listen on. It may be empty.
-func splitAddress(address string) (host string, port int, err error) {
-	if address == "" {
-		return "", 0, nil
-	}
-	host, digits, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", 0, fmt.Errorf("listen address must be host:port, such as 127.0.0.1:4222: %w", err)
-	}
-	port, err = strconv.Atoi(digits)
-	if err != nil || port < 0 || port > 65535 {
-		return "", 0, fmt.Errorf("listen address %s: the port must be a number from 0 to 65535", address)
-	}
-	return host, port, nil
-}
-
 // Server is a running server.
 type Server struct {
 	cfg  Config
@@ -70,9 +45,6 @@ const startTimeout = 10 * time.Second
 
 // Start starts a server and waits until it accepts connections.
 func Start(cfg Config) (*Server, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
 	options, err := cfg.options()
 	if err != nil {
 		return nil, err
@@ -92,14 +64,21 @@ func Start(cfg Config) (*Server, error) {
 	return &Server{cfg: cfg, nats: nats, log: log}, nil
 }
 
-// options returns the configuration as the server wants it.
+// options checks the configuration and returns it as the server wants it.
 func (c *Config) options() (*server.Options, error) {
-	host, port, _ := splitAddress(c.Listen) // Validate has checked it
+	if c.StoreDir == "" {
+		return nil, errors.New("the embedded server needs a folder for its store")
+	}
+	host, digits, err := net.SplitHostPort(cmp.Or(c.Listen, ":0"))
+	port, notPort := strconv.ParseUint(digits, 10, 16)
+	if err := cmp.Or(err, notPort); err != nil {
+		return nil, fmt.Errorf("listen address must be host:port, such as 127.0.0.1:4222, with a port from 0 to 65535: %w", err)
+	}
 	options := &server.Options{
 		ServerName: "nqueens-embedded",
 		DontListen: c.Listen == "",
 		Host:       host,
-		Port:       cmp.Or(port, server.RANDOM_PORT),
+		Port:       cmp.Or(int(port), server.RANDOM_PORT),
 		JetStream:  true,
 		StoreDir:   c.StoreDir,
 		NoSigs:     true, // signals belong to the command
@@ -157,13 +136,13 @@ func (s *Server) ClientURL() string {
 // Failure waits until ctx ends, and then returns nil, or until the server has logged that
 // it cannot write its store. The server does not recover from that: its streams refuse all
 // messages from then on, silently. The error says why and what to do, and wraps
-// [queens.ErrIncomplete]. One call returns it.
+// [run.ErrIncomplete]. One call returns it.
 func (s *Server) Failure(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
 	case advice := <-s.log.failed:
-		return fmt.Errorf("%w: %s", queens.ErrIncomplete, advice)
+		return fmt.Errorf("%w: %s", run.ErrIncomplete, advice)
 	}
 }
 

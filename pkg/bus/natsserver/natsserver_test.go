@@ -102,25 +102,15 @@ func TestStartErrorsNameTheCause(t *testing.T) {
 
 func TestListenAddresses(t *testing.T) {
 	t.Parallel()
-	for address, valid := range map[string]bool{
-		"": true, "127.0.0.1:0": true, "127.0.0.1:65535": true, ":4222": true, "[::1]:4222": true, "localhost:4222": true,
-		"4222": false, "127.0.0.1": false, "127.0.0.1:": false, "127.0.0.1:65536": false, "127.0.0.1:-1": false,
-		"127.0.0.1:nats": false, "nats://127.0.0.1:4222": false, "::1:4222": false,
+	for _, address := range []string{
+		"4222", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:nats", "nats://127.0.0.1:4222", "::1:4222",
 	} {
-		cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: address}
-		err := cfg.Validate()
-		switch {
-		case valid != (err == nil):
-			t.Errorf("%q: error %v", address, err)
-		case !valid && !strings.Contains(err.Error(), "port"):
-			t.Errorf("%q: error %q does not say what an address has", address, err)
-		}
-		if valid {
-			continue
-		}
-		if server, err := natsserver.Start(cfg); err == nil {
+		server, err := natsserver.Start(natsserver.Config{StoreDir: t.TempDir(), Listen: address})
+		if err == nil {
 			server.Stop()
-			t.Errorf("%q: a server starts", address)
+		}
+		if err == nil || !strings.Contains(err.Error(), "with a port") {
+			t.Errorf("%q: error %v", address, err)
 		}
 	}
 }

@@ -40,6 +40,7 @@ func Scripts(t *testing.T, setup func(*testscript.Env) error) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("XDG_STATE_HOME", env.WorkDir+"/state")
+			env.Setenv("NQUEENS_LOG_FORMAT", "json")
 			if setup == nil {
 				return nil
 			}
@@ -47,6 +48,20 @@ func Scripts(t *testing.T, setup func(*testscript.Env) error) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "usage": usage},
 	})
+}
+
+// AtHome moves this process to an empty folder, for commands that it runs itself as a person would at home: without
+// settings of ours.
+func AtHome(t *testing.T) {
+	t.Helper()
+	for _, setting := range os.Environ() {
+		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "NQUEENS_") {
+			t.Setenv(name, "") // as unset
+		}
+	}
+	folder := t.TempDir()
+	t.Chdir(folder)
+	t.Setenv("XDG_STATE_HOME", filepath.Join(folder, "state"))
 }
 
 func status(ts *testscript.TestScript, _ bool, args []string) {
@@ -95,14 +110,7 @@ func UsageErrors(t *testing.T, run func(arguments []string, stdout, stderr io.Wr
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, setting := range os.Environ() {
-		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "NQUEENS_") {
-			t.Setenv(name, "") // as unset
-		}
-	}
-	folder := t.TempDir()
-	t.Chdir(folder)
-	t.Setenv("XDG_STATE_HOME", filepath.Join(folder, "state"))
+	AtHome(t)
 	if err := os.WriteFile("file", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

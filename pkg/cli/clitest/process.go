@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,7 +33,7 @@ type Process struct {
 // environment variables.
 func Start(t testing.TB, settings []string, words ...string) *Process {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(Programs(t), words[0]), words[1:]...)
+	cmd := exec.Command(program(t, words[0]), words[1:]...)
 	cmd.Dir = t.TempDir()
 	cmd.Env = Environment(cmd.Dir, settings...)
 	return StartCommand(t, words[0], cmd)

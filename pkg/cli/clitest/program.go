@@ -41,6 +41,19 @@ var programs = sync.OnceValues(func() (string, error) {
 	return folder, err
 })
 
+// program returns the path of coordinator or worker. It builds neither if the test binary is that command.
+func program(t testing.TB, name string) string {
+	t.Helper()
+	if name != tested {
+		return filepath.Join(Programs(t), name)
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // raceDetector reports whether this test binary was built with it.
 func raceDetector() bool {
 	info, ok := debug.ReadBuildInfo()
@@ -72,11 +85,12 @@ func goCommand(args ...string) (printed string, err error) {
 }
 
 // Environment returns this process's environment for commands that a person runs at home
-// in that folder: without settings of ours, but those given.
+// in that folder: without settings of ours, but those given and a log in JSON.
 func Environment(home string, settings ...string) []string {
 	environment := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.HasPrefix(name, "NQUEENS_") || name == "XDG_STATE_HOME" || name == "HOME" || name == "NO_COLOR"
 	})
-	return slices.Concat(environment, []string{"HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state")}, settings)
+	return slices.Concat(environment,
+		[]string{"HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state"), "NQUEENS_LOG_FORMAT=json"}, settings)
 }

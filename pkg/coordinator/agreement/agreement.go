@@ -35,7 +35,7 @@
 //	due -> check-asked, check-own                          a voter is connected that can check it, or the coordinator has time
 //	check-asked -> due, check-own                          voters that had counted it counted it again, or it takes too long at the end
 //	due, check-asked, check-own -> agreed                  another voter or the coordinator agrees, or the check is missed
-//	check-own -> due                                       a wrong vote in a dispute that was settled before
+//	check-own -> due                                       a wrong vote in a dispute that was settled before; or it takes too long at the end
 //
 //	open, lacking, asked, agreed -> disputed               counts contradict each other
 //	due, check-asked, check-own -> disputed                the same
@@ -71,6 +71,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Config says how a run checks its counts.
@@ -93,38 +94,17 @@ type Config struct {
 	Patience time.Duration
 }
 
-// Standing is what the ledger has of a task.
-type Standing struct {
-	Counted bool // There is an accepted count.
-	Voters  int  // Voters that agree with it.
-	Own     bool // The coordinator has counted the task too, and agrees.
-	Alone   bool // No worker gets the task, and the coordinator's own count is enough.
-}
-
-// Dispute is a task whose counts contradict each other, as the ledger has it.
-type Dispute struct {
-	Votes    []queens.Result // One of each key and count; without those that are void.
-	Accepted uint64          // The accepted count, if there is one.
-	Settled  bool            // The votes have settled it.
-	Refereed bool            // The coordinator has counted the task.
-	Full     bool            // It takes no more votes of workers.
-	Quorum   int             // Voters that settle it.
-}
-
 // Count is a count of a task that the ledger has looked at, and what the ledger has since.
 type Count struct {
-	Result *queens.Result
+	Result *run.Result
 	First  bool // It is the accepted count, and the task had none before.
 	Gained bool // The ledger has stored it: its voter had not given this count before.
 	// Conflict says that it contradicts the accepted count, or that a dispute is open that it does not settle.
 	Conflict bool
-	Early    bool // It is in one of the first chunks of its key, see EarlyChunks.
-	Standing
-	Dispute *Dispute // Nil if there is none.
+	Early    bool // It is in one of the first chunks of its key, see [run.EarlyChunks].
+	run.Standing
+	Dispute *run.Dispute // Nil if there is none.
 }
-
-// EarlyChunks is the number of first chunks of a key whose tasks are all spot-checked.
-const EarlyChunks = 20
 
 // Op is what a command has the coordinator do.
 type Op int
@@ -161,7 +141,7 @@ type Command struct {
 	// Unlimited is for Referee: however long it takes, not only for a short time.
 	Unlimited bool
 	// Vote is the wrong vote, and Right the right count, for Quarantine.
-	Vote  queens.Result
+	Vote  run.Result
 	Right uint64
 }
 
@@ -187,15 +167,16 @@ type Agreement struct {
 type task struct {
 	id        uint64
 	state     State
-	voters    []string  // that have counted it
-	vain      int       // counts in a row that gained nothing
-	notBefore time.Time // when it may be asked for again
-	askedAt   time.Time // when voters were asked first to settle the dispute; zero if they were not
-	standing  Standing  // while it is in dispute
-	dispute   *Dispute  // nil unless it is open
-	lane      lane      // in which the coordinator is to count it
-	queued    bool      // it is in lacking
-	listed    bool      // it is in disputes.open
+	voters    []string     // that have counted it
+	named     bool         // one of them is admitted by more than the join token
+	vain      int          // counts in a row that gained nothing
+	notBefore time.Time    // when it may be asked for again
+	askedAt   time.Time    // when voters were asked first to settle the dispute; zero if they were not
+	standing  run.Standing // while it is in dispute
+	dispute   *run.Dispute // nil unless it is open
+	lane      lane         // in which the coordinator is to count it
+	queued    bool         // it is in lacking
+	listed    bool         // it is in disputes.open
 }
 
 // New returns the agreement of a run without counts.
@@ -204,7 +185,7 @@ func New(c Config) *Agreement {
 	return &Agreement{
 		cfg: c, draw: draw{seed: c.Seed, share: c.Share}, done: newBitmap(n), doneOf: make([]uint64, len(c.Manifest.Classes)),
 		tasks: make(map[uint64]*task), voters: make(map[string]bool), withdrawn: make(map[uint64]bool),
-		checks: newChecks(n), disputes: disputes{slow: make(map[int]bool), failures: make(map[uint64]Failure)},
+		checks: newChecks(n), disputes: disputes{slow: make(map[int]bool), failures: make(map[uint64]Failure), proofs: make(map[uint64]bool)},
 	}
 }
 
@@ -225,7 +206,7 @@ func (a *Agreement) order(op Op, id uint64) {
 }
 
 // Load takes up a task at the start, before all other events.
-func (a *Agreement) Load(id uint64, s Standing, early bool) {
+func (a *Agreement) Load(id uint64, s run.Standing, early bool) {
 	if a.agrees(s) {
 		a.setDone(id, true)
 		a.checks.due.put(id, a.owesCheck(id, s, early))
@@ -233,7 +214,7 @@ func (a *Agreement) Load(id uint64, s Standing, early bool) {
 }
 
 // LoadLacking takes up a task at the start that too few voters have counted, and their counts.
-func (a *Agreement) LoadLacking(now time.Time, id uint64, counts []queens.Result) {
+func (a *Agreement) LoadLacking(now time.Time, id uint64, counts []run.Result) {
 	t := a.get(id)
 	for i := range counts {
 		t.addVoter(&counts[i])
@@ -245,9 +226,8 @@ func (a *Agreement) LoadLacking(now time.Time, id uint64, counts []queens.Result
 func (a *Agreement) Counted(now time.Time, c *Count) {
 	r := c.Result
 	if c.First {
-		a.checks.searched += r.Elapsed
+		a.checks.searched = plus(a.checks.searched, r.Elapsed)
 	}
-	a.longest = max(a.longest, r.Elapsed)
 	if c.Gained && !r.IsOwn() {
 		a.gainedAt = now
 	}
@@ -312,7 +292,7 @@ func (a *Agreement) ask(now time.Time, t *task) {
 
 // Voided takes up what the ledger has of a task after counts of it became void. The dispute is nil
 // if there is none.
-func (a *Agreement) Voided(now time.Time, id uint64, s Standing, d *Dispute) {
+func (a *Agreement) Voided(now time.Time, id uint64, s run.Standing, d *run.Dispute) {
 	t := a.get(id)
 	a.checks.vain.put(id, false)
 	switch {
@@ -375,9 +355,11 @@ const MaxLacking = 1 << 16
 // maxReviewed is how many lacking tasks, and disputes, a call of Tick looks at.
 const maxReviewed = 1 << 8
 
-// Tick takes up that time has passed: wall is that of the whole run. Voiding says that counts are still
-// to become void. It is to be called a few times a second, and again after each check of the coordinator.
-func (a *Agreement) Tick(now time.Time, wall time.Duration, voiding bool) {
+// Tick does what is due at a time. Wall is the wall time of the whole run, longest the time of the longest search so
+// far, and voiding is true while counts of quarantined keys are still being removed. The caller calls Tick a few times
+// a second, and again after each check of the coordinator.
+func (a *Agreement) Tick(now time.Time, wall, longest time.Duration, voiding bool) {
+	a.longest = longest
 	a.askLacking(now, min(len(a.lacking), maxReviewed))
 	a.reviewDisputes(now, min(len(a.disputes.open), maxReviewed))
 	a.startDisputes()
@@ -401,7 +383,7 @@ func (a *Agreement) askLacking(now time.Time, most int) {
 }
 
 // agrees reports whether enough voters agree on a task.
-func (a *Agreement) agrees(s Standing) bool {
+func (a *Agreement) agrees(s run.Standing) bool {
 	return s.Counted && (a.cfg.Redundancy <= 1 || s.Voters >= a.cfg.Redundancy || s.Alone)
 }
 
@@ -432,10 +414,11 @@ func (a *Agreement) isConnected(except []string) bool {
 }
 
 // addVoter notes that a voter has counted the task.
-func (t *task) addVoter(r *queens.Result) {
+func (t *task) addVoter(r *run.Result) {
 	if v := r.Voter(); !slices.Contains(t.voters, v) {
 		t.voters = append(t.voters, v)
 	}
+	t.named = t.named || r.Admitted && !r.ByToken
 }
 
 // A count that gains nothing is of a voter that had counted the task: workers decline such chunks a few

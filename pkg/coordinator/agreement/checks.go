@@ -1,10 +1,11 @@
 package agreement
 
 import (
+	"math"
 	"slices"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // The coordinator counts spot checks itself that no other voter can make. If their time is bounded, that
@@ -27,7 +28,7 @@ const (
 // checks is what is known of the spot checks.
 type checks struct {
 	due    bitmap // tasks whose check is owed, also those for which somebody makes it
-	vain   bitmap // of them, those that voters were asked for in vain
+	vain   bitmap // of them, those that voters were asked for and did not make
 	cursor uint64 // from where on the next due task is searched
 	looked uint64 // due tasks looked at since a voter was found for one, or the voters changed
 	missed uint64 // tasks whose checks were not made
@@ -47,45 +48,53 @@ func newChecks(tasks uint64) checks {
 	return checks{due: newBitmap(tasks), vain: newBitmap(tasks), running: make(map[uint64]bool)}
 }
 
+// plus returns the sum of two times, or the longest time if the sum is longer: workers claim any times.
+func plus(a, b time.Duration) time.Duration { return a + min(b, math.MaxInt64-a) }
+
 // isChecked reports whether a task needs no spot check.
-func (a *Agreement) isChecked(s Standing) bool { return s.Voters > a.cfg.Redundancy || s.Own }
+func (a *Agreement) isChecked(s run.Standing) bool { return s.Voters > a.cfg.Redundancy || s.Own }
 
 // owesCheck reports whether a task is to be spot-checked: if it is drawn, or is in one of the first chunks of a
 // key on whose word alone it was accepted.
-func (a *Agreement) owesCheck(id uint64, s Standing, early bool) bool {
+func (a *Agreement) owesCheck(id uint64, s run.Standing, early bool) bool {
 	return a.cfg.Share > 0 && !a.isChecked(s) && (early && a.cfg.Redundancy <= 1 || a.draw.has(id))
 }
 
-// check has the spot check of a task made that is due: by another voter, or by the coordinator, or later. A task
-// that workers were lost with is not checked: the count may end the coordinator's process too. If the coordinator's
-// check is the only count that is left, the coordinator can't check that.
-func (a *Agreement) check(t *task, first *queens.Result) {
+// check has the spot check of a task made that is due: by another voter, or by the coordinator, or later. Keys that
+// the join token admits may all have one owner: if no other key has counted the task, the coordinator comes first,
+// and makes one such check whatever it costs. A task that workers were lost with is not checked: the count may end the
+// coordinator's process too. If the coordinator's check is the only count that is left, the coordinator can't check
+// that.
+func (a *Agreement) check(t *task, first *run.Result) {
 	c := &a.checks
-	byVoter := c.ownAt.IsZero() && !c.vain.has(t.id) && a.isConnected(t.voters)
+	byVoter := a.canAskCheck(t)
+	isChecker := slices.Contains(t.voters, run.Checker)
+	own := !isChecker && len(c.running) < a.checkThreads() && !c.running[t.id] && (a.canAfford(first.Elapsed) || !t.named && c.spent == 0)
 	if !byVoter {
 		c.looked++
 	}
 	switch {
 	case a.withdrawn[t.id]:
 		a.miss(t)
-	case byVoter && a.states[CheckAsked] < maxCheckAsked:
+	case byVoter && a.states[CheckAsked] < maxCheckAsked && (t.named || !own):
 		c.looked = 0
 		a.set(t, CheckAsked)
 		a.order(Again, t.id)
-	case slices.Contains(t.voters, queens.Checker):
-		if c.ownAt.IsZero() {
-			a.set(t, Due)
-		} else {
-			a.miss(t)
-		}
-	case len(c.running) < a.checkThreads() && !c.running[t.id] && a.canAfford(first.Elapsed):
+	case isChecker && !c.ownAt.IsZero():
+		a.miss(t)
+	case own:
 		c.running[t.id] = true
-		c.first += first.Elapsed
+		c.first = plus(c.first, first.Elapsed)
 		a.set(t, CheckOwn)
 		a.commands = append(a.commands, Command{Op: Check, Task: t.id, Kernels: []string{first.Kernel}})
 	default:
 		a.set(t, Due)
 	}
+}
+
+// canAskCheck reports whether another voter can be asked for the spot check of a task.
+func (a *Agreement) canAskCheck(t *task) bool {
+	return a.checks.ownAt.IsZero() && !a.checks.vain.has(t.id) && a.isConnected(t.voters)
 }
 
 // checkCounted takes up a count of a task whose check is owed.
@@ -152,7 +161,7 @@ func (a *Agreement) startChecks() {
 }
 
 // Seen answers Look: the counts that agree on the task, the accepted one first.
-func (a *Agreement) Seen(id uint64, counts []queens.Result) {
+func (a *Agreement) Seen(id uint64, counts []run.Result) {
 	if a.State(id) != Due || len(counts) == 0 {
 		return
 	}
@@ -183,8 +192,8 @@ func (a *Agreement) miss(t *task) {
 }
 
 // endChecks ends the run's wait for spot checks, if nothing else is left: voters have Patience from one check to
-// the next, then the coordinator counts, for a share of the time that the run took, if it is bounded. The checks
-// that are left then are missed.
+// the next, also with those that the coordinator has not ended soon. Then the coordinator counts, for a share of the
+// time that the run took, if it is bounded. The checks that are left then are missed.
 func (a *Agreement) endChecks(now time.Time, wall time.Duration, voiding bool) {
 	c := &a.checks
 	if a.done.count < a.cfg.Manifest.Tasks || voiding || c.due.count == 0 {
@@ -197,7 +206,11 @@ func (a *Agreement) endChecks(now time.Time, wall time.Duration, voiding bool) {
 	if c.leftAt.IsZero() || c.left != c.due.count {
 		c.left, c.leftAt = c.due.count, now
 	}
+	most := time.Duration(maxEndShare * float64(wall))
 	if c.ownAt.IsZero() {
+		if now.Sub(c.leftAt) >= most {
+			a.leaveOwnChecks()
+		}
 		asks := a.states[CheckAsked] > 0 && now.Sub(c.leftAt) < a.cfg.Patience
 		if asks || a.states[CheckAsked] == 0 && len(a.voters) > 0 && c.looked < c.due.count {
 			return
@@ -210,9 +223,19 @@ func (a *Agreement) endChecks(now time.Time, wall time.Duration, voiding bool) {
 			}
 		})
 	}
-	late := a.cfg.Bounded && c.ownFor+now.Sub(c.ownAt) >= time.Duration(maxEndShare*float64(wall))
+	late := a.cfg.Bounded && c.ownFor+now.Sub(c.ownAt) >= most
 	if a.cfg.EndThreads == 0 || late {
 		a.forDue(a.miss)
+	}
+}
+
+// leaveOwnChecks leaves to voters what the coordinator checks now, if they can: they may be faster.
+func (a *Agreement) leaveOwnChecks() {
+	for id := range a.checks.running {
+		if t := a.tasks[id]; t != nil && t.state == CheckOwn && a.canAskCheck(t) {
+			a.set(t, Due)
+			a.checks.looked = 0
+		}
 	}
 }
 

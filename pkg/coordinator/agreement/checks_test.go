@@ -2,11 +2,12 @@ package agreement_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
 	"nqueens/pkg/coordinator/agreement"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A spot check that finds another count opens a dispute, and time passes while it is open.
@@ -20,6 +21,24 @@ func TestTimePassesWhileACheckIsDisputed(t *testing.T) {
 	s.tick(time.Second)
 	s.ends(agreement.NotTried)
 	s.wants(0, agreement.Agreed, false)
+}
+
+// Whatever times workers claim, the coordinator checks in its share of time: sums of times do not overflow.
+func TestClaimedTimesDoNotEndOwnChecks(t *testing.T) {
+	const honest = 1000
+	s := newScenario(t, honest+4, agreement.Config{Share: 1, Bounded: true, CheckThreads: 1, EndThreads: 1})
+	for task := range uint64(3) {
+		s.reports(&run.Result{
+			Task: honest + task, Count: right(honest + task), Key: "a", Worker: "a", Kernel: "k", Admitted: true, Elapsed: math.MaxInt64/2 + 1,
+		})
+	}
+	for task := range uint64(honest) {
+		s.counts("a", task, 0)
+	}
+	s.tick(time.Second)
+	if len(s.own) == 0 {
+		t.Errorf("the coordinator checks nothing\n%s", s.a.Dump(s.now))
+	}
 }
 
 // A check that was owed before a dispute is not owed any more once the coordinator has counted the task.
@@ -182,7 +201,7 @@ func TestEarlyTasksAreChecked(t *testing.T) {
 		s := newScenario(t, 2, agreement.Config{Redundancy: redundancy, Share: 1e-9})
 		s.connects("a", "b", "c")
 		for _, voter := range []string{"a", "b"}[:redundancy] {
-			s.accept(&queens.Result{Task: 0, Count: right(0), Key: voter, Worker: voter, Admitted: true}, true)
+			s.accept(&run.Result{Task: 0, Count: right(0), Key: voter, Worker: voter, Admitted: true}, true)
 			s.carryOut()
 		}
 		if got := s.a.State(0); got != want {
@@ -230,4 +249,53 @@ func TestVoidCountIsCheckedByVotersAgain(t *testing.T) {
 	s.connects("b")
 	s.tick(time.Second)
 	s.wants(0, agreement.CheckAsked, true)
+}
+
+// The join token admits any number of keys of one owner: a task that only such keys have counted is checked by the
+// coordinator, if it has time and can afford it, the first one in any case, and otherwise by another voter.
+func TestCoordinatorChecksKeysOfTheToken(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		result  run.Result
+		bounded bool
+		want    []agreement.State // of three tasks; the coordinator's check, if any, ends before the last
+	}{
+		{"by the token", run.Result{Admitted: true, ByToken: true}, false, []agreement.State{agreement.CheckOwn, agreement.CheckAsked, agreement.CheckOwn}},
+		{"not admitted", run.Result{}, false, []agreement.State{agreement.CheckOwn, agreement.CheckAsked, agreement.CheckOwn}},
+		{"on a list", run.Result{Admitted: true}, false, []agreement.State{agreement.CheckAsked, agreement.CheckAsked, agreement.CheckAsked}},
+		{"by the token, too dear", run.Result{Admitted: true, ByToken: true}, true, []agreement.State{agreement.CheckOwn, agreement.CheckAsked, agreement.CheckAsked}},
+	} {
+		s := newScenario(t, 4, agreement.Config{Share: 1, Bounded: c.bounded, CheckThreads: 1, EndThreads: 1})
+		s.connects("a", "b")
+		for id, want := range c.want {
+			if id == 2 && len(s.own) > 0 {
+				s.ends(agreement.NotTried)
+			}
+			r := c.result
+			r.Task, r.Count, r.Key, r.Worker, r.Elapsed = uint64(id), right(uint64(id)), "a", "a", time.Second
+			s.reports(&r)
+			if got := s.a.State(r.Task); got != want {
+				t.Errorf("%s: task %d is %s, want %s", c.name, id, got, want)
+			}
+		}
+	}
+}
+
+// A check of the coordinator that a voter could make holds up the end of a run for 1% of its time.
+func TestVotersEndALateCheck(t *testing.T) {
+	s := newScenario(t, 1, agreement.Config{Share: 1, CheckThreads: 1, EndThreads: 1})
+	s.connects("a", "b")
+	s.tick(1000 * time.Second)
+	s.reports(&run.Result{Count: right(0), Key: "a", Worker: "a", Admitted: true, ByToken: true})
+	s.tick(time.Second)
+	s.tick(9 * time.Second)
+	s.wants(0, agreement.CheckOwn, false)
+	s.tick(2 * time.Second)
+	s.wants(0, agreement.CheckAsked, true)
+	s.counts("b", 0, 0)
+	if _, missed := s.a.Checks(); !s.a.IsComplete() || missed > 0 {
+		t.Errorf("the run is complete: %v, %d checks are missed", s.a.IsComplete(), missed)
+	}
+	s.ends(agreement.NotTried)
+	s.wants(0, agreement.Agreed, false)
 }

@@ -3,6 +3,8 @@ package agreement
 import (
 	"slices"
 	"time"
+
+	"nqueens/pkg/run"
 )
 
 // Failure is why the coordinator has not settled a dispute.
@@ -23,6 +25,7 @@ type disputes struct {
 	counting [lanes]bool        // it counts one
 	failures map[uint64]Failure // of the coordinator's counts of disputed tasks
 	slow     map[int]bool       // classes of which a task takes the coordinator too long
+	proofs   map[uint64]bool    // tasks for whose sake a key was quarantined before the start
 }
 
 // lane is how the coordinator counts a disputed task. It counts one of each at a time.
@@ -36,9 +39,16 @@ const (
 )
 
 // isOpen reports whether a dispute has yet to be settled: by the coordinator's own count, or by the votes
-// where it can't count the task. Without it, two liars can outvote one honest voter.
-func (a *Agreement) isOpen(id uint64, d *Dispute) bool {
-	return !d.Settled || a.cfg.Referee && !d.Refereed && a.failure(id) == NotTried
+// where it can't count the task. Without it, two liars can outvote one honest voter. If the votes agree since a
+// quarantine, nothing is left to settle, unless a key was quarantined for the task's sake: the coordinator's count may
+// acquit it.
+func (a *Agreement) isOpen(id uint64, d *run.Dispute) bool {
+	return !d.Settled || a.cfg.Referee && !d.HasReferee() && a.failure(id) == NotTried && (contradicts(d.Votes) || a.disputes.proofs[id])
+}
+
+// contradicts reports whether votes differ.
+func contradicts(votes []run.Result) bool {
+	return slices.ContainsFunc(votes, func(v run.Result) bool { return v.Count != votes[0].Count })
 }
 
 // failure returns why the coordinator does not settle the dispute about a task in a short time.
@@ -49,8 +59,12 @@ func (a *Agreement) failure(id uint64) Failure {
 	return TooLong
 }
 
+// LoadQuarantine notes that a key was quarantined because of its count of a task. The caller calls it at the start,
+// before LoadDispute.
+func (a *Agreement) LoadQuarantine(id uint64) { a.disputes.proofs[id] = true }
+
 // LoadDispute takes up a dispute at the start, after Load.
-func (a *Agreement) LoadDispute(now time.Time, id uint64, s Standing, d *Dispute) {
+func (a *Agreement) LoadDispute(now time.Time, id uint64, s run.Standing, d *run.Dispute) {
 	a.disputed(now, a.get(id), s, d)
 }
 
@@ -67,7 +81,7 @@ func (a *Agreement) vote(now time.Time, t *task, c *Count) {
 }
 
 // disputed takes up what the ledger has of a task in dispute.
-func (a *Agreement) disputed(now time.Time, t *task, s Standing, d *Dispute) {
+func (a *Agreement) disputed(now time.Time, t *task, s run.Standing, d *run.Dispute) {
 	t.standing = s
 	if !a.isOpen(t.id, d) {
 		a.closed(now, t, d)
@@ -83,25 +97,24 @@ func (a *Agreement) disputed(now time.Time, t *task, s Standing, d *Dispute) {
 		a.disputes.open.push(t.id)
 	}
 	t.dispute = d
-	t.voters = t.voters[:0]
+	t.voters, t.named = t.voters[:0], false
 	for i := range d.Votes {
 		t.addVoter(&d.Votes[i])
 	}
 	a.setDone(t.id, false)
 	a.settle(now, t)
-	a.offer(t)
 	a.startDisputes()
 }
 
 // closed takes up a dispute that is not open, or not any more.
-func (a *Agreement) closed(now time.Time, t *task, d *Dispute) {
+func (a *Agreement) closed(now time.Time, t *task, d *run.Dispute) {
 	if t.dispute != nil {
 		t.dispute, t.vain, t.notBefore = nil, 0, time.Time{}
 		a.disputes.count--
 		a.order(Closed, t.id)
 	}
 	a.judge(t.id, d)
-	t.voters = t.voters[:0]
+	t.voters, t.named = t.voters[:0], false
 	for i := range d.Votes {
 		if d.Votes[i].Count == d.Accepted {
 			t.addVoter(&d.Votes[i])
@@ -131,14 +144,14 @@ func (a *Agreement) closed(now time.Time, t *task, d *Dispute) {
 
 // judge has the keys quarantined whose votes are known to be wrong: the coordinator, or as many voters as settle a
 // dispute, say another count.
-func (a *Agreement) judge(id uint64, d *Dispute) {
+func (a *Agreement) judge(id uint64, d *run.Dispute) {
 	voters := 0
 	for i := range d.Votes {
 		if v := &d.Votes[i]; v.Count == d.Accepted && v.Admitted {
 			voters++
 		}
 	}
-	if !d.Settled || !d.Refereed && voters < d.Quorum {
+	if !d.Settled || !d.HasReferee() && voters < d.Quorum {
 		return
 	}
 	for _, v := range d.Votes {
@@ -170,16 +183,10 @@ func (a *Agreement) settle(now time.Time, t *task) {
 	}
 }
 
-// askVote has another voter count a disputed task, if one is connected, however late.
+// askVote has another voter count a disputed task, if one is connected, however late. Where none is known, whoever
+// comes may count it, until that was in vain.
 func (a *Agreement) askVote(now time.Time, t *task) {
-	if !t.dispute.Full && a.isConnected(t.voters) && !now.Before(t.notBefore) {
-		a.order(Again, t.id)
-	}
-}
-
-// offer has a task counted by whoever comes, if nobody is known to be connected that can settle its dispute.
-func (a *Agreement) offer(t *task) {
-	if t.state == Stuck && t.vain == 0 && !a.withdrawn[t.id] && !t.dispute.Full {
+	if !t.dispute.Full && !now.Before(t.notBefore) && (t.vain == 0 || a.isConnected(t.voters)) {
 		a.order(Again, t.id)
 	}
 }
@@ -199,7 +206,7 @@ func (a *Agreement) queueReferee(t *task, l lane) {
 // connected and count nothing. Where only voters can settle it, they have time as long as they count other tasks.
 func (a *Agreement) canVote(now time.Time, t *task) bool {
 	const searches = 4 // the longest so far
-	patience := a.cfg.Patience + searches*min(a.longest, maxLongest)
+	patience := a.cfg.Patience + searches*a.longest
 	since := t.askedAt
 	if !since.IsZero() && !a.awaitsReferee(t.id) && a.gainedAt.After(since) {
 		since = a.gainedAt
@@ -219,9 +226,6 @@ func (a *Agreement) awaitVoters() {
 		}
 	}
 }
-
-// maxLongest bounds how long searches may have taken, whatever workers claim.
-const maxLongest = 365 * 24 * time.Hour
 
 // reviewDisputes chooses again for the next disputes: the time for voters may be over, or a pause.
 func (a *Agreement) reviewDisputes(now time.Time, most int) {
@@ -256,7 +260,7 @@ func (a *Agreement) startDisputes() {
 	}
 }
 
-func kernels(d *Dispute) (names []string) {
+func kernels(d *run.Dispute) (names []string) {
 	for i := range d.Votes {
 		if name := d.Votes[i].Kernel; !slices.Contains(names, name) {
 			names = append(names, name)
@@ -290,7 +294,6 @@ func (a *Agreement) RefereeEnded(now time.Time, id uint64, unlimited bool, f Fai
 func (a *Agreement) fail(now time.Time, t *task) {
 	if a.isOpen(t.id, t.dispute) {
 		a.settle(now, t)
-		a.offer(t)
 	} else {
 		a.closed(now, t, t.dispute)
 	}

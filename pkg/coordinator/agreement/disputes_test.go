@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"nqueens/pkg/coordinator/agreement"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // A dispute that the voters did not settle in time is settled by one that connects later.
@@ -113,24 +113,24 @@ func TestWithdrawnTaskWaitsForNoVoter(t *testing.T) {
 
 // Whatever a ledger says, a key is quarantined only if the coordinator or a quorum of voters contradicts it.
 func TestQuarantineNeedsAProof(t *testing.T) {
-	vote := func(key string, count uint64, admitted bool) queens.Result {
-		return queens.Result{Key: key, Worker: key, Count: count, Admitted: admitted}
+	vote := func(key string, count uint64, admitted bool) run.Result {
+		return run.Result{Key: key, Worker: key, Count: count, Admitted: admitted}
 	}
 	wrong := vote("wrong", 7, true)
 	for _, c := range []struct {
 		name  string
-		votes []queens.Result
+		votes []run.Result
 		own   bool
 		want  bool
 	}{
-		{"one voter", []queens.Result{vote("a", 5, true), wrong}, false, false},
-		{"a voter and a stranger", []queens.Result{vote("a", 5, true), vote("b", 5, false), wrong}, false, false},
-		{"two voters", []queens.Result{vote("a", 5, true), vote("b", 5, true), wrong}, false, true},
-		{"the coordinator", []queens.Result{{Worker: queens.Referee, Count: 5}, wrong}, true, true},
+		{"one voter", []run.Result{vote("a", 5, true), wrong}, false, false},
+		{"a voter and a stranger", []run.Result{vote("a", 5, true), vote("b", 5, false), wrong}, false, false},
+		{"two voters", []run.Result{vote("a", 5, true), vote("b", 5, true), wrong}, false, true},
+		{"the coordinator", []run.Result{{Worker: run.Referee, Count: 5}, wrong}, true, true},
 	} {
 		a := agreement.New(agreement.Config{Manifest: lifeManifest(2), Redundancy: 1})
-		d := &agreement.Dispute{Votes: c.votes, Accepted: 5, Settled: true, Refereed: c.own, Quorum: 2}
-		a.LoadDispute(time.Unix(0, 0), 0, agreement.Standing{Counted: true, Voters: 1, Own: c.own}, d)
+		d := &run.Dispute{Votes: c.votes, Accepted: 5, Settled: true, Quorum: 2}
+		a.LoadDispute(time.Unix(0, 0), 0, run.Standing{Counted: true, Voters: 1, Own: c.own}, d)
 		got := false
 		for _, o := range a.Commands() {
 			got = got || o.Op == agreement.Quarantine && o.Vote.Key == "wrong"
@@ -154,4 +154,43 @@ func TestDisputeWaitsForBusyVoters(t *testing.T) {
 	}
 	s.tick(40 * time.Second)
 	s.wants(0, agreement.Stuck, true)
+}
+
+// A key that is wrong in many tasks costs one count of the coordinator: once its votes are revoked, the others of each
+// dispute agree. So it is after a restart. Only a task for whose sake a key was quarantined is counted again then.
+func TestRevokedVotesLeaveNothingToSettle(t *testing.T) {
+	const tasks = lifeTasks
+	s := newScenario(t, tasks, agreement.Config{Referee: true})
+	s.connects("a", "liar")
+	for id := range uint64(tasks) {
+		s.counts("a", id, 0)
+	}
+	for id := range uint64(tasks) {
+		s.counts("liar", id, 7)
+	}
+	s.ends(agreement.NotTried)
+	s.voids()
+	if len(s.own) > 0 { // it had begun before the votes were revoked
+		s.ends(agreement.NotTried)
+	}
+	for range 2 {
+		for id := range uint64(tasks) {
+			s.wants(id, agreement.Agreed, false)
+		}
+		if n, _ := s.a.Disputes(); n > 0 || len(s.own) > 0 {
+			t.Fatalf("%d disputes are open, the coordinator counts %+v", n, s.own)
+		}
+		s.restart()
+	}
+	for _, proof := range []bool{false, true} {
+		a := agreement.New(agreement.Config{Manifest: lifeManifest(2), Redundancy: 1, Referee: true})
+		if proof {
+			a.LoadQuarantine(0)
+		}
+		vote := run.Result{Key: "a", Worker: "a", Count: 5, Admitted: true}
+		a.LoadDispute(time.Unix(0, 0), 0, run.Standing{Counted: true, Voters: 1}, &run.Dispute{Votes: []run.Result{vote}, Accepted: 5, Settled: true, Quorum: 2})
+		if n, _ := a.Disputes(); (n == 1) != proof {
+			t.Errorf("a key was quarantined for the task's sake: %v, %d disputes are open", proof, n)
+		}
+	}
 }

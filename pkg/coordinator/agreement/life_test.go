@@ -11,6 +11,7 @@ import (
 	"nqueens/pkg/coordinator/agreement"
 	"nqueens/pkg/coordinator/memledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // life plays an Agreement with a ledger in memory, and with a queue, workers and counts of the coordinator that are
@@ -25,7 +26,8 @@ type life struct {
 	tickedAt time.Time // now, right after a tick
 	workers  []worker
 	liars    bool            // the last four workers report most counts
-	search   time.Duration   // 20 times it is the longest
+	search   time.Duration   // 20 times it is the longest that may be
+	longest  time.Duration   // search so far
 	queue    map[uint64]bool // tasks that wait for a further count
 	dead     map[uint64]bool // tasks that no worker gets
 	own      []agreement.Command
@@ -36,6 +38,7 @@ type life struct {
 type worker struct {
 	key       string
 	admitted  bool
+	byToken   bool
 	lies      float64
 	connected bool
 }
@@ -65,6 +68,9 @@ func newLife(t *testing.T, rng *rand.Rand) *life {
 	}
 	y.workers = append(y.workers, worker{key: "liar", admitted: true, lies: 0.7}, worker{key: "sometimes", admitted: true, lies: 0.2},
 		worker{key: "stranger"}, worker{key: "strange-liar", lies: 0.5})
+	for i := range y.workers {
+		y.workers[i].byToken = y.workers[i].admitted && rng.IntN(2) == 0
+	}
 	y.l = memledger.New(lifeTasks, y.cfg.Redundancy)
 	y.a = agreement.New(y.cfg)
 	return y
@@ -74,8 +80,8 @@ func newLife(t *testing.T, rng *rand.Rand) *life {
 func right(task uint64) uint64 { return 100 + task }
 
 // count is a count that a worker makes.
-func (y *life) count(w int, task uint64) *queens.Result {
-	r := &queens.Result{Task: task, Count: right(task), Worker: y.workers[w].key, Key: y.workers[w].key, Admitted: y.workers[w].admitted, Kernel: "k"}
+func (y *life) count(w int, task uint64) *run.Result {
+	r := &run.Result{Task: task, Count: right(task), Worker: y.workers[w].key, Key: y.workers[w].key, Admitted: y.workers[w].admitted, ByToken: y.workers[w].byToken, Kernel: "k"}
 	r.Elapsed = y.search * time.Duration(y.rng.IntN(20))
 	if y.rng.Float64() < y.workers[w].lies {
 		r.Count += uint64(w)
@@ -84,7 +90,8 @@ func (y *life) count(w int, task uint64) *queens.Result {
 }
 
 // accept stores a count and tells the Agreement.
-func (y *life) accept(r *queens.Result, early bool) {
+func (y *life) accept(r *run.Result, early bool) {
+	y.longest = max(y.longest, r.Elapsed)
 	c := y.l.Accept(r)
 	c.Early = early
 	y.a.Counted(y.now, &c)
@@ -140,7 +147,7 @@ func (y *life) quarantine(o *agreement.Command) {
 		if v.Count == o.Right && v.Admitted {
 			voters++
 		}
-		own = own || v.Count == o.Right && v.Worker == queens.Referee
+		own = own || v.Count == o.Right && v.Worker == run.Referee
 	}
 	if o.Vote.Count == o.Right || !own && voters < d.Quorum {
 		y.fail("%s is quarantined for %d, not %d, in task %d", o.Vote.Key, o.Vote.Count, o.Right, o.Task)
@@ -168,10 +175,10 @@ func (y *life) connect() {
 func (y *life) endOwn(i int, f agreement.Failure) {
 	o := y.own[i]
 	y.own = slices.Delete(y.own, i, i+1)
-	r := &queens.Result{Task: o.Task, Count: right(o.Task), Kernel: "own", Elapsed: time.Second, Worker: queens.Referee}
+	r := &run.Result{Task: o.Task, Count: right(o.Task), Kernel: "own", Elapsed: time.Second, Worker: run.Referee}
 	y.note("the coordinator counts task %d: failure %d", o.Task, f)
 	if o.Op == agreement.Check {
-		r.Worker = queens.Checker
+		r.Worker = run.Checker
 		y.a.CheckEnded(o.Task, time.Second, f != agreement.NotTried)
 	} else {
 		y.a.RefereeEnded(y.now, o.Task, o.Unlimited, f)
@@ -185,13 +192,13 @@ func (y *life) endOwn(i int, f agreement.Failure) {
 // tick lets time pass.
 func (y *life) tick(d time.Duration) {
 	y.now = y.now.Add(d)
-	y.a.Tick(y.now, y.now.Sub(time.Unix(0, 0)), y.l.IsVoiding())
+	y.a.Tick(y.now, y.now.Sub(time.Unix(0, 0)), y.longest, y.l.IsRevoking())
 	y.carryOut()
 }
 
 // void voids some results of quarantined keys.
 func (y *life) void() {
-	for _, id := range y.l.Void() {
+	for _, id := range y.l.Revoke() {
 		y.a.Voided(y.now, id, y.l.Standing(id), y.l.Dispute(id))
 	}
 	y.carryOut()
@@ -210,7 +217,7 @@ func (y *life) withdraw(id uint64) {
 func (y *life) countAlone(id uint64) {
 	y.note("task %d is counted alone", id)
 	y.l.SetAlone(id)
-	y.accept(&queens.Result{Task: id, Count: right(id), Kernel: "own", Worker: queens.Referee}, false)
+	y.accept(&run.Result{Task: id, Count: right(id), Kernel: "own", Worker: run.Referee}, false)
 	y.carryOut()
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"nqueens/pkg/coordinator/agreement"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -54,7 +54,7 @@ func (y *life) step() {
 		y.tick(time.Duration(1+rng.IntN(10_000)) * time.Millisecond)
 		y.tickedAt = y.now
 	case e < 37:
-		if y.l.IsVoiding() {
+		if y.l.IsRevoking() {
 			y.void()
 		}
 	case e == 37:
@@ -80,11 +80,11 @@ func (y *life) anyWorker() int {
 }
 
 // agrees and isChecked are the meanings of Redundancy and of a spot check.
-func (y *life) agrees(s agreement.Standing) bool {
+func (y *life) agrees(s run.Standing) bool {
 	return s.Counted && (y.cfg.Redundancy == 1 || s.Voters >= y.cfg.Redundancy || s.Alone)
 }
 
-func (y *life) isChecked(s agreement.Standing) bool { return s.Own || s.Voters > y.cfg.Redundancy }
+func (y *life) isChecked(s run.Standing) bool { return s.Own || s.Voters > y.cfg.Redundancy }
 
 // check checks what must always hold, by its number in the package comment.
 func (y *life) check() {
@@ -184,13 +184,13 @@ func (y *life) finish() {
 	y.connect()
 	y.carryOut()
 	for range 1000 {
-		for y.l.IsVoiding() {
+		for y.l.IsRevoking() {
 			y.void()
 		}
 		for len(y.own) > 0 {
 			y.endOwn(0, agreement.NotTried)
 		}
-		if y.a.IsComplete() && !y.l.IsVoiding() {
+		if y.a.IsComplete() && !y.l.IsRevoking() {
 			y.checkCounts()
 			return
 		}
@@ -230,7 +230,7 @@ func (y *life) hasCounted(key string, id uint64) bool {
 	if d := y.l.Dispute(id); d != nil {
 		counts = d.Votes
 	}
-	return slices.ContainsFunc(counts, func(r queens.Result) bool { return r.Key == key })
+	return slices.ContainsFunc(counts, func(r run.Result) bool { return r.Key == key })
 }
 
 // isBlocked reports whether only disputed tasks are left that no worker gets and the coordinator may not count.

@@ -6,7 +6,7 @@ import (
 
 	"nqueens/pkg/coordinator/agreement"
 	"nqueens/pkg/coordinator/memledger"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // scenario plays an Agreement with a ledger in memory by single events.
@@ -36,15 +36,15 @@ func (s *scenario) connects(voters ...string) {
 
 // counts has a voter report a task with a count that is too great by wrong. The search takes a second.
 func (s *scenario) counts(voter string, task, wrong uint64) {
-	s.reports(&queens.Result{Task: task, Count: right(task) + wrong, Key: voter, Worker: voter, Kernel: "k", Admitted: true, Elapsed: time.Second})
+	s.reports(&run.Result{Task: task, Count: right(task) + wrong, Key: voter, Worker: voter, Kernel: "k", Admitted: true, Elapsed: time.Second})
 }
 
 // strangerCounts has a worker without admission report a task.
 func (s *scenario) strangerCounts(key string, task, wrong uint64) {
-	s.reports(&queens.Result{Task: task, Count: right(task) + wrong, Key: key, Worker: key, Kernel: "k", Elapsed: time.Second})
+	s.reports(&run.Result{Task: task, Count: right(task) + wrong, Key: key, Worker: key, Kernel: "k", Elapsed: time.Second})
 }
 
-func (s *scenario) reports(r *queens.Result) {
+func (s *scenario) reports(r *run.Result) {
 	s.accept(r, false)
 	delete(s.queue, r.Task)
 	s.carryOut()
@@ -61,7 +61,7 @@ func (s *scenario) ends(f agreement.Failure) {
 
 // voids voids everything of quarantined keys.
 func (s *scenario) voids() {
-	for s.l.IsVoiding() {
+	for s.l.IsRevoking() {
 		s.void()
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/coordinator/agreement"
 	"nqueens/pkg/coordinator/memledger"
 	"nqueens/pkg/coordinator/stories"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // The stories of testdata are as written there: what an Agreement orders when something happens.
@@ -29,7 +29,8 @@ type story struct {
 	a          *agreement.Agreement
 	l          *memledger.Ledger
 	begun, now time.Time
-	voters     []string // connected
+	longest    time.Duration // search
+	voters     []string      // connected
 	out        strings.Builder
 }
 
@@ -85,10 +86,10 @@ func (s *story) play(line string) string {
 		s.own(a)
 	case "wait": // for=1s
 		s.now = s.now.Add(a.duration("for", 0))
-		s.a.Tick(s.now, s.now.Sub(s.begun), s.l.IsVoiding())
+		s.a.Tick(s.now, s.now.Sub(s.begun), s.longest, s.l.IsRevoking())
 	case "void": // what quarantined keys have counted becomes void
-		for s.l.IsVoiding() {
-			for _, id := range s.l.Void() {
+		for s.l.IsRevoking() {
+			for _, id := range s.l.Revoke() {
 				s.a.Voided(s.now, id, s.l.Standing(id), s.l.Dispute(id))
 			}
 		}
@@ -157,7 +158,7 @@ func (s *story) connect() {
 
 func (s *story) count(a *arguments) {
 	by := a.named["by"]
-	s.accept(&queens.Result{
+	s.accept(&run.Result{
 		Task: a.number("task"), Count: a.number("value"), Worker: by, Key: by, Admitted: !a.has("stranger"), Kernel: "avx2",
 		Elapsed: a.duration("took", time.Second),
 	})
@@ -173,19 +174,20 @@ func (s *story) own(a *arguments) {
 	case a.has("too-long"):
 		failure = agreement.TooLong
 	}
-	worker := queens.Referee
+	worker := run.Referee
 	if s.a.State(id) == agreement.CheckOwn {
-		worker = queens.Checker
+		worker = run.Checker
 		s.a.CheckEnded(id, took, failure != agreement.NotTried)
 	} else {
 		s.a.RefereeEnded(s.now, id, a.has("unlimited"), failure)
 	}
 	if failure == agreement.NotTried {
-		s.accept(&queens.Result{Task: id, Count: a.number("value"), Worker: worker, Kernel: "generic", Elapsed: took})
+		s.accept(&run.Result{Task: id, Count: a.number("value"), Worker: worker, Kernel: "generic", Elapsed: took})
 	}
 }
 
-func (s *story) accept(r *queens.Result) {
+func (s *story) accept(r *run.Result) {
+	s.longest = max(s.longest, r.Elapsed)
 	c := s.l.Accept(r)
 	s.a.Counted(s.now, &c)
 }

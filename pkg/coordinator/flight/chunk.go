@@ -46,16 +46,14 @@ type chunk struct {
 	tasks     int    // published
 	class     int    // index in the manifest
 	attempt   uint32 // 1 for the first publication of its tasks
-	fresh     bool   // its tasks came from the cursor
 
-	state     state
-	open      int       // tasks that have not left it
-	answered  bool      // a result of it came that was refused, in part
-	sequence  uint64    // of its message; 0 before that is stored
-	slot      int       // in the watch; -1 if it is not there
-	checkAt   time.Time // when to ask the queue for the message
-	expiresAt time.Time // when it is published again although the queue has it
-	missingAt time.Time // when the queue did not have the message
+	state       state
+	open        int    // tasks that have not left it
+	sequence    uint64 // of its message; 0 before that is stored
+	publishedAt time.Time
+	checkAt     time.Time // when to ask the queue for the message
+	expiresAt   time.Time // when it is published again although the queue has it
+	missingAt   time.Time // when the queue did not have the message
 }
 
 // end returns the id after that of the last task.
@@ -70,17 +68,16 @@ func (c *chunk) to(next state) {
 }
 
 // plan makes a chunk of tasks, which enter it, and gives the command to publish it.
-func (f *Flight) plan(first uint64, tasks int, attempt uint32, fresh bool) {
+func (f *Flight) plan(first uint64, tasks int, attempt uint32) {
 	c := &chunk{
-		id: f.cfg.NewID(), first: first, tasks: tasks, open: tasks, attempt: attempt, fresh: fresh,
-		class: f.cfg.Manifest.ClassOf(first), slot: -1,
+		id: f.cfg.NewID(), first: first, tasks: tasks, open: tasks, attempt: attempt, class: f.cfg.Manifest.ClassOf(first),
 	}
 	for id := first; id < c.end(); id++ {
 		f.enter(id, c)
 	}
 	f.chunks[c.id] = c
 	f.bytes += tasks * f.taskBytes(c.class)
-	f.orders.publish(c)
+	f.orders.publications = append(f.orders.publications, c)
 }
 
 // taskBytes estimates the bytes of the prefixes of a task of a class.
@@ -111,7 +108,7 @@ func (f *Flight) leave(task uint64) *chunk {
 func (f *Flight) vacate(now time.Time, c *chunk, tasks int) {
 	c.open -= tasks
 	if c.open == 0 && tasks > 0 {
-		f.past.add(now, c.id)
+		f.remember(c.id, past{at: now})
 	}
 }
 
@@ -156,17 +153,12 @@ func (f *Flight) recall(c *chunk) {
 // withdraw gives the command to delete the message of a chunk.
 func (f *Flight) withdraw(c *chunk) {
 	c.to(withdrawing)
-	f.watch.lookAt(c, never)
-	f.orders.upkeep(Delete, c)
+	f.orders.others = append(f.orders.others, c)
 }
 
 // close ends the life of a chunk, which has no open task any more.
 func (f *Flight) close(c *chunk) {
-	if c.state == planned {
-		f.orders.unpublish(c)
-	}
 	c.to(closed)
-	f.watch.remove(c)
 	delete(f.chunks, c.id)
 	f.bytes -= c.tasks * f.taskBytes(c.class)
 }

@@ -14,8 +14,6 @@ const (
 	Delete
 )
 
-func (op Op) String() string { return [...]string{"publish", "check", "delete"}[op] }
-
 // Command is one thing that the loop must do.
 type Command struct {
 	Op       Op
@@ -30,13 +28,12 @@ type Command struct {
 // several at once, and call the method that its Op names. Chunks to publish, and checks and deletions, take
 // turns, so that neither waits for all of the other.
 func (f *Flight) Next() (Command, bool) {
-	o, found := f.orders.next()
-	if !found {
+	c := f.orders.next()
+	if c == nil {
 		return Command{}, false
 	}
-	c := o.chunk
-	cmd := Command{Op: o.op, Chunk: c.id, First: c.first, Tasks: c.tasks, Sequence: c.sequence}
-	if o.op == Publish {
+	cmd := Command{Op: c.waitsTo(), Chunk: c.id, First: c.first, Tasks: c.tasks, Sequence: c.sequence}
+	if cmd.Op == Publish {
 		c.to(publishing)
 		for id := c.first; id < c.end() && !cmd.Suspect; id++ {
 			cmd.Suspect = f.losses[id].isSuspect()
@@ -55,13 +52,13 @@ func (f *Flight) Published(now time.Time, chunk, sequence uint64) {
 		if c.attempt > 1 {
 			f.republished += uint64(c.open)
 		}
-		c.sequence = sequence
+		c.sequence, c.publishedAt = sequence, now
 		c.checkAt = now.Add(f.cfg.CheckAfter)
 		c.expiresAt = now.Add(f.timeout(c.tasks, c.attempt))
-		f.watch.add(c, c.checkAt)
+		f.sent = append(f.sent, c)
 	case c.state == recalled:
 		c.sequence = sequence
-		f.watch.add(c, never)
+		f.sent = append(f.sent, c)
 		f.withdraw(c)
 	}
 }
@@ -74,10 +71,8 @@ func (f *Flight) Checked(now time.Time, chunk uint64, asOf time.Time, queued, ta
 	case !queued:
 		c.to(missing)
 		c.missingAt = asOf
-		f.watch.lookAt(c, time.Time{})
 	case taken:
 		c.to(away)
-		f.watch.lookAt(c, time.Time{})
 	default:
 		c.to(published)
 	}
@@ -103,7 +98,6 @@ func (f *Flight) checked(now time.Time, chunk uint64) *chunk {
 		return nil
 	}
 	c.checkAt = now.Add(f.cfg.CheckAfter)
-	f.watch.lookAt(c, c.checkAt)
 	return c
 }
 
@@ -114,65 +108,48 @@ func (f *Flight) Deleted(now time.Time, chunk uint64) {
 		return
 	}
 	if c.open > 0 {
-		f.past.addSlow(c)
 		f.replan(now, c, c.first, c.attempt+1)
+		f.remember(c.id, past{now, c.first, c.tasks})
 	}
 	f.close(c)
 }
 
-// order is a command that waits.
-type order struct {
-	op    Op
-	chunk *chunk
+// waitsTo returns the command of a chunk that has one waiting.
+func (c *chunk) waitsTo() Op {
+	switch c.state {
+	case planned:
+		return Publish
+	case withdrawing:
+		return Delete
+	}
+	return Check
 }
 
-// isVoid reports whether the chunk of an order is closed.
-func (o *order) isVoid() bool { return o.chunk.state == closed }
-
-// orders has the commands that wait, in two queues that take turns.
+// orders has the chunks with a command that waits, in two queues that take turns. The state of a chunk says which
+// command that is; that of a closed chunk is void.
 type orders struct {
-	publications, others []order
-	fresh                int  // publications of chunks from the cursor that are not closed
+	publications, others []*chunk
 	othersTurn           bool // others are next
 }
 
-func (q *orders) publish(c *chunk) {
-	q.publications = append(q.publications, order{Publish, c})
-	if c.fresh {
-		q.fresh++
-	}
-}
-
-// unpublish notes that the Publish command of a chunk became void.
-func (q *orders) unpublish(c *chunk) {
-	if c.fresh {
-		q.fresh--
-	}
-}
-
-func (q *orders) upkeep(op Op, c *chunk) { q.others = append(q.others, order{op, c}) }
-
-// next removes the next order, if there is one.
-func (q *orders) next() (o order, found bool) {
-	q.publications, q.others = skipVoid(q.publications), skipVoid(q.others)
+// next removes the chunk with the next command, and returns nil if there is none.
+func (q *orders) next() *chunk {
+	q.publications, q.others = skipClosed(q.publications), skipClosed(q.others)
 	from := &q.publications
 	if len(q.publications) == 0 || q.othersTurn && len(q.others) > 0 {
 		from = &q.others
 	}
 	if len(*from) == 0 {
-		return order{}, false
+		return nil
 	}
-	o = (*from)[0]
+	c := (*from)[0]
 	*from = (*from)[1:]
-	q.othersTurn = o.op == Publish
-	if o.op == Publish {
-		q.unpublish(o.chunk)
-	}
-	return o, true
+	q.othersTurn = from == &q.publications
+	return c
 }
 
-func skipVoid(list []order) []order {
-	for len(list) > 0 && list[0].isVoid() {
+func skipClosed(list []*chunk) []*chunk {
+	for len(list) > 0 && list[0].state == closed {
 		list = list[1:]
 	}
 	return list

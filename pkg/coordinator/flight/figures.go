@@ -7,33 +7,23 @@ import (
 	"nqueens/pkg/schedule"
 )
 
-// ChunkInfo is a chunk that is not closed.
-type ChunkInfo struct {
-	ID, First uint64
-	Tasks     int
-	Sequence  uint64 // of its message in the queue; 0 before that is stored
-}
-
-// Chunk returns a chunk by its id, if it is not closed.
-func (f *Flight) Chunk(id uint64) (ChunkInfo, bool) {
-	c := f.chunks[id]
-	if c == nil {
-		return ChunkInfo{}, false
+// Chunk returns the first task of a chunk, if that is not closed.
+func (f *Flight) Chunk(id uint64) (first uint64, found bool) {
+	if c := f.chunks[id]; c != nil {
+		return c.first, true
 	}
-	return c.info(), true
+	return 0, false
 }
 
-// Oldest returns the chunk, among those that are not closed, that was published first.
-func (f *Flight) Oldest() (ChunkInfo, bool) {
-	for _, w := range f.watch.list {
-		if w.chunk != nil {
-			return w.chunk.info(), true
+// Oldest returns the chunk, among those that are not closed, that was published first, and its first task.
+func (f *Flight) Oldest() (chunk, first uint64, found bool) {
+	for _, c := range f.sent {
+		if c.state != closed {
+			return c.id, c.first, true
 		}
 	}
-	return ChunkInfo{}, false
+	return 0, 0, false
 }
-
-func (c *chunk) info() ChunkInfo { return ChunkInfo{c.id, c.first, c.tasks, c.sequence} }
 
 // Chunks returns the number of chunks that are not closed.
 func (f *Flight) Chunks() int { return len(f.chunks) }
@@ -41,19 +31,17 @@ func (f *Flight) Chunks() int { return len(f.chunks) }
 // Bytes estimates the bytes of the prefixes in these chunks.
 func (f *Flight) Bytes() int { return f.bytes }
 
-// InFlight returns the number of tasks in flight: in a chunk, or waiting to be published again.
-func (f *Flight) InFlight() int { return len(f.where) }
-
-// InFlightByClass returns the number of tasks in flight of each class of the manifest.
+// InFlightByClass returns the number of tasks in flight of each class of the manifest: in a chunk, or waiting to be
+// published again.
 func (f *Flight) InFlightByClass() []int { return slices.Clone(f.tasks) }
 
 // Waiting returns the number of published chunks that no worker holds. The keys of held are the chunks that workers
 // hold.
 func (f *Flight) Waiting(held map[uint64]time.Time) int {
-	waiting := f.watch.len()
-	for id := range held {
-		if c := f.chunks[id]; c != nil && c.sequence != 0 {
-			waiting--
+	waiting := 0
+	for _, c := range f.sent {
+		if _, isHeld := held[c.id]; !isHeld && c.state != closed {
+			waiting++
 		}
 	}
 	return waiting
@@ -75,12 +63,12 @@ func (f *Flight) IsWithdrawing() bool {
 // AllPublished reports whether the cursor has passed over all tasks, none waits to be published again, and no
 // Publish command waits.
 func (f *Flight) AllPublished() bool {
-	return f.cursor.isAtEnd() && len(f.again.list) == 0 && len(skipVoid(f.orders.publications)) == 0
+	return f.cursor.isAtEnd() && len(f.again.list) == 0 && len(skipClosed(f.orders.publications)) == 0
 }
 
 // Republished returns how many tasks were published again because an earlier chunk of theirs ended without a
 // result.
 func (f *Flight) Republished() uint64 { return f.republished }
 
-// LongestSearch returns the longest search of a task that was observed.
-func (f *Flight) LongestSearch() time.Duration { return f.guide.longest }
+// LongestSearch returns the longest search of a task that was observed and can be true.
+func (f *Flight) LongestSearch() time.Duration { return f.longest }

@@ -1,15 +1,15 @@
 package flight
 
 import (
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/schedule"
 )
 
 const (
 	// maxPassed is the number of tasks that one call of Fill considers.
 	maxPassed = 1 << 14
-	// maxFresh is the number of chunks from the cursor whose Publish commands wait: chunks of tasks that are
-	// published again do not have to wait for more.
+	// maxFresh is the number of waiting Publish commands with which no chunk from the cursor is planned: chunks of
+	// tasks that are published again do not have to wait for more.
 	maxFresh = 16
 )
 
@@ -30,7 +30,7 @@ func (f *Flight) Fill(beside int, needed func(task uint64) bool) (more bool) {
 		case !f.isFresh(task, needed):
 			f.pass(task)
 			left--
-		case f.orders.fresh == maxFresh || !f.hasRoom(beside):
+		case len(skipClosed(f.orders.publications)) >= maxFresh || !f.hasRoom(beside):
 			return false
 		default:
 			left -= f.planFresh(task, needed)
@@ -60,7 +60,7 @@ func (f *Flight) planFresh(first uint64, needed func(task uint64) bool) (tasks i
 		f.pass(task)
 		task, found = f.cursor.peek()
 	}
-	f.plan(first, tasks, 1, true)
+	f.plan(first, tasks, 1)
 	return tasks
 }
 
@@ -84,7 +84,7 @@ func (f *Flight) planAgain() (considered int) {
 	for tasks < min(b.tasks, most) && f.isWaiting(b.first+uint64(tasks)) {
 		tasks++
 	}
-	f.plan(b.first, tasks, b.attempt, false)
+	f.plan(b.first, tasks, b.attempt)
 	b.drop(tasks)
 	if b.tasks == 0 {
 		f.again.pop()
@@ -105,7 +105,7 @@ func (f *Flight) chunkTasks(first uint64) int {
 	class := m.ClassOf(first)
 	rest := m.Classes[class].First + m.TasksOf(class) - first
 	bytes := max(schedule.MaxChunkBytes/f.taskBytes(class), 1)
-	return int(min(uint64(min(f.guide.size(class), bytes, queens.MaxChunk)), rest))
+	return int(min(uint64(min(f.guide.size(class), bytes, run.MaxChunk)), rest))
 }
 
 // hasRoom reports whether the window has room for another chunk from the cursor.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/schedule"
 )
 
@@ -62,7 +63,7 @@ func TestChunksShrink(t *testing.T) {
 		f.Published(now, cmd.Chunk, 1)
 		for i := range cmd.Tasks {
 			now = now.Add(time.Second)
-			f.Observe(now, "w", cmd.First+uint64(i), time.Millisecond)
+			f.Observe(now, cmd.First+uint64(i), time.Millisecond)
 		}
 		f.Returned(now, cmd.Chunk, cmd.First, cmd.Tasks)
 		for i := range cmd.Tasks {
@@ -97,7 +98,7 @@ func TestEndsOfAChunk(t *testing.T) {
 		{"a class without tasks", testManifest(10, 4, 4), all, []string{"0+4", "4+6"}},
 		{"a task that is not needed", classes, func(task uint64) bool { return task != 7 && task != 99 }, []string{"0+7", "8+32", "40+59"}},
 		{"nothing is needed", classes, func(uint64) bool { return false }, nil},
-		{"most tasks", testManifest(queens.MaxChunk + 1), all, []string{fmt.Sprint("0+", queens.MaxChunk), fmt.Sprint(queens.MaxChunk, "+1")}},
+		{"most tasks", testManifest(run.MaxChunk + 1), all, []string{fmt.Sprint("0+", run.MaxChunk), fmt.Sprint(run.MaxChunk, "+1")}},
 		{"most bytes", large, func(task uint64) bool { return task < 7 }, []string{"0+3", "3+3", "6+1"}},
 		{"a task of more bytes", huge, all, []string{"0+1", "1+1", "2+1"}},
 	} {
@@ -214,8 +215,8 @@ func TestSettledChunkIsNotPublished(t *testing.T) {
 		f.Settled(start, task)
 	}
 	f.Fill(0, all)
-	if cmd, found := f.Next(); !found || cmd.First != maxFresh || f.orders.fresh != maxFresh-1 {
-		t.Errorf("the command %+v (%v), and %d chunks wait", cmd, found, f.orders.fresh)
+	if cmd, found := f.Next(); !found || cmd.First != maxFresh || len(f.orders.publications) != maxFresh-1 {
+		t.Errorf("the command %+v (%v), and %d chunks wait", cmd, found, len(f.orders.publications))
 	}
 }
 

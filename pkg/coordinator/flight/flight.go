@@ -111,11 +111,14 @@ type Flight struct {
 	chunks map[uint64]*chunk  // by id: those that are not closed
 	bytes  int                // of the prefixes in these chunks, estimated
 	orders orders             // commands for Next
-	watch  watch              // when Sweep must look at which chunk
+	sent   []*chunk           // those that have a message, in order of publication, and some that were closed lately
 	losses map[uint64]*losses // by task
-	past   past               // chunks that were closed lately
+	past   map[uint64]past    // chunks that were closed lately, by id
+	// forgotAt is when old ones were forgotten last.
+	forgotAt time.Time
 
-	republished uint64 // tasks
+	longest     time.Duration // search of a task so far
+	republished uint64        // tasks
 }
 
 // New returns a Flight with no task in flight and the cursor at the first task. It expects one thread.
@@ -123,14 +126,18 @@ func New(c Config) *Flight {
 	return &Flight{
 		cfg: c, guide: newGuide(c.Parts), cursor: cursor{end: c.Manifest.Tasks},
 		where: make(map[uint64]*chunk), tasks: make([]int, len(c.Manifest.Classes)), chunks: make(map[uint64]*chunk),
-		losses: make(map[uint64]*losses), past: newPast(),
+		losses: make(map[uint64]*losses), past: make(map[uint64]past),
 	}
 }
 
 // Resize sets the number of threads that the chunks in flight are for.
 func (f *Flight) Resize(threads int) { f.guide.threads = max(threads, 1) }
 
-// Observe notes how long a worker searched a task. Sizes and timeouts of chunks follow from that.
-func (f *Flight) Observe(now time.Time, worker string, task uint64, search time.Duration) {
-	f.guide.observe(now, worker, f.cfg.Parts[f.cfg.Manifest.ClassOf(task)], search)
+// Observe notes how long a search of a task took, as its worker claims, before Returned and Settled. Sizes and timeouts
+// of chunks follow from that. The longest search takes no longer than the task was published.
+func (f *Flight) Observe(now time.Time, task uint64, search time.Duration) {
+	f.guide.observe(now, f.part(task), search)
+	if c := f.where[task]; c != nil && !c.publishedAt.IsZero() {
+		f.longest = max(f.longest, min(search, now.Sub(c.publishedAt)))
+	}
 }

@@ -27,7 +27,7 @@ func BenchmarkTasks(b *testing.B) {
 						f.Published(now, cmd.Chunk, cmd.Chunk)
 						for id := cmd.First; id < cmd.First+uint64(cmd.Tasks); id++ {
 							f.Attempt(id)
-							f.Observe(now, "w", id, time.Millisecond)
+							f.Observe(now, id, time.Millisecond)
 						}
 						f.Returned(now, cmd.Chunk, cmd.First, cmd.Tasks)
 						for id := cmd.First; id < cmd.First+uint64(cmd.Tasks); id++ {
@@ -51,7 +51,7 @@ func BenchmarkSweep(b *testing.B) {
 	f := newTest(testManifest(chunks))
 	f.cursor.next = chunks
 	f.Again(0, chunks)
-	for f.Fill(0, all) || f.orders.fresh > 0 || len(f.orders.publications) > 0 {
+	for f.Fill(0, all) || len(f.orders.publications) > 0 {
 		for cmd, found := f.Next(); found; cmd, found = f.Next() {
 			f.Published(start, cmd.Chunk, cmd.Chunk)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 	"nqueens/pkg/schedule"
 )
 
@@ -15,76 +15,59 @@ import (
 type guide struct {
 	parts   []float64 // of the run's work, of one task of each class
 	threads int
-	left    float64 // part of the work that the cursor has not passed
-	workers []workDone
-	index   map[string]int // in workers, by name
-	results int            // observed so far
-	longest time.Duration  // search of a task so far
-	speed   float64        // part of the work that a median thread does in a second; 0 if unknown
+	left    float64  // part of the work that the cursor has not passed
+	recent  []search // the latest ones, in a ring
+	results int      // observed so far
+	speed   float64  // part of the work that a median thread does in a second; 0 if unknown
 	knownAt time.Time
 }
 
-// workDone is what a worker has done lately: a part of the run's work.
-type workDone struct{ part, seconds float64 }
+// search is a search of a task: its speed, as a part of the run's work in a second, and its time, at most maxWeight.
+type search struct{ speed, seconds float64 }
 
 const (
 	// firstResults is the number of results after which a chunk of two tasks is planned, if there are fewer threads.
 	firstResults = 16
-	// memory is the time of searches, in seconds, after which older ones count half.
-	memory = 30.0
-	// maxObserved bounds the workers that the guide remembers: they choose their names.
-	maxObserved = 1 << 14
+	// maxRecent is how many searches give the speed.
+	maxRecent = 1 << 10
+	// maxWeight is the time of a search, in seconds, that counts: one search, as of a machine that slept, must not
+	// outweigh all others.
+	maxWeight = 30.0
 	// speedInterval is the time between computations of the speed.
 	speedInterval = 100 * time.Millisecond
 )
 
 func newGuide(parts []float64) guide {
-	return guide{parts: parts, threads: 1, left: 1, index: make(map[string]int)}
+	return guide{parts: parts, threads: 1, left: 1}
 }
 
-// observe notes how long a worker searched a task, which is a part of the run's work.
-func (g *guide) observe(now time.Time, worker string, part float64, search time.Duration) {
-	g.results++
-	g.longest = max(g.longest, search)
-	w := g.worker(worker)
-	w.part += part
-	w.seconds += max(search, time.Microsecond).Seconds()
-	for w.seconds > memory { // one search, as of a machine that slept, must not outweigh all others
-		w.part, w.seconds = w.part/2, w.seconds/2
+// observe notes how long a search of a task took, which is a part of the run's work.
+func (g *guide) observe(now time.Time, part float64, took time.Duration) {
+	seconds := max(took, time.Microsecond).Seconds()
+	one := search{part / seconds, min(seconds, maxWeight)}
+	if len(g.recent) < maxRecent {
+		g.recent = append(g.recent, one)
+	} else {
+		g.recent[g.results%maxRecent] = one
 	}
+	g.results++
 	if now.Sub(g.knownAt) > speedInterval {
 		g.knownAt, g.speed = now, g.medianSpeed()
 	}
 }
 
-// worker returns what a worker has done. If too many are known, all are forgotten: the guide soon knows those that
-// still work.
-func (g *guide) worker(name string) *workDone {
-	i, known := g.index[name]
-	if !known {
-		if len(g.workers) == maxObserved {
-			g.workers = g.workers[:0]
-			clear(g.index)
-		}
-		i = len(g.workers)
-		g.index[name] = i
-		g.workers = append(g.workers, workDone{})
-	}
-	return &g.workers[i]
-}
-
-// medianSpeed returns the speed at which half of the search time was spent: one fast worker does not make the
-// chunks too large for the others.
+// medianSpeed returns the speed at which half of the time of the latest searches was spent: one fast worker does not
+// make the chunks too large for the others.
 func (g *guide) medianSpeed() float64 {
-	all := slices.Clone(g.workers)
+	all := slices.Clone(g.recent)
 	var seconds float64
-	for _, w := range all {
-		seconds += w.seconds
+	for _, s := range all {
+		seconds += s.seconds
 	}
-	slices.SortStableFunc(all, func(a, b workDone) int { return cmp.Compare(a.part*b.seconds, b.part*a.seconds) })
-	for _, w := range all {
-		if seconds -= 2 * w.seconds; seconds <= 0 {
-			return w.part / w.seconds
+	slices.SortFunc(all, func(a, b search) int { return cmp.Compare(a.speed, b.speed) })
+	for _, s := range all {
+		if seconds -= 2 * s.seconds; seconds <= 0 {
+			return s.speed
 		}
 	}
 	return 0
@@ -99,7 +82,7 @@ func (g *guide) size(class int) int {
 	}
 	tasks := schedule.ChunkTasks(g.left, schedule.ChunksLeft, g.threads, schedule.MaxChunkSeconds*g.speed, g.parts[class])
 	known := g.results / max(firstResults, g.threads)
-	return max(1, min(tasks, queens.MaxChunk, known))
+	return max(1, min(tasks, run.MaxChunk, known))
 }
 
 // seconds returns the time in which one thread does a part of the work.

@@ -1,7 +1,6 @@
 package flight
 
 import (
-	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -12,42 +11,31 @@ import (
 func TestOneLongSearchDoesNotDecideTheSpeed(t *testing.T) {
 	g := newGuide([]float64{1e-6})
 	now := time.Unix(0, 0)
-	g.observe(now, "slept", 1e-6, math.MaxInt64)
-	for i := range 3 {
-		for range 100 {
-			now = now.Add(time.Second)
-			g.observe(now, fmt.Sprint("w", i), 1e-6, time.Second)
-		}
+	g.observe(now, 1e-6, math.MaxInt64)
+	for range 300 {
+		now = now.Add(time.Second)
+		g.observe(now, 1e-6, time.Second)
 	}
 	if want := 1e-6; math.Abs(g.speed/want-1) > 1e-9 {
 		t.Errorf("the speed is %v, want that of the other workers, %v", g.speed, want)
 	}
 }
 
-// The median is of the search time: half of it was spent at this speed or a lower one.
+// The median is of the time of the latest searches: half of it was spent at this speed or a lower one.
 func TestMedianSpeed(t *testing.T) {
 	g := newGuide([]float64{1})
 	if got := g.medianSpeed(); got != 0 {
 		t.Errorf("the speed is %v before a search", got)
 	}
-	g.workers = []workDone{{1, 10}, {2, 10}, {90, 10}, {20, 1}, {1, 3}}
-	if got := g.medianSpeed(); got != 0.2 {
-		t.Errorf("the speed is %v, want 0.2", got)
+	for range 2 * maxRecent {
+		g.observe(time.Unix(0, 0), 1, time.Millisecond) // these are too old
 	}
-}
-
-// Workers choose their names: the guide remembers a bounded number, and goes on.
-func TestGuideRemembersABoundedNumberOfWorkers(t *testing.T) {
-	g := newGuide([]float64{1})
-	for i := range 3*maxObserved + 1 {
-		g.observe(time.Unix(0, 0), fmt.Sprint(i), 1, time.Second)
-		g.knownAt = time.Unix(0, 0).Add(time.Hour) // do not compute the speed again
-		if len(g.workers) > maxObserved || len(g.workers) != len(g.index) {
-			t.Fatalf("it remembers %d workers by %d names", len(g.workers), len(g.index))
-		}
+	for i := range maxRecent {
+		one := [...]search{{0.1, 10}, {0.2, 10}, {9, 10}, {20, 1}}[i%4]
+		g.observe(time.Unix(0, 0), one.speed*one.seconds, time.Duration(one.seconds*float64(time.Second)))
 	}
-	if w := g.worker(fmt.Sprint(3 * maxObserved)); *w != (workDone{1, 1}) {
-		t.Errorf("the last worker has done %v", *w)
+	if got := g.medianSpeed(); math.Abs(got-0.2) > 1e-9 || len(g.recent) != maxRecent {
+		t.Errorf("the speed is %v by %d searches, want 0.2", got, len(g.recent))
 	}
 }
 

@@ -55,39 +55,30 @@ func (m *model) checkTasks() {
 // checkChunks checks that the accounts of the chunks are right, and invariant 4: a chunk that every task has left, and
 // that is not closed, is about to be deleted.
 func (m *model) checkChunks() {
-	bytes, fresh, watched := 0, 0, 0
+	bytes := 0
 	for id, c := range m.chunks {
 		bytes += c.tasks * m.taskBytes(c.class)
 		if c.id != id || c.state == closed || c.tasks < 1 || m.cfg.Manifest.ClassOf(c.first) != m.cfg.Manifest.ClassOf(c.end()-1) {
 			m.t.Errorf("chunk %d is %+v", id, c)
 		}
-		if c.fresh && c.state == planned {
-			fresh++
-		}
-		if c.slot >= 0 {
-			watched++
-			if m.watch.list[c.slot].chunk != c {
-				m.t.Errorf("the watch does not have chunk %d", id)
-			}
-		}
-		if hasMessage := c.sequence != 0; hasMessage != (c.slot >= 0) {
-			m.t.Errorf("chunk %d is watched, or not, at sequence %d", id, c.sequence)
+		if hasMessage := c.sequence != 0; hasMessage != slices.Contains(m.sent, c) {
+			m.t.Errorf("chunk %d is among the sent ones, or not, at sequence %d", id, c.sequence)
 		}
 		if c.open == 0 && slices.Contains([]state{planned, published, away, checking, missing}, c.state) {
 			m.t.Errorf("chunk %d has no open task and is %v", id, c.state)
 		}
 	}
-	if bytes != m.bytes || fresh != m.orders.fresh || watched != m.watch.len() {
-		m.t.Errorf("%d bytes, %d fresh chunks, %d watched ones; flight says %d, %d, %d", bytes, fresh, watched, m.bytes, m.orders.fresh, m.watch.len())
+	if bytes != m.bytes {
+		m.t.Errorf("%d bytes; flight says %d", bytes, m.bytes)
 	}
 }
 
 // checkCommands checks invariant 3: a chunk has the command that its state says, and no other.
 func (m *model) checkCommands() {
 	waiting, handedOut := make(map[uint64]string), make(map[uint64]string)
-	for _, list := range [][]order{m.orders.publications, m.orders.others} {
-		for _, o := range list {
-			waiting[o.chunk.id] += o.op.String()
+	for _, list := range [][]*chunk{m.orders.publications, m.orders.others} {
+		for _, c := range list {
+			waiting[c.id] += c.waitsTo().String()
 		}
 	}
 	for _, cmd := range m.outstanding {

@@ -34,14 +34,6 @@ func (f *Flight) Returned(now time.Time, chunk, first uint64, tasks int) {
 	}
 }
 
-// Answered says that a result of a chunk came, and was refused in part or whole: if the message is missing later, it
-// is not lost.
-func (f *Flight) Answered(chunk uint64) {
-	if c := f.chunks[chunk]; c != nil {
-		c.answered = true
-	}
-}
-
 // Settled says that a task needs no further count: it leaves flight. If its chunk has no other open task, its
 // message is deleted.
 func (f *Flight) Settled(now time.Time, task uint64) {

@@ -185,8 +185,8 @@ func (s *story) playResult(word string, a *arguments) bool {
 	switch word {
 	case "returned": // chunk=1 tasks=0-3: a worker has reported these tasks; or none
 		if a.has("none") {
-			info, _ := s.f.Chunk(a.number("chunk"))
-			s.f.Returned(s.now, info.ID, info.First, 0)
+			first, _ := s.f.Chunk(a.number("chunk"))
+			s.f.Returned(s.now, a.number("chunk"), first, 0)
 			break
 		}
 		first, tasks := a.tasks()

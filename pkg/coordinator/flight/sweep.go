@@ -1,19 +1,20 @@
 package flight
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Span is consecutive tasks that were published in one chunk.
 type Span struct {
 	First   uint64
 	Tasks   int
 	Attempt uint32
-	// Answered says that a result of the chunk came; see [Flight.Answered].
-	Answered bool
 }
 
 // Swept is what Sweep has found.
 type Swept struct {
-	Lost    []Span // chunks that have left the queue without a result
+	Lost    []Span // chunks that have left the queue without a result that counts
 	Expired []Span // chunks without a result for a long time, although the queue has them
 	Away    int    // chunks that a worker has taken, that none holds, and that idle workers can count
 }
@@ -39,20 +40,22 @@ const (
 // While no worker is connected, a chunk that none has taken does not expire: nobody would take another message of
 // its tasks either. The queue is still asked whether it has the chunk.
 func (f *Flight) Sweep(now time.Time, held map[uint64]time.Time, workers Workers, caughtUp time.Time) (s Swept) {
-	for i := range f.watch.list {
-		w := &f.watch.list[i]
-		if c := w.chunk; c != nil && !w.at.After(now) {
+	f.sent = slices.DeleteFunc(f.sent, func(c *chunk) bool { return c.state == closed })
+	for _, c := range f.sent {
+		if c.state == missing || c.state == away || c.state == published && !now.Before(c.checkAt) {
 			heldAt, isHeld := held[c.id]
 			f.sweepChunk(now, c, heldAt, isHeld, workers, caughtUp, &s)
 		}
 	}
-	f.watch.compact()
-	f.past.sweep(now, f.IsInFlight)
+	if now.Sub(f.forgotAt) > closedFor {
+		f.forgotAt = now
+		f.forget(now.Add(-closedFor))
+	}
 	return s
 }
 
 func (f *Flight) sweepChunk(now time.Time, c *chunk, heldAt time.Time, isHeld bool, workers Workers, caughtUp time.Time, s *Swept) {
-	span := Span{c.first, c.tasks, c.attempt, c.answered}
+	span := Span{c.first, c.tasks, c.attempt}
 	switch {
 	case c.state == missing:
 		if caughtUp.After(c.missingAt) {
@@ -63,7 +66,6 @@ func (f *Flight) sweepChunk(now time.Time, c *chunk, heldAt time.Time, isHeld bo
 		return
 	case c.state == away && isHeld:
 		c.to(published)
-		f.watch.lookAt(c, c.checkAt)
 	case c.state == away && workers == Idle:
 		s.Away++
 		f.recall(c)
@@ -79,11 +81,9 @@ func (f *Flight) sweepChunk(now time.Time, c *chunk, heldAt time.Time, isHeld bo
 		f.recall(c)
 	case isHeld && now.Before(heldAt.Add(f.cfg.CheckAfter)):
 		c.checkAt = heldAt.Add(f.cfg.CheckAfter)
-		f.watch.lookAt(c, c.checkAt)
 	default:
 		c.to(checking)
-		f.watch.lookAt(c, never)
-		f.orders.upkeep(Check, c)
+		f.orders.others = append(f.orders.others, c)
 	}
 }
 
@@ -96,8 +96,8 @@ func (f *Flight) Withdraw(chunk uint64) {
 }
 
 // A chunk expires after minTimeoutSearches times the longest search of a task so far, for each of its tasks, and
-// after RepublishAfter at the least. The time doubles with each attempt, at most maxDoublings times. Whatever
-// workers claim, it is at most maxTimeout.
+// after RepublishAfter at the least. The time doubles with each attempt, at most maxDoublings times. It is at most
+// maxTimeout.
 const (
 	minTimeoutSearches = 20
 	maxDoublings       = 10
@@ -107,55 +107,6 @@ const (
 // timeout returns the time from the publication of a chunk to its expiry.
 func (f *Flight) timeout(tasks int, attempt uint32) time.Duration {
 	searches, doublings := int64(minTimeoutSearches*tasks), min(max(attempt, 1)-1, maxDoublings)
-	least := time.Duration(min(f.guide.longest.Nanoseconds(), maxTimeout.Nanoseconds()/searches) * searches)
+	least := time.Duration(min(f.longest.Nanoseconds(), maxTimeout.Nanoseconds()/searches) * searches)
 	return min(max(f.cfg.RepublishAfter, least), maxTimeout>>doublings) << doublings
-}
-
-// never is a time that does not come.
-var never = time.Unix(1<<40, 0)
-
-// watch has the chunks that have a message, in order of publication, and when Sweep must look at each.
-type watch struct {
-	list    []watched
-	removed int // from the list, without a chunk now
-}
-
-type watched struct {
-	at    time.Time // zero: at each Sweep
-	chunk *chunk    // nil if it was removed
-}
-
-func (w *watch) add(c *chunk, at time.Time) {
-	c.slot = len(w.list)
-	w.list = append(w.list, watched{at, c})
-}
-
-// lookAt sets when Sweep must look at a chunk.
-func (w *watch) lookAt(c *chunk, at time.Time) { w.list[c.slot].at = at }
-
-func (w *watch) remove(c *chunk) {
-	if c.slot >= 0 {
-		w.list[c.slot].chunk = nil
-		c.slot = -1
-		w.removed++
-	}
-}
-
-// len returns the number of chunks.
-func (w *watch) len() int { return len(w.list) - w.removed }
-
-// compact shortens the list if most of it was removed.
-func (w *watch) compact() {
-	if 2*w.removed <= len(w.list) {
-		return
-	}
-	kept := w.list[:0]
-	for _, e := range w.list {
-		if e.chunk != nil {
-			e.chunk.slot = len(kept)
-			kept = append(kept, e)
-		}
-	}
-	clear(w.list[len(kept):])
-	w.list, w.removed = kept, 0
 }

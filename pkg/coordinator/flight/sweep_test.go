@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // No search time that a worker claims, and no attempt, makes the timeout of a chunk short or endless: it is
@@ -15,8 +15,8 @@ import (
 func TestTimeout(t *testing.T) {
 	f := newTest(testManifest(1))
 	for _, longest := range []time.Duration{0, 1, time.Second, time.Hour, 1000 * time.Hour, maxTimeout, math.MaxInt64 / 3, math.MaxInt64} {
-		for _, tasks := range []int{1, 7, queens.MaxChunk} {
-			f.guide.longest = longest
+		for _, tasks := range []int{1, 7, run.MaxChunk} {
+			f.longest = longest
 			for attempt := range uint32(41) {
 				doublings := max(attempt, 1) - 1
 				want := math.Max(f.cfg.RepublishAfter.Seconds(), 20*float64(tasks)*longest.Seconds()) * math.Exp2(math.Min(float64(doublings), 10))
@@ -27,23 +27,37 @@ func TestTimeout(t *testing.T) {
 			}
 		}
 	}
-	f.guide.longest = 0
+	f.longest = 0
 	if got := f.timeout(1, 0); got != f.cfg.RepublishAfter {
 		t.Errorf("the first timeout is %v", got)
 	}
 }
 
-// A chunk expires after the timeout of its attempt, as Observe has the longest search.
-func TestExpiryFollowsTheLongestSearch(t *testing.T) {
+// Whatever time a worker claims, the longest search took no longer than its task was published; that of a task that is
+// not in flight is not known.
+func TestLongestSearchIsSincePublication(t *testing.T) {
 	f := newTest(testManifest(2))
-	f.Observe(start, "w", 0, time.Hour)
+	f.Observe(start.Add(time.Hour), 0, time.Second)
 	f.publish(t, all)
-	if f.LongestSearch() != time.Hour {
-		t.Errorf("the longest search is %v", f.LongestSearch())
+	for _, step := range []struct{ after, claimed, longest time.Duration }{
+		{time.Minute, time.Second, time.Second}, {time.Minute, math.MaxInt64, time.Minute}, {time.Hour, time.Minute, time.Minute},
+	} {
+		f.Observe(start.Add(step.after), 0, step.claimed)
+		if got := f.LongestSearch(); got != step.longest {
+			t.Errorf("%v after the publication a worker claims %v: the longest search is %v", step.after, step.claimed, got)
+		}
 	}
+	f.Settled(start, 0)
+	if f.Observe(start.Add(time.Hour), 0, time.Hour); f.LongestSearch() != time.Minute {
+		t.Errorf("a task that is not in flight makes the longest search %v", f.LongestSearch())
+	}
+}
+
+// A chunk expires after the timeout of its attempt, by the longest search.
+func TestExpiryFollowsTheLongestSearch(t *testing.T) {
 	for after, expires := range map[time.Duration]int{20*time.Hour - time.Second: 0, 20 * time.Hour: 1} {
 		f := newTest(testManifest(1))
-		f.Observe(start, "w", 0, time.Hour)
+		f.longest = time.Hour
 		f.publish(t, all)
 		now := start.Add(after)
 		held := map[uint64]time.Time{1: now}
@@ -76,8 +90,8 @@ func TestSweepGoesInOrderOfPublication(t *testing.T) {
 			checks++
 			f.Checked(now, cmd.Chunk, now, true, false)
 		}
-		if oldest, found := f.Oldest(); checks != f.Chunks() || !found || f.Waiting(nil) != checks || len(f.watch.list) > 2*checks+1 {
-			t.Errorf("round %d: %d checks of %d chunks; the oldest is %+v; the list has %d", round, checks, f.Chunks(), oldest, len(f.watch.list))
+		if oldest, _, found := f.Oldest(); checks != f.Chunks() || !found || f.Waiting(nil) != checks || len(f.sent) > 2*checks+1 {
+			t.Errorf("round %d: %d checks of %d chunks; the oldest is %d; the list has %d", round, checks, f.Chunks(), oldest, len(f.sent))
 		}
 	}
 	if f.Chunks() != 10 {
@@ -103,41 +117,30 @@ func TestSlowChunkIsNotObsolete(t *testing.T) {
 		}
 	}
 	f.Settled(now, 0)
-	if f.IsObsolete(1, now.Add(-time.Hour)) == false || f.IsObsolete(2, now) || !f.IsObsolete(2, now.Add(2*obsoleteAfter)) {
+	if !f.IsObsolete(1, now) || f.IsObsolete(2, now) || !f.IsObsolete(2, now.Add(2*obsoleteAfter)) {
 		t.Error("chunk 1 is not obsolete, or chunk 2 not after a second")
 	}
 	now = now.Add(2 * closedFor)
 	f.Sweep(now, nil, Busy, now)
-	if len(f.past.slow) != 0 || len(f.past.slowOrder) != 0 {
+	if _, known := f.past[1]; known {
 		t.Error("chunk 1 is remembered")
 	}
 }
 
-// Whatever happens, a bounded number of past chunks is remembered.
+// Whatever happens, a bounded number of past chunks is remembered. Those that may end first are forgotten last.
 func TestPastIsBounded(t *testing.T) {
-	p := newPast()
-	for i := range uint64(3*maxSlow + 1) {
-		p.addSlow(&chunk{id: i, first: i, tasks: 1})
+	f := newTest(testManifest(1))
+	f.publish(t, all)
+	f.remember(1, past{start, 0, 1})
+	for i := range uint64(maxPast + 10) {
+		f.remember(2+i, past{at: start.Add(time.Duration(i))})
 	}
-	if len(p.slow) != maxSlow || len(p.slowOrder) != maxSlow || !p.isSlow(3*maxSlow, all) || p.isSlow(0, all) {
-		t.Errorf("%d slow chunks are remembered", len(p.slow))
+	if len(f.past) > maxPast || len(f.past) < 2 || f.IsObsolete(1, start) {
+		t.Errorf("%d past chunks are remembered", len(f.past))
 	}
-	for i := range uint64(2*maxClosed + 10) {
-		p.add(start, i)
-	}
-	if n := len(p.closed) + len(p.older); n > 2*maxClosed {
-		t.Errorf("%d closed chunks are remembered", n)
-	}
-	if _, known := p.closedAt(2 * maxClosed); !known {
-		t.Error("the last chunk is forgotten")
-	}
-	p.sweep(start.Add(2*closedFor), all)
-	if _, known := p.closedAt(2 * maxClosed); !known {
-		t.Error("the last chunk is forgotten at the next sweep")
-	}
-	p.sweep(start.Add(4*closedFor), all)
-	if n := len(p.closed) + len(p.older); n != 0 {
-		t.Errorf("%d closed chunks are remembered after two minutes", n)
+	f.forget(start.Add(time.Hour))
+	if len(f.past) != 1 {
+		t.Errorf("%d past chunks are remembered an hour later, want that whose task is in flight", len(f.past))
 	}
 }
 
@@ -148,7 +151,7 @@ func TestFigures(t *testing.T) {
 	if f.AllPublished() {
 		t.Error("all is published before Next")
 	}
-	if _, found := f.Oldest(); found {
+	if _, _, found := f.Oldest(); found {
 		t.Error("a chunk is the oldest before it is published")
 	}
 	f.publish(t, all)
@@ -160,9 +163,9 @@ func TestFigures(t *testing.T) {
 		t.Error("a chunk is waiting for workers before the queue has acknowledged it")
 	}
 	f.Settled(start, 4)
-	c, found := f.Chunk(3)
-	if _, closed := f.Chunk(99); !found || closed || c != (ChunkInfo{ID: 3, First: 2, Tasks: 1, Sequence: 3}) {
-		t.Errorf("chunk 3 is %+v", c)
+	first, found := f.Chunk(3)
+	if _, closed := f.Chunk(99); !found || closed || first != 2 {
+		t.Errorf("chunk 3 begins with task %d", first)
 	}
 	got := fmt.Sprint(f.Chunks(), f.InFlight(), f.InFlightByClass(), f.Bytes(), f.Waiting(map[uint64]time.Time{1: start, 99: start}), f.AllPublished(), f.IsFull(), f.Republished())
 	if want := "6 4 [2 2] 96 4 true false 0"; got != want {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"nqueens/pkg/coordinator/agreement"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // The bounds of package ledger.
@@ -23,23 +23,17 @@ type Ledger struct {
 	redundancy  int
 	tasks       []task
 	quarantined []string
-	voiding     []voiding // in order of the keys
+	revoking    []string // quarantined keys whose results still count, in order
 }
 
 // task is what the ledger has of a task. Results of a task that is or was in dispute are votes.
 type task struct {
 	alone    bool
-	disputed bool            // it is or was in dispute
-	results  []queens.Result // that agree, the accepted one first; or the votes
-	voided   []queens.Result // votes
-	accepted int             // index in results; -1 if there is none
+	disputed bool         // it is or was in dispute
+	results  []run.Result // that agree, the accepted one first; or the votes
+	revoked  []run.Result // votes
+	accepted int          // index in results; -1 if there is none
 	settled  bool
-}
-
-// voiding is a quarantined key whose results still count.
-type voiding struct {
-	key   string
-	votes bool // only its votes count
 }
 
 // New returns the ledger of a run without results.
@@ -52,7 +46,7 @@ func New(tasks, redundancy int) *Ledger {
 }
 
 // Accept stores a result, and returns what the agreement must know of that. Its field Early is false.
-func (l *Ledger) Accept(r *queens.Result) agreement.Count {
+func (l *Ledger) Accept(r *run.Result) agreement.Count {
 	c := agreement.Count{Result: r}
 	if t := &l.tasks[r.Task]; !l.IsQuarantined(r.Key) {
 		if t.accepted >= 0 && !t.disputed && t.results[0].Count != r.Count {
@@ -63,7 +57,7 @@ func (l *Ledger) Accept(r *queens.Result) agreement.Count {
 		case t.disputed:
 			l.vote(t, &c)
 		case len(t.results) == 0:
-			t.results, t.accepted = []queens.Result{*r}, 0
+			t.results, t.accepted = []run.Result{*r}, 0
 			c.First, c.Gained = true, true
 		case t.takesConfirmation(r):
 			t.results = append(t.results, *r)
@@ -74,8 +68,8 @@ func (l *Ledger) Accept(r *queens.Result) agreement.Count {
 	return c
 }
 
-func (t *task) takesConfirmation(r *queens.Result) bool {
-	known := slices.ContainsFunc(t.results, func(old queens.Result) bool { return old.Voter() == r.Voter() })
+func (t *task) takesConfirmation(r *run.Result) bool {
+	known := slices.ContainsFunc(t.results, func(old run.Result) bool { return old.Voter() == r.Voter() })
 	return !known && len(t.results) <= maxConfirmations && (r.Admitted || r.IsOwn())
 }
 
@@ -93,9 +87,9 @@ func (l *Ledger) vote(t *task, c *agreement.Count) {
 	c.Conflict = !first && (!settled || !agrees)
 }
 
-func (t *task) takesVote(r *queens.Result) bool {
+func (t *task) takesVote(r *run.Result) bool {
 	same, ofKey, unadmitted := false, 0, 0
-	for _, v := range slices.Concat(t.results, t.voided) {
+	for _, v := range slices.Concat(t.results, t.revoked) {
 		if v.Voter() == r.Voter() {
 			ofKey++
 		}
@@ -116,7 +110,7 @@ func (t *task) takesVote(r *queens.Result) bool {
 	case ofKey >= maxVotesOfKey, !r.Admitted && unadmitted >= maxUnadmittedVotes:
 		return false
 	}
-	return len(t.results)+len(t.voided) < maxVotes
+	return len(t.results)+len(t.revoked) < maxVotes
 }
 
 // tally counts the votes: the coordinator's count is the last word; before that a count wins that at least quorum
@@ -130,7 +124,7 @@ func (t *task) tally(quorum int) {
 	voters, most := make(map[uint64]int), quorum-1
 	for i := range t.results {
 		v := &t.results[i]
-		if v.Worker == queens.Referee {
+		if v.Worker == run.Referee {
 			t.accepted, t.settled = t.first(v.Count), true
 			return
 		}
@@ -153,15 +147,15 @@ func (t *task) tally(quorum int) {
 
 // first returns the index of the first result with a count.
 func (t *task) first(count uint64) int {
-	return slices.IndexFunc(t.results, func(v queens.Result) bool { return v.Count == count })
+	return slices.IndexFunc(t.results, func(v run.Result) bool { return v.Count == count })
 }
 
 // supporters returns the results that agree with the accepted one, which is the first.
-func (t *task) supporters() (all []queens.Result) {
+func (t *task) supporters() (all []run.Result) {
 	if t.accepted < 0 {
 		return nil
 	}
-	all = []queens.Result{t.results[t.accepted]}
+	all = []run.Result{t.results[t.accepted]}
 	for i, r := range t.results {
 		if i != t.accepted && r.Count == all[0].Count {
 			all = append(all, r)
@@ -170,11 +164,11 @@ func (t *task) supporters() (all []queens.Result) {
 	return all
 }
 
-func (t *task) standing() (s agreement.Standing) {
+func (t *task) standing() (s run.Standing) {
 	all := t.supporters()
 	for i := range all {
 		switch r := &all[i]; {
-		case r.Worker == queens.Referee:
+		case r.Worker == run.Referee:
 			s.Own, s.Alone = true, t.alone
 		case r.IsOwn():
 			s.Own = s.Own || len(all) > 1
@@ -187,21 +181,20 @@ func (t *task) standing() (s agreement.Standing) {
 }
 
 // Standing returns what the agreement must know of a task.
-func (l *Ledger) Standing(id uint64) agreement.Standing { return l.tasks[id].standing() }
+func (l *Ledger) Standing(id uint64) run.Standing { return l.tasks[id].standing() }
 
 // Supporters returns the results that agree on a task, the accepted one first.
-func (l *Ledger) Supporters(id uint64) []queens.Result { return l.tasks[id].supporters() }
+func (l *Ledger) Supporters(id uint64) []run.Result { return l.tasks[id].supporters() }
 
 // Dispute returns what the agreement must know of the dispute about a task; nil if there never was one.
-func (l *Ledger) Dispute(id uint64) *agreement.Dispute {
+func (l *Ledger) Dispute(id uint64) *run.Dispute {
 	t := &l.tasks[id]
 	if !t.disputed {
 		return nil
 	}
-	d := &agreement.Dispute{
-		Votes: slices.Clone(t.results), Settled: t.settled, Quorum: l.quorum(),
-		Refereed: slices.ContainsFunc(t.results, func(v queens.Result) bool { return v.Worker == queens.Referee }),
-		Full:     len(t.results) > 0 && len(t.results)+len(t.voided) >= maxVotes,
+	d := &run.Dispute{
+		Task: id, Votes: slices.Clone(t.results), Settled: t.settled, Quorum: l.quorum(),
+		Full: len(t.results) > 0 && len(t.results)+len(t.revoked) >= maxVotes,
 	}
 	if t.accepted >= 0 {
 		d.Accepted = t.results[t.accepted].Count

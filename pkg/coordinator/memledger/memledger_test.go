@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"nqueens/pkg/coordinator/agreement"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
@@ -37,16 +36,16 @@ func TestModelFollowsTheLedger(t *testing.T) {
 		}
 		model := New(int(m.Tasks), redundancy)
 		for step := range 40 {
-			r := queens.Result{Run: "r", Attempt: 1, Task: rng.Uint64N(tasks), Count: rng.Uint64N(1 + uint64(life)%4), Kernel: "k"}
+			r := run.Result{Run: "r", Attempt: 1, Task: rng.Uint64N(tasks), Count: rng.Uint64N(1 + uint64(life)%4), Kernel: "k"}
 			switch rng.IntN(16) {
 			case 0:
-				r.Worker = queens.Referee
+				r.Worker = run.Referee
 			case 1:
-				r.Worker = queens.Checker
+				r.Worker = run.Checker
 			case 2:
 				key := fmt.Sprint("key", rng.IntN(6))
 				model.Quarantine(key)
-				if err := stored.Quarantine(ledger.Quarantined{Key: key}); err != nil {
+				if err := stored.Quarantine(run.QuarantinedKey{Key: key}); err != nil {
 					t.Fatal(err)
 				}
 				continue
@@ -54,20 +53,20 @@ func TestModelFollowsTheLedger(t *testing.T) {
 				r.Key = fmt.Sprint("key", rng.IntN(6))
 				r.Worker, r.Admitted = r.Key, rng.IntN(4) > 0 || redundancy > 1
 			}
-			for model.IsVoiding() && rng.IntN(2) == 0 {
-				model.Void()
-				if _, _, err := stored.Void(); err != nil {
+			for model.IsRevoking() && rng.IntN(2) == 0 {
+				model.Revoke()
+				if _, _, err := stored.Revoke(); err != nil {
 					t.Fatal(err)
 				}
 			}
 			got := model.Accept(&r)
-			verdicts, err := stored.Accept([]queens.Result{r}, nil, run.StreamPosition{})
+			verdicts, err := stored.Accept([]run.Result{r}, 0, run.StreamPosition{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			v := verdicts[0]
 			want := [...]bool{v == ledger.Accepted, v != ledger.Duplicate && v != ledger.Refused, v == ledger.Conflict || v == ledger.Settled}
-			if [...]bool{got.First, got.Gained, got.Conflict} != want || model.IsVoiding() != stored.IsVoiding() {
+			if [...]bool{got.First, got.Gained, got.Conflict} != want || model.IsRevoking() != stored.IsRevoking() {
 				t.Fatalf("life %d, step %d: %+v gives %+v, the ledger says %d", life, step, r, got, v)
 			}
 			for id := range uint64(tasks) {
@@ -82,9 +81,7 @@ func TestModelFollowsTheLedger(t *testing.T) {
 
 func compare(t *testing.T, model *Ledger, stored *ledger.Ledger, id uint64) {
 	t.Helper()
-	s := stored.Standing(id)
-	want := agreement.Standing{Counted: s.Counted, Voters: s.Voters, Own: s.Recounted || s.Refereed, Alone: s.Alone && s.Refereed}
-	if got := model.Standing(id); got != want {
+	if got, want := model.Standing(id), stored.Standing(id); got != want {
 		t.Fatalf("task %d stands at %+v, want %+v; the model is\n%s", id, got, want, model)
 	}
 	supporters, err := stored.Supporters(id)
@@ -94,23 +91,21 @@ func compare(t *testing.T, model *Ledger, stored *ledger.Ledger, id uint64) {
 	if got := model.Supporters(id); !reflect.DeepEqual(names(got), names(supporters)) {
 		t.Fatalf("task %d is supported by %v, want %v", id, names(got), names(supporters))
 	}
-	d, disputed := stored.Dispute(id)
-	got := model.Dispute(id)
+	d, got := stored.Dispute(id), model.Dispute(id)
 	switch {
-	case disputed != (got != nil):
-		t.Fatalf("task %d: in dispute: %v, want %v", id, got != nil, disputed)
-	case !disputed:
+	case (d != nil) != (got != nil):
+		t.Fatalf("task %d: in dispute: %v, want %v", id, got != nil, d != nil)
+	case d == nil:
 		return
 	}
-	accepted, _ := d.Accepted()
-	same := got.Accepted == accepted && got.Settled == d.Settled && got.Refereed == d.HasReferee() && got.Full == d.IsFull() && got.Quorum == d.Quorum
+	same := got.Accepted == d.Accepted && got.Settled == d.Settled && got.Full == d.Full && got.Quorum == d.Quorum
 	if !same || !reflect.DeepEqual(names(got.Votes), names(d.Votes)) {
 		t.Fatalf("task %d: the dispute is %+v, want %+v", id, got, d)
 	}
 }
 
 // names lists results, sorted: the ledger reuses the numbers of void results.
-func names(results []queens.Result) (all []string) {
+func names(results []run.Result) (all []string) {
 	for _, r := range results {
 		all = append(all, fmt.Sprint(r.Voter(), "=", r.Count))
 	}

@@ -12,10 +12,10 @@ export class Refused extends Error {
   }
 }
 
-// get returns the object at a path below api/v1/. It throws Refused, or another error if there is no answer.
-export async function get(path, signal) {
-  const signals = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])];
-  const response = await fetch(`api/v1/${path}`, { signal: AbortSignal.any(signals) });
+// get returns the object of the run, or of a part of it: "/workers". It throws Refused, or another error if there is no
+// answer.
+export async function get(part) {
+  const response = await fetch(`api/v1/run${part}`, { signal: AbortSignal.timeout(timeout) });
   if (response.ok) return response.json();
   let message = response.statusText;
   try {
@@ -25,6 +25,3 @@ export async function get(path, signal) {
   }
   throw new Refused(response.status, String(message));
 }
-
-// runPath returns the path of a run below api/v1/, or of something of a run.
-export const runPath = (run, part) => `runs/${encodeURIComponent(run)}${part ? `/${part}` : ""}`;

@@ -43,7 +43,7 @@ function board(n, title, ...parts) {
 // smallClass draws the allowed squares of a class, for the map.
 export function smallClass(n, allow) {
   return board(n, "",
-    drawing("rect", { class: "sq-barred", width: n, height: n }),
+    drawing("rect", { class: "sq-closed", width: n, height: n }),
     drawing("path", { class: "sq-free", d: squares(n, (row, column) => has(allow[row], column)) }),
     drawing("path", { class: "sq-only", d: squares(n, (row, column) => single(allow[row]) && has(allow[row], column)) }));
 }
@@ -52,7 +52,7 @@ export function smallClass(n, allow) {
 export function largeClass(n, allow, title) {
   const only = allow.flatMap((mask, row) => single(mask) ? [[row, columnOf(mask)]] : []);
   return board(n, title,
-    drawing("rect", { class: "sq-barred", width: n, height: n }),
+    drawing("rect", { class: "sq-closed", width: n, height: n }),
     drawing("path", { class: "sq-free", d: squares(n, (row, column) => has(allow[row], column)) }),
     grid(n), drawing("path", { class: "sq-queen", d: queens(only) }));
 }
@@ -65,13 +65,21 @@ export function prefix(n, { row: first, queens: columns, cols, left, right }, al
     const distance = row - first;
     return has(cols, column) || has(left << distance, column) || has(right >>> distance, column);
   };
-  const barred = (row, column) => allow !== undefined && !has(allow[row], column);
+  const closed = (row, column) => allow !== undefined && !has(allow[row], column);
   return board(n, title,
     drawing("rect", { class: "sq-free", width: n, height: n }),
     drawing("rect", { class: "sq-placed", width: n, height: first }),
-    drawing("path", { class: "sq-barred", d: squares(n, (row, column) => below(row, barred(row, column))) }),
-    drawing("path", { class: "sq-attacked", d: squares(n, (row, column) => below(row, !barred(row, column) && attacked(row, column))) }),
+    drawing("path", { class: "sq-closed", d: squares(n, (row, column) => below(row, closed(row, column))) }),
+    drawing("path", { class: "sq-attacked", d: squares(n, (row, column) => below(row, !closed(row, column) && attacked(row, column))) }),
     grid(n),
     drawing("path", { class: "sq-edge", d: `M0 ${first}h${n}` }),
+    drawing("path", { class: "sq-queen", d: queens(columns.map((column, row) => [row, column])) }));
+}
+
+// solution draws a board with a queen on each row.
+export function solution(n, columns, title) {
+  return board(n, title,
+    drawing("rect", { class: "sq-placed", width: n, height: n }),
+    drawing("path", { class: "sq-dark", d: squares(n, (row, column) => (row + column + n) % 2 === 0) }),
     drawing("path", { class: "sq-queen", d: queens(columns.map((column, row) => [row, column])) }));
 }

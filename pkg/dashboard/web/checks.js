@@ -1,4 +1,4 @@
-// What stands behind the counts so far: redundancy, checks, disputes, and keys that are quarantined.
+// What confirms the counts so far: redundancy, checks, disputes, and keys that are quarantined.
 
 import { byId, element, setList } from "./dom.js";
 import { plural, share, time, whole } from "./format.js";
@@ -10,7 +10,7 @@ export function showChecks(run) {
   if (!known) return;
   setList(byId("checks"), facts(run));
   showEntries("disputes", run.open_disputes, dispute);
-  showEntries("barred", run.quarantined, barredKey);
+  showEntries("quarantined", run.quarantined, quarantinedKey);
 }
 
 function facts(run) {
@@ -27,9 +27,9 @@ function facts(run) {
   return rows;
 }
 
-function spotChecks(which) {
-  if (which === "0%") return "none";
-  return which === "auto" ? "1% of the tasks, within bounds" : `${which} of the tasks`;
+function spotChecks({ share: of, bounded }) {
+  if (of === 0) return "none";
+  return `${Number((100 * of).toPrecision(12))}% of the tasks${bounded ? ", within limits" : ""}`;
 }
 
 // showEntries shows a list of which the server sends at most 64, and hides it where there are none.
@@ -42,17 +42,17 @@ function showEntries(id, entries = [], entry) {
   list.replaceChildren(...entries.map(entry));
 }
 
-function dispute({ task, counts = [], keys = [] }) {
+function dispute({ task, votes }) {
   return element("li", {},
     element("strong", {}, `✕ task ${whole(task)}`),
-    element("span", {}, ` counted ${counts.map(whole).join(" and ")}`),
-    element("span", { class: "fine" }, keys.length > 0 ? `by ${keys.map(shortKey).join(" and ")}` : ""));
+    element("span", {}, ` counted ${votes.map(vote => whole(vote.count)).join(" and ")}`),
+    element("span", { class: "fine" }, `by ${votes.map(vote => shortKey(vote.key)).join(" and ")}`));
 }
 
 // shortKey writes a key so that two are beside each other; the coordinator's own count has none.
 const shortKey = key => key === "" ? "the coordinator" : key.length > 16 ? `${key.slice(0, 12)}…${key.slice(-4)}` : key;
 
-function barredKey({ key, worker, reason, at }) {
+function quarantinedKey({ key, worker, reason, at }) {
   return element("li", {},
     element("strong", {}, `✕ ${worker || "a worker without a name"}`),
     element("span", {}, ` ${reason}`),

@@ -12,14 +12,11 @@ let tiles = [];
 export function showClasses(classes) {
   const same = shown !== null && sameBoards(shown, classes);
   shown = classes;
-  byId("classes-panel").hidden = classes.classes.length === 0;
+  const many = classes.classes.length > 1; // one class alone is the board
+  byId("classes-panel").hidden = !many;
+  if (!many) return;
   if (!same) build();
   update();
-}
-
-export function forgetClasses() {
-  shown = null;
-  byId("classes-panel").hidden = true;
 }
 
 const sameBoards = (a, b) => a.n === b.n && a.classes.length === b.classes.length &&
@@ -62,7 +59,6 @@ function stateOf({ tasks, done, in_flight: inFlight }) {
 }
 
 function note(classes, counted) {
-  if (classes.length === 1) return "All solutions are in one class.";
   const complete = classes.filter(one => one.done === one.tasks).length;
   const text = "Symmetry cuts the board into classes: boards with fewer squares, whose solutions have a weight.";
   return counted ? `${text} ${whole(complete)} of ${whole(classes.length)} are complete.` : text;

@@ -1,64 +1,47 @@
-// A feed follows a run by its events, through whatever happens to the connection: a server that
+// A feed follows the run by its events, through whatever happens to the connection: a server that
 // restarts, a phone that sleeps, a run that is resumed.
 
-import { get, Refused, runPath } from "./api.js";
+import { get, Refused } from "./api.js";
 
 const firstRetry = 1_000, lastRetry = 15_000; // milliseconds
-// After so long without an event the connection is made anew: a dead one need not say that it is dead.
+// After so long without an event the feed connects again: a dead connection need not say that it is dead.
 const silence = 25_000;
 // A new connection that brings nothing for so long is one that does not work.
 const patience = 8_000;
 
-// Feed calls on.run(object) with each state of the run, on.changed(part) when its workers or classes may be
-// asked for, and on.link(link) when the connection changes: {state, since, reason}, of which the state is
-// connecting, live, away, missing, waiting, refused or ended, and since is when something was heard last.
+// Feed calls on.run(object) with each state of the run, and on.link(link) when the connection changes: {state, since,
+// reason}, of which the state is connecting, live, away, waiting, refused or ended, and since is when something was
+// heard last.
 export class Feed {
-  #run;
   #on;
   #source = null;
   #link = { state: "connecting", since: null };
   #heard = null; // when the last event arrived, milliseconds
   #timer = 0; // of the next attempt
   #attempts = 0;
-  #watch;
-  #stop = new AbortController();
 
-  constructor(run, on) {
-    this.#run = run;
+  constructor(on) {
     this.#on = on;
-    const { signal } = this.#stop;
-    addEventListener("online", () => this.#wake(), { signal });
-    addEventListener("pageshow", () => this.#wake(), { signal });
-    document.addEventListener("visibilitychange", () => document.hidden || this.#wake(), { signal });
-    this.#watch = setInterval(() => this.#check(), 1_000);
+    addEventListener("online", () => this.#wake());
+    addEventListener("pageshow", () => this.#wake());
+    document.addEventListener("visibilitychange", () => document.hidden || this.#wake());
+    setInterval(() => this.#check(), 1_000);
     this.#open();
   }
-
-  close() {
-    this.#stop.abort();
-    clearInterval(this.#watch);
-    clearTimeout(this.#timer);
-    this.#source?.close();
-  }
-
-  get link() { return this.#link; }
 
   #open() {
     clearTimeout(this.#timer);
     this.#source?.close();
-    const source = new EventSource(`api/v1/${runPath(this.#run, "events")}`);
+    const source = new EventSource("api/v1/run/events");
     source.opened = Date.now();
     this.#source = source;
     source.addEventListener("run", event => this.#hear(source, JSON.parse(event.data)));
-    for (const part of ["workers", "classes"]) {
-      source.addEventListener(part, () => this.#source === source && this.#on.changed(part));
-    }
     source.addEventListener("end", () => this.#source === source && this.#end());
     source.addEventListener("error", () => this.#source === source && this.#lose());
   }
 
   #hear(source, object) {
-    if (this.#source !== source || this.#stop.signal.aborted) return;
+    if (this.#source !== source) return;
     this.#attempts = 0;
     this.#heard = Date.now();
     this.#setLink("live");
@@ -91,16 +74,15 @@ export class Feed {
   // probe asks for the run, because an event source does not tell why it failed.
   async #probe() {
     try {
-      await get(runPath(this.#run), this.#stop.signal);
+      await get("");
       this.#open();
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
       if (error instanceof Refused && error.status === 401) {
         location.reload(); // the server answers with the form for the token
         return;
       }
       const refused = error instanceof Refused;
-      const state = { 404: "missing", 503: "waiting" }[error.status] ?? "refused";
+      const state = error.status === 503 ? "waiting" : "refused";
       this.#setLink(refused ? state : "away", refused ? error.message : "");
       this.#retry();
     }
@@ -119,7 +101,7 @@ export class Feed {
     }
   }
 
-  // wake makes the connection anew when the page is seen again, unless it has just brought something.
+  // wake connects again when the page is seen again, unless the connection has just brought something.
   #wake() {
     if (this.#link.state === "ended" || (this.#source && Date.now() - this.#heard < 3_000)) return;
     this.#attempts = 0;

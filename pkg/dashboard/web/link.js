@@ -44,7 +44,6 @@ function describe() {
     case "away":
       if (run?.state === "stopped") return { word: "stopped", tone: "ended", sentence: ends.stopped };
       return { word: `server away${since}`, tone: "bad", sentence: `The server of this page does not answer. ${old} The page reconnects by itself.` };
-    case "missing": return { word: "no such run", tone: "bad", sentence: `The server does not know this run. ${old}` };
     case "waiting": return { word: "waiting", tone: "wait", sentence: `The server says: ${link.reason}. The page tries again by itself.` };
     case "refused": return { word: "not served", tone: "bad", sentence: `The server refuses: ${link.reason}. ${old} The page tries again.` };
     case "ended": return { word: "ended", tone: "ended", sentence: ends[run?.state] ?? "" };

@@ -1,12 +1,6 @@
-// The login form says why the last token was refused.
+// The login form says that the last token was refused.
 
-const reasons = {
-  "?refused": "That is not the token of this page.",
-  "?slow": "Too many attempts. Wait a minute, then try again.",
-};
-
-const reason = reasons[location.search];
-if (reason) {
-  document.getElementById("refused").textContent = reason;
+if (location.search === "?refused") {
+  document.getElementById("refused").textContent = "That is not the token of this page.";
   document.getElementById("token").setAttribute("aria-invalid", "true");
 }

@@ -12,7 +12,7 @@ export function showPrefix(run, classes) {
   byId("prefix-panel").hidden = !shown;
   if (!shown) return;
   const allow = classes?.classes.find(one => one.index === prefix.class)?.allow;
-  byId("prefix-barred").hidden = allow === undefined;
+  byId("prefix-closed").hidden = allow === undefined;
   const free = run.n - prefix.row;
   setText(byId("prefix-text"), `Task ${whole(prefix.task)}${prefix.worker ? `, on ${prefix.worker}` : ""}: ` +
     `${plural(prefix.row, "queen")} placed, ${plural(free, "row")} to search.`);

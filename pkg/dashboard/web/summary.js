@@ -1,10 +1,11 @@
 // The run itself: what is counted, how far it is, how fast, and the total.
 
+import { solution as drawSolution } from "./boards.js";
 import { byId, element, setAttribute, setDigits, setList, setText } from "./dom.js";
 import { clock, percent, plural, rate, remaining, whole } from "./format.js";
 
-// What bounds the rate of a run, and what that means.
-const bounds = {
+// What limits the rate of a run, and what that means.
+const bottlenecks = {
   search: ["the search", "More threads make it faster."],
   messages: ["messages", "They take the server's time."],
   ledger: ["the ledger", "Results wait for its disk."],
@@ -23,6 +24,7 @@ export function showSummary(run) {
   setText(byId("state"), run.state);
   setAttribute(byId("state"), "data-tone", tones[run.state] ?? null);
   showTotal(run);
+  showSolution(run);
   showProgress(run);
   showStates(run);
   setList(byId("figures"), figures(run));
@@ -58,12 +60,19 @@ function showTotal(run) {
   }
 }
 
+function showSolution({ n, solution }) {
+  byId("solution").hidden = solution === undefined;
+  if (solution === undefined || byId("solution-board").hasChildNodes()) return;
+  byId("solution-board").append(drawSolution(n, solution, `${plural(n, "queen")}, none of which attacks another: ` +
+    `on columns ${solution.join(", ")} of the rows from the top, counted from 0`));
+}
+
 function verdict(tone, text) {
   setText(byId("confirmed"), text);
   setAttribute(byId("confirmed"), "data-tone", tone);
 }
 
-// confirmation says what stands behind the total, as the summary on the terminal does.
+// confirmation says what confirms the total, as the summary on the terminal does.
 function confirmation(run) {
   const by = run.confirmed_by ?? {};
   const disputes = plural(by.disputes ?? 0, "dispute");
@@ -119,14 +128,14 @@ function showStates(run) {
 function figures(run) {
   const over = run.state !== "running";
   const found = run.total === null || run.total === undefined;
-  const [bound, meaning] = bounds[run.bottleneck] ?? [run.bottleneck, ""];
+  const [limit, meaning] = bottlenecks[run.bottleneck] ?? [run.bottleneck, ""];
   return [
     ["solutions so far", found && run.state !== "contradicted" ? whole(run.solutions ?? "0") : "", { digits: true }],
     [over ? "last rate" : "rate", over && !(run.rate > 0) ? "" : rate(run.rate)],
     ["elapsed", clock(run.elapsed_s)],
-    ["workers", whole(run.workers)],
-    ["threads", whole(run.threads), { note: run.idle_threads > 0 ? `${whole(run.idle_threads)} idle` : "" }],
-    ["bottleneck", over ? "" : bound, { note: meaning }],
+    ["workers", whole(run.workers), { note: !over && run.paused_workers > 0 ? `${whole(run.paused_workers)} paused` : "" }],
+    ["threads", whole(run.threads), { note: !over && run.idle_threads > 0 ? `${whole(run.idle_threads)} idle` : "" }],
+    ["bottleneck", over ? "" : limit, { note: meaning }],
     ["shares its workers with", (run.sharing ?? []).join(", ")],
   ];
 }

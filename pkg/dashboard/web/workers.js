@@ -7,41 +7,39 @@ import { clock, plural, rate, whole } from "./format.js";
 // Rows beyond the edges of what is in sight.
 const margin = 6;
 
-const stateOf = worker => worker.quarantined ? "quarantined" : worker.held > 0 ? "searching" : "idle";
-const marks = { quarantined: "✕", searching: "▸", idle: "○" };
+const stateOf = worker => worker.quarantined ? "quarantined" : over ? "done" : worker.paused ? "paused" : worker.held > 0 ? "searching" : "idle";
+const marks = { quarantined: "✕", searching: "▸", idle: "○", paused: "‖", done: "✓" };
+const reasonOf = worker => stateOf(worker) === "paused" ? `: ${worker.paused}` : "";
 
 // The columns: value is what they sort by, text what they show, unit what is said beside it where the
-// table has no headings. Those with numbers sort from the largest.
+// table has no headings. Those with numbers sort from the largest. Those that are live are of a run that counts.
 const columns = [
-  { id: "name", title: "Name", value: worker => worker.name },
-  { id: "state", title: "State", value: stateOf, text: worker => `${marks[stateOf(worker)]} ${stateOf(worker)}` },
-  { id: "rate", title: "Rate", numeric: true, value: worker => worker.rate, text: worker => rate(worker.rate) },
-  { id: "threads", title: "Threads", numeric: true, unit: "thread", value: worker => worker.threads },
-  { id: "held", title: "Searches", numeric: true, unit: "search", value: worker => worker.held },
-  { id: "oldest", title: "Longest", numeric: true, value: worker => worker.oldest_s, text: worker => worker.held > 0 ? clock(worker.oldest_s) : "–" },
-  { id: "tasks", title: "Tasks", numeric: true, unit: "task", value: worker => worker.tasks ?? 0, optional: "tasks" },
-  { id: "kernel", title: "Kernel", value: worker => worker.kernel },
+  { id: "name", title: "Name", width: "minmax(8rem, 3fr)", value: worker => worker.name },
+  { id: "state", title: "State", width: "minmax(8.8rem, 1fr)", value: stateOf, text: worker => `${marks[stateOf(worker)]} ${stateOf(worker)}${reasonOf(worker)}` },
+  { id: "rate", title: "Rate", width: "minmax(5.6rem, 1fr)", numeric: true, live: true, value: worker => worker.rate, text: worker => rate(worker.rate) },
+  { id: "threads", title: "Threads", width: "minmax(5.2rem, 1fr)", numeric: true, unit: "thread", value: worker => worker.threads },
+  { id: "held", title: "Searches", width: "minmax(5.8rem, 1fr)", numeric: true, live: true, unit: "search", value: worker => worker.held },
+  { id: "oldest", title: "Longest", width: "minmax(5.2rem, 1fr)", numeric: true, live: true, value: worker => worker.oldest_s, text: worker => worker.held > 0 ? clock(worker.oldest_s) : "–" },
+  { id: "tasks", title: "Tasks", width: "minmax(5rem, 1fr)", numeric: true, unit: "task", value: worker => worker.tasks ?? 0, optional: "tasks" },
+  { id: "kernel", title: "Kernel", width: "minmax(6.2rem, 1fr)", value: worker => worker.kernel },
 ];
 
 let all = [], rows = [], used = [];
 let sort = { id: "name", descending: false };
 let answer = null;
+let over = false; // the run has ended
 
-export function showWorkers(workers) {
-  answer = workers;
+export function showWorkers(workers, ended) {
+  [answer, over] = [workers, ended];
   all = workers.workers ?? [];
   byId("workers-panel").hidden = false;
-  const present = columns.filter(column => !column.optional || all.some(worker => worker[column.optional] !== undefined));
+  const present = columns.filter(column => !(over && column.live) &&
+    (!column.optional || all.some(worker => worker[column.optional] !== undefined)));
   if (present.length !== used.length) {
     used = present;
     buildHead();
   }
   arrange();
-}
-
-export function forgetWorkers() {
-  [answer, all] = [null, []];
-  byId("workers-panel").hidden = true;
 }
 
 function buildHead() {
@@ -52,7 +50,7 @@ function buildHead() {
     return element("th", { role: "columnheader", scope: "col", class: `c-${column.id}`, "aria-colindex": i + 1 }, button);
   }));
   setAttribute(byId("workers"), "aria-colcount", used.length);
-  setAttribute(byId("workers"), "data-short", used.length < columns.length ? "" : null);
+  byId("workers").style.setProperty("--wide", used.map(column => column.width).join(" "));
 }
 
 function sortBy(column) {
@@ -68,7 +66,7 @@ const collator = new Intl.Collator("en", { numeric: true });
 function arrange() {
   const words = byId("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = worker => {
-    const text = [worker.name, stateOf(worker), worker.kernel, worker.key ?? ""].join("\n").toLowerCase();
+    const text = [worker.name, stateOf(worker) + reasonOf(worker), worker.kernel, worker.key ?? ""].join("\n").toLowerCase();
     return words.every(word => text.includes(word));
   };
   rows = words.length > 0 ? all.filter(matches) : [...all];
@@ -94,8 +92,8 @@ function note(filtered) {
     parts.push(`${plural(answer.left_out, "worker")} ${answer.left_out === 1 ? "is" : "are"} not listed: ` +
       `this page hears of ${whole(all.length)} only. The coordinator's own page lists all.`);
   }
-  const barred = all.filter(worker => worker.quarantined).length;
-  if (barred > 0) parts.push(`${whole(barred)} quarantined.`);
+  const quarantined = all.filter(worker => worker.quarantined).length;
+  if (quarantined > 0) parts.push(`${whole(quarantined)} quarantined.`);
   if (parts.length === 0 && all.length === 0) parts.push("No workers are connected.");
   return parts.join(" ");
 }
@@ -128,6 +126,7 @@ function fillRow(row, worker, i, top) {
     const value = column.value(worker);
     setText(cell.firstChild, column.text ? column.text(worker) : column.numeric ? whole(value) : value);
     if (column.unit) setText(cell.lastChild, ` ${plural(value, column.unit).split(" ")[1]}`);
+    if (column.id === "state") setAttribute(cell, "title", value + reasonOf(worker));
     if (column.id === "name") setAttribute(cell, "title", worker.key ? `${value}, key ${worker.key}` : value);
   });
 }

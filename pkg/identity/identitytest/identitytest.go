@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"nqueens/pkg/identity"
-	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // Of returns the key of a worker: the same for the same name.
@@ -19,7 +19,7 @@ func Of(worker string) *identity.Identity {
 }
 
 // Seal signs a result with the key of the worker that it names, and returns it.
-func Seal(r *queens.ChunkResult) *queens.ChunkResult {
+func Seal(r *run.ChunkResult) *run.ChunkResult {
 	if err := r.Seal(Of(r.Worker)); err != nil {
 		panic(err)
 	}

@@ -134,7 +134,7 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 		s.mustAdvance(t)
 	}
 	c := NewCounter(t, k)
-	for n := 1; n <= 11; n++ {
+	for _, n := range []int{1, 8, 11} {
 		b := newBatch(fmt.Sprintf("n=%d", n), queens.FullBoard(n))
 		b.addKnown()
 		check(t, c, b)

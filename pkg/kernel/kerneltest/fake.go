@@ -35,7 +35,7 @@ type Fake struct {
 	// Count stands for the method of kernel.Counter. Several counters may call it at once.
 	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
 	// CountTasks, unless nil, stands for the method of kernel.BatchCounter, which the counters then are.
-	CountTasks func(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error
+	CountTasks func(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
 	// LastKernel is the name that counters return after a Count without an error; fake if empty.
 	LastKernel string
 	// New, unless nil, is called by the kernel's New, which returns its error if it has one.
@@ -54,7 +54,11 @@ func (f *Fake) Kernel(t testing.TB) kernel.Kernel {
 			t.Errorf("%d of %d counters are not closed", open, f.Made.Load())
 		}
 	})
-	return kernel.Kernel{Name: "fake", New: func() (kernel.Counter, error) {
+	k := kernel.Kernel{Name: "fake"}
+	if f.CountTasks != nil {
+		k.AtOnce = 1 << 10
+	}
+	k.New = func() (kernel.Counter, error) {
 		if f.New != nil {
 			if err := f.New(); err != nil {
 				return nil, err
@@ -67,14 +71,19 @@ func (f *Fake) Kernel(t testing.TB) kernel.Kernel {
 			return &fakeBatchCounter{c}, nil
 		}
 		return c, nil
-	}}
+	}
+	return k
 }
 
 // fakeBatchCounter is a kernel.BatchCounter.
 type fakeBatchCounter struct{ *fakeCounter }
 
-func (c *fakeBatchCounter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error {
-	return c.use(func() error { return c.fake.CountTasks(ctx, b, tasks, pulse, done) })
+func (c *fakeBatchCounter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error) {
+	err = c.use(func() error {
+		n, err = c.fake.CountTasks(ctx, b, tasks, pulse, counts)
+		return err
+	})
+	return n, err
 }
 
 type fakeCounter struct {

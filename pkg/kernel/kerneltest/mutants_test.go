@@ -44,6 +44,9 @@ var faults = []fault{
 // The suite passes a right kernel that fixes rows, places outer columns and searches a window, and finds each
 // mistake of such a kernel more than once.
 func TestSuiteKillsMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs without -short")
+	}
 	t.Run("no mistake", func(t *testing.T) {
 		c := windowKernel(t, "")
 		for _, p := range counting {

@@ -71,20 +71,18 @@ func (c *counter) Count(ctx context.Context, b *queens.Board, prefixes []queens.
 	return c.totals[0], nil
 }
 
-func (c *counter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, done func(task int, count uint64)) error {
-	for first := 0; first < len(tasks); first += maxTasks {
-		part := tasks[first:min(first+maxTasks, len(tasks))]
+func (c *counter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error) {
+	for n < len(tasks) {
+		part := tasks[n:min(n+maxTasks, len(tasks))]
 		if err := c.count(ctx, b, part, pulse); err != nil {
-			return err
+			return n, err
 		}
-		for i := range part {
-			done(first+i, c.totals[i])
-		}
+		n += copy(counts[n:], c.totals[:len(part)])
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return n, context.Cause(ctx)
 	}
-	return nil
+	return n, nil
 }
 
 func (c *counter) LastKernel() string { return c.last }
@@ -124,10 +122,7 @@ func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 			case ctx.Err() != nil:
 				return nil
 			case c.control[busy] == 0:
-				if err = c.do(ctx, (*counter).readCounts); err == nil {
-					c.addCounts()
-				}
-				return err
+				return c.do(ctx, (*counter).addCounts)
 			default:
 				err = c.do(ctx, (*counter).respill)
 			}
@@ -236,14 +231,11 @@ func (c *counter) adapt(took time.Duration, idle bool) {
 	c.expected = min(time.Duration(float64(took)*factor), launchTime)
 }
 
-// readCounts reads what the device has found.
-func (c *counter) readCounts() error {
-	return cl.Read(c.context, c.counts[:2*len(c.tasks)], &c.buffers.counts)
-}
-
 // addCounts adds what the device has found to the totals.
-func (c *counter) addCounts() {
-	for i := range c.tasks {
+func (c *counter) addCounts() error {
+	err := cl.Read(c.context, c.counts[:2*len(c.tasks)], &c.buffers.counts)
+	for i := 0; i < len(c.tasks) && err == nil; i++ {
 		c.totals[i] += uint64(c.counts[2*i]) | uint64(c.counts[2*i+1])<<32
 	}
+	return err
 }

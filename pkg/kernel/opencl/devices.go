@@ -23,7 +23,7 @@ func Devices() ([]Device, error) {
 		devices[i] = Device{
 			Index: i, Name: queens.Sanitize(f.Name), Vendor: queens.Sanitize(f.Vendor),
 			Units: int(f.Units), Memory: f.Memory,
-			Driver: queens.Sanitize(f.platform + ", driver " + f.Driver),
+			Driver: queens.Sanitize(f.Platform + ", driver " + f.Driver),
 		}
 	}
 	return devices, nil
@@ -54,28 +54,20 @@ const atOnce = 1 << 10
 // maxIndex bounds the index of a device.
 const maxIndex = 1 << 10
 
-// foundDevice is a device with the name of its platform.
-type foundDevice struct {
-	cl.Device
-	platform string
-}
-
 // find returns the devices of all platforms, at least one.
-func find() ([]foundDevice, error) {
+func find() ([]cl.Device, error) {
 	platforms, err := cl.Platforms()
 	if err != nil {
 		return nil, err
 	}
-	var found []foundDevice
+	var found []cl.Device
 	var names []string
 	for _, p := range platforms {
 		devices, err := p.Devices()
 		if err != nil {
 			return nil, fmt.Errorf("list the devices of %s: %w", p.Name, err)
 		}
-		for _, d := range devices {
-			found = append(found, foundDevice{d, p.Name})
-		}
+		found = append(found, devices...)
 		names = append(names, p.Name)
 	}
 	if len(found) == 0 {
@@ -97,7 +89,7 @@ func open(index int, s settings) (*counter, error) {
 		}
 		return nil, fmt.Errorf("this machine has no device %s%d: it has %s", Prefix, index, strings.Join(names, ", "))
 	}
-	device := found[index].Device
+	device := found[index]
 	if !device.Available {
 		return nil, fmt.Errorf("device %s is not available, or its driver has no compiler", queens.Sanitize(device.Name))
 	}

@@ -20,7 +20,7 @@ type step func(*counter) error
 // not its device.
 const (
 	tickTime = time.Second
-	// stepTicks bounds any step. A driver may compile its code once more in the first one.
+	// stepTicks bounds any step. A driver may compile its code again in the first one.
 	stepTicks = 30
 	// cancelTicks bounds a step from the moment when its context ends.
 	cancelTicks = 5

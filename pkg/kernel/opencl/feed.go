@@ -15,7 +15,10 @@ const slots = 32
 
 // maxProblems is the greatest number of problems of a board: one for each depth from 0 that leaves
 // enough rows.
-const maxProblems = queens.MaxN - kernel.MinRows + 1
+const maxProblems = queens.MaxN - minRows + 1
+
+// minRows is the least number of rows of a problem that the device searches; the host counts others.
+const minRows = 2
 
 // Types of search.cl, with the same layout.
 type (
@@ -32,7 +35,8 @@ type feed struct {
 	task     int      // the task whose states come next
 	begun    bool     // its first problem has been taken
 	split    kernel.Problems
-	state    int // the next state of the problem
+	states   []kernel.State // of the problem, those that are still to come, in its first row
+	above    int            // rows between the states and the problem's first row
 	base     uint32
 	allow    uint32 // of the first row of the problem
 	buffer   [queens.MaxN]kernel.Row
@@ -45,7 +49,7 @@ type feed struct {
 // start begins with tasks of a board. found has an element for each.
 func (f *feed) start(b *queens.Board, tasks [][]queens.Prefix, found []uint64) {
 	f.board, f.tasks, f.found = b, tasks, found
-	f.task, f.begun, f.problems, f.first = 0, false, 0, slots
+	f.task, f.begun, f.states, f.problems, f.first = 0, false, nil, 0, slots
 	f.numbers = [queens.MaxN + 1]int{}
 }
 
@@ -56,15 +60,15 @@ func (f *feed) fill(ctx context.Context, nodes []node, places []place) int {
 	for f.task < len(f.tasks) && ctx.Err() == nil {
 		if !f.begun {
 			f.split.Start(f.board, f.tasks[f.task])
-			f.begun, f.state = true, 0
+			f.begun, f.found[f.task] = true, 0
 			f.next()
 			continue
 		}
-		for ; f.state < f.split.States(); f.state++ {
+		for ; len(f.states) > 0; f.states = f.states[1:] {
 			if n == len(nodes) {
 				return n
 			}
-			s := f.split.State(f.state)
+			s := f.states[0].Below(f.above)
 			if free := f.allow &^ (s.Cols | s.Left | s.Right); free != 0 {
 				nodes[n] = node{s.Cols, s.Left, s.Right, free}
 				places[n] = place{f.base, uint32(f.task)}
@@ -78,24 +82,29 @@ func (f *feed) fill(ctx context.Context, nodes []node, places []place) int {
 
 // next takes the next problem of the task, or ends the task.
 func (f *feed) next() {
-	f.state = 0
-	if !f.split.Next() {
-		f.found[f.task] = f.split.Found
+	p, states := f.split.Take()
+	if len(states) == 0 {
 		f.task++
 		f.begun = false
 		return
 	}
-	depth := f.split.Depth()
-	rows := f.split.Rows(f.buffer[:0])
+	rows := p.Rows(f.buffer[:0])
+	if len(rows) < minRows {
+		for _, s := range states {
+			f.found[f.task] += kernel.CountRows(rows, s.Below(p.First()))
+		}
+		return
+	}
 	slot := slots - len(rows)
-	if f.numbers[depth] == 0 {
+	if f.numbers[p.Depth] == 0 {
 		f.problems++
-		f.numbers[depth] = f.problems
+		f.numbers[p.Depth] = f.problems
 		f.first = min(f.first, slot)
 		for i, r := range rows {
 			f.rows[(f.problems-1)*slots+slot+i] = row{r.Allow, r.Gap}
 		}
 	}
-	f.base = uint32((f.numbers[depth]-1)*slots + slot)
+	f.states, f.above = states, p.First()
+	f.base = uint32((f.numbers[p.Depth]-1)*slots + slot)
 	f.allow = rows[0].Allow
 }

@@ -59,7 +59,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// CountTasks calls done once for each task, with the task's own count, for any number of tasks: also
+// CountTasks returns the own count of each task, for any number of tasks: also
 // for tasks of mixed depths, of prefixes without completion, and without prefixes.
 func TestCountTasks(t *testing.T) {
 	c := kerneltest.NewCounter(t, firstDevice(t))
@@ -67,13 +67,8 @@ func TestCountTasks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	for _, tasks := range []int{0, 1, 2, 100, maxTasks, maxTasks + 3} {
 		board, split := randomTasks(rng, tasks)
-		got := make([]uint64, tasks)
-		calls := make([]int, tasks)
 		var pulse atomic.Uint64
-		err := kernel.CountTasks(t.Context(), c, &board, split, &pulse, func(task int, count uint64) {
-			got[task] = count
-			calls[task]++
-		})
+		got, err := kernel.CountTasks(t.Context(), c, &board, split, &pulse)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,8 +78,8 @@ func TestCountTasks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got[i] != want || calls[i] != 1 {
-				t.Fatalf("%d tasks: task %d of %d prefixes counts %d in %d calls of done, want %d", tasks, i, len(prefixes), got[i], calls[i], want)
+			if got[i].Count != want {
+				t.Fatalf("%d tasks: task %d of %d prefixes counts %d, want %d", tasks, i, len(prefixes), got[i].Count, want)
 			}
 			sum += want
 		}
@@ -160,10 +155,8 @@ func TestCountTasksCancelled(t *testing.T) {
 	full := queens.FullBoard(20)
 	ctx, cancel := cancelAfterPulse(t)
 	tasks := slices.Repeat([][]queens.Prefix{{{}}}, 5)
-	if err := kernel.CountTasks(ctx, c, &full, tasks, cancel, func(task int, count uint64) {
-		t.Errorf("task %d is reported with the count %d", task, count)
-	}); err == nil {
-		t.Error("no error after the cancellation")
+	if counts, err := kernel.CountTasks(ctx, c, &full, tasks, cancel); err == nil || len(counts) > 0 {
+		t.Errorf("counts %v and the error %v after the cancellation", counts, err)
 	}
 	if got := c.LastKernel(); got != k.Name {
 		t.Errorf("LastKernel is %q after a cancelled call, want %q", got, k.Name)

@@ -52,7 +52,7 @@ func (c *coordinator) judge(ctx context.Context, outcome *service.Outcome, err e
 		l.ended.Do(func() { close(l.total) })
 	case err == nil:
 		l.t.Errorf("the total is %v, want %v", outcome.Total, known)
-	case ctx.Err() == nil && !errors.Is(err, queens.ErrIncomplete):
+	case ctx.Err() == nil && !errors.Is(err, run.ErrIncomplete):
 		l.t.Errorf("a coordinator ends with the error %v", err)
 	}
 }
@@ -87,7 +87,7 @@ func (c *coordinator) run(ctx context.Context) (outcome service.Outcome, err err
 			s.Greet()
 		}
 	})
-	_, _ = c.bus.Telemetry().SubscribeBeats(roster.ObserveBeat)
+	_, _ = c.bus.Telemetry().SubscribeAnnouncements(roster.ObserveAnnouncement)
 	outcome, err = s.Run(ctx)
 	c.finish(claim, err)
 	return outcome, err
@@ -115,7 +115,7 @@ func (c *coordinator) claim(ctx context.Context) (claim *memory.Claim, err error
 }
 
 func (c *coordinator) config(roster *progress.Roster, epoch uint64) service.Config {
-	recount := func(ctx context.Context, task *queens.Task, _ ...string) (queens.TaskCount, error) {
+	recount := func(ctx context.Context, task *queens.Task, _ ...string) (run.TaskCount, error) {
 		return count(ctx, task)
 	}
 	return service.Config{
@@ -140,9 +140,9 @@ func (c *coordinator) finish(claim *memory.Claim, ended error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := claim.Renew(ctx, state, c.ledger.Len()); errors.Is(err, queens.ErrIncomplete) {
+	if err := claim.Renew(ctx, state, c.ledger.Len(), c.ledger.Lost()); errors.Is(err, run.ErrIncomplete) {
 		return // the other coordinator needs what is on the server
 	}
-	_ = c.bus.Telemetry().PublishBeat(run.Beat{Run: runName, Epoch: claim.Epoch(), State: state})
+	_ = c.bus.Telemetry().PublishAnnouncement(run.Announcement{Run: runName, Epoch: claim.Epoch(), State: state})
 	_ = c.bus.Tasks().Purge(ctx, runName)
 }

@@ -9,7 +9,7 @@ import (
 // disturb draws what happens next.
 func (l *life) disturb() {
 	w := l.workers[l.rng.IntN(len(l.workers))]
-	switch l.rng.IntN(14) {
+	switch l.rng.IntN(17) {
 	case 0, 1:
 		l.disturbServer()
 	case 2, 3:
@@ -41,6 +41,9 @@ func (l *life) disturb() {
 	case 13:
 		l.tell("the server's state is saved")
 		l.server.Save()
+	case 14, 15, 16:
+		w.paused.Store(!w.paused.Load())
+		l.tell("worker %d pauses: %v", w.number, w.paused.Load())
 	}
 }
 

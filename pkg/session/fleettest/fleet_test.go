@@ -13,13 +13,17 @@ import (
 )
 
 // lives is the number of lives of a fleet that TestFleet plays.
-var lives = flag.Int("lives", 40, "the number of lives of a fleet that TestFleet plays; SEED repeats one of them")
+var lives = flag.Int("lives", 15, "the number of lives of a fleet that TestFleet plays, a third of them with -short; SEED repeats one of them")
 
 // Whatever happens to the processes of a run and to its server, and whatever fewer voters than the run needs
 // lie: once faults have stopped, and as many honest workers are there as the run needs, the run ends within
 // endsWithin with the published total. No honest worker is quarantined.
 func TestFleet(t *testing.T) {
-	seeds := make([]uint64, *lives)
+	number := *lives
+	if testing.Short() {
+		number = (number + 2) / 3
+	}
+	seeds := make([]uint64, number)
 	for i := range seeds {
 		seeds[i] = rand.Uint64()
 	}

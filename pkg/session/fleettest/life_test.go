@@ -180,12 +180,13 @@ func (l *life) must(err error) {
 	}
 }
 
-// recover stops all faults, starts the workers that have died, and a coordinator if there is none.
+// recover stops all faults, ends all pauses, starts the workers that have died, and a coordinator if there is none.
 func (l *life) recover() {
 	l.tell("faults stop")
 	l.server.SetFaults(memory.Faults{})
 	l.server.SetAway(false)
 	for _, w := range l.workers {
+		w.paused.Store(false)
 		if !w.lies && w.isGone() {
 			w.start()
 		}
@@ -199,7 +200,7 @@ func (l *life) resume() {
 	time.Sleep(time.Second)
 	l.tell("a coordinator resumes the run")
 	l.coordinator = l.startCoordinator(func(ctx context.Context) (*ledger.Ledger, string, error) {
-		opened, err := ledger.Open(ctx, folder)
+		opened, err := ledger.Open(ctx, folder, nil)
 		return opened, folder, err
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 
 	service "nqueens/pkg/worker"
 )
@@ -25,6 +26,8 @@ type worker struct {
 	lies     bool
 	pace     time.Duration // mean time of a search
 	seed     uint64
+
+	paused atomic.Bool // others use its machine
 
 	bus    *memory.Bus
 	cancel context.CancelFunc
@@ -43,7 +46,7 @@ func (w *worker) start() {
 	w.bus, w.cancel, w.gone = l.server.Connect(), cancel, make(chan struct{})
 	process := service.New(service.Config{
 		Name: name, Identity: identitytest.Of(name), Admission: admission, Version: "v",
-		Kernel: w.kernel(), Threads: w.threads, Lease: lease, Grace: service.DefaultGrace, Log: l.logger(),
+		Kernel: w.kernel(), Threads: w.threads, Lease: lease, Grace: service.DefaultGrace, Pause: w.pause, Log: l.logger(),
 	}, w.bus.Queue(), w.bus.Results(), w.bus.Telemetry())
 	b, gone := w.bus, w.gone
 	l.processes.Go(func() {
@@ -54,6 +57,14 @@ func (w *worker) start() {
 			l.t.Errorf("worker %d ends with the error %v", w.number, err)
 		}
 	})
+}
+
+// pause returns why the worker pauses.
+func (w *worker) pause() string {
+	if w.paused.Load() {
+		return "others use the machine"
+	}
+	return ""
 }
 
 func (w *worker) isGone() bool {
@@ -116,13 +127,13 @@ func (c *pacedCounter) LastKernel() string { return "paced" }
 const countTime = 50 * time.Millisecond
 
 // count counts a task in the process of a coordinator.
-func count(ctx context.Context, task *queens.Task) (queens.TaskCount, error) {
+func count(ctx context.Context, task *queens.Task) (run.TaskCount, error) {
 	select {
 	case <-ctx.Done():
-		return queens.TaskCount{}, context.Cause(ctx)
+		return run.TaskCount{}, context.Cause(ctx)
 	case <-time.After(countTime):
 	}
-	own := queens.TaskCount{Hash: task.Hash(), Kernel: kernel.Reference().Name, Elapsed: countTime}
+	own := run.TaskCount{Hash: task.Hash(), Kernel: kernel.Reference().Name, Elapsed: countTime}
 	err := kernel.Reference().WithCounter(func(c kernel.Counter) (err error) {
 		own.Count, err = c.Count(ctx, &task.Board, task.Prefixes, new(atomic.Uint64))
 		return err

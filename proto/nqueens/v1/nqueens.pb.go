@@ -240,7 +240,7 @@ type ChunkResult struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Protocol uint32                 `protobuf:"varint,1,opt,name=protocol,proto3" json:"protocol,omitempty"`
 	// What the worker has signed: run, chunk and counts, in the format that
-	// queens.ChunkResult.Statement documents. At most 128 KiB.
+	// run.ChunkResult.Statement documents. At most 128 KiB.
 	Statement []byte `protobuf:"bytes,11,opt,name=statement,proto3" json:"statement,omitempty"`
 	// The worker's public key, an NKey of a user: U and 55 letters and digits.
 	Key string `protobuf:"bytes,12,opt,name=key,proto3" json:"key,omitempty"`
@@ -402,7 +402,7 @@ func (x *Heartbeat) GetSignature() []byte {
 	return nil
 }
 
-// HeartbeatStatement is what a worker signs of a heartbeat.
+// HeartbeatStatement is what a worker signs of a heartbeat. One with other fields is refused.
 type HeartbeatStatement struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Worker  string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
@@ -419,7 +419,10 @@ type HeartbeatStatement struct {
 	// heartbeat of a worker: an old one that somebody sends again changes nothing.
 	SentNs uint64 `protobuf:"fixed64,8,opt,name=sent_ns,json=sentNs,proto3" json:"sent_ns,omitempty"`
 	// Proof that the join token admitted the key; see ChunkResult. May be empty.
-	Admission     []byte `protobuf:"bytes,9,opt,name=admission,proto3" json:"admission,omitempty"`
+	Admission []byte `protobuf:"bytes,9,opt,name=admission,proto3" json:"admission,omitempty"`
+	// Why the worker pauses, for people: at most 128 bytes, all printable; empty if it counts. A worker that
+	// pauses searches nothing.
+	Paused        string `protobuf:"bytes,10,opt,name=paused,proto3" json:"paused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -517,6 +520,13 @@ func (x *HeartbeatStatement) GetAdmission() []byte {
 	return nil
 }
 
+func (x *HeartbeatStatement) GetPaused() string {
+	if x != nil {
+		return x.Paused
+	}
+	return ""
+}
+
 // HeldChunk is a chunk that a worker holds.
 type HeldChunk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -589,143 +599,6 @@ func (x *HeldChunk) GetSearching() bool {
 	return false
 }
 
-// Beat says that a run is alive and has work: its coordinator to all workers, on
-// nq.live.<run>, every 2 seconds and at once on a change. Never stored.
-type Beat struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Protocol uint32                 `protobuf:"varint,1,opt,name=protocol,proto3" json:"protocol,omitempty"`
-	Run      string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	// Of the coordinator.
-	Epoch uint64 `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// "running", "stopped", "complete", "contradicted" or "cancelled".
-	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
-	// Chunks in the queue that no worker is known to hold.
-	Waiting uint32 `protobuf:"varint,5,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	// Share of worker time beside other runs.
-	Weight uint32 `protobuf:"varint,6,opt,name=weight,proto3" json:"weight,omitempty"`
-	// Threads of all workers that the coordinator knows.
-	Threads uint32 `protobuf:"varint,7,opt,name=threads,proto3" json:"threads,omitempty"`
-	// IDs of chunks that workers hold in vain. At most 4096.
-	Obsolete []uint64 `protobuf:"fixed64,8,rep,packed,name=obsolete,proto3" json:"obsolete,omitempty"`
-	// Public keys of workers from which the run accepts nothing more. At most 256.
-	Quarantined []string `protobuf:"bytes,9,rep,name=quarantined,proto3" json:"quarantined,omitempty"`
-	// Public keys of workers whose results the run refuses because they are not admitted. At most 256;
-	// where there are more, each message names others.
-	Unadmitted []string `protobuf:"bytes,10,rep,name=unadmitted,proto3" json:"unadmitted,omitempty"`
-	// Number of the consumer that has the chunks: 0, or that of one that replaced it because the
-	// server could not make it again. At most 1048576.
-	Consumer      uint32 `protobuf:"varint,11,opt,name=consumer,proto3" json:"consumer,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Beat) Reset() {
-	*x = Beat{}
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Beat) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Beat) ProtoMessage() {}
-
-func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_nqueens_v1_nqueens_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Beat.ProtoReflect.Descriptor instead.
-func (*Beat) Descriptor() ([]byte, []int) {
-	return file_nqueens_v1_nqueens_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *Beat) GetProtocol() uint32 {
-	if x != nil {
-		return x.Protocol
-	}
-	return 0
-}
-
-func (x *Beat) GetRun() string {
-	if x != nil {
-		return x.Run
-	}
-	return ""
-}
-
-func (x *Beat) GetEpoch() uint64 {
-	if x != nil {
-		return x.Epoch
-	}
-	return 0
-}
-
-func (x *Beat) GetState() string {
-	if x != nil {
-		return x.State
-	}
-	return ""
-}
-
-func (x *Beat) GetWaiting() uint32 {
-	if x != nil {
-		return x.Waiting
-	}
-	return 0
-}
-
-func (x *Beat) GetWeight() uint32 {
-	if x != nil {
-		return x.Weight
-	}
-	return 0
-}
-
-func (x *Beat) GetThreads() uint32 {
-	if x != nil {
-		return x.Threads
-	}
-	return 0
-}
-
-func (x *Beat) GetObsolete() []uint64 {
-	if x != nil {
-		return x.Obsolete
-	}
-	return nil
-}
-
-func (x *Beat) GetQuarantined() []string {
-	if x != nil {
-		return x.Quarantined
-	}
-	return nil
-}
-
-func (x *Beat) GetUnadmitted() []string {
-	if x != nil {
-		return x.Unadmitted
-	}
-	return nil
-}
-
-func (x *Beat) GetConsumer() uint32 {
-	if x != nil {
-		return x.Consumer
-	}
-	return 0
-}
-
 var File_nqueens_v1_nqueens_proto protoreflect.FileDescriptor
 
 const file_nqueens_v1_nqueens_proto_rawDesc = "" +
@@ -761,7 +634,7 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x1c\n" +
 	"\tstatement\x18\v \x01(\fR\tstatement\x12\x10\n" +
 	"\x03key\x18\f \x01(\tR\x03key\x12\x1c\n" +
-	"\tsignature\x18\r \x01(\fR\tsignature\"\x88\x02\n" +
+	"\tsignature\x18\r \x01(\fR\tsignature\"\xa0\x02\n" +
 	"\x12HeartbeatStatement\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
@@ -771,28 +644,15 @@ const file_nqueens_v1_nqueens_proto_rawDesc = "" +
 	"\aleaving\x18\x06 \x01(\bR\aleaving\x12)\n" +
 	"\x04held\x18\a \x03(\v2\x15.nqueens.v1.HeldChunkR\x04held\x12\x17\n" +
 	"\asent_ns\x18\b \x01(\x06R\x06sentNs\x12\x1c\n" +
-	"\tadmission\x18\t \x01(\fR\tadmission\"p\n" +
+	"\tadmission\x18\t \x01(\fR\tadmission\x12\x16\n" +
+	"\x06paused\x18\n" +
+	" \x01(\tR\x06paused\"p\n" +
 	"\tHeldChunk\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x1d\n" +
 	"\n" +
 	"elapsed_ns\x18\x03 \x01(\x04R\telapsedNs\x12\x14\n" +
 	"\x05chunk\x18\x04 \x01(\x06R\x05chunk\x12\x1c\n" +
-	"\tsearching\x18\x05 \x01(\bR\tsearching\"\xa6\x02\n" +
-	"\x04Beat\x12\x1a\n" +
-	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x10\n" +
-	"\x03run\x18\x02 \x01(\tR\x03run\x12\x14\n" +
-	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\x12\x14\n" +
-	"\x05state\x18\x04 \x01(\tR\x05state\x12\x18\n" +
-	"\awaiting\x18\x05 \x01(\rR\awaiting\x12\x16\n" +
-	"\x06weight\x18\x06 \x01(\rR\x06weight\x12\x18\n" +
-	"\athreads\x18\a \x01(\rR\athreads\x12\x1a\n" +
-	"\bobsolete\x18\b \x03(\x06R\bobsolete\x12 \n" +
-	"\vquarantined\x18\t \x03(\tR\vquarantined\x12\x1e\n" +
-	"\n" +
-	"unadmitted\x18\n" +
-	" \x03(\tR\n" +
-	"unadmitted\x12\x1a\n" +
-	"\bconsumer\x18\v \x01(\rR\bconsumerB$Z\"nqueens/proto/nqueens/v1;nqueensv1b\x06proto3"
+	"\tsearching\x18\x05 \x01(\bR\tsearchingB$Z\"nqueens/proto/nqueens/v1;nqueensv1b\x06proto3"
 
 var (
 	file_nqueens_v1_nqueens_proto_rawDescOnce sync.Once
@@ -806,7 +666,7 @@ func file_nqueens_v1_nqueens_proto_rawDescGZIP() []byte {
 	return file_nqueens_v1_nqueens_proto_rawDescData
 }
 
-var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_nqueens_v1_nqueens_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_nqueens_v1_nqueens_proto_goTypes = []any{
 	(*Chunk)(nil),              // 0: nqueens.v1.Chunk
 	(*TaskPrefixes)(nil),       // 1: nqueens.v1.TaskPrefixes
@@ -814,7 +674,6 @@ var file_nqueens_v1_nqueens_proto_goTypes = []any{
 	(*Heartbeat)(nil),          // 3: nqueens.v1.Heartbeat
 	(*HeartbeatStatement)(nil), // 4: nqueens.v1.HeartbeatStatement
 	(*HeldChunk)(nil),          // 5: nqueens.v1.HeldChunk
-	(*Beat)(nil),               // 6: nqueens.v1.Beat
 }
 var file_nqueens_v1_nqueens_proto_depIdxs = []int32{
 	1, // 0: nqueens.v1.Chunk.tasks:type_name -> nqueens.v1.TaskPrefixes
@@ -837,7 +696,7 @@ func file_nqueens_v1_nqueens_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nqueens_v1_nqueens_proto_rawDesc), len(file_nqueens_v1_nqueens_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

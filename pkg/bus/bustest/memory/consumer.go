@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -140,7 +139,7 @@ func (s *Server) dropPulls(match func(*pull) bool) {
 // loan is a chunk on its way to a worker.
 type loan struct {
 	lease
-	chunk  queens.Chunk
+	chunk  run.Chunk
 	queued int
 }
 

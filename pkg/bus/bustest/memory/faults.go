@@ -11,10 +11,10 @@ type Faults struct {
 	// LostRequest requests are not executed, and LostAnswer requests are: the sender gets an error in
 	// both cases, after [requestTimeout].
 	LostRequest, LostAnswer float64
-	// LostMessage is for messages that nobody confirms: heartbeats, beats, chunks on their way to a
+	// LostMessage is for messages that nobody confirms: heartbeats, announcements, chunks on their way to a
 	// worker, and acknowledgements that a worker does not wait for.
 	LostMessage float64
-	// Repeated heartbeats, beats and results come twice, and repeated chunks and results are stored twice
+	// Repeated heartbeats, announcements and results come twice, and repeated chunks and results are stored twice
 	// if they are sent again.
 	Repeated float64
 	// Delayed requests and messages take up to MaxDelay. Later ones overtake them.

@@ -10,7 +10,6 @@ import (
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/bustest/memory"
 	"nqueens/pkg/identity/identitytest"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -98,13 +97,13 @@ func TestFaults(t *testing.T) {
 		},
 		"a stale record": func(t *testing.T, s *scene) {
 			claim := s.claim(t)
-			must(t, claim.Renew(t.Context(), run.Running, 5))
+			must(t, claim.Renew(t.Context(), run.Running, 5, 0))
 			s.server.SetFaults(memory.Faults{Stale: 1})
 			check(t, "done at first", s.record(t).Done, 0)
 			time.Sleep(2 * time.Second)
 			check(t, "done later", s.record(t).Done, 5)
-			must(t, claim.Renew(t.Context(), run.Running, 6))
-			must(t, s.claim(t).Renew(t.Context(), run.Running, 7))
+			must(t, claim.Renew(t.Context(), run.Running, 6, 0))
+			must(t, s.claim(t).Renew(t.Context(), run.Running, 7, 0))
 		},
 		"full streams": func(t *testing.T, s *scene) {
 			s.server.SetFaults(memory.Faults{Full: 1})
@@ -124,12 +123,12 @@ func TestFaults(t *testing.T) {
 			claim := s.claim(t)
 			s.server.SetFaults(memory.Faults{Conflicting: 0.5})
 			for done := range uint64(20) {
-				must(t, claim.Renew(t.Context(), run.Running, done))
+				must(t, claim.Renew(t.Context(), run.Running, done, 0))
 				check(t, "done", s.record(t).Done, done)
 			}
 			check(t, "some were reported so", s.server.Counts().Faults > 0, true)
 			check(t, "another claim has a greater epoch", s.claim(t).Epoch() > claim.Epoch(), true)
-			check(t, "the first is lost", errors.Is(claim.Renew(t.Context(), run.Running, 9), queens.ErrIncomplete), true)
+			check(t, "the first is lost", errors.Is(claim.Renew(t.Context(), run.Running, 9, 0), run.ErrIncomplete), true)
 		},
 		"a server that is away": func(t *testing.T, s *scene) {
 			s.publish(t, 1, false)
@@ -163,7 +162,7 @@ func TestFaults(t *testing.T) {
 			dead.Close()
 			check(t, "a lease is extended", loans[0].Lease.Extend() == nil, false)
 			check(t, "a chunk is acknowledged", loans[0].Lease.Ack(t.Context()) == nil, false)
-			must(t, dead.Telemetry().PublishBeat(run.Beat{Run: name, Epoch: 1, State: run.Running}))
+			must(t, dead.Telemetry().PublishAnnouncement(run.Announcement{Run: name, Epoch: 1, State: run.Running}))
 			s.takes(t)
 			time.Sleep(lease)
 			s.takes(t, 1)
@@ -235,7 +234,7 @@ func (s *scene) read(t *testing.T) (come int) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	must(t, s.bus.Results().Read(ctx, name, run.StreamPosition{},
-		func(queens.ChunkResult, run.StreamPosition) { come++ }, func(time.Time) { stop() }))
+		func(run.ChunkResult, run.StreamPosition) { come++ }, func(time.Time) { stop() }))
 	return come
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/bustest/memory"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -54,7 +53,7 @@ func TestStoredTimesGrow(t *testing.T) {
 		publishing.Wait()
 		ctx, stop := context.WithCancel(t.Context())
 		var last time.Time
-		must(t, s.bus.Results().Read(ctx, name, run.StreamPosition{}, func(_ queens.ChunkResult, at run.StreamPosition) {
+		must(t, s.bus.Results().Read(ctx, name, run.StreamPosition{}, func(_ run.ChunkResult, at run.StreamPosition) {
 			check(t, "a result is stored after the one before", at.Stored.After(last), true)
 			last = at.Stored
 		}, func(time.Time) { stop() }))

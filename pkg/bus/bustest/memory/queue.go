@@ -42,9 +42,6 @@ func (b *Bus) Queue() *Queue {
 	return &Queue{bus: b, arrived: make(chan run.Loan, maxArrived), parked: make(map[string]parked)}
 }
 
-// UseConsumer does nothing: there is one consumer a run.
-func (q *Queue) UseConsumer(string, int) {}
-
 // Take returns the chunks of a run that wait now, at most that many. If it fails, [Queue.Parked] brings
 // those that come later.
 func (q *Queue) Take(ctx context.Context, name string, most int) ([]run.Loan, error) {

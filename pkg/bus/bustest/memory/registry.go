@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -76,7 +75,7 @@ func (r Registry) put(ctx context.Context, put *record) (stored bool, err error)
 }
 
 // Claim takes a run over from any other coordinator, or creates its record, with an epoch that is one more
-// than the highest that the record of the server and r have. The error wraps [queens.ErrCancelled] if the run
+// than the highest that the record of the server and r have. The error wraps [run.ErrCancelled] if the run
 // is cancelled.
 func (r Registry) Claim(ctx context.Context, claimed run.Record) (*Claim, error) {
 	s := r.bus.server
@@ -104,7 +103,7 @@ func (r Registry) Claim(ctx context.Context, claimed run.Record) (*Claim, error)
 	}
 }
 
-func cancelled(name string) error { return fmt.Errorf("%w: %s", queens.ErrCancelled, name) }
+func cancelled(name string) error { return fmt.Errorf("%w: %s", run.ErrCancelled, name) }
 
 // Cancel marks a run as cancelled, and removes its chunks and results. The error wraps [ErrNoRecord] if there
 // is no record.
@@ -134,17 +133,14 @@ type Claim struct {
 // Epoch returns the number of this claim among all claims of the run, from 1.
 func (c *Claim) Epoch() uint64 { return c.own.Epoch }
 
-// SetLost has the next Renew store how often a task has lost its accepted result.
-func (c *Claim) SetLost(lost uint64) { c.own.Lost = lost }
-
 // SetSnapshot has the next Renew store the snapshot.
 func (c *Claim) SetSnapshot(s *run.Snapshot) { c.own.Snapshot = s }
 
-// Renew updates the record. The error wraps [queens.ErrIncomplete] if another coordinator has the run, and
-// [queens.ErrCancelled] if the run is cancelled. After any other error the claim holds as far as is known. A
+// Renew updates the record. The error wraps [run.ErrIncomplete] if another coordinator has the run, and
+// [run.ErrCancelled] if the run is cancelled. After any other error the claim holds as far as is known. A
 // deleted record is created again.
-func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
-	c.own.State, c.own.Done = state, done
+func (c *Claim) Renew(ctx context.Context, state run.State, done, lost uint64) error {
+	c.own.State, c.own.Done, c.own.Lost = state, done, lost
 	for {
 		stored, err := c.registry.put(ctx, c.own)
 		if stored || err != nil {
@@ -158,7 +154,7 @@ func (c *Claim) Renew(ctx context.Context, state run.State, done uint64) error {
 			return cancelled(c.own.Run)
 		case current.Epoch > c.own.Epoch, current.Epoch == c.own.Epoch && current.claim != c.own.claim:
 			return fmt.Errorf("%w: %s has run %s, with epoch %d after %d",
-				queens.ErrIncomplete, current.Owner, c.own.Run, current.Epoch, c.own.Epoch)
+				run.ErrIncomplete, current.Owner, c.own.Run, current.Epoch, c.own.Epoch)
 		}
 		c.own.revision = current.revision
 	}

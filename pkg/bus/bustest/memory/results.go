@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"nqueens/pkg/identity"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
 
@@ -26,7 +25,7 @@ type stored struct {
 	sequence  uint64
 	at        time.Time
 	run       string
-	sealed    queens.Sealed
+	sealed    run.Sealed
 	admission []byte
 }
 
@@ -61,11 +60,11 @@ type Results struct{ bus *Bus }
 func (b *Bus) Results() Results { return Results{b} }
 
 // Publish stores a result that was sealed. A result with a wrong signature is stored, and no reader gets it.
-func (r Results) Publish(ctx context.Context, result *queens.ChunkResult) error {
+func (r Results) Publish(ctx context.Context, result *run.ChunkResult) error {
 	if result.Sealed == nil {
 		return fmt.Errorf("the result of chunk %016x is not sealed", result.Chunk)
 	}
-	m := stored{run: result.Run, admission: slices.Clone(result.Admission), sealed: queens.Sealed{
+	m := stored{run: result.Run, admission: slices.Clone(result.Admission), sealed: run.Sealed{
 		Key:       result.Sealed.Key,
 		Statement: slices.Clone(result.Sealed.Statement),
 		Signature: slices.Clone(result.Sealed.Signature),
@@ -121,7 +120,7 @@ func (r Results) Trim(ctx context.Context, name string, at run.StreamPosition) e
 // results have come that were stored before a time. It reads all results if the stream does not have the
 // result at the position. It creates the streams and the run's consumer if they are missing.
 func (r Results) Read(ctx context.Context, name string, after run.StreamPosition,
-	each func(queens.ChunkResult, run.StreamPosition), caughtUp func(asOf time.Time),
+	each func(run.ChunkResult, run.StreamPosition), caughtUp func(asOf time.Time),
 ) error {
 	reader := reader{bus: r.bus, run: name, at: after, each: each, caughtUp: caughtUp}
 	for {
@@ -145,7 +144,7 @@ type reader struct {
 	run        string
 	at         run.StreamPosition // of the last result read
 	generation int                // of the stream that it reads
-	each       func(queens.ChunkResult, run.StreamPosition)
+	each       func(run.ChunkResult, run.StreamPosition)
 	caughtUp   func(asOf time.Time)
 	asOf       time.Time // the reader catches up with the results stored until then; zero: it does not
 	catchUpTo  uint64    // sequence of the last of them
@@ -225,7 +224,7 @@ func (r *reader) deliver(m *stored) {
 	if identity.Verify(m.sealed.Key, m.sealed.Statement, m.sealed.Signature) != nil {
 		return
 	}
-	result, err := queens.ParseStatement(m.sealed.Statement)
+	result, err := run.ParseStatement(m.sealed.Statement)
 	if err != nil || result.Run != m.run {
 		return
 	}

@@ -67,10 +67,10 @@ type Server struct {
 	saved      state
 	lastStored time.Time // of all results; each is later than the one before
 	// changed is closed and replaced when readers of results have something to look at.
-	changed    chan struct{}
-	generation int // of the stream of results; each rollback and each deletion begins another
-	heartbeats []*subscription[run.Heartbeat]
-	beats      []*subscription[run.Beat]
+	changed       chan struct{}
+	generation    int // of the stream of results; each rollback and each deletion begins another
+	heartbeats    []*subscription[run.Heartbeat]
+	announcements []*subscription[run.Announcement]
 }
 
 // state is what the server would keep on disk.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/run"
 )
 
 // tasks is the stream of chunks with its consumers. The mutex of the server protects it.
@@ -23,7 +24,7 @@ type tasks struct {
 // message is a chunk in the queue. Only its times change.
 type message struct {
 	sequence  uint64
-	chunk     queens.Chunk
+	chunk     run.Chunk
 	published time.Time
 	taken     time.Time // when a worker first took it; zero before
 	removed   time.Time // zero while it is in the queue
@@ -79,7 +80,7 @@ func (b *Bus) Tasks() Tasks { return Tasks{b} }
 
 // Publish stores a chunk and returns the sequence of its message. The same chunk, published again within a
 // minute, is stored once.
-func (t Tasks) Publish(ctx context.Context, c *queens.Chunk) (sequence uint64, err error) {
+func (t Tasks) Publish(ctx context.Context, c *run.Chunk) (sequence uint64, err error) {
 	if err := c.Validate(); err != nil {
 		return 0, err
 	}
@@ -95,7 +96,7 @@ func (t Tasks) Publish(ctx context.Context, c *queens.Chunk) (sequence uint64, e
 }
 
 // cloneChunk returns a copy that shares nothing with the chunk, as after a message.
-func cloneChunk(c *queens.Chunk) queens.Chunk {
+func cloneChunk(c *run.Chunk) run.Chunk {
 	clone := *c
 	clone.Tasks = make([][]queens.Prefix, len(c.Tasks))
 	for i, prefixes := range c.Tasks {
@@ -105,7 +106,7 @@ func cloneChunk(c *queens.Chunk) queens.Chunk {
 }
 
 // storeChunk stores a chunk at the server. s.mu is held.
-func (s *Server) storeChunk(chunk queens.Chunk) (sequence uint64, err error) {
+func (s *Server) storeChunk(chunk run.Chunk) (sequence uint64, err error) {
 	t := s.state.tasks
 	if t == nil {
 		return 0, errNoStream

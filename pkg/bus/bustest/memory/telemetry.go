@@ -24,7 +24,7 @@ type subscription[T any] struct {
 // Telemetry is what processes tell each other of their state. Nothing of it is stored.
 type Telemetry struct{ bus *Bus }
 
-// Telemetry returns the heartbeats of workers and the beats of runs.
+// Telemetry returns the heartbeats of workers and the announcements of runs.
 func (b *Bus) Telemetry() Telemetry { return Telemetry{b} }
 
 // Connected returns nil while the server can be reached.
@@ -32,7 +32,7 @@ func (t Telemetry) Connected() error { return t.bus.Connected() }
 
 // PublishHeartbeat sends a heartbeat to all that subscribe, as sent now by the owner of a key. Heartbeats that
 // are not valid reach nobody. The times of the heartbeats of a connection grow.
-func (t Telemetry) PublishHeartbeat(h run.Heartbeat, signer queens.Signer) error {
+func (t Telemetry) PublishHeartbeat(h run.Heartbeat, signer run.Signer) error {
 	h.Key, h.Worker, h.Held = signer.Key(), queens.Sanitize(h.Worker), slices.Clone(h.Held)
 	s := t.bus.server
 	s.mu.Lock()
@@ -48,14 +48,14 @@ func (t Telemetry) PublishHeartbeat(h run.Heartbeat, signer queens.Signer) error
 	return nil
 }
 
-// PublishBeat sends a beat to all that subscribe. Beats that are not valid reach nobody.
-func (t Telemetry) PublishBeat(b run.Beat) error {
+// PublishAnnouncement sends an announcement to all that subscribe. Announcements that are not valid reach nobody.
+func (t Telemetry) PublishAnnouncement(b run.Announcement) error {
 	b.Obsolete, b.Quarantined, b.Unadmitted = slices.Clone(b.Obsolete), slices.Clone(b.Quarantined), slices.Clone(b.Unadmitted)
 	s := t.bus.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.bus.reach() == nil && b.Validate() == nil {
-		distribute(s, s.beats, b)
+		distribute(s, s.announcements, b)
 	}
 	return nil
 }
@@ -92,10 +92,10 @@ func (t Telemetry) SubscribeHeartbeats(each func(run.Heartbeat)) (unsubscribe fu
 	return subscribe(t.bus, &t.bus.server.heartbeats, each)
 }
 
-// SubscribeBeats calls each, one at a time, with the beats of all runs, as [Telemetry.SubscribeHeartbeats]
+// SubscribeAnnouncements calls each, one at a time, with the announcements of all runs, as [Telemetry.SubscribeHeartbeats]
 // does with heartbeats.
-func (t Telemetry) SubscribeBeats(each func(run.Beat)) (unsubscribe func(), err error) {
-	return subscribe(t.bus, &t.bus.server.beats, each)
+func (t Telemetry) SubscribeAnnouncements(each func(run.Announcement)) (unsubscribe func(), err error) {
+	return subscribe(t.bus, &t.bus.server.announcements, each)
 }
 
 func subscribe[T any](b *Bus, list *[]*subscription[T], each func(T)) (unsubscribe func(), err error) {

@@ -14,11 +14,19 @@ import (
 // loads four from the queue and stores them again. The step reads row masks from memory. (avo would
 // use registers from 16 on, which only AVX-512 has; a test of package kernel checks that.)
 type avx2 struct {
-	laneSize
-	rules            pruneRules
+	amd64
 	zero, count      vec
 	compress, expand reg.GPVirtual
 	masks            reg.Register
+}
+
+// newAVX2 returns the instructions for lanes of a size.
+func newAVX2(size laneSize, d pruneRules) *avx2 {
+	s := &avx2{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPMULLW, VPSLLVD), shiftRight: size.choose(VPMULHUW, VPSRLVD)}}
+	s.shiftBy = func(i int) (left, right Op) {
+		return s.mask(masksShifts + 2*operandSize*i), s.mask(masksShifts + 2*operandSize*i + operandSize)
+	}
+	return s
 }
 
 func (s *avx2) width() int       { return 32 / int(s.laneSize) }
@@ -27,8 +35,6 @@ func (*avx2) resident() bool     { return false }
 func (*avx2) vec() vec           { return YMM() }
 func (*avx2) load(m Mem, x vec)  { VMOVDQU(m, x) }
 func (*avx2) store(x vec, m Mem) { VMOVDQU(x, m) }
-
-func (s *avx2) broadcast(m Mem, x vec) { s.choose(VPBROADCASTW, VPBROADCASTD)(m, x) }
 
 func (*avx2) zeros() vec {
 	x := YMM()
@@ -66,31 +72,8 @@ func (s *avx2) mask(disp int) Mem { return Mem{Base: s.masks, Disp: disp} }
 
 // The instructions that depend on the size of lanes:
 
-func (s *avx2) add(x ...Op)        { s.choose(VPADDW, VPADDD)(x...) }
-func (s *avx2) sub(x ...Op)        { s.choose(VPSUBW, VPSUBD)(x...) }
-func (s *avx2) least(x ...Op)      { s.choose(VPMINUW, VPMINUD)(x...) }
-func (s *avx2) equal(x ...Op)      { s.choose(VPCMPEQW, VPCMPEQD)(x...) }
-func (s *avx2) shiftLeft(x ...Op)  { s.choose(VPMULLW, VPSLLVD)(x...) }
-func (s *avx2) shiftRight(x ...Op) { s.choose(VPMULHUW, VPSRLVD)(x...) }
-
-// moveLeft sets y to left diagonals, moved down from the row to the next, or from the next row to
-// the i-th after it. Without gaps, before has them moved to the row before.
-func (s *avx2) moveLeft(i int, x, before, y vec) {
-	if s.rules.gaps {
-		s.shiftLeft(s.mask(masksShifts+2*operandSize*i), x, y)
-	} else {
-		s.add(before, before, y)
-	}
-}
-
-// moveRight does the same for right diagonals.
-func (s *avx2) moveRight(i int, x, y vec) {
-	if s.rules.gaps {
-		s.shiftRight(s.mask(masksShifts+2*operandSize*i+operandSize), x, y)
-	} else {
-		s.choose(VPSRLW, VPSRLD)(U8(max(i, 1)), x, y)
-	}
-}
+func (s *avx2) least(x ...Op) { s.choose(VPMINUW, VPMINUD)(x...) }
+func (s *avx2) equal(x ...Op) { s.choose(VPCMPEQW, VPCMPEQD)(x...) }
 
 // shuffle packs lanes or spreads them.
 type shuffle struct {

@@ -20,12 +20,18 @@ const (
 // refills idle lanes and VPCOMPRESS packs children. On AMD, VPCOMPRESS to memory is microcoded, so
 // the step packs in a register and stores the whole register.
 type avx512 struct {
-	laneSize
-	rules                           pruneRules
+	amd64
 	ones, row, last, columns, count vec
 	nextRows                        []vec
 	shifts                          []Op // shift counts; see rowMasks
 	lastShift                       Op
+}
+
+// newAVX512 returns the instructions for lanes of a size.
+func newAVX512(size laneSize, d pruneRules) *avx512 {
+	s := &avx512{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPSLLVW, VPSLLVD), shiftRight: size.choose(VPSRLVW, VPSRLVD)}}
+	s.shiftBy = func(i int) (left, right Op) { return s.shifts[i], s.shifts[i] }
+	return s
 }
 
 func (s *avx512) width() int       { return 64 / int(s.laneSize) }
@@ -34,10 +40,7 @@ func (*avx512) resident() bool     { return true }
 func (*avx512) vec() vec           { return ZMM() }
 func (*avx512) load(m Mem, x vec)  { VMOVDQU32(m, x) }
 func (*avx512) store(x vec, m Mem) { VMOVDQU32(x, m) }
-func (s *avx512) broadcast(m Mem, x vec) {
-	s.choose(VPBROADCASTW, VPBROADCASTD)(m, x)
-}
-func (s *avx512) idleLane() vec { return s.ones }
+func (s *avx512) idleLane() vec    { return s.ones }
 
 func (s *avx512) start(masks reg.Register, d pruneRules) {
 	constant := func(disp int) vec {
@@ -70,30 +73,6 @@ func (s *avx512) start(masks reg.Register, d pruneRules) {
 }
 
 // The instructions that depend on the size of lanes:
-
-func (s *avx512) add(x ...Op)        { s.choose(VPADDW, VPADDD)(x...) }
-func (s *avx512) sub(x ...Op)        { s.choose(VPSUBW, VPSUBD)(x...) }
-func (s *avx512) shiftLeft(x ...Op)  { s.choose(VPSLLVW, VPSLLVD)(x...) }
-func (s *avx512) shiftRight(x ...Op) { s.choose(VPSRLVW, VPSRLVD)(x...) }
-
-// moveLeft sets y to left diagonals, moved down from the row to the next, or from the next row to
-// the i-th after it. Without gaps, before has them moved to the row before.
-func (s *avx512) moveLeft(i int, x, before, y vec) {
-	if s.rules.gaps {
-		s.shiftLeft(s.shifts[i], x, y)
-	} else {
-		s.add(before, before, y)
-	}
-}
-
-// moveRight does the same for right diagonals.
-func (s *avx512) moveRight(i int, x, y vec) {
-	if s.rules.gaps {
-		s.shiftRight(s.shifts[i], x, y)
-	} else {
-		s.choose(VPSRLW, VPSRLD)(U8(max(i, 1)), x, y)
-	}
-}
 
 func (s *avx512) test(x ...Op)     { s.choose(VPTESTMW, VPTESTMD)(x...) }
 func (s *avx512) testNone(x ...Op) { s.choose(VPTESTNMW, VPTESTNMD)(x...) }

@@ -82,9 +82,9 @@ func main() {
 		instructions := func(d pruneRules) isa {
 			switch *name {
 			case "avx512":
-				return &avx512{laneSize: size, rules: d}
+				return newAVX512(size, d)
 			case "avx2":
-				return &avx2{laneSize: size, rules: d}
+				return newAVX2(size, d)
 			}
 			fmt.Fprintf(os.Stderr, "asm: no instruction set %q\n", *name)
 			os.Exit(2)

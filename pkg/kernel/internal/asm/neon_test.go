@@ -25,9 +25,9 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// docs/kernel.md has the number of instructions that each step takes for a vector.
+// docs/dev/kernels.md has the number of instructions that each step takes for a vector.
 func TestPageInstructions(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/kernel.md")
+	page, err := os.ReadFile("../../../../docs/dev/kernels.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestPageInstructions(t *testing.T) {
 				line = fmt.Sprintf(" %d |", (strings.Count(round, "\n")+1)/vectorsNEON) + line
 			}
 			if line = "\n| " + name + " |" + line + "\n"; !strings.Contains(string(page), line) {
-				t.Errorf("docs/kernel.md does not have, for lanes of %d bytes:%s", size, line)
+				t.Errorf("docs/dev/kernels.md does not have, for lanes of %d bytes:%s", size, line)
 			}
 		}
 	}

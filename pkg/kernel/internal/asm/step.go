@@ -61,6 +61,41 @@ type isa interface {
 	sum(total reg.GPVirtual)
 }
 
+// amd64 is what AVX2 and AVX-512 share.
+type amd64 struct {
+	laneSize
+	rules pruneRules
+	// shiftLeft and shiftRight shift each lane by a number of its own, and shiftBy returns these numbers: by
+	// shifts[i] of the row masks.
+	shiftLeft, shiftRight func(...Op)
+	shiftBy               func(i int) (left, right Op)
+}
+
+func (s *amd64) broadcast(m Mem, x vec) { s.choose(VPBROADCASTW, VPBROADCASTD)(m, x) }
+func (s *amd64) add(x ...Op)            { s.choose(VPADDW, VPADDD)(x...) }
+func (s *amd64) sub(x ...Op)            { s.choose(VPSUBW, VPSUBD)(x...) }
+
+// moveLeft sets y to left diagonals, moved down from the row to the next, or from the next row to
+// the i-th after it. Without gaps, before has them moved to the row before.
+func (s *amd64) moveLeft(i int, x, before, y vec) {
+	if s.rules.gaps {
+		by, _ := s.shiftBy(i)
+		s.shiftLeft(by, x, y)
+	} else {
+		s.add(before, before, y)
+	}
+}
+
+// moveRight does the same for right diagonals.
+func (s *amd64) moveRight(i int, x, y vec) {
+	if s.rules.gaps {
+		_, by := s.shiftBy(i)
+		s.shiftRight(by, x, y)
+	} else {
+		s.choose(VPSRLW, VPSRLD)(U8(max(i, 1)), x, y)
+	}
+}
+
 // survivors says which lanes of a vector of children meet the rules, in a form that suits
 // the instruction set.
 type survivors any

@@ -20,57 +20,45 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// function is a function of OpenCL, by its position in the table of an ICD.
-type function int
-
-// The table is part of the extension cl_khr_icd: its first functions never move.
-const (
-	getPlatformIDs          function = 0
-	getPlatformInfo         function = 1
-	getDeviceIDs            function = 2
-	getDeviceInfo           function = 3
-	createContext           function = 4
-	releaseContext          function = 7
-	createCommandQueue      function = 9
-	releaseCommandQueue     function = 11
-	createBuffer            function = 14
-	releaseMemObject        function = 18
-	createProgramWithSource function = 26
-	releaseProgram          function = 29
-	buildProgram            function = 30
-	getProgramBuildInfo     function = 33
-	createKernel            function = 34
-	releaseKernel           function = 37
-	setKernelArg            function = 38
-	getKernelWorkGroupInfo  function = 40
-	getEventInfo            function = 42
-	releaseEvent            function = 44
-	flush                   function = 46
-	finish                  function = 47
-	enqueueReadBuffer       function = 48
-	enqueueWriteBuffer      function = 49
-	enqueueNDRangeKernel    function = 59
-
-	tableLength = 60
-)
-
-var names = map[function]string{
-	getPlatformIDs: "clGetPlatformIDs", getPlatformInfo: "clGetPlatformInfo",
-	getDeviceIDs: "clGetDeviceIDs", getDeviceInfo: "clGetDeviceInfo",
-	createContext: "clCreateContext", releaseContext: "clReleaseContext",
-	createCommandQueue: "clCreateCommandQueue", releaseCommandQueue: "clReleaseCommandQueue",
-	createBuffer: "clCreateBuffer", releaseMemObject: "clReleaseMemObject",
-	createProgramWithSource: "clCreateProgramWithSource", releaseProgram: "clReleaseProgram",
-	buildProgram: "clBuildProgram", getProgramBuildInfo: "clGetProgramBuildInfo",
-	createKernel: "clCreateKernel", releaseKernel: "clReleaseKernel",
-	setKernelArg: "clSetKernelArg", getKernelWorkGroupInfo: "clGetKernelWorkGroupInfo",
-	getEventInfo: "clGetEventInfo", releaseEvent: "clReleaseEvent",
-	flush: "clFlush", finish: "clFinish",
-	enqueueReadBuffer: "clEnqueueReadBuffer", enqueueWriteBuffer: "clEnqueueWriteBuffer",
-	enqueueNDRangeKernel: "clEnqueueNDRangeKernel",
+// function is a function of OpenCL: its position in the table of an ICD, and its name. The table is part of
+// the extension cl_khr_icd: its first functions never move.
+type function struct {
+	index int
+	name  string
 }
 
-// table has the addresses of the functions of a loader or a driver.
+var (
+	getPlatformIDs          = function{0, "clGetPlatformIDs"}
+	getPlatformInfo         = function{1, "clGetPlatformInfo"}
+	getDeviceIDs            = function{2, "clGetDeviceIDs"}
+	getDeviceInfo           = function{3, "clGetDeviceInfo"}
+	createContext           = function{4, "clCreateContext"}
+	releaseContext          = function{7, "clReleaseContext"}
+	createCommandQueue      = function{9, "clCreateCommandQueue"}
+	releaseCommandQueue     = function{11, "clReleaseCommandQueue"}
+	createBuffer            = function{14, "clCreateBuffer"}
+	releaseMemObject        = function{18, "clReleaseMemObject"}
+	createProgramWithSource = function{26, "clCreateProgramWithSource"}
+	releaseProgram          = function{29, "clReleaseProgram"}
+	buildProgram            = function{30, "clBuildProgram"}
+	getProgramBuildInfo     = function{33, "clGetProgramBuildInfo"}
+	createKernel            = function{34, "clCreateKernel"}
+	releaseKernel           = function{37, "clReleaseKernel"}
+	setKernelArg            = function{38, "clSetKernelArg"}
+	getKernelWorkGroupInfo  = function{40, "clGetKernelWorkGroupInfo"}
+	getEventInfo            = function{42, "clGetEventInfo"}
+	releaseEvent            = function{44, "clReleaseEvent"}
+	flush                   = function{46, "clFlush"}
+	finish                  = function{47, "clFinish"}
+	enqueueReadBuffer       = function{48, "clEnqueueReadBuffer"}
+	enqueueWriteBuffer      = function{49, "clEnqueueWriteBuffer"}
+	enqueueNDRangeKernel    = function{59, "clEnqueueNDRangeKernel"}
+)
+
+// tableLength is the number of functions of a table up to the last of these.
+const tableLength = 60
+
+// table has the addresses of the functions of a driver.
 type table [tableLength]uintptr
 
 // call calls a function that returns a status. Arguments that are pointers to memory of Go are
@@ -78,7 +66,7 @@ type table [tableLength]uintptr
 //
 //go:uintptrescapes
 func (t *table) call(f function, args ...uintptr) error {
-	if status, _, _ := purego.SyscallN(t[f], args...); int32(status) != success {
+	if status, _, _ := purego.SyscallN(t[f.index], args...); int32(status) != success {
 		return Error{f, Status(int32(status))}
 	}
 	return nil
@@ -89,7 +77,7 @@ func (t *table) call(f function, args ...uintptr) error {
 //
 //go:uintptrescapes
 func (t *table) create(f function, status *int32, args ...uintptr) (uintptr, error) {
-	object, _, _ := purego.SyscallN(t[f], args...)
+	object, _, _ := purego.SyscallN(t[f.index], args...)
 	if *status != success {
 		return 0, Error{f, Status(*status)}
 	}
@@ -163,7 +151,7 @@ type Error struct {
 	Status   Status
 }
 
-func (e Error) Error() string { return names[e.function] + ": " + e.Status.String() }
+func (e Error) Error() string { return e.function.name + ": " + e.Status.String() }
 
 // address returns the address of the first element, 0 of an empty slice. The caller keeps the slice
 // alive and converts in the call: see table.call.

@@ -33,7 +33,7 @@ type Context struct {
 //go:uintptrescapes
 func (c *Context) repeat(f function, a0, a1, a2, a3, a4, a5, event uintptr) error {
 	c.args = [...]uintptr{a0, a1, a2, a3, a4, a5, 0, 0, event}
-	if status, _, _ := purego.SyscallN(c.functions[f], c.args[:]...); int32(status) != success {
+	if status, _, _ := purego.SyscallN(c.functions[f.index], c.args[:]...); int32(status) != success {
 		return Error{f, Status(int32(status))}
 	}
 	return nil

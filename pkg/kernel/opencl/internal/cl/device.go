@@ -13,6 +13,7 @@ type Device struct {
 	functions *table
 	id        uintptr
 
+	Platform             string // its name
 	Name, Vendor, Driver string
 	Available            bool   // it can run programs, and has a compiler
 	IsCPU                bool   // its units are threads, not multiprocessors
@@ -38,7 +39,7 @@ func (p Platform) Devices() ([]Device, error) {
 	}
 	var devices []Device
 	for _, id := range ids[:min(n, maxDevices)] {
-		d := Device{functions: p.functions, id: id}
+		d := Device{functions: p.functions, id: id, Platform: p.Name}
 		if err := d.describe(); err != nil {
 			return nil, err
 		}

@@ -16,65 +16,23 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// A process reaches drivers through a loader, libOpenCL.so.1, which reads the list of drivers in the
-// folder of ICDs. Where there is no loader, such as in many containers, the drivers of the same list
-// are loaded here.
-
-// loader is the library of the loader.
-const loader = "libOpenCL.so.1"
+// Drivers are loaded directly, as a loader (libOpenCL.so.1) would load them: many containers have none.
 
 // defaultVendors is the folder with a file for each driver, *.icd, whose text is the driver's library.
 const defaultVendors = "/etc/OpenCL/vendors"
 
-// maxPlatforms and maxDevices bound what drivers may tell of themselves.
+// maxPlatforms and maxDevices bound what drivers may say of themselves.
 const (
 	maxPlatforms = 64
 	maxDevices   = 256
 )
 
-// source is a loader or a driver.
-type source struct {
-	platforms uintptr // the function that lists platforms
-	functions *table  // nil for a driver: each of its platforms has a table
-}
+// load loads the drivers of the folder of ICDs. It returns those that can be loaded, as their functions that
+// list platforms; at least one if there is no error. It does so once in a process: drivers can't be unloaded safely.
+var load = sync.OnceValues(loadDrivers)
 
-// load loads the loader, or the drivers themselves. It does so once in a process: drivers can't be
-// unloaded safely.
-var load = sync.OnceValues(func() ([]source, error) { return loadFrom(loader) })
-
-// loadFrom is load with a given library of the loader.
-func loadFrom(loader string) ([]source, error) {
-	found, err := loadLoader(loader)
-	if err == nil {
-		return []source{found}, nil
-	}
-	drivers, driverErr := loadDrivers()
-	if len(drivers) == 0 {
-		return nil, fmt.Errorf("no OpenCL on this machine: install a loader (Debian: ocl-icd-libopencl1) and the driver of the device: %w",
-			errors.Join(err, driverErr))
-	}
-	return drivers, nil
-}
-
-func loadLoader(library string) (source, error) {
-	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
-	if err != nil {
-		return source{}, err
-	}
-	functions := new(table)
-	for f, name := range names {
-		if functions[f], err = purego.Dlsym(handle, name); err != nil {
-			return source{}, err
-		}
-	}
-	return source{platforms: functions[getPlatformIDs], functions: functions}, nil
-}
-
-// loadDrivers loads the drivers of the folder of ICDs. It returns those that can be loaded, and the
-// errors of the others.
-func loadDrivers() ([]source, error) {
+func loadDrivers() (drivers []uintptr, err error) {
 	libraries, errs := driverLibraries()
-	var drivers []source
 	for _, library := range libraries {
 		driver, err := loadDriver(library)
 		if err != nil {
@@ -83,11 +41,15 @@ func loadDrivers() ([]source, error) {
 		}
 		drivers = append(drivers, driver)
 	}
-	return drivers, errors.Join(errs...)
+	if len(drivers) == 0 {
+		return nil, fmt.Errorf("no OpenCL on this machine: install the driver of the device, which /etc/OpenCL/vendors must name: %w",
+			errors.Join(append(errs, errors.New("no driver can be loaded"))...))
+	}
+	return drivers, nil
 }
 
 // driverLibraries returns the libraries that the folder of ICDs names. The environment may name another
-// folder, or a single file or library, as it may for the loaders.
+// folder, or a single file or library, as it may for loaders.
 func driverLibraries() (libraries []string, errs []error) {
 	where := defaultVendors
 	for _, variable := range []string{"OPENCL_VENDOR_PATH", "OCL_ICD_VENDORS"} {
@@ -117,24 +79,24 @@ func driverLibraries() (libraries []string, errs []error) {
 	return libraries, errs
 }
 
-// loadDriver loads a driver without a loader. A driver exports one function, which returns the others by
-// name; its platforms begin with a pointer to the table of their functions.
-func loadDriver(library string) (source, error) {
+// loadDriver loads a driver, and returns its function that lists platforms. A driver exports one function,
+// which returns the others by name; its platforms begin with a pointer to the table of their functions.
+func loadDriver(library string) (platforms uintptr, err error) {
 	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
-		return source{}, err
+		return 0, err
 	}
 	byName, err := purego.Dlsym(handle, "clGetExtensionFunctionAddress")
 	if err != nil {
-		return source{}, err
+		return 0, err
 	}
 	name := []byte("clIcdGetPlatformIDsKHR\x00")
-	platforms, _, _ := purego.SyscallN(byName, uintptr(address(name)))
+	platforms, _, _ = purego.SyscallN(byName, uintptr(address(name)))
 	runtime.KeepAlive(name)
 	if platforms == 0 {
-		return source{}, errors.New("it is no driver for OpenCL: it lacks clIcdGetPlatformIDsKHR")
+		return 0, errors.New("it is no driver for OpenCL: it lacks clIcdGetPlatformIDsKHR")
 	}
-	return source{platforms: platforms}, nil
+	return platforms, nil
 }
 
 // Platform is a driver.
@@ -145,28 +107,21 @@ type Platform struct {
 }
 
 // Platforms returns the platforms of this machine, at least one if there is no error.
-func Platforms() ([]Platform, error) {
-	sources, err := load()
+func Platforms() (platforms []Platform, err error) {
+	drivers, err := load()
 	if err != nil {
 		return nil, err
 	}
-	return platformsOf(sources)
-}
-
-func platformsOf(sources []source) (platforms []Platform, err error) {
-	for _, s := range sources {
+	for _, list := range drivers {
 		var ids [maxPlatforms]uintptr
 		var n uint32
-		status, _, _ := purego.SyscallN(s.platforms, maxPlatforms, uintptr(unsafe.Pointer(&ids)), uintptr(unsafe.Pointer(&n)))
+		status, _, _ := purego.SyscallN(list, maxPlatforms, uintptr(unsafe.Pointer(&ids)), uintptr(unsafe.Pointer(&n)))
 		if st := Status(int32(status)); st != success {
 			err = errors.Join(err, Error{getPlatformIDs, st})
 			continue
 		}
 		for _, id := range ids[:min(n, maxPlatforms)] {
-			p := Platform{functions: s.functions, id: id}
-			if p.functions == nil {
-				p.functions = tableOf(id)
-			}
+			p := Platform{functions: tableOf(id), id: id}
 			p.Name = p.text(0x0902) // CL_PLATFORM_NAME
 			platforms = append(platforms, p)
 		}
