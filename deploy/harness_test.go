@@ -29,7 +29,7 @@ import (
 const waitTimeout = 3 * time.Minute
 
 // buildTimeout bounds the first build of the images, which compiles everything.
-const buildTimeout = 10 * time.Minute
+const buildTimeout = 15 * time.Minute
 
 // runTimeout bounds a run, whose end depends on what else the machine does.
 const runTimeout = 10 * time.Minute
