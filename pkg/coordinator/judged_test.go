@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/big"
@@ -62,6 +63,36 @@ func TestLeftChecksAreMadeBeforeTheSumIsCompared(t *testing.T) {
 				t.Errorf("%d spot checks are due", due)
 			}
 		})
+	}
+}
+
+// One owner of two keys of the join token, who sends the same count by both at once, has it checked by the coordinator,
+// as when the second one comes later.
+func TestCountsOfOneTransactionAreChecked(t *testing.T) {
+	for _, batch := range []int{1, 2} {
+		c, err := resumeWith(t, 1, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.cfg.Admits = func(string, []byte) (admitted, byToken bool) { return true, true }
+		c.cfg.Check = func(context.Context, *queens.Task, ...string) (one run.TaskCount, err error) { return one, nil }
+		if err := c.load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var all []delivery
+		for _, key := range []string{"a", "b"} {
+			r := c.core.resultOfAll(key, 1)
+			r.Counts, r.Sealed = r.Counts[:1], &run.Sealed{Key: key, Statement: []byte{1}, Signature: []byte{1}}
+			all = append(all, delivery{result: r})
+		}
+		for some := range slices.Chunk(all, batch) {
+			if err := c.core.deliver(time.Now(), some); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if own := c.core.own; len(own) != 1 || own[0].kind != checkCount || own[0].task != 0 {
+			t.Errorf("%d results at once: the coordinator counts %+v", batch, own)
+		}
 	}
 }
 

@@ -262,13 +262,13 @@ func (a *Agreement) Counted(now time.Time, c *Count) {
 // for nearly all tasks of most runs.
 func (a *Agreement) settledAtOnce(c *Count) bool {
 	id := c.Result.Task
-	return c.First && c.Dispute == nil && a.agrees(c.Standing) && a.tasks[id] == nil && !a.done.has(id) && !a.owesCheck(id, c.Standing, c.Early)
+	return c.First && c.Dispute == nil && a.agrees(c.Standing) && a.tasks[id] == nil && !a.done.has(id) && !a.owesCheck(id, a.enough(c.Standing), c.Early)
 }
 
 // agree takes up the count with which enough voters agree on a task.
 func (a *Agreement) agree(t *task, c *Count) {
 	a.setDone(t.id, true)
-	owes := a.owesCheck(t.id, c.Standing, c.Early) || a.checks.due.has(t.id) && !a.isChecked(c.Standing)
+	owes := a.owesCheck(t.id, a.enough(c.Standing), c.Early) || a.checks.due.has(t.id) && !a.isChecked(c.Standing)
 	a.checks.due.put(t.id, owes)
 	if owes {
 		a.check(t, c.Result)

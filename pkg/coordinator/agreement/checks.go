@@ -60,6 +60,13 @@ func (a *Agreement) owesCheck(id uint64, s run.Standing, early bool) bool {
 	return a.cfg.Share > 0 && !a.isChecked(s) && (early && a.cfg.Redundancy <= 1 || a.draw.has(id))
 }
 
+// enough returns what supports a task with as many voters as it needs: the ledger may have more in the same transaction,
+// all of one owner, before anybody has decided who makes the check.
+func (a *Agreement) enough(s run.Standing) run.Standing {
+	s.Voters = min(s.Voters, a.cfg.Redundancy)
+	return s
+}
+
 // check has the spot check of a task made that is due: by another voter, or by the coordinator, or later. Keys that
 // the join token admits may all have one owner: if no other key has counted the task, the coordinator comes first,
 // and makes one such check whatever it costs. A task that workers were lost with is not checked: the count may end the
