@@ -295,6 +295,10 @@ func (a *Agreement) ask(now time.Time, t *task) {
 func (a *Agreement) Voided(now time.Time, id uint64, s run.Standing, d *run.Dispute) {
 	t := a.get(id)
 	a.checks.vain.put(id, false)
+	agreed := func(v run.Result) bool { return v.Count == d.Accepted }
+	if a.cfg.Share > 0 && a.agrees(s) && !a.isChecked(s) && (d == nil || slices.ContainsFunc(d.Revoked, agreed)) {
+		a.checks.due.put(id, true) // the count that has checked it may be void
+	}
 	switch {
 	case d != nil:
 		a.disputed(now, t, s, d)
@@ -304,8 +308,6 @@ func (a *Agreement) Voided(now time.Time, id uint64, s run.Standing, d *run.Disp
 		a.setDone(id, false)
 		a.checks.due.put(id, false)
 		a.ask(now, t)
-	case a.cfg.Share > 0 && !a.isChecked(s): // the count that has checked it may be void
-		a.checks.due.put(id, true)
 	}
 }
 

@@ -195,6 +195,22 @@ func TestVoidChecksAreMadeAgain(t *testing.T) {
 	s.wants(0, agreement.Agreed, false)
 }
 
+// So is a check of a task that was in dispute, which only its first chunk owes it.
+func TestVoidCheckOfADisputedTaskIsMadeAgain(t *testing.T) {
+	s := newScenario(t, 2, agreement.Config{Share: 1e-9, Referee: true})
+	s.connects("a", "b", "c")
+	s.accept(&run.Result{Task: 0, Count: right(0), Key: "a", Worker: "a", Admitted: true}, true)
+	s.carryOut()
+	s.counts("b", 0, 0)
+	s.wants(0, agreement.Agreed, false)
+	s.counts("liar", 0, 7)
+	s.ends(agreement.TooLong)
+	s.l.Quarantine("b")
+	s.voids()
+	s.tick(time.Second)
+	s.wants(0, agreement.CheckAsked, true)
+}
+
 // The tasks of the first chunks of a key are checked where one count is enough.
 func TestEarlyTasksAreChecked(t *testing.T) {
 	for redundancy, want := range map[int]agreement.State{1: agreement.CheckAsked, 2: agreement.Agreed} {

@@ -193,7 +193,7 @@ func (l *Ledger) Dispute(id uint64) *run.Dispute {
 		return nil
 	}
 	d := &run.Dispute{
-		Task: id, Votes: slices.Clone(t.results), Settled: t.settled, Quorum: l.quorum(),
+		Task: id, Votes: slices.Clone(t.results), Revoked: slices.Clone(t.revoked), Settled: t.settled, Quorum: l.quorum(),
 		Full: len(t.results) > 0 && len(t.results)+len(t.revoked) >= maxVotes,
 	}
 	if t.accepted >= 0 {

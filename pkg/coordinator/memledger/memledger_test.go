@@ -99,7 +99,7 @@ func compare(t *testing.T, model *Ledger, stored *ledger.Ledger, id uint64) {
 		return
 	}
 	same := got.Accepted == d.Accepted && got.Settled == d.Settled && got.Full == d.Full && got.Quorum == d.Quorum
-	if !same || !reflect.DeepEqual(names(got.Votes), names(d.Votes)) {
+	if !same || !reflect.DeepEqual(names(got.Votes), names(d.Votes)) || !reflect.DeepEqual(names(got.Revoked), names(d.Revoked)) {
 		t.Fatalf("task %d: the dispute is %+v, want %+v", id, got, d)
 	}
 }
