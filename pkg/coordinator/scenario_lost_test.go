@@ -54,6 +54,31 @@ func TestScenarioDeadlyTasks(t *testing.T) {
 	}
 }
 
+// So is such a task if its counts contradict each other: keys that lose workers with it, and then send two counts, do
+// not end the run.
+func TestScenarioDisputeAboutADeadLetter(t *testing.T) {
+	playScenario(t, func(w *world) {
+		w.use(70)
+		w.honest(6)
+		w.disturb = w.once(w.counted(0.3), func() {
+			h, now, id := w.newest(), time.Now(), w.setup.board.manifest.Tasks-1
+			h.core.flight.DeadLetter(now, id)
+			h.core.agreement.Withdrawn(now, id)
+			var both []delivery
+			for i, p := range w.workers[:2] {
+				c := run.TaskCount{Hash: w.setup.board.tasks[id].hash, Count: w.setup.board.tasks[id].count + 1 + uint64(i), Kernel: "k"}
+				w.lies.add(lie{id, c.Count}, p.key, true)
+				both = append(both, delivery{position: h.core.lastRead, result: run.ChunkResult{
+					Run: "r", Manifest: w.setup.board.manifest.Hash, First: id, Worker: p.name, Counts: []run.TaskCount{c}, Admission: []byte{1},
+					Sealed: &run.Sealed{Key: p.key, Statement: []byte{1}, Signature: []byte{1}},
+				}})
+			}
+			h.check(h.core.deliver(now, both))
+		})
+		w.atEnd(func(_ *host, l *ledger.Ledger) { w.exactly(l) })
+	})
+}
+
 // Where all workers have one key, the coordinator counts such a task too at the end.
 func TestScenarioDeadlyTaskOfOneKey(t *testing.T) {
 	playScenario(t, func(w *world) {

@@ -80,8 +80,8 @@ func (f *Flight) DeadLettered() (tasks []uint64) {
 func (f *Flight) LostWorkers(task uint64) []string { return f.losses[task].workers() }
 
 // NextLost returns the next task that the coordinator must count itself, once nothing else is in flight or to be
-// planned, but tasks for which other reports true: the first that is dead-lettered, or, unless wait, that has lost
-// maxLosses workers of any keys. Tasks for which skip reports true are not returned.
+// planned, but tasks for which other reports true: the first that is dead-lettered, also if its counts contradict each
+// other, or, unless wait, that has lost maxLosses workers of any keys. Tasks for which skip reports true are not returned.
 func (f *Flight) NextLost(wait bool, other, skip func(task uint64) bool) (task uint64, found bool) {
 	if !f.cursor.isAtEnd() {
 		return 0, false
@@ -93,7 +93,7 @@ func (f *Flight) NextLost(wait bool, other, skip func(task uint64) bool) (task u
 		}
 	}
 	for id, l := range f.losses {
-		if other(id) {
+		if !l.dead && other(id) {
 			continue
 		}
 		candidate := l.dead
