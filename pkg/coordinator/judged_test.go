@@ -116,3 +116,31 @@ func TestSettledDisputesAreJudgedAgain(t *testing.T) {
 		t.Errorf("quarantined are %v; task 1 has a result: %v", keys, c.ledger.Has(1))
 	}
 }
+
+// The loss of a worker whose key is quarantined says nothing of the task that it searched: nothing of the key is
+// accepted any more.
+func TestLossOfAQuarantinedKeyDoesNotCount(t *testing.T) {
+	for _, quarantined := range []bool{false, true} {
+		c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
+		now, chunk := time.Now(), c.core.publishChunk(t)
+		for i, key := range []string{"x", "y", "z"} {
+			r := c.core.resultOfAll(key, 1)
+			r.First, r.Counts = uint64(1+i), r.Counts[1+i:2+i]
+			r.Sealed = &run.Sealed{Key: key, Statement: []byte{1}, Signature: []byte{1}}
+			if err := c.core.deliver(now, []delivery{{result: r}}); err != nil {
+				t.Fatal(err)
+			}
+			if quarantined {
+				if err := c.core.quarantine(now, &run.Result{Key: key, Worker: key}, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h := heartbeat(key, 1, chunk.Chunk)
+			h.Key = key
+			c.core.handleLost(now, &h)
+		}
+		if dead := len(c.core.flight.DeadLettered()); (dead == 0) != quarantined {
+			t.Errorf("quarantined: %v, %d tasks are dead-lettered", quarantined, dead)
+		}
+	}
+}

@@ -48,7 +48,7 @@ func (c *core) workers() flight.Workers {
 // silent.
 func (c *core) handleLost(now time.Time, worker *run.Heartbeat) {
 	var searched []uint64
-	loss := flight.Loss{Key: worker.Key, Worker: worker.Worker, Known: c.ledger.Chunks(worker.Key) > 0}
+	loss := flight.Loss{Key: worker.Key, Worker: worker.Worker, Known: c.ledger.Chunks(worker.Key) > 0 && !c.ledger.IsQuarantined(worker.Key)}
 	for _, h := range worker.Held {
 		first, ok := c.flight.Chunk(h.Chunk)
 		if h.Run != c.run || !h.Searching || !ok || slices.Contains(searched, first) {
