@@ -102,7 +102,7 @@ func (c *core) measure(now time.Time) run.Snapshot {
 	s.Workers, s.PausedWorkers, s.Threads, s.IdleThreads, s.WorkerList = fleet.Workers, fleet.Paused, fleet.Threads, fleet.Idle, roster.Workers()
 	s.Sharing, s.Bottleneck = roster.Others(c.run), f.bottleneck
 	s.States, s.NeededThreads = c.taskStates(), c.demand(&o).NeededThreads()
-	s.Republished, s.Disputes, s.Quarantined = c.flight.Republished(), len(c.ledger.Disputes()), len(c.ledger.Quarantined())
+	s.Republished, s.Disputes, s.Quarantined = c.flight.Republished(), c.ledger.Disputed(), len(c.ledger.Quarantined())
 	s.QueuedChunks, s.HeldChunks, s.WindowChunks, s.WindowBytes = f.waiting, f.leases, c.flight.Chunks(), c.flight.Bytes()
 	s.PublishedChunks, s.ChunkResults, s.Results, s.Refused = f.published, f.chunkResults, f.results, f.refused
 	c.ledger.SetWall(o.Elapsed)

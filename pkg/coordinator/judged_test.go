@@ -117,6 +117,31 @@ func TestSettledDisputesAreJudgedAgain(t *testing.T) {
 	}
 }
 
+// Keys that were wrong in a dispute of their own stay quarantined without a look at all other disputes: one owner can
+// make any number of both.
+func TestAcquittalLooksAtFewDisputes(t *testing.T) {
+	c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
+	now, tasks := time.Now(), int(c.core.manifest.Tasks)
+	deliver := func(key string, first, tasks int, count uint64) {
+		r := c.core.resultOfAll(key, count)
+		r.First, r.Counts, r.Sealed = uint64(first), r.Counts[first:first+tasks], &run.Sealed{Key: key, Statement: []byte{1}, Signature: []byte{1}}
+		if err := c.core.deliver(now, []delivery{{result: r}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deliver("a", 0, tasks, 1)
+	for task := range tasks {
+		deliver(fmt.Sprint("liar", task), task, 1, 2)
+		if err := c.core.recordOwn(now, uint64(task), run.Referee, run.TaskCount{Count: 1, Kernel: "k"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys := len(c.core.quarantinedKeys())
+	if allocated := testing.AllocsPerRun(10, func() { c.core.acquit(now) }); keys != tasks || allocated >= float64(keys) {
+		t.Errorf("of %d tasks %d keys are quarantined; a look allocates memory %v times", tasks, keys, allocated)
+	}
+}
+
 // The loss of a worker whose key is quarantined says nothing of the task that it searched: nothing of the key is
 // accepted any more.
 func TestLossOfAQuarantinedKeyDoesNotCount(t *testing.T) {

@@ -84,6 +84,9 @@ func (l *Ledger) Disputes() []run.Dispute {
 	return all
 }
 
+// Disputed returns the number of disputes, open and settled. It looks at none of them: there may be one about each task.
+func (l *Ledger) Disputed() int { return len(l.disputes) }
+
 // Dispute returns the dispute about a task; nil if there never was one.
 func (l *Ledger) Dispute(task uint64) *run.Dispute { return l.disputes[task] }
 

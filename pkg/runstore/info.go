@@ -106,7 +106,7 @@ func newInfo(l *ledger.Ledger) Info {
 	return Info{
 		Snapshot: run.Snapshot{
 			Run: h.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: l.State(), Done: l.Len(), Tasks: m.Tasks,
-			Elapsed: run.Seconds{Duration: l.Wall()}, Disputes: len(l.Disputes()), Quarantined: len(l.Quarantined()),
+			Elapsed: run.Seconds{Duration: l.Wall()}, Disputes: l.Disputed(), Quarantined: len(l.Quarantined()),
 		},
 		Created: h.Created, Ended: l.Ended(), Hash: hex.EncodeToString(m.Hash[:]), Damaged: len(l.Damaged()),
 		Manifest: m, DoneByClass: l.DoneByClass(),

@@ -116,6 +116,6 @@ func auditedSnapshot(ctx context.Context, l *ledger.Ledger, facts *run.Snapshot)
 	}
 	s.SetTotal(total, new(l.Confirmation(total)))
 	s.Solutions, s.WorkDone = s.Total, 1
-	s.Disputes = len(l.Disputes())
+	s.Disputes = l.Disputed()
 	return s, nil
 }
