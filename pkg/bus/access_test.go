@@ -137,7 +137,7 @@ func TestEachRoleDoesItsPart(t *testing.T) {
 		if err := taken.Lease.Ack(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		check(t, "the chunk of the result", receive(t, read.results, "the result").Chunk, id)
+		check(t, "the chunk of the result", receive(t, read.Results, "the result").Chunk, id)
 		if queued, _, err := coordinator.Tasks().Has(t.Context(), "n8-a", id, sequence); queued || err != nil {
 			t.Errorf("the chunk is queued: %v, error %v", queued, err)
 		}

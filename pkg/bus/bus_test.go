@@ -14,6 +14,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/bustest/conformance"
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -75,7 +76,7 @@ func lease(d time.Duration) func(*bus.Config) {
 	return func(cfg *bus.Config) { cfg.Lease = d }
 }
 
-func logTo(log *bustest.Log) func(*bus.Config) {
+func logTo(log *testkit.Log) func(*bus.Config) {
 	return func(cfg *bus.Config) { cfg.Log = log.Logger() }
 }
 
@@ -108,9 +109,9 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-func chunk(run string, id uint64) run.Chunk { return bustest.Chunk(run, id) }
+func chunk(run string, id uint64) run.Chunk { return conformance.Chunk(run, id) }
 
-func result(run string, id uint64) run.ChunkResult { return bustest.Result(run, id) }
+func result(run string, id uint64) run.ChunkResult { return conformance.Result(run, id) }
 
 func publish(t *testing.T, b *bus.Bus, c run.Chunk) (sequence uint64) {
 	t.Helper()

@@ -7,13 +7,14 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/bustest/conformance"
 	"nqueens/pkg/run"
 )
 
 // A bus over NATS does what coordinators and workers rely on.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	bustest.Conformance(t, func(t *testing.T, lease time.Duration) bustest.TestServer {
+	conformance.Test(t, func(t *testing.T, lease time.Duration) conformance.TestServer {
 		return &conforming{forgetful: newForgetful(t), lease: lease}
 	}, func(t *testing.T, test func(*testing.T)) {
 		t.Parallel()
@@ -27,15 +28,15 @@ type conforming struct {
 	lease time.Duration
 }
 
-func (s *conforming) Connect(t *testing.T) bustest.Bus {
+func (s *conforming) Connect(t *testing.T) conformance.Bus {
 	t.Helper()
 	return connection(connectTo(t, s.server, lease(s.lease)))
 }
 
-func connection(b *bus.Bus) bustest.Bus {
-	return bustest.Bus{
-		Ensure: b.Ensure, Tasks: b.Tasks(), Queue: func() bustest.Queue { return b.Queue() }, Results: b.Results(),
-		Claim:  func(ctx context.Context, r run.Record) (bustest.Claim, error) { return b.Registry().Claim(ctx, r) },
+func connection(b *bus.Bus) conformance.Bus {
+	return conformance.Bus{
+		Ensure: b.Ensure, Tasks: b.Tasks(), Queue: func() conformance.Queue { return b.Queue() }, Results: b.Results(),
+		Claim:  func(ctx context.Context, r run.Record) (conformance.Claim, error) { return b.Registry().Claim(ctx, r) },
 		Record: b.Registry().Record, Cancel: b.Registry().Cancel, Telemetry: b.Telemetry(),
 	}
 }
@@ -45,7 +46,7 @@ func (s *conforming) Save(t *testing.T) {
 	s.save(t)
 }
 
-func (s *conforming) RollBack(t *testing.T, publish func(bustest.Bus)) {
+func (s *conforming) RollBack(t *testing.T, publish func(conformance.Bus)) {
 	t.Helper()
 	s.rollBack(t, func(b *bus.Bus) { publish(connection(b)) })
 }

@@ -57,7 +57,7 @@ func TestPasswordsAreHidden(t *testing.T) {
 		"nats://" + address + ",queen:s3cret@" + address,
 	} {
 		for _, wait := range []bool{false, true} {
-			var log bustest.Log
+			var log testkit.Log
 			b, err := bus.Connect(bus.Config{URL: url, Wait: wait, Log: log.Logger()})
 			if err == nil {
 				_ = b.WaitClosed(within(t, 50*time.Millisecond))
@@ -77,7 +77,7 @@ func TestPasswordsAreHidden(t *testing.T) {
 
 func TestPasswordsAreHiddenWhileConnected(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	guarded := guardedServer(t)
 	b, err := bus.Connect(bus.Config{URL: "nats://queen:s3cret@" + guarded.Addr().String(), Log: log.Logger()})
 	if err != nil {
@@ -119,7 +119,7 @@ func TestConnectFailsOnRefusedCredentials(t *testing.T) {
 // A worker that waits for its server does not wait for one that refuses its credentials.
 func TestWaitClosedReturnsOnRefusedCredentials(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	guarded := guardedServer(t)
 	b, err := bus.Connect(bus.Config{URL: "nats://queen:wr0ng@" + guarded.Addr().String(), Wait: true, Log: log.Logger()})
 	if err == nil {
@@ -167,7 +167,7 @@ func TestWaitClosedWaitsWhileTheServerIsAway(t *testing.T) {
 	}
 	t.Parallel()
 	guarded := guardedServer(t)
-	var log bustest.Log
+	var log testkit.Log
 	b, err := bus.Connect(bus.Config{URL: "nats://queen:s3cret@" + guarded.Addr().String(), Log: log.Logger()})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Close()
-	bustest.NoGoroutines(t, "nats.go")
+	testkit.NoGoroutines(t, "nats.go")
 }
 
 func TestRequestsAreBounded(t *testing.T) {

@@ -110,7 +110,7 @@ func TestADamagedConsumerIsReplaced(t *testing.T) {
 }
 
 // connectToBrokenTasks restarts the server with a damaged consumer of the tasks of run n8-a, and connects to it.
-func (f *forgetful) connectToBrokenTasks(t *testing.T, log *bustest.Log) *bus.Bus {
+func (f *forgetful) connectToBrokenTasks(t *testing.T, log *testkit.Log) *bus.Bus {
 	t.Helper()
 	f.server.Stop()
 	f.damage(t, "NQ_TASKS/obs/n8-a/meta.inf", replaced("ack_wait", "ack_wbit"))
@@ -126,7 +126,7 @@ func (f *forgetful) connectToBrokenTasks(t *testing.T, log *bustest.Log) *bus.Bu
 // A stream of tasks that the server can't use any more is made again while a run is read, and takes chunks.
 func TestABrokenStreamOfTasksIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	f := newForgetful(t)
 	ensure(t, connectTo(t, f.server))
 	b := f.connectToBrokenTasks(t, &log)
@@ -144,7 +144,7 @@ func TestABrokenStreamOfTasksIsMadeAgain(t *testing.T) {
 // While the consumer of the tasks is damaged, results are read, and the log advises nobody to delete them.
 func TestResultsAreReadWhileTheTasksAreBroken(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	f := newForgetful(t)
 	first := connectTo(t, f.server)
 	ensure(t, first)
@@ -152,7 +152,7 @@ func TestResultsAreReadWhileTheTasksAreBroken(t *testing.T) {
 	b := f.connectToBrokenTasks(t, &log)
 	b.SetStuckAfter(2 * time.Second)
 	read := read(t, b)
-	read.await(t, 1)
+	read.Await(t, 1)
 	check(t, "log lines that the tasks fail", len(log.Lines("can't use the queue of tasks")), 1)
 	check(t, "times that the stream was made again by then", len(log.Lines("making it again")), 0)
 	testkit.Eventually(t, "the stream of tasks is made again", func() bool { return len(log.Lines("making it again")) == 1 })
@@ -167,7 +167,7 @@ func TestTheLogNamesTheCommandThatResets(t *testing.T) {
 	}
 	t.Parallel()
 	f := newForgetful(t)
-	var log bustest.Log
+	var log testkit.Log
 	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestTheLogNamesTheCommandThatResets(t *testing.T) {
 	}
 	publishResult(t, b, result("n8-a", 1))
 	read := read(t, b)
-	read.await(t, 1)
+	read.Await(t, 1)
 	_, js := bustest.Admin(t, f.server)
 	for _, stream := range []string{results, "KV_nq_runs"} {
 		if _, err := js.CreateConsumer(t.Context(), stream, jetstream.ConsumerConfig{Durable: "d", AckPolicy: jetstream.AckExplicitPolicy}); err != nil {
@@ -218,7 +218,7 @@ func TestTheLogNamesTheCommandThatResets(t *testing.T) {
 		_, err := other.Tasks().Publish(t.Context(), &c)
 		return err == nil && other.Results().Publish(t.Context(), &r) == nil
 	})
-	read.await(t, 2)
+	read.Await(t, 2)
 	_, err = bus.ParsePart("all")
 	says(t, "no part", err, "all", "results", "records", "tasks")
 }
@@ -314,7 +314,7 @@ func TestOfTwoClaimsOfOneEpochOneHolds(t *testing.T) {
 // A stream of tasks that another client has made again is not deleted, whatever failed before.
 func TestHealLeavesAStreamThatAnotherHasMadeAgain(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	s := newScene(t, logTo(&log))
 	s.bus.SetStuckAfter(time.Millisecond)
 	bustest.Ensure(t, s.bus, "n8-a")
@@ -333,7 +333,7 @@ func TestHealLeavesAStreamThatAnotherHasMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := read(t, s.bus)
-	receive(t, read.caughtUp, "that it has caught up")
+	receive(t, read.CaughtUp, "that it has caught up")
 	publish(t, s.bus, c)
 	check(t, "the stream is the same", s.stream(t, tasks).Created.Equal(again.CachedInfo().Created), true)
 	check(t, "log lines about it", len(log.Lines("making it again")), 0)
@@ -344,7 +344,7 @@ func TestHealLeavesAStreamThatAnotherHasMadeAgain(t *testing.T) {
 func TestTheLogNamesTheCommandForResultsThatCantBeRead(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)
-	var log bustest.Log
+	var log testkit.Log
 	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func TestTrimMakesRoom(t *testing.T) {
 			// Those after the position remain.
 			read := readAfter(t, s.other, at)
 			for id := uint64(8); id <= 10; id++ {
-				check(t, "the result that comes", receive(t, read.results, "a result").Chunk, id)
+				check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, id)
 			}
 		})
 	}

@@ -85,7 +85,7 @@ func TestCloseWithoutTheServer(t *testing.T) {
 // A worker that started before its server takes chunks when the server is there.
 func TestTakeWorksOnceTheServerIsThere(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	address := testkit.Address(t)
 	early, err := bus.Connect(bus.Config{URL: "nats://" + address, Wait: true, Lease: bus.DefaultLease, Log: log.Logger()})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 func TestGarbageIsTerminatedCountedAndLoggedOnce(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	s := newScene(t, logTo(&log))
 	flood := append([]byte{0xff, 0xfe, 0xfd}, make([]byte, 5000)...)
 	for range 3 {
@@ -56,7 +56,7 @@ func TestChunksOfAnotherVersionStayQueued(t *testing.T) {
 		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	s := newScene(t, logTo(&log))
 	s.raw(t, "nq.task.n8-a", otherVersion(t))
 	publish(t, s.bus, chunk("n8-a", 7))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -20,17 +19,17 @@ func TestReadBeginsAfterAPurgedPosition(t *testing.T) {
 		publishResult(t, s.bus, result("n8-a", id+1))
 	}
 	first := read(t, s.bus)
-	after := receive(t, first.positions, "a result")
-	first.end(t)
+	after := receive(t, first.Positions, "a result")
+	first.End(t)
 	s.purge(t, results, jetstream.WithPurgeSequence(4))
 	publishResult(t, s.bus, result("n8-a", 5))
 	next := readAfter(t, s.other, after)
-	check(t, "the result that comes", receive(t, next.results, "a result").Chunk, 4)
-	check(t, "the result that comes", receive(t, next.results, "a result").Chunk, 5)
-	next.end(t)
+	check(t, "the result that comes", receive(t, next.Results, "a result").Chunk, 4)
+	check(t, "the result that comes", receive(t, next.Results, "a result").Chunk, 5)
+	next.End(t)
 	s.purge(t, results)
 	last := readAfter(t, s.other, after)
-	check(t, "results that come until it has caught up", receive(t, last.caughtUp, "the end").come, 0)
+	check(t, "results that come until it has caught up", receive(t, last.CaughtUp, "the end").Come, 0)
 }
 
 // After a fault that leaves the stream intact, Read continues where it was.
@@ -39,11 +38,11 @@ func TestReadRepeatsNothingAfterAFault(t *testing.T) {
 		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	s := newScene(t, logTo(&log))
 	publishResult(t, s.other, result("n8-a", 2))
 	read := read(t, s.bus)
-	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 2)
+	check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, 2)
 	faulty := s.stream(t, results).Config
 	faulty.MaxAge = time.Hour
 	update(t, s, faulty)
@@ -51,9 +50,9 @@ func TestReadRepeatsNothingAfterAFault(t *testing.T) {
 	publishResult(t, s.other, result("n8-a", 1))
 	faulty.MaxAge = 0
 	update(t, s, faulty)
-	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 1)
-	read.end(t)
-	check(t, "further results", len(read.results), 0)
+	check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, 1)
+	read.End(t)
+	check(t, "further results", len(read.Results), 0)
 }
 
 // Read notices that its consumer delivers nothing, as one that is lost with its server in a cluster,
@@ -65,7 +64,7 @@ func TestReadReplacesASilentConsumer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	read := read(t, s.bus)
-	receive(t, read.caughtUp, "that it has caught up")
+	receive(t, read.CaughtUp, "that it has caught up")
 	stream, err := s.js.Stream(t.Context(), results)
 	if err != nil {
 		t.Fatal(err)
@@ -81,9 +80,9 @@ func TestReadReplacesASilentConsumer(t *testing.T) {
 		return silenced == 1
 	})
 	publishResult(t, s.other, result("n8-a", 7))
-	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
-	read.end(t)
-	check(t, "further results", len(read.results), 0)
+	check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, 7)
+	read.End(t)
+	check(t, "further results", len(read.Results), 0)
 }
 
 // Read removes its consumer when it ends: the server would keep it for half a minute.
@@ -93,8 +92,8 @@ func TestReadRemovesItsConsumer(t *testing.T) {
 	removals := s.watch(t, "$JS.API.CONSUMER.DELETE."+results+".>")
 	read := read(t, s.bus)
 	publishResult(t, s.other, result("n8-a", 7))
-	receive(t, read.results, "a result") // so it has a consumer
-	read.end(t)
+	receive(t, read.Results, "a result") // so it has a consumer
+	read.End(t)
 	receive(t, removals, "the request to remove the consumer")
 }
 
@@ -127,12 +126,12 @@ func TestReadSignalsThatItHasCaughtUp(t *testing.T) {
 			}
 			publishResult(t, s.bus, result("n8-b", 1))
 			read := read(t, s.other)
-			first := receive(t, read.caughtUp, "that it has caught up")
-			check(t, "results that came before", first.come, int(c.readable+c.readableAfter))
+			first := receive(t, read.CaughtUp, "that it has caught up")
+			check(t, "results that came before", first.Come, int(c.readable+c.readableAfter))
 			check(t, "messages rejected before", s.other.Rejected(), c.garbage)
 			publishResult(t, s.bus, result("n8-a", 1000))
-			read.await(t, 1000)
-			read.end(t)
+			read.Await(t, 1000)
+			read.End(t)
 		})
 	}
 }

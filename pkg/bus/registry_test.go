@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/bustest/conformance"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -217,7 +217,7 @@ func TestUnreadableRecordsAreLeftAlone(t *testing.T) {
 	}
 }
 
-func record(name string) run.Record { return bustest.Record(name) }
+func record(name string) run.Record { return conformance.Record(name) }
 
 // readRecord returns the record of run n8-a without the time of its update, after checking
 // that it is not before since.

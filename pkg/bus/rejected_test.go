@@ -9,7 +9,6 @@ import (
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -18,14 +17,14 @@ import (
 // another version.
 func TestWorkersOfAnotherVersionAreLoggedOnce(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	s := newScene(t, logTo(&log))
 	for range 5 {
 		s.raw(t, "nq.result.n8-a", marshal(t, &nqueensv1.ChunkResult{Protocol: bus.Protocol + 1}))
 	}
 	read := read(t, s.bus)
 	publishResult(t, s.other, result("n8-a", 7))
-	read.await(t, 7)
+	read.Await(t, 7)
 	check(t, "messages rejected", s.bus.Rejected(), 5)
 	if lines := log.Lines(""); len(lines) != 1 || !strings.Contains(lines[0], "version 5") {
 		t.Errorf("the log lines are %q, want one with the version", lines)

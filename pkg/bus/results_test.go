@@ -1,11 +1,8 @@
 package bus_test
 
 import (
-	"context"
-	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +11,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/bustest/conformance"
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/run"
@@ -36,14 +34,14 @@ func TestReadKeepsTheOrder(t *testing.T) {
 	}
 	read := read(t, s.other)
 	for id := range uint64(number) {
-		check(t, "the next chunk", receive(t, read.results, "a result").Chunk, id+1)
-		check(t, "its sequence", receive(t, read.positions, "its position").Sequence, id+1)
+		check(t, "the next chunk", receive(t, read.Results, "a result").Chunk, id+1)
+		check(t, "its sequence", receive(t, read.Positions, "its position").Sequence, id+1)
 	}
 }
 
 func TestUnreadableResultsAreCounted(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	s := newScene(t, logTo(&log))
 	flood := append([]byte{0xff, 0xfe}, make([]byte, 3000)...)
 	for range 3 {
@@ -55,8 +53,8 @@ func TestUnreadableResultsAreCounted(t *testing.T) {
 	publishResult(t, s.other, result("n8-a", 7))
 	s.raw(t, "nq.result.n8-a", flood)
 	publishResult(t, s.other, result("n8-a", 8))
-	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
-	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 8)
+	check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, 7)
+	check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, 8)
 	check(t, "rejected messages", s.bus.Rejected(), 6)
 	check(t, "log lines about garbage", len(log.Lines("fffe0000")), 1)
 	check(t, "log lines about versions", len(log.Lines("version 5")), 1)
@@ -69,7 +67,7 @@ func TestReadSurvivesADeletedStream(t *testing.T) {
 	s := newScene(t)
 	read := read(t, s.bus)
 	publishResult(t, s.other, result("n8-a", 9))
-	read.await(t, 9)
+	read.Await(t, 9)
 	s.delete(t, results)
 	s.delete(t, tasks)
 	testkit.Eventually(t, "both streams and the consumer are there", func() bool {
@@ -78,7 +76,7 @@ func TestReadSurvivesADeletedStream(t *testing.T) {
 		return err == nil && noConsumer == nil
 	})
 	publishResult(t, s.other, result("n8-a", 1))
-	read.await(t, 1)
+	read.Await(t, 1)
 }
 
 // A server that comes back empty has new streams with other sequences: all results there
@@ -95,7 +93,7 @@ func TestReadSurvivesAServerThatLostItsStore(t *testing.T) {
 			ensure(t, b)
 			for id := range before {
 				publishResult(t, b, result("n8-a", 1+id))
-				read.await(t, 1+id)
+				read.Await(t, 1+id)
 			}
 			first.Stop()
 			cfg.StoreDir = t.TempDir()
@@ -104,9 +102,9 @@ func TestReadSurvivesAServerThatLostItsStore(t *testing.T) {
 			for id := range uint64(5) {
 				publishResult(t, other, result("n8-a", 100+id))
 			}
-			read.await(t, 100, 101, 102, 103, 104)
+			read.Await(t, 100, 101, 102, 103, 104)
 			publishResult(t, other, result("n8-a", 105))
-			read.await(t, 105)
+			read.Await(t, 105)
 		})
 	}
 }
@@ -119,10 +117,10 @@ func TestReadSurvivesAServerRestart(t *testing.T) {
 	read := read(t, b)
 	ensure(t, b)
 	publishResult(t, b, result("n8-a", 9))
-	receive(t, read.results, "a result")
+	receive(t, read.Results, "a result")
 	restart()
 	publishResult(t, connectTo(t, server), result("n8-a", 1))
-	read.await(t, 1)
+	read.Await(t, 1)
 }
 
 // Read on an empty server creates the streams.
@@ -137,7 +135,7 @@ func TestReadCreatesTheStreams(t *testing.T) {
 		return noStream == nil && noConsumer == nil
 	})
 	publishResult(t, bustest.Connect(t, server), result("n8-a", 7))
-	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
+	check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, 7)
 }
 
 // While results cannot be read, Read waits and logs the reason once.
@@ -146,7 +144,7 @@ func TestReadLogsOnceWhyItWaits(t *testing.T) {
 		t.Skip("slow: runs without -short")
 	}
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	s := newScene(t)
 	wrong := s.stream(t, tasks).Config
 	wrong.MaxAge = time.Hour
@@ -162,7 +160,7 @@ func TestReadLogsOnceWhyItWaits(t *testing.T) {
 	wrong.MaxAge = 0
 	update(t, s, wrong)
 	publishResult(t, s.other, result("n8-a", 7))
-	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
+	check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, 7)
 	if lines := log.Lines(""); len(lines) != 1 {
 		t.Errorf("it has logged %q, want the reason once", lines)
 	}
@@ -177,7 +175,7 @@ func TestReadWarnsOfANearlyFullStream(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var log bustest.Log
+			var log testkit.Log
 			s := newScene(t, logTo(&log))
 			for id := range uint64(12) {
 				publishResult(t, s.other, result("n8-b", 1+id))
@@ -202,7 +200,7 @@ func TestReadWarnsOfANearlyFullStream(t *testing.T) {
 // nothing while the record of its own run is missing, as after a loss of all records.
 func TestReadMakesRoom(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	s := newScene(t, logTo(&log))
 	claim(t, s.other, record("n8-b"))
 	publishResult(t, s.other, result("n8-b", 1))
@@ -218,97 +216,31 @@ func TestReadMakesRoom(t *testing.T) {
 	claim(t, s.other, record("n8-a"))
 	testkit.Eventually(t, "the results of runs without a record are removed", func() bool { return s.stream(t, results).State.Msgs == 1 })
 	publishResult(t, s.other, result("n8-a", 7))
-	check(t, "the result that comes", receive(t, read.results, "a result").Chunk, 7)
+	check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, 7)
 	check(t, "log lines about it", len(log.Lines(`"runs":2,"messages":30`)), 1)
 	check(t, "results of a run with a record", s.stored(t, results, "nq.result.n8-b"), 1)
 	s.raw(t, "nq.result.*", make([]byte, 30_000))
 	testkit.Eventually(t, "the result of a run with the name * is removed", func() bool { return s.stream(t, results).State.Msgs == 0 })
 	publishResult(t, s.other, result("n8-a", 8))
-	read.await(t, 8)
+	read.Await(t, 8)
 }
 
 func TestReadLeavesNoGoroutine(t *testing.T) {
 	s := newScene(t)
 	publishResult(t, s.bus, result("n8-a", 7))
 	read := read(t, s.bus)
-	receive(t, read.results, "a result")
-	read.end(t)
-	bustest.NoGoroutines(t, "nats.go/jetstream")
+	receive(t, read.Results, "a result")
+	read.End(t)
+	testkit.NoGoroutines(t, "nats.go/jetstream")
 }
 
-// reader reads the results of run n8-a until it or the test ends.
-type reader struct {
-	results   chan run.ChunkResult
-	positions chan run.StreamPosition
-	caughtUp  chan caughtUp
-	stop      context.CancelFunc
-	ended     chan error
-}
-
-// caughtUp is a call of caughtUp.
-type caughtUp struct {
-	come int // how many results had come then
-	asOf time.Time
-}
-
-func read(t *testing.T, b *bus.Bus) *reader {
+// read reads the results of run n8-a until the test ends.
+func read(t *testing.T, b *bus.Bus) *conformance.Reader {
 	t.Helper()
 	return readAfter(t, b, run.StreamPosition{})
 }
 
-func readAfter(t *testing.T, b *bus.Bus, after run.StreamPosition) *reader {
-	ctx, stop := context.WithCancel(t.Context())
-	r := &reader{
-		results:   make(chan run.ChunkResult, 1000),
-		positions: make(chan run.StreamPosition, 1000),
-		caughtUp:  make(chan caughtUp, 1000),
-		stop:      stop, ended: make(chan error, 1),
-	}
-	var busy atomic.Bool
-	alone := func(do func()) {
-		if busy.Swap(true) {
-			t.Error("two calls at the same time")
-		}
-		do()
-		busy.Store(false)
-	}
-	come := 0
-	go func() {
-		r.ended <- b.Results().Read(ctx, "n8-a", after, func(next run.ChunkResult, at run.StreamPosition) {
-			alone(func() {
-				come++
-				r.positions <- at
-				r.results <- next
-			})
-		}, func(asOf time.Time) { alone(func() { r.caughtUp <- caughtUp{come, asOf} }) })
-		close(r.ended)
-	}()
-	t.Cleanup(func() { r.end(t) })
-	return r
-}
-
-// await waits until the results of these chunks have come, among others perhaps.
-func (r *reader) await(t *testing.T, ids ...uint64) {
+func readAfter(t *testing.T, b *bus.Bus, after run.StreamPosition) *conformance.Reader {
 	t.Helper()
-	missing := make(map[uint64]bool)
-	for _, id := range ids {
-		missing[id] = true
-	}
-	for len(missing) > 0 {
-		select {
-		case got := <-r.results:
-			delete(missing, got.Chunk)
-		case <-time.After(testkit.Stall):
-			t.Fatalf("no result within %v; of chunks %v, those of %v are missing", testkit.Stall, ids, slices.Collect(maps.Keys(missing)))
-		}
-	}
-}
-
-// end stops the reader and waits for it.
-func (r *reader) end(t *testing.T) {
-	t.Helper()
-	r.stop()
-	if err := receive(t, r.ended, "Read returns"); err != nil {
-		t.Errorf("Read ends with the error %v", err)
-	}
+	return conformance.Read(t, b.Results(), "n8-a", after)
 }

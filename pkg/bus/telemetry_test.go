@@ -43,7 +43,7 @@ func TestHostileWorkerNamesAreHarmless(t *testing.T) {
 
 func TestUnreadableHeartbeatsAreCounted(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	server := bustest.Server(t)
 	receiver, from := bustest.Connect(t, server, logTo(&log)), bustest.Connect(t, server)
 	heard := listen(t, receiver)
@@ -171,7 +171,7 @@ func (l *listener) expect(t *testing.T, from *bus.Bus, sent run.Heartbeat) {
 // A process that can't check all heartbeats says so, and tells its roster.
 func TestDroppedHeartbeatsAreNoted(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	s := newScene(t, logTo(&log))
 	dropped, stuck := make(chan bool, 1<<16), make(chan bool)
 	s.bus.Telemetry().OnDropped(func() {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
@@ -94,10 +93,10 @@ func TestNoGoroutineStays(t *testing.T) { // not beside tests with goroutines of
 	r := start(t, 6, nil)
 	r.serve("w", nil)
 	r.exact()
-	bustest.NoGoroutines(t, "nqueens/pkg/coordinator.")
+	testkit.NoGoroutines(t, "nqueens/pkg/coordinator.")
 	r = start(t, 6, nil)
 	r.take(1)
 	r.cancel()
 	<-r.done
-	bustest.NoGoroutines(t, "nqueens/pkg/coordinator.")
+	testkit.NoGoroutines(t, "nqueens/pkg/coordinator.")
 }

@@ -54,7 +54,7 @@ type testRun struct {
 	// present are the heartbeats that awaitDetail sends.
 	present []run.Heartbeat
 	cancel  func()
-	log     *bustest.Log
+	log     *testkit.Log
 
 	latest atomic.Pointer[run.Snapshot]
 	done   chan struct{}
@@ -67,7 +67,7 @@ func start(t *testing.T, n int, change func(*coordinator.Config)) *testRun {
 	t.Helper()
 	server := bustest.Server(t)
 	name := run.NewName(n, time.Now())
-	log := new(bustest.Log)
+	log := new(testkit.Log)
 	logger := zerolog.New(log)
 	t.Cleanup(func() {
 		if t.Failed() {

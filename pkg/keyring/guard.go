@@ -12,7 +12,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/identity"
 )
@@ -97,7 +96,7 @@ var errOwnKey = errors.New("the coordinator's own key was revoked, and works unt
 
 // Refresh gives the server the current users and token. It says once what it can't change; then the
 // server keeps those from before.
-func (g *Guard) Refresh(server *natsserver.Server, log zerolog.Logger) {
+func (g *Guard) Refresh(server interface{ SetAccess(config string) error }, log zerolog.Logger) {
 	access, revoked, err := g.readAccess()
 	if err == nil && access != g.access {
 		if err = server.SetAccess(access); err == nil {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
@@ -65,7 +64,7 @@ func TestCancelOfAnActiveRun(t *testing.T) {
 		folder := t.TempDir()
 		_, l := newRun(t, folder)
 		name := l.Header().Run
-		var log bustest.Log
+		var log testkit.Log
 		store, err := runstore.New(folder, log.Logger())
 		if err != nil {
 			t.Fatal(err)

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/keyring"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/runstore"
 	"nqueens/pkg/session"
+	"nqueens/pkg/testkit"
 )
 
 // placed is a job without a published total.
@@ -112,7 +112,7 @@ func interrupted(t *testing.T, store *runstore.Store, job session.Job) string {
 func TestRedundancyMustBeChosen(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
-	var log bustest.Log
+	var log testkit.Log
 	large := session.Job{N: 28, Symmetry: queens.Full, Depth: 2}
 	start := func(job session.Job) error {
 		t.Helper()

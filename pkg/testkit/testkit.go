@@ -1,4 +1,4 @@
-// Package testkit helps tests to wait, to choose at random and to sample. It knows
+// Package testkit helps tests to wait, to choose at random, to sample and to read logs. It knows
 // nothing of this project; only tests import it.
 package testkit
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 	"nqueens/pkg/worker"
 )
 
@@ -42,7 +42,7 @@ func TestQuarantinedWorkerLeaves(t *testing.T) {
 // and goes on with other runs. It counts for the run again when the key is admitted.
 func TestUnadmittedWorkerServesOtherRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := new(bustest.Log)
+		log := new(testkit.Log)
 		f := newFixture()
 		f.run(t, 1, fakeKernel(t, counting(0)), func(c *worker.Config) { c.Log = zerolog.New(log) })
 		key := identitytest.Of("w").Key()

@@ -95,7 +95,7 @@ func TestStartErrorsNameTheCause(t *testing.T) {
 					t.Errorf("error %q does not say %q", err, word)
 				}
 			}
-			bustest.NoGoroutines(t, "nats-server")
+			testkit.NoGoroutines(t, "nats-server")
 		})
 	}
 }
@@ -125,7 +125,7 @@ func TestStopLeavesNothingRunning(t *testing.T) {
 			conn, _ := bustest.Admin(t, server)
 			store(t, conn, "a")
 			server.Stop() // while a client is connected
-			bustest.NoGoroutines(t, "nats-server")
+			testkit.NoGoroutines(t, "nats-server")
 			server.Stop() // a second time is harmless
 		})
 	}
@@ -134,7 +134,7 @@ func TestStopLeavesNothingRunning(t *testing.T) {
 // A healthy server logs nothing at level info or above.
 func TestNothingIsLoggedWithoutTrouble(t *testing.T) {
 	t.Parallel()
-	var log bustest.Log
+	var log testkit.Log
 	server, err := natsserver.Start(natsserver.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Log: log.Logger()})
 	if err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func TestSignalsReachTheProcess(t *testing.T) {
 		signal.Stop(arrived)
 	}
 	store(t, conn, "a") // the server is still running
-	if stacks := bustest.Goroutines("handleSignals"); len(stacks) > 0 {
+	if stacks := testkit.Goroutines("handleSignals"); len(stacks) > 0 {
 		t.Errorf("the server waits for signals:\n%s", stacks[0])
 	}
 }

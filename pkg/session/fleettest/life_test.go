@@ -12,13 +12,13 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/bustest/memory"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
+	"nqueens/pkg/testkit"
 )
 
 const (
@@ -35,7 +35,7 @@ type life struct {
 	t      *testing.T
 	rng    *rand.Rand
 	server *memory.Server
-	log    *bustest.Log
+	log    *testkit.Log
 
 	begun    time.Time
 	board    int
@@ -55,7 +55,7 @@ type life struct {
 
 func newLife(t *testing.T, seed uint64) *life {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	l := &life{t: t, rng: rng, log: new(bustest.Log), total: make(chan struct{}), begun: time.Now()}
+	l := &life{t: t, rng: rng, log: new(testkit.Log), total: make(chan struct{}), begun: time.Now()}
 	l.server = memory.NewServer(memory.Config{Lease: lease, Seed: seed, MaxChunks: 20 + rng.IntN(80), MaxResults: 200 + rng.IntN(2000)})
 	l.board = 8 + rng.IntN(3)
 	kind := []queens.Symmetry{queens.None, queens.Mirror, queens.Full}[rng.IntN(3)]

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/bustest/conformance"
 	"nqueens/pkg/bus/bustest/memory"
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/run"
@@ -108,7 +108,7 @@ func TestFaults(t *testing.T) {
 		"full streams": func(t *testing.T, s *scene) {
 			s.server.SetFaults(memory.Faults{Full: 1})
 			s.publish(t, 1, true)
-			r := bustest.Result(name, 1)
+			r := conformance.Result(name, 1)
 			check(t, "a result is refused", s.bus.Results().Publish(t.Context(), &r) != nil, true)
 			s.server.SetFaults(memory.Faults{})
 			for id := range uint64(3) {
@@ -116,7 +116,7 @@ func TestFaults(t *testing.T) {
 				s.publishResult(t, 1+id)
 			}
 			s.publish(t, 4, true)
-			r = bustest.Result(name, 4)
+			r = conformance.Result(name, 4)
 			check(t, "a result is refused", s.bus.Results().Publish(t.Context(), &r) != nil, true)
 		},
 		"an update that is carried out and reported as refused": func(t *testing.T, s *scene) {
@@ -197,7 +197,7 @@ func newScene(t *testing.T) *scene {
 
 func (s *scene) publish(t *testing.T, id uint64, fails bool) (sequence uint64) {
 	t.Helper()
-	c := bustest.Chunk(name, id)
+	c := conformance.Chunk(name, id)
 	sequence, err := s.bus.Tasks().Publish(t.Context(), &c)
 	check(t, "the publishing fails", err != nil, fails)
 	return sequence
@@ -224,7 +224,7 @@ func (s *scene) has(t *testing.T, sequence uint64) [2]bool {
 
 func (s *scene) publishResult(t *testing.T, id uint64) {
 	t.Helper()
-	r := bustest.Result(name, id)
+	r := conformance.Result(name, id)
 	must(t, s.bus.Results().Publish(t.Context(), &r))
 }
 
@@ -240,7 +240,7 @@ func (s *scene) read(t *testing.T) (come int) {
 
 func (s *scene) claim(t *testing.T) *memory.Claim {
 	t.Helper()
-	c, err := s.bus.Registry().Claim(t.Context(), bustest.Record(name))
+	c, err := s.bus.Registry().Claim(t.Context(), conformance.Record(name))
 	must(t, err)
 	return c
 }

@@ -7,33 +7,33 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nqueens/pkg/bus/bustest"
+	"nqueens/pkg/bus/bustest/conformance"
 	"nqueens/pkg/bus/bustest/memory"
 	"nqueens/pkg/run"
 )
 
 // The server in memory does what coordinators and workers rely on.
 func TestConformance(t *testing.T) {
-	bustest.Conformance(t, func(_ *testing.T, lease time.Duration) bustest.TestServer {
+	conformance.Test(t, func(_ *testing.T, lease time.Duration) conformance.TestServer {
 		return &server{memory.NewServer(memory.Config{Lease: lease})}
 	}, synctest.Test)
 }
 
 type server struct{ *memory.Server }
 
-func (s *server) Connect(t *testing.T) bustest.Bus {
+func (s *server) Connect(t *testing.T) conformance.Bus {
 	b := s.Server.Connect()
 	t.Cleanup(b.Close)
-	return bustest.Bus{
-		Ensure: b.Ensure, Tasks: b.Tasks(), Queue: func() bustest.Queue { return b.Queue() }, Results: b.Results(),
-		Claim:  func(ctx context.Context, r run.Record) (bustest.Claim, error) { return b.Registry().Claim(ctx, r) },
+	return conformance.Bus{
+		Ensure: b.Ensure, Tasks: b.Tasks(), Queue: func() conformance.Queue { return b.Queue() }, Results: b.Results(),
+		Claim:  func(ctx context.Context, r run.Record) (conformance.Claim, error) { return b.Registry().Claim(ctx, r) },
 		Record: b.Registry().Record, Cancel: b.Registry().Cancel, Telemetry: b.Telemetry(),
 	}
 }
 
 func (s *server) Save(*testing.T) { s.Server.Save() }
 
-func (s *server) RollBack(t *testing.T, publish func(bustest.Bus)) {
+func (s *server) RollBack(t *testing.T, publish func(conformance.Bus)) {
 	s.Server.RollBack()
 	publish(s.Connect(t))
 }

@@ -1,4 +1,4 @@
-package bustest
+package conformance
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package bustest
+package testkit
 
 import (
 	"runtime"
@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-
-	"nqueens/pkg/testkit"
 )
 
 // Log keeps log lines. Tests may read it while others write.
@@ -50,7 +48,7 @@ func (l *Log) Lines(text string) []string {
 func NoGoroutines(t testing.TB, pkg string) {
 	t.Helper()
 	var left []string
-	for deadline := time.Now().Add(testkit.Stall); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(Stall); ; time.Sleep(5 * time.Millisecond) {
 		if left = Goroutines(pkg); len(left) == 0 {
 			return
 		}

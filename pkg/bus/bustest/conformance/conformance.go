@@ -1,4 +1,6 @@
-package bustest
+// Package conformance tests what packages coordinator and worker rely on of a bus: the one over NATS passes it, and
+// the server in memory. Only tests import it.
+package conformance
 
 import (
 	"context"
@@ -78,7 +80,7 @@ type TestServer interface {
 	DeleteRecord(t *testing.T, run string)
 }
 
-// Conformance tests what packages coordinator and worker rely on, with a new server for each property. Start
+// Test tests what packages coordinator and worker rely on, with a new server for each property. Start
 // starts a server whose leases have that length; in runs a test where Start works.
 //
 // The queue:
@@ -113,7 +115,7 @@ type TestServer interface {
 // Heartbeats and announcements:
 //   - They come as they were sent, to everybody who subscribes, until unsubscribe was called. Those of one
 //     connection have growing times.
-func Conformance(t *testing.T, start func(t *testing.T, lease time.Duration) TestServer,
+func Test(t *testing.T, start func(t *testing.T, lease time.Duration) TestServer,
 	in func(t *testing.T, test func(t *testing.T)),
 ) {
 	const long = time.Hour

@@ -1,4 +1,4 @@
-package bustest
+package conformance
 
 import (
 	"context"
@@ -21,33 +21,33 @@ func publishResults(t *testing.T, b Bus, name string, ids ...uint64) {
 	}
 }
 
-// reading reads the results of a run until it or the test ends.
-type reading struct {
-	results   chan run.ChunkResult
-	positions chan run.StreamPosition
-	caughtUp  chan caughtUp
+// Reader reads the results of a run until it or the test ends.
+type Reader struct {
+	Results   chan run.ChunkResult
+	Positions chan run.StreamPosition
+	CaughtUp  chan CaughtUp
 	stop      context.CancelFunc
 	ended     chan error
 }
 
-// caughtUp is a call of caughtUp.
-type caughtUp struct {
-	come int // how many results had come then
-	asOf time.Time
+// CaughtUp is a call of caughtUp.
+type CaughtUp struct {
+	Come int // how many results had come then
+	AsOf time.Time
 }
 
-func read(t *testing.T, b Bus, after run.StreamPosition) *reading {
+func read(t *testing.T, b Bus, after run.StreamPosition) *Reader {
 	t.Helper()
-	return readOf(t, b, run1, after)
+	return Read(t, b.Results, run1, after)
 }
 
-// readOf reads the results of a run.
-func readOf(t *testing.T, b Bus, name string, after run.StreamPosition) *reading {
+// Read reads the results of a run after a position.
+func Read(t *testing.T, results Results, name string, after run.StreamPosition) *Reader {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	r := &reading{
-		results: make(chan run.ChunkResult, 10_000), positions: make(chan run.StreamPosition, 10_000),
-		caughtUp: make(chan caughtUp, 10_000), stop: stop, ended: make(chan error, 1),
+	r := &Reader{
+		Results: make(chan run.ChunkResult, 10_000), Positions: make(chan run.StreamPosition, 10_000),
+		CaughtUp: make(chan CaughtUp, 10_000), stop: stop, ended: make(chan error, 1),
 	}
 	var busy atomic.Bool
 	alone := func(do func()) {
@@ -60,20 +60,20 @@ func readOf(t *testing.T, b Bus, name string, after run.StreamPosition) *reading
 	come := 0
 	go func() {
 		defer close(r.ended)
-		r.ended <- b.Results.Read(ctx, name, after, func(next run.ChunkResult, at run.StreamPosition) {
+		r.ended <- results.Read(ctx, name, after, func(next run.ChunkResult, at run.StreamPosition) {
 			alone(func() {
 				come++
-				r.positions <- at
-				r.results <- next
+				r.Positions <- at
+				r.Results <- next
 			})
-		}, func(asOf time.Time) { alone(func() { r.caughtUp <- caughtUp{come, asOf} }) })
+		}, func(asOf time.Time) { alone(func() { r.CaughtUp <- CaughtUp{come, asOf} }) })
 	}()
-	t.Cleanup(func() { r.end(t) })
+	t.Cleanup(func() { r.End(t) })
 	return r
 }
 
-// end stops the reader and waits for it.
-func (r *reading) end(t *testing.T) {
+// End stops the reader and waits for it.
+func (r *Reader) End(t *testing.T) {
 	t.Helper()
 	r.stop()
 	if err := receive(t, r.ended, "Read returns"); err != nil {
@@ -82,25 +82,25 @@ func (r *reading) end(t *testing.T) {
 }
 
 // expect checks that the next results are those of these chunks, and returns their positions.
-func (r *reading) expect(t *testing.T, ids ...uint64) (positions []run.StreamPosition) {
+func (r *Reader) expect(t *testing.T, ids ...uint64) (positions []run.StreamPosition) {
 	t.Helper()
 	for _, id := range ids {
-		check(t, "the chunk of the next result", receive(t, r.results, "a result").Chunk, id)
-		positions = append(positions, <-r.positions)
+		check(t, "the chunk of the next result", receive(t, r.Results, "a result").Chunk, id)
+		positions = append(positions, <-r.Positions)
 	}
 	return positions
 }
 
-// await waits until the results of these chunks have come, perhaps among others.
-func (r *reading) await(t *testing.T, ids ...uint64) {
+// Await waits until the results of these chunks have come, perhaps among others.
+func (r *Reader) Await(t *testing.T, ids ...uint64) {
 	t.Helper()
 	missing := make(map[uint64]bool)
 	for _, id := range ids {
 		missing[id] = true
 	}
 	for len(missing) > 0 {
-		delete(missing, receive(t, r.results, "the results of chunks %v", slices.Collect(maps.Keys(missing))).Chunk)
-		<-r.positions
+		delete(missing, receive(t, r.Results, "the results of chunks %v", slices.Collect(maps.Keys(missing))).Chunk)
+		<-r.Positions
 	}
 }
 
@@ -111,7 +111,7 @@ func readDeliversResults(t *testing.T, s *conforming) {
 	first.expect(t, 5, 6)
 	publishResults(t, s.bus, run2, 101)
 	publishResults(t, s.bus, run1, 3)
-	if got := receive(t, first.results, "a new result"); !reflect.DeepEqual(got, Result(run1, 3)) {
+	if got := receive(t, first.Results, "a new result"); !reflect.DeepEqual(got, Result(run1, 3)) {
 		t.Errorf("%+v comes, want %+v", got, Result(run1, 3))
 	}
 	part := Result(run1, 4)
@@ -137,9 +137,9 @@ func readBeginsAfterAPosition(t *testing.T, s *conforming) {
 			t.Errorf("a result at sequence %d comes after one at %d", after.Sequence, positions[i-1].Sequence)
 		}
 		next := read(t, s.other, after)
-		check(t, "results that come until it has caught up", receive(t, next.caughtUp, "that it has").come, 4-i)
+		check(t, "results that come until it has caught up", receive(t, next.CaughtUp, "that it has").Come, 4-i)
 		next.expect(t, all[i+1:]...)
-		next.end(t)
+		next.End(t)
 	}
 }
 
@@ -152,7 +152,7 @@ func readNoticesAnotherStream(t *testing.T, s *conforming) {
 	s.DeleteStreams(t)
 	s.ensure(t)
 	publishResults(t, s.other, run1, 1, 2, 3)
-	running.await(t, 1, 2, 3)
+	running.Await(t, 1, 2, 3)
 	for _, after := range []run.StreamPosition{old, {Sequence: 2}} {
 		position := read(t, s.other, after).expect(t, 1, 2, 3)[0]
 		check(t, "the position is one in another stream", position.Created.After(old.Created), true)
@@ -172,7 +172,7 @@ func readNoticesLostResults(t *testing.T, s *conforming) {
 			return s.other.Results.Publish(t.Context(), &r) == nil // the connection may be lost still
 		})
 		publishResults(t, s.other, run1, first+1, first+2)
-		running.await(t, first, first+1)
+		running.Await(t, first, first+1)
 		position := running.expect(t, first+2)[0]
 		var again []uint64
 		s.RollBack(t, func(b Bus) {
@@ -181,9 +181,9 @@ func readNoticesLostResults(t *testing.T, s *conforming) {
 				publishResults(t, b, run1, again[i])
 			}
 		})
-		read(t, s.Connect(t), position).await(t, again...)
-		running.await(t, again...)
-		running.end(t)
+		read(t, s.Connect(t), position).Await(t, again...)
+		running.Await(t, again...)
+		running.End(t)
 		s.RollBack(t, func(Bus) {})
 	}
 }
@@ -194,7 +194,7 @@ func readCatchesUp(t *testing.T, s *conforming) {
 	defer stop()
 	publishResults(t, s.bus, run1, 1, 2)
 	proceed := make(chan struct{}, 1)
-	calls, ended := make(chan caughtUp, 10_000), make(chan error, 1)
+	calls, ended := make(chan CaughtUp, 10_000), make(chan error, 1)
 	come := 0
 	go func() {
 		ended <- s.other.Results.Read(ctx, run1, run.StreamPosition{}, func(run.ChunkResult, run.StreamPosition) {
@@ -205,10 +205,10 @@ func readCatchesUp(t *testing.T, s *conforming) {
 				case <-ctx.Done():
 				}
 			}
-		}, func(asOf time.Time) { calls <- caughtUp{come, asOf} })
+		}, func(asOf time.Time) { calls <- CaughtUp{come, asOf} })
 	}()
 	last := receive(t, calls, "the first call")
-	check(t, "results that came before", last.come, 2)
+	check(t, "results that came before", last.Come, 2)
 	stored := make(chan time.Time, 1_000_000) // when each further result was stored
 	publishing := make(chan struct{})
 	go func() {
@@ -231,15 +231,15 @@ func readCatchesUp(t *testing.T, s *conforming) {
 	next := receive(t, stored, "a result")
 	for range 2 {
 		call := receive(t, calls, "another call")
-		if !call.asOf.After(last.asOf) || call.come < last.come {
+		if !call.AsOf.After(last.AsOf) || call.Come < last.Come {
 			t.Errorf("a call %+v after %+v", call, last)
 		}
-		for next.Before(call.asOf) {
+		for next.Before(call.AsOf) {
 			before++
 			next = receive(t, stored, "another result")
 		}
-		if call.come < 2+before {
-			t.Errorf("%d results had come, and %d were stored before", call.come, 2+before)
+		if call.Come < 2+before {
+			t.Errorf("%d results had come, and %d were stored before", call.Come, 2+before)
 		}
 		last = call
 	}
@@ -270,7 +270,7 @@ func trimKeepsWhatIsNeeded(t *testing.T, s *conforming) {
 	read(t, s.other, position).expect(t, 8, 9, 10)
 	publishResults(t, s.bus, run1, 11)
 	read(t, s.other, position).expect(t, 8, 9, 10, 11)
-	readOf(t, s.other, run2, run.StreamPosition{}).expect(t, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	Read(t, s.other.Results, run2, run.StreamPosition{}).expect(t, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 }
 
 func changedResultsNeverCome(t *testing.T, s *conforming) {
