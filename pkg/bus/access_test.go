@@ -248,7 +248,7 @@ func TestAWrongRoleIsToldSo(t *testing.T) {
 			try(what, attempt)
 		}
 	}
-	checkUntouched(t, g)
+	checkStreams(t, g, 0)
 }
 
 // told waits until the server has denied what gets no answer.
@@ -262,12 +262,6 @@ func told(ctx context.Context, b *bus.Bus, err error) error {
 func watchUntilTold(ctx context.Context, b *bus.Bus) error {
 	_, err := b.Telemetry().SubscribeSnapshots("n8-a", func(*run.Snapshot) {})
 	return told(ctx, b, err)
-}
-
-// checkUntouched checks that the run n8-a has one task, no result, and its record.
-func checkUntouched(t *testing.T, g *guarded) {
-	t.Helper()
-	checkStreams(t, g, 0)
 }
 
 // checkStreams checks that the run n8-a has one task, that many results, and its record.

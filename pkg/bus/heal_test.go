@@ -123,26 +123,9 @@ func (f *forgetful) connectToBrokenTasks(t *testing.T, log *testkit.Log) *bus.Bu
 	return b
 }
 
-// A stream of tasks that the server can't use any more is made again while a run is read, and takes chunks.
+// A stream of tasks that the server can't use any more is made again while a run is read, and takes chunks. Until then
+// results are read, and the log advises nobody to delete them.
 func TestABrokenStreamOfTasksIsMadeAgain(t *testing.T) {
-	t.Parallel()
-	var log testkit.Log
-	f := newForgetful(t)
-	ensure(t, connectTo(t, f.server))
-	b := f.connectToBrokenTasks(t, &log)
-	b.SetStuckAfter(time.Millisecond)
-	c := chunk("n8-a", 1)
-	if _, err := b.Tasks().Publish(within(t, time.Second), &c); err == nil {
-		t.Fatal("a broken stream takes a chunk")
-	}
-	read(t, b)
-	testkit.Eventually(t, "the log line about it", func() bool { return len(log.Lines("making it again")) == 1 })
-	testkit.Eventually(t, "the chunk is published", func() bool { _, err := b.Tasks().Publish(t.Context(), &c); return err == nil })
-	check(t, "the chunk that comes", take(t, queue(t, b)).Chunk.ID, 1)
-}
-
-// While the consumer of the tasks is damaged, results are read, and the log advises nobody to delete them.
-func TestResultsAreReadWhileTheTasksAreBroken(t *testing.T) {
 	t.Parallel()
 	var log testkit.Log
 	f := newForgetful(t)
@@ -150,12 +133,18 @@ func TestResultsAreReadWhileTheTasksAreBroken(t *testing.T) {
 	ensure(t, first)
 	publishResult(t, first, result("n8-a", 1))
 	b := f.connectToBrokenTasks(t, &log)
-	b.SetStuckAfter(2 * time.Second)
 	read := read(t, b)
 	read.Await(t, 1)
 	check(t, "log lines that the tasks fail", len(log.Lines("can't use the queue of tasks")), 1)
+	c := chunk("n8-a", 1)
+	if _, err := b.Tasks().Publish(within(t, time.Second), &c); err == nil {
+		t.Fatal("a broken stream takes a chunk")
+	}
 	check(t, "times that the stream was made again by then", len(log.Lines("making it again")), 0)
-	testkit.Eventually(t, "the stream of tasks is made again", func() bool { return len(log.Lines("making it again")) == 1 })
+	b.SetStuckAfter(time.Millisecond)
+	testkit.Eventually(t, "the log line about it", func() bool { return len(log.Lines("making it again")) == 1 })
+	testkit.Eventually(t, "the chunk is published", func() bool { _, err := b.Tasks().Publish(t.Context(), &c); return err == nil })
+	check(t, "the chunk that comes", take(t, queue(t, b)).Chunk.ID, 1)
 	check(t, "log lines that advise to reset a part", len(log.Lines("coordinator reset")), 0)
 }
 

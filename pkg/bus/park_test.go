@@ -8,7 +8,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The names of runs that are not valid, as of a hostile announcement, are ignored.
+// The names of runs that are not valid, as of a hostile announcement, are ignored, and an error of Take.
 func TestParkIgnoresInvalidNames(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -16,6 +16,9 @@ func TestParkIgnoresInvalidNames(t *testing.T) {
 	q := queue(t, s.bus)
 	for _, name := range []string{"", "*", ">", "a.b", "a b"} {
 		q.Park(name)
+		if _, err := q.Take(t.Context(), name, 1); err == nil {
+			t.Errorf("chunks of a run named %q can be taken", name)
+		}
 	}
 	q.Park("n8-a")
 	check(t, "the request", receive(t, requests, "a request").Subject, "$JS.API.CONSUMER.MSG.NEXT.NQ_TASKS.n8-a")

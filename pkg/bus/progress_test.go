@@ -93,23 +93,6 @@ func TestProgressResumesAfterAServerRestart(t *testing.T) {
 	}
 }
 
-// Garbage is counted, and the next snapshot arrives.
-func TestUnreadableProgressIsCounted(t *testing.T) {
-	t.Parallel()
-	server := bustest.Server(t)
-	watcher, from := bustest.Connect(t, server), bustest.Connect(t, server)
-	w := watchProgress(t, watcher, "n8-a")
-	w.await(t, from, snapshot("n8-a", 1))
-	conn, _ := bustest.Admin(t, server)
-	for _, garbage := range [][]byte{{0xff, 0xfe}, nil, make([]byte, 1<<19)} {
-		if err := conn.Publish("nq.progress.n8-a", garbage); err != nil {
-			t.Fatal(err)
-		}
-	}
-	testkit.Eventually(t, "the garbage is counted", func() bool { return watcher.Rejected() == 3 })
-	w.await(t, from, snapshot("n8-a", 2))
-}
-
 // Reading the names of runs and their records changes nothing: it creates no consumer.
 func TestReadingTheRegistryChangesNothing(t *testing.T) {
 	t.Parallel()

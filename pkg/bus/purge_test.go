@@ -12,66 +12,54 @@ import (
 	"nqueens/pkg/run"
 )
 
-// Trim removes only results of its run and up to its position, only if the stream is more
+// Trim removes only results of its run and before its position, only if the stream is more
 // than half full, and only from the stream of the position.
 func TestTrimMakesRoom(t *testing.T) {
 	t.Parallel()
-	bytes := func(part float64) func(*jetstream.StreamInfo) {
-		return func(i *jetstream.StreamInfo) { i.Config.MaxBytes = int64(float64(i.State.Bytes) / part) }
+	s := newScene(t)
+	for id := uint64(1); id <= 10; id++ {
+		publishResult(t, s.bus, result("n8-b", id))
+		publishResult(t, s.bus, result("n8-a", id))
 	}
-	messages := func(part float64) func(*jetstream.StreamInfo) {
-		return func(i *jetstream.StreamInfo) { i.Config.MaxMsgs = int64(float64(i.State.Msgs) / part) }
-	}
-	seventh := func(p run.StreamPosition) run.StreamPosition { return p }
-	for name, c := range map[string]struct {
-		limit func(*jetstream.StreamInfo)
-		at    func(run.StreamPosition) run.StreamPosition // makes the position from that of the seventh result
-		left  uint64
+	fourth, seventh := s.position(t, 8), s.position(t, 14)
+	elsewhere, lost, beyond, beginning := seventh, seventh, seventh, seventh
+	elsewhere.Created = elsewhere.Created.Add(-time.Second)
+	lost.Stored = lost.Stored.Add(-1)
+	beyond.Sequence, beginning.Sequence = 21, 0
+	for _, c := range []struct {
+		name            string
+		bytes, messages float64 // how full the stream is; 0 without a limit
+		at              run.StreamPosition
+		left            uint64
 	}{
-		"more than half of its bytes":    {bytes(0.55), seventh, 4},
-		"less than half of its bytes":    {bytes(0.45), seventh, 10},
-		"more than half of its messages": {messages(0.55), seventh, 4},
-		"half of its messages":           {messages(0.5), seventh, 10},
-		"far below the limit":            {func(*jetstream.StreamInfo) {}, seventh, 10},
-		"a position in another stream": {bytes(0.9), func(p run.StreamPosition) run.StreamPosition {
-			p.Created = p.Created.Add(-time.Second)
-			return p
-		}, 10},
-		"a position whose result was lost": {bytes(0.9), func(p run.StreamPosition) run.StreamPosition {
-			p.Stored = p.Stored.Add(-1)
-			return p
-		}, 10},
-		"a position beyond the end": {bytes(0.9), func(p run.StreamPosition) run.StreamPosition {
-			p.Sequence = 21
-			return p
-		}, 10},
-		"the beginning": {bytes(0.9), func(p run.StreamPosition) run.StreamPosition {
-			p.Sequence = 0
-			return p
-		}, 10},
+		{"without a limit", 0, 0, seventh, 10},
+		{"less than half of its bytes", 0.45, 0, seventh, 10},
+		{"half of its messages", 0, 0.5, seventh, 10},
+		{"a position in another stream", 0.9, 0, elsewhere, 10},
+		{"a position whose result was lost", 0.9, 0, lost, 10},
+		{"a position beyond the end", 0.9, 0, beyond, 10},
+		{"the beginning", 0.9, 0, beginning, 10},
+		{"more than half of its bytes", 0.55, 0, fourth, 7},
+		{"more than half of its messages", 0, 0.55, seventh, 4},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t)
-			for id := uint64(1); id <= 10; id++ {
-				publishResult(t, s.bus, result("n8-b", id))
-				publishResult(t, s.bus, result("n8-a", id))
-			}
-			info := s.stream(t, results)
-			c.limit(info)
-			update(t, s, info.Config)
-			at := s.position(t, 14)
-			if err := s.other.Results().Trim(t.Context(), "n8-a", c.at(at)); err != nil {
-				t.Fatal(err)
-			}
-			check(t, "results of the run", s.stored(t, results, "nq.result.n8-a"), c.left)
-			check(t, "results of the other run", s.stored(t, results, "nq.result.n8-b"), 10)
-			// Those after the position remain.
-			read := readAfter(t, s.other, at)
-			for id := uint64(8); id <= 10; id++ {
-				check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, id)
-			}
-		})
+		info := s.stream(t, results)
+		info.Config.MaxBytes, info.Config.MaxMsgs = -1, -1
+		if c.bytes > 0 {
+			info.Config.MaxBytes = int64(float64(info.State.Bytes) / c.bytes)
+		}
+		if c.messages > 0 {
+			info.Config.MaxMsgs = int64(float64(info.State.Msgs) / c.messages)
+		}
+		update(t, s, info.Config)
+		if err := s.other.Results().Trim(t.Context(), "n8-a", c.at); err != nil {
+			t.Fatal(err)
+		}
+		check(t, c.name+": results of the run", s.stored(t, results, "nq.result.n8-a"), c.left)
+		check(t, c.name+": results of the other run", s.stored(t, results, "nq.result.n8-b"), 10)
+	}
+	read := readAfter(t, s.other, seventh)
+	for id := uint64(8); id <= 10; id++ {
+		check(t, "the result that comes", receive(t, read.Results, "a result").Chunk, id)
 	}
 }
 
@@ -94,23 +82,6 @@ func TestTrimFailsWithoutAStream(t *testing.T) {
 	s := newScene(t)
 	s.delete(t, results)
 	says(t, "without the stream", s.bus.Results().Trim(t.Context(), "n8-a", run.StreamPosition{Sequence: 1}), results)
-}
-
-// Another message at the sequence stays: a stream that was created again counts from 1.
-func TestDeleteLeavesOtherMessages(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	sequence := publish(t, s.bus, chunk("n8-a", 7))
-	s.delete(t, tasks)
-	if err := s.bus.Tasks().Delete(t.Context(), "n8-a", 7, sequence); err == nil {
-		t.Error("no error without a stream")
-	}
-	ensureAgain(t, s.bus)
-	check(t, "the other's sequence", publish(t, s.bus, chunk("n8-b", 7)), sequence)
-	if err := s.bus.Tasks().Delete(t.Context(), "n8-a", 7, sequence); err != nil {
-		t.Error(err)
-	}
-	check(t, "chunks of the other run", s.stored(t, tasks, "nq.task.n8-b"), 1)
 }
 
 // Remove leaves neither chunks nor the consumer of a run, and leaves other runs alone. What

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"nqueens/pkg/bus"
-	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/testkit"
 )
 
@@ -79,57 +77,6 @@ func TestChunksOfAnotherVersionStayQueued(t *testing.T) {
 	}
 	check(t, "messages stored", s.stored(t, tasks, "nq.task.n8-a"), 1)
 	check(t, "log lines", len(log.Lines("version")), 1)
-}
-
-// Take returns at once if there is nothing: no chunk, no consumer, no stream, no run of that
-// name. None of that is an error.
-func TestTakeDoesNotWait(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	bare := bustest.Connect(t, bustest.Server(t))
-	for name, c := range map[string]struct {
-		bus *bus.Bus
-		run string
-	}{"no chunk": {s.bus, "n8-a"}, "no consumer": {s.bus, "n8-c"}, "no stream": {bare, "n8-a"}} {
-		q := queue(t, c.bus)
-		least := time.Hour // this machine may stall
-		for range 3 {
-			start := time.Now()
-			loans, err := q.Take(t.Context(), c.run, 10)
-			if len(loans) != 0 || err != nil {
-				t.Errorf("%s: %d chunks (error %v)", name, len(loans), err)
-			}
-			least = min(least, time.Since(start))
-		}
-		if least > 4*time.Second { // the timeout is 5 seconds
-			t.Errorf("%s: it takes %v", name, least)
-		}
-	}
-	if _, err := queue(t, s.bus).Take(t.Context(), "*", 1); err == nil {
-		t.Error("chunks of a run named * can be taken")
-	}
-}
-
-// Without a server, Take returns an error, soon.
-func TestTakeFailsWithoutAServer(t *testing.T) {
-	t.Parallel()
-	s := newScene(t)
-	q := queue(t, s.bus)
-	takeAll(t, q, "n8-a", 1)
-	s.server.Stop()
-	testkit.Eventually(t, "the connection is lost", func() bool { return s.bus.Connected() != nil })
-	least := time.Hour // this machine may stall
-	for range 3 {
-		start := time.Now()
-		if _, err := q.Take(t.Context(), "n8-a", 1); err == nil {
-			t.Error("no error")
-		}
-		least = min(least, time.Since(start))
-	}
-	if least > 4*time.Second { // the timeout is 5 seconds
-		t.Errorf("it takes %v", least)
-	}
-	q.Park("n8-a") // does nothing
 }
 
 // Take ends with its context, and returns what had come.
